@@ -1,0 +1,97 @@
+// Package demo holds two companies with everything that belongs to them, for a first run, and puts
+// them into a database.
+package demo
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// One folder is one company. Each of its files holds a part of it.
+//
+//go:embed merrowby tansy_lane
+var files embed.FS
+
+// company is what a folder says. Its parts are the inputs that a client would send, with one
+// difference: nothing has an id yet, so wherever an input wants one, the key of the object stands;
+// the key of a tool is its technical name.
+type company struct {
+	Name               string                  `json:"name"`
+	Tools              []model.CreateToolInput `json:"tools"`
+	Datasets           []dataset               `json:"datasets"`
+	KnowledgeBaseChats []knowledgeBaseChat     `json:"knowledgeBaseChats"`
+	Agents             []agent                 `json:"agents"`
+}
+
+type dataset struct {
+	Key string `json:"key"`
+	model.CreateDatasetInput
+}
+
+type knowledgeBaseChat struct {
+	Key string `json:"key"`
+	model.CreateKnowledgeBaseChatInput
+}
+
+type agent struct {
+	Key string `json:"key"`
+	model.CreateAgentInput
+	// EarlierPrompts are those that the agent had before its prompt, oldest first.
+	EarlierPrompts      []string                 `json:"earlierPrompts"`
+	ToolIDs             []string                 `json:"toolIds"`
+	KnowledgeBaseChatID string                   `json:"knowledgeBaseChatId"`
+	SubAgents           []model.AddSubAgentInput `json:"subAgents"`
+}
+
+// prompts returns every prompt of the agent, oldest first, the present one last.
+func (a agent) prompts() []string {
+	return append(append([]string{}, a.EarlierPrompts...), a.Prompt)
+}
+
+// read returns the company of a folder.
+func read(folder string) (company, error) {
+	var whole company
+	names, err := fs.Glob(files, folder+"/*.yaml")
+	if err != nil {
+		return company{}, err
+	}
+	for _, name := range names {
+		text, err := files.ReadFile(name)
+		if err != nil {
+			return company{}, err
+		}
+		part, err := decode(text)
+		if err != nil {
+			return company{}, fmt.Errorf("read %s: %w", name, err)
+		}
+		if part.Name != "" {
+			whole.Name = part.Name
+		}
+		whole.Tools = append(whole.Tools, part.Tools...)
+		whole.Datasets = append(whole.Datasets, part.Datasets...)
+		whole.KnowledgeBaseChats = append(whole.KnowledgeBaseChats, part.KnowledgeBaseChats...)
+		whole.Agents = append(whole.Agents, part.Agents...)
+	}
+	return whole, nil
+}
+
+// decode reads a part of a company. It goes through JSON, for which the inputs are made, and refuses
+// what they do not know.
+func decode(text []byte) (company, error) {
+	var part company
+	object, err := yaml.YAMLToJSON(text)
+	if err != nil {
+		return company{}, err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(object))
+	decoder.DisallowUnknownFields()
+	err = decoder.Decode(&part)
+	return part, err
+}

@@ -1,0 +1,103 @@
+package db
+
+import (
+	"context"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// Agent returns one agent, or NOT_FOUND.
+func (t *Tenant) Agent(ctx context.Context, id string) (*model.Agent, error) {
+	return t.agent(ctx, id, noLock)
+}
+
+func (t *Tenant) agent(ctx context.Context, id string, hold rowLock) (*model.Agent, error) {
+	agent := &model.Agent{}
+	return agent, t.one(ctx, "agent", id, agent, hold)
+}
+
+// AgentsByID returns the agents with the ids, in any order; what does not exist is left out.
+func (t *Tenant) AgentsByID(ctx context.Context, ids []string) ([]*model.Agent, error) {
+	return byID[*model.Agent](ctx, t, ids)
+}
+
+// Agents returns a page of the agents that pass the filter, newest first.
+func (t *Tenant) Agents(ctx context.Context, args model.PageArgs, filter *model.AgentFilter) (*model.Page[*model.Agent], error) {
+	if err := filter.Validate(); err != nil {
+		return nil, err
+	}
+	return list[*model.Agent](ctx, t, args, func(q *bun.SelectQuery) *bun.SelectQuery {
+		if filter == nil {
+			return q
+		}
+		if filter.Channel != nil {
+			q = q.Where("?TableAlias.channel = ?", *filter.Channel)
+		}
+		if filter.Direction != nil {
+			q = q.Where("?TableAlias.direction = ?", *filter.Direction)
+		}
+		if len(filter.Tags) > 0 {
+			q = q.Where("?TableAlias.tags @> ?::text[]", pgdialect.Array(filter.Tags))
+		}
+		if filter.NameContains != nil {
+			q = q.Where("strpos(lower(?TableAlias.name), lower(?)) > 0", *filter.NameContains)
+		}
+		return q
+	})
+}
+
+// CreateAgent creates an agent; its prompt becomes version 1.
+func (t *Tenant) CreateAgent(ctx context.Context, in model.CreateAgentInput) (*model.Agent, error) {
+	agent, err := model.NewAgent(in, now())
+	if err != nil {
+		return nil, err
+	}
+	return agent, t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
+		if err := insert(ctx, t, agent); err != nil {
+			return err
+		}
+		return t.recordPrompt(ctx, agent)
+	})
+}
+
+// UpdateAgent changes what the input gives. A prompt that differs becomes a new version.
+func (t *Tenant) UpdateAgent(ctx context.Context, in model.UpdateAgentInput) (*model.Agent, error) {
+	var agent *model.Agent
+	err := t.Tx(ctx, func(ctx context.Context, t *Tenant) (err error) {
+		if agent, err = t.agent(ctx, in.AgentID, forUpdate); err != nil {
+			return err
+		}
+		versions := agent.PromptVersion
+		if err := agent.Update(in, now()); err != nil {
+			return err
+		}
+		if _, err := t.change(agent).WherePK().Exec(ctx); err != nil {
+			return translate(err)
+		}
+		if agent.PromptVersion == versions {
+			return nil
+		}
+		return t.recordPrompt(ctx, agent)
+	})
+	return agent, err
+}
+
+// DeleteAgent deletes an agent with its prompt versions, its simulated chats and every edge from and to it.
+func (t *Tenant) DeleteAgent(ctx context.Context, id string) error {
+	return t.delete(ctx, "agent", id, (*model.Agent)(nil))
+}
+
+// delete removes the row with the id, and what hangs on it by foreign keys.
+func (t *Tenant) delete(ctx context.Context, noun, id string, row any) error {
+	result, err := t.remove(row).Where("id = ?", id).Exec(ctx)
+	if err != nil {
+		return translate(err)
+	}
+	if n, err := result.RowsAffected(); err != nil || n == 0 {
+		return model.Missing(noun, id)
+	}
+	return nil
+}

@@ -1,0 +1,48 @@
+package db
+
+import (
+	"context"
+	"time"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// APIKeys returns every key of the company, newest first, revoked ones included.
+func (t *Tenant) APIKeys(ctx context.Context) ([]*model.APIKey, error) {
+	keys := []*model.APIKey{}
+	err := t.find(&keys).OrderExpr("created_at DESC, id DESC").Scan(ctx)
+	return keys, translate(err)
+}
+
+// APIKeysByPrefix returns the keys that begin with the prefix: one, but for chance.
+func (t *Tenant) APIKeysByPrefix(ctx context.Context, prefix string) ([]*model.APIKey, error) {
+	keys := []*model.APIKey{}
+	err := t.find(&keys).Where("prefix = ?", prefix).Scan(ctx)
+	return keys, translate(err)
+}
+
+// CreateAPIKey makes a key and returns it with its secret, which is kept nowhere.
+func (t *Tenant) CreateAPIKey(ctx context.Context, in model.CreateAPIKeyInput) (*model.APIKey, string, error) {
+	key, secret, err := model.NewAPIKey(t.companyID, in, now())
+	if err != nil {
+		return nil, "", err
+	}
+	return key, secret, insert(ctx, t, key)
+}
+
+// RevokeAPIKey revokes a key for good. Revoking it again changes nothing.
+func (t *Tenant) RevokeAPIKey(ctx context.Context, id string) (*model.APIKey, error) {
+	at := now()
+	if _, err := t.change((*model.APIKey)(nil)).Set("revoked_at = ?", at).
+		Where("id = ?", id).Where("revoked_at IS NULL").Exec(ctx); err != nil {
+		return nil, translate(err)
+	}
+	key := &model.APIKey{}
+	return key, t.one(ctx, "API key", id, key, noLock)
+}
+
+// TouchAPIKey records that a key was used.
+func (t *Tenant) TouchAPIKey(ctx context.Context, id string, at time.Time) error {
+	_, err := t.change((*model.APIKey)(nil)).Set("last_used_at = ?", at).Where("id = ?", id).Exec(ctx)
+	return translate(err)
+}

@@ -1,0 +1,53 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"net"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// taken says, by the name of a unique constraint, which field must differ.
+var taken = map[string]struct{ field, message string }{
+	"tools_technical_name_key":      {"technicalName", "is the technical name of another tool"},
+	"sub_agents_technical_name_key": {"technicalName", "is the technical name of another sub-agent of this agent"},
+}
+
+// translate turns a driver's error into one that the program knows. What it does not know stays as
+// it is, and is masked further up.
+func translate(err error) error {
+	var known *model.Error
+	if err == nil || errors.As(err, &known) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	var pg *pgconn.PgError
+	if !errors.As(err, &pg) {
+		var connect *pgconn.ConnectError
+		var network net.Error
+		if errors.As(err, &connect) || errors.As(err, &network) {
+			return errors.Join(model.Errorf(model.Unavailable, "the database cannot be reached"), err)
+		}
+		return err
+	}
+	switch pg.Code {
+	case "23505":
+		if t, ok := taken[pg.ConstraintName]; ok {
+			var faults model.Fields
+			faults.Add(t.field, "%s", t.message)
+			return faults.As(model.Unprocessable)
+		}
+		return errors.Join(model.Errorf(model.Conflict, "this exists already"), err)
+	case "23503":
+		return errors.Join(model.Errorf(model.Conflict, "what the request refers to was deleted meanwhile"), err)
+	case "23514":
+		return errors.Join(model.Errorf(model.BadInput, "a value is out of its bounds"), err)
+	case "40001", "40P01", "55P03":
+		return errors.Join(model.Errorf(model.Conflict, "another request changed the same thing; try again"), err)
+	case "57P01", "57P02", "57P03", "53300", "08000", "08003", "08006":
+		return errors.Join(model.Errorf(model.Unavailable, "the database is not available"), err)
+	}
+	return err
+}

@@ -1,0 +1,166 @@
+package db
+
+import (
+	"context"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// KnowledgeBaseChat returns one chat, or NOT_FOUND.
+func (t *Tenant) KnowledgeBaseChat(ctx context.Context, id string) (*model.KnowledgeBaseChat, error) {
+	return t.knowledgeBaseChat(ctx, id, noLock)
+}
+
+func (t *Tenant) knowledgeBaseChat(ctx context.Context, id string, hold rowLock) (*model.KnowledgeBaseChat, error) {
+	chat := &model.KnowledgeBaseChat{}
+	return chat, t.one(ctx, "knowledge base chat", id, chat, hold)
+}
+
+// KnowledgeBaseChatsByID returns the chats with the ids, in any order; what does not exist is left out.
+func (t *Tenant) KnowledgeBaseChatsByID(ctx context.Context, ids []string) ([]*model.KnowledgeBaseChat, error) {
+	return byID[*model.KnowledgeBaseChat](ctx, t, ids)
+}
+
+// KnowledgeBaseChats returns a page of the chats, newest first.
+func (t *Tenant) KnowledgeBaseChats(ctx context.Context, args model.PageArgs) (*model.Page[*model.KnowledgeBaseChat], error) {
+	return list[*model.KnowledgeBaseChat](ctx, t, args, all)
+}
+
+// AgentCountsOfChats returns how many agents use each of the chats, in the order of the ids.
+func (t *Tenant) AgentCountsOfChats(ctx context.Context, chatIDs []string) ([]int32, error) {
+	return Children[*model.Agent]{t, func(q *bun.SelectQuery) *bun.SelectQuery {
+		return q.Where("?TableAlias.knowledge_base_chat_id = parent.id")
+	}}.Counts(ctx, chatIDs)
+}
+
+// chatDataset connects a dataset to a chat.
+type chatDataset struct {
+	bun.BaseModel `bun:"table:knowledge_base_chat_datasets,alias:chat_dataset"`
+	model.Owned
+
+	ChatID    string `bun:",pk"`
+	DatasetID string `bun:",pk"`
+	Position  int32
+}
+
+// CreateKnowledgeBaseChat creates a chat and connects its datasets.
+func (t *Tenant) CreateKnowledgeBaseChat(ctx context.Context, in model.CreateKnowledgeBaseChatInput) (*model.KnowledgeBaseChat, error) {
+	chat, err := model.NewKnowledgeBaseChat(in, now())
+	if err != nil {
+		return nil, err
+	}
+	return chat, t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
+		if err := insert(ctx, t, chat); err != nil {
+			return err
+		}
+		return t.connectDatasets(ctx, chat.ID, in.DatasetIds)
+	})
+}
+
+// UpdateKnowledgeBaseChat changes what the input gives; given dataset ids replace the set.
+func (t *Tenant) UpdateKnowledgeBaseChat(ctx context.Context, in model.UpdateKnowledgeBaseChatInput) (*model.KnowledgeBaseChat, error) {
+	var chat *model.KnowledgeBaseChat
+	err := t.Tx(ctx, func(ctx context.Context, t *Tenant) (err error) {
+		if chat, err = t.knowledgeBaseChat(ctx, in.ChatID, forUpdate); err != nil {
+			return err
+		}
+		datasets := len(in.DatasetIds)
+		if in.DatasetIds == nil {
+			connected, err := t.find((*chatDataset)(nil)).Where("chat_id = ?", chat.ID).Count(ctx)
+			if err != nil {
+				return translate(err)
+			}
+			datasets = int(connected)
+		}
+		if err := chat.Update(in, datasets, now()); err != nil {
+			return err
+		}
+		if _, err := t.change(chat).WherePK().Exec(ctx); err != nil {
+			return translate(err)
+		}
+		if in.DatasetIds == nil {
+			return nil
+		}
+		if _, err := t.remove((*chatDataset)(nil)).Where("chat_id = ?", chat.ID).Exec(ctx); err != nil {
+			return translate(err)
+		}
+		return t.connectDatasets(ctx, chat.ID, in.DatasetIds)
+	})
+	return chat, err
+}
+
+func (t *Tenant) connectDatasets(ctx context.Context, chatID string, datasetIDs []string) error {
+	ids := model.Unique(datasetIDs)
+	if len(ids) == 0 {
+		return nil
+	}
+	var missing []string
+	known := t.find((*model.Dataset)(nil)).Column("id").Where("id IN (?)", bun.In(ids))
+	err := t.db.NewSelect().TableExpr("unnest(?::text[]) AS given (id)", pgdialect.Array(ids)).Column("id").
+		Where("id NOT IN (?)", known).Scan(ctx, &missing)
+	if err != nil {
+		return translate(err)
+	}
+	if len(missing) > 0 {
+		return model.Missing("dataset", missing[0])
+	}
+	edges := make([]*chatDataset, len(ids))
+	for i, id := range ids {
+		edges[i] = &chatDataset{ChatID: chatID, DatasetID: id, Position: int32(i)}
+	}
+	return insert(ctx, t, edges...)
+}
+
+// DeleteKnowledgeBaseChat deletes a chat and disconnects it from every agent; its datasets stay.
+func (t *Tenant) DeleteKnowledgeBaseChat(ctx context.Context, id string) error {
+	return t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
+		// Held for update, so that no agent connects it between the two statements.
+		if _, err := t.knowledgeBaseChat(ctx, id, forUpdate); err != nil {
+			return err
+		}
+		if _, err := t.change((*model.Agent)(nil)).Set("knowledge_base_chat_id = NULL").
+			Set("updated_at = ?", now()).Where("knowledge_base_chat_id = ?", id).Exec(ctx); err != nil {
+			return translate(err)
+		}
+		return t.delete(ctx, "knowledge base chat", id, (*model.KnowledgeBaseChat)(nil))
+	})
+}
+
+// ConnectKnowledgeBaseChat connects a chat to an agent in place of the one it had. Connecting it
+// again changes nothing.
+func (t *Tenant) ConnectKnowledgeBaseChat(ctx context.Context, in model.ConnectKnowledgeBaseChatInput) (*model.Agent, error) {
+	if err := in.Validate(); err != nil {
+		return nil, err
+	}
+	return t.setChat(ctx, in.AgentID, &in.ChatID)
+}
+
+// DisconnectKnowledgeBaseChat disconnects the chat of an agent. Without one nothing changes.
+func (t *Tenant) DisconnectKnowledgeBaseChat(ctx context.Context, agentID string) (*model.Agent, error) {
+	return t.setChat(ctx, agentID, nil)
+}
+
+func (t *Tenant) setChat(ctx context.Context, agentID string, chatID *string) (*model.Agent, error) {
+	var agent *model.Agent
+	err := t.Tx(ctx, func(ctx context.Context, t *Tenant) (err error) {
+		if chatID != nil {
+			if _, err := t.knowledgeBaseChat(ctx, *chatID, forShare); err != nil {
+				return err
+			}
+		}
+		if agent, err = t.agent(ctx, agentID, forUpdate); err != nil {
+			return err
+		}
+		before := agent.KnowledgeBaseChatID
+		if before == nil && chatID == nil || before != nil && chatID != nil && *before == *chatID {
+			return nil
+		}
+		agent.KnowledgeBaseChatID, agent.UpdatedAt = chatID, now()
+		_, err = t.change(agent).Column("knowledge_base_chat_id", "updated_at").WherePK().Exec(ctx)
+		return translate(err)
+	})
+	return agent, err
+}

@@ -1,0 +1,95 @@
+package local
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	oldestMajor = 14
+	install     = `install them, for example with "apt-get install postgresql" or "brew install postgresql"`
+)
+
+// installations are the places where packages put server binaries outside of PATH: Debian, Red Hat, Homebrew.
+var installations = []string{
+	"/usr/lib/postgresql/*/bin",
+	"/usr/pgsql-*/bin",
+	"/opt/homebrew/opt/postgresql*/bin",
+	"/usr/local/opt/postgresql*/bin",
+	"/home/linuxbrew/.linuxbrew/opt/postgresql*/bin",
+}
+
+var versionOutput = regexp.MustCompile(`\(PostgreSQL\) (\d+)`)
+
+type binaries struct {
+	dir   string
+	major int
+}
+
+// findBinaries looks through the directories of path, then through the patterns, latest version first. A major other
+// than 0 asks for this version alone.
+func findBinaries(ctx context.Context, path string, patterns []string, major int) (binaries, error) {
+	var found []binaries
+	for _, dir := range filepath.SplitList(path) {
+		found = appendVersion(ctx, found, dir)
+	}
+	inPath := len(found)
+	for _, pattern := range patterns {
+		dirs, _ := filepath.Glob(pattern) // fails for a malformed pattern only
+		for _, dir := range dirs {
+			found = appendVersion(ctx, found, dir)
+		}
+	}
+	slices.SortStableFunc(found[inPath:], func(a, b binaries) int { return cmp.Compare(b.major, a.major) })
+
+	if len(found) == 0 {
+		return binaries{}, fmt.Errorf("the PostgreSQL server binaries were not found: %s", install)
+	}
+	for _, b := range found {
+		if b.major == major || (major == 0 && b.major >= oldestMajor) {
+			return b, nil
+		}
+	}
+	if major != 0 {
+		return binaries{}, fmt.Errorf("it was made by PostgreSQL %d, but the server binaries found are of version %s: install version %d, or use another directory",
+			major, versions(found), major)
+	}
+	return binaries{}, fmt.Errorf("PostgreSQL %d or later is needed, but the server binaries found are of version %s: %s",
+		oldestMajor, versions(found), install)
+}
+
+// appendVersion appends what dir holds, when it is a whole set of binaries that runs here.
+func appendVersion(ctx context.Context, found []binaries, dir string) []binaries {
+	if _, err := os.Stat(filepath.Join(dir, "initdb")); err != nil || !filepath.IsAbs(dir) {
+		return found
+	}
+	out, err := exec.CommandContext(ctx, filepath.Join(dir, "postgres"), "--version").Output()
+	if err != nil {
+		return found
+	}
+	match := versionOutput.FindSubmatch(out)
+	if match == nil {
+		return found
+	}
+	major, err := strconv.Atoi(string(match[1]))
+	if err != nil {
+		return found
+	}
+	return append(found, binaries{dir: dir, major: major})
+}
+
+func versions(found []binaries) string {
+	var names []string
+	for _, b := range found {
+		names = append(names, strconv.Itoa(b.major))
+	}
+	return strings.Join(slices.Compact(names), ", ")
+}

@@ -1,0 +1,339 @@
+package local
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/user"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+const (
+	// longestSocket is what the shortest sockaddr_un of our platforms holds, the closing zero apart.
+	longestSocket = 103
+	socketName    = ".s.PGSQL." + port
+	pidFile       = "postmaster.pid"
+	unfinished    = "postgres-new-" // prefix of a cluster that initdb has not completed
+)
+
+// cluster is a data directory and what is needed to serve it.
+type cluster struct {
+	dir      string // absolute, without symbolic links, so that every program sees the same names
+	data     string
+	socket   string // directory of the unix socket
+	durable  bool
+	binaries binaries
+	user     *syscall.Credential // who runs the server; nil: who runs this program
+}
+
+// openCluster makes the directory.
+func openCluster(o Options) (*cluster, error) {
+	dir, err := filepath.Abs(o.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("find the data directory: %w", err)
+	}
+	if err := makeDir(dir); err != nil {
+		return nil, inDirectory(dir, err)
+	}
+	resolved, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil, inDirectory(dir, err)
+	}
+	c := &cluster{dir: resolved, data: filepath.Join(resolved, "postgres"), durable: o.Durable}
+	c.socket = c.data
+	if len(filepath.Join(c.data, socketName)) > longestSocket || strings.ContainsAny(c.data, ` ,"`) {
+		c.socket = fmt.Sprintf("/tmp/agentgraph-%x", sha256.Sum256([]byte(c.data)))[:32]
+	}
+	return c, nil
+}
+
+// makeDir makes the directory and those above it, open to the server's user whatever the umask.
+func makeDir(dir string) error {
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := makeDir(filepath.Dir(dir)); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		if errors.Is(err, fs.ErrExist) {
+			return nil // another program was faster
+		}
+		return err
+	}
+	return os.Chmod(dir, 0o755)
+}
+
+// prepare finds the user and the binaries, and makes the cluster and the socket's directory when they are missing.
+func (c *cluster) prepare(ctx context.Context) (err error) {
+	if c.user, err = c.serverUser(); err != nil {
+		return err
+	}
+	major, err := c.version()
+	if err != nil {
+		return err
+	}
+	if c.binaries, err = findBinaries(ctx, os.Getenv("PATH"), installations, major); err != nil {
+		if major != 0 {
+			return fmt.Errorf("the data directory %s cannot be used: %w", c.dir, err)
+		}
+		return err
+	}
+	if err = c.checkReachable(); err != nil {
+		return err
+	}
+	if err = c.removeUnfinished(); err != nil {
+		return inDirectory(c.dir, err)
+	}
+	if err = os.Remove(c.file("log")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return inDirectory(c.dir, err)
+	}
+	if major == 0 {
+		if err = c.initialize(ctx); err != nil {
+			return err
+		}
+	}
+	return c.makeSocketDir()
+}
+
+// serverUser is who the server runs as: Postgres refuses root, and only the owner of a cluster may serve it.
+func (c *cluster) serverUser() (*syscall.Credential, error) {
+	info, err := os.Stat(c.data)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, inDirectory(c.dir, err)
+	}
+	exists := err == nil
+	if self := os.Geteuid(); self != 0 {
+		if exists && owner(info).Uid != uint32(self) {
+			return nil, fmt.Errorf("the data directory %s belongs to another user", c.data)
+		}
+		return nil, nil
+	}
+	if exists {
+		o := owner(info)
+		if o.Uid == 0 {
+			return nil, fmt.Errorf("the data directory %s belongs to root, which PostgreSQL refuses to run as: give it to another user", c.data)
+		}
+		return &syscall.Credential{Uid: o.Uid, Gid: o.Gid}, nil
+	}
+	for _, name := range []string{"postgres", "nobody"} {
+		u, err := user.Lookup(name)
+		if err != nil {
+			continue
+		}
+		uid, uidErr := strconv.ParseUint(u.Uid, 10, 32)
+		gid, gidErr := strconv.ParseUint(u.Gid, 10, 32)
+		if err := errors.Join(uidErr, gidErr); err != nil {
+			return nil, fmt.Errorf("read the ids of user %s: %w", name, err)
+		}
+		return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
+	}
+	return nil, errors.New("PostgreSQL refuses to run as root, and there is no user postgres or nobody to run it as")
+}
+
+// version is the major version of the cluster, 0 when there is none yet.
+func (c *cluster) version() (int, error) {
+	text, err := os.ReadFile(filepath.Join(c.data, "PG_VERSION"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, inDirectory(c.dir, err)
+	}
+	major, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil || major < oldestMajor {
+		return 0, fmt.Errorf("the data directory %s was made by PostgreSQL %s, but %d or later is needed: use another directory",
+			c.dir, bytes.TrimSpace(text), oldestMajor)
+	}
+	return major, nil
+}
+
+// checkReachable enters the directory as the server's user, which minds access lists and the like too, and names the
+// outermost directory that cannot be entered.
+func (c *cluster) checkReachable() error {
+	if c.enter(c.dir) == nil {
+		return nil
+	}
+	if err := c.enter("/"); err != nil {
+		return fmt.Errorf("run the PostgreSQL server binaries as user %s: %w", c.userName(), err)
+	}
+	path := ""
+	for _, name := range strings.Split(strings.TrimPrefix(c.dir, "/"), "/") {
+		path += "/" + name
+		if c.enter(path) != nil {
+			break
+		}
+	}
+	return fmt.Errorf("the data directory %s cannot be reached: the database server runs as user %s, who may not enter %s",
+		c.dir, c.userName(), path)
+}
+
+func (c *cluster) enter(dir string) error {
+	return c.command("postgres", dir, "--version").Run()
+}
+
+func (c *cluster) userName() string {
+	uid := os.Geteuid()
+	if c.user != nil {
+		uid = int(c.user.Uid)
+	}
+	if u, err := user.LookupId(strconv.Itoa(uid)); err == nil {
+		return u.Username
+	}
+	return strconv.Itoa(uid)
+}
+
+func (c *cluster) removeUnfinished() error {
+	entries, err := os.ReadDir(c.dir)
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), unfinished) {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(c.dir, e.Name())))
+		}
+	}
+	return err
+}
+
+// initialize makes the cluster beside its place and moves it there when it is whole.
+func (c *cluster) initialize(ctx context.Context) error {
+	dir, err := os.MkdirTemp(c.dir, unfinished+"*")
+	if err != nil {
+		return inDirectory(c.dir, err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	if err := c.giveAway(dir); err != nil {
+		return inDirectory(c.dir, err)
+	}
+	args := []string{"-D", dir, "--username=" + superuser, "--auth=trust", "--encoding=UTF8", "--no-instructions"}
+	args = append(args, locale...)
+	if !c.durable {
+		args = append(args, "--no-sync")
+	}
+	p, err := c.launch("initdb", dir, args...)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-p.done:
+	case <-ctx.Done():
+		p.kill()
+		<-p.done
+		return ctx.Err()
+	}
+	if !p.succeeded() {
+		return fmt.Errorf("the data directory %s could not be filled: %s", c.dir, c.reason())
+	}
+	if err := os.Rename(dir, c.data); err != nil {
+		return fmt.Errorf("the data directory %s holds something that is not a PostgreSQL cluster", c.data)
+	}
+	if c.durable {
+		return syncDir(c.dir)
+	}
+	return nil
+}
+
+// settings are the server's arguments. They win over the files in the cluster, so that these never matter.
+func (c *cluster) settings() []string {
+	args := []string{"-D", c.data, "-p", port,
+		"-c", "listen_addresses=",
+		"-c", "unix_socket_directories=" + c.socket,
+		"-c", "max_connections=200",
+	}
+	if !c.durable {
+		args = append(args,
+			"-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off",
+			"-c", "wal_level=minimal", "-c", "max_wal_senders=0", "-c", "shared_buffers=64MB")
+	}
+	return args
+}
+
+// makeSocketDir makes the directory that stands in for a cluster whose own path is too long for a socket. Anybody can
+// write beside it, so one that is not private to the server's user is refused.
+func (c *cluster) makeSocketDir() error {
+	if c.socket == c.data {
+		return nil
+	}
+	err := os.Mkdir(c.socket, 0o700)
+	if err == nil {
+		err = c.giveAway(c.socket)
+	} else if errors.Is(err, fs.ErrExist) {
+		err = nil
+	}
+	if err != nil {
+		return inDirectory(c.socket, err)
+	}
+	uid := uint32(os.Geteuid())
+	if c.user != nil {
+		uid = c.user.Uid
+	}
+	info, err := os.Lstat(c.socket)
+	if err != nil {
+		return inDirectory(c.socket, err)
+	}
+	if !info.IsDir() || info.Mode().Perm() != 0o700 || owner(info).Uid != uid {
+		return fmt.Errorf("the directory %s, which is needed for the database's socket, belongs to somebody else: remove it", c.socket)
+	}
+	return nil
+}
+
+func (c *cluster) removeSocket() {
+	if c.socket != c.data {
+		_ = os.Remove(c.socket) // empty by now; one that is left is used again
+	}
+}
+
+// giveAway makes the server's user the owner.
+func (c *cluster) giveAway(path string) error {
+	if c.user == nil {
+		return nil
+	}
+	return os.Chown(path, int(c.user.Uid), int(c.user.Gid))
+}
+
+// postmaster is the process that calls itself the server of the cluster, 0 when there is none.
+func (c *cluster) postmaster() int {
+	text, _ := os.ReadFile(filepath.Join(c.data, pidFile)) // missing: no server
+	first, _, _ := bytes.Cut(text, []byte("\n"))
+	pid, _ := strconv.Atoi(string(first)) // half written: not yet a server
+	return pid
+}
+
+var (
+	complaint = regexp.MustCompile(`(?m)^.*?(?:FATAL|PANIC|ERROR|error): +(.+)$`)
+	// refusal is what the server says to those who connect too early.
+	refusal = regexp.MustCompile(`^the database system is `)
+)
+
+// reason is the last complaint in the log of this start.
+func (c *cluster) reason() string {
+	text, _ := os.ReadFile(c.file("log")) // missing: nothing was said
+	said := complaint.FindAllSubmatch(text, -1)
+	for i := len(said) - 1; i >= 0; i-- {
+		if !refusal.Match(said[i][1]) {
+			return string(said[i][1])
+		}
+	}
+	return "see " + c.file("log")
+}
+
+// inDirectory says what is wrong with a directory that is to be written to.
+func inDirectory(dir string, err error) error {
+	switch {
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		return fmt.Errorf("the data directory %s is not writable", dir)
+	case errors.Is(err, syscall.ENOTDIR):
+		return fmt.Errorf("the data directory %s cannot be made: a part of its path is a file", dir)
+	case errors.Is(err, syscall.ENOSPC):
+		return fmt.Errorf("the data directory %s cannot be used: the disk is full", dir)
+	}
+	return fmt.Errorf("the data directory %s cannot be used: %w", dir, err)
+}
+
+func owner(info fs.FileInfo) *syscall.Stat_t { return info.Sys().(*syscall.Stat_t) }

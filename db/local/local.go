@@ -1,0 +1,191 @@
+// Package local runs a private Postgres for a program that was given no database.
+//
+// The server listens on a unix socket only, belongs to the program that started it and ends with it, even when that
+// program is killed. The directory of [Options] holds all that is kept: the cluster, the server's log and a lock.
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+)
+
+const (
+	superuser = "postgres"
+	database  = "agentgraph"
+	port      = "5432" // of the socket's name; no TCP port is opened
+
+	// attachPatience bounds the wait for a server that another program has begun to start.
+	attachPatience = time.Minute
+	pollInterval   = 10 * time.Millisecond
+)
+
+// Options say where the database is kept and how safely.
+type Options struct {
+	// Dir is created when missing and kept. For root it must be reachable by the user that the server runs as: the
+	// owner of the cluster, for a new one postgres or nobody.
+	Dir string
+	// Durable keeps what was committed through a crash of the machine. Without it the server never waits for the
+	// disk, which is meant for tests in memory; what was committed still survives a killed program.
+	Durable bool
+}
+
+// Server is a running Postgres, owned by this program or by another one on the same directory.
+type Server struct {
+	url      string
+	cluster  *cluster // nil when attached, as are lock and postgres
+	lock     *os.File
+	postgres *process
+	stop     sync.Once
+	stopErr  error
+}
+
+// Start returns when the server accepts connections and its database exists. When another live program owns the
+// directory, it waits up to a minute for that program's server and attaches to it as a client; such a server ends with
+// its owner. A server that a killed owner left behind is stopped first. The context bounds the start alone. Every error
+// is one sentence for the person who runs the program.
+func Start(ctx context.Context, o Options) (*Server, error) {
+	c, err := openCluster(o)
+	if err != nil {
+		return nil, err
+	}
+	tick := time.NewTicker(pollInterval)
+	defer tick.Stop()
+	patience := time.NewTimer(attachPatience)
+	defer patience.Stop()
+	for {
+		lock, err := acquire(c.file("lock"))
+		if err != nil {
+			return nil, err
+		}
+		if lock != nil {
+			return c.own(ctx, lock)
+		}
+		if err := ping(ctx, c.url(database)); err == nil {
+			return &Server{url: c.url(database)}, nil
+		}
+		select {
+		case <-tick.C:
+		case <-patience.C:
+			return nil, fmt.Errorf("another program uses the data directory %s, but its database server does not answer", c.dir)
+		case <-ctx.Done():
+			return nil, fmt.Errorf("wait for the database server of another program: %w", ctx.Err())
+		}
+	}
+}
+
+// URL is a connection URL over the unix socket, with a query part, as pgx and libpq read it.
+func (s *Server) URL() string { return s.url }
+
+// Attached tells whether another program owns the server.
+func (s *Server) Attached() bool { return s.postgres == nil }
+
+// Stop closes all connections, ends the server and returns when it is gone. An attached server is left alone. Further
+// calls return what the first one did.
+func (s *Server) Stop() error {
+	s.stop.Do(func() {
+		if s.Attached() {
+			return
+		}
+		if !s.postgres.stop() {
+			s.stopErr = fmt.Errorf("the database server in %s had to be killed: it recovers at the next start", s.cluster.dir)
+		}
+		s.cluster.removeSocket()
+		s.stopErr = errors.Join(s.stopErr, s.lock.Close())
+	})
+	return s.stopErr
+}
+
+// own starts the server under the lock, which it releases when that fails.
+func (c *cluster) own(ctx context.Context, lock *os.File) (_ *Server, err error) {
+	s := &Server{url: c.url(database), cluster: c, lock: lock}
+	defer func() {
+		if err == nil {
+			return
+		}
+		if s.postgres != nil {
+			s.postgres.stop()
+		}
+		_ = lock.Close()
+		if ctx.Err() != nil {
+			err = fmt.Errorf("start the database server: %w", ctx.Err())
+		}
+	}()
+	if err = c.prepare(ctx); err != nil {
+		return nil, err
+	}
+	if err = c.stopStale(ctx); err != nil {
+		return nil, err
+	}
+	if s.postgres, err = c.launch("postgres", c.data, c.settings()...); err != nil {
+		return nil, err
+	}
+	if err = c.awaitReady(ctx, s.postgres); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// awaitReady returns when the database exists and accepts connections. Recovery after a crash may take its time, so
+// only the end of the server or of the context ends the wait.
+func (c *cluster) awaitReady(ctx context.Context, p *process) error {
+	tick := time.NewTicker(pollInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-p.done:
+			return fmt.Errorf("the database server in %s ended at once: %s", c.dir, c.reason())
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+		// Only our own child may answer, not a server that somebody started by hand beside the lock.
+		if c.postmaster() != p.pid {
+			continue
+		}
+		err := ping(ctx, c.url(database))
+		if isMissingDatabase(err) {
+			if err := createDatabase(ctx, c.url(superuser)); err != nil {
+				return fmt.Errorf("create the database in %s: %w", c.dir, err)
+			}
+			continue
+		}
+		if err == nil {
+			return nil
+		}
+	}
+}
+
+func (c *cluster) url(name string) string {
+	u := url.URL{Scheme: "postgres", User: url.User(superuser), Path: "/" + name, RawQuery: url.Values{
+		"host": {c.socket}, "port": {port}, "sslmode": {"disable"},
+	}.Encode()}
+	return u.String()
+}
+
+// file names a file beside the cluster.
+func (c *cluster) file(extension string) string { return filepath.Join(c.dir, "postgres."+extension) }
+
+// acquire returns the locked file, or nil when another open file holds the lock. The kernel drops the lock with the
+// program that holds it, however that ends; child processes do not inherit it.
+func acquire(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, inDirectory(filepath.Dir(path), err)
+	}
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if err == nil {
+		return f, nil
+	}
+	_ = f.Close()
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return nil, nil
+	}
+	return nil, fmt.Errorf("lock the data directory %s: %w", filepath.Dir(path), err)
+}

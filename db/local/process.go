@@ -1,0 +1,159 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"syscall"
+	"time"
+)
+
+// shutdown are the ways to end a server, each with the time it gets before the next one.
+var shutdown = []struct {
+	signal   syscall.Signal
+	patience time.Duration
+}{
+	{syscall.SIGINT, 30 * time.Second}, // fast: ends the sessions and writes everything down
+	{syscall.SIGQUIT, 5 * time.Second}, // immediate: the next start recovers
+	{syscall.SIGKILL, 5 * time.Second},
+}
+
+// process is a running child.
+type process struct {
+	cmd  *exec.Cmd
+	pid  int
+	done chan struct{} // closed when the child is gone
+}
+
+// command is a server binary to be run in dir as the server's user. It sees nothing of this program's environment,
+// which may hold secrets.
+func (c *cluster) command(name, dir string, args ...string) *exec.Cmd {
+	// No context: the server outlives the call that starts it.
+	cmd := exec.CommandContext(context.Background(), filepath.Join(c.binaries.dir, name), args...)
+	cmd.Dir = dir
+	cmd.Env = []string{"PATH=/usr/bin:/bin", "LC_ALL=C", "TZ=UTC"}
+	cmd.SysProcAttr = attributes(c.user)
+	return cmd
+}
+
+// launch starts a server binary in dir, its output going to the log.
+func (c *cluster) launch(name, dir string, args ...string) (*process, error) {
+	// A file rather than a pipe: it still takes what the child says after this program was killed.
+	log, err := os.OpenFile(c.file("log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, inDirectory(c.dir, err)
+	}
+	defer func() { _ = log.Close() }()
+	p := &process{cmd: c.command(name, dir, args...), done: make(chan struct{})}
+	p.cmd.Stdout, p.cmd.Stderr = log, log
+
+	started := make(chan error)
+	go func() {
+		// The kernel takes the end of the thread that started the child for the death of its parent. So this thread is
+		// kept until the child has ended.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := p.cmd.Start()
+		started <- err
+		if err == nil {
+			_ = p.cmd.Wait() // the outcome is in ProcessState
+			close(p.done)
+		}
+	}()
+	if err := <-started; err != nil {
+		return nil, fmt.Errorf("run %s as user %s: %w", name, c.userName(), err)
+	}
+	p.pid = p.cmd.Process.Pid
+	return p, nil
+}
+
+// succeeded may be asked once the child is gone.
+func (p *process) succeeded() bool { return p.cmd.ProcessState.Success() }
+
+// kill ends the child and all that it has started in its session.
+func (p *process) kill() { _ = syscall.Kill(-p.pid, syscall.SIGKILL) }
+
+// stop ends a server and tells whether it could write everything down.
+func (p *process) stop() bool {
+	for _, step := range shutdown {
+		_ = p.cmd.Process.Signal(step.signal) // fails when it has ended
+		select {
+		case <-p.done:
+			return p.succeeded()
+		case <-time.After(step.patience):
+		}
+	}
+	return false
+}
+
+// stopStale ends the server that a killed program left behind and removes what makes Postgres believe that it still
+// runs: its process id may be that of another process by now. The caller holds the lock, so no live program owns it.
+func (c *cluster) stopStale(ctx context.Context) error {
+	pids, err := serversIn(ctx, c.data)
+	for _, step := range shutdown {
+		targets := pids
+		if step.signal == syscall.SIGINT {
+			// This one is for the postmaster, which ends the others. Without a postmaster they are orphans.
+			targets = slices.DeleteFunc(slices.Clone(pids), func(pid int) bool { return pid != c.postmaster() })
+		}
+		if len(targets) == 0 {
+			continue
+		}
+		for _, pid := range targets {
+			_ = syscall.Kill(pid, step.signal) // fails when it has ended
+		}
+		pids, err = awaitNone(ctx, c.data, step.patience)
+	}
+	if err != nil {
+		return err
+	}
+	if len(pids) > 0 {
+		return fmt.Errorf("an earlier database server, process %d, still runs in %s and cannot be stopped", pids[0], c.dir)
+	}
+	for _, path := range []string{
+		filepath.Join(c.data, pidFile), filepath.Join(c.socket, socketName), filepath.Join(c.socket, socketName+".lock"),
+	} {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return inDirectory(c.dir, err)
+		}
+	}
+	return nil
+}
+
+// awaitNone returns the server processes that are left in dir when the patience ends.
+func awaitNone(ctx context.Context, dir string, patience time.Duration) ([]int, error) {
+	tick := time.NewTicker(pollInterval)
+	defer tick.Stop()
+	timeout := time.After(patience)
+	for {
+		pids, err := serversIn(ctx, dir)
+		if err != nil || len(pids) == 0 {
+			return nil, err
+		}
+		select {
+		case <-tick.C:
+		case <-timeout:
+			return pids, nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// syncDir makes a rename within dir survive a crash of the machine.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return inDirectory(dir, err)
+	}
+	if err := errors.Join(d.Sync(), d.Close()); err != nil {
+		return inDirectory(dir, err)
+	}
+	return nil
+}

@@ -1,0 +1,145 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/database"
+	"github.com/pressly/goose/v3/lock"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// Schema is how the database's schema stands to the program's migrations.
+type Schema struct {
+	// Current is the version of the database, 0 when it is empty; Wanted that of the program.
+	Current, Wanted int64
+}
+
+// Err returns nil when the program can use the schema, and else one sentence that says why not.
+func (s Schema) Err() error {
+	switch {
+	case s.Current < s.Wanted:
+		return fmt.Errorf("the database has schema version %d and this program needs %d: run \"agentgraph migrate up\"", s.Current, s.Wanted)
+	case s.Current > s.Wanted:
+		return fmt.Errorf("the database has schema version %d, newer than the %d that this program knows: run a newer agentgraph", s.Current, s.Wanted)
+	}
+	return nil
+}
+
+// Migrator moves the schema of one database up and down. Any number of processes may migrate at
+// once: one does the work, the others wait for it.
+type Migrator struct {
+	db    *sql.DB
+	goose *goose.Provider
+}
+
+// NewMigrator connects to the database at the address. Close closes it.
+func NewMigrator(ctx context.Context, address string) (*Migrator, error) {
+	config, err := pgx.ParseConfig(address)
+	if err != nil {
+		return nil, errors.New("the address is not a valid Postgres URL")
+	}
+	pool := stdlib.OpenDB(*config)
+	if err := pool.PingContext(ctx); err != nil {
+		_ = pool.Close()
+		return nil, fmt.Errorf("open database: %w", err)
+	}
+	provider, err := newProvider(ctx, pool)
+	if err != nil {
+		_ = pool.Close()
+		return nil, fmt.Errorf("read migrations: %w", err)
+	}
+	return &Migrator{db: pool, goose: provider}, nil
+}
+
+func newProvider(ctx context.Context, pool *sql.DB) (*goose.Provider, error) {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return nil, err
+	}
+	// The version's table lives beside the product's schema, which holds nothing but the product.
+	// Two processes may create the schema at the same moment, and one of them fails.
+	for range 2 {
+		if _, err = pool.ExecContext(ctx, "CREATE SCHEMA IF NOT EXISTS migration"); err == nil {
+			break
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	store, err := database.NewStore(goose.DialectPostgres, "migration.version")
+	if err != nil {
+		return nil, err
+	}
+	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 120))
+	if err != nil {
+		return nil, err
+	}
+	return goose.NewProvider("", pool, files, goose.WithStore(store), goose.WithSessionLocker(locker))
+}
+
+// Close ends the connections.
+func (m *Migrator) Close() error { return m.db.Close() }
+
+// Schema returns the version of the database beside the program's.
+func (m *Migrator) Schema(ctx context.Context) (Schema, error) {
+	current, wanted, err := m.goose.GetVersions(ctx)
+	if err != nil {
+		return Schema{}, fmt.Errorf("read the schema's version: %w", err)
+	}
+	return Schema{Current: current, Wanted: wanted}, nil
+}
+
+// Up applies every migration that is missing. It refuses a schema that is newer than the program.
+func (m *Migrator) Up(ctx context.Context) error {
+	schema, err := m.Schema(ctx)
+	if err != nil {
+		return err
+	}
+	if schema.Current > schema.Wanted {
+		return schema.Err()
+	}
+	if _, err := m.goose.Up(ctx); err != nil {
+		return fmt.Errorf("migrate up: %w", err)
+	}
+	return nil
+}
+
+// Down takes back the newest migration, with all data that it holds.
+func (m *Migrator) Down(ctx context.Context) error {
+	if _, err := m.goose.Down(ctx); err != nil {
+		return fmt.Errorf("migrate down: %w", err)
+	}
+	return nil
+}
+
+// Migration is one step of the schema.
+type Migration struct {
+	Version int64
+	Name    string
+	// AppliedAt is zero when the step is still to come.
+	AppliedAt time.Time
+}
+
+// Status returns every migration that the program knows, oldest first.
+func (m *Migrator) Status(ctx context.Context) ([]Migration, error) {
+	states, err := m.goose.Status(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the schema's version: %w", err)
+	}
+	steps := make([]Migration, len(states))
+	for i, s := range states {
+		steps[i] = Migration{Version: s.Source.Version, Name: s.Source.Path, AppliedAt: s.AppliedAt}
+	}
+	return steps, nil
+}

@@ -1,0 +1,57 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/uptrace/bun"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// PromptVersionsByID returns the versions with the ids, in any order; what does not exist is left out.
+func (t *Tenant) PromptVersionsByID(ctx context.Context, ids []string) ([]*model.PromptVersion, error) {
+	return byID[*model.PromptVersion](ctx, t, ids)
+}
+
+// AgentPromptVersions are the versions of each of several agents.
+func (t *Tenant) AgentPromptVersions() Children[*model.PromptVersion] {
+	return Children[*model.PromptVersion]{t, func(q *bun.SelectQuery) *bun.SelectQuery {
+		return q.Where("?TableAlias.agent_id = parent.id")
+	}}
+}
+
+// UpdateAgentPrompt replaces the prompt of an agent; one that differs becomes a new version.
+func (t *Tenant) UpdateAgentPrompt(ctx context.Context, in model.UpdateAgentPromptInput) (*model.Agent, error) {
+	return t.UpdateAgent(ctx, model.UpdateAgentInput{AgentID: in.AgentID, Prompt: &in.Prompt})
+}
+
+// RestoreAgentPrompt writes the prompt of an earlier version again, as a new version.
+func (t *Tenant) RestoreAgentPrompt(ctx context.Context, in model.RestoreAgentPromptInput) (*model.Agent, error) {
+	var agent *model.Agent
+	err := t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
+		if _, err := t.agent(ctx, in.AgentID, noLock); err != nil {
+			return err
+		}
+		version := &model.PromptVersion{}
+		err := t.find(version).Where("agent_id = ?", in.AgentID).Where("version = ?", in.Version).Scan(ctx)
+		if errors.Is(err, sql.ErrNoRows) {
+			return model.Errorf(model.NotFound, "agent %q has no prompt version %d", in.AgentID, in.Version)
+		}
+		if err != nil {
+			return translate(err)
+		}
+		agent, err = t.UpdateAgentPrompt(ctx, model.UpdateAgentPromptInput{AgentID: in.AgentID, Prompt: version.Prompt})
+		return err
+	})
+	return agent, err
+}
+
+// recordPrompt writes the agent's current prompt as its current version.
+func (t *Tenant) recordPrompt(ctx context.Context, agent *model.Agent) error {
+	return insert(ctx, t, &model.PromptVersion{
+		ID: model.NewID("prompt"), AgentID: agent.ID, Version: agent.PromptVersion,
+		Prompt: agent.Prompt, CreatedAt: agent.UpdatedAt, APIKeyID: t.keyID,
+	})
+}

@@ -1,0 +1,38 @@
+package db
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"fmt"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// sealer encrypts with AES-GCM; its zero value has no key and refuses.
+type sealer struct{ aead cipher.AEAD }
+
+func newSealer(key []byte) (sealer, error) {
+	if len(key) == 0 {
+		return sealer{}, nil
+	}
+	if len(key) != 32 {
+		return sealer{}, fmt.Errorf("the secret key must have 32 bytes, not %d", len(key))
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return sealer{}, err
+	}
+	aead, err := cipher.NewGCM(block)
+	return sealer{aead}, err
+}
+
+// seal returns a random nonce and the encrypted text.
+func (s sealer) seal(text []byte) ([]byte, error) {
+	if s.aead == nil {
+		return nil, model.Errorf(model.Unprocessable, "headers are kept encrypted, and this server has no secret key")
+	}
+	nonce := make([]byte, s.aead.NonceSize())
+	_, _ = rand.Read(nonce)
+	return s.aead.Seal(nonce, nonce, text, nil), nil
+}

@@ -1,0 +1,122 @@
+// Package db keeps everything in Postgres. A Store is the database; a Tenant is one company's part of
+// it, and the only way to that company's rows.
+package db
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"github.com/agentgraph/agentgraph/db/notify"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// Options are what a Store needs beside its address.
+type Options struct {
+	// MaxConnections bounds the pool; 0 takes pgx's default.
+	MaxConnections int32
+	// SecretKey, 32 bytes, encrypts what must not be readable in the database. Without one such
+	// values are refused.
+	SecretKey []byte
+	// Tracer sees every statement; nil for none.
+	Tracer pgx.QueryTracer
+}
+
+// Store is the database. It is safe for concurrent use.
+type Store struct {
+	pool   *pgxpool.Pool
+	root   *bun.DB
+	db     bun.IDB
+	hub    *notify.Hub
+	sealer sealer
+}
+
+// Open connects to the database at the address and verifies that it answers. Close closes it.
+func Open(ctx context.Context, address string, o Options) (*Store, error) {
+	config, err := pgxpool.ParseConfig(address)
+	if err != nil {
+		// The parser's text may hold the password of the address.
+		return nil, fmt.Errorf("open database: the address is not a valid Postgres URL")
+	}
+	// bun writes arguments into the text, so every text is new: a statement cache would only cost
+	// round trips, and the simple protocol would allow stacked statements.
+	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
+	config.ConnConfig.RuntimeParams["application_name"] = "agentgraph"
+	config.ConnConfig.RuntimeParams["timezone"] = "UTC"
+	config.ConnConfig.Tracer = o.Tracer
+	if o.MaxConnections > 0 {
+		config.MaxConns = o.MaxConnections
+	}
+	sealer, err := newSealer(o.SecretKey)
+	if err != nil {
+		return nil, fmt.Errorf("open database: %w", err)
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("open database: %w", err)
+	}
+	if err := pool.Ping(ctx); err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("open database: %w", err)
+	}
+	root := bun.NewDB(stdlib.OpenDBFromPool(pool), pgdialect.New(), bun.WithDiscardUnknownColumns())
+	return &Store{pool: pool, root: root, db: root, hub: notify.New(pool), sealer: sealer}, nil
+}
+
+// Close ends every connection.
+func (s *Store) Close() {
+	s.hub.Close()
+	_ = s.root.Close()
+	s.pool.Close()
+}
+
+// Ping reports whether the database answers.
+func (s *Store) Ping(ctx context.Context) error {
+	return translate(s.pool.Ping(ctx))
+}
+
+// Tenant is the company's part of the database. It does not check that the company exists.
+func (s *Store) Tenant(companyID string) *Tenant {
+	return &Tenant{store: s, db: s.db, companyID: companyID}
+}
+
+// Tx runs fn in one transaction: everything it does through the Store that it is given is kept, or,
+// when it returns an error, nothing.
+func (s *Store) Tx(ctx context.Context, fn func(context.Context, *Store) error) error {
+	if _, nested := s.db.(bun.Tx); nested {
+		return fn(ctx, s)
+	}
+	return translate(s.root.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+		inner := *s
+		inner.db = tx
+		return fn(ctx, &inner)
+	}))
+}
+
+// now is the time that a write records, as exact as Postgres keeps it.
+func now() time.Time {
+	return time.Now().UTC().Truncate(time.Microsecond)
+}
+
+// CreateCompany creates a company with the name.
+func (s *Store) CreateCompany(ctx context.Context, name string) (*model.Company, error) {
+	company, err := model.NewCompany(name, now())
+	if err != nil {
+		return nil, err
+	}
+	_, err = s.db.NewInsert().Model(company).Exec(ctx)
+	return company, translate(err)
+}
+
+// Companies returns every company, oldest first.
+func (s *Store) Companies(ctx context.Context) ([]*model.Company, error) {
+	companies := []*model.Company{}
+	err := s.db.NewSelect().Model(&companies).Order("created_at", "id").Scan(ctx)
+	return companies, translate(err)
+}

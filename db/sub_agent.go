@@ -1,0 +1,82 @@
+package db
+
+import (
+	"context"
+
+	"github.com/uptrace/bun"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// SubAgentsByID returns the sub-agents with the ids, in any order; what does not exist is left out.
+func (t *Tenant) SubAgentsByID(ctx context.Context, ids []string) ([]*model.SubAgent, error) {
+	return byID[*model.SubAgent](ctx, t, ids)
+}
+
+// SubAgentsOfAgents returns the sub-agents of several agents, each agent's in the order in which they were added.
+func (t *Tenant) SubAgentsOfAgents(ctx context.Context, agentIDs []string) ([]*model.SubAgent, error) {
+	subAgents := []*model.SubAgent{}
+	err := t.find(&subAgents).ColumnExpr("?TableColumns").ColumnExpr("?TableAlias.agent_id AS parent_id").
+		Where("?TableAlias.agent_id IN (?)", bun.In(agentIDs)).OrderExpr("?TableAlias.agent_id, ?TableAlias.position").Scan(ctx)
+	return subAgents, translate(err)
+}
+
+// AddSubAgent lets an agent delegate to another and returns the edge with the parent.
+func (t *Tenant) AddSubAgent(ctx context.Context, in model.AddSubAgentInput) (*model.SubAgent, *model.Agent, error) {
+	if err := in.Validate(); err != nil {
+		return nil, nil, err
+	}
+	edge := &model.SubAgent{
+		ID: model.NewID("subagent"), AgentID: in.AgentID, DelegateAgentID: in.DelegateAgentID, Name: in.Name,
+		TechnicalName: in.TechnicalName, Description: in.Description, Position: 1, CreatedAt: now(),
+	}
+	var parent *model.Agent
+	err := t.Tx(ctx, func(ctx context.Context, t *Tenant) (err error) {
+		if parent, err = t.agent(ctx, in.AgentID, forUpdate); err != nil {
+			return err
+		}
+		if _, err := t.Agent(ctx, in.DelegateAgentID); err != nil {
+			return err
+		}
+		siblings := []*model.SubAgent{}
+		if err := t.find(&siblings).Where("agent_id = ?", parent.ID).Order("position").Scan(ctx); err != nil {
+			return translate(err)
+		}
+		if len(siblings) >= model.MaxConnections {
+			return model.Errorf(model.Unprocessable, "agent %q has %d sub-agents, which is the most", parent.ID, len(siblings))
+		}
+		for _, s := range siblings {
+			edge.Position = s.Position + 1
+		}
+		tools, err := t.ToolsOfAgents(ctx, []string{parent.ID})
+		if err != nil {
+			return err
+		}
+		for _, tool := range tools {
+			if tool.TechnicalName == in.TechnicalName {
+				var faults model.Fields
+				faults.Add("technicalName", "is the technical name of a tool of this agent")
+				return faults.As(model.Unprocessable)
+			}
+		}
+		return insert(ctx, t, edge)
+	})
+	return edge, parent, err
+}
+
+// RemoveSubAgent removes an edge and returns the parent.
+func (t *Tenant) RemoveSubAgent(ctx context.Context, id string) (*model.Agent, error) {
+	var parent *model.Agent
+	err := t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
+		edge := &model.SubAgent{}
+		err := t.one(ctx, "sub-agent", id, edge, forUpdate)
+		if err != nil {
+			return err
+		}
+		if parent, err = t.Agent(ctx, edge.AgentID); err != nil {
+			return err
+		}
+		return t.delete(ctx, "sub-agent", id, (*model.SubAgent)(nil))
+	})
+	return parent, err
+}

@@ -1,0 +1,167 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// Tenant is one company's part of the database: nothing of another company can be read or written
+// through it. Its methods are named for the nouns, one file each.
+type Tenant struct {
+	store     *Store
+	db        bun.IDB
+	companyID string
+	keyID     *string
+}
+
+// By returns the same part, for writes that record who made them.
+func (t *Tenant) By(keyID string) *Tenant {
+	by := *t
+	by.keyID = &keyID
+	return &by
+}
+
+// Tx runs fn in one transaction: everything it does through the Tenant that it is given is kept, or,
+// when it returns an error, nothing.
+func (t *Tenant) Tx(ctx context.Context, fn func(context.Context, *Tenant) error) error {
+	if _, nested := t.db.(bun.Tx); nested {
+		return fn(ctx, t)
+	}
+	return translate(t.store.root.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+		inner := *t
+		inner.db = tx
+		return fn(ctx, &inner)
+	}))
+}
+
+// own is the one place where a statement is bound to the company.
+const own = "?TableAlias.company_id = ?"
+
+func (t *Tenant) find(rows any) *bun.SelectQuery {
+	return t.db.NewSelect().Model(rows).Where(own, t.companyID)
+}
+
+func (t *Tenant) change(row any) *bun.UpdateQuery {
+	return t.db.NewUpdate().Model(row).Where(own, t.companyID)
+}
+
+func (t *Tenant) remove(row any) *bun.DeleteQuery {
+	return t.db.NewDelete().Model(row).Where(own, t.companyID)
+}
+
+// row is what every table of a company maps to.
+type row interface {
+	OwnBy(companyID string)
+	Parent() string
+}
+
+func insert[R row](ctx context.Context, t *Tenant, rows ...R) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	for _, r := range rows {
+		r.OwnBy(t.companyID)
+	}
+	_, err := t.db.NewInsert().Model(&rows).Exec(ctx)
+	return translate(err)
+}
+
+// rowLock says whether a row that is read is held until the end of the transaction.
+type rowLock string
+
+const (
+	noLock    rowLock = ""
+	forShare  rowLock = "SHARE"
+	forUpdate rowLock = "UPDATE"
+)
+
+// one reads the row with the id into dst, a pointer to a struct; NOT_FOUND names the noun.
+func (t *Tenant) one(ctx context.Context, noun, id string, dst any, hold rowLock) error {
+	query := t.find(dst).Where("?TableAlias.id = ?", id)
+	if hold != noLock {
+		query = query.For(string(hold))
+	}
+	err := query.Scan(ctx)
+	if errors.Is(err, sql.ErrNoRows) {
+		return model.Missing(noun, id)
+	}
+	return translate(err)
+}
+
+// byID reads the rows with the ids, in any order; what does not exist is left out.
+func byID[R any](ctx context.Context, t *Tenant, ids []string) ([]R, error) {
+	rows := []R{}
+	err := t.find(&rows).Where("?TableAlias.id IN (?)", bun.In(ids)).Scan(ctx)
+	return rows, translate(err)
+}
+
+// selection narrows a query.
+type selection func(*bun.SelectQuery) *bun.SelectQuery
+
+// list reads one page, newest first, of the rows that the selection leaves.
+func list[R model.Node](ctx context.Context, t *Tenant, args model.PageArgs, where selection) (*model.Page[R], error) {
+	if err := args.Validate(); err != nil {
+		return nil, err
+	}
+	rows := []R{}
+	if err := paged(t.find(&rows).Apply(where), args).Scan(ctx); err != nil {
+		return nil, translate(err)
+	}
+	return model.NewPage(rows, args, func(ctx context.Context) (int32, error) {
+		var none R
+		count, err := t.find(none).Apply(where).Count(ctx)
+		return int32(count), translate(err)
+	}), nil
+}
+
+func all(q *bun.SelectQuery) *bun.SelectQuery { return q }
+
+// paged orders newest first and takes one row more than the page holds, to know whether another follows.
+func paged(q *bun.SelectQuery, args model.PageArgs) *bun.SelectQuery {
+	q = q.OrderExpr("?TableAlias.created_at DESC, ?TableAlias.id DESC").Limit(int64(args.First) + 1)
+	if args.Offset != nil {
+		q = q.Offset(int64(*args.Offset))
+	}
+	if args.After != nil {
+		// Validate has read it before.
+		cursor, _ := model.ParseCursor(*args.After)
+		q = q.Where("(?TableAlias.created_at, ?TableAlias.id) < (?, ?)", cursor.CreatedAt, cursor.ID)
+	}
+	return q
+}
+
+// Children is a list that hangs on each of several parents, read for all of them in one statement.
+type Children[R model.Node] struct {
+	tenant *Tenant
+	// of narrows a query to the rows of the parent whose id stands in the column parent.id.
+	of selection
+}
+
+// Pages reads one page of each parent's list, at most one row more than args.First each, every row
+// with its ParentID.
+func (c Children[R]) Pages(ctx context.Context, parents []string, args model.PageArgs) ([]R, error) {
+	if err := args.Validate(); err != nil {
+		return nil, err
+	}
+	rows := []R{}
+	var none R
+	page := paged(c.tenant.find(none).Apply(c.of), args)
+	err := c.tenant.db.NewSelect().Model(&rows).ModelTableExpr("unnest(?::text[]) AS parent (id)", pgdialect.Array(parents)).
+		ColumnExpr("parent.id AS parent_id, child.*").Join("CROSS JOIN LATERAL (?) AS child", page).Scan(ctx)
+	return rows, translate(err)
+}
+
+// Counts returns how many rows each parent's list holds, in the order of the parents.
+func (c Children[R]) Counts(ctx context.Context, parents []string) ([]int32, error) {
+	var none R
+	counts := []int32{}
+	err := c.tenant.db.NewSelect().TableExpr("unnest(?::text[]) WITH ORDINALITY AS parent (id, place)", pgdialect.Array(parents)).
+		ColumnExpr("(?)", c.tenant.find(none).Apply(c.of).ColumnExpr("count(*)::int")).OrderExpr("parent.place").Scan(ctx, &counts)
+	return counts, translate(err)
+}

@@ -1,0 +1,171 @@
+package db
+
+import (
+	"context"
+
+	"github.com/uptrace/bun"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// Tool returns one tool, or NOT_FOUND.
+func (t *Tenant) Tool(ctx context.Context, id string) (*model.Tool, error) {
+	return t.tool(ctx, id, noLock)
+}
+
+func (t *Tenant) tool(ctx context.Context, id string, hold rowLock) (*model.Tool, error) {
+	tool := &model.Tool{}
+	return tool, t.one(ctx, "tool", id, tool, hold)
+}
+
+// ToolsByID returns the tools with the ids, in any order; what does not exist is left out.
+func (t *Tenant) ToolsByID(ctx context.Context, ids []string) ([]*model.Tool, error) {
+	return byID[*model.Tool](ctx, t, ids)
+}
+
+// Tools returns a page of the tools, newest first.
+func (t *Tenant) Tools(ctx context.Context, args model.PageArgs) (*model.Page[*model.Tool], error) {
+	return list[*model.Tool](ctx, t, args, all)
+}
+
+// ToolsOfAgents returns the tools of several agents, each agent's in the order of their connection.
+func (t *Tenant) ToolsOfAgents(ctx context.Context, agentIDs []string) ([]*model.Tool, error) {
+	tools := []*model.Tool{}
+	err := t.find(&tools).ColumnExpr("?TableColumns").ColumnExpr("edge.agent_id AS parent_id").
+		Join("JOIN agent_tools AS edge ON edge.company_id = ?TableAlias.company_id AND edge.tool_id = ?TableAlias.id").
+		Where("edge.company_id = ?", t.companyID).Where("edge.agent_id IN (?)", bun.In(agentIDs)).
+		OrderExpr("edge.agent_id, edge.position").Scan(ctx)
+	return tools, translate(err)
+}
+
+// ToolAgents are the agents that each of several tools is connected to.
+func (t *Tenant) ToolAgents() Children[*model.Agent] {
+	return Children[*model.Agent]{t, func(q *bun.SelectQuery) *bun.SelectQuery {
+		return q.Where(`EXISTS (SELECT FROM agent_tools AS edge WHERE edge.company_id = ?
+			AND edge.agent_id = ?TableAlias.id AND edge.tool_id = parent.id)`, t.companyID)
+	}}
+}
+
+// CreateTool creates a tool.
+func (t *Tenant) CreateTool(ctx context.Context, in model.CreateToolInput) (*model.Tool, error) {
+	tool, err := model.NewTool(in, now(), t.store.sealer.seal)
+	if err != nil {
+		return nil, err
+	}
+	return tool, insert(ctx, t, tool)
+}
+
+// UpdateTool changes what the input gives.
+func (t *Tenant) UpdateTool(ctx context.Context, in model.UpdateToolInput) (*model.Tool, error) {
+	var tool *model.Tool
+	err := t.Tx(ctx, func(ctx context.Context, t *Tenant) (err error) {
+		if tool, err = t.tool(ctx, in.ToolID, forUpdate); err != nil {
+			return err
+		}
+		before := tool.TechnicalName
+		if err := tool.Update(in, now(), t.store.sealer.seal); err != nil {
+			return err
+		}
+		if tool.TechnicalName != before {
+			if err := t.checkRename(ctx, tool); err != nil {
+				return err
+			}
+		}
+		_, err = t.change(tool).WherePK().Exec(ctx)
+		return translate(err)
+	})
+	return tool, err
+}
+
+// checkRename holds the agents of a tool, so that they get no new sub-agent meanwhile, and refuses
+// a technical name that a sub-agent of one of them has.
+func (t *Tenant) checkRename(ctx context.Context, tool *model.Tool) error {
+	agents := []*model.Agent{}
+	err := t.find(&agents).Column("id").
+		Where("id IN (SELECT agent_id FROM agent_tools WHERE company_id = ? AND tool_id = ?)", t.companyID, tool.ID).
+		Order("id").For(string(forUpdate)).Scan(ctx)
+	if err != nil || len(agents) == 0 {
+		return translate(err)
+	}
+	ids := make([]string, len(agents))
+	for i, a := range agents {
+		ids[i] = a.ID
+	}
+	clash, err := t.find((*model.SubAgent)(nil)).Where("agent_id IN (?)", bun.In(ids)).
+		Where("technical_name = ?", tool.TechnicalName).Exists(ctx)
+	if err != nil {
+		return translate(err)
+	}
+	var faults model.Fields
+	if clash {
+		faults.Add("technicalName", "is the technical name of a sub-agent of an agent that has this tool")
+	}
+	return faults.As(model.Unprocessable)
+}
+
+// DeleteTool deletes a tool and disconnects it from every agent.
+func (t *Tenant) DeleteTool(ctx context.Context, id string) error {
+	return t.delete(ctx, "tool", id, (*model.Tool)(nil))
+}
+
+// agentTool connects a tool to an agent.
+type agentTool struct {
+	bun.BaseModel `bun:"table:agent_tools,alias:agent_tool"`
+	model.Owned
+
+	AgentID  string `bun:",pk"`
+	ToolID   string `bun:",pk"`
+	Position int32
+}
+
+// ConnectTool connects a tool to an agent, behind those that it has. Connecting it again changes nothing.
+func (t *Tenant) ConnectTool(ctx context.Context, in model.ConnectToolInput) (*model.Agent, error) {
+	var agent *model.Agent
+	err := t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
+		// The tool before the agent, as everywhere, so that two requests never wait for each other.
+		tool, err := t.tool(ctx, in.ToolID, forShare)
+		if err != nil {
+			return err
+		}
+		if agent, err = t.agent(ctx, in.AgentID, forUpdate); err != nil {
+			return err
+		}
+		edges := []*agentTool{}
+		if err := t.find(&edges).Where("agent_id = ?", agent.ID).Order("position").Scan(ctx); err != nil {
+			return translate(err)
+		}
+		edge := &agentTool{AgentID: agent.ID, ToolID: tool.ID, Position: 1}
+		for _, e := range edges {
+			if e.ToolID == tool.ID {
+				return nil
+			}
+			edge.Position = e.Position + 1
+		}
+		if len(edges) >= model.MaxConnections {
+			return model.Errorf(model.Unprocessable, "agent %q has %d tools, which is the most", agent.ID, len(edges))
+		}
+		clash, err := t.find((*model.SubAgent)(nil)).Where("agent_id = ?", agent.ID).
+			Where("technical_name = ?", tool.TechnicalName).Exists(ctx)
+		if err != nil {
+			return translate(err)
+		}
+		if clash {
+			return model.Errorf(model.Unprocessable, "agent %q has a sub-agent with the technical name %q", agent.ID, tool.TechnicalName)
+		}
+		return insert(ctx, t, edge)
+	})
+	return agent, err
+}
+
+// DisconnectTool disconnects a tool from an agent. Disconnecting what is not connected changes nothing.
+func (t *Tenant) DisconnectTool(ctx context.Context, in model.DisconnectToolInput) (*model.Agent, error) {
+	if _, err := t.Tool(ctx, in.ToolID); err != nil {
+		return nil, err
+	}
+	agent, err := t.Agent(ctx, in.AgentID)
+	if err != nil {
+		return nil, err
+	}
+	_, err = t.remove((*agentTool)(nil)).Where("agent_id = ?", in.AgentID).Where("tool_id = ?", in.ToolID).Exec(ctx)
+	return agent, translate(err)
+}

@@ -1,0 +1,52 @@
+package llm
+
+import "time"
+
+// Cause is the class of a model's failure. The set is closed.
+type Cause string
+
+const (
+	// Unauthorized: the provider refused the key (401, 403).
+	Unauthorized Cause = "UNAUTHORIZED"
+	// RateLimited: the provider takes no more for now (429).
+	RateLimited Cause = "RATE_LIMITED"
+	// Rejected: the provider found fault with the request (any other 4xx).
+	Rejected Cause = "REJECTED"
+	// Unavailable: the provider could not be reached, or failed (408, 5xx, an error within the stream).
+	Unavailable Cause = "UNAVAILABLE"
+	// TimedOut: the answer, or its next piece, took too long.
+	TimedOut Cause = "TIMED_OUT"
+	// CutOff: the stream broke or ended before the answer did.
+	CutOff Cause = "CUT_OFF"
+	// Malformed: what came is not an answer of the protocol.
+	Malformed Cause = "MALFORMED"
+	// Empty: the answer has neither text nor tool calls.
+	Empty Cause = "EMPTY"
+	// Filtered: the provider's content filter stopped the answer.
+	Filtered Cause = "FILTERED"
+	// TooLong: the answer reached a length limit before its end.
+	TooLong Cause = "TOO_LONG"
+)
+
+// Error is how a model failed. Its text may be shown to a client: it names the model and the
+// provider's HTTP status, never a key, an address or what the provider wrote.
+type Error struct {
+	Cause Cause
+	// Status is the provider's HTTP status; 0 when it did not answer at all.
+	Status int
+	// Message is the failure as a sentence.
+	Message string
+	// RetryAfter is how long the provider asked to be left alone; 0 when it did not.
+	RetryAfter time.Duration
+	// Err is what was underneath, for the log alone: it may name addresses, never a key. Often nil.
+	Err error
+}
+
+func (e *Error) Error() string { return e.Message }
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Retryable reports whether the same request may well succeed a little later.
+func (e *Error) Retryable() bool {
+	return e.Cause == RateLimited || e.Cause == Unavailable || e.Cause == CutOff
+}

@@ -1,0 +1,145 @@
+// Package llm is the port to a language model: what a conversation asks of one, what comes back,
+// and how it fails. The adapters are in the folders below; each is a real model to its callers.
+package llm
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"strings"
+)
+
+// EndConversation is the technical name of the tool with which a model ends a conversation. Its
+// arguments are {"reason": string}, the reason in the model's own words.
+const EndConversation = "end_conversation"
+
+// Model answers conversations. Implementations are safe for concurrent use.
+type Model interface {
+	// Name is the model's name as its provider spells it, for records and logs.
+	Name() string
+
+	// Chat asks for one answer and streams it. Nothing is asked before the sequence is ranged over,
+	// and each range asks anew.
+	//
+	// The sequence ends in one of two ways: with a Chunk whose Finish is set, or with an error. An
+	// *Error says how the model failed, also when chunks came before it: an answer that was cut by
+	// a length limit or a content filter is a failure, so whoever sees Finish has a whole answer. When ctx
+	// ends first the error is ctx.Err(). Leaving the range early abandons the answer and releases
+	// whatever it held.
+	Chat(ctx context.Context, req Request) iter.Seq2[Chunk, error]
+}
+
+// Request is a conversation up to now and what the model may do next.
+type Request struct {
+	// System is the agent's instructions, ready to be read: placeholders are filled.
+	System string
+	// Messages are in the order of the conversation. Every tool call of an assistant's message is
+	// answered by a message of RoleTool before the next message of another role.
+	Messages []Message
+	// Tools are what the model may call; none when it may only talk.
+	Tools []Tool
+	Settings
+}
+
+// Settings tune how the model chooses its words. What is nil is left to the provider.
+type Settings struct {
+	Temperature      *float64 // 0 to 2
+	TopP             *float64 // 0 to 1
+	PresencePenalty  *float64 // -2 to 2
+	FrequencyPenalty *float64 // -2 to 2
+}
+
+// Role is who speaks in a message.
+type Role string
+
+const (
+	// RoleUser is the contact.
+	RoleUser Role = "user"
+	// RoleAssistant is the model.
+	RoleAssistant Role = "assistant"
+	// RoleTool is the result of a tool call.
+	RoleTool Role = "tool"
+)
+
+// Message is one message of a conversation.
+type Message struct {
+	Role Role
+	Text string
+	// ToolCalls are the calls that an assistant's message makes, in its order.
+	ToolCalls []ToolCall
+	// ToolCallID names the call that a RoleTool message answers.
+	ToolCallID string
+}
+
+// Tool is something that the model may call.
+type Tool struct {
+	// Name is what the model calls it by: letters, digits, _ and -, at most 64.
+	Name        string
+	Description string
+	// Parameters is a JSON Schema of type object; nil for a tool without arguments.
+	Parameters json.RawMessage
+}
+
+// ToolCall is a call that the model makes.
+type ToolCall struct {
+	// ID is unique among the calls of one answer and never empty.
+	ID string
+	// Name is what the model wrote: it may be no tool of the request.
+	Name string
+	// Arguments are what the model wrote: they may not be JSON. "{}" when it wrote none.
+	Arguments string
+}
+
+// Finish is why an answer is whole.
+type Finish string
+
+const (
+	// FinishStop ends an answer that has text and no tool calls.
+	FinishStop Finish = "stop"
+	// FinishToolCalls ends an answer that has tool calls, with or without text.
+	FinishToolCalls Finish = "tool_calls"
+)
+
+// Chunk is a piece of an answer.
+type Chunk struct {
+	// Text is to be appended to the text before it.
+	Text string
+	// Finish is set on the last chunk only.
+	Finish Finish
+	// ToolCalls are on the last chunk only, whole and in the model's order.
+	ToolCalls []ToolCall
+	// Usage is on the last chunk only.
+	Usage Usage
+}
+
+// Usage counts the tokens of one answer as the provider reports them; zero when it does not.
+type Usage struct {
+	InputTokens  int
+	OutputTokens int
+}
+
+// Answer is a stream put together.
+type Answer struct {
+	Text      string
+	Finish    Finish
+	ToolCalls []ToolCall
+	Usage     Usage
+}
+
+// Collect ranges over a Chat to its end. With an error, the answer holds the text that came before it.
+func Collect(chunks iter.Seq2[Chunk, error]) (Answer, error) {
+	var answer Answer
+	var text strings.Builder
+	for chunk, err := range chunks {
+		if err != nil {
+			answer.Text = text.String()
+			return answer, err
+		}
+		text.WriteString(chunk.Text)
+		if chunk.Finish != "" {
+			answer.Finish, answer.ToolCalls, answer.Usage = chunk.Finish, chunk.ToolCalls, chunk.Usage
+		}
+	}
+	answer.Text = text.String()
+	return answer, nil
+}

@@ -1,0 +1,154 @@
+package offline
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/runes"
+	"golang.org/x/text/transform"
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/agentgraph/agentgraph/engine/llm"
+)
+
+type language int
+
+const (
+	english language = iota
+	french
+)
+
+// Words that say which language a text is in and nothing about its subject. No word is in both
+// lists but those of shared, and accents are left out as fold leaves them out.
+var (
+	englishWords = set(`the an and or but is are was were be been am do does did have has had i you he she
+		it we they my your his her our their its this that these those of to for with from in at by
+		what which who when where why how can could would will should shall may must not no yes if then there here
+		please about any some so just want need like know tell give get let hello hi hey good morning
+		afternoon evening thanks thank bye goodbye up out all also only than too very us him them re ve ll don t`)
+	frenchWords = set(`le la les un une des du de et ou mais est sont etait etre ai avons avez ont je
+		tu il elle nous vous ils elles mon ma mes ton ta tes son sa ses notre nos votre vos leur leurs ce cet cette ces
+		au aux pour avec dans par sur sous chez sans que qui quoi quel quelle quels quelles quand comment
+		pourquoi combien peux peut pouvez puis voudrais veux voulez dois faut pas ne non oui si alors y en
+		svp plait merci bonjour bonsoir salut revoir c d j l n qu suis etes aimerais savoir dites
+		donner avoir fait faire plus tres bien aussi`)
+	shared = set(`a as on me m s ok okay hm`)
+
+	greetings = set(`hello hi hey bonjour bonsoir salut coucou`)
+	thanks    = set(`thanks thank merci`)
+	// fillers may stand beside a greeting or thanks without making a subject.
+	fillers = set(`there madame monsieur mr mrs ms sir madam everyone much lot beaucoup infiniment great
+		perfect parfait super allo well help aide info day today aujourd hui jour`)
+)
+
+// goodbyes end a conversation. Each is a run of folded words.
+var goodbyes = [][]string{
+	{"bye"}, {"goodbye"}, {"good", "bye"}, {"that", "is", "all"}, {"that", "s", "all"}, {"thats", "all"}, {"that", "s", "it"}, {"that", "is", "it"},
+	{"that", "will", "be", "all"}, {"nothing", "else"}, {"see", "you"}, {"have", "a", "nice", "day"}, {"have", "a", "good", "day"},
+	{"au", "revoir"}, {"c", "est", "tout"}, {"ce", "sera", "tout"}, {"rien", "d", "autre"}, {"a", "bientot"},
+	{"bonne", "journee"}, {"bonne", "soiree"}, {"adieu"},
+}
+
+// maxGoodbyeWords is the length beyond which a message is about more than leaving.
+const maxGoodbyeWords = 12
+
+func set(words string) map[string]bool {
+	members := map[string]bool{}
+	for _, word := range strings.Fields(words) {
+		members[word] = true
+	}
+	return members
+}
+
+// fold writes a text in small letters without accents.
+func fold(text string) string {
+	text = strings.NewReplacer("œ", "oe", "Œ", "oe", "æ", "ae", "Æ", "ae").Replace(text)
+	// The transformer keeps state, so each call makes its own.
+	accents := transform.Chain(norm.NFD, runes.Remove(runes.In(unicode.Mn)), norm.NFC)
+	folded, _, err := transform.String(accents, text)
+	if err != nil {
+		folded = text // not valid text: as it is, it matches nothing
+	}
+	return strings.ToLower(folded)
+}
+
+// wordsOf splits a text into folded words: runs of letters and digits.
+func wordsOf(text string) []string {
+	return strings.FieldsFunc(fold(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+}
+
+// languageOf is the language to answer in: that of the latest message of the contact that tells,
+// else that of the instructions, else English.
+func languageOf(req llm.Request) language {
+	for _, message := range slices.Backward(req.Messages) {
+		if message.Role != llm.RoleUser {
+			continue
+		}
+		if spoken, ok := detect(message.Text); ok {
+			return spoken
+		}
+	}
+	spoken, _ := detect(req.System)
+	return spoken
+}
+
+// detect counts the words of each language and reports whether one has more.
+func detect(text string) (language, bool) {
+	var inEnglish, inFrench int
+	for _, word := range wordsOf(text) {
+		if englishWords[word] {
+			inEnglish++
+		}
+		if frenchWords[word] {
+			inFrench++
+		}
+	}
+	if inFrench > inEnglish {
+		return french, true
+	}
+	return english, inEnglish > inFrench
+}
+
+// isGoodbye reports whether the contact takes leave: a short message that asks nothing.
+func isGoodbye(message string, said []string) bool {
+	if len(said) > maxGoodbyeWords || strings.Contains(message, "?") {
+		return false
+	}
+	return slices.ContainsFunc(goodbyes, func(goodbye []string) bool {
+		for start := range len(said) - len(goodbye) + 1 {
+			if slices.Equal(said[start:start+len(goodbye)], goodbye) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// cutGreeting reports whether the message opens with a greeting, and returns the rest of it.
+func cutGreeting(said []string) (bool, []string) {
+	switch {
+	case len(said) > 0 && greetings[said[0]]:
+		return true, said[1:]
+	case len(said) > 1 && said[0] == "good" && slices.Contains([]string{"morning", "afternoon", "evening", "day"}, said[1]):
+		return true, said[2:]
+	}
+	return false, said
+}
+
+func hasThanks(said []string) bool {
+	return slices.ContainsFunc(said, func(word string) bool { return thanks[word] })
+}
+
+// contentOf keeps, once each, the words that a message is about: three letters or more, and not
+// of the small words of either language.
+func contentOf(said []string) []string {
+	var content []string
+	for _, word := range said {
+		small := englishWords[word] || frenchWords[word] || shared[word] || fillers[word]
+		if len(word) >= 3 && !small && !slices.Contains(content, word) {
+			content = append(content, word)
+		}
+	}
+	return content
+}

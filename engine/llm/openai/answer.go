@@ -1,0 +1,105 @@
+package openai
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/openai/openai-go/v3"
+
+	"github.com/agentgraph/agentgraph/engine/llm"
+)
+
+// answer is what a stream has brought so far.
+type answer struct {
+	calls  []*call
+	finish string
+	usage  llm.Usage
+	// bytes counts text and tool calls; spoken is whether the text has more than white space.
+	bytes  int
+	spoken bool
+}
+
+// call is a tool call that is still being written.
+type call struct {
+	index     int64
+	id, name  string
+	arguments strings.Builder
+}
+
+// add takes one event of the stream and returns the text that it brought.
+func (a *answer) add(event openai.ChatCompletionChunk) string {
+	if event.JSON.Usage.Valid() {
+		a.usage = llm.Usage{
+			InputTokens:  int(event.Usage.PromptTokens),
+			OutputTokens: int(event.Usage.CompletionTokens),
+		}
+	}
+	// The last event has usage and no choices; never more than one choice is asked for.
+	if len(event.Choices) == 0 {
+		return ""
+	}
+	choice := event.Choices[0]
+	if choice.FinishReason != "" {
+		a.finish = choice.FinishReason
+	}
+	for _, delta := range choice.Delta.ToolCalls {
+		a.addCall(delta)
+	}
+	// A refusal is the model's own words in another field.
+	text := choice.Delta.Content + choice.Delta.Refusal
+	a.bytes += len(text)
+	a.spoken = a.spoken || strings.TrimSpace(text) != ""
+	return text
+}
+
+// addCall appends to the call that delta belongs to: the one with its index, unless it brings
+// another id, since some servers number all their calls 0.
+func (a *answer) addCall(delta openai.ChatCompletionChunkChoiceDeltaToolCall) {
+	var current *call
+	for _, c := range a.calls {
+		if c.index == delta.Index && (delta.ID == "" || c.id == "" || c.id == delta.ID) {
+			current = c
+		}
+	}
+	if current == nil {
+		current = &call{index: delta.Index}
+		a.calls = append(a.calls, current)
+	}
+	if delta.ID != "" {
+		current.id = delta.ID
+	}
+	if delta.Function.Name != "" {
+		current.name = delta.Function.Name
+	}
+	current.arguments.WriteString(delta.Function.Arguments)
+	a.bytes += len(delta.Function.Arguments)
+}
+
+// last is the chunk that ends a whole answer, or the failure that makes it none.
+func (a *answer) last(m *Model, status int) (llm.Chunk, error) {
+	switch a.finish {
+	case "content_filter":
+		return llm.Chunk{}, m.fail(llm.Filtered, status, "the provider answered %d and its content filter stopped the answer", status)
+	case "length":
+		return llm.Chunk{}, m.fail(llm.TooLong, status, "the provider answered %d and the answer reached its length limit", status)
+	}
+	chunk := llm.Chunk{Finish: llm.FinishStop, Usage: a.usage}
+	for i, c := range a.calls {
+		if c.name == "" {
+			return llm.Chunk{}, m.fail(llm.Malformed, status, "the provider answered %d with a tool call that names no tool", status)
+		}
+		finished := llm.ToolCall{ID: c.id, Name: c.name, Arguments: c.arguments.String()}
+		if finished.ID == "" {
+			finished.ID = "call_" + strconv.Itoa(i+1)
+		}
+		if finished.Arguments == "" {
+			finished.Arguments = "{}"
+		}
+		chunk.Finish = llm.FinishToolCalls
+		chunk.ToolCalls = append(chunk.ToolCalls, finished)
+	}
+	if !a.spoken && len(a.calls) == 0 {
+		return llm.Chunk{}, m.fail(llm.Empty, status, "the provider answered %d with an empty answer", status)
+	}
+	return chunk, nil
+}

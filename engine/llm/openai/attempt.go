@@ -1,0 +1,186 @@
+package openai
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+	"github.com/openai/openai-go/v3/packages/ssestream"
+
+	"github.com/agentgraph/agentgraph/engine/llm"
+)
+
+// maxErrorBytes is how much of a refusal is read to find its code.
+const maxErrorBytes = 64 << 10
+
+// Why an attempt's context ended, when it was not its caller's doing.
+var (
+	errTimeout = errors.New("the answer took too long")
+	errIdle    = errors.New("the stream fell silent")
+)
+
+// attempt is one request to the provider and the stream that it brings.
+type attempt struct {
+	model *Model
+	yield func(llm.Chunk, error) bool
+	// status is the provider's HTTP status, once there is one.
+	status int
+	// delivered is whether a chunk reached the caller, left whether the caller then went away.
+	delivered, left bool
+}
+
+// run asks once and hands the answer to the caller piece by piece. It returns nil when the answer
+// was whole or the caller left.
+func (a *attempt) run(ctx context.Context, params openai.ChatCompletionNewParams) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	idle := time.AfterFunc(a.model.config.IdleTimeout, func() { cancel(errIdle) })
+	defer idle.Stop()
+
+	stream := a.model.completions.NewStreaming(ctx, params, option.WithMiddleware(a.inspect))
+	defer func() { _ = stream.Close() }()
+	var answer answer
+	for stream.Next() {
+		// The caller's own time with a chunk is not the provider's silence.
+		idle.Stop()
+		text := answer.add(stream.Current())
+		if answer.bytes > maxAnswerBytes {
+			return a.model.fail(llm.TooLong, a.status, "the provider answered %d with more than %d bytes", a.status, maxAnswerBytes)
+		}
+		if text != "" && !a.deliver(llm.Chunk{Text: text}) {
+			return nil
+		}
+		idle.Reset(a.model.config.IdleTimeout)
+	}
+	// Only usage and the end mark follow the finish reason: without them the answer is whole too.
+	if answer.finish == "" {
+		return a.failure(ctx, stream.Err())
+	}
+	last, err := answer.last(a.model, a.status)
+	if err != nil {
+		return err
+	}
+	a.deliver(last)
+	return nil
+}
+
+func (a *attempt) deliver(chunk llm.Chunk) bool {
+	a.delivered = true
+	a.left = !a.yield(chunk, nil)
+	return !a.left
+}
+
+// inspect is the client's middleware. It notes the status and turns whatever is not a stream into
+// a failure, before the client reads the body without a bound or into an error that quotes it.
+func (a *attempt) inspect(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+	res, err := next(req)
+	if err != nil {
+		return nil, err
+	}
+	a.status = res.StatusCode
+	mediaType, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
+	if res.StatusCode == http.StatusOK && mediaType == "text/event-stream" {
+		return res, nil
+	}
+	defer func() { _ = res.Body.Close() }()
+	if res.StatusCode == http.StatusOK {
+		return nil, a.model.fail(llm.Malformed, a.status, "the provider answered 200 OK with something that is not a stream")
+	}
+	// A body that breaks off tells no code; the status is enough.
+	body, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBytes))
+	code := a.errorCode(body)
+	failure := a.model.fail(causeOf(a.status), a.status, "the provider answered %s%s",
+		strings.TrimSpace(strconv.Itoa(a.status)+" "+http.StatusText(a.status)), code)
+	failure.RetryAfter = retryAfter(res.Header)
+	return nil, failure
+}
+
+func causeOf(status int) llm.Cause {
+	switch {
+	case status == http.StatusUnauthorized || status == http.StatusForbidden:
+		return llm.Unauthorized
+	case status == http.StatusTooManyRequests:
+		return llm.RateLimited
+	case status == http.StatusRequestTimeout || status >= http.StatusInternalServerError:
+		return llm.Unavailable
+	case status >= http.StatusBadRequest:
+		return llm.Rejected
+	}
+	return llm.Malformed
+}
+
+// failure says why a stream ended without a finish reason; err is nil when it just ended.
+func (a *attempt) failure(ctx context.Context, err error) error {
+	var known *llm.Error
+	var reported *ssestream.StreamError
+	var network *url.Error
+	var syntax *json.SyntaxError
+	model, status := a.model, a.status
+	switch cause := context.Cause(ctx); {
+	case errors.As(err, &known):
+		return known
+	case cause != nil && status == 0:
+		return model.fail(llm.TimedOut, 0, "the provider did not answer in time")
+	case errors.Is(cause, errIdle):
+		return model.fail(llm.TimedOut, status, "the provider answered %d and then fell silent for more than %s", status, model.config.IdleTimeout)
+	case cause != nil:
+		return model.fail(llm.TimedOut, status, "the provider answered %d and was not done after %s", status, model.config.Timeout)
+	case errors.As(err, &reported):
+		return model.fail(llm.Unavailable, status, "the provider answered %d and then reported an error%s", status, a.errorCode(reported.Event.Data))
+	case errors.As(err, &syntax), errors.Is(err, bufio.ErrTooLong):
+		return model.fail(llm.Malformed, status, "the provider answered %d with a stream that is not made of JSON events", status)
+	case status == 0 && errors.As(err, &network):
+		failure := model.fail(llm.Unavailable, 0, "the provider could not be reached")
+		failure.Err = network.Err // without the request's address, which may hold a password
+		return failure
+	case status == 0:
+		return model.fail(llm.Unavailable, 0, "the provider could not be asked")
+	}
+	return model.fail(llm.CutOff, status, "the provider answered %d and broke off before the end of the answer", status)
+}
+
+// codePattern is what a provider's error codes look like. Nothing else of a refusal is repeated:
+// providers quote keys and prompts in their messages.
+var codePattern = regexp.MustCompile(`^[a-z]+(_[a-z]+)*$`)
+
+// errorCode returns the code of the provider's error as " (invalid_api_key)", or nothing.
+func (a *attempt) errorCode(body []byte) string {
+	var refusal struct {
+		Error struct{ Code, Type any }
+	}
+	if json.NewDecoder(bytes.NewReader(body)).Decode(&refusal) != nil {
+		return ""
+	}
+	code, _ := refusal.Error.Code.(string)
+	kind, _ := refusal.Error.Type.(string)
+	code = cmp.Or(code, kind)
+	if len(code) > 40 || !codePattern.MatchString(code) || code == a.model.config.Key {
+		return ""
+	}
+	return " (" + code + ")"
+}
+
+// retryAfter reads Retry-After in either of its forms; 0 when it is missing, wrong or past.
+func retryAfter(header http.Header) time.Duration {
+	value := header.Get("Retry-After")
+	if seconds, err := strconv.Atoi(value); err == nil {
+		return time.Duration(min(max(seconds, 0), int((24*time.Hour).Seconds()))) * time.Second
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return max(time.Until(at), 0)
+	}
+	return 0
+}

@@ -1,0 +1,350 @@
+package openai_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/engine/llm/openai"
+)
+
+// What the stub server cannot do, since it concerns single bytes and events, is written out here.
+
+const (
+	startOfText = `data: {"choices":[{"delta":{"role":"assistant","content":"Good "}}]}` + "\n\n"
+	endOfText   = `data: {"choices":[{"delta":{"content":"day"},"finish_reason":"stop"}]}` + "\n\n"
+	done        = "data: [DONE]\n\n"
+)
+
+// provider answers the first request with the first of answers, and so on; the last one is repeated.
+type provider struct {
+	asked   atomic.Int32
+	answers []http.HandlerFunc
+}
+
+// serve starts a provider and returns a model that asks it.
+func serve(t *testing.T, configure func(*openai.Config), answers ...http.HandlerFunc) (*provider, *openai.Model) {
+	t.Helper()
+	p := &provider{answers: answers}
+	server := httptest.NewServer(p)
+	t.Cleanup(server.Close)
+	config := openai.Config{BaseURL: server.URL, Key: stubKey, Model: "m"}
+	if configure != nil {
+		configure(&config)
+	}
+	model, err := openai.New(config)
+	require.NoError(t, err)
+	return p, model
+}
+
+func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	turn := min(int(p.asked.Add(1)), len(p.answers)) - 1
+	p.answers[turn](w, r)
+}
+
+// events answers with a stream of these bytes, which then ends in good order.
+func events(parts ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { send(w, parts...) }
+}
+
+func send(w http.ResponseWriter, parts ...string) {
+	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	for _, part := range parts {
+		_, _ = fmt.Fprint(w, part)
+		_ = http.NewResponseController(w).Flush()
+	}
+}
+
+// eventsThen sends these bytes and then goes on in its own way.
+func eventsThen(then http.HandlerFunc, parts ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		send(w, parts...)
+		then(w, r)
+	}
+}
+
+func hangUp(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+
+func fallSilent(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+
+// repeat sends an event every few milliseconds for as long as somebody listens.
+func repeat(event string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ticker := time.NewTicker(5 * time.Millisecond)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+				send(w, event)
+			case <-r.Context().Done():
+				return
+			}
+		}
+	}
+}
+
+func refuse(status int, header, value, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		if header != "" {
+			w.Header().Set(header, value)
+		}
+		w.WriteHeader(status)
+		_, _ = fmt.Fprint(w, body)
+	}
+}
+
+func TestByteLevelFailures(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		configure func(*openai.Config)
+		answer    http.HandlerFunc
+		cause     llm.Cause
+		message   string
+		asked     int32
+	}{
+		"silence after the first piece": {
+			configure: func(c *openai.Config) { c.IdleTimeout = 200 * time.Millisecond },
+			answer:    eventsThen(fallSilent, startOfText),
+			cause:     llm.TimedOut, asked: 1,
+			message: "model m: the provider answered 200 and then fell silent for more than 200ms",
+		},
+		"comments are silence": {
+			configure: func(c *openai.Config) { c.IdleTimeout = 200 * time.Millisecond },
+			answer:    repeat(": still here\n\n"),
+			cause:     llm.TimedOut, asked: 1,
+			message: "model m: the provider answered 200 and then fell silent for more than 200ms",
+		},
+		"one word after the other without an end": {
+			configure: func(c *openai.Config) { c.Timeout = 200 * time.Millisecond },
+			answer:    repeat(startOfText),
+			cause:     llm.TimedOut, asked: 1,
+			message: "model m: the provider answered 200 and was not done after 200ms",
+		},
+		"end without a finish reason": {
+			answer: events(startOfText, done),
+			cause:  llm.CutOff, asked: 1,
+			message: "model m: the provider answered 200 and broke off before the end of the answer",
+		},
+		"connection lost within an event": {
+			answer: eventsThen(hangUp, startOfText, `data: {"choi`),
+			cause:  llm.CutOff, asked: 1,
+			message: "model m: the provider answered 200 and broke off before the end of the answer",
+		},
+		"connection lost before the first piece, every time": {
+			answer: eventsThen(hangUp, ": welcome\n\n"),
+			cause:  llm.CutOff, asked: 3,
+			message: "model m: the provider answered 200 and broke off before the end of the answer",
+		},
+		"event that is not JSON": {
+			answer: events(startOfText, "data: {\"choices\": [stub-key\n\n", done),
+			cause:  llm.Malformed, asked: 1,
+			message: "model m: the provider answered 200 with a stream that is not made of JSON events",
+		},
+		"call that names no tool": {
+			answer: events(`data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`+"\n\n", done),
+			cause:  llm.Malformed, asked: 1,
+			message: "model m: the provider answered 200 with a tool call that names no tool",
+		},
+		"error within the stream": {
+			answer: events(startOfText, `data: {"error":{"message":"stub-key is out of luck","code":"server_overloaded"}}`+"\n\n"),
+			cause:  llm.Unavailable, asked: 1,
+			message: "model m: the provider answered 200 and then reported an error (server_overloaded)",
+		},
+		"white space only": {
+			answer: events(`data: {"choices":[{"delta":{"content":" \n"},"finish_reason":"stop"}]}`+"\n\n", done),
+			cause:  llm.Empty, asked: 1,
+			message: "model m: the provider answered 200 with an empty answer",
+		},
+		"endless answer": {
+			answer: repeat(`data: {"choices":[{"delta":{"content":"` + strings.Repeat("a", 600<<10) + `"}}]}` + "\n\n"),
+			cause:  llm.TooLong, asked: 1,
+			message: "model m: the provider answered 200 with more than 1048576 bytes",
+		},
+		"page of a proxy": {
+			answer: refuse(502, "Content-Type", "text/html", "<html>stub-key</html>"),
+			cause:  llm.Unavailable, asked: 3,
+			message: "model m: the provider answered 502 Bad Gateway",
+		},
+		"quota used up": {
+			answer: refuse(429, "Retry-After", "11", `{"error":{"message":"stub-key","type":"insufficient_quota","code":null}}`),
+			cause:  llm.RateLimited, asked: 1,
+			message: "model m: the provider answered 429 Too Many Requests (insufficient_quota)",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			provider, model := serve(t, test.configure, test.answer)
+			_, err := llm.Collect(model.Chat(t.Context(), hello))
+			failure := requireFailure(t, err)
+			require.Equal(t, test.cause, failure.Cause)
+			require.Equal(t, test.message, failure.Error())
+			require.Equal(t, test.asked, provider.asked.Load())
+		})
+	}
+}
+
+func TestRetriesBeforeTheFirstPiece(t *testing.T) {
+	t.Parallel()
+	for name, first := range map[string]http.HandlerFunc{
+		"429 without Retry-After":     refuse(429, "", "", ""),
+		"429 with a date in the past": refuse(429, "Retry-After", "Mon, 02 Mar 2020 08:00:00 GMT", ""),
+		"cut before the first piece":  eventsThen(hangUp, `data: {"choices":[{"delta":{"role":"assistant","content":""}}]}`+"\n\n"),
+		"connection closed":           hangUp,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			provider, model := serve(t, nil, first, events(startOfText, endOfText, done))
+			answer, err := llm.Collect(model.Chat(t.Context(), hello))
+			require.NoError(t, err)
+			require.Equal(t, "Good day", answer.Text)
+			require.Equal(t, int32(2), provider.asked.Load())
+		})
+	}
+}
+
+func TestDoesNotWaitBeyondTheTimeout(t *testing.T) {
+	t.Parallel()
+	provider, model := serve(t, func(c *openai.Config) { c.Timeout = 3 * time.Second },
+		refuse(429, "Retry-After", "9", ""))
+	_, err := llm.Collect(model.Chat(t.Context(), hello))
+	failure := requireFailure(t, err)
+	require.Equal(t, llm.RateLimited, failure.Cause)
+	require.Equal(t, 9*time.Second, failure.RetryAfter)
+	require.Equal(t, int32(1), provider.asked.Load())
+}
+
+func TestUnreachableProvider(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.NotFoundHandler())
+	server.Close()
+	model, err := openai.New(openai.Config{BaseURL: server.URL, Key: stubKey, Model: "m"})
+	require.NoError(t, err)
+	_, err = llm.Collect(model.Chat(t.Context(), hello))
+	failure := requireFailure(t, err)
+	require.Equal(t, llm.Unavailable, failure.Cause)
+	require.Equal(t, "model m: the provider could not be reached", failure.Error())
+	require.ErrorContains(t, failure.Err, "connection refused")
+}
+
+func TestOddStreams(t *testing.T) {
+	t.Parallel()
+	calls := func(deltas ...string) string {
+		var s strings.Builder
+		for _, delta := range deltas {
+			s.WriteString(`data: {"choices":[{"delta":{"tool_calls":[` + delta + `]}}]}` + "\n\n")
+		}
+		return s.String() + `data: {"choices":[{"delta":{},"finish_reason":"stop"}]}` + "\n\n" + done
+	}
+	for name, test := range map[string]struct {
+		answer http.HandlerFunc
+		want   llm.Answer
+	}{
+		"no end mark": {
+			answer: events(startOfText, endOfText),
+			want:   llm.Answer{Text: "Good day", Finish: llm.FinishStop},
+		},
+		"connection lost after the finish reason": {
+			answer: eventsThen(hangUp, startOfText, endOfText),
+			want:   llm.Answer{Text: "Good day", Finish: llm.FinishStop},
+		},
+		"usage after the finish reason": {
+			answer: events(startOfText, endOfText, `data: {"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":2}}`+"\n\n", done),
+			want:   llm.Answer{Text: "Good day", Finish: llm.FinishStop, Usage: llm.Usage{InputTokens: 7, OutputTokens: 2}},
+		},
+		"refusal": {
+			answer: events(`data: {"choices":[{"delta":{"refusal":"I will not."},"finish_reason":"stop"}]}`+"\n\n", done),
+			want:   llm.Answer{Text: "I will not.", Finish: llm.FinishStop},
+		},
+		"calls written in turns": {
+			answer: events(calls(
+				`{"index":0,"id":"a","function":{"name":"first","arguments":""}}`,
+				`{"index":1,"id":"b","function":{"name":"second","arguments":""}}`,
+				`{"index":0,"function":{"arguments":"{\"x\":"}}`,
+				`{"index":1,"function":{"arguments":"{}"}}`,
+				`{"index":0,"function":{"arguments":"1}"}}`,
+			)),
+			want: llm.Answer{Finish: llm.FinishToolCalls, ToolCalls: []llm.ToolCall{
+				{ID: "a", Name: "first", Arguments: `{"x":1}`},
+				{ID: "b", Name: "second", Arguments: `{}`},
+			}},
+		},
+		"calls that all have the index 0": {
+			answer: events(calls(
+				`{"index":0,"id":"a","function":{"name":"first","arguments":"{\"x\":1}"}}`,
+				`{"index":0,"id":"b","function":{"name":"second","arguments":"{\"x\":"}}`,
+				`{"index":0,"function":{"arguments":"2}"}}`,
+			)),
+			want: llm.Answer{Finish: llm.FinishToolCalls, ToolCalls: []llm.ToolCall{
+				{ID: "a", Name: "first", Arguments: `{"x":1}`},
+				{ID: "b", Name: "second", Arguments: `{"x":2}`},
+			}},
+		},
+		"call without id and arguments": {
+			answer: events(calls(`{"index":0,"function":{"name":"first"}}`)),
+			want: llm.Answer{Finish: llm.FinishToolCalls, ToolCalls: []llm.ToolCall{
+				{ID: "call_1", Name: "first", Arguments: `{}`},
+			}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, model := serve(t, nil, test.answer)
+			answer, err := llm.Collect(model.Chat(t.Context(), hello))
+			require.NoError(t, err)
+			require.Empty(t, cmp.Diff(test.want, answer))
+		})
+	}
+}
+
+func TestLeavingEarlyReleasesTheProvider(t *testing.T) {
+	t.Parallel()
+	released := make(chan struct{})
+	_, model := serve(t, nil, func(w http.ResponseWriter, r *http.Request) {
+		repeat(startOfText)(w, r)
+		close(released)
+	})
+	for chunk, err := range model.Chat(t.Context(), hello) {
+		require.NoError(t, err)
+		require.Equal(t, "Good ", chunk.Text)
+		break
+	}
+	<-released // a provider that is never released ends this test by its time-out
+}
+
+func TestCallerGivesUpWhileWaitingToRetry(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	_, model := serve(t, nil, func(w http.ResponseWriter, r *http.Request) {
+		refuse(429, "Retry-After", "8", "")(w, r)
+		cancel()
+	})
+	_, err := llm.Collect(model.Chat(ctx, hello))
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+// Not parallel: it changes the environment of the process.
+func TestEnvironmentIsNotRead(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "from-the-environment")
+	t.Setenv("OPENAI_ORG_ID", "from-the-environment")
+	t.Setenv("OPENAI_CUSTOM_HEADERS", "X-Custom: from-the-environment")
+	headers := make(chan http.Header, 1)
+	_, model := serve(t, func(c *openai.Config) { c.Key = "" }, func(w http.ResponseWriter, r *http.Request) {
+		headers <- r.Header
+		send(w, startOfText, endOfText, done)
+	})
+	_, err := llm.Collect(model.Chat(t.Context(), hello))
+	require.NoError(t, err)
+	header := <-headers
+	require.Empty(t, header.Get("Authorization"))
+	require.NotContains(t, fmt.Sprint(header), "from-the-environment")
+}

@@ -1,0 +1,174 @@
+// Package openai is the llm.Model behind any server that speaks OpenAI's chat completions: OpenAI
+// itself, its equals in the cloud, and local servers.
+package openai
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+
+	"github.com/agentgraph/agentgraph/engine/llm"
+)
+
+const (
+	defaultBaseURL     = "https://api.openai.com/v1"
+	defaultTimeout     = 2 * time.Minute
+	defaultIdleTimeout = 30 * time.Second
+
+	// maxRetries is how often an answer is asked for again before any of it reached the caller.
+	maxRetries = 2
+	// maxRetryAfter is the longest wait that a provider may ask for; beyond it the failure is
+	// reported at once, with the wait, since a contact is waiting for the reply.
+	maxRetryAfter = 10 * time.Second
+	// firstBackoff is the wait before the first retry when the provider names none; it doubles.
+	firstBackoff = 500 * time.Millisecond
+	// maxAnswerBytes bounds what one answer may hold, text and tool calls together.
+	maxAnswerBytes = 1 << 20
+	// idleConnections are kept open to the provider, so that many turns at once do not each
+	// begin with a handshake.
+	idleConnections = 128
+)
+
+// Config says which model to ask, and where.
+type Config struct {
+	// BaseURL is the address before /chat/completions; OpenAI's own when empty.
+	BaseURL string
+	// Key is sent as a bearer token; none is sent when it is empty, as local servers like it.
+	Key string
+	// Model is the model's name as the provider spells it. Required.
+	Model string
+	// Timeout bounds a whole answer, retries included; two minutes when zero.
+	Timeout time.Duration
+	// IdleTimeout bounds the silence before the first piece of an answer and between two pieces;
+	// thirty seconds when zero.
+	IdleTimeout time.Duration
+}
+
+// Model asks one model of one provider. It reads nothing from the environment but the
+// usual proxy settings.
+type Model struct {
+	config      Config
+	completions openai.ChatCompletionService
+}
+
+// New returns the model that config describes, or an error that says what is wrong with config. It
+// does not call the provider.
+func New(config Config) (*Model, error) {
+	if config.Model == "" {
+		return nil, errors.New("the model's name is missing")
+	}
+	if config.BaseURL == "" {
+		config.BaseURL = defaultBaseURL
+	}
+	// The address is not repeated in the error: people put passwords into addresses.
+	address, err := url.Parse(config.BaseURL)
+	if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
+		return nil, errors.New("the model provider's address is not an http or https URL")
+	}
+	if config.Timeout <= 0 {
+		config.Timeout = defaultTimeout
+	}
+	if config.IdleTimeout <= 0 {
+		config.IdleTimeout = defaultIdleTimeout
+	}
+
+	transport := &http.Transport{
+		Proxy:               http.ProxyFromEnvironment,
+		ForceAttemptHTTP2:   true,
+		MaxIdleConnsPerHost: idleConnections,
+		IdleConnTimeout:     90 * time.Second,
+		TLSHandshakeTimeout: 10 * time.Second,
+	}
+	options := []option.RequestOption{
+		option.WithBaseURL(config.BaseURL),
+		option.WithHTTPClient(&http.Client{Transport: transport}),
+		// The client would retry time-outs too, and cannot tell whether a broken stream had
+		// already reached the caller.
+		option.WithMaxRetries(0),
+	}
+	if config.Key != "" {
+		options = append(options, option.WithAPIKey(config.Key))
+	}
+	// The service is made directly because openai.NewClient takes keys, addresses and headers from
+	// the environment.
+	return &Model{config: config, completions: openai.NewChatCompletionService(options...)}, nil
+}
+
+// Name is the model's name as the provider spells it.
+func (m *Model) Name() string { return m.config.Model }
+
+// Chat is llm.Model's. A failure that may pass is retried twice at most, and only while nothing
+// of the answer has reached the caller.
+func (m *Model) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
+	return func(yield func(llm.Chunk, error) bool) {
+		params, err := m.params(req)
+		if err != nil {
+			yield(llm.Chunk{}, err)
+			return
+		}
+		whole, cancel := context.WithTimeoutCause(ctx, m.config.Timeout, errTimeout)
+		defer cancel()
+		for retries := 0; ; retries++ {
+			a := attempt{model: m, yield: yield}
+			err := a.run(whole, params)
+			if err == nil || a.left {
+				return
+			}
+			if ctx.Err() != nil {
+				yield(llm.Chunk{}, ctx.Err())
+				return
+			}
+			delay, again := backoff(err, retries)
+			if !again || a.delivered || !sleep(whole, delay) {
+				yield(llm.Chunk{}, err)
+				return
+			}
+		}
+	}
+}
+
+// backoff returns how long to wait before trying again, and whether to try again at all.
+func backoff(err error, retries int) (time.Duration, bool) {
+	var failure *llm.Error
+	if retries >= maxRetries || !errors.As(err, &failure) || !failure.Retryable() || failure.RetryAfter > maxRetryAfter {
+		return 0, false
+	}
+	if failure.RetryAfter > 0 {
+		return failure.RetryAfter, true
+	}
+	// Up to a quarter less, so that conversations that failed together do not return together.
+	delay := firstBackoff << retries
+	return delay - rand.N(delay/4), true
+}
+
+// sleep waits and reports true, or reports false when ctx ends first or is known to.
+func sleep(ctx context.Context, delay time.Duration) bool {
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= delay {
+		return false
+	}
+	timer := time.NewTimer(delay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// fail makes an error whose text begins with the model's name.
+func (m *Model) fail(cause llm.Cause, status int, format string, args ...any) *llm.Error {
+	return &llm.Error{
+		Cause:   cause,
+		Status:  status,
+		Message: fmt.Sprintf("model %s: ", m.config.Model) + fmt.Sprintf(format, args...),
+	}
+}

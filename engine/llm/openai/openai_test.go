@@ -1,0 +1,314 @@
+package openai_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/engine/llm/openai"
+)
+
+var hello = llm.Request{
+	System:   "You answer the telephone of a clinic.",
+	Messages: []llm.Message{{Role: llm.RoleUser, Text: "Hello"}},
+}
+
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	end := llm.ToolCall{ID: "call_end", Name: llm.EndConversation, Arguments: `{"reason":"done"}`}
+
+	for model, want := range map[string]llm.Answer{
+		"talks": {
+			Text:   "Good morning, this is the clinic. How can I help you?",
+			Finish: llm.FinishStop,
+			Usage:  llm.Usage{InputTokens: 31, OutputTokens: 12},
+		},
+		"calls": {
+			Finish: llm.FinishToolCalls,
+			ToolCalls: []llm.ToolCall{
+				{ID: "call_slots", Name: "list_slots", Arguments: `{"day":"2026-03-02"}`},
+				{ID: "call_end", Name: llm.EndConversation, Arguments: `{"reason":"The contact said goodbye."}`},
+			},
+		},
+		"talks-and-calls": {
+			Text:      "Goodbye.",
+			Finish:    llm.FinishToolCalls,
+			ToolCalls: []llm.ToolCall{end},
+		},
+		"writes-bad-arguments": {
+			Finish:    llm.FinishToolCalls,
+			ToolCalls: []llm.ToolCall{{ID: "call_bad", Name: "list_slots", Arguments: `{"day": `}},
+		},
+	} {
+		t.Run(model, func(t *testing.T) {
+			t.Parallel()
+			answer, err := llm.Collect(stub(t, model).Chat(t.Context(), hello))
+			require.NoError(t, err)
+			if want.Usage == (llm.Usage{}) {
+				answer.Usage = want.Usage // the stub's own estimate
+			}
+			require.Empty(t, cmp.Diff(want, answer))
+			require.Len(t, asked(t, model), 1)
+		})
+	}
+}
+
+func TestStreamsInPieces(t *testing.T) {
+	t.Parallel()
+	var pieces, finished int
+	for chunk, err := range stub(t, "streams").Chat(t.Context(), hello) {
+		require.NoError(t, err)
+		require.Zero(t, finished, "a chunk came after the last one")
+		if chunk.Text != "" {
+			pieces++
+		}
+		if chunk.Finish != "" {
+			finished++
+		}
+	}
+	require.Greater(t, pieces, 1)
+	require.Equal(t, 1, finished)
+}
+
+func TestRequestOnTheWire(t *testing.T) {
+	t.Parallel()
+	temperature, topP, presence, frequency := 0.0, 0.3, 0.4, -0.5
+	req := llm.Request{
+		System: "You answer the telephone of a bakery.",
+		Messages: []llm.Message{
+			{Role: llm.RoleUser, Text: "Any bread left?"},
+			{Role: llm.RoleAssistant, ToolCalls: []llm.ToolCall{{ID: "call_1", Name: "stock", Arguments: `{"item":"bread"}`}}},
+			{Role: llm.RoleTool, ToolCallID: "call_1", Text: `{"left":3}`},
+			{Role: llm.RoleAssistant, Text: "Three loaves."},
+			{Role: llm.RoleUser, Text: "Thanks"},
+		},
+		Tools: []llm.Tool{
+			{Name: "stock", Description: "How much is left.", Parameters: json.RawMessage(`{"type":"object","properties":{"item":{"type":"string"}}}`)},
+			{Name: "open_door"},
+		},
+		Settings: llm.Settings{Temperature: &temperature, TopP: &topP, PresencePenalty: &presence, FrequencyPenalty: &frequency},
+	}
+	_, err := llm.Collect(stub(t, "listens").Chat(t.Context(), req))
+	require.NoError(t, err)
+
+	var want map[string]any
+	require.NoError(t, json.Unmarshal([]byte(`{
+		"model": "listens",
+		"stream": true,
+		"stream_options": {"include_usage": true},
+		"temperature": 0, "top_p": 0.3, "presence_penalty": 0.4, "frequency_penalty": -0.5,
+		"messages": [
+			{"role": "system", "content": "You answer the telephone of a bakery."},
+			{"role": "user", "content": "Any bread left?"},
+			{"role": "assistant", "tool_calls": [
+				{"id": "call_1", "type": "function", "function": {"name": "stock", "arguments": "{\"item\":\"bread\"}"}}]},
+			{"role": "tool", "tool_call_id": "call_1", "content": "{\"left\":3}"},
+			{"role": "assistant", "content": "Three loaves."},
+			{"role": "user", "content": "Thanks"}
+		],
+		"tools": [
+			{"type": "function", "function": {"name": "stock", "description": "How much is left.",
+				"parameters": {"type": "object", "properties": {"item": {"type": "string"}}}}},
+			{"type": "function", "function": {"name": "open_door"}}
+		]
+	}`), &want))
+	bodies := asked(t, "listens")
+	require.Len(t, bodies, 1)
+	got := bodies[0]
+	delete(got, "_endpointType") // the stub's own note
+	require.Empty(t, cmp.Diff(want, got))
+}
+
+func TestFailures(t *testing.T) {
+	t.Parallel()
+	for model, want := range map[string]struct {
+		cause   llm.Cause
+		status  int
+		message string
+		// asked is how often the provider was asked.
+		asked int
+		// text is what the caller has of the answer.
+		text       string
+		retryAfter time.Duration
+	}{
+		"unauthorized": {
+			cause: llm.Unauthorized, status: 401, asked: 1,
+			message: "model unauthorized: the provider answered 401 Unauthorized (invalid_api_key)",
+		},
+		"unknown": {
+			cause: llm.Rejected, status: 404, asked: 1,
+			message: "model unknown: the provider answered 404 Not Found",
+		},
+		"limited-for-long": {
+			cause: llm.RateLimited, status: 429, asked: 1, retryAfter: time.Hour,
+			message: "model limited-for-long: the provider answered 429 Too Many Requests (rate_limit_exceeded)",
+		},
+		"broken": {
+			cause: llm.Unavailable, status: 500, asked: 3,
+			message: "model broken: the provider answered 500 Internal Server Error (server_error)",
+		},
+		"garbled": {
+			cause: llm.Malformed, status: 200, asked: 1,
+			message: "model garbled: the provider answered 200 OK with something that is not a stream",
+		},
+		"drops": {
+			cause: llm.Unavailable, status: 0, asked: 3,
+			message: "model drops: the provider could not be reached",
+		},
+		"says-nothing": {
+			cause: llm.Empty, status: 200, asked: 1,
+			message: "model says-nothing: the provider answered 200 with an empty answer",
+		},
+		"filtered": {
+			cause: llm.Filtered, status: 200, asked: 1, text: "This answer goes too far and",
+			message: "model filtered: the provider answered 200 and its content filter stopped the answer",
+		},
+		"long-winded": {
+			cause: llm.TooLong, status: 200, asked: 1, text: "This answer does not come to its",
+			message: "model long-winded: the provider answered 200 and the answer reached its length limit",
+		},
+	} {
+		t.Run(model, func(t *testing.T) {
+			t.Parallel()
+			answer, err := llm.Collect(stub(t, model).Chat(t.Context(), hello))
+			failure := requireFailure(t, err)
+			require.Equal(t, want.cause, failure.Cause)
+			require.Equal(t, want.status, failure.Status)
+			require.Equal(t, want.message, failure.Error())
+			require.Equal(t, want.retryAfter, failure.RetryAfter)
+			require.Equal(t, want.text, answer.Text)
+			require.Len(t, asked(t, model), want.asked)
+		})
+	}
+}
+
+// requireFailure checks that err is a model's failure that nowhere shows the key.
+func requireFailure(t *testing.T, err error) *llm.Error {
+	t.Helper()
+	var failure *llm.Error
+	require.ErrorAs(t, err, &failure)
+	require.NotContains(t, failure.Error(), stubKey)
+	if failure.Err != nil {
+		require.NotContains(t, failure.Err.Error(), stubKey)
+	}
+	return failure
+}
+
+// How much of a cut stream arrives depends on the network, so this one stands apart.
+func TestCutStream(t *testing.T) {
+	t.Parallel()
+	answer, err := llm.Collect(stub(t, "cut").Chat(t.Context(), hello))
+	failure := requireFailure(t, err)
+	require.Equal(t, llm.CutOff, failure.Cause)
+	require.Equal(t, "model cut: the provider answered 200 and broke off before the end of the answer", failure.Error())
+	require.NotEmpty(t, answer.Text)
+	require.Len(t, asked(t, "cut"), 1)
+}
+
+func TestWrongKey(t *testing.T) {
+	t.Parallel()
+	model := stub(t, "streams", func(c *openai.Config) { c.Key = "not-the-key" })
+	_, err := llm.Collect(model.Chat(t.Context(), hello))
+	failure := requireFailure(t, err)
+	require.Equal(t, llm.Unauthorized, failure.Cause)
+	require.Equal(t, http.StatusUnauthorized, failure.Status)
+	require.NotContains(t, failure.Error(), "not-the-key")
+}
+
+func TestRetriesUntilItWorks(t *testing.T) {
+	t.Parallel()
+	for _, model := range []string{"limited-once", "overloaded-once"} {
+		t.Run(model, func(t *testing.T) {
+			t.Parallel()
+			answer, err := llm.Collect(stub(t, model).Chat(t.Context(), hello))
+			require.NoError(t, err)
+			require.Equal(t, "Here I am again.", answer.Text)
+			require.Len(t, asked(t, model), 2)
+		})
+	}
+}
+
+func TestTimeouts(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		configure func(*openai.Config)
+		message   string
+	}{
+		"of the whole answer": {
+			configure: func(c *openai.Config) { c.Timeout = 300 * time.Millisecond },
+			message:   "model slow: the provider did not answer in time",
+		},
+		"of silence": {
+			configure: func(c *openai.Config) { c.IdleTimeout = 300 * time.Millisecond },
+			message:   "model slow: the provider did not answer in time",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := llm.Collect(stub(t, "slow", test.configure).Chat(t.Context(), hello))
+			failure := requireFailure(t, err)
+			require.Equal(t, llm.TimedOut, failure.Cause)
+			require.Equal(t, test.message, failure.Error())
+		})
+	}
+}
+
+func TestCancelledCaller(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	var chunks int
+	var last error
+	for chunk, err := range stub(t, "streams").Chat(ctx, hello) {
+		last = err
+		if chunk.Text != "" {
+			chunks++
+			cancel()
+		}
+	}
+	cancel()
+	require.Positive(t, chunks)
+	require.ErrorIs(t, last, context.Canceled)
+}
+
+func TestFaultyRequests(t *testing.T) {
+	t.Parallel()
+	for want, req := range map[string]llm.Request{
+		`a message has the unknown role "system"`:                      {Messages: []llm.Message{{Role: "system"}}},
+		`parameters of tool stock are not a JSON object: json: cannot`: {Tools: []llm.Tool{{Name: "stock", Parameters: json.RawMessage(`[]`)}}},
+	} {
+		_, err := llm.Collect(stub(t, "never-asked").Chat(t.Context(), req))
+		require.ErrorContains(t, err, want)
+	}
+	require.Empty(t, asked(t, "never-asked"))
+}
+
+func TestNew(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		config openai.Config
+		want   string
+	}{
+		"no model":        {openai.Config{}, "the model's name is missing"},
+		"no scheme":       {openai.Config{Model: "m", BaseURL: "user:secret@example.com/v1"}, "the model provider's address is not an http or https URL"},
+		"another scheme":  {openai.Config{Model: "m", BaseURL: "ftp://example.com"}, "the model provider's address is not an http or https URL"},
+		"OpenAI's own":    {openai.Config{Model: "m"}, ""},
+		"a local address": {openai.Config{Model: "m", BaseURL: "http://127.0.0.1:11434/v1"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			model, err := openai.New(test.config)
+			if test.want != "" {
+				require.EqualError(t, err, test.want)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, "m", model.Name())
+		})
+	}
+}

@@ -1,0 +1,115 @@
+package openai_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/engine/llm/openai"
+)
+
+// stubKey is the only key that the stub server takes.
+const stubKey = "stub-key"
+
+// stubURL is the address of the stub server, which runs while the tests of the package do.
+var stubURL string
+
+func TestMain(m *testing.M) {
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	stop, err := startStub()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer stop()
+	return m.Run()
+}
+
+// startStub starts the stub server of the e2e folder and sets stubURL. The server ends when the
+// pipe to its standard input closes, which stop does and so does the end of this process.
+func startStub() (stop func(), err error) {
+	folder, err := filepath.Abs("../../../e2e")
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(filepath.Join(folder, "node_modules")); err != nil {
+		return nil, errors.New("e2e/node_modules is missing: run `make e2e-deps` (npm ci in e2e) once")
+	}
+	fixtures, err := filepath.Abs("testdata/fixtures.json")
+	if err != nil {
+		return nil, err
+	}
+	server := exec.Command("node", filepath.Join(folder, "model.mjs"), fixtures)
+	server.Stderr = os.Stderr
+	input, err := server.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	output, err := server.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := server.Start(); err != nil {
+		return nil, fmt.Errorf("start the stub model server: %w", err)
+	}
+	stop = func() {
+		_ = input.Close()
+		_ = server.Wait()
+	}
+	address, err := bufio.NewReader(output).ReadString('\n')
+	if err != nil {
+		stop()
+		return nil, fmt.Errorf("the stub model server said no address: %w", err)
+	}
+	stubURL = strings.TrimSpace(address)
+	return stop, nil
+}
+
+// stub returns the model of the stub server with a name from testdata/fixtures.json.
+func stub(t *testing.T, name string, configure ...func(*openai.Config)) *openai.Model {
+	t.Helper()
+	config := openai.Config{BaseURL: stubURL + "/v1", Key: stubKey, Model: name}
+	for _, c := range configure {
+		c(&config)
+	}
+	model, err := openai.New(config)
+	require.NoError(t, err)
+	return model
+}
+
+// asked returns the bodies of the requests that the stub server has had for a model.
+func asked(t *testing.T, model string) []map[string]any {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, stubURL+"/__aimock/journal", nil)
+	require.NoError(t, err)
+	req.Header.Set("Authorization", "Bearer "+stubKey)
+	res, err := http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	defer func() { _ = res.Body.Close() }()
+	body, err := io.ReadAll(res.Body)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, res.StatusCode, string(body))
+
+	var entries []struct{ Body map[string]any }
+	require.NoError(t, json.Unmarshal(body, &entries))
+	var bodies []map[string]any
+	for _, entry := range entries {
+		if entry.Body["model"] == model {
+			bodies = append(bodies, entry.Body)
+		}
+	}
+	return bodies
+}

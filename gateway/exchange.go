@@ -1,0 +1,141 @@
+package gateway
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+)
+
+// exchange is one GraphQL request over HTTP and its answer, single or streamed.
+type exchange struct {
+	*Server
+	w      http.ResponseWriter
+	r      *http.Request
+	exec   graphql.GraphExecutor
+	accept accept
+	// safe: by its method the request promises to change nothing.
+	safe bool
+}
+
+// run executes the request and answers it.
+func (x exchange) run(params *graphql.RawParams) {
+	params.Headers = x.r.Header
+	ctx := x.r.Context()
+	operation, errs := x.exec.CreateOperationContext(ctx, params)
+	if len(errs) > 0 {
+		x.reject(x.exec.DispatchError(graphql.WithOperationContext(ctx, operation), errs))
+		return
+	}
+	switch kind := operation.Operation.Operation; {
+	case kind == ast.Mutation && x.safe:
+		x.w.Header().Set("Allow", "POST")
+		refusal(http.StatusMethodNotAllowed, "mutations must use POST").write(x.w, x.accept)
+	case kind == ast.Subscription && !x.accept.stream:
+		refusal(http.StatusNotAcceptable, "a subscription needs Accept: %s, or a WebSocket", eventType).write(x.w, x.accept)
+	case kind == ast.Subscription:
+		x.stream(ctx, operation)
+	default:
+		ctx, cancel := context.WithTimeout(ctx, x.settings.RequestTimeout)
+		defer cancel()
+		if x.accept.first {
+			x.stream(ctx, operation)
+			return
+		}
+		for response := range x.results(ctx, x.exec, operation) {
+			x.respond(statusOf(response), response)
+		}
+	}
+}
+
+// results executes an operation: the one response of a query or a mutation, those of a subscription
+// as they come until it ends or ctx does.
+func (s *Server) results(ctx context.Context, exec graphql.GraphExecutor, operation *graphql.OperationContext) iter.Seq[*graphql.Response] {
+	return func(yield func(*graphql.Response) bool) {
+		var next graphql.ResponseHandler
+		broken := s.guarded(ctx, func() { next, ctx = exec.DispatchOperation(ctx, operation) })
+		for broken == nil {
+			var response *graphql.Response
+			broken = s.guarded(ctx, func() { response = next(ctx) })
+			switch {
+			case broken != nil:
+			case operation.Operation.Operation != ast.Subscription && response == nil:
+				// gqlgen answers nothing when the context ended before it began.
+				yield(exec.DispatchError(ctx, gqlerror.List{gqlerror.Wrap(ctx.Err())}))
+				return
+			case response == nil || !yield(response) || operation.Operation.Operation != ast.Subscription:
+				return
+			}
+		}
+		yield(&graphql.Response{Errors: gqlerror.List{broken}})
+	}
+}
+
+// guarded runs a step of an execution and turns a panic outside of a field, which gqlgen does not
+// catch, into its error.
+func (s *Server) guarded(ctx context.Context, step func()) (broken *gqlerror.Error) {
+	defer func() {
+		if value := recover(); value != nil {
+			broken = s.presenter.present(ctx, recovered(ctx, value))
+		}
+	}()
+	step()
+	return nil
+}
+
+// reject answers a request that was not executed.
+func (x exchange) reject(response *graphql.Response) {
+	if x.accept.first {
+		events := x.openEvents()
+		events.next(response)
+		events.complete()
+		return
+	}
+	status := Status(response.Errors[0])
+	// A client of the older media type tells a GraphQL server from a proxy by its 200.
+	if x.accept.single == jsonType && isGraphQL(response.Errors[0]) {
+		status = http.StatusOK
+	}
+	x.respond(status, response)
+}
+
+// statusOf is 200 for what was executed, whatever errors are beside its data.
+func statusOf(response *graphql.Response) int {
+	if len(response.Data) == 0 && len(response.Errors) > 0 {
+		return Status(response.Errors[0])
+	}
+	return http.StatusOK
+}
+
+func (x exchange) respond(status int, response *graphql.Response) {
+	_ = http.NewResponseController(x.w).SetWriteDeadline(time.Now().Add(x.settings.WriteTimeout))
+	writeResponse(x.w, status, x.accept.single, response)
+}
+
+func (x exchange) notAcceptable() {
+	refusal(http.StatusNotAcceptable, "the answer can be %s, %s or %s", graphqlType, jsonType, eventType).write(x.w, x.accept)
+}
+
+// writeResponse sends a response with its data as the executor made it, unread.
+func writeResponse(w http.ResponseWriter, status int, mediaType string, response *graphql.Response) {
+	head, tail := envelope(response)
+	h := w.Header()
+	h.Set("Content-Type", mediaType+utf8Suffix)
+	h.Set("Content-Length", strconv.Itoa(len(head)+len(response.Data)+len(tail)))
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	for _, part := range [][]byte{head, response.Data, tail} {
+		if _, err := w.Write(part); err != nil {
+			return
+		}
+	}
+}
+
+func writeErrors(w http.ResponseWriter, status int, mediaType string, errs gqlerror.List) {
+	writeResponse(w, status, mediaType, &graphql.Response{Errors: errs})
+}

@@ -1,0 +1,34 @@
+package gateway
+
+import (
+	"net/http"
+	"net/url"
+
+	"github.com/99designs/gqlgen/graphql"
+)
+
+// getTransport serves queries, and subscriptions as server-sent events, whose request is in the URL.
+type getTransport struct{ *Server }
+
+func (getTransport) Supports(r *http.Request) bool {
+	return r.Method == http.MethodGet || r.Method == http.MethodHead
+}
+
+func (t getTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
+	x := exchange{Server: t.Server, w: w, r: r, exec: exec, accept: negotiate(r.Header), safe: true}
+	if x.accept.none() {
+		x.notAcceptable()
+		return
+	}
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		refusal(http.StatusBadRequest, "the URL's parameters cannot be read").write(w, x.accept)
+		return
+	}
+	params, f := urlParams(query)
+	if f != nil {
+		f.write(w, x.accept)
+		return
+	}
+	x.run(params)
+}

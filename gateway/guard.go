@@ -1,0 +1,129 @@
+package gateway
+
+import (
+	"context"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/99designs/gqlgen/graphql/errcode"
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+	"github.com/vektah/gqlparser/v2/lexer"
+	"github.com/vektah/gqlparser/v2/parser"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// guard is an extension that refuses documents which would cost too much to validate or to execute,
+// each check before the work that it bounds, and variables that do not fit their types.
+type guard struct {
+	settings  Settings
+	documents *documents
+	schema    *ast.Schema
+}
+
+func (guard) ExtensionName() string                   { return "Guard" }
+func (guard) Validate(graphql.ExecutableSchema) error { return nil }
+
+// MutateOperationParameters checks the text before it is validated. A text that does not parse is
+// left to the executor, which says what is wrong with it.
+func (g guard) MutateOperationParameters(ctx context.Context, request *graphql.RawParams) *gqlerror.Error {
+	if len(request.Query) > g.settings.QueryBytes {
+		return exceeded("the query is longer than the limit of %d bytes", g.settings.QueryBytes)
+	}
+	if _, known := g.documents.Get(ctx, request.Query); known {
+		return nil
+	}
+	source := &ast.Source{Input: request.Query}
+	if moreTokens(source, g.settings.QueryTokens) {
+		return exceeded("the query has more tokens than the limit of %d", g.settings.QueryTokens)
+	}
+	document, err := parser.ParseQuery(source)
+	if err != nil {
+		return nil //nolint:nilerr // The executor parses again and reports it.
+	}
+	w := walk{document: document, depths: map[string]int{}}
+	for _, operation := range document.Operations {
+		if w.depth(operation.SelectionSet) > g.settings.QueryDepth {
+			return exceeded("the query is nested deeper than the limit of %d levels", g.settings.QueryDepth)
+		}
+	}
+	if w.introspects && !g.settings.Introspection {
+		return invalid("introspection is switched off")
+	}
+	return nil
+}
+
+// MutateOperationContext checks the variables, which gqlparser has coerced.
+func (g guard) MutateOperationContext(_ context.Context, operation *graphql.OperationContext) *gqlerror.Error {
+	for _, definition := range operation.Operation.VariableDefinitions {
+		if err := checkVariable(g.schema, definition.Type, operation.Variables[definition.Variable]); err != nil {
+			return under(ast.PathName("variable"), under(ast.PathName(definition.Variable), err))
+		}
+	}
+	return nil
+}
+
+func exceeded(format string, limit int) *gqlerror.Error {
+	return gqlerror.Wrap(model.Errorf(model.LimitExceeded, format, limit))
+}
+
+// invalid is an error like those of gqlparser's validation.
+func invalid(format string, args ...any) *gqlerror.Error {
+	err := gqlerror.Errorf(format, args...)
+	errcode.Set(err, errcode.ValidationFailed)
+	return err
+}
+
+// moreTokens reports whether the text has more than limit tokens, comments included. It stops at
+// what is not GraphQL.
+func moreTokens(source *ast.Source, limit int) bool {
+	tokens := lexer.New(source)
+	for range limit {
+		token, err := tokens.ReadToken()
+		if err != nil || token.Kind == lexer.EOF {
+			return false
+		}
+	}
+	token, err := tokens.ReadToken()
+	return err == nil && token.Kind != lexer.EOF
+}
+
+// walk measures a document, each fragment once however often it is spread.
+type walk struct {
+	document    *ast.QueryDocument
+	depths      map[string]int
+	introspects bool
+}
+
+// depth returns the number of levels of fields in the selection.
+func (w *walk) depth(selection ast.SelectionSet) int {
+	deepest := 0
+	for _, selected := range selection {
+		below := 0
+		switch s := selected.(type) {
+		case *ast.Field:
+			w.introspects = w.introspects || s.Name == "__schema" || s.Name == "__type"
+			below = 1 + w.depth(s.SelectionSet)
+		case *ast.InlineFragment:
+			below = w.depth(s.SelectionSet)
+		case *ast.FragmentSpread:
+			below = w.fragment(s.Name)
+		}
+		deepest = max(deepest, below)
+	}
+	return deepest
+}
+
+func (w *walk) fragment(name string) int {
+	if depth, measured := w.depths[name]; measured {
+		return depth
+	}
+	fragment := w.document.Fragments.ForName(name)
+	if fragment == nil {
+		return 0
+	}
+	// Validation refuses a fragment that spreads itself; here it must only come to an end.
+	w.depths[name] = 0
+	w.depths[name] = w.depth(fragment.SelectionSet)
+	return w.depths[name]
+}

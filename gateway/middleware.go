@@ -1,0 +1,215 @@
+package gateway
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+const (
+	apiKeyHeader  = "X-Api-Key"
+	traceHeader   = "X-Trace-Id"
+	versionHeader = "X-Api-Version"
+	version       = "v1"
+)
+
+type (
+	traceKey  struct{}
+	recordKey struct{}
+)
+
+// record gathers what the access log says of a request. Only the goroutine that serves the request
+// writes to it.
+type record struct {
+	operation string
+	company   string
+}
+
+// TraceID returns the identifier of the request: the trace of its traceparent header, or one that
+// the gateway made. It is in the X-Trace-Id header of the response and in every line of the log.
+func TraceID(ctx context.Context) string {
+	id, _ := ctx.Value(traceKey{}).(string)
+	return id
+}
+
+// ServeHTTP serves /healthz, /readyz, Path, and by the other transports everything else.
+func (s *Server) ServeHTTP(response http.ResponseWriter, r *http.Request) {
+	begin := time.Now()
+	trace := traceOf(r.Header)
+	rec := &record{}
+	ctx := context.WithValue(r.Context(), traceKey{}, trace)
+	ctx = context.WithValue(ctx, recordKey{}, rec)
+	r = r.WithContext(ctx)
+
+	w := &statusWriter{ResponseWriter: response}
+	w.Header().Set(traceHeader, trace)
+	w.Header().Set(versionHeader, version)
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	// A deadline that an earlier request on this connection left behind must not end this one.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
+
+	defer func() {
+		s.log.LogAttrs(ctx, slog.LevelInfo, "request",
+			slog.String("method", r.Method), slog.String("path", r.URL.Path), slog.Int("status", w.status),
+			slog.Duration("duration", time.Since(begin)), slog.String("operation", rec.operation),
+			slog.String("company", rec.company), slog.String("traceId", trace))
+	}()
+	defer s.survive(w, r)
+	s.admit(w, r, rec)
+}
+
+// admit answers health checks, and lets a request in when the server is not draining and the key is
+// good.
+func (s *Server) admit(w *statusWriter, r *http.Request, rec *record) {
+	switch r.URL.Path {
+	case "/healthz":
+		health(w, r, "ok", http.StatusOK)
+		return
+	case "/readyz":
+		s.readiness(w, r)
+		return
+	}
+	if !s.traffic.enter() {
+		w.Header().Set("Connection", "close")
+		s.refuse(w, r, model.Errorf(model.Unavailable, "the gateway is shutting down; try again"))
+		return
+	}
+	defer s.traffic.leave()
+
+	if asked := r.Header.Get(versionHeader); asked != "" && !strings.EqualFold(asked, version) {
+		s.refuse(w, r, model.Errorf(model.BadInput, "version %q does not exist; this is %s", asked, version))
+		return
+	}
+	// A browser cannot set headers on a socket, so a socket shows its key in connection_init.
+	if (socketTransport{}).Supports(r) && r.URL.Path == Path {
+		s.route(w, r)
+		return
+	}
+	principal, err := s.principal(r.Context(), r.Header.Get(apiKeyHeader))
+	if err != nil {
+		s.refuse(w, r, err)
+		return
+	}
+	rec.company = principal.CompanyID
+	s.route(w, r.WithContext(model.WithPrincipal(r.Context(), principal)))
+}
+
+func (s *Server) principal(ctx context.Context, key string) (model.Principal, error) {
+	if key == "" {
+		return model.Principal{}, model.Errorf(model.Unauthenticated, "an API key is needed: send it as %s", apiKeyHeader)
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.settings.RequestTimeout)
+	defer cancel()
+	return s.authenticate(ctx, key)
+}
+
+// revoked reports whether a key that was good is no longer so. A failure to find out is not a no.
+func (s *Server) revoked(ctx context.Context, key string) bool {
+	_, err := s.principal(ctx, key)
+	var known *model.Error
+	return errors.As(err, &known) && known.Code == model.Unauthenticated
+}
+
+// survive turns a panic outside of a resolver into one masked error.
+func (s *Server) survive(w *statusWriter, r *http.Request) {
+	value := recover()
+	if value == nil {
+		return
+	}
+	if value == http.ErrAbortHandler {
+		panic(value)
+	}
+	cause := panicError{value: value, stack: debug.Stack()}
+	if w.status != 0 {
+		s.presenter.present(r.Context(), cause)
+		panic(http.ErrAbortHandler)
+	}
+	s.refuse(w, r, cause)
+}
+
+func (s *Server) readiness(w http.ResponseWriter, r *http.Request) {
+	if s.traffic.closing.Err() != nil {
+		health(w, r, "draining", http.StatusServiceUnavailable)
+		return
+	}
+	if err := s.ready(r.Context()); err != nil {
+		s.log.WarnContext(r.Context(), "not ready", "error", err, "traceId", TraceID(r.Context()))
+		health(w, r, "not ready", http.StatusServiceUnavailable)
+		return
+	}
+	health(w, r, "ready", http.StatusOK)
+}
+
+func health(w http.ResponseWriter, r *http.Request, state string, status int) {
+	w.Header().Set("Cache-Control", "no-store")
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	}
+	w.Header().Set("Content-Type", jsonType+utf8Suffix)
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(`{"status":"` + state + `"}`))
+}
+
+// traceOf returns the trace id of a W3C traceparent header, or a new one.
+func traceOf(h http.Header) string {
+	parts := strings.Split(h.Get("Traceparent"), "-")
+	if len(parts) >= 4 && len(parts[0]) == 2 && parts[0] != "ff" && len(parts[1]) == 32 &&
+		strings.Trim(parts[1], "0123456789abcdef") == "" && strings.Trim(parts[1], "0") != "" {
+		return parts[1]
+	}
+	id := make([]byte, 16)
+	_, _ = rand.Read(id)
+	return hex.EncodeToString(id)
+}
+
+// statusWriter remembers the status that was sent; 0 as long as none was.
+type statusWriter struct {
+	http.ResponseWriter
+	status int
+}
+
+func (w *statusWriter) WriteHeader(status int) {
+	if w.status == 0 {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *statusWriter) Write(p []byte) (int, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	return w.ResponseWriter.Write(p)
+}
+
+// Unwrap lets http.ResponseController and the WebSocket handshake reach the connection.
+func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// operationName is an extension that notes the operation's name for the access log.
+type operationName struct{}
+
+func (operationName) ExtensionName() string                   { return "OperationName" }
+func (operationName) Validate(graphql.ExecutableSchema) error { return nil }
+
+// longestName keeps a client from filling the log.
+const longestName = 64
+
+func (operationName) InterceptOperation(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
+	if rec, ok := ctx.Value(recordKey{}).(*record); ok {
+		name := graphql.GetOperationContext(ctx).Operation.Name
+		rec.operation = name[:min(len(name), longestName)]
+	}
+	return next(ctx)
+}

@@ -1,0 +1,119 @@
+package gateway
+
+import (
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+const (
+	jsonType    = "application/json"
+	graphqlType = "application/graphql-response+json"
+	eventType   = "text/event-stream"
+	utf8Suffix  = "; charset=utf-8"
+)
+
+// accept is what a client takes in answer, from its Accept header.
+type accept struct {
+	// single is the media type of a response that comes once; "" when none suits the client.
+	single string
+	// stream: server-sent events are taken, by name. first: rather than a single response.
+	stream, first bool
+}
+
+// none reports that nothing the gateway can send suits the client.
+func (a accept) none() bool { return a.single == "" && !a.stream }
+
+// errorType is the media type for errors that are told whatever the client takes.
+func (a accept) errorType() string {
+	if a.single == "" {
+		return jsonType
+	}
+	return a.single
+}
+
+// mediaRange is one element of an Accept header.
+type mediaRange struct {
+	name   string
+	weight float64
+}
+
+// preference is how much a client wants a media type: by weight, then by how exactly it asked.
+type preference struct {
+	weight      float64
+	specificity int
+}
+
+const exact = 3
+
+func (p preference) over(q preference) bool {
+	if p.weight != q.weight {
+		return p.weight > q.weight
+	}
+	return p.specificity > q.specificity
+}
+
+// negotiate chooses among the gateway's media types. Without a preference of the client it is
+// application/json, and with equal ones the newer application/graphql-response+json, which must
+// have been asked for by name or by weight.
+func negotiate(h http.Header) accept {
+	header := strings.Join(h.Values("Accept"), ",")
+	if strings.TrimSpace(header) == "" {
+		return accept{single: jsonType}
+	}
+	ranges := mediaRanges(header)
+	plain, modern, events := prefer(ranges, jsonType), prefer(ranges, graphqlType), prefer(ranges, eventType)
+
+	var a accept
+	best := plain
+	if plain.weight > 0 {
+		a.single = jsonType
+	}
+	if modern.weight > 0 && (modern.over(plain) || modern == plain && modern.specificity == exact) {
+		a.single, best = graphqlType, modern
+	}
+	a.stream = events.weight > 0 && events.specificity == exact
+	a.first = a.stream && (a.single == "" || events.weight > best.weight)
+	return a
+}
+
+// prefer applies the range that names the media type most exactly, as RFC 9110 wants it.
+func prefer(ranges []mediaRange, mediaType string) preference {
+	family, _, _ := strings.Cut(mediaType, "/")
+	var p preference
+	for _, r := range ranges {
+		specificity := 0
+		switch r.name {
+		case mediaType:
+			specificity = exact
+		case family + "/*":
+			specificity = 2
+		case "*/*":
+			specificity = 1
+		}
+		if specificity > p.specificity {
+			p = preference{weight: r.weight, specificity: specificity}
+		}
+	}
+	return p
+}
+
+// mediaRanges reads an Accept header, leaving out what it cannot read.
+func mediaRanges(header string) []mediaRange {
+	var ranges []mediaRange
+	for element := range strings.SplitSeq(header, ",") {
+		name, parameters, err := mime.ParseMediaType(element)
+		if err != nil {
+			continue
+		}
+		weight := 1.0
+		if q, found := parameters["q"]; found {
+			if weight, err = strconv.ParseFloat(q, 64); err != nil || weight < 0 || weight > 1 {
+				continue
+			}
+		}
+		ranges = append(ranges, mediaRange{name: name, weight: weight})
+	}
+	return ranges
+}

@@ -1,0 +1,109 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"unicode/utf8"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// fault is a request that is wrong before it is a GraphQL request at all.
+type fault struct {
+	status int
+	err    *model.Error
+}
+
+func refusal(status int, format string, args ...any) *fault {
+	code := model.BadInput
+	if status == http.StatusRequestEntityTooLarge {
+		code = model.LimitExceeded
+	}
+	return &fault{status: status, err: model.Errorf(code, format, args...)}
+}
+
+func (f *fault) write(w http.ResponseWriter, a accept) {
+	writeErrors(w, f.status, a.errorType(), gqlerror.List{shownTo(context.Background(), f.err)})
+}
+
+// decodeParams reads the members of a GraphQL request from one JSON object. Unknown members are
+// ignored, and numbers keep their spelling. Nothing of the text gets into a message.
+func decodeParams(text []byte) (*graphql.RawParams, *fault) {
+	var members map[string]json.RawMessage
+	if err := unmarshal(text, &members); err != nil {
+		return nil, refusal(http.StatusBadRequest, "%s", err)
+	}
+	if members == nil {
+		return nil, refusal(http.StatusBadRequest, "the request must be a JSON object")
+	}
+	params := &graphql.RawParams{}
+	for _, member := range []struct {
+		name   string
+		target any
+		kind   string
+	}{
+		{"query", &params.Query, "a string"},
+		{"operationName", &params.OperationName, "a string"},
+		{"variables", &params.Variables, "an object"},
+		{"extensions", &params.Extensions, "an object"},
+	} {
+		value, found := members[member.name]
+		if !found {
+			continue
+		}
+		if unmarshal(value, member.target) != nil {
+			return nil, refusal(http.StatusBadRequest, "%s must be %s", member.name, member.kind)
+		}
+	}
+	if params.Query == "" {
+		return nil, refusal(http.StatusBadRequest, "query is missing")
+	}
+	return params, nil
+}
+
+// urlParams reads a GraphQL request from a URL. An empty parameter is an absent one.
+func urlParams(query url.Values) (*graphql.RawParams, *fault) {
+	params := &graphql.RawParams{Query: query.Get("query"), OperationName: query.Get("operationName")}
+	if params.Query == "" {
+		return nil, refusal(http.StatusBadRequest, "the parameter query is missing")
+	}
+	for name, target := range map[string]*map[string]any{"variables": &params.Variables, "extensions": &params.Extensions} {
+		text := query.Get(name)
+		if text == "" {
+			continue
+		}
+		if err := unmarshal([]byte(text), target); err != nil {
+			return nil, refusal(http.StatusBadRequest, "the parameter %s must be a JSON object", name)
+		}
+	}
+	return params, nil
+}
+
+// unmarshal is json.Unmarshal with numbers as they are spelled, and errors that quote nothing.
+func unmarshal(text []byte, target any) error {
+	if !utf8.Valid(text) {
+		return errors.New("the request is not UTF-8")
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	err := decoder.Decode(target)
+	var wrongType *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &wrongType):
+		return errors.New("the request must be a JSON object")
+	case err != nil:
+		return fmt.Errorf("the request is not valid JSON, at byte %d", decoder.InputOffset())
+	}
+	if len(bytes.TrimSpace(text[decoder.InputOffset():])) > 0 {
+		return fmt.Errorf("the request goes on after its JSON value, at byte %d", decoder.InputOffset())
+	}
+	return nil
+}

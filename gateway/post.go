@@ -1,0 +1,75 @@
+package gateway
+
+import (
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+)
+
+// postTransport serves operations of any kind whose request is a JSON body.
+type postTransport struct{ *Server }
+
+func (postTransport) Supports(r *http.Request) bool { return r.Method == http.MethodPost }
+
+func (t postTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
+	x := exchange{Server: t.Server, w: w, r: r, exec: exec, accept: negotiate(r.Header)}
+	if x.accept.none() {
+		x.notAcceptable()
+		return
+	}
+	if f := checkContent(r.Header); f != nil {
+		f.write(w, x.accept)
+		return
+	}
+	body, f := t.readBody(w, r)
+	if f != nil {
+		f.write(w, x.accept)
+		return
+	}
+	params, f := decodeParams(body)
+	if f != nil {
+		f.write(w, x.accept)
+		return
+	}
+	x.run(params)
+}
+
+// checkContent refuses bodies in anything but plain JSON in UTF-8. Forms in particular, which a
+// page of another site could send without asking.
+func checkContent(h http.Header) *fault {
+	if encoding := h.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
+		return refusal(http.StatusUnsupportedMediaType, "the body must not be compressed")
+	}
+	mediaType, parameters, err := mime.ParseMediaType(h.Get("Content-Type"))
+	if err != nil || mediaType != jsonType {
+		return refusal(http.StatusUnsupportedMediaType, "the body must be %s", jsonType)
+	}
+	if charset, found := parameters["charset"]; found && !strings.EqualFold(charset, "utf-8") {
+		return refusal(http.StatusUnsupportedMediaType, "the body must be in utf-8")
+	}
+	return nil
+}
+
+func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *fault) {
+	control := http.NewResponseController(w)
+	// A deadline that stays behind would end the request's context while it is answered.
+	_ = control.SetReadDeadline(time.Now().Add(s.settings.RequestTimeout))
+	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
+
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.settings.BodyBytes))
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return nil, refusal(http.StatusRequestEntityTooLarge, "the body is larger than the limit of %d bytes", tooLarge.Limit)
+	case err != nil:
+		return nil, refusal(http.StatusBadRequest, "the body did not arrive whole")
+	case len(body) == 0:
+		return nil, refusal(http.StatusBadRequest, "the body is empty")
+	}
+	return body, nil
+}

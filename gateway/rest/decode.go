@@ -1,0 +1,218 @@
+package rest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// Bounds of what a problem says of a body, whatever the body's size.
+const (
+	mostFaults  = 50
+	longestName = 64
+)
+
+// decoder reads well-formed JSON as values of the schema's input types. It collects all faults by
+// the path of the property at fault ("toolMocking.mockedTools.0.toolId"). Names are matched ignoring
+// case, the last of equal ones counts, and null is the same as absent.
+type decoder struct {
+	types  map[string]*ast.Definition
+	strict bool
+	faults model.Fields
+}
+
+// object reads a JSON object with these fields. The result holds those that are given.
+func (d *decoder) object(path string, text json.RawMessage, fields ast.FieldList) map[string]any {
+	given, ok := d.properties(path, text, fields)
+	if !ok {
+		return nil
+	}
+	values := make(map[string]any, len(given))
+	for _, field := range fields {
+		property, found := given[field.Name]
+		switch at := join(path, field.Name); {
+		case found && !isNull(property):
+			values[field.Name] = d.value(at, property, field.Type)
+		case field.Type.NonNull && field.DefaultValue == nil:
+			d.fault(at, "is required")
+		case field.Type.NonNull && found:
+			d.fault(at, "must not be null")
+		}
+	}
+	return values
+}
+
+// properties returns the properties of a JSON object by the names of the fields.
+func (d *decoder) properties(path string, text json.RawMessage, fields ast.FieldList) (map[string]json.RawMessage, bool) {
+	if text[0] != '{' {
+		d.fault(path, "must be an object")
+		return nil, false
+	}
+	given := map[string]json.RawMessage{}
+	input := json.NewDecoder(bytes.NewReader(text))
+	if _, err := input.Token(); err != nil {
+		return nil, false
+	}
+	for input.More() {
+		key, err := input.Token()
+		if err != nil {
+			return nil, false
+		}
+		var property json.RawMessage
+		if err := input.Decode(&property); err != nil {
+			return nil, false
+		}
+		name, _ := key.(string)
+		i := slices.IndexFunc(fields, func(f *ast.FieldDefinition) bool { return strings.EqualFold(f.Name, name) })
+		if i >= 0 {
+			given[fields[i].Name] = property
+		} else if d.strict {
+			d.fault(join(path, clip(name)), "is not a known property")
+		}
+	}
+	return given, true
+}
+
+func (d *decoder) value(path string, text json.RawMessage, t *ast.Type) any {
+	if t.Elem != nil {
+		return d.list(path, text, t.Elem)
+	}
+	definition := d.types[t.NamedType]
+	switch definition.Kind {
+	case ast.InputObject:
+		return d.object(path, text, definition.Fields)
+	case ast.Enum:
+		return d.enum(path, text, definition)
+	default:
+		s := scalars[t.NamedType]
+		value, ok := s.read(text)
+		if !ok {
+			d.fault(path, "must be %s", s.wanted)
+		}
+		return value
+	}
+}
+
+func (d *decoder) list(path string, text json.RawMessage, element *ast.Type) any {
+	var elements []json.RawMessage
+	if json.Unmarshal(text, &elements) != nil {
+		d.fault(path, "must be an array")
+		return nil
+	}
+	values := make([]any, len(elements))
+	for i, e := range elements {
+		at := join(path, strconv.Itoa(i))
+		switch {
+		case !isNull(e):
+			values[i] = d.value(at, e, element)
+		case element.NonNull:
+			d.fault(at, "must not be null")
+		}
+	}
+	return values
+}
+
+func (d *decoder) enum(path string, text json.RawMessage, definition *ast.Definition) any {
+	name, ok := as[string](text)
+	if ok && definition.EnumValues.ForName(name.(string)) != nil {
+		return name
+	}
+	var names []string
+	for _, v := range definition.EnumValues {
+		names = append(names, v.Name)
+	}
+	d.fault(path, "must be one of %s", strings.Join(names, ", "))
+	return nil
+}
+
+func (d *decoder) fault(path, format string, args ...any) {
+	if len(d.faults) < mostFaults {
+		d.faults.Add(path, format, args...)
+	}
+}
+
+// scalar is a scalar of the schema as JSON.
+type scalar struct {
+	wanted string
+	read   func(json.RawMessage) (any, bool)
+}
+
+var scalars = map[string]scalar{
+	"String":     {"a string", as[string]},
+	"Boolean":    {"true or false", as[bool]},
+	"ID":         {"a string that is not empty", readID},
+	"Int":        {fmt.Sprintf("a whole number between %d and %d", math.MinInt32, math.MaxInt32), readInt},
+	"Float":      {"a number", readFloat},
+	"JSONObject": {"an object", readObject},
+}
+
+func as[T any](text json.RawMessage) (any, bool) {
+	var value T
+	err := json.Unmarshal(text, &value)
+	return value, err == nil
+}
+
+func readID(text json.RawMessage) (any, bool) {
+	id, ok := as[string](text)
+	return id, ok && id != "" && !strings.ContainsRune(id.(string), 0)
+}
+
+func readInt(text json.RawMessage) (any, bool) {
+	n, err := strconv.ParseInt(string(text), 10, 32)
+	return n, err == nil
+}
+
+// readFloat refuses numbers that are too large to be finite.
+func readFloat(text json.RawMessage) (any, bool) { return as[float64](text) }
+
+// readObject keeps numbers as they are written.
+func readObject(text json.RawMessage) (any, bool) {
+	var object map[string]any
+	input := json.NewDecoder(bytes.NewReader(text))
+	input.UseNumber()
+	err := input.Decode(&object)
+	return object, err == nil
+}
+
+// readable returns an error when the decoder cannot read a type.
+func readable(types map[string]*ast.Definition, fields ast.FieldList, seen map[string]bool) error {
+	for _, field := range fields {
+		name := field.Type.Name()
+		definition := types[name]
+		switch {
+		case seen[name]:
+		case definition.Kind == ast.InputObject:
+			seen[name] = true
+			if err := readable(types, definition.Fields, seen); err != nil {
+				return err
+			}
+		case definition.Kind == ast.Scalar && scalars[name].read == nil:
+			return fmt.Errorf("%s is of type %s, which no body has been read as yet", field.Name, name)
+		}
+	}
+	return nil
+}
+
+func isNull(text json.RawMessage) bool { return string(text) == "null" }
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+func clip(name string) string {
+	if runes := []rune(name); len(runes) > longestName {
+		return string(runes[:longestName]) + "…"
+	}
+	return name
+}

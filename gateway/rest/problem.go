@@ -1,0 +1,127 @@
+package rest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// problem is the body of every failure: problem details with the code that GraphQL uses, the trace,
+// and the faults by the caller's own property names.
+type problem struct {
+	Type     string       `json:"type"`
+	Title    string       `json:"title"`
+	Status   int          `json:"status"`
+	Detail   string       `json:"detail"`
+	Instance string       `json:"instance"`
+	Code     model.Code   `json:"code"`
+	TraceID  string       `json:"traceId"`
+	Errors   model.Fields `json:"errors,omitempty"`
+}
+
+// standards is where each status is defined.
+var standards = map[int]string{
+	http.StatusBadRequest:            "https://tools.ietf.org/html/rfc7231#section-6.5.1",
+	http.StatusUnauthorized:          "https://tools.ietf.org/html/rfc7235#section-3.1",
+	http.StatusForbidden:             "https://tools.ietf.org/html/rfc7231#section-6.5.3",
+	http.StatusNotFound:              "https://tools.ietf.org/html/rfc7231#section-6.5.4",
+	http.StatusMethodNotAllowed:      "https://tools.ietf.org/html/rfc7231#section-6.5.5",
+	http.StatusNotAcceptable:         "https://tools.ietf.org/html/rfc7231#section-6.5.6",
+	http.StatusConflict:              "https://tools.ietf.org/html/rfc7231#section-6.5.8",
+	http.StatusRequestEntityTooLarge: "https://tools.ietf.org/html/rfc7231#section-6.5.11",
+	http.StatusUnsupportedMediaType:  "https://tools.ietf.org/html/rfc7231#section-6.5.13",
+	http.StatusUnprocessableEntity:   "https://tools.ietf.org/html/rfc4918#section-11.2",
+	http.StatusTooManyRequests:       "https://tools.ietf.org/html/rfc6585#section-4",
+	http.StatusInternalServerError:   "https://tools.ietf.org/html/rfc7231#section-6.6.1",
+	http.StatusBadGateway:            "https://tools.ietf.org/html/rfc7231#section-6.6.3",
+	http.StatusServiceUnavailable:    "https://tools.ietf.org/html/rfc7231#section-6.6.4",
+	http.StatusGatewayTimeout:        "https://tools.ietf.org/html/rfc7231#section-6.6.5",
+}
+
+func problemf(status int, code model.Code, format string, args ...any) *problem {
+	return &problem{Status: status, Code: code, Detail: fmt.Sprintf(format, args...)}
+}
+
+// problem returns what an error of the domain is over HTTP.
+func (t *Transport) problem(err *model.Error) *problem {
+	return &problem{Status: t.status(string(err.Code)), Code: err.Code, Detail: err.Message, Errors: err.Fields}
+}
+
+// invalid returns the problem of faulty input, nil when there is no fault.
+func (t *Transport) invalid(faults model.Fields, code model.Code) *problem {
+	if len(faults) == 0 {
+		return nil
+	}
+	return t.problem(faultsAs(faults, code))
+}
+
+// presented reads an error that the executor's presenter made.
+func presented(err *gqlerror.Error) *model.Error {
+	out := &model.Error{Code: model.Internal, Message: err.Message}
+	if code, ok := err.Extensions["code"].(string); ok {
+		out.Code = model.Code(code)
+	}
+	switch fields := err.Extensions["fields"].(type) {
+	case model.Fields:
+		out.Fields = fields
+	case map[string][]string:
+		out.Fields = fields
+	}
+	return out
+}
+
+// failure returns the problem of an operation's errors: of the gravest one, in the words of the
+// route's caller.
+func (t *Transport) failure(e *endpoint, errs gqlerror.List) *problem {
+	var gravest *problem
+	for _, err := range errs {
+		known := presented(err)
+		if known.Code == model.BadInput && e.faults != "" {
+			known.Code = e.faults
+		}
+		if named := e.operation.named(known.Fields); named != nil {
+			known = faultsAs(named, known.Code)
+		}
+		if p := t.problem(known); gravest == nil || p.Status > gravest.Status {
+			gravest = p
+		}
+	}
+	return gravest
+}
+
+func faultsAs(faults model.Fields, code model.Code) *model.Error {
+	err, _ := faults.As(code).(*model.Error)
+	return err
+}
+
+// Refuse answers a request that another part of the gateway turned away before this transport saw
+// it, as problem details. The status is that of the error's code.
+func (t *Transport) Refuse(w http.ResponseWriter, r *http.Request, err *gqlerror.Error) {
+	t.refuse(w, r, t.problem(presented(err)))
+}
+
+func (t *Transport) refuse(w http.ResponseWriter, r *http.Request, p *problem) {
+	p.Type, p.Title = standards[p.Status], http.StatusText(p.Status)
+	p.Instance, p.TraceID = r.URL.EscapedPath(), t.traceID(r.Context())
+
+	var body bytes.Buffer
+	encoder := json.NewEncoder(&body)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(p); err != nil {
+		panic(fmt.Errorf("encode problem details: %w", err))
+	}
+	h := w.Header()
+	if p.Status == http.StatusUnauthorized {
+		h.Set("WWW-Authenticate", "ApiKey")
+	}
+	h.Set("Content-Type", "application/problem+json")
+	h.Set("Content-Length", strconv.Itoa(body.Len()))
+	w.WriteHeader(p.Status)
+	_, _ = w.Write(body.Bytes())
+}

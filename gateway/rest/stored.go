@@ -1,0 +1,217 @@
+package rest
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/formatter"
+	"github.com/vektah/gqlparser/v2/parser"
+	"github.com/vektah/gqlparser/v2/validator"
+	"github.com/vektah/gqlparser/v2/validator/rules"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+//go:embed operations/*.graphql
+var stored embed.FS
+
+// readStored parses every stored operation. Files share their fragments.
+func readStored(files fs.FS) (*ast.QueryDocument, error) {
+	all := &ast.QueryDocument{}
+	names, err := fs.Glob(files, "operations/*.graphql")
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		text, err := fs.ReadFile(files, name)
+		if err != nil {
+			return nil, err
+		}
+		document, err := parser.ParseQuery(&ast.Source{Name: name, Input: string(text)})
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range document.Operations {
+			if all.Operations.ForName(o.Name) != nil {
+				return nil, fmt.Errorf("%s: there are two operations %q", name, o.Name)
+			}
+			all.Operations = append(all.Operations, o)
+		}
+		for _, f := range document.Fragments {
+			if all.Fragments.ForName(f.Name) != nil {
+				return nil, fmt.Errorf("%s: there are two fragments %q", name, f.Name)
+			}
+			all.Fragments = append(all.Fragments, f)
+		}
+	}
+	return all, nil
+}
+
+// operation is a stored operation that fits the schema.
+type operation struct {
+	name string
+	// text is a document of the operation and the fragments that it uses.
+	text string
+	// variables are described as an input object describes its fields.
+	variables ast.FieldList
+	// renamed holds, by the path of an input in the schema's words, the variable that fills it.
+	renamed map[string]string
+	// before and after surround the result in the operation's data.
+	before, after string
+	// members are the names of the result's own members.
+	members []string
+}
+
+// newOperation takes the operation out of the document and checks it against the schema. result is
+// the path to the result: one field at each level, and nothing beside it.
+func newOperation(schema *ast.Schema, all *ast.QueryDocument, name, result string) (*operation, error) {
+	definition := all.Operations.ForName(name)
+	if definition == nil {
+		return nil, fmt.Errorf("no file holds the operation %q", name)
+	}
+	document := &ast.QueryDocument{Operations: ast.OperationList{definition}}
+	if err := addFragments(document, all, definition.SelectionSet); err != nil {
+		return nil, err
+	}
+	var text strings.Builder
+	formatter.NewFormatter(&text, formatter.WithCompacted()).FormatQueryDocument(document)
+
+	parsed, err := parser.ParseQuery(&ast.Source{Name: name, Input: text.String()})
+	if err != nil {
+		return nil, err
+	}
+	if errs := validator.ValidateWithRules(schema, parsed, rules.NewDefaultRules()); len(errs) > 0 {
+		return nil, errs
+	}
+	definition = parsed.Operations[0]
+	o := &operation{name: name, text: text.String(), renamed: map[string]string{}}
+	for _, v := range definition.VariableDefinitions {
+		o.variables = append(o.variables, &ast.FieldDefinition{Name: v.Variable, Type: v.Type, DefaultValue: v.DefaultValue})
+	}
+	return o, o.locate(definition.SelectionSet, result)
+}
+
+// addFragments adds the fragments that a selection needs, each once.
+func addFragments(document, all *ast.QueryDocument, set ast.SelectionSet) error {
+	for _, selection := range set {
+		var next ast.SelectionSet
+		switch s := selection.(type) {
+		case *ast.Field:
+			next = s.SelectionSet
+		case *ast.InlineFragment:
+			next = s.SelectionSet
+		case *ast.FragmentSpread:
+			if document.Fragments.ForName(s.Name) != nil {
+				continue
+			}
+			fragment := all.Fragments.ForName(s.Name)
+			if fragment == nil {
+				return fmt.Errorf("no file holds the fragment %q", s.Name)
+			}
+			document.Fragments = append(document.Fragments, fragment)
+			next = fragment.SelectionSet
+		}
+		if err := addFragments(document, all, next); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// locate finds the result, and on the way the inputs that the variables fill.
+func (o *operation) locate(set ast.SelectionSet, result string) error {
+	var field *ast.Field
+	for _, name := range strings.Split(result, ".") {
+		only, ok := ast.Selection(nil), false
+		if len(set) == 1 {
+			only = set[0]
+		}
+		if field, ok = only.(*ast.Field); !ok || field.Alias != name {
+			return fmt.Errorf("%q is not the only field in its place in the result path %q", name, result)
+		}
+		for _, argument := range field.Arguments {
+			path := argument.Name
+			if path == "input" {
+				path = ""
+			}
+			o.rename(path, argument.Value)
+		}
+		o.before += `{"` + name + `":`
+		o.after += "}"
+		set = field.SelectionSet
+	}
+	if field.Definition.Type.Elem != nil || len(set) == 0 {
+		return fmt.Errorf("the result %q is not an object", result)
+	}
+	o.members = responseNames(nil, set)
+	return nil
+}
+
+func (o *operation) rename(path string, value *ast.Value) {
+	switch value.Kind {
+	case ast.Variable:
+		o.renamed[path] = value.Raw
+	case ast.ObjectValue:
+		for _, child := range value.Children {
+			o.rename(join(path, child.Name), child.Value)
+		}
+	}
+}
+
+func responseNames(names []string, set ast.SelectionSet) []string {
+	for _, selection := range set {
+		switch s := selection.(type) {
+		case *ast.Field:
+			names = append(names, s.Alias)
+		case *ast.InlineFragment:
+			names = responseNames(names, s.SelectionSet)
+		case *ast.FragmentSpread:
+			names = responseNames(names, s.Definition.SelectionSet)
+		}
+	}
+	return names
+}
+
+// extract returns the result's own bytes; false when it is null.
+func (o *operation) extract(data []byte) ([]byte, bool) {
+	text, found := strings.CutPrefix(string(data), o.before)
+	if !found {
+		return nil, false
+	}
+	text, found = strings.CutSuffix(text, o.after)
+	return []byte(text), found && text != "null"
+}
+
+// named returns the faults with the paths that the caller knows; nil when these are the paths already.
+func (o *operation) named(faults model.Fields) model.Fields {
+	changed := false
+	out := make(model.Fields, len(faults))
+	for path, texts := range faults {
+		name := o.callersName(path)
+		changed = changed || name != path
+		out[name] = append(out[name], texts...)
+	}
+	if !changed {
+		return nil
+	}
+	return out
+}
+
+func (o *operation) callersName(path string) string {
+	for end := len(path); end > 0; end = strings.LastIndexByte(path[:end], '.') {
+		if variable, found := o.renamed[path[:end]]; found {
+			return variable + path[end:]
+		}
+	}
+	return path
+}
+
+// has reports whether the operation has the variable with one of the types.
+func (o *operation) has(variable string, types ...string) bool {
+	v := o.variables.ForName(variable)
+	return v != nil && slices.Contains(types, v.Type.String())
+}

@@ -1,0 +1,166 @@
+// Package gateway is the front door: it serves an executable GraphQL schema over HTTP, server-sent
+// events and WebSocket, checks credentials and bounds, and turns every error into what a client may
+// see. It knows nothing of what the schema is about.
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/99designs/gqlgen/graphql/executor"
+	"github.com/99designs/gqlgen/graphql/handler/extension"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// Path is where GraphQL is served, over every transport.
+const Path = "/graphql"
+
+// Authenticate tells whom an API key stands for. It returns an UNAUTHENTICATED *model.Error for a
+// key that is malformed, unknown, revoked or expired; any other error means that it could not tell.
+type Authenticate func(ctx context.Context, apiKey string) (model.Principal, error)
+
+// Options is what a Server is made of. Schema, Authenticate, Ready and Log are required.
+type Options struct {
+	Schema       graphql.ExecutableSchema
+	Authenticate Authenticate
+	// Ready returns nil when the process can serve requests.
+	Ready func(ctx context.Context) error
+	Log   *slog.Logger
+	// Extensions are installed in the order given, behind the gateway's own.
+	Extensions []graphql.HandlerExtension
+	// Transports serve the paths that are neither Path nor a health check, the first that supports
+	// the request. They find the principal in the request's context and run under RequestTimeout.
+	// One that is a Refuser also answers what the gateway refuses on its paths.
+	Transports []graphql.Transport
+	Settings   Settings
+}
+
+// Refuser is a transport that answers in its own form what is refused before a request reaches it:
+// a missing or wrong key, draining, a panic. The error is fit for the client; Status tells its
+// status. Headers that belong to the refusal (WWW-Authenticate, Retry-After) are set already.
+type Refuser interface {
+	graphql.Transport
+	Refuse(w http.ResponseWriter, r *http.Request, err *gqlerror.Error)
+}
+
+// Server is the front door as an http.Handler.
+type Server struct {
+	settings     Settings
+	exec         *executor.Executor
+	own          []graphql.Transport
+	others       []graphql.Transport
+	authenticate Authenticate
+	ready        func(context.Context) error
+	presenter    presenter
+	log          *slog.Logger
+	traffic      traffic
+}
+
+// schemas serialises the one change that New makes to a schema, which servers may share.
+var schemas sync.Mutex
+
+// New returns a Server. It panics when an extension does not fit the schema.
+func New(o Options) *Server {
+	// gqlgen answers @defer with null for fields that are never null, so nobody may use it.
+	schemas.Lock()
+	if _, found := o.Schema.Schema().Directives["defer"]; found {
+		delete(o.Schema.Schema().Directives, "defer")
+	}
+	schemas.Unlock()
+
+	s := &Server{
+		settings:     o.Settings,
+		exec:         executor.New(o.Schema),
+		others:       o.Transports,
+		authenticate: o.Authenticate,
+		ready:        o.Ready,
+		presenter:    presenter{log: o.Log, timeout: o.Settings.RequestTimeout},
+		log:          o.Log,
+		traffic:      newTraffic(),
+	}
+	documents := newDocuments(o.Settings.CachedQueries, o.Settings.CachedBytes)
+	s.exec.SetErrorPresenter(s.presenter.present)
+	s.exec.SetRecoverFunc(recovered)
+	s.exec.SetQueryCache(documents)
+	s.exec.Use(guard{settings: o.Settings, documents: documents, schema: o.Schema.Schema()})
+	s.exec.Use(operationName{})
+	if o.Settings.Introspection {
+		s.exec.Use(extension.Introspection{})
+	}
+	for _, e := range o.Extensions {
+		s.exec.Use(e)
+	}
+	s.own = []graphql.Transport{socketTransport{s}, postTransport{s}, getTransport{s}, otherMethods{s}}
+	return s
+}
+
+// Drain stops the server: from now on requests are refused with UNAVAILABLE and /readyz says so,
+// open subscriptions are closed so that their clients reconnect elsewhere, and requests under way
+// are given until ctx ends. It returns nil when none is left. Call it before http.Server.Shutdown,
+// which does not know of sockets.
+func (s *Server) Drain(ctx context.Context) error {
+	if left := s.traffic.drain(ctx); left > 0 {
+		return fmt.Errorf("drain the gateway: %d requests did not end in time: %w", left, ctx.Err())
+	}
+	return nil
+}
+
+// route hands the request to the transport of its path.
+func (s *Server) route(w http.ResponseWriter, r *http.Request) {
+	r = r.WithContext(graphql.StartOperationTrace(r.Context()))
+	if r.URL.Path == Path {
+		transportOf(s.own, r).Do(w, r, s.exec)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), s.settings.RequestTimeout)
+	defer cancel()
+	if t := transportOf(s.others, r); t != nil {
+		t.Do(w, r.WithContext(ctx), s.exec)
+		return
+	}
+	s.refuse(w, r, model.Errorf(model.NotFound, "there is nothing at this path"))
+}
+
+// refuse answers a request that goes no further, in the form of the transport of its path.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, cause error) {
+	err := s.presenter.present(r.Context(), cause)
+	switch status := Status(err); status {
+	case http.StatusUnauthorized:
+		w.Header().Set("WWW-Authenticate", "ApiKey")
+	case http.StatusServiceUnavailable:
+		w.Header().Set("Retry-After", "5")
+	}
+	if r.URL.Path != Path {
+		if t, ok := transportOf(s.others, r).(Refuser); ok {
+			t.Refuse(w, r, err)
+			return
+		}
+	}
+	writeErrors(w, Status(err), negotiate(r.Header).errorType(), gqlerror.List{err})
+}
+
+func transportOf(transports []graphql.Transport, r *http.Request) graphql.Transport {
+	for _, t := range transports {
+		if t.Supports(r) {
+			return t
+		}
+	}
+	return nil
+}
+
+// otherMethods answers methods that no transport of Path serves.
+type otherMethods struct{ *Server }
+
+func (otherMethods) Supports(*http.Request) bool { return true }
+
+func (otherMethods) Do(w http.ResponseWriter, r *http.Request, _ graphql.GraphExecutor) {
+	w.Header().Set("Allow", "GET, HEAD, POST")
+	fault := refusal(http.StatusMethodNotAllowed, "the method %s is not allowed here; use POST or GET", r.Method)
+	fault.write(w, negotiate(r.Header))
+}

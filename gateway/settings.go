@@ -1,0 +1,53 @@
+package gateway
+
+import "time"
+
+// Settings are the bounds of the front door. Start from DefaultSettings; a zero is not a default.
+type Settings struct {
+	// BodyBytes is the largest request body and the largest WebSocket message.
+	BodyBytes int64
+	// QueryBytes, QueryTokens and QueryDepth bound a document before it is validated. Depth counts
+	// nested fields, leaves included.
+	QueryBytes  int
+	QueryTokens int
+	QueryDepth  int
+	// CachedQueries and CachedBytes bound the cache of parsed documents, whichever is reached first.
+	CachedQueries int
+	CachedBytes   int
+	// Introspection lets clients read the schema through __schema and __type.
+	Introspection bool
+	// RequestTimeout bounds a query or a mutation, reading its body included. Subscriptions live as
+	// long as their connection.
+	RequestTimeout time.Duration
+	// WriteTimeout is how long a client may take to receive one response or one message before it is
+	// dropped.
+	WriteTimeout time.Duration
+	// InitTimeout is how long a socket may stay open without connection_init.
+	InitTimeout time.Duration
+	// PingInterval is the time between two signs of life on an open stream. The credential of the
+	// stream is checked again each time.
+	PingInterval time.Duration
+	// SocketOperations is how many operations one socket may run at a time.
+	SocketOperations int
+	// AllowedOrigins are the hosts, other than the gateway's own, whose pages may open a socket. A
+	// pattern is matched as in path.Match, against scheme://host when it has a scheme.
+	AllowedOrigins []string
+}
+
+// DefaultSettings returns the bounds of a production gateway.
+func DefaultSettings() Settings {
+	return Settings{
+		BodyBytes:        1 << 20,
+		QueryBytes:       32 << 10,
+		QueryTokens:      4_000,
+		QueryDepth:       15,
+		CachedQueries:    1_000,
+		CachedBytes:      32 << 20,
+		Introspection:    true,
+		RequestTimeout:   30 * time.Second,
+		WriteTimeout:     10 * time.Second,
+		InitTimeout:      3 * time.Second,
+		PingInterval:     20 * time.Second,
+		SocketOperations: 100,
+	}
+}

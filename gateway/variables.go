@@ -1,0 +1,120 @@
+package gateway
+
+import (
+	"encoding/json"
+	"math"
+	"reflect"
+	"strconv"
+
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+)
+
+// checkVariable checks what gqlparser's coercion lets through in variables: @oneOf, the exact
+// spelling of enum values, the range of Int, and texts where numbers belong or the other way round.
+// Nulls and unknown fields have been refused before.
+func checkVariable(schema *ast.Schema, t *ast.Type, value any) *gqlerror.Error {
+	if value == nil {
+		return nil
+	}
+	if t.Elem != nil {
+		return checkList(schema, t.Elem, value)
+	}
+	definition := schema.Types[t.NamedType]
+	switch definition.Kind {
+	case ast.Enum:
+		if text, ok := value.(string); !ok || definition.EnumValues.ForName(text) == nil {
+			return invalid("is not one of the values of %s", definition.Name)
+		}
+	case ast.InputObject:
+		return checkObject(schema, definition, value)
+	default:
+		if !fits(definition.Name, value) {
+			return invalid("is not a valid %s", definition.Name)
+		}
+	}
+	return nil
+}
+
+func checkList(schema *ast.Schema, element *ast.Type, value any) *gqlerror.Error {
+	// gqlparser makes a list of one out of a single value, typed like the value.
+	list := reflect.ValueOf(value)
+	if list.Kind() != reflect.Slice {
+		return checkVariable(schema, element, value)
+	}
+	for i := range list.Len() {
+		if err := checkVariable(schema, element, list.Index(i).Interface()); err != nil {
+			return under(ast.PathIndex(i), err)
+		}
+	}
+	return nil
+}
+
+func checkObject(schema *ast.Schema, definition *ast.Definition, value any) *gqlerror.Error {
+	members, ok := value.(map[string]any)
+	if !ok {
+		return invalid("is not a valid %s", definition.Name)
+	}
+	if definition.Directives.ForName("oneOf") != nil {
+		for _, member := range members {
+			if len(members) != 1 || member == nil {
+				return invalid("%s takes exactly one field, which is not null", definition.Name)
+			}
+		}
+		if len(members) == 0 {
+			return invalid("%s takes exactly one field, which is not null", definition.Name)
+		}
+	}
+	for _, field := range definition.Fields {
+		if err := checkVariable(schema, field.Type, members[field.Name]); err != nil {
+			return under(ast.PathName(field.Name), err)
+		}
+	}
+	return nil
+}
+
+// fits reports whether a value can be of one of GraphQL's own scalars; the others check themselves.
+func fits(scalar string, value any) bool {
+	switch scalar {
+	case "Int":
+		n, ok := integer(value)
+		return ok && n >= math.MinInt32 && n <= math.MaxInt32
+	case "Float":
+		switch v := value.(type) {
+		case json.Number:
+			_, err := v.Float64()
+			return err == nil
+		case float64, int64:
+			return true
+		}
+		return false
+	case "String":
+		_, ok := value.(string)
+		return ok
+	case "ID":
+		_, isText := value.(string)
+		_, isNumber := integer(value)
+		return isText || isNumber
+	default:
+		return true
+	}
+}
+
+// integer reads a whole number, as JSON spelled it or as gqlparser coerced it.
+func integer(value any) (int64, bool) {
+	switch v := value.(type) {
+	case json.Number:
+		n, err := strconv.ParseInt(string(v), 10, 64)
+		return n, err == nil
+	case int64:
+		return v, true
+	default:
+		return 0, false
+	}
+}
+
+// under puts a step in front of the error's path.
+func under(step ast.PathElement, err *gqlerror.Error) *gqlerror.Error {
+	err.Path = append(ast.Path{step}, err.Path...)
+	return err
+}

@@ -1,0 +1,268 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/coder/websocket"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// subprotocol is the only protocol that is spoken over sockets.
+const subprotocol = "graphql-transport-ws"
+
+// closure is why the server closes a socket, in the protocol's codes.
+type closure struct {
+	code   websocket.StatusCode
+	reason string
+}
+
+// The closures that the protocol knows. They are compared and sent, never changed.
+var (
+	closeDraining    = &closure{websocket.StatusGoingAway, "The gateway is shutting down"}
+	closeTryLater    = &closure{websocket.StatusTryAgainLater, "The key could not be checked, try again"}
+	closeInvalid     = &closure{4400, "Invalid message"}
+	closeNotInit     = &closure{4401, "Unauthorized"}
+	closeForbidden   = &closure{4403, "Forbidden"}
+	closeSubprotocol = &closure{4406, "Subprotocol not acceptable"}
+	closeInitTimeout = &closure{4408, "Connection initialisation timeout"}
+	closeDuplicate   = &closure{4409, "Subscriber for this id already exists"}
+	closeInitTwice   = &closure{4429, "Too many initialisation requests"}
+)
+
+// socketTransport serves operations of any kind over WebSocket.
+type socketTransport struct{ *Server }
+
+func (socketTransport) Supports(r *http.Request) bool {
+	return r.Method == http.MethodGet && strings.EqualFold(r.Header.Get("Upgrade"), "websocket")
+}
+
+// Do holds the socket until it is closed and all of its operations have ended.
+func (t socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
+	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{
+		Subprotocols:   []string{subprotocol},
+		OriginPatterns: t.settings.AllowedOrigins,
+	})
+	if err != nil {
+		return // Accept has answered.
+	}
+	conn.SetReadLimit(t.settings.BodyBytes)
+	ctx, cancel := context.WithCancel(r.Context())
+	s := &socket{
+		Server: t.Server, exec: exec, conn: conn, header: r.Header, ctx: ctx, cancel: cancel,
+		key: r.Header.Get(apiKeyHeader), operations: map[string]*operation{},
+	}
+	defer s.end()
+	if conn.Subprotocol() != subprotocol {
+		s.close(closeSubprotocol)
+		return
+	}
+	stop := context.AfterFunc(t.traffic.closing, func() { s.close(closeDraining) })
+	defer stop()
+	s.patience = time.AfterFunc(t.settings.InitTimeout, func() { s.close(closeInitTimeout) })
+	defer s.patience.Stop()
+	s.read()
+}
+
+// socket is one connection of graphql-transport-ws.
+type socket struct {
+	*Server
+	exec   graphql.GraphExecutor
+	conn   *websocket.Conn
+	header http.Header
+	// ctx ends with the socket. Reading and writing do not use it: the library drops a connection
+	// whose context ends, without a close frame.
+	ctx    context.Context
+	cancel context.CancelFunc
+	// patience closes a socket that is never initialised.
+	patience *time.Timer
+	// Only the reading goroutine touches these two, and key no more once it is acknowledged.
+	key          string
+	acknowledged bool
+
+	running sync.WaitGroup
+	// mu is held for every write, so that nothing of an operation is sent after it has ended.
+	mu         sync.Mutex
+	closed     bool
+	operations map[string]*operation
+}
+
+// message is what both sides send.
+type message struct {
+	ID      *string         `json:"id,omitempty"`
+	Type    string          `json:"type"`
+	Payload json.RawMessage `json:"payload,omitempty"`
+}
+
+// read handles messages until the socket is closed by either side.
+func (s *socket) read() {
+	for {
+		kind, text, err := s.conn.Read(context.Background())
+		if err != nil {
+			return
+		}
+		why := closeInvalid
+		if kind == websocket.MessageText {
+			why = s.handle(text)
+		}
+		if why != nil {
+			s.close(why)
+			return
+		}
+	}
+}
+
+// handle returns why the socket must be closed, or nil.
+func (s *socket) handle(text []byte) *closure {
+	var m message
+	if unmarshal(text, &m) != nil || (m.ID != nil && *m.ID == "") {
+		return closeInvalid
+	}
+	switch m.Type {
+	case "connection_init":
+		return s.initialise(m.Payload)
+	case "ping":
+		if !isObjectOrAbsent(m.Payload) {
+			return closeInvalid
+		}
+		s.write(message{Type: "pong", Payload: m.Payload})
+		return nil
+	case "pong":
+		return nil
+	case "subscribe":
+		if m.ID == nil {
+			return closeInvalid
+		}
+		return s.subscribe(*m.ID, m.Payload)
+	case "complete":
+		if m.ID == nil {
+			return closeInvalid
+		}
+		s.complete(*m.ID)
+		return nil
+	default:
+		return closeInvalid
+	}
+}
+
+func isObjectOrAbsent(payload json.RawMessage) bool {
+	return len(payload) == 0 || payload[0] == '{' || string(payload) == "null"
+}
+
+// initialise checks the key, the payload's before the handshake's, and acknowledges the socket.
+func (s *socket) initialise(payload json.RawMessage) *closure {
+	if s.acknowledged {
+		return closeInitTwice
+	}
+	if !isObjectOrAbsent(payload) {
+		return closeInvalid
+	}
+	s.patience.Stop()
+	var members map[string]json.RawMessage
+	if len(payload) > 0 && json.Unmarshal(payload, &members) != nil {
+		return closeInvalid
+	}
+	for name, value := range members {
+		if strings.EqualFold(name, apiKeyHeader) && json.Unmarshal(value, &s.key) != nil {
+			return closeForbidden
+		}
+	}
+	principal, err := s.principal(s.ctx, s.key)
+	if err != nil {
+		switch Status(s.presenter.present(s.ctx, err)) {
+		case http.StatusUnauthorized, http.StatusForbidden:
+			return closeForbidden
+		default:
+			return closeTryLater
+		}
+	}
+	s.ctx = model.WithPrincipal(s.ctx, principal)
+	if rec, ok := s.ctx.Value(recordKey{}).(*record); ok {
+		rec.company = principal.CompanyID
+	}
+	s.acknowledged = true
+	s.running.Go(s.watch)
+	s.write(message{Type: "connection_ack"})
+	return nil
+}
+
+// watch drops a socket whose client is gone and closes one whose key was revoked.
+func (s *socket) watch() {
+	ticker := time.NewTicker(s.settings.PingInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), s.settings.WriteTimeout)
+		err := s.conn.Ping(ctx)
+		cancel()
+		if err != nil {
+			_ = s.conn.CloseNow()
+			return
+		}
+		if s.revoked(s.ctx, s.key) {
+			s.close(closeForbidden)
+			return
+		}
+	}
+}
+
+// write sends a message of the connection itself.
+func (s *socket) write(m message) {
+	text, err := json.Marshal(m)
+	if err != nil {
+		return // A raw payload that was read as JSON can be written as JSON.
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.send(text)
+	}
+}
+
+// send writes a frame; mu is held. A client that does not take it in time is dropped.
+func (s *socket) send(text []byte) {
+	ctx, cancel := context.WithTimeout(context.Background(), s.settings.WriteTimeout)
+	defer cancel()
+	if err := s.conn.Write(ctx, websocket.MessageText, text); err != nil {
+		s.closed = true
+		s.cancel()
+		if !errors.Is(err, context.DeadlineExceeded) {
+			return
+		}
+		s.log.WarnContext(s.ctx, "slow client dropped", "traceId", TraceID(s.ctx))
+	}
+}
+
+// close ends all operations and tells the client why.
+func (s *socket) close(why *closure) {
+	s.mu.Lock()
+	already := s.closed
+	s.closed = true
+	s.mu.Unlock()
+	if already {
+		return
+	}
+	s.cancel()
+	_ = s.conn.Close(why.code, why.reason)
+}
+
+// end frees the connection and waits for what still runs on it.
+func (s *socket) end() {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.cancel()
+	_ = s.conn.CloseNow()
+	s.running.Wait()
+}

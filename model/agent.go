@@ -1,0 +1,226 @@
+package model
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/uptrace/bun"
+)
+
+// Bounds of an agent. The prompt's come from the v1 document.
+const (
+	MaxPromptLength  = 50_000
+	maxWelcomeLength = 5_000
+	maxTags          = 50
+	maxValueObjects  = 100
+	maxDefinition    = 2_000
+)
+
+// Agent is a conversational agent. Its fields, tags and extracted values are value objects: they
+// have no life of their own, so they live on its row.
+type Agent struct {
+	bun.BaseModel `bun:"table:agents,alias:agent"`
+	Owned
+
+	ID                     string `bun:",pk"`
+	Name                   string
+	Channel                Channel
+	Direction              Direction
+	Language               string
+	Tags                   []string `bun:",array"`
+	Prompt                 string
+	PromptVersion          int32
+	OutboundWelcomeMessage *string
+	InboundWelcomeMessage  *string
+	Fields                 []AgentField        `bun:"type:jsonb"`
+	ClassificationTags     []ClassificationTag `bun:"type:jsonb"`
+	ExtractedValues        []ExtractedValue    `bun:"type:jsonb"`
+	IsCallTransferEnabled  bool
+	KnowledgeBaseChatID    *string
+	CreatedAt              time.Time
+	UpdatedAt              time.Time
+}
+
+// AgentField is a variable that the prompt expects.
+type AgentField struct {
+	Name        string `json:"name"`
+	IsMandatory bool   `json:"isMandatory"`
+	IsSystem    bool   `json:"isSystem"`
+}
+
+// ClassificationTag is a tag that the agent can assign once a conversation ends.
+type ClassificationTag struct {
+	Name       string `json:"name"`
+	Definition string `json:"definition"`
+	IsSystem   bool   `json:"isSystem"`
+}
+
+// ExtractedValue is a value extracted once a conversation ends.
+type ExtractedValue struct {
+	Name       string             `json:"name"`
+	Definition string             `json:"definition"`
+	Type       ExtractedValueType `json:"type"`
+}
+
+// IsNode marks a Node.
+func (*Agent) IsNode() {}
+
+// Cursor is its place in a list of agents.
+func (a *Agent) Cursor() Cursor { return Cursor{a.CreatedAt, a.ID} }
+
+// WelcomeMessage is the first sentence of the agent's direction, with its placeholders still in it;
+// nil when the contact begins.
+func (a *Agent) WelcomeMessage() *string {
+	message := a.InboundWelcomeMessage
+	if a.Direction == DirectionOutbound {
+		message = a.OutboundWelcomeMessage
+	}
+	if message == nil || *message == "" {
+		return nil
+	}
+	return message
+}
+
+// NewAgent returns the agent that the input describes, with its first prompt version's number.
+func NewAgent(in CreateAgentInput, now time.Time) (*Agent, error) {
+	a := &Agent{
+		ID: NewID("agent"), CreatedAt: now, PromptVersion: 1,
+		Prompt: in.Prompt, Tags: []string{}, Fields: []AgentField{},
+		ClassificationTags: []ClassificationTag{}, ExtractedValues: []ExtractedValue{},
+	}
+	return a, a.Update(UpdateAgentInput{
+		Name: &in.Name, Channel: &in.Channel, Direction: &in.Direction, Language: &in.Language, Tags: in.Tags,
+		OutboundWelcomeMessage: in.OutboundWelcomeMessage, InboundWelcomeMessage: in.InboundWelcomeMessage,
+		Fields: in.Fields, ClassificationTags: in.ClassificationTags, ExtractedValues: in.ExtractedValues,
+		IsCallTransferEnabled: &in.IsCallTransferEnabled,
+	}, now)
+}
+
+// Update applies everything that the input gives and returns BAD_INPUT with every fault when the
+// agent would break a bound. A prompt that differs raises the number of its version.
+func (a *Agent) Update(in UpdateAgentInput, now time.Time) error {
+	if in.Prompt != nil && *in.Prompt != a.Prompt {
+		a.Prompt = *in.Prompt
+		a.PromptVersion++
+	}
+	set(&a.Name, in.Name)
+	set(&a.Channel, in.Channel)
+	set(&a.Direction, in.Direction)
+	set(&a.Language, in.Language)
+	set(&a.IsCallTransferEnabled, in.IsCallTransferEnabled)
+	setText(&a.OutboundWelcomeMessage, in.OutboundWelcomeMessage)
+	setText(&a.InboundWelcomeMessage, in.InboundWelcomeMessage)
+	if in.Tags != nil {
+		a.Tags = unique(in.Tags)
+	}
+	if in.Fields != nil {
+		a.Fields = values(in.Fields)
+	}
+	if in.ClassificationTags != nil {
+		a.ClassificationTags = values(in.ClassificationTags)
+	}
+	if in.ExtractedValues != nil {
+		a.ExtractedValues = values(in.ExtractedValues)
+	}
+	a.UpdatedAt = now
+	return a.Validate()
+}
+
+var (
+	language  = regexp.MustCompile(`^[a-z]{2}(-[A-Z]{2})?$`)
+	fieldName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`)
+)
+
+// Validate returns BAD_INPUT with every bound that the agent breaks.
+func (a *Agent) Validate() error {
+	var faults Fields
+	faults.name("name", a.Name, 255)
+	faults.text("prompt", a.Prompt, 1, MaxPromptLength)
+	if !language.MatchString(a.Language) {
+		faults.Add("language", "must be an ISO 639-1 code such as en or fr-CA")
+	}
+	faults.optional("outboundWelcomeMessage", a.OutboundWelcomeMessage, 0, maxWelcomeLength)
+	faults.optional("inboundWelcomeMessage", a.InboundWelcomeMessage, 0, maxWelcomeLength)
+	faults.list("tags", len(a.Tags), maxTags)
+	for i, tag := range a.Tags {
+		faults.name(fmt.Sprintf("tags.%d", i), tag, 100)
+	}
+	named(&faults, "fields", a.Fields, func(f AgentField) string { return f.Name })
+	for i, f := range a.Fields {
+		if !fieldName.MatchString(f.Name) {
+			faults.Add(fmt.Sprintf("fields.%d.name", i), "must have letters, digits, _ and . only, and begin with a letter or _")
+		}
+	}
+	named(&faults, "classificationTags", a.ClassificationTags, func(t ClassificationTag) string { return t.Name })
+	for i, t := range a.ClassificationTags {
+		faults.text(fmt.Sprintf("classificationTags.%d.definition", i), t.Definition, 0, maxDefinition)
+	}
+	named(&faults, "extractedValues", a.ExtractedValues, func(v ExtractedValue) string { return v.Name })
+	for i, v := range a.ExtractedValues {
+		faults.text(fmt.Sprintf("extractedValues.%d.definition", i), v.Definition, 0, maxDefinition)
+	}
+	return faults.Err()
+}
+
+// Validate checks the bounds of a filter.
+func (f *AgentFilter) Validate() error {
+	var faults Fields
+	if f != nil {
+		faults.list("filter.tags", len(f.Tags), maxTags)
+		faults.optional("filter.nameContains", f.NameContains, 0, 255)
+	}
+	return faults.Err()
+}
+
+// named checks a list of value objects that are told apart by their names.
+func named[T any](faults *Fields, path string, list []T, name func(T) string) {
+	faults.list(path, len(list), maxValueObjects)
+	seen := map[string]bool{}
+	for i, v := range list {
+		at := fmt.Sprintf("%s.%d.name", path, i)
+		faults.name(at, name(v), 100)
+		if seen[name(v)] {
+			faults.Add(at, "must be unique; %q stands there twice", name(v))
+		}
+		seen[name(v)] = true
+	}
+}
+
+// set replaces a value by one that was given.
+func set[T any](field *T, given *T) {
+	if given != nil {
+		*field = *given
+	}
+}
+
+// setText is set for an optional text, which an empty one clears.
+func setText(field **string, given *string) {
+	if given == nil {
+		return
+	}
+	*field = given
+	if *given == "" {
+		*field = nil
+	}
+}
+
+func values[T any](given []*T) []T {
+	all := make([]T, len(given))
+	for i, v := range given {
+		all[i] = *v
+	}
+	return all
+}
+
+// unique returns the values without repetition, in the order of their first appearance.
+func unique(given []string) []string {
+	all := make([]string, 0, len(given))
+	for _, v := range given {
+		if !slices.Contains(all, v) {
+			all = append(all, v)
+		}
+	}
+	return all
+}

@@ -1,0 +1,42 @@
+package model
+
+import (
+	"time"
+
+	"github.com/uptrace/bun"
+)
+
+// Company owns everything else. It is the root of tenancy: its id is the company_id of every other row.
+type Company struct {
+	bun.BaseModel `bun:"table:companies,alias:company"`
+
+	ID        string `bun:",pk"`
+	Name      string
+	CreatedAt time.Time
+}
+
+// NewCompany returns a company with the name, or BAD_INPUT when the name is out of bounds.
+func NewCompany(name string, now time.Time) (*Company, error) {
+	var faults Fields
+	faults.name("name", name, 255)
+	return &Company{ID: NewID("company"), Name: name, CreatedAt: now}, faults.Err()
+}
+
+// IsNode marks a Node.
+func (*Company) IsNode() {}
+
+// Cursor is its place in a list of companies.
+func (c *Company) Cursor() Cursor { return Cursor{c.CreatedAt, c.ID} }
+
+// Owned is what every row of a company carries: whose it is. Only the db package reads and writes it.
+type Owned struct {
+	CompanyID string `bun:",pk" json:"-"`
+	// ParentID is set where rows were read for several parents at once: whose row this is.
+	ParentID string `bun:",scanonly" json:"-"`
+}
+
+// OwnBy makes the row the company's.
+func (o *Owned) OwnBy(companyID string) { o.CompanyID = companyID }
+
+// Parent returns ParentID.
+func (o *Owned) Parent() string { return o.ParentID }

@@ -1,0 +1,71 @@
+package model
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/uptrace/bun"
+)
+
+// Dataset is a collection of documents that knowledge base chats draw from.
+type Dataset struct {
+	bun.BaseModel `bun:"table:datasets,alias:dataset"`
+	Owned
+
+	ID           string `bun:",pk"`
+	Name         string
+	Description  *string
+	ChunkMethod  string
+	ParserConfig ParserConfig `bun:"type:jsonb"`
+	CreatedAt    time.Time
+}
+
+// ParserConfig says how documents are parsed.
+type ParserConfig struct {
+	ChunkTokenNum   int32  `json:"chunkTokenNum"`
+	LayoutRecognize bool   `json:"layoutRecognize"`
+	Delimiter       string `json:"delimiter"`
+	TaskPageSize    int32  `json:"taskPageSize"`
+}
+
+// ChunkMethods are the ways to cut documents into chunks; the first is the default.
+var ChunkMethods = []string{
+	"naive", "book", "email", "laws", "manual", "one", "paper", "picture", "presentation", "qa", "table", "tag",
+}
+
+// IsNode marks a Node.
+func (*Dataset) IsNode() {}
+
+// Cursor is its place in a list of datasets.
+func (d *Dataset) Cursor() Cursor { return Cursor{d.CreatedAt, d.ID} }
+
+var escapes = strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\r`, "\r", `\t`, "\t")
+
+// NewDataset returns the dataset that the input describes, with defaults for what it leaves open,
+// or BAD_INPUT with every bound that it breaks.
+func NewDataset(in CreateDatasetInput, now time.Time) (*Dataset, error) {
+	d := &Dataset{
+		ID: NewID("dataset"), Name: in.Name, Description: in.Description, ChunkMethod: ChunkMethods[0], CreatedAt: now,
+		ParserConfig: ParserConfig{ChunkTokenNum: 512, LayoutRecognize: true, Delimiter: "\n", TaskPageSize: 12},
+	}
+	set(&d.ChunkMethod, in.ChunkMethod)
+	var faults Fields
+	faults.name("name", d.Name, 255)
+	faults.optional("description", d.Description, 0, 5_000)
+	if !slices.Contains(ChunkMethods, d.ChunkMethod) {
+		faults.Add("chunkMethod", "must be one of %s", strings.Join(ChunkMethods, ", "))
+	}
+	if p := in.ParserConfig; p != nil {
+		set(&d.ParserConfig.ChunkTokenNum, p.ChunkTokenNum)
+		set(&d.ParserConfig.LayoutRecognize, p.LayoutRecognize)
+		set(&d.ParserConfig.TaskPageSize, p.TaskPageSize)
+		if p.Delimiter != nil {
+			d.ParserConfig.Delimiter = escapes.Replace(*p.Delimiter)
+		}
+		faults.count("parserConfig.chunkTokenNum", &d.ParserConfig.ChunkTokenNum, 1, 2048)
+		faults.text("parserConfig.delimiter", d.ParserConfig.Delimiter, 1, 255)
+		faults.count("parserConfig.taskPageSize", &d.ParserConfig.TaskPageSize, 1, 1000)
+	}
+	return d, faults.Err()
+}

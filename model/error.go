@@ -1,0 +1,99 @@
+package model
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Code is the class of a failure that a client can act on. The set is closed: the gateway maps
+// each code to one extensions.code and one HTTP status.
+type Code string
+
+const (
+	// Unauthenticated: no credential, or one that is malformed, unknown, revoked or expired.
+	Unauthenticated Code = "UNAUTHENTICATED"
+	// Forbidden: the credential is good and lacks the scope.
+	Forbidden Code = "FORBIDDEN"
+	// NotFound: what the request addresses does not exist for this company.
+	NotFound Code = "NOT_FOUND"
+	// BadInput: the request alone shows that it is wrong.
+	BadInput Code = "BAD_INPUT"
+	// Unprocessable: well formed, but in conflict with what is stored.
+	Unprocessable Code = "UNPROCESSABLE"
+	// Conflict: a right request at the wrong moment.
+	Conflict Code = "CONFLICT"
+	// LimitExceeded: larger, deeper or longer than the gateway accepts.
+	LimitExceeded Code = "LIMIT_EXCEEDED"
+	// RateLimited: too many requests in the current window.
+	RateLimited Code = "RATE_LIMITED"
+	// UpstreamFailed: a language model or a tool behind the gateway failed.
+	UpstreamFailed Code = "UPSTREAM_FAILED"
+	// Unavailable: the gateway cannot answer now; trying again later is safe.
+	Unavailable Code = "UNAVAILABLE"
+	// Internal: a fault of the gateway itself. Its cause is logged and never shown.
+	Internal Code = "INTERNAL"
+)
+
+// Error is a failure whose text was written for the client. Every other error is masked.
+// It is never shared between requests: make a new one each time.
+type Error struct {
+	Code    Code
+	Message string
+	// Fields holds, by path in the caller's input ("llmSettings.topP"), what is wrong there.
+	Fields Fields
+}
+
+// Fields lists faults by the path of the field at fault.
+type Fields map[string][]string
+
+func (e *Error) Error() string {
+	if len(e.Fields) == 0 {
+		return e.Message
+	}
+	parts := make([]string, 0, len(e.Fields))
+	for _, path := range slices.Sorted(maps.Keys(e.Fields)) {
+		parts = append(parts, path+": "+strings.Join(e.Fields[path], ", "))
+	}
+	return e.Message + " (" + strings.Join(parts, "; ") + ")"
+}
+
+// Errorf returns an Error with the code and a message in the manner of fmt.Sprintf.
+func Errorf(code Code, format string, args ...any) *Error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// Missing returns the NOT_FOUND error for a noun and the id that was asked for. It reads the same
+// whether the row never existed or belongs to another company.
+func Missing(noun, id string) *Error {
+	return Errorf(NotFound, "%s %q does not exist", noun, id)
+}
+
+// Add records a fault of the field at path.
+func (f *Fields) Add(path, format string, args ...any) {
+	if *f == nil {
+		*f = Fields{}
+	}
+	(*f)[path] = append((*f)[path], fmt.Sprintf(format, args...))
+}
+
+// Err returns nil when there is no fault, and else a BAD_INPUT error that carries them all. The
+// message is the fault itself when there is only one.
+func (f Fields) Err() error {
+	return f.As(BadInput)
+}
+
+// As is Err with another code.
+func (f Fields) As(code Code) error {
+	if len(f) == 0 {
+		return nil
+	}
+	message := fmt.Sprintf("%d fields are not valid", len(f))
+	if len(f) == 1 {
+		for path, faults := range f {
+			message = path + " " + strings.Join(faults, ", ")
+		}
+	}
+	return &Error{Code: code, Message: message, Fields: f}
+}

@@ -1,0 +1,122 @@
+package model
+
+import (
+	"strings"
+	"time"
+
+	"github.com/uptrace/bun"
+)
+
+// KnowledgeBaseChat is a set of datasets and the settings with which an agent answers from them.
+type KnowledgeBaseChat struct {
+	bun.BaseModel `bun:"table:knowledge_base_chats,alias:knowledge_base_chat"`
+	Owned
+
+	ID             string `bun:",pk"`
+	Name           string
+	LlmSettings    LlmSettings    `bun:"type:jsonb"`
+	PromptSettings PromptSettings `bun:"type:jsonb"`
+	CreatedAt      time.Time
+	UpdatedAt      *time.Time
+}
+
+// LlmSettings says how the language model writes.
+type LlmSettings struct {
+	Temperature      float64 `json:"temperature"`
+	TopP             float64 `json:"topP"`
+	PresencePenalty  float64 `json:"presencePenalty"`
+	FrequencyPenalty float64 `json:"frequencyPenalty"`
+}
+
+// PromptSettings says how knowledge is found and used.
+type PromptSettings struct {
+	SimilarityThreshold      float64 `json:"similarityThreshold"`
+	KeywordsSimilarityWeight float64 `json:"keywordsSimilarityWeight"`
+	TopN                     int32   `json:"topN"`
+	Prompt                   string  `json:"prompt"`
+	Opener                   string  `json:"opener"`
+	EmptyResponse            string  `json:"emptyResponse"`
+	RerankModel              string  `json:"rerankModel"`
+	ShowQuote                bool    `json:"showQuote"`
+}
+
+const defaultKnowledgePrompt = "Answer from the knowledge below. When it does not hold the answer, say so.\n\n{knowledge}"
+
+// IsNode marks a Node.
+func (*KnowledgeBaseChat) IsNode() {}
+
+// Cursor is its place in a list of chats.
+func (c *KnowledgeBaseChat) Cursor() Cursor { return Cursor{c.CreatedAt, c.ID} }
+
+// NewKnowledgeBaseChat returns the chat that the input describes, with defaults for what it leaves
+// open. Its datasets are connected by the db package.
+func NewKnowledgeBaseChat(in CreateKnowledgeBaseChatInput, now time.Time) (*KnowledgeBaseChat, error) {
+	c := &KnowledgeBaseChat{
+		ID: NewID("kbchat"), CreatedAt: now,
+		LlmSettings: LlmSettings{Temperature: 0.1, TopP: 0.3, PresencePenalty: 0.4, FrequencyPenalty: 0.7},
+		PromptSettings: PromptSettings{
+			SimilarityThreshold: 0.2, KeywordsSimilarityWeight: 0.7, TopN: 6,
+			Prompt: defaultKnowledgePrompt, ShowQuote: true,
+		},
+	}
+	return c, c.merge(&in.Name, len(in.DatasetIds), len(in.DatasetIds), in.LlmSettings, in.PromptSettings)
+}
+
+// Update merges what the input gives, key by key, and returns BAD_INPUT with every fault when the
+// chat would break a bound. datasets is the number of datasets that the chat will have.
+func (c *KnowledgeBaseChat) Update(in UpdateKnowledgeBaseChatInput, datasets int, now time.Time) error {
+	c.UpdatedAt = &now
+	return c.merge(in.Name, len(in.DatasetIds), datasets, in.LlmSettings, in.PromptSettings)
+}
+
+func (c *KnowledgeBaseChat) merge(name *string, given, datasets int, llm *LlmSettingsInput, prompt *PromptSettingsInput) error {
+	set(&c.Name, name)
+	var faults Fields
+	faults.name("name", c.Name, 255)
+	faults.list("datasetIds", given, maxValueObjects)
+	if llm != nil {
+		faults.number("llmSettings.temperature", llm.Temperature, 0, 2)
+		faults.number("llmSettings.topP", llm.TopP, 0, 1)
+		faults.number("llmSettings.presencePenalty", llm.PresencePenalty, -2, 2)
+		faults.number("llmSettings.frequencyPenalty", llm.FrequencyPenalty, -2, 2)
+		set(&c.LlmSettings.Temperature, llm.Temperature)
+		set(&c.LlmSettings.TopP, llm.TopP)
+		set(&c.LlmSettings.PresencePenalty, llm.PresencePenalty)
+		set(&c.LlmSettings.FrequencyPenalty, llm.FrequencyPenalty)
+	}
+	if prompt != nil {
+		c.PromptSettings.merge(&faults, prompt)
+	}
+	if datasets > 0 && !strings.Contains(c.PromptSettings.Prompt, "{knowledge}") {
+		faults.Add("promptSettings.prompt", "must contain {knowledge} when a dataset is connected")
+	}
+	return faults.Err()
+}
+
+func (s *PromptSettings) merge(faults *Fields, in *PromptSettingsInput) {
+	faults.number("promptSettings.similarityThreshold", in.SimilarityThreshold, 0, 1)
+	faults.number("promptSettings.keywordsSimilarityWeight", in.KeywordsSimilarityWeight, 0, 1)
+	faults.count("promptSettings.topN", in.TopN, 1, 100)
+	faults.optional("promptSettings.prompt", in.Prompt, 0, MaxPromptLength)
+	faults.optional("promptSettings.opener", in.Opener, 0, 5_000)
+	faults.optional("promptSettings.emptyResponse", in.EmptyResponse, 0, 5_000)
+	faults.optional("promptSettings.rerankModel", in.RerankModel, 0, 255)
+	set(&s.SimilarityThreshold, in.SimilarityThreshold)
+	set(&s.KeywordsSimilarityWeight, in.KeywordsSimilarityWeight)
+	set(&s.TopN, in.TopN)
+	set(&s.Prompt, in.Prompt)
+	set(&s.Opener, in.Opener)
+	set(&s.EmptyResponse, in.EmptyResponse)
+	set(&s.RerankModel, in.RerankModel)
+	set(&s.ShowQuote, in.ShowQuote)
+}
+
+// Unique returns the ids without repetition, in the order of their first appearance.
+func Unique(ids []string) []string { return unique(ids) }
+
+// Validate returns BAD_INPUT when no chat is named.
+func (in ConnectKnowledgeBaseChatInput) Validate() error {
+	var faults Fields
+	faults.text("chatId", in.ChatID, 1, 64)
+	return faults.Err()
+}

@@ -1,0 +1,36 @@
+package model
+
+import (
+	"context"
+	"slices"
+)
+
+// Principal is who a request acts for: one company, through one credential.
+type Principal struct {
+	CompanyID string
+	// KeyID is the API key that was shown, for the record of who changed what.
+	KeyID  string
+	Scopes []APIKeyScope
+}
+
+// Can reports whether the principal holds the scope. admin holds every scope, and write and
+// simulate hold read.
+func (p Principal) Can(scope APIKeyScope) bool {
+	if slices.Contains(p.Scopes, APIKeyScopeAdmin) || slices.Contains(p.Scopes, scope) {
+		return true
+	}
+	return scope == APIKeyScopeRead && len(p.Scopes) > 0
+}
+
+type principalKey struct{}
+
+// WithPrincipal returns a context that carries the principal.
+func WithPrincipal(ctx context.Context, p Principal) context.Context {
+	return context.WithValue(ctx, principalKey{}, p)
+}
+
+// PrincipalOf returns the principal of the request, and false when there is none.
+func PrincipalOf(ctx context.Context) (Principal, bool) {
+	p, ok := ctx.Value(principalKey{}).(Principal)
+	return p, ok
+}

@@ -1,0 +1,26 @@
+package model
+
+import (
+	"time"
+
+	"github.com/uptrace/bun"
+)
+
+// PromptVersion is one prompt that an agent had or has. It is never changed.
+type PromptVersion struct {
+	bun.BaseModel `bun:"table:prompt_versions,alias:prompt_version"`
+	Owned
+
+	ID        string `bun:",pk"`
+	AgentID   string
+	Version   int32
+	Prompt    string
+	CreatedAt time.Time
+	APIKeyID  *string
+}
+
+// IsNode marks a Node.
+func (*PromptVersion) IsNode() {}
+
+// Cursor is its place in a list of versions.
+func (v *PromptVersion) Cursor() Cursor { return Cursor{v.CreatedAt, v.ID} }

@@ -1,0 +1,101 @@
+package model
+
+import (
+	"bytes"
+	"database/sql/driver"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+)
+
+const dateTimeLayout = "2006-01-02T15:04:05.000Z"
+
+// MarshalDateTime writes a time as the DateTime scalar: UTC, milliseconds.
+func MarshalDateTime(t time.Time) graphql.Marshaler {
+	return graphql.WriterFunc(func(w io.Writer) {
+		_, _ = io.WriteString(w, strconv.Quote(t.UTC().Format(dateTimeLayout)))
+	})
+}
+
+// UnmarshalDateTime reads the DateTime scalar: an RFC 3339 date-time with any offset.
+func UnmarshalDateTime(v any) (time.Time, error) {
+	s, ok := v.(string)
+	if !ok {
+		return time.Time{}, Errorf(BadInput, "a DateTime is a text such as 2026-03-01T09:30:00.000Z")
+	}
+	t, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil {
+		return time.Time{}, Errorf(BadInput, "%q is not an RFC 3339 date-time such as 2026-03-01T09:30:00.000Z", s)
+	}
+	return t.UTC(), nil
+}
+
+// JSONObject is the text of a JSON object. Its zero value stands for {}.
+type JSONObject json.RawMessage
+
+// ObjectOf returns v, which must marshal to a JSON object, as a JSONObject.
+func ObjectOf(v any) (JSONObject, error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return JSONObject(text), nil
+}
+
+func (o JSONObject) text() []byte {
+	if len(o) == 0 {
+		return []byte("{}")
+	}
+	return o
+}
+
+// MarshalJSON returns the text.
+func (o JSONObject) MarshalJSON() ([]byte, error) { return o.text(), nil }
+
+// UnmarshalJSON keeps the text of a JSON object and refuses any other value.
+func (o *JSONObject) UnmarshalJSON(text []byte) error {
+	if !bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
+		return errors.New("is not a JSON object")
+	}
+	*o = bytes.Clone(text)
+	return nil
+}
+
+// MarshalGQL writes the text.
+func (o JSONObject) MarshalGQL(w io.Writer) { _, _ = w.Write(o.text()) }
+
+// UnmarshalGQL reads a decoded object.
+func (o *JSONObject) UnmarshalGQL(v any) error {
+	if _, ok := v.(map[string]any); !ok {
+		return Errorf(BadInput, "a JSONObject is a JSON object")
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return Errorf(BadInput, "a JSONObject holds JSON values only")
+	}
+	*o = text
+	return nil
+}
+
+// Value stores the text.
+func (o JSONObject) Value() (driver.Value, error) { return string(o.text()), nil }
+
+// Scan reads the text from a json column.
+func (o *JSONObject) Scan(src any) error {
+	switch text := src.(type) {
+	case []byte:
+		*o = bytes.Clone(text)
+	case string:
+		*o = JSONObject(text)
+	case nil:
+		*o = nil
+	default:
+		return fmt.Errorf("scan %T into a JSON object", src)
+	}
+	return nil
+}

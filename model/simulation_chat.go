@@ -1,0 +1,95 @@
+package model
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/uptrace/bun"
+)
+
+// Bounds of a simulated chat.
+const (
+	MaxMessageLength  = 4_000
+	maxDataBagEntries = 200
+	maxDataBagValue   = 10_000
+)
+
+// SimulationChat is a simulated text conversation with an agent.
+type SimulationChat struct {
+	bun.BaseModel `bun:"table:simulation_chats,alias:simulation_chat"`
+	Owned
+
+	ID          string `bun:",pk"`
+	AgentID     string
+	State       SimulationChatStatus `bun:"status"`
+	DataBag     JSONObject           `bun:"type:json"`
+	ToolMocking ToolMocking          `bun:"type:jsonb"`
+	Warnings    []string             `bun:",array"`
+	// LastSequence is the number of the last message; 0 when there is none.
+	LastSequence int32
+	// ReplyID names the turn that is being written, and ReplyUntil until when it holds the chat
+	// unless it is prolonged; nil when none is.
+	ReplyID    *string
+	ReplyUntil *time.Time
+	CreatedAt  time.Time
+	EndedAt    *time.Time
+}
+
+// SimulationChatMessage is a message of a chat. Messages of one chat are numbered from 1 without gaps.
+type SimulationChatMessage struct {
+	bun.BaseModel `bun:"table:simulation_chat_messages,alias:simulation_chat_message"`
+	Owned
+
+	ChatID              string `bun:",pk"`
+	Sequence            int32  `bun:",pk"`
+	Role                MessageRole
+	Text                string
+	Timestamp           time.Time `bun:"written_at"`
+	IsConversationEnded bool
+	EndReason           *string
+}
+
+// IsNode marks a Node.
+func (*SimulationChat) IsNode() {}
+
+// Cursor is its place in a list of chats.
+func (c *SimulationChat) Cursor() Cursor { return Cursor{c.CreatedAt, c.ID} }
+
+// Status is where the chat stands. A turn whose process died holds the chat no longer than ReplyUntil.
+func (c *SimulationChat) Status() SimulationChatStatus {
+	if c.State == SimulationChatStatusReplying && c.ReplyUntil != nil && c.ReplyUntil.Before(time.Now()) {
+		return SimulationChatStatusOpen
+	}
+	return c.State
+}
+
+// Validate returns BAD_INPUT with every bound that the input breaks.
+func (in StartSimulationChatInput) Validate() error {
+	var faults Fields
+	faults.text("agentId", in.AgentID, 1, 64)
+	if bag, err := in.Variables(); err != nil {
+		faults.Add("dataBag", "must map names to texts")
+	} else if faults.list("dataBag", len(bag), maxDataBagEntries); len(faults) == 0 {
+		for name, value := range bag {
+			faults.text("dataBag."+name, value, 0, maxDataBagValue)
+		}
+	}
+	faults.mocking("toolMocking", in.ToolMocking)
+	return faults.Err()
+}
+
+// Variables returns the data bag as names and texts; an error when it holds anything else.
+func (in StartSimulationChatInput) Variables() (map[string]string, error) {
+	bag := map[string]string{}
+	if in.DataBag == nil {
+		return bag, nil
+	}
+	return bag, json.Unmarshal(in.DataBag.text(), &bag)
+}
+
+// Validate returns BAD_INPUT when the text is out of bounds.
+func (in SendSimulationMessageInput) Validate() error {
+	var faults Fields
+	faults.text("text", in.Text, 1, MaxMessageLength)
+	return faults.Err()
+}

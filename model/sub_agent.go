@@ -1,0 +1,38 @@
+package model
+
+import (
+	"time"
+
+	"github.com/uptrace/bun"
+)
+
+// SubAgent is an edge of the agent graph: the agent may delegate to another one. The graph may be cyclic.
+type SubAgent struct {
+	bun.BaseModel `bun:"table:sub_agents,alias:sub_agent"`
+	Owned
+
+	ID              string `bun:",pk"`
+	AgentID         string
+	DelegateAgentID string
+	Name            string
+	TechnicalName   string
+	Description     string
+	// Position orders the sub-agents of one agent.
+	Position  int32
+	CreatedAt time.Time
+}
+
+// IsNode marks a Node.
+func (*SubAgent) IsNode() {}
+
+// Cursor is its place in a list of sub-agents.
+func (s *SubAgent) Cursor() Cursor { return Cursor{s.CreatedAt, s.ID} }
+
+// Validate returns BAD_INPUT with every bound that the input breaks.
+func (in AddSubAgentInput) Validate() error {
+	var faults Fields
+	faults.name("name", in.Name, 255)
+	faults.technicalName("technicalName", in.TechnicalName)
+	faults.text("description", in.Description, 0, maxDefinition)
+	return faults.Err()
+}

@@ -1,0 +1,70 @@
+package model
+
+import (
+	"math"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// text records a fault when a text is shorter or longer than allowed, in characters, or holds
+// what Postgres cannot store.
+func (f *Fields) text(path, value string, least, most int) {
+	switch n := utf8.RuneCountInString(value); {
+	case strings.ContainsRune(value, 0):
+		f.Add(path, "must not contain the character U+0000")
+	case !utf8.ValidString(value):
+		f.Add(path, "must be valid UTF-8")
+	case n < least && n == 0:
+		f.Add(path, "must not be empty")
+	case n < least || n > most:
+		f.Add(path, "must have %d to %d characters, not %d", least, most, n)
+	}
+}
+
+// name is text for what people read in lists: it must show something.
+func (f *Fields) name(path, value string, most int) {
+	f.text(path, value, 1, most)
+	if value != "" && strings.TrimSpace(value) == "" {
+		f.Add(path, "must not be blank")
+	}
+}
+
+// optional is text for a value that may be absent.
+func (f *Fields) optional(path string, value *string, least, most int) {
+	if value != nil {
+		f.text(path, *value, least, most)
+	}
+}
+
+// number records a fault when an optional number is not finite or outside of its bounds.
+func (f *Fields) number(path string, value *float64, least, most float64) {
+	if value != nil && (math.IsNaN(*value) || *value < least || *value > most) {
+		f.Add(path, "must be a number between %v and %v", least, most)
+	}
+}
+
+// count records a fault when an optional whole number is outside of its bounds.
+func (f *Fields) count(path string, value *int32, least, most int32) {
+	if value != nil && (*value < least || *value > most) {
+		f.Add(path, "must be between %d and %d", least, most)
+	}
+}
+
+var technicalName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
+
+// technicalName records a fault when a name cannot be offered to a language model as a function.
+func (f *Fields) technicalName(path, value string) {
+	if !technicalName.MatchString(value) {
+		f.Add(path, "must have 1 to 64 lower-case letters, digits and _, and begin with a letter")
+	} else if value == "end_conversation" || value == "transfer_call" {
+		f.Add(path, "must not be %s, which every agent has", value)
+	}
+}
+
+// list records a fault when a list is too long.
+func (f *Fields) list(path string, length, most int) {
+	if length > most {
+		f.Add(path, "must have at most %d entries, not %d", most, length)
+	}
+}

@@ -1,0 +1,158 @@
+package model
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/uptrace/bun"
+	"golang.org/x/net/http/httpguts"
+)
+
+// MaxConnections is how many tools, and how many sub-agents, one agent may have.
+const MaxConnections = 128
+
+// Tool is something that an agent can call.
+type Tool struct {
+	bun.BaseModel `bun:"table:tools,alias:tool"`
+	Owned
+
+	ID            string `bun:",pk"`
+	Name          string
+	TechnicalName string
+	Description   string
+	// Parameters is a JSON Schema of type object.
+	Parameters JSONObject    `bun:"type:json"`
+	Endpoint   *ToolEndpoint `bun:"type:jsonb"`
+	CreatedAt  time.Time
+	UpdatedAt  time.Time
+}
+
+// ToolEndpoint is the HTTP endpoint behind a tool.
+type ToolEndpoint struct {
+	Method HTTPMethod `json:"method"`
+	URL    string     `json:"url"`
+	// HeaderNames are the names of the headers, sorted; SealedHeaders holds their values encrypted.
+	HeaderNames    []string `json:"headerNames"`
+	SealedHeaders  []byte   `json:"sealedHeaders,omitempty"`
+	TimeoutSeconds float64  `json:"timeoutSeconds"`
+}
+
+// IsNode marks a Node.
+func (*Tool) IsNode() {}
+
+// Cursor is its place in a list of tools.
+func (t *Tool) Cursor() Cursor { return Cursor{t.CreatedAt, t.ID} }
+
+// NewTool returns the tool that the input describes. seal encrypts header values.
+func NewTool(in CreateToolInput, now time.Time, seal func([]byte) ([]byte, error)) (*Tool, error) {
+	t := &Tool{ID: NewID("tool"), CreatedAt: now, Parameters: JSONObject(`{"type":"object","properties":{}}`)}
+	return t, t.Update(UpdateToolInput{
+		Name: &in.Name, TechnicalName: &in.TechnicalName, Description: &in.Description,
+		Parameters: in.Parameters, Endpoint: in.Endpoint,
+	}, now, seal)
+}
+
+// Update applies everything that the input gives and returns BAD_INPUT with every fault when the
+// tool would break a bound.
+func (t *Tool) Update(in UpdateToolInput, now time.Time, seal func([]byte) ([]byte, error)) error {
+	set(&t.Name, in.Name)
+	set(&t.TechnicalName, in.TechnicalName)
+	set(&t.Description, in.Description)
+	if in.Parameters != nil {
+		t.Parameters = in.Parameters
+	}
+	t.UpdatedAt = now
+
+	var faults Fields
+	faults.name("name", t.Name, 255)
+	faults.technicalName("technicalName", t.TechnicalName)
+	faults.text("description", t.Description, 0, maxDefinition)
+	faults.schema("parameters", t.Parameters)
+	var headers map[string]string
+	if in.Endpoint != nil {
+		headers = faults.endpoint("endpoint", in.Endpoint)
+	}
+	if err := faults.Err(); err != nil || in.Endpoint == nil {
+		return err
+	}
+	return t.setEndpoint(in.Endpoint, headers, seal)
+}
+
+func (t *Tool) setEndpoint(in *ToolEndpointInput, headers map[string]string, seal func([]byte) ([]byte, error)) error {
+	endpoint := &ToolEndpoint{Method: in.Method, URL: in.URL, TimeoutSeconds: in.TimeoutSeconds, HeaderNames: []string{}}
+	if t.Endpoint != nil {
+		endpoint.HeaderNames, endpoint.SealedHeaders = t.Endpoint.HeaderNames, t.Endpoint.SealedHeaders
+	}
+	if in.Headers != nil {
+		endpoint.HeaderNames, endpoint.SealedHeaders = slices.Sorted(maps.Keys(headers)), nil
+		if len(headers) > 0 {
+			text, err := json.Marshal(headers)
+			if err != nil {
+				return err
+			}
+			if endpoint.SealedHeaders, err = seal(text); err != nil {
+				return err
+			}
+		}
+	}
+	t.Endpoint = endpoint
+	return nil
+}
+
+// schema records a fault when the object is not a JSON Schema of type object. References to other
+// documents are refused: a compiler would read them from files.
+func (f *Fields) schema(path string, object JSONObject) {
+	if len(object) > 20_000 {
+		f.Add(path, "must have at most 20,000 characters")
+		return
+	}
+	document, err := jsonschema.UnmarshalJSON(strings.NewReader(string(object.text())))
+	if err != nil {
+		f.Add(path, "must be a JSON object")
+		return
+	}
+	if kind := document.(map[string]any)["type"]; kind != "object" {
+		f.Add(path, `must be a JSON Schema with "type": "object"`)
+		return
+	}
+	compiler := jsonschema.NewCompiler()
+	compiler.UseLoader(jsonschema.SchemeURLLoader{})
+	if err := compiler.AddResource("tool:parameters", document); err != nil {
+		f.Add(path, "must be a JSON Schema")
+		return
+	}
+	if _, err := compiler.Compile("tool:parameters"); err != nil {
+		f.Add(path, "must be a JSON Schema that refers to no other document")
+	}
+}
+
+// endpoint records the faults of an endpoint and returns its headers.
+func (f *Fields) endpoint(path string, in *ToolEndpointInput) map[string]string {
+	f.text(path+".url", in.URL, 1, 2_000)
+	if u, err := url.Parse(in.URL); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.User != nil {
+		f.Add(path+".url", "must be an absolute http or https address without credentials")
+	}
+	f.number(path+".timeoutSeconds", &in.TimeoutSeconds, 0.1, 60)
+	headers := map[string]string{}
+	if in.Headers == nil {
+		return headers
+	}
+	if err := json.Unmarshal(in.Headers.text(), &headers); err != nil {
+		f.Add(path+".headers", "must map header names to texts")
+		return nil
+	}
+	f.list(path+".headers", len(headers), 20)
+	for name, value := range headers {
+		if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) || len(value) > 4_000 {
+			f.Add(fmt.Sprintf("%s.headers.%s", path, http.CanonicalHeaderKey(name)), "must be a valid HTTP header of at most 4,000 characters")
+		}
+	}
+	return headers
+}

@@ -46,18 +46,17 @@ func extensions(ctx context.Context, e *model.Error) map[string]any {
 	return members
 }
 
-// Status returns the HTTP status for an error that the gateway presented: 500 for one without a
-// known code.
-func Status(err *gqlerror.Error) int {
-	if status, known := statuses[codeOf(err)]; known {
+// Status returns the HTTP status for a code of extensions.code, 500 for one that is not known.
+func Status(code string) int {
+	if status, known := statuses[model.Code(code)]; known {
 		return status
 	}
 	return http.StatusInternalServerError
 }
 
-func codeOf(err *gqlerror.Error) model.Code {
+func codeOf(err *gqlerror.Error) string {
 	code, _ := err.Extensions["code"].(string)
-	return model.Code(code)
+	return code
 }
 
 // isGraphQL reports whether the error is the document's: it does not parse or does not fit the schema.
@@ -93,7 +92,7 @@ func (p presenter) translate(ctx context.Context, err error, located *gqlerror.E
 		}
 		return shownTo(ctx, known)
 	case isGraphQL(located):
-		return &gqlerror.Error{Message: located.Message, Extensions: map[string]any{"code": string(codeOf(located))}}
+		return &gqlerror.Error{Message: located.Message, Extensions: map[string]any{"code": codeOf(located)}}
 	case errors.As(err, &number):
 		// A literal that is an integer and too large for Int passes gqlparser's validation.
 		return shownTo(ctx, model.Errorf(model.BadInput, "%s", number.Message))

@@ -54,7 +54,8 @@ func (x exchange) run(params *graphql.RawParams) {
 }
 
 // results executes an operation: the one response of a query or a mutation, those of a subscription
-// as they come until it ends or ctx does.
+// as they come until it ends or ctx does. A response is good until the next one is asked for: they
+// share a buffer.
 func (s *Server) results(ctx context.Context, exec graphql.GraphExecutor, operation *graphql.OperationContext) iter.Seq[*graphql.Response] {
 	return func(yield func(*graphql.Response) bool) {
 		var next graphql.ResponseHandler
@@ -92,11 +93,11 @@ func (s *Server) guarded(ctx context.Context, step func()) (broken *gqlerror.Err
 func (x exchange) reject(response *graphql.Response) {
 	if x.accept.first {
 		events := x.openEvents()
-		events.next(response)
+		events.next(appendResponse(nil, response))
 		events.complete()
 		return
 	}
-	status := Status(response.Errors[0])
+	status := Status(codeOf(response.Errors[0]))
 	// A client of the older media type tells a GraphQL server from a proxy by its 200.
 	if x.accept.single == jsonType && isGraphQL(response.Errors[0]) {
 		status = http.StatusOK
@@ -107,7 +108,7 @@ func (x exchange) reject(response *graphql.Response) {
 // statusOf is 200 for what was executed, whatever errors are beside its data.
 func statusOf(response *graphql.Response) int {
 	if len(response.Data) == 0 && len(response.Errors) > 0 {
-		return Status(response.Errors[0])
+		return Status(codeOf(response.Errors[0]))
 	}
 	return http.StatusOK
 }

@@ -16,6 +16,10 @@ func (getTransport) Supports(r *http.Request) bool {
 
 func (t getTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
 	x := exchange{Server: t.Server, w: w, r: r, exec: exec, accept: negotiate(r.Header), safe: true}
+	if r.Method == http.MethodHead {
+		// There is nobody to read a stream, which would never end.
+		x.accept.stream, x.accept.first = false, false
+	}
 	if x.accept.none() {
 		x.notAcceptable()
 		return

@@ -43,9 +43,12 @@ func (g guard) MutateOperationParameters(ctx context.Context, request *graphql.R
 	}
 	w := walk{document: document, depths: map[string]int{}}
 	for _, operation := range document.Operations {
-		if w.depth(operation.SelectionSet) > g.settings.QueryDepth {
+		if w.depth(operation.SelectionSet, map[string]int{}) > g.settings.QueryDepth {
 			return exceeded("the query is nested deeper than the limit of %d levels", g.settings.QueryDepth)
 		}
+	}
+	if w.repeats > mostRepeats {
+		return exceeded("the query repeats a field more often than the limit of %d times", mostRepeats)
 	}
 	if w.introspects && !g.settings.Introspection {
 		return invalid("introspection is switched off")
@@ -88,24 +91,33 @@ func moreTokens(source *ast.Source, limit int) bool {
 	return err == nil && token.Kind != lexer.EOF
 }
 
+// mostRepeats bounds how often one selection names the same field. Validation compares each two of
+// them: four thousand would cost it two seconds.
+const mostRepeats = 100
+
 // walk measures a document, each fragment once however often it is spread.
 type walk struct {
-	document    *ast.QueryDocument
-	depths      map[string]int
+	document *ast.QueryDocument
+	depths   map[string]int
+	// repeats is the most often that one selection names a field.
+	repeats     int
 	introspects bool
 }
 
-// depth returns the number of levels of fields in the selection.
-func (w *walk) depth(selection ast.SelectionSet) int {
+// depth returns the number of levels of fields in the selection. It counts them by response name in
+// fields, which the inline fragments of a selection share.
+func (w *walk) depth(selection ast.SelectionSet, fields map[string]int) int {
 	deepest := 0
 	for _, selected := range selection {
 		below := 0
 		switch s := selected.(type) {
 		case *ast.Field:
 			w.introspects = w.introspects || s.Name == "__schema" || s.Name == "__type"
-			below = 1 + w.depth(s.SelectionSet)
+			fields[s.Alias]++
+			w.repeats = max(w.repeats, fields[s.Alias])
+			below = 1 + w.depth(s.SelectionSet, map[string]int{})
 		case *ast.InlineFragment:
-			below = w.depth(s.SelectionSet)
+			below = w.depth(s.SelectionSet, fields)
 		case *ast.FragmentSpread:
 			below = w.fragment(s.Name)
 		}
@@ -124,6 +136,6 @@ func (w *walk) fragment(name string) int {
 	}
 	// Validation refuses a fragment that spreads itself; here it must only come to an end.
 	w.depths[name] = 0
-	w.depths[name] = w.depth(fragment.SelectionSet)
+	w.depths[name] = w.depth(fragment.SelectionSet, map[string]int{})
 	return w.depths[name]
 }

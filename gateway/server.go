@@ -42,8 +42,8 @@ type Options struct {
 }
 
 // Refuser is a transport that answers in its own form what is refused before a request reaches it:
-// a missing or wrong key, draining, a panic. The error is fit for the client; Status tells its
-// status. Headers that belong to the refusal (WWW-Authenticate, Retry-After) are set already.
+// a missing or wrong key, draining, a panic. The error is fit for the client; Status tells the
+// status of its code. Headers that belong to the refusal (WWW-Authenticate, Retry-After) are set already.
 type Refuser interface {
 	graphql.Transport
 	Refuse(w http.ResponseWriter, r *http.Request, err *gqlerror.Error)
@@ -130,7 +130,7 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 // refuse answers a request that goes no further, in the form of the transport of its path.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, cause error) {
 	err := s.presenter.present(r.Context(), cause)
-	switch status := Status(err); status {
+	switch status := Status(codeOf(err)); status {
 	case http.StatusUnauthorized:
 		w.Header().Set("WWW-Authenticate", "ApiKey")
 	case http.StatusServiceUnavailable:
@@ -142,7 +142,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, cause error) {
 			return
 		}
 	}
-	writeErrors(w, Status(err), negotiate(r.Header).errorType(), gqlerror.List{err})
+	writeErrors(w, Status(codeOf(err)), negotiate(r.Header).errorType(), gqlerror.List{err})
 }
 
 func transportOf(transports []graphql.Transport, r *http.Request) graphql.Transport {

@@ -33,12 +33,11 @@ func (x exchange) openEvents() events {
 }
 
 // next sends a result; false when the client is gone or too slow.
-func (e events) next(response *graphql.Response) bool {
-	text := appendResponse(nil, response)
+func (e events) next(result []byte) bool {
 	// A line break in JSON stands between values only, so it may become another data line.
-	text = bytes.ReplaceAll(text, []byte{'\r'}, nil)
-	text = bytes.ReplaceAll(text, []byte{'\n'}, []byte("\ndata: "))
-	return e.send([]byte("event: next\ndata: "), text, []byte("\n\n"))
+	result = bytes.ReplaceAll(result, []byte{'\r'}, nil)
+	result = bytes.ReplaceAll(result, []byte{'\n'}, []byte("\ndata: "))
+	return e.send([]byte("event: next\ndata: "), result, []byte("\n\n"))
 }
 
 // complete has a data line, as an event without one is not delivered.
@@ -61,13 +60,13 @@ func (e events) send(parts ...[]byte) bool {
 // leaves, its key is revoked or the server drains. When it returns, nothing of it runs any more.
 func (x exchange) stream(ctx context.Context, operation *graphql.OperationContext) {
 	ctx, cancel := context.WithCancel(ctx)
-	results, left := make(chan *graphql.Response), make(chan struct{})
+	results, left := make(chan []byte), make(chan struct{})
 	var producer sync.WaitGroup
 	producer.Go(func() {
 		defer close(results)
 		for response := range x.results(ctx, x.exec, operation) {
 			select {
-			case results <- response:
+			case results <- appendResponse(nil, response):
 			case <-left:
 				return
 			}
@@ -82,18 +81,18 @@ func (x exchange) stream(ctx context.Context, operation *graphql.OperationContex
 	defer ticker.Stop()
 	for {
 		select {
-		case response, more := <-results:
+		case result, more := <-results:
 			if !more {
 				out.complete()
 				return
 			}
-			if !out.next(response) {
+			if !out.next(result) {
 				return
 			}
 		case <-ticker.C:
 			if x.revoked(ctx, x.r.Header.Get(apiKeyHeader)) {
 				err := x.presenter.present(ctx, model.Errorf(model.Unauthenticated, "the API key is no longer valid"))
-				out.next(&graphql.Response{Errors: gqlerror.List{err}})
+				out.next(appendResponse(nil, &graphql.Response{Errors: gqlerror.List{err}}))
 				out.complete()
 				return
 			}

@@ -176,7 +176,7 @@ func (s *socket) initialise(payload json.RawMessage) *closure {
 	}
 	principal, err := s.principal(s.ctx, s.key)
 	if err != nil {
-		switch Status(s.presenter.present(s.ctx, err)) {
+		switch Status(codeOf(s.presenter.present(s.ctx, err))) {
 		case http.StatusUnauthorized, http.StatusForbidden:
 			return closeForbidden
 		default:
@@ -234,12 +234,13 @@ func (s *socket) write(m message) {
 func (s *socket) send(text []byte) {
 	ctx, cancel := context.WithTimeout(context.Background(), s.settings.WriteTimeout)
 	defer cancel()
-	if err := s.conn.Write(ctx, websocket.MessageText, text); err != nil {
-		s.closed = true
-		s.cancel()
-		if !errors.Is(err, context.DeadlineExceeded) {
-			return
-		}
+	err := s.conn.Write(ctx, websocket.MessageText, text)
+	if err == nil {
+		return
+	}
+	s.closed = true
+	s.cancel()
+	if errors.Is(err, context.DeadlineExceeded) {
 		s.log.WarnContext(s.ctx, "slow client dropped", "traceId", TraceID(s.ctx))
 	}
 }

@@ -2,6 +2,7 @@ package model
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -33,6 +34,8 @@ type SimulationChat struct {
 	ReplyUntil *time.Time
 	CreatedAt  time.Time
 	EndedAt    *time.Time
+	// EndReason is why the agent ended the chat; nil when a client ended it.
+	EndReason *string
 }
 
 // SimulationChatMessage is a message of a chat. Messages of one chat are numbered from 1 without gaps.
@@ -80,11 +83,18 @@ func (in StartSimulationChatInput) Validate() error {
 
 // Variables returns the data bag as names and texts; an error when it holds anything else.
 func (in StartSimulationChatInput) Variables() (map[string]string, error) {
-	bag := map[string]string{}
-	if in.DataBag == nil {
-		return bag, nil
+	given := map[string]*string{}
+	if err := json.Unmarshal(in.DataBag.text(), &given); err != nil {
+		return nil, err
 	}
-	return bag, json.Unmarshal(in.DataBag.text(), &bag)
+	bag := make(map[string]string, len(given))
+	for name, value := range given {
+		if value == nil {
+			return nil, fmt.Errorf("%q has no value", name)
+		}
+		bag[name] = *value
+	}
+	return bag, nil
 }
 
 // Validate returns BAD_INPUT when the text is out of bounds.

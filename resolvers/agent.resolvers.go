@@ -14,39 +14,58 @@ import (
 )
 
 func (r *agentResolver) PromptVersions(ctx context.Context, obj *model.Agent, first int32, after *string, offset *int32) (*model.Page[*model.PromptVersion], error) {
-	panic(fmt.Errorf("not implemented: PromptVersions - promptVersions"))
+	return load(ctx).agentPromptVersions.page(ctx, obj.ID, pageArgs(first, after, offset))
 }
 
 func (r *agentResolver) KnowledgeBaseChatName(ctx context.Context, obj *model.Agent) (*string, error) {
-	panic(fmt.Errorf("not implemented: KnowledgeBaseChatName - knowledgeBaseChatName"))
+	chat, err := knowledgeBaseChat(ctx, obj)
+	if err != nil || chat == nil {
+		return nil, err
+	}
+	return &chat.Name, nil
 }
 
 func (r *agentResolver) KnowledgeBaseChat(ctx context.Context, obj *model.Agent) (*model.KnowledgeBaseChat, error) {
-	panic(fmt.Errorf("not implemented: KnowledgeBaseChat - knowledgeBaseChat"))
+	return knowledgeBaseChat(ctx, obj)
 }
 
 func (r *mutationResolver) CreateAgent(ctx context.Context, input model.CreateAgentInput) (*model.CreateAgentPayload, error) {
-	panic(fmt.Errorf("not implemented: CreateAgent - createAgent"))
+	agent, err := r.tenant(ctx).CreateAgent(ctx, input)
+	if err != nil {
+		return nil, err
+	}
+	return &model.CreateAgentPayload{Agent: agent}, nil
 }
 
 func (r *mutationResolver) UpdateAgent(ctx context.Context, input model.UpdateAgentInput) (*model.UpdateAgentPayload, error) {
-	panic(fmt.Errorf("not implemented: UpdateAgent - updateAgent"))
+	agent, err := r.tenant(ctx).UpdateAgent(ctx, input)
+	if err != nil {
+		return nil, err
+	}
+	return &model.UpdateAgentPayload{Agent: agent}, nil
 }
 
 func (r *mutationResolver) DeleteAgent(ctx context.Context, input model.DeleteAgentInput) (*model.DeleteAgentPayload, error) {
-	panic(fmt.Errorf("not implemented: DeleteAgent - deleteAgent"))
+	if err := r.tenant(ctx).DeleteAgent(ctx, input.AgentID); err != nil {
+		return nil, err
+	}
+	return &model.DeleteAgentPayload{DeletedID: input.AgentID}, nil
 }
 
 func (r *mutationResolver) UpdateAgentPrompt(ctx context.Context, input model.UpdateAgentPromptInput) (*model.UpdateAgentPromptPayload, error) {
-	panic(fmt.Errorf("not implemented: UpdateAgentPrompt - updateAgentPrompt"))
+	agent, err := r.tenant(ctx).UpdateAgentPrompt(ctx, input)
+	if err != nil {
+		return nil, err
+	}
+	return &model.UpdateAgentPromptPayload{Agent: agent}, nil
 }
 
 func (r *queryResolver) Agent(ctx context.Context, id string) (*model.Agent, error) {
-	panic(fmt.Errorf("not implemented: Agent - agent"))
+	return load(ctx).agents.Load(ctx, id)()
 }
 
 func (r *queryResolver) Agents(ctx context.Context, first int32, after *string, offset *int32, filter *model.AgentFilter) (*model.Page[*model.Agent], error) {
-	panic(fmt.Errorf("not implemented: Agents - agents"))
+	return r.tenant(ctx).Agents(ctx, pageArgs(first, after, offset), filter)
 }
 
 func (r *Resolver) Agent() graph.AgentResolver { return &agentResolver{r} }

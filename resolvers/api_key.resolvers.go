@@ -13,9 +13,17 @@ import (
 )
 
 func (r *mutationResolver) CreateAPIKey(ctx context.Context, input model.CreateAPIKeyInput) (*model.CreateAPIKeyPayload, error) {
-	panic(fmt.Errorf("not implemented: CreateAPIKey - createApiKey"))
+	key, secret, err := r.tenant(ctx).CreateAPIKey(ctx, input)
+	if err != nil {
+		return nil, err
+	}
+	return &model.CreateAPIKeyPayload{APIKey: key, Secret: secret}, nil
 }
 
 func (r *mutationResolver) RevokeAPIKey(ctx context.Context, input model.RevokeAPIKeyInput) (*model.RevokeAPIKeyPayload, error) {
-	panic(fmt.Errorf("not implemented: RevokeAPIKey - revokeApiKey"))
+	key, err := r.tenant(ctx).RevokeAPIKey(ctx, input.APIKeyID)
+	if err != nil {
+		return nil, err
+	}
+	return &model.RevokeAPIKeyPayload{APIKey: key}, nil
 }

@@ -14,7 +14,7 @@ import (
 )
 
 func (r *companyResolver) APIKeys(ctx context.Context, obj *model.Company) ([]*model.APIKey, error) {
-	panic(fmt.Errorf("not implemented: APIKeys - apiKeys"))
+	return r.tenant(ctx).APIKeys(ctx)
 }
 
 func (r *Resolver) Company() graph.CompanyResolver { return &companyResolver{r} }

@@ -13,13 +13,17 @@ import (
 )
 
 func (r *mutationResolver) CreateDataset(ctx context.Context, input model.CreateDatasetInput) (*model.CreateDatasetPayload, error) {
-	panic(fmt.Errorf("not implemented: CreateDataset - createDataset"))
+	dataset, err := r.tenant(ctx).CreateDataset(ctx, input)
+	if err != nil {
+		return nil, err
+	}
+	return &model.CreateDatasetPayload{Dataset: dataset}, nil
 }
 
 func (r *queryResolver) Dataset(ctx context.Context, id string) (*model.Dataset, error) {
-	panic(fmt.Errorf("not implemented: Dataset - dataset"))
+	return load(ctx).datasets.Load(ctx, id)()
 }
 
 func (r *queryResolver) Datasets(ctx context.Context, first int32, after *string, offset *int32) (*model.Page[*model.Dataset], error) {
-	panic(fmt.Errorf("not implemented: Datasets - datasets"))
+	return r.tenant(ctx).Datasets(ctx, pageArgs(first, after, offset))
 }

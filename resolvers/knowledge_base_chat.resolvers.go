@@ -14,47 +14,66 @@ import (
 )
 
 func (r *knowledgeBaseChatResolver) Datasets(ctx context.Context, obj *model.KnowledgeBaseChat) ([]*model.Dataset, error) {
-	panic(fmt.Errorf("not implemented: Datasets - datasets"))
+	return load(ctx).chatDatasets.Load(ctx, obj.ID)()
 }
 
 func (r *knowledgeBaseChatResolver) DatasetIds(ctx context.Context, obj *model.KnowledgeBaseChat) ([]string, error) {
-	panic(fmt.Errorf("not implemented: DatasetIds - datasetIds"))
+	return datasetTexts(ctx, obj, func(d *model.Dataset) string { return d.ID })
 }
 
 func (r *knowledgeBaseChatResolver) DatasetNames(ctx context.Context, obj *model.KnowledgeBaseChat) ([]string, error) {
-	panic(fmt.Errorf("not implemented: DatasetNames - datasetNames"))
+	return datasetTexts(ctx, obj, func(d *model.Dataset) string { return d.Name })
 }
 
 func (r *knowledgeBaseChatResolver) ConnectedAgentCount(ctx context.Context, obj *model.KnowledgeBaseChat) (int32, error) {
-	panic(fmt.Errorf("not implemented: ConnectedAgentCount - connectedAgentCount"))
+	return load(ctx).chatAgents.Load(ctx, obj.ID)()
 }
 
 func (r *mutationResolver) CreateKnowledgeBaseChat(ctx context.Context, input model.CreateKnowledgeBaseChatInput) (*model.CreateKnowledgeBaseChatPayload, error) {
-	panic(fmt.Errorf("not implemented: CreateKnowledgeBaseChat - createKnowledgeBaseChat"))
+	chat, err := r.tenant(ctx).CreateKnowledgeBaseChat(ctx, input)
+	if err != nil {
+		return nil, err
+	}
+	return &model.CreateKnowledgeBaseChatPayload{KnowledgeBaseChat: chat}, nil
 }
 
 func (r *mutationResolver) UpdateKnowledgeBaseChat(ctx context.Context, input model.UpdateKnowledgeBaseChatInput) (*model.UpdateKnowledgeBaseChatPayload, error) {
-	panic(fmt.Errorf("not implemented: UpdateKnowledgeBaseChat - updateKnowledgeBaseChat"))
+	chat, err := r.tenant(ctx).UpdateKnowledgeBaseChat(ctx, input)
+	if err != nil {
+		return nil, err
+	}
+	return &model.UpdateKnowledgeBaseChatPayload{KnowledgeBaseChat: chat}, nil
 }
 
 func (r *mutationResolver) DeleteKnowledgeBaseChat(ctx context.Context, input model.DeleteKnowledgeBaseChatInput) (*model.DeleteKnowledgeBaseChatPayload, error) {
-	panic(fmt.Errorf("not implemented: DeleteKnowledgeBaseChat - deleteKnowledgeBaseChat"))
+	if err := r.tenant(ctx).DeleteKnowledgeBaseChat(ctx, input.ChatID); err != nil {
+		return nil, err
+	}
+	return &model.DeleteKnowledgeBaseChatPayload{DeletedID: input.ChatID}, nil
 }
 
 func (r *mutationResolver) ConnectKnowledgeBaseChat(ctx context.Context, input model.ConnectKnowledgeBaseChatInput) (*model.ConnectKnowledgeBaseChatPayload, error) {
-	panic(fmt.Errorf("not implemented: ConnectKnowledgeBaseChat - connectKnowledgeBaseChat"))
+	agent, err := r.tenant(ctx).ConnectKnowledgeBaseChat(ctx, input)
+	if err != nil {
+		return nil, err
+	}
+	return &model.ConnectKnowledgeBaseChatPayload{Agent: agent}, nil
 }
 
 func (r *mutationResolver) DisconnectKnowledgeBaseChat(ctx context.Context, input model.DisconnectKnowledgeBaseChatInput) (*model.DisconnectKnowledgeBaseChatPayload, error) {
-	panic(fmt.Errorf("not implemented: DisconnectKnowledgeBaseChat - disconnectKnowledgeBaseChat"))
+	agent, err := r.tenant(ctx).DisconnectKnowledgeBaseChat(ctx, input.AgentID)
+	if err != nil {
+		return nil, err
+	}
+	return &model.DisconnectKnowledgeBaseChatPayload{Agent: agent}, nil
 }
 
 func (r *queryResolver) KnowledgeBaseChat(ctx context.Context, id string) (*model.KnowledgeBaseChat, error) {
-	panic(fmt.Errorf("not implemented: KnowledgeBaseChat - knowledgeBaseChat"))
+	return load(ctx).knowledgeBaseChats.Load(ctx, id)()
 }
 
 func (r *queryResolver) KnowledgeBaseChats(ctx context.Context, first int32, after *string, offset *int32) (*model.Page[*model.KnowledgeBaseChat], error) {
-	panic(fmt.Errorf("not implemented: KnowledgeBaseChats - knowledgeBaseChats"))
+	return r.tenant(ctx).KnowledgeBaseChats(ctx, pageArgs(first, after, offset))
 }
 
 func (r *Resolver) KnowledgeBaseChat() graph.KnowledgeBaseChatResolver {

@@ -13,5 +13,9 @@ import (
 )
 
 func (r *mutationResolver) RestoreAgentPrompt(ctx context.Context, input model.RestoreAgentPromptInput) (*model.RestoreAgentPromptPayload, error) {
-	panic(fmt.Errorf("not implemented: RestoreAgentPrompt - restoreAgentPrompt"))
+	agent, err := r.tenant(ctx).RestoreAgentPrompt(ctx, input)
+	if err != nil {
+		return nil, err
+	}
+	return &model.RestoreAgentPromptPayload{Agent: agent}, nil
 }

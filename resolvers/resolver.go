@@ -1,8 +1,34 @@
+// Package resolvers answers every field of the schema: one call per field, no mapping.
 package resolvers
 
-// This file will not be regenerated automatically.
-//
-// It serves as dependency injection for your app, add any dependencies you require
-// here.
+import (
+	"context"
 
-type Resolver struct{}
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/engine"
+	"github.com/agentgraph/agentgraph/graph"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// Resolver is what the fields need.
+type Resolver struct {
+	Store  *db.Store
+	Engine *engine.Engine
+}
+
+// Config returns the resolvers and directives for the generated schema.
+func (r *Resolver) Config() graph.Config {
+	return graph.Config{Resolvers: r, Directives: graph.DirectiveRoot{Requires: requires}}
+}
+
+// tenant is the caller's company, and the one way to rows from here. Without a principal it is
+// nobody's, which holds nothing.
+func (r *Resolver) tenant(ctx context.Context) *db.Tenant {
+	principal, _ := model.PrincipalOf(ctx)
+	return r.Store.Tenant(principal.CompanyID).By(principal.KeyID)
+}
+
+// pageArgs gathers the arguments of a list.
+func pageArgs(first int32, after *string, offset *int32) model.PageArgs {
+	return model.PageArgs{First: first, After: after, Offset: offset}
+}

@@ -14,15 +14,19 @@ import (
 )
 
 func (r *queryResolver) Company(ctx context.Context) (*model.Company, error) {
-	panic(fmt.Errorf("not implemented: Company - company"))
+	return r.tenant(ctx).Company(ctx)
 }
 
 func (r *queryResolver) Node(ctx context.Context, id string) (model.Node, error) {
-	panic(fmt.Errorf("not implemented: Node - node"))
+	nodes, err := r.nodes(ctx, []string{id})
+	if err != nil {
+		return nil, err
+	}
+	return nodes[0], nil
 }
 
 func (r *queryResolver) Nodes(ctx context.Context, ids []string) ([]model.Node, error) {
-	panic(fmt.Errorf("not implemented: Nodes - nodes"))
+	return r.nodes(ctx, ids)
 }
 
 func (r *Resolver) Mutation() graph.MutationResolver { return &mutationResolver{r} }

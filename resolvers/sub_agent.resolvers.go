@@ -14,19 +14,27 @@ import (
 )
 
 func (r *agentResolver) SubAgents(ctx context.Context, obj *model.Agent) ([]*model.SubAgent, error) {
-	panic(fmt.Errorf("not implemented: SubAgents - subAgents"))
+	return load(ctx).agentSubAgents.Load(ctx, obj.ID)()
 }
 
 func (r *mutationResolver) AddSubAgent(ctx context.Context, input model.AddSubAgentInput) (*model.AddSubAgentPayload, error) {
-	panic(fmt.Errorf("not implemented: AddSubAgent - addSubAgent"))
+	subAgent, agent, err := r.tenant(ctx).AddSubAgent(ctx, input)
+	if err != nil {
+		return nil, err
+	}
+	return &model.AddSubAgentPayload{SubAgent: subAgent, Agent: agent}, nil
 }
 
 func (r *mutationResolver) RemoveSubAgent(ctx context.Context, input model.RemoveSubAgentInput) (*model.RemoveSubAgentPayload, error) {
-	panic(fmt.Errorf("not implemented: RemoveSubAgent - removeSubAgent"))
+	agent, err := r.tenant(ctx).RemoveSubAgent(ctx, input.SubAgentID)
+	if err != nil {
+		return nil, err
+	}
+	return &model.RemoveSubAgentPayload{DeletedID: input.SubAgentID, Agent: agent}, nil
 }
 
 func (r *subAgentResolver) Agent(ctx context.Context, obj *model.SubAgent) (*model.Agent, error) {
-	panic(fmt.Errorf("not implemented: Agent - agent"))
+	return load(ctx).agents.Load(ctx, obj.DelegateAgentID)()
 }
 
 func (r *Resolver) SubAgent() graph.SubAgentResolver { return &subAgentResolver{r} }

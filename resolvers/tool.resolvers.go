@@ -14,39 +14,58 @@ import (
 )
 
 func (r *agentResolver) Tools(ctx context.Context, obj *model.Agent) ([]*model.Tool, error) {
-	panic(fmt.Errorf("not implemented: Tools - tools"))
+	return load(ctx).agentTools.Load(ctx, obj.ID)()
 }
 
 func (r *mutationResolver) CreateTool(ctx context.Context, input model.CreateToolInput) (*model.CreateToolPayload, error) {
-	panic(fmt.Errorf("not implemented: CreateTool - createTool"))
+	tool, err := r.tenant(ctx).CreateTool(ctx, input)
+	if err != nil {
+		return nil, err
+	}
+	return &model.CreateToolPayload{Tool: tool}, nil
 }
 
 func (r *mutationResolver) UpdateTool(ctx context.Context, input model.UpdateToolInput) (*model.UpdateToolPayload, error) {
-	panic(fmt.Errorf("not implemented: UpdateTool - updateTool"))
+	tool, err := r.tenant(ctx).UpdateTool(ctx, input)
+	if err != nil {
+		return nil, err
+	}
+	return &model.UpdateToolPayload{Tool: tool}, nil
 }
 
 func (r *mutationResolver) DeleteTool(ctx context.Context, input model.DeleteToolInput) (*model.DeleteToolPayload, error) {
-	panic(fmt.Errorf("not implemented: DeleteTool - deleteTool"))
+	if err := r.tenant(ctx).DeleteTool(ctx, input.ToolID); err != nil {
+		return nil, err
+	}
+	return &model.DeleteToolPayload{DeletedID: input.ToolID}, nil
 }
 
 func (r *mutationResolver) ConnectTool(ctx context.Context, input model.ConnectToolInput) (*model.ConnectToolPayload, error) {
-	panic(fmt.Errorf("not implemented: ConnectTool - connectTool"))
+	agent, err := r.tenant(ctx).ConnectTool(ctx, input)
+	if err != nil {
+		return nil, err
+	}
+	return &model.ConnectToolPayload{Agent: agent}, nil
 }
 
 func (r *mutationResolver) DisconnectTool(ctx context.Context, input model.DisconnectToolInput) (*model.DisconnectToolPayload, error) {
-	panic(fmt.Errorf("not implemented: DisconnectTool - disconnectTool"))
+	agent, err := r.tenant(ctx).DisconnectTool(ctx, input)
+	if err != nil {
+		return nil, err
+	}
+	return &model.DisconnectToolPayload{Agent: agent}, nil
 }
 
 func (r *queryResolver) Tool(ctx context.Context, id string) (*model.Tool, error) {
-	panic(fmt.Errorf("not implemented: Tool - tool"))
+	return load(ctx).tools.Load(ctx, id)()
 }
 
 func (r *queryResolver) Tools(ctx context.Context, first int32, after *string, offset *int32) (*model.Page[*model.Tool], error) {
-	panic(fmt.Errorf("not implemented: Tools - tools"))
+	return r.tenant(ctx).Tools(ctx, pageArgs(first, after, offset))
 }
 
 func (r *toolResolver) Agents(ctx context.Context, obj *model.Tool, first int32, after *string, offset *int32) (*model.Page[*model.Agent], error) {
-	panic(fmt.Errorf("not implemented: Agents - agents"))
+	return load(ctx).toolAgents.page(ctx, obj.ID, pageArgs(first, after, offset))
 }
 
 func (r *Resolver) Tool() graph.ToolResolver { return &toolResolver{r} }

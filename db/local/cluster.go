@@ -90,8 +90,8 @@ func (c *cluster) prepare(ctx context.Context) (err error) {
 	if err = c.checkReachable(); err != nil {
 		return err
 	}
-	if err = c.removeUnfinished(); err != nil {
-		return inDirectory(c.dir, err)
+	if err = c.removeUnfinished(ctx); err != nil {
+		return err
 	}
 	if err = os.Remove(c.file("log")); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return inDirectory(c.dir, err)
@@ -191,14 +191,21 @@ func (c *cluster) userName() string {
 	return strconv.Itoa(uid)
 }
 
-func (c *cluster) removeUnfinished() error {
+// removeUnfinished removes what a program left that was killed while it made the cluster.
+func (c *cluster) removeUnfinished(ctx context.Context) error {
 	entries, err := os.ReadDir(c.dir)
+	if err != nil {
+		return inDirectory(c.dir, err)
+	}
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), unfinished) {
-			err = errors.Join(err, os.RemoveAll(filepath.Join(c.dir, e.Name())))
+		if !strings.HasPrefix(e.Name(), unfinished) {
+			continue
+		}
+		if err := discard(ctx, filepath.Join(c.dir, e.Name())); err != nil {
+			return inDirectory(c.dir, err)
 		}
 	}
-	return err
+	return nil
 }
 
 // initialize makes the cluster beside its place and moves it there when it is whole.
@@ -207,7 +214,8 @@ func (c *cluster) initialize(ctx context.Context) error {
 	if err != nil {
 		return inDirectory(c.dir, err)
 	}
-	defer func() { _ = os.RemoveAll(dir) }()
+	// What stays is removed by the next start.
+	defer func() { _ = discard(context.WithoutCancel(ctx), dir) }()
 	if err := c.giveAway(dir); err != nil {
 		return inDirectory(c.dir, err)
 	}

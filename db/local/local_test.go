@@ -242,37 +242,49 @@ func TestStartsAtTheSameTime(t *testing.T) {
 	require.Equal(t, 1, owners)
 }
 
+// awaitUnfinished returns when initdb is at work in dir.
+func awaitUnfinished(t *testing.T, dir string) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		marks, err := filepath.Glob(filepath.Join(dir, unfinished+"*", "PG_VERSION"))
+		return err == nil && len(marks) > 0
+	}, time.Minute, time.Millisecond)
+}
+
+func unfinishedIn(t *testing.T, dir string) []string {
+	t.Helper()
+	dirs, err := filepath.Glob(filepath.Join(dir, unfinished+"*"))
+	require.NoError(t, err)
+	return dirs
+}
+
 func TestKilledWhileTheClusterIsMade(t *testing.T) {
 	t.Parallel()
 	dir := reachable(t)
-	unfinishedDirs := func() []string {
-		dirs, err := filepath.Glob(filepath.Join(dir, unfinished+"*"))
-		require.NoError(t, err)
-		return dirs
-	}
 	c := startChild(t, dir, nil)
-	require.Eventually(t, func() bool {
-		for _, d := range unfinishedDirs() {
-			if _, err := os.Stat(filepath.Join(d, "PG_VERSION")); err == nil {
-				return true
-			}
-		}
-		return false
-	}, time.Minute, time.Millisecond)
+	awaitUnfinished(t, dir)
 	c.kill(t)
 	require.NoDirExists(t, filepath.Join(dir, "postgres"))
 	keep(t, start(t, Options{Dir: dir}).URL())
-	require.Empty(t, unfinishedDirs())
+	require.Empty(t, unfinishedIn(t, dir))
 }
 
 func TestCancelledStart(t *testing.T) {
 	t.Parallel()
 	dir := reachable(t)
 	ctx, cancel := context.WithCancel(t.Context())
+	failed := make(chan error, 1)
+	go func() {
+		_, err := Start(ctx, Options{Dir: dir})
+		failed <- err
+	}()
+	awaitUnfinished(t, dir)
 	cancel()
+	require.ErrorIs(t, <-failed, context.Canceled)
+	require.Empty(t, unfinishedIn(t, dir))
+
 	_, err := Start(ctx, Options{Dir: dir})
 	require.ErrorIs(t, err, context.Canceled)
-	require.Empty(t, servers(t, dir))
 	require.False(t, start(t, Options{Dir: dir}).Attached())
 }
 

@@ -146,6 +146,29 @@ func awaitNone(ctx context.Context, dir string, patience time.Duration) ([]int, 
 	}
 }
 
+// discard removes an unfinished cluster. The children of a killed initdb may be writing to it still.
+func discard(ctx context.Context, dir string) error {
+	tick := time.NewTicker(pollInterval)
+	defer tick.Stop()
+	timeout := time.After(5 * time.Second)
+	for {
+		pids, err := serversIn(ctx, dir)
+		for _, pid := range pids {
+			_ = syscall.Kill(pid, syscall.SIGKILL) // fails when it has ended
+		}
+		if err = errors.Join(err, os.RemoveAll(dir)); err == nil {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-timeout:
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
 // syncDir makes a rename within dir survive a crash of the machine.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)

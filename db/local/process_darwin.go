@@ -19,9 +19,9 @@ func attributes(user *syscall.Credential) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Credential: user, Setsid: true}
 }
 
-// serversIn lists the Postgres processes whose working directory is dir, as that of every server process is.
+// serversIn lists the processes of Postgres and initdb whose working directory is dir, as that of every one is.
 func serversIn(ctx context.Context, dir string) ([]int, error) {
-	out, err := exec.CommandContext(ctx, "lsof", "-a", "-c", "postgres", "-d", "cwd", "-F", "pn").Output()
+	out, err := exec.CommandContext(ctx, "lsof", "-a", "-c", "postgres", "-c", "initdb", "-d", "cwd", "-F", "pn").Output()
 	var none *exec.ExitError
 	if err != nil && !errors.As(err, &none) {
 		return nil, fmt.Errorf("list the running processes: %w", err)

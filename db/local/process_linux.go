@@ -17,7 +17,7 @@ func attributes(user *syscall.Credential) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Credential: user, Setsid: true, Pdeathsig: syscall.SIGINT}
 }
 
-// serversIn lists the Postgres processes whose working directory is dir, as that of every server process is.
+// serversIn lists the processes of Postgres and initdb whose working directory is dir, as that of every one is.
 func serversIn(_ context.Context, dir string) ([]int, error) {
 	names, err := filepath.Glob("/proc/[0-9]*/comm")
 	if err != nil {
@@ -25,7 +25,8 @@ func serversIn(_ context.Context, dir string) ([]int, error) {
 	}
 	var pids []int
 	for _, name := range names {
-		if comm, err := os.ReadFile(name); err != nil || string(comm) != "postgres\n" {
+		comm, err := os.ReadFile(name)
+		if err != nil || (string(comm) != "postgres\n" && string(comm) != "initdb\n") {
 			continue // also one that has ended meanwhile
 		}
 		proc := filepath.Dir(name)

@@ -189,11 +189,14 @@ CREATE TABLE simulation_chats (
     reply_until timestamptz,
     created_at timestamptz NOT NULL,
     ended_at timestamptz,
+    end_reason text,
     PRIMARY KEY (company_id, id),
     CONSTRAINT simulation_chats_reply_check CHECK (
         (status = 'Replying') = (reply_id IS NOT NULL) AND (reply_id IS NULL) = (reply_until IS NULL)
     ),
-    CONSTRAINT simulation_chats_ended_check CHECK ((status = 'Ended') = (ended_at IS NOT NULL)),
+    CONSTRAINT simulation_chats_ended_check CHECK (
+        (status = 'Ended') = (ended_at IS NOT NULL) AND (end_reason IS NULL OR ended_at IS NOT NULL)
+    ),
     FOREIGN KEY (company_id, agent_id) REFERENCES agents (company_id, id) ON DELETE CASCADE
 );
 

@@ -1,13 +1,196 @@
-// Package notify wakes the replicas that share a database.
+// Package notify wakes the replicas that share a database. A signal says that something changed,
+// never what: who is woken reads it from the rows, and does so on a slow timer besides, because a
+// signal may be lost. Text that is being generated travels the same way, and may be lost as well.
 package notify
 
-import "github.com/jackc/pgx/v5/pgxpool"
+import (
+	"context"
+	"encoding/json"
+	"math/rand/v2"
+	"sync"
+	"time"
 
-// Hub carries signals between replicas.
-type Hub struct{ pool *pgxpool.Pool }
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
-// New returns a Hub on the pool.
-func New(pool *pgxpool.Pool) *Hub { return &Hub{pool: pool} }
+	"github.com/agentgraph/agentgraph/model"
+)
 
-// Close ends it.
-func (h *Hub) Close() {}
+const (
+	channel = "agentgraph"
+
+	connectTimeout = 10 * time.Second
+	closeTimeout   = time.Second
+	firstBackoff   = 50 * time.Millisecond
+	lastBackoff    = 5 * time.Second
+)
+
+// Key is what a signal is about: something of one company. Only subscriptions to the very same key
+// see the signal.
+type Key struct{ CompanyID, ID string }
+
+// Hub carries signals between the replicas. However many subscribe, a replica listens on one
+// connection, and however many signal, it notifies in one statement at a time. It is safe for
+// concurrent use.
+type Hub struct {
+	pool   *pgxpool.Pool
+	ctx    context.Context
+	cancel context.CancelFunc
+	work   sync.WaitGroup
+	outbox outbox
+
+	mu            sync.Mutex
+	listening     bool
+	subscriptions map[Key]map[*Subscription]struct{}
+}
+
+// New returns a Hub on the pool. It connects to listen at the first subscription, outside of the pool's bounds.
+// Close ends it, before the pool is closed.
+func New(pool *pgxpool.Pool) *Hub {
+	ctx, cancel := context.WithCancel(context.Background())
+	h := &Hub{
+		pool: pool, ctx: ctx, cancel: cancel, outbox: newOutbox(),
+		subscriptions: map[Key]map[*Subscription]struct{}{},
+	}
+	h.work.Go(h.notify)
+	return h
+}
+
+// Close sends what waits to be sent and ends everything that the Hub runs. Subscriptions stay silent from then on.
+func (h *Hub) Close() {
+	h.mu.Lock()
+	h.cancel()
+	h.mu.Unlock()
+	h.work.Wait()
+}
+
+// Wake signals everyone who subscribed to the key, on every replica. It returns at once, and is to be
+// called after the commit: a signal within a transaction would make all commits wait for each other.
+func (h *Hub) Wake(key Key) { h.outbox.wake(key) }
+
+// Write streams the next piece of the message that is being generated under the key, and will have
+// the sequence, to everyone who subscribed. It returns at once.
+func (h *Hub) Write(key Key, sequence int32, text string) { h.outbox.write(key, sequence, text) }
+
+// Subscription receives the signals of one key.
+type Subscription struct {
+	hub   *Hub
+	key   Key
+	woken chan struct{}
+	text  chan model.MessageDelta
+}
+
+// heldPieces is how many pieces of text a subscription holds for a slow reader.
+const heldPieces = 64
+
+// Subscribe begins to receive the signals of the key. Close ends it.
+func (h *Hub) Subscribe(key Key) *Subscription {
+	s := &Subscription{hub: h, key: key, woken: make(chan struct{}, 1), text: make(chan model.MessageDelta, heldPieces)}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.subscriptions[key] == nil {
+		h.subscriptions[key] = map[*Subscription]struct{}{}
+	}
+	h.subscriptions[key][s] = struct{}{}
+	if !h.listening && h.ctx.Err() == nil {
+		h.listening = true
+		h.work.Go(h.listen)
+	}
+	return s
+}
+
+// Woken receives once after any number of signals. It also receives when signals may have been missed.
+func (s *Subscription) Woken() <-chan struct{} { return s.woken }
+
+// Text receives the pieces of generated text in order, those before a signal before it. A reader that
+// falls behind misses pieces.
+func (s *Subscription) Text() <-chan model.MessageDelta { return s.text }
+
+// Close ends the subscription. Its channels stay open and silent.
+func (s *Subscription) Close() {
+	s.hub.mu.Lock()
+	defer s.hub.mu.Unlock()
+	delete(s.hub.subscriptions[s.key], s)
+	if len(s.hub.subscriptions[s.key]) == 0 {
+		delete(s.hub.subscriptions, s.key)
+	}
+}
+
+func (s *Subscription) wake() {
+	select {
+	case s.woken <- struct{}{}:
+	default:
+	}
+}
+
+// listen receives until the Hub closes, on a new connection whenever one breaks.
+func (h *Hub) listen() {
+	backoff := firstBackoff
+	for {
+		if h.receive() {
+			backoff = firstBackoff
+		}
+		select {
+		case <-h.ctx.Done():
+			return
+		case <-time.After(backoff/2 + rand.N(backoff)):
+		}
+		backoff = min(2*backoff, lastBackoff)
+	}
+}
+
+// receive listens on one connection until it breaks, and reports whether it ever could.
+func (h *Hub) receive() bool {
+	connecting, cancel := context.WithTimeout(h.ctx, connectTimeout)
+	defer cancel()
+	conn, err := pgx.ConnectConfig(connecting, h.pool.Config().ConnConfig)
+	if err != nil {
+		return false
+	}
+	defer func() {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), closeTimeout)
+		defer cancel()
+		_ = conn.Close(closing)
+	}()
+	if _, err := conn.Exec(connecting, "LISTEN "+channel); err != nil {
+		return false
+	}
+	h.wakeAll()
+	for {
+		notification, err := conn.WaitForNotification(h.ctx)
+		if err != nil {
+			return true
+		}
+		h.deliver(notification.Payload)
+	}
+}
+
+// wakeAll stands for the signals that were missed while nobody listened.
+func (h *Hub) wakeAll() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, subscriptions := range h.subscriptions {
+		for s := range subscriptions {
+			s.wake()
+		}
+	}
+}
+
+func (h *Hub) deliver(payload string) {
+	var sig signal
+	if err := json.Unmarshal([]byte(payload), &sig); err != nil {
+		return // not ours: anybody may notify on a channel
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for s := range h.subscriptions[Key{sig.CompanyID, sig.ID}] {
+		if sig.Text == "" {
+			s.wake()
+			continue
+		}
+		select {
+		case s.text <- model.MessageDelta{Sequence: sig.Sequence, Text: sig.Text}:
+		default:
+		}
+	}
+}

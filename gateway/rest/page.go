@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"fmt"
 	"math"
 	"net/url"
 	"strconv"
@@ -55,11 +56,7 @@ func number(values url.Values, name string, standard, most int64, faults *model.
 func (p page) first() int64  { return p.size }
 func (p page) offset() int64 { return min((p.number-1)*p.size, math.MaxInt32) }
 
-// complete adds the page to the list that it is of, a JSON object with members.
-func (p page) complete(list []byte) []byte {
-	out := append(list[:len(list)-1], `,"pageNumber":`...)
-	out = strconv.AppendInt(out, p.number, 10)
-	out = append(out, `,"pageSize":`...)
-	out = strconv.AppendInt(out, p.size, 10)
-	return append(out, '}')
+// close returns what ends the list that the page is of, in place of its closing brace.
+func (p page) close() []byte {
+	return fmt.Appendf(nil, `,"pageNumber":%d,"pageSize":%d}`, p.number, p.size)
 }

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"bytes"
 	"embed"
 	"fmt"
 	"io/fs"
@@ -61,7 +62,7 @@ type operation struct {
 	// renamed holds, by the path of an input in the schema's words, the variable that fills it.
 	renamed map[string]string
 	// before and after surround the result in the operation's data.
-	before, after string
+	before, after []byte
 	// members are the names of the result's own members.
 	members []string
 }
@@ -126,11 +127,10 @@ func addFragments(document, all *ast.QueryDocument, set ast.SelectionSet) error 
 func (o *operation) locate(set ast.SelectionSet, result string) error {
 	var field *ast.Field
 	for _, name := range strings.Split(result, ".") {
-		only, ok := ast.Selection(nil), false
 		if len(set) == 1 {
-			only = set[0]
+			field, _ = set[0].(*ast.Field)
 		}
-		if field, ok = only.(*ast.Field); !ok || field.Alias != name {
+		if len(set) != 1 || field == nil || field.Alias != name {
 			return fmt.Errorf("%q is not the only field in its place in the result path %q", name, result)
 		}
 		for _, argument := range field.Arguments {
@@ -140,8 +140,8 @@ func (o *operation) locate(set ast.SelectionSet, result string) error {
 			}
 			o.rename(path, argument.Value)
 		}
-		o.before += `{"` + name + `":`
-		o.after += "}"
+		o.before = append(o.before, `{"`+name+`":`...)
+		o.after = append(o.after, '}')
 		set = field.SelectionSet
 	}
 	if field.Definition.Type.Elem != nil || len(set) == 0 {
@@ -178,12 +178,9 @@ func responseNames(names []string, set ast.SelectionSet) []string {
 
 // extract returns the result's own bytes; false when it is null.
 func (o *operation) extract(data []byte) ([]byte, bool) {
-	text, found := strings.CutPrefix(string(data), o.before)
-	if !found {
-		return nil, false
-	}
-	text, found = strings.CutSuffix(text, o.after)
-	return []byte(text), found && text != "null"
+	data, begins := bytes.CutPrefix(data, o.before)
+	data, ends := bytes.CutSuffix(data, o.after)
+	return data, begins && ends && !isNull(data)
 }
 
 // named returns the faults with the paths that the caller knows; nil when these are the paths already.

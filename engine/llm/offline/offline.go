@@ -69,6 +69,10 @@ func answer(req llm.Request) (string, llm.Chunk) {
 	if found := relevant(req.System, subject); len(found) > 0 {
 		return reply + speak.quote(found) + " " + speak.more, stop
 	}
+	// A greeting and one more word, which the instructions do not know: most likely a name.
+	if opening && len(subject) == 1 {
+		return reply + speak.offer, stop
+	}
 	return reply + speak.unknown(message), stop
 }
 

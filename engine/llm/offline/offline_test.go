@@ -55,17 +55,21 @@ func TestReplies(t *testing.T) {
 			system: banque, messages: []llm.Message{user("Bonjour Madame")},
 			want: "Bonjour ! Comment puis-je vous aider ?",
 		},
+		"greeting with a name": {
+			system: clinic, messages: []llm.Message{user("Hi Robin")},
+			want: "Hello! How can I help you?",
+		},
 		"the contact's language goes before the agent's": {
 			system: clinic, messages: []llm.Message{user("Bonjour")},
 			want: "Bonjour ! Comment puis-je vous aider ?",
 		},
 		"a message that does not tell takes the language before it": {
 			system: clinic, messages: []llm.Message{user("Bonjour"), assistant("Bonjour !"), user("Xylophone")},
-			want: "Je suis le modèle hors ligne : je suis des règles fixes, sans modèle de langage. J’ai compris « Xylophone », mais mes instructions n’en disent rien.",
+			want: "Je suis le modèle hors ligne : je suis des règles fixes, sans modèle de langage. J’ai compris « Xylophone », mais je n’en trouve pas la réponse dans mes instructions.",
 		},
 		"no language anywhere": {
 			messages: []llm.Message{user("12345")},
-			want:     "I am the offline model: I follow fixed rules instead of a language model. I understood “12345”, but my instructions say nothing about it.",
+			want:     "I am the offline model: I follow fixed rules instead of a language model. I understood “12345”, but find no answer to it in my instructions.",
 		},
 		"question that the instructions answer": {
 			system: clinic, messages: []llm.Message{user("When are you open?")},
@@ -97,20 +101,24 @@ func TestReplies(t *testing.T) {
 		},
 		"question that the instructions do not answer": {
 			system: clinic, messages: []llm.Message{user("Do you sell\n bicycles?")},
-			want: "I am the offline model: I follow fixed rules instead of a language model. I understood “Do you sell bicycles?”, but my instructions say nothing about it.",
+			want: "I am the offline model: I follow fixed rules instead of a language model. I understood “Do you sell bicycles?”, but find no answer to it in my instructions.",
 		},
 		"long message": {
 			system: clinic, messages: []llm.Message{user(strings.Repeat("lorem ", 50))},
 			want: "I am the offline model: I follow fixed rules instead of a language model. I understood “" +
-				strings.TrimSpace(strings.Repeat("lorem ", 20)) + "…”, but my instructions say nothing about it.",
+				strings.TrimSpace(strings.Repeat("lorem ", 20)) + "…”, but find no answer to it in my instructions.",
 		},
 		"no words": {
 			system: clinic, messages: []llm.Message{user("?!")},
-			want: "I am the offline model: I follow fixed rules instead of a language model. I understood “?!”, but my instructions say nothing about it.",
+			want: "I am the offline model: I follow fixed rules instead of a language model. I understood “?!”, but find no answer to it in my instructions.",
 		},
 		"how to behave is not told to the contact": {
 			system: clinic, messages: []llm.Message{user("I have wounds")},
-			want: "I am the offline model: I follow fixed rules instead of a language model. I understood “I have wounds”, but my instructions say nothing about it.",
+			want: "I am the offline model: I follow fixed rules instead of a language model. I understood “I have wounds”, but find no answer to it in my instructions.",
+		},
+		"how to use a tool is not told to the contact": {
+			system: "Look for free slots with find_free_slots first.", messages: []llm.Message{user("Which slots are free?")},
+			want: "I am the offline model: I follow fixed rules instead of a language model. I understood “Which slots are free?”, but find no answer to it in my instructions.",
 		},
 		"goodbye that asks something is a question": {
 			system: clinic, messages: []llm.Message{user("Is that all I need for parking?")},

@@ -22,7 +22,7 @@ var phrases = map[language]phrasebook{
 		goodbye:       "Thank you for contacting us. Goodbye!",
 		goodbyeReason: "The contact said goodbye.",
 		found:         "Here is what my instructions say about that: “%”",
-		lost:          "I am the offline model: I follow fixed rules instead of a language model. I understood “%”, but my instructions say nothing about it.",
+		lost:          "I am the offline model: I follow fixed rules instead of a language model. I understood “%”, but find no answer to it in my instructions.",
 	},
 	french: {
 		greeting:      "Bonjour !",
@@ -32,7 +32,7 @@ var phrases = map[language]phrasebook{
 		goodbye:       "Merci de nous avoir contactés. Au revoir !",
 		goodbyeReason: "Le contact a dit au revoir.",
 		found:         "Voici ce que disent mes instructions à ce sujet : « % »",
-		lost:          "Je suis le modèle hors ligne : je suis des règles fixes, sans modèle de langage. J’ai compris « % », mais mes instructions n’en disent rien.",
+		lost:          "Je suis le modèle hors ligne : je suis des règles fixes, sans modèle de langage. J’ai compris « % », mais je n’en trouve pas la réponse dans mes instructions.",
 	},
 }
 

@@ -16,8 +16,10 @@ var (
 	listMark = regexp.MustCompile(`^(#+|[-*•]|\d+[.)])\s+`)
 	// toModel begins a sentence that tells the model how to behave; it is no news for a contact.
 	toModel = regexp.MustCompile(`(?i)^(you are|you're|act as|your (role|task|job|goal)|always|never|do not|don't|` +
-		`(be|keep|ask|answer|reply|speak|use|greet|make sure) |(tu|vous) (es|êtes)|(ton|votre) (rôle|but|objectif)|` +
-		`toujours|jamais|ne |n['’]|(soi[st]|soyez|rest(e|ez)|demand(e|ez)|répond(s|ez)|parl(e|ez)|utilis(e|ez)) )`)
+		`(be|keep|ask|answer|reply|speak|say|tell|use|call|greet|repeat|wait|make sure) |(tu|vous) (es|êtes)|(ton|votre) (rôle|but|objectif)|` +
+		`toujours|jamais|ne |n['’]|(soi[st]|soyez|rest(e|ez)|demand(e|ez)|répond(s|ez)|parl(e|ez)|utilis(e|ez)|appel(le|ez)|dis|dites|attend(s|ez)) )`)
+	// toolName is a word in the manner of a tool's technical name: such a sentence is for the model too.
+	toolName = regexp.MustCompile(`[a-z0-9]_[a-z0-9]`)
 )
 
 // relevant returns the sentences of the instructions that share words with the subject, in the
@@ -71,7 +73,7 @@ func sentencesOf(instructions string) []string {
 	for _, sentence := range strings.Split(sentenceEnd.ReplaceAllString(instructions, "$1\n"), "\n") {
 		heading := strings.HasPrefix(sentence, "#")
 		sentence = strings.TrimSpace(listMark.ReplaceAllString(strings.TrimSpace(sentence), ""))
-		if sentence == "" || heading || strings.HasSuffix(sentence, ":") || toModel.MatchString(sentence) {
+		if sentence == "" || heading || strings.HasSuffix(sentence, ":") || toModel.MatchString(sentence) || toolName.MatchString(sentence) {
 			continue
 		}
 		if !strings.ContainsAny(sentence[len(sentence)-1:], ".!?") {

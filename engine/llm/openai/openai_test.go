@@ -23,7 +23,7 @@ func TestAnswers(t *testing.T) {
 	t.Parallel()
 	end := llm.ToolCall{ID: "call_end", Name: llm.EndConversation, Arguments: `{"reason":"done"}`}
 
-	for model, want := range map[string]llm.Answer{
+	for name, want := range map[string]llm.Answer{
 		"talks": {
 			Text:   "Good morning, this is the clinic. How can I help you?",
 			Finish: llm.FinishStop,
@@ -46,15 +46,16 @@ func TestAnswers(t *testing.T) {
 			ToolCalls: []llm.ToolCall{{ID: "call_bad", Name: "list_slots", Arguments: `{"day": `}},
 		},
 	} {
-		t.Run(model, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			answer, err := llm.Collect(stub(t, model).Chat(t.Context(), hello))
+			model := stub(t, name)
+			answer, err := llm.Collect(model.Chat(t.Context(), hello))
 			require.NoError(t, err)
 			if want.Usage == (llm.Usage{}) {
 				answer.Usage = want.Usage // the stub's own estimate
 			}
 			require.Empty(t, cmp.Diff(want, answer))
-			require.Len(t, asked(t, model), 1)
+			require.Len(t, model.asked(t), 1)
 		})
 	}
 }
@@ -94,7 +95,8 @@ func TestRequestOnTheWire(t *testing.T) {
 		},
 		Settings: llm.Settings{Temperature: &temperature, TopP: &topP, PresencePenalty: &presence, FrequencyPenalty: &frequency},
 	}
-	_, err := llm.Collect(stub(t, "listens").Chat(t.Context(), req))
+	model := stub(t, "listens")
+	_, err := llm.Collect(model.Chat(t.Context(), req))
 	require.NoError(t, err)
 
 	var want map[string]any
@@ -118,7 +120,7 @@ func TestRequestOnTheWire(t *testing.T) {
 			{"type": "function", "function": {"name": "open_door"}}
 		]
 	}`), &want))
-	bodies := asked(t, "listens")
+	bodies := model.asked(t)
 	require.Len(t, bodies, 1)
 	got := bodies[0]
 	delete(got, "_endpointType") // the stub's own note
@@ -127,7 +129,7 @@ func TestRequestOnTheWire(t *testing.T) {
 
 func TestFailures(t *testing.T) {
 	t.Parallel()
-	for model, want := range map[string]struct {
+	for name, want := range map[string]struct {
 		cause   llm.Cause
 		status  int
 		message string
@@ -174,16 +176,17 @@ func TestFailures(t *testing.T) {
 			message: "model long-winded: the provider answered 200 and the answer reached its length limit",
 		},
 	} {
-		t.Run(model, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			answer, err := llm.Collect(stub(t, model).Chat(t.Context(), hello))
+			model := stub(t, name)
+			answer, err := llm.Collect(model.Chat(t.Context(), hello))
 			failure := requireFailure(t, err)
 			require.Equal(t, want.cause, failure.Cause)
 			require.Equal(t, want.status, failure.Status)
 			require.Equal(t, want.message, failure.Error())
 			require.Equal(t, want.retryAfter, failure.RetryAfter)
 			require.Equal(t, want.text, answer.Text)
-			require.Len(t, asked(t, model), want.asked)
+			require.Len(t, model.asked(t), want.asked)
 		})
 	}
 }
@@ -203,12 +206,13 @@ func requireFailure(t *testing.T, err error) *llm.Error {
 // How much of a cut stream arrives depends on the network, so this one stands apart.
 func TestCutStream(t *testing.T) {
 	t.Parallel()
-	answer, err := llm.Collect(stub(t, "cut").Chat(t.Context(), hello))
+	model := stub(t, "cut")
+	answer, err := llm.Collect(model.Chat(t.Context(), hello))
 	failure := requireFailure(t, err)
 	require.Equal(t, llm.CutOff, failure.Cause)
 	require.Equal(t, "model cut: the provider answered 200 and broke off before the end of the answer", failure.Error())
 	require.NotEmpty(t, answer.Text)
-	require.Len(t, asked(t, "cut"), 1)
+	require.Len(t, model.asked(t), 1)
 }
 
 func TestWrongKey(t *testing.T) {
@@ -223,13 +227,14 @@ func TestWrongKey(t *testing.T) {
 
 func TestRetriesUntilItWorks(t *testing.T) {
 	t.Parallel()
-	for _, model := range []string{"limited-once", "overloaded-once"} {
-		t.Run(model, func(t *testing.T) {
+	for _, name := range []string{"limited-once", "overloaded-once"} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			answer, err := llm.Collect(stub(t, model).Chat(t.Context(), hello))
+			model := stub(t, name)
+			answer, err := llm.Collect(model.Chat(t.Context(), hello))
 			require.NoError(t, err)
 			require.Equal(t, "Here I am again.", answer.Text)
-			require.Len(t, asked(t, model), 2)
+			require.Len(t, model.asked(t), 2)
 		})
 	}
 }
@@ -278,14 +283,15 @@ func TestCancelledCaller(t *testing.T) {
 
 func TestFaultyRequests(t *testing.T) {
 	t.Parallel()
+	model := stub(t, "talks")
 	for want, req := range map[string]llm.Request{
 		`a message has the unknown role "system"`:                      {Messages: []llm.Message{{Role: "system"}}},
 		`parameters of tool stock are not a JSON object: json: cannot`: {Tools: []llm.Tool{{Name: "stock", Parameters: json.RawMessage(`[]`)}}},
 	} {
-		_, err := llm.Collect(stub(t, "never-asked").Chat(t.Context(), req))
+		_, err := llm.Collect(model.Chat(t.Context(), req))
 		require.ErrorContains(t, err, want)
 	}
-	require.Empty(t, asked(t, "never-asked"))
+	require.Empty(t, model.asked(t))
 }
 
 func TestNew(t *testing.T) {

@@ -2,6 +2,7 @@ package openai_test
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -52,7 +54,7 @@ func startStub() (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	server := exec.Command("node", filepath.Join(folder, "model.mjs"), fixtures)
+	server := exec.CommandContext(context.Background(), "node", filepath.Join(folder, "model.mjs"), fixtures)
 	server.Stderr = os.Stderr
 	input, err := server.StdinPipe()
 	if err != nil {
@@ -78,8 +80,16 @@ func startStub() (stop func(), err error) {
 	return stop, nil
 }
 
+// stubbed is a model of the stub server. The server keeps apart what different ids ask.
+type stubbed struct {
+	*openai.Model
+	id string
+}
+
+var ids atomic.Int64
+
 // stub returns the model of the stub server with a name from testdata/fixtures.json.
-func stub(t *testing.T, name string, configure ...func(*openai.Config)) *openai.Model {
+func stub(t *testing.T, name string, configure ...func(*openai.Config)) stubbed {
 	t.Helper()
 	config := openai.Config{BaseURL: stubURL + "/v1", Key: stubKey, Model: name}
 	for _, c := range configure {
@@ -87,13 +97,15 @@ func stub(t *testing.T, name string, configure ...func(*openai.Config)) *openai.
 	}
 	model, err := openai.New(config)
 	require.NoError(t, err)
-	return model
+	s := stubbed{Model: model, id: fmt.Sprintf("%s-%d", name, ids.Add(1))}
+	s.SendHeader("X-Test-Id", s.id)
+	return s
 }
 
-// asked returns the bodies of the requests that the stub server has had for a model.
-func asked(t *testing.T, model string) []map[string]any {
+// asked returns the bodies of the requests that the stub server has had from this model.
+func (s stubbed) asked(t *testing.T) []map[string]any {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, stubURL+"/__aimock/journal", nil)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, stubURL+"/__aimock/journal?testId="+s.id, nil)
 	require.NoError(t, err)
 	req.Header.Set("Authorization", "Bearer "+stubKey)
 	res, err := http.DefaultClient.Do(req)
@@ -105,11 +117,9 @@ func asked(t *testing.T, model string) []map[string]any {
 
 	var entries []struct{ Body map[string]any }
 	require.NoError(t, json.Unmarshal(body, &entries))
-	var bodies []map[string]any
-	for _, entry := range entries {
-		if entry.Body["model"] == model {
-			bodies = append(bodies, entry.Body)
-		}
+	bodies := make([]map[string]any, len(entries))
+	for i, entry := range entries {
+		bodies[i] = entry.Body
 	}
 	return bodies
 }

@@ -13,12 +13,12 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-//go:generate go run github.com/99designs/gqlgen generate
-
 // Root resolves the schema. Its counters can be read while it is served.
 type Root struct {
 	// Live is the number of subscriptions whose source is running.
 	Live atomic.Int32
+	// Started is the number of subscriptions that ever ran.
+	Started atomic.Int32
 	// Increments is the number of mutations that ran.
 	Increments atomic.Int32
 }
@@ -99,6 +99,7 @@ type subscription struct{ root *Root }
 func stream[T any](ctx context.Context, root *Root, next func(int32) (T, bool)) <-chan T {
 	values := make(chan T)
 	root.Live.Add(1)
+	root.Started.Add(1)
 	go func() {
 		defer root.Live.Add(-1)
 		defer close(values)

@@ -1,0 +1,175 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// Seed creates the demo companies, all or nothing, and returns the one to show; the other exists to
+// prove that the two never see each other. It does not look for what is there already: a second call
+// creates everything a second time.
+func Seed(ctx context.Context, store *db.Store) (*model.Company, error) {
+	var shown *model.Company
+	err := store.Tx(ctx, func(ctx context.Context, store *db.Store) error {
+		var err error
+		if shown, err = seed(ctx, store, "merrowby"); err != nil {
+			return err
+		}
+		_, err = seed(ctx, store, "tansy_lane")
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return shown, nil
+}
+
+// CompanyName returns the name of the company that Seed shows.
+func CompanyName() (string, error) {
+	content, err := read("merrowby")
+	return content.Name, err
+}
+
+func seed(ctx context.Context, store *db.Store, folder string) (*model.Company, error) {
+	content, err := read(folder)
+	if err != nil {
+		return nil, err
+	}
+	company, err := store.CreateCompany(ctx, content.Name)
+	if err != nil {
+		return nil, fmt.Errorf("seed company %q: %w", content.Name, err)
+	}
+	s := seeding{
+		tenant: store.Tenant(company.ID),
+		tools:  ids{}, datasets: ids{}, chats: ids{}, agents: ids{},
+	}
+	if err := s.all(ctx, content); err != nil {
+		return nil, fmt.Errorf("seed company %q: %w", content.Name, err)
+	}
+	return company, nil
+}
+
+// seeding is a company on its way into the database, with the ids of what is there so far.
+type seeding struct {
+	tenant                         *db.Tenant
+	tools, datasets, chats, agents ids
+}
+
+func (s seeding) all(ctx context.Context, c company) error {
+	for _, in := range c.Tools {
+		tool, err := s.tenant.CreateTool(ctx, in)
+		if err != nil {
+			return fmt.Errorf("tool %s: %w", in.TechnicalName, err)
+		}
+		s.tools[in.TechnicalName] = tool.ID
+	}
+	for _, in := range c.Datasets {
+		dataset, err := s.tenant.CreateDataset(ctx, in.CreateDatasetInput)
+		if err != nil {
+			return fmt.Errorf("dataset %s: %w", in.Key, err)
+		}
+		s.datasets[in.Key] = dataset.ID
+	}
+	for _, in := range c.KnowledgeBaseChats {
+		if err := s.chat(ctx, in); err != nil {
+			return fmt.Errorf("knowledge base chat %s: %w", in.Key, err)
+		}
+	}
+	for _, in := range c.Agents {
+		if err := s.agent(ctx, in); err != nil {
+			return fmt.Errorf("agent %s: %w", in.Key, err)
+		}
+	}
+	// Only now does every agent have an id: the graph may be cyclic.
+	for _, in := range c.Agents {
+		if err := s.connect(ctx, in); err != nil {
+			return fmt.Errorf("agent %s: %w", in.Key, err)
+		}
+	}
+	return nil
+}
+
+func (s seeding) chat(ctx context.Context, c knowledgeBaseChat) error {
+	in := c.CreateKnowledgeBaseChatInput
+	in.DatasetIds = nil
+	for _, key := range c.DatasetIds {
+		id, err := s.datasets.of(key)
+		if err != nil {
+			return err
+		}
+		in.DatasetIds = append(in.DatasetIds, id)
+	}
+	chat, err := s.tenant.CreateKnowledgeBaseChat(ctx, in)
+	if err != nil {
+		return err
+	}
+	s.chats[c.Key] = chat.ID
+	return nil
+}
+
+// agent creates an agent with its first prompt and then gives it the later ones, as its history says.
+func (s seeding) agent(ctx context.Context, a agent) error {
+	prompts := a.prompts()
+	in := a.CreateAgentInput
+	in.Prompt = prompts[0]
+	created, err := s.tenant.CreateAgent(ctx, in)
+	if err != nil {
+		return err
+	}
+	s.agents[a.Key] = created.ID
+	for _, prompt := range prompts[1:] {
+		if _, err := s.tenant.UpdateAgentPrompt(ctx, model.UpdateAgentPromptInput{AgentID: created.ID, Prompt: prompt}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// connect gives an agent its tools, its knowledge base chat and its sub-agents.
+func (s seeding) connect(ctx context.Context, a agent) error {
+	agentID := s.agents[a.Key]
+	for _, key := range a.ToolIDs {
+		id, err := s.tools.of(key)
+		if err != nil {
+			return err
+		}
+		if _, err := s.tenant.ConnectTool(ctx, model.ConnectToolInput{AgentID: agentID, ToolID: id}); err != nil {
+			return err
+		}
+	}
+	if a.KnowledgeBaseChatID != "" {
+		id, err := s.chats.of(a.KnowledgeBaseChatID)
+		if err != nil {
+			return err
+		}
+		in := model.ConnectKnowledgeBaseChatInput{AgentID: agentID, ChatID: id}
+		if _, err := s.tenant.ConnectKnowledgeBaseChat(ctx, in); err != nil {
+			return err
+		}
+	}
+	for _, in := range a.SubAgents {
+		var err error
+		in.AgentID = agentID
+		if in.DelegateAgentID, err = s.agents.of(in.DelegateAgentID); err != nil {
+			return err
+		}
+		if _, _, err := s.tenant.AddSubAgent(ctx, in); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ids maps keys to the ids of what was created.
+type ids map[string]string
+
+func (m ids) of(key string) (string, error) {
+	id, known := m[key]
+	if !known {
+		return "", fmt.Errorf("there is nothing with the key %q", key)
+	}
+	return id, nil
+}

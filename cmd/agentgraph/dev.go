@@ -1,0 +1,237 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/term"
+
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/demo"
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/local"
+	"github.com/agentgraph/agentgraph/gateway/auth"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// devCommand runs everything on one machine.
+type devCommand struct {
+	modelFlags
+	gatewayFlags
+	DatabaseURL   string `env:"DATABASE_URL" placeholder:"URL" help:"Database to use instead of a private one."`
+	DataDirectory string `env:"AGENTGRAPH_DATA_DIRECTORY" placeholder:"DIR" help:"Where the private database and the demo key are kept. Default: /var/lib/agentgraph for root, else agentgraph in the user's data directory."`
+	Port          int    `env:"AGENTGRAPH_PORT" default:"8080" help:"Port on 127.0.0.1; 0 takes a free one."`
+	Ephemeral     bool   `env:"AGENTGRAPH_EPHEMERAL" help:"Keep nothing: the data directory is a temporary one."`
+}
+
+// banner is what a start shows.
+type banner struct {
+	GraphqlURL    string  `json:"graphqlUrl"`
+	RestURL       string  `json:"restUrl"`
+	APIKey        *string `json:"apiKey"`
+	DataDirectory string  `json:"dataDirectory"`
+	Model         string  `json:"model"`
+}
+
+// Run starts the database when none is named, migrates it, seeds it when it is empty, shows the
+// banner and serves until ctx ends.
+func (c *devCommand) Run(ctx context.Context, std streams) (err error) {
+	log := slog.New(slog.NewTextHandler(std.log, &slog.HandlerOptions{Level: c.LogLevel}))
+	model, err := c.model()
+	if err != nil {
+		return err
+	}
+	// The port first: a start that cannot succeed should not begin with a database.
+	listener, err := listen(fmt.Sprintf("127.0.0.1:%d", c.Port))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = listener.Close() }()
+	directory, discard, err := c.directory()
+	if err != nil {
+		return err
+	}
+	defer discard()
+	address := c.DatabaseURL
+	if address == "" {
+		server, startErr := local.Start(ctx, local.Options{Dir: filepath.Join(directory, "postgres"), Durable: !c.Ephemeral})
+		if startErr != nil {
+			return startErr
+		}
+		defer func() { err = errors.Join(err, server.Stop()) }()
+		address = server.URL()
+	}
+	if err := checkSchema(ctx, address, true); err != nil {
+		return err
+	}
+	secretKey, err := c.keptSecretKey(directory)
+	if err != nil {
+		return err
+	}
+	store, err := db.Open(ctx, address, db.Options{SecretKey: secretKey})
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	key, err := demoKey(ctx, store, filepath.Join(directory, "demo-key"))
+	if err != nil {
+		return err
+	}
+	front, err := newFront(store, model, c.settings(), log)
+	if err != nil {
+		return err
+	}
+	url := "http://" + listener.Addr().String()
+	shown := banner{GraphqlURL: url + "/graphql", RestURL: url, APIKey: key, DataDirectory: directory, Model: model.Name()}
+	if err := shown.write(std.out); err != nil {
+		return err
+	}
+	log.Info("serving", "address", listener.Addr().String(), "model", model.Name())
+	return front.serve(ctx, listener)
+}
+
+// directory returns the data directory, which it makes, and what to call when the program ends.
+func (c *devCommand) directory() (string, func(), error) {
+	if c.Ephemeral {
+		directory, err := os.MkdirTemp("", "agentgraph-")
+		if err != nil {
+			return "", nil, fmt.Errorf("make a temporary data directory: %w", err)
+		}
+		// The database server may run as another user, which must be able to pass.
+		return directory, func() { _ = os.RemoveAll(directory) }, os.Chmod(directory, 0o711)
+	}
+	directory := c.DataDirectory
+	if directory == "" {
+		directory = "/var/lib/agentgraph"
+		if os.Geteuid() != 0 {
+			home, err := os.UserHomeDir()
+			if err != nil {
+				return "", nil, errors.New("there is no home directory to keep data in: name one with --data-directory")
+			}
+			directory = filepath.Join(home, ".local", "share", "agentgraph")
+			if data := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(data) {
+				directory = filepath.Join(data, "agentgraph")
+			}
+		}
+	}
+	directory, err := filepath.Abs(directory)
+	if err != nil {
+		return "", nil, err
+	}
+	if err := os.MkdirAll(directory, 0o711); err != nil {
+		var cause *fs.PathError
+		if errors.As(err, &cause) {
+			err = cause.Err
+		}
+		return "", nil, fmt.Errorf("the data directory %s cannot be made: %w", directory, err)
+	}
+	return directory, func() {}, nil
+}
+
+// keptSecretKey returns the secret key of the flags or, without one, that of the data directory,
+// which it makes at the first start.
+func (c *devCommand) keptSecretKey(directory string) ([]byte, error) {
+	if c.SecretKey != "" {
+		return c.secretKey()
+	}
+	path := filepath.Join(directory, "secret-key")
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		key := make([]byte, 32)
+		_, _ = rand.Read(key)
+		return key, keep(path, base64.StdEncoding.EncodeToString(key))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the secret key: %w", err)
+	}
+	key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(text)))
+	if err != nil || len(key) != 32 {
+		return nil, fmt.Errorf("the file %s does not hold a secret key: restore it, or delete it and enter the headers of all tools again", path)
+	}
+	return key, nil
+}
+
+// demoName is how the key that a start shows is called.
+const demoName = "Demo"
+
+// demoKey seeds an empty database and returns the secret of the demo company's key, which is kept in
+// the file at the path so that every start can show it. When the file fits another database, or is
+// gone, a new key is made. It returns nil when the database holds companies but not the demo's.
+func demoKey(ctx context.Context, store *db.Store, path string) (*string, error) {
+	companies, err := store.Companies(ctx)
+	if err != nil {
+		return nil, err
+	}
+	name, err := demo.CompanyName()
+	if err != nil {
+		return nil, err
+	}
+	if len(companies) > 0 && companies[0].Name != name {
+		return nil, nil
+	}
+	if text, err := os.ReadFile(path); err == nil && len(companies) > 0 {
+		secret := strings.TrimSpace(string(text))
+		if _, err := (auth.Keys{Store: store}).Authenticate(ctx, secret); err == nil {
+			return &secret, nil
+		}
+	}
+	var secret string
+	err = store.Tx(ctx, func(ctx context.Context, store *db.Store) (err error) {
+		if len(companies) == 0 {
+			seeded, err := demo.Seed(ctx, store)
+			if err != nil {
+				return err
+			}
+			companies = append(companies, seeded)
+		}
+		_, secret, err = store.Tenant(companies[0].ID).CreateAPIKey(ctx, model.CreateAPIKeyInput{
+			Name: demoName, Scopes: []model.APIKeyScope{model.APIKeyScopeAdmin},
+		})
+		if err != nil {
+			return err
+		}
+		// Before the commit: a key that could not be kept must not exist.
+		return keep(path, secret)
+	})
+	return &secret, err
+}
+
+// keep writes a secret to a file that its owner alone can read.
+func keep(path, secret string) error {
+	temporary := path + ".new"
+	_ = os.Remove(temporary)
+	if err := os.WriteFile(temporary, []byte(secret+"\n"), 0o600); err != nil {
+		return fmt.Errorf("keep a secret: %w", err)
+	}
+	if err := os.Rename(temporary, path); err != nil {
+		return fmt.Errorf("keep a secret: %w", err)
+	}
+	return nil
+}
+
+// write shows the banner: lines on a terminal, else one line of JSON.
+func (b banner) write(out io.Writer) error {
+	if file, ok := out.(*os.File); !ok || !term.IsTerminal(int(file.Fd())) {
+		return json.NewEncoder(out).Encode(b)
+	}
+	key := "none: this database is not the demo's; make one with \"agentgraph keys create\""
+	if b.APIKey != nil {
+		key = *b.APIKey
+	}
+	answers := b.Model
+	if answers == "offline" {
+		answers = "offline: rules, no language model; set OPENAI_API_KEY for a real one"
+	}
+	_, err := fmt.Fprintf(out, "agentgraph %s\n  GraphQL  %s\n  REST v1  %s\n  API key  %s\n  Data     %s\n  Model    %s\n  Stop with Ctrl+C.\n",
+		version(), b.GraphqlURL, b.RestURL, key, b.DataDirectory, answers)
+	return err
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/engine"
+	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/engine/llm/offline"
+	"github.com/agentgraph/agentgraph/engine/llm/openai"
+	"github.com/agentgraph/agentgraph/gateway"
+	"github.com/agentgraph/agentgraph/gateway/auth"
+	"github.com/agentgraph/agentgraph/gateway/rest"
+	"github.com/agentgraph/agentgraph/graph"
+	"github.com/agentgraph/agentgraph/resolvers"
+)
+
+// drainTime is how long requests under way are given when the program ends.
+const drainTime = 20 * time.Second
+
+// modelFlags choose the language model.
+type modelFlags struct {
+	OpenaiAPIKey  string        `env:"OPENAI_API_KEY" placeholder:"KEY" help:"Key of the OpenAI-compatible provider. Without a key and a base URL the offline model answers."`
+	OpenaiBaseURL string        `env:"OPENAI_BASE_URL" placeholder:"URL" help:"Address of the provider, before /chat/completions."`
+	Model         string        `env:"AGENTGRAPH_MODEL" default:"gpt-4.1-mini" help:"The model that speaks for the agents."`
+	ModelTimeout  time.Duration `env:"AGENTGRAPH_MODEL_TIMEOUT" default:"25s" help:"How long one answer of the model may take."`
+}
+
+// model returns the language model that the flags choose.
+func (f modelFlags) model() (llm.Model, error) {
+	if f.OpenaiAPIKey == "" && f.OpenaiBaseURL == "" {
+		return offline.New(), nil
+	}
+	model, err := openai.New(openai.Config{
+		BaseURL: f.OpenaiBaseURL, Key: f.OpenaiAPIKey, Model: f.Model, Timeout: f.ModelTimeout,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("choose the language model: %w", err)
+	}
+	return model, nil
+}
+
+// gatewayFlags bound what clients may ask. A 0 of a size or a time is refused, not taken for no bound.
+type gatewayFlags struct {
+	Introspection  bool          `env:"AGENTGRAPH_INTROSPECTION" default:"true" negatable:"" help:"Let clients read the schema."`
+	MaxBody        int64         `env:"AGENTGRAPH_MAX_BODY" default:"1048576" help:"Largest request body, in bytes."`
+	RequestTimeout time.Duration `env:"AGENTGRAPH_REQUEST_TIMEOUT" default:"30s" help:"How long a query or a mutation may take."`
+	AllowedOrigin  []string      `env:"AGENTGRAPH_ALLOWED_ORIGINS" placeholder:"HOST" help:"Host, other than the gateway's own, whose pages may open a socket."`
+	LogLevel       slog.Level    `env:"AGENTGRAPH_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
+	SecretKey      string        `env:"AGENTGRAPH_SECRET_KEY" placeholder:"BASE64" help:"32 bytes in base64 that encrypt the header values of tools. Without it tools have no headers."`
+}
+
+// Validate refuses bounds that would let nothing, or everything, through.
+func (f gatewayFlags) Validate() error {
+	if f.MaxBody <= 0 || f.RequestTimeout <= 0 {
+		return errors.New("--max-body and --request-timeout must be above 0")
+	}
+	_, err := f.secretKey()
+	return err
+}
+
+func (f gatewayFlags) secretKey() ([]byte, error) {
+	key, err := base64.StdEncoding.DecodeString(f.SecretKey)
+	if err != nil || len(key) != 0 && len(key) != 32 {
+		return nil, errors.New("--secret-key must be 32 bytes in base64, as \"openssl rand -base64 32\" prints them")
+	}
+	return key, nil
+}
+
+func (f gatewayFlags) settings() gateway.Settings {
+	settings := gateway.DefaultSettings()
+	settings.Introspection = f.Introspection
+	settings.BodyBytes = f.MaxBody
+	settings.RequestTimeout = f.RequestTimeout
+	settings.AllowedOrigins = f.AllowedOrigin
+	return settings
+}
+
+// front is the whole program behind one http.Handler.
+type front struct {
+	server *gateway.Server
+	http   *http.Server
+	log    *slog.Logger
+}
+
+// newFront wires the gateway to the store and the model. It fails when a stored operation of REST v1
+// no longer fits the schema.
+func newFront(store *db.Store, model llm.Model, settings gateway.Settings, log *slog.Logger) (*front, error) {
+	resolver := &resolvers.Resolver{Store: store, Engine: engine.New(store, model, engine.Options{Log: log})}
+	schema := graph.NewExecutableSchema(resolver.Config())
+	v1, err := rest.New(schema.Schema(), rest.Options{
+		Status: gateway.StatusOf, TraceID: gateway.TraceID, MaxBody: settings.BodyBytes,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("load the REST operations: %w", err)
+	}
+	server := gateway.New(gateway.Options{
+		Schema:       schema,
+		Authenticate: auth.Keys{Store: store}.Authenticate,
+		Ready:        store.Ping,
+		Log:          log,
+		Extensions:   []graphql.HandlerExtension{resolvers.Loading{Resolver: resolver}},
+		Transports:   []graphql.Transport{v1},
+		Settings:     settings,
+	})
+	return &front{
+		server: server,
+		log:    log,
+		http: &http.Server{
+			Handler:           server,
+			ReadHeaderTimeout: 10 * time.Second,
+			IdleTimeout:       2 * time.Minute,
+			ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		},
+	}, nil
+}
+
+// serve answers requests until ctx ends, and then lets those under way end.
+func (f *front) serve(ctx context.Context, listener net.Listener) error {
+	failed := make(chan error, 1)
+	go func() { failed <- f.http.Serve(listener) }()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+	}
+	f.log.Info("ending: requests under way are finished first")
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
+	defer cancel()
+	return errors.Join(f.server.Drain(ctx), f.http.Shutdown(ctx))
+}
+
+// listen opens the address, and says in one sentence when somebody has it already.
+func listen(address string) (net.Listener, error) {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		var cause *net.OpError
+		if errors.As(err, &cause) {
+			err = cause.Err
+		}
+		return nil, fmt.Errorf("listen on %s: %w", address, err)
+	}
+	return listener, nil
+}

@@ -1,0 +1,86 @@
+// Command agentgraph runs the gateway and looks after its database.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+// program is the command line. Every flag can be given by the environment variable that its help
+// names; a flag goes before the environment, and that before the default.
+type program struct {
+	Dev       devCommand       `cmd:"" help:"Run the gateway with everything it needs: a private Postgres unless DATABASE_URL names one, migrations and a demo company."`
+	Serve     serveCommand     `cmd:"" help:"Run the gateway in production, on the database that DATABASE_URL names."`
+	Migrate   migrateCommand   `cmd:"" help:"Move the schema of the database up or down, or show where it stands."`
+	Companies companiesCommand `cmd:"" help:"Create and list companies."`
+	Keys      keysCommand      `cmd:"" help:"Create, list and revoke the API keys of a company."`
+	Version   versionCommand   `cmd:"" help:"Print the version."`
+}
+
+// streams are where a command writes: what was asked for to out, the log to log.
+type streams struct {
+	out, log io.Writer
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], streams{out: os.Stdout, log: os.Stderr}))
+}
+
+// run runs one command line until it is done or ctx ends, and returns the exit code: 0, 1 when the
+// command failed, 2 when the command line is wrong. An error is one sentence on the log.
+func run(ctx context.Context, args []string, std streams) int {
+	var p program
+	exit := -1
+	parser, err := kong.New(&p,
+		kong.Name("agentgraph"),
+		kong.Description("A self-hosted GraphQL gateway for conversational AI agents."),
+		kong.UsageOnError(),
+		kong.Writers(std.out, std.log),
+		kong.Exit(func(code int) { exit = code }),
+		kong.BindTo(ctx, (*context.Context)(nil)),
+		kong.Bind(std),
+	)
+	if err != nil {
+		_, _ = fmt.Fprintln(std.log, "agentgraph:", err)
+		return 1
+	}
+	command, err := parser.Parse(args)
+	if exit >= 0 {
+		return exit
+	}
+	if err != nil {
+		_, _ = fmt.Fprintln(std.log, "agentgraph:", err)
+		return 2
+	}
+	if err := command.Run(); err != nil && !(errors.Is(err, context.Canceled) && ctx.Err() != nil) {
+		_, _ = fmt.Fprintln(std.log, "agentgraph:", err)
+		return 1
+	}
+	return 0
+}
+
+type versionCommand struct{}
+
+// Run prints the version that the build recorded.
+func (versionCommand) Run(std streams) error {
+	_, err := fmt.Fprintln(std.out, "agentgraph", version())
+	return err
+}
+
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "(devel)"
+	}
+	return info.Main.Version
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/agentgraph/agentgraph/db"
+)
+
+type migrateCommand struct {
+	Up     migrateUp     `cmd:"" help:"Apply every migration that is missing."`
+	Down   migrateDown   `cmd:"" help:"Take back the newest migration with all data that it holds."`
+	Status migrateStatus `cmd:"" help:"Show which migrations are applied."`
+}
+
+type migrateUp struct{ databaseFlag }
+
+// Run applies what is missing.
+func (c *migrateUp) Run(ctx context.Context, std streams) error {
+	return withMigrator(ctx, c.DatabaseURL, func(m *db.Migrator) error {
+		if err := m.Up(ctx); err != nil {
+			return err
+		}
+		return printVersion(ctx, m, std)
+	})
+}
+
+type migrateDown struct {
+	databaseFlag
+	Yes bool `help:"Do it: data of the newest migration is lost."`
+}
+
+// Run takes back the newest migration when it was told that this is meant.
+func (c *migrateDown) Run(ctx context.Context, std streams) error {
+	if !c.Yes {
+		return fmt.Errorf("migrate down drops tables with all that they hold: add --yes if you mean it")
+	}
+	return withMigrator(ctx, c.DatabaseURL, func(m *db.Migrator) error {
+		if err := m.Down(ctx); err != nil {
+			return err
+		}
+		return printVersion(ctx, m, std)
+	})
+}
+
+type migrateStatus struct{ databaseFlag }
+
+// Run prints one line for each migration.
+func (c *migrateStatus) Run(ctx context.Context, std streams) error {
+	return withMigrator(ctx, c.DatabaseURL, func(m *db.Migrator) error {
+		steps, err := m.Status(ctx)
+		if err != nil {
+			return err
+		}
+		table := tabwriter.NewWriter(std.out, 0, 4, 2, ' ', 0)
+		for _, step := range steps {
+			applied := "missing"
+			if !step.AppliedAt.IsZero() {
+				applied = step.AppliedAt.UTC().Format(time.RFC3339)
+			}
+			_, _ = fmt.Fprintf(table, "%d\t%s\t%s\n", step.Version, step.Name, applied)
+		}
+		if err := table.Flush(); err != nil {
+			return err
+		}
+		return printVersion(ctx, m, std)
+	})
+}
+
+func withMigrator(ctx context.Context, address string, do func(*db.Migrator) error) error {
+	migrator, err := db.NewMigrator(ctx, address)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = migrator.Close() }()
+	return do(migrator)
+}
+
+func printVersion(ctx context.Context, m *db.Migrator, std streams) error {
+	schema, err := m.Schema(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(std.out, "schema version %d of %d\n", schema.Current, schema.Wanted)
+	return err
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/agentgraph/agentgraph/db"
+)
+
+// databaseFlag names the database.
+type databaseFlag struct {
+	DatabaseURL string `env:"DATABASE_URL" required:"" placeholder:"URL" help:"Address of the Postgres database."`
+}
+
+// serveCommand runs the gateway on a database that somebody else looks after.
+type serveCommand struct {
+	databaseFlag
+	modelFlags
+	gatewayFlags
+	Listen         string `env:"AGENTGRAPH_LISTEN" default:":8080" help:"Address to listen on."`
+	Migrate        bool   `env:"AGENTGRAPH_MIGRATE" help:"Apply missing migrations first."`
+	MaxConnections int32  `env:"AGENTGRAPH_MAX_CONNECTIONS" default:"20" help:"Connections to the database at most."`
+}
+
+// Run serves until ctx ends. It refuses a schema that is older or newer than the program.
+func (c *serveCommand) Run(ctx context.Context, std streams) error {
+	log := slog.New(slog.NewJSONHandler(std.log, &slog.HandlerOptions{Level: c.LogLevel}))
+	model, err := c.model()
+	if err != nil {
+		return err
+	}
+	secretKey, err := c.secretKey()
+	if err != nil {
+		return err
+	}
+	if err := checkSchema(ctx, c.DatabaseURL, c.Migrate); err != nil {
+		return err
+	}
+	store, err := db.Open(ctx, c.DatabaseURL, db.Options{MaxConnections: c.MaxConnections, SecretKey: secretKey})
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	front, err := newFront(store, model, c.settings(), log)
+	if err != nil {
+		return err
+	}
+	listener, err := listen(c.Listen)
+	if err != nil {
+		return err
+	}
+	log.Info("serving", "address", listener.Addr().String(), "model", model.Name(), "version", version())
+	return front.serve(ctx, listener)
+}
+
+// checkSchema returns nil when the program can use the database's schema, which it first brings up
+// to date when told to.
+func checkSchema(ctx context.Context, address string, migrate bool) error {
+	migrator, err := db.NewMigrator(ctx, address)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = migrator.Close() }()
+	if migrate {
+		return migrator.Up(ctx)
+	}
+	schema, err := migrator.Schema(ctx)
+	if err != nil {
+		return err
+	}
+	if err := schema.Err(); err != nil {
+		return fmt.Errorf("refusing to serve: %w", err)
+	}
+	return nil
+}

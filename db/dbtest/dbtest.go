@@ -1,0 +1,156 @@
+// Package dbtest gives each test a fresh, migrated database on a real Postgres.
+//
+// Each test binary starts a server of its own in memory, on first use; its TestMain stops it:
+//
+//	func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
+package dbtest
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/local"
+)
+
+var cluster struct {
+	once   sync.Once
+	dir    string
+	server *local.Server
+	err    error
+	// databases counts those that were made, to name them.
+	databases atomic.Int64
+	// addresses remembers the database of each open store.
+	addresses sync.Map
+}
+
+// Main runs the tests and then removes the server, if they started one. It returns the exit code.
+func Main(m *testing.M) int {
+	code := m.Run()
+	if cluster.server != nil {
+		if err := cluster.server.Stop(); err != nil {
+			fmt.Fprintln(os.Stderr, "stop the test server:", err)
+			code = 1
+		}
+	}
+	if cluster.dir != "" {
+		_ = os.RemoveAll(cluster.dir)
+	}
+	return code
+}
+
+const template = "template_migrated"
+
+func start(ctx context.Context) error {
+	cluster.once.Do(func() {
+		parent := "/dev/shm"
+		if _, err := os.Stat(parent); err != nil {
+			parent = ""
+		}
+		if cluster.dir, cluster.err = os.MkdirTemp(parent, "agentgraph-test-"); cluster.err != nil {
+			return
+		}
+		// The server may run as another user, which must reach its directory.
+		if cluster.err = os.Chmod(cluster.dir, 0o755); cluster.err != nil {
+			return
+		}
+		cluster.server, cluster.err = local.Start(ctx, local.Options{Dir: cluster.dir + "/data"})
+		if cluster.err != nil {
+			return
+		}
+		if cluster.err = admin(ctx, "CREATE DATABASE "+template); cluster.err != nil {
+			return
+		}
+		migrator, err := db.NewMigrator(ctx, address(template))
+		if err != nil {
+			cluster.err = err
+			return
+		}
+		cluster.err = migrator.Up(ctx)
+		_ = migrator.Close()
+	})
+	return cluster.err
+}
+
+// URL returns the address of a fresh, migrated database, which is dropped after the test.
+func URL(t testing.TB) string {
+	t.Helper()
+	return fresh(t, template)
+}
+
+// EmptyURL returns the address of a fresh database without any schema, which is dropped after the test.
+func EmptyURL(t testing.TB) string {
+	t.Helper()
+	return fresh(t, "template0")
+}
+
+func fresh(t testing.TB, from string) string {
+	t.Helper()
+	ctx := context.Background()
+	require.NoError(t, start(ctx))
+	name := fmt.Sprintf("test_%d", cluster.databases.Add(1))
+	require.NoError(t, admin(ctx, fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s STRATEGY file_copy", name, from)))
+	t.Cleanup(func() {
+		require.NoError(t, admin(context.Background(), fmt.Sprintf("DROP DATABASE %s WITH (FORCE)", name)))
+	})
+	return address(name)
+}
+
+// New returns a store on a fresh, migrated database.
+func New(t testing.TB) *db.Store {
+	t.Helper()
+	return Open(t, URL(t), db.Options{})
+}
+
+// Open returns a store on the database at the address, closed after the test.
+func Open(t testing.TB, address string, o db.Options) *db.Store {
+	t.Helper()
+	if o.MaxConnections == 0 {
+		o.MaxConnections = 8
+	}
+	store, err := db.Open(context.Background(), address, o)
+	require.NoError(t, err)
+	cluster.addresses.Store(store, address)
+	t.Cleanup(func() {
+		cluster.addresses.Delete(store)
+		store.Close()
+	})
+	return store
+}
+
+// Again returns a second store on the same database: another replica.
+func Again(t testing.TB, store *db.Store) *db.Store {
+	t.Helper()
+	address, ok := cluster.addresses.Load(store)
+	require.True(t, ok, "the store was not opened by this package")
+	return Open(t, address.(string), db.Options{})
+}
+
+// admin runs one statement outside of the databases of the tests.
+func admin(ctx context.Context, statement string) error {
+	conn, err := pgx.Connect(ctx, address("postgres"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	_, err = conn.Exec(ctx, statement)
+	return err
+}
+
+// address returns the server's address with another database.
+func address(database string) string {
+	u, err := url.Parse(cluster.server.URL())
+	if err != nil {
+		panic(err)
+	}
+	u.Path = "/" + database
+	return u.String()
+}

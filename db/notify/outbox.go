@@ -1,0 +1,143 @@
+package notify
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+	"unicode/utf8"
+)
+
+const (
+	// window is how long pieces of text are gathered, so that any number of turns, each streaming
+	// word by word, make few commits.
+	window = 40 * time.Millisecond
+	// maxPiece, in characters of at most six bytes, keeps a payload below Postgres' 8,000 bytes.
+	maxPiece = 1_000
+	// maxWaiting, in bytes, bounds the text that waits to be sent; more of it is dropped.
+	maxWaiting = 1 << 20
+
+	notifyTimeout = 2 * time.Second
+)
+
+// signal is the payload of a notification. Without a text it wakes.
+type signal struct {
+	CompanyID string `json:"company"`
+	ID        string `json:"id"`
+	// Number tells equal signals of one statement apart, of which Postgres would deliver one.
+	Number   uint64 `json:"number"`
+	Sequence int32  `json:"sequence,omitempty"`
+	Text     string `json:"text,omitempty"`
+}
+
+// outbox holds what waits to be sent, in order.
+type outbox struct {
+	// wakes and texts hold a token while something of the kind waits.
+	wakes, texts chan struct{}
+
+	mu      sync.Mutex
+	waiting []signal
+	// open is where in waiting a key's text can be continued.
+	open   map[Key]int
+	bytes  int
+	number uint64
+}
+
+func newOutbox() outbox {
+	return outbox{wakes: make(chan struct{}, 1), texts: make(chan struct{}, 1), open: map[Key]int{}}
+}
+
+func (o *outbox) wake(key Key) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.add(key, signal{})
+	delete(o.open, key)
+	raise(o.wakes)
+}
+
+func (o *outbox) write(key Key, sequence int32, text string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.bytes += len(text); o.bytes > maxWaiting {
+		return
+	}
+	for text != "" {
+		at, ok := o.open[key]
+		if !ok || o.waiting[at].Sequence != sequence || utf8.RuneCountInString(o.waiting[at].Text) >= maxPiece {
+			at = len(o.waiting)
+			o.add(key, signal{Sequence: sequence})
+			o.open[key] = at
+		}
+		room := maxPiece - utf8.RuneCountInString(o.waiting[at].Text)
+		end := 0
+		for ; room > 0 && end < len(text); room-- {
+			_, size := utf8.DecodeRuneInString(text[end:])
+			end += size
+		}
+		o.waiting[at].Text += text[:end]
+		text = text[end:]
+	}
+	raise(o.texts)
+}
+
+func (o *outbox) add(key Key, s signal) {
+	o.number++
+	s.CompanyID, s.ID, s.Number = key.CompanyID, key.ID, o.number
+	o.waiting = append(o.waiting, s)
+}
+
+func raise(token chan struct{}) {
+	select {
+	case token <- struct{}{}:
+	default:
+	}
+}
+
+// take empties the outbox.
+func (o *outbox) take() []string {
+	o.mu.Lock()
+	waiting := o.waiting
+	o.waiting, o.bytes = nil, 0
+	clear(o.open)
+	o.mu.Unlock()
+	payloads := make([]string, 0, len(waiting))
+	for _, s := range waiting {
+		payload, err := json.Marshal(s)
+		if err != nil {
+			continue // strings and numbers always marshal
+		}
+		payloads = append(payloads, string(payload))
+	}
+	return payloads
+}
+
+// notify sends until the Hub closes: wakes at once, pieces of text one window after what was sent before.
+func (h *Hub) notify() {
+	texts := h.outbox.texts
+	var after <-chan time.Time
+	for {
+		select {
+		case <-h.outbox.wakes:
+		case <-texts:
+		case <-after:
+			texts, after = h.outbox.texts, nil
+			continue
+		case <-h.ctx.Done():
+			h.send(context.WithoutCancel(h.ctx))
+			return
+		}
+		h.send(h.ctx)
+		texts, after = nil, time.After(window)
+	}
+}
+
+// send sends all that waits in one statement. What cannot be sent is lost.
+func (h *Hub) send(ctx context.Context) {
+	payloads := h.outbox.take()
+	if len(payloads) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, notifyTimeout)
+	defer cancel()
+	_, _ = h.pool.Exec(ctx, "SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload", channel, payloads)
+}

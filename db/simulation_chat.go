@@ -1,0 +1,113 @@
+package db
+
+import (
+	"context"
+
+	"github.com/uptrace/bun"
+
+	"github.com/agentgraph/agentgraph/db/notify"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+const simulationChat = "simulated chat"
+
+// SimulationChat returns one chat, or NOT_FOUND.
+func (t *Tenant) SimulationChat(ctx context.Context, id string) (*model.SimulationChat, error) {
+	chat := &model.SimulationChat{}
+	return chat, t.one(ctx, simulationChat, id, chat, noLock)
+}
+
+// SimulationChatsByID returns the chats with the ids, in any order; what does not exist is left out.
+func (t *Tenant) SimulationChatsByID(ctx context.Context, ids []string) ([]*model.SimulationChat, error) {
+	return byID[*model.SimulationChat](ctx, t, ids)
+}
+
+// SimulationChats returns a page of the chats, newest first: all of them, or those with one agent.
+func (t *Tenant) SimulationChats(ctx context.Context, args model.PageArgs, agentID *string) (*model.Page[*model.SimulationChat], error) {
+	return list[*model.SimulationChat](ctx, t, args, func(q *bun.SelectQuery) *bun.SelectQuery {
+		if agentID == nil {
+			return q
+		}
+		return q.Where("?TableAlias.agent_id = ?", *agentID)
+	})
+}
+
+// AgentSimulationChats are the chats with each of several agents.
+func (t *Tenant) AgentSimulationChats() Children[*model.SimulationChat] {
+	return Children[*model.SimulationChat]{t, func(q *bun.SelectQuery) *bun.SelectQuery {
+		return q.Where("?TableAlias.agent_id = parent.id")
+	}}
+}
+
+// MessagesOfChats returns all messages of several chats, each chat's in order.
+func (t *Tenant) MessagesOfChats(ctx context.Context, chatIDs []string) ([]*model.SimulationChatMessage, error) {
+	messages := []*model.SimulationChatMessage{}
+	err := t.find(&messages).ColumnExpr("?TableColumns").ColumnExpr("?TableAlias.chat_id AS parent_id").
+		Where("?TableAlias.chat_id IN (?)", bun.In(chatIDs)).OrderExpr("?TableAlias.chat_id, ?TableAlias.sequence").Scan(ctx)
+	return messages, translate(err)
+}
+
+// maxMessages bounds what MessagesAfter returns at once.
+const maxMessages = 200
+
+// MessagesAfter returns, in order, the messages of a chat that follow the sequence, 200 at most.
+func (t *Tenant) MessagesAfter(ctx context.Context, chatID string, sequence int32) ([]*model.SimulationChatMessage, error) {
+	messages := []*model.SimulationChatMessage{}
+	err := t.find(&messages).Where("?TableAlias.chat_id = ?", chatID).Where("?TableAlias.sequence > ?", sequence).
+		Order("sequence").Limit(maxMessages).Scan(ctx)
+	return messages, translate(err)
+}
+
+// CreateSimulationChat creates a chat of the agent, data bag, mocking and warnings that are set. A
+// welcome, when there is one, becomes its first message.
+func (t *Tenant) CreateSimulationChat(ctx context.Context, chat *model.SimulationChat, welcome *string) error {
+	chat.ID, chat.CreatedAt, chat.State = model.NewID("simchat"), now(), model.SimulationChatStatusOpen
+	if welcome == nil {
+		return insert(ctx, t, chat)
+	}
+	chat.LastSequence = 1
+	return t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
+		if err := insert(ctx, t, chat); err != nil {
+			return err
+		}
+		return insert(ctx, t, &model.SimulationChatMessage{
+			ChatID: chat.ID, Sequence: 1, Role: model.MessageRoleAssistant, Text: *welcome, Timestamp: chat.CreatedAt,
+		})
+	})
+}
+
+// EndSimulationChat ends a chat and returns it. A turn that is under way is dropped. A chat that has
+// ended stays as it is.
+func (t *Tenant) EndSimulationChat(ctx context.Context, id string) (*model.SimulationChat, error) {
+	chat := &model.SimulationChat{}
+	changed, err := t.changeChat(ctx, chat, t.change(chat).
+		Set("status = ?", model.SimulationChatStatusEnded).Set("ended_at = ?", now()).
+		Set("reply_id = NULL").Set("reply_until = NULL").
+		Where("id = ?", id).Where("status <> ?", model.SimulationChatStatusEnded))
+	if err != nil {
+		return nil, err
+	}
+	if !changed {
+		return t.SimulationChat(ctx, id)
+	}
+	t.store.hub.Wake(t.signalOf(id))
+	return chat, nil
+}
+
+// signalOf is the key under which a chat of this company signals.
+func (t *Tenant) signalOf(chatID string) notify.Key {
+	return notify.Key{CompanyID: t.companyID, ID: chatID}
+}
+
+// changeChat runs a statement that changes at most one chat, reads it into chat, and reports whether it did.
+func (t *Tenant) changeChat(ctx context.Context, chat *model.SimulationChat, query *bun.UpdateQuery) (bool, error) {
+	rows := []*model.SimulationChat{}
+	if err := query.Returning("*").Scan(ctx, &rows); err != nil {
+		return false, translate(err)
+	}
+	if len(rows) == 0 {
+		return false, nil
+	}
+	*chat = *rows[0]
+	return true, nil
+}

@@ -1,0 +1,136 @@
+package db
+
+import (
+	"context"
+	"time"
+
+	"github.com/agentgraph/agentgraph/db/notify"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// Turn is the right to answer the contact in a chat. One Turn holds a chat at a time, by a lease: a
+// process that dies in mid-turn leaves the chat usable as soon as the lease is over, and whatever it
+// still tries comes to nothing. Finish or Release ends it.
+type Turn struct {
+	// Chat is as it was when the turn began.
+	Chat *model.SimulationChat
+
+	tenant *Tenant
+	id     string
+	lease  time.Duration
+	signal notify.Key
+}
+
+// messagesOfTurn is what a turn writes: the contact's message and the reply.
+const messagesOfTurn = 2
+
+// BeginTurn claims a chat for the lease. CONFLICT when the chat has ended or another turn holds it.
+func (t *Tenant) BeginTurn(ctx context.Context, chatID string, lease time.Duration) (*Turn, error) {
+	turn := &Turn{
+		Chat: &model.SimulationChat{}, tenant: t, id: model.NewID("turn"), lease: lease, signal: t.signalOf(chatID),
+	}
+	// Leases are measured by the database's clock alone: those of the replicas may differ.
+	claimed, err := t.changeChat(ctx, turn.Chat, t.change(turn.Chat).
+		Set("status = ?", model.SimulationChatStatusReplying).Set("reply_id = ?", turn.id).
+		Set("reply_until = now() + ? * interval '1 microsecond'", lease.Microseconds()).
+		Where("id = ?", chatID).
+		Where("status = ? OR status = ? AND reply_until < now()", model.SimulationChatStatusOpen, model.SimulationChatStatusReplying))
+	if err != nil {
+		return nil, err
+	}
+	if !claimed {
+		return nil, t.whyNot(ctx, chatID)
+	}
+	return turn, nil
+}
+
+// whyNot says why no message can be sent to a chat now.
+func (t *Tenant) whyNot(ctx context.Context, chatID string) error {
+	chat, err := t.SimulationChat(ctx, chatID)
+	if err != nil {
+		return err
+	}
+	if chat.State == model.SimulationChatStatusEnded {
+		return model.Errorf(model.Conflict, "simulated chat %q has ended", chatID)
+	}
+	return model.Errorf(model.Conflict, "another message of simulated chat %q is being answered; send again when the reply is written", chatID)
+}
+
+// Hold keeps the claim alive until the returned function is called. The returned context ends with
+// ctx, and, with the CONFLICT as its cause, when the claim is lost: the chat was ended, or another turn took it over.
+func (u *Turn) Hold(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	signals := u.tenant.store.hub.Subscribe(u.signal)
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		defer signals.Close()
+		beat := time.NewTicker(u.lease/3 + 1)
+		defer beat.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-beat.C:
+			case <-signals.Woken():
+			}
+			held, err := u.changeOwn(ctx, func(q *bunUpdate) *bunUpdate {
+				return q.Set("reply_until = now() + ? * interval '1 microsecond'", u.lease.Microseconds())
+			})
+			// A database that does not answer may do so at the next beat.
+			if err == nil && !held {
+				cancel(u.tenant.whyNot(ctx, u.Chat.ID))
+				return
+			}
+		}
+	}()
+	return ctx, func() {
+		cancel(nil)
+		<-stopped
+	}
+}
+
+// Write streams the next piece of the reply to the chat's subscribers. Nothing is kept of it.
+func (u *Turn) Write(text string) {
+	u.tenant.store.hub.Write(u.signal, u.Chat.LastSequence+messagesOfTurn, text)
+}
+
+// Finish keeps the contact's message and the reply, numbers them, and returns the chat after them,
+// ended when the reply ends it. CONFLICT, and nothing is kept, when the claim was lost.
+func (u *Turn) Finish(ctx context.Context, message, reply *model.SimulationChatMessage) (*model.SimulationChat, error) {
+	chat := &model.SimulationChat{}
+	err := u.tenant.Tx(ctx, func(ctx context.Context, t *Tenant) error {
+		query := t.change(chat).Set("last_sequence = last_sequence + ?", messagesOfTurn).
+			Set("reply_id = NULL").Set("reply_until = NULL").
+			Where("id = ?", u.Chat.ID).Where("reply_id = ?", u.id)
+		if reply.IsConversationEnded {
+			query = query.Set("status = ?", model.SimulationChatStatusEnded).
+				Set("ended_at = ?", reply.Timestamp).Set("end_reason = ?", reply.EndReason)
+		} else {
+			query = query.Set("status = ?", model.SimulationChatStatusOpen)
+		}
+		held, err := t.changeChat(ctx, chat, query)
+		if err != nil {
+			return err
+		}
+		if !held {
+			return t.whyNot(ctx, u.Chat.ID)
+		}
+		message.ChatID, message.Sequence, message.Role = chat.ID, chat.LastSequence-1, model.MessageRoleUser
+		reply.ChatID, reply.Sequence, reply.Role = chat.ID, chat.LastSequence, model.MessageRoleAssistant
+		return insert(ctx, t, message, reply)
+	})
+	if err != nil {
+		return nil, err
+	}
+	u.tenant.store.hub.Wake(u.signal)
+	return chat, nil
+}
+
+// Release gives the chat back with nothing kept. A claim that was lost stays lost.
+func (u *Turn) Release(ctx context.Context) error {
+	_, err := u.changeOwn(ctx, func(q *bunUpdate) *bunUpdate {
+		return q.Set("status = ?", model.SimulationChatStatusOpen).Set("reply_id = NULL").Set("reply_until = NULL")
+	})
+	return err
+}

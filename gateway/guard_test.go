@@ -1,0 +1,123 @@
+package gateway_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func nested(levels int) string {
+	return strings.Repeat("{ tree ", levels-1) + "{ name }" + strings.Repeat(" }", levels-1)
+}
+
+// deep nests fields of Tree: levels of them, the root's and the leaf included.
+func deep(levels int) string {
+	return "{ tree " + strings.ReplaceAll(nested(levels-1), "tree", "child") + " }"
+}
+
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	var chain strings.Builder
+	chain.WriteString("{ tree { ...f0 } }")
+	for i := range 20 {
+		fmt.Fprintf(&chain, " fragment f%d on Tree { child { ...f%d ...f%d } }", i, i+1, i+1)
+	}
+	chain.WriteString(" fragment f20 on Tree { name }")
+
+	for name, c := range map[string]struct{ query, limit string }{
+		"bytes":               {"{ hello #" + strings.Repeat("x", 32<<10) + "\n}", "32768 bytes"},
+		"tokens":              {"{" + strings.Repeat(" ...{ hello }", 1000) + "}", "4000"},
+		"comments":            {"{ hello }" + strings.Repeat("#\n", 4000), "4000"},
+		"depth":               {deep(16), "15 levels"},
+		"depth of fragments":  {chain.String(), "15 levels"},
+		"repeats":             {"{" + strings.Repeat(" hello", 101) + "}", "100 times"},
+		"repeats, less plain": {"{" + strings.Repeat(" ...{ hello } ...{ ...{ hello } }", 51) + "}", "100 times"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := f.post(t, c.query)
+			require.Equal(t, http.StatusBadRequest, a.status)
+			err, code := a.fault(t)
+			require.Equal(t, "LIMIT_EXCEEDED", code)
+			require.Contains(t, err["message"], c.limit)
+			require.NotContains(t, a.json, "data")
+		})
+	}
+}
+
+func TestWithinTheLimits(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	for name, query := range map[string]string{
+		"bytes":   "{ hello #" + strings.Repeat("x", 32<<10-11) + "\n}",
+		"tokens":  "{" + strings.Repeat(" ...{ hello }", 100) + "}",
+		"depth":   deep(15),
+		"repeats": "{" + strings.Repeat(" hello", 100) + "}",
+	} {
+		require.Equal(t, http.StatusOK, f.post(t, query).status, name)
+	}
+	loop := f.post(t, "{ tree { ...f } } fragment f on Tree { child { ...f } }")
+	_, code := loop.fault(t)
+	require.Equal(t, "GRAPHQL_VALIDATION_FAILED", code)
+}
+
+// What gqlparser lets through in variables.
+func TestVariables(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	const query = "query($input: EchoInput) { echo(input: $input) }"
+	type object = map[string]any
+	for name, c := range map[string]struct {
+		input object
+		path  []any
+	}{
+		"int too large":             {object{"int": 1 << 31}, []any{"int"}},
+		"int too small":             {object{"int": -(1 << 31) - 1}, []any{"int"}},
+		"int as text":               {object{"int": "1"}, []any{"int"}},
+		"int with a fraction":       {object{"int": 1.5}, []any{"int"}},
+		"float as text":             {object{"float": "1.5"}, []any{"float"}},
+		"text as number":            {object{"text": 1}, []any{"text"}},
+		"id with a fraction":        {object{"id": 1.5}, []any{"id"}},
+		"enum in other letters":     {object{"colour": "red"}, []any{"colour"}},
+		"enum as number":            {object{"colour": 1}, []any{"colour"}},
+		"oneOf with none":           {object{"choice": object{}}, []any{"choice"}},
+		"oneOf with two":            {object{"choice": object{"text": "a", "number": 1}}, []any{"choice"}},
+		"oneOf with two, one null":  {object{"choice": object{"text": "a", "number": nil}}, []any{"choice"}},
+		"oneOf with null":           {object{"choice": object{"text": nil}}, []any{"choice"}},
+		"in a list":                 {object{"list": []any{1, 1 << 31}}, []any{"list", 1.0}},
+		"deep inside":               {object{"nested": object{"nested": object{"int": 1 << 31}}}, []any{"nested", "nested", "int"}},
+		"list of one that is wrong": {object{"list": 1 << 31}, []any{"list"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := f.post(t, query, object{"input": c.input})
+			require.Equal(t, http.StatusBadRequest, a.status, a.text)
+			err, code := a.fault(t)
+			require.Equal(t, "GRAPHQL_VALIDATION_FAILED", code)
+			path, _ := err["path"].([]any)
+			require.Equal(t, []any{"variable", "input"}, path[:2])
+			if name != "list of one that is wrong" {
+				require.Equal(t, c.path, path[2:])
+			}
+		})
+	}
+
+	right := object{"int": 1<<31 - 1, "float": 2, "text": "1", "id": 7, "colour": "RED", "choice": object{"number": 1}, "list": 5}
+	a := f.post(t, query, object{"input": right})
+	require.Equal(t, http.StatusOK, a.status, a.text)
+	require.Contains(t, a.json["data"].(object)["echo"], `"list":[5]`)
+
+	require.Equal(t, http.StatusOK, f.post(t, "query($of: [Int!]) { list(of: $of) }", object{"of": 5}).status)
+	require.Equal(t, http.StatusBadRequest, f.post(t, "query($of: [Int!]) { list(of: $of) }", object{"of": 1 << 31}).status)
+	require.Equal(t, http.StatusBadRequest, f.post(t, "query($of: [Int!]) { list(of: $of) }", object{"of": "5"}).status)
+}
+
+func TestLiteralThatOverflows(t *testing.T) {
+	t.Parallel()
+	_, code := start(t).post(t, "{ list(of: [2147483648]) }").fault(t)
+	require.Equal(t, "BAD_INPUT", code)
+}

@@ -1,0 +1,157 @@
+package gateway_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/gateway"
+)
+
+func TestAnswerMediaType(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	for accept, want := range map[string]string{
+		"":                                  jsonType,
+		"*/*":                               jsonType,
+		"application/*":                     jsonType,
+		jsonType:                            jsonType,
+		graphqlType:                         graphqlType,
+		graphqlType + ", */*":               graphqlType,
+		jsonType + ", " + graphqlType:       graphqlType,
+		jsonType + ";q=0.9, " + graphqlType: graphqlType,
+		graphqlType + ";q=0.1, " + jsonType + ";q=0.9": jsonType,
+		graphqlType + ";q=0, */*":                      jsonType,
+		"text/html, */*;q=0.1":                         jsonType,
+		jsonType + ", " + eventType:                    jsonType,
+		jsonType + ";q=0.5, " + eventType:              eventType,
+		eventType:                                      eventType,
+	} {
+		a := f.do(t, call{method: "POST", path: "/graphql", body: body(t, "{ hello }"), headers: []string{"Accept: " + accept}})
+		require.Equal(t, http.StatusOK, a.status, accept)
+		require.Equal(t, want+"; charset=utf-8", a.header.Get("Content-Type"), accept)
+	}
+}
+
+// What is wrong before there is a GraphQL request.
+func TestRefusedRequests(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	good := body(t, "{ hello }")
+	for name, c := range map[string]struct {
+		call
+		status int
+		allow  string
+	}{
+		"accepts nothing that we send":    {call{method: "POST", headers: []string{"Accept: text/csv"}, body: good}, 406, ""},
+		"refuses all":                     {call{method: "POST", headers: []string{"Accept: */*;q=0"}, body: good}, 406, ""},
+		"plain text":                      {call{method: "POST", headers: []string{"Content-Type: text/plain"}, body: good}, 415, ""},
+		"form":                            {call{method: "POST", headers: []string{"Content-Type: application/x-www-form-urlencoded"}, body: "query=%7Bhello%7D"}, 415, ""},
+		"multipart":                       {call{method: "POST", headers: []string{"Content-Type: multipart/form-data; boundary=x"}, body: good}, 415, ""},
+		"no content type":                 {call{method: "POST", headers: []string{"Content-Type:"}, body: good}, 415, ""},
+		"other charset":                   {call{method: "POST", headers: []string{"Content-Type: application/json; charset=utf-16"}, body: good}, 415, ""},
+		"compressed":                      {call{method: "POST", headers: []string{"Content-Encoding: gzip"}, body: good}, 415, ""},
+		"too large":                       {call{method: "POST", body: strings.Repeat(" ", 1<<20) + good}, 413, ""},
+		"empty":                           {call{method: "POST"}, 400, ""},
+		"no JSON":                         {call{method: "POST", body: `{"query": "SECRET`}, 400, ""},
+		"no UTF-8":                        {call{method: "POST", body: "{\"query\": \"\xff\"}"}, 400, ""},
+		"goes on":                         {call{method: "POST", body: good + " SECRET"}, 400, ""},
+		"batch":                           {call{method: "POST", body: "[" + good + "]"}, 400, ""},
+		"null":                            {call{method: "POST", body: "null"}, 400, ""},
+		"no query":                        {call{method: "POST", body: "{}"}, 400, ""},
+		"query of another type":           {call{method: "POST", body: `{"query": ["SECRET"]}`}, 400, ""},
+		"member in other letters":         {call{method: "POST", body: `{"Query": "{ hello }"}`}, 400, ""},
+		"variables of another type":       {call{method: "POST", body: `{"query": "{ hello }", "variables": [1]}`}, 400, ""},
+		"operationName of another type":   {call{method: "POST", body: `{"query": "{ hello }", "operationName": {}}`}, 400, ""},
+		"PUT":                             {call{method: "PUT", body: good}, 405, "GET, HEAD, POST"},
+		"OPTIONS":                         {call{method: "OPTIONS"}, 405, "GET, HEAD, POST"},
+		"GET without query":               {call{method: "GET"}, 400, ""},
+		"GET with variables that are not": {call{method: "GET", path: "?query=%7Bhello%7D&variables=%7B"}, 400, ""},
+		"GET that cannot be read":         {call{method: "GET", path: "?query=%zz"}, 400, ""},
+		"mutation over GET":               {call{method: "GET", path: "?query=mutation%7Bincrement%7D"}, 405, "POST"},
+		"subscription for one answer":     {call{method: "POST", body: body(t, "subscription { count(to: 1) }")}, 406, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.path = "/graphql" + c.path
+			a := f.do(t, c.call)
+			require.Equal(t, c.status, a.status, a.text)
+			require.Equal(t, c.allow, a.header.Get("Allow"))
+			require.NotContains(t, a.text, "SECRET")
+			require.NotContains(t, a.json, "data")
+			a.fault(t)
+		})
+	}
+	t.Cleanup(func() { require.Zero(t, f.root.Increments.Load()) })
+}
+
+func TestRequestErrorsHaveNoDataEntry(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	for query, code := range map[string]string{
+		"{":                                   "GRAPHQL_PARSE_FAILED",
+		"{ nothing }":                         "GRAPHQL_VALIDATION_FAILED",
+		"query A { hello } query B { hello }": "GRAPHQL_VALIDATION_FAILED",
+		"query($a: Int!) { slow(milliseconds: $a) }": "GRAPHQL_VALIDATION_FAILED",
+		"{ ... @defer { hello } }":                   "GRAPHQL_VALIDATION_FAILED",
+	} {
+		for accept, status := range map[string]int{graphqlType: 400, jsonType: 200} {
+			a := f.do(t, call{method: "POST", path: "/graphql", body: body(t, query), headers: []string{"Accept: " + accept}})
+			require.Equal(t, status, a.status, "%s as %s: %s", query, accept, a.text)
+			require.NotContains(t, a.json, "data")
+			_, got := a.fault(t)
+			require.Equal(t, code, got)
+		}
+	}
+}
+
+func TestGetRunsQueries(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	query := url.Values{"query": {"query Q($ms: Int!) { slow(milliseconds: $ms) }"}, "operationName": {""}, "variables": {`{"ms": 1}`}, "extensions": {""}}
+	a := f.do(t, call{method: "GET", path: "/graphql?" + query.Encode()})
+	require.Equal(t, http.StatusOK, a.status)
+	require.JSONEq(t, `{"data":{"slow":"done"}}`, a.text)
+
+	a = f.do(t, call{method: "HEAD", path: "/graphql?query=%7Bhello%7D"})
+	require.Equal(t, http.StatusOK, a.status)
+	require.Empty(t, a.text)
+
+	a = f.do(t, call{method: "HEAD", path: "/graphql?query=subscription%7Btick%7D", headers: []string{"Accept: " + eventType + ", */*"}})
+	require.Equal(t, http.StatusNotAcceptable, a.status)
+}
+
+func TestMutationRunsOnce(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	require.JSONEq(t, `{"data":{"increment":1}}`, f.post(t, "mutation { increment }").text)
+	require.EqualValues(t, 1, f.root.Increments.Load())
+}
+
+func TestRequestTimeout(t *testing.T) {
+	t.Parallel()
+	f := start(t, settings(func(s *gateway.Settings) { s.RequestTimeout = 50 * time.Millisecond }))
+	a := f.post(t, "{ slow(milliseconds: 60000) }")
+	err, code := a.fault(t)
+	require.Equal(t, "UNAVAILABLE", code)
+	require.Equal(t, "the request took longer than 50ms", err["message"])
+}
+
+func TestIntrospectionIsASetting(t *testing.T) {
+	t.Parallel()
+	const query = `{ __type(name: "Tree") { name } }`
+	require.JSONEq(t, `{"data":{"__type":{"name":"Tree"}}}`, start(t).post(t, query).text)
+
+	closed := start(t, settings(func(s *gateway.Settings) { s.Introspection = false }))
+	for _, q := range []string{query, "{ ...f } fragment f on Query { __schema { description } }"} {
+		a := closed.post(t, q)
+		err, code := a.fault(t)
+		require.Equal(t, "GRAPHQL_VALIDATION_FAILED", code)
+		require.Equal(t, "introspection is switched off", err["message"])
+	}
+	require.JSONEq(t, `{"data":{"__typename":"Query"}}`, closed.post(t, "{ __typename }").text)
+}

@@ -1,0 +1,80 @@
+package rest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"unicode/utf8"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// readBody adds what the JSON body says to the variables.
+func (t *Transport) readBody(w http.ResponseWriter, r *http.Request, e *endpoint, variables map[string]any) *problem {
+	code := e.faults
+	if code == "" {
+		code = model.BadInput
+	}
+	text, fault := t.rawBody(w, r)
+	if fault != nil {
+		return fault
+	}
+	object, err := parse(text)
+	if err != nil {
+		return t.problem(model.Errorf(code, "the body %v", err))
+	}
+	d := decoder{types: t.types, strict: e.strict}
+	values := d.object("", object, e.members)
+	if fault := t.invalid(d.faults, code); fault != nil {
+		return fault
+	}
+	maps.Copy(variables, values)
+	return nil
+}
+
+func (t *Transport) rawBody(w http.ResponseWriter, r *http.Request) ([]byte, *problem) {
+	contentType, encoding := r.Header.Get("Content-Type"), r.Header.Get("Content-Encoding")
+	isEmpty := r.ContentLength == 0 && contentType == ""
+	if !isEmpty && !isJSON(contentType) || encoding != "" && encoding != "identity" {
+		return nil, problemf(http.StatusUnsupportedMediaType, model.BadInput,
+			"the body must be application/json, text/json or application/*+json, in UTF-8 and not compressed")
+	}
+	source := r.Body
+	if t.maxBody > 0 {
+		source = http.MaxBytesReader(w, r.Body, t.maxBody)
+	}
+	text, err := io.ReadAll(source)
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return nil, problemf(http.StatusRequestEntityTooLarge, model.LimitExceeded,
+			"the body is larger than the limit of %d bytes", tooLarge.Limit)
+	case err != nil:
+		return nil, problemf(http.StatusBadRequest, model.BadInput, "the body could not be read to its end")
+	}
+	return text, nil
+}
+
+// parse returns the JSON object that a text is, or what is wrong with the text without repeating
+// any of it.
+func parse(text []byte) (json.RawMessage, error) {
+	var object json.RawMessage
+	var syntax *json.SyntaxError
+	switch err := json.Unmarshal(text, &object); {
+	case len(text) == 0:
+		return nil, errors.New("must be a JSON object and is empty")
+	case !utf8.Valid(text):
+		return nil, errors.New("is not valid UTF-8")
+	case errors.As(err, &syntax):
+		return nil, fmt.Errorf("is not well-formed JSON: it goes wrong at byte %d", syntax.Offset)
+	case err != nil:
+		return nil, errors.New("is not well-formed JSON")
+	case object[0] != '{':
+		return nil, errors.New("must be a JSON object")
+	default:
+		return object, nil
+	}
+}

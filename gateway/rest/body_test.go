@@ -1,0 +1,242 @@
+package rest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+const (
+	start   = "POST /SimulationChat/start"
+	send    = "POST /SimulationChat/send-message"
+	prompt  = "PUT /Agent/a/prompt"
+	connect = "PUT /Agent/a/chat"
+	patch   = "PATCH /KnowledgeBaseChat/c"
+	create  = "POST /Dataset"
+)
+
+// refused sends a body that never becomes an operation.
+func refused(t *testing.T, request, body string, headers ...string) problem {
+	t.Helper()
+	b, server := newServer(t)
+	method, path, _ := strings.Cut(request, " ")
+	w := call(server, method, path, body, headers...)
+	require.GreaterOrEqual(t, w.Code, 400, body)
+	require.Zero(t, b.calls)
+	return problemOf(t, w)
+}
+
+func taken(t *testing.T, request, body string, headers ...string) map[string]any {
+	t.Helper()
+	b, server := newServer(t)
+	method, path, _ := strings.Cut(request, " ")
+	w := call(server, method, path, body, headers...)
+	require.Equal(t, 200, w.Code, w.Body.String())
+	return b.variables
+}
+
+func TestFaultsOfABodyAreNamed(t *testing.T) {
+	t.Parallel()
+	const wholeNumber = "must be a whole number between -2147483648 and 2147483647"
+	tests := []struct {
+		request, body string
+		errors        model.Fields
+	}{
+		{prompt, `{}`, model.Fields{"prompt": {"is required"}}},
+		{prompt, `{"prompt":null}`, model.Fields{"prompt": {"is required"}}},
+		{prompt, `{"prompt":5}`, model.Fields{"prompt": {"must be a string"}}},
+		{prompt, `{"prompt":["x"]}`, model.Fields{"prompt": {"must be a string"}}},
+		{connect, `{}`, model.Fields{"chatId": {"is required"}}},
+		{connect, `{"chatId":null}`, model.Fields{"chatId": {"is required"}}},
+		{connect, `{"chatId":""}`, model.Fields{"chatId": {"must be a string that is not empty"}}},
+		{connect, `{"chatId":17}`, model.Fields{"chatId": {"must be a string that is not empty"}}},
+		{connect, `{"chatId":"a\u0000"}`, model.Fields{"chatId": {"must be a string that is not empty"}}},
+		{send, `{}`, model.Fields{"simulationChatId": {"is required"}, "message": {"is required"}}},
+		{send, `{"simulationChatId":"s","message":"m","text":"m"}`, model.Fields{"text": {"is not a known property"}}},
+		{patch, `{"name":{}}`, model.Fields{"name": {"must be a string"}}},
+		{patch, `{"datasetIds":"d"}`, model.Fields{"datasetIds": {"must be an array"}}},
+		{patch, `{"datasetIds":["d",null,3]}`, model.Fields{
+			"datasetIds.1": {"must not be null"}, "datasetIds.2": {"must be a string that is not empty"}}},
+		{patch, `{"llmSettings":[],"promptSettings":"x"}`, model.Fields{
+			"llmSettings": {"must be an object"}, "promptSettings": {"must be an object"}}},
+		{patch, `{"llmSettings":{"topP":"NaN","temperature":1e999}}`, model.Fields{
+			"llmSettings.topP": {"must be a number"}, "llmSettings.temperature": {"must be a number"}}},
+		{patch, `{"promptSettings":{"topN":1.5,"showQuote":"true"}}`, model.Fields{
+			"promptSettings.topN": {wholeNumber}, "promptSettings.showQuote": {"must be true or false"}}},
+		{patch, `{"promptSettings":{"topN":2147483648}}`, model.Fields{"promptSettings.topN": {wholeNumber}}},
+		{patch, `{"promptSettings":{"topN":1e2}}`, model.Fields{"promptSettings.topN": {wholeNumber}}},
+		{create, `{"parserConfig":{"chunkTokenNum":"512"}}`, model.Fields{
+			"name": {"is required"}, "parserConfig.chunkTokenNum": {wholeNumber}}},
+	}
+	for _, test := range tests {
+		t.Run(test.request+" "+test.body, func(t *testing.T) {
+			t.Parallel()
+			p := refused(t, test.request, test.body)
+			require.Equal(t, 400, p.Status)
+			require.Equal(t, model.BadInput, p.Code)
+			require.Empty(t, cmp.Diff(test.errors, p.Errors))
+		})
+	}
+}
+
+func TestEveryFaultOfStartIsUnprocessable(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		body   string
+		errors model.Fields
+	}{
+		{``, nil},
+		{`{`, nil},
+		{`[]`, nil},
+		{`{}`, model.Fields{"agentId": {"is required"}}},
+		{`{"agentId":"","color":1}`, model.Fields{"agentId": {"must be a string that is not empty"}, "color": {"is not a known property"}}},
+		{`{"agentId":"a","dataBag":["x"]}`, model.Fields{"dataBag": {"must be an object"}}},
+		{`{"agentId":"a","toolMocking":{"mockEverything":true,"mockedTools":[{"toolId":"t","delay":1,"delaySeconds":null},{}]}}`, model.Fields{
+			"toolMocking.mockEverything":             {"is not a known property"},
+			"toolMocking.mockedTools.0.delay":        {"is not a known property"},
+			"toolMocking.mockedTools.0.delaySeconds": {"must not be null"},
+			"toolMocking.mockedTools.1.toolId":       {"is required"},
+		}},
+		{`{"agentId":"a","toolMocking":{"mockedSubAgents":[{"subAgentId":"s","resultTemplate":7}],"mockAllTools":null}}`, model.Fields{
+			"toolMocking.mockedSubAgents.0.resultTemplate": {"must be a string"},
+			"toolMocking.mockAllTools":                     {"must not be null"},
+		}},
+	}
+	for _, test := range tests {
+		t.Run(test.body, func(t *testing.T) {
+			t.Parallel()
+			p := refused(t, start, test.body, "Content-Type: application/json")
+			require.Equal(t, 422, p.Status)
+			require.Equal(t, model.Unprocessable, p.Code)
+			require.Empty(t, cmp.Diff(test.errors, p.Errors))
+		})
+	}
+}
+
+func TestFaultsOfTheDomainReadAsTheCallersOwn(t *testing.T) {
+	t.Parallel()
+	b, server := newServer(t)
+	b.fails(model.BadInput, "text must not be empty", model.Fields{"text": {"must not be empty"}})
+	w := call(server, "POST", "/SimulationChat/send-message", `{"simulationChatId":"s","message":""}`)
+	p := problemOf(t, w)
+	require.Equal(t, 400, p.Status)
+	require.Equal(t, model.Fields{"message": {"must not be empty"}}, p.Errors)
+	require.Equal(t, "message must not be empty", p.Detail)
+
+	b.fails(model.BadInput, "2 fields are not valid", model.Fields{"llmSettings.topP": {"is too large"}, "promptSettings": {"is odd"}})
+	p = problemOf(t, call(server, "PATCH", "/KnowledgeBaseChat/c", `{"llmSettings":{"topP":7}}`))
+	require.Equal(t, 400, p.Status)
+	require.Equal(t, model.Fields{"llmSettings.topP": {"is too large"}, "promptSettings": {"is odd"}}, p.Errors)
+
+	b.fails(model.BadInput, "dataBag must map names to texts", model.Fields{"dataBag": {"must map names to texts"}})
+	p = problemOf(t, call(server, "POST", "/SimulationChat/start", `{"agentId":"a","dataBag":{"x":1}}`))
+	require.Equal(t, 422, p.Status)
+	require.Equal(t, model.Unprocessable, p.Code)
+	require.Equal(t, model.Fields{"dataBag": {"must map names to texts"}}, p.Errors)
+
+	b.fails(model.BadInput, "id is too long", model.Fields{"id": {"is too long"}})
+	p = problemOf(t, call(server, "GET", "/Agent/a", ""))
+	require.Equal(t, model.Fields{"agentId": {"is too long"}}, p.Errors)
+}
+
+func TestBodiesThatAreNotJSON(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{
+		`{"prompt":"secret"`, `{"prompt":"secret"} x`, `{"prompt":"secret"}{"prompt":"secret"}`, `{'prompt':'secret'}`,
+		`{"prompt":"secret",}`, `{"prompt":NaN}`, `secret`, "{\"prompt\":\"secret\xff\"}", `"secret"`, `["secret"]`, `null`, `17`, ` `,
+		`{"prompt":` + strings.Repeat("[", 20_000),
+	} {
+		p := refused(t, prompt, body)
+		require.Equal(t, 400, p.Status, body)
+		require.Empty(t, p.Errors)
+		require.NotContains(t, fmt.Sprint(p), "secret")
+	}
+	require.Equal(t, 400, refused(t, prompt, "").Status)
+	require.Contains(t, refused(t, prompt, ` {"prompt" 1}`).Detail, "byte 12")
+}
+
+func TestLenientBodies(t *testing.T) {
+	t.Parallel()
+	type values = map[string]any
+	require.Equal(t, values{"agentId": "a", "prompt": "x"},
+		taken(t, prompt, `{"PROMPT":"x","agentId":"other","extra":{"deep":[1]}}`), "names ignore case, the path wins")
+	require.Equal(t, values{"agentId": "a", "prompt": "last"}, taken(t, prompt, `{"prompt":3,"Prompt":"first","prompt":"last"}`))
+	require.Equal(t, values{"chatId": "c"}, taken(t, patch,
+		`{"name":null,"datasetIds":null,"llmSettings":null,"promptSettings":null}`), "null is absent")
+	require.Equal(t, values{"chatId": "c", "llmSettings": values{}}, taken(t, patch, `{"llmSettings":{"TOPP":null,"other":1}}`))
+	require.Equal(t, values{"agentId": "a", "dataBag": values{"FirstName": "A", "firstname": "b"}},
+		taken(t, start, `{"AgentId":"a","databag":{"FirstName":"A","firstname":"b"},"toolMocking":null}`), "a data bag's keys are data")
+	require.Equal(t, values{"agentId": "a", "prompt": "\n{x} \u2028😀"}, taken(t, prompt, `{"prompt":"\n{x} \u2028\ud83d\ude00"}`))
+}
+
+func TestContentTypes(t *testing.T) {
+	t.Parallel()
+	for _, good := range []string{
+		"application/json", "Application/JSON; charset=UTF-8", `application/json;charset="utf-8"`, "text/json",
+		"application/vnd.x+json", "application/merge-patch+json; charset=utf-8",
+	} {
+		taken(t, prompt, `{"prompt":"x"}`, "Content-Type: "+good)
+	}
+	for _, bad := range []string{
+		"", "text/plain", "application/x-www-form-urlencoded", "application/json; charset=utf-16", "application/+json",
+		"application/xml", "text/vnd.x+json", "json", "multipart/form-data; boundary=x", "application/json;;",
+	} {
+		require.Equal(t, 415, refused(t, prompt, `{"prompt":"x"}`, "Content-Type: "+bad).Status, bad)
+		require.Equal(t, 415, refused(t, start, `{"agentId":"x"}`, "Content-Type: "+bad).Status, bad)
+	}
+	require.Equal(t, 415, refused(t, prompt, `{"prompt":"x"}`, "Content-Encoding: gzip").Status)
+}
+
+func TestBodyLimit(t *testing.T) {
+	t.Parallel()
+	frame := len(`{"prompt":""}`)
+	taken(t, prompt, `{"prompt":"`+strings.Repeat("x", bodyLimit-frame)+`"}`)
+	p := refused(t, prompt, `{"prompt":"`+strings.Repeat("x", bodyLimit-frame+1)+`"}`)
+	require.Equal(t, 413, p.Status)
+	require.Equal(t, model.LimitExceeded, p.Code)
+	require.Equal(t, 413, refused(t, start, strings.Repeat(" ", bodyLimit+1)).Status)
+}
+
+func TestAnswersToHostileBodiesAreSmall(t *testing.T) {
+	t.Parallel()
+	var body strings.Builder
+	body.WriteString(`{"agentId":"a"`)
+	for i := range 2_000 {
+		fmt.Fprintf(&body, `,"x%d":1`, i)
+	}
+	body.WriteString("}")
+	require.Len(t, refused(t, start, body.String()).Errors, mostFaults)
+
+	p := refused(t, start, `{"agentId":"a","`+strings.Repeat("é", 10_000)+`":1}`)
+	require.Equal(t, model.Fields{strings.Repeat("é", longestName) + "…": {"is not a known property"}}, p.Errors)
+}
+
+func FuzzBody(f *testing.F) {
+	f.Add(`{"agentId":"a","toolMocking":{"mockedTools":[{"toolId":"t"}]}}`)
+	f.Add(`{"agentId":null,"dataBag":{"a":1e999},"toolMocking":[[]]}`)
+	schema := theSchema(f)
+	all, err := readStored(stored)
+	require.NoError(f, err)
+	endpoints, err := newEndpoints(schema, all, routes)
+	require.NoError(f, err)
+	f.Fuzz(func(t *testing.T, body string) {
+		object, err := parse([]byte(body))
+		if err != nil {
+			return
+		}
+		for _, e := range endpoints {
+			d := decoder{types: schema.Types, strict: e.strict}
+			values := d.object("", object, e.members)
+			for _, member := range e.members {
+				if _, given := values[member.Name]; member.Type.NonNull && !given {
+					require.NotEmpty(t, d.faults)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,139 @@
+package rest
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// endpoint is a route that fits the schema.
+type endpoint struct {
+	route
+
+	segments  []string
+	operation *operation
+	// members are the variables that the JSON body fills; none when the route takes no body.
+	members ast.FieldList
+}
+
+// newEndpoint checks a route against its operation: each variable is filled by the path, by the page
+// or by the body.
+func newEndpoint(schema *ast.Schema, all *ast.QueryDocument, r route) (*endpoint, error) {
+	o, err := newOperation(schema, all, r.operation, r.result)
+	if err != nil {
+		return nil, err
+	}
+	e := &endpoint{route: r, operation: o, segments: segments(r.path), members: slices.Clone(o.variables)}
+	if e.status == 0 {
+		e.status = http.StatusOK
+	}
+	for _, segment := range e.segments {
+		if name, ok := parameter(segment); ok {
+			if err := e.fill(name, "ID!", "String!"); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if e.paged {
+		for _, name := range []string{"first", "offset"} {
+			if err := e.fill(name, "Int", "Int!"); err != nil {
+				return nil, err
+			}
+		}
+		if !slices.Equal(o.members, []string{"data", "total"}) {
+			return nil, fmt.Errorf("the result of a paged list is data and total, not %v", o.members)
+		}
+	}
+	for _, segment := range segments(e.location) {
+		if name, ok := parameter(segment); ok && !slices.Contains(o.members, name) {
+			return nil, fmt.Errorf("the result has no %s for the location", name)
+		}
+	}
+	if len(e.members) > 0 && (e.method == http.MethodGet || e.method == http.MethodDelete) {
+		return nil, fmt.Errorf("nothing fills the variable %s: %s takes no body", e.members[0].Name, e.method)
+	}
+	return e, readable(schema.Types, e.members, map[string]bool{})
+}
+
+// fill takes a variable of one of the types from those that are left to the body.
+func (e *endpoint) fill(name string, types ...string) error {
+	if !e.operation.has(name, types...) {
+		return fmt.Errorf("the operation has no variable %s of type %s", name, strings.Join(types, " or "))
+	}
+	e.members = slices.DeleteFunc(e.members, func(f *ast.FieldDefinition) bool { return f.Name == name })
+	return nil
+}
+
+// match returns the values of the path's parameters, percent-decoded; false when the path is another one.
+func (e *endpoint) match(given []string) (map[string]any, bool) {
+	if len(given) != len(e.segments) {
+		return nil, false
+	}
+	values := map[string]any{}
+	for i, segment := range e.segments {
+		text, err := url.PathUnescape(given[i])
+		name, isParameter := parameter(segment)
+		switch {
+		case err != nil:
+			return nil, false
+		case !isParameter && !strings.EqualFold(text, segment):
+			return nil, false
+		case isParameter && (text == "" || strings.ContainsRune(text, 0) || !utf8.ValidString(text)):
+			return nil, false
+		case isParameter:
+			values[name] = text
+		}
+	}
+	return values, true
+}
+
+// serves reports whether the endpoint answers the method. HEAD is a GET whose body stays here.
+func (e *endpoint) serves(method string) bool {
+	return e.method == method || e.method == http.MethodGet && method == http.MethodHead
+}
+
+// find returns the endpoint of a request and the values in its path. When there is none the problem
+// is returned, and the Allow header is set if the path has other methods.
+func (t *Transport) find(w http.ResponseWriter, r *http.Request) (*endpoint, map[string]any, *problem) {
+	var allowed []string
+	given := segments(r.URL.EscapedPath())
+	for _, e := range t.endpoints {
+		values, ok := e.match(given)
+		if !ok {
+			continue
+		}
+		if e.serves(r.Method) {
+			return e, values, nil
+		}
+		allowed = append(allowed, e.method)
+		if e.method == http.MethodGet {
+			allowed = append(allowed, http.MethodHead)
+		}
+	}
+	if allowed == nil {
+		return nil, nil, t.problem(model.Errorf(model.NotFound, "there is nothing at this path"))
+	}
+	slices.Sort(allowed)
+	allow := strings.Join(slices.Compact(allowed), ", ")
+	w.Header().Set("Allow", allow)
+	return nil, nil, problemf(http.StatusMethodNotAllowed, model.BadInput, "the method is not allowed here; use %s", allow)
+}
+
+// segments splits a path. A slash at its end makes no difference.
+func segments(path string) []string {
+	return strings.Split(strings.TrimSuffix(strings.TrimPrefix(path, "/"), "/"), "/")
+}
+
+// parameter returns the name in a {name} segment.
+func parameter(segment string) (string, bool) {
+	name, opened := strings.CutPrefix(segment, "{")
+	name, closed := strings.CutSuffix(name, "}")
+	return name, opened && closed
+}

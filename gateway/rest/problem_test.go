@@ -1,0 +1,150 @@
+package rest
+
+import (
+	"context"
+	"encoding/json"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/99designs/gqlgen/graphql/handler"
+	"github.com/stretchr/testify/require"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+func TestProblemDetails(t *testing.T) {
+	t.Parallel()
+	b, server := newServer(t)
+	b.fails(model.NotFound, `agent "<a>" does not exist`, nil)
+	w := call(server, "GET", "/agent/%3Ca%3E/?x=1", "")
+	require.Equal(t, 404, w.Code)
+	require.Equal(t, "application/problem+json", w.Header().Get("Content-Type"))
+	require.Equal(t, `{"type":"https://tools.ietf.org/html/rfc7231#section-6.5.4","title":"Not Found","status":404,`+
+		`"detail":"agent \"<a>\" does not exist","instance":"/agent/%3Ca%3E/","code":"NOT_FOUND","traceId":"trace-1"}`+"\n", w.Body.String())
+}
+
+func TestCodesBecomeStatuses(t *testing.T) {
+	t.Parallel()
+	for code, status := range map[model.Code]int{
+		model.NotFound: 404, model.Conflict: 409, model.Unprocessable: 422, model.UpstreamFailed: 502, model.Internal: 500, "": 500,
+	} {
+		b, server := newServer(t)
+		b.fails(code, "it went wrong", nil)
+		w := call(server, "POST", "/SimulationChat/send-message", `{"simulationChatId":"s","message":"m"}`)
+		require.Equal(t, status, w.Code, code)
+		require.Equal(t, "it went wrong", problemOf(t, w).Detail)
+	}
+}
+
+// TestAnErrorAnywhereIsAFailure is about a field inside of the result: v1 has no partial answers.
+func TestAnErrorAnywhereIsAFailure(t *testing.T) {
+	t.Parallel()
+	b, server := newServer(t)
+	b.respond = func() *graphql.Response {
+		return &graphql.Response{
+			Data: json.RawMessage(`{"agent":{"agentId":"a","chatId":"c","chatName":null}}`),
+			Errors: gqlerror.List{
+				{Message: "gone", Extensions: map[string]any{"code": "NOT_FOUND"}},
+				{Message: "internal error", Extensions: map[string]any{"code": "INTERNAL"}},
+			},
+		}
+	}
+	w := call(server, "GET", "/Agent/a/chat", "")
+	require.Equal(t, 500, w.Code, "the gravest counts")
+	require.Equal(t, "internal error", problemOf(t, w).Detail)
+}
+
+func TestMissingResultIsNotFound(t *testing.T) {
+	t.Parallel()
+	for path, data := range map[string]string{
+		"/Agent/a":          `{"agent":null}`,
+		"/SimulationChat/s": `null`,
+	} {
+		b, server := newServer(t)
+		b.gives(data)
+		w := call(server, "GET", path, "")
+		require.Equal(t, 404, w.Code)
+		require.Equal(t, model.NotFound, problemOf(t, w).Code)
+	}
+}
+
+func TestAnOperationThatIsRefusedBeforeItRuns(t *testing.T) {
+	t.Parallel()
+	b := &backend{schema: theSchema(t)}
+	transport, err := New(b.schema, Options{Status: statusOf, TraceID: func(context.Context) string { return "trace-1" }})
+	require.NoError(t, err)
+	server := handler.New(b)
+	server.AddTransport(transport)
+	server.Use(refuseAll{})
+	w := call(server, "GET", "/Agent/a", "")
+	require.Equal(t, 503, w.Code)
+	require.Equal(t, "not now", problemOf(t, w).Detail)
+	require.Zero(t, b.calls)
+}
+
+type refuseAll struct{}
+
+func (refuseAll) ExtensionName() string                   { return "RefuseAll" }
+func (refuseAll) Validate(graphql.ExecutableSchema) error { return nil }
+func (refuseAll) MutateOperationParameters(context.Context, *graphql.RawParams) *gqlerror.Error {
+	return &gqlerror.Error{Message: "not now", Extensions: map[string]any{"code": "UNAVAILABLE"}}
+}
+
+func TestCancelledRequest(t *testing.T) {
+	t.Parallel()
+	_, server := newServer(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	w := httptest.NewRecorder()
+	server.ServeHTTP(w, httptest.NewRequestWithContext(ctx, "GET", "/Agent/a", nil))
+	require.Equal(t, 503, w.Code)
+	problemOf(t, w)
+}
+
+func TestRefuse(t *testing.T) {
+	t.Parallel()
+	transport, err := New(theSchema(t), Options{Status: statusOf, TraceID: func(context.Context) string { return "trace-1" }})
+	require.NoError(t, err)
+	w := httptest.NewRecorder()
+	transport.Refuse(w, httptest.NewRequest("GET", "/Agent/a", nil),
+		&gqlerror.Error{Message: "an API key is needed", Extensions: map[string]any{"code": "UNAUTHENTICATED"}})
+	p := problemOf(t, w)
+	require.Equal(t, 401, p.Status)
+	require.Equal(t, "https://tools.ietf.org/html/rfc7235#section-3.1", p.Type)
+	require.Equal(t, "ApiKey", w.Header().Get("WWW-Authenticate"))
+}
+
+func TestAccept(t *testing.T) {
+	t.Parallel()
+	b, server := newServer(t)
+	for accept, status := range map[string]int{
+		"application/json":                          200,
+		"APPLICATION/JSON;q=0.1":                    200,
+		"text/json":                                 200,
+		"application/problem+json":                  200,
+		"application/*":                             200,
+		"text/html, */*;q=0.1":                      200,
+		"text/html,application/xml,*/*":             200,
+		"application/json;q=0, text/json":           200,
+		"text/html":                                 406,
+		"application/json;q=0":                      406,
+		"application/json;q=0.0, */*":               406,
+		"*/*;q=0":                                   406,
+		"application/xml, image/*":                  406,
+		"application/graphql-response+json":         406,
+		"application/*;q=0, */*":                    406,
+		"application/json;q=0.5, application/*;q=0": 200,
+		";;": 200,
+	} {
+		w := call(server, "GET", "/Agent/a", "", "Accept: "+accept)
+		require.Equal(t, status, w.Code, accept)
+		if status == 406 {
+			problemOf(t, w)
+		}
+	}
+	calls := b.calls
+	require.Equal(t, 406, call(server, "DELETE", "/Agent/a/chat", "", "Accept: text/html").Code)
+	require.Equal(t, calls, b.calls)
+}

@@ -1,0 +1,194 @@
+package rest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// Options is what a Transport needs from the gateway. Status and TraceID are required.
+type Options struct {
+	// Status returns the HTTP status of an error code.
+	Status func(code string) int
+	// TraceID returns the identifier of the request that the context belongs to.
+	TraceID func(ctx context.Context) string
+	// MaxBody is the largest request body in bytes; 0 stands for no limit.
+	MaxBody int64
+}
+
+// Transport serves v1 REST. It is safe for concurrent use.
+type Transport struct {
+	endpoints []*endpoint
+	types     map[string]*ast.Definition
+	status    func(code string) int
+	traceID   func(ctx context.Context) string
+	maxBody   int64
+}
+
+var _ graphql.Transport = (*Transport)(nil)
+
+// New returns the transport, or an error that names the route whose operation does not fit the
+// schema.
+func New(schema *ast.Schema, o Options) (*Transport, error) {
+	if o.Status == nil || o.TraceID == nil {
+		return nil, errors.New("rest needs Status and TraceID")
+	}
+	all, err := readStored(stored)
+	if err != nil {
+		return nil, fmt.Errorf("read the stored operations: %w", err)
+	}
+	endpoints, err := newEndpoints(schema, all, routes)
+	if err != nil {
+		return nil, err
+	}
+	return &Transport{
+		endpoints: endpoints, types: schema.Types, status: o.Status, traceID: o.TraceID, maxBody: o.MaxBody,
+	}, nil
+}
+
+func newEndpoints(schema *ast.Schema, all *ast.QueryDocument, table []route) ([]*endpoint, error) {
+	var endpoints []*endpoint
+	used := map[string]bool{}
+	for _, r := range table {
+		e, err := newEndpoint(schema, all, r)
+		if err != nil {
+			return nil, fmt.Errorf("route %s %s: %w", r.method, r.path, err)
+		}
+		used[r.operation] = true
+		endpoints = append(endpoints, e)
+	}
+	for _, o := range all.Operations {
+		if !used[o.Name] {
+			return nil, fmt.Errorf("no route uses the operation %q", o.Name)
+		}
+	}
+	return endpoints, nil
+}
+
+// Supports is true for every path that is not GraphQL or a health check: what v1 does not know is
+// a 404 of v1.
+func (t *Transport) Supports(r *http.Request) bool {
+	switch r.URL.Path {
+	case "/graphql", "/healthz", "/readyz":
+		return false
+	default:
+		return true
+	}
+}
+
+// Do answers the request with the result of its route's operation, or with problem details.
+func (t *Transport) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
+	if fault := t.serve(w, r, exec); fault != nil {
+		t.refuse(w, r, fault)
+	}
+}
+
+// serve answers the request unless it returns a problem.
+func (t *Transport) serve(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) *problem {
+	start := graphql.Now()
+	e, variables, fault := t.find(w, r)
+	if fault != nil {
+		return fault
+	}
+	if !acceptsJSON(r.Header) {
+		return problemf(http.StatusNotAcceptable, model.BadInput, "answers are application/json, which the Accept header excludes")
+	}
+	var list page
+	if e.paged {
+		list, fault = t.readPage(r, variables)
+	} else if len(e.members) > 0 {
+		fault = t.readBody(w, r, e, variables)
+	}
+	if fault != nil {
+		return fault
+	}
+	result, fault := t.execute(r.Context(), exec, e, &graphql.RawParams{
+		Query: e.operation.text, OperationName: e.operation.name, Variables: variables, Headers: r.Header,
+		ReadTime: graphql.TraceTiming{Start: start, End: graphql.Now()},
+	})
+	switch {
+	case fault != nil:
+		return fault
+	case e.paged:
+		e.answer(w, result[:len(result)-1], list.close())
+	default:
+		e.answer(w, result)
+	}
+	return nil
+}
+
+func (t *Transport) readPage(r *http.Request, variables map[string]any) (page, *problem) {
+	p, faults := pageOf(r.URL.RawQuery)
+	variables["first"], variables["offset"] = p.first(), p.offset()
+	return p, t.invalid(faults, model.BadInput)
+}
+
+// execute runs the operation and returns its result's own bytes. A problem is returned for any error,
+// since v1 has no partial answers, and for a result that is null.
+func (t *Transport) execute(ctx context.Context, exec graphql.GraphExecutor, e *endpoint, params *graphql.RawParams) ([]byte, *problem) {
+	operation, errs := exec.CreateOperationContext(ctx, params)
+	if errs != nil {
+		response := exec.DispatchError(graphql.WithOperationContext(ctx, operation), errs)
+		return nil, t.failure(e, response.Errors)
+	}
+	next, ctx := exec.DispatchOperation(ctx, operation)
+	response := next(ctx)
+	if response == nil {
+		return nil, t.problem(model.Errorf(model.Unavailable, "the request was cancelled or took too long"))
+	}
+	if len(response.Errors) > 0 {
+		return nil, t.failure(e, response.Errors)
+	}
+	result, found := e.operation.extract(response.Data)
+	if !found {
+		return nil, t.problem(model.Errorf(model.NotFound, "what the path names does not exist"))
+	}
+	return result, nil
+}
+
+// answer writes a success, whose body is the parts in a row.
+func (e *endpoint) answer(w http.ResponseWriter, parts ...[]byte) {
+	if e.status == http.StatusNoContent {
+		w.WriteHeader(e.status)
+		return
+	}
+	length := 0
+	for _, part := range parts {
+		length += len(part)
+	}
+	h := w.Header()
+	if e.location != "" {
+		h.Set("Location", fillLocation(e.location, parts[0]))
+	}
+	h.Set("Content-Type", "application/json; charset=utf-8")
+	h.Set("Content-Length", strconv.Itoa(length))
+	w.WriteHeader(e.status)
+	for _, part := range parts {
+		_, _ = w.Write(part)
+	}
+}
+
+// fillLocation fills the {member} segments of a path from a JSON object's texts.
+func fillLocation(location string, result []byte) string {
+	var members map[string]any
+	if err := json.Unmarshal(result, &members); err != nil {
+		return ""
+	}
+	parts := segments(location)
+	for i, segment := range parts {
+		if name, ok := parameter(segment); ok {
+			parts[i] = url.PathEscape(fmt.Sprint(members[name]))
+		}
+	}
+	return "/" + strings.Join(parts, "/")
+}

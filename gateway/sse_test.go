@@ -1,0 +1,148 @@
+package gateway_test
+
+import (
+	"bufio"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/gateway"
+)
+
+// event is one server-sent event; a comment has no name.
+type event struct{ name, data string }
+
+// readEvents reads a stream to its end. The caller reads the channel until it is closed, or closes
+// the response.
+func readEvents(t *testing.T, response *http.Response) <-chan event {
+	t.Helper()
+	require.Equal(t, http.StatusOK, response.StatusCode)
+	require.Equal(t, eventType+"; charset=utf-8", response.Header.Get("Content-Type"))
+	out := make(chan event, 1000)
+	go func() {
+		defer close(out)
+		defer func() { _ = response.Body.Close() }()
+		var e event
+		named, hasData := false, false
+		for lines := bufio.NewScanner(response.Body); lines.Scan(); {
+			field, value, _ := strings.Cut(lines.Text(), ":")
+			switch {
+			case lines.Text() == "":
+				// As a browser does: an event without a data line is not delivered.
+				if named && hasData {
+					out <- e
+				}
+				e, named, hasData = event{}, false, false
+			case field == "event":
+				e.name, named = strings.TrimSpace(value), true
+			case field == "data":
+				e.data += strings.TrimSpace(value)
+				hasData = true
+			case field == "":
+				out <- event{}
+			}
+		}
+	}()
+	return out
+}
+
+func (f *front) events(t *testing.T, query string) []event {
+	t.Helper()
+	response := f.open(t, call{method: "POST", path: "/graphql", body: body(t, query), headers: []string{"Accept: " + eventType}})
+	var all []event
+	for e := range readEvents(t, response) {
+		if e.name != "" {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+func TestEvents(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	require.Equal(t, []event{
+		{"next", `{"data":{"count":1}}`}, {"next", `{"data":{"count":2}}`}, {"complete", ""},
+	}, f.events(t, "subscription { count(to: 2) }"))
+	require.Equal(t, []event{{"next", `{"data":{"hello":"hello"}}`}, {"complete", ""}}, f.events(t, "{ hello }"))
+	require.Equal(t, []event{{"next", `{"data":{"increment":1}}`}, {"complete", ""}}, f.events(t, "mutation { increment }"))
+
+	for _, query := range []string{"{", "{ nothing }", "subscription { refused }"} {
+		events := f.events(t, query)
+		require.Len(t, events, 2)
+		require.Contains(t, events[0].data, `"errors":[`)
+		require.NotContains(t, events[0].data, `"data"`)
+		require.Equal(t, event{"complete", ""}, events[1])
+	}
+}
+
+func TestEventsOverGet(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	response := f.open(t, call{method: "GET", path: "/graphql?" + url.Values{"query": {"subscription { count(to: 1) }"}}.Encode(), headers: []string{"Accept: " + eventType}})
+	var names []string
+	for e := range readEvents(t, response) {
+		names = append(names, e.name)
+	}
+	require.Equal(t, []string{"", "next", "complete"}, names)
+}
+
+// A client that takes everything gets a subscription as a stream, and a query as JSON.
+func TestEventsForASubscriptionOnly(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	everything := []string{"Accept: " + graphqlType + ", " + jsonType + ", " + eventType}
+	a := f.do(t, call{method: "POST", path: "/graphql", body: body(t, "{ hello }"), headers: everything})
+	require.Equal(t, graphqlType+"; charset=utf-8", a.header.Get("Content-Type"))
+	a = f.do(t, call{method: "POST", path: "/graphql", body: body(t, "subscription { count(to: 1) }"), headers: everything})
+	require.Equal(t, eventType+"; charset=utf-8", a.header.Get("Content-Type"))
+}
+
+func TestEventsEndWithTheirClient(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	response := f.open(t, call{method: "POST", path: "/graphql", body: body(t, "subscription { tick }"), headers: []string{"Accept: " + eventType}})
+	stream := readEvents(t, response)
+	for range 3 {
+		<-stream
+	}
+	require.EqualValues(t, 1, f.root.Live.Load())
+	require.NoError(t, response.Body.Close())
+	for range stream {
+	}
+	f.settles(t)
+}
+
+func TestEventsKeepAliveAndEndWithTheKey(t *testing.T) {
+	t.Parallel()
+	f := start(t, settings(func(s *gateway.Settings) { s.PingInterval = 5 * time.Millisecond }))
+	response := f.open(t, call{method: "POST", path: "/graphql", body: body(t, "subscription { tick(milliseconds: 60000) }"), headers: []string{"Accept: " + eventType}})
+	stream := readEvents(t, response)
+	for range 3 {
+		require.Equal(t, event{}, <-stream)
+	}
+	f.revoked.Store(true)
+	var named []event
+	for e := range stream {
+		if e.name != "" {
+			named = append(named, e)
+		}
+	}
+	require.Len(t, named, 2)
+	require.Contains(t, named[0].data, "UNAUTHENTICATED")
+	f.settles(t)
+}
+
+// A client that does not read is dropped, and what runs for it ends.
+func TestEventsToASlowReader(t *testing.T) {
+	t.Parallel()
+	f := start(t, settings(func(s *gateway.Settings) { s.WriteTimeout = 50 * time.Millisecond }))
+	response := f.open(t, call{method: "POST", path: "/graphql", body: body(t, "subscription { flood(bytes: 1000000) }"), headers: []string{"Accept: " + eventType}})
+	defer func() { require.NoError(t, response.Body.Close()) }()
+	require.Eventually(t, func() bool { return f.root.Started.Load() == 1 }, patience, time.Millisecond)
+	f.settles(t)
+}

@@ -20,16 +20,16 @@ func (t *Tenant) agent(ctx context.Context, id string, hold rowLock) (*model.Age
 }
 
 // AgentsByID returns the agents with the ids, in any order; what does not exist is left out.
-func (t *Tenant) AgentsByID(ctx context.Context, ids []string) ([]*model.Agent, error) {
-	return byID[*model.Agent](ctx, t, ids)
+func (t *Tenant) AgentsByID(ctx context.Context, ids []string, columns ...string) ([]*model.Agent, error) {
+	return byID[*model.Agent](ctx, t, ids, columns)
 }
 
 // Agents returns a page of the agents that pass the filter, newest first.
-func (t *Tenant) Agents(ctx context.Context, args model.PageArgs, filter *model.AgentFilter) (*model.Page[*model.Agent], error) {
+func (t *Tenant) Agents(ctx context.Context, args model.PageArgs, filter *model.AgentFilter, columns ...string) (*model.Page[*model.Agent], error) {
 	if err := filter.Validate(); err != nil {
 		return nil, err
 	}
-	return list[*model.Agent](ctx, t, args, func(q *bun.SelectQuery) *bun.SelectQuery {
+	return list[*model.Agent](ctx, t, args, columns, func(q *bun.SelectQuery) *bun.SelectQuery {
 		if filter == nil {
 			return q
 		}

@@ -20,13 +20,13 @@ func (t *Tenant) knowledgeBaseChat(ctx context.Context, id string, hold rowLock)
 }
 
 // KnowledgeBaseChatsByID returns the chats with the ids, in any order; what does not exist is left out.
-func (t *Tenant) KnowledgeBaseChatsByID(ctx context.Context, ids []string) ([]*model.KnowledgeBaseChat, error) {
-	return byID[*model.KnowledgeBaseChat](ctx, t, ids)
+func (t *Tenant) KnowledgeBaseChatsByID(ctx context.Context, ids []string, columns ...string) ([]*model.KnowledgeBaseChat, error) {
+	return byID[*model.KnowledgeBaseChat](ctx, t, ids, columns)
 }
 
 // KnowledgeBaseChats returns a page of the chats, newest first.
-func (t *Tenant) KnowledgeBaseChats(ctx context.Context, args model.PageArgs) (*model.Page[*model.KnowledgeBaseChat], error) {
-	return list[*model.KnowledgeBaseChat](ctx, t, args, all)
+func (t *Tenant) KnowledgeBaseChats(ctx context.Context, args model.PageArgs, columns ...string) (*model.Page[*model.KnowledgeBaseChat], error) {
+	return list[*model.KnowledgeBaseChat](ctx, t, args, columns, all)
 }
 
 // AgentCountsOfChats returns how many agents use each of the chats, in the order of the ids.

@@ -11,8 +11,8 @@ import (
 )
 
 // PromptVersionsByID returns the versions with the ids, in any order; what does not exist is left out.
-func (t *Tenant) PromptVersionsByID(ctx context.Context, ids []string) ([]*model.PromptVersion, error) {
-	return byID[*model.PromptVersion](ctx, t, ids)
+func (t *Tenant) PromptVersionsByID(ctx context.Context, ids []string, columns ...string) ([]*model.PromptVersion, error) {
+	return byID[*model.PromptVersion](ctx, t, ids, columns)
 }
 
 // AgentPromptVersions are the versions of each of several agents.

@@ -9,7 +9,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-const simulationChat = "simulated chat"
+const simulationChat = "simulation chat"
 
 // SimulationChat returns one chat, or NOT_FOUND.
 func (t *Tenant) SimulationChat(ctx context.Context, id string) (*model.SimulationChat, error) {
@@ -18,13 +18,13 @@ func (t *Tenant) SimulationChat(ctx context.Context, id string) (*model.Simulati
 }
 
 // SimulationChatsByID returns the chats with the ids, in any order; what does not exist is left out.
-func (t *Tenant) SimulationChatsByID(ctx context.Context, ids []string) ([]*model.SimulationChat, error) {
-	return byID[*model.SimulationChat](ctx, t, ids)
+func (t *Tenant) SimulationChatsByID(ctx context.Context, ids []string, columns ...string) ([]*model.SimulationChat, error) {
+	return byID[*model.SimulationChat](ctx, t, ids, columns)
 }
 
 // SimulationChats returns a page of the chats, newest first: all of them, or those with one agent.
-func (t *Tenant) SimulationChats(ctx context.Context, args model.PageArgs, agentID *string) (*model.Page[*model.SimulationChat], error) {
-	return list[*model.SimulationChat](ctx, t, args, func(q *bun.SelectQuery) *bun.SelectQuery {
+func (t *Tenant) SimulationChats(ctx context.Context, args model.PageArgs, agentID *string, columns ...string) (*model.Page[*model.SimulationChat], error) {
+	return list[*model.SimulationChat](ctx, t, args, columns, func(q *bun.SelectQuery) *bun.SelectQuery {
 		if agentID == nil {
 			return q
 		}
@@ -79,15 +79,14 @@ func (t *Tenant) CreateSimulationChat(ctx context.Context, chat *model.Simulatio
 // EndSimulationChat ends a chat and returns it. A turn that is under way is dropped. A chat that has
 // ended stays as it is.
 func (t *Tenant) EndSimulationChat(ctx context.Context, id string) (*model.SimulationChat, error) {
-	chat := &model.SimulationChat{}
-	changed, err := t.changeChat(ctx, chat, t.change(chat).
+	chat, err := changeChat(ctx, t.change((*model.SimulationChat)(nil)).
 		Set("status = ?", model.SimulationChatStatusEnded).Set("ended_at = ?", now()).
 		Set("reply_id = NULL").Set("reply_until = NULL").
 		Where("id = ?", id).Where("status <> ?", model.SimulationChatStatusEnded))
 	if err != nil {
 		return nil, err
 	}
-	if !changed {
+	if chat == nil {
 		return t.SimulationChat(ctx, id)
 	}
 	t.store.hub.Wake(t.signalOf(id))
@@ -99,15 +98,11 @@ func (t *Tenant) signalOf(chatID string) notify.Key {
 	return notify.Key{CompanyID: t.companyID, ID: chatID}
 }
 
-// changeChat runs a statement that changes at most one chat, reads it into chat, and reports whether it did.
-func (t *Tenant) changeChat(ctx context.Context, chat *model.SimulationChat, query *bun.UpdateQuery) (bool, error) {
-	rows := []*model.SimulationChat{}
-	if err := query.Returning("*").Scan(ctx, &rows); err != nil {
-		return false, translate(err)
+// changeChat runs a statement that changes one chat at most, and returns it as it is then; nil when it changed none.
+func changeChat(ctx context.Context, query *bun.UpdateQuery) (*model.SimulationChat, error) {
+	chats := []*model.SimulationChat{}
+	if err := query.Returning("*").Scan(ctx, &chats); err != nil || len(chats) == 0 {
+		return nil, translate(err)
 	}
-	if len(rows) == 0 {
-		return false, nil
-	}
-	*chat = *rows[0]
-	return true, nil
+	return chats[0], nil
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/uptrace/bun"
+
 	"github.com/agentgraph/agentgraph/db/notify"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -26,22 +28,26 @@ const messagesOfTurn = 2
 
 // BeginTurn claims a chat for the lease. CONFLICT when the chat has ended or another turn holds it.
 func (t *Tenant) BeginTurn(ctx context.Context, chatID string, lease time.Duration) (*Turn, error) {
-	turn := &Turn{
-		Chat: &model.SimulationChat{}, tenant: t, id: model.NewID("turn"), lease: lease, signal: t.signalOf(chatID),
-	}
+	id := model.NewID("turn")
 	// Leases are measured by the database's clock alone: those of the replicas may differ.
-	claimed, err := t.changeChat(ctx, turn.Chat, t.change(turn.Chat).
-		Set("status = ?", model.SimulationChatStatusReplying).Set("reply_id = ?", turn.id).
-		Set("reply_until = now() + ? * interval '1 microsecond'", lease.Microseconds()).
+	chat, err := changeChat(ctx, t.change((*model.SimulationChat)(nil)).
+		Set("status = ?", model.SimulationChatStatusReplying).Set("reply_id = ?", id).Set(untilLeaseEnds, lease.Microseconds()).
 		Where("id = ?", chatID).
 		Where("status = ? OR status = ? AND reply_until < now()", model.SimulationChatStatusOpen, model.SimulationChatStatusReplying))
 	if err != nil {
 		return nil, err
 	}
-	if !claimed {
+	if chat == nil {
 		return nil, t.whyNot(ctx, chatID)
 	}
-	return turn, nil
+	return &Turn{Chat: chat, tenant: t, id: id, lease: lease, signal: t.signalOf(chatID)}, nil
+}
+
+const untilLeaseEnds = "reply_until = now() + ? * interval '1 microsecond'"
+
+// change is a change of the chat that takes place only while the turn holds it.
+func (u *Turn) change(t *Tenant) *bun.UpdateQuery {
+	return t.change((*model.SimulationChat)(nil)).Where("id = ?", u.Chat.ID).Where("reply_id = ?", u.id)
 }
 
 // whyNot says why no message can be sent to a chat now.
@@ -51,9 +57,9 @@ func (t *Tenant) whyNot(ctx context.Context, chatID string) error {
 		return err
 	}
 	if chat.State == model.SimulationChatStatusEnded {
-		return model.Errorf(model.Conflict, "simulated chat %q has ended", chatID)
+		return model.Errorf(model.Conflict, "simulation chat %q has ended", chatID)
 	}
-	return model.Errorf(model.Conflict, "another message of simulated chat %q is being answered; send again when the reply is written", chatID)
+	return model.Errorf(model.Conflict, "another message of simulation chat %q is being answered; send again when the reply is written", chatID)
 }
 
 // Hold keeps the claim alive until the returned function is called. The returned context ends with
@@ -74,11 +80,9 @@ func (u *Turn) Hold(ctx context.Context) (context.Context, func()) {
 			case <-beat.C:
 			case <-signals.Woken():
 			}
-			held, err := u.changeOwn(ctx, func(q *bunUpdate) *bunUpdate {
-				return q.Set("reply_until = now() + ? * interval '1 microsecond'", u.lease.Microseconds())
-			})
+			chat, err := changeChat(ctx, u.change(u.tenant).Set(untilLeaseEnds, u.lease.Microseconds()))
 			// A database that does not answer may do so at the next beat.
-			if err == nil && !held {
+			if err == nil && chat == nil {
 				cancel(u.tenant.whyNot(ctx, u.Chat.ID))
 				return
 			}
@@ -98,22 +102,20 @@ func (u *Turn) Write(text string) {
 // Finish keeps the contact's message and the reply, numbers them, and returns the chat after them,
 // ended when the reply ends it. CONFLICT, and nothing is kept, when the claim was lost.
 func (u *Turn) Finish(ctx context.Context, message, reply *model.SimulationChatMessage) (*model.SimulationChat, error) {
-	chat := &model.SimulationChat{}
-	err := u.tenant.Tx(ctx, func(ctx context.Context, t *Tenant) error {
-		query := t.change(chat).Set("last_sequence = last_sequence + ?", messagesOfTurn).
-			Set("reply_id = NULL").Set("reply_until = NULL").
-			Where("id = ?", u.Chat.ID).Where("reply_id = ?", u.id)
+	var chat *model.SimulationChat
+	err := u.tenant.Tx(ctx, func(ctx context.Context, t *Tenant) (err error) {
+		query := u.change(t).Set("last_sequence = last_sequence + ?", messagesOfTurn).
+			Set("reply_id = NULL").Set("reply_until = NULL")
 		if reply.IsConversationEnded {
 			query = query.Set("status = ?", model.SimulationChatStatusEnded).
 				Set("ended_at = ?", reply.Timestamp).Set("end_reason = ?", reply.EndReason)
 		} else {
 			query = query.Set("status = ?", model.SimulationChatStatusOpen)
 		}
-		held, err := t.changeChat(ctx, chat, query)
-		if err != nil {
+		if chat, err = changeChat(ctx, query); err != nil {
 			return err
 		}
-		if !held {
+		if chat == nil {
 			return t.whyNot(ctx, u.Chat.ID)
 		}
 		message.ChatID, message.Sequence, message.Role = chat.ID, chat.LastSequence-1, model.MessageRoleUser
@@ -129,8 +131,7 @@ func (u *Turn) Finish(ctx context.Context, message, reply *model.SimulationChatM
 
 // Release gives the chat back with nothing kept. A claim that was lost stays lost.
 func (u *Turn) Release(ctx context.Context) error {
-	_, err := u.changeOwn(ctx, func(q *bunUpdate) *bunUpdate {
-		return q.Set("status = ?", model.SimulationChatStatusOpen).Set("reply_id = NULL").Set("reply_until = NULL")
-	})
+	_, err := changeChat(ctx, u.change(u.tenant).
+		Set("status = ?", model.SimulationChatStatusOpen).Set("reply_id = NULL").Set("reply_until = NULL"))
 	return err
 }

@@ -9,14 +9,14 @@ import (
 )
 
 // SubAgentsByID returns the sub-agents with the ids, in any order; what does not exist is left out.
-func (t *Tenant) SubAgentsByID(ctx context.Context, ids []string) ([]*model.SubAgent, error) {
-	return byID[*model.SubAgent](ctx, t, ids)
+func (t *Tenant) SubAgentsByID(ctx context.Context, ids []string, columns ...string) ([]*model.SubAgent, error) {
+	return byID[*model.SubAgent](ctx, t, ids, columns)
 }
 
 // SubAgentsOfAgents returns the sub-agents of several agents, each agent's in the order in which they were added.
-func (t *Tenant) SubAgentsOfAgents(ctx context.Context, agentIDs []string) ([]*model.SubAgent, error) {
+func (t *Tenant) SubAgentsOfAgents(ctx context.Context, agentIDs []string, columns ...string) ([]*model.SubAgent, error) {
 	subAgents := []*model.SubAgent{}
-	err := t.find(&subAgents).ColumnExpr("?TableColumns").ColumnExpr("?TableAlias.agent_id AS parent_id").
+	err := t.find(&subAgents).Apply(only(columns)).ColumnExpr("?TableAlias.agent_id AS parent_id").
 		Where("?TableAlias.agent_id IN (?)", bun.In(agentIDs)).OrderExpr("?TableAlias.agent_id, ?TableAlias.position").Scan(ctx)
 	return subAgents, translate(err)
 }

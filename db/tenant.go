@@ -95,22 +95,38 @@ func (t *Tenant) one(ctx context.Context, noun, id string, dst any, hold rowLock
 }
 
 // byID reads the rows with the ids, in any order; what does not exist is left out.
-func byID[R any](ctx context.Context, t *Tenant, ids []string) ([]R, error) {
+func byID[R any](ctx context.Context, t *Tenant, ids, columns []string) ([]R, error) {
 	rows := []R{}
-	err := t.find(&rows).Where("?TableAlias.id IN (?)", bun.In(ids)).Scan(ctx)
+	err := t.find(&rows).Apply(only(columns)).Where("?TableAlias.id IN (?)", bun.In(ids)).Scan(ctx)
 	return rows, translate(err)
+}
+
+// only reads the given columns beside those that tell and order rows; all columns when none is given.
+func only(columns []string) selection {
+	return func(q *bun.SelectQuery) *bun.SelectQuery {
+		if len(columns) == 0 {
+			return q.ColumnExpr("?TableColumns")
+		}
+		q = q.ColumnExpr("?TableAlias.id, ?TableAlias.created_at")
+		for _, column := range columns {
+			if column != "id" && column != "created_at" {
+				q = q.ColumnExpr("?TableAlias.?", bun.Ident(column))
+			}
+		}
+		return q
+	}
 }
 
 // selection narrows a query.
 type selection func(*bun.SelectQuery) *bun.SelectQuery
 
 // list reads one page, newest first, of the rows that the selection leaves.
-func list[R model.Node](ctx context.Context, t *Tenant, args model.PageArgs, where selection) (*model.Page[R], error) {
+func list[R model.Node](ctx context.Context, t *Tenant, args model.PageArgs, columns []string, where selection) (*model.Page[R], error) {
 	if err := args.Validate(); err != nil {
 		return nil, err
 	}
 	rows := []R{}
-	if err := paged(t.find(&rows).Apply(where), args).Scan(ctx); err != nil {
+	if err := paged(t.find(&rows).Apply(only(columns)).Apply(where), args).Scan(ctx); err != nil {
 		return nil, translate(err)
 	}
 	return model.NewPage(rows, args, func(ctx context.Context) (int32, error) {
@@ -145,13 +161,13 @@ type Children[R model.Node] struct {
 
 // Pages reads one page of each parent's list, at most one row more than args.First each, every row
 // with its ParentID.
-func (c Children[R]) Pages(ctx context.Context, parents []string, args model.PageArgs) ([]R, error) {
+func (c Children[R]) Pages(ctx context.Context, parents []string, args model.PageArgs, columns ...string) ([]R, error) {
 	if err := args.Validate(); err != nil {
 		return nil, err
 	}
 	rows := []R{}
 	var none R
-	page := paged(c.tenant.find(none).Apply(c.of), args)
+	page := paged(c.tenant.find(none).Apply(only(columns)).Apply(c.of), args)
 	err := c.tenant.db.NewSelect().Model(&rows).ModelTableExpr("unnest(?::text[]) AS parent (id)", pgdialect.Array(parents)).
 		ColumnExpr("parent.id AS parent_id, child.*").Join("CROSS JOIN LATERAL (?) AS child", page).Scan(ctx)
 	return rows, translate(err)

@@ -19,19 +19,19 @@ func (t *Tenant) tool(ctx context.Context, id string, hold rowLock) (*model.Tool
 }
 
 // ToolsByID returns the tools with the ids, in any order; what does not exist is left out.
-func (t *Tenant) ToolsByID(ctx context.Context, ids []string) ([]*model.Tool, error) {
-	return byID[*model.Tool](ctx, t, ids)
+func (t *Tenant) ToolsByID(ctx context.Context, ids []string, columns ...string) ([]*model.Tool, error) {
+	return byID[*model.Tool](ctx, t, ids, columns)
 }
 
 // Tools returns a page of the tools, newest first.
-func (t *Tenant) Tools(ctx context.Context, args model.PageArgs) (*model.Page[*model.Tool], error) {
-	return list[*model.Tool](ctx, t, args, all)
+func (t *Tenant) Tools(ctx context.Context, args model.PageArgs, columns ...string) (*model.Page[*model.Tool], error) {
+	return list[*model.Tool](ctx, t, args, columns, all)
 }
 
 // ToolsOfAgents returns the tools of several agents, each agent's in the order of their connection.
-func (t *Tenant) ToolsOfAgents(ctx context.Context, agentIDs []string) ([]*model.Tool, error) {
+func (t *Tenant) ToolsOfAgents(ctx context.Context, agentIDs []string, columns ...string) ([]*model.Tool, error) {
 	tools := []*model.Tool{}
-	err := t.find(&tools).ColumnExpr("?TableColumns").ColumnExpr("edge.agent_id AS parent_id").
+	err := t.find(&tools).Apply(only(columns)).ColumnExpr("edge.agent_id AS parent_id").
 		Join("JOIN agent_tools AS edge ON edge.company_id = ?TableAlias.company_id AND edge.tool_id = ?TableAlias.id").
 		Where("edge.company_id = ?", t.companyID).Where("edge.agent_id IN (?)", bun.In(agentIDs)).
 		OrderExpr("edge.agent_id, edge.position").Scan(ctx)

@@ -46,8 +46,8 @@ func extensions(ctx context.Context, e *model.Error) map[string]any {
 	return members
 }
 
-// Status returns the HTTP status for a code of extensions.code, 500 for one that is not known.
-func Status(code string) int {
+// StatusOf returns the HTTP status for a code of extensions.code, 500 for one that is not known.
+func StatusOf(code string) int {
 	if status, known := statuses[model.Code(code)]; known {
 		return status
 	}

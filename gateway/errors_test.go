@@ -72,13 +72,13 @@ func TestSharedErrorIsNotWrittenTo(t *testing.T) {
 	require.NotEqual(t, errs[0].(map[string]any)["path"], errs[1].(map[string]any)["path"])
 }
 
-func TestStatus(t *testing.T) {
+func TestStatusOf(t *testing.T) {
 	t.Parallel()
 	for code, status := range map[string]int{
 		"UNAUTHENTICATED": 401, "FORBIDDEN": 403, "NOT_FOUND": 404, "BAD_INPUT": 400, "UNPROCESSABLE": 422, "CONFLICT": 409,
 		"LIMIT_EXCEEDED": 400, "RATE_LIMITED": 429, "UPSTREAM_FAILED": 502, "UNAVAILABLE": 503, "INTERNAL": 500,
 		"GRAPHQL_PARSE_FAILED": 400, "GRAPHQL_VALIDATION_FAILED": 400, "unknown": 500, "": 500,
 	} {
-		require.Equal(t, status, gateway.Status(code), code)
+		require.Equal(t, status, gateway.StatusOf(code), code)
 	}
 }

@@ -48,7 +48,7 @@ func (x exchange) run(params *graphql.RawParams) {
 			return
 		}
 		for response := range x.results(ctx, x.exec, operation) {
-			x.respond(statusOf(response), response)
+			x.respond(executedStatus(response), response)
 		}
 	}
 }
@@ -97,7 +97,7 @@ func (x exchange) reject(response *graphql.Response) {
 		events.complete()
 		return
 	}
-	status := Status(codeOf(response.Errors[0]))
+	status := StatusOf(codeOf(response.Errors[0]))
 	// A client of the older media type tells a GraphQL server from a proxy by its 200.
 	if x.accept.single == jsonType && isGraphQL(response.Errors[0]) {
 		status = http.StatusOK
@@ -105,10 +105,10 @@ func (x exchange) reject(response *graphql.Response) {
 	x.respond(status, response)
 }
 
-// statusOf is 200 for what was executed, whatever errors are beside its data.
-func statusOf(response *graphql.Response) int {
+// executedStatus is 200 for what was executed, whatever errors are beside its data.
+func executedStatus(response *graphql.Response) int {
 	if len(response.Data) == 0 && len(response.Errors) > 0 {
-		return Status(codeOf(response.Errors[0]))
+		return StatusOf(codeOf(response.Errors[0]))
 	}
 	return http.StatusOK
 }

@@ -57,6 +57,8 @@ func TestWithinTheLimits(t *testing.T) {
 		"tokens":  "{" + strings.Repeat(" ...{ hello }", 100) + "}",
 		"depth":   deep(15),
 		"repeats": "{" + strings.Repeat(" hello", 100) + "}",
+		// The deepest path of the introspection query that GraphQL tools send.
+		"introspection": "{ __schema { types { fields { args { type " + strings.Repeat("{ ofType ", 9) + "{ name }" + strings.Repeat(" }", 9) + " } } } } }",
 	} {
 		require.Equal(t, http.StatusOK, f.post(t, query).status, name)
 	}

@@ -153,5 +153,6 @@ func TestIntrospectionIsASetting(t *testing.T) {
 		require.Equal(t, "GRAPHQL_VALIDATION_FAILED", code)
 		require.Equal(t, "introspection is switched off", err["message"])
 	}
+	require.NotContains(t, closed.post(t, "{ helo }").text, "hello")
 	require.JSONEq(t, `{"data":{"__typename":"Query"}}`, closed.post(t, "{ __typename }").text)
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -126,12 +125,12 @@ func (s *Server) survive(w *statusWriter, r *http.Request) {
 	if value == nil {
 		return
 	}
-	if value == http.ErrAbortHandler {
+	if err, ok := value.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		panic(value)
 	}
-	cause := panicError{value: value, stack: debug.Stack()}
+	cause := recovered(r.Context(), value)
 	if w.status != 0 {
-		s.presenter.present(r.Context(), cause)
+		_ = s.presenter.present(r.Context(), cause) // Too late to tell the client, not the log.
 		panic(http.ErrAbortHandler)
 	}
 	s.refuse(w, r, cause)

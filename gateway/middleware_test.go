@@ -107,8 +107,7 @@ func TestHealth(t *testing.T) {
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	f := start(t)
-	under := f.open(t, call{method: "POST", path: "/graphql", body: body(t, "subscription { tick }"), headers: []string{"Accept: " + eventType}})
-	stream := readEvents(t, under)
+	stream, _ := f.stream(t, call{method: "POST", path: "/graphql", body: body(t, "subscription { tick }")})
 	require.Equal(t, event{}, <-stream)
 	require.Equal(t, "next", (<-stream).name)
 	require.NoError(t, f.Drain(t.Context()))
@@ -153,7 +152,7 @@ func (o other) Do(w http.ResponseWriter, r *http.Request, _ graphql.GraphExecuto
 
 func (other) Refuse(w http.ResponseWriter, _ *http.Request, err *gqlerror.Error) {
 	code, _ := err.Extensions["code"].(string)
-	w.WriteHeader(gateway.Status(code))
+	w.WriteHeader(gateway.StatusOf(code))
 	_, _ = w.Write([]byte("refused: " + err.Message))
 }
 

@@ -42,7 +42,7 @@ type Options struct {
 }
 
 // Refuser is a transport that answers in its own form what is refused before a request reaches it:
-// a missing or wrong key, draining, a panic. The error is fit for the client; Status tells the
+// a missing or wrong key, draining, a panic. The error is fit for the client; StatusOf tells the
 // status of its code. Headers that belong to the refusal (WWW-Authenticate, Retry-After) are set already.
 type Refuser interface {
 	graphql.Transport
@@ -69,8 +69,8 @@ var schemas sync.Mutex
 func New(o Options) *Server {
 	// gqlgen answers @defer with null for fields that are never null, so nobody may use it.
 	schemas.Lock()
-	if _, found := o.Schema.Schema().Directives["defer"]; found {
-		delete(o.Schema.Schema().Directives, "defer")
+	if directives := o.Schema.Schema().Directives; directives["defer"] != nil {
+		delete(directives, "defer")
 	}
 	schemas.Unlock()
 
@@ -90,6 +90,7 @@ func New(o Options) *Server {
 	s.exec.SetQueryCache(documents)
 	s.exec.Use(guard{settings: o.Settings, documents: documents, schema: o.Schema.Schema()})
 	s.exec.Use(operationName{})
+	s.exec.SetDisableSuggestion(!o.Settings.Introspection)
 	if o.Settings.Introspection {
 		s.exec.Use(extension.Introspection{})
 	}
@@ -130,7 +131,7 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 // refuse answers a request that goes no further, in the form of the transport of its path.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, cause error) {
 	err := s.presenter.present(r.Context(), cause)
-	switch status := Status(codeOf(err)); status {
+	switch status := StatusOf(codeOf(err)); status {
 	case http.StatusUnauthorized:
 		w.Header().Set("WWW-Authenticate", "ApiKey")
 	case http.StatusServiceUnavailable:
@@ -142,7 +143,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, cause error) {
 			return
 		}
 	}
-	writeErrors(w, Status(codeOf(err)), negotiate(r.Header).errorType(), gqlerror.List{err})
+	writeErrors(w, StatusOf(codeOf(err)), negotiate(r.Header).errorType(), gqlerror.List{err})
 }
 
 func transportOf(transports []graphql.Transport, r *http.Request) graphql.Transport {

@@ -41,7 +41,7 @@ func (e events) next(result []byte) bool {
 }
 
 // complete has a data line, as an event without one is not delivered.
-func (e events) complete() bool { return e.send([]byte("event: complete\ndata:\n\n")) }
+func (e events) complete() { _ = e.send([]byte("event: complete\ndata:\n\n")) }
 
 // comment keeps the connection from looking dead.
 func (e events) comment() bool { return e.send([]byte(":\n\n")) }

@@ -16,16 +16,20 @@ import (
 // event is one server-sent event; a comment has no name.
 type event struct{ name, data string }
 
-// readEvents reads a stream to its end. The caller reads the channel until it is closed, or closes
-// the response.
-func readEvents(t *testing.T, response *http.Response) <-chan event {
+// stream opens a stream and reads its events until it ends. The channel is closed then; leave ends
+// it from the client's side.
+func (f *front) stream(t *testing.T, c call) (stream <-chan event, leave func()) {
 	t.Helper()
+	c.headers = append(c.headers, "Accept: "+eventType)
+	response := f.open(t, c) //nolint:bodyclose // leave closes it.
+	leave = func() { _ = response.Body.Close() }
+	t.Cleanup(leave)
 	require.Equal(t, http.StatusOK, response.StatusCode)
 	require.Equal(t, eventType+"; charset=utf-8", response.Header.Get("Content-Type"))
 	out := make(chan event, 1000)
 	go func() {
 		defer close(out)
-		defer func() { _ = response.Body.Close() }()
+		defer leave()
 		var e event
 		named, hasData := false, false
 		for lines := bufio.NewScanner(response.Body); lines.Scan(); {
@@ -47,14 +51,14 @@ func readEvents(t *testing.T, response *http.Response) <-chan event {
 			}
 		}
 	}()
-	return out
+	return out, leave
 }
 
 func (f *front) events(t *testing.T, query string) []event {
 	t.Helper()
-	response := f.open(t, call{method: "POST", path: "/graphql", body: body(t, query), headers: []string{"Accept: " + eventType}})
+	stream, _ := f.stream(t, call{method: "POST", path: "/graphql", body: body(t, query)})
 	var all []event
-	for e := range readEvents(t, response) {
+	for e := range stream {
 		if e.name != "" {
 			all = append(all, e)
 		}
@@ -83,9 +87,9 @@ func TestEvents(t *testing.T) {
 func TestEventsOverGet(t *testing.T) {
 	t.Parallel()
 	f := start(t)
-	response := f.open(t, call{method: "GET", path: "/graphql?" + url.Values{"query": {"subscription { count(to: 1) }"}}.Encode(), headers: []string{"Accept: " + eventType}})
+	stream, _ := f.stream(t, call{method: "GET", path: "/graphql?" + url.Values{"query": {"subscription { count(to: 1) }"}}.Encode()})
 	var names []string
-	for e := range readEvents(t, response) {
+	for e := range stream {
 		names = append(names, e.name)
 	}
 	require.Equal(t, []string{"", "next", "complete"}, names)
@@ -105,13 +109,12 @@ func TestEventsForASubscriptionOnly(t *testing.T) {
 func TestEventsEndWithTheirClient(t *testing.T) {
 	t.Parallel()
 	f := start(t)
-	response := f.open(t, call{method: "POST", path: "/graphql", body: body(t, "subscription { tick }"), headers: []string{"Accept: " + eventType}})
-	stream := readEvents(t, response)
+	stream, leave := f.stream(t, call{method: "POST", path: "/graphql", body: body(t, "subscription { tick }")})
 	for range 3 {
 		<-stream
 	}
 	require.EqualValues(t, 1, f.root.Live.Load())
-	require.NoError(t, response.Body.Close())
+	leave()
 	for range stream {
 	}
 	f.settles(t)
@@ -120,8 +123,7 @@ func TestEventsEndWithTheirClient(t *testing.T) {
 func TestEventsKeepAliveAndEndWithTheKey(t *testing.T) {
 	t.Parallel()
 	f := start(t, settings(func(s *gateway.Settings) { s.PingInterval = 5 * time.Millisecond }))
-	response := f.open(t, call{method: "POST", path: "/graphql", body: body(t, "subscription { tick(milliseconds: 60000) }"), headers: []string{"Accept: " + eventType}})
-	stream := readEvents(t, response)
+	stream, _ := f.stream(t, call{method: "POST", path: "/graphql", body: body(t, "subscription { tick(milliseconds: 60000) }")})
 	for range 3 {
 		require.Equal(t, event{}, <-stream)
 	}

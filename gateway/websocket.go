@@ -176,7 +176,7 @@ func (s *socket) initialise(payload json.RawMessage) *closure {
 	}
 	principal, err := s.principal(s.ctx, s.key)
 	if err != nil {
-		switch Status(codeOf(s.presenter.present(s.ctx, err))) {
+		switch StatusOf(codeOf(s.presenter.present(s.ctx, err))) {
 		case http.StatusUnauthorized, http.StatusForbidden:
 			return closeForbidden
 		default:

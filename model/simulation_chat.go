@@ -83,18 +83,25 @@ func (in StartSimulationChatInput) Validate() error {
 
 // Variables returns the data bag as names and texts; an error when it holds anything else.
 func (in StartSimulationChatInput) Variables() (map[string]string, error) {
+	return variables(in.DataBag)
+}
+
+// Variables returns the data bag as names and texts.
+func (c *SimulationChat) Variables() (map[string]string, error) { return variables(c.DataBag) }
+
+func variables(bag JSONObject) (map[string]string, error) {
 	given := map[string]*string{}
-	if err := json.Unmarshal(in.DataBag.text(), &given); err != nil {
+	if err := json.Unmarshal(bag.text(), &given); err != nil {
 		return nil, err
 	}
-	bag := make(map[string]string, len(given))
+	texts := make(map[string]string, len(given))
 	for name, value := range given {
 		if value == nil {
 			return nil, fmt.Errorf("%q has no value", name)
 		}
-		bag[name] = *value
+		texts[name] = *value
 	}
-	return bag, nil
+	return texts, nil
 }
 
 // Validate returns BAD_INPUT when the text is out of bounds.

@@ -7,7 +7,6 @@ package resolvers
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/agentgraph/agentgraph/graph"
 	"github.com/agentgraph/agentgraph/model"
@@ -61,11 +60,11 @@ func (r *mutationResolver) UpdateAgentPrompt(ctx context.Context, input model.Up
 }
 
 func (r *queryResolver) Agent(ctx context.Context, id string) (*model.Agent, error) {
-	return load(ctx).agents.Load(ctx, id)()
+	return load(ctx).agents.load(ctx, id)
 }
 
 func (r *queryResolver) Agents(ctx context.Context, first int32, after *string, offset *int32, filter *model.AgentFilter) (*model.Page[*model.Agent], error) {
-	return r.tenant(ctx).Agents(ctx, pageArgs(first, after, offset), filter)
+	return r.tenant(ctx).Agents(ctx, pageArgs(first, after, offset), filter, r.nouns.agent.names(r.nouns.agent.listed(ctx))...)
 }
 
 func (r *Resolver) Agent() graph.AgentResolver { return &agentResolver{r} }

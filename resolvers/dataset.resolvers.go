@@ -7,7 +7,6 @@ package resolvers
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -21,9 +20,9 @@ func (r *mutationResolver) CreateDataset(ctx context.Context, input model.Create
 }
 
 func (r *queryResolver) Dataset(ctx context.Context, id string) (*model.Dataset, error) {
-	return load(ctx).datasets.Load(ctx, id)()
+	return load(ctx).datasets.load(ctx, id)
 }
 
 func (r *queryResolver) Datasets(ctx context.Context, first int32, after *string, offset *int32) (*model.Page[*model.Dataset], error) {
-	return r.tenant(ctx).Datasets(ctx, pageArgs(first, after, offset))
+	return r.tenant(ctx).Datasets(ctx, pageArgs(first, after, offset), r.nouns.dataset.names(r.nouns.dataset.listed(ctx))...)
 }

@@ -7,14 +7,13 @@ package resolvers
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/agentgraph/agentgraph/graph"
 	"github.com/agentgraph/agentgraph/model"
 )
 
 func (r *knowledgeBaseChatResolver) Datasets(ctx context.Context, obj *model.KnowledgeBaseChat) ([]*model.Dataset, error) {
-	return load(ctx).chatDatasets.Load(ctx, obj.ID)()
+	return load(ctx).chatDatasets.load(ctx, obj.ID)
 }
 
 func (r *knowledgeBaseChatResolver) DatasetIds(ctx context.Context, obj *model.KnowledgeBaseChat) ([]string, error) {
@@ -69,11 +68,11 @@ func (r *mutationResolver) DisconnectKnowledgeBaseChat(ctx context.Context, inpu
 }
 
 func (r *queryResolver) KnowledgeBaseChat(ctx context.Context, id string) (*model.KnowledgeBaseChat, error) {
-	return load(ctx).knowledgeBaseChats.Load(ctx, id)()
+	return load(ctx).knowledgeBaseChats.load(ctx, id)
 }
 
 func (r *queryResolver) KnowledgeBaseChats(ctx context.Context, first int32, after *string, offset *int32) (*model.Page[*model.KnowledgeBaseChat], error) {
-	return r.tenant(ctx).KnowledgeBaseChats(ctx, pageArgs(first, after, offset))
+	return r.tenant(ctx).KnowledgeBaseChats(ctx, pageArgs(first, after, offset), r.nouns.knowledgeBaseChat.names(r.nouns.knowledgeBaseChat.listed(ctx))...)
 }
 
 func (r *Resolver) KnowledgeBaseChat() graph.KnowledgeBaseChatResolver {

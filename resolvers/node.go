@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/graph-gophers/dataloader/v7"
-
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -58,9 +56,9 @@ func (r *Resolver) nodes(ctx context.Context, ids []string) ([]model.Node, error
 	return nodes, nil
 }
 
-func reader[R model.Node](ctx context.Context, loader *dataloader.Loader[string, R]) func(string) func() (model.Node, error) {
+func reader[R model.Node](ctx context.Context, loader one[R]) func(string) func() (model.Node, error) {
 	return func(id string) func() (model.Node, error) {
-		read := loader.Load(ctx, id)
+		read := loader.later(ctx, id)
 		return func() (model.Node, error) { return read() }
 	}
 }
@@ -70,12 +68,12 @@ func knowledgeBaseChat(ctx context.Context, agent *model.Agent) (*model.Knowledg
 	if agent.KnowledgeBaseChatID == nil {
 		return nil, nil
 	}
-	return load(ctx).knowledgeBaseChats.Load(ctx, *agent.KnowledgeBaseChatID)()
+	return load(ctx).knowledgeBaseChats.load(ctx, *agent.KnowledgeBaseChatID)
 }
 
 // datasetTexts returns one text of each of the chat's datasets, in order.
 func datasetTexts(ctx context.Context, chat *model.KnowledgeBaseChat, text func(*model.Dataset) string) ([]string, error) {
-	datasets, err := load(ctx).chatDatasets.Load(ctx, chat.ID)()
+	datasets, err := load(ctx).chatDatasets.load(ctx, chat.ID)
 	texts := make([]string, len(datasets))
 	for i, d := range datasets {
 		texts[i] = text(d)

@@ -12,8 +12,14 @@ import (
 
 // Resolver is what the fields need.
 type Resolver struct {
-	Store  *db.Store
-	Engine *engine.Engine
+	store  *db.Store
+	engine *engine.Engine
+	nouns  nouns
+}
+
+// New returns the resolvers of a store and an engine on it.
+func New(store *db.Store, engine *engine.Engine) *Resolver {
+	return &Resolver{store: store, engine: engine, nouns: newNouns(store)}
 }
 
 // Config returns the resolvers and directives for the generated schema.
@@ -25,7 +31,7 @@ func (r *Resolver) Config() graph.Config {
 // nobody's, which holds nothing.
 func (r *Resolver) tenant(ctx context.Context) *db.Tenant {
 	principal, _ := model.PrincipalOf(ctx)
-	return r.Store.Tenant(principal.CompanyID).By(principal.KeyID)
+	return r.store.Tenant(principal.CompanyID).By(principal.KeyID)
 }
 
 // pageArgs gathers the arguments of a list.

@@ -7,50 +7,61 @@ package resolvers
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/agentgraph/agentgraph/graph"
 	"github.com/agentgraph/agentgraph/model"
 )
 
 func (r *agentResolver) SimulationChats(ctx context.Context, obj *model.Agent, first int32, after *string, offset *int32) (*model.Page[*model.SimulationChat], error) {
-	panic(fmt.Errorf("not implemented: SimulationChats - simulationChats"))
+	return load(ctx).agentSimulationChats.page(ctx, obj.ID, pageArgs(first, after, offset))
 }
 
 func (r *mutationResolver) StartSimulationChat(ctx context.Context, input model.StartSimulationChatInput) (*model.StartSimulationChatPayload, error) {
-	panic(fmt.Errorf("not implemented: StartSimulationChat - startSimulationChat"))
+	chat, err := r.engine.StartSimulationChat(ctx, r.tenant(ctx), input)
+	if err != nil {
+		return nil, err
+	}
+	return &model.StartSimulationChatPayload{SimulationChat: chat}, nil
 }
 
 func (r *mutationResolver) SendSimulationMessage(ctx context.Context, input model.SendSimulationMessageInput) (*model.SendSimulationMessagePayload, error) {
-	panic(fmt.Errorf("not implemented: SendSimulationMessage - sendSimulationMessage"))
+	chat, messages, err := r.engine.SendSimulationMessage(ctx, r.tenant(ctx), input)
+	if err != nil {
+		return nil, err
+	}
+	return &model.SendSimulationMessagePayload{SimulationChat: chat, NewMessages: messages}, nil
 }
 
 func (r *mutationResolver) EndSimulationChat(ctx context.Context, input model.EndSimulationChatInput) (*model.EndSimulationChatPayload, error) {
-	panic(fmt.Errorf("not implemented: EndSimulationChat - endSimulationChat"))
+	chat, err := r.engine.EndSimulationChat(ctx, r.tenant(ctx), input)
+	if err != nil {
+		return nil, err
+	}
+	return &model.EndSimulationChatPayload{SimulationChat: chat}, nil
 }
 
 func (r *queryResolver) SimulationChat(ctx context.Context, id string) (*model.SimulationChat, error) {
-	panic(fmt.Errorf("not implemented: SimulationChat - simulationChat"))
+	return load(ctx).simulationChats.load(ctx, id)
 }
 
 func (r *queryResolver) SimulationChats(ctx context.Context, agentID *string, first int32, after *string, offset *int32) (*model.Page[*model.SimulationChat], error) {
-	panic(fmt.Errorf("not implemented: SimulationChats - simulationChats"))
+	return r.tenant(ctx).SimulationChats(ctx, pageArgs(first, after, offset), agentID, r.nouns.simulationChat.names(r.nouns.simulationChat.listed(ctx))...)
 }
 
 func (r *simulationChatResolver) Agent(ctx context.Context, obj *model.SimulationChat) (*model.Agent, error) {
-	panic(fmt.Errorf("not implemented: Agent - agent"))
+	return load(ctx).agents.load(ctx, obj.AgentID)
 }
 
 func (r *simulationChatResolver) Messages(ctx context.Context, obj *model.SimulationChat) ([]*model.SimulationChatMessage, error) {
-	panic(fmt.Errorf("not implemented: Messages - messages"))
+	return load(ctx).chatMessages.load(ctx, obj.ID)
 }
 
 func (r *subscriptionResolver) SimulationChatMessages(ctx context.Context, simulationChatID string, afterSequence int32) (<-chan *model.SimulationChatMessage, error) {
-	panic(fmt.Errorf("not implemented: SimulationChatMessages - simulationChatMessages"))
+	return r.tenant(ctx).FollowMessages(ctx, simulationChatID, afterSequence)
 }
 
 func (r *subscriptionResolver) SimulationChatEvents(ctx context.Context, simulationChatID string) (<-chan model.SimulationChatEvent, error) {
-	panic(fmt.Errorf("not implemented: SimulationChatEvents - simulationChatEvents"))
+	return r.tenant(ctx).FollowEvents(ctx, simulationChatID)
 }
 
 func (r *Resolver) SimulationChat() graph.SimulationChatResolver { return &simulationChatResolver{r} }

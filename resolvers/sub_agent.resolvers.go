@@ -7,14 +7,13 @@ package resolvers
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/agentgraph/agentgraph/graph"
 	"github.com/agentgraph/agentgraph/model"
 )
 
 func (r *agentResolver) SubAgents(ctx context.Context, obj *model.Agent) ([]*model.SubAgent, error) {
-	return load(ctx).agentSubAgents.Load(ctx, obj.ID)()
+	return load(ctx).agentSubAgents.load(ctx, obj.ID)
 }
 
 func (r *mutationResolver) AddSubAgent(ctx context.Context, input model.AddSubAgentInput) (*model.AddSubAgentPayload, error) {
@@ -34,7 +33,7 @@ func (r *mutationResolver) RemoveSubAgent(ctx context.Context, input model.Remov
 }
 
 func (r *subAgentResolver) Agent(ctx context.Context, obj *model.SubAgent) (*model.Agent, error) {
-	return load(ctx).agents.Load(ctx, obj.DelegateAgentID)()
+	return load(ctx).agents.load(ctx, obj.DelegateAgentID)
 }
 
 func (r *Resolver) SubAgent() graph.SubAgentResolver { return &subAgentResolver{r} }

@@ -7,14 +7,13 @@ package resolvers
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/agentgraph/agentgraph/graph"
 	"github.com/agentgraph/agentgraph/model"
 )
 
 func (r *agentResolver) Tools(ctx context.Context, obj *model.Agent) ([]*model.Tool, error) {
-	return load(ctx).agentTools.Load(ctx, obj.ID)()
+	return load(ctx).agentTools.load(ctx, obj.ID)
 }
 
 func (r *mutationResolver) CreateTool(ctx context.Context, input model.CreateToolInput) (*model.CreateToolPayload, error) {
@@ -57,11 +56,11 @@ func (r *mutationResolver) DisconnectTool(ctx context.Context, input model.Disco
 }
 
 func (r *queryResolver) Tool(ctx context.Context, id string) (*model.Tool, error) {
-	return load(ctx).tools.Load(ctx, id)()
+	return load(ctx).tools.load(ctx, id)
 }
 
 func (r *queryResolver) Tools(ctx context.Context, first int32, after *string, offset *int32) (*model.Page[*model.Tool], error) {
-	return r.tenant(ctx).Tools(ctx, pageArgs(first, after, offset))
+	return r.tenant(ctx).Tools(ctx, pageArgs(first, after, offset), r.nouns.tool.names(r.nouns.tool.listed(ctx))...)
 }
 
 func (r *toolResolver) Agents(ctx context.Context, obj *model.Tool, first int32, after *string, offset *int32) (*model.Page[*model.Agent], error) {

@@ -7,11 +7,14 @@ package dbtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -53,9 +56,10 @@ func start(ctx context.Context) error {
 	cluster.once.Do(func() {
 		parent := "/dev/shm"
 		if _, err := os.Stat(parent); err != nil {
-			parent = ""
+			parent = os.TempDir()
 		}
-		if cluster.dir, cluster.err = os.MkdirTemp(parent, "agentgraph-test-"); cluster.err != nil {
+		sweep(parent)
+		if cluster.dir, cluster.err = os.MkdirTemp(parent, fmt.Sprintf("%s%d-", directoryPrefix, os.Getpid())); cluster.err != nil {
 			return
 		}
 		// The server may run as another user, which must reach its directory.
@@ -78,6 +82,19 @@ func start(ctx context.Context) error {
 		_ = migrator.Close()
 	})
 	return cluster.err
+}
+
+const directoryPrefix = "agentgraph-test-"
+
+// sweep removes what test runs that were killed left behind: their servers ended with them.
+func sweep(parent string) {
+	left, _ := filepath.Glob(filepath.Join(parent, directoryPrefix+"*"))
+	for _, dir := range left {
+		var pid int
+		if _, err := fmt.Sscanf(filepath.Base(dir), directoryPrefix+"%d-", &pid); err == nil && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+			_ = os.RemoveAll(dir)
+		}
+	}
 }
 
 // URL returns the address of a fresh, migrated database, which is dropped after the test.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"time"
 	"unicode/utf8"
 
 	"github.com/agentgraph/agentgraph/model"
@@ -35,12 +36,19 @@ func (t *Transport) readBody(w http.ResponseWriter, r *http.Request, e *endpoint
 	return nil
 }
 
+// rawBody reads the body before the deadline of the request's context.
 func (t *Transport) rawBody(w http.ResponseWriter, r *http.Request) ([]byte, *problem) {
 	contentType, encoding := r.Header.Get("Content-Type"), r.Header.Get("Content-Encoding")
 	isEmpty := r.ContentLength == 0 && contentType == ""
 	if !isEmpty && !isJSON(contentType) || encoding != "" && encoding != "identity" {
 		return nil, problemf(http.StatusUnsupportedMediaType, model.BadInput,
 			"the body must be application/json, text/json or application/*+json, in UTF-8 and not compressed")
+	}
+	if until, limited := r.Context().Deadline(); limited {
+		control := http.NewResponseController(w)
+		_ = control.SetReadDeadline(until)
+		// A deadline that stayed behind would end the request's context while it is answered.
+		defer func() { _ = control.SetReadDeadline(time.Time{}) }()
 	}
 	source := r.Body
 	if t.maxBody > 0 {

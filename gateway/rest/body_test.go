@@ -1,9 +1,14 @@
 package rest
 
 import (
+	"context"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
@@ -19,6 +24,8 @@ const (
 	patch   = "PATCH /KnowledgeBaseChat/c"
 	create  = "POST /Dataset"
 )
+
+const notAnID = "must be a string that is not empty and holds no U+0000"
 
 // refused sends a body that never becomes an operation.
 func refused(t *testing.T, request, body string, headers ...string) problem {
@@ -53,15 +60,15 @@ func TestFaultsOfABodyAreNamed(t *testing.T) {
 		{prompt, `{"prompt":["x"]}`, model.Fields{"prompt": {"must be a string"}}},
 		{connect, `{}`, model.Fields{"chatId": {"is required"}}},
 		{connect, `{"chatId":null}`, model.Fields{"chatId": {"is required"}}},
-		{connect, `{"chatId":""}`, model.Fields{"chatId": {"must be a string that is not empty"}}},
-		{connect, `{"chatId":17}`, model.Fields{"chatId": {"must be a string that is not empty"}}},
-		{connect, `{"chatId":"a\u0000"}`, model.Fields{"chatId": {"must be a string that is not empty"}}},
+		{connect, `{"chatId":""}`, model.Fields{"chatId": {notAnID}}},
+		{connect, `{"chatId":17}`, model.Fields{"chatId": {notAnID}}},
+		{connect, `{"chatId":"a\u0000"}`, model.Fields{"chatId": {notAnID}}},
 		{send, `{}`, model.Fields{"simulationChatId": {"is required"}, "message": {"is required"}}},
 		{send, `{"simulationChatId":"s","message":"m","text":"m"}`, model.Fields{"text": {"is not a known property"}}},
 		{patch, `{"name":{}}`, model.Fields{"name": {"must be a string"}}},
 		{patch, `{"datasetIds":"d"}`, model.Fields{"datasetIds": {"must be an array"}}},
 		{patch, `{"datasetIds":["d",null,3]}`, model.Fields{
-			"datasetIds.1": {"must not be null"}, "datasetIds.2": {"must be a string that is not empty"}}},
+			"datasetIds.1": {"must not be null"}, "datasetIds.2": {notAnID}}},
 		{patch, `{"llmSettings":[],"promptSettings":"x"}`, model.Fields{
 			"llmSettings": {"must be an object"}, "promptSettings": {"must be an object"}}},
 		{patch, `{"llmSettings":{"topP":"NaN","temperature":1e999}}`, model.Fields{
@@ -94,7 +101,7 @@ func TestEveryFaultOfStartIsUnprocessable(t *testing.T) {
 		{`{`, nil},
 		{`[]`, nil},
 		{`{}`, model.Fields{"agentId": {"is required"}}},
-		{`{"agentId":"","color":1}`, model.Fields{"agentId": {"must be a string that is not empty"}, "color": {"is not a known property"}}},
+		{`{"agentId":"","color":1}`, model.Fields{"agentId": {notAnID}, "color": {"is not a known property"}}},
 		{`{"agentId":"a","dataBag":["x"]}`, model.Fields{"dataBag": {"must be an object"}}},
 		{`{"agentId":"a","toolMocking":{"mockEverything":true,"mockedTools":[{"toolId":"t","delay":1,"delaySeconds":null},{}]}}`, model.Fields{
 			"toolMocking.mockEverything":             {"is not a known property"},
@@ -200,6 +207,27 @@ func TestBodyLimit(t *testing.T) {
 	require.Equal(t, 413, p.Status)
 	require.Equal(t, model.LimitExceeded, p.Code)
 	require.Equal(t, 413, refused(t, start, strings.Repeat(" ", bodyLimit+1)).Status)
+}
+
+func TestABodyThatNeverEnds(t *testing.T) {
+	t.Parallel()
+	b, handler := newServer(t)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), 50*time.Millisecond)
+		defer cancel()
+		handler.ServeHTTP(w, r.WithContext(ctx))
+	}))
+	t.Cleanup(server.Close)
+	body, more := io.Pipe()
+	t.Cleanup(func() { _ = more.Close() })
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPut, server.URL+"/Agent/a/prompt", body)
+	require.NoError(t, err)
+	request.Header.Set("Content-Type", "application/json")
+	response, err := server.Client().Do(request)
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	require.Equal(t, 400, response.StatusCode)
+	require.Zero(t, b.calls)
 }
 
 func TestAnswersToHostileBodiesAreSmall(t *testing.T) {

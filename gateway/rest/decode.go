@@ -148,7 +148,7 @@ type scalar struct {
 var scalars = map[string]scalar{
 	"String":     {"a string", as[string]},
 	"Boolean":    {"true or false", as[bool]},
-	"ID":         {"a string that is not empty", readID},
+	"ID":         {"a string that is not empty and holds no U+0000", readID},
 	"Int":        {fmt.Sprintf("a whole number between %d and %d", math.MinInt32, math.MaxInt32), readInt},
 	"Float":      {"a number", readFloat},
 	"JSONObject": {"an object", readObject},

@@ -3,6 +3,7 @@ package rest
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -61,12 +62,14 @@ func (t *Transport) invalid(faults model.Fields, code model.Code) *problem {
 	return t.problem(faultsAs(faults, code))
 }
 
-// presented reads an error that the executor's presenter made.
+// presented reads an error that the executor's presenter made. One without a code was not meant for
+// the client.
 func presented(err *gqlerror.Error) *model.Error {
-	out := &model.Error{Code: model.Internal, Message: err.Message}
-	if code, ok := err.Extensions["code"].(string); ok {
-		out.Code = model.Code(code)
+	code, ok := err.Extensions["code"].(string)
+	if !ok {
+		return model.Errorf(model.Internal, "internal error")
 	}
+	out := &model.Error{Code: model.Code(code), Message: err.Message}
 	switch fields := err.Extensions["fields"].(type) {
 	case model.Fields:
 		out.Fields = fields
@@ -95,8 +98,10 @@ func (t *Transport) failure(e *endpoint, errs gqlerror.List) *problem {
 	return gravest
 }
 
+// faultsAs returns the error of at least one fault.
 func faultsAs(faults model.Fields, code model.Code) *model.Error {
-	err, _ := faults.As(code).(*model.Error)
+	var err *model.Error
+	errors.As(faults.As(code), &err)
 	return err
 }
 

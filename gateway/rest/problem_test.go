@@ -28,7 +28,7 @@ func TestProblemDetails(t *testing.T) {
 func TestCodesBecomeStatuses(t *testing.T) {
 	t.Parallel()
 	for code, status := range map[model.Code]int{
-		model.NotFound: 404, model.Conflict: 409, model.Unprocessable: 422, model.UpstreamFailed: 502, model.Internal: 500, "": 500,
+		model.NotFound: 404, model.Conflict: 409, model.Unprocessable: 422, model.UpstreamFailed: 502, model.Internal: 500, "NEW": 500,
 	} {
 		b, server := newServer(t)
 		b.fails(code, "it went wrong", nil)
@@ -53,6 +53,17 @@ func TestAnErrorAnywhereIsAFailure(t *testing.T) {
 	}
 	w := call(server, "GET", "/Agent/a/chat", "")
 	require.Equal(t, 500, w.Code, "the gravest counts")
+	require.Equal(t, "internal error", problemOf(t, w).Detail)
+}
+
+func TestAnErrorWithoutACodeIsMasked(t *testing.T) {
+	t.Parallel()
+	b, server := newServer(t)
+	b.respond = func() *graphql.Response {
+		return &graphql.Response{Data: json.RawMessage("null"), Errors: gqlerror.List{{Message: "pq: secret"}}}
+	}
+	w := call(server, "GET", "/Agent/a", "")
+	require.Equal(t, 500, w.Code)
 	require.Equal(t, "internal error", problemOf(t, w).Detail)
 }
 
@@ -108,7 +119,7 @@ func TestRefuse(t *testing.T) {
 	transport, err := New(theSchema(t), Options{Status: statusOf, TraceID: func(context.Context) string { return "trace-1" }})
 	require.NoError(t, err)
 	w := httptest.NewRecorder()
-	transport.Refuse(w, httptest.NewRequest("GET", "/Agent/a", nil),
+	transport.Refuse(w, httptest.NewRequestWithContext(t.Context(), "GET", "/Agent/a", nil),
 		&gqlerror.Error{Message: "an API key is needed", Extensions: map[string]any{"code": "UNAUTHENTICATED"}})
 	p := problemOf(t, w)
 	require.Equal(t, 401, p.Status)

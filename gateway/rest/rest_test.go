@@ -147,7 +147,7 @@ func newServer(t *testing.T) (*backend, http.Handler) {
 
 // call sends a request; a body is JSON unless a header says otherwise. Headers are "Name: value".
 func call(h http.Handler, method, path, body string, headers ...string) *httptest.ResponseRecorder {
-	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r := httptest.NewRequestWithContext(context.Background(), method, path, strings.NewReader(body))
 	if body != "" {
 		r.Header.Set("Content-Type", "application/json")
 	}

@@ -26,10 +26,17 @@ type Root struct {
 // errShared is one value for all requests, which a presenter must not write to.
 var errShared = model.Errorf(model.NotFound, "agent %q does not exist", "shared")
 
-func (r *Root) Query() QueryResolver               { return query{r} }
-func (r *Root) Mutation() MutationResolver         { return mutation{r} }
+// Query returns the resolvers of queries.
+func (r *Root) Query() QueryResolver { return query{r} }
+
+// Mutation returns the resolvers of mutations.
+func (r *Root) Mutation() MutationResolver { return mutation{r} }
+
+// Subscription returns the resolvers of subscriptions.
 func (r *Root) Subscription() SubscriptionResolver { return subscription{r} }
-func (r *Root) Tree() TreeResolver                 { return tree{} }
+
+// Tree returns the resolvers of Tree.
+func (r *Root) Tree() TreeResolver { return tree{} }
 
 type query struct{ root *Root }
 

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"net/http"
 	"net/http/httptest"
 	"testing"
 
@@ -73,7 +74,9 @@ func TestHead(t *testing.T) {
 	_, handler := newServer(t)
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
-	response, err := server.Client().Head(server.URL + "/Agent/a")
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodHead, server.URL+"/Agent/a", nil)
+	require.NoError(t, err)
+	response, err := server.Client().Do(request)
 	require.NoError(t, err)
 	require.NoError(t, response.Body.Close())
 	require.Equal(t, 200, response.StatusCode)
@@ -86,6 +89,6 @@ func TestSupports(t *testing.T) {
 	for path, want := range map[string]bool{
 		"/graphql": false, "/healthz": false, "/readyz": false, "/Agent/a": true, "/": true, "/nothing": true,
 	} {
-		require.Equal(t, want, transport.Supports(httptest.NewRequest("GET", path, nil)), path)
+		require.Equal(t, want, transport.Supports(httptest.NewRequestWithContext(t.Context(), "GET", path, nil)), path)
 	}
 }

@@ -1,0 +1,49 @@
+# run: the gateway with everything it needs.  test: all tests.  The rest is for people who change the code.
+
+GO ?= go
+GOLANGCI_LINT := $(shell $(GO) env GOPATH)/bin/golangci-lint
+GOLANGCI_LINT_VERSION := v2.15.0
+
+.PHONY: run test race e2e e2e-deps bench generate check-generated lint build tidy postgres
+
+run: postgres
+	@$(GO) run ./cmd/agentgraph dev $(ARGS)
+
+build:
+	$(GO) build -trimpath -o bin/agentgraph ./cmd/agentgraph
+
+test: postgres e2e-deps
+	$(GO) test ./...
+
+race: postgres e2e-deps
+	$(GO) test -race ./...
+
+e2e: postgres e2e-deps
+	$(GO) build -race -o bin/agentgraph-race ./cmd/agentgraph
+	cd e2e && npm test --silent
+
+bench: postgres
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+generate:
+	rm -rf graph
+	$(GO) generate ./...
+
+check-generated: generate
+	@git diff --exit-code -- graph model resolvers || { echo "generated code is not up to date: run make generate and commit"; exit 1; }
+
+lint: $(GOLANGCI_LINT)
+	$(GOLANGCI_LINT) run
+
+$(GOLANGCI_LINT):
+	$(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
+
+e2e-deps: e2e/node_modules/.package-lock.json
+
+e2e/node_modules/.package-lock.json: e2e/package-lock.json
+	cd e2e && npm ci --silent --no-audit --no-fund
+	@touch $@
+
+# PostgreSQL server binaries, version 14 or later, where there are none yet.
+postgres:
+	@sh scripts/postgres.sh

@@ -1,0 +1,134 @@
+package db_test
+
+import (
+	"context"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
+
+// connect returns a plain connection to the database at the address, closed after the test.
+func connect(t *testing.T, address string) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), address)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(t.Context())) })
+	return conn
+}
+
+// fresh returns a store on a fresh database and a plain connection beside it.
+func fresh(t *testing.T) (*db.Store, *pgx.Conn) {
+	t.Helper()
+	address := dbtest.URL(t)
+	return dbtest.Open(t, address, db.Options{SecretKey: make([]byte, 32)}), connect(t, address)
+}
+
+// newCompany returns a new company's part of the store and its id.
+func newCompany(t *testing.T, store *db.Store) (*db.Tenant, string) {
+	t.Helper()
+	company, err := store.CreateCompany(t.Context(), "A company")
+	require.NoError(t, err)
+	return store.Tenant(company.ID), company.ID
+}
+
+// freshTenant returns the only company of a fresh database.
+func freshTenant(t *testing.T) *db.Tenant {
+	t.Helper()
+	tenant, _ := newCompany(t, dbtest.New(t))
+	return tenant
+}
+
+func agentInput() model.CreateAgentInput {
+	return model.CreateAgentInput{
+		Name: "Reception", Channel: model.ChannelPhone, Direction: model.DirectionInbound, Language: "en", Prompt: "Be kind.",
+	}
+}
+
+func newAgent(t *testing.T, tenant *db.Tenant) *model.Agent {
+	t.Helper()
+	agent, err := tenant.CreateAgent(t.Context(), agentInput())
+	require.NoError(t, err)
+	return agent
+}
+
+func newTool(t *testing.T, tenant *db.Tenant, technicalName string) *model.Tool {
+	t.Helper()
+	tool, err := tenant.CreateTool(t.Context(), model.CreateToolInput{Name: "A tool", TechnicalName: technicalName})
+	require.NoError(t, err)
+	return tool
+}
+
+func newDataset(t *testing.T, tenant *db.Tenant) *model.Dataset {
+	t.Helper()
+	dataset, err := tenant.CreateDataset(t.Context(), model.CreateDatasetInput{Name: "A dataset"})
+	require.NoError(t, err)
+	return dataset
+}
+
+func newChat(t *testing.T, tenant *db.Tenant, datasetIDs ...string) *model.KnowledgeBaseChat {
+	t.Helper()
+	chat, err := tenant.CreateKnowledgeBaseChat(t.Context(), model.CreateKnowledgeBaseChatInput{Name: "A chat", DatasetIds: datasetIDs})
+	require.NoError(t, err)
+	return chat
+}
+
+// fails requires an error that was written for the client, with the code, and returns it.
+func fails(t require.TestingT, err error, code model.Code) *model.Error {
+	var known *model.Error
+	require.ErrorAs(t, err, &known)
+	require.Equal(t, code, known.Code, "%v", err)
+	return known
+}
+
+// faults requires an error with the code that names the field and says the text about it.
+func faults(t require.TestingT, err error, code model.Code, field, text string) {
+	known := fails(t, err, code)
+	require.Contains(t, known.Fields, field, "%v", err)
+	require.Contains(t, strings.Join(known.Fields[field], "; "), text)
+}
+
+// together runs fn n times at once and returns the errors.
+func together(n int, fn func(i int) error) []error {
+	errs := make([]error, n)
+	start := make(chan struct{})
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() {
+			<-start
+			errs[i] = fn(i)
+		})
+	}
+	close(start)
+	all.Wait()
+	return slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+}
+
+// statements counts what a store asks of the database.
+type statements struct{ n atomic.Int64 }
+
+func (s *statements) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+	s.n.Add(1)
+	return ctx
+}
+
+func (*statements) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+func idsOf[N model.Node](nodes []N) []string {
+	ids := make([]string, len(nodes))
+	for i, n := range nodes {
+		ids[i] = n.Cursor().ID
+	}
+	return ids
+}

@@ -1,0 +1,170 @@
+package db_test
+
+import (
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
+)
+
+func newMigrator(t *testing.T, address string) *db.Migrator {
+	t.Helper()
+	migrator, err := db.NewMigrator(t.Context(), address)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = migrator.Close() })
+	return migrator
+}
+
+// catalog lists everything that the migrations made, one line each.
+func catalog(t *testing.T, conn *pgx.Conn) []string {
+	t.Helper()
+	rows, err := conn.Query(t.Context(), `
+		SELECT format('%s %s %s', relkind, relname, relrowsecurity) FROM pg_class WHERE relnamespace = 'public'::regnamespace
+		UNION ALL SELECT format('%s.%s %s %s %s %s', attrelid::regclass, attname, attnum, format_type(atttypid, atttypmod), attnotnull, pg_get_expr(adbin, adrelid))
+			FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
+			WHERE relnamespace = 'public'::regnamespace AND attnum > 0
+		UNION ALL SELECT format('%s %s %s', conrelid::regclass, conname, pg_get_constraintdef(oid)) FROM pg_constraint WHERE connamespace = 'public'::regnamespace
+		UNION ALL SELECT pg_get_indexdef(indexrelid) FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid WHERE relnamespace = 'public'::regnamespace
+		UNION ALL SELECT format('type %s', typname) FROM pg_type WHERE typnamespace = 'public'::regnamespace AND typelem = 0
+		UNION ALL SELECT format('function %s', oid::regprocedure) FROM pg_proc WHERE pronamespace = 'public'::regnamespace
+		ORDER BY 1`)
+	require.NoError(t, err)
+	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	return lines
+}
+
+func TestMigrationsGoUpDownAndUpAgain(t *testing.T) {
+	t.Parallel()
+	ctx, address := t.Context(), dbtest.EmptyURL(t)
+	migrator, conn := newMigrator(t, address), connect(t, address)
+	require.NoError(t, migrator.Up(ctx))
+	complete := catalog(t, conn)
+	require.NotEmpty(t, complete)
+	all, err := migrator.Status(ctx)
+	require.NoError(t, err)
+	for steps := 1; steps <= len(all); steps++ {
+		for range steps {
+			require.NoError(t, migrator.Down(ctx))
+		}
+		schema, err := migrator.Schema(ctx)
+		require.NoError(t, err)
+		if steps == len(all) {
+			require.Zero(t, schema.Current)
+			require.Empty(t, catalog(t, conn), "something is left behind")
+			require.ErrorContains(t, migrator.Down(ctx), "no migration to take back")
+		}
+		require.NoError(t, migrator.Up(ctx))
+		require.Equal(t, complete, catalog(t, conn), "after %d steps down", steps)
+	}
+	require.NoError(t, migrator.Up(ctx), "nothing to do is no fault")
+}
+
+func TestMigratingAgainKeepsTheData(t *testing.T) {
+	t.Parallel()
+	address := dbtest.URL(t)
+	tenant, _ := newCompany(t, dbtest.Open(t, address, db.Options{}))
+	agent := newAgent(t, tenant)
+	require.NoError(t, newMigrator(t, address).Up(t.Context()))
+	again, err := tenant.Agent(t.Context(), agent.ID)
+	require.NoError(t, err)
+	require.Equal(t, agent, again)
+}
+
+func TestSeveralMigrateAtOnce(t *testing.T) {
+	t.Parallel()
+	ctx, address := t.Context(), dbtest.EmptyURL(t)
+	errs := together(8, func(int) error {
+		migrator, err := db.NewMigrator(ctx, address)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = migrator.Close() }()
+		if _, err := migrator.Schema(ctx); err != nil {
+			return err
+		}
+		return migrator.Up(ctx)
+	})
+	require.Empty(t, errs)
+	schema, err := newMigrator(t, address).Schema(ctx)
+	require.NoError(t, err)
+	require.NoError(t, schema.Err())
+	var applied int
+	require.NoError(t, connect(t, address).QueryRow(ctx, "SELECT count(*) FROM migration.version WHERE version_id > 0").Scan(&applied))
+	require.EqualValues(t, schema.Wanted, applied)
+}
+
+func TestSchemaOlderThanTheProgram(t *testing.T) {
+	t.Parallel()
+	schema, err := newMigrator(t, dbtest.EmptyURL(t)).Schema(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, schema.Current)
+	require.EqualError(t, schema.Err(), `the database has schema version 0 and this program needs 1: run "agentgraph migrate up"`)
+}
+
+func TestSchemaNewerThanTheProgram(t *testing.T) {
+	t.Parallel()
+	ctx, address := t.Context(), dbtest.URL(t)
+	migrator, conn := newMigrator(t, address), connect(t, address)
+	before := catalog(t, conn)
+	_, err := conn.Exec(ctx, "INSERT INTO migration.version (version_id, is_applied) VALUES (99, true)")
+	require.NoError(t, err)
+	schema, err := migrator.Schema(ctx)
+	require.NoError(t, err)
+	sentence := "the database has schema version 99, newer than the 1 that this program knows: run a newer agentgraph"
+	require.EqualError(t, schema.Err(), sentence)
+	require.EqualError(t, migrator.Up(ctx), sentence)
+	require.EqualError(t, migrator.Down(ctx), sentence)
+	require.Equal(t, before, catalog(t, conn))
+}
+
+func TestStatusOfMigrations(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	migrator := newMigrator(t, dbtest.EmptyURL(t))
+	steps, err := migrator.Status(ctx)
+	require.NoError(t, err)
+	require.NotEmpty(t, steps)
+	for i, step := range steps {
+		require.EqualValues(t, i+1, step.Version, "versions have no gap")
+		require.True(t, step.AppliedAt.IsZero())
+	}
+	require.Equal(t, "0001_agent_graph.sql", steps[0].Name)
+	require.NoError(t, migrator.Up(ctx))
+	steps, err = migrator.Status(ctx)
+	require.NoError(t, err)
+	for _, step := range steps {
+		require.False(t, step.AppliedAt.IsZero())
+	}
+}
+
+// A program that only serves may have no right to create anything.
+func TestSchemaIsReadWithoutTheRightToCreate(t *testing.T) {
+	t.Parallel()
+	ctx, address := t.Context(), dbtest.URL(t)
+	conn := connect(t, address)
+	role := "reader_" + conn.Config().Database
+	for _, statement := range []string{
+		"CREATE ROLE " + role + " LOGIN",
+		"GRANT USAGE ON SCHEMA migration TO " + role,
+		"GRANT SELECT ON ALL TABLES IN SCHEMA migration TO " + role,
+	} {
+		_, err := conn.Exec(ctx, statement)
+		require.NoError(t, err)
+	}
+	schema, err := newMigrator(t, address+"&user="+role).Schema(ctx)
+	require.NoError(t, err)
+	require.NoError(t, schema.Err())
+}
+
+func TestMigratorWithoutADatabase(t *testing.T) {
+	t.Parallel()
+	_, err := db.NewMigrator(t.Context(), "postgres://user:hunter2@%zz")
+	require.EqualError(t, err, "the address is not a valid Postgres URL")
+	_, err = db.NewMigrator(t.Context(), "postgres://user:hunter2@127.0.0.1:1/none")
+	require.ErrorContains(t, err, "open database: ")
+	require.NotContains(t, err.Error(), "hunter2")
+}

@@ -1,0 +1,260 @@
+package notify_test
+
+import (
+	"context"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/db/notify"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
+
+var (
+	ours   = notify.Key{CompanyID: "company_1", ID: "chat_1"}
+	theirs = notify.Key{CompanyID: "company_2", ID: "chat_1"}
+)
+
+// notifications counts the statements that notify.
+type notifications struct{ atomic.Int64 }
+
+func (n *notifications) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
+	if strings.Contains(data.SQL, "pg_notify") {
+		n.Add(1)
+	}
+	return ctx
+}
+
+func (*notifications) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+func openPool(t *testing.T, url string) (*pgxpool.Pool, *notifications) {
+	t.Helper()
+	config, err := pgxpool.ParseConfig(url)
+	require.NoError(t, err)
+	config.MaxConns = 2
+	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
+	sent := &notifications{}
+	config.ConnConfig.Tracer = sent
+	pool, err := pgxpool.NewWithConfig(context.Background(), config)
+	require.NoError(t, err)
+	return pool, sent
+}
+
+func openHub(t *testing.T, url string) (*notify.Hub, *notifications) {
+	t.Helper()
+	pool, sent := openPool(t, url)
+	hub := notify.New(pool)
+	t.Cleanup(func() {
+		hub.Close()
+		pool.Close()
+	})
+	return hub, sent
+}
+
+// listening subscribes and waits for the signal that comes when the replica begins to listen.
+func listening(t *testing.T, hub *notify.Hub, key notify.Key) *notify.Subscription {
+	t.Helper()
+	s := hub.Subscribe(key)
+	t.Cleanup(s.Close)
+	// Any subscription is told, so one that comes later asks for a signal of its own.
+	hub.Wake(key)
+	await(t, s.Woken())
+	return s
+}
+
+// settle waits until everything that was signalled before has been delivered.
+func settle(t *testing.T, from, to *notify.Hub) {
+	t.Helper()
+	key := notify.Key{CompanyID: "company_0", ID: t.Name()}
+	s := to.Subscribe(key)
+	defer s.Close()
+	from.Write(key, 1, "settled")
+	await(t, s.Text())
+}
+
+func await[E any](t *testing.T, events <-chan E) E {
+	t.Helper()
+	select {
+	case event := <-events:
+		return event
+	case <-time.After(30 * time.Second):
+		require.FailNow(t, "nothing was received")
+		panic("unreachable")
+	}
+}
+
+func requireSilent[E any](t *testing.T, events <-chan E) {
+	t.Helper()
+	select {
+	case event := <-events:
+		require.FailNow(t, "something was received", "%v", event)
+	default:
+	}
+}
+
+// This test comes first and is not parallel: it looks at every goroutine.
+func TestCloseLeavesNothingBehind(t *testing.T) {
+	url := dbtest.URL(t)
+	before := goleak.IgnoreCurrent()
+	pool, _ := openPool(t, url)
+	hub := notify.New(pool)
+	listening(t, hub, ours)
+	hub.Close()
+	hub.Close()
+	hub.Wake(ours)
+	hub.Subscribe(theirs).Close()
+	pool.Close()
+	goleak.VerifyNone(t, before)
+}
+
+func TestWakesEveryReplicaAndNobodyElse(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	one, _ := openHub(t, url)
+	other, _ := openHub(t, url)
+	near, far := listening(t, one, ours), listening(t, other, ours)
+	foreign := listening(t, other, theirs)
+	settle(t, one, other)
+	settle(t, other, one)
+	for _, s := range []*notify.Subscription{near, far, foreign} {
+		select {
+		case <-s.Woken():
+		default:
+		}
+	}
+
+	one.Wake(ours)
+	await(t, near.Woken())
+	await(t, far.Woken())
+	settle(t, one, other)
+	requireSilent(t, foreign.Woken())
+
+	for range 100 {
+		one.Wake(theirs)
+	}
+	await(t, foreign.Woken())
+	settle(t, one, other)
+	requireSilent(t, far.Woken())
+	requireSilent(t, foreign.Text())
+}
+
+func TestTextKeepsItsOrder(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	from, sent := openHub(t, url)
+	to, _ := openHub(t, url)
+	s := listening(t, to, ours)
+	foreign := listening(t, to, theirs)
+
+	const words = 2_000
+	var want strings.Builder
+	before := sent.Load()
+	for range words {
+		const word = "Grüße \"\x00<\u2028😀> "
+		want.WriteString(word)
+		from.Write(ours, 7, word)
+	}
+	from.Wake(ours)
+
+	var got strings.Builder
+	for got.Len() < want.Len() {
+		delta := await(t, s.Text())
+		require.Equal(t, int32(7), delta.Sequence)
+		got.WriteString(delta.Text)
+	}
+	require.Equal(t, want.String(), got.String())
+	await(t, s.Woken())
+	requireSilent(t, s.Text())
+	requireSilent(t, foreign.Text())
+	require.Less(t, sent.Load()-before, int64(words/10), "text is gathered before it is sent")
+}
+
+func TestTextOfSeveralMessages(t *testing.T) {
+	t.Parallel()
+	hub, _ := openHub(t, dbtest.URL(t))
+	s := listening(t, hub, ours)
+	// Equal pieces, which Postgres would merge if they were equal signals.
+	hub.Write(ours, 3, "ha")
+	hub.Wake(ours)
+	hub.Write(ours, 3, "ha")
+	hub.Write(ours, 5, "ha")
+	var got string
+	var deltas []model.MessageDelta
+	for got != "hahaha" {
+		delta := await(t, s.Text())
+		got += delta.Text
+		deltas = append(deltas, delta)
+	}
+	require.Equal(t, model.MessageDelta{Sequence: 5, Text: "ha"}, deltas[len(deltas)-1])
+	require.Equal(t, int32(3), deltas[0].Sequence)
+}
+
+func TestSlowReaderHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	from, _ := openHub(t, url)
+	to, _ := openHub(t, url)
+	slow := listening(t, to, ours)
+	long := strings.Repeat("x", 1_000)
+	for range 200 {
+		from.Write(ours, 1, long)
+	}
+	settle(t, from, to)
+	pieces := 0
+	for len(slow.Text()) > 0 {
+		require.Equal(t, long, (<-slow.Text()).Text)
+		pieces++
+	}
+	require.Positive(t, pieces)
+	require.Less(t, pieces, 200)
+}
+
+func TestTextThatNobodyCanSendIsBounded(t *testing.T) {
+	t.Parallel()
+	hub, _ := openHub(t, dbtest.URL(t))
+	s := listening(t, hub, ours)
+	hub.Write(ours, 1, strings.Repeat("x", 2<<20))
+	hub.Wake(ours)
+	await(t, s.Woken())
+	settle(t, hub, hub)
+	requireSilent(t, s.Text())
+}
+
+func TestListensAgain(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	hub, _ := openHub(t, url)
+	s := listening(t, hub, ours)
+	settle(t, hub, hub)
+	select {
+	case <-s.Woken():
+	default:
+	}
+
+	conn, err := pgx.Connect(t.Context(), url)
+	require.NoError(t, err)
+	defer func() { _ = conn.Close(context.Background()) }()
+	for range 3 {
+		// What is not a signal is passed over.
+		_, err = conn.Exec(t.Context(), "NOTIFY agentgraph, 'not a signal'")
+		require.NoError(t, err)
+		var killed int
+		err = conn.QueryRow(t.Context(), `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+			WHERE datname = current_database() AND query LIKE 'LISTEN %'`).Scan(&killed)
+		require.NoError(t, err)
+		require.Positive(t, killed)
+		await(t, s.Woken()) // signals may have been missed
+		hub.Wake(ours)
+		await(t, s.Woken())
+	}
+}

@@ -1,0 +1,347 @@
+package db_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// lossy is a network that loses every second notification.
+type lossy struct{ sent, lost atomic.Int64 }
+
+func (l *lossy) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
+	if !strings.Contains(data.SQL, "pg_notify") {
+		return ctx
+	}
+	if rand.N(2) == 0 {
+		l.sent.Add(1)
+		return ctx
+	}
+	l.lost.Add(1)
+	lost, cancel := context.WithCancel(ctx)
+	cancel()
+	return lost
+}
+
+func (*lossy) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+// killListeners breaks the connection on which each replica hears signals.
+func killListeners(url string) error {
+	ctx := context.Background()
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	_, err = conn.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+		WHERE datname = current_database() AND query LIKE 'LISTEN %'`)
+	return err
+}
+
+const tortureTurns = 150
+
+// write completes turns until the chat holds them all; the last one ends it.
+func write(tenant *db.Tenant, chatID, url string) error {
+	ctx := context.Background()
+	for {
+		turn, err := tenant.BeginTurn(ctx, chatID, lease)
+		var known *model.Error
+		if errors.As(err, &known) && known.Code == model.Conflict {
+			if strings.Contains(known.Message, "ended") {
+				return nil
+			}
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		number := turn.Chat.LastSequence/2 + 1
+		message, reply := messages(fmt.Sprintf("question %d", number), fmt.Sprintf("answer %d", number))
+		turn.Write(reply.Text)
+		reply.IsConversationEnded = number == tortureTurns
+		if number%10 == 3 { // given up, as when the model fails
+			if err := turn.Release(ctx); err != nil {
+				return err
+			}
+			if turn, err = tenant.BeginTurn(ctx, chatID, lease); err != nil {
+				continue
+			}
+		}
+		if _, err := turn.Finish(ctx, message, reply); err != nil {
+			return err
+		}
+		if number%40 == 0 {
+			if err := killListeners(url); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// read follows the chat to its end and is cut off as often as it is told, each time after a few messages.
+func read(tenant *db.Tenant, chatID string, cuts int) ([]*model.SimulationChatMessage, error) {
+	var got []*model.SimulationChatMessage
+	for {
+		ctx, cancel := context.WithCancel(context.Background())
+		live, err := tenant.FollowMessages(ctx, chatID, int32(len(got)))
+		if err != nil {
+			cancel()
+			return nil, err
+		}
+		cut := 1 + rand.N(3)
+		for message := range live {
+			got = append(got, message)
+			if cut--; cut == 0 && cuts > 0 {
+				break
+			}
+		}
+		cancel()
+		if cut > 0 || cuts == 0 {
+			return got, nil
+		}
+		cuts--
+	}
+}
+
+func TestMessagesArriveOnceAndInOrder(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	network := &lossy{}
+	one := dbtest.Open(t, url, db.Options{Tracer: network})
+	other := dbtest.Open(t, url, db.Options{Tracer: network})
+	tenant, chat := newSimulation(t, one, nil)
+	elsewhere := other.Tenant(chat.CompanyID)
+
+	var all sync.WaitGroup
+	errs := make(chan error, 8)
+	for _, writer := range []*db.Tenant{tenant, elsewhere, tenant} {
+		all.Go(func() { errs <- write(writer, chat.ID, url) })
+	}
+	got := make([][]*model.SimulationChatMessage, 4)
+	for i, reader := range []struct {
+		of   *db.Tenant
+		cuts int
+	}{{tenant, 0}, {elsewhere, 0}, {tenant, 100}, {elsewhere, 100}} {
+		all.Go(func() {
+			var err error
+			got[i], err = read(reader.of, chat.ID, reader.cuts)
+			errs <- err
+		})
+	}
+	all.Wait()
+	close(errs)
+	for err := range errs {
+		require.NoError(t, err)
+	}
+	for reader, messages := range got {
+		require.Len(t, messages, 2*tortureTurns, "reader %d", reader)
+		for i, message := range messages {
+			require.Equal(t, int32(i+1), message.Sequence, "reader %d", reader)
+			require.Equal(t, fmt.Sprintf("%s %d", []string{"question", "answer"}[i%2], i/2+1), message.Text)
+		}
+		require.True(t, messages[len(messages)-1].IsConversationEnded)
+	}
+	require.Positive(t, network.lost.Load())
+	require.Positive(t, network.sent.Load())
+}
+
+func receive[E any](t *testing.T, events <-chan E) (E, bool) {
+	t.Helper()
+	select {
+	case event, open := <-events:
+		return event, open
+	case <-time.After(time.Minute):
+		require.FailNow(t, "nothing was received")
+		panic("unreachable")
+	}
+}
+
+func TestFollowMessages(t *testing.T) {
+	t.Parallel()
+	store := dbtest.New(t)
+	tenant, chat := newSimulation(t, store, nil)
+	elsewhere := dbtest.Again(t, store).Tenant(chat.CompanyID)
+	stranger, _ := newSimulation(t, store, nil)
+	say(t, tenant, chat.ID, "One", "Two")
+
+	_, err := tenant.FollowMessages(t.Context(), chat.ID, -1)
+	fails(t, err, model.BadInput)
+	_, err = stranger.FollowMessages(t.Context(), chat.ID, 0)
+	fails(t, err, model.NotFound)
+	_, err = stranger.FollowEvents(t.Context(), chat.ID)
+	fails(t, err, model.NotFound)
+
+	live, err := elsewhere.FollowMessages(t.Context(), chat.ID, 1)
+	require.NoError(t, err)
+	for _, want := range []string{"Two", "Three", "Four"} {
+		if want == "Three" {
+			say(t, tenant, chat.ID, "Three", "Four")
+		}
+		message, open := receive(t, live)
+		require.True(t, open)
+		require.Equal(t, want, message.Text)
+	}
+	_, err = tenant.EndSimulationChat(t.Context(), chat.ID)
+	require.NoError(t, err)
+	_, open := receive(t, live)
+	require.False(t, open, "the stream completes when a client ends the chat")
+
+	ended, err := elsewhere.FollowMessages(t.Context(), chat.ID, 3)
+	require.NoError(t, err)
+	message, open := receive(t, ended)
+	require.True(t, open)
+	require.Equal(t, "Four", message.Text)
+	_, open = receive(t, ended)
+	require.False(t, open)
+}
+
+func TestFollowMessagesOfALongChat(t *testing.T) {
+	t.Parallel()
+	store := dbtest.New(t)
+	tenant, chat := newSimulation(t, store, nil)
+	const turns = 120 // more messages than are read at once
+	for i := range turns {
+		say(t, tenant, chat.ID, fmt.Sprint(2*i+1), fmt.Sprint(2*i+2))
+	}
+	_, err := tenant.EndSimulationChat(t.Context(), chat.ID)
+	require.NoError(t, err)
+	got, err := read(tenant, chat.ID, 0)
+	require.NoError(t, err)
+	require.Len(t, got, 2*turns)
+}
+
+func TestFollowADeletedChat(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	tenant, chat := newSimulation(t, dbtest.Open(t, url, db.Options{}), nil)
+	live, err := tenant.FollowMessages(t.Context(), chat.ID, 0)
+	require.NoError(t, err)
+	require.NoError(t, tenant.DeleteAgent(t.Context(), chat.AgentID))
+	require.NoError(t, killListeners(url)) // whoever listens anew looks again
+	_, open := receive(t, live)
+	require.False(t, open)
+}
+
+func TestFollowEvents(t *testing.T) {
+	t.Parallel()
+	store := dbtest.New(t)
+	welcome := "Welcome"
+	tenant, chat := newSimulation(t, store, &welcome)
+	elsewhere := dbtest.Again(t, store).Tenant(chat.CompanyID)
+	live, err := elsewhere.FollowEvents(t.Context(), chat.ID)
+	require.NoError(t, err)
+
+	// Text that is written before the replica listens is lost, so it is written until some arrives.
+	turn, err := tenant.BeginTurn(t.Context(), chat.ID, lease)
+	require.NoError(t, err)
+	ticks := time.NewTicker(5 * time.Millisecond)
+	defer ticks.Stop()
+	var first model.SimulationChatEvent
+	for first == nil {
+		select {
+		case first = <-live:
+		case <-ticks.C:
+			turn.Write("…")
+		}
+	}
+	delta, ok := first.(model.MessageDelta)
+	require.True(t, ok, "%T", first)
+	require.Equal(t, int32(3), delta.Sequence)
+	turn.Write("Good")
+	turn.Write("bye")
+	message, reply := messages("Bye", "Goodbye")
+	reason := "all is said"
+	reply.IsConversationEnded, reply.EndReason = true, &reason
+	ended, err := turn.Finish(t.Context(), message, reply)
+	require.NoError(t, err)
+
+	text := delta.Text
+	var rest []model.SimulationChatEvent
+	for event := range live {
+		if delta, ok := event.(model.MessageDelta); ok {
+			require.Empty(t, rest, "text comes before the message")
+			text += delta.Text
+			continue
+		}
+		rest = append(rest, event)
+	}
+	require.True(t, strings.HasSuffix(text, "Goodbye"), text)
+	require.Len(t, rest, 3)
+	require.Equal(t, "Bye", rest[0].(model.MessageWritten).Message.Text)
+	require.Equal(t, "Goodbye", rest[1].(model.MessageWritten).Message.Text)
+	end := rest[2].(model.ChatEnded)
+	require.Equal(t, &reason, end.EndReason)
+	require.True(t, ended.EndedAt.Equal(end.EndedAt))
+
+	late, err := tenant.FollowEvents(t.Context(), chat.ID)
+	require.NoError(t, err)
+	event, open := receive(t, late)
+	require.True(t, open)
+	require.IsType(t, model.ChatEnded{}, event)
+	_, open = receive(t, late)
+	require.False(t, open)
+}
+
+func TestFollowEventsAcrossTurns(t *testing.T) {
+	t.Parallel()
+	store := dbtest.New(t)
+	tenant, chat := newSimulation(t, store, nil)
+	live, err := dbtest.Again(t, store).Tenant(chat.CompanyID).FollowEvents(t.Context(), chat.ID)
+	require.NoError(t, err)
+	const turns = 20
+	for range turns {
+		turn, err := tenant.BeginTurn(t.Context(), chat.ID, lease)
+		require.NoError(t, err)
+		turn.Write("text")
+		message, reply := messages("text", "text")
+		_, err = turn.Finish(t.Context(), message, reply)
+		require.NoError(t, err)
+	}
+	_, err = tenant.EndSimulationChat(t.Context(), chat.ID)
+	require.NoError(t, err)
+	written := int32(0)
+	for event := range live {
+		switch event := event.(type) {
+		case model.MessageDelta:
+			require.Equal(t, written+2, event.Sequence)
+		case model.MessageWritten:
+			written++
+			require.Equal(t, written, event.Message.Sequence)
+		}
+	}
+	require.Equal(t, int32(2*turns), written)
+}
+
+// This test is not parallel: it looks at every goroutine.
+func TestFollowersLeaveNothingBehind(t *testing.T) {
+	url := dbtest.URL(t)
+	before := goleak.IgnoreCurrent()
+	store, err := db.Open(t.Context(), url, db.Options{})
+	require.NoError(t, err)
+	tenant, chat := newSimulation(t, store, nil)
+	say(t, tenant, chat.ID, "One", "Two")
+	ctx, cancel := context.WithCancel(t.Context())
+	for range 10 {
+		_, err := tenant.FollowMessages(ctx, chat.ID, 0) // nobody reads it
+		require.NoError(t, err)
+		_, err = tenant.FollowEvents(ctx, chat.ID)
+		require.NoError(t, err)
+	}
+	cancel()
+	store.Close()
+	goleak.VerifyNone(t, before)
+}

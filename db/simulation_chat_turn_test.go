@@ -1,0 +1,160 @@
+package db_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+func TestOneTurnAtATime(t *testing.T) {
+	t.Parallel()
+	store := dbtest.New(t)
+	replica := dbtest.Again(t, store)
+	tenant, chat := newSimulation(t, store, nil)
+	elsewhere := replica.Tenant(chat.CompanyID)
+
+	const attempts = 16
+	var turns [attempts]*db.Turn
+	var errs [attempts]error
+	var all sync.WaitGroup
+	for i := range attempts {
+		all.Go(func() {
+			from := []*db.Tenant{tenant, elsewhere}[i%2]
+			turns[i], errs[i] = from.BeginTurn(context.Background(), chat.ID, lease)
+		})
+	}
+	all.Wait()
+	var winner *db.Turn
+	for i, err := range errs {
+		if err == nil {
+			require.Nil(t, winner, "two turns hold the chat")
+			winner = turns[i]
+			continue
+		}
+		fails(t, err, model.Conflict)
+	}
+	require.NotNil(t, winner)
+	held, err := tenant.SimulationChat(t.Context(), chat.ID)
+	require.NoError(t, err)
+	require.Equal(t, model.SimulationChatStatusReplying, held.Status())
+
+	require.NoError(t, winner.Release(t.Context()))
+	free, err := tenant.SimulationChat(t.Context(), chat.ID)
+	require.NoError(t, err)
+	require.Equal(t, model.SimulationChatStatusOpen, free.State)
+	require.Zero(t, free.LastSequence)
+	say(t, elsewhere, chat.ID, "Hello", "Good morning")
+}
+
+func TestTurnOfNobody(t *testing.T) {
+	t.Parallel()
+	store := dbtest.New(t)
+	tenant, _ := newSimulation(t, store, nil)
+	_, foreign := newSimulation(t, store, nil)
+	for _, id := range []string{"simchat_unknown", foreign.ID} {
+		_, err := tenant.BeginTurn(t.Context(), id, lease)
+		fails(t, err, model.NotFound)
+	}
+}
+
+func TestTurnThatWasAbandoned(t *testing.T) {
+	t.Parallel()
+	store := dbtest.New(t)
+	tenant, chat := newSimulation(t, store, nil)
+	elsewhere := dbtest.Again(t, store).Tenant(chat.CompanyID)
+
+	// A lease that is over at once stands for a process that died a lease ago.
+	dead, err := tenant.BeginTurn(t.Context(), chat.ID, time.Microsecond)
+	require.NoError(t, err)
+	alive, err := elsewhere.BeginTurn(t.Context(), chat.ID, lease)
+	require.NoError(t, err)
+	require.Zero(t, alive.Chat.LastSequence, "nothing was half written")
+
+	// What was taken for dead may still try.
+	message, reply := messages("Late", "Too late")
+	_, err = dead.Finish(t.Context(), message, reply)
+	fails(t, err, model.Conflict)
+	require.NoError(t, dead.Release(t.Context()))
+
+	message, reply = messages("Hello", "Good morning")
+	after, err := alive.Finish(t.Context(), message, reply)
+	require.NoError(t, err)
+	require.Equal(t, model.SimulationChatStatusOpen, after.Status())
+	all, err := tenant.MessagesAfter(t.Context(), chat.ID, 0)
+	require.NoError(t, err)
+	require.Equal(t, []string{"Hello", "Good morning"}, textsOf(all))
+}
+
+func TestTurnIsProlonged(t *testing.T) {
+	t.Parallel()
+	store := dbtest.New(t)
+	tenant, chat := newSimulation(t, store, nil)
+	turn, err := tenant.BeginTurn(t.Context(), chat.ID, 3*time.Second)
+	require.NoError(t, err)
+	ctx, stop := turn.Hold(t.Context())
+	require.Eventually(t, func() bool {
+		now, err := tenant.SimulationChat(context.Background(), chat.ID)
+		return err == nil && now.ReplyUntil.After(turn.Chat.ReplyUntil.Add(500*time.Millisecond))
+	}, 30*time.Second, 20*time.Millisecond)
+	require.NoError(t, ctx.Err())
+	stop()
+	require.Equal(t, context.Canceled, context.Cause(ctx))
+	require.NoError(t, turn.Release(t.Context()))
+}
+
+func TestTurnThatLosesItsChat(t *testing.T) {
+	t.Parallel()
+	store := dbtest.New(t)
+	replica := dbtest.Again(t, store)
+	tenant, chat := newSimulation(t, store, nil)
+	turn, err := tenant.BeginTurn(t.Context(), chat.ID, lease)
+	require.NoError(t, err)
+	ctx, stop := turn.Hold(t.Context())
+	defer stop()
+
+	_, err = replica.Tenant(chat.CompanyID).EndSimulationChat(t.Context(), chat.ID)
+	require.NoError(t, err)
+	select {
+	case <-ctx.Done():
+	case <-time.After(time.Minute):
+		require.Fail(t, "the turn goes on")
+	}
+	fails(t, context.Cause(ctx), model.Conflict)
+
+	message, reply := messages("Hello", "Good morning")
+	_, err = turn.Finish(t.Context(), message, reply)
+	fails(t, err, model.Conflict)
+	require.NoError(t, turn.Release(t.Context()))
+	after, err := tenant.SimulationChat(t.Context(), chat.ID)
+	require.NoError(t, err)
+	require.Equal(t, model.SimulationChatStatusEnded, after.Status())
+	require.Zero(t, after.LastSequence)
+}
+
+func TestTurnThatEndsTheChat(t *testing.T) {
+	t.Parallel()
+	store := dbtest.New(t)
+	welcome := "Welcome"
+	tenant, chat := newSimulation(t, store, &welcome)
+	turn, err := tenant.BeginTurn(t.Context(), chat.ID, lease)
+	require.NoError(t, err)
+	message, reply := messages("Bye", "Goodbye")
+	reason := "all is said"
+	reply.IsConversationEnded, reply.EndReason = true, &reason
+	after, err := turn.Finish(t.Context(), message, reply)
+	require.NoError(t, err)
+	require.Equal(t, model.SimulationChatStatusEnded, after.Status())
+	require.Equal(t, &reason, after.EndReason)
+	require.True(t, reply.Timestamp.Equal(*after.EndedAt))
+	require.Equal(t, int32(3), reply.Sequence)
+
+	_, err = turn.Finish(t.Context(), message, reply)
+	fails(t, err, model.Conflict)
+}

@@ -1,0 +1,106 @@
+package engine
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// opening is how a conversation begins.
+type opening struct {
+	// values are those that were given, and those of the system fields.
+	values map[string]string
+	// welcome is what the agent says first; nil when the contact begins.
+	welcome  *string
+	warnings []string
+}
+
+// begin returns how a conversation with the agent begins when the values are given. UNPROCESSABLE
+// names the mandatory fields that have none.
+func begin(agent *model.Agent, given map[string]string) (*opening, error) {
+	o := &opening{values: maps.Clone(given), warnings: []string{}}
+	if o.values == nil {
+		o.values = map[string]string{}
+	}
+	if err := o.fill(agent.Fields); err != nil {
+		return nil, err
+	}
+	if _, err := o.render("the prompt", agent.Prompt); err != nil {
+		return nil, err
+	}
+	if template := agent.WelcomeMessage(); template != nil {
+		welcome, err := o.render("the welcome message", *template)
+		if err != nil {
+			return nil, err
+		}
+		o.welcome = &welcome
+	}
+	return o, nil
+}
+
+// fill gives the system fields their values and looks for what is missing and what is too much.
+func (o *opening) fill(fields []model.AgentField) error {
+	var faults model.Fields
+	var missing []string
+	known := map[string]bool{}
+	for _, field := range fields {
+		known[field.Name] = true
+		switch {
+		case strings.TrimSpace(o.values[field.Name]) != "":
+		case field.IsSystem:
+			o.values[field.Name] = fictional(field.Name)
+		case field.IsMandatory:
+			missing = append(missing, field.Name)
+			faults.Add("dataBag."+field.Name, "is mandatory for this agent")
+		}
+	}
+	if len(missing) > 0 {
+		return &model.Error{
+			Code: model.Unprocessable, Fields: faults,
+			Message: "the data bag lacks values for mandatory fields of the agent: " + strings.Join(missing, ", "),
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.values)) {
+		if !known[name] {
+			o.warn("the data bag's %q is not a field of the agent; it is kept", name)
+		}
+	}
+	return nil
+}
+
+func (o *opening) render(where, text string) (string, error) {
+	rendered, unknown, err := render(text, o.values)
+	for _, name := range unknown {
+		o.warn("%s has the placeholder {%s}, for which there is no value; it stays as it is", where, name)
+	}
+	return rendered, err
+}
+
+func (o *opening) warn(format string, args ...any) {
+	o.warnings = append(o.warnings, fmt.Sprintf(format, args...))
+}
+
+// fictional is the value of a field that the platform fills in real conversations: numbers and
+// domains that are reserved for fiction, so that they reach nobody.
+func fictional(field string) string {
+	name := strings.ToLower(field)
+	has := func(parts ...string) bool {
+		return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(name, part) })
+	}
+	switch {
+	case has("mail"):
+		return "alex.example@example.com"
+	case has("phone", "mobile", "tel", "number", "caller"):
+		return "+12025550143"
+	case has("firstname", "first_name"):
+		return "Alex"
+	case has("lastname", "last_name", "surname"):
+		return "Example"
+	case has("name"):
+		return "Alex Example"
+	}
+	return "simulated " + field
+}

@@ -1,0 +1,42 @@
+package engine
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// maxRendered bounds, in bytes, a text with its placeholders filled: values can be much longer than their names.
+const maxRendered = 1 << 20
+
+// placeholder never matches the braces of JSON, whose names are in quotation marks.
+var placeholder = regexp.MustCompile(`\{[A-Za-z_][A-Za-z0-9_.]*\}`)
+
+// render fills the placeholders of a text. What a value holds is not filled again. A placeholder without a
+// value stays as it is; the names of those are returned, each once, in order. UNPROCESSABLE when
+// the result is too long.
+func render(text string, values map[string]string) (string, []string, error) {
+	var filled strings.Builder
+	var unknown []string
+	rest := 0
+	for _, at := range placeholder.FindAllStringIndex(text, -1) {
+		name := text[at[0]+1 : at[1]-1]
+		value, ok := values[name]
+		if !ok {
+			if !slices.Contains(unknown, name) {
+				unknown = append(unknown, name)
+			}
+			continue
+		}
+		filled.WriteString(text[rest:at[0]])
+		filled.WriteString(value)
+		rest = at[1]
+		if filled.Len() > maxRendered {
+			return "", nil, model.Errorf(model.Unprocessable, "the agent's text is too long once the data bag's values are filled in")
+		}
+	}
+	filled.WriteString(text[rest:])
+	return filled.String(), unknown, nil
+}

@@ -1,0 +1,134 @@
+package resolvers
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/99designs/gqlgen/graphql"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// columnSet is a set of columns of one noun, a bit each. So a loader can tell keys apart by what is
+// selected, and join what several fields of one query select.
+type columnSet uint64
+
+// allColumns stands for every column, known or not.
+const allColumns = ^columnSet(0)
+
+// noun knows which columns the fields of a GraphQL type need.
+type noun struct {
+	name    string
+	columns []string
+	fields  map[string]columnSet
+}
+
+// newNoun returns the noun whose fields are the columns of the row, a struct, of the same names.
+// extra names the columns that other fields need, and none for those that need only the id. A field
+// that is neither makes a query read every column.
+func newNoun(store *db.Store, name string, row any, extra map[string][]string) *noun {
+	n := &noun{name: name, fields: map[string]columnSet{"__typename": 0}}
+	byField := store.Columns(row)
+	n.columns = make([]string, 0, len(byField))
+	for _, column := range byField {
+		n.columns = append(n.columns, column)
+	}
+	slices.Sort(n.columns)
+	for field, column := range byField {
+		n.fields[field] = n.bit(column)
+	}
+	for field, columns := range extra {
+		var set columnSet
+		for _, column := range columns {
+			set |= n.bit(column)
+		}
+		n.fields[strings.ToLower(field)] = set
+	}
+	return n
+}
+
+func (n *noun) bit(column string) columnSet {
+	return 1 << slices.Index(n.columns, column)
+}
+
+// selected returns the columns that the selection of the field being resolved needs; all of them
+// for no noun.
+func (n *noun) selected(ctx context.Context) columnSet {
+	if n == nil {
+		return allColumns
+	}
+	return n.of(graphql.CollectFieldsCtx(ctx, []string{n.name}))
+}
+
+// listed is selected for a field that returns a connection of the noun.
+func (n *noun) listed(ctx context.Context) columnSet {
+	operation := graphql.GetOperationContext(ctx)
+	var set columnSet
+	for _, field := range graphql.CollectFieldsCtx(ctx, nil) {
+		inner := graphql.CollectFields(operation, field.Selections, []string{n.name})
+		switch field.Name {
+		case "nodes":
+			set |= n.of(inner)
+		case "edges":
+			for _, edge := range inner {
+				if edge.Name == "node" {
+					set |= n.of(graphql.CollectFields(operation, edge.Selections, []string{n.name}))
+				}
+			}
+		}
+	}
+	return set
+}
+
+func (n *noun) of(fields []graphql.CollectedField) columnSet {
+	var set columnSet
+	for _, field := range fields {
+		needs, known := n.fields[strings.ToLower(field.Name)]
+		if !known {
+			return allColumns
+		}
+		set |= needs
+	}
+	return set
+}
+
+// names returns the columns of the set; none stands for all of them.
+func (n *noun) names(set columnSet) []string {
+	if set == allColumns {
+		return nil
+	}
+	// The id is read in any case, and names that nothing else is wanted.
+	names := []string{"id"}
+	for i, column := range n.columns {
+		if set&(1<<i) != 0 {
+			names = append(names, column)
+		}
+	}
+	return names
+}
+
+// nouns are the nouns that loaders and lists read.
+type nouns struct {
+	agent, tool, subAgent, promptVersion, knowledgeBaseChat, dataset, simulationChat *noun
+}
+
+func newNouns(store *db.Store) nouns {
+	return nouns{
+		agent: newNoun(store, "Agent", model.Agent{}, map[string][]string{
+			"knowledgeBaseChat": {"knowledge_base_chat_id"}, "knowledgeBaseChatName": {"knowledge_base_chat_id"},
+			"tools": nil, "subAgents": nil, "promptVersions": nil, "simulationChats": nil,
+		}),
+		tool:          newNoun(store, "Tool", model.Tool{}, map[string][]string{"agents": nil}),
+		subAgent:      newNoun(store, "SubAgent", model.SubAgent{}, map[string][]string{"agent": {"delegate_agent_id"}}),
+		promptVersion: newNoun(store, "PromptVersion", model.PromptVersion{}, nil),
+		knowledgeBaseChat: newNoun(store, "KnowledgeBaseChat", model.KnowledgeBaseChat{}, map[string][]string{
+			"datasets": nil, "datasetIds": nil, "datasetNames": nil, "connectedAgentCount": nil,
+		}),
+		dataset: newNoun(store, "Dataset", model.Dataset{}, nil),
+		simulationChat: newNoun(store, "SimulationChat", model.SimulationChat{}, map[string][]string{
+			"agent": {"agent_id"}, "status": {"status", "reply_until"}, "messages": nil,
+		}),
+	}
+}

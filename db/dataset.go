@@ -31,7 +31,7 @@ func (t *Tenant) DatasetsOfChats(ctx context.Context, chatIDs []string, columns 
 		Join("JOIN knowledge_base_chat_datasets AS edge ON edge.company_id = ?TableAlias.company_id AND edge.dataset_id = ?TableAlias.id").
 		Where("edge.company_id = ?", t.companyID).Where("edge.chat_id IN (?)", bun.In(chatIDs)).
 		OrderExpr("edge.chat_id, edge.position").Scan(ctx)
-	return datasets, translate(err)
+	return together(datasets), translate(err)
 }
 
 // CreateDataset creates a dataset.

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
@@ -92,6 +93,12 @@ func fails(t require.TestingT, err error, code model.Code) *model.Error {
 	return known
 }
 
+// same requires two values to be equal; times may have different locations.
+func same(t *testing.T, want, got any) {
+	t.Helper()
+	require.Empty(t, cmp.Diff(want, got))
+}
+
 // faults requires an error with the code that names the field and says the text about it.
 func faults(t require.TestingT, err error, code model.Code, field, text string) {
 	known := fails(t, err, code)
@@ -131,4 +138,12 @@ func idsOf[N model.Node](nodes []N) []string {
 		ids[i] = n.Cursor().ID
 	}
 	return ids
+}
+
+// ctxOf is the context of a test that rapid may wrap.
+func ctxOf(t require.TestingT) context.Context {
+	if t, ok := t.(interface{ Context() context.Context }); ok {
+		return t.Context()
+	}
+	return context.Background()
 }

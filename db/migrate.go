@@ -67,14 +67,7 @@ func newProvider(ctx context.Context, pool *sql.DB) (*goose.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The version's table lives beside the product's schema, which holds nothing but the product.
-	// Two processes may create the schema at the same moment, and one of them fails.
-	for range 2 {
-		if _, err = pool.ExecContext(ctx, "CREATE SCHEMA IF NOT EXISTS migration"); err == nil {
-			break
-		}
-	}
-	if err != nil {
+	if err := createVersionSchema(ctx, pool); err != nil {
 		return nil, err
 	}
 	store, err := database.NewStore(goose.DialectPostgres, "migration.version")
@@ -86,6 +79,21 @@ func newProvider(ctx context.Context, pool *sql.DB) (*goose.Provider, error) {
 		return nil, err
 	}
 	return goose.NewProvider("", pool, files, goose.WithStore(store), goose.WithSessionLocker(locker))
+}
+
+// createVersionSchema makes the place of the version's table, beside the product's schema, which
+// holds nothing but the product. Where it exists no right to create it is needed.
+func createVersionSchema(ctx context.Context, pool *sql.DB) error {
+	var exists bool
+	if err := pool.QueryRowContext(ctx, "SELECT to_regnamespace('migration') IS NOT NULL").Scan(&exists); err != nil || exists {
+		return err
+	}
+	_, err := pool.ExecContext(ctx, "CREATE SCHEMA IF NOT EXISTS migration")
+	if err != nil {
+		// Two processes may create it at the same moment, and one of them fails.
+		_, err = pool.ExecContext(ctx, "CREATE SCHEMA IF NOT EXISTS migration")
+	}
+	return err
 }
 
 // Close ends the connections.
@@ -115,8 +123,19 @@ func (m *Migrator) Up(ctx context.Context) error {
 	return nil
 }
 
-// Down takes back the newest migration, with all data that it holds.
+// Down takes back the newest migration, with all data that it holds. It refuses a schema that is
+// newer than the program.
 func (m *Migrator) Down(ctx context.Context) error {
+	schema, err := m.Schema(ctx)
+	if err != nil {
+		return err
+	}
+	if schema.Current > schema.Wanted {
+		return schema.Err()
+	}
+	if schema.Current == 0 {
+		return errors.New("there is no migration to take back")
+	}
 	if _, err := m.goose.Down(ctx); err != nil {
 		return fmt.Errorf("migrate down: %w", err)
 	}

@@ -71,7 +71,7 @@ func TestMigratingAgainKeepsTheData(t *testing.T) {
 	require.NoError(t, newMigrator(t, address).Up(t.Context()))
 	again, err := tenant.Agent(t.Context(), agent.ID)
 	require.NoError(t, err)
-	require.Equal(t, agent, again)
+	same(t, agent, again)
 }
 
 func TestSeveralMigrateAtOnce(t *testing.T) {

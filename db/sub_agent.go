@@ -18,7 +18,7 @@ func (t *Tenant) SubAgentsOfAgents(ctx context.Context, agentIDs []string, colum
 	subAgents := []*model.SubAgent{}
 	err := t.find(&subAgents).Apply(only(columns)).ColumnExpr("?TableAlias.agent_id AS parent_id").
 		Where("?TableAlias.agent_id IN (?)", bun.In(agentIDs)).OrderExpr("?TableAlias.agent_id, ?TableAlias.position").Scan(ctx)
-	return subAgents, translate(err)
+	return together(subAgents), translate(err)
 }
 
 // AddSubAgent lets an agent delegate to another and returns the edge with the parent.

@@ -72,6 +72,20 @@ func insert[R row](ctx context.Context, t *Tenant, rows ...R) error {
 	return translate(err)
 }
 
+// batched is a row that remembers which rows it was read with.
+type batched interface {
+	JoinBatch(b *model.Batch, row any)
+}
+
+// together makes the rows that one statement read a batch.
+func together[R batched](rows []R) []R {
+	batch := &model.Batch{Rows: make([]any, 0, len(rows))}
+	for _, r := range rows {
+		r.JoinBatch(batch, r)
+	}
+	return rows
+}
+
 // rowLock says whether a row that is read is held until the end of the transaction.
 type rowLock string
 
@@ -95,10 +109,10 @@ func (t *Tenant) one(ctx context.Context, noun, id string, dst any, hold rowLock
 }
 
 // byID reads the rows with the ids, in any order; what does not exist is left out.
-func byID[R any](ctx context.Context, t *Tenant, ids, columns []string) ([]R, error) {
+func byID[R batched](ctx context.Context, t *Tenant, ids, columns []string) ([]R, error) {
 	rows := []R{}
 	err := t.find(&rows).Apply(only(columns)).Where("?TableAlias.id IN (?)", bun.In(ids)).Scan(ctx)
-	return rows, translate(err)
+	return together(rows), translate(err)
 }
 
 // only reads the given columns beside those that tell and order rows; all columns when none is given.
@@ -121,7 +135,10 @@ func only(columns []string) selection {
 type selection func(*bun.SelectQuery) *bun.SelectQuery
 
 // list reads one page, newest first, of the rows that the selection leaves.
-func list[R model.Node](ctx context.Context, t *Tenant, args model.PageArgs, columns []string, where selection) (*model.Page[R], error) {
+func list[R interface {
+	model.Node
+	batched
+}](ctx context.Context, t *Tenant, args model.PageArgs, columns []string, where selection) (*model.Page[R], error) {
 	if err := args.Validate(); err != nil {
 		return nil, err
 	}
@@ -129,11 +146,13 @@ func list[R model.Node](ctx context.Context, t *Tenant, args model.PageArgs, col
 	if err := paged(t.find(&rows).Apply(only(columns)).Apply(where), args).Scan(ctx); err != nil {
 		return nil, translate(err)
 	}
-	return model.NewPage(rows, args, func(ctx context.Context) (int32, error) {
+	page := model.NewPage(rows, args, func(ctx context.Context) (int32, error) {
 		var none R
 		count, err := t.find(none).Apply(where).Count(ctx)
 		return int32(count), translate(err)
-	}), nil
+	})
+	together(page.Nodes)
+	return page, nil
 }
 
 func all(q *bun.SelectQuery) *bun.SelectQuery { return q }
@@ -153,7 +172,10 @@ func paged(q *bun.SelectQuery, args model.PageArgs) *bun.SelectQuery {
 }
 
 // Children is a list that hangs on each of several parents, read for all of them in one statement.
-type Children[R model.Node] struct {
+type Children[R interface {
+	model.Node
+	batched
+}] struct {
 	tenant *Tenant
 	// of narrows a query to the rows of the parent whose id stands in the column parent.id.
 	of selection
@@ -170,7 +192,7 @@ func (c Children[R]) Pages(ctx context.Context, parents []string, args model.Pag
 	page := paged(c.tenant.find(none).Apply(only(columns)).Apply(c.of), args)
 	err := c.tenant.db.NewSelect().Model(&rows).ModelTableExpr("unnest(?::text[]) AS parent (id)", pgdialect.Array(parents)).
 		ColumnExpr("parent.id AS parent_id, child.*").Join("CROSS JOIN LATERAL (?) AS child", page).Scan(ctx)
-	return rows, translate(err)
+	return together(rows), translate(err)
 }
 
 // Counts returns how many rows each parent's list holds, in the order of the parents.

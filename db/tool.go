@@ -35,7 +35,7 @@ func (t *Tenant) ToolsOfAgents(ctx context.Context, agentIDs []string, columns .
 		Join("JOIN agent_tools AS edge ON edge.company_id = ?TableAlias.company_id AND edge.tool_id = ?TableAlias.id").
 		Where("edge.company_id = ?", t.companyID).Where("edge.agent_id IN (?)", bun.In(agentIDs)).
 		OrderExpr("edge.agent_id, edge.position").Scan(ctx)
-	return tools, translate(err)
+	return together(tools), translate(err)
 }
 
 // ToolAgents are the agents that each of several tools is connected to.

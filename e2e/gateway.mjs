@@ -79,7 +79,9 @@ class Gateway {
    * Accept header and refuse some methods. An undefined header is left out, the key's included.
    */
   request(method, path, { headers = {}, body } = {}) {
-    const given = Object.entries({ "x-api-key": this.key, ...headers }).filter(([, value]) => value !== undefined);
+    // Without a length, Node would send the body of a DELETE unframed.
+    const length = body === undefined ? undefined : Buffer.byteLength(body);
+    const given = Object.entries({ "x-api-key": this.key, "content-length": length, ...headers }).filter(([, value]) => value !== undefined);
     return new Promise((resolve, reject) => {
       const request = http.request(new URL(path, this.restUrl), { method, headers: Object.fromEntries(given) });
       request.on("error", reject);

@@ -224,3 +224,11 @@ func unique(given []string) []string {
 	}
 	return all
 }
+
+// ChatID is the id of the connected knowledge base chat; empty when none is.
+func (a *Agent) ChatID() string {
+	if a.KnowledgeBaseChatID == nil {
+		return ""
+	}
+	return *a.KnowledgeBaseChatID
+}

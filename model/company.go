@@ -33,6 +33,8 @@ type Owned struct {
 	CompanyID string `bun:",pk" json:"-"`
 	// ParentID is set where rows were read for several parents at once: whose row this is.
 	ParentID string `bun:",scanonly" json:"-"`
+
+	batch *Batch
 }
 
 // OwnBy makes the row the company's.
@@ -40,3 +42,16 @@ func (o *Owned) OwnBy(companyID string) { o.CompanyID = companyID }
 
 // Parent returns ParentID.
 func (o *Owned) Parent() string { return o.ParentID }
+
+// Batch is the rows of one noun that one statement read, so that what hangs on one of them can be
+// read for all of them at once.
+type Batch struct{ Rows []any }
+
+// JoinBatch adds the row to the batch.
+func (o *Owned) JoinBatch(b *Batch, row any) {
+	o.batch = b
+	b.Rows = append(b.Rows, row)
+}
+
+// Batch returns the rows that were read together with this one; nil when it was read alone.
+func (o *Owned) Batch() *Batch { return o.batch }

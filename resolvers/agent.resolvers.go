@@ -13,19 +13,15 @@ import (
 )
 
 func (r *agentResolver) PromptVersions(ctx context.Context, obj *model.Agent, first int32, after *string, offset *int32) (*model.Page[*model.PromptVersion], error) {
-	return load(ctx).agentPromptVersions.page(ctx, obj.ID, pageArgs(first, after, offset))
+	return load(ctx).agentPromptVersions.page(ctx, obj, first, after, offset)
 }
 
 func (r *agentResolver) KnowledgeBaseChatName(ctx context.Context, obj *model.Agent) (*string, error) {
-	chat, err := knowledgeBaseChat(ctx, obj)
-	if err != nil || chat == nil {
-		return nil, err
-	}
-	return &chat.Name, nil
+	return knowledgeBaseChatName(ctx, obj)
 }
 
 func (r *agentResolver) KnowledgeBaseChat(ctx context.Context, obj *model.Agent) (*model.KnowledgeBaseChat, error) {
-	return knowledgeBaseChat(ctx, obj)
+	return load(ctx).agentKnowledgeBaseChat.load(ctx, obj)
 }
 
 func (r *mutationResolver) CreateAgent(ctx context.Context, input model.CreateAgentInput) (*model.CreateAgentPayload, error) {
@@ -60,7 +56,7 @@ func (r *mutationResolver) UpdateAgentPrompt(ctx context.Context, input model.Up
 }
 
 func (r *queryResolver) Agent(ctx context.Context, id string) (*model.Agent, error) {
-	return load(ctx).agents.load(ctx, id)
+	return byID(ctx, r.nouns.agent, "agent", id, r.tenant(ctx).AgentsByID)
 }
 
 func (r *queryResolver) Agents(ctx context.Context, first int32, after *string, offset *int32, filter *model.AgentFilter) (*model.Page[*model.Agent], error) {

@@ -20,7 +20,8 @@ const allColumns = ^columnSet(0)
 
 // noun knows which columns the fields of a GraphQL type need.
 type noun struct {
-	name    string
+	// types are those that a fragment on the noun, its lists or what it implements may name.
+	types   []string
 	columns []string
 	fields  map[string]columnSet
 }
@@ -29,7 +30,7 @@ type noun struct {
 // extra names the columns that other fields need, and none for those that need only the id. A field
 // that is neither makes a query read every column.
 func newNoun(store *db.Store, name string, row any, extra map[string][]string) *noun {
-	n := &noun{name: name, fields: map[string]columnSet{"__typename": 0}}
+	n := &noun{types: []string{name, name + "Connection", name + "Edge", "Node"}, fields: map[string]columnSet{"__typename": 0}}
 	byField := store.Columns(row)
 	n.columns = make([]string, 0, len(byField))
 	for _, column := range byField {
@@ -59,22 +60,22 @@ func (n *noun) selected(ctx context.Context) columnSet {
 	if n == nil {
 		return allColumns
 	}
-	return n.of(graphql.CollectFieldsCtx(ctx, []string{n.name}))
+	return n.of(graphql.CollectFieldsCtx(ctx, n.types))
 }
 
 // listed is selected for a field that returns a connection of the noun.
 func (n *noun) listed(ctx context.Context) columnSet {
 	operation := graphql.GetOperationContext(ctx)
 	var set columnSet
-	for _, field := range graphql.CollectFieldsCtx(ctx, nil) {
-		inner := graphql.CollectFields(operation, field.Selections, []string{n.name})
+	for _, field := range graphql.CollectFieldsCtx(ctx, n.types) {
+		inner := graphql.CollectFields(operation, field.Selections, n.types)
 		switch field.Name {
 		case "nodes":
 			set |= n.of(inner)
 		case "edges":
 			for _, edge := range inner {
 				if edge.Name == "node" {
-					set |= n.of(graphql.CollectFields(operation, edge.Selections, []string{n.name}))
+					set |= n.of(graphql.CollectFields(operation, edge.Selections, n.types))
 				}
 			}
 		}

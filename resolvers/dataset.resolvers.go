@@ -20,7 +20,7 @@ func (r *mutationResolver) CreateDataset(ctx context.Context, input model.Create
 }
 
 func (r *queryResolver) Dataset(ctx context.Context, id string) (*model.Dataset, error) {
-	return load(ctx).datasets.load(ctx, id)
+	return byID(ctx, r.nouns.dataset, "dataset", id, r.tenant(ctx).DatasetsByID)
 }
 
 func (r *queryResolver) Datasets(ctx context.Context, first int32, after *string, offset *int32) (*model.Page[*model.Dataset], error) {

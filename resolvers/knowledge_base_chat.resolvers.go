@@ -13,7 +13,7 @@ import (
 )
 
 func (r *knowledgeBaseChatResolver) Datasets(ctx context.Context, obj *model.KnowledgeBaseChat) ([]*model.Dataset, error) {
-	return load(ctx).chatDatasets.load(ctx, obj.ID)
+	return load(ctx).chatDatasets.load(ctx, obj)
 }
 
 func (r *knowledgeBaseChatResolver) DatasetIds(ctx context.Context, obj *model.KnowledgeBaseChat) ([]string, error) {
@@ -25,7 +25,7 @@ func (r *knowledgeBaseChatResolver) DatasetNames(ctx context.Context, obj *model
 }
 
 func (r *knowledgeBaseChatResolver) ConnectedAgentCount(ctx context.Context, obj *model.KnowledgeBaseChat) (int32, error) {
-	return load(ctx).chatAgents.Load(ctx, obj.ID)()
+	return load(ctx).chatAgentCount.load(ctx, obj)
 }
 
 func (r *mutationResolver) CreateKnowledgeBaseChat(ctx context.Context, input model.CreateKnowledgeBaseChatInput) (*model.CreateKnowledgeBaseChatPayload, error) {
@@ -68,7 +68,7 @@ func (r *mutationResolver) DisconnectKnowledgeBaseChat(ctx context.Context, inpu
 }
 
 func (r *queryResolver) KnowledgeBaseChat(ctx context.Context, id string) (*model.KnowledgeBaseChat, error) {
-	return load(ctx).knowledgeBaseChats.load(ctx, id)
+	return byID(ctx, r.nouns.knowledgeBaseChat, "knowledge base chat", id, r.tenant(ctx).KnowledgeBaseChatsByID)
 }
 
 func (r *queryResolver) KnowledgeBaseChats(ctx context.Context, first int32, after *string, offset *int32) (*model.Page[*model.KnowledgeBaseChat], error) {

@@ -2,7 +2,7 @@ package resolvers
 
 import (
 	"context"
-	"time"
+	"sync"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/graph-gophers/dataloader/v7"
@@ -12,254 +12,255 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// batchWait is how long a loader gathers keys. Sibling fields are resolved at the same time, so the
-// shortest wait that a timer keeps is enough.
-const batchWait = time.Millisecond
-
-// loaders read what the fields of one response need, one statement for each level and edge of the
-// query. They remember what they read, so they live no longer than the response.
+// loaders read what hangs on the rows of one response: one statement for each level and edge of the
+// query, whatever the number of rows. They remember what they read, so they live no longer than the
+// response.
 type loaders struct {
-	agents             one[*model.Agent]
-	tools              one[*model.Tool]
-	subAgents          one[*model.SubAgent]
-	promptVersions     one[*model.PromptVersion]
-	knowledgeBaseChats one[*model.KnowledgeBaseChat]
-	datasets           one[*model.Dataset]
-	simulationChats    one[*model.SimulationChat]
-
-	agentTools     many[*model.Tool]
-	agentSubAgents many[*model.SubAgent]
-	chatDatasets   many[*model.Dataset]
-	chatMessages   many[*model.SimulationChatMessage]
-	chatAgents     *dataloader.Loader[string, int32]
-
-	agentPromptVersions  children[*model.PromptVersion]
-	agentSimulationChats children[*model.SimulationChat]
-	toolAgents           children[*model.Agent]
+	agentTools             *edge[*model.Agent, []*model.Tool]
+	agentSubAgents         *edge[*model.Agent, []*model.SubAgent]
+	agentKnowledgeBaseChat *edge[*model.Agent, *model.KnowledgeBaseChat]
+	agentPromptVersions    *edge[*model.Agent, *model.PromptVersionConnection]
+	agentSimulationChats   *edge[*model.Agent, *model.SimulationChatConnection]
+	toolAgents             *edge[*model.Tool, *model.AgentConnection]
+	subAgentAgent          *edge[*model.SubAgent, *model.Agent]
+	chatDatasets           *edge[*model.KnowledgeBaseChat, []*model.Dataset]
+	chatAgentCount         *edge[*model.KnowledgeBaseChat, int32]
+	simulationAgent        *edge[*model.SimulationChat, *model.Agent]
+	simulationMessages     *edge[*model.SimulationChat, []*model.SimulationChatMessage]
 }
 
 func newLoaders(ctx context.Context, t *db.Tenant, n nouns) *loaders {
+	// Where several fields share an edge (datasets, datasetIds, datasetNames) it has no noun: all of
+	// them find what one statement read with all its columns.
 	return &loaders{
-		agents:             newOne(ctx, n.agent, "agent", t.AgentsByID),
-		tools:              newOne(ctx, n.tool, "tool", t.ToolsByID),
-		subAgents:          newOne(ctx, n.subAgent, "sub-agent", t.SubAgentsByID),
-		promptVersions:     newOne(ctx, n.promptVersion, "prompt version", t.PromptVersionsByID),
-		knowledgeBaseChats: newOne(ctx, n.knowledgeBaseChat, "knowledge base chat", t.KnowledgeBaseChatsByID),
-		datasets:           newOne(ctx, n.dataset, "dataset", t.DatasetsByID),
-		simulationChats:    newOne(ctx, n.simulationChat, "simulation chat", t.SimulationChatsByID),
-
-		agentTools:     newMany(ctx, n.tool, t.ToolsOfAgents),
-		agentSubAgents: newMany(ctx, n.subAgent, t.SubAgentsOfAgents),
-		chatDatasets:   newMany(ctx, n.dataset, t.DatasetsOfChats),
-		chatMessages:   newMany(ctx, nil, whole(t.MessagesOfChats)),
-		chatAgents:     newCounts(ctx, t.AgentCountsOfChats),
-
-		agentPromptVersions:  newChildren(ctx, n.promptVersion, t.AgentPromptVersions()),
-		agentSimulationChats: newChildren(ctx, n.simulationChat, t.AgentSimulationChats()),
-		toolAgents:           newChildren(ctx, n.agent, t.ToolAgents()),
+		agentTools:             newEdge(ctx, n.tool, idOf[*model.Agent], many(t.ToolsOfAgents)),
+		agentSubAgents:         newEdge(ctx, n.subAgent, idOf[*model.Agent], many(t.SubAgentsOfAgents)),
+		agentKnowledgeBaseChat: newEdge(ctx, nil, (*model.Agent).ChatID, one("knowledge base chat", t.KnowledgeBaseChatsByID)),
+		agentPromptVersions:    newEdge(ctx, n.promptVersion, idOf[*model.Agent], pages(t.AgentPromptVersions())),
+		agentSimulationChats:   newEdge(ctx, n.simulationChat, idOf[*model.Agent], pages(t.AgentSimulationChats())),
+		toolAgents:             newEdge(ctx, n.agent, idOf[*model.Tool], pages(t.ToolAgents())),
+		subAgentAgent:          newEdge(ctx, n.agent, func(s *model.SubAgent) string { return s.DelegateAgentID }, one("agent", t.AgentsByID)),
+		chatDatasets:           newEdge(ctx, nil, idOf[*model.KnowledgeBaseChat], many(t.DatasetsOfChats)),
+		chatAgentCount:         newEdge(ctx, nil, idOf[*model.KnowledgeBaseChat], numbers(t.AgentCountsOfChats)),
+		simulationAgent:        newEdge(ctx, n.agent, func(c *model.SimulationChat) string { return c.AgentID }, one("agent", t.AgentsByID)),
+		simulationMessages:     newEdge(ctx, nil, idOf[*model.SimulationChat], many(whole(t.MessagesOfChats))),
 	}
 }
 
-// wanted is a key with the columns that its row is wanted with.
-type wanted[K comparable] struct {
-	key     K
-	columns columnSet
+// parent is a row that something hangs on.
+type parent interface {
+	model.Node
+	Batch() *model.Batch
 }
 
-// distinct returns the keys without repetition and all the columns that they are wanted with.
-func distinct[K comparable](all []wanted[K]) ([]K, columnSet) {
-	var columns columnSet
-	keys := make([]K, 0, len(all))
-	seen := make(map[K]bool, len(all))
-	for _, w := range all {
-		columns |= w.columns
-		if !seen[w.key] {
-			seen[w.key] = true
-			keys = append(keys, w.key)
-		}
-	}
-	return keys, columns
-}
+func idOf[P parent](row P) string { return row.Cursor().ID }
 
-// read reads rows by the ids of themselves or of their parents.
-type read[R any] = func(ctx context.Context, ids []string, columns ...string) ([]R, error)
-
-// whole is a read of rows that always have all their columns.
-func whole[R any](rows func(context.Context, []string) ([]R, error)) read[R] {
-	return func(ctx context.Context, ids []string, _ ...string) ([]R, error) { return rows(ctx, ids) }
-}
-
-// one loads one row per id.
-type one[R model.Node] struct {
-	noun *noun
-	rows *dataloader.Loader[wanted[string], R]
-}
-
-func newOne[R model.Node](ctx context.Context, n *noun, name string, rows read[R]) one[R] {
-	return one[R]{n, batch(ctx, func(ctx context.Context, keys []wanted[string]) []*dataloader.Result[R] {
-		ids, columns := distinct(keys)
-		found, err := rows(ctx, ids, n.names(columns)...)
-		byID := make(map[string]R, len(found))
-		for _, row := range found {
-			byID[row.Cursor().ID] = row
-		}
-		return results(keys, err, func(w wanted[string]) (R, error) {
-			row, ok := byID[w.key]
-			if !ok {
-				return row, model.Missing(name, w.key)
-			}
-			return row, nil
-		})
-	})}
-}
-
-// load returns the row, with the columns that the field being resolved selects, or NOT_FOUND.
-func (l one[R]) load(ctx context.Context, id string) (R, error) {
-	return l.rows.Load(ctx, wanted[string]{id, l.noun.selected(ctx)})()
-}
-
-// later is load for a caller that asks for several rows before it waits for the first.
-func (l one[R]) later(ctx context.Context, id string) func() (R, error) {
-	return l.rows.Load(ctx, wanted[string]{id, allColumns})
-}
-
-// child is a row that knows its parent.
-type child interface{ Parent() string }
-
-// many loads all rows of one parent.
-type many[R child] struct {
-	noun *noun
-	rows *dataloader.Loader[wanted[string], []R]
-}
-
-func newMany[R child](ctx context.Context, n *noun, rows read[R]) many[R] {
-	return many[R]{n, batch(ctx, func(ctx context.Context, keys []wanted[string]) []*dataloader.Result[[]R] {
-		parents, columns := distinct(keys)
-		found, err := rows(ctx, parents, n.names(columns)...)
-		byParent := make(map[string][]R, len(parents))
-		for _, row := range found {
-			byParent[row.Parent()] = append(byParent[row.Parent()], row)
-		}
-		return results(keys, err, func(w wanted[string]) ([]R, error) { return byParent[w.key], nil })
-	})}
-}
-
-// load returns the rows of the parent, with the columns that the field being resolved selects.
-func (l many[R]) load(ctx context.Context, parent string) ([]R, error) {
-	return l.rows.Load(ctx, wanted[string]{parent, l.noun.selected(ctx)})()
-}
-
-// newCounts makes a loader of one number per key out of a read that keeps the order of the keys.
-func newCounts(ctx context.Context, numbers func(context.Context, []string) ([]int32, error)) *dataloader.Loader[string, int32] {
-	return batch(ctx, func(ctx context.Context, parents []string) []*dataloader.Result[int32] {
-		found, err := numbers(ctx, parents)
-		byParent := make(map[string]int32, len(parents))
-		for i, number := range found {
-			byParent[parents[i]] = number
-		}
-		return results(parents, err, func(parent string) (int32, error) { return byParent[parent], nil })
-	})
-}
-
-// part is which part of a parent's list is wanted: model.PageArgs in a form that can be compared.
-type part struct {
-	parent              string
+// want is how a field wants what it leads to: which columns, and which part of a list.
+type want struct {
+	columns             columnSet
 	first, offset       int32
 	after               string
 	hasOffset, hasAfter bool
 }
 
-func partOf(parent string, args model.PageArgs) part {
-	p := part{parent: parent, first: args.First}
-	if args.After != nil {
-		p.after, p.hasAfter = *args.After, true
+func (w want) args() model.PageArgs {
+	args := model.PageArgs{First: w.first}
+	if w.hasAfter {
+		args.After = &w.after
 	}
-	if args.Offset != nil {
-		p.offset, p.hasOffset = *args.Offset, true
-	}
-	return p
-}
-
-func (p part) args() model.PageArgs {
-	args := model.PageArgs{First: p.first}
-	if p.hasAfter {
-		args.After = &p.after
-	}
-	if p.hasOffset {
-		args.Offset = &p.offset
+	if w.hasOffset {
+		args.Offset = &w.offset
 	}
 	return args
 }
 
-// children loads the pages of a list that hangs on each of many parents.
-type children[R model.Node] struct {
-	noun   *noun
-	pages  *dataloader.Loader[wanted[part], []R]
-	totals *dataloader.Loader[string, int32]
+// edge leads from the rows of one noun to what hangs on them. The first row of a batch that asks
+// makes it read for all of them. So the number of statements does not depend on which fields happen
+// to be resolved at the same time, and nobody waits for others to ask.
+type edge[P parent, V any] struct {
+	ctx  context.Context
+	noun *noun
+	// key is where a row leads; "" is nowhere.
+	key  func(P) string
+	read read[V]
+
+	mu      sync.Mutex
+	loaders map[asked]*dataloader.Loader[string, V]
 }
 
-func newChildren[R interface {
-	model.Node
-	child
-}](ctx context.Context, n *noun, list db.Children[R]) children[R] {
-	return children[R]{n, batch(ctx, func(ctx context.Context, keys []wanted[part]) []*dataloader.Result[[]R] {
-		parts, columns := distinct(keys)
-		// A statement reads the same part of every parent's list.
-		parents := map[part][]string{}
-		for _, p := range parts {
-			same := p
-			same.parent = ""
-			parents[same] = append(parents[same], p.parent)
+// asked tells reads of one edge apart: for which rows, a batch or a row that was read alone, and how.
+type asked struct {
+	rows any
+	want want
+}
+
+func newEdge[P parent, V any](ctx context.Context, n *noun, key func(P) string, read read[V]) *edge[P, V] {
+	return &edge[P, V]{ctx: ctx, noun: n, key: key, read: read, loaders: map[asked]*dataloader.Loader[string, V]{}}
+}
+
+// load returns what hangs on the row, with the columns that the field being resolved selects.
+func (e *edge[P, V]) load(ctx context.Context, row P) (V, error) {
+	return e.loadAs(row, want{columns: e.noun.selected(ctx)})
+}
+
+// page is load for one page of a list.
+func (e *edge[P, V]) page(ctx context.Context, row P, first int32, after *string, offset *int32) (V, error) {
+	w := want{columns: e.noun.listed(ctx), first: first}
+	if after != nil {
+		w.after, w.hasAfter = *after, true
+	}
+	if offset != nil {
+		w.offset, w.hasOffset = *offset, true
+	}
+	return e.loadAs(row, w)
+}
+
+func (e *edge[P, V]) loadAs(row P, w want) (V, error) {
+	key := e.key(row)
+	if key == "" {
+		var nothing V
+		return nothing, nil
+	}
+	return e.loader(row, w).Load(e.ctx, key)()
+}
+
+// loader returns the loader of the row's batch, which has read, or is reading, all of it.
+func (e *edge[P, V]) loader(row P, w want) *dataloader.Loader[string, V] {
+	a := asked{rows: row.Batch(), want: w}
+	rows := []any{row}
+	if batch := row.Batch(); batch != nil {
+		rows = batch.Rows
+	} else {
+		a.rows = row
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if loader, ok := e.loaders[a]; ok {
+		return loader
+	}
+	keys := make([]string, 0, len(rows))
+	seen := make(map[string]bool, len(rows))
+	for _, r := range rows {
+		if key := e.key(r.(P)); key != "" && !seen[key] {
+			seen[key] = true
+			keys = append(keys, key)
 		}
-		found := map[part][]R{}
-		failed := map[part]error{}
-		for same, ids := range parents {
-			rows, err := list.Pages(ctx, ids, same.args(), n.names(columns)...)
-			failed[same] = err
-			for _, row := range rows {
-				p := same
-				p.parent = row.Parent()
-				found[p] = append(found[p], row)
+	}
+	// The last key fills the batch, which is then read at once.
+	loader := dataloader.NewBatchedLoader(e.batch(w), dataloader.WithBatchCapacity[string, V](len(keys)))
+	for _, key := range keys {
+		loader.Load(e.ctx, key)
+	}
+	e.loaders[a] = loader
+	return loader
+}
+
+func (e *edge[P, V]) batch(w want) dataloader.BatchFunc[string, V] {
+	return func(_ context.Context, keys []string) []*dataloader.Result[V] {
+		// The response's context, rather than that of the field that happened to ask first.
+		find, err := e.read(e.ctx, keys, e.noun.names(w.columns), w.args())
+		results := make([]*dataloader.Result[V], len(keys))
+		for i, key := range keys {
+			results[i] = &dataloader.Result[V]{Error: err}
+			if err == nil {
+				results[i].Data, results[i].Error = find(key)
 			}
 		}
-		return results(keys, nil, func(w wanted[part]) ([]R, error) {
-			same := w.key
-			same.parent = ""
-			return found[w.key], failed[same]
-		})
-	}), newCounts(ctx, list.Counts)}
-}
-
-// page returns one page of the parent's list.
-func (c children[R]) page(ctx context.Context, parent string, args model.PageArgs) (*model.Page[R], error) {
-	rows, err := c.pages.Load(ctx, wanted[part]{partOf(parent, args), c.noun.listed(ctx)})()
-	if err != nil {
-		return nil, err
+		return results
 	}
-	return model.NewPage(rows, args, func(ctx context.Context) (int32, error) { return c.totals.Load(ctx, parent)() }), nil
 }
 
-// batch makes a loader. Its reads run under the response's context rather than that of the field
-// that happened to ask first.
-func batch[K comparable, V any](ctx context.Context, read func(context.Context, []K) []*dataloader.Result[V]) *dataloader.Loader[K, V] {
-	return dataloader.NewBatchedLoader(
-		func(_ context.Context, keys []K) []*dataloader.Result[V] { return read(ctx, keys) },
-		dataloader.WithWait[K, V](batchWait),
-	)
-}
+// read reads what all keys lead to, and returns how to find what one of them leads to.
+type read[V any] func(ctx context.Context, keys, columns []string, args model.PageArgs) (func(key string) (V, error), error)
 
-// results finds the value of each key, or gives each the error with which the read failed.
-func results[K, V any](keys []K, err error, find func(K) (V, error)) []*dataloader.Result[V] {
-	all := make([]*dataloader.Result[V], len(keys))
-	for i, key := range keys {
-		if err != nil {
-			all[i] = &dataloader.Result[V]{Error: err}
-			continue
+// rowsOf reads rows by the ids of themselves or of their parents.
+type rowsOf[R any] = func(ctx context.Context, ids []string, columns ...string) ([]R, error)
+
+// one reads one row per key; the name is the noun's, for the error when there is none.
+func one[R model.Node](name string, rows rowsOf[R]) read[R] {
+	return func(ctx context.Context, keys, columns []string, _ model.PageArgs) (func(string) (R, error), error) {
+		found, err := rows(ctx, keys, columns...)
+		byID := make(map[string]R, len(found))
+		for _, row := range found {
+			byID[row.Cursor().ID] = row
 		}
-		value, err := find(key)
-		all[i] = &dataloader.Result[V]{Data: value, Error: err}
+		return func(key string) (R, error) {
+			row, ok := byID[key]
+			if !ok {
+				return row, model.Missing(name, key)
+			}
+			return row, nil
+		}, err
 	}
-	return all
+}
+
+// many reads many rows per key; the rows know their parents.
+func many[R interface{ Parent() string }](rows rowsOf[R]) read[[]R] {
+	return func(ctx context.Context, keys, columns []string, _ model.PageArgs) (func(string) ([]R, error), error) {
+		found, err := rows(ctx, keys, columns...)
+		byParent := byParent(found)
+		return func(key string) ([]R, error) { return byParent[key], nil }, err
+	}
+}
+
+func byParent[R interface{ Parent() string }](rows []R) map[string][]R {
+	byParent := make(map[string][]R, len(rows))
+	for _, row := range rows {
+		byParent[row.Parent()] = append(byParent[row.Parent()], row)
+	}
+	return byParent
+}
+
+// whole makes rows that always have all their columns fit many.
+func whole[R any](rows func(context.Context, []string) ([]R, error)) rowsOf[R] {
+	return func(ctx context.Context, ids []string, _ ...string) ([]R, error) { return rows(ctx, ids) }
+}
+
+// numbers reads one number per key, in the order of the keys.
+func numbers(count func(context.Context, []string) ([]int32, error)) read[int32] {
+	return func(ctx context.Context, keys, _ []string, _ model.PageArgs) (func(string) (int32, error), error) {
+		found, err := count(ctx, keys)
+		byKey := make(map[string]int32, len(found))
+		for i, number := range found {
+			byKey[keys[i]] = number
+		}
+		return func(key string) (int32, error) { return byKey[key], nil }, err
+	}
+}
+
+// pages reads the same page of each parent's list. All lists are counted as soon as one is asked for
+// its total.
+func pages[R interface {
+	model.Node
+	JoinBatch(*model.Batch, any)
+	Parent() string
+}](list db.Children[R]) read[*model.Page[R]] {
+	return func(ctx context.Context, keys, columns []string, args model.PageArgs) (func(string) (*model.Page[R], error), error) {
+		found, err := list.Pages(ctx, keys, args, columns...)
+		byParent := byParent(found)
+		totals := sync.OnceValues(func() (func(string) (int32, error), error) {
+			return numbers(list.Counts)(ctx, keys, nil, args)
+		})
+		return func(key string) (*model.Page[R], error) {
+			return model.NewPage(byParent[key], args, func(context.Context) (int32, error) {
+				total, err := totals()
+				if err != nil {
+					return 0, err
+				}
+				return total(key)
+			}), nil
+		}, err
+	}
+}
+
+// byID reads one row for a field that names it by its id, or returns NOT_FOUND.
+func byID[R model.Node](ctx context.Context, n *noun, name, id string, rows rowsOf[R]) (R, error) {
+	find, err := one(name, rows)(ctx, []string{id}, n.names(n.selected(ctx)), model.PageArgs{})
+	if err != nil {
+		var nothing R
+		return nothing, err
+	}
+	return find(id)
 }
 
 type loadersKey struct{}

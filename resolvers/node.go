@@ -2,7 +2,6 @@ package resolvers
 
 import (
 	"context"
-	"errors"
 
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -14,66 +13,65 @@ func (r *Resolver) nodes(ctx context.Context, ids []string) ([]model.Node, error
 		faults.Add("ids", "must have at most %d entries, not %d", model.MaxPageSize, len(ids))
 		return nil, faults.Err()
 	}
-	kinds, err := r.tenant(ctx).Kinds(ctx, ids)
+	t := r.tenant(ctx)
+	kinds, err := t.Kinds(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
-	l := load(ctx)
-	readers := map[string]func(id string) func() (model.Node, error){
-		"company": func(string) func() (model.Node, error) {
-			return func() (model.Node, error) { return r.tenant(ctx).Company(ctx) }
-		},
-		"agent":             reader(ctx, l.agents),
-		"promptVersion":     reader(ctx, l.promptVersions),
-		"tool":              reader(ctx, l.tools),
-		"subAgent":          reader(ctx, l.subAgents),
-		"knowledgeBaseChat": reader(ctx, l.knowledgeBaseChats),
-		"dataset":           reader(ctx, l.datasets),
-		"simulationChat":    reader(ctx, l.simulationChats),
+	readers := map[string]func([]string) error{}
+	found := map[string]model.Node{}
+	readers["company"] = func([]string) error {
+		company, err := t.Company(ctx)
+		found[company.ID] = company
+		return err
 	}
-	reads := make([]func() (model.Node, error), len(ids))
-	for i, id := range ids {
-		if kind, ok := kinds[id]; ok {
-			reads[i] = readers[kind](id)
+	readers["agent"] = collect(ctx, found, t.AgentsByID)
+	readers["promptVersion"] = collect(ctx, found, t.PromptVersionsByID)
+	readers["tool"] = collect(ctx, found, t.ToolsByID)
+	readers["subAgent"] = collect(ctx, found, t.SubAgentsByID)
+	readers["knowledgeBaseChat"] = collect(ctx, found, t.KnowledgeBaseChatsByID)
+	readers["dataset"] = collect(ctx, found, t.DatasetsByID)
+	readers["simulationChat"] = collect(ctx, found, t.SimulationChatsByID)
+
+	idsOf := map[string][]string{}
+	for id, kind := range kinds {
+		idsOf[kind] = append(idsOf[kind], id)
+	}
+	for kind, ids := range idsOf {
+		if err := readers[kind](ids); err != nil {
+			return nil, err
 		}
 	}
 	nodes := make([]model.Node, len(ids))
-	for i, read := range reads {
-		if read == nil {
-			continue
-		}
-		node, err := read()
-		// What was deleted between the two statements names nothing either.
-		var known *model.Error
-		if errors.As(err, &known) && known.Code == model.NotFound {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		nodes[i] = node
+	for i, id := range ids {
+		nodes[i] = found[id]
 	}
 	return nodes, nil
 }
 
-func reader[R model.Node](ctx context.Context, loader one[R]) func(string) func() (model.Node, error) {
-	return func(id string) func() (model.Node, error) {
-		read := loader.later(ctx, id)
-		return func() (model.Node, error) { return read() }
+// collect reads rows of one noun into found.
+func collect[R model.Node](ctx context.Context, found map[string]model.Node, rows rowsOf[R]) func([]string) error {
+	return func(ids []string) error {
+		read, err := rows(ctx, ids)
+		for _, row := range read {
+			found[row.Cursor().ID] = row
+		}
+		return err
 	}
 }
 
-// knowledgeBaseChat returns the agent's chat, nil when none is connected.
-func knowledgeBaseChat(ctx context.Context, agent *model.Agent) (*model.KnowledgeBaseChat, error) {
-	if agent.KnowledgeBaseChatID == nil {
-		return nil, nil
+// knowledgeBaseChatName returns the name of the agent's chat, nil when none is connected.
+func knowledgeBaseChatName(ctx context.Context, agent *model.Agent) (*string, error) {
+	chat, err := load(ctx).agentKnowledgeBaseChat.load(ctx, agent)
+	if err != nil || chat == nil {
+		return nil, err
 	}
-	return load(ctx).knowledgeBaseChats.load(ctx, *agent.KnowledgeBaseChatID)
+	return &chat.Name, nil
 }
 
 // datasetTexts returns one text of each of the chat's datasets, in order.
 func datasetTexts(ctx context.Context, chat *model.KnowledgeBaseChat, text func(*model.Dataset) string) ([]string, error) {
-	datasets, err := load(ctx).chatDatasets.load(ctx, chat.ID)
+	datasets, err := load(ctx).chatDatasets.load(ctx, chat)
 	texts := make([]string, len(datasets))
 	for i, d := range datasets {
 		texts[i] = text(d)

@@ -13,7 +13,7 @@ import (
 )
 
 func (r *agentResolver) SimulationChats(ctx context.Context, obj *model.Agent, first int32, after *string, offset *int32) (*model.Page[*model.SimulationChat], error) {
-	return load(ctx).agentSimulationChats.page(ctx, obj.ID, pageArgs(first, after, offset))
+	return load(ctx).agentSimulationChats.page(ctx, obj, first, after, offset)
 }
 
 func (r *mutationResolver) StartSimulationChat(ctx context.Context, input model.StartSimulationChatInput) (*model.StartSimulationChatPayload, error) {
@@ -41,7 +41,7 @@ func (r *mutationResolver) EndSimulationChat(ctx context.Context, input model.En
 }
 
 func (r *queryResolver) SimulationChat(ctx context.Context, id string) (*model.SimulationChat, error) {
-	return load(ctx).simulationChats.load(ctx, id)
+	return byID(ctx, r.nouns.simulationChat, "simulation chat", id, r.tenant(ctx).SimulationChatsByID)
 }
 
 func (r *queryResolver) SimulationChats(ctx context.Context, agentID *string, first int32, after *string, offset *int32) (*model.Page[*model.SimulationChat], error) {
@@ -49,11 +49,11 @@ func (r *queryResolver) SimulationChats(ctx context.Context, agentID *string, fi
 }
 
 func (r *simulationChatResolver) Agent(ctx context.Context, obj *model.SimulationChat) (*model.Agent, error) {
-	return load(ctx).agents.load(ctx, obj.AgentID)
+	return load(ctx).simulationAgent.load(ctx, obj)
 }
 
 func (r *simulationChatResolver) Messages(ctx context.Context, obj *model.SimulationChat) ([]*model.SimulationChatMessage, error) {
-	return load(ctx).chatMessages.load(ctx, obj.ID)
+	return load(ctx).simulationMessages.load(ctx, obj)
 }
 
 func (r *subscriptionResolver) SimulationChatMessages(ctx context.Context, simulationChatID string, afterSequence int32) (<-chan *model.SimulationChatMessage, error) {

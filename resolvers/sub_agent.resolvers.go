@@ -13,7 +13,7 @@ import (
 )
 
 func (r *agentResolver) SubAgents(ctx context.Context, obj *model.Agent) ([]*model.SubAgent, error) {
-	return load(ctx).agentSubAgents.load(ctx, obj.ID)
+	return load(ctx).agentSubAgents.load(ctx, obj)
 }
 
 func (r *mutationResolver) AddSubAgent(ctx context.Context, input model.AddSubAgentInput) (*model.AddSubAgentPayload, error) {
@@ -33,7 +33,7 @@ func (r *mutationResolver) RemoveSubAgent(ctx context.Context, input model.Remov
 }
 
 func (r *subAgentResolver) Agent(ctx context.Context, obj *model.SubAgent) (*model.Agent, error) {
-	return load(ctx).agents.load(ctx, obj.DelegateAgentID)
+	return load(ctx).subAgentAgent.load(ctx, obj)
 }
 
 func (r *Resolver) SubAgent() graph.SubAgentResolver { return &subAgentResolver{r} }

@@ -13,7 +13,7 @@ import (
 )
 
 func (r *agentResolver) Tools(ctx context.Context, obj *model.Agent) ([]*model.Tool, error) {
-	return load(ctx).agentTools.load(ctx, obj.ID)
+	return load(ctx).agentTools.load(ctx, obj)
 }
 
 func (r *mutationResolver) CreateTool(ctx context.Context, input model.CreateToolInput) (*model.CreateToolPayload, error) {
@@ -56,7 +56,7 @@ func (r *mutationResolver) DisconnectTool(ctx context.Context, input model.Disco
 }
 
 func (r *queryResolver) Tool(ctx context.Context, id string) (*model.Tool, error) {
-	return load(ctx).tools.load(ctx, id)
+	return byID(ctx, r.nouns.tool, "tool", id, r.tenant(ctx).ToolsByID)
 }
 
 func (r *queryResolver) Tools(ctx context.Context, first int32, after *string, offset *int32) (*model.Page[*model.Tool], error) {
@@ -64,7 +64,7 @@ func (r *queryResolver) Tools(ctx context.Context, first int32, after *string, o
 }
 
 func (r *toolResolver) Agents(ctx context.Context, obj *model.Tool, first int32, after *string, offset *int32) (*model.Page[*model.Agent], error) {
-	return load(ctx).toolAgents.page(ctx, obj.ID, pageArgs(first, after, offset))
+	return load(ctx).toolAgents.page(ctx, obj, first, after, offset)
 }
 
 func (r *Resolver) Tool() graph.ToolResolver { return &toolResolver{r} }

@@ -1,0 +1,79 @@
+package db_test
+
+import (
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db/dbtest"
+)
+
+// rules are what lets every table be sharded by company, and what keeps the database itself from
+// linking two companies. Each query returns what breaks its rule.
+var rules = map[string]string{
+	"every table belongs to a company": `SELECT relname FROM tenant_table t WHERE NOT EXISTS (
+		SELECT FROM pg_attribute a WHERE a.attrelid = t.oid AND a.attname = 'company_id' AND a.attnotnull AND a.atttypid = 'text'::regtype)`,
+	"the primary key begins with the company": `SELECT relname FROM tenant_table t WHERE NOT EXISTS (
+		SELECT FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
+		WHERE i.indrelid = t.oid AND i.indisprimary AND a.attname = 'company_id' AND i.indnkeyatts > 1)`,
+	"every index begins with the company": `SELECT i.indexrelid::regclass::text FROM tenant_table t JOIN pg_index i ON i.indrelid = t.oid
+		JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = i.indkey[0] WHERE a.attname <> 'company_id'`,
+	"a reference between tables of companies maps company to company": `SELECT c.conname FROM pg_constraint c
+		JOIN tenant_table t ON t.oid = c.conrelid JOIN tenant_table r ON r.oid = c.confrelid WHERE c.contype = 'f' AND NOT EXISTS (
+			SELECT FROM generate_subscripts(c.conkey, 1) AS i
+			JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = c.conkey[i] AND a.attname = 'company_id'
+			JOIN pg_attribute b ON b.attrelid = r.oid AND b.attnum = c.confkey[i] AND b.attname = 'company_id')`,
+	"a reference to companies is the company": `SELECT c.conname FROM pg_constraint c JOIN tenant_table t ON t.oid = c.conrelid
+		JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = c.conkey[1]
+		WHERE c.contype = 'f' AND c.confrelid = 'companies'::regclass AND (a.attname <> 'company_id' OR cardinality(c.conkey) > 1)`,
+	"every company goes with what it owns": `SELECT relname FROM tenant_table t WHERE NOT EXISTS (
+		SELECT FROM pg_constraint c WHERE c.conrelid = t.oid AND c.contype = 'f' AND c.confdeltype = 'c')`,
+	"references restrict or cascade": `SELECT conname FROM pg_constraint c JOIN pg_class t ON t.oid = c.conrelid
+		WHERE t.relnamespace = 'public'::regnamespace AND c.contype = 'f' AND (c.confdeltype NOT IN ('a', 'r', 'c') OR c.confupdtype NOT IN ('a', 'r'))`,
+	"nothing fires on its own": `SELECT tgname FROM pg_trigger WHERE NOT tgisinternal
+		UNION ALL SELECT rulename FROM pg_rewrite JOIN pg_class c ON c.oid = ev_class WHERE c.relnamespace = 'public'::regnamespace`,
+	"ids and times are made by the program": `SELECT format('%s.%s', attrelid::regclass, attname) FROM pg_attribute a
+		JOIN pg_class c ON c.oid = a.attrelid AND c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace
+		WHERE a.attnum > 0 AND (a.attidentity <> '' OR a.atthasdef)`,
+	"there are tables and indexes only": `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind NOT IN ('r', 'i')
+		UNION ALL SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace`,
+	"names leave room for a shard's number": `SELECT name FROM (
+			SELECT relname::text AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace
+			UNION ALL SELECT conname FROM pg_constraint WHERE connamespace = 'public'::regnamespace) AS names WHERE length(name) > 54`,
+}
+
+func TestCatalogRules(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, dbtest.URL(t))
+	_, err := conn.Exec(t.Context(), `CREATE TEMPORARY VIEW tenant_table AS SELECT oid, relname::text FROM pg_class
+		WHERE relkind IN ('r', 'p') AND relnamespace = 'public'::regnamespace AND relname <> 'companies'`)
+	require.NoError(t, err)
+	broken := func(rule string) []string {
+		rows, err := conn.Query(t.Context(), rules[rule])
+		require.NoError(t, err)
+		names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		require.NoError(t, err, rule)
+		return names
+	}
+	for rule := range rules {
+		require.Empty(t, broken(rule), rule)
+	}
+
+	// The rules see what breaks them.
+	for _, statement := range []string{
+		"CREATE TABLE strays (id serial PRIMARY KEY, company_id text REFERENCES companies ON DELETE SET NULL, agent_id text)",
+		"ALTER TABLE strays ADD UNIQUE (agent_id)",
+		"CREATE FUNCTION stray() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'",
+		"CREATE TRIGGER stray BEFORE INSERT ON strays FOR EACH ROW EXECUTE FUNCTION stray()",
+		"ALTER TABLE tools ADD COLUMN owner text REFERENCES companies",
+		"CREATE TABLE likes (company_id text NOT NULL, id text NOT NULL, company text, agent_id text, PRIMARY KEY (company_id, id), FOREIGN KEY (company, agent_id) REFERENCES agents (company_id, id))",
+		"CREATE INDEX a_name_that_is_longer_than_what_shards_leave_room_for_in_all ON agents (company_id, name)",
+	} {
+		_, err := conn.Exec(t.Context(), statement)
+		require.NoError(t, err)
+	}
+	for rule := range rules {
+		require.NotEmpty(t, broken(rule), rule)
+	}
+}

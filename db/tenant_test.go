@@ -1,0 +1,388 @@
+package db_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// estate is one row of every noun of a company. Every text of it contains the mark.
+type estate struct {
+	tenant *db.Tenant
+	mark   string
+	// ids holds an id by the name that inputs have for it.
+	ids map[string]string
+}
+
+func newEstate(t *testing.T, store *db.Store, mark string) estate {
+	t.Helper()
+	ctx := t.Context()
+	company, err := store.CreateCompany(ctx, mark)
+	require.NoError(t, err)
+	tenant := store.Tenant(company.ID)
+	key, _, err := tenant.CreateAPIKey(ctx, model.CreateAPIKeyInput{Name: mark, Scopes: []model.APIKeyScope{model.APIKeyScopeAdmin}})
+	require.NoError(t, err)
+	in := agentInput()
+	in.Name, in.Prompt = mark, mark
+	agent, err := tenant.By(key.ID).CreateAgent(ctx, in)
+	require.NoError(t, err)
+	tool, err := tenant.CreateTool(ctx, model.CreateToolInput{Name: mark, TechnicalName: strings.ToLower(mark) + "_tool"})
+	require.NoError(t, err)
+	_, err = tenant.ConnectTool(ctx, model.ConnectToolInput{AgentID: agent.ID, ToolID: tool.ID})
+	require.NoError(t, err)
+	edge, _, err := tenant.AddSubAgent(ctx, model.AddSubAgentInput{
+		AgentID: agent.ID, DelegateAgentID: agent.ID, Name: mark, TechnicalName: strings.ToLower(mark) + "_agent",
+	})
+	require.NoError(t, err)
+	dataset, err := tenant.CreateDataset(ctx, model.CreateDatasetInput{Name: mark})
+	require.NoError(t, err)
+	chat, err := tenant.CreateKnowledgeBaseChat(ctx, model.CreateKnowledgeBaseChatInput{Name: mark, DatasetIds: []string{dataset.ID}})
+	require.NoError(t, err)
+	_, err = tenant.ConnectKnowledgeBaseChat(ctx, model.ConnectKnowledgeBaseChatInput{AgentID: agent.ID, ChatID: chat.ID})
+	require.NoError(t, err)
+	simulation := &model.SimulationChat{AgentID: agent.ID, Warnings: []string{mark}}
+	require.NoError(t, tenant.CreateSimulationChat(ctx, simulation, &mark))
+	return estate{tenant: tenant, mark: mark, ids: map[string]string{
+		"AgentID": agent.ID, "DelegateAgentID": agent.ID, "ToolID": tool.ID, "SubAgentID": edge.ID, "DatasetIds": dataset.ID,
+		"ChatID": chat.ID, "SimulationChatID": simulation.ID, "APIKeyID": key.ID,
+	}}
+}
+
+// rowsOf reads everything that is stored, by company.
+func rowsOf(t *testing.T, conn *pgx.Conn) map[string][]string {
+	t.Helper()
+	rows, _ := conn.Query(t.Context(), `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND relname <> 'companies'`)
+	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	all := map[string][]string{}
+	for _, table := range tables {
+		var company, row string
+		rows, _ := conn.Query(t.Context(), "SELECT company_id, to_jsonb(t)::text FROM "+table+" AS t ORDER BY 1, 2")
+		_, err := pgx.ForEachRow(rows, []any{&company, &row}, func() error {
+			all[company] = append(all[company], table+" "+row)
+			return nil
+		})
+		require.NoError(t, err)
+	}
+	return all
+}
+
+var (
+	contextType = reflect.TypeFor[context.Context]()
+	errorType   = reflect.TypeFor[error]()
+	// quiet are the methods that answer with nothing, rather than NOT_FOUND, for what is not there.
+	quiet = []string{"MessagesAfter", "TouchAPIKey", "APIKeysByPrefix", "SimulationChats"}
+	// free take no id.
+	free = []string{"Tx", "By"}
+)
+
+// arguments returns values for a parameter: for one that names something, first the own ids and then, once
+// for each id in it, the same with the other company's. known is false for a type it knows nothing of.
+func arguments(of reflect.Type, own, other estate) (values []any, known bool) {
+	switch of {
+	case reflect.TypeFor[string]():
+		for _, id := range other.ids {
+			values = append(values, id)
+		}
+		slices.SortFunc(values, func(a, b any) int { return strings.Compare(a.(string), b.(string)) })
+		return append([]any{own.ids["AgentID"]}, values...), true
+	case reflect.TypeFor[*string]():
+		id := other.ids["AgentID"]
+		return []any{(*string)(nil), &id}, true
+	case reflect.TypeFor[[]string]():
+		var ids []string
+		for _, id := range other.ids {
+			ids = append(ids, id)
+		}
+		return []any{[]string{}, ids}, true
+	case reflect.TypeFor[model.PageArgs]():
+		return []any{model.PageArgs{First: 100}}, true
+	case reflect.TypeFor[*model.AgentFilter]():
+		return []any{(*model.AgentFilter)(nil)}, true
+	case reflect.TypeFor[time.Time]():
+		return []any{time.Now()}, true
+	case reflect.TypeFor[time.Duration]():
+		return []any{time.Minute}, true
+	case reflect.TypeFor[int32]():
+		return []any{int32(0)}, true
+	case reflect.TypeFor[*model.SimulationChat]():
+		return []any{&model.SimulationChat{AgentID: own.ids["AgentID"], Warnings: []string{}},
+			&model.SimulationChat{AgentID: other.ids["AgentID"], Warnings: []string{}}}, true
+	}
+	if of.Kind() != reflect.Struct || !strings.HasSuffix(of.Name(), "Input") {
+		return nil, false
+	}
+	return inputs(of, own, other), true
+}
+
+// inputs returns a valid input with own ids, and one more for each of its ids that is another company's.
+func inputs(of reflect.Type, own, other estate) []any {
+	valid := reflect.New(of).Elem()
+	texts := map[string]string{
+		"Name": "New", "TechnicalName": "a_new_name", "Prompt": "New {knowledge}", "Language": "en", "Channel": "Web", "Direction": "Inbound", "Text": "New",
+	}
+	var named []int
+	for i := range of.NumField() {
+		field, name := valid.Field(i), of.Field(i).Name
+		switch {
+		case own.ids[name] != "" && field.Kind() == reflect.String:
+			field.SetString(own.ids[name])
+			named = append(named, i)
+		case own.ids[name] != "" && field.Kind() == reflect.Slice:
+			field.Set(reflect.ValueOf([]string{own.ids[name]}))
+			named = append(named, i)
+		case texts[name] != "" && field.Kind() == reflect.String:
+			field.SetString(texts[name])
+		case name == "Scopes":
+			field.Set(reflect.ValueOf([]model.APIKeyScope{model.APIKeyScopeRead}))
+		case name == "Version":
+			field.SetInt(1)
+		}
+	}
+	all := []any{valid.Interface()}
+	for _, i := range named {
+		foreign := reflect.New(of).Elem()
+		foreign.Set(valid)
+		name := of.Field(i).Name
+		if foreign.Field(i).Kind() == reflect.String {
+			foreign.Field(i).SetString(other.ids[name])
+		} else {
+			foreign.Field(i).Set(reflect.ValueOf([]string{own.ids[name], other.ids[name]}))
+		}
+		all = append(all, foreign.Interface())
+	}
+	return all
+}
+
+// shown returns a result as text: pages, lists read for many parents, and rows.
+func shown(t *testing.T, ctx context.Context, result reflect.Value, other estate) string {
+	t.Helper()
+	if pages := result.MethodByName("Pages"); pages.IsValid() {
+		ids := slices.Collect(func(yield func(string) bool) {
+			for _, id := range other.ids {
+				if !yield(id) {
+					return
+				}
+			}
+		})
+		out := pages.Call([]reflect.Value{reflect.ValueOf(ctx), reflect.ValueOf(ids), reflect.ValueOf(model.PageArgs{First: 10})})
+		require.True(t, out[1].IsNil(), "%v", out[1])
+		require.Zero(t, out[0].Len())
+		out = result.MethodByName("Counts").Call([]reflect.Value{reflect.ValueOf(ctx), reflect.ValueOf(ids)})
+		require.Equal(t, make([]int32, len(ids)), out[0].Interface())
+		return ""
+	}
+	if result.Kind() == reflect.Pointer && result.Type().Elem().Kind() == reflect.Struct && !result.IsNil() {
+		if nodes := result.Elem().FieldByName("Nodes"); nodes.IsValid() {
+			result = nodes
+		}
+	}
+	if result.Kind() == reflect.Chan {
+		return "a channel"
+	}
+	text, err := json.Marshal(result.Interface())
+	require.NoError(t, err)
+	return string(text)
+}
+
+// Every method of a Tenant, whatever it will be called, is given another company's ids in every place that takes one.
+func TestNothingOfAnotherCompanyIsReachable(t *testing.T) {
+	t.Parallel()
+	store, conn := fresh(t)
+	own, other := newEstate(t, store, "OWN"), newEstate(t, store, "SECRET")
+	before := rowsOf(t, conn)
+	require.Len(t, before, 2)
+	methods := reflect.TypeFor[*db.Tenant]()
+	for i := range methods.NumMethod() {
+		method := methods.Method(i)
+		if slices.Contains(free, method.Name) {
+			continue
+		}
+		t.Run(method.Name, func(t *testing.T) {
+			for _, c := range callsOf(t, method, own, other) {
+				probe(t, method.Name, c, own, other)
+				require.Equal(t, before, rowsOf(t, conn), "%s changed something", method.Name)
+			}
+		})
+	}
+}
+
+// call is one call of a method; foreign when an argument names something of the other company.
+type call struct {
+	args    []any
+	foreign bool
+}
+
+func callsOf(t *testing.T, method reflect.Method, own, other estate) []call {
+	t.Helper()
+	var plain []any
+	var variants []call
+	for p := 2; p < method.Type.NumIn(); p++ {
+		if method.Type.IsVariadic() && p == method.Type.NumIn()-1 {
+			break
+		}
+		values, known := arguments(method.Type.In(p), own, other)
+		require.True(t, known, "teach arguments what a %s is", method.Type.In(p))
+		if method.Name == "CreateSimulationChat" && p == 3 {
+			values = values[:1] // the welcome
+		}
+		for i := range variants {
+			variants[i].args = append(variants[i].args, values[0])
+		}
+		for _, value := range values[1:] {
+			variants = append(variants, call{append(slices.Clone(plain), value), true})
+		}
+		plain = append(plain, values[0])
+	}
+	return append(variants, call{plain, false})
+}
+
+var errRolledBack = errors.New("rolled back")
+
+// probe makes the call inside a transaction that is rolled back.
+func probe(t *testing.T, name string, c call, own, other estate) {
+	t.Helper()
+	err := own.tenant.Tx(t.Context(), func(ctx context.Context, tenant *db.Tenant) error {
+		method := reflect.ValueOf(tenant).MethodByName(name)
+		var in []reflect.Value
+		if method.Type().NumIn() > 0 && method.Type().In(0) == contextType {
+			in = append(in, reflect.ValueOf(ctx))
+		}
+		for i, arg := range c.args {
+			in = append(in, reflect.ValueOf(arg).Convert(method.Type().In(i+1)))
+		}
+		if method.Type().NumOut() > 0 && method.Type().Out(0).Kind() == reflect.Chan && !c.foreign {
+			return errRolledBack // it would outlive the transaction
+		}
+		results := method.Call(in)
+		var failed error
+		if last := len(results) - 1; last >= 0 && results[last].Type() == errorType {
+			failed, _ = results[last].Interface().(error)
+		}
+		switch {
+		case failed != nil && c.foreign:
+			requireHidden(t, name, failed)
+		case failed != nil:
+			require.False(t, slices.ContainsFunc(c.args, isInput), "%s: %v", name, failed)
+		case c.foreign:
+			require.True(t, slices.Contains(quiet, name) || slices.ContainsFunc(c.args, isList), "%s%v succeeded", name, c.args)
+		}
+		if failed != nil {
+			return errRolledBack
+		}
+		for _, out := range results {
+			if out.Type() != errorType {
+				text := shown(t, ctx, out, other)
+				require.NotContains(t, text, other.mark)
+				require.NotContains(t, text, other.ids["AgentID"])
+			}
+		}
+		return errRolledBack
+	})
+	require.ErrorIs(t, err, errRolledBack)
+}
+
+func isList(arg any) bool { _, list := arg.([]string); return list }
+
+// isInput reports whether the argument was made valid, so that the call must succeed.
+func isInput(arg any) bool { return strings.HasSuffix(reflect.TypeOf(arg).Name(), "Input") }
+
+func requireHidden(t *testing.T, name string, err error) {
+	t.Helper()
+	var known *model.Error
+	require.ErrorAs(t, err, &known, name)
+	if name == "CreateSimulationChat" { // its caller has read the agent
+		require.Equal(t, model.Conflict, known.Code)
+		return
+	}
+	require.Equal(t, model.NotFound, known.Code, "%s: %v", name, err)
+	require.NotContains(t, err.Error(), "SECRET")
+}
+
+func TestTheDatabaseRefusesReferencesBetweenCompanies(t *testing.T) {
+	t.Parallel()
+	store, conn := fresh(t)
+	own, other := newEstate(t, store, "OWN"), newEstate(t, store, "SECRET")
+	company, err := own.tenant.Company(t.Context())
+	require.NoError(t, err)
+	rows, _ := conn.Query(t.Context(), `SELECT c.conrelid::regclass::text, a.attname FROM pg_constraint c
+		JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = c.conkey[2] WHERE c.contype = 'f' AND cardinality(c.conkey) = 2`)
+	type reference struct{ Table, Column string }
+	references, err := pgx.CollectRows(rows, pgx.RowToStructByPos[reference])
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, len(references), 11)
+	for _, r := range references {
+		var foreign string
+		query := "SELECT " + r.Column + " FROM " + r.Table + " WHERE company_id <> $1 AND " + r.Column + " IS NOT NULL LIMIT 1"
+		require.NoError(t, conn.QueryRow(t.Context(), query, company.ID).Scan(&foreign), "%+v", r)
+		_, err = conn.Exec(t.Context(), "UPDATE "+r.Table+" SET "+r.Column+" = $1 WHERE company_id = $2", foreign, company.ID)
+		require.ErrorContains(t, err, "violates foreign key constraint", "%+v", r)
+	}
+	require.NotEmpty(t, other.ids)
+}
+
+func TestTransactions(t *testing.T) {
+	t.Parallel()
+	store, conn := fresh(t)
+	ctx := t.Context()
+	tenant, _ := newCompany(t, store)
+	agent := newAgent(t, tenant)
+	before := rowsOf(t, conn)
+	write := func(ctx context.Context, tenant *db.Tenant) {
+		newAgent(t, tenant)
+		require.NoError(t, tenant.DeleteAgent(ctx, agent.ID))
+		// A nested transaction is part of the outer one.
+		require.NoError(t, tenant.Tx(ctx, func(_ context.Context, tenant *db.Tenant) error {
+			newTool(t, tenant, "inner")
+			return nil
+		}))
+	}
+	require.ErrorIs(t, tenant.Tx(ctx, func(ctx context.Context, tenant *db.Tenant) error {
+		write(ctx, tenant)
+		return errRolledBack
+	}), errRolledBack)
+	require.PanicsWithValue(t, "oh", func() {
+		_ = tenant.Tx(ctx, func(ctx context.Context, tenant *db.Tenant) error {
+			write(ctx, tenant)
+			panic("oh")
+		})
+	})
+	require.PanicsWithValue(t, "oh", func() {
+		_ = store.Tx(ctx, func(ctx context.Context, store *db.Store) error {
+			_, err := store.CreateCompany(ctx, "Half")
+			require.NoError(t, err)
+			panic("oh")
+		})
+	})
+	require.Equal(t, before, rowsOf(t, conn))
+	companies, err := store.Companies(ctx)
+	require.NoError(t, err)
+	require.Len(t, companies, 1)
+
+	require.NoError(t, store.Tx(ctx, func(ctx context.Context, store *db.Store) error {
+		company, err := store.CreateCompany(ctx, "Whole")
+		if err != nil {
+			return err
+		}
+		newAgent(t, store.Tenant(company.ID))
+		return store.Tx(ctx, func(ctx context.Context, store *db.Store) error {
+			_, err := store.CreateCompany(ctx, "And another")
+			return err
+		})
+	}))
+	companies, err = store.Companies(ctx)
+	require.NoError(t, err)
+	require.Len(t, companies, 3)
+	require.Len(t, rowsOf(t, conn), 2)
+}

@@ -1,0 +1,550 @@
+// graphql-transport-ws: the protocol word by word over a bare socket, then npm graphql-ws with
+// simulated chats that really take place.
+import assert from "node:assert/strict";
+import { after, afterEach, describe, test } from "node:test";
+import { createClient } from "graphql-ws";
+import WebSocket from "ws";
+import { startGateway } from "./gateway.mjs";
+
+const protocol = "graphql-transport-ws";
+const hello = "{ __typename }";
+const messages = `subscription ($chatId: ID!, $after: Int! = 0) {
+  simulationChatMessages(simulationChatId: $chatId, afterSequence: $after) { sequence role text isConversationEnded endReason }
+}`;
+const happenings = `subscription ($chatId: ID!) {
+  simulationChatEvents(simulationChatId: $chatId) {
+    __typename
+    ... on MessageDelta { sequence text }
+    ... on MessageWritten { message { sequence role text } }
+    ... on ChatEnded { endReason }
+  }
+}`;
+
+const gateway = await startGateway();
+after(() => gateway.stop());
+
+/** One end of a socket, which keeps what the other end sends in order. */
+class Peer {
+  static #all = new Set();
+  #socket;
+  #arrived = [];
+  #waiting = [];
+
+  constructor({ headers = { "x-api-key": gateway.key }, protocols = protocol } = {}) {
+    this.#socket = new WebSocket(gateway.socketUrl, protocols, { headers });
+    this.opened = new Promise((resolve, reject) => {
+      this.#socket.once("open", () => resolve(this));
+      this.#socket.once("error", reject);
+    });
+    this.opened.catch(() => {});
+    this.#socket.on("error", () => {});
+    this.#socket.on("message", (data) => this.#take(JSON.parse(data.toString())));
+    this.#socket.on("close", (code, reason) => this.#take({ closed: code, reason: reason.toString() }));
+    Peer.#all.add(this);
+  }
+
+  /** Opens a socket that is acknowledged. */
+  static async ready(options) {
+    const peer = await new Peer(options).opened;
+    peer.send({ type: "connection_init" });
+    assert.deepEqual(await peer.next(), { type: "connection_ack" });
+    return peer;
+  }
+
+  static endAll() {
+    for (const peer of Peer.#all) peer.#socket.terminate();
+    Peer.#all.clear();
+  }
+
+  get protocol() {
+    return this.#socket.protocol;
+  }
+
+  #take(item) {
+    const waiter = this.#waiting.shift();
+    if (waiter) waiter(item);
+    else this.#arrived.push(item);
+  }
+
+  send(message) {
+    const raw = typeof message === "string" || Buffer.isBuffer(message);
+    this.#socket.send(raw ? message : JSON.stringify(message));
+  }
+
+  subscribe(id, query, variables) {
+    this.send({ id, type: "subscribe", payload: { query, variables } });
+  }
+
+  close(code) {
+    this.#socket.close(code);
+  }
+
+  /** Resolves with the next message, or with {closed, reason} when the socket was closed. */
+  next() {
+    if (this.#arrived.length > 0) return Promise.resolve(this.#arrived.shift());
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  /** Resolves with the next `count` messages. */
+  async take(count) {
+    const taken = [];
+    while (taken.length < count) taken.push(await this.next());
+    return taken;
+  }
+
+  /** Sends a ping and resolves with what arrives before its pong. */
+  async untilPong() {
+    this.send({ type: "ping", payload: { mark: "here" } });
+    const before = [];
+    for (;;) {
+      const message = await this.next();
+      assert.equal(message.closed, undefined, `closed with ${message.closed} ${message.reason}`);
+      if (message.type === "pong") return before;
+      before.push(message);
+    }
+  }
+
+  /** Expects nothing but the end of the socket, with the code. */
+  async endsWith(code) {
+    const message = await this.next();
+    assert.equal(message.closed, code, JSON.stringify(message));
+  }
+
+  /** Resolves with the code of the end, whatever comes before it. */
+  async end() {
+    for (;;) {
+      const message = await this.next();
+      if (message.closed !== undefined) return message.closed;
+    }
+  }
+}
+
+afterEach(() => Peer.endAll());
+
+describe("handshake", () => {
+  for (const protocols of [protocol, [protocol, "graphql-ws"], ["graphql-ws", protocol]]) {
+    test(`${protocols}`, async () => {
+      const peer = await new Peer({ protocols }).opened;
+      assert.equal(peer.protocol, protocol);
+    });
+  }
+  for (const protocols of ["graphql-ws", "no-such-protocol"]) {
+    // The socket is opened without a protocol, which the client library takes for a failure.
+    test(`${protocols} is not spoken`, () => assert.rejects(new Peer({ protocols }).opened, /subprotocol/));
+  }
+  test("no protocol: 4406", async () => {
+    const peer = await new Peer({ protocols: [] }).opened;
+    await peer.endsWith(4406);
+  });
+  test("a page of another site is refused", () =>
+    assert.rejects(new Peer({ headers: { origin: "http://elsewhere.example" } }).opened, /403/));
+});
+
+describe("initialisation", () => {
+  const initialised = async (payload, headers = {}) => {
+    const peer = await new Peer({ headers }).opened;
+    peer.send({ type: "connection_init", ...(payload === undefined ? {} : { payload }) });
+    return peer;
+  };
+  const good = { "x-api-key": gateway.key };
+  for (const [name, payload, headers] of [
+    ["the key in the handshake", undefined, good],
+    ["the key in the handshake, payload null", null, good],
+    ["the key in the handshake, payload without it", { other: 1 }, good],
+    ["the key in the payload", { "X-Api-Key": gateway.key }],
+    ["the key in the payload, in lower case", good],
+    ["the payload's key before the handshake's", good, { "x-api-key": "wrong" }],
+  ]) {
+    test(`acknowledged: ${name}`, async () => {
+      const peer = await initialised(payload, headers);
+      assert.deepEqual(await peer.next(), { type: "connection_ack" });
+      peer.subscribe("q", "{ company { name } }");
+      assert.equal((await peer.next()).payload.errors, undefined);
+    });
+  }
+  for (const [name, payload, headers] of [
+    ["no key", undefined],
+    ["no key in the payload", {}],
+    ["a wrong key", { "X-Api-Key": "wrong" }],
+    ["a key that is not a text", { "X-Api-Key": 1 }],
+    ["a wrong key in the payload, a good one in the handshake", { "X-Api-Key": "wrong" }, good],
+  ]) {
+    test(`4403: ${name}`, async () => (await initialised(payload, headers)).endsWith(4403));
+  }
+  for (const payload of ["text", 1, [], true]) {
+    test(`4400: a payload that is ${JSON.stringify(payload)}`, async () => (await initialised(payload, good)).endsWith(4400));
+  }
+  test("4401: an operation before it", async () => {
+    const peer = await new Peer().opened;
+    peer.subscribe("q", hello);
+    await peer.endsWith(4401);
+  });
+  test("4403: an operation behind a refused one is not run", async () => {
+    const peer = await initialised({ "X-Api-Key": "wrong" });
+    peer.subscribe("q", hello);
+    await peer.endsWith(4403);
+  });
+  test("4429: twice", async () => {
+    const peer = await Peer.ready();
+    peer.send({ type: "connection_init" });
+    await peer.endsWith(4429);
+  });
+  test("4429: twice at once", async () => {
+    const peer = await initialised(undefined, good);
+    peer.send({ type: "connection_init" });
+    assert.equal(await peer.end(), 4429);
+  });
+  test("4408: never", async () => (await new Peer().opened).endsWith(4408));
+  test("4408: never, whatever else is said", async () => {
+    const peer = await new Peer().opened;
+    peer.send({ type: "pong" });
+    assert.deepEqual(await peer.untilPong(), []);
+    await peer.endsWith(4408);
+  });
+});
+
+describe("signs of life", () => {
+  for (const state of ["before", "after"]) {
+    test(`${state} initialisation`, async () => {
+      const peer = state === "before" ? await new Peer().opened : await Peer.ready();
+      peer.send({ type: "pong", payload: { unasked: true } });
+      peer.send({ type: "ping" });
+      peer.send({ type: "ping", payload: { n: 7 } });
+      assert.deepEqual(await peer.take(2), [{ type: "pong" }, { type: "pong", payload: { n: 7 } }]);
+    });
+  }
+  test("a client that closes is closed to", async () => {
+    const peer = await Peer.ready();
+    peer.close(1000);
+    await peer.endsWith(1000);
+  });
+});
+
+describe("4400", () => {
+  const frames = {
+    "no JSON": "{not json",
+    "nothing": "",
+    "a list": "[]",
+    "null": "null",
+    "no type": { id: "a" },
+    "an unknown type": { id: "a", type: "start", payload: {} },
+    "a type of the server: next": { id: "a", type: "next", payload: {} },
+    "a type of the server: error": { id: "a", type: "error", payload: [] },
+    "a type of the server: connection_ack": { type: "connection_ack" },
+    "subscribe without an id": { type: "subscribe", payload: { query: hello } },
+    "subscribe with an empty id": { id: "", type: "subscribe", payload: { query: hello } },
+    "subscribe with a number for an id": { id: 1, type: "subscribe", payload: { query: hello } },
+    "subscribe without a payload": { id: "a", type: "subscribe" },
+    "subscribe with a text for a payload": { id: "a", type: "subscribe", payload: hello },
+    "subscribe without a query": { id: "a", type: "subscribe", payload: {} },
+    "a query that is no text": { id: "a", type: "subscribe", payload: { query: 1 } },
+    "variables that are a list": { id: "a", type: "subscribe", payload: { query: hello, variables: [1] } },
+    "an operationName that is no text": { id: "a", type: "subscribe", payload: { query: hello, operationName: 1 } },
+    "extensions that are a text": { id: "a", type: "subscribe", payload: { query: hello, extensions: "x" } },
+    "complete without an id": { type: "complete" },
+    "a ping with a text": { type: "ping", payload: "x" },
+    "a binary frame": Buffer.from(JSON.stringify({ type: "ping" })),
+  };
+  for (const [name, frame] of Object.entries(frames)) {
+    test(name, async () => {
+      const peer = await Peer.ready();
+      peer.send(frame);
+      await peer.endsWith(4400);
+    });
+  }
+  test("before initialisation too", async () => {
+    const peer = await new Peer().opened;
+    peer.send("{not json");
+    await peer.endsWith(4400);
+  });
+  test("1009: a message over 1 MiB", async () => {
+    const peer = await Peer.ready();
+    peer.send({ id: "a", type: "subscribe", payload: { query: `${hello} #${"x".repeat(1 << 20)}` } });
+    await peer.endsWith(1009);
+  });
+});
+
+describe("operations", () => {
+  /** An acknowledged socket on which "watch" has received the welcome of a chat that goes on. */
+  const watching = async () => {
+    const chatId = await gateway.startChat();
+    const peer = await Peer.ready();
+    peer.subscribe("watch", messages, { chatId });
+    const first = await peer.next();
+    assert.equal(first.id, "watch");
+    assert.equal(first.payload.data.simulationChatMessages.sequence, 1);
+    return { peer, chatId };
+  };
+  const completed = (id) => ({ id, type: "complete" });
+  const result = (id) => ({ id, type: "next", payload: { data: { __typename: "Query" } } });
+
+  test("a query: its result, and complete", async () => {
+    const peer = await Peer.ready();
+    peer.subscribe("q", hello);
+    assert.deepEqual(await peer.take(2), [result("q"), completed("q")]);
+    assert.deepEqual(await peer.untilPong(), []);
+  });
+  test("members that are null", async () => {
+    const peer = await Peer.ready();
+    peer.send({ id: "q", type: "subscribe", payload: { query: hello, operationName: null, variables: null, extensions: null } });
+    assert.deepEqual(await peer.take(2), [result("q"), completed("q")]);
+  });
+  test("a mutation", async () => {
+    const peer = await Peer.ready();
+    const chatId = await gateway.startChat();
+    peer.subscribe("m", `mutation ($id: ID!) { endSimulationChat(input: { simulationChatId: $id }) { simulationChat { status } } }`, {
+      id: chatId,
+    });
+    const [next, complete] = await peer.take(2);
+    assert.equal(next.payload.data.endSimulationChat.simulationChat.status, "Ended");
+    assert.deepEqual(complete, completed("m"));
+  });
+  for (const [name, query] of Object.entries({
+    "a syntax error": "{",
+    "an unknown field": "{ noSuchField }",
+    "a missing variable": messages,
+  })) {
+    test(`${name}: one error, no complete, and the id is free`, async () => {
+      const peer = await Peer.ready();
+      peer.subscribe("e", query);
+      const error = await peer.next();
+      assert.equal(error.type, "error");
+      assert.equal(error.id, "e");
+      assert.ok(Array.isArray(error.payload) && error.payload.every((e) => e.message), JSON.stringify(error));
+      assert.deepEqual(await peer.untilPong(), []);
+      peer.subscribe("e", hello);
+      assert.deepEqual(await peer.take(2), [result("e"), completed("e")]);
+    });
+  }
+  test("a subscription that cannot begin: one error, no complete", async () => {
+    const peer = await Peer.ready();
+    for (const [id, query] of [["f", messages], ["g", happenings]]) {
+      peer.subscribe(id, query, { chatId: "chat_of_nobody" });
+      const error = await peer.next();
+      assert.deepEqual([error.id, error.type], [id, "error"], JSON.stringify(error));
+      assert.equal(error.payload[0].extensions.code, "NOT_FOUND");
+    }
+    assert.deepEqual(await peer.untilPong(), []);
+  });
+  test("4409: an id that is taken", async () => {
+    const { peer, chatId } = await watching();
+    peer.subscribe("watch", messages, { chatId });
+    await peer.endsWith(4409);
+  });
+  test("4409: an id that is taken by an operation of another kind", async () => {
+    const { peer } = await watching();
+    peer.subscribe("watch", hello);
+    await peer.endsWith(4409);
+  });
+  test("4409: an id twice at once", async () => {
+    const chatId = await gateway.startChat();
+    const peer = await Peer.ready();
+    peer.subscribe("d", messages, { chatId });
+    peer.subscribe("d", messages, { chatId });
+    assert.equal(await peer.end(), 4409);
+  });
+  test("an id is one socket's own", async () => {
+    const { chatId } = await watching();
+    const other = await Peer.ready();
+    other.subscribe("watch", messages, { chatId });
+    assert.equal((await other.next()).type, "next");
+  });
+  test("an id is free after complete of the server", async () => {
+    const peer = await Peer.ready();
+    const chatId = await gateway.startChat();
+    await gateway.say(chatId, "Goodbye");
+    for (let round = 0; round < 3; round++) {
+      peer.subscribe("again", messages, { chatId });
+      const all = await peer.take(4);
+      assert.deepEqual(all.map((m) => m.type), ["next", "next", "next", "complete"]);
+    }
+  });
+  test("an id is free straight after complete of the client, and complete is not echoed", async () => {
+    const { peer, chatId } = await watching();
+    for (let round = 0; round < 20; round++) {
+      peer.send(completed("watch"));
+      peer.subscribe("watch", messages, { chatId });
+      const message = await peer.next();
+      assert.deepEqual([message.id, message.type], ["watch", "next"]);
+    }
+    assert.deepEqual(await peer.untilPong(), []);
+  });
+  test("nothing comes after complete of the client", async () => {
+    const { peer, chatId } = await watching();
+    peer.subscribe("witness", messages, { chatId });
+    await peer.next();
+    peer.send(completed("watch"));
+    assert.deepEqual(await peer.untilPong(), []);
+    for (let turn = 0; turn < 3; turn++) {
+      await gateway.say(chatId, "Is there parking?");
+      const seen = await peer.take(2);
+      assert.deepEqual(seen.map((m) => m.id), ["witness", "witness"]);
+    }
+    assert.deepEqual(await peer.untilPong(), []);
+  });
+  test("complete for an id that nobody uses is ignored", async () => {
+    const peer = await Peer.ready();
+    peer.send(completed("never-begun"));
+    assert.deepEqual(await peer.untilPong(), []);
+  });
+  test("operations run side by side", async () => {
+    const { peer, chatId } = await watching();
+    for (let n = 0; n < 50; n++) peer.subscribe(`q${n}`, hello);
+    const finished = new Set();
+    for (const message of await peer.take(100)) if (message.type === "complete") finished.add(message.id);
+    assert.equal(finished.size, 50);
+    await gateway.say(chatId, "Is there parking?");
+    const seen = await peer.take(2);
+    assert.deepEqual(seen.map((m) => [m.id, m.payload.data.simulationChatMessages.sequence]), [["watch", 2], ["watch", 3]]);
+  });
+  test("a socket that runs too many operations keeps those that it has", async () => {
+    const { peer, chatId } = await watching();
+    for (let n = 1; n < 100; n++) peer.subscribe(`s${n}`, messages, { chatId });
+    await peer.take(99);
+    peer.subscribe("one-too-many", messages, { chatId });
+    const refused = await peer.next();
+    assert.deepEqual([refused.id, refused.type], ["one-too-many", "error"]);
+    assert.equal(refused.payload[0].extensions.code, "LIMIT_EXCEEDED");
+    peer.send(completed("s1"));
+    peer.subscribe("room-again", hello);
+    assert.deepEqual(await peer.take(2), [result("room-again"), completed("room-again")]);
+  });
+});
+
+describe("npm graphql-ws", () => {
+  const clients = [];
+  afterEach(() => Promise.all(clients.splice(0).map((client) => client.dispose())));
+  const connect = (options = {}) => {
+    const client = createClient({
+      url: gateway.socketUrl,
+      webSocketImpl: WebSocket,
+      connectionParams: { "X-Api-Key": gateway.key },
+      retryAttempts: 0,
+      ...options,
+    });
+    clients.push(client);
+    return client;
+  };
+  /** Results of the subscription until it completes; `each` is called with every one as it comes. */
+  const collect = async (client, query, variables, each = () => {}) => {
+    const all = [];
+    for await (const { data, errors } of client.iterate({ query, variables })) {
+      assert.equal(errors, undefined, JSON.stringify(errors));
+      const [result] = Object.values(data);
+      all.push(result);
+      each(result);
+    }
+    return all;
+  };
+  const numbers = (count) => Array.from({ length: count }, (_, index) => index + 1);
+
+  test("a chat, live: every message once, in order, until the agent ends it", async () => {
+    const chatId = await gateway.startChat();
+    const said = ["Hi", "Is there parking?", "When is the desk open?", "Thanks", "Goodbye"];
+    const watched = collect(connect(), messages, { chatId }, (message) => {
+      // The contact answers what it has seen, and nothing else sets the pace.
+      if (message.role === "assistant" && said.length > 0) gateway.say(chatId, said.shift());
+    });
+    const seen = await watched;
+    assert.deepEqual(seen.map((m) => m.sequence), numbers(11));
+    assert.deepEqual(seen.map((m) => m.role), numbers(11).map((n) => (n % 2 ? "assistant" : "user")));
+    assert.deepEqual(seen.filter((m) => m.isConversationEnded).map((m) => m.sequence), [11]);
+    assert.ok(seen.at(-1).endReason);
+    const { simulationChat } = await gateway.graphql(
+      `query ($chatId: ID!) { simulationChat(id: $chatId) { status messages { sequence role text isConversationEnded endReason } } }`,
+      { chatId },
+    );
+    assert.deepEqual(simulationChat, { status: "Ended", messages: seen });
+  });
+  test("many watchers of one chat see the same", async () => {
+    const chatId = await gateway.startChat();
+    const [one, other] = [connect(), connect()];
+    const watchers = numbers(20).map((n) => collect(n % 2 ? one : other, messages, { chatId }));
+    for (const text of ["Hi", "Is there parking?", "Goodbye"]) await gateway.say(chatId, text);
+    const seen = await Promise.all(watchers);
+    for (const each of seen) assert.deepEqual(each.map((m) => m.sequence), numbers(7));
+  });
+  test("afterSequence begins behind what a client has", async () => {
+    const chatId = await gateway.startChat();
+    for (const text of ["Hi", "Goodbye"]) await gateway.say(chatId, text);
+    const client = connect();
+    for (const has of [0, 2, 4]) {
+      const seen = await collect(client, messages, { chatId, after: has });
+      assert.deepEqual(seen.map((m) => m.sequence), numbers(5).slice(has));
+    }
+    assert.deepEqual(await collect(client, messages, { chatId, after: 5 }), []);
+  });
+  test("a negative afterSequence is refused", async () => {
+    const chatId = await gateway.startChat();
+    await assert.rejects(collect(connect(), messages, { chatId, after: -1 }), (errors) => {
+      assert.deepEqual(errors.map((e) => e.extensions.code), ["BAD_INPUT"]);
+      return true;
+    });
+  });
+  test("what a client ends, ends for those who watch", async () => {
+    const chatId = await gateway.startChat();
+    const seen = collect(connect(), messages, { chatId }, () =>
+      gateway.graphql(`mutation ($id: ID!) { endSimulationChat(input: { simulationChatId: $id }) { simulationChat { id } } }`, { id: chatId }),
+    );
+    assert.deepEqual((await seen).map((m) => m.sequence), [1]);
+  });
+  test("events: text as it is generated makes the written message, then the end", async () => {
+    const chatId = await gateway.startChat();
+    const client = connect();
+    const stream = client.iterate({ query: happenings, variables: { chatId } });
+    const events = [];
+    // The server has begun to watch once it answers on the same socket behind the subscription.
+    const first = stream.next();
+    await collect(client, hello);
+    const conversation = (async () => {
+      await gateway.say(chatId, "Is there parking?");
+      await gateway.say(chatId, "Goodbye");
+    })();
+    for (let step = await first; !step.done; step = await stream.next()) {
+      assert.equal(step.value.errors, undefined, JSON.stringify(step.value.errors));
+      events.push(step.value.data.simulationChatEvents);
+    }
+    await conversation;
+    const written = events.filter((e) => e.__typename === "MessageWritten").map((e) => e.message);
+    const replies = written.filter((m) => m.sequence > 1);
+    assert.deepEqual(replies.map((m) => [m.sequence, m.role]), [[2, "user"], [3, "assistant"], [4, "user"], [5, "assistant"]]);
+    const drafts = new Map();
+    for (const { __typename, sequence, text } of events) {
+      if (__typename === "MessageDelta") drafts.set(sequence, (drafts.get(sequence) ?? "") + text);
+    }
+    for (const [sequence, text] of drafts) assert.equal(text.trim(), replies.find((m) => m.sequence === sequence).text);
+    assert.ok(drafts.size > 0, "no text was streamed");
+    assert.equal(events.at(-1).__typename, "ChatEnded");
+    assert.ok(events.at(-1).endReason);
+    assert.equal(events.filter((e) => e.__typename === "ChatEnded").length, 1);
+  });
+  test("a client that loses its connection again and again misses nothing", async () => {
+    const chatId = await gateway.startChat();
+    const said = ["Hi", "Is there parking?", "When is the desk open?", "Is there parking?", "Thanks", "Goodbye"];
+    const sequences = [];
+    let done = false;
+    while (!done) {
+      let socket;
+      const client = connect({ on: { opened: (opened) => (socket = opened) } });
+      const watched = collect(client, messages, { chatId, after: sequences.length }, (message) => {
+        sequences.push(message.sequence);
+        if (message.role === "assistant" && said.length > 0) gateway.say(chatId, said.shift());
+        if (!message.isConversationEnded) socket.terminate();
+      });
+      done = await watched.then(() => true, (event) => assert.equal(event.code, 1006));
+    }
+    assert.deepEqual(sequences, numbers(13));
+  });
+  test("a query, and a mistake", async () => {
+    const client = connect();
+    const [company] = await collect(client, "{ company { name } }");
+    assert.ok(company.name);
+    await assert.rejects(collect(client, "{ noSuchField }"), (errors) => Array.isArray(errors) && errors[0].message !== "");
+  });
+  test("a wrong key", async () => {
+    const client = connect({ connectionParams: { "X-Api-Key": "wrong" } });
+    await assert.rejects(collect(client, hello), (event) => event.code === 4403);
+  });
+  test("pings of the client are answered", () =>
+    new Promise((resolve) => connect({ lazy: false, keepAlive: 20, on: { pong: (received) => received && resolve() } })));
+});

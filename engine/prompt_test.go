@@ -1,0 +1,102 @@
+package engine
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+func TestRender(t *testing.T) {
+	t.Parallel()
+	values := map[string]string{"name": "Ana", "order.id": "A-7", "_x": "underscore", "empty": "", "brace": "{name}"}
+	for name, test := range map[string]struct {
+		text, want string
+		unknown    []string
+	}{
+		"nothing to fill":      {text: "Good morning", want: "Good morning"},
+		"empty":                {},
+		"values":               {text: "{name}, {order.id}, {_x}!", want: "Ana, A-7, underscore!"},
+		"side by side":         {text: "{name}{name}", want: "AnaAna"},
+		"empty value":          {text: "<{empty}>", want: "<>"},
+		"unknown stays":        {text: "{who} and {name} and {who} and {what}", want: "{who} and Ana and {who} and {what}", unknown: []string{"who", "what"}},
+		"case matters":         {text: "{Name}", want: "{Name}", unknown: []string{"Name"}},
+		"values are not read":  {text: "{brace}", want: "{name}"},
+		"JSON":                 {text: `{"name": "{name}", "list": [{}, { "a": 1 }]}`, want: `{"name": "Ana", "list": [{}, { "a": 1 }]}`},
+		"JSON without spaces":  {text: `{"a":{"b":{name}}}`, want: `{"a":{"b":Ana}}`},
+		"not a name":           {text: "{ name } {1a} {a-b} {a b} {.a} {é} {} {", want: "{ name } {1a} {a-b} {a b} {.a} {é} {} {"},
+		"doubled braces":       {text: "{{name}}", want: "{Ana}"},
+		"unclosed":             {text: "{name", want: "{name"},
+		"broken UTF-8 is kept": {text: "\xff{name}\xff", want: "\xffAna\xff"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, unknown, err := render(test.text, values)
+			require.NoError(t, err)
+			require.Equal(t, test.want, got)
+			require.Equal(t, test.unknown, unknown)
+		})
+	}
+}
+
+func TestRenderIsBounded(t *testing.T) {
+	t.Parallel()
+	_, _, err := render(strings.Repeat("{x}", 10_000), map[string]string{"x": strings.Repeat("y", 10_000)})
+	var known *model.Error
+	require.ErrorAs(t, err, &known)
+	require.Equal(t, model.Unprocessable, known.Code)
+}
+
+func TestBegin(t *testing.T) {
+	t.Parallel()
+	outbound, inbound := "Hello {firstName}, {agency} here.", "Welcome!"
+	agent := &model.Agent{
+		Prompt: "Help {firstName} at {phoneNumber} about {topic}. Answer as {\"a\": 1}.", Direction: model.DirectionOutbound,
+		OutboundWelcomeMessage: &outbound, InboundWelcomeMessage: &inbound,
+		Fields: []model.AgentField{
+			{Name: "firstName", IsMandatory: true}, {Name: "phoneNumber", IsMandatory: true, IsSystem: true},
+			{Name: "contactEmail", IsSystem: true}, {Name: "city", IsMandatory: true}, {Name: "topic"},
+		},
+	}
+	o, err := begin(agent, map[string]string{"firstName": "Ana", "city": "Lyon", "shoe": "38", "contactEmail": "ana@example.org"})
+	require.NoError(t, err)
+	require.Equal(t, "Hello Ana, {agency} here.", *o.welcome)
+	require.Equal(t, map[string]string{
+		"firstName": "Ana", "city": "Lyon", "shoe": "38", "contactEmail": "ana@example.org", "phoneNumber": "+12025550143",
+	}, o.values)
+	require.Equal(t, []string{
+		`the data bag's "shoe" is not a field of the agent; it is kept`,
+		"the prompt has the placeholder {topic}, for which there is no value; it stays as it is",
+		"the welcome message has the placeholder {agency}, for which there is no value; it stays as it is",
+	}, o.warnings)
+
+	_, err = begin(agent, map[string]string{"firstName": " "})
+	var known *model.Error
+	require.ErrorAs(t, err, &known)
+	require.Equal(t, model.Unprocessable, known.Code)
+	require.Contains(t, known.Message, "firstName, city")
+	require.Len(t, known.Fields, 2)
+	require.Contains(t, known.Fields, "dataBag.city")
+
+	agent.Direction = model.DirectionInbound
+	o, err = begin(agent, map[string]string{"firstName": "Ana", "city": "Lyon"})
+	require.NoError(t, err)
+	require.Equal(t, inbound, *o.welcome)
+
+	agent.InboundWelcomeMessage = nil
+	o, err = begin(agent, map[string]string{"firstName": "Ana", "city": "Lyon"})
+	require.NoError(t, err)
+	require.Nil(t, o.welcome, "the contact begins")
+}
+
+func TestFictional(t *testing.T) {
+	t.Parallel()
+	for field, want := range map[string]string{
+		"phoneNumber": "+12025550143", "caller": "+12025550143", "EMAIL": "alex.example@example.com",
+		"firstName": "Alex", "last_name": "Example", "fullName": "Alex Example", "campaign": "simulated campaign",
+	} {
+		require.Equal(t, want, fictional(field), field)
+	}
+}

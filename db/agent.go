@@ -87,7 +87,18 @@ func (t *Tenant) UpdateAgent(ctx context.Context, in model.UpdateAgentInput) (*m
 
 // DeleteAgent deletes an agent with its prompt versions, its simulated chats and every edge from and to it.
 func (t *Tenant) DeleteAgent(ctx context.Context, id string) error {
-	return t.delete(ctx, "agent", id, (*model.Agent)(nil))
+	return t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
+		if _, err := t.agent(ctx, id, forDelete); err != nil {
+			return err
+		}
+		// Held in one order, so that two agents that refer to each other can be deleted at once.
+		edges := []*model.SubAgent{}
+		if err := t.find(&edges).Column("id").Where("agent_id = ? OR delegate_agent_id = ?", id, id).
+			Order("id").For(string(forDelete)).Scan(ctx); err != nil {
+			return translate(err)
+		}
+		return t.delete(ctx, "agent", id, (*model.Agent)(nil))
+	})
 }
 
 // delete removes the row with the id, and what hangs on it by foreign keys.

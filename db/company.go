@@ -2,6 +2,8 @@ package db
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -10,5 +12,8 @@ import (
 func (t *Tenant) Company(ctx context.Context) (*model.Company, error) {
 	company := &model.Company{}
 	err := t.db.NewSelect().Model(company).Where("id = ?", t.companyID).Scan(ctx)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, model.Missing("company", t.companyID)
+	}
 	return company, translate(err)
 }

@@ -29,7 +29,7 @@ func (t *Tenant) DatasetsOfChats(ctx context.Context, chatIDs []string, columns 
 	datasets := []*model.Dataset{}
 	err := t.find(&datasets).Apply(only(columns)).ColumnExpr("edge.chat_id AS parent_id").
 		Join("JOIN knowledge_base_chat_datasets AS edge ON edge.company_id = ?TableAlias.company_id AND edge.dataset_id = ?TableAlias.id").
-		Where("edge.company_id = ?", t.companyID).Where("edge.chat_id IN (?)", bun.In(chatIDs)).
+		Where("edge.company_id = ?", t.companyID).Where("edge.chat_id IN (?)", bun.List(chatIDs)).
 		OrderExpr("edge.chat_id, edge.position").Scan(ctx)
 	return together(datasets), translate(err)
 }

@@ -98,7 +98,7 @@ func (t *Tenant) connectDatasets(ctx context.Context, chatID string, datasetIDs 
 		return nil
 	}
 	var missing []string
-	known := t.find((*model.Dataset)(nil)).Column("id").Where("id IN (?)", bun.In(ids))
+	known := t.find((*model.Dataset)(nil)).Column("id").Where("id IN (?)", bun.List(ids))
 	err := t.db.NewSelect().TableExpr("unnest(?::text[]) AS given (id)", pgdialect.Array(ids)).Column("id").
 		Where("id NOT IN (?)", known).Scan(ctx, &missing)
 	if err != nil {
@@ -117,9 +117,14 @@ func (t *Tenant) connectDatasets(ctx context.Context, chatID string, datasetIDs 
 // DeleteKnowledgeBaseChat deletes a chat and disconnects it from every agent; its datasets stay.
 func (t *Tenant) DeleteKnowledgeBaseChat(ctx context.Context, id string) error {
 	return t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
-		// Held for update, so that no agent connects it between the two statements.
-		if _, err := t.knowledgeBaseChat(ctx, id, forUpdate); err != nil {
+		// Held, so that no agent connects it meanwhile; the agents in order, as everywhere.
+		if _, err := t.knowledgeBaseChat(ctx, id, forDelete); err != nil {
 			return err
+		}
+		agents := []*model.Agent{}
+		if err := t.find(&agents).Column("id").Where("knowledge_base_chat_id = ?", id).
+			Order("id").For(string(forUpdate)).Scan(ctx); err != nil {
+			return translate(err)
 		}
 		if _, err := t.change((*model.Agent)(nil)).Set("knowledge_base_chat_id = NULL").
 			Set("updated_at = ?", now()).Where("knowledge_base_chat_id = ?", id).Exec(ctx); err != nil {

@@ -13,13 +13,13 @@ import (
 func (t *Tenant) Kinds(ctx context.Context, ids []string) (map[string]string, error) {
 	kinds := []struct{ Kind, ID string }{}
 	union := t.db.NewSelect().Model((*model.Company)(nil)).ColumnExpr("'company' AS kind, id").
-		Where("id = ?", t.companyID).Where("id IN (?)", bun.In(ids))
+		Where("id = ?", t.companyID).Where("id IN (?)", bun.List(ids))
 	for kind, row := range map[string]any{
 		"agent": (*model.Agent)(nil), "promptVersion": (*model.PromptVersion)(nil), "tool": (*model.Tool)(nil),
 		"subAgent": (*model.SubAgent)(nil), "knowledgeBaseChat": (*model.KnowledgeBaseChat)(nil),
 		"dataset": (*model.Dataset)(nil), "simulationChat": (*model.SimulationChat)(nil),
 	} {
-		union = union.UnionAll(t.find(row).ColumnExpr("? AS kind, ?TableAlias.id", kind).Where("?TableAlias.id IN (?)", bun.In(ids)))
+		union = union.UnionAll(t.find(row).ColumnExpr("? AS kind, ?TableAlias.id", kind).Where("?TableAlias.id IN (?)", bun.List(ids)))
 	}
 	if err := t.db.NewSelect().TableExpr("(?) AS node", union).Column("kind", "id").Scan(ctx, &kinds); err != nil {
 		return nil, translate(err)

@@ -43,7 +43,7 @@ func (t *Tenant) AgentSimulationChats() Children[*model.SimulationChat] {
 func (t *Tenant) MessagesOfChats(ctx context.Context, chatIDs []string) ([]*model.SimulationChatMessage, error) {
 	messages := []*model.SimulationChatMessage{}
 	err := t.find(&messages).ColumnExpr("?TableColumns").ColumnExpr("?TableAlias.chat_id AS parent_id").
-		Where("?TableAlias.chat_id IN (?)", bun.In(chatIDs)).OrderExpr("?TableAlias.chat_id, ?TableAlias.sequence").Scan(ctx)
+		Where("?TableAlias.chat_id IN (?)", bun.List(chatIDs)).OrderExpr("?TableAlias.chat_id, ?TableAlias.sequence").Scan(ctx)
 	return messages, translate(err)
 }
 

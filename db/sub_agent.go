@@ -17,7 +17,7 @@ func (t *Tenant) SubAgentsByID(ctx context.Context, ids []string, columns ...str
 func (t *Tenant) SubAgentsOfAgents(ctx context.Context, agentIDs []string, columns ...string) ([]*model.SubAgent, error) {
 	subAgents := []*model.SubAgent{}
 	err := t.find(&subAgents).Apply(only(columns)).ColumnExpr("?TableAlias.agent_id AS parent_id").
-		Where("?TableAlias.agent_id IN (?)", bun.In(agentIDs)).OrderExpr("?TableAlias.agent_id, ?TableAlias.position").Scan(ctx)
+		Where("?TableAlias.agent_id IN (?)", bun.List(agentIDs)).OrderExpr("?TableAlias.agent_id, ?TableAlias.position").Scan(ctx)
 	return together(subAgents), translate(err)
 }
 
@@ -69,7 +69,7 @@ func (t *Tenant) RemoveSubAgent(ctx context.Context, id string) (*model.Agent, e
 	var parent *model.Agent
 	err := t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
 		edge := &model.SubAgent{}
-		err := t.one(ctx, "sub-agent", id, edge, forUpdate)
+		err := t.one(ctx, "sub-agent", id, edge, forDelete)
 		if err != nil {
 			return err
 		}

@@ -92,7 +92,10 @@ type rowLock string
 const (
 	noLock    rowLock = ""
 	forShare  rowLock = "SHARE"
-	forUpdate rowLock = "UPDATE"
+	// forUpdate lets others refer to the row meanwhile: they do so by its id, which never changes. A
+	// stronger lock would have two agents that become each other's sub-agents wait for one another.
+	forUpdate rowLock = "NO KEY UPDATE"
+	forDelete rowLock = "UPDATE"
 )
 
 // one reads the row with the id into dst, a pointer to a struct; NOT_FOUND names the noun.
@@ -111,7 +114,7 @@ func (t *Tenant) one(ctx context.Context, noun, id string, dst any, hold rowLock
 // byID reads the rows with the ids, in any order; what does not exist is left out.
 func byID[R batched](ctx context.Context, t *Tenant, ids, columns []string) ([]R, error) {
 	rows := []R{}
-	err := t.find(&rows).Apply(only(columns)).Where("?TableAlias.id IN (?)", bun.In(ids)).Scan(ctx)
+	err := t.find(&rows).Apply(only(columns)).Where("?TableAlias.id IN (?)", bun.List(ids)).Scan(ctx)
 	return together(rows), translate(err)
 }
 

@@ -33,7 +33,7 @@ func (t *Tenant) ToolsOfAgents(ctx context.Context, agentIDs []string, columns .
 	tools := []*model.Tool{}
 	err := t.find(&tools).Apply(only(columns)).ColumnExpr("edge.agent_id AS parent_id").
 		Join("JOIN agent_tools AS edge ON edge.company_id = ?TableAlias.company_id AND edge.tool_id = ?TableAlias.id").
-		Where("edge.company_id = ?", t.companyID).Where("edge.agent_id IN (?)", bun.In(agentIDs)).
+		Where("edge.company_id = ?", t.companyID).Where("edge.agent_id IN (?)", bun.List(agentIDs)).
 		OrderExpr("edge.agent_id, edge.position").Scan(ctx)
 	return together(tools), translate(err)
 }
@@ -91,7 +91,7 @@ func (t *Tenant) checkRename(ctx context.Context, tool *model.Tool) error {
 	for i, a := range agents {
 		ids[i] = a.ID
 	}
-	clash, err := t.find((*model.SubAgent)(nil)).Where("agent_id IN (?)", bun.In(ids)).
+	clash, err := t.find((*model.SubAgent)(nil)).Where("agent_id IN (?)", bun.List(ids)).
 		Where("technical_name = ?", tool.TechnicalName).Exists(ctx)
 	if err != nil {
 		return translate(err)

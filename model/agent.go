@@ -3,7 +3,6 @@ package model
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -141,26 +140,32 @@ func (a *Agent) Validate() error {
 	if !language.MatchString(a.Language) {
 		faults.Add("language", "must be an ISO 639-1 code such as en or fr-CA")
 	}
-	faults.optional("outboundWelcomeMessage", a.OutboundWelcomeMessage, 0, maxWelcomeLength)
-	faults.optional("inboundWelcomeMessage", a.InboundWelcomeMessage, 0, maxWelcomeLength)
-	faults.list("tags", len(a.Tags), maxTags)
-	for i, tag := range a.Tags {
-		faults.name(fmt.Sprintf("tags.%d", i), tag, 100)
+	faults.optional("outboundWelcomeMessage", a.OutboundWelcomeMessage, maxWelcomeLength)
+	faults.optional("inboundWelcomeMessage", a.InboundWelcomeMessage, maxWelcomeLength)
+	if !a.Channel.IsValid() {
+		faults.Add("channel", "must be one of Phone, SMS, Web, WhatsApp")
 	}
-	named(&faults, "fields", a.Fields, func(f AgentField) string { return f.Name })
-	for i, f := range a.Fields {
+	if !a.Direction.IsValid() {
+		faults.Add("direction", "must be Inbound or Outbound")
+	}
+	faults.names("tags", a.Tags)
+	named(&faults, "fields", a.Fields, func(path string, f AgentField) string {
 		if !fieldName.MatchString(f.Name) {
-			faults.Add(fmt.Sprintf("fields.%d.name", i), "must have letters, digits, _ and . only, and begin with a letter or _")
+			faults.Add(path+".name", "must have letters, digits, _ and . only, and begin with a letter or _")
 		}
-	}
-	named(&faults, "classificationTags", a.ClassificationTags, func(t ClassificationTag) string { return t.Name })
-	for i, t := range a.ClassificationTags {
-		faults.text(fmt.Sprintf("classificationTags.%d.definition", i), t.Definition, 0, maxDefinition)
-	}
-	named(&faults, "extractedValues", a.ExtractedValues, func(v ExtractedValue) string { return v.Name })
-	for i, v := range a.ExtractedValues {
-		faults.text(fmt.Sprintf("extractedValues.%d.definition", i), v.Definition, 0, maxDefinition)
-	}
+		return f.Name
+	})
+	named(&faults, "classificationTags", a.ClassificationTags, func(path string, t ClassificationTag) string {
+		faults.text(path+".definition", t.Definition, 0, maxDefinition)
+		return t.Name
+	})
+	named(&faults, "extractedValues", a.ExtractedValues, func(path string, v ExtractedValue) string {
+		faults.text(path+".definition", v.Definition, 0, maxDefinition)
+		if !v.Type.IsValid() {
+			faults.Add(path+".type", "must be Text or Nom")
+		}
+		return v.Name
+	})
 	return faults.Err()
 }
 
@@ -168,23 +173,37 @@ func (a *Agent) Validate() error {
 func (f *AgentFilter) Validate() error {
 	var faults Fields
 	if f != nil {
-		faults.list("filter.tags", len(f.Tags), maxTags)
-		faults.optional("filter.nameContains", f.NameContains, 0, 255)
+		faults.names("filter.tags", f.Tags)
+		faults.optional("filter.nameContains", f.NameContains, 255)
 	}
 	return faults.Err()
 }
 
-// named checks a list of value objects that are told apart by their names.
-func named[T any](faults *Fields, path string, list []T, name func(T) string) {
-	faults.list(path, len(list), maxValueObjects)
+// names records the faults of a list of tags.
+func (f *Fields) names(path string, tags []string) {
+	if !f.list(path, len(tags), maxTags) {
+		return
+	}
+	for i, tag := range tags {
+		f.name(fmt.Sprintf("%s.%d", path, i), tag, 100)
+	}
+}
+
+// named checks a list of value objects that are told apart by their names. check records what else
+// is wrong with one of them, and returns its name.
+func named[T any](faults *Fields, path string, list []T, check func(path string, value T) string) {
+	if !faults.list(path, len(list), maxValueObjects) {
+		return
+	}
 	seen := map[string]bool{}
 	for i, v := range list {
-		at := fmt.Sprintf("%s.%d.name", path, i)
-		faults.name(at, name(v), 100)
-		if seen[name(v)] {
-			faults.Add(at, "must be unique; %q stands there twice", name(v))
+		at := fmt.Sprintf("%s.%d", path, i)
+		name := check(at, v)
+		faults.name(at+".name", name, 100)
+		if seen[name] {
+			faults.Add(at+".name", "must be unique; %q stands there twice", name)
 		}
-		seen[name(v)] = true
+		seen[name] = true
 	}
 }
 
@@ -215,10 +234,12 @@ func values[T any](given []*T) []T {
 }
 
 // unique returns the values without repetition, in the order of their first appearance.
-func unique(given []string) []string {
-	all := make([]string, 0, len(given))
+func unique[T comparable](given []T) []T {
+	all := make([]T, 0, len(given))
+	seen := make(map[T]bool, len(given))
 	for _, v := range given {
-		if !slices.Contains(all, v) {
+		if !seen[v] {
+			seen[v] = true
 			all = append(all, v)
 		}
 	}

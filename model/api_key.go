@@ -52,8 +52,18 @@ func NewAPIKey(companyID string, in CreateAPIKeyInput, now time.Time) (*APIKey, 
 	if len(in.Scopes) == 0 {
 		faults.Add("scopes", "must hold at least one scope")
 	}
-	if in.ExpiresAt != nil && !in.ExpiresAt.After(now) {
-		faults.Add("expiresAt", "must lie in the future")
+	for i, scope := range in.Scopes {
+		if !scope.IsValid() {
+			faults.Add(fmt.Sprintf("scopes.%d", i), "must be one of read, write, simulate, admin")
+		}
+	}
+	expiresAt := in.ExpiresAt
+	if expiresAt != nil {
+		// As exact as it is stored.
+		expiresAt = new(expiresAt.UTC().Truncate(time.Microsecond))
+		if !expiresAt.After(now) {
+			faults.Add("expiresAt", "must lie in the future")
+		}
 	}
 	var random [secretLength * 5 / 8]byte
 	_, _ = rand.Read(random[:])
@@ -61,7 +71,7 @@ func NewAPIKey(companyID string, in CreateAPIKeyInput, now time.Time) (*APIKey, 
 	secret := body + checksum(body)
 	return &APIKey{
 		ID: NewID("key"), Name: in.Name, Prefix: prefixOf(body), Hash: hashOf(secret),
-		Scopes: in.Scopes, CreatedAt: now, ExpiresAt: in.ExpiresAt,
+		Scopes: unique(in.Scopes), CreatedAt: now, ExpiresAt: expiresAt,
 	}, secret, faults.Err()
 }
 

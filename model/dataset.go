@@ -52,7 +52,7 @@ func NewDataset(in CreateDatasetInput, now time.Time) (*Dataset, error) {
 	set(&d.ChunkMethod, in.ChunkMethod)
 	var faults Fields
 	faults.name("name", d.Name, 255)
-	faults.optional("description", d.Description, 0, 5_000)
+	faults.optional("description", d.Description, 5_000)
 	if !slices.Contains(ChunkMethods, d.ChunkMethod) {
 		faults.Add("chunkMethod", "must be one of %s", strings.Join(ChunkMethods, ", "))
 	}

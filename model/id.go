@@ -10,6 +10,9 @@ import (
 // crockford is the TypeID alphabet: no i, l, o, u.
 var crockford = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
 
+// MaxIDLength bounds every id: those that were imported are kept as they are.
+const MaxIDLength = 64
+
 // NewID returns a fresh id in TypeID form: the prefix and a UUIDv7 in 26 characters, so that ids
 // of one kind sort by the time at which they were made. https://github.com/jetify-com/typeid
 func NewID(prefix string) string {

@@ -3,6 +3,7 @@ package model
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"strings"
 	"time"
 )
@@ -53,7 +54,7 @@ func (c Cursor) String() string {
 	return base64.RawURLEncoding.EncodeToString([]byte(c.CreatedAt.UTC().Format(time.RFC3339Nano) + " " + c.ID))
 }
 
-// ParseCursor reads what String wrote.
+// ParseCursor reads what String wrote, and refuses everything else.
 func ParseCursor(s string) (Cursor, error) {
 	raw, err := base64.RawURLEncoding.DecodeString(s)
 	if err != nil {
@@ -64,7 +65,13 @@ func ParseCursor(s string) (Cursor, error) {
 	if err != nil {
 		return Cursor{}, err
 	}
-	return Cursor{CreatedAt: created, ID: id}, nil
+	cursor := Cursor{CreatedAt: created, ID: id}
+	var faults Fields
+	faults.text("id", id, 1, MaxIDLength)
+	if faults.Err() != nil || created.Year() < 1 || cursor.String() != s {
+		return Cursor{}, errors.New("not a cursor")
+	}
+	return cursor, nil
 }
 
 // Node is something with an id of its own.
@@ -130,18 +137,30 @@ func (e *Edge[T]) Cursor() string {
 	return e.Node.Cursor().String()
 }
 
-// Connections and edges of the schema, one pair for each noun that is listed.
+// GraphQL has no generic types, so each noun that is listed names its page and its edge.
 type (
-	AgentConnection             = Page[*Agent]
-	AgentEdge                   = Edge[*Agent]
-	PromptVersionConnection     = Page[*PromptVersion]
-	PromptVersionEdge           = Edge[*PromptVersion]
-	ToolConnection              = Page[*Tool]
-	ToolEdge                    = Edge[*Tool]
+	// AgentConnection is a page of agents.
+	AgentConnection = Page[*Agent]
+	// AgentEdge is an agent in a page.
+	AgentEdge = Edge[*Agent]
+	// PromptVersionConnection is a page of prompt versions.
+	PromptVersionConnection = Page[*PromptVersion]
+	// PromptVersionEdge is a prompt version in a page.
+	PromptVersionEdge = Edge[*PromptVersion]
+	// ToolConnection is a page of tools.
+	ToolConnection = Page[*Tool]
+	// ToolEdge is a tool in a page.
+	ToolEdge = Edge[*Tool]
+	// KnowledgeBaseChatConnection is a page of knowledge base chats.
 	KnowledgeBaseChatConnection = Page[*KnowledgeBaseChat]
-	KnowledgeBaseChatEdge       = Edge[*KnowledgeBaseChat]
-	DatasetConnection           = Page[*Dataset]
-	DatasetEdge                 = Edge[*Dataset]
-	SimulationChatConnection    = Page[*SimulationChat]
-	SimulationChatEdge          = Edge[*SimulationChat]
+	// KnowledgeBaseChatEdge is a knowledge base chat in a page.
+	KnowledgeBaseChatEdge = Edge[*KnowledgeBaseChat]
+	// DatasetConnection is a page of datasets.
+	DatasetConnection = Page[*Dataset]
+	// DatasetEdge is a dataset in a page.
+	DatasetEdge = Edge[*Dataset]
+	// SimulationChatConnection is a page of simulated chats.
+	SimulationChatConnection = Page[*SimulationChat]
+	// SimulationChatEdge is a simulated chat in a page.
+	SimulationChatEdge = Edge[*SimulationChat]
 )

@@ -29,7 +29,7 @@ func UnmarshalDateTime(v any) (time.Time, error) {
 		return time.Time{}, Errorf(BadInput, "a DateTime is a text such as 2026-03-01T09:30:00.000Z")
 	}
 	t, err := time.Parse(time.RFC3339Nano, s)
-	if err != nil {
+	if year := t.UTC().Year(); err != nil || year < 1 || year > 9999 {
 		return time.Time{}, Errorf(BadInput, "%q is not an RFC 3339 date-time such as 2026-03-01T09:30:00.000Z", s)
 	}
 	return t.UTC(), nil

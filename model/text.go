@@ -30,10 +30,10 @@ func (f *Fields) name(path, value string, most int) {
 	}
 }
 
-// optional is text for a value that may be absent.
-func (f *Fields) optional(path string, value *string, least, most int) {
+// optional is text for a value that may be absent or empty.
+func (f *Fields) optional(path string, value *string, most int) {
 	if value != nil {
-		f.text(path, *value, least, most)
+		f.text(path, *value, 0, most)
 	}
 }
 
@@ -62,9 +62,10 @@ func (f *Fields) technicalName(path, value string) {
 	}
 }
 
-// list records a fault when a list is too long.
-func (f *Fields) list(path string, length, most int) {
+// list records a fault when a list is too long, and reports whether its entries are worth looking at.
+func (f *Fields) list(path string, length, most int) bool {
 	if length > most {
 		f.Add(path, "must have at most %d entries, not %d", most, length)
 	}
+	return length <= most
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/uptrace/bun"
@@ -109,7 +110,7 @@ func (t *Tool) setEndpoint(in *ToolEndpointInput, headers map[string]string, sea
 // schema records a fault when the object is not a JSON Schema of type object. References to other
 // documents are refused: a compiler would read them from files.
 func (f *Fields) schema(path string, object JSONObject) {
-	if len(object) > 20_000 {
+	if utf8.RuneCount(object) > 20_000 {
 		f.Add(path, "must have at most 20,000 characters")
 		return
 	}
@@ -118,7 +119,7 @@ func (f *Fields) schema(path string, object JSONObject) {
 		f.Add(path, "must be a JSON object")
 		return
 	}
-	if kind := document.(map[string]any)["type"]; kind != "object" {
+	if schema, _ := document.(map[string]any); schema["type"] != "object" {
 		f.Add(path, `must be a JSON Schema with "type": "object"`)
 		return
 	}
@@ -140,15 +141,20 @@ func (f *Fields) endpoint(path string, in *ToolEndpointInput) map[string]string 
 		f.Add(path+".url", "must be an absolute http or https address without credentials")
 	}
 	f.number(path+".timeoutSeconds", &in.TimeoutSeconds, 0.1, 60)
-	headers := map[string]string{}
-	if in.Headers == nil {
-		return headers
+	if !in.Method.IsValid() {
+		f.Add(path+".method", "must be one of GET, POST, PUT, PATCH, DELETE")
 	}
-	if err := json.Unmarshal(in.Headers.text(), &headers); err != nil {
+	if in.Headers == nil {
+		return nil
+	}
+	headers, err := variables(in.Headers)
+	if err != nil {
 		f.Add(path+".headers", "must map header names to texts")
 		return nil
 	}
-	f.list(path+".headers", len(headers), 20)
+	if !f.list(path+".headers", len(headers), 20) {
+		return nil
+	}
 	for name, value := range headers {
 		if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) || len(value) > 4_000 {
 			f.Add(fmt.Sprintf("%s.headers.%s", path, http.CanonicalHeaderKey(name)), "must be a valid HTTP header of at most 4,000 characters")

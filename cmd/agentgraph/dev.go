@@ -51,7 +51,7 @@ func (c *devCommand) Run(ctx context.Context, std streams) (err error) {
 		return err
 	}
 	// The port first: a start that cannot succeed should not begin with a database.
-	listener, err := listen(fmt.Sprintf("127.0.0.1:%d", c.Port))
+	listener, err := listen(ctx, fmt.Sprintf("127.0.0.1:%d", c.Port))
 	if err != nil {
 		return err
 	}

@@ -140,8 +140,8 @@ func (f *front) serve(ctx context.Context, listener net.Listener) error {
 }
 
 // listen opens the address, and says in one sentence when somebody has it already.
-func listen(address string) (net.Listener, error) {
-	listener, err := net.Listen("tcp", address)
+func listen(ctx context.Context, address string) (net.Listener, error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
 		var cause *net.OpError
 		if errors.As(err, &cause) {

@@ -32,8 +32,9 @@ type streams struct {
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	defer stop()
-	os.Exit(run(ctx, os.Args[1:], streams{out: os.Stdout, log: os.Stderr}))
+	code := run(ctx, os.Args[1:], streams{out: os.Stdout, log: os.Stderr})
+	stop()
+	os.Exit(code)
 }
 
 // run runs one command line until it is done or ctx ends, and returns the exit code: 0, 1 when the
@@ -62,7 +63,12 @@ func run(ctx context.Context, args []string, std streams) int {
 		_, _ = fmt.Fprintln(std.log, "agentgraph:", err)
 		return 2
 	}
-	if err := command.Run(); err != nil && !(errors.Is(err, context.Canceled) && ctx.Err() != nil) {
+	err = command.Run()
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		// It was told to end, and did.
+		return 0
+	}
+	if err != nil {
 		_, _ = fmt.Fprintln(std.log, "agentgraph:", err)
 		return 1
 	}

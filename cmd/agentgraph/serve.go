@@ -46,7 +46,7 @@ func (c *serveCommand) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
-	listener, err := listen(c.Listen)
+	listener, err := listen(ctx, c.Listen)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,66 @@
+package agentgraph
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const module = "github.com/agentgraph/agentgraph/"
+
+// mayImport says which of our packages each of our packages may import itself; "any" stands for all.
+// A new package has no place until it is given one here.
+var mayImport = map[string]string{
+	"model":               "",
+	"graph":               "model",
+	"db":                  "model db/notify",
+	"db/notify":           "model",
+	"db/local":            "",
+	"db/dbtest":           "db db/local",
+	"engine":              "model db engine/llm",
+	"engine/llm":          "",
+	"engine/llm/openai":   "engine/llm",
+	"engine/llm/offline":  "engine/llm",
+	"resolvers":           "graph model db engine",
+	"gateway":             "model",
+	"gateway/auth":        "model db",
+	"gateway/rest":        "model",
+	"cmd/agentgraph":      "any",
+	"cmd/agentgraph/demo": "model db",
+}
+
+// forTests are packages that only tests may import.
+var forTests = []string{"db/dbtest"}
+
+func TestPackagesImportOnlyWhatTheTableAllows(t *testing.T) {
+	t.Parallel()
+	output, err := exec.CommandContext(t.Context(), "go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...").Output()
+	require.NoError(t, err)
+	seen := map[string]bool{}
+	for line := range strings.Lines(string(output)) {
+		names := strings.Fields(line)
+		name, ours := strings.CutPrefix(names[0], module)
+		if !ours {
+			continue
+		}
+		seen[name] = true
+		allowed, listed := mayImport[name]
+		require.True(t, listed, "package %s has no place in the table", name)
+		for _, imported := range names[1:] {
+			if imported, ours = strings.CutPrefix(imported, module); ours {
+				require.NotContains(t, forTests, imported, "%s imports %s, which is for tests", name, imported)
+				require.True(t, allows(allowed, imported), "%s imports %s, which the table does not allow", name, imported)
+			}
+		}
+	}
+	for name := range mayImport {
+		require.True(t, seen[name], "the table names %s, which does not exist", name)
+	}
+}
+
+func allows(allowed, imported string) bool {
+	return allowed == "any" || slices.Contains(strings.Fields(allowed), imported)
+}

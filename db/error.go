@@ -2,7 +2,9 @@ package db
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
+	"io"
 	"net"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -23,16 +25,19 @@ func translate(err error) error {
 	if err == nil || errors.As(err, &known) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
+	// First, because it may carry an answer of the server: that it refuses the password, or has no room.
+	var connect *pgconn.ConnectError
+	var network net.Error
 	var pg *pgconn.PgError
-	if !errors.As(err, &pg) {
-		var connect *pgconn.ConnectError
-		var network net.Error
-		if errors.As(err, &connect) || errors.As(err, &network) {
-			return errors.Join(model.Errorf(model.Unavailable, "the database cannot be reached"), err)
-		}
+	switch {
+	case errors.As(err, &connect), !errors.As(err, &pg) && (errors.As(err, &network) || isCut(err)):
+		return errors.Join(model.Errorf(model.Unavailable, "the database cannot be reached"), err)
+	case pg == nil:
 		return err
 	}
 	switch pg.Code {
+	case "22021":
+		return errors.Join(model.Errorf(model.BadInput, "a text must not contain the character U+0000"), err)
 	case "23505":
 		if t, ok := taken[pg.ConstraintName]; ok {
 			var faults model.Fields
@@ -46,8 +51,13 @@ func translate(err error) error {
 		return errors.Join(model.Errorf(model.BadInput, "a value is out of its bounds"), err)
 	case "40001", "40P01", "55P03":
 		return errors.Join(model.Errorf(model.Conflict, "another request changed the same thing; try again"), err)
-	case "57P01", "57P02", "57P03", "53300", "08000", "08003", "08006":
+	case "57014", "57P01", "57P02", "57P03", "53300", "08000", "08003", "08006":
 		return errors.Join(model.Errorf(model.Unavailable, "the database is not available"), err)
 	}
 	return err
+}
+
+// isCut reports whether the connection ended in the middle of a statement.
+func isCut(err error) bool {
+	return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, driver.ErrBadConn)
 }

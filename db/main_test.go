@@ -3,11 +3,13 @@ package db_test
 import (
 	"context"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
@@ -94,9 +96,8 @@ func fails(t require.TestingT, err error, code model.Code) *model.Error {
 }
 
 // same requires two values to be equal; times may have different locations.
-func same(t *testing.T, want, got any) {
-	t.Helper()
-	require.Empty(t, cmp.Diff(want, got))
+func same(t require.TestingT, want, got any) {
+	require.Empty(t, cmp.Diff(want, got, cmp.Exporter(func(reflect.Type) bool { return true })))
 }
 
 // faults requires an error with the code that names the field and says the text about it.
@@ -147,3 +148,9 @@ func ctxOf(t require.TestingT) context.Context {
 	}
 	return context.Background()
 }
+
+// Bounds of what is waited for; what is awaited comes at once.
+const (
+	waitFor = 10 * time.Second
+	tick    = 5 * time.Millisecond
+)

@@ -281,11 +281,12 @@ func TestFollowEvents(t *testing.T) {
 	}
 	require.True(t, strings.HasSuffix(text, "Goodbye"), text)
 	require.Len(t, rest, 3)
-	require.Equal(t, "Bye", rest[0].(model.MessageWritten).Message.Text)
-	require.Equal(t, "Goodbye", rest[1].(model.MessageWritten).Message.Text)
-	end := rest[2].(model.ChatEnded)
-	require.Equal(t, &reason, end.EndReason)
-	require.True(t, ended.EndedAt.Equal(end.EndedAt))
+	written, err := tenant.MessagesAfter(t.Context(), chat.ID, 1)
+	require.NoError(t, err)
+	require.Equal(t, []model.SimulationChatEvent{
+		model.MessageWritten{Message: written[0]}, model.MessageWritten{Message: written[1]},
+		model.ChatEnded{EndedAt: *ended.EndedAt, EndReason: &reason},
+	}, rest)
 
 	late, err := tenant.FollowEvents(t.Context(), chat.ID)
 	require.NoError(t, err)

@@ -5,6 +5,7 @@ package db
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -65,8 +66,21 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 		pool.Close()
 		return nil, fmt.Errorf("open database: %w", err)
 	}
-	root := bun.NewDB(stdlib.OpenDBFromPool(pool), pgdialect.New(), bun.WithDiscardUnknownColumns())
+	root := bun.NewDB(stdlib.OpenDBFromPool(pool), dialect{pgdialect.New()}, bun.WithDiscardUnknownColumns())
 	return &Store{pool: pool, root: root, db: root, hub: notify.New(pool), sealer: sealer}, nil
+}
+
+// dialect is Postgres's, with texts that Postgres cannot hold failing as such: bun would write a
+// statement that is no SQL.
+type dialect struct{ *pgdialect.Dialect }
+
+// AppendString writes a text as a literal. One with the character U+0000 becomes an expression that
+// fails with SQLSTATE 22021.
+func (d dialect) AppendString(b []byte, text string) []byte {
+	if strings.ContainsRune(text, 0) {
+		return append(b, `convert_from('\x00', 'UTF8')`...)
+	}
+	return d.Dialect.AppendString(b, text)
 }
 
 // Close ends every connection.

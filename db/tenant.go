@@ -90,11 +90,11 @@ func together[R batched](rows []R) []R {
 type rowLock string
 
 const (
-	noLock    rowLock = ""
-	forShare  rowLock = "SHARE"
+	noLock   rowLock = ""
+	forShare rowLock = "SHARE"
 	// forUpdate lets others refer to the row meanwhile: they do so by its id, which never changes. A
 	// stronger lock would have two agents that become each other's sub-agents wait for one another.
-	forUpdate rowLock = "NO KEY UPDATE"
+	forUpdate rowLock = "UPDATE"
 	forDelete rowLock = "UPDATE"
 )
 

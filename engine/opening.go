@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -18,14 +19,14 @@ type opening struct {
 	warnings []string
 }
 
-// begin returns how a conversation with the agent begins when the values are given. UNPROCESSABLE
-// names the mandatory fields that have none.
-func begin(agent *model.Agent, given map[string]string) (*opening, error) {
+// begin returns how a conversation with the agent begins at a time when the values are given.
+// UNPROCESSABLE names the mandatory fields that have none.
+func begin(agent *model.Agent, given map[string]string, at time.Time) (*opening, error) {
 	o := &opening{values: maps.Clone(given), warnings: []string{}}
 	if o.values == nil {
 		o.values = map[string]string{}
 	}
-	if err := o.fill(agent.Fields); err != nil {
+	if err := o.fill(agent.Fields, at); err != nil {
 		return nil, err
 	}
 	if _, err := o.render("the prompt", agent.Prompt); err != nil {
@@ -42,7 +43,7 @@ func begin(agent *model.Agent, given map[string]string) (*opening, error) {
 }
 
 // fill gives the system fields their values and looks for what is missing and what is too much.
-func (o *opening) fill(fields []model.AgentField) error {
+func (o *opening) fill(fields []model.AgentField, at time.Time) error {
 	var faults model.Fields
 	var missing []string
 	known := map[string]bool{}
@@ -51,7 +52,7 @@ func (o *opening) fill(fields []model.AgentField) error {
 		switch {
 		case strings.TrimSpace(o.values[field.Name]) != "":
 		case field.IsSystem:
-			o.values[field.Name] = fictional(field.Name)
+			o.values[field.Name] = fictional(field.Name, at)
 		case field.IsMandatory:
 			missing = append(missing, field.Name)
 			faults.Add("dataBag."+field.Name, "is mandatory for this agent")
@@ -83,14 +84,18 @@ func (o *opening) warn(format string, args ...any) {
 	o.warnings = append(o.warnings, fmt.Sprintf(format, args...))
 }
 
-// fictional is the value of a field that the platform fills in real conversations: numbers and
-// domains that are reserved for fiction, so that they reach nobody.
-func fictional(field string) string {
+// fictional is the value of a field that the platform fills in real conversations: the day and the
+// time as they are, and numbers and domains that are reserved for fiction, so that they reach nobody.
+func fictional(field string, at time.Time) string {
 	name := strings.ToLower(field)
 	has := func(parts ...string) bool {
 		return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(name, part) })
 	}
 	switch {
+	case has("date", "today"):
+		return at.Format(time.DateOnly)
+	case has("time", "hour"):
+		return at.Format("15:04")
 	case has("mail"):
 		return "alex.example@example.com"
 	case has("phone", "mobile", "tel", "number", "caller"):

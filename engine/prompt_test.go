@@ -3,6 +3,7 @@ package engine
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -49,6 +50,8 @@ func TestRenderIsBounded(t *testing.T) {
 	require.Equal(t, model.Unprocessable, known.Code)
 }
 
+var at = time.Date(2026, 3, 1, 9, 30, 0, 0, time.UTC)
+
 func TestBegin(t *testing.T) {
 	t.Parallel()
 	outbound, inbound := "Hello {firstName}, {agency} here.", "Welcome!"
@@ -60,7 +63,7 @@ func TestBegin(t *testing.T) {
 			{Name: "contactEmail", IsSystem: true}, {Name: "city", IsMandatory: true}, {Name: "topic"},
 		},
 	}
-	o, err := begin(agent, map[string]string{"firstName": "Ana", "city": "Lyon", "shoe": "38", "contactEmail": "ana@example.org"})
+	o, err := begin(agent, map[string]string{"firstName": "Ana", "city": "Lyon", "shoe": "38", "contactEmail": "ana@example.org"}, at)
 	require.NoError(t, err)
 	require.Equal(t, "Hello Ana, {agency} here.", *o.welcome)
 	require.Equal(t, map[string]string{
@@ -72,7 +75,7 @@ func TestBegin(t *testing.T) {
 		"the welcome message has the placeholder {agency}, for which there is no value; it stays as it is",
 	}, o.warnings)
 
-	_, err = begin(agent, map[string]string{"firstName": " "})
+	_, err = begin(agent, map[string]string{"firstName": " "}, at)
 	var known *model.Error
 	require.ErrorAs(t, err, &known)
 	require.Equal(t, model.Unprocessable, known.Code)
@@ -81,12 +84,12 @@ func TestBegin(t *testing.T) {
 	require.Contains(t, known.Fields, "dataBag.city")
 
 	agent.Direction = model.DirectionInbound
-	o, err = begin(agent, map[string]string{"firstName": "Ana", "city": "Lyon"})
+	o, err = begin(agent, map[string]string{"firstName": "Ana", "city": "Lyon"}, at)
 	require.NoError(t, err)
 	require.Equal(t, inbound, *o.welcome)
 
 	agent.InboundWelcomeMessage = nil
-	o, err = begin(agent, map[string]string{"firstName": "Ana", "city": "Lyon"})
+	o, err = begin(agent, map[string]string{"firstName": "Ana", "city": "Lyon"}, at)
 	require.NoError(t, err)
 	require.Nil(t, o.welcome, "the contact begins")
 }
@@ -96,7 +99,8 @@ func TestFictional(t *testing.T) {
 	for field, want := range map[string]string{
 		"phoneNumber": "+12025550143", "caller": "+12025550143", "EMAIL": "alex.example@example.com",
 		"firstName": "Alex", "last_name": "Example", "fullName": "Alex Example", "campaign": "simulated campaign",
+		"currentDate": "2026-03-01", "callTime": "09:30",
 	} {
-		require.Equal(t, want, fictional(field), field)
+		require.Equal(t, want, fictional(field, at), field)
 	}
 }

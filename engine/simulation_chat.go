@@ -31,7 +31,7 @@ func (e *Engine) StartSimulationChat(ctx context.Context, t *db.Tenant, in model
 		faults.Add("toolMocking", "must mock nothing: simulated chats do not call tools, sub-agents or transfers yet, so there is nothing to mock")
 		return nil, faults.As(model.Unprocessable)
 	}
-	opening, err := begin(agent, given)
+	opening, err := begin(agent, given, now())
 	if err != nil {
 		return nil, err
 	}

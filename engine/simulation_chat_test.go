@@ -81,12 +81,13 @@ func send(ctx context.Context, e *engine.Engine, tenant *db.Tenant, chatID, text
 	return e.SendSimulationMessage(ctx, tenant, model.SendSimulationMessageInput{SimulationChatID: chatID, Text: text})
 }
 
-func requireCode(t *testing.T, want model.Code, err error) *model.Error {
+// requireCode holds an error to a code and returns its text.
+func requireCode(t *testing.T, want model.Code, err error) string {
 	t.Helper()
 	var known *model.Error
 	require.ErrorAs(t, err, &known)
 	require.Equal(t, want, known.Code, known.Message)
-	return known
+	return known.Error()
 }
 
 // requireUntouched holds a chat to be as if nothing had been sent to it.
@@ -154,7 +155,7 @@ func TestStartSimulationChat(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := e.StartSimulationChat(t.Context(), test.tenant, test.in)
-			require.Contains(t, requireCode(t, test.code, err).Error(), test.text)
+			require.Contains(t, requireCode(t, test.code, err), test.text)
 		})
 	}
 	page, err := tenant.SimulationChats(t.Context(), model.PageArgs{First: 10}, nil)
@@ -264,7 +265,7 @@ func TestModelThatFailsKeepsNothing(t *testing.T) {
 			e := newEngine(store, test.model, engine.Options{ReplyTimeout: 20 * time.Millisecond})
 			chat := start(t, e, tenant)
 			_, _, err := send(t.Context(), e, tenant, chat.ID, "Hello")
-			require.Contains(t, requireCode(t, model.UpstreamFailed, err).Message, test.text)
+			require.Contains(t, requireCode(t, model.UpstreamFailed, err), test.text)
 			requireUntouched(t, tenant, chat.ID)
 			_, messages, err := send(t.Context(), newEngine(store, offline.New(), engine.Options{}), tenant, chat.ID, "Hello")
 			require.NoError(t, err)
@@ -343,7 +344,7 @@ func TestChatThatIsEndedInMidReply(t *testing.T) {
 	}), engine.Options{})
 	chat = start(t, e, tenant)
 	_, _, err := send(t.Context(), e, tenant, chat.ID, "Hello")
-	require.Contains(t, requireCode(t, model.Conflict, err).Message, "has ended")
+	require.Contains(t, requireCode(t, model.Conflict, err), "has ended")
 	after, err := tenant.SimulationChat(t.Context(), chat.ID)
 	require.NoError(t, err)
 	require.Equal(t, model.SimulationChatStatusEnded, after.Status())

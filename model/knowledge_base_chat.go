@@ -90,7 +90,11 @@ func (c *KnowledgeBaseChat) merge(name *string, given, datasets int, llm *LlmSet
 	if datasets > 0 && !strings.Contains(c.PromptSettings.Prompt, "{knowledge}") {
 		faults.Add("promptSettings.prompt", "must contain {knowledge} when a dataset is connected")
 	}
-	return faults.Err()
+	if err := faults.Err(); err != nil || c.PromptSettings.RerankModel == "" {
+		return err
+	}
+	faults.Add("promptSettings.rerankModel", "must be empty: no rerank model is configured")
+	return faults.As(Unprocessable)
 }
 
 func (s *PromptSettings) merge(faults *Fields, in *PromptSettingsInput) {
@@ -100,7 +104,6 @@ func (s *PromptSettings) merge(faults *Fields, in *PromptSettingsInput) {
 	faults.optional("promptSettings.prompt", in.Prompt, MaxPromptLength)
 	faults.optional("promptSettings.opener", in.Opener, 5_000)
 	faults.optional("promptSettings.emptyResponse", in.EmptyResponse, 5_000)
-	faults.optional("promptSettings.rerankModel", in.RerankModel, 255)
 	set(&s.SimilarityThreshold, in.SimilarityThreshold)
 	set(&s.KeywordsSimilarityWeight, in.KeywordsSimilarityWeight)
 	set(&s.TopN, in.TopN)

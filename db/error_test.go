@@ -1,0 +1,205 @@
+package db_test
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// Every text that a method takes, one after the other, holds what Postgres cannot store.
+func TestNoTextIsAnInternalError(t *testing.T) {
+	t.Parallel()
+	store, conn := fresh(t)
+	own := newEstate(t, store, "OWN")
+	before := rowsOf(t, conn)
+	methods := reflect.TypeFor[*db.Tenant]()
+	for i := range methods.NumMethod() {
+		method := methods.Method(i)
+		if method.Name == "Tx" || method.Name == "By" || method.Name == "CreateSimulationChat" {
+			continue
+		}
+		t.Run(method.Name, func(t *testing.T) {
+			var valid []any
+			for p := 2; p < method.Type.NumIn(); p++ {
+				if method.Type.IsVariadic() && p == method.Type.NumIn()-1 {
+					break
+				}
+				if values, known := arguments(method.Type.In(p), own, own); known {
+					valid = append(valid, values[0])
+				}
+			}
+			for p, arg := range valid {
+				for _, bad := range []string{"a\x00b", "\x00", "a\xffb"} {
+					for _, broken := range spoil(arg, bad) {
+						args := []reflect.Value{reflect.ValueOf(own.tenant), reflect.ValueOf(t.Context())}
+						for q, other := range valid {
+							if p == q {
+								other = broken
+							}
+							args = append(args, reflect.ValueOf(other))
+						}
+						requireHonest(t, method.Func.Call(args), broken)
+					}
+				}
+			}
+			require.Equal(t, before, rowsOf(t, conn))
+		})
+	}
+	_, err := own.tenant.Agents(t.Context(), model.PageArgs{First: 1}, &model.AgentFilter{Tags: []string{"a\x00b"}})
+	faults(t, err, model.BadInput, "filter.tags.0", "U+0000")
+	_, err = own.tenant.Agents(t.Context(), model.PageArgs{First: 1}, &model.AgentFilter{NameContains: new("a\x00b")})
+	faults(t, err, model.BadInput, "filter.nameContains", "U+0000")
+	_, err = store.CreateCompany(t.Context(), "a\x00b")
+	faults(t, err, model.BadInput, "name", "U+0000")
+}
+
+// spoil returns the argument once for each text in it, with the text replaced.
+func spoil(arg any, bad string) []any {
+	switch arg.(type) {
+	case string:
+		return []any{bad}
+	case *string:
+		return []any{&bad}
+	case []string:
+		return []any{[]string{bad}}
+	}
+	var all []any
+	value := reflect.ValueOf(arg)
+	if value.Kind() != reflect.Struct || !strings.HasSuffix(value.Type().Name(), "Input") {
+		return nil
+	}
+	for i := range value.NumField() {
+		broken := reflect.New(value.Type()).Elem()
+		broken.Set(value)
+		switch field := broken.Field(i); {
+		case field.Kind() == reflect.String:
+			field.SetString(bad)
+		case field.Type() == reflect.TypeFor[*string]():
+			field.Set(reflect.ValueOf(&bad))
+		case field.Type() == reflect.TypeFor[[]string]():
+			field.Set(reflect.ValueOf([]string{bad}))
+		default:
+			continue
+		}
+		all = append(all, broken.Interface())
+	}
+	return all
+}
+
+func requireHonest(t *testing.T, results []reflect.Value, broken any) {
+	t.Helper()
+	if len(results) == 0 || results[len(results)-1].Type() != errorType || results[len(results)-1].IsNil() {
+		return
+	}
+	err := results[len(results)-1].Interface().(error)
+	var known *model.Error
+	require.ErrorAs(t, err, &known, "%#v", broken)
+	require.Contains(t, []model.Code{model.BadInput, model.NotFound}, known.Code, "%v", err)
+}
+
+func TestWhatTheDatabaseRefuses(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	tenant := freshTenant(t)
+	newTool(t, tenant, "search")
+	_, err := tenant.CreateTool(ctx, model.CreateToolInput{Name: "Other", TechnicalName: "search"})
+	faults(t, err, model.Unprocessable, "technicalName", "another tool")
+
+	_, err = tenant.By("key_unknown").CreateAgent(ctx, agentInput())
+	fails(t, err, model.Conflict)
+	page, err := tenant.Agents(ctx, model.PageArgs{First: 1}, nil)
+	require.NoError(t, err)
+	require.Empty(t, page.Nodes, "the agent went with its version")
+}
+
+func TestCompanyThatDoesNotExist(t *testing.T) {
+	t.Parallel()
+	stranger := dbtest.New(t).Tenant("company_unknown")
+	_, err := stranger.Company(t.Context())
+	fails(t, err, model.NotFound)
+	_, err = stranger.CreateAgent(t.Context(), agentInput())
+	fails(t, err, model.Conflict)
+}
+
+func TestCancelledContext(t *testing.T) {
+	t.Parallel()
+	tenant := freshTenant(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := tenant.Agent(ctx, "any")
+	require.ErrorIs(t, err, context.Canceled)
+	_, err = tenant.CreateAgent(ctx, agentInput())
+	require.ErrorIs(t, err, context.Canceled)
+	ctx, cancel = context.WithCancel(t.Context())
+	err = tenant.Tx(ctx, func(ctx context.Context, tenant *db.Tenant) error {
+		_, err := tenant.CreateAgent(ctx, agentInput())
+		cancel()
+		return err
+	})
+	require.ErrorIs(t, err, context.Canceled)
+	page, err := tenant.Agents(t.Context(), model.PageArgs{First: 1}, nil)
+	require.NoError(t, err)
+	require.Empty(t, page.Nodes)
+}
+
+func TestDatabaseThatIsGone(t *testing.T) {
+	t.Parallel()
+	ctx, address := t.Context(), dbtest.URL(t)
+	elsewhere, err := url.Parse(address)
+	require.NoError(t, err)
+	database := strings.TrimPrefix(elsewhere.Path, "/")
+	name := pgx.Identifier{database}.Sanitize()
+	elsewhere.Path = "/postgres"
+	store, conn := dbtest.Open(t, address, db.Options{MaxConnections: 2}), connect(t, elsewhere.String())
+	tenant, _ := newCompany(t, store)
+	require.NoError(t, store.Ping(ctx))
+	cut := func(ctx context.Context) {
+		_, err := conn.Exec(ctx, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'agentgraph' AND datname = $1", database)
+		require.NoError(t, err)
+	}
+	err = tenant.Tx(ctx, func(ctx context.Context, tenant *db.Tenant) error {
+		newAgent(t, tenant)
+		cut(ctx)
+		_, err := tenant.CreateAgent(ctx, agentInput())
+		return err
+	})
+	require.Error(t, err)
+	fails(t, err, model.Unavailable)
+
+	// The next connection is a new one.
+	require.Eventually(t, func() bool { return store.Ping(ctx) == nil }, waitFor, tick)
+	_, err = conn.Exec(ctx, "ALTER DATABASE "+name+" ALLOW_CONNECTIONS false")
+	require.NoError(t, err)
+	cut(ctx)
+	require.Eventually(t, func() bool {
+		_, err := tenant.Agent(ctx, "any")
+		var known *model.Error
+		return errors.As(err, &known) && known.Code == model.Unavailable
+	}, waitFor, tick)
+	fails(t, store.Ping(ctx), model.Unavailable)
+	_, err = conn.Exec(ctx, "ALTER DATABASE "+name+" ALLOW_CONNECTIONS true")
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return store.Ping(ctx) == nil }, waitFor, tick)
+}
+
+func TestOpenSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	_, err := db.Open(ctx, "postgres://user:hunter2@%zz", db.Options{})
+	require.EqualError(t, err, "open database: the address is not a valid Postgres URL")
+	_, err = db.Open(ctx, "postgres://user:hunter2@127.0.0.1:1/none", db.Options{})
+	require.ErrorContains(t, err, "open database: ")
+	require.NotContains(t, err.Error(), "hunter2")
+	_, err = db.Open(ctx, dbtest.URL(t), db.Options{SecretKey: make([]byte, 31)})
+	require.EqualError(t, err, "open database: the secret key must have 32 bytes, not 31")
+}

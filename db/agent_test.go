@@ -1,7 +1,6 @@
 package db_test
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -159,33 +157,50 @@ func TestDeleteAgentTakesItsEdgesAlong(t *testing.T) {
 	}, left)
 }
 
-// Agents that delegate to each other are linked, changed and deleted at once: nobody waits in a circle.
+// Agents that delegate to each other are linked at once: nobody waits in a circle.
 func TestAgentsOfACircleAtOnce(t *testing.T) {
 	t.Parallel()
 	ctx, tenant := t.Context(), freshTenant(t)
-	for round := range 5 {
-		a, b := newAgent(t, tenant), newAgent(t, tenant)
-		errs := together(8, func(i int) error {
-			from, to := a, b
-			if i%2 == 1 {
-				from, to = b, a
-			}
-			return tenant.Tx(ctx, func(ctx context.Context, tenant *db.Tenant) error {
-				_, _, err := tenant.AddSubAgent(ctx, model.AddSubAgentInput{
-					AgentID: from.ID, DelegateAgentID: to.ID, Name: "Edge", TechnicalName: fmt.Sprintf("edge_%d_%d", round, i),
-				})
-				return err
+	for range 5 {
+		agents := []*model.Agent{newAgent(t, tenant), newAgent(t, tenant)}
+		require.Empty(t, together(8, func(i int) error {
+			_, _, err := tenant.AddSubAgent(ctx, model.AddSubAgentInput{
+				AgentID: agents[i%2].ID, DelegateAgentID: agents[1-i%2].ID, Name: "Edge", TechnicalName: fmt.Sprint("edge_", i),
 			})
-		})
-		require.Empty(t, errs)
-		edges, err := tenant.SubAgentsOfAgents(ctx, []string{a.ID, b.ID})
+			return err
+		}))
+		edges, err := tenant.SubAgentsOfAgents(ctx, idsOf(agents))
 		require.NoError(t, err)
-		require.Len(t, edges, 8)
-		positions := map[string]bool{}
+		places := map[string]bool{}
 		for _, e := range edges {
-			positions[fmt.Sprint(e.AgentID, e.Position)] = true
+			places[fmt.Sprint(e.AgentID, e.Position)] = true
 		}
-		require.Len(t, positions, 8, "two have the same place")
-		require.Empty(t, together(2, func(i int) error { return tenant.DeleteAgent(ctx, []string{a.ID, b.ID}[i]) }))
+		require.Len(t, places, 8, "two have the same place")
 	}
+}
+
+func TestAgentsOfACircleAreDeletedAtOnce(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	store, conn := fresh(t)
+	tenant, _ := newCompany(t, store)
+	a, b := newAgent(t, tenant), newAgent(t, tenant)
+	there, _, err := tenant.AddSubAgent(ctx, model.AddSubAgentInput{AgentID: a.ID, DelegateAgentID: b.ID, Name: "There", TechnicalName: "there"})
+	require.NoError(t, err)
+	_, _, err = tenant.AddSubAgent(ctx, model.AddSubAgentInput{AgentID: b.ID, DelegateAgentID: a.ID, Name: "Back", TechnicalName: "back"})
+	require.NoError(t, err)
+
+	// Somebody holds an edge until both have begun.
+	hold, err := connect(t, conn.Config().ConnString()).Begin(ctx)
+	require.NoError(t, err)
+	_, err = hold.Exec(ctx, "SELECT FROM sub_agents WHERE id = $1 FOR UPDATE", there.ID)
+	require.NoError(t, err)
+	deleted := make(chan error, 2)
+	for i, id := range []string{a.ID, b.ID} {
+		go func() { deleted <- tenant.DeleteAgent(ctx, id) }()
+		waitForLocks(t, conn, i+1)
+	}
+	require.NoError(t, hold.Rollback(ctx))
+	require.NoError(t, <-deleted)
+	require.NoError(t, <-deleted)
 }

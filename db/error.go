@@ -61,3 +61,17 @@ func translate(err error) error {
 func isCut(err error) bool {
 	return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, driver.ErrBadConn)
 }
+
+// reason returns why a connection failed. The driver's own text has a line for each address that it
+// tried.
+func reason(err error) error {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		return errors.New(pg.Message)
+	}
+	var network *net.OpError
+	if errors.As(err, &network) {
+		return network
+	}
+	return err
+}

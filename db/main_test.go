@@ -123,6 +123,17 @@ func together(n int, fn func(i int) error) []error {
 	return slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 }
 
+// waitForLocks waits until so many statements wait for a lock.
+func waitForLocks(t *testing.T, conn *pgx.Conn, want int) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		var n int
+		err := conn.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity
+			WHERE wait_event_type = 'Lock' AND datname = current_database()`).Scan(&n)
+		return err == nil && n == want
+	}, waitFor, tick)
+}
+
 // statements counts what a store asks of the database.
 type statements struct{ n atomic.Int64 }
 

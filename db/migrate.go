@@ -52,7 +52,7 @@ func NewMigrator(ctx context.Context, address string) (*Migrator, error) {
 	pool := stdlib.OpenDB(*config)
 	if err := pool.PingContext(ctx); err != nil {
 		_ = pool.Close()
-		return nil, fmt.Errorf("open database: %w", err)
+		return nil, fmt.Errorf("open database: %w", reason(err))
 	}
 	provider, err := newProvider(ctx, pool)
 	if err != nil {

@@ -69,18 +69,16 @@ func write(tenant *db.Tenant, chatID, url string) error {
 		if err != nil {
 			return err
 		}
+		if rand.N(10) == 0 { // given up, as when the model fails
+			if err := turn.Release(ctx); err != nil {
+				return err
+			}
+			continue
+		}
 		number := turn.Chat.LastSequence/2 + 1
 		message, reply := messages(fmt.Sprintf("question %d", number), fmt.Sprintf("answer %d", number))
 		turn.Write(reply.Text)
 		reply.IsConversationEnded = number == tortureTurns
-		if number%10 == 3 { // given up, as when the model fails
-			if err := turn.Release(ctx); err != nil {
-				return err
-			}
-			if turn, err = tenant.BeginTurn(ctx, chatID, lease); err != nil {
-				continue
-			}
-		}
 		if _, err := turn.Finish(ctx, message, reply); err != nil {
 			return err
 		}

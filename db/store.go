@@ -64,7 +64,7 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	}
 	if err := pool.Ping(ctx); err != nil {
 		pool.Close()
-		return nil, fmt.Errorf("open database: %w", err)
+		return nil, fmt.Errorf("open database: %w", reason(err))
 	}
 	root := bun.NewDB(stdlib.OpenDBFromPool(pool), dialect{pgdialect.New()}, bun.WithDiscardUnknownColumns())
 	return &Store{pool: pool, root: root, db: root, hub: notify.New(pool), sealer: sealer}, nil

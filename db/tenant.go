@@ -94,7 +94,7 @@ const (
 	forShare rowLock = "SHARE"
 	// forUpdate lets others refer to the row meanwhile: they do so by its id, which never changes. A
 	// stronger lock would have two agents that become each other's sub-agents wait for one another.
-	forUpdate rowLock = "UPDATE"
+	forUpdate rowLock = "NO KEY UPDATE"
 	forDelete rowLock = "UPDATE"
 )
 

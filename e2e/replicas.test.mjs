@@ -107,6 +107,31 @@ async function kept(gateway, chatId) {
   );
   return simulationChat;
 }
+/**
+ * Watches what happens in a chat at a gateway while the model speaks, until it is heard there: text is
+ * not kept for those who come late. Returns what was said, the piece that was heard, and the events behind it.
+ */
+async function speakUntilHeard(answer, gateway, chatId) {
+  const events = watch(
+    gateway,
+    `subscription ($chatId: ID!) {
+      simulationChatEvents(simulationChatId: $chatId) {
+        ... on MessageDelta { sequence text }
+        ... on MessageWritten { message { sequence text } }
+      }
+    }`,
+    { chatId },
+  );
+  let said = "";
+  let heard;
+  const listening = events.next().then((step) => (heard = step.value));
+  for (let n = 1; heard === undefined; n++) {
+    answer.speak(`piece ${n} `);
+    said += `piece ${n} `;
+    await Promise.race([listening, delay(5)]);
+  }
+  return { said, heard, events };
+}
 const codes = (answer) => answer.errors?.map((error) => error.extensions.code);
 
 test("what is sent to either is seen at both, in order and once", async () => {
@@ -128,29 +153,11 @@ test("what is sent to either is seen at both, in order and once", async () => {
 
 test("text that one generates is streamed at the other, and the written message replaces it", async () => {
   const chatId = await first.startChat();
-  const events = watch(
-    first,
-    `subscription ($chatId: ID!) {
-      simulationChatEvents(simulationChatId: $chatId) {
-        ... on MessageDelta { sequence text }
-        ... on MessageWritten { message { sequence text } }
-      }
-    }`,
-    { chatId },
-  );
-  const next = events.next();
   const reply = second.say(chatId, "Hello?");
   const answer = await model.asked();
-  // Text is not kept for those who come late, so the model talks until it is heard.
-  let pieces = 0;
-  let heard;
-  next.then((step) => (heard = step.value));
-  while (heard === undefined) {
-    answer.speak(`piece ${pieces++} `);
-    await delay(5);
-  }
+  const { said, heard, events } = await speakUntilHeard(answer, first, chatId);
   assert.deepEqual(heard, { sequence: 3, text: heard.text });
-  assert.match(heard.text, /^piece \d+ $/);
+  assert.ok(said.includes(heard.text));
   assert.equal((await kept(first, chatId)).messages.length, 1);
   answer.finish();
   await reply;
@@ -159,9 +166,7 @@ test("text that one generates is streamed at the other, and the written message 
     const { value } = await events.next();
     if (value.message) written.push(value.message);
   }
-  assert.deepEqual(written.map((m) => m.sequence), [2, 3]);
-  assert.equal(written[1].text, numbers(pieces).map((n) => `piece ${n - 1}`).join(" "));
-  await events.return();
+  assert.deepEqual(written.map((m) => [m.sequence, m.text]), [[2, "Hello?"], [3, said.trim()]]);
 });
 
 test("while one answers, the other says that it is busy", async () => {
@@ -194,7 +199,7 @@ test("a model that breaks off leaves nothing behind, so sending again is safe", 
     body: JSON.stringify({ simulationChatId: chatId, message: "Hello?" }),
   });
   const answer = await model.asked();
-  answer.speak("Half of a");
+  await speakUntilHeard(answer, second, chatId);
   answer.breakOff();
   const { status, json } = await failed;
   assert.deepEqual([status, json.status, json.code], [502, 502, "UPSTREAM_FAILED"], JSON.stringify(json));
@@ -234,7 +239,7 @@ test("one that dies in mid-reply leaves a chat that can be used again within 15 
   const chatId = await first.startChat();
   const watched = all(watch(first, messages, { chatId }));
   const lost = assert.rejects(second.say(chatId, "Anybody there?"));
-  (await model.asked()).speak("I am just about to");
+  await speakUntilHeard(await model.asked(), first, chatId);
   assert.equal((await kept(first, chatId)).status, "Replying");
 
   await second.kill();

@@ -233,7 +233,7 @@ describe("simulated chats", () => {
   for (const [name, body, ...faulty] of [
     ["no agent", {}, "agentId"],
     ["an empty agent", { agentId: "" }, "agentId"],
-    ["a data bag of numbers", { agentId: "x", dataBag: { a: 1 } }, "dataBag.a"],
+    ["a data bag of numbers", { agentId: "x", dataBag: { a: 1 } }, "dataBag"],
     ["an unknown property", { agentId: "x", agent: 1 }, "agent"],
     ["an unknown property of toolMocking", { agentId: "x", toolMocking: { mockEverything: true } }, "toolMocking.mockEverything"],
     ["a delay above its bound", { agentId: "x", toolMocking: { mockedTools: [{ toolId: "t", delaySeconds: 61 }] } },

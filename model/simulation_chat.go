@@ -3,7 +3,9 @@ package model
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/uptrace/bun"
 )
@@ -12,6 +14,7 @@ import (
 const (
 	MaxMessageLength  = 4_000
 	maxDataBagEntries = 200
+	maxDataBagName    = 100
 	maxDataBagValue   = 10_000
 )
 
@@ -25,7 +28,7 @@ type SimulationChat struct {
 	State       SimulationChatStatus `bun:"status"`
 	DataBag     JSONObject           `bun:"type:json"`
 	ToolMocking ToolMocking          `bun:"type:jsonb"`
-	Warnings    []string             `bun:",array"`
+	Warnings    []string             `bun:"type:jsonb"`
 	// LastSequence is the number of the last message; 0 when there is none.
 	LastSequence int32
 	// ReplyID names the turn that is being written, and ReplyUntil until when it holds the chat
@@ -74,6 +77,10 @@ func (in StartSimulationChatInput) Validate() error {
 		faults.Add("dataBag", "must map names to texts")
 	} else if faults.list("dataBag", len(bag), maxDataBagEntries); len(faults) == 0 {
 		for name, value := range bag {
+			if length := utf8.RuneCountInString(name); length < 1 || length > maxDataBagName || strings.ContainsRune(name, 0) {
+				faults.Add("dataBag", "must have names of 1 to %d characters, without U+0000", maxDataBagName)
+				break
+			}
 			faults.text("dataBag."+name, value, 0, maxDataBagValue)
 		}
 	}

@@ -45,9 +45,13 @@ func (s *statements) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEnd
 func startGateway(t testing.TB) *gatewayUnderTest {
 	t.Helper()
 	counted := &statements{}
-	store := dbtest.Open(t, dbtest.URL(t), db.Options{Tracer: counted, SecretKey: bytes.Repeat([]byte{7}, 32)})
+	options := dbOptions()
+	options.Tracer = counted
+	store := dbtest.Open(t, dbtest.URL(t), options)
 	return &gatewayUnderTest{url: serveStore(t, store), store: store, statements: counted}
 }
+
+func dbOptions() db.Options { return db.Options{SecretKey: bytes.Repeat([]byte{7}, 32)} }
 
 // serveStore runs one replica on the store and returns its address.
 func serveStore(t testing.TB, store *db.Store) string {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 
@@ -13,6 +14,14 @@ type databaseFlag struct {
 	DatabaseURL string `env:"DATABASE_URL" required:"" placeholder:"URL" help:"Address of the Postgres database."`
 }
 
+// Validate refuses an environment variable that is set to nothing.
+func (f databaseFlag) Validate() error {
+	if f.DatabaseURL == "" {
+		return errors.New("--database-url or DATABASE_URL must name a database")
+	}
+	return nil
+}
+
 // serveCommand runs the gateway on a database that somebody else looks after.
 type serveCommand struct {
 	databaseFlag
@@ -21,6 +30,11 @@ type serveCommand struct {
 	Listen         string `env:"AGENTGRAPH_LISTEN" default:":8080" help:"Address to listen on."`
 	Migrate        bool   `env:"AGENTGRAPH_MIGRATE" help:"Apply missing migrations first."`
 	MaxConnections int32  `env:"AGENTGRAPH_MAX_CONNECTIONS" default:"20" help:"Connections to the database at most."`
+}
+
+// Validate checks both groups of flags.
+func (c *serveCommand) Validate() error {
+	return errors.Join(c.databaseFlag.Validate(), c.gatewayFlags.Validate())
 }
 
 // Run serves until ctx ends. It refuses a schema that is older or newer than the program.

@@ -183,7 +183,7 @@ CREATE TABLE simulation_chats (
     status text NOT NULL CHECK (status IN ('Open', 'Replying', 'Ended')),
     data_bag json NOT NULL CHECK (json_typeof(data_bag) = 'object'),
     tool_mocking jsonb NOT NULL CHECK (jsonb_typeof(tool_mocking) = 'object'),
-    warnings text[] NOT NULL,
+    warnings jsonb NOT NULL CHECK (jsonb_typeof(warnings) = 'array'),
     last_sequence int NOT NULL CHECK (last_sequence >= 0),
     reply_id text,
     reply_until timestamptz,

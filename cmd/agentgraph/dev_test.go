@@ -1,0 +1,197 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db/dbtest"
+)
+
+// reachable returns a new directory that the database server's user can reach.
+func reachable(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "agentgraph-dev-test-")
+	require.NoError(t, err)
+	require.NoError(t, os.Chmod(dir, 0o755))
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
+	return dir
+}
+
+// startDev runs the command until stop is called, which returns its exit code.
+func startDev(t *testing.T, args ...string) (shown banner, stop func() int) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	out, in := io.Pipe()
+	var log lockedBuffer
+	code := make(chan int, 1)
+	go func() {
+		code <- run(ctx, append([]string{"dev", "--port", "0"}, args...), streams{out: in, log: &log})
+		_ = in.Close()
+	}()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err, log.String())
+	require.NoError(t, json.Unmarshal([]byte(line), &shown))
+	return shown, sync.OnceValue(func() int {
+		cancel()
+		return <-code
+	})
+}
+
+type lockedBuffer struct {
+	mu     sync.Mutex
+	buffer bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buffer.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buffer.String()
+}
+
+func TestDevKeepsItsDataAndItsKey(t *testing.T) {
+	t.Setenv("DATABASE_URL", "")
+	t.Setenv("OPENAI_API_KEY", "")
+	t.Setenv("OPENAI_BASE_URL", "")
+	dir := reachable(t)
+	first, stop := startDev(t, "--data-directory", dir)
+	defer stop()
+	require.Equal(t, "offline", first.Model)
+	require.Equal(t, dir, first.DataDirectory)
+	require.NotNil(t, first.APIKey)
+	for _, name := range []string{"demo-key", "secret-key"} {
+		info, err := os.Stat(filepath.Join(dir, name))
+		require.NoError(t, err)
+		require.Equal(t, os.FileMode(0o600), info.Mode().Perm(), name)
+	}
+	g := &gatewayUnderTest{url: first.RestURL}
+	g.must(t, *first.APIKey, `mutation { createTool(input: {name: "Kept", technicalName: "kept"}) { tool { id } } }`, nil, nil)
+	require.Zero(t, stop())
+
+	second, stop := startDev(t, "--data-directory", dir)
+	defer stop()
+	require.Equal(t, first.APIKey, second.APIKey)
+	var kept struct {
+		Agents struct{ TotalCount int }
+		Tools  struct{ Nodes []struct{ TechnicalName string } }
+	}
+	(&gatewayUnderTest{url: second.RestURL}).must(t, *second.APIKey, `{ agents { totalCount } tools(first: 1) { nodes { technicalName } } }`, nil, &kept)
+	require.Equal(t, 8, kept.Agents.TotalCount)
+	require.Equal(t, "kept", kept.Tools.Nodes[0].TechnicalName)
+	require.Zero(t, stop())
+
+	// A key file that was lost is made anew, for the same company.
+	require.NoError(t, os.Remove(filepath.Join(dir, "demo-key")))
+	third, stop := startDev(t, "--data-directory", dir)
+	defer stop()
+	require.NotEqual(t, first.APIKey, third.APIKey)
+	(&gatewayUnderTest{url: third.RestURL}).must(t, *third.APIKey, `{ company { name } }`, nil, nil)
+	require.Zero(t, stop())
+}
+
+func TestDevOnADatabaseThatIsNotTheDemos(t *testing.T) {
+	address := dbtest.URL(t)
+	g := &gatewayUnderTest{store: dbtest.Open(t, address, dbOptions())}
+	g.company(t, "Somebody's company")
+	t.Setenv("DATABASE_URL", address)
+	dir := reachable(t)
+	shown, stop := startDev(t, "--data-directory", dir)
+	defer stop()
+	require.Nil(t, shown.APIKey, "no key of somebody's company is made")
+	require.NoFileExists(t, filepath.Join(dir, "demo-key"))
+	require.Zero(t, stop())
+}
+
+func TestDevSaysInOneSentenceWhyItCannotStart(t *testing.T) {
+	t.Setenv("DATABASE_URL", "")
+	taken, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { _ = taken.Close() }()
+	_, port, err := net.SplitHostPort(taken.Addr().String())
+	require.NoError(t, err)
+	file := filepath.Join(reachable(t), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	newer := dbtest.URL(t)
+	setVersion(t, newer, 9999)
+
+	for name, c := range map[string]struct {
+		args []string
+		says string
+		code int
+	}{
+		"port taken":         {[]string{"dev", "--port", port}, "listen on 127.0.0.1:" + port + ": bind: address already in use", 1},
+		"not a directory":    {[]string{"dev", "--port", "0", "--data-directory", file + "/data"}, "the data directory " + file + "/data cannot be made: not a directory", 1},
+		"newer schema":       {[]string{"dev", "--port", "0", "--data-directory", reachable(t), "--database-url", newer}, "schema version 9999, newer than", 1},
+		"unreachable":        {[]string{"dev", "--port", "0", "--data-directory", reachable(t), "--database-url", "postgres://127.0.0.1:1/x"}, "open database: ", 1},
+		"bad address":        {[]string{"serve", "--database-url", "postgres://user:hunter2@[/x"}, "the address is not a valid Postgres URL", 1},
+		"no database":        {[]string{"serve"}, "--database-url or DATABASE_URL must name a database", 2},
+		"bad secret key":     {[]string{"dev", "--secret-key", "short"}, "--secret-key must be 32 bytes in base64", 2},
+		"unknown flag":       {[]string{"dev", "--prot", "1"}, "unknown flag --prot", 2},
+		"missing migrations": {[]string{"serve", "--database-url", dbtest.EmptyURL(t)}, `refusing to serve: the database has schema version 0`, 1},
+	} {
+		var out, log bytes.Buffer
+		require.Equal(t, c.code, run(t.Context(), c.args, streams{out: &out, log: &log}), "%s: %s", name, log.String())
+		require.Contains(t, log.String(), c.says, name)
+		require.NotContains(t, log.String(), "goroutine", name)
+		require.NotContains(t, log.String(), "hunter2", name)
+		if c.code == 1 {
+			require.Equal(t, 1, strings.Count(log.String(), "\n"), "%s: %s", name, log.String())
+		}
+	}
+}
+
+func TestKeysOnTheCommandLine(t *testing.T) {
+	t.Parallel()
+	address := dbtest.EmptyURL(t)
+	command := func(args ...string) string {
+		var out, log bytes.Buffer
+		require.Zero(t, run(t.Context(), append(args, "--database-url", address), streams{out: &out, log: &log}), log.String())
+		return strings.TrimSpace(out.String())
+	}
+	require.Contains(t, command("migrate", "up"), "schema version ")
+	require.Contains(t, command("migrate", "status"), "0001_agent_graph.sql")
+	company := command("companies", "create", "--name", "Acme")
+	require.Contains(t, command("companies", "list"), company+"  Acme")
+	secret := command("keys", "create", "--company", "Acme", "--scope", "read,simulate", "--expires-in", "1h")
+	listed := strings.Fields(command("keys", "list", "--company", company))
+	require.Contains(t, listed, "good")
+
+	g := &gatewayUnderTest{store: dbtest.Open(t, address, dbOptions())}
+	g.url = serveStore(t, g.store)
+	g.must(t, secret, `{ company { name } }`, nil, nil)
+	refused := g.query(t, secret, `mutation { createTool(input: {name: "T", technicalName: "t"}) { tool { id } } }`, nil)
+	require.Equal(t, []string{"FORBIDDEN"}, refused.codes())
+
+	require.Equal(t, listed[0]+" is revoked", command("keys", "revoke", listed[0], "--company", "Acme"))
+	response := g.do(t, http.MethodPost, "/graphql", secret, `{"query":"{ company { name } }"}`)
+	require.NoError(t, response.Body.Close())
+	require.Equal(t, http.StatusUnauthorized, response.StatusCode)
+	require.Contains(t, command("migrate", "down", "--yes"), "schema version 0")
+}
+
+func setVersion(t *testing.T, address string, version int64) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), address)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, conn.Close(t.Context())) }()
+	_, err = conn.Exec(t.Context(), "INSERT INTO migration.version (version_id, is_applied) VALUES ($1, true)", version)
+	require.NoError(t, err)
+}

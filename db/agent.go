@@ -40,7 +40,7 @@ func (t *Tenant) Agents(ctx context.Context, args model.PageArgs, filter *model.
 			q = q.Where("?TableAlias.direction = ?", *filter.Direction)
 		}
 		if len(filter.Tags) > 0 {
-			q = q.Where("?TableAlias.tags @> ?::text[]", pgdialect.Array(filter.Tags))
+			q = q.Where("?TableAlias.tags @> to_jsonb(?::text[])", pgdialect.Array(filter.Tags))
 		}
 		if filter.NameContains != nil {
 			q = q.Where("strpos(lower(?TableAlias.name), lower(?)) > 0", *filter.NameContains)

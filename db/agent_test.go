@@ -16,7 +16,7 @@ import (
 // odd are texts with everything that has a meaning to Postgres, to its arrays and to JSON.
 func odd(least, most int) *rapid.Generator[string] {
 	return rapid.StringOfN(rapid.OneOf(
-		rapid.RuneFrom([]rune(`'"\,{}?$:;%_0n<>&`)), rapid.RuneFrom([]rune("a\n\té😀\u2028\ufeff\u0001")), rapid.Rune(),
+		rapid.RuneFrom([]rune(`'"\,{}[](?$:;%_u0n<>& `)), rapid.RuneFrom([]rune("a\n\té😀\u2028\ufeff\u0001")), rapid.Rune(),
 	).Filter(func(r rune) bool { return r != 0 }), least, most, -1)
 }
 
@@ -62,6 +62,25 @@ func TestAgentIsReadAsItWasWritten(t *testing.T) {
 			require.Equal(r, []string{created.ID}, idsOf(page.Nodes))
 		}
 	})
+}
+
+func TestTextsThatLookLikeEscapes(t *testing.T) {
+	t.Parallel()
+	tenant := freshTenant(t)
+	in := agentInput()
+	in.Tags = []string{`\u0000`, "it''s \"so\"", "(a", "[b", "NULL", `{c}`, `d\`}
+	for i, tag := range in.Tags {
+		in.ClassificationTags = append(in.ClassificationTags, &model.ClassificationTag{Name: fmt.Sprint(i), Definition: tag})
+	}
+	created, err := tenant.CreateAgent(t.Context(), in)
+	require.NoError(t, err)
+	require.Equal(t, in.Tags, created.Tags)
+	read, err := tenant.Agent(t.Context(), created.ID)
+	require.NoError(t, err)
+	same(t, created, read)
+	page, err := tenant.Agents(t.Context(), model.PageArgs{First: 1}, &model.AgentFilter{Tags: in.Tags})
+	require.NoError(t, err)
+	require.Equal(t, []string{created.ID}, idsOf(page.Nodes))
 }
 
 func TestAgentFilter(t *testing.T) {

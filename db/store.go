@@ -70,18 +70,20 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	return &Store{pool: pool, root: root, db: root, hub: notify.New(pool), sealer: sealer}, nil
 }
 
-// dialect is Postgres's, with texts that Postgres cannot hold failing as such: bun would write a
-// statement that is no SQL.
+// dialect is Postgres's with literals that say exactly what they were given.
 type dialect struct{ *pgdialect.Dialect }
 
-// AppendString writes a text as a literal. One with the character U+0000 becomes an expression that
-// fails with SQLSTATE 22021.
+// AppendString writes a text as a literal. One with the character U+0000, which Postgres cannot hold,
+// becomes an expression that fails with SQLSTATE 22021; bun would write what is no SQL.
 func (d dialect) AppendString(b []byte, text string) []byte {
 	if strings.ContainsRune(text, 0) {
 		return append(b, `convert_from('\x00', 'UTF8')`...)
 	}
 	return d.Dialect.AppendString(b, text)
 }
+
+// AppendJSON writes JSON as a literal. bun would spoil a text that has a backslash before u0000.
+func (d dialect) AppendJSON(b, json []byte) []byte { return d.AppendString(b, string(json)) }
 
 // Close ends every connection.
 func (s *Store) Close() {

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/engine/llm"
 )
 
@@ -35,7 +34,7 @@ type Engine struct {
 }
 
 // New returns an Engine whose agents speak through the model.
-func New(_ *db.Store, m llm.Model, o Options) *Engine {
+func New(m llm.Model, o Options) *Engine {
 	e := &Engine{model: m, replyTimeout: o.ReplyTimeout, lease: o.Lease, log: o.Log}
 	if e.replyTimeout <= 0 {
 		e.replyTimeout = defaultReplyTimeout

@@ -23,12 +23,13 @@ type Agent struct {
 	bun.BaseModel `bun:"table:agents,alias:agent"`
 	Owned
 
-	ID                     string `bun:",pk"`
-	Name                   string
-	Channel                Channel
-	Direction              Direction
-	Language               string
-	Tags                   []string `bun:",array"`
+	ID        string `bun:",pk"`
+	Name      string
+	Channel   Channel
+	Direction Direction
+	Language  string
+	// Tags is JSON and no array: bun reads two apostrophes in an array's text as one.
+	Tags                   []string `bun:"type:jsonb"`
 	Prompt                 string
 	PromptVersion          int32
 	OutboundWelcomeMessage *string

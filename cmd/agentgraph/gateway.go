@@ -95,7 +95,7 @@ type front struct {
 // newFront wires the gateway to the store and the model. It fails when a stored operation of REST v1
 // no longer fits the schema.
 func newFront(store *db.Store, model llm.Model, settings gateway.Settings, log *slog.Logger) (*front, error) {
-	resolver := resolvers.New(store, engine.New(store, model, engine.Options{Log: log}))
+	resolver := resolvers.New(store, engine.New(model, engine.Options{Log: log}))
 	schema := graph.NewExecutableSchema(resolver.Config())
 	v1, err := rest.New(schema.Schema(), rest.Options{
 		Status: gateway.StatusOf, TraceID: gateway.TraceID, MaxBody: settings.BodyBytes,

@@ -94,7 +94,7 @@ CREATE TABLE agents (
     channel text NOT NULL CHECK (channel IN ('Phone', 'SMS', 'Web', 'WhatsApp')),
     direction text NOT NULL CHECK (direction IN ('Inbound', 'Outbound')),
     language text NOT NULL CHECK (language ~ '^[a-z]{2}(-[A-Z]{2})?$'),
-    tags text[] NOT NULL CHECK (cardinality(tags) <= 50),
+    tags jsonb NOT NULL CHECK (jsonb_typeof(tags) = 'array' AND jsonb_array_length(tags) <= 50),
     prompt text NOT NULL CHECK (char_length(prompt) BETWEEN 1 AND 50000),
     prompt_version int NOT NULL CHECK (prompt_version >= 1),
     outbound_welcome_message text CHECK (char_length(outbound_welcome_message) BETWEEN 1 AND 5000),

@@ -1,0 +1,209 @@
+package db_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+func endpoint(headers string) *model.ToolEndpointInput {
+	in := &model.ToolEndpointInput{Method: model.HTTPMethodPost, URL: "https://tools.example/{id}", TimeoutSeconds: 10}
+	if headers != "" {
+		in.Headers = model.JSONObject(headers)
+	}
+	return in
+}
+
+func TestToolIsReadAsItWasWritten(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	store, _ := fresh(t)
+	tenant, _ := newCompany(t, store)
+	// The order of keys is kept, and what JSON and SQL give a meaning to.
+	parameters := `{"type":"object","properties":{"z":{"type":"string","description":"it's \"?\" \\ $1 é \u0000"},"a":{}},"required":["z"]}`
+	tool, err := tenant.CreateTool(ctx, model.CreateToolInput{
+		Name: "Tool", TechnicalName: "a_tool", Description: "It's", Parameters: model.JSONObject(parameters), Endpoint: endpoint(`{"X-B":"2","A":"1"}`),
+	})
+	require.NoError(t, err)
+	require.Equal(t, []string{"A", "X-B"}, tool.Endpoint.HeaderNames)
+	read, err := tenant.Tool(ctx, tool.ID)
+	require.NoError(t, err)
+	same(t, tool, read)
+	require.Equal(t, parameters, string(read.Parameters))
+
+	bare := newTool(t, tenant, "bare")
+	read, err = tenant.Tool(ctx, bare.ID)
+	require.NoError(t, err)
+	same(t, bare, read)
+	require.Nil(t, read.Endpoint)
+	updated, err := tenant.UpdateTool(ctx, model.UpdateToolInput{ToolID: bare.ID, Description: new("Other")})
+	require.NoError(t, err)
+	read, err = tenant.Tool(ctx, bare.ID)
+	require.NoError(t, err)
+	same(t, updated, read)
+}
+
+func TestHeaderValuesCannotBeReadInTheDatabase(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	store, conn := fresh(t)
+	tenant, _ := newCompany(t, store)
+	seen := map[string]bool{}
+	create := func(name string) *model.Tool {
+		tool, err := tenant.CreateTool(ctx, model.CreateToolInput{Name: name, TechnicalName: name, Endpoint: endpoint(`{"Authorization":"Bearer hunter2hunter2"}`)})
+		require.NoError(t, err)
+		var row, sealed string
+		require.NoError(t, conn.QueryRow(ctx, "SELECT tools::text, endpoint ->> 'sealedHeaders' FROM tools WHERE id = $1", tool.ID).Scan(&row, &sealed))
+		require.NotContains(t, row, "hunter2")
+		require.Contains(t, row, "Authorization")
+		require.False(t, seen[sealed], "the same headers are sealed differently each time")
+		seen[sealed] = true
+		return tool
+	}
+	tool := create("first")
+	create("second")
+	var bytes string
+	require.NoError(t, conn.QueryRow(ctx, "SELECT encode(decode(endpoint ->> 'sealedHeaders', 'base64'), 'escape') FROM tools LIMIT 1").Scan(&bytes))
+	require.NotContains(t, bytes, "hunter2")
+
+	update := func(in *model.ToolEndpointInput) *model.ToolEndpoint {
+		updated, err := tenant.UpdateTool(ctx, model.UpdateToolInput{ToolID: tool.ID, Endpoint: in})
+		require.NoError(t, err)
+		return updated.Endpoint
+	}
+	kept := update(endpoint(""))
+	require.Equal(t, tool.Endpoint.SealedHeaders, kept.SealedHeaders, "absent headers stay")
+	replaced := update(endpoint(`{"X-Other":"1"}`))
+	require.Equal(t, []string{"X-Other"}, replaced.HeaderNames)
+	require.NotEqual(t, kept.SealedHeaders, replaced.SealedHeaders)
+	none := update(endpoint(`{}`))
+	require.Empty(t, none.HeaderNames)
+	require.Empty(t, none.SealedHeaders)
+}
+
+func TestHeadersWithoutASecretKeyAreRefused(t *testing.T) {
+	t.Parallel()
+	ctx, tenant := t.Context(), freshTenant(t)
+	_, err := tenant.CreateTool(ctx, model.CreateToolInput{Name: "Tool", TechnicalName: "a_tool", Endpoint: endpoint(`{"A":"secret"}`)})
+	require.NotContains(t, fails(t, err, model.Unprocessable).Message, "secret\"")
+	for i, headers := range []string{"", "{}"} {
+		_, err = tenant.CreateTool(ctx, model.CreateToolInput{Name: "Tool", TechnicalName: fmt.Sprint("tool_", i), Endpoint: endpoint(headers)})
+		require.NoError(t, err)
+	}
+}
+
+func TestConnectedToolsKeepTheirOrder(t *testing.T) {
+	t.Parallel()
+	ctx, tenant := t.Context(), freshTenant(t)
+	agent, other := newAgent(t, tenant), newAgent(t, tenant)
+	c, a, b := newTool(t, tenant, "c"), newTool(t, tenant, "a"), newTool(t, tenant, "b")
+	connect := func(agent *model.Agent, tools ...*model.Tool) {
+		for _, tool := range tools {
+			got, err := tenant.ConnectTool(ctx, model.ConnectToolInput{AgentID: agent.ID, ToolID: tool.ID})
+			require.NoError(t, err)
+			same(t, agent, got)
+		}
+	}
+	order := func() map[string][]string {
+		tools, err := tenant.ToolsOfAgents(ctx, []string{agent.ID, other.ID, "unknown"})
+		require.NoError(t, err)
+		ids := map[string][]string{}
+		for _, tool := range tools {
+			ids[tool.Parent()] = append(ids[tool.Parent()], tool.ID)
+		}
+		return ids
+	}
+	connect(agent, a, c, b, a)
+	connect(other, b, a)
+	require.Equal(t, map[string][]string{agent.ID: {a.ID, c.ID, b.ID}, other.ID: {b.ID, a.ID}}, order())
+	for range 2 { // the second time nothing is there
+		_, err := tenant.DisconnectTool(ctx, model.DisconnectToolInput{AgentID: agent.ID, ToolID: a.ID})
+		require.NoError(t, err)
+	}
+	connect(agent, a)
+	require.Equal(t, map[string][]string{agent.ID: {c.ID, b.ID, a.ID}, other.ID: {b.ID, a.ID}}, order())
+	counts, err := tenant.ToolAgents().Counts(ctx, []string{a.ID, c.ID, "unknown", a.ID})
+	require.NoError(t, err)
+	require.Equal(t, []int32{2, 1, 0, 2}, counts)
+	agents, err := tenant.ToolAgents().Pages(ctx, []string{c.ID, a.ID}, model.PageArgs{First: 10})
+	require.NoError(t, err)
+	require.ElementsMatch(t, []string{agent.ID, other.ID, agent.ID}, idsOf(agents))
+
+	require.NoError(t, tenant.DeleteTool(ctx, b.ID))
+	fails(t, tenant.DeleteTool(ctx, b.ID), model.NotFound)
+	require.Equal(t, map[string][]string{agent.ID: {c.ID, a.ID}, other.ID: {a.ID}}, order())
+}
+
+func TestMostTools(t *testing.T) {
+	t.Parallel()
+	ctx, tenant := t.Context(), freshTenant(t)
+	agent := newAgent(t, tenant)
+	var tools []*model.Tool
+	connect := func(tenant *db.Tenant, i int) error {
+		_, err := tenant.ConnectTool(ctx, model.ConnectToolInput{AgentID: agent.ID, ToolID: tools[i].ID})
+		return err
+	}
+	require.NoError(t, tenant.Tx(ctx, func(_ context.Context, tenant *db.Tenant) error {
+		for i := range 131 {
+			tools = append(tools, newTool(t, tenant, fmt.Sprint("tool_", i)))
+		}
+		for i := range 127 {
+			if err := connect(tenant, i); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	errs := together(4, func(i int) error { return connect(tenant, 127+i) })
+	require.Len(t, errs, 3, "one place is left")
+	for _, err := range errs {
+		require.Contains(t, fails(t, err, model.Unprocessable).Message, "128")
+	}
+	require.NoError(t, connect(tenant, 0), "one that is connected")
+	again, err := tenant.ToolsOfAgents(ctx, []string{agent.ID})
+	require.NoError(t, err)
+	require.Len(t, again, 128)
+}
+
+// However many parents there are, each list is read in one statement.
+func TestStatementsDoNotGrowWithTheParents(t *testing.T) {
+	t.Parallel()
+	ctx, count := t.Context(), &statements{}
+	store := dbtest.Open(t, dbtest.URL(t), db.Options{Tracer: count})
+	var agents, tools, chats []string
+	own := newEstate(t, store, "OWN")
+	for range 5 {
+		estate := newEstate(t, store, "OTHER")
+		agents, tools, chats = append(agents, estate.ids["AgentID"]), append(tools, estate.ids["ToolID"]), append(chats, estate.ids["ChatID"])
+	}
+	tenant, page := own.tenant, model.PageArgs{First: 10}
+	agents, tools, chats = append(agents, own.ids["AgentID"]), append(tools, own.ids["ToolID"]), append(chats, own.ids["ChatID"])
+	for name, read := range map[string]func(many int) (any, error){
+		"agents":        func(n int) (any, error) { return tenant.AgentsByID(ctx, agents[n:]) },
+		"tools":         func(n int) (any, error) { return tenant.ToolsOfAgents(ctx, agents[n:]) },
+		"sub-agents":    func(n int) (any, error) { return tenant.SubAgentsOfAgents(ctx, agents[n:]) },
+		"datasets":      func(n int) (any, error) { return tenant.DatasetsOfChats(ctx, chats[n:]) },
+		"versions":      func(n int) (any, error) { return tenant.AgentPromptVersions().Pages(ctx, agents[n:], page) },
+		"version count": func(n int) (any, error) { return tenant.AgentPromptVersions().Counts(ctx, agents[n:]) },
+		"tool agents":   func(n int) (any, error) { return tenant.ToolAgents().Pages(ctx, tools[n:], page) },
+		"tool counts":   func(n int) (any, error) { return tenant.ToolAgents().Counts(ctx, tools[n:]) },
+		"agent counts":  func(n int) (any, error) { return tenant.AgentCountsOfChats(ctx, chats[n:]) },
+		"chats":         func(n int) (any, error) { return tenant.KnowledgeBaseChatsByID(ctx, chats[n:]) },
+		"simulations":   func(n int) (any, error) { return tenant.AgentSimulationChats().Pages(ctx, agents[n:], page) },
+		"kinds":         func(n int) (any, error) { return tenant.Kinds(ctx, append(agents[n:], tools...)) },
+	} {
+		for _, n := range []int{5, 0} {
+			before := count.n.Load()
+			rows, err := read(n)
+			require.NoError(t, err)
+			require.NotEmpty(t, rows, name)
+			require.EqualValues(t, 1, count.n.Load()-before, "%s of %d", name, 6-n)
+		}
+	}
+}

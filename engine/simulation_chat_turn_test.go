@@ -1,0 +1,210 @@
+package engine_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/engine"
+	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/engine/llm/offline"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+func TestModelThatFailsKeepsNothing(t *testing.T) {
+	t.Parallel()
+	store := dbtest.New(t)
+	tenant, _ := newTenant(t, store)
+	for name, test := range map[string]struct {
+		model modelFunc
+		text  string
+	}{
+		"refused": {func(context.Context, llm.Request, func(string)) error {
+			return &llm.Error{Cause: llm.RateLimited, Status: 429, Message: "the provider answered 429"}
+		}, "the provider answered 429"},
+		"cut off": {func(_ context.Context, _ llm.Request, speak func(string)) error {
+			speak("Good mor")
+			return &llm.Error{Cause: llm.CutOff, Status: 200, Message: "the provider's answer was cut off"}
+		}, "the provider's answer was cut off"},
+		"empty": {func(context.Context, llm.Request, func(string)) error { return nil }, "empty answer"},
+		"too slow": {func(ctx context.Context, _ llm.Request, speak func(string)) error {
+			speak("Good mor")
+			<-ctx.Done()
+			return ctx.Err()
+		}, "did not finish its reply within 20ms"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := newEngine(store, test.model, engine.Options{ReplyTimeout: 20 * time.Millisecond})
+			chat := start(t, e, tenant)
+			_, _, err := send(t.Context(), e, tenant, chat.ID, "Hello")
+			require.Contains(t, requireCode(t, model.UpstreamFailed, err), test.text)
+			requireUntouched(t, tenant, chat.ID)
+			_, messages, err := send(t.Context(), newEngine(store, offline.New(), engine.Options{}), tenant, chat.ID, "Hello")
+			require.NoError(t, err)
+			require.Equal(t, int32(1), messages[0].Sequence)
+		})
+	}
+}
+
+func TestClientThatLeavesInMidReply(t *testing.T) {
+	t.Parallel()
+	store := dbtest.New(t)
+	tenant, _ := newTenant(t, store)
+	ctx, cancel := context.WithCancel(t.Context())
+	e := newEngine(store, modelFunc(func(ctx context.Context, _ llm.Request, speak func(string)) error {
+		speak("Good mor")
+		cancel()
+		<-ctx.Done()
+		return ctx.Err()
+	}), engine.Options{})
+	chat := start(t, e, tenant)
+	_, _, err := send(ctx, e, tenant, chat.ID, "Hello")
+	require.ErrorIs(t, err, context.Canceled)
+	requireUntouched(t, tenant, chat.ID)
+}
+
+func TestTwoSendsAtOnce(t *testing.T) {
+	t.Parallel()
+	store := dbtest.New(t)
+	tenant, companyID := newTenant(t, store)
+	release := make(chan struct{})
+	slow := modelFunc(func(_ context.Context, _ llm.Request, speak func(string)) error {
+		<-release
+		speak("Good morning")
+		return nil
+	})
+	one, other := newEngine(store, slow, engine.Options{}), newEngine(store, slow, engine.Options{})
+	elsewhere := dbtest.Again(t, store).Tenant(companyID)
+	chat := start(t, one, tenant)
+
+	const sends = 8
+	errs := make(chan error, sends)
+	for i := range sends {
+		e, from := one, tenant
+		if i%2 == 1 {
+			e, from = other, elsewhere
+		}
+		go func() {
+			_, _, err := send(context.Background(), e, from, chat.ID, "Hello")
+			errs <- err
+		}()
+	}
+	for range sends - 1 {
+		requireCode(t, model.Conflict, <-errs)
+	}
+	close(release)
+	require.NoError(t, <-errs)
+	messages, err := tenant.MessagesAfter(t.Context(), chat.ID, 0)
+	require.NoError(t, err)
+	require.Len(t, messages, 2)
+}
+
+func TestChatThatIsEndedInMidReply(t *testing.T) {
+	t.Parallel()
+	store := dbtest.New(t)
+	tenant, companyID := newTenant(t, store)
+	elsewhere := dbtest.Again(t, store).Tenant(companyID)
+	var e *engine.Engine
+	var chat *model.SimulationChat
+	e = newEngine(store, modelFunc(func(ctx context.Context, _ llm.Request, speak func(string)) error {
+		speak("Good mor")
+		if _, err := e.EndSimulationChat(ctx, elsewhere, model.EndSimulationChatInput{SimulationChatID: chat.ID}); err != nil {
+			return err
+		}
+		<-ctx.Done()
+		return ctx.Err()
+	}), engine.Options{})
+	chat = start(t, e, tenant)
+	_, _, err := send(t.Context(), e, tenant, chat.ID, "Hello")
+	require.Contains(t, requireCode(t, model.Conflict, err), "has ended")
+	after, err := tenant.SimulationChat(t.Context(), chat.ID)
+	require.NoError(t, err)
+	require.Equal(t, model.SimulationChatStatusEnded, after.Status())
+	require.Zero(t, after.LastSequence)
+}
+
+func TestReplicaThatDiesInMidReply(t *testing.T) {
+	t.Parallel()
+	store := dbtest.New(t)
+	tenant, _ := newTenant(t, store)
+	e := newEngine(store, offline.New(), engine.Options{})
+	chat := start(t, e, tenant)
+	_, err := tenant.BeginTurn(t.Context(), chat.ID, time.Microsecond)
+	require.NoError(t, err)
+	_, messages, err := send(t.Context(), e, tenant, chat.ID, "When do you open?")
+	require.NoError(t, err)
+	require.Equal(t, int32(1), messages[0].Sequence)
+}
+
+func TestTextIsSeenElsewhereWhileItIsGenerated(t *testing.T) {
+	t.Parallel()
+	store := dbtest.New(t)
+	tenant, companyID := newTenant(t, store)
+	pieces := make(chan string)
+	e := newEngine(store, modelFunc(func(_ context.Context, _ llm.Request, speak func(string)) error {
+		for piece := range pieces {
+			speak(piece)
+		}
+		return nil
+	}), engine.Options{})
+	chat := start(t, e, tenant)
+	events, err := dbtest.Again(t, store).Tenant(companyID).FollowEvents(t.Context(), chat.ID)
+	require.NoError(t, err)
+	sent := make(chan error, 1)
+	go func() {
+		_, _, err := send(context.Background(), e, tenant, chat.ID, "Hello")
+		sent <- err
+	}()
+	// Text that is generated before the other replica listens is lost.
+	ticks := time.NewTicker(5 * time.Millisecond)
+	defer ticks.Stop()
+	for seen := false; !seen; {
+		select {
+		case event := <-events:
+			delta, ok := event.(model.MessageDelta)
+			require.True(t, ok, "%T", event)
+			require.Equal(t, int32(2), delta.Sequence)
+			seen = true
+		case <-ticks.C:
+			pieces <- "la "
+		}
+	}
+	close(pieces)
+	require.NoError(t, <-sent)
+}
+
+func TestManyChatsAtOnce(t *testing.T) {
+	t.Parallel()
+	store := dbtest.New(t)
+	tenant, _ := newTenant(t, store)
+	const chats = 100
+	// Every turn waits until all of them are under way: none waits for another's model.
+	var together sync.WaitGroup
+	together.Add(chats)
+	e := newEngine(store, modelFunc(func(_ context.Context, _ llm.Request, speak func(string)) error {
+		together.Done()
+		together.Wait()
+		speak("Good morning")
+		return nil
+	}), engine.Options{})
+	agent := newAgent(t, tenant, nil)
+	errs := make(chan error, chats)
+	for range chats {
+		chat, err := e.StartSimulationChat(t.Context(), tenant, model.StartSimulationChatInput{
+			AgentID: agent.ID, DataBag: model.JSONObject(`{"clinic":"Lakeside"}`),
+		})
+		require.NoError(t, err)
+		go func() {
+			_, _, err := send(context.Background(), e, tenant, chat.ID, "Hello")
+			errs <- err
+		}()
+	}
+	for range chats {
+		require.NoError(t, <-errs)
+	}
+}

@@ -26,11 +26,6 @@ func (e *Engine) StartSimulationChat(ctx context.Context, t *db.Tenant, in model
 	if err != nil {
 		return nil, err
 	}
-	if !in.ToolMocking.IsNothing() {
-		var faults model.Fields
-		faults.Add("toolMocking", "must mock nothing: simulated chats do not call tools, sub-agents or transfers yet, so there is nothing to mock")
-		return nil, faults.As(model.Unprocessable)
-	}
 	opening, err := begin(agent, given, now())
 	if err != nil {
 		return nil, err

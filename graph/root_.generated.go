@@ -98,6 +98,13 @@ type ComplexityRoot struct {
 		Scopes     func(childComplexity int) int
 	}
 
+	CallCoverage struct {
+		Effect        func(childComplexity int) int
+		Kind          func(childComplexity int) int
+		TargetID      func(childComplexity int) int
+		TechnicalName func(childComplexity int) int
+	}
+
 	ChatEnded struct {
 		EndReason func(childComplexity int) int
 		EndedAt   func(childComplexity int) int
@@ -237,15 +244,37 @@ type ComplexityRoot struct {
 		Message func(childComplexity int) int
 	}
 
+	MockCondition struct {
+		Argument func(childComplexity int) int
+		Equals   func(childComplexity int) int
+		Matches  func(childComplexity int) int
+		Present  func(childComplexity int) int
+	}
+
+	MockFailure struct {
+		Kind   func(childComplexity int) int
+		Status func(childComplexity int) int
+	}
+
+	MockRule struct {
+		CallIndex      func(childComplexity int) int
+		DelaySeconds   func(childComplexity int) int
+		Failure        func(childComplexity int) int
+		ResultTemplate func(childComplexity int) int
+		When           func(childComplexity int) int
+	}
+
 	MockedSubAgent struct {
 		DelaySeconds   func(childComplexity int) int
 		ResultTemplate func(childComplexity int) int
+		Rules          func(childComplexity int) int
 		SubAgentID     func(childComplexity int) int
 	}
 
 	MockedTool struct {
 		DelaySeconds   func(childComplexity int) int
 		ResultTemplate func(childComplexity int) int
+		Rules          func(childComplexity int) int
 		ToolID         func(childComplexity int) int
 	}
 
@@ -356,12 +385,14 @@ type ComplexityRoot struct {
 
 	SimulationChat struct {
 		Agent       func(childComplexity int) int
+		Coverage    func(childComplexity int) int
 		CreatedAt   func(childComplexity int) int
 		DataBag     func(childComplexity int) int
 		EndedAt     func(childComplexity int) int
 		ID          func(childComplexity int) int
 		Messages    func(childComplexity int) int
 		Status      func(childComplexity int) int
+		ToolCalls   func(childComplexity int) int
 		ToolMocking func(childComplexity int) int
 		Warnings    func(childComplexity int) int
 	}
@@ -416,6 +447,42 @@ type ComplexityRoot struct {
 		UpdatedAt     func(childComplexity int) int
 	}
 
+	ToolCall struct {
+		Arguments       func(childComplexity int) int
+		DelegationID    func(childComplexity int) int
+		DurationMs      func(childComplexity int) int
+		Error           func(childComplexity int) int
+		ID              func(childComplexity int) int
+		IsTurnKept      func(childComplexity int) int
+		Kind            func(childComplexity int) int
+		MessageSequence func(childComplexity int) int
+		MockRule        func(childComplexity int) int
+		Mocked          func(childComplexity int) int
+		Result          func(childComplexity int) int
+		StartedAt       func(childComplexity int) int
+		TargetID        func(childComplexity int) int
+		TechnicalName   func(childComplexity int) int
+	}
+
+	ToolCallFinished struct {
+		DurationMs    func(childComplexity int) int
+		Error         func(childComplexity int) int
+		ID            func(childComplexity int) int
+		Mocked        func(childComplexity int) int
+		Result        func(childComplexity int) int
+		TechnicalName func(childComplexity int) int
+	}
+
+	ToolCallStarted struct {
+		Arguments       func(childComplexity int) int
+		DelegationID    func(childComplexity int) int
+		ID              func(childComplexity int) int
+		Kind            func(childComplexity int) int
+		MessageSequence func(childComplexity int) int
+		TargetID        func(childComplexity int) int
+		TechnicalName   func(childComplexity int) int
+	}
+
 	ToolConnection struct {
 		Edges      func(childComplexity int) int
 		Nodes      func(childComplexity int) int
@@ -441,6 +508,7 @@ type ComplexityRoot struct {
 		MockCallTransfer func(childComplexity int) int
 		MockedSubAgents  func(childComplexity int) int
 		MockedTools      func(childComplexity int) int
+		SideEffects      func(childComplexity int) int
 	}
 
 	UpdateAgentPayload struct {
@@ -741,6 +809,31 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ApiKey.Scopes(childComplexity), true
+
+	case "CallCoverage.effect":
+		if e.ComplexityRoot.CallCoverage.Effect == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CallCoverage.Effect(childComplexity), true
+	case "CallCoverage.kind":
+		if e.ComplexityRoot.CallCoverage.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CallCoverage.Kind(childComplexity), true
+	case "CallCoverage.targetId":
+		if e.ComplexityRoot.CallCoverage.TargetID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CallCoverage.TargetID(childComplexity), true
+	case "CallCoverage.technicalName":
+		if e.ComplexityRoot.CallCoverage.TechnicalName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CallCoverage.TechnicalName(childComplexity), true
 
 	case "ChatEnded.endReason":
 		if e.ComplexityRoot.ChatEnded.EndReason == nil {
@@ -1134,6 +1227,75 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.MessageWritten.Message(childComplexity), true
 
+	case "MockCondition.argument":
+		if e.ComplexityRoot.MockCondition.Argument == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MockCondition.Argument(childComplexity), true
+	case "MockCondition.equals":
+		if e.ComplexityRoot.MockCondition.Equals == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MockCondition.Equals(childComplexity), true
+	case "MockCondition.matches":
+		if e.ComplexityRoot.MockCondition.Matches == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MockCondition.Matches(childComplexity), true
+	case "MockCondition.present":
+		if e.ComplexityRoot.MockCondition.Present == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MockCondition.Present(childComplexity), true
+
+	case "MockFailure.kind":
+		if e.ComplexityRoot.MockFailure.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MockFailure.Kind(childComplexity), true
+	case "MockFailure.status":
+		if e.ComplexityRoot.MockFailure.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MockFailure.Status(childComplexity), true
+
+	case "MockRule.callIndex":
+		if e.ComplexityRoot.MockRule.CallIndex == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MockRule.CallIndex(childComplexity), true
+	case "MockRule.delaySeconds":
+		if e.ComplexityRoot.MockRule.DelaySeconds == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MockRule.DelaySeconds(childComplexity), true
+	case "MockRule.failure":
+		if e.ComplexityRoot.MockRule.Failure == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MockRule.Failure(childComplexity), true
+	case "MockRule.resultTemplate":
+		if e.ComplexityRoot.MockRule.ResultTemplate == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MockRule.ResultTemplate(childComplexity), true
+	case "MockRule.when":
+		if e.ComplexityRoot.MockRule.When == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MockRule.When(childComplexity), true
+
 	case "MockedSubAgent.delaySeconds":
 		if e.ComplexityRoot.MockedSubAgent.DelaySeconds == nil {
 			break
@@ -1146,6 +1308,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.MockedSubAgent.ResultTemplate(childComplexity), true
+	case "MockedSubAgent.rules":
+		if e.ComplexityRoot.MockedSubAgent.Rules == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MockedSubAgent.Rules(childComplexity), true
 	case "MockedSubAgent.subAgentId":
 		if e.ComplexityRoot.MockedSubAgent.SubAgentID == nil {
 			break
@@ -1165,6 +1333,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.MockedTool.ResultTemplate(childComplexity), true
+	case "MockedTool.rules":
+		if e.ComplexityRoot.MockedTool.Rules == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MockedTool.Rules(childComplexity), true
 	case "MockedTool.toolId":
 		if e.ComplexityRoot.MockedTool.ToolID == nil {
 			break
@@ -1780,6 +1954,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SimulationChat.Agent(childComplexity), true
+	case "SimulationChat.coverage":
+		if e.ComplexityRoot.SimulationChat.Coverage == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SimulationChat.Coverage(childComplexity), true
 	case "SimulationChat.createdAt":
 		if e.ComplexityRoot.SimulationChat.CreatedAt == nil {
 			break
@@ -1816,6 +1996,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SimulationChat.Status(childComplexity), true
+	case "SimulationChat.toolCalls":
+		if e.ComplexityRoot.SimulationChat.ToolCalls == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SimulationChat.ToolCalls(childComplexity), true
 	case "SimulationChat.toolMocking":
 		if e.ComplexityRoot.SimulationChat.ToolMocking == nil {
 			break
@@ -2025,6 +2211,171 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Tool.UpdatedAt(childComplexity), true
 
+	case "ToolCall.arguments":
+		if e.ComplexityRoot.ToolCall.Arguments == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCall.Arguments(childComplexity), true
+	case "ToolCall.delegationId":
+		if e.ComplexityRoot.ToolCall.DelegationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCall.DelegationID(childComplexity), true
+	case "ToolCall.durationMs":
+		if e.ComplexityRoot.ToolCall.DurationMs == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCall.DurationMs(childComplexity), true
+	case "ToolCall.error":
+		if e.ComplexityRoot.ToolCall.Error == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCall.Error(childComplexity), true
+	case "ToolCall.id":
+		if e.ComplexityRoot.ToolCall.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCall.ID(childComplexity), true
+	case "ToolCall.isTurnKept":
+		if e.ComplexityRoot.ToolCall.IsTurnKept == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCall.IsTurnKept(childComplexity), true
+	case "ToolCall.kind":
+		if e.ComplexityRoot.ToolCall.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCall.Kind(childComplexity), true
+	case "ToolCall.messageSequence":
+		if e.ComplexityRoot.ToolCall.MessageSequence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCall.MessageSequence(childComplexity), true
+	case "ToolCall.mockRule":
+		if e.ComplexityRoot.ToolCall.MockRule == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCall.MockRule(childComplexity), true
+	case "ToolCall.mocked":
+		if e.ComplexityRoot.ToolCall.Mocked == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCall.Mocked(childComplexity), true
+	case "ToolCall.result":
+		if e.ComplexityRoot.ToolCall.Result == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCall.Result(childComplexity), true
+	case "ToolCall.startedAt":
+		if e.ComplexityRoot.ToolCall.StartedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCall.StartedAt(childComplexity), true
+	case "ToolCall.targetId":
+		if e.ComplexityRoot.ToolCall.TargetID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCall.TargetID(childComplexity), true
+	case "ToolCall.technicalName":
+		if e.ComplexityRoot.ToolCall.TechnicalName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCall.TechnicalName(childComplexity), true
+
+	case "ToolCallFinished.durationMs":
+		if e.ComplexityRoot.ToolCallFinished.DurationMs == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCallFinished.DurationMs(childComplexity), true
+	case "ToolCallFinished.error":
+		if e.ComplexityRoot.ToolCallFinished.Error == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCallFinished.Error(childComplexity), true
+	case "ToolCallFinished.id":
+		if e.ComplexityRoot.ToolCallFinished.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCallFinished.ID(childComplexity), true
+	case "ToolCallFinished.mocked":
+		if e.ComplexityRoot.ToolCallFinished.Mocked == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCallFinished.Mocked(childComplexity), true
+	case "ToolCallFinished.result":
+		if e.ComplexityRoot.ToolCallFinished.Result == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCallFinished.Result(childComplexity), true
+	case "ToolCallFinished.technicalName":
+		if e.ComplexityRoot.ToolCallFinished.TechnicalName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCallFinished.TechnicalName(childComplexity), true
+
+	case "ToolCallStarted.arguments":
+		if e.ComplexityRoot.ToolCallStarted.Arguments == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCallStarted.Arguments(childComplexity), true
+	case "ToolCallStarted.delegationId":
+		if e.ComplexityRoot.ToolCallStarted.DelegationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCallStarted.DelegationID(childComplexity), true
+	case "ToolCallStarted.id":
+		if e.ComplexityRoot.ToolCallStarted.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCallStarted.ID(childComplexity), true
+	case "ToolCallStarted.kind":
+		if e.ComplexityRoot.ToolCallStarted.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCallStarted.Kind(childComplexity), true
+	case "ToolCallStarted.messageSequence":
+		if e.ComplexityRoot.ToolCallStarted.MessageSequence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCallStarted.MessageSequence(childComplexity), true
+	case "ToolCallStarted.targetId":
+		if e.ComplexityRoot.ToolCallStarted.TargetID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCallStarted.TargetID(childComplexity), true
+	case "ToolCallStarted.technicalName":
+		if e.ComplexityRoot.ToolCallStarted.TechnicalName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCallStarted.TechnicalName(childComplexity), true
+
 	case "ToolConnection.edges":
 		if e.ComplexityRoot.ToolConnection.Edges == nil {
 			break
@@ -2118,6 +2469,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ToolMocking.MockedTools(childComplexity), true
+	case "ToolMocking.sideEffects":
+		if e.ComplexityRoot.ToolMocking.SideEffects == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolMocking.SideEffects(childComplexity), true
 
 	case "UpdateAgentPayload.agent":
 		if e.ComplexityRoot.UpdateAgentPayload.Agent == nil {
@@ -2174,6 +2531,9 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputEndSimulationChatInput,
 		ec.unmarshalInputExtractedValueInput,
 		ec.unmarshalInputLlmSettingsInput,
+		ec.unmarshalInputMockConditionInput,
+		ec.unmarshalInputMockFailureInput,
+		ec.unmarshalInputMockRuleInput,
 		ec.unmarshalInputMockedSubAgentInput,
 		ec.unmarshalInputMockedToolInput,
 		ec.unmarshalInputParserConfigInput,
@@ -3032,6 +3392,9 @@ A credential without it gets ` + "`" + `FORBIDDEN` + "`" + `.
 """
 directive @requires("The scope." scope: ApiKeyScope!) on FIELD_DEFINITION
 
+"An input field that clients of GraphQL have and those of v1 REST do not: there it is an unknown property."
+directive @beyondV1 on INPUT_FIELD_DEFINITION
+
 "Something with an id of its own, which ` + "`" + `node` + "`" + ` finds."
 interface Node {
   "The id: a prefix and a time-ordered part (` + "`" + `agent_01h2x…` + "`" + `). Imported ids are kept as they are."
@@ -3146,7 +3509,7 @@ type SimulationChatEdge {
 }
 
 "What happens in a simulated chat."
-union SimulationChatEvent = MessageDelta | MessageWritten | ChatEnded
+union SimulationChatEvent = MessageDelta | MessageWritten | ToolCallStarted | ToolCallFinished | ChatEnded
 
 "A piece of the text that the agent is writing. Pieces are not kept: the written message replaces them."
 type MessageDelta {
@@ -3533,6 +3896,115 @@ extend type Mutation {
   disconnectTool("The tool." input: DisconnectToolInput!): DisconnectToolPayload @requires(scope: write)
 }
 `, BuiltIn: false},
+	{Name: "../schema/tool_call.graphqls", Input: `"What an agent can call in a conversation."
+enum ToolCallKind {
+  "A tool."
+  Tool
+  "A sub-agent."
+  SubAgent
+  "The transfer to a human."
+  CallTransfer
+  "The knowledge base."
+  Retrieval
+}
+
+"A call that an agent made in a conversation."
+type ToolCall {
+  "The id."
+  id: ID!
+  "What was called."
+  kind: ToolCallKind!
+  "The tool or sub-agent; null for the others."
+  targetId: ID
+  "The name by which the language model called it."
+  technicalName: String!
+  "What it was called with."
+  arguments: JSONObject!
+  "What was handed back to the agent; null when the call failed."
+  result: String
+  "Whether nothing real happened."
+  mocked: Boolean!
+  "Which of the target's mock rules answered, counted from 0; null when none did."
+  mockRule: Int
+  "The number of the contact's message that was being answered."
+  messageSequence: Int!
+  "The delegation in whose conversation the call was made; null for calls of the chat's own agent."
+  delegationId: ID
+  "When it began."
+  startedAt: DateTime!
+  "How long it took, a simulated delay included."
+  durationMs: Int!
+  "Why it failed, as the agent was told; null when it did not."
+  error: String
+  "False when the turn failed after the call: what was called happened, and the message that led to it was not kept."
+  isTurnKept: Boolean!
+}
+
+"A call began. It is announced while the agent answers; ` + "`" + `SimulationChat.toolCalls` + "`" + ` has all of it once the turn is over."
+type ToolCallStarted {
+  "The id that the call will have."
+  id: ID!
+  "What is called."
+  kind: ToolCallKind!
+  "The tool or sub-agent; null for the others."
+  targetId: ID
+  "The name by which the language model calls it."
+  technicalName: String!
+  "What it is called with; null when it is too large to announce."
+  arguments: JSONObject
+  "The number of the contact's message that is being answered."
+  messageSequence: Int!
+  "The delegation in whose conversation the call is made."
+  delegationId: ID
+}
+
+"A call ended."
+type ToolCallFinished {
+  "The id of the call."
+  id: ID!
+  "The name by which the language model called it."
+  technicalName: String!
+  "What was handed back to the agent, its first 1,000 characters; null when the call failed."
+  result: String
+  "Whether nothing real happened."
+  mocked: Boolean!
+  "How long it took."
+  durationMs: Int!
+  "Why it failed; null when it did not."
+  error: String
+}
+
+"What would happen to a call in a simulation."
+enum CallEffect {
+  "It happens for real."
+  Real
+  "It is mocked."
+  Mocked
+  "It is refused, because side effects are denied."
+  Denied
+  "It cannot happen: the tool has no endpoint, or no telephony provider is configured. The agent is told so."
+  Unavailable
+}
+
+"What would happen to the calls of one target."
+type CallCoverage {
+  "What is called."
+  kind: ToolCallKind!
+  "The tool or sub-agent; null for the others."
+  targetId: ID
+  "The name by which the language model calls it."
+  technicalName: String!
+  "What would happen when no rule of its own decides otherwise."
+  effect: CallEffect!
+}
+
+extend type SimulationChat {
+  "All calls that the agent and those it delegated to made, in the order in which they began."
+  toolCalls: [ToolCall!]!
+  "What would happen to each thing that the chat's agent can call: tools, sub-agents, the transfer."
+  coverage: [CallCoverage!]!
+}
+`, BuiltIn: false},
 	{Name: "../schema/tool_mocking.graphqls", Input: `"What is mocked in a simulation. Nothing is mocked unless requested."
 type ToolMocking {
   "Tools to mock, by id."
@@ -3545,6 +4017,16 @@ type ToolMocking {
   mockAllSubAgents: Boolean!
   "Never transfers to a human; independent of ` + "`" + `mockAllTools` + "`" + `."
   mockCallTransfer: Boolean!
+  "Whether what is not mocked may happen for real."
+  sideEffects: SideEffects!
+}
+
+"Whether what is not mocked may happen for real."
+enum SideEffects {
+  "It happens for real."
+  Allow
+  "It does not: the agent gets a tool error instead."
+  Deny
 }
 
 "A mocked tool."
@@ -3555,6 +4037,8 @@ type MockedTool {
   resultTemplate: String
   "Simulated execution time, 0 to 60 seconds."
   delaySeconds: Float!
+  "Rules that go before the template, the first that matches."
+  rules: [MockRule!]!
 }
 
 "A mocked sub-agent."
@@ -3565,6 +4049,8 @@ type MockedSubAgent {
   resultTemplate: String
   "Simulated execution time, 0 to 60 seconds."
   delaySeconds: Float!
+  "Rules that go before the template, the first that matches."
+  rules: [MockRule!]!
 }
 
 "See ` + "`" + `ToolMocking` + "`" + `."
@@ -3579,6 +4065,8 @@ input ToolMockingInput {
   mockAllSubAgents: Boolean! = false
   "Never transfers to a human."
   mockCallTransfer: Boolean! = false
+  "Whether what is not mocked may happen for real."
+  sideEffects: SideEffects! = Allow @beyondV1
 }
 
 "See ` + "`" + `MockedTool` + "`" + `."
@@ -3589,6 +4077,8 @@ input MockedToolInput {
   resultTemplate: String
   "0 to 60 seconds."
   delaySeconds: Float! = 0
+  "Rules that go before the template, the first that matches; at most 20."
+  rules: [MockRuleInput!]! = [] @beyondV1
 }
 
 "See ` + "`" + `MockedSubAgent` + "`" + `."
@@ -3599,6 +4089,88 @@ input MockedSubAgentInput {
   resultTemplate: String
   "0 to 60 seconds."
   delaySeconds: Float! = 0
+  "Rules that go before the template, the first that matches; at most 20."
+  rules: [MockRuleInput!]! = [] @beyondV1
+}
+
+"How one mocked target answers some of its calls. It matches when every condition holds and the call has the index."
+type MockRule {
+  "Conditions on the arguments; none always hold."
+  when: [MockCondition!]!
+  "Only the call with this number among the calls of the target in the chat, counted from 0; null for any."
+  callIndex: Int
+  "Handed back; ` + "`" + `{name}` + "`" + ` placeholders are filled. Empty means the default that says the call succeeded."
+  resultTemplate: String
+  "Simulated execution time, 0 to 60 seconds."
+  delaySeconds: Float!
+  "Fails the call instead."
+  failure: MockFailure
+}
+
+"A condition on one argument of a call. Everything that is given must hold."
+type MockCondition {
+  "The argument; dots reach into objects."
+  argument: String!
+  "Its value, as JSON text for what is not a text."
+  equals: String
+  "A regular expression (RE2) that its value, as text, must match somewhere."
+  matches: String
+  "Whether it must be there."
+  present: Boolean
+}
+
+"A failure that a mock simulates."
+type MockFailure {
+  "What fails."
+  kind: MockFailureKind!
+  "The status of ` + "`" + `HttpError` + "`" + `, 400 to 599."
+  status: Int
+}
+
+"What fails."
+enum MockFailureKind {
+  "There is no answer in time."
+  Timeout
+  "The answer has an error's status."
+  HttpError
+  "The answer is not the JSON that it says it is."
+  MalformedJson
+  "The answer is empty."
+  EmptyBody
+}
+
+"See ` + "`" + `MockRule` + "`" + `."
+input MockRuleInput {
+  "Conditions on the arguments, at most 20."
+  when: [MockConditionInput!]! = []
+  "Only the call with this number, counted from 0."
+  callIndex: Int
+  "Handed back; not together with ` + "`" + `failure` + "`" + `."
+  resultTemplate: String
+  "0 to 60 seconds."
+  delaySeconds: Float! = 0
+  "Fails the call instead."
+  failure: MockFailureInput
+}
+
+"See ` + "`" + `MockCondition` + "`" + `. At least one of ` + "`" + `equals` + "`" + `, ` + "`" + `matches` + "`" + ` and ` + "`" + `present` + "`" + ` is given."
+input MockConditionInput {
+  "1 to 200 characters."
+  argument: String!
+  "At most 10,000 characters."
+  equals: String
+  "At most 1,000 characters."
+  matches: String
+  "Whether it must be there."
+  present: Boolean
+}
+
+"See ` + "`" + `MockFailure` + "`" + `."
+input MockFailureInput {
+  "What fails."
+  kind: MockFailureKind!
+  "400 to 599, for ` + "`" + `HttpError` + "`" + ` alone; 500 when absent."
+  status: Int
 }
 `, BuiltIn: false},
 }
@@ -3726,6 +4298,20 @@ func (ec *executionContext) childFields_ApiKey(ctx context.Context, field graphq
 		return ec.fieldContext_ApiKey_revokedAt(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ApiKey", field.Name)
+}
+
+func (ec *executionContext) childFields_CallCoverage(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "kind":
+		return ec.fieldContext_CallCoverage_kind(ctx, field)
+	case "targetId":
+		return ec.fieldContext_CallCoverage_targetId(ctx, field)
+	case "technicalName":
+		return ec.fieldContext_CallCoverage_technicalName(ctx, field)
+	case "effect":
+		return ec.fieldContext_CallCoverage_effect(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CallCoverage", field.Name)
 }
 
 func (ec *executionContext) childFields_ClassificationTag(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -3978,6 +4564,46 @@ func (ec *executionContext) childFields_LlmSettings(ctx context.Context, field g
 	return nil, fmt.Errorf("no field named %q was found under type LlmSettings", field.Name)
 }
 
+func (ec *executionContext) childFields_MockCondition(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "argument":
+		return ec.fieldContext_MockCondition_argument(ctx, field)
+	case "equals":
+		return ec.fieldContext_MockCondition_equals(ctx, field)
+	case "matches":
+		return ec.fieldContext_MockCondition_matches(ctx, field)
+	case "present":
+		return ec.fieldContext_MockCondition_present(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type MockCondition", field.Name)
+}
+
+func (ec *executionContext) childFields_MockFailure(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "kind":
+		return ec.fieldContext_MockFailure_kind(ctx, field)
+	case "status":
+		return ec.fieldContext_MockFailure_status(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type MockFailure", field.Name)
+}
+
+func (ec *executionContext) childFields_MockRule(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "when":
+		return ec.fieldContext_MockRule_when(ctx, field)
+	case "callIndex":
+		return ec.fieldContext_MockRule_callIndex(ctx, field)
+	case "resultTemplate":
+		return ec.fieldContext_MockRule_resultTemplate(ctx, field)
+	case "delaySeconds":
+		return ec.fieldContext_MockRule_delaySeconds(ctx, field)
+	case "failure":
+		return ec.fieldContext_MockRule_failure(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type MockRule", field.Name)
+}
+
 func (ec *executionContext) childFields_MockedSubAgent(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "subAgentId":
@@ -3986,6 +4612,8 @@ func (ec *executionContext) childFields_MockedSubAgent(ctx context.Context, fiel
 		return ec.fieldContext_MockedSubAgent_resultTemplate(ctx, field)
 	case "delaySeconds":
 		return ec.fieldContext_MockedSubAgent_delaySeconds(ctx, field)
+	case "rules":
+		return ec.fieldContext_MockedSubAgent_rules(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type MockedSubAgent", field.Name)
 }
@@ -3998,6 +4626,8 @@ func (ec *executionContext) childFields_MockedTool(ctx context.Context, field gr
 		return ec.fieldContext_MockedTool_resultTemplate(ctx, field)
 	case "delaySeconds":
 		return ec.fieldContext_MockedTool_delaySeconds(ctx, field)
+	case "rules":
+		return ec.fieldContext_MockedTool_rules(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type MockedTool", field.Name)
 }
@@ -4148,6 +4778,10 @@ func (ec *executionContext) childFields_SimulationChat(ctx context.Context, fiel
 		return ec.fieldContext_SimulationChat_createdAt(ctx, field)
 	case "endedAt":
 		return ec.fieldContext_SimulationChat_endedAt(ctx, field)
+	case "toolCalls":
+		return ec.fieldContext_SimulationChat_toolCalls(ctx, field)
+	case "coverage":
+		return ec.fieldContext_SimulationChat_coverage(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SimulationChat", field.Name)
 }
@@ -4242,6 +4876,40 @@ func (ec *executionContext) childFields_Tool(ctx context.Context, field graphql.
 	return nil, fmt.Errorf("no field named %q was found under type Tool", field.Name)
 }
 
+func (ec *executionContext) childFields_ToolCall(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_ToolCall_id(ctx, field)
+	case "kind":
+		return ec.fieldContext_ToolCall_kind(ctx, field)
+	case "targetId":
+		return ec.fieldContext_ToolCall_targetId(ctx, field)
+	case "technicalName":
+		return ec.fieldContext_ToolCall_technicalName(ctx, field)
+	case "arguments":
+		return ec.fieldContext_ToolCall_arguments(ctx, field)
+	case "result":
+		return ec.fieldContext_ToolCall_result(ctx, field)
+	case "mocked":
+		return ec.fieldContext_ToolCall_mocked(ctx, field)
+	case "mockRule":
+		return ec.fieldContext_ToolCall_mockRule(ctx, field)
+	case "messageSequence":
+		return ec.fieldContext_ToolCall_messageSequence(ctx, field)
+	case "delegationId":
+		return ec.fieldContext_ToolCall_delegationId(ctx, field)
+	case "startedAt":
+		return ec.fieldContext_ToolCall_startedAt(ctx, field)
+	case "durationMs":
+		return ec.fieldContext_ToolCall_durationMs(ctx, field)
+	case "error":
+		return ec.fieldContext_ToolCall_error(ctx, field)
+	case "isTurnKept":
+		return ec.fieldContext_ToolCall_isTurnKept(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ToolCall", field.Name)
+}
+
 func (ec *executionContext) childFields_ToolConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "edges":
@@ -4292,6 +4960,8 @@ func (ec *executionContext) childFields_ToolMocking(ctx context.Context, field g
 		return ec.fieldContext_ToolMocking_mockAllSubAgents(ctx, field)
 	case "mockCallTransfer":
 		return ec.fieldContext_ToolMocking_mockCallTransfer(ctx, field)
+	case "sideEffects":
+		return ec.fieldContext_ToolMocking_sideEffects(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ToolMocking", field.Name)
 }

@@ -24,6 +24,277 @@ import (
 
 // region    **************************** field.gotpl *****************************
 
+func (ec *executionContext) _MockCondition_argument(ctx context.Context, field graphql.CollectedField, obj *model.MockCondition) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MockCondition_argument(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Argument, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_MockCondition_argument(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("MockCondition", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _MockCondition_equals(ctx context.Context, field graphql.CollectedField, obj *model.MockCondition) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MockCondition_equals(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Equals, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_MockCondition_equals(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("MockCondition", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _MockCondition_matches(ctx context.Context, field graphql.CollectedField, obj *model.MockCondition) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MockCondition_matches(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Matches, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_MockCondition_matches(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("MockCondition", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _MockCondition_present(ctx context.Context, field graphql.CollectedField, obj *model.MockCondition) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MockCondition_present(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Present, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *bool) graphql.Marshaler {
+			return ec.marshalOBoolean2ᚖbool(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_MockCondition_present(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("MockCondition", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _MockFailure_kind(ctx context.Context, field graphql.CollectedField, obj *model.MockFailure) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MockFailure_kind(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Kind, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v model.MockFailureKind) graphql.Marshaler {
+			return ec.marshalNMockFailureKind2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐMockFailureKind(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_MockFailure_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("MockFailure", field, false, false, errors.New("field of type MockFailureKind does not have child fields"))
+}
+
+func (ec *executionContext) _MockFailure_status(ctx context.Context, field graphql.CollectedField, obj *model.MockFailure) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MockFailure_status(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Status, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int32) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint32(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_MockFailure_status(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("MockFailure", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _MockRule_when(ctx context.Context, field graphql.CollectedField, obj *model.MockRule) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MockRule_when(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.When, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []model.MockCondition) graphql.Marshaler {
+			return ec.marshalNMockCondition2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐMockConditionᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_MockRule_when(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "MockRule",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_MockCondition(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _MockRule_callIndex(ctx context.Context, field graphql.CollectedField, obj *model.MockRule) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MockRule_callIndex(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CallIndex, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int32) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint32(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_MockRule_callIndex(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("MockRule", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _MockRule_resultTemplate(ctx context.Context, field graphql.CollectedField, obj *model.MockRule) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MockRule_resultTemplate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ResultTemplate, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_MockRule_resultTemplate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("MockRule", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _MockRule_delaySeconds(ctx context.Context, field graphql.CollectedField, obj *model.MockRule) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MockRule_delaySeconds(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DelaySeconds, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_MockRule_delaySeconds(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("MockRule", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _MockRule_failure(ctx context.Context, field graphql.CollectedField, obj *model.MockRule) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MockRule_failure(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Failure, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.MockFailure) graphql.Marshaler {
+			return ec.marshalOMockFailure2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐMockFailure(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_MockRule_failure(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "MockRule",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_MockFailure(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _MockedSubAgent_subAgentId(ctx context.Context, field graphql.CollectedField, obj *model.MockedSubAgent) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -93,6 +364,38 @@ func (ec *executionContext) fieldContext_MockedSubAgent_delaySeconds(_ context.C
 	return graphql.NewScalarFieldContext("MockedSubAgent", field, false, false, errors.New("field of type Float does not have child fields"))
 }
 
+func (ec *executionContext) _MockedSubAgent_rules(ctx context.Context, field graphql.CollectedField, obj *model.MockedSubAgent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MockedSubAgent_rules(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Rules, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []model.MockRule) graphql.Marshaler {
+			return ec.marshalNMockRule2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐMockRuleᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_MockedSubAgent_rules(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "MockedSubAgent",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_MockRule(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _MockedTool_toolId(ctx context.Context, field graphql.CollectedField, obj *model.MockedTool) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -160,6 +463,38 @@ func (ec *executionContext) _MockedTool_delaySeconds(ctx context.Context, field 
 }
 func (ec *executionContext) fieldContext_MockedTool_delaySeconds(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("MockedTool", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _MockedTool_rules(ctx context.Context, field graphql.CollectedField, obj *model.MockedTool) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MockedTool_rules(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Rules, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []model.MockRule) graphql.Marshaler {
+			return ec.marshalNMockRule2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐMockRuleᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_MockedTool_rules(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "MockedTool",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_MockRule(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _ToolMocking_mockedTools(ctx context.Context, field graphql.CollectedField, obj *model.ToolMocking) (ret graphql.Marshaler) {
@@ -295,9 +630,185 @@ func (ec *executionContext) fieldContext_ToolMocking_mockCallTransfer(_ context.
 	return graphql.NewScalarFieldContext("ToolMocking", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
+func (ec *executionContext) _ToolMocking_sideEffects(ctx context.Context, field graphql.CollectedField, obj *model.ToolMocking) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolMocking_sideEffects(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SideEffects, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v model.SideEffects) graphql.Marshaler {
+			return ec.marshalNSideEffects2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐSideEffects(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolMocking_sideEffects(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolMocking", field, false, false, errors.New("field of type SideEffects does not have child fields"))
+}
+
 // endregion **************************** field.gotpl *****************************
 
 // region    **************************** input.gotpl *****************************
+
+func (ec *executionContext) unmarshalInputMockConditionInput(ctx context.Context, obj any) (model.MockCondition, error) {
+	var it model.MockCondition
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"argument", "equals", "matches", "present"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "argument":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("argument"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Argument = data
+		case "equals":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("equals"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Equals = data
+		case "matches":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("matches"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Matches = data
+		case "present":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("present"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Present = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputMockFailureInput(ctx context.Context, obj any) (model.MockFailure, error) {
+	var it model.MockFailure
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"kind", "status"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "kind":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("kind"))
+			data, err := ec.unmarshalNMockFailureKind2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐMockFailureKind(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Kind = data
+		case "status":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("status"))
+			data, err := ec.unmarshalOInt2ᚖint32(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Status = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputMockRuleInput(ctx context.Context, obj any) (model.MockRule, error) {
+	var it model.MockRule
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["when"]; !present {
+		asMap["when"] = []any{}
+	}
+	if _, present := asMap["delaySeconds"]; !present {
+		asMap["delaySeconds"] = 0
+	}
+
+	fieldsInOrder := [...]string{"when", "callIndex", "resultTemplate", "delaySeconds", "failure"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "when":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("when"))
+			data, err := ec.unmarshalNMockConditionInput2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐMockConditionᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.When = data
+		case "callIndex":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("callIndex"))
+			data, err := ec.unmarshalOInt2ᚖint32(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.CallIndex = data
+		case "resultTemplate":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("resultTemplate"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ResultTemplate = data
+		case "delaySeconds":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("delaySeconds"))
+			data, err := ec.unmarshalNFloat2float64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.DelaySeconds = data
+		case "failure":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("failure"))
+			data, err := ec.unmarshalOMockFailureInput2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐMockFailure(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Failure = data
+		}
+	}
+	return it, nil
+}
 
 func (ec *executionContext) unmarshalInputMockedSubAgentInput(ctx context.Context, obj any) (model.MockedSubAgent, error) {
 	var it model.MockedSubAgent
@@ -313,8 +824,11 @@ func (ec *executionContext) unmarshalInputMockedSubAgentInput(ctx context.Contex
 	if _, present := asMap["delaySeconds"]; !present {
 		asMap["delaySeconds"] = 0
 	}
+	if _, present := asMap["rules"]; !present {
+		asMap["rules"] = []any{}
+	}
 
-	fieldsInOrder := [...]string{"subAgentId", "resultTemplate", "delaySeconds"}
+	fieldsInOrder := [...]string{"subAgentId", "resultTemplate", "delaySeconds", "rules"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -342,6 +856,13 @@ func (ec *executionContext) unmarshalInputMockedSubAgentInput(ctx context.Contex
 				return it, err
 			}
 			it.DelaySeconds = data
+		case "rules":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("rules"))
+			data, err := ec.unmarshalNMockRuleInput2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐMockRuleᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Rules = data
 		}
 	}
 	return it, nil
@@ -361,8 +882,11 @@ func (ec *executionContext) unmarshalInputMockedToolInput(ctx context.Context, o
 	if _, present := asMap["delaySeconds"]; !present {
 		asMap["delaySeconds"] = 0
 	}
+	if _, present := asMap["rules"]; !present {
+		asMap["rules"] = []any{}
+	}
 
-	fieldsInOrder := [...]string{"toolId", "resultTemplate", "delaySeconds"}
+	fieldsInOrder := [...]string{"toolId", "resultTemplate", "delaySeconds", "rules"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -390,6 +914,13 @@ func (ec *executionContext) unmarshalInputMockedToolInput(ctx context.Context, o
 				return it, err
 			}
 			it.DelaySeconds = data
+		case "rules":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("rules"))
+			data, err := ec.unmarshalNMockRuleInput2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐMockRuleᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Rules = data
 		}
 	}
 	return it, nil
@@ -421,8 +952,11 @@ func (ec *executionContext) unmarshalInputToolMockingInput(ctx context.Context, 
 	if _, present := asMap["mockCallTransfer"]; !present {
 		asMap["mockCallTransfer"] = false
 	}
+	if _, present := asMap["sideEffects"]; !present {
+		asMap["sideEffects"] = "Allow"
+	}
 
-	fieldsInOrder := [...]string{"mockedTools", "mockAllTools", "mockedSubAgents", "mockAllSubAgents", "mockCallTransfer"}
+	fieldsInOrder := [...]string{"mockedTools", "mockAllTools", "mockedSubAgents", "mockAllSubAgents", "mockCallTransfer", "sideEffects"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -464,6 +998,13 @@ func (ec *executionContext) unmarshalInputToolMockingInput(ctx context.Context, 
 				return it, err
 			}
 			it.MockCallTransfer = data
+		case "sideEffects":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("sideEffects"))
+			data, err := ec.unmarshalNSideEffects2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐSideEffects(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SideEffects = data
 		}
 	}
 	return it, nil
@@ -476,6 +1017,160 @@ func (ec *executionContext) unmarshalInputToolMockingInput(ctx context.Context, 
 // endregion ************************** interface.gotpl ***************************
 
 // region    **************************** object.gotpl ****************************
+
+var mockConditionImplementors = []string{"MockCondition"}
+
+func (ec *executionContext) _MockCondition(ctx context.Context, sel ast.SelectionSet, obj *model.MockCondition) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, mockConditionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("MockCondition")
+		case "argument":
+			out.Values[i] = ec._MockCondition_argument(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "equals":
+			out.Values[i] = ec._MockCondition_equals(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "matches":
+			out.Values[i] = ec._MockCondition_matches(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "present":
+			out.Values[i] = ec._MockCondition_present(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var mockFailureImplementors = []string{"MockFailure"}
+
+func (ec *executionContext) _MockFailure(ctx context.Context, sel ast.SelectionSet, obj *model.MockFailure) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, mockFailureImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("MockFailure")
+		case "kind":
+			out.Values[i] = ec._MockFailure_kind(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "status":
+			out.Values[i] = ec._MockFailure_status(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var mockRuleImplementors = []string{"MockRule"}
+
+func (ec *executionContext) _MockRule(ctx context.Context, sel ast.SelectionSet, obj *model.MockRule) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, mockRuleImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("MockRule")
+		case "when":
+			out.Values[i] = ec._MockRule_when(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "callIndex":
+			out.Values[i] = ec._MockRule_callIndex(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "resultTemplate":
+			out.Values[i] = ec._MockRule_resultTemplate(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "delaySeconds":
+			out.Values[i] = ec._MockRule_delaySeconds(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "failure":
+			out.Values[i] = ec._MockRule_failure(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
 
 var mockedSubAgentImplementors = []string{"MockedSubAgent"}
 
@@ -501,6 +1196,11 @@ func (ec *executionContext) _MockedSubAgent(ctx context.Context, sel ast.Selecti
 			}
 		case "delaySeconds":
 			out.Values[i] = ec._MockedSubAgent_delaySeconds(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "rules":
+			out.Values[i] = ec._MockedSubAgent_rules(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -549,6 +1249,11 @@ func (ec *executionContext) _MockedTool(ctx context.Context, sel ast.SelectionSe
 			}
 		case "delaySeconds":
 			out.Values[i] = ec._MockedTool_delaySeconds(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "rules":
+			out.Values[i] = ec._MockedTool_rules(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -610,6 +1315,11 @@ func (ec *executionContext) _ToolMocking(ctx context.Context, sel ast.SelectionS
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "sideEffects":
+			out.Values[i] = ec._ToolMocking_sideEffects(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -634,6 +1344,94 @@ func (ec *executionContext) _ToolMocking(ctx context.Context, sel ast.SelectionS
 // endregion **************************** object.gotpl ****************************
 
 // region    ***************************** type.gotpl *****************************
+
+func (ec *executionContext) marshalNMockCondition2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐMockCondition(ctx context.Context, sel ast.SelectionSet, v model.MockCondition) graphql.Marshaler {
+	return ec._MockCondition(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNMockCondition2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐMockConditionᚄ(ctx context.Context, sel ast.SelectionSet, v []model.MockCondition) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNMockCondition2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐMockCondition(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNMockConditionInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐMockCondition(ctx context.Context, v any) (model.MockCondition, error) {
+	res, err := ec.unmarshalInputMockConditionInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNMockConditionInput2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐMockConditionᚄ(ctx context.Context, v any) ([]model.MockCondition, error) {
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]model.MockCondition, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNMockConditionInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐMockCondition(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) unmarshalNMockFailureKind2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐMockFailureKind(ctx context.Context, v any) (model.MockFailureKind, error) {
+	var res model.MockFailureKind
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNMockFailureKind2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐMockFailureKind(ctx context.Context, sel ast.SelectionSet, v model.MockFailureKind) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) marshalNMockRule2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐMockRule(ctx context.Context, sel ast.SelectionSet, v model.MockRule) graphql.Marshaler {
+	return ec._MockRule(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNMockRule2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐMockRuleᚄ(ctx context.Context, sel ast.SelectionSet, v []model.MockRule) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNMockRule2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐMockRule(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNMockRuleInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐMockRule(ctx context.Context, v any) (model.MockRule, error) {
+	res, err := ec.unmarshalInputMockRuleInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNMockRuleInput2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐMockRuleᚄ(ctx context.Context, v any) ([]model.MockRule, error) {
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]model.MockRule, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNMockRuleInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐMockRule(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
 
 func (ec *executionContext) marshalNMockedSubAgent2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐMockedSubAgent(ctx context.Context, sel ast.SelectionSet, v model.MockedSubAgent) graphql.Marshaler {
 	return ec._MockedSubAgent(ctx, sel, &v)
@@ -713,8 +1511,33 @@ func (ec *executionContext) unmarshalNMockedToolInput2ᚕgithubᚗcomᚋagentgra
 	return res, nil
 }
 
+func (ec *executionContext) unmarshalNSideEffects2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐSideEffects(ctx context.Context, v any) (model.SideEffects, error) {
+	var res model.SideEffects
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNSideEffects2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐSideEffects(ctx context.Context, sel ast.SelectionSet, v model.SideEffects) graphql.Marshaler {
+	return v
+}
+
 func (ec *executionContext) marshalNToolMocking2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐToolMocking(ctx context.Context, sel ast.SelectionSet, v model.ToolMocking) graphql.Marshaler {
 	return ec._ToolMocking(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalOMockFailure2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐMockFailure(ctx context.Context, sel ast.SelectionSet, v *model.MockFailure) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._MockFailure(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOMockFailureInput2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐMockFailure(ctx context.Context, v any) (*model.MockFailure, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputMockFailureInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) unmarshalOToolMockingInput2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐToolMocking(ctx context.Context, v any) (*model.ToolMocking, error) {

@@ -49,6 +49,18 @@ type AgentFilter struct {
 	NameContains *string `json:"nameContains,omitempty"`
 }
 
+// What would happen to the calls of one target.
+type CallCoverage struct {
+	// What is called.
+	Kind ToolCallKind `json:"kind"`
+	// The tool or sub-agent; null for the others.
+	TargetID *string `json:"targetId,omitempty"`
+	// The name by which the language model calls it.
+	TechnicalName string `json:"technicalName"`
+	// What would happen when no rule of its own decides otherwise.
+	Effect CallEffect `json:"effect"`
+}
+
 // The chat is over; nothing follows.
 type ChatEnded struct {
 	// When it ended.
@@ -403,6 +415,44 @@ type StartSimulationChatPayload struct {
 	SimulationChat *SimulationChat `json:"simulationChat"`
 }
 
+// A call ended.
+type ToolCallFinished struct {
+	// The id of the call.
+	ID string `json:"id"`
+	// The name by which the language model called it.
+	TechnicalName string `json:"technicalName"`
+	// What was handed back to the agent, its first 1,000 characters; null when the call failed.
+	Result *string `json:"result,omitempty"`
+	// Whether nothing real happened.
+	Mocked bool `json:"mocked"`
+	// How long it took.
+	DurationMs int32 `json:"durationMs"`
+	// Why it failed; null when it did not.
+	Error *string `json:"error,omitempty"`
+}
+
+func (ToolCallFinished) IsSimulationChatEvent() {}
+
+// A call began. It is announced while the agent answers; `SimulationChat.toolCalls` has all of it once the turn is over.
+type ToolCallStarted struct {
+	// The id that the call will have.
+	ID string `json:"id"`
+	// What is called.
+	Kind ToolCallKind `json:"kind"`
+	// The tool or sub-agent; null for the others.
+	TargetID *string `json:"targetId,omitempty"`
+	// The name by which the language model calls it.
+	TechnicalName string `json:"technicalName"`
+	// What it is called with; null when it is too large to announce.
+	Arguments JSONObject `json:"arguments,omitempty"`
+	// The number of the contact's message that is being answered.
+	MessageSequence int32 `json:"messageSequence"`
+	// The delegation in whose conversation the call is made.
+	DelegationID *string `json:"delegationId,omitempty"`
+}
+
+func (ToolCallStarted) IsSimulationChatEvent() {}
+
 // See `ToolEndpoint`.
 type ToolEndpointInput struct {
 	// The HTTP method.
@@ -566,6 +616,70 @@ func (e *APIKeyScope) UnmarshalJSON(b []byte) error {
 }
 
 func (e APIKeyScope) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// What would happen to a call in a simulation.
+type CallEffect string
+
+const (
+	// It happens for real.
+	CallEffectReal CallEffect = "Real"
+	// It is mocked.
+	CallEffectMocked CallEffect = "Mocked"
+	// It is refused, because side effects are denied.
+	CallEffectDenied CallEffect = "Denied"
+	// It cannot happen: the tool has no endpoint, or no telephony provider is configured. The agent is told so.
+	CallEffectUnavailable CallEffect = "Unavailable"
+)
+
+var AllCallEffect = []CallEffect{
+	CallEffectReal,
+	CallEffectMocked,
+	CallEffectDenied,
+	CallEffectUnavailable,
+}
+
+func (e CallEffect) IsValid() bool {
+	switch e {
+	case CallEffectReal, CallEffectMocked, CallEffectDenied, CallEffectUnavailable:
+		return true
+	}
+	return false
+}
+
+func (e CallEffect) String() string {
+	return string(e)
+}
+
+func (e *CallEffect) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = CallEffect(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid CallEffect", str)
+	}
+	return nil
+}
+
+func (e CallEffect) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *CallEffect) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e CallEffect) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil
@@ -876,6 +990,128 @@ func (e MessageRole) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
+// What fails.
+type MockFailureKind string
+
+const (
+	// There is no answer in time.
+	MockFailureKindTimeout MockFailureKind = "Timeout"
+	// The answer has an error's status.
+	MockFailureKindHTTPError MockFailureKind = "HttpError"
+	// The answer is not the JSON that it says it is.
+	MockFailureKindMalformedJSON MockFailureKind = "MalformedJson"
+	// The answer is empty.
+	MockFailureKindEmptyBody MockFailureKind = "EmptyBody"
+)
+
+var AllMockFailureKind = []MockFailureKind{
+	MockFailureKindTimeout,
+	MockFailureKindHTTPError,
+	MockFailureKindMalformedJSON,
+	MockFailureKindEmptyBody,
+}
+
+func (e MockFailureKind) IsValid() bool {
+	switch e {
+	case MockFailureKindTimeout, MockFailureKindHTTPError, MockFailureKindMalformedJSON, MockFailureKindEmptyBody:
+		return true
+	}
+	return false
+}
+
+func (e MockFailureKind) String() string {
+	return string(e)
+}
+
+func (e *MockFailureKind) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = MockFailureKind(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid MockFailureKind", str)
+	}
+	return nil
+}
+
+func (e MockFailureKind) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *MockFailureKind) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e MockFailureKind) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// Whether what is not mocked may happen for real.
+type SideEffects string
+
+const (
+	// It happens for real.
+	SideEffectsAllow SideEffects = "Allow"
+	// It does not: the agent gets a tool error instead.
+	SideEffectsDeny SideEffects = "Deny"
+)
+
+var AllSideEffects = []SideEffects{
+	SideEffectsAllow,
+	SideEffectsDeny,
+}
+
+func (e SideEffects) IsValid() bool {
+	switch e {
+	case SideEffectsAllow, SideEffectsDeny:
+		return true
+	}
+	return false
+}
+
+func (e SideEffects) String() string {
+	return string(e)
+}
+
+func (e *SideEffects) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = SideEffects(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid SideEffects", str)
+	}
+	return nil
+}
+
+func (e SideEffects) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *SideEffects) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e SideEffects) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
 // Where a simulated chat stands.
 type SimulationChatStatus string
 
@@ -932,6 +1168,70 @@ func (e *SimulationChatStatus) UnmarshalJSON(b []byte) error {
 }
 
 func (e SimulationChatStatus) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// What an agent can call in a conversation.
+type ToolCallKind string
+
+const (
+	// A tool.
+	ToolCallKindTool ToolCallKind = "Tool"
+	// A sub-agent.
+	ToolCallKindSubAgent ToolCallKind = "SubAgent"
+	// The transfer to a human.
+	ToolCallKindCallTransfer ToolCallKind = "CallTransfer"
+	// The knowledge base.
+	ToolCallKindRetrieval ToolCallKind = "Retrieval"
+)
+
+var AllToolCallKind = []ToolCallKind{
+	ToolCallKindTool,
+	ToolCallKindSubAgent,
+	ToolCallKindCallTransfer,
+	ToolCallKindRetrieval,
+}
+
+func (e ToolCallKind) IsValid() bool {
+	switch e {
+	case ToolCallKindTool, ToolCallKindSubAgent, ToolCallKindCallTransfer, ToolCallKindRetrieval:
+		return true
+	}
+	return false
+}
+
+func (e ToolCallKind) String() string {
+	return string(e)
+}
+
+func (e *ToolCallKind) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = ToolCallKind(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid ToolCallKind", str)
+	}
+	return nil
+}
+
+func (e ToolCallKind) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *ToolCallKind) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e ToolCallKind) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

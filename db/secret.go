@@ -4,6 +4,7 @@ import (
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/rand"
+	"errors"
 	"fmt"
 
 	"github.com/agentgraph/agentgraph/model"
@@ -35,4 +36,15 @@ func (s sealer) seal(text []byte) ([]byte, error) {
 	nonce := make([]byte, s.aead.NonceSize())
 	_, _ = rand.Read(nonce)
 	return s.aead.Seal(nonce, nonce, text, nil), nil
+}
+
+// open decrypts what seal returned.
+func (s sealer) open(sealed []byte) ([]byte, error) {
+	if s.aead == nil {
+		return nil, errors.New("this server has no secret key")
+	}
+	if len(sealed) < s.aead.NonceSize() {
+		return nil, errors.New("what is stored is too short")
+	}
+	return s.aead.Open(nil, sealed[:s.aead.NonceSize()], sealed[s.aead.NonceSize():], nil)
 }

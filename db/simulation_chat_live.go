@@ -56,8 +56,8 @@ func (t *Tenant) FollowEvents(ctx context.Context, chatID string) (<-chan model.
 	follow.message = func(m *model.SimulationChatMessage) {
 		deliver[model.SimulationChatEvent](ctx, events, model.MessageWritten{Message: m})
 	}
-	follow.texts = follow.signals.Text()
-	follow.text = func(d model.MessageDelta) { deliver[model.SimulationChatEvent](ctx, events, d) }
+	follow.pieces = follow.signals.Pieces()
+	follow.piece = func(p notify.Piece) { deliver(ctx, events, p.Event) }
 	go func() {
 		defer close(events)
 		if chat := follow.run(ctx); chat != nil {
@@ -83,11 +83,11 @@ type follower struct {
 	// cursor is the sequence of the last message that was delivered.
 	cursor  int32
 	message func(*model.SimulationChatMessage)
-	// texts is nil when generated text is not wanted.
-	texts <-chan model.MessageDelta
-	text  func(model.MessageDelta)
-	// early is text of a turn before which there are messages to read; nil when there is none.
-	early *model.MessageDelta
+	// pieces is nil when what happens while a reply is generated is not wanted.
+	pieces <-chan notify.Piece
+	piece  func(notify.Piece)
+	// early is a piece of a turn before which there are messages to read; nil when there is none.
+	early *notify.Piece
 }
 
 // follow subscribes before it reads, so that nothing is written unseen between the two.
@@ -158,7 +158,7 @@ func (f *follower) read(ctx context.Context) (bool, error) {
 // signal or a long while. Meanwhile it delivers text.
 func (f *follower) rest(ctx context.Context, retry time.Duration) {
 	if f.early != nil {
-		f.deliverText(*f.early)
+		f.deliverPiece(*f.early)
 		f.early = nil
 	}
 	if retry == 0 {
@@ -175,8 +175,8 @@ func (f *follower) rest(ctx context.Context, retry time.Duration) {
 		case <-f.signals.Woken():
 			f.drain()
 			return
-		case delta := <-f.texts:
-			f.takeText(delta)
+		case piece := <-f.pieces:
+			f.takePiece(piece)
 		}
 	}
 }
@@ -185,24 +185,24 @@ func (f *follower) rest(ctx context.Context, retry time.Duration) {
 func (f *follower) drain() {
 	for f.early == nil {
 		select {
-		case delta := <-f.texts:
-			f.takeText(delta)
+		case piece := <-f.pieces:
+			f.takePiece(piece)
 		default:
 			return
 		}
 	}
 }
 
-func (f *follower) takeText(delta model.MessageDelta) {
-	if delta.Sequence > f.cursor+messagesOfTurn {
-		f.early = &delta
+func (f *follower) takePiece(piece notify.Piece) {
+	if piece.Sequence > f.cursor+messagesOfTurn {
+		f.early = &piece
 		return
 	}
-	f.deliverText(delta)
+	f.deliverPiece(piece)
 }
 
-func (f *follower) deliverText(delta model.MessageDelta) {
-	if delta.Sequence > f.cursor {
-		f.text(delta)
+func (f *follower) deliverPiece(piece notify.Piece) {
+	if piece.Sequence > f.cursor {
+		f.piece(piece)
 	}
 }

@@ -70,7 +70,7 @@ func write(tenant *db.Tenant, chatID, url string) error {
 			return err
 		}
 		if rand.N(10) == 0 { // given up, as when the model fails
-			if err := turn.Release(ctx); err != nil {
+			if err := turn.Release(ctx, nil); err != nil {
 				return err
 			}
 			continue
@@ -79,7 +79,7 @@ func write(tenant *db.Tenant, chatID, url string) error {
 		message, reply := messages(fmt.Sprintf("question %d", number), fmt.Sprintf("answer %d", number))
 		turn.Write(reply.Text)
 		reply.IsConversationEnded = number == tortureTurns
-		if _, err := turn.Finish(ctx, message, reply); err != nil {
+		if _, err := turn.Finish(ctx, message, reply, nil); err != nil {
 			return err
 		}
 		if number%40 == 0 {
@@ -264,7 +264,7 @@ func TestFollowEvents(t *testing.T) {
 	message, reply := messages("Bye", "Goodbye")
 	reason := "all is said"
 	reply.IsConversationEnded, reply.EndReason = true, &reason
-	ended, err := turn.Finish(t.Context(), message, reply)
+	ended, err := turn.Finish(t.Context(), message, reply, nil)
 	require.NoError(t, err)
 
 	text := delta.Text
@@ -307,7 +307,7 @@ func TestFollowEventsAcrossTurns(t *testing.T) {
 		require.NoError(t, err)
 		turn.Write("text")
 		message, reply := messages("text", "text")
-		_, err = turn.Finish(t.Context(), message, reply)
+		_, err = turn.Finish(t.Context(), message, reply, nil)
 		require.NoError(t, err)
 	}
 	_, err = tenant.EndSimulationChat(t.Context(), chat.ID)

@@ -40,7 +40,7 @@ func say(t *testing.T, tenant *db.Tenant, chatID, text, answer string) *model.Si
 	turn, err := tenant.BeginTurn(t.Context(), chatID, lease)
 	require.NoError(t, err)
 	message, reply := messages(text, answer)
-	chat, err := turn.Finish(t.Context(), message, reply)
+	chat, err := turn.Finish(t.Context(), message, reply, nil)
 	require.NoError(t, err)
 	return chat
 }
@@ -68,7 +68,7 @@ func TestSimulationChats(t *testing.T) {
 	require.Equal(t, model.SimulationChatStatusOpen, chat.Status())
 	require.JSONEq(t, `{"name":"Ana"}`, string(chat.DataBag))
 	require.Equal(t, []string{"odd"}, chat.Warnings)
-	require.True(t, chat.ToolMocking.IsNothing())
+	require.False(t, chat.ToolMocking.MockAllTools)
 	require.Equal(t, int32(1), chat.LastSequence)
 
 	_, err = stranger.SimulationChat(ctx, first.ID)
@@ -155,7 +155,7 @@ func TestDeletedAgentTakesItsChatsAlong(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, tenant.DeleteAgent(t.Context(), chat.AgentID))
 	message, reply := messages("Three", "Four")
-	_, err = turn.Finish(t.Context(), message, reply)
+	_, err = turn.Finish(t.Context(), message, reply, nil)
 	fails(t, err, model.NotFound)
-	require.NoError(t, turn.Release(context.Background()))
+	require.NoError(t, turn.Release(context.Background(), nil))
 }

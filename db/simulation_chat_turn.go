@@ -99,9 +99,15 @@ func (u *Turn) Write(text string) {
 	u.tenant.store.hub.Write(u.signal, u.Chat.LastSequence+messagesOfTurn, text)
 }
 
-// Finish keeps the contact's message and the reply, numbers them, and returns the chat after them,
-// ended when the reply ends it. CONFLICT, and nothing is kept, when the claim was lost.
-func (u *Turn) Finish(ctx context.Context, message, reply *model.SimulationChatMessage) (*model.SimulationChat, error) {
+// Announce tells the chat's subscribers that a call began or ended. Nothing is kept of it.
+func (u *Turn) Announce(event model.SimulationChatEvent) {
+	u.tenant.store.hub.Announce(u.signal, u.Chat.LastSequence+messagesOfTurn, event)
+}
+
+// Finish keeps the contact's message, the reply and the calls that led to it, numbers them, and
+// returns the chat after them, ended when the reply ends it. CONFLICT, and no message is kept, when
+// the claim was lost.
+func (u *Turn) Finish(ctx context.Context, message, reply *model.SimulationChatMessage, calls []*model.ToolCall) (*model.SimulationChat, error) {
 	var chat *model.SimulationChat
 	err := u.tenant.Tx(ctx, func(ctx context.Context, t *Tenant) (err error) {
 		query := u.change(t).Set("last_sequence = last_sequence + ?", messagesOfTurn).
@@ -120,7 +126,10 @@ func (u *Turn) Finish(ctx context.Context, message, reply *model.SimulationChatM
 		}
 		message.ChatID, message.Sequence, message.Role = chat.ID, chat.LastSequence-1, model.MessageRoleUser
 		reply.ChatID, reply.Sequence, reply.Role = chat.ID, chat.LastSequence, model.MessageRoleAssistant
-		return insert(ctx, t, message, reply)
+		if err := insert(ctx, t, message, reply); err != nil {
+			return err
+		}
+		return u.record(ctx, t, calls, true)
 	})
 	if err != nil {
 		return nil, err
@@ -129,9 +138,15 @@ func (u *Turn) Finish(ctx context.Context, message, reply *model.SimulationChatM
 	return chat, nil
 }
 
-// Release gives the chat back with nothing kept. A claim that was lost stays lost.
-func (u *Turn) Release(ctx context.Context) error {
-	_, err := changeChat(ctx, u.change(u.tenant).
-		Set("status = ?", model.SimulationChatStatusOpen).Set("reply_id = NULL").Set("reply_until = NULL"))
-	return err
+// Release gives the chat back with no message kept. The calls are kept as evidence: what they did is
+// done. A claim that was lost stays lost.
+func (u *Turn) Release(ctx context.Context, calls []*model.ToolCall) error {
+	return u.tenant.Tx(ctx, func(ctx context.Context, t *Tenant) error {
+		_, err := changeChat(ctx, u.change(t).
+			Set("status = ?", model.SimulationChatStatusOpen).Set("reply_id = NULL").Set("reply_until = NULL"))
+		if err != nil {
+			return err
+		}
+		return u.record(ctx, t, calls, false)
+	})
 }

@@ -45,7 +45,7 @@ func TestOneTurnAtATime(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, model.SimulationChatStatusReplying, held.Status())
 
-	require.NoError(t, winner.Release(t.Context()))
+	require.NoError(t, winner.Release(t.Context(), nil))
 	free, err := tenant.SimulationChat(t.Context(), chat.ID)
 	require.NoError(t, err)
 	require.Equal(t, model.SimulationChatStatusOpen, free.State)
@@ -79,12 +79,12 @@ func TestTurnThatWasAbandoned(t *testing.T) {
 
 	// What was taken for dead may still try.
 	message, reply := messages("Late", "Too late")
-	_, err = dead.Finish(t.Context(), message, reply)
+	_, err = dead.Finish(t.Context(), message, reply, nil)
 	fails(t, err, model.Conflict)
-	require.NoError(t, dead.Release(t.Context()))
+	require.NoError(t, dead.Release(t.Context(), nil))
 
 	message, reply = messages("Hello", "Good morning")
-	after, err := alive.Finish(t.Context(), message, reply)
+	after, err := alive.Finish(t.Context(), message, reply, nil)
 	require.NoError(t, err)
 	require.Equal(t, model.SimulationChatStatusOpen, after.Status())
 	all, err := tenant.MessagesAfter(t.Context(), chat.ID, 0)
@@ -106,7 +106,7 @@ func TestTurnIsProlonged(t *testing.T) {
 	require.NoError(t, ctx.Err())
 	stop()
 	require.Equal(t, context.Canceled, context.Cause(ctx))
-	require.NoError(t, turn.Release(t.Context()))
+	require.NoError(t, turn.Release(t.Context(), nil))
 }
 
 func TestTurnThatLosesItsChat(t *testing.T) {
@@ -129,9 +129,9 @@ func TestTurnThatLosesItsChat(t *testing.T) {
 	fails(t, context.Cause(ctx), model.Conflict)
 
 	message, reply := messages("Hello", "Good morning")
-	_, err = turn.Finish(t.Context(), message, reply)
+	_, err = turn.Finish(t.Context(), message, reply, nil)
 	fails(t, err, model.Conflict)
-	require.NoError(t, turn.Release(t.Context()))
+	require.NoError(t, turn.Release(t.Context(), nil))
 	after, err := tenant.SimulationChat(t.Context(), chat.ID)
 	require.NoError(t, err)
 	require.Equal(t, model.SimulationChatStatusEnded, after.Status())
@@ -148,13 +148,13 @@ func TestTurnThatEndsTheChat(t *testing.T) {
 	message, reply := messages("Bye", "Goodbye")
 	reason := "all is said"
 	reply.IsConversationEnded, reply.EndReason = true, &reason
-	after, err := turn.Finish(t.Context(), message, reply)
+	after, err := turn.Finish(t.Context(), message, reply, nil)
 	require.NoError(t, err)
 	require.Equal(t, model.SimulationChatStatusEnded, after.Status())
 	require.Equal(t, &reason, after.EndReason)
 	require.True(t, reply.Timestamp.Equal(*after.EndedAt))
 	require.Equal(t, int32(3), reply.Sequence)
 
-	_, err = turn.Finish(t.Context(), message, reply)
+	_, err = turn.Finish(t.Context(), message, reply, nil)
 	fails(t, err, model.Conflict)
 }

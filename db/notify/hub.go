@@ -72,12 +72,25 @@ func (h *Hub) Wake(key Key) { h.outbox.wake(key) }
 // the sequence, to everyone who subscribed. It returns at once.
 func (h *Hub) Write(key Key, sequence int32, text string) { h.outbox.write(key, sequence, text) }
 
+// Announce sends a model.ToolCallStarted or model.ToolCallFinished in order with the text of the
+// message of the sequence. Arguments and results that are too large are left out or cut.
+func (h *Hub) Announce(key Key, sequence int32, event model.SimulationChatEvent) {
+	h.outbox.announce(key, sequence, event)
+}
+
+// Piece is something that happens while the message of the sequence is being generated: a
+// model.MessageDelta, model.ToolCallStarted or model.ToolCallFinished.
+type Piece struct {
+	Sequence int32
+	Event    model.SimulationChatEvent
+}
+
 // Subscription receives the signals of one key.
 type Subscription struct {
-	hub   *Hub
-	key   Key
-	woken chan struct{}
-	text  chan model.MessageDelta
+	hub    *Hub
+	key    Key
+	woken  chan struct{}
+	pieces chan Piece
 }
 
 // heldPieces is how many pieces of text a subscription holds for a slow reader.
@@ -85,7 +98,7 @@ const heldPieces = 64
 
 // Subscribe begins to receive the signals of the key. Close ends it.
 func (h *Hub) Subscribe(key Key) *Subscription {
-	s := &Subscription{hub: h, key: key, woken: make(chan struct{}, 1), text: make(chan model.MessageDelta, heldPieces)}
+	s := &Subscription{hub: h, key: key, woken: make(chan struct{}, 1), pieces: make(chan Piece, heldPieces)}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.subscriptions[key] == nil {
@@ -102,9 +115,9 @@ func (h *Hub) Subscribe(key Key) *Subscription {
 // Woken receives once after any number of signals. It also receives when signals may have been missed.
 func (s *Subscription) Woken() <-chan struct{} { return s.woken }
 
-// Text receives the pieces of generated text in order, those before a signal before it. A reader that
+// Pieces receives what happens in order, those before a signal before it. A reader that
 // falls behind misses pieces.
-func (s *Subscription) Text() <-chan model.MessageDelta { return s.text }
+func (s *Subscription) Pieces() <-chan Piece { return s.pieces }
 
 // Close ends the subscription. Its channels stay open and silent.
 func (s *Subscription) Close() {
@@ -184,12 +197,13 @@ func (h *Hub) deliver(payload string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for s := range h.subscriptions[Key{sig.CompanyID, sig.ID}] {
-		if sig.Text == "" {
+		event := sig.piece()
+		if event == nil {
 			s.wake()
 			continue
 		}
 		select {
-		case s.text <- model.MessageDelta{Sequence: sig.Sequence, Text: sig.Text}:
+		case s.pieces <- Piece{sig.Sequence, event}:
 		default:
 		}
 	}

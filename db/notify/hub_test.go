@@ -79,7 +79,7 @@ func settle(t *testing.T, from, to *notify.Hub) {
 	s := to.Subscribe(key)
 	defer s.Close()
 	from.Write(key, 1, "settled")
-	await(t, s.Text())
+	await(t, s.Pieces())
 }
 
 func await[E any](t *testing.T, events <-chan E) E {
@@ -150,7 +150,7 @@ func TestWakesEveryReplicaAndNobodyElse(t *testing.T) {
 	await(t, foreign.Woken())
 	settle(t, one, other)
 	requireSilent(t, far.Woken())
-	requireSilent(t, foreign.Text())
+	requireSilent(t, foreign.Pieces())
 }
 
 func TestTextKeepsItsOrder(t *testing.T) {
@@ -173,14 +173,14 @@ func TestTextKeepsItsOrder(t *testing.T) {
 
 	var got strings.Builder
 	for got.Len() < want.Len() {
-		delta := await(t, s.Text())
+		delta := await(t, s.Pieces()).Event.(model.MessageDelta)
 		require.Equal(t, int32(7), delta.Sequence)
 		got.WriteString(delta.Text)
 	}
 	require.Equal(t, want.String(), got.String())
 	await(t, s.Woken())
-	requireSilent(t, s.Text())
-	requireSilent(t, foreign.Text())
+	requireSilent(t, s.Pieces())
+	requireSilent(t, foreign.Pieces())
 	require.Less(t, sent.Load()-before, int64(words/10), "text is gathered before it is sent")
 }
 
@@ -196,7 +196,7 @@ func TestTextOfSeveralMessages(t *testing.T) {
 	var got string
 	var deltas []model.MessageDelta
 	for got != "hahaha" {
-		delta := await(t, s.Text())
+		delta := await(t, s.Pieces()).Event.(model.MessageDelta)
 		got += delta.Text
 		deltas = append(deltas, delta)
 	}
@@ -216,8 +216,8 @@ func TestSlowReaderHoldsNobodyUp(t *testing.T) {
 	}
 	settle(t, from, to)
 	pieces := 0
-	for len(slow.Text()) > 0 {
-		require.Equal(t, long, (<-slow.Text()).Text)
+	for len(slow.Pieces()) > 0 {
+		require.Equal(t, long, (<-slow.Pieces()).Event.(model.MessageDelta).Text)
 		pieces++
 	}
 	require.Positive(t, pieces)
@@ -234,7 +234,7 @@ func TestTextThatNobodyCanSendIsBounded(t *testing.T) {
 	hub.Wake(ours)
 	await(t, s.Woken())
 	settle(t, hub, hub)
-	requireSilent(t, s.Text())
+	requireSilent(t, s.Pieces())
 }
 
 func TestListensAgain(t *testing.T) {
@@ -261,4 +261,27 @@ func TestListensAgain(t *testing.T) {
 		hub.Wake(ours)
 		await(t, s.Woken())
 	}
+}
+
+func TestCallsAreAnnouncedInOrderWithText(t *testing.T) {
+	t.Parallel()
+	hub, _ := openHub(t, dbtest.URL(t))
+	key := notify.Key{CompanyID: "company_1", ID: "chat_1"}
+	s := listening(t, hub, key)
+	result := strings.Repeat("é", 5_000)
+	hub.Write(key, 3, "before")
+	hub.Announce(key, 3, model.ToolCallStarted{ID: "call_1", TechnicalName: "find", Arguments: model.JSONObject(`{"a":"<1>"}`)})
+	hub.Announce(key, 3, model.ToolCallStarted{ID: "call_2", Arguments: model.JSONObject(`{"a":"` + strings.Repeat("<", 5_000) + `"}`)})
+	hub.Announce(key, 3, model.ToolCallFinished{ID: "call_1", Result: &result, DurationMs: 7})
+	hub.Write(key, 3, "after")
+
+	require.Equal(t, model.MessageDelta{Sequence: 3, Text: "before"}, await(t, s.Pieces()).Event)
+	started := await(t, s.Pieces())
+	require.EqualValues(t, 3, started.Sequence)
+	require.JSONEq(t, `{"a":"<1>"}`, string(started.Event.(model.ToolCallStarted).Arguments))
+	require.Nil(t, await(t, s.Pieces()).Event.(model.ToolCallStarted).Arguments, "too large to announce")
+	finished := await(t, s.Pieces()).Event.(model.ToolCallFinished)
+	require.Equal(t, strings.Repeat("é", 500), *finished.Result)
+	require.EqualValues(t, 7, finished.DurationMs)
+	require.Equal(t, model.MessageDelta{Sequence: 3, Text: "after"}, await(t, s.Pieces()).Event)
 }

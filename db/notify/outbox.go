@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 	"unicode/utf8"
+
+	"github.com/agentgraph/agentgraph/model"
 )
 
 const (
@@ -14,13 +16,15 @@ const (
 	window = 40 * time.Millisecond
 	// maxPiece, in characters of at most six bytes, keeps a payload below Postgres' 8,000 bytes.
 	maxPiece = 1_000
+	// maxArguments, in bytes, is how large arguments may be to be announced.
+	maxArguments = 1_000
 	// maxWaiting, in bytes, bounds the text that waits to be sent; more of it is dropped.
 	maxWaiting = 1 << 20
 
 	notifyTimeout = 2 * time.Second
 )
 
-// signal is the payload of a notification. Without a text it wakes.
+// signal is the payload of a notification. Without a text or a call it wakes.
 type signal struct {
 	CompanyID string `json:"company"`
 	ID        string `json:"id"`
@@ -28,6 +32,22 @@ type signal struct {
 	Number   uint64 `json:"number"`
 	Sequence int32  `json:"sequence,omitempty"`
 	Text     string `json:"text,omitempty"`
+	// Started and Finished announce a call.
+	Started  *model.ToolCallStarted  `json:"started,omitempty"`
+	Finished *model.ToolCallFinished `json:"finished,omitempty"`
+}
+
+// piece returns what the signal carries; nil when it only wakes.
+func (s signal) piece() model.SimulationChatEvent {
+	switch {
+	case s.Started != nil:
+		return *s.Started
+	case s.Finished != nil:
+		return *s.Finished
+	case s.Text != "":
+		return model.MessageDelta{Sequence: s.Sequence, Text: s.Text}
+	}
+	return nil
 }
 
 // outbox holds what waits to be sent, in order.
@@ -78,6 +98,38 @@ func (o *outbox) write(key Key, sequence int32, text string) {
 		text = text[end:]
 	}
 	raise(o.texts)
+}
+
+// announce adds what fits a payload, and drops the rest of it.
+func (o *outbox) announce(key Key, sequence int32, event model.SimulationChatEvent) {
+	s := signal{Sequence: sequence}
+	switch e := event.(type) {
+	case model.ToolCallStarted:
+		if len(e.Arguments) > maxArguments {
+			e.Arguments = nil
+		}
+		s.Started = &e
+	case model.ToolCallFinished:
+		e.Result, e.Error = cut(e.Result), cut(e.Error)
+		s.Finished = &e
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.bytes += maxArguments; o.bytes > maxWaiting {
+		return
+	}
+	o.add(key, s)
+	delete(o.open, key)
+	raise(o.texts)
+}
+
+// cut returns the beginning of a text that is too long to announce.
+func cut(text *string) *string {
+	if text == nil || utf8.RuneCountInString(*text) <= maxPiece/2 {
+		return text
+	}
+	short := string([]rune(*text)[:maxPiece/2])
+	return &short
 }
 
 func (o *outbox) add(key Key, s signal) {

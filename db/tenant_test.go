@@ -84,7 +84,7 @@ var (
 	// quiet are the methods that answer with nothing, rather than NOT_FOUND, for what is not there.
 	quiet = []string{"MessagesAfter", "TouchAPIKey", "APIKeysByPrefix", "SimulationChats"}
 	// free take no id.
-	free = []string{"Tx", "By"}
+	free = []string{"HeadersOf", "Tx", "By"}
 )
 
 // arguments returns values for a parameter: for one that names something, first the own ids and then, once

@@ -22,7 +22,7 @@ func (t *Tenant) ToolCallsOfChats(ctx context.Context, chatIDs []string) ([]*mod
 // HeadersOf returns the headers of a tool's endpoint with their values, which are secrets.
 func (t *Tenant) HeadersOf(tool *model.Tool) (map[string]string, error) {
 	headers := map[string]string{}
-	if tool == nil || tool.Endpoint == nil || len(tool.Endpoint.SealedHeaders) == 0 {
+	if tool.Endpoint == nil || len(tool.Endpoint.SealedHeaders) == 0 {
 		return headers, nil
 	}
 	text, err := t.store.sealer.open(tool.Endpoint.SealedHeaders)

@@ -27,6 +27,7 @@ type loaders struct {
 	chatAgentCount         *edge[*model.KnowledgeBaseChat, int32]
 	simulationAgent        *edge[*model.SimulationChat, *model.Agent]
 	simulationMessages     *edge[*model.SimulationChat, []*model.SimulationChatMessage]
+	simulationToolCalls    *edge[*model.SimulationChat, []*model.ToolCall]
 }
 
 func newLoaders(ctx context.Context, t *db.Tenant, n nouns) *loaders {
@@ -44,6 +45,7 @@ func newLoaders(ctx context.Context, t *db.Tenant, n nouns) *loaders {
 		chatAgentCount:         newEdge(ctx, nil, idOf[*model.KnowledgeBaseChat], numbers(t.AgentCountsOfChats)),
 		simulationAgent:        newEdge(ctx, n.agent, func(c *model.SimulationChat) string { return c.AgentID }, one("agent", t.AgentsByID)),
 		simulationMessages:     newEdge(ctx, nil, idOf[*model.SimulationChat], many(whole(t.MessagesOfChats))),
+		simulationToolCalls:    newEdge(ctx, nil, idOf[*model.SimulationChat], many(whole(t.ToolCallsOfChats))),
 	}
 }
 

@@ -7,15 +7,14 @@ package resolvers
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/agentgraph/agentgraph/model"
 )
 
 func (r *simulationChatResolver) ToolCalls(ctx context.Context, obj *model.SimulationChat) ([]*model.ToolCall, error) {
-	panic(fmt.Errorf("not implemented: ToolCalls - toolCalls"))
+	return load(ctx).simulationToolCalls.load(ctx, obj)
 }
 
 func (r *simulationChatResolver) Coverage(ctx context.Context, obj *model.SimulationChat) ([]*model.CallCoverage, error) {
-	panic(fmt.Errorf("not implemented: Coverage - coverage"))
+	return load(ctx).simulationCoverage.load(ctx, obj)
 }

@@ -109,6 +109,10 @@ func TestEveryFaultOfStartIsUnprocessable(t *testing.T) {
 			"toolMocking.mockedTools.0.delaySeconds": {"must not be null"},
 			"toolMocking.mockedTools.1.toolId":       {"is required"},
 		}},
+		{`{"agentId":"a","toolMocking":{"sideEffects":"Deny","mockedTools":[{"toolId":"t","rules":[]}]}}`, model.Fields{
+			"toolMocking.sideEffects":         {"is not a known property"},
+			"toolMocking.mockedTools.0.rules": {"is not a known property"},
+		}},
 		{`{"agentId":"a","toolMocking":{"mockedSubAgents":[{"subAgentId":"s","resultTemplate":7}],"mockAllTools":null}}`, model.Fields{
 			"toolMocking.mockedSubAgents.0.resultTemplate": {"must be a string"},
 			"toolMocking.mockAllTools":                     {"must not be null"},

@@ -88,7 +88,7 @@ func (d *decoder) value(path string, text json.RawMessage, t *ast.Type) any {
 	definition := d.types[t.NamedType]
 	switch definition.Kind {
 	case ast.InputObject:
-		return d.object(path, text, definition.Fields)
+		return d.object(path, text, ofV1(definition.Fields))
 	case ast.Enum:
 		return d.enum(path, text, definition)
 	default:
@@ -99,6 +99,17 @@ func (d *decoder) value(path string, text json.RawMessage, t *ast.Type) any {
 		}
 		return value
 	}
+}
+
+// ofV1 returns the fields that v1 has; the others are unknown properties to its clients.
+func ofV1(fields ast.FieldList) ast.FieldList {
+	var known ast.FieldList
+	for _, field := range fields {
+		if field.Directives.ForName("beyondV1") == nil {
+			known = append(known, field)
+		}
+	}
+	return known
 }
 
 func (d *decoder) list(path string, text json.RawMessage, element *ast.Type) any {
@@ -191,7 +202,7 @@ func readable(types map[string]*ast.Definition, fields ast.FieldList, seen map[s
 		case seen[name]:
 		case definition.Kind == ast.InputObject:
 			seen[name] = true
-			if err := readable(types, definition.Fields, seen); err != nil {
+			if err := readable(types, ofV1(definition.Fields), seen); err != nil {
 				return err
 			}
 		case definition.Kind == ast.Scalar && scalars[name].read == nil:

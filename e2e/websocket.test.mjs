@@ -1,10 +1,11 @@
 // graphql-transport-ws: the protocol word by word over a bare socket, then npm graphql-ws with
 // simulated chats that really take place.
 import assert from "node:assert/strict";
-import { after, afterEach, describe, test } from "node:test";
+import { after, afterEach, before, describe, test } from "node:test";
 import { createClient } from "graphql-ws";
 import WebSocket from "ws";
 import { startGateway } from "./gateway.mjs";
+import { PromptedModel } from "./prompted-model.mjs";
 
 const protocol = "graphql-transport-ws";
 const hello = "{ __typename }";
@@ -30,8 +31,8 @@ class Peer {
   #arrived = [];
   #waiting = [];
 
-  constructor({ headers = { "x-api-key": gateway.key }, protocols = protocol } = {}) {
-    this.#socket = new WebSocket(gateway.socketUrl, protocols, { headers });
+  constructor({ at = gateway, headers = { "x-api-key": at.key }, protocols = protocol } = {}) {
+    this.#socket = new WebSocket(at.socketUrl, protocols, { headers });
     this.opened = new Promise((resolve, reject) => {
       this.#socket.once("open", () => resolve(this));
       this.#socket.once("error", reject);
@@ -409,6 +410,73 @@ describe("operations", () => {
     peer.subscribe("room-again", hello);
     assert.deepEqual(await peer.take(2), [result("room-again"), completed("room-again")]);
   });
+});
+
+describe("operations that take long", () => {
+  const send = `mutation ($chatId: ID!) {
+    sendSimulationMessage(input: { simulationChatId: $chatId, text: "Hello?" }) { newMessages { sequence } }
+  }`;
+  const model = new PromptedModel();
+  let slow;
+  before(async () => (slow = await startGateway({ environment: await model.listen() })));
+  after(async () => {
+    model.close();
+    await slow?.stop();
+  });
+  /** An acknowledged socket on which "slow" waits for the model's answer in a chat. */
+  const waiting = async () => {
+    const chatId = await slow.startChat();
+    const peer = await Peer.ready({ at: slow });
+    peer.subscribe("slow", send, { chatId });
+    return { peer, chatId, answer: await model.asked() };
+  };
+  /** Answers a message of the contact in the chat, which only works when nothing else holds it. */
+  const isFree = async (chatId) => {
+    const reply = slow.say(chatId, "Once more");
+    const answer = await model.asked();
+    answer.speak("Here I am.");
+    answer.finish();
+    assert.deepEqual((await reply).map((m) => m.sequence), [2, 3]);
+  };
+
+  test("they do not hold up others", async () => {
+    const { peer, answer } = await waiting();
+    assert.deepEqual(await peer.untilPong(), []);
+    peer.subscribe("quick", hello);
+    assert.deepEqual((await peer.take(2)).map((m) => [m.id, m.type]), [["quick", "next"], ["quick", "complete"]]);
+    answer.speak("At last.");
+    answer.finish();
+    const [next, complete] = await peer.take(2);
+    assert.deepEqual(next.payload.data.sendSimulationMessage.newMessages, [{ sequence: 2 }, { sequence: 3 }]);
+    assert.deepEqual(complete, { id: "slow", type: "complete" });
+  });
+  test("4409: their id is taken", async () => {
+    const { peer } = await waiting();
+    peer.subscribe("slow", hello);
+    await peer.endsWith(4409);
+  });
+  test("complete of the client stops them on the server, and nothing is sent", async () => {
+    const { peer, chatId, answer } = await waiting();
+    peer.send({ id: "slow", type: "complete" });
+    await answer.dropped;
+    await untilOpen(chatId);
+    await isFree(chatId);
+    assert.deepEqual(await peer.untilPong(), []);
+  });
+  for (const [name, leave] of Object.entries({ "closes": (peer) => peer.close(1000), "breaks off": () => Peer.endAll() })) {
+    test(`a client that ${name} stops them on the server`, async () => {
+      const { peer, chatId, answer } = await waiting();
+      leave(peer);
+      await answer.dropped;
+      await untilOpen(chatId);
+      await isFree(chatId);
+    });
+  }
+  /** Resolves when the chat waits for the contact. */
+  async function untilOpen(chatId) {
+    const query = "query ($chatId: ID!) { simulationChat(id: $chatId) { status } }";
+    while ((await slow.graphql(query, { chatId })).simulationChat.status !== "Open");
+  }
 });
 
 describe("npm graphql-ws", () => {

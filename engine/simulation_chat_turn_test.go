@@ -78,7 +78,7 @@ func TestTwoSendsAtOnce(t *testing.T) {
 		speak("Good morning")
 		return nil
 	})
-	one, other := newEngine(slow, engine.Options{}), newEngine(store, slow, engine.Options{})
+	one, other := newEngine(slow, engine.Options{}), newEngine(slow, engine.Options{})
 	elsewhere := dbtest.Again(t, store).Tenant(companyID)
 	chat := start(t, one, tenant)
 

@@ -2,6 +2,7 @@ package db_test
 
 import (
 	"context"
+	"flag"
 	"os"
 	"reflect"
 	"slices"
@@ -20,7 +21,13 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
+func TestMain(m *testing.M) {
+	// What rapid found is in its output; files that nobody asked for would stay behind.
+	if err := flag.Set("rapid.nofailfile", "true"); err != nil {
+		panic(err)
+	}
+	os.Exit(dbtest.Main(m))
+}
 
 // connect returns a plain connection to the database at the address, closed after the test.
 func connect(t *testing.T, address string) *pgx.Conn {
@@ -87,8 +94,12 @@ func newChat(t *testing.T, tenant *db.Tenant, datasetIDs ...string) *model.Knowl
 	return chat
 }
 
-// fails requires an error that was written for the client, with the code, and returns it.
-func fails(t require.TestingT, err error, code model.Code) *model.Error {
+// fails requires an error that was written for the client, with the code, and returns what it says.
+func fails(t require.TestingT, err error, code model.Code) string {
+	return written(t, err, code).Message
+}
+
+func written(t require.TestingT, err error, code model.Code) *model.Error {
 	var known *model.Error
 	require.ErrorAs(t, err, &known)
 	require.Equal(t, code, known.Code, "%v", err)
@@ -102,7 +113,7 @@ func same(t require.TestingT, want, got any) {
 
 // faults requires an error with the code that names the field and says the text about it.
 func faults(t require.TestingT, err error, code model.Code, field, text string) {
-	known := fails(t, err, code)
+	known := written(t, err, code)
 	require.Contains(t, known.Fields, field, "%v", err)
 	require.Contains(t, strings.Join(known.Fields[field], "; "), text)
 }

@@ -106,7 +106,7 @@ func TestMostSubAgents(t *testing.T) {
 	})
 	require.Len(t, errs, 3, "one place is left")
 	for _, err := range errs {
-		require.Contains(t, fails(t, err, model.Unprocessable).Message, "128")
+		require.Contains(t, fails(t, err, model.Unprocessable), "128")
 	}
 }
 

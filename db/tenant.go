@@ -184,8 +184,8 @@ type Children[R interface {
 	of selection
 }
 
-// Pages reads one page of each parent's list, at most one row more than args.First each, every row
-// with its ParentID.
+// Pages reads one page of each parent's list, newest first, at most one row more than args.First each,
+// every row with its ParentID.
 func (c Children[R]) Pages(ctx context.Context, parents []string, args model.PageArgs, columns ...string) ([]R, error) {
 	if err := args.Validate(); err != nil {
 		return nil, err
@@ -194,7 +194,8 @@ func (c Children[R]) Pages(ctx context.Context, parents []string, args model.Pag
 	var none R
 	page := paged(c.tenant.find(none).Apply(only(columns)).Apply(c.of), args)
 	err := c.tenant.db.NewSelect().Model(&rows).ModelTableExpr("unnest(?::text[]) AS parent (id)", pgdialect.Array(parents)).
-		ColumnExpr("parent.id AS parent_id, child.*").Join("CROSS JOIN LATERAL (?) AS child", page).Scan(ctx)
+		ColumnExpr("parent.id AS parent_id, child.*").Join("CROSS JOIN LATERAL (?) AS child", page).
+		OrderExpr("parent.id, child.created_at DESC, child.id DESC").Scan(ctx)
 	return together(rows), translate(err)
 }
 

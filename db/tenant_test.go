@@ -166,7 +166,7 @@ func inputs(of reflect.Type, own, other estate) []any {
 }
 
 // shown returns a result as text: pages, lists read for many parents, and rows.
-func shown(t *testing.T, ctx context.Context, result reflect.Value, other estate) string {
+func shown(ctx context.Context, t *testing.T, result reflect.Value, other estate) string {
 	t.Helper()
 	if pages := result.MethodByName("Pages"); pages.IsValid() {
 		ids := slices.Collect(func(yield func(string) bool) {
@@ -283,7 +283,7 @@ func probe(t *testing.T, name string, c call, own, other estate) {
 		}
 		for _, out := range results {
 			if out.Type() != errorType {
-				text := shown(t, ctx, out, other)
+				text := shown(ctx, t, out, other)
 				require.NotContains(t, text, other.mark)
 				require.NotContains(t, text, other.ids["AgentID"])
 			}

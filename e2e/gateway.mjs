@@ -10,6 +10,9 @@ import { fileURLToPath } from "node:url";
 
 const program = fileURLToPath(new URL("../bin/agentgraph-race", import.meta.url));
 
+// By default these end the process without its "exit".
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
+
 /**
  * Starts a gateway and resolves once it serves. The caller must stop() or kill() it.
  * @param {{directory?: string, environment?: Record<string, string>}} options `directory` keeps the
@@ -47,7 +50,7 @@ class Gateway {
     this.#exited = once(child, "close");
     child.stderr.setEncoding("utf8").on("data", (text) => (this.#log += text));
     // Nothing may outlive a test that was broken off.
-    process.once("exit", () => child.kill("SIGKILL"));
+    process.once("exit", () => child.kill("SIGTERM"));
   }
 
   async banner() {

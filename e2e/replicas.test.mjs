@@ -2,7 +2,6 @@
 // when it dies the others take over.
 import assert from "node:assert/strict";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
-import http from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
@@ -10,47 +9,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { createClient } from "graphql-ws";
 import WebSocket from "ws";
 import { startGateway } from "./gateway.mjs";
-
-/** A language model that says what a test lets it say, when the test lets it. */
-class PromptedModel {
-  #server = http.createServer((request, response) => this.#receive(request, response));
-  #asked = [];
-  #waiting = [];
-
-  async listen() {
-    await new Promise((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
-    return `http://127.0.0.1:${this.#server.address().port}/v1`;
-  }
-
-  #receive(request, response) {
-    request.resume();
-    response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
-    const say = (delta, finish_reason = null) =>
-      response.write(`data: ${JSON.stringify({ id: "x", object: "chat.completion.chunk", choices: [{ index: 0, delta, finish_reason }] })}\n\n`);
-    const answer = {
-      speak: (text) => say({ content: text }),
-      finish: () => {
-        say({}, "stop");
-        response.end("data: [DONE]\n\n");
-      },
-      breakOff: () => response.destroy(),
-    };
-    const waiter = this.#waiting.shift();
-    if (waiter) waiter(answer);
-    else this.#asked.push(answer);
-  }
-
-  /** Resolves with the next answer that is asked for: speak(text), then finish() or breakOff(). */
-  asked() {
-    if (this.#asked.length > 0) return Promise.resolve(this.#asked.shift());
-    return new Promise((resolve) => this.#waiting.push(resolve));
-  }
-
-  close() {
-    this.#server.closeAllConnections();
-    this.#server.close();
-  }
-}
+import { PromptedModel } from "./prompted-model.mjs";
 
 const model = new PromptedModel();
 /** The first answers with the offline model, the second with the prompted one. The database is the first's. */
@@ -60,13 +19,15 @@ before(async () => {
   directory = await mkdtemp(join(tmpdir(), "agentgraph-replicas-"));
   // The database server may run as another user, which must be able to pass.
   await chmod(directory, 0o711);
-  prompted = { OPENAI_BASE_URL: await model.listen(), OPENAI_API_KEY: "any" };
+  prompted = await model.listen();
   first = await startGateway({ directory });
   second = await startGateway({ directory, environment: prompted });
   assert.equal(second.key, first.key);
 });
 after(async () => {
   model.close();
+  // It is dead by now, unless a test failed.
+  await second?.kill();
   await first?.stop();
   await rm(directory, { recursive: true, force: true });
 });

@@ -1,12 +1,10 @@
-// graphql-transport-ws: the protocol word by word over a bare socket, then npm graphql-ws with
-// simulated chats that really take place.
+// graphql-transport-ws, word by word over a bare socket.
 import assert from "node:assert/strict";
-import { after, afterEach, describe, test } from "node:test";
-import { createClient } from "graphql-ws";
-import WebSocket from "ws";
+import { after, afterEach, before, describe, test } from "node:test";
 import { startGateway } from "./gateway.mjs";
+import { Peer, protocol } from "./peer.mjs";
+import { PromptedModel } from "./prompted-model.mjs";
 
-const protocol = "graphql-transport-ws";
 const hello = "{ __typename }";
 const messages = `subscription ($chatId: ID!, $after: Int! = 0) {
   simulationChatMessages(simulationChatId: $chatId, afterSequence: $after) { sequence role text isConversationEnded endReason }
@@ -23,126 +21,30 @@ const happenings = `subscription ($chatId: ID!) {
 const gateway = await startGateway();
 after(() => gateway.stop());
 
-/** One end of a socket, which keeps what the other end sends in order. */
-class Peer {
-  static #all = new Set();
-  #socket;
-  #arrived = [];
-  #waiting = [];
-
-  constructor({ headers = { "x-api-key": gateway.key }, protocols = protocol } = {}) {
-    this.#socket = new WebSocket(gateway.socketUrl, protocols, { headers });
-    this.opened = new Promise((resolve, reject) => {
-      this.#socket.once("open", () => resolve(this));
-      this.#socket.once("error", reject);
-    });
-    this.opened.catch(() => {});
-    this.#socket.on("error", () => {});
-    this.#socket.on("message", (data) => this.#take(JSON.parse(data.toString())));
-    this.#socket.on("close", (code, reason) => this.#take({ closed: code, reason: reason.toString() }));
-    Peer.#all.add(this);
-  }
-
-  /** Opens a socket that is acknowledged. */
-  static async ready(options) {
-    const peer = await new Peer(options).opened;
-    peer.send({ type: "connection_init" });
-    assert.deepEqual(await peer.next(), { type: "connection_ack" });
-    return peer;
-  }
-
-  static endAll() {
-    for (const peer of Peer.#all) peer.#socket.terminate();
-    Peer.#all.clear();
-  }
-
-  get protocol() {
-    return this.#socket.protocol;
-  }
-
-  #take(item) {
-    const waiter = this.#waiting.shift();
-    if (waiter) waiter(item);
-    else this.#arrived.push(item);
-  }
-
-  send(message) {
-    const raw = typeof message === "string" || Buffer.isBuffer(message);
-    this.#socket.send(raw ? message : JSON.stringify(message));
-  }
-
-  subscribe(id, query, variables) {
-    this.send({ id, type: "subscribe", payload: { query, variables } });
-  }
-
-  close(code) {
-    this.#socket.close(code);
-  }
-
-  /** Resolves with the next message, or with {closed, reason} when the socket was closed. */
-  next() {
-    if (this.#arrived.length > 0) return Promise.resolve(this.#arrived.shift());
-    return new Promise((resolve) => this.#waiting.push(resolve));
-  }
-
-  /** Resolves with the next `count` messages. */
-  async take(count) {
-    const taken = [];
-    while (taken.length < count) taken.push(await this.next());
-    return taken;
-  }
-
-  /** Sends a ping and resolves with what arrives before its pong. */
-  async untilPong() {
-    this.send({ type: "ping", payload: { mark: "here" } });
-    const before = [];
-    for (;;) {
-      const message = await this.next();
-      assert.equal(message.closed, undefined, `closed with ${message.closed} ${message.reason}`);
-      if (message.type === "pong") return before;
-      before.push(message);
-    }
-  }
-
-  /** Expects nothing but the end of the socket, with the code. */
-  async endsWith(code) {
-    const message = await this.next();
-    assert.equal(message.closed, code, JSON.stringify(message));
-  }
-
-  /** Resolves with the code of the end, whatever comes before it. */
-  async end() {
-    for (;;) {
-      const message = await this.next();
-      if (message.closed !== undefined) return message.closed;
-    }
-  }
-}
-
 afterEach(() => Peer.endAll());
 
 describe("handshake", () => {
   for (const protocols of [protocol, [protocol, "graphql-ws"], ["graphql-ws", protocol]]) {
     test(`${protocols}`, async () => {
-      const peer = await new Peer({ protocols }).opened;
+      const peer = await new Peer(gateway, { protocols }).opened;
       assert.equal(peer.protocol, protocol);
     });
   }
   for (const protocols of ["graphql-ws", "no-such-protocol"]) {
     // The socket is opened without a protocol, which the client library takes for a failure.
-    test(`${protocols} is not spoken`, () => assert.rejects(new Peer({ protocols }).opened, /subprotocol/));
+    test(`${protocols} is not spoken`, () => assert.rejects(new Peer(gateway, { protocols }).opened, /subprotocol/));
   }
   test("no protocol: 4406", async () => {
-    const peer = await new Peer({ protocols: [] }).opened;
+    const peer = await new Peer(gateway, { protocols: [] }).opened;
     await peer.endsWith(4406);
   });
   test("a page of another site is refused", () =>
-    assert.rejects(new Peer({ headers: { origin: "http://elsewhere.example" } }).opened, /403/));
+    assert.rejects(new Peer(gateway, { headers: { origin: "http://elsewhere.example" } }).opened, /403/));
 });
 
 describe("initialisation", () => {
   const initialised = async (payload, headers = {}) => {
-    const peer = await new Peer({ headers }).opened;
+    const peer = await new Peer(gateway, { headers }).opened;
     peer.send({ type: "connection_init", ...(payload === undefined ? {} : { payload }) });
     return peer;
   };
@@ -175,7 +77,7 @@ describe("initialisation", () => {
     test(`4400: a payload that is ${JSON.stringify(payload)}`, async () => (await initialised(payload, good)).endsWith(4400));
   }
   test("4401: an operation before it", async () => {
-    const peer = await new Peer().opened;
+    const peer = await new Peer(gateway).opened;
     peer.subscribe("q", hello);
     await peer.endsWith(4401);
   });
@@ -185,7 +87,7 @@ describe("initialisation", () => {
     await peer.endsWith(4403);
   });
   test("4429: twice", async () => {
-    const peer = await Peer.ready();
+    const peer = await Peer.ready(gateway);
     peer.send({ type: "connection_init" });
     await peer.endsWith(4429);
   });
@@ -194,9 +96,9 @@ describe("initialisation", () => {
     peer.send({ type: "connection_init" });
     assert.equal(await peer.end(), 4429);
   });
-  test("4408: never", async () => (await new Peer().opened).endsWith(4408));
+  test("4408: never", async () => (await new Peer(gateway).opened).endsWith(4408));
   test("4408: never, whatever else is said", async () => {
-    const peer = await new Peer().opened;
+    const peer = await new Peer(gateway).opened;
     peer.send({ type: "pong" });
     assert.deepEqual(await peer.untilPong(), []);
     await peer.endsWith(4408);
@@ -206,7 +108,7 @@ describe("initialisation", () => {
 describe("signs of life", () => {
   for (const state of ["before", "after"]) {
     test(`${state} initialisation`, async () => {
-      const peer = state === "before" ? await new Peer().opened : await Peer.ready();
+      const peer = state === "before" ? await new Peer(gateway).opened : await Peer.ready(gateway);
       peer.send({ type: "pong", payload: { unasked: true } });
       peer.send({ type: "ping" });
       peer.send({ type: "ping", payload: { n: 7 } });
@@ -214,7 +116,7 @@ describe("signs of life", () => {
     });
   }
   test("a client that closes is closed to", async () => {
-    const peer = await Peer.ready();
+    const peer = await Peer.ready(gateway);
     peer.close(1000);
     await peer.endsWith(1000);
   });
@@ -247,18 +149,18 @@ describe("4400", () => {
   };
   for (const [name, frame] of Object.entries(frames)) {
     test(name, async () => {
-      const peer = await Peer.ready();
+      const peer = await Peer.ready(gateway);
       peer.send(frame);
       await peer.endsWith(4400);
     });
   }
   test("before initialisation too", async () => {
-    const peer = await new Peer().opened;
+    const peer = await new Peer(gateway).opened;
     peer.send("{not json");
     await peer.endsWith(4400);
   });
   test("1009: a message over 1 MiB", async () => {
-    const peer = await Peer.ready();
+    const peer = await Peer.ready(gateway);
     peer.send({ id: "a", type: "subscribe", payload: { query: `${hello} #${"x".repeat(1 << 20)}` } });
     await peer.endsWith(1009);
   });
@@ -268,7 +170,7 @@ describe("operations", () => {
   /** An acknowledged socket on which "watch" has received the welcome of a chat that goes on. */
   const watching = async () => {
     const chatId = await gateway.startChat();
-    const peer = await Peer.ready();
+    const peer = await Peer.ready(gateway);
     peer.subscribe("watch", messages, { chatId });
     const first = await peer.next();
     assert.equal(first.id, "watch");
@@ -279,18 +181,18 @@ describe("operations", () => {
   const result = (id) => ({ id, type: "next", payload: { data: { __typename: "Query" } } });
 
   test("a query: its result, and complete", async () => {
-    const peer = await Peer.ready();
+    const peer = await Peer.ready(gateway);
     peer.subscribe("q", hello);
     assert.deepEqual(await peer.take(2), [result("q"), completed("q")]);
     assert.deepEqual(await peer.untilPong(), []);
   });
   test("members that are null", async () => {
-    const peer = await Peer.ready();
+    const peer = await Peer.ready(gateway);
     peer.send({ id: "q", type: "subscribe", payload: { query: hello, operationName: null, variables: null, extensions: null } });
     assert.deepEqual(await peer.take(2), [result("q"), completed("q")]);
   });
   test("a mutation", async () => {
-    const peer = await Peer.ready();
+    const peer = await Peer.ready(gateway);
     const chatId = await gateway.startChat();
     peer.subscribe("m", `mutation ($id: ID!) { endSimulationChat(input: { simulationChatId: $id }) { simulationChat { status } } }`, {
       id: chatId,
@@ -305,7 +207,7 @@ describe("operations", () => {
     "a missing variable": messages,
   })) {
     test(`${name}: one error, no complete, and the id is free`, async () => {
-      const peer = await Peer.ready();
+      const peer = await Peer.ready(gateway);
       peer.subscribe("e", query);
       const error = await peer.next();
       assert.equal(error.type, "error");
@@ -317,7 +219,7 @@ describe("operations", () => {
     });
   }
   test("a subscription that cannot begin: one error, no complete", async () => {
-    const peer = await Peer.ready();
+    const peer = await Peer.ready(gateway);
     for (const [id, query] of [["f", messages], ["g", happenings]]) {
       peer.subscribe(id, query, { chatId: "chat_of_nobody" });
       const error = await peer.next();
@@ -338,19 +240,19 @@ describe("operations", () => {
   });
   test("4409: an id twice at once", async () => {
     const chatId = await gateway.startChat();
-    const peer = await Peer.ready();
+    const peer = await Peer.ready(gateway);
     peer.subscribe("d", messages, { chatId });
     peer.subscribe("d", messages, { chatId });
     assert.equal(await peer.end(), 4409);
   });
   test("an id is one socket's own", async () => {
     const { chatId } = await watching();
-    const other = await Peer.ready();
+    const other = await Peer.ready(gateway);
     other.subscribe("watch", messages, { chatId });
     assert.equal((await other.next()).type, "next");
   });
   test("an id is free after complete of the server", async () => {
-    const peer = await Peer.ready();
+    const peer = await Peer.ready(gateway);
     const chatId = await gateway.startChat();
     await gateway.say(chatId, "Goodbye");
     for (let round = 0; round < 3; round++) {
@@ -383,7 +285,7 @@ describe("operations", () => {
     assert.deepEqual(await peer.untilPong(), []);
   });
   test("complete for an id that nobody uses is ignored", async () => {
-    const peer = await Peer.ready();
+    const peer = await Peer.ready(gateway);
     peer.send(completed("never-begun"));
     assert.deepEqual(await peer.untilPong(), []);
   });
@@ -411,136 +313,69 @@ describe("operations", () => {
   });
 });
 
-describe("npm graphql-ws", () => {
-  const clients = [];
-  afterEach(() => Promise.all(clients.splice(0).map((client) => client.dispose())));
-  const connect = (options = {}) => {
-    const client = createClient({
-      url: gateway.socketUrl,
-      webSocketImpl: WebSocket,
-      connectionParams: { "X-Api-Key": gateway.key },
-      retryAttempts: 0,
-      ...options,
-    });
-    clients.push(client);
-    return client;
+describe("operations that take long", () => {
+  const send = `mutation ($chatId: ID!) {
+    sendSimulationMessage(input: { simulationChatId: $chatId, text: "Hello?" }) { newMessages { sequence } }
+  }`;
+  const model = new PromptedModel();
+  let slow;
+  before(async () => (slow = await startGateway({ environment: await model.listen() })));
+  after(async () => {
+    model.close();
+    await slow?.stop();
+  });
+  /** An acknowledged socket on which "slow" waits for the model's answer in a chat. */
+  const waiting = async () => {
+    const chatId = await slow.startChat();
+    const peer = await Peer.ready(slow);
+    peer.subscribe("slow", send, { chatId });
+    return { peer, chatId, answer: await model.asked() };
   };
-  /** Results of the subscription until it completes; `each` is called with every one as it comes. */
-  const collect = async (client, query, variables, each = () => {}) => {
-    const all = [];
-    for await (const { data, errors } of client.iterate({ query, variables })) {
-      assert.equal(errors, undefined, JSON.stringify(errors));
-      const [result] = Object.values(data);
-      all.push(result);
-      each(result);
-    }
-    return all;
+  /** Answers a message of the contact in the chat, which only works when nothing else holds it. */
+  const isFree = async (chatId) => {
+    const reply = slow.say(chatId, "Once more");
+    const answer = await model.asked();
+    answer.speak("Here I am.");
+    answer.finish();
+    assert.deepEqual((await reply).map((m) => m.sequence), [2, 3]);
   };
-  const numbers = (count) => Array.from({ length: count }, (_, index) => index + 1);
 
-  test("a chat, live: every message once, in order, until the agent ends it", async () => {
-    const chatId = await gateway.startChat();
-    const said = ["Hi", "Is there parking?", "When is the desk open?", "Thanks", "Goodbye"];
-    const watched = collect(connect(), messages, { chatId }, (message) => {
-      // The contact answers what it has seen, and nothing else sets the pace.
-      if (message.role === "assistant" && said.length > 0) gateway.say(chatId, said.shift());
+  test("they do not hold up others", async () => {
+    const { peer, answer } = await waiting();
+    assert.deepEqual(await peer.untilPong(), []);
+    peer.subscribe("quick", hello);
+    assert.deepEqual((await peer.take(2)).map((m) => [m.id, m.type]), [["quick", "next"], ["quick", "complete"]]);
+    answer.speak("At last.");
+    answer.finish();
+    const [next, complete] = await peer.take(2);
+    assert.deepEqual(next.payload.data.sendSimulationMessage.newMessages, [{ sequence: 2 }, { sequence: 3 }]);
+    assert.deepEqual(complete, { id: "slow", type: "complete" });
+  });
+  test("4409: their id is taken", async () => {
+    const { peer } = await waiting();
+    peer.subscribe("slow", hello);
+    await peer.endsWith(4409);
+  });
+  test("complete of the client stops them on the server, and nothing is sent", async () => {
+    const { peer, chatId, answer } = await waiting();
+    peer.send({ id: "slow", type: "complete" });
+    await answer.dropped;
+    await untilOpen(chatId);
+    await isFree(chatId);
+    assert.deepEqual(await peer.untilPong(), []);
+  });
+  for (const [name, leave] of Object.entries({ "closes": (peer) => peer.close(1000), "breaks off": () => Peer.endAll() })) {
+    test(`a client that ${name} stops them on the server`, async () => {
+      const { peer, chatId, answer } = await waiting();
+      leave(peer);
+      await answer.dropped;
+      await untilOpen(chatId);
+      await isFree(chatId);
     });
-    const seen = await watched;
-    assert.deepEqual(seen.map((m) => m.sequence), numbers(11));
-    assert.deepEqual(seen.map((m) => m.role), numbers(11).map((n) => (n % 2 ? "assistant" : "user")));
-    assert.deepEqual(seen.filter((m) => m.isConversationEnded).map((m) => m.sequence), [11]);
-    assert.ok(seen.at(-1).endReason);
-    const { simulationChat } = await gateway.graphql(
-      `query ($chatId: ID!) { simulationChat(id: $chatId) { status messages { sequence role text isConversationEnded endReason } } }`,
-      { chatId },
-    );
-    assert.deepEqual(simulationChat, { status: "Ended", messages: seen });
-  });
-  test("many watchers of one chat see the same", async () => {
-    const chatId = await gateway.startChat();
-    const [one, other] = [connect(), connect()];
-    const watchers = numbers(20).map((n) => collect(n % 2 ? one : other, messages, { chatId }));
-    for (const text of ["Hi", "Is there parking?", "Goodbye"]) await gateway.say(chatId, text);
-    const seen = await Promise.all(watchers);
-    for (const each of seen) assert.deepEqual(each.map((m) => m.sequence), numbers(7));
-  });
-  test("afterSequence begins behind what a client has", async () => {
-    const chatId = await gateway.startChat();
-    for (const text of ["Hi", "Goodbye"]) await gateway.say(chatId, text);
-    const client = connect();
-    for (const has of [0, 2, 4]) {
-      const seen = await collect(client, messages, { chatId, after: has });
-      assert.deepEqual(seen.map((m) => m.sequence), numbers(5).slice(has));
-    }
-    assert.deepEqual(await collect(client, messages, { chatId, after: 5 }), []);
-  });
-  test("a negative afterSequence is refused", async () => {
-    const chatId = await gateway.startChat();
-    await assert.rejects(collect(connect(), messages, { chatId, after: -1 }), (errors) => {
-      assert.deepEqual(errors.map((e) => e.extensions.code), ["BAD_INPUT"]);
-      return true;
-    });
-  });
-  test("what a client ends, ends for those who watch", async () => {
-    const chatId = await gateway.startChat();
-    const seen = collect(connect(), messages, { chatId }, () =>
-      gateway.graphql(`mutation ($id: ID!) { endSimulationChat(input: { simulationChatId: $id }) { simulationChat { id } } }`, { id: chatId }),
-    );
-    assert.deepEqual((await seen).map((m) => m.sequence), [1]);
-  });
-  test("events: text as it is generated, then the written message, at last the end", async () => {
-    const chatId = await gateway.startChat();
-    const events = [];
-    const watched = collect(connect(), happenings, { chatId }, (event) => events.push(event));
-    // Events begin when the subscription does, so the contact talks until it has.
-    while (events.length === 0) await gateway.say(chatId, "Is there parking?");
-    await gateway.say(chatId, "When is the desk open?");
-    await gateway.say(chatId, "Goodbye");
-    await watched;
-
-    const written = new Map();
-    let pieces = 0;
-    for (const event of events.toReversed()) {
-      if (event.__typename === "MessageWritten") written.set(event.message.sequence, event.message);
-      if (event.__typename !== "MessageDelta") continue;
-      // Backwards, a piece follows the message that it is of.
-      assert.ok(written.get(event.sequence)?.text.includes(event.text.trim()), JSON.stringify(events));
-      pieces++;
-    }
-    assert.ok(pieces > 0, "no text was streamed");
-    const sequences = [...written.keys()].reverse();
-    assert.deepEqual(sequences, numbers(sequences.at(-1)).slice(-sequences.length));
-    assert.ok(sequences.length >= 4);
-    assert.deepEqual(events.map((e) => e.__typename === "ChatEnded").indexOf(true), events.length - 1);
-    assert.ok(events.at(-1).endReason);
-  });
-  test("a client that loses its connection again and again misses nothing", async () => {
-    const chatId = await gateway.startChat();
-    const said = ["Hi", "Is there parking?", "When is the desk open?", "Is there parking?", "Thanks", "Goodbye"];
-    const sequences = [];
-    let done = false;
-    while (!done) {
-      let socket;
-      const client = connect({ on: { opened: (opened) => (socket = opened) } });
-      const watched = collect(client, messages, { chatId, after: sequences.length }, (message) => {
-        sequences.push(message.sequence);
-        if (message.role === "assistant" && said.length > 0) gateway.say(chatId, said.shift());
-        if (!message.isConversationEnded) socket.terminate();
-      });
-      done = await watched.then(() => true, (event) => assert.equal(event.code, 1006));
-    }
-    assert.deepEqual(sequences, numbers(13));
-  });
-  test("a query, and a mistake", async () => {
-    const client = connect();
-    const [company] = await collect(client, "{ company { name } }");
-    assert.ok(company.name);
-    await assert.rejects(collect(client, "{ noSuchField }"), (errors) => Array.isArray(errors) && errors[0].message !== "");
-  });
-  test("a wrong key", async () => {
-    const client = connect({ connectionParams: { "X-Api-Key": "wrong" } });
-    await assert.rejects(collect(client, hello), (event) => event.code === 4403);
-  });
-  test("pings of the client are answered", () =>
-    new Promise((resolve) => connect({ lazy: false, keepAlive: 20, on: { pong: (received) => received && resolve() } })));
+  }
+  /** Resolves when the chat waits for the contact. */
+  async function untilOpen(chatId) {
+    const query = "query ($chatId: ID!) { simulationChat(id: $chatId) { status } }";
+    while ((await slow.graphql(query, { chatId })).simulationChat.status !== "Open");
+  }
 });

@@ -39,7 +39,7 @@ func (f modelFunc) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chun
 	}
 }
 
-func newEngine(store *db.Store, m llm.Model, o engine.Options) *engine.Engine {
+func newEngine(m llm.Model, o engine.Options) *engine.Engine {
 	o.Log = slog.New(slog.DiscardHandler)
 	return engine.New(m, o)
 }
@@ -114,7 +114,7 @@ func TestStartSimulationChat(t *testing.T) {
 	require.NoError(t, err)
 	_, err = tenant.ConnectTool(t.Context(), model.ConnectToolInput{AgentID: agent.ID, ToolID: tool.ID})
 	require.NoError(t, err)
-	e := newEngine(store, offline.New(), engine.Options{})
+	e := newEngine(offline.New(), engine.Options{})
 
 	chat, err := e.StartSimulationChat(t.Context(), tenant, model.StartSimulationChatInput{
 		AgentID: agent.ID, DataBag: model.JSONObject(`{"clinic":"L'Orangerie ''\"\\","shoe":"38","it''s":"x"}`), ToolMocking: &model.ToolMocking{},
@@ -169,7 +169,7 @@ func TestConversationWithTheOfflineModel(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, _ := newTenant(t, store)
-	e := newEngine(store, offline.New(), engine.Options{})
+	e := newEngine(offline.New(), engine.Options{})
 	chat := start(t, e, tenant)
 
 	after, messages, err := send(t.Context(), e, tenant, chat.ID, "When do you open?")
@@ -202,7 +202,7 @@ func TestWhatTheModelIsAsked(t *testing.T) {
 	store := dbtest.New(t)
 	tenant, _ := newTenant(t, store)
 	var asked llm.Request
-	e := newEngine(store, modelFunc(func(_ context.Context, req llm.Request, speak func(string)) error {
+	e := newEngine(modelFunc(func(_ context.Context, req llm.Request, speak func(string)) error {
 		asked = req
 		speak("Answer to " + req.Messages[len(req.Messages)-1].Text)
 		return nil
@@ -225,7 +225,7 @@ func TestMessageOutOfBounds(t *testing.T) {
 	store := dbtest.New(t)
 	tenant, _ := newTenant(t, store)
 	stranger, _ := newTenant(t, store)
-	e := newEngine(store, offline.New(), engine.Options{})
+	e := newEngine(offline.New(), engine.Options{})
 	chat := start(t, e, tenant)
 	for _, text := range []string{"", strings.Repeat("é", 4_001), "a\x00b"} {
 		_, _, err := send(t.Context(), e, tenant, chat.ID, text)

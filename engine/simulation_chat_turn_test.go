@@ -39,12 +39,12 @@ func TestModelThatFailsKeepsNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			e := newEngine(store, test.model, engine.Options{ReplyTimeout: 20 * time.Millisecond})
+			e := newEngine(test.model, engine.Options{ReplyTimeout: 20 * time.Millisecond})
 			chat := start(t, e, tenant)
 			_, _, err := send(t.Context(), e, tenant, chat.ID, "Hello")
 			require.Contains(t, requireCode(t, model.UpstreamFailed, err), test.text)
 			requireUntouched(t, tenant, chat.ID)
-			_, messages, err := send(t.Context(), newEngine(store, offline.New(), engine.Options{}), tenant, chat.ID, "Hello")
+			_, messages, err := send(t.Context(), newEngine(offline.New(), engine.Options{}), tenant, chat.ID, "Hello")
 			require.NoError(t, err)
 			require.Equal(t, int32(1), messages[0].Sequence)
 		})
@@ -56,7 +56,7 @@ func TestClientThatLeavesInMidReply(t *testing.T) {
 	store := dbtest.New(t)
 	tenant, _ := newTenant(t, store)
 	ctx, cancel := context.WithCancel(t.Context())
-	e := newEngine(store, modelFunc(func(ctx context.Context, _ llm.Request, speak func(string)) error {
+	e := newEngine(modelFunc(func(ctx context.Context, _ llm.Request, speak func(string)) error {
 		speak("Good mor")
 		cancel()
 		<-ctx.Done()
@@ -78,7 +78,7 @@ func TestTwoSendsAtOnce(t *testing.T) {
 		speak("Good morning")
 		return nil
 	})
-	one, other := newEngine(store, slow, engine.Options{}), newEngine(store, slow, engine.Options{})
+	one, other := newEngine(slow, engine.Options{}), newEngine(slow, engine.Options{})
 	elsewhere := dbtest.Again(t, store).Tenant(companyID)
 	chat := start(t, one, tenant)
 
@@ -111,7 +111,7 @@ func TestChatThatIsEndedInMidReply(t *testing.T) {
 	elsewhere := dbtest.Again(t, store).Tenant(companyID)
 	var e *engine.Engine
 	var chat *model.SimulationChat
-	e = newEngine(store, modelFunc(func(ctx context.Context, _ llm.Request, speak func(string)) error {
+	e = newEngine(modelFunc(func(ctx context.Context, _ llm.Request, speak func(string)) error {
 		speak("Good mor")
 		if _, err := e.EndSimulationChat(ctx, elsewhere, model.EndSimulationChatInput{SimulationChatID: chat.ID}); err != nil {
 			return err
@@ -132,7 +132,7 @@ func TestReplicaThatDiesInMidReply(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, _ := newTenant(t, store)
-	e := newEngine(store, offline.New(), engine.Options{})
+	e := newEngine(offline.New(), engine.Options{})
 	chat := start(t, e, tenant)
 	_, err := tenant.BeginTurn(t.Context(), chat.ID, time.Microsecond)
 	require.NoError(t, err)
@@ -146,7 +146,7 @@ func TestTextIsSeenElsewhereWhileItIsGenerated(t *testing.T) {
 	store := dbtest.New(t)
 	tenant, companyID := newTenant(t, store)
 	pieces := make(chan string)
-	e := newEngine(store, modelFunc(func(_ context.Context, _ llm.Request, speak func(string)) error {
+	e := newEngine(modelFunc(func(_ context.Context, _ llm.Request, speak func(string)) error {
 		for piece := range pieces {
 			speak(piece)
 		}
@@ -186,7 +186,7 @@ func TestManyChatsAtOnce(t *testing.T) {
 	// Every turn waits until all of them are under way: none waits for another's model.
 	var together sync.WaitGroup
 	together.Add(chats)
-	e := newEngine(store, modelFunc(func(_ context.Context, _ llm.Request, speak func(string)) error {
+	e := newEngine(modelFunc(func(_ context.Context, _ llm.Request, speak func(string)) error {
 		together.Done()
 		together.Wait()
 		speak("Good morning")

@@ -125,12 +125,12 @@ func (f *Fields) schema(path string, object JSONObject) {
 	}
 	compiler := jsonschema.NewCompiler()
 	compiler.UseLoader(jsonschema.SchemeURLLoader{})
-	if err := compiler.AddResource("tool:parameters", document); err != nil {
+	if err := compiler.AddResource("tool:///parameters", document); err != nil {
 		f.Add(path, "must be a JSON Schema")
 		return
 	}
-	if _, err := compiler.Compile("tool:parameters"); err != nil {
-		f.Add(path, "must be a JSON Schema that refers to no other document")
+	if _, err := compiler.Compile("tool:///parameters"); err != nil {
+		f.Add(path, "must be a valid JSON Schema without references to other documents")
 	}
 }
 

@@ -91,7 +91,9 @@ func TestDevKeepsItsDataAndItsKey(t *testing.T) {
 	require.Equal(t, first.APIKey, second.APIKey)
 	var kept struct {
 		Agents struct{ TotalCount int }
-		Tools  struct{ Nodes []struct{ TechnicalName string } }
+		Tools  struct {
+			Nodes []struct{ TechnicalName string }
+		}
 	}
 	(&gatewayUnderTest{url: second.RestURL}).must(t, *second.APIKey, `{ agents { totalCount } tools(first: 1) { nodes { technicalName } } }`, nil, &kept)
 	require.Equal(t, 8, kept.Agents.TotalCount)

@@ -1,0 +1,45 @@
+// A model server for tests in which the moment of an answer matters, which fixtures cannot choose.
+import http from "node:http";
+
+/** A language model that says what a test lets it say, when the test lets it. */
+export class PromptedModel {
+  #server = http.createServer((request, response) => this.#receive(request, response));
+  #asked = [];
+  #waiting = [];
+
+  /** Opens the model on a free loopback port and returns the environment of a gateway that asks it. */
+  async listen() {
+    await new Promise((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
+    return { OPENAI_BASE_URL: `http://127.0.0.1:${this.#server.address().port}/v1`, OPENAI_API_KEY: "any" };
+  }
+
+  #receive(request, response) {
+    request.resume();
+    response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
+    const say = (delta, finish_reason = null) =>
+      response.write(`data: ${JSON.stringify({ id: "x", object: "chat.completion.chunk", choices: [{ index: 0, delta, finish_reason }] })}\n\n`);
+    const answer = {
+      dropped: new Promise((resolve) => response.once("close", resolve)),
+      speak: (text) => say({ content: text }),
+      finish: () => {
+        say({}, "stop");
+        response.end("data: [DONE]\n\n");
+      },
+      breakOff: () => response.destroy(),
+    };
+    const waiter = this.#waiting.shift();
+    if (waiter) waiter(answer);
+    else this.#asked.push(answer);
+  }
+
+  /** Resolves with the next answer that is asked for: speak(text), then finish() or breakOff(). Its `dropped` resolves when the connection is closed. */
+  asked() {
+    if (this.#asked.length > 0) return Promise.resolve(this.#asked.shift());
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  close() {
+    this.#server.closeAllConnections();
+    this.#server.close();
+  }
+}

@@ -1,0 +1,95 @@
+package model
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestAgentSaysEverythingThatIsWrong(t *testing.T) {
+	t.Parallel()
+	_, err := NewAgent(CreateAgentInput{
+		Channel: "Fax", Direction: "Sideways", Language: "english",
+		Tags:               []string{"", "a"},
+		Fields:             []*AgentField{{Name: "a b"}, {Name: "1a"}, {Name: "ok"}, {Name: "ok"}},
+		ClassificationTags: []*ClassificationTag{{Name: "same"}, {Name: "same"}},
+		ExtractedValues:    []*ExtractedValue{{Name: "v", Type: "Number"}},
+	}, now)
+	for field, text := range map[string]string{
+		"name": "must not be empty", "prompt": "must not be empty", "channel": "Phone, SMS, Web, WhatsApp", "direction": "Inbound or Outbound",
+		"language": "ISO 639-1", "tags.0": "must not be empty", "fields.0.name": "letters", "fields.1.name": "begin with a letter",
+		"fields.3.name": `"ok" stands there twice`, "classificationTags.1.name": `"same" stands there twice`, "extractedValues.0.type": "Text or Nom",
+	} {
+		faults(t, err, field, text)
+	}
+	require.ErrorContains(t, err, "11 fields are not valid")
+}
+
+func TestLanguages(t *testing.T) {
+	t.Parallel()
+	write := agentWith(func(a *CreateAgentInput, language string) { a.Language = language })
+	for _, good := range []string{"en", "fr", "fr-CA"} {
+		require.NoError(t, write(good))
+	}
+	for _, bad := range []string{"", "e", "EN", "eng", "fr_CA", "fr-ca", "en\n", "en ", "é1"} {
+		faults(t, write(bad), "language", "en or fr-CA")
+	}
+}
+
+func TestWelcomeMessageIsThatOfTheDirection(t *testing.T) {
+	t.Parallel()
+	in, out := "Hello", "It's us"
+	a := Agent{Direction: DirectionInbound, InboundWelcomeMessage: &in, OutboundWelcomeMessage: &out}
+	require.Equal(t, &in, a.WelcomeMessage())
+	a.Direction = DirectionOutbound
+	require.Equal(t, &out, a.WelcomeMessage())
+	a.OutboundWelcomeMessage = nil
+	require.Nil(t, a.WelcomeMessage())
+}
+
+func TestPromptThatDiffersIsANewVersion(t *testing.T) {
+	t.Parallel()
+	a, err := NewAgent(CreateAgentInput{Name: "a", Channel: ChannelWeb, Direction: DirectionInbound, Language: "en", Prompt: "a"}, now)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, a.PromptVersion)
+	require.Equal(t, now, a.CreatedAt)
+	later := now.Add(time.Second)
+	require.NoError(t, a.Update(UpdateAgentInput{Prompt: new("a")}, later))
+	require.EqualValues(t, 1, a.PromptVersion)
+	require.NoError(t, a.Update(UpdateAgentInput{Prompt: new("b")}, later))
+	require.EqualValues(t, 2, a.PromptVersion)
+	require.Equal(t, later, a.UpdatedAt)
+	require.Equal(t, now, a.CreatedAt)
+}
+
+// A body may hold as many different tags as fit in a mebibyte: they are refused at once, with one fault.
+func TestTooManyTagsAreRefusedAtOnce(t *testing.T) {
+	t.Parallel()
+	tags := make([]string, 200_000)
+	for i := range tags {
+		tags[i] = fmt.Sprintf("%05x\x00", i)
+	}
+	err := agentWith(func(a *CreateAgentInput, tags []string) { a.Tags = tags })(tags)
+	faults(t, err, "tags", "not 200000")
+	require.Less(t, len(err.Error()), 200)
+}
+
+func TestUnique(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, []string{"b", "a", ""}, Unique([]string{"b", "a", "b", "", "", "a"}))
+	require.NotNil(t, Unique(nil))
+}
+
+func TestTechnicalNames(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"a", "a1_", strings.Repeat("z", 64)} {
+		require.NoError(t, AddSubAgentInput{Name: "a", TechnicalName: name}.Validate())
+	}
+	for _, name := range []string{"", "A", "1a", "_a", "a-b", "a b", "é", "a\n", "end_conversation", "transfer_call", "a\x00"} {
+		faults(t, AddSubAgentInput{Name: "a", TechnicalName: name}.Validate(), "technicalName", "must ")
+		faults(t, toolWith(func(in *CreateToolInput, name string) { in.TechnicalName = name })(name), "technicalName", "must ")
+	}
+}

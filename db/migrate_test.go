@@ -102,7 +102,7 @@ func TestSchemaOlderThanTheProgram(t *testing.T) {
 	schema, err := newMigrator(t, dbtest.EmptyURL(t)).Schema(t.Context())
 	require.NoError(t, err)
 	require.Zero(t, schema.Current)
-	require.EqualError(t, schema.Err(), `the database has schema version 0 and this program needs 1: run "agentgraph migrate up"`)
+	require.EqualError(t, schema.Err(), `the database has schema version 0 and this program needs 2: run "agentgraph migrate up"`)
 }
 
 func TestSchemaNewerThanTheProgram(t *testing.T) {
@@ -114,7 +114,7 @@ func TestSchemaNewerThanTheProgram(t *testing.T) {
 	require.NoError(t, err)
 	schema, err := migrator.Schema(ctx)
 	require.NoError(t, err)
-	sentence := "the database has schema version 99, newer than the 1 that this program knows: run a newer agentgraph"
+	sentence := "the database has schema version 99, newer than the 2 that this program knows: run a newer agentgraph"
 	require.EqualError(t, schema.Err(), sentence)
 	require.EqualError(t, migrator.Up(ctx), sentence)
 	require.EqualError(t, migrator.Down(ctx), sentence)

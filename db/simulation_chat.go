@@ -62,6 +62,9 @@ func (t *Tenant) MessagesAfter(ctx context.Context, chatID string, sequence int3
 // welcome, when there is one, becomes its first message.
 func (t *Tenant) CreateSimulationChat(ctx context.Context, chat *model.SimulationChat, welcome *string) error {
 	chat.ID, chat.CreatedAt, chat.State = model.NewID("simchat"), now(), model.SimulationChatStatusOpen
+	if chat.ToolMocking.SideEffects == "" {
+		chat.ToolMocking.SideEffects = model.SideEffectsAllow
+	}
 	if welcome == nil {
 		return insert(ctx, t, chat)
 	}

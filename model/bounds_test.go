@@ -115,10 +115,10 @@ var numbers = []bounded[float64]{
 		in.Endpoint = &ToolEndpointInput{Method: HTTPMethodGet, URL: "https://a.example", TimeoutSeconds: v}
 	})},
 	{field: "toolMocking.mockedTools.0.delaySeconds", least: 0, most: 60, text: "between 0 and 60", write: func(v float64) error {
-		return StartSimulationChatInput{AgentID: "a", ToolMocking: &ToolMocking{MockedTools: []MockedTool{{ToolID: "a", DelaySeconds: v}}}}.Validate()
+		return StartSimulationChatInput{AgentID: "a", ToolMocking: &ToolMocking{MockedTools: []MockedTool{{ToolID: "a", Mock: Mock{DelaySeconds: v}}}}}.Validate()
 	}},
 	{field: "toolMocking.mockedSubAgents.0.delaySeconds", least: 0, most: 60, text: "between 0 and 60", write: func(v float64) error {
-		return StartSimulationChatInput{AgentID: "a", ToolMocking: &ToolMocking{MockedSubAgents: []MockedSubAgent{{SubAgentID: "a", DelaySeconds: v}}}}.Validate()
+		return StartSimulationChatInput{AgentID: "a", ToolMocking: &ToolMocking{MockedSubAgents: []MockedSubAgent{{SubAgentID: "a", Mock: Mock{DelaySeconds: v}}}}}.Validate()
 	}},
 }
 

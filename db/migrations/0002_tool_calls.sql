@@ -24,5 +24,9 @@ CREATE TABLE tool_calls (
 
 CREATE INDEX tool_calls_chat_idx ON tool_calls (company_id, chat_id, position);
 
+-- A mocking says whether what is not mocked may happen.
+UPDATE simulation_chats SET tool_mocking = tool_mocking::jsonb || '{"sideEffects": "Allow"}';
+
 -- +goose Down
+UPDATE simulation_chats SET tool_mocking = tool_mocking::jsonb - 'sideEffects';
 DROP TABLE tool_calls;

@@ -270,8 +270,8 @@ func TestCallsAreAnnouncedInOrderWithText(t *testing.T) {
 	s := listening(t, hub, key)
 	result := strings.Repeat("é", 5_000)
 	hub.Write(key, 3, "before")
-	hub.Announce(key, 3, model.ToolCallStarted{ID: "call_1", TechnicalName: "find", Arguments: model.JSONObject(`{"a":"<1>"}`)})
-	hub.Announce(key, 3, model.ToolCallStarted{ID: "call_2", Arguments: model.JSONObject(`{"a":"` + strings.Repeat("<", 5_000) + `"}`)})
+	hub.Announce(key, 3, model.ToolCallStarted{ID: "call_1", Kind: model.ToolCallKindTool, TechnicalName: "find", Arguments: model.JSONObject(`{"a":"<1>"}`)})
+	hub.Announce(key, 3, model.ToolCallStarted{ID: "call_2", Kind: model.ToolCallKindSubAgent, Arguments: model.JSONObject(`{"a":"` + strings.Repeat("<", 5_000) + `"}`)})
 	hub.Announce(key, 3, model.ToolCallFinished{ID: "call_1", Result: &result, DurationMs: 7})
 	hub.Write(key, 3, "after")
 

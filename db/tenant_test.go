@@ -53,6 +53,11 @@ func newEstate(t *testing.T, store *db.Store, mark string) estate {
 	require.NoError(t, err)
 	simulation := &model.SimulationChat{AgentID: agent.ID, Warnings: []string{mark}}
 	require.NoError(t, tenant.CreateSimulationChat(ctx, simulation, &mark))
+	turn, err := tenant.BeginTurn(ctx, simulation.ID, time.Minute)
+	require.NoError(t, err)
+	require.NoError(t, turn.Release(ctx, []*model.ToolCall{{
+		ID: model.NewID("call"), Kind: model.ToolCallKindTool, TechnicalName: "find", Result: &mark, StartedAt: time.Now(),
+	}}))
 	return estate{tenant: tenant, mark: mark, ids: map[string]string{
 		"AgentID": agent.ID, "DelegateAgentID": agent.ID, "ToolID": tool.ID, "SubAgentID": edge.ID, "DatasetIds": dataset.ID,
 		"ChatID": chat.ID, "SimulationChatID": simulation.ID, "APIKeyID": key.ID,

@@ -18,12 +18,24 @@ var placeholder = regexp.MustCompile(`\{[A-Za-z_][A-Za-z0-9_.]*\}`)
 // value stays as it is; the names of those are returned, each once, in order. UNPROCESSABLE when
 // the result is too long.
 func render(text string, values map[string]string) (string, []string, error) {
+	filled, unknown := fill(text, maxRendered, func(name string) (string, bool) {
+		value, ok := values[name]
+		return value, ok
+	})
+	if len(filled) > maxRendered {
+		return "", nil, model.Errorf(model.Unprocessable, "the agent's text is too long once the data bag's values are filled in")
+	}
+	return filled, unknown, nil
+}
+
+// fill is render with values from anywhere. It stops at a result of more than most bytes, which is returned.
+func fill(text string, most int, valueOf func(name string) (string, bool)) (string, []string) {
 	var filled strings.Builder
 	var unknown []string
 	rest := 0
 	for _, at := range placeholder.FindAllStringIndex(text, -1) {
 		name := text[at[0]+1 : at[1]-1]
-		value, ok := values[name]
+		value, ok := valueOf(name)
 		if !ok {
 			if !slices.Contains(unknown, name) {
 				unknown = append(unknown, name)
@@ -33,10 +45,10 @@ func render(text string, values map[string]string) (string, []string, error) {
 		filled.WriteString(text[rest:at[0]])
 		filled.WriteString(value)
 		rest = at[1]
-		if filled.Len() > maxRendered {
-			return "", nil, model.Errorf(model.Unprocessable, "the agent's text is too long once the data bag's values are filled in")
+		if filled.Len() > most {
+			return filled.String(), unknown
 		}
 	}
 	filled.WriteString(text[rest:])
-	return filled.String(), unknown, nil
+	return filled.String(), unknown
 }

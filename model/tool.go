@@ -134,10 +134,26 @@ func (f *Fields) schema(path string, object JSONObject) {
 	}
 }
 
+// IsReservedHeader reports whether a header belongs to the connection or the framing of a message, so
+// that an endpoint's headers cannot have it.
+func IsReservedHeader(name string) bool {
+	switch http.CanonicalHeaderKey(name) {
+	case "Accept-Encoding", "Connection", "Content-Encoding", "Content-Length", "Expect", "Host", "Keep-Alive",
+		"Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade":
+		return true
+	}
+	return false
+}
+
 // endpoint records the faults of an endpoint and returns its headers.
 func (f *Fields) endpoint(path string, in *ToolEndpointInput) map[string]string {
 	f.text(path+".url", in.URL, 1, 2_000)
-	if u, err := url.Parse(in.URL); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.User != nil {
+	scheme, rest, _ := strings.Cut(in.URL, "://")
+	host, _, _ := strings.Cut(rest+"/", "/")
+	host, _, _ = strings.Cut(host, "?")
+	if u, err := url.Parse(in.URL); strings.Contains(scheme+host, "{") {
+		f.Add(path+".url", "must have placeholders only in its path and query")
+	} else if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.User != nil {
 		f.Add(path+".url", "must be an absolute http or https address without credentials")
 	}
 	f.number(path+".timeoutSeconds", &in.TimeoutSeconds, 0.1, 60)
@@ -156,6 +172,9 @@ func (f *Fields) endpoint(path string, in *ToolEndpointInput) map[string]string 
 		return nil
 	}
 	for name, value := range headers {
+		if IsReservedHeader(name) {
+			f.Add(fmt.Sprintf("%s.headers.%s", path, http.CanonicalHeaderKey(name)), "is set for every call and cannot be given")
+		}
 		if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) || len(value) > 4_000 {
 			f.Add(fmt.Sprintf("%s.headers.%s", path, http.CanonicalHeaderKey(name)), "must be a valid HTTP header of at most 4,000 characters")
 		}

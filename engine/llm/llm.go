@@ -13,6 +13,10 @@ import (
 // arguments are {"reason": string}, the reason in the model's own words.
 const EndConversation = "end_conversation"
 
+// TransferCall is the technical name of the tool with which a model hands the contact over to a
+// human. Its arguments are {"reason": string}, the reason in the model's own words.
+const TransferCall = "transfer_call"
+
 // Model answers conversations. Implementations are safe for concurrent use.
 type Model interface {
 	// Name is the model's name as its provider spells it, for records and logs.

@@ -38,13 +38,13 @@ func (s sealer) seal(text []byte) ([]byte, error) {
 	return s.aead.Seal(nonce, nonce, text, nil), nil
 }
 
-// open decrypts what seal returned.
-func (s sealer) open(sealed []byte) ([]byte, error) {
+// open decrypts what seal returned for the owner.
+func (s sealer) open(owner string, sealed []byte) ([]byte, error) {
 	if s.aead == nil {
 		return nil, errors.New("this server has no secret key")
 	}
 	if len(sealed) < s.aead.NonceSize() {
 		return nil, errors.New("what is stored is too short")
 	}
-	return s.aead.Open(nil, sealed[:s.aead.NonceSize()], sealed[s.aead.NonceSize():], nil)
+	return s.aead.Open(nil, sealed[:s.aead.NonceSize()], sealed[s.aead.NonceSize():], []byte(owner))
 }

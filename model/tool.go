@@ -149,9 +149,11 @@ func IsReservedHeader(name string) bool {
 func (f *Fields) endpoint(path string, in *ToolEndpointInput) map[string]string {
 	f.text(path+".url", in.URL, 1, 2_000)
 	scheme, rest, _ := strings.Cut(in.URL, "://")
-	host, _, _ := strings.Cut(rest+"/", "/")
-	host, _, _ = strings.Cut(host, "?")
-	if u, err := url.Parse(in.URL); strings.Contains(scheme+host, "{") {
+	authority := rest
+	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
+		authority = rest[:end]
+	}
+	if u, err := url.Parse(in.URL); rest != "" && strings.Contains(scheme+authority, "{") {
 		f.Add(path+".url", "must have placeholders only in its path and query")
 	} else if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.User != nil {
 		f.Add(path+".url", "must be an absolute http or https address without credentials")

@@ -28,14 +28,14 @@ func newSealer(key []byte) (sealer, error) {
 	return sealer{aead}, err
 }
 
-// seal returns a random nonce and the encrypted text.
-func (s sealer) seal(text []byte) ([]byte, error) {
+// seal returns a random nonce and the encrypted text, which opens for the same owner alone.
+func (s sealer) seal(owner string, text []byte) ([]byte, error) {
 	if s.aead == nil {
 		return nil, model.Errorf(model.Unprocessable, "headers are kept encrypted, and this server has no secret key")
 	}
 	nonce := make([]byte, s.aead.NonceSize())
 	_, _ = rand.Read(nonce)
-	return s.aead.Seal(nonce, nonce, text, nil), nil
+	return s.aead.Seal(nonce, nonce, text, []byte(owner)), nil
 }
 
 // open decrypts what seal returned for the owner.

@@ -48,7 +48,7 @@ func (t *Tenant) ToolAgents() Children[*model.Agent] {
 
 // CreateTool creates a tool.
 func (t *Tenant) CreateTool(ctx context.Context, in model.CreateToolInput) (*model.Tool, error) {
-	tool, err := model.NewTool(in, now(), t.store.sealer.seal)
+	tool, err := model.NewTool(in, now(), t.seal)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (t *Tenant) UpdateTool(ctx context.Context, in model.UpdateToolInput) (*mod
 			return err
 		}
 		before := tool.TechnicalName
-		if err := tool.Update(in, now(), t.store.sealer.seal); err != nil {
+		if err := tool.Update(in, now(), t.seal); err != nil {
 			return err
 		}
 		if tool.TechnicalName != before {
@@ -75,6 +75,11 @@ func (t *Tenant) UpdateTool(ctx context.Context, in model.UpdateToolInput) (*mod
 		return translate(err)
 	})
 	return tool, err
+}
+
+// seal encrypts a secret of the company's row with the id.
+func (t *Tenant) seal(id string, text []byte) ([]byte, error) {
+	return t.store.sealer.seal(t.companyID+"/"+id, text)
 }
 
 // checkRename holds the agents of a tool, so that they get no new sub-agent meanwhile, and refuses

@@ -79,6 +79,10 @@ func TestHeaderValuesCannotBeReadInTheDatabase(t *testing.T) {
 	}
 	kept := update(endpoint(""))
 	require.Equal(t, tool.Endpoint.SealedHeaders, kept.SealedHeaders, "absent headers stay")
+	elsewhere := endpoint("")
+	elsewhere.URL = "https://other.example/"
+	_, err := tenant.UpdateTool(ctx, model.UpdateToolInput{ToolID: tool.ID, Endpoint: elsewhere})
+	require.Contains(t, fails(t, err, model.BadInput), "endpoint.headers must be given again")
 	replaced := update(endpoint(`{"X-Other":"1"}`))
 	require.Equal(t, []string{"X-Other"}, replaced.HeaderNames)
 	require.NotEqual(t, kept.SealedHeaders, replaced.SealedHeaders)
@@ -92,6 +96,8 @@ func TestHeadersWithoutASecretKeyAreRefused(t *testing.T) {
 	ctx, tenant := t.Context(), freshTenant(t)
 	_, err := tenant.CreateTool(ctx, model.CreateToolInput{Name: "Tool", TechnicalName: "a_tool", Endpoint: endpoint(`{"A":"secret"}`)})
 	require.NotContains(t, fails(t, err, model.Unprocessable), "secret\"")
+	_, err = tenant.CreateTool(ctx, model.CreateToolInput{Name: "Tool", TechnicalName: "a_tool", Endpoint: endpoint(`{"x-a":"1","X-A":"2"}`)})
+	require.Contains(t, fails(t, err, model.BadInput), "whatever its case")
 	for i, headers := range []string{"", "{}"} {
 		_, err = tenant.CreateTool(ctx, model.CreateToolInput{Name: "Tool", TechnicalName: fmt.Sprint("tool_", i), Endpoint: endpoint(headers)})
 		require.NoError(t, err)

@@ -47,7 +47,6 @@ const collect = async (client, query, variables, each = () => {}) => {
 };
 const numbers = (count) => Array.from({ length: count }, (_, index) => index + 1);
 
-
 test("a chat, live: every message once, in order, until the agent ends it", async () => {
   const chatId = await gateway.startChat();
   const said = ["Hi", "Is there parking?", "When is the desk open?", "Thanks", "Goodbye"];

@@ -7,20 +7,12 @@ import { PromptedModel } from "./prompted-model.mjs";
 
 const hello = "{ __typename }";
 const messages = `subscription ($chatId: ID!, $after: Int! = 0) {
-  simulationChatMessages(simulationChatId: $chatId, afterSequence: $after) { sequence role text isConversationEnded endReason }
+  simulationChatMessages(simulationChatId: $chatId, afterSequence: $after) { sequence }
 }`;
-const happenings = `subscription ($chatId: ID!) {
-  simulationChatEvents(simulationChatId: $chatId) {
-    __typename
-    ... on MessageDelta { sequence text }
-    ... on MessageWritten { message { sequence role text } }
-    ... on ChatEnded { endReason }
-  }
-}`;
+const events = `subscription ($chatId: ID!) { simulationChatEvents(simulationChatId: $chatId) { __typename } }`;
 
 const gateway = await startGateway();
 after(() => gateway.stop());
-
 afterEach(() => Peer.endAll());
 
 describe("handshake", () => {
@@ -220,7 +212,7 @@ describe("operations", () => {
   }
   test("a subscription that cannot begin: one error, no complete", async () => {
     const peer = await Peer.ready(gateway);
-    for (const [id, query] of [["f", messages], ["g", happenings]]) {
+    for (const [id, query] of [["f", messages], ["g", events]]) {
       peer.subscribe(id, query, { chatId: "chat_of_nobody" });
       const error = await peer.next();
       assert.deepEqual([error.id, error.type], [id, "error"], JSON.stringify(error));

@@ -51,8 +51,11 @@ func (*Tool) IsNode() {}
 // Cursor is its place in a list of tools.
 func (t *Tool) Cursor() Cursor { return Cursor{t.CreatedAt, t.ID} }
 
+// Seal encrypts what must not be readable in the database, for the row with the id alone.
+type Seal func(id string, text []byte) ([]byte, error)
+
 // NewTool returns the tool that the input describes. seal encrypts header values.
-func NewTool(in CreateToolInput, now time.Time, seal func([]byte) ([]byte, error)) (*Tool, error) {
+func NewTool(in CreateToolInput, now time.Time, seal Seal) (*Tool, error) {
 	t := &Tool{ID: NewID("tool"), CreatedAt: now, Parameters: JSONObject(`{"type":"object","properties":{}}`)}
 	return t, t.Update(UpdateToolInput{
 		Name: &in.Name, TechnicalName: &in.TechnicalName, Description: &in.Description,
@@ -62,7 +65,7 @@ func NewTool(in CreateToolInput, now time.Time, seal func([]byte) ([]byte, error
 
 // Update applies everything that the input gives and returns BAD_INPUT with every fault when the
 // tool would break a bound.
-func (t *Tool) Update(in UpdateToolInput, now time.Time, seal func([]byte) ([]byte, error)) error {
+func (t *Tool) Update(in UpdateToolInput, now time.Time, seal Seal) error {
 	set(&t.Name, in.Name)
 	set(&t.TechnicalName, in.TechnicalName)
 	set(&t.Description, in.Description)
@@ -86,10 +89,15 @@ func (t *Tool) Update(in UpdateToolInput, now time.Time, seal func([]byte) ([]by
 	return t.setEndpoint(in.Endpoint, headers, seal)
 }
 
-func (t *Tool) setEndpoint(in *ToolEndpointInput, headers map[string]string, seal func([]byte) ([]byte, error)) error {
+func (t *Tool) setEndpoint(in *ToolEndpointInput, headers map[string]string, seal Seal) error {
 	endpoint := &ToolEndpoint{Method: in.Method, URL: in.URL, TimeoutSeconds: in.TimeoutSeconds, HeaderNames: []string{}}
 	if t.Endpoint != nil {
 		endpoint.HeaderNames, endpoint.SealedHeaders = t.Endpoint.HeaderNames, t.Endpoint.SealedHeaders
+	}
+	if in.Headers == nil && len(endpoint.SealedHeaders) > 0 && originOf(in.URL) != originOf(t.Endpoint.URL) {
+		var faults Fields
+		faults.Add("endpoint.headers", "must be given again: they are secrets of another address, and are not sent to this one")
+		return faults.Err()
 	}
 	if in.Headers != nil {
 		endpoint.HeaderNames, endpoint.SealedHeaders = slices.Sorted(maps.Keys(headers)), nil
@@ -98,13 +106,22 @@ func (t *Tool) setEndpoint(in *ToolEndpointInput, headers map[string]string, sea
 			if err != nil {
 				return err
 			}
-			if endpoint.SealedHeaders, err = seal(text); err != nil {
+			if endpoint.SealedHeaders, err = seal(t.ID, text); err != nil {
 				return err
 			}
 		}
 	}
 	t.Endpoint = endpoint
 	return nil
+}
+
+// originOf is the part of an address that says who gets a request; addresses were validated before.
+func originOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return strings.ToLower(u.Scheme + "://" + u.Host)
 }
 
 // schema records a fault when the object is not a JSON Schema of type object. References to other
@@ -173,9 +190,15 @@ func (f *Fields) endpoint(path string, in *ToolEndpointInput) map[string]string 
 	if !f.list(path+".headers", len(headers), 20) {
 		return nil
 	}
+	seen := map[string]bool{}
 	for name, value := range headers {
+		canonical := http.CanonicalHeaderKey(name)
+		if seen[canonical] {
+			f.Add(path+".headers."+canonical, "must stand there once, whatever its case")
+		}
+		seen[canonical] = true
 		if IsReservedHeader(name) {
-			f.Add(fmt.Sprintf("%s.headers.%s", path, http.CanonicalHeaderKey(name)), "is set for every call and cannot be given")
+			f.Add(path+".headers."+canonical, "is set for every call and cannot be given")
 		}
 		if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) || len(value) > 4_000 {
 			f.Add(fmt.Sprintf("%s.headers.%s", path, http.CanonicalHeaderKey(name)), "must be a valid HTTP header of at most 4,000 characters")

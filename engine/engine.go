@@ -1,52 +1,84 @@
-// Package engine holds conversations: what an agent says, given its prompt, what is known of the contact, and
-// what was said. The conversation itself is a pure function of those; the Engine loads them, asks
-// the language model, keeps what came of it and announces it.
+// Package engine holds conversations: what an agent says and does, given its prompt, what is known of
+// the contact, what was said, and what it can call. The turn itself is a pure function of those and of the
+// answers of the outside; the Engine loads them, asks the language model, calls what is called, keeps what
+// came of it and announces it.
 package engine
 
 import (
 	"log/slog"
 	"time"
 
+	"github.com/agentgraph/agentgraph/engine/endpoint"
 	"github.com/agentgraph/agentgraph/engine/llm"
 )
 
 const (
-	defaultReplyTimeout = time.Minute
-	defaultLease        = 10 * time.Second
+	defaultReplyTimeout  = time.Minute
+	defaultLease         = 10 * time.Second
+	defaultMaxModelCalls = 8
+	defaultMaxDepth      = 5
 )
 
 // Options tune an Engine; the zero value is fit for use.
 type Options struct {
-	// ReplyTimeout bounds what the language model takes for one reply; a minute when zero.
+	// ReplyTimeout bounds what the language model takes for one answer; a minute when zero.
 	ReplyTimeout time.Duration
+	// MaxModelCalls is how often the language model is asked in one turn, and as often in each
+	// conversation with a sub-agent; 8 when zero.
+	MaxModelCalls int
+	// MaxDepth is how many delegations may be within each other; 5 when zero.
+	MaxDepth int
+	// Caller calls the endpoints of tools and the telephony provider; one without settings when nil.
+	Caller *endpoint.Caller
+	// TransferWebhook is the address of the telephony provider; "" when there is none.
+	TransferWebhook string
 	// Lease is how long a chat stays claimed by a process that died in mid-reply; 10 seconds when zero.
 	Lease time.Duration
 	// Log hears what failed and why, beyond what clients are told; slog's default when nil.
 	Log *slog.Logger
 }
 
-// Engine runs conversations. It is safe for concurrent use and keeps no state between calls.
+// Engine runs conversations. It is safe for concurrent use and keeps nothing of them between calls.
 type Engine struct {
-	model        llm.Model
-	replyTimeout time.Duration
-	lease        time.Duration
-	log          *slog.Logger
+	model   llm.Model
+	limits  limits
+	caller  *endpoint.Caller
+	webhook string
+	lease   time.Duration
+	schemas *schemas
+	log     *slog.Logger
 }
 
 // New returns an Engine whose agents speak through the model.
 func New(m llm.Model, o Options) *Engine {
-	e := &Engine{model: m, replyTimeout: o.ReplyTimeout, lease: o.Lease, log: o.Log}
-	if e.replyTimeout <= 0 {
-		e.replyTimeout = defaultReplyTimeout
+	e := &Engine{
+		model: m, caller: o.Caller, webhook: o.TransferWebhook, schemas: newSchemas(), log: o.Log,
+		lease: positive(o.Lease, defaultLease),
+		limits: limits{
+			modelCalls: positive(o.MaxModelCalls, defaultMaxModelCalls),
+			depth:      positive(o.MaxDepth, defaultMaxDepth),
+			reply:      positive(o.ReplyTimeout, defaultReplyTimeout),
+		},
 	}
-	if e.lease <= 0 {
-		e.lease = defaultLease
+	if e.caller == nil {
+		// Only what an allow list says can be wrong.
+		e.caller, _ = endpoint.New(endpoint.Options{})
 	}
 	if e.log == nil {
 		e.log = slog.Default()
 	}
 	return e
 }
+
+func positive[N int | time.Duration](setting, preset N) N {
+	if setting > 0 {
+		return setting
+	}
+	return preset
+}
+
+// canTransfer reports whether there is a telephony provider.
+func (e *Engine) canTransfer() bool { return e.webhook != "" }
 
 // now is the time of a message, as exact as it is kept.
 func now() time.Time {

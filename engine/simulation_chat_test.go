@@ -124,7 +124,6 @@ func TestStartSimulationChat(t *testing.T) {
 		`the data bag's "it''s" is not a field of the agent; it is kept`,
 		`the data bag's "shoe" is not a field of the agent; it is kept`,
 		"the welcome message has the placeholder {who}, for which there is no value; it stays as it is",
-		"the agent has tools, call transfer, which simulated chats do not use yet",
 	}, chat.Warnings)
 	kept, err := tenant.SimulationChat(t.Context(), chat.ID)
 	require.NoError(t, err)
@@ -151,9 +150,7 @@ func TestStartSimulationChat(t *testing.T) {
 		"no name in bag":   {tenant, model.StartSimulationChatInput{AgentID: agent.ID, DataBag: model.JSONObject(`{"":"x"}`)}, model.BadInput, "dataBag"},
 		"a name too long":  {tenant, model.StartSimulationChatInput{AgentID: agent.ID, DataBag: model.JSONObject(`{"` + strings.Repeat("x", 101) + `":"x"}`)}, model.BadInput, "dataBag"},
 		"a zero in a name": {tenant, model.StartSimulationChatInput{AgentID: agent.ID, DataBag: model.JSONObject(`{"a\u0000":"x"}`)}, model.BadInput, "dataBag"},
-		"mocked transfer":  {tenant, model.StartSimulationChatInput{AgentID: agent.ID, ToolMocking: &model.ToolMocking{MockCallTransfer: true}}, model.Unprocessable, "toolMocking"},
-		"mocked tools":     {tenant, model.StartSimulationChatInput{AgentID: agent.ID, ToolMocking: &model.ToolMocking{MockAllTools: true}}, model.Unprocessable, "toolMocking"},
-		"a delay too long": {tenant, model.StartSimulationChatInput{AgentID: agent.ID, ToolMocking: &model.ToolMocking{MockedTools: []model.MockedTool{{ToolID: tool.ID, DelaySeconds: 61}}}}, model.BadInput, "delaySeconds"},
+		"a delay too long": {tenant, model.StartSimulationChatInput{AgentID: agent.ID, ToolMocking: &model.ToolMocking{MockedTools: []model.MockedTool{{ToolID: tool.ID, Mock: model.Mock{DelaySeconds: 61}}}}}, model.BadInput, "delaySeconds"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := e.StartSimulationChat(t.Context(), test.tenant, test.in)

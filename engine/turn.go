@@ -2,39 +2,84 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"iter"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/model"
 )
 
 const (
-	// maxModelCalls is how often the model is asked in one turn: the answer, one correction of a
-	// wrong call, and the farewell of an answer that ended the conversation without a word.
-	maxModelCalls = 3
 	// maxReply, in bytes, bounds a reply.
 	maxReply = 256 << 10
 
 	instruction = "\n\nYou are in a text conversation with a contact. Answer with nothing but what you say to the contact. " +
 		"Use the tool " + llm.EndConversation + " once there is nothing left to do, and say goodbye in the same answer."
+	delegateInstruction = "\n\nAnother agent, which talks to the contact, asks you for help. " +
+		"Answer with nothing but what that agent needs to know. It cannot answer questions."
 )
 
-var endConversation = llm.Tool{
-	Name:        llm.EndConversation,
-	Description: "Ends the conversation for good, after what you say in the same answer.",
-	Parameters: json.RawMessage(`{"type":"object","properties":{"reason":{"type":"string",` +
-		`"description":"Why the conversation ends, in your own words."}},"required":["reason"],"additionalProperties":false}`),
+// turn is what the conversations of one turn share: that of the chat's agent with the contact, and
+// those that it opens with its sub-agents.
+type turn struct {
+	model     llm.Model
+	limits    limits
+	effects   effects
+	schemas   *schemas
+	variables map[string]string
+	mocking   *model.ToolMocking
+
+	// asked counts how often the model was asked, in all conversations.
+	asked    atomic.Int64
+	transfer transfer
+}
+
+// limits bound a turn.
+type limits struct {
+	// modelCalls is how often the model is asked in one conversation.
+	modelCalls int
+	// depth is how many delegations are within each other.
+	depth int
+	// reply is how long the model takes for one answer.
+	reply time.Duration
+}
+
+// effects is all that a turn does outside of itself. What fails is told to the model, as far as it
+// is a *model.Error or an *endpoint.Error.
+type effects struct {
+	now func() time.Time
+	// wait returns after the time, or with an error as soon as ctx ends.
+	wait func(context.Context, time.Duration) error
+	// call calls a tool that has an endpoint, and returns what came back.
+	call func(context.Context, *model.Tool, model.JSONObject) (string, error)
+	// open returns the agent behind a sub-agent.
+	open func(context.Context, *model.SubAgent) (*speaker, error)
+	// transfer hands the contact over to a human, for a reason; nil when there is no provider.
+	transfer func(context.Context, string) error
 }
 
 // event is one thing that happens in a turn.
 type event struct {
 	// text is the next piece of the reply.
 	text string
+	// started is a call that begins, without what comes of it.
+	started *model.ToolCall
+	// finished is a call that ended. Every call that started finishes, whatever becomes of the turn.
+	finished *finished
 	// reply is on the last event only.
 	reply *reply
+}
+
+// finished is a call that ended.
+type finished struct {
+	call model.ToolCall
+	// cause is what was underneath its error, for the log alone; nil when its record says all.
+	cause error
+	// unknown are the placeholders of its mock that had no value.
+	unknown []string
 }
 
 // reply is what the agent answers.
@@ -44,121 +89,143 @@ type reply struct {
 	endReason *string
 }
 
-// turn is one reply in the making.
-type turn struct {
-	model llm.Model
-	req   llm.Request
-	said  strings.Builder
+// conversation is an agent's side of a conversation in the course of a turn.
+type conversation struct {
+	*turn
+	req     llm.Request
+	targets map[string]*target
+	// path are the ids of the agents that wait for an answer, from the chat's own to this one.
+	path []string
+	// delegation is the id of the call that opened it; nil for the chat's own.
+	delegation *string
+	// made counts the calls of each mocked target in the chat, by its id.
+	made map[string]int32
+
+	said strings.Builder
 	// corrected is whether the model had its chance to repair a call.
 	corrected bool
 	endReason *string
 }
 
-// converse lets the model answer the last of the messages under the prompt, whose placeholders are
-// filled. The sequence ends with the reply, or with an error: UPSTREAM_FAILED for whatever is the model's
-// fault, or ctx's.
-func converse(ctx context.Context, m llm.Model, prompt string, messages []llm.Message) iter.Seq2[event, error] {
+// converse returns the conversation of the chat's agent, whose last message is the contact's. made counts, by
+// target, the mocked calls of the turns before.
+func (t *turn) converse(s *speaker, messages []llm.Message, made map[string]int32) (*conversation, error) {
+	c, err := t.conversation(s, t.mocking, instruction)
+	if err != nil {
+		return nil, err
+	}
+	c.offer(&end)
+	c.made, c.path, c.req.Messages = made, []string{s.agent.ID}, messages
+	return c, nil
+}
+
+// conversation returns a conversation in which nothing is said. UNPROCESSABLE when the prompt is too long.
+func (t *turn) conversation(s *speaker, mocking *model.ToolMocking, instruction string) (*conversation, error) {
+	prompt, _, err := render(s.agent.Prompt, t.variables)
+	if err != nil {
+		return nil, err
+	}
+	c := &conversation{turn: t, targets: map[string]*target{}, req: llm.Request{System: prompt + instruction}}
+	for _, target := range s.targets(mocking, t.effects.transfer != nil) {
+		c.offer(target)
+	}
+	return c, nil
+}
+
+func (c *conversation) offer(t *target) {
+	c.targets[t.TechnicalName] = t
+	c.req.Tools = append(c.req.Tools, llm.Tool{Name: t.TechnicalName, Description: t.description, Parameters: t.parameters})
+}
+
+// events lets the agent answer. The sequence ends with the reply, or with an error: UPSTREAM_FAILED
+// for whatever is the model's fault, or ctx's. By then everything that was called has come to its end.
+func (c *conversation) events(ctx context.Context) iter.Seq2[event, error] {
 	return func(yield func(event, error) bool) {
-		t := &turn{model: m, req: llm.Request{
-			System: prompt + instruction, Messages: messages, Tools: []llm.Tool{endConversation},
-		}}
-		for range maxModelCalls {
-			calls, err := t.ask(ctx, func(text string) bool { return yield(event{text: text}, nil) })
-			if errors.Is(err, errLeft) {
-				return
-			}
-			if err == nil {
-				err = t.obey(calls)
-			}
-			if err != nil {
-				yield(event{}, err)
-				return
-			}
-			text := strings.TrimSpace(t.said.String())
-			if text != "" && (len(calls) == 0 || t.endReason != nil) {
-				yield(event{reply: &reply{text: text, endReason: t.endReason}}, nil)
-				return
-			}
-			if len(calls) == 0 {
-				break
-			}
+		reply, err := c.reply(ctx, func(e event) bool { return yield(e, nil) })
+		if !errors.Is(err, errLeft) {
+			yield(event{reply: reply}, err)
 		}
-		yield(event{}, model.Errorf(model.UpstreamFailed, "the language model %s gave an empty answer", m.Name()))
 	}
 }
 
 // errLeft says that nobody wants the rest of the turn.
 var errLeft = errors.New("left")
 
+// reply asks the model until it has an answer, and does what it asks for. emit is handed all events
+// but the reply, one at a time, and returns whether it wants more.
+func (c *conversation) reply(ctx context.Context, emit func(event) bool) (*reply, error) {
+	for range c.limits.modelCalls {
+		calls, err := c.ask(ctx, emit)
+		if err != nil {
+			return nil, err
+		}
+		if err := c.obey(ctx, calls, emit); err != nil {
+			return nil, err
+		}
+		text := strings.TrimSpace(c.said.String())
+		if text != "" && (len(calls) == 0 || c.endReason != nil) {
+			return &reply{text: text, endReason: c.endReason}, nil
+		}
+		if len(calls) == 0 {
+			return nil, c.fault("gave an empty answer")
+		}
+	}
+	return nil, c.fault("was asked %d times in one turn without coming to an answer", c.limits.modelCalls)
+}
+
+// errTooSlow ends an answer that takes longer than it may.
+var errTooSlow = errors.New("the answer takes too long")
+
 // ask streams one answer of the model and returns the calls that it makes.
-func (t *turn) ask(ctx context.Context, speak func(string) bool) ([]llm.ToolCall, error) {
+func (c *conversation) ask(ctx context.Context, emit func(event) bool) ([]llm.ToolCall, error) {
+	// Delegations within delegations would multiply the bound of one conversation.
+	if most := int64(c.limits.modelCalls * c.limits.depth); c.asked.Add(1) > most {
+		return nil, c.fault("was asked %d times in one turn, delegations included, without coming to an answer", most)
+	}
+	limited, cancel := context.WithTimeoutCause(ctx, c.limits.reply, errTooSlow)
+	defer cancel()
 	var calls []llm.ToolCall
 	var text strings.Builder
-	for chunk, err := range t.model.Chat(ctx, t.req) {
+	for chunk, err := range c.model.Chat(limited, c.req) {
 		if err != nil {
-			return nil, upstream(ctx, t.model, err)
+			return nil, c.upstream(ctx, limited, err)
 		}
-		// Postgres cannot keep U+0000.
-		piece := strings.ReplaceAll(strings.ToValidUTF8(chunk.Text, "\uFFFD"), "\x00", "")
-		if piece != "" {
-			if text.Len() == 0 && t.said.Len() > 0 {
+		if piece := clean(chunk.Text); piece != "" {
+			if text.Len() == 0 && c.said.Len() > 0 {
 				piece = "\n\n" + piece
 			}
 			text.WriteString(piece)
-			t.said.WriteString(piece)
-			if t.said.Len() > maxReply {
-				return nil, model.Errorf(model.UpstreamFailed, "the language model %s gave an answer that is too long to keep", t.model.Name())
+			c.said.WriteString(piece)
+			if c.said.Len() > maxReply {
+				return nil, c.fault("gave an answer that is too long to keep")
 			}
-			if !speak(piece) {
+			if !emit(event{text: piece}) {
 				return nil, errLeft
 			}
 		}
 		calls = append(calls, chunk.ToolCalls...)
 	}
-	t.req.Messages = append(t.req.Messages[:len(t.req.Messages):len(t.req.Messages)],
+	c.req.Messages = append(c.req.Messages[:len(c.req.Messages):len(c.req.Messages)],
 		llm.Message{Role: llm.RoleAssistant, Text: text.String(), ToolCalls: calls})
 	return calls, nil
 }
 
-// obey carries out the calls of an answer and lets the model know what came of them.
-func (t *turn) obey(calls []llm.ToolCall) error {
-	for _, call := range calls {
-		if call.Name != llm.EndConversation {
-			return model.Errorf(model.UpstreamFailed, "the language model %s called a tool that it was not offered", t.model.Name())
-		}
-		result := "The conversation ends. Say goodbye."
-		if reason, ok := reasonOf(call.Arguments); ok {
-			t.endReason = &reason
-			t.req.Tools = nil
-		} else if t.corrected {
-			return model.Errorf(model.UpstreamFailed, "the language model %s called %s twice with wrong arguments", t.model.Name(), call.Name)
-		} else {
-			t.corrected = true
-			result = `The call failed: its arguments must be a JSON object with a text "reason". Call it again; do not repeat what you said.`
-		}
-		t.req.Messages = append(t.req.Messages, llm.Message{Role: llm.RoleTool, ToolCallID: call.ID, Text: result})
-	}
-	return nil
-}
-
-// reasonOf reads the arguments of end_conversation; false when there is no reason in them.
-func reasonOf(arguments string) (string, bool) {
-	var given struct{ Reason string }
-	if err := json.Unmarshal([]byte(arguments), &given); err != nil {
-		return "", false
-	}
-	reason := strings.TrimSpace(strings.ReplaceAll(given.Reason, "\x00", ""))
-	return reason, reason != ""
+// fault is what the model did wrong, as a client is told.
+func (t *turn) fault(format string, args ...any) error {
+	return model.Errorf(model.UpstreamFailed, "the language model %s "+format, append([]any{t.model.Name()}, args...)...)
 }
 
 // upstream is how the model's failure is told to a client. The cause goes along for the log.
-func upstream(ctx context.Context, m llm.Model, err error) error {
+func (t *turn) upstream(ctx, limited context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
+	}
+	if errors.Is(context.Cause(limited), errTooSlow) {
+		return errors.Join(t.fault("did not finish its reply within %s", t.limits.reply), err)
 	}
 	var failure *llm.Error
 	if errors.As(err, &failure) {
 		return errors.Join(model.Errorf(model.UpstreamFailed, "%s", failure.Message), err)
 	}
-	return errors.Join(model.Errorf(model.UpstreamFailed, "the language model %s failed", m.Name()), err)
+	return errors.Join(t.fault("failed"), err)
 }

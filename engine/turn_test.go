@@ -3,74 +3,20 @@ package engine
 import (
 	"context"
 	"errors"
-	"iter"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
-	"github.com/agentgraph/agentgraph/model"
 )
 
-// script is a model whose answers are known beforehand.
-type script struct {
-	answers []answer
-	asked   []llm.Request
-}
+// allSaid are arguments of end_conversation.
+const allSaid = `{"reason":"all is said"}`
 
-type answer struct {
-	texts []string
-	calls []llm.ToolCall
-	err   error
-}
-
-func (*script) Name() string { return "scripted" }
-
-func (s *script) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
-	return func(yield func(llm.Chunk, error) bool) {
-		a := s.answers[len(s.asked)]
-		s.asked = append(s.asked, req)
-		for _, text := range a.texts {
-			if !yield(llm.Chunk{Text: text}, ctx.Err()) {
-				return
-			}
-		}
-		if a.err != nil {
-			yield(llm.Chunk{}, a.err)
-			return
-		}
-		finish := llm.FinishStop
-		if len(a.calls) > 0 {
-			finish = llm.FinishToolCalls
-		}
-		yield(llm.Chunk{Finish: finish, ToolCalls: a.calls}, nil)
-	}
-}
-
-func hangUp(arguments string) []llm.ToolCall {
-	return []llm.ToolCall{{ID: "call_1", Name: llm.EndConversation, Arguments: arguments}}
-}
-
-// play runs a turn and returns the text that was streamed, the reply and the error.
-func play(t *testing.T, s *script) (string, *reply, error) {
-	t.Helper()
-	var text strings.Builder
-	for event, err := range converse(t.Context(), s, "Be kind.", []llm.Message{{Role: llm.RoleUser, Text: "Hello"}}) {
-		if err != nil {
-			return text.String(), nil, err
-		}
-		if event.reply != nil {
-			return text.String(), event.reply, nil
-		}
-		text.WriteString(event.text)
-	}
-	require.Fail(t, "the turn has no end")
-	return "", nil, nil
-}
-
-func TestConverse(t *testing.T) {
+func TestReply(t *testing.T) {
 	t.Parallel()
 	reason := "all is said"
 	for name, test := range map[string]struct {
@@ -79,72 +25,90 @@ func TestConverse(t *testing.T) {
 		reply   reply
 	}{
 		"text": {
-			answers: []answer{{texts: []string{" Good", " morning\n"}}},
+			answers: []answer{say(" Good", " morning\n")},
 			text:    " Good morning\n",
 			reply:   reply{text: "Good morning"},
 		},
 		"what cannot be kept": {
-			answers: []answer{{texts: []string{"a\x00b", "\x00", "c\xff"}}},
+			answers: []answer{say("a\x00b", "\x00", "c\xff")},
 			text:    "abc\uFFFD",
 			reply:   reply{text: "abc\uFFFD"},
 		},
 		"an end with a farewell": {
-			answers: []answer{{texts: []string{"Goodbye"}, calls: hangUp(`{"reason":" all is said "}`)}},
+			answers: []answer{do(llm.EndConversation, `{"reason":" all is said "}`).saying("Goodbye")},
 			text:    "Goodbye",
 			reply:   reply{text: "Goodbye", endReason: &reason},
 		},
 		"an end without a farewell": {
-			answers: []answer{{calls: hangUp(`{"reason":"all is said"}`)}, {texts: []string{"Goodbye"}}},
+			answers: []answer{do(llm.EndConversation, allSaid), say("Goodbye")},
 			text:    "Goodbye",
 			reply:   reply{text: "Goodbye", endReason: &reason},
 		},
 		"a call that is corrected": {
-			answers: []answer{{texts: []string{"Well,"}, calls: hangUp(`{"reason":`)}, {texts: []string{"goodbye"}, calls: hangUp(`{"reason":"all is said"}`)}},
+			answers: []answer{do(llm.EndConversation, `{"reason":`).saying("Well,"), do(llm.EndConversation, allSaid).saying("goodbye")},
 			text:    "Well,\n\ngoodbye",
 			reply:   reply{text: "Well,\n\ngoodbye", endReason: &reason},
 		},
 		"a call that is corrected in silence": {
-			answers: []answer{{texts: []string{"Goodbye"}, calls: hangUp(`{}`)}, {calls: hangUp(`{"reason":"all is said"}`)}},
+			answers: []answer{do(llm.EndConversation, `{}`).saying("Goodbye"), do(llm.EndConversation, allSaid)},
 			text:    "Goodbye",
 			reply:   reply{text: "Goodbye", endReason: &reason},
 		},
 		"a call that is taken back": {
-			answers: []answer{{calls: hangUp(`[]`)}, {texts: []string{"What else?"}}},
+			answers: []answer{do(llm.EndConversation, `[]`), say("What else?")},
 			text:    "What else?",
 			reply:   reply{text: "What else?"},
+		},
+		"two ends": {
+			answers: []answer{do(llm.EndConversation, allSaid, llm.EndConversation, `{"reason":"other"}`).saying("Goodbye")},
+			text:    "Goodbye",
+			reply:   reply{text: "Goodbye", endReason: &reason},
+		},
+		"text before a call and none after it": {
+			answers: []answer{do("look", `{}`).saying("Let me see."), say("")},
+			text:    "Let me see.",
+			reply:   reply{text: "Let me see."},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := &script{answers: test.answers}
-			text, got, err := play(t, s)
-			require.NoError(t, err)
-			require.Equal(t, test.text, text)
-			require.Empty(t, cmp.Diff(test.reply, *got, cmp.AllowUnexported(reply{})))
-			require.Len(t, s.asked, len(test.answers))
-			require.True(t, strings.HasPrefix(s.asked[0].System, "Be kind.\n"))
-			require.Len(t, s.asked[0].Tools, 1)
-			for _, req := range s.asked {
-				requireAnswered(t, req)
-			}
+			s := newScene(test.answers...)
+			got := s.play(t)
+			require.NoError(t, got.err)
+			require.Equal(t, test.text, got.text)
+			require.Empty(t, cmp.Diff(test.reply, *got.reply, cmp.AllowUnexported(reply{})))
+			require.Len(t, s.script.asked["Main"], len(test.answers))
 		})
 	}
 }
 
-// requireAnswered holds a request to the port's rule: every call has its result before anything else is said.
-func requireAnswered(t *testing.T, req llm.Request) {
-	t.Helper()
-	for i, m := range req.Messages {
-		for j, call := range m.ToolCalls {
-			require.Equal(t, llm.RoleTool, req.Messages[i+1+j].Role)
-			require.Equal(t, call.ID, req.Messages[i+1+j].ToolCallID)
-		}
+func TestWhatTheModelIsOffered(t *testing.T) {
+	t.Parallel()
+	s := newScene(say("Hello"))
+	require.NoError(t, s.play(t).err)
+	var names []string
+	for _, tool := range s.script.asked["Main"][0].Tools {
+		names = append(names, tool.Name)
 	}
+	require.Equal(t, []string{"book", "look", "ask_expert", llm.TransferCall, llm.EndConversation}, names)
+	book := s.script.asked["Main"][0].Tools[0]
+	require.Equal(t, "To book", book.Description)
+	require.JSONEq(t, string(s.main.tools[0].Parameters), string(book.Parameters))
+
+	s = newScene(do(llm.EndConversation, allSaid), say("Goodbye"))
+	s.main.agent.IsCallTransferEnabled = false
+	require.NoError(t, s.play(t).err)
+	require.Len(t, s.script.asked["Main"][0].Tools, 4)
+	require.Empty(t, s.script.asked["Main"][1].Tools, "nothing can be called once the conversation ends")
 }
 
-func TestConverseWithAModelThatFails(t *testing.T) {
+func TestModelThatFails(t *testing.T) {
 	t.Parallel()
 	tooMany := &llm.Error{Cause: llm.RateLimited, Status: 429, Message: "the provider of gpt answered 429", Err: errors.New("https://key@host")}
+	many := do()
+	for range maxCalls + 1 {
+		many.calls = append(many.calls, llm.ToolCall{ID: "x", Name: "look", Arguments: "{}"})
+	}
 	for name, test := range map[string]struct {
 		answers []answer
 		want    string
@@ -153,39 +117,68 @@ func TestConverseWithAModelThatFails(t *testing.T) {
 		"after some text":    {[]answer{{texts: []string{"Goo"}, err: tooMany}}, "the provider of gpt answered 429"},
 		"in another way":     {[]answer{{err: errors.New("socket https://key@host")}}, "the language model scripted failed"},
 		"nothing":            {[]answer{{}}, "the language model scripted gave an empty answer"},
-		"blanks":             {[]answer{{texts: []string{" ", "\x00\n"}}}, "the language model scripted gave an empty answer"},
-		"no farewell":        {[]answer{{calls: hangUp(`{"reason":"x"}`)}, {}}, "the language model scripted gave an empty answer"},
-		"no end":             {[]answer{{texts: []string{strings.Repeat("x", maxReply+1)}}}, "the language model scripted gave an answer that is too long to keep"},
-		"wrong twice":        {[]answer{{calls: hangUp(`{}`)}, {calls: hangUp(`{"reason":" "}`)}}, "the language model scripted called end_conversation twice with wrong arguments"},
-		"unknown tool": {
-			[]answer{{texts: []string{"Wait"}, calls: []llm.ToolCall{{ID: "1", Name: "rm_rf", Arguments: "{}"}}}},
-			"the language model scripted called a tool that it was not offered",
+		"blanks":             {[]answer{say(" ", "\x00\n")}, "the language model scripted gave an empty answer"},
+		"no farewell":        {[]answer{do(llm.EndConversation, allSaid), {}}, "the language model scripted gave an empty answer"},
+		"no end":             {[]answer{say(strings.Repeat("x", maxReply+1))}, "the language model scripted gave an answer that is too long to keep"},
+		"calls for ever":     {[]answer{do("look", `{}`)}, "the language model scripted was asked 8 times in one turn without coming to an answer"},
+		"too many calls":     {[]answer{many}, "the language model scripted made 65 calls in one answer, and 64 are the most"},
+		"wrong twice": {
+			[]answer{do(llm.EndConversation, `{}`), do("book", `{"day":1}`)},
+			"the language model scripted made a wrong call again after it could correct it: book: the arguments do not fit: day: got number, want string",
+		},
+		"unknown twice": {
+			[]answer{do("rm_rf", `{}`), do("rm\x00_rf2", `{}`)},
+			`the language model scripted made a wrong call again after it could correct it: rm_rf2: there is no tool "rm_rf2", only these: ask_expert, book, end_conversation, look, transfer_call`,
+		},
+		"a call after the end": {
+			[]answer{do(llm.EndConversation, allSaid), do("look", `{}`)},
+			`the language model scripted made a wrong call again after it could correct it: look: there is no tool "look", only these: `,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, got, err := play(t, &script{answers: test.answers})
-			require.Nil(t, got)
-			var known *model.Error
-			require.ErrorAs(t, err, &known)
-			require.Equal(t, model.UpstreamFailed, known.Code)
-			require.Equal(t, test.want, known.Error(), "neither key nor address")
+			got := newScene(test.answers...).play(t)
+			require.Nil(t, got.reply)
+			require.Equal(t, test.want, requireFault(t, got.err), "neither key nor address")
 		})
 	}
 }
 
-func TestConverseThatIsLeft(t *testing.T) {
+func TestModelThatIsTooSlow(t *testing.T) {
 	t.Parallel()
-	s := &script{answers: []answer{{texts: []string{"one", "two"}}}}
-	for event, err := range converse(t.Context(), s, "", nil) {
+	s := newScene(answer{hook: func(ctx context.Context) { <-ctx.Done() }})
+	s.limits.reply = time.Millisecond
+	require.Equal(t, "the language model scripted did not finish its reply within 1ms", requireFault(t, s.play(t).err))
+}
+
+func TestTurnThatIsLeft(t *testing.T) {
+	t.Parallel()
+	for e, err := range newScene(say("one", "two")).conversation(t).events(t.Context()) {
 		require.NoError(t, err)
-		require.Equal(t, "one", event.text)
+		require.Equal(t, "one", e.text)
 		break
 	}
-
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	for _, err := range converse(ctx, &script{answers: []answer{{err: errors.New("closed")}}}, "", nil) {
-		require.ErrorIs(t, err, context.Canceled)
+	// A call that is under way when nobody wants the rest is stopped.
+	s := newScene(do("look", `{}`))
+	s.mocking.MockAllTools = true
+	s.mocking.MockedTools = mocks("tool_look", 60)
+	stopped := make(chan struct{})
+	s.effects.wait = func(ctx context.Context, _ time.Duration) error {
+		<-ctx.Done()
+		close(stopped)
+		return ctx.Err()
 	}
+	for e, err := range s.conversation(t).events(t.Context()) {
+		require.NoError(t, err)
+		require.NotNil(t, e.started)
+		break
+	}
+	<-stopped
+}
+
+func TestTurnWhoseContextEnds(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	s := newScene(answer{hook: func(context.Context) { cancel() }})
+	require.ErrorIs(t, s.playUntil(ctx, t).err, context.Canceled)
 }

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
-	"time"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/99designs/gqlgen/graphql/errcode"
@@ -68,8 +67,8 @@ func isGraphQL(err *gqlerror.Error) bool {
 // presenter turns any error into what the client may see, and logs what it may not. It makes a new
 // value each time, so that an error which several requests hold is never written to.
 type presenter struct {
-	log     *slog.Logger
-	timeout time.Duration
+	log      *slog.Logger
+	settings Settings
 }
 
 func (p presenter) present(ctx context.Context, err error) *gqlerror.Error {
@@ -100,7 +99,7 @@ func (p presenter) translate(ctx context.Context, err error, located *gqlerror.E
 		return shownTo(ctx, model.Errorf(model.Unavailable, "the request was cancelled"))
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		p.log.WarnContext(ctx, "request timed out", "error", err, "path", located.Path.String(), "traceId", TraceID(ctx))
-		return shownTo(ctx, model.Errorf(model.Unavailable, "the request took longer than %s", p.timeout))
+		return shownTo(ctx, model.Errorf(model.Unavailable, "the request took longer than %s", p.settings.timeoutOf(ctx)))
 	case errors.Is(err, context.DeadlineExceeded):
 		p.log.WarnContext(ctx, "a step timed out", "error", err, "path", located.Path.String(), "traceId", TraceID(ctx))
 		return shownTo(ctx, model.Errorf(model.Unavailable, "the request waited too long for something it needs; try again"))

@@ -41,8 +41,6 @@ func (x exchange) run(params *graphql.RawParams) {
 	case kind == ast.Subscription:
 		x.stream(ctx, operation)
 	default:
-		ctx, cancel := context.WithTimeout(ctx, x.settings.RequestTimeout)
-		defer cancel()
 		if x.accept.first {
 			x.stream(ctx, operation)
 			return

@@ -35,7 +35,7 @@ type Options struct {
 	// Extensions are installed in the order given, behind the gateway's own.
 	Extensions []graphql.HandlerExtension
 	// Transports serve the paths that are neither Path nor a health check, the first that supports
-	// the request. They find the principal in the request's context and run under RequestTimeout.
+	// the request. They find the principal in the request's context.
 	// One that is a Refuser also answers what the gateway refuses on its paths.
 	Transports []graphql.Transport
 	Settings   Settings
@@ -80,7 +80,7 @@ func New(o Options) *Server {
 		others:       o.Transports,
 		authenticate: o.Authenticate,
 		ready:        o.Ready,
-		presenter:    presenter{log: o.Log, timeout: o.Settings.RequestTimeout},
+		presenter:    presenter{log: o.Log, settings: o.Settings},
 		log:          o.Log,
 		traffic:      newTraffic(),
 	}
@@ -90,6 +90,7 @@ func New(o Options) *Server {
 	s.exec.SetQueryCache(documents)
 	s.exec.Use(guard{settings: o.Settings, documents: documents, schema: o.Schema.Schema()})
 	s.exec.Use(operationName{})
+	s.exec.Use(deadline{o.Settings})
 	s.exec.SetDisableSuggestion(!o.Settings.Introspection)
 	if o.Settings.Introspection {
 		s.exec.Use(extension.Introspection{})
@@ -119,7 +120,7 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 		transportOf(s.own, r).Do(w, r, s.exec)
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), s.settings.RequestTimeout)
+	ctx, cancel := context.WithTimeout(r.Context(), s.settings.longestTimeout())
 	defer cancel()
 	if t := transportOf(s.others, r); t != nil {
 		t.Do(w, r.WithContext(ctx), s.exec)

@@ -19,6 +19,8 @@ type Settings struct {
 	// RequestTimeout bounds a query or a mutation, reading its body included. Subscriptions live as
 	// long as their connection.
 	RequestTimeout time.Duration
+	// SlowFields are fields of the mutation root that may take longer, and how long.
+	SlowFields map[string]time.Duration
 	// WriteTimeout is how long a client may take to receive one response or one message before it is
 	// dropped.
 	WriteTimeout time.Duration

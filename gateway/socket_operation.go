@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
-	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/agentgraph/agentgraph/model"
@@ -88,11 +87,6 @@ func (s *socket) run(ctx context.Context, op *operation, params *graphql.RawPara
 		response := s.exec.DispatchError(graphql.WithOperationContext(ctx, operation), errs)
 		s.last(op, "error", errorsJSON(response.Errors))
 		return
-	}
-	if operation.Operation.Operation != ast.Subscription {
-		limited, cancel := context.WithTimeout(ctx, s.settings.RequestTimeout)
-		defer cancel()
-		ctx = limited
 	}
 	for response := range s.results(ctx, s.exec, operation) {
 		// Without data nothing was executed, or a subscription's source could not be opened.

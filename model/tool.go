@@ -198,7 +198,7 @@ func (f *Fields) endpoint(path string, in *ToolEndpointInput) map[string]string 
 		}
 		seen[canonical] = true
 		if IsReservedHeader(name) {
-			f.Add(path+".headers."+canonical, "is set for every call and cannot be given")
+			f.Add(path+".headers."+canonical, "must not be given, because every call sets it")
 		}
 		if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) || len(value) > 4_000 {
 			f.Add(fmt.Sprintf("%s.headers.%s", path, http.CanonicalHeaderKey(name)), "must be a valid HTTP header of at most 4,000 characters")

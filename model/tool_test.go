@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -41,7 +42,7 @@ func TestEndpointOfATool(t *testing.T) {
 	require.NoError(t, write(address+strings.Repeat("a", 2_000-len(address))))
 	for _, bad := range []string{
 		"", "a.example", "/x", "ftp://a.example", "file:///etc/passwd", "https://", "https://user:password@a.example", "https://:80",
-		"https://a.example/\x00", "https://a.example/\n", "javascript:alert(1)", address + strings.Repeat("a", 2_001-len(address)),
+		"https://a.example/\x00", "https://a.example/\n", "javascript:alert(1)", "https://{a}.example/", "https://a.example:{a}/", "{a}://a.example/", "https://a.example{a}", address + strings.Repeat("a", 2_001-len(address)),
 	} {
 		faults(t, write(bad), "endpoint.url", "must ")
 	}
@@ -64,6 +65,9 @@ func TestHeadersOfAnEndpoint(t *testing.T) {
 	}
 	for _, good := range []string{`{}`, list(20), `{"X-A":""}`, `{"X-A":"` + strings.Repeat("a", 4_000) + `"}`} {
 		require.NoError(t, write(good))
+	}
+	for _, reserved := range []string{"Host", "content-length", "TE", "Accept-Encoding", "proxy-authorization"} {
+		faults(t, write(`{"`+reserved+`":"a"}`), "endpoint.headers."+http.CanonicalHeaderKey(reserved), "must not be given")
 	}
 	for bad, field := range map[string]string{
 		list(21): "", `{"X-A":1}`: "", `{"X-A":null}`: "", `{"X-A":["a"]}`: "",

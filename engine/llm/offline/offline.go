@@ -27,79 +27,136 @@ func (Model) Name() string { return "offline" }
 // Settings have no effect, and no tokens are counted.
 func (Model) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
-		text, last := answer(req)
-		for word := range strings.SplitAfterSeq(text, " ") {
+		reply := read(req).answer()
+		for word := range strings.SplitAfterSeq(reply.text, " ") {
 			if ctx.Err() != nil {
 				yield(llm.Chunk{}, ctx.Err())
 				return
 			}
-			if !yield(llm.Chunk{Text: word}, nil) {
+			if word != "" && !yield(llm.Chunk{Text: word}, nil) {
 				return
 			}
+		}
+		last := llm.Chunk{Finish: llm.FinishStop}
+		if reply.tool != "" {
+			arguments, _ := json.Marshal(reply.arguments) // what came from JSON, or is text, always marshals
+			last = llm.Chunk{Finish: llm.FinishToolCalls, ToolCalls: []llm.ToolCall{{
+				// Unique in the conversation too: the conversation grows with each answer.
+				ID:        "offline_" + strconv.Itoa(len(req.Messages)),
+				Name:      reply.tool,
+				Arguments: string(arguments),
+			}}}
 		}
 		yield(last, nil)
 	}
 }
 
+// reply is an answer: text, a call, or both.
+type reply struct {
+	text      string
+	tool      string
+	arguments map[string]any
+}
+
+func say(parts ...string) reply {
+	return reply{text: strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), " ")}
+}
+
 // answer is the rules in their order: the first that fits gives the reply.
-func answer(req llm.Request) (string, llm.Chunk) {
-	stop := llm.Chunk{Finish: llm.FinishStop}
-	speak := phrases[languageOf(req)]
-	message, spoken := lastOf(req.Messages)
-	if !spoken {
-		return speak.greeting + " " + speak.offer, stop
+func (c *conversation) answer() reply {
+	if c.turn < 0 {
+		return say(c.speak.greeting, c.speak.offer)
 	}
-	said := wordsOf(message)
-	if isGoodbye(message, said) {
-		return speak.goodbye, end(req, speak.goodbyeReason)
+	if made := c.calledNow(); len(made) > 0 && made[len(made)-1].at == c.lastCalling() {
+		return c.afterCall(made[len(made)-1])
 	}
+	said := wordsOf(c.said())
+	switch {
+	case isOptOut(said):
+		return c.leave(c.speak.optOut, c.speak.optOutReason)
+	case isGoodbye(c.said(), said), c.wantsNothingElse(said):
+		return c.leave(c.speak.goodbye, c.speak.goodbyeReason)
+	case wantsHuman(said) && c.offers(llm.TransferCall):
+		return reply{text: c.speak.transfer, tool: llm.TransferCall, arguments: map[string]any{
+			"reason": fill(c.speak.transferReason, shorten(c.said(), maxEchoed)),
+		}}
+	}
+	if next, ok := c.goOn(); ok {
+		return next
+	}
+	return c.begin(said)
+}
+
+// begin answers a message that does not go on with anything.
+func (c *conversation) begin(said []string) reply {
 	opening, said := cutGreeting(said)
+	greeting := ""
+	if opening {
+		greeting = c.speak.greeting
+	}
 	subject := contentOf(said)
 	switch {
 	case len(subject) == 0 && opening:
-		return speak.greeting + " " + speak.offer, stop
+		return say(greeting, c.speak.offer)
 	case len(subject) == 0 && hasThanks(said):
-		return speak.welcome, stop
+		return say(c.speak.welcome)
+	case len(said) <= maxShortAnswer && firstOf(c.said()) != 0 && len(c.subject()) == 0:
+		return say(c.speak.good, c.speak.offer+c.speak.menu(c.tools))
 	}
 
-	reply := ""
-	if opening {
-		reply = speak.greeting + " "
+	next := c.serve(greeting)
+	if next == nil && wantsHuman(wordsOf(c.said())) {
+		return say(greeting, c.speak.noTransfer, c.speak.offer+c.speak.menu(c.tools))
 	}
-	if found := relevant(req.System, subject); len(found) > 0 {
-		return reply + speak.quote(found) + " " + speak.more, stop
+	// A greeting and one more word, which nothing is about: most likely a name.
+	if next == nil && opening && len(subject) == 1 {
+		return say(greeting, c.speak.offer)
 	}
-	// A greeting and one more word, which the instructions do not know: most likely a name.
-	if opening && len(subject) == 1 {
-		return reply + speak.offer, stop
+	if next == nil {
+		return say(greeting, c.speak.unknown(c.said())+c.speak.menu(c.tools))
 	}
-	return reply + speak.unknown(message), stop
+	return *next
 }
 
-// lastOf is the contact's latest message; false when the agent is to speak first.
-func lastOf(messages []llm.Message) (string, bool) {
-	for _, message := range slices.Backward(messages) {
-		if message.Role == llm.RoleUser {
-			return message.Text, true
+// serve calls the tool that the message is about, or quotes what is known of it: a question about how things
+// are is answered from what is known if that can be. Nil when there is neither.
+func (c *conversation) serve(greeting string) *reply {
+	quoted := func() *reply {
+		found, known := relevant(c.req.System, c.subject())
+		if len(found) == 0 {
+			return nil
+		}
+		told := say(greeting, c.speak.quote(found, known), c.speak.more)
+		return &told
+	}
+	used := func() *reply {
+		wanted, ok := c.goal()
+		if !ok {
+			return nil
+		}
+		next := c.pursue(wanted, greeting)
+		return &next
+	}
+	rules := []func() *reply{used, quoted}
+	if asksForFacts(c.said()) {
+		slices.Reverse(rules)
+	}
+	for _, rule := range rules {
+		if next := rule(); next != nil {
+			return next
 		}
 	}
-	return "", false
+	return nil
 }
 
-// end is a last chunk that calls end_conversation where it is offered.
-func end(req llm.Request, reason string) llm.Chunk {
-	offered := slices.ContainsFunc(req.Tools, func(t llm.Tool) bool { return t.Name == llm.EndConversation })
-	if !offered {
-		return llm.Chunk{Finish: llm.FinishStop}
+// leave takes leave, and ends the conversation where that is offered.
+func (c *conversation) leave(text, reason string) reply {
+	if !c.offers(llm.EndConversation) {
+		return say(text)
 	}
-	arguments, _ := json.Marshal(map[string]string{"reason": reason}) // strings always marshal
-	return llm.Chunk{
-		Finish: llm.FinishToolCalls,
-		ToolCalls: []llm.ToolCall{{
-			// Unique in the conversation too: the conversation grows with each answer.
-			ID:        "offline_" + strconv.Itoa(len(req.Messages)),
-			Name:      llm.EndConversation,
-			Arguments: string(arguments),
-		}},
-	}
+	return reply{text: text, tool: llm.EndConversation, arguments: map[string]any{"reason": reason}}
+}
+
+func (c *conversation) offers(name string) bool {
+	return slices.ContainsFunc(c.req.Tools, func(t llm.Tool) bool { return t.Name == name })
 }

@@ -1,51 +1,206 @@
 package offline
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
 
 // maxEchoed is how many characters of the contact's message a reply repeats.
 const maxEchoed = 120
 
-// phrasebook is what the model says of itself in one language.
+// phrasebook is what the model says of itself in one language. In phrases that have it, % stands for what they
+// are said of, and @ for the title of a tool.
 type phrasebook struct {
-	greeting, offer, more, welcome string
-	goodbye, goodbyeReason         string
-	// found takes sentences of the instructions in the place of %, lost the contact's message.
-	found, lost string
+	greeting, offer, more, welcome, good string
+	goodbye, goodbyeReason               string
+	optOut, optOutReason                 string
+	// found and known take sentences of the instructions and of the knowledge, lost the contact's message.
+	found, known, lost, canDo string
+	// asking and choosing ask for an argument, sure for a yes; unclear goes before a question that is asked again.
+	asking, choosing, sure, unclear, goingOn, dropped, stuck string
+	// done and broken tell of a result, with broken's advice after it.
+	done, broken, advice, anythingElse       string
+	transfer, transferReason, transferred    string
+	noTransfer, transferFailed               string
+	yesOrNo, exampleDay, exampleTime, listOf string
 }
 
 var phrases = map[language]phrasebook{
 	english: {
-		greeting:      "Hello!",
-		offer:         "How can I help you?",
-		more:          "Is there anything else you would like to know?",
-		welcome:       "You are welcome. Is there anything else I can do for you?",
-		goodbye:       "Thank you for contacting us. Goodbye!",
-		goodbyeReason: "The contact said goodbye.",
-		found:         "Here is what my instructions say about that: “%”",
-		lost:          "I am the offline model: I follow fixed rules instead of a language model. I understood “%”, but find no answer to it in my instructions.",
+		greeting:       "Hello!",
+		offer:          "How can I help you?",
+		more:           "Is there anything else you would like to know?",
+		welcome:        "You are welcome. Is there anything else I can do for you?",
+		good:           "Good.",
+		goodbye:        "Thank you for contacting us. Goodbye!",
+		goodbyeReason:  "The contact said goodbye.",
+		optOut:         "Understood, we will not write or call again. Goodbye!",
+		optOutReason:   "The contact wants no more messages.",
+		found:          "Here is what my instructions say about that: “%”",
+		known:          "Here is what I find about that: “%”",
+		lost:           "I am the offline model: I follow fixed rules instead of a language model. I understood “%”, but find no answer to it in my instructions.",
+		canDo:          "What I can do: %.",
+		asking:         "Please tell me for “@”: %.",
+		choosing:       "Please tell me for “@” which one you choose.",
+		sure:           "Shall I go ahead with “@”?",
+		unclear:        "I did not find that in your message.",
+		goingOn:        "Thank you.",
+		dropped:        "All right, I leave it at that.",
+		stuck:          "I cannot go on with “@” without that.",
+		done:           "“@” is done: %",
+		broken:         "“@” did not work: %",
+		advice:         "Shall I try again, or would you like to speak to a human?",
+		anythingElse:   "Is there anything else I can do for you?",
+		transfer:       "I am passing you to a human now.",
+		transferReason: "The contact asks for a human: %",
+		transferred:    "A human takes over now.",
+		noTransfer:     "I cannot pass you to a human from here.",
+		transferFailed: "I could not pass you to a human: %",
+		yesOrNo:        "yes or no",
+		exampleDay:     "a day such as 2027-03-04",
+		exampleTime:    "a day and a time such as 2027-03-04 14:30",
+		listOf:         "one or more of %",
 	},
 	french: {
-		greeting:      "Bonjour !",
-		offer:         "Comment puis-je vous aider ?",
-		more:          "Souhaitez-vous savoir autre chose ?",
-		welcome:       "Je vous en prie. Puis-je faire autre chose pour vous ?",
-		goodbye:       "Merci de nous avoir contactés. Au revoir !",
-		goodbyeReason: "Le contact a dit au revoir.",
-		found:         "Voici ce que disent mes instructions à ce sujet : « % »",
-		lost:          "Je suis le modèle hors ligne : je suis des règles fixes, sans modèle de langage. J’ai compris « % », mais je n’en trouve pas la réponse dans mes instructions.",
+		greeting:       "Bonjour !",
+		offer:          "Comment puis-je vous aider ?",
+		more:           "Souhaitez-vous savoir autre chose ?",
+		welcome:        "Je vous en prie. Puis-je faire autre chose pour vous ?",
+		good:           "Bien.",
+		goodbye:        "Merci de nous avoir contactés. Au revoir !",
+		goodbyeReason:  "Le contact a dit au revoir.",
+		optOut:         "C’est noté, nous ne vous contacterons plus. Au revoir !",
+		optOutReason:   "Le contact ne veut plus de messages.",
+		found:          "Voici ce que disent mes instructions à ce sujet : « % »",
+		known:          "Voici ce que je trouve à ce sujet : « % »",
+		lost:           "Je suis le modèle hors ligne : je suis des règles fixes, sans modèle de langage. J’ai compris « % », mais je n’en trouve pas la réponse dans mes instructions.",
+		canDo:          "Ce que je sais faire : %.",
+		asking:         "Dites-moi, s’il vous plaît, pour « @ » : %.",
+		choosing:       "Dites-moi, s’il vous plaît, pour « @ » votre choix.",
+		sure:           "Dois-je lancer « @ » ?",
+		unclear:        "Je n’ai pas trouvé cela dans votre message.",
+		goingOn:        "Merci.",
+		dropped:        "Très bien, j’en reste là.",
+		stuck:          "Sans cela, je ne peux pas continuer « @ ».",
+		done:           "« @ », c’est fait : %",
+		broken:         "« @ » n’a pas fonctionné : %",
+		advice:         "Dois-je réessayer, ou souhaitez-vous parler à un conseiller ?",
+		anythingElse:   "Puis-je faire autre chose pour vous ?",
+		transfer:       "Je vous passe un conseiller.",
+		transferReason: "Le contact demande un humain : %",
+		transferred:    "Un conseiller prend le relais.",
+		noTransfer:     "Je ne peux pas vous passer un conseiller d’ici.",
+		transferFailed: "Je n’ai pas pu vous passer un conseiller : %",
+		yesOrNo:        "oui ou non",
+		exampleDay:     "un jour, par exemple 2027-03-04",
+		exampleTime:    "un jour et une heure, par exemple 2027-03-04 14:30",
+		listOf:         "au choix, un ou plusieurs : %",
 	},
 }
 
-// quote gives sentences of the instructions as what they are.
-func (p phrasebook) quote(sentences []string) string {
-	return strings.Replace(p.found, "%", strings.Join(sentences, " "), 1)
+func fill(phrase, with string) string { return strings.Replace(phrase, "%", with, 1) }
+
+func about(phrase string, t tool) string { return strings.Replace(phrase, "@", t.title, 1) }
+
+// quote gives sentences as what they are.
+func (p phrasebook) quote(found []string, fromKnowledge bool) string {
+	phrase := p.found
+	if fromKnowledge {
+		phrase = p.known
+	}
+	return fill(phrase, strings.Join(found, " "))
 }
 
 // unknown says what the model is and what it understood.
 func (p phrasebook) unknown(message string) string {
-	message = strings.Join(strings.Fields(message), " ")
-	if letters := []rune(message); len(letters) > maxEchoed {
-		message = strings.TrimSpace(string(letters[:maxEchoed])) + "…"
+	return fill(p.lost, shorten(message, maxEchoed))
+}
+
+// shorten writes a text in one line of at most so many characters.
+func shorten(text string, most int) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if letters := []rune(text); len(letters) > most {
+		text = strings.TrimSpace(string(letters[:most])) + "…"
 	}
-	return strings.Replace(p.lost, "%", message, 1)
+	return text
+}
+
+// menu says what the tools can do; "" when there are none.
+func (p phrasebook) menu(tools []tool) string {
+	var titles []string
+	for _, t := range tools {
+		titles = append(titles, t.title)
+	}
+	if len(titles) == 0 {
+		return ""
+	}
+	return " " + fill(p.canDo, strings.Join(titles, ", "))
+}
+
+// ask asks for an argument of a tool.
+func (p phrasebook) ask(t tool, wanted property) string {
+	return fill(about(p.asking, t), p.label(wanted))
+}
+
+// which asks for an argument that is one of the options just told.
+func (p phrasebook) which(t tool, _ property) string { return about(p.choosing, t) }
+
+// confirmation asks whether to go ahead with a tool.
+func (p phrasebook) confirmation(t tool) string { return about(p.sure, t) }
+
+// label says what a property is, in the words of its description, and which values fit.
+func (p phrasebook) label(wanted property) string {
+	text := strings.TrimSpace(toolReference.ReplaceAllString(firstSentence(wanted.description), ""))
+	if len(contentOf(wordsOf(text))) < 2 && len(wanted.title) > 1 {
+		text = strings.Join(wanted.title, " ")
+	}
+	hint := ""
+	switch {
+	case len(wanted.choices()) > 0:
+		var choices []string
+		for _, choice := range wanted.choices() {
+			choices = append(choices, strings.Join(nameWords(choice), " "))
+		}
+		hint = strings.Join(choices, ", ")
+		if wanted.kind == "array" {
+			hint = fill(p.listOf, hint)
+		}
+	case wanted.kind == "boolean":
+		hint = p.yesOrNo
+	case wanted.format == "date":
+		hint = p.exampleDay
+	case wanted.format == "date-time":
+		hint = p.exampleTime
+	}
+	if hint != "" {
+		text += " (" + hint + ")"
+	}
+	return lowerFirst(text)
+}
+
+// lowerFirst begins a text with a small letter, unless its first word is an abbreviation.
+func lowerFirst(text string) string {
+	first, size := utf8.DecodeRuneInString(text)
+	if second, _ := utf8.DecodeRuneInString(text[size:]); unicode.IsUpper(second) {
+		return text
+	}
+	return string(unicode.ToLower(first)) + text[size:]
+}
+
+// asksBack reports whether a sub-agent's answer leaves a question open.
+func asksBack(text string) bool {
+	text = strings.TrimSpace(text)
+	for _, book := range phrases {
+		for _, closing := range []string{book.more, book.welcome, book.anythingElse, book.offer} {
+			if strings.HasSuffix(text, closing) {
+				return false
+			}
+		}
+		lead, _, _ := strings.Cut(book.asking, "@")
+		if strings.Contains(text, lead) {
+			return true
+		}
+	}
+	return strings.HasSuffix(text, "?")
 }

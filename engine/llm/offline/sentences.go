@@ -18,26 +18,48 @@ var (
 	toModel = regexp.MustCompile(`(?i)^(you are|you're|act as|your (role|task|job|goal)|always|never|do not|don't|` +
 		`(be|keep|ask|answer|reply|speak|say|tell|use|call|greet|repeat|wait|make sure) |(tu|vous) (es|êtes)|(ton|votre) (rôle|but|objectif)|` +
 		`toujours|jamais|ne |n['’]|(soi[st]|soyez|rest(e|ez)|demand(e|ez)|répond(s|ez)|parl(e|ez)|utilis(e|ez)|appel(le|ez)|dis|dites|attend(s|ez)) )`)
+	// toModelOutright are those of them that are no news within knowledge either, where "Never" is for the contact.
+	toModelOutright = regexp.MustCompile(`(?i)^(you are in a|answer with nothing|use the tool)`)
+	// condition begins a sentence that says when the next one holds.
+	condition = regexp.MustCompile(`(?i)^(if|when|si|quand|lorsque) `)
+	// knowledgeMark is the line under which the instructions hold what was retrieved for the conversation.
+	knowledgeMark = regexp.MustCompile(`(?im)^[#*\s]*(knowledge|connaissances?)\s*:?[*\s]*:?[ \t]*$`)
+	// toolReference is what a description says of another tool.
+	toolReference = regexp.MustCompile(`(?i),?\s*(as )?(that )?((was |were )?(returned|given|found)|donnée?s?|renvoyée?s?|fournie?s?) (by|par) \w+_\w+|\s+(that|which) \w+_\w+ (returned|gave)`)
 	// toolName is a word in the manner of a tool's technical name: such a sentence is for the model too.
 	toolName = regexp.MustCompile(`[a-z0-9]_[a-z0-9]`)
 )
 
-// relevant returns the sentences of the instructions that share words with the subject, in the
-// order in which they stand: at most two, and the second only if it scores at least half of the first.
-//
-// A shared word counts 1/n, where n is the number of sentences that have it: a word that is
-// everywhere tells little. Of equal scores the earlier sentence wins.
-func relevant(instructions string, subject []string) []string {
-	sentences := sentencesOf(instructions)
-	contents := make([][]string, len(sentences))
-	for i, sentence := range sentences {
-		contents[i] = contentOf(wordsOf(sentence))
+// passage is a sentence that may be quoted, and what it is about: its own words and those of the heading above it.
+type passage struct {
+	text    string
+	content []string
+}
+
+// relevant returns the sentences of the agent's knowledge, or else of its instructions, that share
+// words with the subject, and whether they are knowledge.
+func relevant(system string, subject []string) ([]string, bool) {
+	instructions, knowledge := system, ""
+	if at := knowledgeMark.FindStringIndex(system); at != nil {
+		instructions, knowledge = system[:at[0]], system[at[1]:]
 	}
-	scores := make([]float64, len(sentences))
+	if found := closest(passagesOf(knowledge, toModelOutright), subject); len(found) > 0 {
+		return found, true
+	}
+	return closest(passagesOf(instructions, toModel), subject), false
+}
+
+// closest returns the passages that share words with the subject, in the order in which they
+// stand: at most two, and the second only if it scores at least half of the first.
+//
+// A shared word counts 1/n, where n is the number of passages that have it: a word that is
+// everywhere tells little. Of equal scores the earlier passage wins.
+func closest(passages []passage, subject []string) []string {
+	scores := make([]float64, len(passages))
 	for _, word := range subject {
 		var having []int
-		for i, content := range contents {
-			if slices.ContainsFunc(content, func(other string) bool { return alike(word, other) }) {
+		for i, passage := range passages {
+			if hasAlike(passage.content, word) {
 				having = append(having, i)
 			}
 		}
@@ -62,26 +84,42 @@ func relevant(instructions string, subject []string) []string {
 	slices.Sort(chosen)
 	var quoted []string
 	for _, i := range chosen {
-		quoted = append(quoted, sentences[i])
+		quoted = append(quoted, passages[i].text)
 	}
 	return quoted
 }
 
-// sentencesOf splits instructions into what may be said to a contact, each with an end mark.
-func sentencesOf(instructions string) []string {
-	var sentences []string
-	for _, sentence := range strings.Split(sentenceEnd.ReplaceAllString(instructions, "$1\n"), "\n") {
-		heading := strings.HasPrefix(sentence, "#")
-		sentence = strings.TrimSpace(listMark.ReplaceAllString(strings.TrimSpace(sentence), ""))
-		if sentence == "" || heading || strings.HasSuffix(sentence, ":") || toModel.MatchString(sentence) || toolName.MatchString(sentence) {
+// passagesOf splits a text into what may be said to a contact, each with an end mark. A sentence that
+// begins with "if" takes the next one along, which says what holds then.
+func passagesOf(text string, unfit *regexp.Regexp) []passage {
+	var passages []passage
+	var heading []string
+	conditional := false
+	for _, sentence := range strings.Split(sentenceEnd.ReplaceAllString(text, "$1\n"), "\n") {
+		sentence = strings.TrimSpace(sentence)
+		if strings.HasPrefix(sentence, "#") {
+			heading = concepts(sentence)
+			continue
+		}
+		sentence = strings.TrimSpace(listMark.ReplaceAllString(sentence, ""))
+		if sentence == "" || strings.HasSuffix(sentence, ":") || toolName.MatchString(sentence) {
+			conditional = false
 			continue
 		}
 		if !strings.ContainsAny(sentence[len(sentence)-1:], ".!?") {
 			sentence += "."
 		}
-		sentences = append(sentences, sentence)
+		if unfit.MatchString(sentence) {
+			if conditional {
+				passages[len(passages)-1].text += " " + sentence
+			}
+			conditional = false
+			continue
+		}
+		conditional = condition.MatchString(sentence)
+		passages = append(passages, passage{sentence, append(concepts(sentence), heading...)})
 	}
-	return sentences
+	return passages
 }
 
 // alike reports whether two words are forms of one: they begin with the same four letters or more,

@@ -50,6 +50,20 @@ var goodbyes = [][]string{
 	{"bonne", "journee"}, {"bonne", "soiree"}, {"adieu"},
 }
 
+// humans are words for somebody of flesh and blood; those of anybody may mean others too, and count only beside a
+// word of reaching, as do all of them in a long message.
+var (
+	humans   = set(`human humain humaine operator operateur operatrice conseiller conseillere adviser advisor representative`)
+	anybody  = set(`agent someone somebody person people colleague manager supervisor staff quelqu personne collegue responsable`)
+	reaching = set(`speak talk transfer connect through reach parler transferer transferez passer passez joindre discuter`)
+	// optOuts end a conversation for good when they are all of it.
+	optOuts = []string{"stop", "unsubscribe", "stop sms", "stop please", "not interested", "no thanks not interested", "i am not interested",
+		"i m not interested", "pas interesse", "pas interessee", "je ne suis pas interesse", "je ne suis pas interessee", "desabonner", "arretez", "arret"}
+)
+
+// maxHumanWords is the length beyond which a word for a human alone asks for none.
+const maxHumanWords = 5
+
 // maxGoodbyeWords is the length beyond which a message is about more than leaving.
 const maxGoodbyeWords = 12
 
@@ -123,6 +137,19 @@ func isGoodbye(message string, said []string) bool {
 		}
 		return false
 	})
+}
+
+// isOptOut reports whether the contact wants no more messages.
+func isOptOut(said []string) bool {
+	return slices.Contains(optOuts, strings.Join(said, " "))
+}
+
+// wantsHuman reports whether the contact asks for a human.
+func wantsHuman(said []string) bool {
+	has := func(words map[string]bool) bool {
+		return slices.ContainsFunc(said, func(word string) bool { return words[word] || words[strings.TrimSuffix(word, "s")] })
+	}
+	return has(reaching) && (has(humans) || has(anybody)) || has(humans) && len(said) <= maxHumanWords
 }
 
 // cutGreeting reports whether the message opens with a greeting, and returns the rest of it.

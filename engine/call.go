@@ -1,0 +1,261 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/agentgraph/agentgraph/engine/endpoint"
+	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+const (
+	// maxCalls is how many calls one answer of the model can make.
+	maxCalls = 64
+	// maxCallsAtOnce is how many of them are under way at the same time.
+	maxCallsAtOnce = 8
+	// maxName bounds, in bytes, a name that the model made up.
+	maxName = 100
+	// maxError bounds, in bytes, why a call failed.
+	maxError = 4_000
+)
+
+// call is a call that the model makes.
+type call struct {
+	asked llm.ToolCall
+	// target is nil when it was not offered.
+	target    *target
+	arguments arguments
+	// number counts the calls of a mocked target in the chat from 0.
+	number int32
+	// wrong is why it is not carried out; the model can correct it. Nil when it is carried out.
+	wrong error
+
+	record model.ToolCall
+	// answer is what the model is told of it.
+	answer  string
+	failed  bool
+	cause   error
+	unknown []string
+}
+
+// obey carries out the calls of an answer and lets the model know what came of them: first tools and
+// sub-agents, concurrently, then the transfer, then the end. An answer with calls that are wrong can
+// be corrected once.
+func (c *conversation) obey(ctx context.Context, asked []llm.ToolCall, emit func(event) bool) error {
+	if len(asked) > maxCalls {
+		return c.fault("made %d calls in one answer, and %d are the most", len(asked), maxCalls)
+	}
+	calls := make([]*call, len(asked))
+	var wrong *call
+	for i := range asked {
+		calls[i] = c.prepare(asked[i])
+		if calls[i].wrong != nil {
+			wrong = calls[i]
+		}
+	}
+	if wrong != nil && c.corrected {
+		return c.fault("made a wrong call again after it could correct it: %s: %s", cut(wrong.asked.Name, maxName), wrong.wrong)
+	}
+	c.corrected = c.corrected || wrong != nil
+	var first, transfers []*call
+	for _, call := range calls {
+		switch {
+		case call.target == nil || call.target == &end:
+		case call.target.Kind == model.ToolCallKindCallTransfer:
+			transfers = append(transfers, call)
+		default:
+			first = append(first, call)
+		}
+	}
+	if err := c.carryOut(ctx, first, maxCallsAtOnce, emit); err != nil {
+		return err
+	}
+	if err := c.carryOut(ctx, transfers, 1, emit); err != nil {
+		return err
+	}
+	c.end(calls)
+	for _, call := range calls {
+		c.req.Messages = append(c.req.Messages, llm.Message{Role: llm.RoleTool, ToolCallID: call.asked.ID, Text: call.answer})
+	}
+	return nil
+}
+
+// prepare looks at a call without doing anything.
+func (c *conversation) prepare(asked llm.ToolCall) *call {
+	call := &call{asked: asked, target: c.targets[asked.Name]}
+	if call.target == nil {
+		names := strings.Join(slices.Sorted(maps.Keys(c.targets)), ", ")
+		call.reject(fmt.Errorf("there is no tool %q, only these: %s", cut(asked.Name, maxName), names))
+		return call
+	}
+	given, err := parseArguments(asked.Arguments)
+	if err == nil {
+		call.arguments = given
+		err = c.schemas.validate(call.target.parameters, given)
+	}
+	if err != nil {
+		call.reject(err)
+		return call
+	}
+	if id := call.target.TargetID; id != nil && call.target.mock != nil && c.made != nil {
+		call.number = c.made[*id]
+		c.made[*id]++
+	}
+	return call
+}
+
+func (c *call) reject(err error) {
+	c.wrong, c.failed = err, true
+	c.answer = toldOf(err.Error()) + " Correct the call; do not repeat what you said."
+}
+
+// toldOf is how the model is told of a failure.
+func toldOf(failure string) string { return "The call failed: " + failure + "." }
+
+// carryOut carries out calls, so many at once, and returns when all are done. They begin in their
+// order. It returns an error only when the turn is over: ctx ended, or nobody wants more.
+func (c *conversation) carryOut(ctx context.Context, calls []*call, atOnce int, emit func(event) bool) error {
+	if len(calls) == 0 {
+		return nil
+	}
+	inner, cancel := context.WithCancel(ctx)
+	defer cancel()
+	events := make(chan event)
+	go func() {
+		defer close(events)
+		var running sync.WaitGroup
+		slots := make(chan struct{}, atOnce)
+		for _, call := range calls {
+			slots <- struct{}{}
+			if inner.Err() != nil {
+				break
+			}
+			started := c.begin(call)
+			events <- event{started: &started}
+			running.Go(func() {
+				c.perform(inner, call, func(e event) { events <- e })
+				events <- event{finished: &finished{call.record, call.cause, call.unknown}}
+				<-slots
+			})
+		}
+		running.Wait()
+	}()
+	left := false
+	for e := range events {
+		if !left && !emit(e) {
+			left = true
+			cancel()
+		}
+	}
+	if left {
+		return errLeft
+	}
+	return ctx.Err()
+}
+
+// begin returns the record of a call as it is before anything happens.
+func (c *conversation) begin(call *call) model.ToolCall {
+	call.record = model.ToolCall{
+		ID: model.NewID("call"), Kind: call.target.Kind, TargetID: call.target.TargetID, TechnicalName: call.target.TechnicalName,
+		Arguments: call.arguments.object(), Mocked: call.wrong == nil && call.target.Effect == model.CallEffectMocked,
+		DelegationID: c.delegation, StartedAt: c.effects.now(),
+	}
+	return call.record
+}
+
+// perform does what a call asks for and completes its record.
+func (c *conversation) perform(ctx context.Context, call *call, emit func(event)) {
+	result, err := c.outcome(ctx, call, emit)
+	call.record.DurationMs = int32(max(0, c.effects.now().Sub(call.record.StartedAt)).Milliseconds())
+	if err == nil {
+		result = cut(result, maxResult)
+		call.record.Result, call.answer = &result, result
+		return
+	}
+	text := "the turn was broken off before the call ended"
+	if ctx.Err() == nil {
+		text = cut(told(err), maxError)
+	}
+	call.record.Error, call.failed = &text, true
+	if !errors.As(err, new(refusal)) {
+		call.cause = err
+	}
+	if call.wrong == nil {
+		call.answer = toldOf(text)
+	}
+}
+
+// outcome does what a call asks for and returns its result.
+func (c *conversation) outcome(ctx context.Context, call *call, emit func(event)) (string, error) {
+	t := call.target
+	switch {
+	case call.wrong != nil:
+		return "", refusal(call.wrong.Error())
+	case t.Kind == model.ToolCallKindCallTransfer:
+		return c.handOver(ctx, call)
+	case t.Effect == model.CallEffectMocked:
+		return c.mocked(ctx, call)
+	case t.Effect == model.CallEffectDenied:
+		return "", denied
+	case t.Kind == model.ToolCallKindSubAgent:
+		return c.delegate(ctx, call, emit)
+	case t.Effect == model.CallEffectUnavailable:
+		return "", refusal("the tool has no endpoint, so it cannot be called")
+	}
+	return c.effects.call(ctx, t.tool, call.record.Arguments)
+}
+
+// end ends the conversation when a call asks for it. An agent that hangs up while something that it
+// wanted to have done failed is told so first.
+func (c *conversation) end(calls []*call) {
+	failed := slices.ContainsFunc(calls, func(call *call) bool { return call.failed })
+	if reason := c.transfer.done(); reason != nil {
+		c.endReason = reason
+	}
+	for _, call := range calls {
+		switch {
+		case call.target != &end || call.wrong != nil:
+		case failed && c.endReason == nil:
+			call.answer = toldOf("the conversation goes on, because another call of the same answer failed")
+		default:
+			call.answer = "The conversation ends. Say goodbye."
+			if c.endReason == nil {
+				reason, _ := call.arguments.text("reason")
+				reason = strings.TrimSpace(reason)
+				c.endReason = &reason
+			}
+		}
+	}
+	if c.endReason != nil {
+		c.targets, c.req.Tools = nil, nil
+	}
+}
+
+// refusal is why a call is not carried out, as the model is told.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+
+const denied refusal = "side effects are denied in this simulation, so nothing was done"
+
+// told is how the model is told of an error. What is not written for others is not told.
+func told(err error) string {
+	var refused refusal
+	var known *model.Error
+	var failed *endpoint.Error
+	switch {
+	case errors.As(err, &refused):
+		return refused.Error()
+	case errors.As(err, &known):
+		return known.Error()
+	case errors.As(err, &failed):
+		return failed.Error()
+	}
+	return "something went wrong that is not the agent's fault"
+}

@@ -1,0 +1,225 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/engine/endpoint"
+	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+func TestCallsAreMadeAndAnswered(t *testing.T) {
+	t.Parallel()
+	s := newScene(do("book", `{ "day" : "Monday" , "seats": 2 }`), say("Done"))
+	var clock time.Duration
+	s.effects.now = func() time.Time { clock += 250 * time.Millisecond; return at.Add(clock) }
+	got := s.play(t)
+	require.NoError(t, got.err)
+	require.Equal(t, []string{`book{"day":"Monday","seats":2}`}, s.effected)
+	require.Equal(t, []string{"result of book"}, s.told("Main", 1))
+	require.Len(t, got.calls, 1)
+	call := got.calls[0]
+	require.True(t, strings.HasPrefix(call.ID, "call_"))
+	require.Equal(t, model.ToolCallKindTool, call.Kind)
+	require.Equal(t, "tool_book", *call.TargetID)
+	require.Equal(t, "book", call.TechnicalName)
+	require.JSONEq(t, `{"day":"Monday","seats":2}`, string(call.Arguments))
+	require.Equal(t, "result of book", *call.Result)
+	require.False(t, call.Mocked)
+	require.Nil(t, call.MockRule)
+	require.Nil(t, call.DelegationID)
+	require.Equal(t, int32(250), call.DurationMs)
+	require.Equal(t, at.Add(250*time.Millisecond), call.StartedAt)
+}
+
+func TestCallsOfOneAnswerRunAtOnceAndAreAnsweredInOrder(t *testing.T) {
+	t.Parallel()
+	const calls = 20
+	a := do()
+	for i := range calls {
+		a.calls = append(a.calls, llm.ToolCall{ID: fmt.Sprint(i), Name: "look", Arguments: fmt.Sprintf(`{"n":%d}`, i)})
+	}
+	s := newScene(a, say("Done"))
+	var mutex sync.Mutex
+	running, most := 0, 0
+	full := make(chan struct{})
+	s.effects.call = func(_ context.Context, _ *model.Tool, arguments model.JSONObject) (string, error) {
+		mutex.Lock()
+		running++
+		if most = max(most, running); running == maxCallsAtOnce && most == maxCallsAtOnce {
+			select {
+			case <-full:
+			default:
+				close(full)
+			}
+		}
+		mutex.Unlock()
+		<-full
+		mutex.Lock()
+		running--
+		mutex.Unlock()
+		return string(arguments), nil
+	}
+	got := s.play(t)
+	require.NoError(t, got.err)
+	require.Equal(t, maxCallsAtOnce, most, "no more than so many at once, and so many indeed")
+	require.Len(t, got.calls, calls)
+	for i, told := range s.told("Main", 1) {
+		require.Equal(t, fmt.Sprintf(`{"n":%d}`, i), told)
+		require.Equal(t, told, string(got.calls[i].Arguments), "they begin in their order")
+	}
+}
+
+func TestCallThatIsWrong(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		call string
+		args string
+		told string
+		kept string
+	}{
+		"not JSON":        {"book", `{"day":`, "The call failed: the arguments are not JSON: unexpected EOF. Correct the call; do not repeat what you said.", `{}`},
+		"not an object":   {"book", `["Monday"]`, "The call failed: the arguments are not a JSON object. Correct the call; do not repeat what you said.", `{}`},
+		"two values":      {"book", `{"day":"x"} {}`, "The call failed: the arguments are not JSON: invalid character after top-level value. Correct the call; do not repeat what you said.", `{}`},
+		"missing":         {"book", `{"seats":1}`, "The call failed: the arguments do not fit: missing property 'day'. Correct the call; do not repeat what you said.", `{"seats":1}`},
+		"wrong type":      {"book", `{"day":"x","seats":1.5}`, "The call failed: the arguments do not fit: seats: got number, want integer. Correct the call; do not repeat what you said.", `{"day":"x","seats":1.5}`},
+		"a huge number":   {"book", `{"day":"x","seats":1e999999999}`, "The call failed: the arguments are not JSON: a number is out of range. Correct the call; do not repeat what you said.", `{}`},
+		"too long":        {"book", `{"day":"` + strings.Repeat("x", maxArguments) + `"}`, "The call failed: the arguments have more than 65536 bytes. Correct the call; do not repeat what you said.", `{}`},
+		"unknown":         {"cook", `{}`, `The call failed: there is no tool "cook", only these: ask_expert, book, end_conversation, look, transfer_call. Correct the call; do not repeat what you said.`, ""},
+		"no request":      {"ask_expert", `{"request":" "}`, "The call failed: the arguments do not fit: request: ' ' does not match pattern '\\\\S'. Correct the call; do not repeat what you said.", `{"request":" "}`},
+		"no reason":       {llm.TransferCall, `{}`, "The call failed: the arguments do not fit: missing property 'reason'. Correct the call; do not repeat what you said.", `{}`},
+		"another's tools": {"dig", `{}`, `The call failed: there is no tool "dig", only these: ask_expert, book, end_conversation, look, transfer_call. Correct the call; do not repeat what you said.`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(do(test.call, test.args, "look", "{}"), say("Sorry"))
+			got := s.play(t)
+			require.NoError(t, got.err)
+			require.Equal(t, []string{"look{}"}, s.effected, "the other call is carried out, and it alone")
+			require.Equal(t, []string{test.told, "result of look"}, s.told("Main", 1))
+			if test.kept == "" {
+				require.Len(t, got.calls, 1, "nothing was called")
+				return
+			}
+			require.Len(t, got.calls, 2)
+			for _, call := range got.calls {
+				if call.TechnicalName == test.call {
+					require.JSONEq(t, test.kept, string(call.Arguments))
+					require.Contains(t, test.told, *call.Error)
+					require.False(t, call.Mocked)
+				}
+			}
+		})
+	}
+}
+
+func TestWrongCallsOfOneAnswerAreCorrectedTogether(t *testing.T) {
+	t.Parallel()
+	s := newScene(do("book", `{}`, "cook", `{}`), do("book", `{"day":"x"}`), say("Done"))
+	got := s.play(t)
+	require.NoError(t, got.err)
+	require.Equal(t, []string{`book{"day":"x"}`}, s.effected)
+
+	s = newScene(do("book", `{}`), do("look", `{}`, "book", `{}`))
+	got = s.play(t)
+	require.Contains(t, requireFault(t, got.err), "wrong call again")
+	require.Empty(t, s.effected, "nothing is done for an answer that fails the turn")
+}
+
+func TestToolThatFails(t *testing.T) {
+	t.Parallel()
+	secret := errors.New("dial 10.0.0.1")
+	for name, test := range map[string]struct {
+		err  error
+		want string
+	}{
+		"the endpoint":    {&endpoint.Error{Cause: endpoint.Status, Status: 503, Message: "the tool answered 503", Err: secret}, "the tool answered 503"},
+		"something known": {model.Errorf(model.Unprocessable, "no key"), "no key"},
+		"anything else":   {secret, "something went wrong that is not the agent's fault"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(do("look", `{}`), say("Sorry"))
+			s.effects.call = func(context.Context, *model.Tool, model.JSONObject) (string, error) { return "", test.err }
+			got := s.play(t)
+			require.NoError(t, got.err)
+			require.Equal(t, "Sorry", got.reply.text)
+			require.Equal(t, test.want, *got.calls[0].Error)
+			require.Equal(t, []string{"The call failed: " + test.want + "."}, s.told("Main", 1))
+		})
+	}
+}
+
+func TestToolWithoutEndpoint(t *testing.T) {
+	t.Parallel()
+	s := newScene(do("look", `{}`), say("Sorry"))
+	s.main.tools[1].Endpoint = nil
+	got := s.play(t)
+	require.NoError(t, got.err)
+	require.Equal(t, "the tool has no endpoint, so it cannot be called", *got.calls[0].Error)
+	require.Empty(t, s.effected)
+}
+
+func TestResultThatCannotBeKept(t *testing.T) {
+	t.Parallel()
+	s := newScene(do("look", `{"a\u0000":"b\u0000\ud800"}`), say("Done"))
+	s.effects.call = func(context.Context, *model.Tool, model.JSONObject) (string, error) {
+		return "\x00\xff" + strings.Repeat("é", maxResult), nil
+	}
+	got := s.play(t)
+	require.NoError(t, got.err)
+	result := *got.calls[0].Result
+	require.LessOrEqual(t, len(result), maxResult)
+	require.True(t, strings.HasPrefix(result, "\uFFFDé"))
+	require.True(t, strings.HasSuffix(result, cutMark))
+	require.Equal(t, clean(result), result)
+	require.Equal(t, "{\"a\":\"b\uFFFD\"}", string(got.calls[0].Arguments))
+	require.Equal(t, []string{result}, s.told("Main", 1))
+}
+
+func TestEndTogetherWithOtherCalls(t *testing.T) {
+	t.Parallel()
+	s := newScene(do(llm.EndConversation, allSaid, "look", `{}`).saying("Goodbye"))
+	got := s.play(t)
+	require.NoError(t, got.err)
+	require.Equal(t, []string{"look{}"}, s.effected)
+	require.Equal(t, "all is said", *got.reply.endReason)
+
+	s = newScene(do(llm.EndConversation, allSaid, "look", `{}`).saying("Goodbye"), say("I could not look."))
+	s.main.tools[1].Endpoint = nil
+	got = s.play(t)
+	require.NoError(t, got.err)
+	require.Nil(t, got.reply.endReason, "the agent learns of what failed before it hangs up")
+	require.Equal(t, "The call failed: the conversation goes on, because another call of the same answer failed.", s.told("Main", 1)[0])
+	require.Equal(t, "Goodbye\n\nI could not look.", got.reply.text)
+}
+
+func TestTurnThatIsBrokenOffDuringACall(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	s := newScene(do("look", `{"n":1}`, "book", `{"day":"x"}`))
+	begun := make(chan struct{})
+	s.effects.call = func(ctx context.Context, tool *model.Tool, _ model.JSONObject) (string, error) {
+		if tool.TechnicalName == "book" {
+			<-begun
+			cancel()
+			return "booked", nil
+		}
+		close(begun)
+		<-ctx.Done()
+		return "", ctx.Err()
+	}
+	got := s.playUntil(ctx, t)
+	require.ErrorIs(t, got.err, context.Canceled)
+	require.Len(t, got.calls, 2, "what was called is told although the turn failed")
+	require.Equal(t, "the turn was broken off before the call ended", *got.calls[0].Error)
+	require.Equal(t, "booked", *got.calls[1].Result)
+}

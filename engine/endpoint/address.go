@@ -1,0 +1,226 @@
+package endpoint
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+var placeholder = regexp.MustCompile(`\{[A-Za-z_][A-Za-z0-9_.]*\}`)
+
+// address is an endpoint's URL while it is filled with the arguments of a call.
+type address struct {
+	arguments map[string]any
+	// unused are the arguments that the URL has no place for.
+	unused map[string]any
+}
+
+// parseArguments returns the members of a JSON object, numbers as they are written.
+func parseArguments(text model.JSONObject) (map[string]any, error) {
+	if len(text) == 0 {
+		return map[string]any{}, nil
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	var arguments map[string]any
+	if err := decoder.Decode(&arguments); err != nil || arguments == nil {
+		return nil, errors.New("the arguments are not a JSON object")
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("the arguments are more than a JSON object")
+	}
+	return arguments, nil
+}
+
+// fill returns the URL of a template and the arguments that it has no place for. Whatever the
+// arguments are, the URL has the scheme, the host and the path segments of the template.
+func fill(template string, arguments map[string]any) (*url.URL, map[string]any, error) {
+	a := address{arguments, maps.Clone(arguments)}
+	template, _, _ = strings.Cut(template, "#")
+	template, query, _ := strings.Cut(template, "?")
+	scheme, rest, _ := strings.Cut(template, "://")
+	segments := strings.Split(rest, "/")
+	for i, segment := range segments[1:] {
+		filled, err := a.segment(segment)
+		if err != nil {
+			return nil, nil, err
+		}
+		segments[i+1] = filled
+	}
+	query, err := a.expand(query, func(_, value string) (string, error) { return url.QueryEscape(value), nil })
+	if err != nil {
+		return nil, nil, err
+	}
+	// A placeholder before the path is still there, and no URL has braces in those places.
+	u, err := url.Parse(scheme + "://" + strings.Join(segments, "/"))
+	if err != nil || !isWeb(u) {
+		return nil, nil, errors.New("the tool's address is not valid")
+	}
+	u.RawQuery = query
+	return u, a.unused, nil
+}
+
+func isWeb(u *url.URL) bool {
+	return (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
+}
+
+// segment fills a segment of the path. It stays one segment, also to servers that decode it too early.
+func (a *address) segment(template string) (string, error) {
+	filled, err := a.expand(template, func(name, value string) (string, error) {
+		if value == "" || strings.ContainsAny(value, `/\`) || strings.ContainsFunc(value, unicode.IsControl) {
+			return "", fmt.Errorf(`the argument %q must not be empty and must not contain "/", "\" or control characters`, name)
+		}
+		return url.PathEscape(value), nil
+	})
+	if err != nil || !placeholder.MatchString(template) {
+		return filled, err
+	}
+	text, err := url.PathUnescape(filled)
+	if err != nil {
+		return "", errors.New("the tool's address is not valid")
+	}
+	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '/' || r == '\\' }) {
+		if part == "." || part == ".." {
+			return "", fmt.Errorf(`the arguments must not make "." or ".." of %q in the tool's address`, template)
+		}
+	}
+	return filled, nil
+}
+
+// expand replaces every placeholder by what put makes of its name and value.
+func (a *address) expand(template string, put func(name, value string) (string, error)) (string, error) {
+	var filled strings.Builder
+	rest := 0
+	for _, at := range placeholder.FindAllStringIndex(template, -1) {
+		name := template[at[0]+1 : at[1]-1]
+		value, err := a.take(name)
+		if err != nil {
+			return "", err
+		}
+		if value, err = put(name, value); err != nil {
+			return "", err
+		}
+		filled.WriteString(escapeLiteral(template[rest:at[0]]))
+		filled.WriteString(value)
+		rest = at[1]
+	}
+	filled.WriteString(escapeLiteral(template[rest:]))
+	return filled.String(), nil
+}
+
+// take returns the argument of a placeholder as text and marks it as used. A dot reaches into an
+// object, unless there is an argument of the whole name.
+func (a *address) take(name string) (string, error) {
+	path := []string{name}
+	value, ok := a.arguments[name]
+	if !ok {
+		path = strings.Split(name, ".")
+		value = a.arguments
+		for _, key := range path {
+			object, _ := value.(map[string]any)
+			value = object[key]
+		}
+	}
+	if value == nil {
+		return "", fmt.Errorf("the argument %q is missing, and the tool's address needs it", name)
+	}
+	text, ok := scalar(value)
+	if !ok {
+		return "", fmt.Errorf("the argument %q must be a text, a number or a boolean, because it is part of the tool's address", name)
+	}
+	remove(a.unused, path)
+	return text, nil
+}
+
+// remove deletes what is at a path. It changes the given object only, not those inside of it, which
+// the arguments share; an object that is empty after it goes too.
+func remove(object map[string]any, path []string) {
+	if inner, ok := object[path[0]].(map[string]any); ok && len(path) > 1 {
+		inner = maps.Clone(inner)
+		remove(inner, path[1:])
+		if len(inner) > 0 {
+			object[path[0]] = inner
+			return
+		}
+	}
+	delete(object, path[0])
+}
+
+// scalar returns a text, number or boolean as text.
+func scalar(value any) (string, bool) {
+	switch value := value.(type) {
+	case string:
+		return value, true
+	case json.Number:
+		return value.String(), true
+	case bool:
+		return fmt.Sprint(value), true
+	}
+	return "", false
+}
+
+// addQuery adds arguments to the query: an array as one parameter for each element, an object as
+// JSON; null is left out. A parameter that the URL already has cannot be given once more.
+func addQuery(u *url.URL, arguments map[string]any) error {
+	// A template may have pairs that do not parse; the others are found.
+	taken, _ := url.ParseQuery(u.RawQuery)
+	added := url.Values{}
+	for _, name := range slices.Sorted(maps.Keys(arguments)) {
+		if taken.Has(name) {
+			return fmt.Errorf("the argument %q is already fixed by the tool's address", name)
+		}
+		elements, ok := arguments[name].([]any)
+		if !ok {
+			elements = []any{arguments[name]}
+		}
+		for _, element := range elements {
+			if element == nil {
+				continue
+			}
+			text, ok := scalar(element)
+			if !ok {
+				object, err := json.Marshal(element)
+				if err != nil {
+					return err
+				}
+				text = string(object)
+			}
+			added.Add(name, text)
+		}
+	}
+	if u.RawQuery != "" && len(added) > 0 {
+		u.RawQuery += "&"
+	}
+	u.RawQuery += added.Encode()
+	return nil
+}
+
+// escapeLiteral escapes what a template's own text has and a URL cannot. Escapes stay as they are.
+func escapeLiteral(text string) string {
+	var escaped strings.Builder
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == '%' && i+2 < len(text) && isHex(text[i+1]) && isHex(text[i+2]),
+			'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9',
+			strings.IndexByte("-._~!$&'()*+,;=:@/?", c) >= 0:
+			escaped.WriteByte(c)
+		default:
+			fmt.Fprintf(&escaped, "%%%02X", c)
+		}
+	}
+	return escaped.String()
+}
+
+func isHex(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
+}

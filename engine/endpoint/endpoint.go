@@ -1,0 +1,166 @@
+// Package endpoint calls what is outside for an agent: the HTTP endpoint of a tool, and the
+// telephony provider that takes over a call. It connects to public addresses only, and to others
+// that it was told to allow.
+package endpoint
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+const (
+	// defaultMaxResponse is 64 KiB: more than a conversation should carry.
+	defaultMaxResponse = 64 << 10
+	// transferTimeout is how long a telephony provider has to take a call.
+	transferTimeout = 10 * time.Second
+	userAgent       = "agentgraph"
+	mediaType       = "application/json"
+)
+
+// Options are the settings of a Caller.
+type Options struct {
+	// Allow lists what may be called although it is not public: host names, IP addresses and CIDRs. A
+	// host may be at a private, shared or loopback address, not at a link-local one. The address of a
+	// cloud's metadata service is allowed only by an entry that is the very address.
+	Allow []string
+	// MaxResponse is how many bytes an answer may have, once decompressed; 0 means 64 KiB.
+	MaxResponse int64
+}
+
+// Caller calls endpoints. It is safe for concurrent use and keeps connections for later calls.
+// Proxies that the environment names are not used.
+type Caller struct {
+	guard     *guard
+	transport *http.Transport
+	// tools follows redirects, webhooks does not.
+	tools, webhooks http.Client
+	maxResponse     int64
+}
+
+// New returns a Caller. The error names the entry of Options.Allow that is none.
+func New(o Options) (*Caller, error) {
+	guard, err := newGuard(o.Allow)
+	if err != nil {
+		return nil, err
+	}
+	if o.MaxResponse == 0 {
+		o.MaxResponse = defaultMaxResponse
+	}
+	transport := &http.Transport{
+		DialContext:            guard.dial,
+		ForceAttemptHTTP2:      true,
+		TLSHandshakeTimeout:    10 * time.Second,
+		MaxIdleConns:           256,
+		MaxIdleConnsPerHost:    32,
+		IdleConnTimeout:        90 * time.Second,
+		MaxResponseHeaderBytes: 64 << 10,
+	}
+	return &Caller{
+		guard:     guard,
+		transport: transport,
+		tools:     http.Client{Transport: transport, CheckRedirect: checkRedirect},
+		webhooks: http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
+			return http.ErrUseLastResponse
+		}},
+		maxResponse: o.MaxResponse,
+	}, nil
+}
+
+// Close closes the connections that no call is using.
+func (c *Caller) Close() { c.transport.CloseIdleConnections() }
+
+// Call sends a call to the endpoint of a tool and returns the text of the answer. headers are the
+// endpoint's, their values in the clear.
+//
+// The placeholders of the endpoint's URL are filled from the arguments. The others are query parameters of
+// GET and DELETE, and a JSON object as the body of POST, PUT and PATCH. Up to three redirects are followed;
+// from the first one that leads to another origin on, headers stay behind. Nothing is tried twice.
+//
+// The text is valid UTF-8 without U+0000, and empty when the answer is. Where the answer repeats the
+// value of a header, or a part of one, of at least 8 characters, it has "[hidden]" instead. Every
+// error is an *Error; it wraps ctx.Err() when ctx ended.
+func (c *Caller) Call(ctx context.Context, e model.ToolEndpoint, headers map[string]string, arguments model.JSONObject) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(e.TimeoutSeconds*float64(time.Second)))
+	defer cancel()
+	x := &exchange{callee: "the tool", client: &c.tools, maxResponse: c.maxResponse, secrets: newSecrets(headers)}
+	req, err := newRequest(ctx, e, arguments)
+	if err != nil {
+		return "", x.fail(Arguments, nil, "%s", err)
+	}
+	for name, value := range headers {
+		if !model.IsReservedHeader(name) {
+			req.Header.Set(name, value)
+		}
+	}
+	return x.run(req)
+}
+
+// Transfer is a call that an agent hands over to a human.
+type Transfer struct {
+	ConversationID string `json:"conversationId"`
+	AgentID        string `json:"agentId"`
+	// Reason is why, in the agent's words.
+	Reason string `json:"reason"`
+}
+
+// Transfer posts the transfer as JSON to the webhook of the telephony provider, which takes the call by
+// answering with a status 2xx within 10 seconds. Redirects are not followed. Every error is an
+// *Error; it wraps ctx.Err() when ctx ended.
+func (c *Caller) Transfer(ctx context.Context, webhook string, t Transfer) error {
+	ctx, cancel := context.WithTimeout(ctx, transferTimeout)
+	defer cancel()
+	x := &exchange{callee: "the telephony provider", client: &c.webhooks, maxResponse: c.maxResponse}
+	body, err := json.Marshal(t)
+	if err != nil {
+		return x.fail(Arguments, err, "the transfer cannot be written as JSON")
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, webhook, bytes.NewReader(body))
+	if err != nil || !isWeb(req.URL) {
+		return x.fail(Refused, nil, "the address of %s is not valid", x.callee)
+	}
+	req.Header = newHeader(true)
+	_, err = x.run(req)
+	return err
+}
+
+// newRequest returns the request of a call. An error is the arguments' fault.
+func newRequest(ctx context.Context, e model.ToolEndpoint, text model.JSONObject) (*http.Request, error) {
+	arguments, err := parseArguments(text)
+	if err != nil {
+		return nil, err
+	}
+	u, unused, err := fill(e.URL, arguments)
+	if err != nil {
+		return nil, err
+	}
+	var body []byte
+	hasBody := e.Method != model.HTTPMethodGet && e.Method != model.HTTPMethodDelete
+	if hasBody {
+		body, err = json.Marshal(unused)
+	} else {
+		err = addQuery(u, unused)
+	}
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, string(e.Method), u.String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header = newHeader(hasBody)
+	return req, nil
+}
+
+// newHeader returns the header that every request has.
+func newHeader(hasBody bool) http.Header {
+	header := http.Header{"User-Agent": {userAgent}, "Accept": {mediaType + ", text/*;q=0.9"}}
+	if hasBody {
+		header.Set("Content-Type", mediaType)
+	}
+	return header
+}

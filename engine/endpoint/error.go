@@ -1,0 +1,83 @@
+package endpoint
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"syscall"
+
+	"code.dny.dev/ssrf"
+)
+
+// Cause is the class of a failure. The set is closed.
+type Cause string
+
+const (
+	// Arguments: the call's arguments do not fit the address; other arguments may.
+	Arguments Cause = "ARGUMENTS"
+	// Refused: the address, or one that it redirects to, must not be called.
+	Refused Cause = "REFUSED"
+	// Unreachable: no connection came about.
+	Unreachable Cause = "UNREACHABLE"
+	// TimedOut: the answer, or the rest of it, did not come in time.
+	TimedOut Cause = "TIMED_OUT"
+	// Status: the answer has another status than 2xx.
+	Status Cause = "STATUS"
+	// TooLarge: the answer is larger than the limit.
+	TooLarge Cause = "TOO_LARGE"
+	// Malformed: what came is cut off, not HTTP, or not the JSON that it says it is.
+	Malformed Cause = "MALFORMED"
+	// Cancelled: the caller's context was cancelled.
+	Cancelled Cause = "CANCELLED"
+)
+
+// Error is how a call failed. Its text is written for the language model and may be shown to
+// clients: it holds no header value, and no address.
+type Error struct {
+	Cause Cause
+	// Status is that of the answer; 0 when there was none.
+	Status int
+	// Message is the failure as a sentence without a full stop.
+	Message string
+	// Err is what was underneath, for the log alone: it may name addresses. Often nil.
+	Err error
+}
+
+func (e *Error) Error() string { return e.Message }
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// failure translates an error of net/http. What the server may have written is not kept: it could
+// be an echo of what it was sent.
+func (x *exchange) failure(ctx context.Context, err error) *Error {
+	var (
+		known   *Error
+		dial    *net.OpError
+		host    *net.DNSError
+		network net.Error
+		trust   *tls.CertificateVerificationError
+	)
+	switch {
+	case errors.As(err, &known):
+		return known
+	case errors.Is(ctx.Err(), context.Canceled):
+		return x.fail(Cancelled, ctx.Err(), "the call was cancelled")
+	case ctx.Err() != nil, errors.As(err, &network) && network.Timeout():
+		return x.fail(TimedOut, context.DeadlineExceeded, "%s did not answer in time", x.callee)
+	case errors.Is(err, ssrf.ErrProhibitedIP):
+		return x.fail(Refused, errors.Unwrap(err), "the address of %s leads to a network that must not be called", x.callee)
+	case errors.As(err, &host):
+		return x.fail(Unreachable, host, "the host of %s cannot be found", x.callee)
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return x.fail(Unreachable, errors.Unwrap(err), "the host of %s takes no connections", x.callee)
+	case errors.As(err, &dial) && dial.Op == "dial":
+		return x.fail(Unreachable, dial, "the host of %s cannot be reached", x.callee)
+	case errors.As(err, &trust):
+		return x.fail(Unreachable, trust, "the certificate of %s cannot be trusted", x.callee)
+	case errors.Is(err, http.ErrSchemeMismatch):
+		return x.fail(Unreachable, nil, "%s does not speak HTTPS at its address", x.callee)
+	}
+	return x.fail(Malformed, nil, "%s broke off its answer or did not answer in HTTP", x.callee)
+}

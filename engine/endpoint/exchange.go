@@ -1,0 +1,117 @@
+package endpoint
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+const (
+	maxRedirects = 3
+	// maxExcerpt is how many characters of an error's body are quoted, and maxExcerptBytes how many bytes of it are read.
+	maxExcerpt      = 500
+	maxExcerptBytes = 16 << 10
+)
+
+// exchange is one request and its answer.
+type exchange struct {
+	// callee names who is called in errors.
+	callee      string
+	client      *http.Client
+	maxResponse int64
+	secrets     secrets
+}
+
+func (x *exchange) fail(cause Cause, err error, format string, args ...any) *Error {
+	return &Error{Cause: cause, Message: fmt.Sprintf(format, args...), Err: err}
+}
+
+// run sends the request and returns the text of an answer with a status 2xx.
+func (x *exchange) run(req *http.Request) (string, error) {
+	ctx := req.Context()
+	res, err := x.client.Do(req)
+	if err != nil {
+		return "", x.failure(ctx, err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	text, failure := x.read(ctx, res)
+	if failure != nil {
+		failure.Status = res.StatusCode
+		return "", failure
+	}
+	return text, nil
+}
+
+func (x *exchange) read(ctx context.Context, res *http.Response) (string, *Error) {
+	// net/http asks for gzip, undoes it and then takes this header away. Nothing else was asked for.
+	encoded := !slices.Contains([]string{"", "identity"}, strings.ToLower(res.Header.Get("Content-Encoding")))
+	if res.StatusCode < 200 || res.StatusCode > 299 {
+		answer := strings.TrimSpace(fmt.Sprint(res.StatusCode, " ", http.StatusText(res.StatusCode)))
+		// What follows a status 1xx is no body, and reading it would wait for ever.
+		if !encoded && res.StatusCode >= 200 {
+			// An excerpt is better than none, so a body that breaks off will do.
+			body, _ := io.ReadAll(io.LimitReader(res.Body, maxExcerptBytes))
+			answer += x.excerpt(body)
+		}
+		return "", x.fail(Status, nil, "%s answered %s", x.callee, answer)
+	}
+	if encoded {
+		return "", x.fail(Malformed, nil, "%s answered in a content encoding that it was not asked for", x.callee)
+	}
+	body, err := io.ReadAll(io.LimitReader(res.Body, x.maxResponse+1))
+	if int64(len(body)) > x.maxResponse {
+		return "", x.fail(TooLarge, nil, "%s answered with more than %d bytes", x.callee, x.maxResponse)
+	}
+	if err != nil {
+		return "", x.failure(ctx, err)
+	}
+	if len(body) > 0 && isJSON(res.Header.Get("Content-Type")) && !json.Valid(body) {
+		return "", x.fail(Malformed, nil, "%s answered with malformed JSON%s", x.callee, x.excerpt(body))
+	}
+	return x.secrets.hide(clean(body)), nil
+}
+
+// excerpt returns the beginning of a body for the end of a sentence.
+func (x *exchange) excerpt(body []byte) string {
+	text := []rune(strings.TrimSpace(x.secrets.hide(clean(body))))
+	if len(text) == 0 {
+		return ""
+	}
+	if len(text) > maxExcerpt {
+		text = append(text[:maxExcerpt], '…')
+	}
+	return ": " + string(text)
+}
+
+func clean(body []byte) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(string(body), "\uFFFD"), "\x00", "")
+}
+
+func isJSON(contentType string) bool {
+	mediaType, _, err := mime.ParseMediaType(contentType)
+	return err == nil && (mediaType == "application/json" || strings.HasSuffix(mediaType, "+json"))
+}
+
+// checkRedirect is an http.Client's: it keeps the endpoint's headers, and its URL as the referrer, from other origins.
+func checkRedirect(req *http.Request, via []*http.Request) error {
+	if len(via) > maxRedirects {
+		return &Error{Cause: Malformed, Message: fmt.Sprintf("the tool redirects more than %d times", maxRedirects)}
+	}
+	if !isWeb(req.URL) {
+		return &Error{Cause: Refused, Message: "the tool redirects to an address that is not one of the web"}
+	}
+	// What another origin redirects to is its choice, be it the first origin.
+	first := origin(via[0].URL)
+	if slices.ContainsFunc(append(via[1:], req), func(r *http.Request) bool { return origin(r.URL) != first }) {
+		req.Header = newHeader(req.ContentLength != 0)
+	}
+	return nil
+}
+
+func origin(u *url.URL) string { return u.Scheme + "://" + strings.ToLower(u.Host) }

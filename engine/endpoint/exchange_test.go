@@ -1,0 +1,278 @@
+package endpoint
+
+import (
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+func TestAnswerIsText(t *testing.T) {
+	t.Parallel()
+	c := local(t)
+	for name, want := range map[string]struct {
+		status                  int
+		contentType, body, text string
+	}{
+		"json":           {200, "application/json; charset=utf-8", `{"a": [1]}`, `{"a": [1]}`},
+		"text":           {201, "text/plain", "é\nok", "é\nok"},
+		"no type":        {202, "", "{", "{"},
+		"no content":     {204, "", "", ""},
+		"empty json":     {200, "application/json", "", ""},
+		"not utf-8":      {200, "text/plain", "a\xff\xfeb", "a\uFFFDb"},
+		"zero":           {200, "text/plain", "a\x00b\x00", "ab"},
+		"of the limit":   {200, "text/plain", strings.Repeat("x", 4096), strings.Repeat("x", 4096)},
+		"a bad type too": {200, ";;;", "{", "{"},
+	} {
+		text, err := get(t, c, serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header()["Content-Type"] = []string{want.contentType}
+			w.WriteHeader(want.status)
+			_, _ = io.WriteString(w, want.body)
+		}))
+		require.NoError(t, err, name)
+		require.Equal(t, want.text, text, name)
+	}
+}
+
+func TestStatusesThatAreFailures(t *testing.T) {
+	t.Parallel()
+	c := local(t)
+	status, body := 0, ""
+	address := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	})
+	long := strings.Repeat("é", 501)
+	for _, want := range []struct {
+		status     int
+		body, text string
+	}{
+		{400, ` {"error":"no such order"} `, `the tool answered 400 Bad Request: {"error":"no such order"}`},
+		{401, "", "the tool answered 401 Unauthorized"},
+		{404, "a\x00\xff", "the tool answered 404 Not Found: a\uFFFD"},
+		{429, "slow down", "the tool answered 429 Too Many Requests: slow down"},
+		{500, long, "the tool answered 500 Internal Server Error: " + long[:2*500] + "…"},
+		{503, strings.Repeat("x", 1<<20), "the tool answered 503 Service Unavailable: " + strings.Repeat("x", 500) + "…"},
+		{599, "x", "the tool answered 599: x"},
+		{302, "no location", "the tool answered 302 Found: no location"},
+		{304, "", "the tool answered 304 Not Modified"},
+	} {
+		status, body = want.status, want.body
+		_, err := get(t, c, address)
+		failure := fails(t, err, Status)
+		require.Equal(t, want.status, failure.Status)
+		require.Equal(t, want.text, failure.Message)
+	}
+}
+
+func TestAnswersThatAreTooLarge(t *testing.T) {
+	t.Parallel()
+	c := local(t)
+	for name, handler := range map[string]http.HandlerFunc{
+		"announced": func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 4097)) },
+		"without end": func(w http.ResponseWriter, _ *http.Request) {
+			for range 64 << 10 {
+				if _, err := w.Write(make([]byte, 1024)); err != nil {
+					return
+				}
+			}
+			t.Error("64 MiB were taken")
+		},
+		"compressed": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Encoding", "gzip")
+			bomb := gzip.NewWriter(w)
+			for range 16 {
+				_, _ = bomb.Write(make([]byte, 1<<20))
+			}
+			_ = bomb.Close()
+		},
+	} {
+		_, err := get(t, c, serve(t, handler))
+		require.Equal(t, "the tool answered with more than 4096 bytes", fails(t, err, TooLarge).Message, name)
+	}
+}
+
+func TestGzipIsUndone(t *testing.T) {
+	t.Parallel()
+	text, err := get(t, local(t), serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		packed := gzip.NewWriter(w)
+		_, _ = io.WriteString(packed, "unpacked")
+		_ = packed.Close()
+	}))
+	require.NoError(t, err)
+	require.Equal(t, "unpacked", text)
+}
+
+const (
+	cutOff  = "the tool broke off its answer or did not answer in HTTP"
+	encoded = "the tool answered in a content encoding that it was not asked for"
+)
+
+// malformed are answers, byte by byte, with what is said of them.
+var malformed = map[string]struct {
+	answer, want string
+	cause        Cause
+}{
+	"nothing":              {"", cutOff, Malformed},
+	"not HTTP":             {"SSH-2.0-%s\r\n\r\n", cutOff, Malformed},
+	"a bad status":         {"HTTP/1.1 %s\r\n\r\n", cutOff, Malformed},
+	"a bad header":         {"HTTP/1.1 200 OK\r\nX: a\r\n%s\r\n\r\n", cutOff, Malformed},
+	"a bad length":         {"HTTP/1.1 200 OK\r\nContent-Length: %s\r\n\r\n", cutOff, Malformed},
+	"cut in the header":    {"HTTP/1.1 200 OK\r\nX: %s", cutOff, Malformed},
+	"cut in the body":      {"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n%s", cutOff, Malformed},
+	"cut in a chunk":       {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nff\r\n%s", cutOff, Malformed},
+	"a bad chunk":          {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%s\r\n", cutOff, Malformed},
+	"a bad transfer":       {"HTTP/1.1 200 OK\r\nTransfer-Encoding: %s\r\n\r\n", cutOff, Malformed},
+	"a huge header":        {"HTTP/1.1 200 OK\r\nX: %s" + strings.Repeat("x", 200<<10) + "\r\n\r\n", cutOff, Malformed},
+	"not gzip":             {"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n%s" + strings.Repeat("x", 40), cutOff, Malformed},
+	"not asked for":        {"HTTP/1.1 200 OK\r\nContent-Encoding: br\r\n\r\n%s", encoded, Malformed},
+	"a bad location":       {"HTTP/1.1 302 Found\r\nLocation: http://%s:%%zz/\r\nContent-Length: 0\r\n\r\n", cutOff, Malformed},
+	"malformed JSON":       {"HTTP/1.1 200 OK\r\nContent-Type: application/problem+json\r\n\r\n{\"a\": %s", `the tool answered with malformed JSON: {"a": [hidden]`, Malformed},
+	"an error in br":       {"HTTP/1.1 500 Oops\r\nContent-Encoding: br\r\n\r\n%s", "the tool answered 500 Internal Server Error", Status},
+	"an error cut":         {"HTTP/1.1 500 %[1]s\r\nContent-Length: 1000\r\n\r\nnot %[1]s", "the tool answered 500 Internal Server Error: not [hidden]", Status},
+	"switching protocols":  {"HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: %s\r\n\r\n", "the tool answered 101 Switching Protocols", Status},
+	"a long way to a mark": {"HTTP/1.1 400 Bad\r\n\r\n" + strings.Repeat("x", 490) + "%s", "the tool answered 400 Bad Request: " + strings.Repeat("x", 490) + "[hidden]", Status},
+}
+
+// What the server writes holds the value of a header everywhere, and no error does.
+func TestMalformedAnswersEndWithACauseAndWithoutHeaderValues(t *testing.T) {
+	t.Parallel()
+	const secret = "s3cr3t-token-1234"
+	c := local(t)
+	for name, m := range malformed {
+		answer := m.answer
+		if strings.Contains(answer, "%") {
+			answer = fmt.Sprintf(answer, secret)
+		}
+		address := serveRaw(t, answer, name == "switching protocols")
+		_, err := c.Call(t.Context(), endpoint(model.HTTPMethodPost, address), map[string]string{"Authorization": "Bearer " + secret}, nil)
+		require.Error(t, err, name)
+		require.Equal(t, m.want, fails(t, err, m.cause).Message, name)
+		for ; err != nil; err = errors.Unwrap(err) {
+			require.NotContains(t, fmt.Sprintf("%v %+v %q", err, err, err), secret, name)
+		}
+	}
+}
+
+func TestWhatAnswersRepeatOfHeadersIsHidden(t *testing.T) {
+	t.Parallel()
+	c := local(t)
+	headers := map[string]string{
+		"Authorization": "Bearer tok-12345678", "X-Quoted": `pass"word\x`, "Cookie": "session=abcdefgh; theme=dark", "X-Short": "short", "Accept": "application/json",
+	}
+	const echo = `tok-12345678 Bearer tok-12345678 tok-1234 pass\"word\\x pass"word\x abcdefgh dark short application/json`
+	const hidden = `[hidden] [hidden] tok-1234 [hidden] [hidden] [hidden] dark short application/json`
+	for status, want := range map[int]string{200: hidden, 403: "the tool answered 403 Forbidden: " + hidden} {
+		text, err := c.Call(t.Context(), endpoint(model.HTTPMethodGet, serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, echo)
+		})), headers, nil)
+		if err != nil {
+			text = err.Error()
+		}
+		require.Equal(t, want, text)
+	}
+}
+
+func TestUnreachableHosts(t *testing.T) {
+	t.Parallel()
+	c := caller(t, "127.0.0.1", "closed.test")
+	resolve(t, c, func(name string, _ int) string { return map[string]string{"closed.test": "127.0.0.1"}[name] })
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	require.NoError(t, err)
+	require.NoError(t, listener.Close())
+	for host, want := range map[string]string{
+		"127.0.0.1": "the host of the tool takes no connections", "closed.test": "the host of the tool takes no connections",
+		"nowhere.test": "the host of the tool cannot be found",
+	} {
+		_, err := get(t, c, "http://"+host+":"+port)
+		require.Equal(t, want, fails(t, err, Unreachable).Message)
+	}
+}
+
+func TestRedirectsAreFollowed(t *testing.T) {
+	t.Parallel()
+	c, target := local(t), record(t)
+	for status, want := range map[int]string{301: "GET", 302: "GET", 303: "GET", 307: `POST {"a":1}`, 308: `POST {"a":1}`} {
+		text, err := c.Call(t.Context(), endpoint(model.HTTPMethodPost, serve(t, func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, target+"/to?x=1", status)
+		})+"/from?q={q}"), map[string]string{"X-Key": "k", "Authorization": "a", "User-Agent": "u", "Content-Type": "application/x+json"}, model.JSONObject(`{"a":1,"q":"private"}`))
+		require.NoError(t, err)
+		got := decode(t, text)
+		require.Equal(t, want, strings.TrimSpace(got.Method+" "+got.Body), status)
+		require.Equal(t, "/to?x=1", got.URI)
+		// Another port is another origin.
+		delete(got.Header, "Content-Length")
+		header := http.Header{"User-Agent": {"agentgraph"}, "Accept": {"application/json, text/*;q=0.9"}, "Accept-Encoding": {"gzip"}}
+		if got.Body != "" {
+			header.Set("Content-Type", "application/json")
+		}
+		require.Equal(t, header, got.Header, status)
+	}
+}
+
+func TestHeadersStayWithTheirOrigin(t *testing.T) {
+	t.Parallel()
+	c := local(t)
+	var first, second string
+	keys := map[string]string{}
+	first = serve(t, func(w http.ResponseWriter, r *http.Request) {
+		keys[r.URL.Path] = r.Header.Get("X-Key")
+		switch r.URL.Path {
+		case "/1":
+			http.Redirect(w, r, "/2", http.StatusFound)
+		case "/2":
+			http.Redirect(w, r, second+"/3", http.StatusFound)
+		}
+	})
+	second = serve(t, func(w http.ResponseWriter, r *http.Request) {
+		keys[r.URL.Path] = r.Header.Get("X-Key")
+		http.Redirect(w, r, first+"/4", http.StatusFound)
+	})
+	_, err := c.Call(t.Context(), endpoint(model.HTTPMethodGet, first+"/1"), map[string]string{"X-Key": "k"}, nil)
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"/1": "k", "/2": "k", "/3": "", "/4": ""}, keys)
+}
+
+func TestRedirectsEndSomewhere(t *testing.T) {
+	t.Parallel()
+	c := local(t)
+	calls := 0
+	_, err := get(t, c, serve(t, func(w http.ResponseWriter, r *http.Request) {
+		calls++
+		http.Redirect(w, r, "/again", http.StatusFound)
+	}))
+	require.Equal(t, "the tool redirects more than 3 times", fails(t, err, Malformed).Message)
+	require.Equal(t, 4, calls)
+}
+
+func TestRedirectsLeadNowhereElse(t *testing.T) {
+	t.Parallel()
+	c := local(t)
+	for target, want := range map[string]string{
+		"http://127.0.0.2:1/":                      "the address of the tool leads to a network that must not be called",
+		"http://169.254.169.254/latest/meta-data/": "the address of the tool leads to a network that must not be called",
+		"http://[::1]:1/":                          "the address of the tool leads to a network that must not be called",
+		"//2130706433:1/":                          "the address of the tool leads to a network that must not be called",
+		"http://:1/":                               "the tool redirects to an address that is not one of the web",
+		"file:///etc/passwd":                       "the tool redirects to an address that is not one of the web",
+		"gopher://127.0.0.1/":                      "the tool redirects to an address that is not one of the web",
+	} {
+		_, err := get(t, c, serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", target)
+			w.WriteHeader(http.StatusFound)
+		}))
+		require.Equal(t, want, fails(t, err, Refused).Message, target)
+	}
+}

@@ -1,0 +1,161 @@
+package endpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"code.dny.dev/ssrf"
+)
+
+// metadata are the addresses at which clouds hand their credentials to whoever asks from inside.
+// Some lie in ranges that are in ordinary use, so they are reached only when an entry of the allow
+// list is the very address.
+var metadata = []netip.Addr{
+	netip.MustParseAddr("169.254.169.254"),
+	netip.MustParseAddr("169.254.170.2"),
+	netip.MustParseAddr("100.100.100.200"),
+	netip.MustParseAddr("168.63.129.16"),
+	netip.MustParseAddr("192.0.0.192"),
+	netip.MustParseAddr("fd00:ec2::254"),
+	netip.MustParseAddr("fd20:ce::254"),
+}
+
+// inside are the networks in which a host of the allow list may be; link-local is not among them.
+var inside = []netip.Prefix{
+	netip.MustParsePrefix("127.0.0.0/8"),
+	netip.MustParsePrefix("10.0.0.0/8"),
+	netip.MustParsePrefix("172.16.0.0/12"),
+	netip.MustParsePrefix("192.168.0.0/16"),
+	netip.MustParsePrefix("100.64.0.0/10"),
+	netip.MustParsePrefix("::1/128"),
+	netip.MustParsePrefix("fc00::/7"),
+}
+
+// guard opens connections, and only to addresses that may be called. It looks at the address that
+// is being connected to, after any name was resolved, so what a name meant a moment ago is of no account.
+type guard struct {
+	dialer net.Dialer
+	hosts  map[string]bool
+	// public goes for every host, named for those of the allow list.
+	public, named gate
+}
+
+// gate says which addresses may be connected to.
+type gate struct {
+	*ssrf.Guardian
+	allowed []netip.Prefix
+}
+
+func newGuard(allow []string) (*guard, error) {
+	hosts, networks := map[string]bool{}, []netip.Prefix{}
+	for _, entry := range allow {
+		host, network, err := parse(entry)
+		if err != nil {
+			return nil, err
+		}
+		if host != "" {
+			hosts[host] = true
+		} else {
+			networks = append(networks, network)
+		}
+	}
+	return &guard{
+		dialer: net.Dialer{Timeout: 10 * time.Second},
+		hosts:  hosts,
+		public: newGate(networks),
+		named:  newGate(slices.Concat(networks, inside)),
+	}, nil
+}
+
+func newGate(allowed []netip.Prefix) gate {
+	var v4, v6 []netip.Prefix
+	for _, network := range allowed {
+		if network.Addr().Is4() {
+			v4 = append(v4, network)
+		} else {
+			v6 = append(v6, network)
+		}
+	}
+	return gate{ssrf.New(ssrf.WithAllowedV4Prefixes(v4...), ssrf.WithAllowedV6Prefixes(v6...)), allowed}
+}
+
+var hostname = regexp.MustCompile(`^[a-z0-9_]([a-z0-9_.-]{0,251}[a-z0-9_])?$`)
+
+// parse reads an entry of the allow list: a host, or an address or CIDR.
+func parse(entry string) (host string, network netip.Prefix, err error) {
+	if network, err = netip.ParsePrefix(entry); err != nil {
+		if addr, addrErr := netip.ParseAddr(entry); addrErr == nil && addr.Zone() == "" {
+			network, err = netip.PrefixFrom(addr, addr.BitLen()), nil
+		}
+	}
+	if err == nil {
+		if network.Addr().Is4In6() {
+			return "", network, fmt.Errorf("%q in the list of allowed networks is an IPv4 network, which is to be written as one", entry)
+		}
+		return "", network, nil
+	}
+	host = strings.ToLower(strings.TrimSuffix(entry, "."))
+	if !hostname.MatchString(host) || endsInNumber(host) {
+		return "", network, fmt.Errorf("%q in the list of allowed networks is neither a host name, an IP address nor a CIDR", entry)
+	}
+	return host, network, nil
+}
+
+// endsInNumber reports whether the last label of a host is a number. No such host name exists, but
+// some resolvers read one as an IPv4 address in an old notation: 0x7f.1, 2130706433.
+func endsInNumber(host string) bool {
+	label := host[strings.LastIndexByte(host, '.')+1:]
+	if hex, ok := strings.CutPrefix(label, "0x"); ok {
+		return strings.Trim(hex, "0123456789abcdef") == ""
+	}
+	return label != "" && strings.Trim(label, "0123456789") == ""
+}
+
+// dial connects to host:port. The error wraps ssrf.ErrProhibitedIP when that must not be.
+func (g *guard) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	host = strings.ToLower(host)
+	gate := g.public
+	if g.hosts[strings.TrimSuffix(host, ".")] {
+		gate = g.named
+	}
+	// An address needs no resolution and is refused even where its family has no sockets.
+	if ip, err := netip.ParseAddr(host); err == nil {
+		if err := gate.check(ip); err != nil {
+			return nil, err
+		}
+	} else if endsInNumber(strings.TrimSuffix(host, ".")) {
+		return nil, fmt.Errorf("%w: %s is no host name", ssrf.ErrProhibitedIP, host)
+	}
+	dialer := g.dialer
+	dialer.Control = gate.control
+	return dialer.DialContext(ctx, network, address)
+}
+
+// control is a net.Dialer's Control: it is called with every address before it is connected to.
+func (g gate) control(_, address string, _ syscall.RawConn) error {
+	to, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return errors.Join(ssrf.ErrProhibitedIP, err)
+	}
+	return g.check(to.Addr())
+}
+
+func (g gate) check(ip netip.Addr) error {
+	ip = ip.Unmap()
+	if slices.Contains(metadata, ip) && !slices.Contains(g.allowed, netip.PrefixFrom(ip, ip.BitLen())) {
+		return fmt.Errorf("%w: %s is a metadata service", ssrf.ErrProhibitedIP, ip)
+	}
+	return g.SafeAddr(ip)
+}

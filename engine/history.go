@@ -1,0 +1,59 @@
+package engine
+
+import (
+	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// history returns what was said in a chat, with the calls that its agent made before each answer. Which
+// calls were made at once is not kept: each is told with its result, in the order in which they began.
+func history(messages []*model.SimulationChatMessage, calls []*model.ToolCall) []llm.Message {
+	made := map[int32][]*model.ToolCall{}
+	for _, call := range calls {
+		if remembered(call) {
+			made[call.MessageSequence] = append(made[call.MessageSequence], call)
+		}
+	}
+	told := make([]llm.Message, 0, len(messages)+2*len(calls)+1)
+	for _, m := range messages {
+		if m.Role != model.MessageRoleUser {
+			told = append(told, llm.Message{Role: llm.RoleAssistant, Text: m.Text})
+			continue
+		}
+		told = append(told, llm.Message{Role: llm.RoleUser, Text: m.Text})
+		for _, call := range made[m.Sequence] {
+			arguments, _ := call.Arguments.MarshalJSON()
+			told = append(told,
+				llm.Message{Role: llm.RoleAssistant, ToolCalls: []llm.ToolCall{{
+					ID: call.ID, Name: call.TechnicalName, Arguments: string(arguments),
+				}}},
+				llm.Message{Role: llm.RoleTool, ToolCallID: call.ID, Text: resultOf(call)})
+		}
+	}
+	return told
+}
+
+// remembered reports whether the chat's own agent made the call in a turn that was kept.
+func remembered(call *model.ToolCall) bool {
+	return call.IsTurnKept && call.DelegationID == nil && call.Kind != model.ToolCallKindRetrieval
+}
+
+// resultOf is what the model was told of a call.
+func resultOf(call *model.ToolCall) string {
+	if call.Error != nil {
+		return toldOf(*call.Error)
+	}
+	return *call.Result
+}
+
+// mockedBefore counts the calls of each mocked target in the turns that were kept. A call that was
+// never carried out, because it was wrong, is not recorded as mocked.
+func mockedBefore(calls []*model.ToolCall) map[string]int32 {
+	made := map[string]int32{}
+	for _, call := range calls {
+		if remembered(call) && call.Mocked && call.TargetID != nil {
+			made[*call.TargetID]++
+		}
+	}
+	return made
+}

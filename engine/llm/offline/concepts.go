@@ -1,0 +1,144 @@
+package offline
+
+import (
+	"slices"
+	"strings"
+)
+
+// synonyms are words of service conversations that mean much the same, one group a line, in both
+// languages and folded. A contact's word and a tool's word match when they are of one group.
+const synonyms = `
+card carte
+lost lose losing perdu perdue perdre egare egaree
+stolen theft stole vole volee voler
+freeze frozen block bloquer bloque bloquez geler opposition
+payment transaction charge charged paiement achat
+dispute contest contester conteste litige
+recognise recognised recognize unrecognised reconnais reconnaitre
+replacement replace remplacement remplacer
+appointment rdv rendez
+book reserve reserver booking reservation
+cancel cancelled canceled annuler annule annulee annulation
+move reschedule postpone reporter deplacer change changer modifier
+slot creneau window
+doctor dr docteur medecin
+prescription ordonnance
+medicine medication medicament
+parcel package colis paquet
+delivery deliver delivered livraison livrer livre livree
+track locate suivi suivre retrouver
+neighbour neighbor voisin voisine
+porch porche
+shed abri cabanon
+refund reimburse reimbursed rembourser remboursement rembourse
+return retour retourner renvoyer
+exchange echange echanger
+voucher bon
+label etiquette
+order ordered commande commander
+damaged damage abime abimee casse cassee broken
+faulty defective defaut defectueux defectueuse
+wrong erreur mistake
+flight vol fly
+baggage luggage bag suitcase bagage valise
+meal food eat repas manger
+search look recherche chercher find
+warranty guarantee garantie
+part piece
+product appareil produit device appliance
+filter filtre
+battery batterie
+diagnostics diagnostic
+plan policy contrat formule
+renewal renew renouveler renouvellement
+price cost prix cout coute couter tarif frais fee expensive
+quote devis
+link lien
+club salle gym
+class cours
+trial essai
+pool piscine
+swim swimming nager natation
+member membre
+membership adhesion
+callback rappel rappeler
+colleague human humain adviser advisor conseiller conseillere operator
+pregnancy pregnant enceinte grossesse
+pain douleur hurts
+condition maladie
+complaint complain complaints plainte reclamation
+urgent urgence emergency
+case dossier
+cake gateau
+open ouvert ouverte ouvrir ouvrez
+hours horaires horaire
+parking stationnement
+morning matin
+afternoon midi
+evening soir
+article item articles
+arrive arrivee arrival
+late delayed delay retard
+`
+
+// sameMeaning leads from each word of a group to its first.
+var sameMeaning = func() map[string]string {
+	first := map[string]string{}
+	for line := range strings.Lines(synonyms) {
+		words := strings.Fields(line)
+		for _, word := range words {
+			first[word] = words[0]
+		}
+	}
+	return first
+}()
+
+// turnsOfPhrase are small words that mean a great deal together.
+var turnsOfPhrase = strings.NewReplacer(
+	" where is ", " track ", " where are ", " track ", " where s ", " track ", " ou est ", " track ", " ou sont ", " track ", " ou en est ", " track ",
+	" ou se trouve ", " track ", " call me back ", " callback ", " call back ", " callback ", " ring me ", " callback ", " rappelez moi ", " callback ",
+	" me rappeler ", " callback ", " don t recognise ", " not recognise ", " don t recognize ", " not recognise ",
+	" ne convient pas ", " unsuitable ", " doesn t fit ", " unsuitable ", " does not fit ", " unsuitable ",
+	" never arrived ", " not received ", " pas recu ", " not received ",
+	" text me ", " send text message ", " par sms ", " send text message ", " mot de passe ", " password ",
+)
+
+// endings are cut off a word, the first that leads to a group of synonyms.
+var endings = []string{"s", "x", "es", "ed", "d", "ing", "ee", "e", "r"}
+
+// concepts are the content words of a text, each as the first of its group of synonyms.
+func concepts(text string) []string {
+	// Twice, for turns of phrase that share a space.
+	spaced := turnsOfPhrase.Replace(turnsOfPhrase.Replace(" " + strings.Join(wordsOf(text), " ") + " "))
+	return meanings(contentOf(strings.Fields(spaced)))
+}
+
+// meanings writes each word as the first of its group of synonyms, once each.
+func meanings(words []string) []string {
+	var found []string
+	for _, word := range words {
+		if meaning := conceptOf(word); !slices.Contains(found, meaning) {
+			found = append(found, meaning)
+		}
+	}
+	return found
+}
+
+func conceptOf(word string) string {
+	if first, ok := sameMeaning[word]; ok {
+		return first
+	}
+	for _, ending := range endings {
+		if stem, cut := strings.CutSuffix(word, ending); cut {
+			if first, ok := sameMeaning[stem]; ok {
+				return first
+			}
+		}
+	}
+	return word
+}
+
+// hasAlike reports whether one of the words is a form of the word.
+func hasAlike(words []string, word string) bool {
+	return slices.ContainsFunc(words, func(other string) bool { return alike(word, other) })
+}

@@ -1,0 +1,148 @@
+package offline
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+var (
+	isoDate = regexp.MustCompile(`\b(\d{4})-(\d{1,2})-(\d{1,2})\b`)
+	// slashed dates have the day first.
+	slashedDate = regexp.MustCompile(`\b(\d{1,2})[/.](\d{1,2})[/.](\d{4})\b`)
+	dayMonth    = regexp.MustCompile(`\b(\d{1,2})(?:st|nd|rd|th|er)?(?: of| de)? (` + monthNames + `)[a-z]*\.?,?(?: (\d{4}))?\b`)
+	monthDay    = regexp.MustCompile(`\b(` + monthNames + `)[a-z]*\.? (\d{1,2})(?:st|nd|rd|th)?,?(?: (\d{4}))?\b`)
+	clockTime   = regexp.MustCompile(`\b([01]?\d|2[0-3])(?: ?[h:] ?([0-5]\d)| ?(h|heures?|o'?clock)\b)`)
+	halfDayTime = regexp.MustCompile(`\b(1[0-2]|0?[1-9])(?:[:.]([0-5]\d))? ?([ap])\.?m\b`)
+	wordy       = regexp.MustCompile(`[^\pL\pN:/.'-]+`)
+	// present introduces the day of the conversation in an agent's instructions.
+	present = regexp.MustCompile(`(?i)\b(today is|today:|current date:?|date:|nous sommes le|aujourd'hui est le|date du jour :?)\s+[^.\n]{0,30}`)
+)
+
+const monthNames = `jan|feb|fev|mar|apr|avr|may|mai|june|juin|july|juil|aug|aou|sep|oct|nov|dec`
+
+var months = map[string]time.Month{
+	"jan": 1, "feb": 2, "fev": 2, "mar": 3, "apr": 4, "avr": 4, "may": 5, "mai": 5, "june": 6, "juin": 6,
+	"july": 7, "juil": 7, "aug": 8, "aou": 8, "sep": 9, "oct": 10, "nov": 11, "dec": 12,
+}
+
+// weekdays and relativeDays count from the day of the conversation.
+var (
+	weekdays = map[string]time.Weekday{
+		"monday": 1, "lundi": 1, "tuesday": 2, "mardi": 2, "wednesday": 3, "mercredi": 3, "thursday": 4, "jeudi": 4,
+		"friday": 5, "vendredi": 5, "saturday": 6, "samedi": 6, "sunday": 0, "dimanche": 0,
+	}
+	relativeDays = []struct {
+		words string
+		days  int
+	}{
+		{"day after tomorrow", 2}, {"apres-demain", 2}, {"apres demain", 2}, {"tomorrow", 1}, {"demain", 1}, {"today", 0}, {"tonight", 0},
+		{"aujourd'hui", 0}, {"ce soir", 0}, {"as early as possible", 0}, {"as soon as possible", 0}, {"asap", 0}, {"right now", 0},
+		{"des que possible", 0}, {"au plus vite", 0}, {"au plus tot", 0}, {"next week", 7}, {"la semaine prochaine", 7},
+	}
+)
+
+// plain is a text in small letters without accents, with straight apostrophes and single spaces.
+func plain(text string) string {
+	text = strings.ReplaceAll(fold(text), "’", "'")
+	return strings.TrimSpace(wordy.ReplaceAllString(text, " "))
+}
+
+// todayOf is the day of the conversation as the instructions tell it; the zero time when they do not.
+func todayOf(instructions string) time.Time {
+	for _, told := range present.FindAllString(instructions, -1) {
+		if day, ok := dateIn(told, time.Time{}); ok {
+			return day
+		}
+	}
+	return time.Time{}
+}
+
+// dateIn is the first day that a text names. Days without a year, weekdays and "tomorrow" need today: they are
+// the next such day.
+func dateIn(text string, today time.Time) (time.Time, bool) {
+	text = plain(text)
+	if m := isoDate.FindStringSubmatch(text); m != nil {
+		return dayOf(m[1], m[2], m[3])
+	}
+	if m := slashedDate.FindStringSubmatch(text); m != nil {
+		return dayOf(m[3], m[2], m[1])
+	}
+	if m := dayMonth.FindStringSubmatch(text); m != nil {
+		return monthDayOf(m[2], m[1], m[3], today)
+	}
+	if m := monthDay.FindStringSubmatch(text); m != nil {
+		return monthDayOf(m[1], m[2], m[3], today)
+	}
+	if today.IsZero() {
+		return today, false
+	}
+	for _, relative := range relativeDays {
+		if strings.Contains(" "+text+" ", " "+relative.words+" ") {
+			return today.AddDate(0, 0, relative.days), true
+		}
+	}
+	for _, word := range strings.Fields(text) {
+		if weekday, ok := weekdays[strings.Trim(word, ".'")]; ok {
+			days := (int(weekday)-int(today.Weekday())+6)%7 + 1
+			return today.AddDate(0, 0, days), true
+		}
+	}
+	return today, false
+}
+
+func dayOf(year, month, day string) (time.Time, bool) {
+	number, _ := strconv.Atoi(month)
+	return exactDay(year, time.Month(number), day)
+}
+
+func monthDayOf(month, day, year string, today time.Time) (time.Time, bool) {
+	if year != "" {
+		return exactDay(year, months[month], day)
+	}
+	if today.IsZero() {
+		return today, false
+	}
+	date, ok := exactDay(strconv.Itoa(today.Year()), months[month], day)
+	if ok && date.Before(today) {
+		return exactDay(strconv.Itoa(today.Year()+1), months[month], day)
+	}
+	return date, ok
+}
+
+// exactDay refuses days that no calendar has.
+func exactDay(year string, month time.Month, day string) (time.Time, bool) {
+	y, _ := strconv.Atoi(year)
+	d, _ := strconv.Atoi(day)
+	date := time.Date(y, month, d, 0, 0, 0, 0, time.UTC)
+	return date, date.Day() == d && date.Month() == month
+}
+
+// timeIn is the first time of day that a text names, as the time since midnight.
+func timeIn(text string) (time.Duration, bool) {
+	text = plain(isoDate.ReplaceAllString(strings.ReplaceAll(text, "T", " "), " "))
+	if m := halfDayTime.FindStringSubmatch(text); m != nil {
+		hour, _ := strconv.Atoi(m[1])
+		minute, _ := strconv.Atoi(m[2])
+		hour %= 12
+		if m[3] == "p" {
+			hour += 12
+		}
+		return time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute, true
+	}
+	if m := clockTime.FindStringSubmatch(text); m != nil {
+		hour, _ := strconv.Atoi(m[1])
+		minute, _ := strconv.Atoi(m[2])
+		return time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute, true
+	}
+	for _, word := range strings.Fields(text) {
+		switch word {
+		case "noon", "midday", "midi":
+			return 12 * time.Hour, true
+		case "asap", "possible", "now", "maintenant":
+			return 0, true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,198 @@
+package offline
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// find looks for a property's value where the rules allow, the surest place first. required is whether the
+// call cannot be made without: what is optional must have been said in this matter.
+func (c *conversation) find(t tool, p property, required bool) (any, bool) {
+	for _, given := range slices.Backward(c.answers) {
+		if !given.confirm && given.property.name == p.name && (given.tool.name == t.name || !p.isFreeText()) {
+			if value, ok := c.chosen(t, p, c.options(t, p), given.text); ok {
+				return value, true
+			}
+			if value, ok := p.in(given.text, true, c.today); ok {
+				return value, true
+			}
+		}
+	}
+	if len(c.producers(t, p)) > 0 {
+		return c.produced(t, p)
+	}
+	if value, ok := c.heard(p, required); ok {
+		return value, true
+	}
+	if !required {
+		return nil, false
+	}
+	for _, made := range slices.Backward(c.calls) {
+		if value, ok := argument(made, p.name); ok && !p.isFreeText() {
+			return value, true
+		}
+	}
+	if value, ok := c.produced(t, p); ok {
+		return value, true
+	}
+	if value, ok := c.instructed(p); ok {
+		return value, true
+	}
+	switch {
+	case p.fixed != nil && p.kind != "boolean":
+		return p.fixed, true
+	case p.isFreeText():
+		return c.ownWords(t, p)
+	case p.isText() && (p.name == "text" || p.name == "body"):
+		// A message to be sent holds what the agent said last.
+		text := c.agentBefore(c.began())
+		return p.cut(strings.TrimSpace(text)), strings.TrimSpace(text) != ""
+	}
+	return nil, false
+}
+
+// heard looks for a value in what the contact said, the latest first. A value that went into another
+// argument is not meant for this one too.
+func (c *conversation) heard(p property, required bool) (any, bool) {
+	from := 0
+	if !required {
+		from = c.began()
+	}
+	for _, text := range slices.Backward(c.contactSaid(from)) {
+		value, ok := p.in(text, false, c.today)
+		if !ok || (p.format != "" || p.isCode() || p.kind == "number" || p.kind == "integer") && c.usedElsewhere(p, value) {
+			continue
+		}
+		return value, true
+	}
+	return nil, false
+}
+
+// usedElsewhere reports whether a value already is an argument, or an answer, of another name.
+func (c *conversation) usedElsewhere(p property, value any) bool {
+	for _, made := range c.calls {
+		var arguments map[string]any
+		if json.Unmarshal([]byte(made.Arguments), &arguments) != nil {
+			continue
+		}
+		for name, used := range arguments {
+			if name != p.name && same(used, value) {
+				return true
+			}
+		}
+	}
+	return slices.ContainsFunc(c.answers, func(given answered) bool {
+		used, ok := given.property.in(given.text, true, c.today)
+		return ok && given.property.name != p.name && same(used, value)
+	})
+}
+
+func same(one, other any) bool {
+	first, _ := json.Marshal(one) // values that came from JSON always marshal
+	second, _ := json.Marshal(other)
+	return string(first) == string(second)
+}
+
+func argument(made call, name string) (any, bool) {
+	var arguments map[string]any
+	if json.Unmarshal([]byte(made.Arguments), &arguments) != nil {
+		return nil, false
+	}
+	value, ok := arguments[name]
+	return value, ok
+}
+
+// ownWords are what the contact said in this matter, unless that is nothing but the tool's own name.
+func (c *conversation) ownWords(t tool, p property) (any, bool) {
+	from := c.began()
+	if t.delegate {
+		from = min(from, c.beganDelegation())
+	}
+	said := c.contactSaid(from)
+	if !t.delegate {
+		said = said[:1]
+		named := meanings(nameWords(t.name))
+		if !slices.ContainsFunc(concepts(said[0]), func(word string) bool { return !hasAlike(named, word) && !empty[word] }) {
+			return nil, false
+		}
+	}
+	return p.cut(strings.Join(said, "\n")), true
+}
+
+// instructed looks in the agent's instructions, where the values of the data bag are: forms that cannot be
+// mistaken, and names after their label in the opening paragraph.
+func (c *conversation) instructed(p property) (any, bool) {
+	opening, _, _ := strings.Cut(strings.TrimSpace(c.req.System), "\n\n")
+	if strings.HasPrefix(opening, "#") {
+		opening = ""
+	}
+	switch {
+	case p.kind == "array", p.kind == "boolean", p.kind == "number", p.kind == "integer", len(p.enum) > 0, p.holder() != "", p.isFreeText():
+		return nil, false
+	case p.format == "" && (p.pattern != nil || example.MatchString(p.description)):
+		for line := range strings.Lines(c.req.System) {
+			if value, ok := p.in(line, false, c.today); ok && p.near(line, value.(string)) {
+				return value, true
+			}
+		}
+		return nil, false
+	case p.isPhone(), p.format == "email", p.isText(), p.isCode():
+		return p.in(opening, false, c.today)
+	}
+	return nil, false
+}
+
+// producers are the tools whose results hold the property's value: those that its description names, or the
+// tool's, for a property that is the identifier of something.
+func (c *conversation) producers(t tool, p property) []tool {
+	last := p.title[len(p.title)-1]
+	isID := slices.Contains([]string{"id", "ids", "number", "reference"}, last)
+	var found []tool
+	for _, other := range c.tools {
+		named := regexp.MustCompile(`\b` + regexp.QuoteMeta(other.name) + `\b`)
+		if other.name != t.name && (named.MatchString(p.description) || isID && last != "number" && last != "reference" && named.MatchString(t.description)) {
+			found = append(found, other)
+		}
+	}
+	// An identifier is found by the tool that gave it to another property of that name.
+	if len(found) == 0 && isID && (last == "id" || last == "ids") {
+		for _, other := range c.tools {
+			if twin, ok := other.property(singular(p.name)); ok && other.name != t.name {
+				found = append(found, c.named(twin)...)
+			}
+		}
+	}
+	return found
+}
+
+// named are the tools that a property's description names.
+func (c *conversation) named(p property) []tool {
+	var found []tool
+	for _, other := range c.tools {
+		if strings.Contains(p.description, other.name) {
+			found = append(found, other)
+		}
+	}
+	return found
+}
+
+// singular is the name of one of a list's items: "articleId" of "articleIds".
+func singular(name string) string { return strings.TrimSuffix(name, "s") }
+
+// produced is the property's value from the results of earlier calls: the only one there is, or the one
+// that the contact chose.
+func (c *conversation) produced(t tool, p property) (any, bool) {
+	options := c.options(t, p)
+	if len(options) == 1 {
+		return options[0].as(p)
+	}
+	said := c.contactSaid(0)
+	for _, text := range slices.Backward(said[max(0, len(said)-1):]) {
+		if value, ok := c.chosen(t, p, options, text); ok {
+			return value, true
+		}
+	}
+	return nil, false
+}

@@ -1,0 +1,213 @@
+package offline
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentgraph/agentgraph/engine/llm"
+)
+
+// conversation is a request as the rules read it. It is made anew for each answer: all that the
+// model knows of what went before is in the messages.
+type conversation struct {
+	req      llm.Request
+	language language
+	speak    phrasebook
+	tools    []tool
+	today    time.Time
+	// turn is the index of the contact's latest message; -1 when there is none.
+	turn    int
+	calls   []call
+	answers []answered
+}
+
+// call is a call of a tool that was answered.
+type call struct {
+	llm.ToolCall
+	// at is the index of the message that makes it.
+	at     int
+	result string
+}
+
+// question is what the model asked in a message: a property of a tool, or whether to go ahead.
+type question struct {
+	tool     tool
+	property property
+	confirm  bool
+}
+
+// answered is what the contact said to a question.
+type answered struct {
+	question
+	at   int
+	text string
+}
+
+func read(req llm.Request) *conversation {
+	c := &conversation{req: req, language: languageOf(req), tools: toolsOf(req), today: todayOf(req.System), turn: -1}
+	c.speak = phrases[c.language]
+	results := map[string]string{}
+	for i, message := range slices.Backward(req.Messages) {
+		if message.Role == llm.RoleTool {
+			results[message.ToolCallID] = message.Text
+		}
+		for _, made := range slices.Backward(message.ToolCalls) {
+			if result, ok := results[made.ID]; ok {
+				c.calls = append(c.calls, call{made, i, result})
+			}
+		}
+	}
+	slices.Reverse(c.calls)
+	for i, message := range req.Messages {
+		if message.Role != llm.RoleUser {
+			continue
+		}
+		c.turn = i
+		if asked, ok := c.askedBefore(i); ok && c.isAnswer(asked, message.Text) {
+			c.answers = append(c.answers, answered{asked, i, message.Text})
+		}
+	}
+	return c
+}
+
+// said is the contact's latest message.
+func (c *conversation) said() string { return c.req.Messages[c.turn].Text }
+
+// agentBefore is what the agent said last before a message of the contact; "" when it said nothing since the
+// contact's message before that.
+func (c *conversation) agentBefore(at int) string {
+	for _, message := range slices.Backward(c.req.Messages[:at]) {
+		if message.Role == llm.RoleUser {
+			break
+		}
+		if message.Role == llm.RoleAssistant && message.Text != "" {
+			return message.Text
+		}
+	}
+	return ""
+}
+
+// contactBefore is the index of the contact's message before the one at an index; -1 when there is none.
+func (c *conversation) contactBefore(at int) int {
+	for at--; at >= 0 && c.req.Messages[at].Role != llm.RoleUser; at-- {
+	}
+	return at
+}
+
+// askedBefore finds the model's own question in what the agent said before a message of the contact.
+// A question that a sub-agent had asked is the sub-agent's.
+func (c *conversation) askedBefore(at int) (question, bool) {
+	text := strings.TrimSpace(c.agentBefore(at))
+	if text == "" || c.delegatedBefore(at) != nil {
+		return question{}, false
+	}
+	for _, book := range phrases {
+		for _, t := range c.tools {
+			if strings.HasSuffix(text, book.confirmation(t)) {
+				return question{tool: t, confirm: true}, true
+			}
+			for _, p := range t.properties {
+				if strings.HasSuffix(text, book.ask(t, p)) || strings.HasSuffix(text, book.which(t, p)) && len(c.producers(t, p)) > 0 {
+					return question{tool: t, property: p}, true
+				}
+			}
+		}
+	}
+	return question{}, false
+}
+
+// delegatedBefore is the sub-agent's call whose answer the agent passed on before a message of the
+// contact; nil when it did something else.
+func (c *conversation) delegatedBefore(at int) *call {
+	before := c.contactBefore(at)
+	for i, made := range slices.Backward(c.calls) {
+		if made.at < at && made.at > before {
+			if t, ok := c.tool(made.Name); ok && t.delegate {
+				return &c.calls[i]
+			}
+			return nil
+		}
+	}
+	return nil
+}
+
+func (c *conversation) tool(name string) (tool, bool) {
+	i := slices.IndexFunc(c.tools, func(t tool) bool { return t.name == name })
+	if i < 0 {
+		return tool{}, false
+	}
+	return c.tools[i], true
+}
+
+// isAnswer reports whether a text may be the answer to a question: not a question itself, not a
+// farewell, no wish for a human, and no new matter.
+func (c *conversation) isAnswer(asked question, text string) bool {
+	said := wordsOf(text)
+	if strings.Contains(text, "?") || isGoodbye(text, said) || isOptOut(said) || wantsHuman(said) {
+		return false
+	}
+	if asked.confirm || len(said) <= 4 {
+		return true
+	}
+	other, score := choose(c.tools, c.req.System, concepts(text))
+	return other < 0 || score < 2*threshold || c.tools[other].name == asked.tool.name || c.reads(asked.property, text)
+}
+
+// reads reports whether a property that is not just any text is in a text.
+func (c *conversation) reads(p property, text string) bool {
+	if p.isText() {
+		return false
+	}
+	_, ok := p.in(text, true, c.today)
+	return ok
+}
+
+// began is the index of the message with which the matter of the latest message began: questions of the
+// model and their answers go on with it.
+func (c *conversation) began() int {
+	at := c.turn
+	for slices.ContainsFunc(c.answers, func(a answered) bool { return a.at == at }) {
+		before := c.contactBefore(at)
+		if before < 0 {
+			break
+		}
+		at = before
+	}
+	return at
+}
+
+// beganDelegation is the same for a sub-agent's questions.
+func (c *conversation) beganDelegation() int {
+	at := c.turn
+	for c.contactBefore(at) >= 0 {
+		made := c.delegatedBefore(at)
+		if made == nil || !asksBack(made.result) {
+			break
+		}
+		at = c.contactBefore(at)
+	}
+	return at
+}
+
+// contactSaid are the contact's messages from an index on, in order.
+func (c *conversation) contactSaid(from int) []string {
+	var texts []string
+	for _, message := range c.req.Messages[from : c.turn+1] {
+		if message.Role == llm.RoleUser {
+			texts = append(texts, message.Text)
+		}
+	}
+	return texts
+}
+
+// calledNow are the calls of this turn.
+func (c *conversation) calledNow() []call {
+	var made []call
+	for _, call := range c.calls {
+		if call.at > c.turn {
+			made = append(made, call)
+		}
+	}
+	return made
+}

@@ -1,0 +1,215 @@
+package offline
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+var (
+	emailAddress = regexp.MustCompile(`[\pL\pN._%+-]+@[\pL\pN-]+(?:\.[\pL\pN-]+)+`)
+	phoneNumber  = regexp.MustCompile(`\+?\(?\d[\d ().-]{6,18}\d`)
+	webAddress   = regexp.MustCompile(`https?://[^\s<>"]+`)
+	postcode     = regexp.MustCompile(`(?i)\b[a-z]{1,2}\d[a-z\d]? ?\d[a-z]{2}\b|\b\d{4,5}\b`)
+	quoted       = regexp.MustCompile(`[“"«]\s*([^”"»]+?)\s*[”"»]`)
+	// example is what follows "for example" in a description; its shape is taken for the shape of all.
+	example = regexp.MustCompile(`(?i)(?:for example|e\.g\.|such as|par exemple)\s+([A-Z0-9-]*\d[A-Z0-9-]*)`)
+	// opener is what people say before the answer proper.
+	opener = regexp.MustCompile(`(?i)^(?:(?:yes|sure|ok|okay|well|oui|bien sûr|alors)[,. ]+)?(?:it is|it['’]s|its|that is|that['’]s|this is|` +
+		`i am called|i am|i['’]m|it was|because|c['’]est|il s['’]agit de|je m['’]appelle|je suis|parce que|` +
+		`(?:my|the|mon|ma|mes|le|la|les) (?:[\pL-]+ ){1,3}(?:is|are|est|sont)(?: le)?)\s+`)
+	introduced = regexp.MustCompile(`(?i:\bmy (?:full )?name is|\bname:|\bname['’]s|\bi am called|\bje m['’]appelle|\bmon nom est|\bnom :|\bi am|\bi['’]m|\bthis is|\bau nom de|\bje suis|\bfor patient|\bin the name of) (\p{Lu}[\pL'’.-]+(?: (?:(?:van|von|de|da|du|la|le|der) )*\p{Lu}[\pL'’.-]+)*)`)
+	numeral    = regexp.MustCompile(`\d+(?:[.,]\d+)?`)
+)
+
+// freeText are properties for which the contact's own words are the value.
+var freeText = set(`reason message request description question summary note statement comment details`)
+
+// isFreeText reports whether the contact's message itself is the value.
+func (p property) isFreeText() bool {
+	return p.isText() && freeText[p.name]
+}
+
+// isText reports whether the property is text of no form that could be recognised.
+func (p property) isText() bool {
+	return (p.kind == "string" || p.kind == "") && len(p.enum) == 0 && p.pattern == nil && p.fixed == nil && p.format == "" && !p.isCode() &&
+		!p.has("mail") && !p.isPhone() && !p.isPostcode() && p.holder() == ""
+}
+
+// has reports whether a word of the property's name, or of its description's first sentence, is a form of the word.
+func (p property) has(part string) bool {
+	return strings.Contains(fold(p.name), part) || slices.ContainsFunc(wordsOf(firstSentence(p.description)), func(word string) bool { return word == part })
+}
+
+func (p property) isPhone() bool {
+	return p.format == "phone" || p.has("phone") || p.has("telephone") || p.has("mobile") || strings.Contains(fold(p.description), "international form")
+}
+
+func (p property) isPostcode() bool {
+	return slices.ContainsFunc([]string{"postcode", "postal", "zip"}, p.has)
+}
+
+// holder tells which part of a person's name the property wants: "full", "first" or "last"; "" when it is no
+// person's name.
+func (p property) holder() string {
+	words := strings.Join(p.title, " ") + " " + strings.Join(wordsOf(firstSentence(p.description)), " ")
+	has := func(parts ...string) bool {
+		return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(words, part) })
+	}
+	switch {
+	case has("friend", "neighbour", "doctor", "medecin", "club", "plan", "product", "file", "medicine", "company"):
+		return ""
+	case has("last name", "surname", "family name", "nom de famille"):
+		return "last"
+	case has("first name", "prenom"):
+		return "first"
+	case has("full name", "patient name", "customer name", "contact name", "caller name", "nom complet", "name for", "your name"), words == "name", words == "nom":
+		return "full"
+	}
+	return ""
+}
+
+// isCode reports whether the property is a number or reference of somebody's records.
+func (p property) isCode() bool {
+	if p.kind != "string" && p.kind != "" {
+		return false
+	}
+	last := ""
+	if len(p.title) > 0 {
+		last = p.title[len(p.title)-1]
+	}
+	return slices.Contains([]string{"id", "ids", "number", "reference", "code", "numero"}, last) || example.MatchString(p.description)
+}
+
+// in looks for the property's value in a text of the contact. When it is what the contact was asked
+// for, the text is taken for the answer; else the text must say plainly that it is meant.
+func (p property) in(text string, asked bool, today time.Time) (any, bool) {
+	switch {
+	case p.kind == "array":
+		return p.items(text, asked, today)
+	case len(p.enum) > 0:
+		return p.choice(text, asked)
+	case p.kind == "boolean":
+		return p.truth(text, asked)
+	case p.kind == "integer", p.kind == "number":
+		return p.number(text, asked)
+	}
+	value, ok := p.text(text, asked, today)
+	if !ok || p.pattern != nil && !p.pattern.MatchString(value) {
+		return nil, false
+	}
+	return p.cut(value), true
+}
+
+// cut keeps a text within the schema's length.
+func (p property) cut(text string) string {
+	if p.longest > 0 && utf8.RuneCountInString(text) > p.longest {
+		return strings.TrimSpace(string([]rune(text)[:p.longest]))
+	}
+	return text
+}
+
+func (p property) text(text string, asked bool, today time.Time) (string, bool) {
+	switch {
+	case p.format == "date":
+		return p.date(text, asked, today)
+	case p.format == "date-time":
+		day, hasDay := dateIn(text, today)
+		hour, hasHour := timeIn(text)
+		return day.Add(hour).Format(time.RFC3339), hasDay && hasHour
+	case p.format == "time":
+		hour, ok := timeIn(text)
+		return time.Time{}.Add(hour).Format("15:04:05Z"), ok
+	case p.format == "uri":
+		found := webAddress.FindString(text)
+		return found, found != ""
+	case p.format == "email" || p.has("mail"):
+		if found := emailAddress.FindString(text); found != "" || !p.isPhone() {
+			return found, found != ""
+		}
+		return phoneIn(text)
+	case p.pattern != nil:
+		return p.matching(text, asked)
+	case p.isPhone():
+		return phoneIn(text)
+	case p.isPostcode():
+		found := postcode.FindString(text)
+		return strings.ToUpper(found), found != "" && (asked || p.near(text, found))
+	case p.holder() != "":
+		return p.person(text, asked)
+	case p.isCode():
+		return p.code(text, asked)
+	}
+	return p.words(text, asked)
+}
+
+// date leaves birthdays to properties that want one.
+func (p property) date(text string, asked bool, today time.Time) (string, bool) {
+	isBirth := func(words []string) bool {
+		return slices.ContainsFunc(words, func(word string) bool {
+			return slices.Contains([]string{"birth", "birthday", "born", "dob", "naissance", "nee"}, word)
+		})
+	}
+	day, ok := dateIn(text, today)
+	birth := isBirth(p.title)
+	past := !today.IsZero() && day.Year() < today.Year()-1
+	if !ok || birth && !past && !asked || !asked && birth != (isBirth(wordsOf(text)) || past) {
+		return "", false
+	}
+	return day.Format(time.DateOnly), true
+}
+
+func phoneIn(text string) (string, bool) {
+	for _, found := range phoneNumber.FindAllString(isoDate.ReplaceAllString(text, " "), -1) {
+		digits := strings.Map(func(r rune) rune {
+			if unicode.IsDigit(r) || r == '+' {
+				return r
+			}
+			return -1
+		}, found)
+		if len(digits) >= 8 {
+			return digits, true
+		}
+	}
+	return "", false
+}
+
+// person takes a name that is introduced as one, and as an answer any short run of words.
+func (p property) person(text string, asked bool) (string, bool) {
+	var names []string
+	if m := introduced.FindStringSubmatch(text); m != nil {
+		names = strings.Fields(strings.Trim(m[1], ".,"))
+	} else if asked {
+		text = strings.Trim(opener.ReplaceAllString(strings.TrimSpace(text), ""), " .,!")
+		text, _, _ = strings.Cut(text, ",")
+		if names = strings.Fields(text); len(names) > 6 || numeral.MatchString(text) {
+			return "", false
+		}
+	}
+	if len(names) == 0 {
+		return "", false
+	}
+	switch p.holder() {
+	case "first":
+		return names[0], true
+	case "last":
+		return names[len(names)-1], true
+	}
+	return strings.Join(names, " "), true
+}
+
+// words takes text of no particular form: what stands in quotation marks or after the property's name, and
+// as an answer the text itself.
+func (p property) words(text string, asked bool) (string, bool) {
+	if asked {
+		text = strings.Trim(opener.ReplaceAllString(strings.TrimSpace(text), ""), " .!")
+		return text, text != ""
+	}
+	if value, ok := p.labelled(text); ok {
+		return value, true
+	}
+	return "", false
+}

@@ -1,0 +1,255 @@
+package offline
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+const (
+	// maxFields and maxOptions bound what a reply tells of a result, maxFieldText each of its texts, in characters.
+	maxFields, maxOptions, maxFieldText = 6, 5, 200
+	// maxResult bounds a result that is text, in characters.
+	maxResult = 1000
+)
+
+// failed begins a result that is an error in words.
+var failed = regexp.MustCompile(`(?i)^\s*(the call (failed|did not)|(the )?(tool|call|request|sub-agent|transfer)\b[^.]*\b(failed|not|refused|error)|error\b|failed\b|failure\b|no telephony|erreur\b|échec)`)
+
+// option is an object of a result that has the value of a property.
+type option struct {
+	value any
+	about string
+}
+
+func (o option) as(p property) (any, bool) {
+	switch {
+	case p.kind == "array":
+		return []any{o.value}, true
+	case p.kind == "string" || p.kind == "":
+		text := fmt.Sprint(o.value)
+		return text, p.pattern == nil || p.pattern.MatchString(text)
+	}
+	return o.value, true
+}
+
+// options are the values that results hold for a property: under its name in any of them, and under "id" in those of
+// the tools that produce it. The latest result that has any decides.
+func (c *conversation) options(t tool, p property) []option {
+	producers := c.producers(t, p)
+	for _, made := range slices.Backward(c.calls) {
+		names := []string{p.name}
+		if p.kind == "array" {
+			names = append(names, singular(p.name))
+		}
+		isProducer := slices.ContainsFunc(producers, func(t tool) bool { return t.name == made.Name })
+		if isProducer {
+			names = append(names, "id")
+		}
+		if len(producers) > 0 && !isProducer || errorIn(made.result) != "" {
+			continue
+		}
+		var result any
+		if json.Unmarshal([]byte(made.result), &result) != nil {
+			continue
+		}
+		if found := collect(nil, result, names); len(found) > 0 {
+			return found
+		}
+	}
+	return nil
+}
+
+func collect(found []option, value any, names []string) []option {
+	switch value := value.(type) {
+	case map[string]any:
+		for _, name := range names {
+			switch held := value[name].(type) {
+			case string, float64:
+				about, _ := json.Marshal(value) // came from JSON
+				if !slices.ContainsFunc(found, func(o option) bool { return same(o.value, held) }) {
+					found = append(found, option{held, string(about)})
+				}
+				return found
+			}
+		}
+		about, _ := json.Marshal(value)
+		for _, key := range keysOf(about) {
+			found = collect(found, value[key], names)
+		}
+	case []any:
+		for _, item := range value {
+			found = collect(found, item, names)
+		}
+	}
+	return found
+}
+
+// ordinals are the words that choose from a list by place.
+var ordinals = []map[string]bool{
+	set("1 first premier premiere earliest"), set("2 second deuxieme seconde"), set("3 third troisieme"),
+	set("4 fourth quatrieme"), set("5 fifth cinquieme"),
+}
+
+// chosen is the option that the contact's words choose: by its value, by its place, or as the one that
+// shares most words with them.
+func (c *conversation) chosen(_ tool, p property, options []option, text string) (any, bool) {
+	if len(options) < 2 {
+		return nil, false
+	}
+	said := wordsOf(text)
+	for _, o := range options {
+		if strings.Contains(strings.ToLower(text), strings.ToLower(fmt.Sprint(o.value))) {
+			return o.as(p)
+		}
+	}
+	if len(said) <= 6 {
+		for i, words := range ordinals[:min(len(ordinals), len(options))] {
+			if slices.ContainsFunc(said, func(word string) bool { return words[word] }) {
+				return options[i].as(p)
+			}
+		}
+	}
+	best, most, tied := 0, 0, false
+	for i, o := range options {
+		score := 0
+		about := wordsOf(o.about)
+		for _, word := range said {
+			if (numeral.MatchString(word) || len(contentOf([]string{word})) > 0) && hasAlike(about, word) {
+				score++
+			}
+		}
+		if score > most {
+			best, most, tied = i, score, false
+		} else if score == most {
+			tied = true
+		}
+	}
+	if most == 0 || tied {
+		return nil, false
+	}
+	return options[best].as(p)
+}
+
+// errorIn is what a result says went wrong; "" when nothing did.
+func errorIn(result string) string {
+	var object map[string]any
+	if json.Unmarshal([]byte(result), &object) != nil {
+		if failed.MatchString(result) {
+			return strings.TrimSpace(result)
+		}
+		return ""
+	}
+	text := func(keys ...string) string {
+		for _, key := range keys {
+			switch value := object[key].(type) {
+			case string:
+				if value != "" {
+					return value
+				}
+			case map[string]any:
+				if message, ok := value["message"].(string); ok {
+					return message
+				}
+			}
+		}
+		return ""
+	}
+	if said := text("error", "errorMessage", "error_message"); said != "" {
+		if detail := text("message", "detail"); detail != "" && detail != said {
+			return said + ": " + detail
+		}
+		return said
+	}
+	if status, _ := object["status"].(string); slices.Contains([]string{"error", "failed", "failure"}, strings.ToLower(status)) {
+		if said := text("message", "detail", "reason"); said != "" {
+			return said
+		}
+		return status
+	}
+	return ""
+}
+
+// inWords tells a result: text as it is, an object as "name: value", a list as numbered options.
+func inWords(result string) string {
+	raw := json.RawMessage(strings.TrimSpace(result))
+	if !json.Valid(raw) {
+		return shorten(strings.TrimSpace(result), maxResult)
+	}
+	fields, options := tell(raw, "")
+	if len(fields) > maxFields {
+		fields = fields[:maxFields]
+	}
+	return strings.TrimSpace(strings.Join(fields, ", ") + "\n" + strings.Join(options, "\n"))
+}
+
+// tell returns the fields of a value, nested ones too, and the objects of its lists, one text each.
+func tell(raw json.RawMessage, label string) (fields, options []string) {
+	labelled := func(text string) []string {
+		if text = strings.TrimSpace(text); text == "" {
+			return nil
+		}
+		if label != "" {
+			text = label + ": " + text
+		}
+		return []string{shorten(text, maxFieldText)}
+	}
+	var value any
+	_ = json.Unmarshal(raw, &value) // the caller knows that it is JSON
+	switch value := value.(type) {
+	case map[string]any:
+		for _, key := range keysOf(raw) {
+			if text, isText := value[key].(string); isText && key == "status" && isFine(text) && len(value) > 1 {
+				continue
+			}
+			var members map[string]json.RawMessage
+			_ = json.Unmarshal(raw, &members)
+			name := strings.Join(nameWords(key), " ")
+			if key == "message" || key == "result" {
+				name = ""
+			}
+			more, listed := tell(members[key], name)
+			fields, options = append(fields, more...), append(options, listed...)
+		}
+		return fields, options
+	case []any:
+		var items []json.RawMessage
+		_ = json.Unmarshal(raw, &items)
+		if len(items) == 0 {
+			return labelled("–"), nil
+		}
+		var texts []string
+		for i, item := range items[:min(len(items), maxOptions)] {
+			more, _ := tell(item, "")
+			text := shorten(strings.Join(more, ", "), maxFieldText)
+			texts = append(texts, text)
+			options = append(options, fmt.Sprintf("%d) %s", i+1, text))
+		}
+		if len(keysOf(items[0])) > 0 {
+			return nil, options
+		}
+		return labelled(strings.Join(texts, ", ")), nil
+	case nil:
+		return nil, nil
+	case string:
+		return labelled(value), nil
+	}
+	return labelled(string(raw)), nil
+}
+
+func isFine(status string) bool {
+	return slices.Contains([]string{"success", "ok", "succeeded", "done"}, strings.ToLower(status))
+}
+
+// valueInWords writes an argument for the contact.
+func valueInWords(value any) string {
+	raw, _ := json.Marshal(value) // an argument always marshals
+	return inWords(string(raw))
+}
+
+func sameArguments(made call, arguments map[string]any) bool {
+	var used map[string]any
+	return json.Unmarshal([]byte(made.Arguments), &used) == nil && same(used, arguments)
+}

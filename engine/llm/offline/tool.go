@@ -1,0 +1,203 @@
+package offline
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/agentgraph/agentgraph/engine/llm"
+)
+
+// tool is an offered tool, or a sub-agent offered as one, with what the rules want to know of it.
+type tool struct {
+	name string
+	// title is the name in words.
+	title       string
+	description string
+	properties  []property
+	// wanted are the names of the properties that a call must have, in the order of asking.
+	wanted []string
+	// alternatives are sets of properties one of which a call must have as well.
+	alternatives [][]string
+	// least is how many properties a call must have.
+	least int
+	// delegate is whether it takes a request in words and nothing else, as sub-agents do.
+	delegate bool
+	// confirm is whether it wants a yes of the contact before it is called.
+	confirm bool
+}
+
+// property is one argument of a tool.
+type property struct {
+	name, description, format string
+	// kind is the type of the schema; "" when it tells none, or several.
+	kind    string
+	pattern *regexp.Regexp
+	enum    []any
+	// fixed is the schema's const; nil when it has none.
+	fixed            any
+	least, most      *float64
+	above            *float64
+	longest          int
+	item             *property
+	title, searching []string
+}
+
+// schema is what the rules read of a JSON Schema.
+type schema struct {
+	Type             any                        `json:"type"`
+	Description      string                     `json:"description"`
+	Format           string                     `json:"format"`
+	Pattern          string                     `json:"pattern"`
+	Enum             []any                      `json:"enum"`
+	Const            any                        `json:"const"`
+	Minimum          *float64                   `json:"minimum"`
+	Maximum          *float64                   `json:"maximum"`
+	ExclusiveMinimum *float64                   `json:"exclusiveMinimum"`
+	MaxLength        int                        `json:"maxLength"`
+	Items            json.RawMessage            `json:"items"`
+	Properties       map[string]json.RawMessage `json:"properties"`
+	Order            json.RawMessage            `json:"-"`
+	Required         []string                   `json:"required"`
+	AnyOf            []struct {
+		Required []string `json:"required"`
+	} `json:"anyOf"`
+	MinProperties int `json:"minProperties"`
+}
+
+// yesWanted finds in a description that the contact has to agree first.
+var yesWanted = regexp.MustCompile(`(?i)\b(clear|said) yes\b|\boui clair\b|\bconfirmed by the \w+ first\b`)
+
+// toolsOf reads the tools that may be called for a contact's sake. Left out are the two that end the agent's
+// part, and those whose schema the rules cannot fill.
+func toolsOf(req llm.Request) []tool {
+	var tools []tool
+	for _, offered := range req.Tools {
+		if offered.Name == llm.EndConversation || offered.Name == llm.TransferCall {
+			continue
+		}
+		if t, ok := readTool(offered); ok {
+			tools = append(tools, t)
+		}
+	}
+	return tools
+}
+
+func readTool(offered llm.Tool) (tool, bool) {
+	t := tool{
+		name: offered.Name, title: strings.Join(nameWords(offered.Name), " "), description: offered.Description,
+		confirm: yesWanted.MatchString(offered.Description),
+	}
+	if len(offered.Parameters) == 0 {
+		return t, true
+	}
+	var s schema
+	var whole map[string]json.RawMessage
+	if json.Unmarshal(offered.Parameters, &s) != nil || json.Unmarshal(offered.Parameters, &whole) != nil {
+		return t, false
+	}
+	for _, name := range keysOf(whole["properties"]) {
+		p, ok := readProperty(name, s.Properties[name])
+		if !ok && slices.Contains(s.Required, name) {
+			return t, false
+		}
+		if ok {
+			t.properties = append(t.properties, p)
+		}
+	}
+	t.wanted, t.least = s.Required, s.MinProperties
+	for _, branch := range s.AnyOf {
+		if len(branch.Required) > 0 {
+			t.alternatives = append(t.alternatives, branch.Required)
+		}
+	}
+	t.delegate = len(t.properties) == 1 && t.properties[0].name == "request" && slices.Equal(t.wanted, []string{"request"})
+	return t, true
+}
+
+// readProperty reads a property's schema; false when it is of a kind that no rule fills.
+func readProperty(name string, raw json.RawMessage) (property, bool) {
+	var s schema
+	if json.Unmarshal(raw, &s) != nil {
+		return property{}, false
+	}
+	p := property{
+		name: name, description: s.Description, format: s.Format, enum: s.Enum, fixed: s.Const,
+		least: s.Minimum, most: s.Maximum, above: s.ExclusiveMinimum, longest: s.MaxLength,
+	}
+	p.kind, _ = s.Type.(string)
+	if s.Pattern != "" {
+		// A pattern in another dialect than Go's is left to the gateway to check.
+		p.pattern, _ = regexp.Compile(s.Pattern)
+	}
+	p.title = nameWords(name)
+	p.searching = concepts(name + " " + strings.Join(p.title, " ") + " " + firstSentence(s.Description))
+	switch p.kind {
+	case "object":
+		return p, false
+	case "array":
+		item, ok := readProperty(strings.TrimSuffix(name, "s"), s.Items)
+		item.description, item.searching = p.description, p.searching
+		p.item = &item
+		return p, ok && item.kind != "array"
+	}
+	return p, true
+}
+
+func (t tool) property(name string) (property, bool) {
+	for _, p := range t.properties {
+		if p.name == name {
+			return p, true
+		}
+	}
+	return property{}, false
+}
+
+// keysOf returns the names of a JSON object's members in their order; nil for anything else.
+func keysOf(object json.RawMessage) []string {
+	decoder := json.NewDecoder(bytes.NewReader(object))
+	if start, err := decoder.Token(); err != nil || start != json.Delim('{') {
+		return nil
+	}
+	var keys []string
+	for decoder.More() {
+		key, err := decoder.Token()
+		if err != nil {
+			return nil
+		}
+		keys = append(keys, key.(string)) // between members of an object, tokens are names
+		var value json.RawMessage
+		if decoder.Decode(&value) != nil {
+			return nil
+		}
+	}
+	return keys
+}
+
+// nameWords splits a technical name into small words: "trackingNumber" and "tracking_number" are the same.
+func nameWords(name string) []string {
+	var spaced strings.Builder
+	small := false
+	for _, r := range name {
+		if unicode.IsUpper(r) && small {
+			spaced.WriteByte(' ')
+		}
+		small = unicode.IsLower(r) || unicode.IsDigit(r)
+		spaced.WriteRune(unicode.ToLower(r))
+	}
+	return strings.FieldsFunc(spaced.String(), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+}
+
+// firstSentence is a description up to its first full stop or semicolon.
+func firstSentence(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	for i, r := range text {
+		if r == ';' || r == '.' && (i+1 == len(text) || text[i+1] == ' ') {
+			return text[:i]
+		}
+	}
+	return text
+}

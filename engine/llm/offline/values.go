@@ -1,0 +1,241 @@
+package offline
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+var (
+	yes = set(`yes yeah yep sure correct exactly oui ouais ok okay certainly absolutely please accord volontiers parfait definitely`)
+	no  = set(`no nope non never jamais not pas`)
+	// separators part the items of a list.
+	separators = regexp.MustCompile(`\s*(?:,|;|\n|\s(?:and|et|&)\s)\s*`)
+	// whichever are answers that leave the choice open.
+	whichever = set(`any whatever whichever unsure egal importe peu either`)
+	counts    = func() map[string]float64 {
+		numbers := map[string]float64{}
+		for _, words := range []string{
+			"zero one two three four five six seven eight nine ten eleven twelve",
+			"zero un deux trois quatre cinq six sept huit neuf dix onze douze",
+		} {
+			for i, word := range strings.Fields(words) {
+				numbers[word] = float64(i)
+			}
+		}
+		numbers["une"] = 1
+		return numbers
+	}()
+)
+
+// saysYes and saysNo read a short answer by its first telling word.
+func saysYes(text string) bool { return firstOf(text) == 1 }
+
+func saysNo(text string) bool { return firstOf(text) == -1 }
+
+func firstOf(text string) int {
+	for _, word := range wordsOf(text) {
+		switch {
+		case no[word]:
+			return -1
+		case yes[word]:
+			return 1
+		}
+	}
+	return 0
+}
+
+func (p property) truth(text string, asked bool) (any, bool) {
+	var value bool
+	switch {
+	case asked && firstOf(text) != 0:
+		value = saysYes(text)
+	case !asked && p.fixed == nil && len(p.title) > 1 && hasAlike(concepts(text), conceptOf(p.title[len(p.title)-1])):
+		value = !slices.ContainsFunc(wordsOf(text), func(word string) bool { return no[word] || word == "without" || word == "sans" })
+	default:
+		return nil, false
+	}
+	return value, p.fixed == nil || p.fixed == value
+}
+
+// choice is the value of an enum that shares most words with the text, the earlier one if two are equal.
+func (p property) choice(text string, asked bool) (any, bool) {
+	said := append(concepts(text), wordsOf(text)...)
+	best, most := any(nil), 0.0
+	for _, value := range p.enum {
+		score := 0.0
+		switch value := value.(type) {
+		case string:
+			parts := nameWords(value)
+			for _, part := range parts {
+				if slices.Contains(said, fold(part)) || hasAlike(said, conceptOf(fold(part))) {
+					score += 1 / float64(len(parts))
+				}
+			}
+			// Half of a name will do, small words alone will not.
+			if score < 0.3 || len(contentOf(parts)) == 0 && !asked {
+				score = 0
+			}
+		case float64:
+			if number, ok := p.number(text, asked); ok && number == value {
+				score = 1
+			}
+		}
+		if score > most {
+			best, most = value, score
+		}
+	}
+	if best == nil && asked && slices.ContainsFunc(said, func(word string) bool { return whichever[word] }) {
+		for _, value := range p.enum {
+			if value == "any" || value == "general" || value == "other" {
+				return value, true
+			}
+		}
+	}
+	return best, best != nil
+}
+
+// number takes a number beside a word of the property, and as an answer the first one.
+func (p property) number(text string, asked bool) (any, bool) {
+	tokens := strings.Fields(plain(text))
+	for i, token := range tokens {
+		value, ok := counts[token]
+		if !ok {
+			digits := numeral.FindString(token)
+			// What else is in the token may only be a currency: "14:30" and "MW417" are no numbers.
+			if rest := strings.Replace(token, digits, "", 1); digits == "" || strings.ContainsAny(rest, "0123456789:/-") || len(rest) > 3 {
+				continue
+			}
+			value, _ = strconv.ParseFloat(strings.ReplaceAll(digits, ",", "."), 64)
+		}
+		beside := tokens[max(0, i-3):min(len(tokens), i+3)]
+		if !asked && !slices.ContainsFunc(concepts(strings.Join(beside, " ")), func(word string) bool { return hasAlike(p.searching, word) }) {
+			continue
+		}
+		if p.least != nil && value < *p.least || p.most != nil && value > *p.most || p.above != nil && value <= *p.above ||
+			p.kind == "integer" && value != float64(int64(value)) {
+			continue
+		}
+		return value, true
+	}
+	return nil, false
+}
+
+func (p property) items(text string, asked bool, today time.Time) (any, bool) {
+	var values []any
+	if len(p.item.enum) > 0 {
+		for _, value := range p.item.enum {
+			one := *p.item
+			one.enum = []any{value}
+			if _, ok := one.choice(text, asked); ok {
+				values = append(values, value)
+			}
+		}
+		return values, len(values) > 0
+	}
+	if !asked {
+		return nil, false
+	}
+	for _, part := range separators.Split(opener.ReplaceAllString(strings.TrimSpace(text), ""), -1) {
+		if value, ok := p.item.in(part, true, today); ok {
+			values = append(values, value)
+		}
+	}
+	return values, len(values) > 0
+}
+
+// matching looks for a word that fits the property's pattern, whose letters may be written small.
+func (p property) matching(text string, asked bool) (string, bool) {
+	tokens := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`,;:!?"'’“”«»()`, r) })
+	var candidates []string
+	for i, token := range tokens {
+		candidates = append(candidates, strings.Trim(token, "."))
+		if i+1 < len(tokens) {
+			candidates = append(candidates, token+strings.Trim(tokens[i+1], "."))
+		}
+	}
+	if asked {
+		candidates = append(candidates, strings.Join(tokens, ""))
+	}
+	for _, candidate := range candidates {
+		if isCoded := strings.ContainsFunc(candidate, unicode.IsDigit) || candidate == strings.ToUpper(candidate) ||
+			asked && len(tokens) <= 2; !isCoded {
+			continue
+		}
+		if !asked && len(candidate) < 6 && !p.near(text, candidate) {
+			continue
+		}
+		for _, spelling := range []string{candidate, strings.ToUpper(candidate)} {
+			if p.pattern.MatchString(spelling) {
+				return spelling, true
+			}
+		}
+	}
+	return "", false
+}
+
+// code looks for a word with digits: of the shape of the description's example, or beside a word of the property.
+func (p property) code(text string, asked bool) (string, bool) {
+	shape := ""
+	if m := example.FindStringSubmatch(p.description); m != nil {
+		shape = shapeOf(m[1])
+	}
+	for _, token := range strings.Fields(text) {
+		token = strings.Trim(token, `.,;:!?"'’“”«»()#`)
+		if !strings.ContainsFunc(token, unicode.IsDigit) || emailAddress.MatchString(token) {
+			continue
+		}
+		if shape != "" && shapeOf(strings.ToUpper(token)) == shape {
+			return strings.ToUpper(token), true
+		}
+		if asked || shape == "" && len(token) >= 4 && !isoDate.MatchString(token) && p.near(text, token) {
+			return token, true
+		}
+	}
+	if !asked || shape != "" {
+		return "", false
+	}
+	return p.words(text, true)
+}
+
+// shapeOf writes every letter as A and every digit as 9.
+func shapeOf(code string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsLetter(r):
+			return 'A'
+		case unicode.IsDigit(r):
+			return '9'
+		}
+		return r
+	}, code)
+}
+
+// near reports whether a word of the property is among the five words before a value in a text.
+func (p property) near(text, value string) bool {
+	before, _, found := strings.Cut(text, value)
+	if !found {
+		return false
+	}
+	words := strings.Fields(before)
+	nearby := concepts(strings.Join(words[max(0, len(words)-5):], " "))
+	return slices.ContainsFunc(nearby, func(word string) bool { return hasAlike(p.searching, word) })
+}
+
+// labelled finds "postcode: AB1 2CD", "the plan Family Plus" and the like: what follows a word of the
+// property's name after a colon or "is", or begins with a capital right behind it.
+func (p property) labelled(text string) (string, bool) {
+	for _, word := range p.title {
+		if len(word) < 3 || word == "name" || word == "number" || empty[word] {
+			continue
+		}
+		label := regexp.MustCompile(`(?:^|[^\pL])(?i:` + regexp.QuoteMeta(word) + `)\b(?:(?: [\pL]+){0,3}(?::| (?i:is|est|called)\b)\s*((?:[“"«]\s*)?[^.,;\n!?”"»]{2,60})|\.? (\p{Lu}[\pL\pN'’-]+(?: \p{Lu}[\pL\pN'’-]+)*))`)
+		if m := label.FindStringSubmatch(text); m != nil {
+			return strings.Trim(m[1]+m[2], ` “"«`), true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,90 @@
+package engine
+
+import (
+	"encoding/json"
+
+	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// speaker is an agent and what it is connected to.
+type speaker struct {
+	agent     *model.Agent
+	tools     []*model.Tool
+	subAgents []*model.SubAgent
+}
+
+// target is something that an agent can call, and what happens when it does.
+type target struct {
+	model.CallCoverage
+	description string
+	// parameters is a JSON Schema of type object.
+	parameters json.RawMessage
+	// tool and subAgent are what it is; both are nil for the others.
+	tool     *model.Tool
+	subAgent *model.SubAgent
+	// mock is how it answers; nil unless its effect is Mocked.
+	mock *model.Mock
+}
+
+const (
+	reasonSchema = `{"type":"object","properties":{"reason":{"type":"string","pattern":"\\S","description":"Why, in your own words."}},` +
+		`"required":["reason"],"additionalProperties":false}`
+	requestSchema = `{"type":"object","properties":{"request":{"type":"string","pattern":"\\S",` +
+		`"description":"What is asked of it, with everything that it has to know: it does not see this conversation."}},` +
+		`"required":["request"],"additionalProperties":false}`
+)
+
+// end is how the agent ends a conversation. It is no call of anything: nothing is recorded of it.
+var end = target{
+	CallCoverage: model.CallCoverage{TechnicalName: llm.EndConversation},
+	description:  "Ends the conversation for good, after what you say in the same answer.",
+	parameters:   json.RawMessage(reasonSchema),
+}
+
+// targets returns what the speaker can call in a chat with the mocking, in the order in which it is offered.
+func (s *speaker) targets(mocking *model.ToolMocking, canTransfer bool) []*target {
+	targets := make([]*target, 0, len(s.tools)+len(s.subAgents)+1)
+	for _, tool := range s.tools {
+		targets = append(targets, (&target{
+			CallCoverage: model.CallCoverage{Kind: model.ToolCallKindTool, TargetID: &tool.ID, TechnicalName: tool.TechnicalName},
+			description:  tool.Description, parameters: json.RawMessage(tool.Parameters), tool: tool,
+			mock: mockOfTool(mocking, tool.ID),
+		}).decide(mocking.Denies(), tool.Endpoint != nil))
+	}
+	for _, sub := range s.subAgents {
+		// To delegate is no side effect; what the other agent does may be one.
+		targets = append(targets, (&target{
+			CallCoverage: model.CallCoverage{Kind: model.ToolCallKindSubAgent, TargetID: &sub.ID, TechnicalName: sub.TechnicalName},
+			description:  sub.Description, parameters: json.RawMessage(requestSchema), subAgent: sub,
+			mock: mockOfSubAgent(mocking, sub.ID),
+		}).decide(false, sub.DelegateAgentID != s.agent.ID))
+	}
+	if s.agent.IsCallTransferEnabled {
+		transfer := &target{
+			CallCoverage: model.CallCoverage{Kind: model.ToolCallKindCallTransfer, TechnicalName: llm.TransferCall},
+			description:  "Transfers the contact to a human, which ends the conversation with you.",
+			parameters:   json.RawMessage(reasonSchema),
+		}
+		if mocking.MockCallTransfer {
+			transfer.mock = &model.Mock{}
+		}
+		targets = append(targets, transfer.decide(mocking.Denies(), canTransfer))
+	}
+	return targets
+}
+
+// decide sets the effect of a target whose mock is set.
+func (t *target) decide(denied, possible bool) *target {
+	switch {
+	case t.mock != nil:
+		t.Effect = model.CallEffectMocked
+	case denied:
+		t.Effect = model.CallEffectDenied
+	case !possible:
+		t.Effect = model.CallEffectUnavailable
+	default:
+		t.Effect = model.CallEffectReal
+	}
+	return t
+}

@@ -1,0 +1,52 @@
+package gateway
+
+import (
+	"context"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
+)
+
+// deadline is an extension that bounds the execution of queries and mutations.
+type deadline struct{ settings Settings }
+
+func (deadline) ExtensionName() string                   { return "Deadline" }
+func (deadline) Validate(graphql.ExecutableSchema) error { return nil }
+
+// InterceptResponse ends the response's context in time. Subscriptions live as long as their connection.
+func (d deadline) InterceptResponse(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
+	// A request that was refused has no operation.
+	operation := graphql.GetOperationContext(ctx).Operation
+	if operation == nil || operation.Operation == ast.Subscription {
+		return next(ctx)
+	}
+	ctx, cancel := context.WithTimeout(ctx, d.settings.timeoutOf(ctx))
+	defer cancel()
+	return next(ctx)
+}
+
+// timeoutOf returns how long the operation of the context may take.
+func (s Settings) timeoutOf(ctx context.Context) time.Duration {
+	longest := s.RequestTimeout
+	if len(s.SlowFields) == 0 || !graphql.HasOperationContext(ctx) {
+		return longest
+	}
+	operation := graphql.GetOperationContext(ctx)
+	if operation.Operation == nil {
+		return longest
+	}
+	for _, field := range graphql.CollectFields(operation, operation.Operation.SelectionSet, []string{"Query", "Mutation"}) {
+		longest = max(longest, s.SlowFields[field.Name])
+	}
+	return longest
+}
+
+// longestTimeout is how long any request may take.
+func (s Settings) longestTimeout() time.Duration {
+	longest := s.RequestTimeout
+	for _, timeout := range s.SlowFields {
+		longest = max(longest, timeout)
+	}
+	return longest
+}

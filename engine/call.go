@@ -90,8 +90,11 @@ func (c *conversation) obey(ctx context.Context, asked []llm.ToolCall, emit func
 func (c *conversation) prepare(asked llm.ToolCall) *call {
 	call := &call{asked: asked, target: c.targets[asked.Name]}
 	if call.target == nil {
-		names := strings.Join(slices.Sorted(maps.Keys(c.targets)), ", ")
-		call.reject(fmt.Errorf("there is no tool %q, only these: %s", cut(asked.Name, maxName), names))
+		names := slices.Sorted(maps.Keys(c.targets))
+		if len(names) == 0 {
+			names = []string{"none"}
+		}
+		call.reject(fmt.Errorf("there is no tool %q, only %s", cut(asked.Name, maxName), strings.Join(names, ", ")))
 		return call
 	}
 	given, err := parseArguments(asked.Arguments)

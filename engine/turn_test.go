@@ -128,11 +128,11 @@ func TestModelThatFails(t *testing.T) {
 		},
 		"unknown twice": {
 			[]answer{do("rm_rf", `{}`), do("rm\x00_rf2", `{}`)},
-			`the language model scripted made a wrong call again after it could correct it: rm_rf2: there is no tool "rm_rf2", only these: ask_expert, book, end_conversation, look, transfer_call`,
+			`the language model scripted made a wrong call again after it could correct it: rm_rf2: there is no tool "rm_rf2", only ask_expert, book, end_conversation, look, transfer_call`,
 		},
 		"a call after the end": {
 			[]answer{do(llm.EndConversation, allSaid), do("look", `{}`)},
-			`the language model scripted made a wrong call again after it could correct it: look: there is no tool "look", only these: `,
+			`the language model scripted made a wrong call again after it could correct it: look: there is no tool "look", only none`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -141,6 +141,15 @@ func TestRequestTimeout(t *testing.T) {
 	require.Equal(t, "the request took longer than 50ms", err["message"])
 }
 
+func TestSlowFieldsMayTakeLonger(t *testing.T) {
+	t.Parallel()
+	f := start(t, settings(func(s *gateway.Settings) {
+		s.RequestTimeout = 50 * time.Millisecond
+		s.SlowFields = map[string]time.Duration{"slow": 40 * time.Second}
+	}))
+	require.JSONEq(t, `{"data":{"slow":"done"}}`, f.post(t, "query { ...f } fragment f on Query { slow(milliseconds: 200) }").text)
+}
+
 func TestIntrospectionIsASetting(t *testing.T) {
 	t.Parallel()
 	const query = `{ __type(name: "Tree") { name } }`

@@ -129,8 +129,7 @@ func newNouns(store *db.Store) nouns {
 		}),
 		dataset: newNoun(store, "Dataset", model.Dataset{}, nil),
 		simulationChat: newNoun(store, "SimulationChat", model.SimulationChat{}, map[string][]string{
-			"agent": {"agent_id"}, "status": {"status", "reply_until"}, "messages": nil, "toolCalls": nil,
-			"coverage": {"agent_id", "tool_mocking"},
+			"agent": {"agent_id"}, "status": {"status", "reply_until"}, "messages": nil, "toolCalls": nil, "coverage": nil,
 		}),
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/engine"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -28,9 +29,10 @@ type loaders struct {
 	simulationAgent        *edge[*model.SimulationChat, *model.Agent]
 	simulationMessages     *edge[*model.SimulationChat, []*model.SimulationChatMessage]
 	simulationToolCalls    *edge[*model.SimulationChat, []*model.ToolCall]
+	simulationCoverage     *edge[*model.SimulationChat, []*model.CallCoverage]
 }
 
-func newLoaders(ctx context.Context, t *db.Tenant, n nouns) *loaders {
+func newLoaders(ctx context.Context, t *db.Tenant, e *engine.Engine, n nouns) *loaders {
 	// Where several fields share an edge (datasets, datasetIds, datasetNames) it has no noun: all of
 	// them find what one statement read with all its columns.
 	return &loaders{
@@ -46,6 +48,7 @@ func newLoaders(ctx context.Context, t *db.Tenant, n nouns) *loaders {
 		simulationAgent:        newEdge(ctx, n.agent, func(c *model.SimulationChat) string { return c.AgentID }, one("agent", t.AgentsByID)),
 		simulationMessages:     newEdge(ctx, nil, idOf[*model.SimulationChat], many(whole(t.MessagesOfChats))),
 		simulationToolCalls:    newEdge(ctx, nil, idOf[*model.SimulationChat], many(whole(t.ToolCallsOfChats))),
+		simulationCoverage:     newEdge(ctx, nil, idOf[*model.SimulationChat], coverage(t, e)),
 	}
 }
 
@@ -255,6 +258,18 @@ func pages[R interface {
 	}
 }
 
+// coverage reads what would happen to the calls of chats.
+func coverage(t *db.Tenant, e *engine.Engine) read[[]*model.CallCoverage] {
+	return func(ctx context.Context, keys, _ []string, _ model.PageArgs) (func(string) ([]*model.CallCoverage, error), error) {
+		chats, err := t.SimulationChatsByID(ctx, keys, "agent_id", "tool_mocking")
+		if err != nil {
+			return nil, err
+		}
+		found, err := e.Coverage(ctx, t, chats)
+		return func(key string) ([]*model.CallCoverage, error) { return found[key], nil }, err
+	}
+}
+
 // byID reads one row for a field that names it by its id, or returns NOT_FOUND.
 func byID[R model.Node](ctx context.Context, n *noun, name, id string, rows rowsOf[R]) (R, error) {
 	find, err := one(name, rows)(ctx, []string{id}, n.names(n.selected(ctx)), model.PageArgs{})
@@ -297,5 +312,5 @@ func (l Loading) InterceptRootField(ctx context.Context, next graphql.RootResolv
 }
 
 func (l Loading) with(ctx context.Context) context.Context {
-	return context.WithValue(ctx, loadersKey{}, newLoaders(ctx, l.tenant(ctx), l.nouns))
+	return context.WithValue(ctx, loadersKey{}, newLoaders(ctx, l.tenant(ctx), l.engine, l.nouns))
 }

@@ -26,11 +26,17 @@ import (
 // devCommand runs everything on one machine.
 type devCommand struct {
 	modelFlags
+	conversationFlags
 	gatewayFlags
 	DatabaseURL   string `env:"DATABASE_URL" placeholder:"URL" help:"Database to use instead of a private one."`
 	DataDirectory string `env:"AGENTGRAPH_DATA_DIRECTORY" placeholder:"DIR" help:"Where the private database and the demo key are kept. Default: /var/lib/agentgraph for root, else agentgraph in the user's data directory."`
 	Port          int    `env:"AGENTGRAPH_PORT" default:"8080" help:"Port on 127.0.0.1; 0 takes a free one."`
 	Ephemeral     bool   `env:"AGENTGRAPH_EPHEMERAL" help:"Keep nothing: the data directory is a temporary one."`
+}
+
+// Validate checks all groups of flags.
+func (c *devCommand) Validate() error {
+	return errors.Join(c.conversationFlags.Validate(), c.gatewayFlags.Validate())
 }
 
 // banner is what a start shows.
@@ -50,6 +56,11 @@ func (c *devCommand) Run(ctx context.Context, std streams) (err error) {
 	if err != nil {
 		return err
 	}
+	engine, closeEngine, err := c.engine(model, log)
+	if err != nil {
+		return err
+	}
+	defer closeEngine()
 	// The port first: a start that cannot succeed should not begin with a database.
 	listener, err := listen(ctx, fmt.Sprintf("127.0.0.1:%d", c.Port))
 	if err != nil {
@@ -86,7 +97,7 @@ func (c *devCommand) Run(ctx context.Context, std streams) (err error) {
 	if err != nil {
 		return err
 	}
-	front, err := newFront(store, model, c.settings(), log)
+	front, err := newFront(store, engine, c.settings(c.TurnTimeout), log)
 	if err != nil {
 		return err
 	}

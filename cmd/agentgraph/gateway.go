@@ -14,6 +14,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/engine"
+	"github.com/agentgraph/agentgraph/engine/endpoint"
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/engine/llm/offline"
 	"github.com/agentgraph/agentgraph/engine/llm/openai"
@@ -33,6 +34,34 @@ type modelFlags struct {
 	OpenaiBaseURL string        `env:"OPENAI_BASE_URL" placeholder:"URL" help:"Address of the provider, before /chat/completions."`
 	Model         string        `env:"AGENTGRAPH_MODEL" default:"gpt-4.1-mini" help:"The model that speaks for the agents."`
 	ModelTimeout  time.Duration `env:"AGENTGRAPH_MODEL_TIMEOUT" default:"25s" help:"How long one answer of the model may take."`
+}
+
+// conversationFlags bound conversations and say what they may reach.
+type conversationFlags struct {
+	TurnTimeout     time.Duration `env:"AGENTGRAPH_TURN_TIMEOUT" default:"5m" help:"How long an agent may take to answer one message, its calls and their delays included."`
+	MaxModelCalls   int           `env:"AGENTGRAPH_MAX_MODEL_CALLS" default:"8" help:"How often the model is asked in one turn."`
+	ToolAllow       []string      `env:"AGENTGRAPH_TOOL_ALLOW" placeholder:"HOST" help:"Host or CIDR that tools may reach although it is private; by default only public addresses are reached."`
+	TransferWebhook string        `env:"AGENTGRAPH_TRANSFER_WEBHOOK" placeholder:"URL" help:"Address of the telephony provider that transfers calls. Without one agents are told that there is none."`
+}
+
+// engine returns the engine whose agents speak through the model, and what to call when it is no
+// longer needed.
+func (f conversationFlags) engine(model llm.Model, log *slog.Logger) (*engine.Engine, func(), error) {
+	caller, err := endpoint.New(endpoint.Options{Allow: f.ToolAllow})
+	if err != nil {
+		return nil, nil, fmt.Errorf("allow tools: %w", err)
+	}
+	return engine.New(model, engine.Options{
+		MaxModelCalls: f.MaxModelCalls, Caller: caller, TransferWebhook: f.TransferWebhook, Log: log,
+	}), caller.Close, nil
+}
+
+// Validate refuses bounds that would let nothing through.
+func (f conversationFlags) Validate() error {
+	if f.TurnTimeout <= 0 || f.MaxModelCalls <= 0 {
+		return errors.New("--turn-timeout and --max-model-calls must be above 0")
+	}
+	return nil
 }
 
 // model returns the language model that the flags choose.
@@ -76,12 +105,13 @@ func (f gatewayFlags) secretKey() ([]byte, error) {
 	return key, nil
 }
 
-func (f gatewayFlags) settings() gateway.Settings {
+func (f gatewayFlags) settings(turnTimeout time.Duration) gateway.Settings {
 	settings := gateway.DefaultSettings()
 	settings.Introspection = f.Introspection
 	settings.BodyBytes = f.MaxBody
 	settings.RequestTimeout = f.RequestTimeout
 	settings.AllowedOrigins = f.AllowedOrigin
+	settings.SlowFields = map[string]time.Duration{"sendSimulationMessage": turnTimeout}
 	return settings
 }
 
@@ -92,10 +122,10 @@ type front struct {
 	log    *slog.Logger
 }
 
-// newFront wires the gateway to the store and the model. It fails when a stored operation of REST v1
+// newFront wires the gateway to the store and the engine. It fails when a stored operation of REST v1
 // no longer fits the schema.
-func newFront(store *db.Store, model llm.Model, settings gateway.Settings, log *slog.Logger) (*front, error) {
-	resolver := resolvers.New(store, engine.New(model, engine.Options{Log: log}))
+func newFront(store *db.Store, engine *engine.Engine, settings gateway.Settings, log *slog.Logger) (*front, error) {
+	resolver := resolvers.New(store, engine)
 	schema := graph.NewExecutableSchema(resolver.Config())
 	v1, err := rest.New(schema.Schema(), rest.Options{
 		Status: gateway.StatusOf, TraceID: gateway.TraceID, MaxBody: settings.BodyBytes,

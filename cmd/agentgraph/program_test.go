@@ -18,6 +18,7 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/demo"
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/engine"
 	"github.com/agentgraph/agentgraph/engine/llm/offline"
 	"github.com/agentgraph/agentgraph/gateway"
 	"github.com/agentgraph/agentgraph/model"
@@ -56,7 +57,7 @@ func dbOptions() db.Options { return db.Options{SecretKey: bytes.Repeat([]byte{7
 // serveStore runs one replica on the store and returns its address.
 func serveStore(t testing.TB, store *db.Store) string {
 	t.Helper()
-	front, err := newFront(store, offline.New(), gateway.DefaultSettings(), slog.New(slog.DiscardHandler))
+	front, err := newFront(store, engine.New(offline.New(), engine.Options{}), gateway.DefaultSettings(), slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	server := httptest.NewServer(front.server)
 	t.Cleanup(server.Close)

@@ -26,15 +26,16 @@ func (f databaseFlag) Validate() error {
 type serveCommand struct {
 	databaseFlag
 	modelFlags
+	conversationFlags
 	gatewayFlags
 	Listen         string `env:"AGENTGRAPH_LISTEN" default:":8080" help:"Address to listen on."`
 	Migrate        bool   `env:"AGENTGRAPH_MIGRATE" help:"Apply missing migrations first."`
 	MaxConnections int32  `env:"AGENTGRAPH_MAX_CONNECTIONS" default:"20" help:"Connections to the database at most."`
 }
 
-// Validate checks both groups of flags.
+// Validate checks all groups of flags.
 func (c *serveCommand) Validate() error {
-	return errors.Join(c.databaseFlag.Validate(), c.gatewayFlags.Validate())
+	return errors.Join(c.databaseFlag.Validate(), c.conversationFlags.Validate(), c.gatewayFlags.Validate())
 }
 
 // Run serves until ctx ends. It refuses a schema that is older or newer than the program.
@@ -44,6 +45,11 @@ func (c *serveCommand) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
+	engine, closeEngine, err := c.engine(model, log)
+	if err != nil {
+		return err
+	}
+	defer closeEngine()
 	secretKey, err := c.secretKey()
 	if err != nil {
 		return err
@@ -56,7 +62,7 @@ func (c *serveCommand) Run(ctx context.Context, std streams) error {
 		return err
 	}
 	defer store.Close()
-	front, err := newFront(store, model, c.settings(), log)
+	front, err := newFront(store, engine, c.settings(c.TurnTimeout), log)
 	if err != nil {
 		return err
 	}

@@ -71,7 +71,10 @@ func aboutOf(t tool, instructions string) words {
 	}
 	for _, p := range t.properties {
 		about.add(inProperty, concepts(strings.Join(p.title, " ")))
-		about.add(inEnum, concepts(strings.Join(p.choices(), " ")))
+		for _, choice := range p.choices() {
+			parts := nameWords(choice)
+			about.add(inEnum/float64(len(parts)), concepts(strings.Join(parts, " ")))
+		}
 	}
 	heading := ""
 	for line := range strings.Lines(instructions) {
@@ -87,8 +90,8 @@ func aboutOf(t tool, instructions string) words {
 }
 
 // choose returns the index of the tool that fits the words best, with its score; -1 when none reaches
-// the threshold. A shared word counts its weight ÷ the number of tools that have it; of equal scores
-// the earlier tool wins.
+// the threshold. A shared word counts its weight, in the proportion that this is of its
+// weight in all tools; of equal scores the earlier tool wins.
 func choose(tools []tool, instructions string, subject []string) (int, float64) {
 	all := make([]words, len(tools))
 	for i, t := range tools {
@@ -99,19 +102,19 @@ func choose(tools []tool, instructions string, subject []string) (int, float64) 
 		if empty[word] {
 			continue
 		}
-		having := 0
+		sum := 0.0
 		weights := make([]float64, len(tools))
 		for i := range tools {
 			weights[i] = all[i].weightOf(word)
 			if weak[word] {
 				weights[i] = min(weights[i], inWeakName)
 			}
-			if weights[i] > 0 {
-				having++
-			}
+			sum += weights[i]
 		}
-		for i := range tools {
-			scores[i] += weights[i] / float64(max(having, 1))
+		for i, weight := range weights {
+			if weight > 0 {
+				scores[i] += weight * weight / sum
+			}
 		}
 	}
 	best := -1

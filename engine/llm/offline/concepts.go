@@ -26,7 +26,7 @@ prescription ordonnance
 medicine medication medicament
 parcel package colis paquet
 delivery deliver delivered livraison livrer livre livree
-track locate suivi suivre retrouver
+track locate follow suivi suivre retrouver
 neighbour neighbor voisin voisine
 porch porche
 shed abri cabanon

@@ -12,10 +12,12 @@ import (
 func (c *conversation) find(t tool, p property, required bool) (any, bool) {
 	for _, given := range slices.Backward(c.answers) {
 		if !given.confirm && given.property.name == p.name && (given.tool.name == t.name || !p.isFreeText()) {
-			if value, ok := c.chosen(t, p, c.options(t, p), given.text); ok {
+			options := c.options(t, p)
+			if value, ok := chosen(p, options, given.text); ok {
 				return value, true
 			}
-			if value, ok := p.in(given.text, true, c.today); ok {
+			// Of several options, what chooses none is no answer.
+			if value, ok := p.in(given.text, true, c.today); ok && len(options) < 2 {
 				return value, true
 			}
 		}
@@ -188,11 +190,8 @@ func (c *conversation) produced(t tool, p property) (any, bool) {
 	if len(options) == 1 {
 		return options[0].as(p)
 	}
-	said := c.contactSaid(0)
-	for _, text := range slices.Backward(said[max(0, len(said)-1):]) {
-		if value, ok := c.chosen(t, p, options, text); ok {
-			return value, true
-		}
+	if len(c.calledNow()) > 0 {
+		return nil, false // the contact has not seen them yet
 	}
-	return nil, false
+	return chosen(p, options, c.said())
 }

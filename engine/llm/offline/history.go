@@ -147,11 +147,18 @@ func (c *conversation) isAnswer(asked question, text string) bool {
 	if strings.Contains(text, "?") || isGoodbye(text, said) || isOptOut(said) || wantsHuman(said) {
 		return false
 	}
-	if asked.confirm || len(said) <= 4 {
+	if asked.confirm {
 		return true
 	}
+	// What fits another tool is a new matter; text is taken for that only when it is long and fits well.
 	other, score := choose(c.tools, c.req.System, concepts(text))
-	return other < 0 || score < 2*threshold || c.tools[other].name == asked.tool.name || c.reads(asked.property, text)
+	if other < 0 || c.tools[other].name == asked.tool.name {
+		return true
+	}
+	if asked.property.isText() || asked.property.isCode() {
+		return len(said) <= maxShortAnswer || score < 2*threshold
+	}
+	return c.reads(asked.property, text) || len(said) == 1
 }
 
 // reads reports whether a property that is not just any text is in a text.

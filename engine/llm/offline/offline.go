@@ -104,9 +104,13 @@ func (c *conversation) begin(said []string) reply {
 		return say(c.speak.good, c.speak.offer+c.speak.menu(c.tools))
 	}
 
-	next := c.serve(greeting)
-	if next == nil && wantsHuman(wordsOf(c.said())) {
-		return say(greeting, c.speak.noTransfer, c.speak.offer+c.speak.menu(c.tools))
+	lead := greeting
+	if wantsHuman(wordsOf(c.said())) {
+		lead = strings.TrimSpace(greeting + " " + c.speak.noTransfer)
+	}
+	next := c.serve(lead)
+	if next == nil && lead != greeting {
+		return say(lead, c.speak.offer+c.speak.menu(c.tools))
 	}
 	// A greeting and one more word, which nothing is about: most likely a name.
 	if next == nil && opening && len(subject) == 1 {

@@ -136,8 +136,12 @@ func (p property) text(text string, asked bool, today time.Time) (string, bool) 
 	case p.isPhone():
 		return phoneIn(text)
 	case p.isPostcode():
-		found := postcode.FindString(text)
-		return strings.ToUpper(found), found != "" && (asked || p.near(text, found))
+		for _, found := range postcode.FindAllString(text, -1) {
+			if asked || p.near(text, found) {
+				return strings.ToUpper(found), true
+			}
+		}
+		return "", false
 	case p.holder() != "":
 		return p.person(text, asked)
 	case p.isCode():

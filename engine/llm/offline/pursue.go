@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
@@ -85,6 +86,14 @@ func (c *conversation) goOn() (reply, bool) {
 	if made := c.delegatedBefore(c.turn); made != nil && asksBack(made.result) {
 		return c.delegateAgain(*made)
 	}
+	if made := c.failedBefore(); made != nil && wantsAgain(c.said()) {
+		if t, ok := c.tool(made.Name); ok {
+			var arguments map[string]any
+			if json.Unmarshal([]byte(made.Arguments), &arguments) == nil {
+				return reply{tool: t.name, arguments: arguments}, true
+			}
+		}
+	}
 	asked, ok := c.askedBefore(c.turn)
 	if !ok {
 		return reply{}, false
@@ -108,6 +117,28 @@ func (c *conversation) goOn() (reply, bool) {
 		return reply{}, false
 	}
 	return c.pursue(wanted, c.speak.goingOn), true
+}
+
+// failedBefore is the call of which the agent said last that it did not work; nil when it said something else.
+func (c *conversation) failedBefore() *call {
+	before := strings.TrimSpace(c.agentBefore(c.turn))
+	for _, book := range phrases {
+		if !strings.HasSuffix(before, book.advice) {
+			continue
+		}
+		for i, made := range slices.Backward(c.calls) {
+			if made.at < c.turn {
+				return &c.calls[i]
+			}
+		}
+	}
+	return nil
+}
+
+func wantsAgain(text string) bool {
+	return saysYes(text) || slices.ContainsFunc(wordsOf(text), func(word string) bool {
+		return slices.Contains([]string{"again", "retry", "try", "reessayer", "reessayez", "encore"}, word)
+	})
 }
 
 // delegateAgain hands the answer to a sub-agent's question to the sub-agent, with all that was said in
@@ -135,6 +166,7 @@ func (c *conversation) asking(asked question) string {
 // said before a question.
 func (c *conversation) pursue(t tool, lead string) reply {
 	arguments := map[string]any{}
+	var missing []property
 	for _, name := range c.wanted(t) {
 		p, ok := t.property(name)
 		if !ok {
@@ -150,7 +182,10 @@ func (c *conversation) pursue(t tool, lead string) reply {
 				return c.pursue(producer, lead)
 			}
 		}
-		return c.ask(question{tool: t, property: p}, lead)
+		missing = append(missing, p)
+	}
+	if len(missing) > 0 {
+		return c.ask(question{tool: t, property: c.first(t, missing)}, lead)
 	}
 	for _, p := range t.properties {
 		if _, has := arguments[p.name]; !has {
@@ -168,6 +203,12 @@ func (c *conversation) pursue(t tool, lead string) reply {
 		return say(c.speak.anythingElse)
 	}
 	return reply{tool: t.name, arguments: arguments}
+}
+
+// first is the property to ask for: one that a result offers options for, which the contact may just have read.
+func (c *conversation) first(t tool, missing []property) property {
+	i := slices.IndexFunc(missing, func(p property) bool { return len(c.options(t, p)) > 1 })
+	return missing[max(i, 0)]
 }
 
 // wanted are the properties that a call of the tool must have: those that the schema requires, those of the first
@@ -211,7 +252,7 @@ func (c *conversation) ask(wanted question, lead string) reply {
 	}
 	switch {
 	case times >= maxAsked:
-		return say(about(c.speak.stuck, wanted.tool), c.speak.advice)
+		return say(about(c.speak.stuck, wanted.tool), c.speak.anythingElse)
 	case times > 0:
 		lead = c.speak.unclear
 	}
@@ -245,9 +286,17 @@ func (c *conversation) afterCall(made call) reply {
 		if next.tool != "" {
 			return next
 		}
-		return say(told+"\n", next.text)
+		return after(told, next.text)
 	}
-	return say(told, c.speak.anythingElse)
+	return after(told, c.speak.anythingElse)
+}
+
+// after says something behind what was told, on its own line behind a list.
+func after(told, text string) reply {
+	if strings.Contains(told, "\n") {
+		return say(told + "\n" + text)
+	}
+	return say(told, text)
 }
 
 // lastCalling is the index of the message that makes calls which the last messages answer; -1 when they answer none.

@@ -95,7 +95,7 @@ var ordinals = []map[string]bool{
 
 // chosen is the option that the contact's words choose: by its value, by its place, or as the one that
 // shares most words with them.
-func (c *conversation) chosen(_ tool, p property, options []option, text string) (any, bool) {
+func chosen(p property, options []option, text string) (any, bool) {
 	if len(options) < 2 {
 		return nil, false
 	}
@@ -182,7 +182,10 @@ func inWords(result string) string {
 	if len(fields) > maxFields {
 		fields = fields[:maxFields]
 	}
-	return strings.TrimSpace(strings.Join(fields, ", ") + "\n" + strings.Join(options, "\n"))
+	if len(options) > 0 {
+		return strings.Join(append([]string{strings.Join(fields, ", ")}, options...), "\n")
+	}
+	return strings.Join(fields, ", ")
 }
 
 // tell returns the fields of a value, nested ones too, and the objects of its lists, one text each.
@@ -222,8 +225,7 @@ func tell(raw json.RawMessage, label string) (fields, options []string) {
 		}
 		var texts []string
 		for i, item := range items[:min(len(items), maxOptions)] {
-			more, _ := tell(item, "")
-			text := shorten(strings.Join(more, ", "), maxFieldText)
+			text := itemInWords(item)
 			texts = append(texts, text)
 			options = append(options, fmt.Sprintf("%d) %s", i+1, text))
 		}
@@ -237,6 +239,19 @@ func tell(raw json.RawMessage, label string) (fields, options []string) {
 		return labelled(value), nil
 	}
 	return labelled(string(raw)), nil
+}
+
+// itemInWords tells an item of a list in a line, without its identifier if there is more to tell.
+func itemInWords(item json.RawMessage) string {
+	fields, _ := tell(item, "")
+	told := slices.DeleteFunc(slices.Clone(fields), func(field string) bool {
+		name, _, _ := strings.Cut(field, ": ")
+		return name == "id" || strings.HasSuffix(name, " id")
+	})
+	if len(told) == 0 {
+		told = fields
+	}
+	return shorten(strings.Join(told, ", "), maxFieldText)
 }
 
 func isFine(status string) bool {

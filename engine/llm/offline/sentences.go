@@ -43,19 +43,20 @@ func relevant(system string, subject []string) ([]string, bool) {
 	if at := knowledgeMark.FindStringIndex(system); at != nil {
 		instructions, knowledge = system[:at[0]], system[at[1]:]
 	}
-	if found := closest(passagesOf(knowledge, toModelOutright), subject); len(found) > 0 {
+	if found := closest(passagesOf(knowledge, toModelOutright), subject, 1); len(found) > 0 {
 		return found, true
 	}
-	return closest(passagesOf(instructions, toModel), subject), false
+	return closest(passagesOf(instructions, toModel), subject, min(2, (len(subject)+1)/2)), false
 }
 
 // closest returns the passages that share words with the subject, in the order in which they
-// stand: at most two, and the second only if it scores at least half of the first.
+// stand: at most two, the first only if it shares so many words at least, and the second only if it
+// scores at least half of the first.
 //
 // A shared word counts 1/n, where n is the number of passages that have it: a word that is
 // everywhere tells little. Of equal scores the earlier passage wins.
-func closest(passages []passage, subject []string) []string {
-	scores := make([]float64, len(passages))
+func closest(passages []passage, subject []string, least int) []string {
+	scores, shared := make([]float64, len(passages)), make([]int, len(passages))
 	for _, word := range subject {
 		var having []int
 		for i, passage := range passages {
@@ -65,6 +66,7 @@ func closest(passages []passage, subject []string) []string {
 		}
 		for _, i := range having {
 			scores[i] += 1 / float64(len(having))
+			shared[i]++
 		}
 	}
 
@@ -76,7 +78,7 @@ func closest(passages []passage, subject []string) []string {
 				best = i
 			}
 		}
-		if best < 0 || len(chosen) > 0 && scores[best] < scores[chosen[0]]/2 {
+		if best < 0 || len(chosen) == 0 && shared[best] < least || len(chosen) > 0 && scores[best] < scores[chosen[0]]/2 {
 			break
 		}
 		chosen = append(chosen, best)

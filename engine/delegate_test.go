@@ -1,0 +1,188 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+const expert = "Expert of Lakeside"
+
+func TestDelegation(t *testing.T) {
+	t.Parallel()
+	s := newScene(do("ask_expert", `{"request":"Dig, please"}`).saying("One moment."), say("It is 42."))
+	s.script.answers[expert] = []answer{do("dig", `{"n":1}`).saying("Digging."), say("42")}
+	s.history = []llm.Message{{Role: llm.RoleAssistant, Text: "Welcome"}}
+	got := s.play(t)
+	require.NoError(t, got.err)
+	require.Equal(t, "One moment.\n\nIt is 42.", got.text, "the contact does not hear the sub-agent")
+	require.Equal(t, []string{"+ask_expert", "+dig", "-dig", "-ask_expert"}, got.order)
+	require.Equal(t, []string{"Digging.\n\n42"}, s.told("Main", 1))
+
+	first := s.script.asked[expert][0]
+	require.Equal(t, []llm.Message{{Role: llm.RoleUser, Text: "Dig, please"}}, first.Messages, "the request is all that it sees")
+	var names []string
+	for _, tool := range first.Tools {
+		names = append(names, tool.Name)
+	}
+	require.Equal(t, []string{"dig", llm.TransferCall}, names, "its own, and no end of the chat")
+
+	ask, dig := got.calls[0], got.calls[1]
+	require.Equal(t, model.ToolCallKindSubAgent, ask.Kind)
+	require.Equal(t, "sub_expert", *ask.TargetID)
+	require.Nil(t, ask.DelegationID)
+	require.Equal(t, ask.ID, *dig.DelegationID)
+	require.Equal(t, "tool_dig", *dig.TargetID)
+}
+
+func TestDelegationsAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newScene(do("ask_expert", `{"request":"one"}`, "ask_expert", `{"request":"two"}`), say("Done"))
+	both := make(chan struct{}, 2)
+	meet := func(context.Context) {
+		both <- struct{}{}
+		for len(both) < 2 {
+			if t.Context().Err() != nil {
+				return
+			}
+		}
+	}
+	s.script.answers[expert] = []answer{{texts: []string{"42"}, hook: meet}}
+	require.NoError(t, s.play(t).err)
+	require.Equal(t, []string{"42", "42"}, s.told("Main", 1))
+}
+
+func TestDelegationThatFails(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		answers []answer
+		want    string
+	}{
+		"the model":     {[]answer{{err: &llm.Error{Cause: llm.RateLimited, Message: "the provider answered 429"}}}, "the provider answered 429"},
+		"too long":      {[]answer{do("dig", `{}`)}, "the language model scripted was asked 8 times in one turn without coming to an answer"},
+		"wrong calls":   {[]answer{do("digg", `{}`)}, `the language model scripted made a wrong call again after it could correct it: digg: there is no tool "digg", only dig, transfer_call`},
+		"an empty word": {[]answer{say(" ")}, "the language model scripted gave an empty answer"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(do("ask_expert", `{"request":"x"}`), say("Sorry"))
+			s.script.answers[expert] = test.answers
+			got := s.play(t)
+			require.NoError(t, got.err, "the agent can say so")
+			require.Equal(t, "Sorry", got.reply.text)
+			require.Equal(t, test.want, *got.calls[0].Error)
+		})
+	}
+	s := newScene(do("ask_expert", `{"request":"x"}`), say("Sorry"))
+	s.others = nil
+	got := s.play(t)
+	require.NoError(t, got.err)
+	require.Equal(t, `agent "expert" does not exist`, *got.calls[0].Error)
+}
+
+// chain lets agent_0 delegate to agent_1 and so on, and the last one of them to the first.
+func chain(s *scene, length int) {
+	for i := range length {
+		name := fmt.Sprintf("agent_%d", i)
+		sub := &model.SubAgent{ID: fmt.Sprint("sub_", i), TechnicalName: "deeper", DelegateAgentID: fmt.Sprintf("agent_%d", (i+1)%length)}
+		s.others[name] = &speaker{agent: &model.Agent{ID: name, Prompt: name}, subAgents: []*model.SubAgent{sub}}
+		s.script.answers[name] = []answer{do("deeper", `{"request":"on"}`), say("end of " + name)}
+	}
+	s.main = s.others["agent_0"]
+	s.main.agent.Prompt = "Main"
+	s.script.answers["Main"] = s.script.answers["agent_0"]
+}
+
+func TestDelegationsHaveADepth(t *testing.T) {
+	t.Parallel()
+	s := newScene()
+	chain(s, 10)
+	got := s.play(t)
+	require.NoError(t, got.err)
+	require.Len(t, got.calls, 6)
+	for i, call := range got.calls[:5] {
+		require.Equal(t, fmt.Sprintf("end of agent_%d", i+1), *call.Result)
+	}
+	require.Equal(t, "delegations can be at most 5 deep", *got.calls[5].Error)
+	require.Equal(t, got.calls[4].ID, *got.calls[5].DelegationID)
+}
+
+func TestDelegationsDoNotGoInCircles(t *testing.T) {
+	t.Parallel()
+	for _, length := range []int{1, 2, 3} {
+		s := newScene()
+		chain(s, length)
+		got := s.play(t)
+		require.NoError(t, got.err)
+		require.Len(t, got.calls, length)
+		require.Equal(t, "the agent behind it already waits for this very answer, so asking it would never end", *got.calls[length-1].Error)
+	}
+	// An agent that is asked twice, one time after the other, waits for nobody.
+	s := newScene(do("ask_expert", `{"request":"x"}`), do("ask_expert", `{"request":"y"}`), say("Done"))
+	s.script.answers[expert] = []answer{say("42")}
+	got := s.play(t)
+	require.NoError(t, got.err)
+	require.Nil(t, got.calls[1].Error)
+}
+
+func TestDelegationsShareTheTurnsBound(t *testing.T) {
+	t.Parallel()
+	a := do()
+	for i := range 30 {
+		a.calls = append(a.calls, llm.ToolCall{ID: fmt.Sprint(i), Name: "ask_expert", Arguments: `{"request":"x"}`})
+	}
+	s := newScene(a)
+	s.script.answers[expert] = []answer{say("42")}
+	got := s.play(t)
+	require.Equal(t, "the language model scripted was asked 40 times in one turn, delegations included, without coming to an answer", requireFault(t, got.err))
+	require.Len(t, s.script.asked[expert], 38, "the agent itself was asked twice")
+}
+
+func TestMocksInADelegation(t *testing.T) {
+	t.Parallel()
+	s := newScene(do("ask_expert", `{"request":"x"}`), say("Done"))
+	s.others["expert"].subAgents = []*model.SubAgent{{ID: "sub_other", TechnicalName: "other", DelegateAgentID: "other"}}
+	s.others["other"] = &speaker{agent: &model.Agent{ID: "other", Prompt: "Other"}}
+	s.script.answers[expert] = []answer{do("dig", `{}`, "other", `{"request":"y"}`), say("42")}
+	s.script.answers["Other"] = []answer{say("43")}
+	s.mocking = model.ToolMocking{
+		MockAllTools: true, MockAllSubAgents: false,
+		// The id is that of a tool of the sub-agent, which cannot be mocked.
+		MockedTools:     []model.MockedTool{{ToolID: "tool_dig"}},
+		MockedSubAgents: []model.MockedSubAgent{{SubAgentID: "sub_other"}},
+	}
+	got := s.play(t)
+	require.NoError(t, got.err)
+	require.Equal(t, []string{"dig{}"}, s.effected)
+	for _, call := range got.calls {
+		require.False(t, call.Mocked)
+	}
+
+	s.effected, s.script.asked = nil, nil
+	s.mocking = model.ToolMocking{SideEffects: model.SideEffectsDeny}
+	got = s.play(t)
+	require.NoError(t, got.err)
+	require.Empty(t, s.effected)
+	require.Equal(t, string(denied), *got.calls[1].Error)
+	require.Equal(t, "43", *got.calls[2].Result, "to delegate is no side effect")
+}
+
+func TestTurnThatIsBrokenOffDuringADelegation(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	s := newScene(do("ask_expert", `{"request":"x"}`))
+	s.script.answers[expert] = []answer{do("dig", `{}`)}
+	s.effects.call = func(ctx context.Context, _ *model.Tool, _ model.JSONObject) (string, error) {
+		cancel()
+		<-ctx.Done()
+		return "", ctx.Err()
+	}
+	got := s.playUntil(ctx, t)
+	require.ErrorIs(t, got.err, context.Canceled)
+	require.Equal(t, []string{"+ask_expert", "+dig", "-dig", "-ask_expert"}, got.order)
+}

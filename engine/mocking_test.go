@@ -1,0 +1,128 @@
+package engine
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+func TestMocksOfWhatIsNotConnected(t *testing.T) {
+	t.Parallel()
+	tool := func(id string) model.MockedTool { return model.MockedTool{ToolID: id} }
+	sub := func(id string) model.MockedSubAgent { return model.MockedSubAgent{SubAgentID: id} }
+	const tools, subAgents = "connected: tool_book (book), tool_look (look)", "connected: sub_expert (ask_expert)"
+	for name, test := range map[string]struct {
+		mocking model.ToolMocking
+		message string
+		fields  model.Fields
+	}{
+		"connected": {mocking: model.ToolMocking{
+			MockedTools: []model.MockedTool{tool("tool_look"), tool("tool_book")}, MockedSubAgents: []model.MockedSubAgent{sub("sub_expert")},
+		}},
+		"unknown": {
+			model.ToolMocking{MockedTools: []model.MockedTool{tool("tool_book"), tool("x")}},
+			`tool "x" is not connected to the agent; ` + tools,
+			model.Fields{"toolMocking.mockedTools.1.toolId": {"is not connected to the agent"}},
+		},
+		"a sub-agent's tool": {
+			model.ToolMocking{MockAllTools: true, MockedTools: []model.MockedTool{tool("tool_dig")}},
+			`tool "tool_dig" is not connected to the agent; ` + tools,
+			model.Fields{"toolMocking.mockedTools.0.toolId": {"is not connected to the agent"}},
+		},
+		"each kind of its own": {
+			model.ToolMocking{MockedTools: []model.MockedTool{tool("sub_expert")}, MockedSubAgents: []model.MockedSubAgent{sub("tool_book")}},
+			`tool "sub_expert" is not connected to the agent; ` + tools + `; sub-agent "tool_book" is not connected to the agent; ` + subAgents,
+			model.Fields{
+				"toolMocking.mockedTools.0.toolId":         {"is not connected to the agent"},
+				"toolMocking.mockedSubAgents.0.subAgentId": {"is not connected to the agent"},
+			},
+		},
+		"twice": {
+			model.ToolMocking{
+				MockedTools:     []model.MockedTool{tool("tool_book"), tool("tool_book")},
+				MockedSubAgents: []model.MockedSubAgent{sub("sub_expert"), sub("sub_expert")},
+			},
+			`tool "tool_book" is mocked twice; sub-agent "sub_expert" is mocked twice`,
+			model.Fields{
+				"toolMocking.mockedTools.1.toolId":         {"is mocked twice"},
+				"toolMocking.mockedSubAgents.1.subAgentId": {"is mocked twice"},
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			err := checkMocking(&test.mocking, newScene().main.targets(&test.mocking, false))
+			if test.message == "" {
+				require.NoError(t, err)
+				return
+			}
+			var known *model.Error
+			require.ErrorAs(t, err, &known)
+			require.Equal(t, model.Unprocessable, known.Code)
+			require.Equal(t, test.message, known.Message)
+			require.Equal(t, test.fields, known.Fields)
+		})
+	}
+	alone := &speaker{agent: &model.Agent{}}
+	mocking := &model.ToolMocking{MockedTools: []model.MockedTool{tool("x")}}
+	require.ErrorContains(t, checkMocking(mocking, alone.targets(mocking, false)), "connected: none")
+}
+
+func TestPlaceholdersThatNothingFills(t *testing.T) {
+	t.Parallel()
+	s := newScene()
+	s.main.tools = append(s.main.tools, newTool("open", `{"type":"object","allOf":[{"properties":{"x":{}}}]}`), newTool("plain", `{"type":"object","properties":{}}`))
+	mock := func(template string) model.Mock {
+		return model.Mock{ResultTemplate: ptr("fine"), Rules: []model.MockRule{{ResultTemplate: &template}, {}}}
+	}
+	mocking := &model.ToolMocking{
+		MockedTools: []model.MockedTool{
+			{ToolID: "tool_book", Mock: mock("{day} {day.x} {clinic} {who}")},
+			{ToolID: "tool_open", Mock: mock("{who}")},
+			{ToolID: "tool_plain", Mock: mock(`{"a":{what}}`)},
+		},
+		MockedSubAgents: []model.MockedSubAgent{{SubAgentID: "sub_expert", Mock: mock("{request} {day}")}},
+	}
+	const end = "}, which is neither a parameter of it nor a variable; it stays as it is"
+	require.Equal(t, []string{
+		"the mock of book has the placeholder {who" + end,
+		"the mock of plain has the placeholder {what" + end,
+		"the mock of ask_expert has the placeholder {day" + end,
+	}, unfillable(s.main.targets(mocking, false), map[string]string{"clinic": "Lakeside"}))
+}
+
+func TestCoverageOfWhatCannotHappen(t *testing.T) {
+	t.Parallel()
+	s := newScene()
+	s.main.tools[1].Endpoint = nil
+	s.main.subAgents = append(s.main.subAgents, &model.SubAgent{ID: "self", DelegateAgentID: "main", TechnicalName: "self"})
+	effects := func(m *model.ToolMocking) map[string]model.CallEffect {
+		of := map[string]model.CallEffect{}
+		for _, t := range s.main.targets(m, false) {
+			of[t.TechnicalName] = t.Effect
+		}
+		return of
+	}
+	require.Equal(t, map[string]model.CallEffect{
+		"book": model.CallEffectReal, "look": model.CallEffectUnavailable, "ask_expert": model.CallEffectReal,
+		"self": model.CallEffectUnavailable, "transfer_call": model.CallEffectUnavailable,
+	}, effects(&model.ToolMocking{}))
+	require.Equal(t, map[string]model.CallEffect{
+		"book": model.CallEffectDenied, "look": model.CallEffectDenied, "ask_expert": model.CallEffectReal,
+		"self": model.CallEffectUnavailable, "transfer_call": model.CallEffectDenied,
+	}, effects(&model.ToolMocking{SideEffects: model.SideEffectsDeny}))
+}
+
+func TestSchemaThatReadsFiles(t *testing.T) {
+	t.Parallel()
+	s := newSchemas()
+	for _, schema := range []string{`{"type":"object","$ref":"file:///etc/passwd"}`, `{"type":"object","$ref":"http://127.0.0.1/x"}`, `{`} {
+		require.ErrorContains(t, s.validate([]byte(schema), arguments{}), "not usable")
+	}
+	recursive := []byte(`{"type":"object","properties":{"next":{"$ref":"#"}},"additionalProperties":false}`)
+	require.NoError(t, s.validate(recursive, callOf(t, `{"next":{"next":{}}}`)))
+	require.ErrorContains(t, s.validate(recursive, callOf(t, `{"next":{"x":1}}`)), "next: additional properties 'x' not allowed")
+	require.Equal(t, 1, s.compiled.Len())
+}

@@ -23,11 +23,16 @@ type Config = graphql.Config[ResolverRoot, DirectiveRoot, ComplexityRoot]
 
 type ResolverRoot interface {
 	Agent() AgentResolver
+	AgentTestExecution() AgentTestExecutionResolver
+	AgentTestFolder() AgentTestFolderResolver
+	AgentTestRun() AgentTestRunResolver
+	ClassificationTest() ClassificationTestResolver
 	Company() CompanyResolver
 	KnowledgeBaseChat() KnowledgeBaseChatResolver
 	Mutation() MutationResolver
 	Query() QueryResolver
 	SimulationChat() SimulationChatResolver
+	SimulationTest() SimulationTestResolver
 	SubAgent() SubAgentResolver
 	Subscription() SubscriptionResolver
 	Tool() ToolResolver
@@ -65,6 +70,9 @@ type ComplexityRoot struct {
 		SimulationChats        func(childComplexity int, first int32, after *string, offset *int32) int
 		SubAgents              func(childComplexity int) int
 		Tags                   func(childComplexity int) int
+		TestExecutions         func(childComplexity int, first int32, after *string, offset *int32) int
+		TestFolders            func(childComplexity int) int
+		Tests                  func(childComplexity int, kind *model.AgentTestKind, folderID *string, first int32, after *string, offset *int32) int
 		Tools                  func(childComplexity int) int
 		UpdatedAt              func(childComplexity int) int
 	}
@@ -87,6 +95,100 @@ type ComplexityRoot struct {
 		Name        func(childComplexity int) int
 	}
 
+	AgentTestConnection struct {
+		Edges      func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	AgentTestEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	AgentTestExecution struct {
+		Agent      func(childComplexity int) int
+		Counts     func(childComplexity int) int
+		CreatedAt  func(childComplexity int) int
+		FinishedAt func(childComplexity int) int
+		ID         func(childComplexity int) int
+		PassHatK   func(childComplexity int) int
+		PassRate   func(childComplexity int) int
+		Repeats    func(childComplexity int) int
+		RetryOfID  func(childComplexity int) int
+		Runs       func(childComplexity int, status *model.AgentTestRunStatus, testID *string, first int32, after *string, offset *int32) int
+		StartedAt  func(childComplexity int) int
+		Status     func(childComplexity int) int
+		Verdict    func(childComplexity int) int
+	}
+
+	AgentTestExecutionConnection struct {
+		Edges      func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	AgentTestExecutionEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	AgentTestFolder struct {
+		Agent     func(childComplexity int) int
+		Body      func(childComplexity int) int
+		Color     func(childComplexity int) int
+		CreatedAt func(childComplexity int) int
+		ID        func(childComplexity int) int
+		Name      func(childComplexity int) int
+		Tests     func(childComplexity int, first int32, after *string, offset *int32) int
+		UpdatedAt func(childComplexity int) int
+	}
+
+	AgentTestRun struct {
+		Attempt              func(childComplexity int) int
+		ClassificationResult func(childComplexity int) int
+		CreatedAt            func(childComplexity int) int
+		CriteriaResults      func(childComplexity int) int
+		DurationMs           func(childComplexity int) int
+		EndReason            func(childComplexity int) int
+		Error                func(childComplexity int) int
+		Execution            func(childComplexity int) int
+		FinishedAt           func(childComplexity int) int
+		ID                   func(childComplexity int) int
+		Messages             func(childComplexity int) int
+		PromptVersion        func(childComplexity int) int
+		StartedAt            func(childComplexity int) int
+		Status               func(childComplexity int) int
+		Test                 func(childComplexity int) int
+		TestName             func(childComplexity int) int
+		ToolCalls            func(childComplexity int) int
+		TurnCount            func(childComplexity int) int
+	}
+
+	AgentTestRunConnection struct {
+		Edges      func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	AgentTestRunCounts struct {
+		Cancelled func(childComplexity int) int
+		Error     func(childComplexity int) int
+		Failed    func(childComplexity int) int
+		Passed    func(childComplexity int) int
+		Queued    func(childComplexity int) int
+		Running   func(childComplexity int) int
+		Total     func(childComplexity int) int
+	}
+
+	AgentTestRunEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
 	ApiKey struct {
 		CreatedAt  func(childComplexity int) int
 		ExpiresAt  func(childComplexity int) int
@@ -105,15 +207,45 @@ type ComplexityRoot struct {
 		TechnicalName func(childComplexity int) int
 	}
 
+	CancelAgentTestExecutionPayload struct {
+		Execution func(childComplexity int) int
+	}
+
 	ChatEnded struct {
 		EndReason func(childComplexity int) int
 		EndedAt   func(childComplexity int) int
+	}
+
+	ClassificationResult struct {
+		Passed      func(childComplexity int) int
+		Rationale   func(childComplexity int) int
+		TagExpected func(childComplexity int) int
+		TagProduced func(childComplexity int) int
 	}
 
 	ClassificationTag struct {
 		Definition func(childComplexity int) int
 		IsSystem   func(childComplexity int) int
 		Name       func(childComplexity int) int
+	}
+
+	ClassificationTest struct {
+		Agent               func(childComplexity int) int
+		AgentID             func(childComplexity int) int
+		ConversationContext func(childComplexity int) int
+		CreatedAt           func(childComplexity int) int
+		Folder              func(childComplexity int) int
+		FolderID            func(childComplexity int) int
+		ID                  func(childComplexity int) int
+		Kind                func(childComplexity int) int
+		LastRun             func(childComplexity int) int
+		LastRunAt           func(childComplexity int) int
+		LastRunID           func(childComplexity int) int
+		LastRunStatus       func(childComplexity int) int
+		Name                func(childComplexity int) int
+		Runs                func(childComplexity int, first int32, after *string, offset *int32) int
+		TagExpected         func(childComplexity int) int
+		UpdatedAt           func(childComplexity int) int
 	}
 
 	Company struct {
@@ -131,13 +263,26 @@ type ComplexityRoot struct {
 		Agent func(childComplexity int) int
 	}
 
+	ConversationContext struct {
+		DataBag  func(childComplexity int) int
+		Messages func(childComplexity int) int
+	}
+
 	CreateAgentPayload struct {
 		Agent func(childComplexity int) int
+	}
+
+	CreateAgentTestFolderPayload struct {
+		Folder func(childComplexity int) int
 	}
 
 	CreateApiKeyPayload struct {
 		APIKey func(childComplexity int) int
 		Secret func(childComplexity int) int
+	}
+
+	CreateClassificationTestPayload struct {
+		AgentTest func(childComplexity int) int
 	}
 
 	CreateDatasetPayload struct {
@@ -148,8 +293,19 @@ type ComplexityRoot struct {
 		KnowledgeBaseChat func(childComplexity int) int
 	}
 
+	CreateSimulationTestPayload struct {
+		AgentTest func(childComplexity int) int
+	}
+
 	CreateToolPayload struct {
 		Tool func(childComplexity int) int
+	}
+
+	CriterionResult struct {
+		Criterion func(childComplexity int) int
+		Evidence  func(childComplexity int) int
+		Passed    func(childComplexity int) int
+		Rationale func(childComplexity int) int
 	}
 
 	Dataset struct {
@@ -177,6 +333,14 @@ type ComplexityRoot struct {
 		DeletedID func(childComplexity int) int
 	}
 
+	DeleteAgentTestFolderPayload struct {
+		DeletedID func(childComplexity int) int
+	}
+
+	DeleteAgentTestPayload struct {
+		DeletedID func(childComplexity int) int
+	}
+
 	DeleteKnowledgeBaseChatPayload struct {
 		DeletedID func(childComplexity int) int
 	}
@@ -195,6 +359,11 @@ type ComplexityRoot struct {
 
 	EndSimulationChatPayload struct {
 		SimulationChat func(childComplexity int) int
+	}
+
+	Evidence struct {
+		MessageIndex func(childComplexity int) int
+		Quote        func(childComplexity int) int
 	}
 
 	ExtractedValue struct {
@@ -280,14 +449,20 @@ type ComplexityRoot struct {
 
 	Mutation struct {
 		AddSubAgent                 func(childComplexity int, input model.AddSubAgentInput) int
+		CancelAgentTestExecution    func(childComplexity int, input model.CancelAgentTestExecutionInput) int
 		ConnectKnowledgeBaseChat    func(childComplexity int, input model.ConnectKnowledgeBaseChatInput) int
 		ConnectTool                 func(childComplexity int, input model.ConnectToolInput) int
 		CreateAPIKey                func(childComplexity int, input model.CreateAPIKeyInput) int
 		CreateAgent                 func(childComplexity int, input model.CreateAgentInput) int
+		CreateAgentTestFolder       func(childComplexity int, input model.CreateAgentTestFolderInput) int
+		CreateClassificationTest    func(childComplexity int, input model.CreateClassificationTestInput) int
 		CreateDataset               func(childComplexity int, input model.CreateDatasetInput) int
 		CreateKnowledgeBaseChat     func(childComplexity int, input model.CreateKnowledgeBaseChatInput) int
+		CreateSimulationTest        func(childComplexity int, input model.CreateSimulationTestInput) int
 		CreateTool                  func(childComplexity int, input model.CreateToolInput) int
 		DeleteAgent                 func(childComplexity int, input model.DeleteAgentInput) int
+		DeleteAgentTest             func(childComplexity int, input model.DeleteAgentTestInput) int
+		DeleteAgentTestFolder       func(childComplexity int, input model.DeleteAgentTestFolderInput) int
 		DeleteKnowledgeBaseChat     func(childComplexity int, input model.DeleteKnowledgeBaseChatInput) int
 		DeleteTool                  func(childComplexity int, input model.DeleteToolInput) int
 		DisconnectKnowledgeBaseChat func(childComplexity int, input model.DisconnectKnowledgeBaseChatInput) int
@@ -295,12 +470,17 @@ type ComplexityRoot struct {
 		EndSimulationChat           func(childComplexity int, input model.EndSimulationChatInput) int
 		RemoveSubAgent              func(childComplexity int, input model.RemoveSubAgentInput) int
 		RestoreAgentPrompt          func(childComplexity int, input model.RestoreAgentPromptInput) int
+		RetryAgentTestExecution     func(childComplexity int, input model.RetryAgentTestExecutionInput) int
 		RevokeAPIKey                func(childComplexity int, input model.RevokeAPIKeyInput) int
 		SendSimulationMessage       func(childComplexity int, input model.SendSimulationMessageInput) int
+		StartAgentTestExecution     func(childComplexity int, input model.StartAgentTestExecutionInput) int
 		StartSimulationChat         func(childComplexity int, input model.StartSimulationChatInput) int
 		UpdateAgent                 func(childComplexity int, input model.UpdateAgentInput) int
 		UpdateAgentPrompt           func(childComplexity int, input model.UpdateAgentPromptInput) int
+		UpdateAgentTestFolder       func(childComplexity int, input model.UpdateAgentTestFolderInput) int
+		UpdateClassificationTest    func(childComplexity int, input model.UpdateClassificationTestInput) int
 		UpdateKnowledgeBaseChat     func(childComplexity int, input model.UpdateKnowledgeBaseChatInput) int
+		UpdateSimulationTest        func(childComplexity int, input model.UpdateSimulationTestInput) int
 		UpdateTool                  func(childComplexity int, input model.UpdateToolInput) int
 	}
 
@@ -350,19 +530,25 @@ type ComplexityRoot struct {
 	}
 
 	Query struct {
-		Agent              func(childComplexity int, id string) int
-		Agents             func(childComplexity int, first int32, after *string, offset *int32, filter *model.AgentFilter) int
-		Company            func(childComplexity int) int
-		Dataset            func(childComplexity int, id string) int
-		Datasets           func(childComplexity int, first int32, after *string, offset *int32) int
-		KnowledgeBaseChat  func(childComplexity int, id string) int
-		KnowledgeBaseChats func(childComplexity int, first int32, after *string, offset *int32) int
-		Node               func(childComplexity int, id string) int
-		Nodes              func(childComplexity int, ids []string) int
-		SimulationChat     func(childComplexity int, id string) int
-		SimulationChats    func(childComplexity int, agentID *string, first int32, after *string, offset *int32) int
-		Tool               func(childComplexity int, id string) int
-		Tools              func(childComplexity int, first int32, after *string, offset *int32) int
+		Agent               func(childComplexity int, id string) int
+		AgentTest           func(childComplexity int, id string) int
+		AgentTestExecution  func(childComplexity int, id string) int
+		AgentTestExecutions func(childComplexity int, agentID *string, first int32, after *string, offset *int32) int
+		AgentTestFolder     func(childComplexity int, id string) int
+		AgentTestRun        func(childComplexity int, id string) int
+		AgentTests          func(childComplexity int, agentID *string, folderID *string, kind *model.AgentTestKind, first int32, after *string, offset *int32) int
+		Agents              func(childComplexity int, first int32, after *string, offset *int32, filter *model.AgentFilter) int
+		Company             func(childComplexity int) int
+		Dataset             func(childComplexity int, id string) int
+		Datasets            func(childComplexity int, first int32, after *string, offset *int32) int
+		KnowledgeBaseChat   func(childComplexity int, id string) int
+		KnowledgeBaseChats  func(childComplexity int, first int32, after *string, offset *int32) int
+		Node                func(childComplexity int, id string) int
+		Nodes               func(childComplexity int, ids []string) int
+		SimulationChat      func(childComplexity int, id string) int
+		SimulationChats     func(childComplexity int, agentID *string, first int32, after *string, offset *int32) int
+		Tool                func(childComplexity int, id string) int
+		Tools               func(childComplexity int, first int32, after *string, offset *int32) int
 	}
 
 	RemoveSubAgentPayload struct {
@@ -374,8 +560,17 @@ type ComplexityRoot struct {
 		Agent func(childComplexity int) int
 	}
 
+	RetryAgentTestExecutionPayload struct {
+		Execution func(childComplexity int) int
+	}
+
 	RevokeApiKeyPayload struct {
 		APIKey func(childComplexity int) int
+	}
+
+	RunError struct {
+		Cause   func(childComplexity int) int
+		Message func(childComplexity int) int
 	}
 
 	SendSimulationMessagePayload struct {
@@ -418,6 +613,33 @@ type ComplexityRoot struct {
 		Timestamp           func(childComplexity int) int
 	}
 
+	SimulationTest struct {
+		Agent                func(childComplexity int) int
+		AgentID              func(childComplexity int) int
+		ConversationMessages func(childComplexity int) int
+		CreatedAt            func(childComplexity int) int
+		Criteria             func(childComplexity int) int
+		Folder               func(childComplexity int) int
+		FolderID             func(childComplexity int) int
+		ID                   func(childComplexity int) int
+		Kind                 func(childComplexity int) int
+		LastRun              func(childComplexity int) int
+		LastRunAt            func(childComplexity int) int
+		LastRunID            func(childComplexity int) int
+		LastRunStatus        func(childComplexity int) int
+		MaxTurns             func(childComplexity int) int
+		Name                 func(childComplexity int) int
+		Runs                 func(childComplexity int, first int32, after *string, offset *int32) int
+		Scenario             func(childComplexity int) int
+		ToolMocking          func(childComplexity int) int
+		UpdatedAt            func(childComplexity int) int
+		Variables            func(childComplexity int) int
+	}
+
+	StartAgentTestExecutionPayload struct {
+		Execution func(childComplexity int) int
+	}
+
 	StartSimulationChatPayload struct {
 		SimulationChat func(childComplexity int) int
 	}
@@ -431,8 +653,16 @@ type ComplexityRoot struct {
 	}
 
 	Subscription struct {
-		SimulationChatEvents   func(childComplexity int, simulationChatID string) int
-		SimulationChatMessages func(childComplexity int, simulationChatID string, afterSequence int32) int
+		AgentTestExecutionUpdated func(childComplexity int, executionID string) int
+		AgentTestRunUpdated       func(childComplexity int, executionID string) int
+		SimulationChatEvents      func(childComplexity int, simulationChatID string) int
+		SimulationChatMessages    func(childComplexity int, simulationChatID string, afterSequence int32) int
+	}
+
+	TestMessage struct {
+		Role      func(childComplexity int) int
+		Text      func(childComplexity int) int
+		Timestamp func(childComplexity int) int
 	}
 
 	Tool struct {
@@ -519,8 +749,20 @@ type ComplexityRoot struct {
 		Agent func(childComplexity int) int
 	}
 
+	UpdateAgentTestFolderPayload struct {
+		Folder func(childComplexity int) int
+	}
+
+	UpdateClassificationTestPayload struct {
+		AgentTest func(childComplexity int) int
+	}
+
 	UpdateKnowledgeBaseChatPayload struct {
 		KnowledgeBaseChat func(childComplexity int) int
+	}
+
+	UpdateSimulationTestPayload struct {
+		AgentTest func(childComplexity int) int
 	}
 
 	UpdateToolPayload struct {
@@ -691,6 +933,34 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Agent.Tags(childComplexity), true
+	case "Agent.testExecutions":
+		if e.ComplexityRoot.Agent.TestExecutions == nil {
+			break
+		}
+
+		args, err := ec.field_Agent_testExecutions_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Agent.TestExecutions(childComplexity, args["first"].(int32), args["after"].(*string), args["offset"].(*int32)), true
+	case "Agent.testFolders":
+		if e.ComplexityRoot.Agent.TestFolders == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Agent.TestFolders(childComplexity), true
+	case "Agent.tests":
+		if e.ComplexityRoot.Agent.Tests == nil {
+			break
+		}
+
+		args, err := ec.field_Agent_tests_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Agent.Tests(childComplexity, args["kind"].(*model.AgentTestKind), args["folderId"].(*string), args["first"].(int32), args["after"].(*string), args["offset"].(*int32)), true
 	case "Agent.tools":
 		if e.ComplexityRoot.Agent.Tools == nil {
 			break
@@ -760,6 +1030,410 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.AgentField.Name(childComplexity), true
+
+	case "AgentTestConnection.edges":
+		if e.ComplexityRoot.AgentTestConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestConnection.Edges(childComplexity), true
+	case "AgentTestConnection.nodes":
+		if e.ComplexityRoot.AgentTestConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestConnection.Nodes(childComplexity), true
+	case "AgentTestConnection.pageInfo":
+		if e.ComplexityRoot.AgentTestConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestConnection.PageInfo(childComplexity), true
+	case "AgentTestConnection.totalCount":
+		if e.ComplexityRoot.AgentTestConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestConnection.TotalCount(childComplexity), true
+
+	case "AgentTestEdge.cursor":
+		if e.ComplexityRoot.AgentTestEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestEdge.Cursor(childComplexity), true
+	case "AgentTestEdge.node":
+		if e.ComplexityRoot.AgentTestEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestEdge.Node(childComplexity), true
+
+	case "AgentTestExecution.agent":
+		if e.ComplexityRoot.AgentTestExecution.Agent == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestExecution.Agent(childComplexity), true
+	case "AgentTestExecution.counts":
+		if e.ComplexityRoot.AgentTestExecution.Counts == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestExecution.Counts(childComplexity), true
+	case "AgentTestExecution.createdAt":
+		if e.ComplexityRoot.AgentTestExecution.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestExecution.CreatedAt(childComplexity), true
+	case "AgentTestExecution.finishedAt":
+		if e.ComplexityRoot.AgentTestExecution.FinishedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestExecution.FinishedAt(childComplexity), true
+	case "AgentTestExecution.id":
+		if e.ComplexityRoot.AgentTestExecution.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestExecution.ID(childComplexity), true
+	case "AgentTestExecution.passHatK":
+		if e.ComplexityRoot.AgentTestExecution.PassHatK == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestExecution.PassHatK(childComplexity), true
+	case "AgentTestExecution.passRate":
+		if e.ComplexityRoot.AgentTestExecution.PassRate == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestExecution.PassRate(childComplexity), true
+	case "AgentTestExecution.repeats":
+		if e.ComplexityRoot.AgentTestExecution.Repeats == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestExecution.Repeats(childComplexity), true
+	case "AgentTestExecution.retryOfId":
+		if e.ComplexityRoot.AgentTestExecution.RetryOfID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestExecution.RetryOfID(childComplexity), true
+	case "AgentTestExecution.runs":
+		if e.ComplexityRoot.AgentTestExecution.Runs == nil {
+			break
+		}
+
+		args, err := ec.field_AgentTestExecution_runs_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.AgentTestExecution.Runs(childComplexity, args["status"].(*model.AgentTestRunStatus), args["testId"].(*string), args["first"].(int32), args["after"].(*string), args["offset"].(*int32)), true
+	case "AgentTestExecution.startedAt":
+		if e.ComplexityRoot.AgentTestExecution.StartedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestExecution.StartedAt(childComplexity), true
+	case "AgentTestExecution.status":
+		if e.ComplexityRoot.AgentTestExecution.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestExecution.Status(childComplexity), true
+	case "AgentTestExecution.verdict":
+		if e.ComplexityRoot.AgentTestExecution.Verdict == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestExecution.Verdict(childComplexity), true
+
+	case "AgentTestExecutionConnection.edges":
+		if e.ComplexityRoot.AgentTestExecutionConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestExecutionConnection.Edges(childComplexity), true
+	case "AgentTestExecutionConnection.nodes":
+		if e.ComplexityRoot.AgentTestExecutionConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestExecutionConnection.Nodes(childComplexity), true
+	case "AgentTestExecutionConnection.pageInfo":
+		if e.ComplexityRoot.AgentTestExecutionConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestExecutionConnection.PageInfo(childComplexity), true
+	case "AgentTestExecutionConnection.totalCount":
+		if e.ComplexityRoot.AgentTestExecutionConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestExecutionConnection.TotalCount(childComplexity), true
+
+	case "AgentTestExecutionEdge.cursor":
+		if e.ComplexityRoot.AgentTestExecutionEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestExecutionEdge.Cursor(childComplexity), true
+	case "AgentTestExecutionEdge.node":
+		if e.ComplexityRoot.AgentTestExecutionEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestExecutionEdge.Node(childComplexity), true
+
+	case "AgentTestFolder.agent":
+		if e.ComplexityRoot.AgentTestFolder.Agent == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestFolder.Agent(childComplexity), true
+	case "AgentTestFolder.body":
+		if e.ComplexityRoot.AgentTestFolder.Body == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestFolder.Body(childComplexity), true
+	case "AgentTestFolder.color":
+		if e.ComplexityRoot.AgentTestFolder.Color == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestFolder.Color(childComplexity), true
+	case "AgentTestFolder.createdAt":
+		if e.ComplexityRoot.AgentTestFolder.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestFolder.CreatedAt(childComplexity), true
+	case "AgentTestFolder.id":
+		if e.ComplexityRoot.AgentTestFolder.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestFolder.ID(childComplexity), true
+	case "AgentTestFolder.name":
+		if e.ComplexityRoot.AgentTestFolder.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestFolder.Name(childComplexity), true
+	case "AgentTestFolder.tests":
+		if e.ComplexityRoot.AgentTestFolder.Tests == nil {
+			break
+		}
+
+		args, err := ec.field_AgentTestFolder_tests_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.AgentTestFolder.Tests(childComplexity, args["first"].(int32), args["after"].(*string), args["offset"].(*int32)), true
+	case "AgentTestFolder.updatedAt":
+		if e.ComplexityRoot.AgentTestFolder.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestFolder.UpdatedAt(childComplexity), true
+
+	case "AgentTestRun.attempt":
+		if e.ComplexityRoot.AgentTestRun.Attempt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestRun.Attempt(childComplexity), true
+	case "AgentTestRun.classificationResult":
+		if e.ComplexityRoot.AgentTestRun.ClassificationResult == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestRun.ClassificationResult(childComplexity), true
+	case "AgentTestRun.createdAt":
+		if e.ComplexityRoot.AgentTestRun.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestRun.CreatedAt(childComplexity), true
+	case "AgentTestRun.criteriaResults":
+		if e.ComplexityRoot.AgentTestRun.CriteriaResults == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestRun.CriteriaResults(childComplexity), true
+	case "AgentTestRun.durationMs":
+		if e.ComplexityRoot.AgentTestRun.DurationMs == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestRun.DurationMs(childComplexity), true
+	case "AgentTestRun.endReason":
+		if e.ComplexityRoot.AgentTestRun.EndReason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestRun.EndReason(childComplexity), true
+	case "AgentTestRun.error":
+		if e.ComplexityRoot.AgentTestRun.Error == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestRun.Error(childComplexity), true
+	case "AgentTestRun.execution":
+		if e.ComplexityRoot.AgentTestRun.Execution == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestRun.Execution(childComplexity), true
+	case "AgentTestRun.finishedAt":
+		if e.ComplexityRoot.AgentTestRun.FinishedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestRun.FinishedAt(childComplexity), true
+	case "AgentTestRun.id":
+		if e.ComplexityRoot.AgentTestRun.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestRun.ID(childComplexity), true
+	case "AgentTestRun.messages":
+		if e.ComplexityRoot.AgentTestRun.Messages == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestRun.Messages(childComplexity), true
+	case "AgentTestRun.promptVersion":
+		if e.ComplexityRoot.AgentTestRun.PromptVersion == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestRun.PromptVersion(childComplexity), true
+	case "AgentTestRun.startedAt":
+		if e.ComplexityRoot.AgentTestRun.StartedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestRun.StartedAt(childComplexity), true
+	case "AgentTestRun.status":
+		if e.ComplexityRoot.AgentTestRun.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestRun.Status(childComplexity), true
+	case "AgentTestRun.test":
+		if e.ComplexityRoot.AgentTestRun.Test == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestRun.Test(childComplexity), true
+	case "AgentTestRun.testName":
+		if e.ComplexityRoot.AgentTestRun.TestName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestRun.TestName(childComplexity), true
+	case "AgentTestRun.toolCalls":
+		if e.ComplexityRoot.AgentTestRun.ToolCalls == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestRun.ToolCalls(childComplexity), true
+	case "AgentTestRun.turnCount":
+		if e.ComplexityRoot.AgentTestRun.TurnCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestRun.TurnCount(childComplexity), true
+
+	case "AgentTestRunConnection.edges":
+		if e.ComplexityRoot.AgentTestRunConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestRunConnection.Edges(childComplexity), true
+	case "AgentTestRunConnection.nodes":
+		if e.ComplexityRoot.AgentTestRunConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestRunConnection.Nodes(childComplexity), true
+	case "AgentTestRunConnection.pageInfo":
+		if e.ComplexityRoot.AgentTestRunConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestRunConnection.PageInfo(childComplexity), true
+	case "AgentTestRunConnection.totalCount":
+		if e.ComplexityRoot.AgentTestRunConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestRunConnection.TotalCount(childComplexity), true
+
+	case "AgentTestRunCounts.cancelled":
+		if e.ComplexityRoot.AgentTestRunCounts.Cancelled == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestRunCounts.Cancelled(childComplexity), true
+	case "AgentTestRunCounts.error":
+		if e.ComplexityRoot.AgentTestRunCounts.Error == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestRunCounts.Error(childComplexity), true
+	case "AgentTestRunCounts.failed":
+		if e.ComplexityRoot.AgentTestRunCounts.Failed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestRunCounts.Failed(childComplexity), true
+	case "AgentTestRunCounts.passed":
+		if e.ComplexityRoot.AgentTestRunCounts.Passed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestRunCounts.Passed(childComplexity), true
+	case "AgentTestRunCounts.queued":
+		if e.ComplexityRoot.AgentTestRunCounts.Queued == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestRunCounts.Queued(childComplexity), true
+	case "AgentTestRunCounts.running":
+		if e.ComplexityRoot.AgentTestRunCounts.Running == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestRunCounts.Running(childComplexity), true
+	case "AgentTestRunCounts.total":
+		if e.ComplexityRoot.AgentTestRunCounts.Total == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestRunCounts.Total(childComplexity), true
+
+	case "AgentTestRunEdge.cursor":
+		if e.ComplexityRoot.AgentTestRunEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestRunEdge.Cursor(childComplexity), true
+	case "AgentTestRunEdge.node":
+		if e.ComplexityRoot.AgentTestRunEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestRunEdge.Node(childComplexity), true
 
 	case "ApiKey.createdAt":
 		if e.ComplexityRoot.ApiKey.CreatedAt == nil {
@@ -835,6 +1509,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.CallCoverage.TechnicalName(childComplexity), true
 
+	case "CancelAgentTestExecutionPayload.execution":
+		if e.ComplexityRoot.CancelAgentTestExecutionPayload.Execution == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CancelAgentTestExecutionPayload.Execution(childComplexity), true
+
 	case "ChatEnded.endReason":
 		if e.ComplexityRoot.ChatEnded.EndReason == nil {
 			break
@@ -847,6 +1528,31 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ChatEnded.EndedAt(childComplexity), true
+
+	case "ClassificationResult.passed":
+		if e.ComplexityRoot.ClassificationResult.Passed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClassificationResult.Passed(childComplexity), true
+	case "ClassificationResult.rationale":
+		if e.ComplexityRoot.ClassificationResult.Rationale == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClassificationResult.Rationale(childComplexity), true
+	case "ClassificationResult.tagExpected":
+		if e.ComplexityRoot.ClassificationResult.TagExpected == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClassificationResult.TagExpected(childComplexity), true
+	case "ClassificationResult.tagProduced":
+		if e.ComplexityRoot.ClassificationResult.TagProduced == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClassificationResult.TagProduced(childComplexity), true
 
 	case "ClassificationTag.definition":
 		if e.ComplexityRoot.ClassificationTag.Definition == nil {
@@ -866,6 +1572,108 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ClassificationTag.Name(childComplexity), true
+
+	case "ClassificationTest.agent":
+		if e.ComplexityRoot.ClassificationTest.Agent == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClassificationTest.Agent(childComplexity), true
+	case "ClassificationTest.agentId":
+		if e.ComplexityRoot.ClassificationTest.AgentID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClassificationTest.AgentID(childComplexity), true
+	case "ClassificationTest.conversationContext":
+		if e.ComplexityRoot.ClassificationTest.ConversationContext == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClassificationTest.ConversationContext(childComplexity), true
+	case "ClassificationTest.createdAt":
+		if e.ComplexityRoot.ClassificationTest.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClassificationTest.CreatedAt(childComplexity), true
+	case "ClassificationTest.folder":
+		if e.ComplexityRoot.ClassificationTest.Folder == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClassificationTest.Folder(childComplexity), true
+	case "ClassificationTest.folderId":
+		if e.ComplexityRoot.ClassificationTest.FolderID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClassificationTest.FolderID(childComplexity), true
+	case "ClassificationTest.id":
+		if e.ComplexityRoot.ClassificationTest.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClassificationTest.ID(childComplexity), true
+	case "ClassificationTest.kind":
+		if e.ComplexityRoot.ClassificationTest.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClassificationTest.Kind(childComplexity), true
+	case "ClassificationTest.lastRun":
+		if e.ComplexityRoot.ClassificationTest.LastRun == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClassificationTest.LastRun(childComplexity), true
+	case "ClassificationTest.lastRunAt":
+		if e.ComplexityRoot.ClassificationTest.LastRunAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClassificationTest.LastRunAt(childComplexity), true
+	case "ClassificationTest.lastRunId":
+		if e.ComplexityRoot.ClassificationTest.LastRunID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClassificationTest.LastRunID(childComplexity), true
+	case "ClassificationTest.lastRunStatus":
+		if e.ComplexityRoot.ClassificationTest.LastRunStatus == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClassificationTest.LastRunStatus(childComplexity), true
+	case "ClassificationTest.name":
+		if e.ComplexityRoot.ClassificationTest.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClassificationTest.Name(childComplexity), true
+	case "ClassificationTest.runs":
+		if e.ComplexityRoot.ClassificationTest.Runs == nil {
+			break
+		}
+
+		args, err := ec.field_ClassificationTest_runs_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.ClassificationTest.Runs(childComplexity, args["first"].(int32), args["after"].(*string), args["offset"].(*int32)), true
+	case "ClassificationTest.tagExpected":
+		if e.ComplexityRoot.ClassificationTest.TagExpected == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClassificationTest.TagExpected(childComplexity), true
+	case "ClassificationTest.updatedAt":
+		if e.ComplexityRoot.ClassificationTest.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClassificationTest.UpdatedAt(childComplexity), true
 
 	case "Company.apiKeys":
 		if e.ComplexityRoot.Company.APIKeys == nil {
@@ -906,12 +1714,32 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ConnectToolPayload.Agent(childComplexity), true
 
+	case "ConversationContext.dataBag":
+		if e.ComplexityRoot.ConversationContext.DataBag == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConversationContext.DataBag(childComplexity), true
+	case "ConversationContext.messages":
+		if e.ComplexityRoot.ConversationContext.Messages == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConversationContext.Messages(childComplexity), true
+
 	case "CreateAgentPayload.agent":
 		if e.ComplexityRoot.CreateAgentPayload.Agent == nil {
 			break
 		}
 
 		return e.ComplexityRoot.CreateAgentPayload.Agent(childComplexity), true
+
+	case "CreateAgentTestFolderPayload.folder":
+		if e.ComplexityRoot.CreateAgentTestFolderPayload.Folder == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateAgentTestFolderPayload.Folder(childComplexity), true
 
 	case "CreateApiKeyPayload.apiKey":
 		if e.ComplexityRoot.CreateApiKeyPayload.APIKey == nil {
@@ -925,6 +1753,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CreateApiKeyPayload.Secret(childComplexity), true
+
+	case "CreateClassificationTestPayload.agentTest":
+		if e.ComplexityRoot.CreateClassificationTestPayload.AgentTest == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateClassificationTestPayload.AgentTest(childComplexity), true
 
 	case "CreateDatasetPayload.dataset":
 		if e.ComplexityRoot.CreateDatasetPayload.Dataset == nil {
@@ -940,12 +1775,44 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.CreateKnowledgeBaseChatPayload.KnowledgeBaseChat(childComplexity), true
 
+	case "CreateSimulationTestPayload.agentTest":
+		if e.ComplexityRoot.CreateSimulationTestPayload.AgentTest == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateSimulationTestPayload.AgentTest(childComplexity), true
+
 	case "CreateToolPayload.tool":
 		if e.ComplexityRoot.CreateToolPayload.Tool == nil {
 			break
 		}
 
 		return e.ComplexityRoot.CreateToolPayload.Tool(childComplexity), true
+
+	case "CriterionResult.criterion":
+		if e.ComplexityRoot.CriterionResult.Criterion == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CriterionResult.Criterion(childComplexity), true
+	case "CriterionResult.evidence":
+		if e.ComplexityRoot.CriterionResult.Evidence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CriterionResult.Evidence(childComplexity), true
+	case "CriterionResult.passed":
+		if e.ComplexityRoot.CriterionResult.Passed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CriterionResult.Passed(childComplexity), true
+	case "CriterionResult.rationale":
+		if e.ComplexityRoot.CriterionResult.Rationale == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CriterionResult.Rationale(childComplexity), true
 
 	case "Dataset.chunkMethod":
 		if e.ComplexityRoot.Dataset.ChunkMethod == nil {
@@ -1029,6 +1896,20 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.DeleteAgentPayload.DeletedID(childComplexity), true
 
+	case "DeleteAgentTestFolderPayload.deletedId":
+		if e.ComplexityRoot.DeleteAgentTestFolderPayload.DeletedID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteAgentTestFolderPayload.DeletedID(childComplexity), true
+
+	case "DeleteAgentTestPayload.deletedId":
+		if e.ComplexityRoot.DeleteAgentTestPayload.DeletedID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteAgentTestPayload.DeletedID(childComplexity), true
+
 	case "DeleteKnowledgeBaseChatPayload.deletedId":
 		if e.ComplexityRoot.DeleteKnowledgeBaseChatPayload.DeletedID == nil {
 			break
@@ -1063,6 +1944,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.EndSimulationChatPayload.SimulationChat(childComplexity), true
+
+	case "Evidence.messageIndex":
+		if e.ComplexityRoot.Evidence.MessageIndex == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Evidence.MessageIndex(childComplexity), true
+	case "Evidence.quote":
+		if e.ComplexityRoot.Evidence.Quote == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Evidence.Quote(childComplexity), true
 
 	case "ExtractedValue.definition":
 		if e.ComplexityRoot.ExtractedValue.Definition == nil {
@@ -1357,6 +2251,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.AddSubAgent(childComplexity, args["input"].(model.AddSubAgentInput)), true
+	case "Mutation.cancelAgentTestExecution":
+		if e.ComplexityRoot.Mutation.CancelAgentTestExecution == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_cancelAgentTestExecution_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CancelAgentTestExecution(childComplexity, args["input"].(model.CancelAgentTestExecutionInput)), true
 	case "Mutation.connectKnowledgeBaseChat":
 		if e.ComplexityRoot.Mutation.ConnectKnowledgeBaseChat == nil {
 			break
@@ -1401,6 +2306,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.CreateAgent(childComplexity, args["input"].(model.CreateAgentInput)), true
+	case "Mutation.createAgentTestFolder":
+		if e.ComplexityRoot.Mutation.CreateAgentTestFolder == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_createAgentTestFolder_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CreateAgentTestFolder(childComplexity, args["input"].(model.CreateAgentTestFolderInput)), true
+	case "Mutation.createClassificationTest":
+		if e.ComplexityRoot.Mutation.CreateClassificationTest == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_createClassificationTest_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CreateClassificationTest(childComplexity, args["input"].(model.CreateClassificationTestInput)), true
 	case "Mutation.createDataset":
 		if e.ComplexityRoot.Mutation.CreateDataset == nil {
 			break
@@ -1423,6 +2350,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.CreateKnowledgeBaseChat(childComplexity, args["input"].(model.CreateKnowledgeBaseChatInput)), true
+	case "Mutation.createSimulationTest":
+		if e.ComplexityRoot.Mutation.CreateSimulationTest == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_createSimulationTest_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CreateSimulationTest(childComplexity, args["input"].(model.CreateSimulationTestInput)), true
 	case "Mutation.createTool":
 		if e.ComplexityRoot.Mutation.CreateTool == nil {
 			break
@@ -1445,6 +2383,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.DeleteAgent(childComplexity, args["input"].(model.DeleteAgentInput)), true
+	case "Mutation.deleteAgentTest":
+		if e.ComplexityRoot.Mutation.DeleteAgentTest == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_deleteAgentTest_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DeleteAgentTest(childComplexity, args["input"].(model.DeleteAgentTestInput)), true
+	case "Mutation.deleteAgentTestFolder":
+		if e.ComplexityRoot.Mutation.DeleteAgentTestFolder == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_deleteAgentTestFolder_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DeleteAgentTestFolder(childComplexity, args["input"].(model.DeleteAgentTestFolderInput)), true
 	case "Mutation.deleteKnowledgeBaseChat":
 		if e.ComplexityRoot.Mutation.DeleteKnowledgeBaseChat == nil {
 			break
@@ -1522,6 +2482,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RestoreAgentPrompt(childComplexity, args["input"].(model.RestoreAgentPromptInput)), true
+	case "Mutation.retryAgentTestExecution":
+		if e.ComplexityRoot.Mutation.RetryAgentTestExecution == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_retryAgentTestExecution_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RetryAgentTestExecution(childComplexity, args["input"].(model.RetryAgentTestExecutionInput)), true
 	case "Mutation.revokeApiKey":
 		if e.ComplexityRoot.Mutation.RevokeAPIKey == nil {
 			break
@@ -1544,6 +2515,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.SendSimulationMessage(childComplexity, args["input"].(model.SendSimulationMessageInput)), true
+	case "Mutation.startAgentTestExecution":
+		if e.ComplexityRoot.Mutation.StartAgentTestExecution == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_startAgentTestExecution_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.StartAgentTestExecution(childComplexity, args["input"].(model.StartAgentTestExecutionInput)), true
 	case "Mutation.startSimulationChat":
 		if e.ComplexityRoot.Mutation.StartSimulationChat == nil {
 			break
@@ -1577,6 +2559,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.UpdateAgentPrompt(childComplexity, args["input"].(model.UpdateAgentPromptInput)), true
+	case "Mutation.updateAgentTestFolder":
+		if e.ComplexityRoot.Mutation.UpdateAgentTestFolder == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_updateAgentTestFolder_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UpdateAgentTestFolder(childComplexity, args["input"].(model.UpdateAgentTestFolderInput)), true
+	case "Mutation.updateClassificationTest":
+		if e.ComplexityRoot.Mutation.UpdateClassificationTest == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_updateClassificationTest_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UpdateClassificationTest(childComplexity, args["input"].(model.UpdateClassificationTestInput)), true
 	case "Mutation.updateKnowledgeBaseChat":
 		if e.ComplexityRoot.Mutation.UpdateKnowledgeBaseChat == nil {
 			break
@@ -1588,6 +2592,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.UpdateKnowledgeBaseChat(childComplexity, args["input"].(model.UpdateKnowledgeBaseChatInput)), true
+	case "Mutation.updateSimulationTest":
+		if e.ComplexityRoot.Mutation.UpdateSimulationTest == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_updateSimulationTest_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UpdateSimulationTest(childComplexity, args["input"].(model.UpdateSimulationTestInput)), true
 	case "Mutation.updateTool":
 		if e.ComplexityRoot.Mutation.UpdateTool == nil {
 			break
@@ -1779,6 +2794,72 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Agent(childComplexity, args["id"].(string)), true
+	case "Query.agentTest":
+		if e.ComplexityRoot.Query.AgentTest == nil {
+			break
+		}
+
+		args, err := ec.field_Query_agentTest_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.AgentTest(childComplexity, args["id"].(string)), true
+	case "Query.agentTestExecution":
+		if e.ComplexityRoot.Query.AgentTestExecution == nil {
+			break
+		}
+
+		args, err := ec.field_Query_agentTestExecution_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.AgentTestExecution(childComplexity, args["id"].(string)), true
+	case "Query.agentTestExecutions":
+		if e.ComplexityRoot.Query.AgentTestExecutions == nil {
+			break
+		}
+
+		args, err := ec.field_Query_agentTestExecutions_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.AgentTestExecutions(childComplexity, args["agentId"].(*string), args["first"].(int32), args["after"].(*string), args["offset"].(*int32)), true
+	case "Query.agentTestFolder":
+		if e.ComplexityRoot.Query.AgentTestFolder == nil {
+			break
+		}
+
+		args, err := ec.field_Query_agentTestFolder_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.AgentTestFolder(childComplexity, args["id"].(string)), true
+	case "Query.agentTestRun":
+		if e.ComplexityRoot.Query.AgentTestRun == nil {
+			break
+		}
+
+		args, err := ec.field_Query_agentTestRun_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.AgentTestRun(childComplexity, args["id"].(string)), true
+	case "Query.agentTests":
+		if e.ComplexityRoot.Query.AgentTests == nil {
+			break
+		}
+
+		args, err := ec.field_Query_agentTests_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.AgentTests(childComplexity, args["agentId"].(*string), args["folderId"].(*string), args["kind"].(*model.AgentTestKind), args["first"].(int32), args["after"].(*string), args["offset"].(*int32)), true
 	case "Query.agents":
 		if e.ComplexityRoot.Query.Agents == nil {
 			break
@@ -1928,12 +3009,32 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.RestoreAgentPromptPayload.Agent(childComplexity), true
 
+	case "RetryAgentTestExecutionPayload.execution":
+		if e.ComplexityRoot.RetryAgentTestExecutionPayload.Execution == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RetryAgentTestExecutionPayload.Execution(childComplexity), true
+
 	case "RevokeApiKeyPayload.apiKey":
 		if e.ComplexityRoot.RevokeApiKeyPayload.APIKey == nil {
 			break
 		}
 
 		return e.ComplexityRoot.RevokeApiKeyPayload.APIKey(childComplexity), true
+
+	case "RunError.cause":
+		if e.ComplexityRoot.RunError.Cause == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RunError.Cause(childComplexity), true
+	case "RunError.message":
+		if e.ComplexityRoot.RunError.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RunError.Message(childComplexity), true
 
 	case "SendSimulationMessagePayload.newMessages":
 		if e.ComplexityRoot.SendSimulationMessagePayload.NewMessages == nil {
@@ -2090,6 +3191,139 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.SimulationChatMessage.Timestamp(childComplexity), true
 
+	case "SimulationTest.agent":
+		if e.ComplexityRoot.SimulationTest.Agent == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SimulationTest.Agent(childComplexity), true
+	case "SimulationTest.agentId":
+		if e.ComplexityRoot.SimulationTest.AgentID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SimulationTest.AgentID(childComplexity), true
+	case "SimulationTest.conversationMessages":
+		if e.ComplexityRoot.SimulationTest.ConversationMessages == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SimulationTest.ConversationMessages(childComplexity), true
+	case "SimulationTest.createdAt":
+		if e.ComplexityRoot.SimulationTest.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SimulationTest.CreatedAt(childComplexity), true
+	case "SimulationTest.criteria":
+		if e.ComplexityRoot.SimulationTest.Criteria == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SimulationTest.Criteria(childComplexity), true
+	case "SimulationTest.folder":
+		if e.ComplexityRoot.SimulationTest.Folder == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SimulationTest.Folder(childComplexity), true
+	case "SimulationTest.folderId":
+		if e.ComplexityRoot.SimulationTest.FolderID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SimulationTest.FolderID(childComplexity), true
+	case "SimulationTest.id":
+		if e.ComplexityRoot.SimulationTest.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SimulationTest.ID(childComplexity), true
+	case "SimulationTest.kind":
+		if e.ComplexityRoot.SimulationTest.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SimulationTest.Kind(childComplexity), true
+	case "SimulationTest.lastRun":
+		if e.ComplexityRoot.SimulationTest.LastRun == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SimulationTest.LastRun(childComplexity), true
+	case "SimulationTest.lastRunAt":
+		if e.ComplexityRoot.SimulationTest.LastRunAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SimulationTest.LastRunAt(childComplexity), true
+	case "SimulationTest.lastRunId":
+		if e.ComplexityRoot.SimulationTest.LastRunID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SimulationTest.LastRunID(childComplexity), true
+	case "SimulationTest.lastRunStatus":
+		if e.ComplexityRoot.SimulationTest.LastRunStatus == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SimulationTest.LastRunStatus(childComplexity), true
+	case "SimulationTest.maxTurns":
+		if e.ComplexityRoot.SimulationTest.MaxTurns == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SimulationTest.MaxTurns(childComplexity), true
+	case "SimulationTest.name":
+		if e.ComplexityRoot.SimulationTest.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SimulationTest.Name(childComplexity), true
+	case "SimulationTest.runs":
+		if e.ComplexityRoot.SimulationTest.Runs == nil {
+			break
+		}
+
+		args, err := ec.field_SimulationTest_runs_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.SimulationTest.Runs(childComplexity, args["first"].(int32), args["after"].(*string), args["offset"].(*int32)), true
+	case "SimulationTest.scenario":
+		if e.ComplexityRoot.SimulationTest.Scenario == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SimulationTest.Scenario(childComplexity), true
+	case "SimulationTest.toolMocking":
+		if e.ComplexityRoot.SimulationTest.ToolMocking == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SimulationTest.ToolMocking(childComplexity), true
+	case "SimulationTest.updatedAt":
+		if e.ComplexityRoot.SimulationTest.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SimulationTest.UpdatedAt(childComplexity), true
+	case "SimulationTest.variables":
+		if e.ComplexityRoot.SimulationTest.Variables == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SimulationTest.Variables(childComplexity), true
+
+	case "StartAgentTestExecutionPayload.execution":
+		if e.ComplexityRoot.StartAgentTestExecutionPayload.Execution == nil {
+			break
+		}
+
+		return e.ComplexityRoot.StartAgentTestExecutionPayload.Execution(childComplexity), true
+
 	case "StartSimulationChatPayload.simulationChat":
 		if e.ComplexityRoot.StartSimulationChatPayload.SimulationChat == nil {
 			break
@@ -2128,6 +3362,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.SubAgent.TechnicalName(childComplexity), true
 
+	case "Subscription.agentTestExecutionUpdated":
+		if e.ComplexityRoot.Subscription.AgentTestExecutionUpdated == nil {
+			break
+		}
+
+		args, err := ec.field_Subscription_agentTestExecutionUpdated_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Subscription.AgentTestExecutionUpdated(childComplexity, args["executionId"].(string)), true
+	case "Subscription.agentTestRunUpdated":
+		if e.ComplexityRoot.Subscription.AgentTestRunUpdated == nil {
+			break
+		}
+
+		args, err := ec.field_Subscription_agentTestRunUpdated_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Subscription.AgentTestRunUpdated(childComplexity, args["executionId"].(string)), true
 	case "Subscription.simulationChatEvents":
 		if e.ComplexityRoot.Subscription.SimulationChatEvents == nil {
 			break
@@ -2150,6 +3406,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Subscription.SimulationChatMessages(childComplexity, args["simulationChatId"].(string), args["afterSequence"].(int32)), true
+
+	case "TestMessage.role":
+		if e.ComplexityRoot.TestMessage.Role == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TestMessage.Role(childComplexity), true
+	case "TestMessage.text":
+		if e.ComplexityRoot.TestMessage.Text == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TestMessage.Text(childComplexity), true
+	case "TestMessage.timestamp":
+		if e.ComplexityRoot.TestMessage.Timestamp == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TestMessage.Timestamp(childComplexity), true
 
 	case "Tool.agents":
 		if e.ComplexityRoot.Tool.Agents == nil {
@@ -2490,12 +3765,33 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.UpdateAgentPromptPayload.Agent(childComplexity), true
 
+	case "UpdateAgentTestFolderPayload.folder":
+		if e.ComplexityRoot.UpdateAgentTestFolderPayload.Folder == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateAgentTestFolderPayload.Folder(childComplexity), true
+
+	case "UpdateClassificationTestPayload.agentTest":
+		if e.ComplexityRoot.UpdateClassificationTestPayload.AgentTest == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateClassificationTestPayload.AgentTest(childComplexity), true
+
 	case "UpdateKnowledgeBaseChatPayload.knowledgeBaseChat":
 		if e.ComplexityRoot.UpdateKnowledgeBaseChatPayload.KnowledgeBaseChat == nil {
 			break
 		}
 
 		return e.ComplexityRoot.UpdateKnowledgeBaseChatPayload.KnowledgeBaseChat(childComplexity), true
+
+	case "UpdateSimulationTestPayload.agentTest":
+		if e.ComplexityRoot.UpdateSimulationTestPayload.AgentTest == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateSimulationTestPayload.AgentTest(childComplexity), true
 
 	case "UpdateToolPayload.tool":
 		if e.ComplexityRoot.UpdateToolPayload.Tool == nil {
@@ -2515,15 +3811,22 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputAddSubAgentInput,
 		ec.unmarshalInputAgentFieldInput,
 		ec.unmarshalInputAgentFilter,
+		ec.unmarshalInputCancelAgentTestExecutionInput,
 		ec.unmarshalInputClassificationTagInput,
 		ec.unmarshalInputConnectKnowledgeBaseChatInput,
 		ec.unmarshalInputConnectToolInput,
+		ec.unmarshalInputConversationContextInput,
 		ec.unmarshalInputCreateAgentInput,
+		ec.unmarshalInputCreateAgentTestFolderInput,
 		ec.unmarshalInputCreateApiKeyInput,
+		ec.unmarshalInputCreateClassificationTestInput,
 		ec.unmarshalInputCreateDatasetInput,
 		ec.unmarshalInputCreateKnowledgeBaseChatInput,
+		ec.unmarshalInputCreateSimulationTestInput,
 		ec.unmarshalInputCreateToolInput,
 		ec.unmarshalInputDeleteAgentInput,
+		ec.unmarshalInputDeleteAgentTestFolderInput,
+		ec.unmarshalInputDeleteAgentTestInput,
 		ec.unmarshalInputDeleteKnowledgeBaseChatInput,
 		ec.unmarshalInputDeleteToolInput,
 		ec.unmarshalInputDisconnectKnowledgeBaseChatInput,
@@ -2540,14 +3843,20 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputPromptSettingsInput,
 		ec.unmarshalInputRemoveSubAgentInput,
 		ec.unmarshalInputRestoreAgentPromptInput,
+		ec.unmarshalInputRetryAgentTestExecutionInput,
 		ec.unmarshalInputRevokeApiKeyInput,
 		ec.unmarshalInputSendSimulationMessageInput,
+		ec.unmarshalInputStartAgentTestExecutionInput,
 		ec.unmarshalInputStartSimulationChatInput,
+		ec.unmarshalInputTestMessageInput,
 		ec.unmarshalInputToolEndpointInput,
 		ec.unmarshalInputToolMockingInput,
 		ec.unmarshalInputUpdateAgentInput,
 		ec.unmarshalInputUpdateAgentPromptInput,
+		ec.unmarshalInputUpdateAgentTestFolderInput,
+		ec.unmarshalInputUpdateClassificationTestInput,
 		ec.unmarshalInputUpdateKnowledgeBaseChatInput,
+		ec.unmarshalInputUpdateSimulationTestInput,
 		ec.unmarshalInputUpdateToolInput,
 	)
 	first := true
@@ -2933,6 +4242,792 @@ extend type Mutation {
   deleteAgent("The agent." input: DeleteAgentInput!): DeleteAgentPayload @requires(scope: write)
   "Replaces the prompt of an agent. A prompt that differs from the current one becomes a new version."
   updateAgentPrompt("The prompt." input: UpdateAgentPromptInput!): UpdateAgentPromptPayload @requires(scope: write)
+}
+`, BuiltIn: false},
+	{Name: "../schema/agenttest.graphqls", Input: `"What a test looks at."
+enum AgentTestKind {
+  "A simulated contact talks to the agent, and each criterion is judged."
+  Simulation
+  "The agent must produce an expected tag for a given conversation."
+  Classification
+}
+
+"A test of an agent."
+interface AgentTest implements Node {
+  "The id."
+  id: ID!
+  "What it looks at."
+  kind: AgentTestKind!
+  "The agent under test."
+  agent: Agent!
+  "The id of the agent under test."
+  agentId: ID!
+  "The folder that contains it; null at the root."
+  folder: AgentTestFolder
+  "The id of the folder; null at the root."
+  folderId: ID
+  "The name."
+  name: String!
+  "The most recent run."
+  lastRun: AgentTestRun
+  "The id of the most recent run."
+  lastRunId: ID
+  "The state of the most recent run; null when there was none."
+  lastRunStatus: AgentTestRunStatus
+  "When the most recent run last changed its state."
+  lastRunAt: DateTime
+  "When it was created."
+  createdAt: DateTime!
+  "When it was last changed."
+  updatedAt: DateTime!
+  "Its runs, newest first."
+  runs(
+    "Page size, 1 to 100."
+    first: Int! = 50
+    "Continue after this cursor."
+    after: String
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    offset: Int
+  ): AgentTestRunConnection!
+}
+
+"A simulated contact talks to the agent, and each success criterion is judged."
+type SimulationTest implements AgentTest & Node {
+  "The id."
+  id: ID!
+  "Always ` + "`" + `Simulation` + "`" + `."
+  kind: AgentTestKind!
+  "The agent under test."
+  agent: Agent!
+  "The id of the agent under test."
+  agentId: ID!
+  "The folder that contains it; null at the root."
+  folder: AgentTestFolder
+  "The id of the folder; null at the root."
+  folderId: ID
+  "The name."
+  name: String!
+  "The most recent run."
+  lastRun: AgentTestRun
+  "The id of the most recent run."
+  lastRunId: ID
+  "The state of the most recent run; null when there was none."
+  lastRunStatus: AgentTestRunStatus
+  "When the most recent run last changed its state."
+  lastRunAt: DateTime
+  "When it was created."
+  createdAt: DateTime!
+  "When it was last changed."
+  updatedAt: DateTime!
+  "Its runs, newest first."
+  runs(
+    "Page size, 1 to 100."
+    first: Int! = 50
+    "Continue after this cursor."
+    after: String
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    offset: Int
+  ): AgentTestRunConnection!
+  "Persona and intent of the simulated contact."
+  scenario: String!
+  "Success criteria in plain text, each judged on its own."
+  criteria: [String!]!
+  "Exchanges between contact and agent at most."
+  maxTurns: Int!
+  "Messages that the conversation starts from; empty when it starts from scratch."
+  conversationMessages: [TestMessage!]!
+  "Values of the agent's fields."
+  variables: JSONObject!
+  "What is mocked."
+  toolMocking: ToolMocking!
+}
+
+"The agent must produce an expected tag for a given conversation."
+type ClassificationTest implements AgentTest & Node {
+  "The id."
+  id: ID!
+  "Always ` + "`" + `Classification` + "`" + `."
+  kind: AgentTestKind!
+  "The agent under test."
+  agent: Agent!
+  "The id of the agent under test."
+  agentId: ID!
+  "The folder that contains it; null at the root."
+  folder: AgentTestFolder
+  "The id of the folder; null at the root."
+  folderId: ID
+  "The name."
+  name: String!
+  "The most recent run."
+  lastRun: AgentTestRun
+  "The id of the most recent run."
+  lastRunId: ID
+  "The state of the most recent run; null when there was none."
+  lastRunStatus: AgentTestRunStatus
+  "When the most recent run last changed its state."
+  lastRunAt: DateTime
+  "When it was created."
+  createdAt: DateTime!
+  "When it was last changed."
+  updatedAt: DateTime!
+  "Its runs, newest first."
+  runs(
+    "Page size, 1 to 100."
+    first: Int! = 50
+    "Continue after this cursor."
+    after: String
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    offset: Int
+  ): AgentTestRunConnection!
+  "The conversation to classify."
+  conversationContext: ConversationContext!
+  "The tag that the agent is expected to produce."
+  tagExpected: String!
+}
+
+"A message of a test."
+type TestMessage {
+  "Who wrote it."
+  role: MessageRole!
+  "The text."
+  text: String!
+  "When it was written, where that is known."
+  timestamp: DateTime
+}
+
+"A conversation to classify."
+type ConversationContext {
+  "Its messages, in order."
+  messages: [TestMessage!]!
+  "Values of the agent's fields."
+  dataBag: JSONObject!
+}
+
+"A page of tests."
+type AgentTestConnection {
+  "The tests with their cursors."
+  edges: [AgentTestEdge!]!
+  "The tests."
+  nodes: [AgentTest!]!
+  "Where the page stands."
+  pageInfo: PageInfo!
+  "How many there are on all pages."
+  totalCount: Int!
+}
+
+"A test in a list."
+type AgentTestEdge {
+  "Its place in the list."
+  cursor: String!
+  "The test."
+  node: AgentTest!
+}
+
+"See ` + "`" + `TestMessage` + "`" + `."
+input TestMessageInput {
+  "Who wrote it."
+  role: MessageRole!
+  "1 to 10,000 characters."
+  text: String!
+  "When it was written."
+  timestamp: DateTime
+}
+
+"See ` + "`" + `ConversationContext` + "`" + `."
+input ConversationContextInput {
+  "1 to 200 messages, in order."
+  messages: [TestMessageInput!]!
+  "Name to text; at most 200 of at most 10,000 characters each."
+  dataBag: JSONObject
+}
+
+"A new simulation test."
+input CreateSimulationTestInput {
+  "The agent under test."
+  agentId: ID!
+  "1 to 255 characters."
+  name: String!
+  "Persona and intent of the simulated contact, 1 to 10,000 characters."
+  scenario: String!
+  "1 to 30 success criteria of 1 to 2,000 characters, each judged on its own."
+  criteria: [String!]!
+  "Exchanges at most, 1 to 30."
+  maxTurns: Int! = 10
+  "Messages to start from, at most 200. After a message of the agent the contact answers, after one of the contact the agent."
+  conversationContext: [TestMessageInput!]! = []
+  "Values of the agent's fields, name to text; at most 200 of at most 10,000 characters each."
+  variables: JSONObject
+  "What to mock. Every target must be connected to the agent."
+  toolMocking: ToolMockingInput
+  "A folder of the same agent; null for the root."
+  folderId: ID
+}
+
+"The new test."
+type CreateSimulationTestPayload {
+  "The test."
+  agentTest: SimulationTest!
+}
+
+"A new classification test."
+input CreateClassificationTestInput {
+  "The agent under test."
+  agentId: ID!
+  "1 to 255 characters."
+  name: String!
+  "The conversation to classify."
+  conversationContext: ConversationContextInput!
+  "The expected tag, one of the agent's classification tags."
+  tagExpected: String!
+  "A folder of the same agent; null for the root."
+  folderId: ID
+}
+
+"The new test."
+type CreateClassificationTestPayload {
+  "The test."
+  agentTest: ClassificationTest!
+}
+
+"What to change of a simulation test. What is absent or null stays; an empty ` + "`" + `folderId` + "`" + ` moves it to the root. Bounds as in ` + "`" + `CreateSimulationTestInput` + "`" + `."
+input UpdateSimulationTestInput {
+  "The test."
+  testId: ID!
+  "The new name."
+  name: String
+  "The new scenario."
+  scenario: String
+  "The new criteria."
+  criteria: [String!]
+  "The new bound on exchanges."
+  maxTurns: Int
+  "The new messages to start from."
+  conversationContext: [TestMessageInput!]
+  "The new values of the agent's fields."
+  variables: JSONObject
+  "The new mocking."
+  toolMocking: ToolMockingInput
+  "The new folder; empty for the root."
+  folderId: ID
+}
+
+"The changed test."
+type UpdateSimulationTestPayload {
+  "The test."
+  agentTest: SimulationTest!
+}
+
+"What to change of a classification test. What is absent or null stays; an empty ` + "`" + `folderId` + "`" + ` moves it to the root. Bounds as in ` + "`" + `CreateClassificationTestInput` + "`" + `."
+input UpdateClassificationTestInput {
+  "The test."
+  testId: ID!
+  "The new name."
+  name: String
+  "The new conversation."
+  conversationContext: ConversationContextInput
+  "The new expected tag."
+  tagExpected: String
+  "The new folder; empty for the root."
+  folderId: ID
+}
+
+"The changed test."
+type UpdateClassificationTestPayload {
+  "The test."
+  agentTest: ClassificationTest!
+}
+
+"The test to delete."
+input DeleteAgentTestInput {
+  "The test."
+  testId: ID!
+}
+
+"What is gone."
+type DeleteAgentTestPayload {
+  "The id of the deleted test."
+  deletedId: ID!
+}
+
+extend type Agent {
+  "Its tests, newest first."
+  tests(
+    "Only of this kind."
+    kind: AgentTestKind
+    "Only in this folder."
+    folderId: ID
+    "Page size, 1 to 100."
+    first: Int! = 50
+    "Continue after this cursor."
+    after: String
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    offset: Int
+  ): AgentTestConnection!
+}
+
+extend type Query {
+  "One test."
+  agentTest("Its id." id: ID!): AgentTest @requires(scope: read)
+  "The tests of the company, newest first."
+  agentTests(
+    "Only of this agent."
+    agentId: ID
+    "Only in this folder."
+    folderId: ID
+    "Only of this kind."
+    kind: AgentTestKind
+    "Page size, 1 to 100."
+    first: Int! = 50
+    "Continue after this cursor."
+    after: String
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    offset: Int
+  ): AgentTestConnection! @requires(scope: read)
+}
+
+extend type Mutation {
+  "Creates a simulation test."
+  createSimulationTest("The test." input: CreateSimulationTestInput!): CreateSimulationTestPayload @requires(scope: write)
+  "Creates a classification test."
+  createClassificationTest("The test." input: CreateClassificationTestInput!): CreateClassificationTestPayload @requires(scope: write)
+  "Changes a simulation test. Runs that were made keep it as it was."
+  updateSimulationTest("What to change." input: UpdateSimulationTestInput!): UpdateSimulationTestPayload @requires(scope: write)
+  "Changes a classification test. Runs that were made keep it as it was."
+  updateClassificationTest("What to change." input: UpdateClassificationTestInput!): UpdateClassificationTestPayload @requires(scope: write)
+  "Deletes a test. Its runs stay as evidence."
+  deleteAgentTest("The test." input: DeleteAgentTestInput!): DeleteAgentTestPayload @requires(scope: write)
+}
+`, BuiltIn: false},
+	{Name: "../schema/agenttest_execution.graphqls", Input: `"Where an execution stands."
+enum AgentTestExecutionStatus {
+  "No run has begun."
+  Queued
+  "Some runs have begun, and not all have ended."
+  Running
+  "All runs have ended."
+  Completed
+  "It was cancelled."
+  Cancelled
+}
+
+"What an execution came to."
+enum AgentTestVerdict {
+  "Every run passed."
+  Passed
+  "At least one run failed."
+  Failed
+  "No run failed, and at least one could not be judged."
+  Error
+  "No run was judged."
+  Inconclusive
+}
+
+"The runs that were created together for a list of tests, each repeated up to five times."
+type AgentTestExecution implements Node {
+  "The id."
+  id: ID!
+  "The agent, when all tests are of one that still exists."
+  agent: Agent
+  "Where it stands."
+  status: AgentTestExecutionStatus!
+  "What it came to; null while it is not finished."
+  verdict: AgentTestVerdict
+  "How often each test is run."
+  repeats: Int!
+  "How many runs are in each state."
+  counts: AgentTestRunCounts!
+  "The share of the judged runs that passed, 0 to 1; null when none was judged. Errors and cancelled runs do not count."
+  passRate: Float
+  "The chance that k runs of a test all pass, averaged over the tests: at k-1, the mean of C(passed, k) / C(judged, k)."
+  passHatK: [Float!]!
+  "Its runs, newest first."
+  runs(
+    "Only in this state."
+    status: AgentTestRunStatus
+    "Only of this test."
+    testId: ID
+    "Page size, 1 to 100."
+    first: Int! = 50
+    "Continue after this cursor."
+    after: String
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    offset: Int
+  ): AgentTestRunConnection!
+  "The execution of which this is a retry."
+  retryOfId: ID
+  "When it was created."
+  createdAt: DateTime!
+  "When its first run began."
+  startedAt: DateTime
+  "When its last run ended."
+  finishedAt: DateTime
+}
+
+"How many runs are in each state."
+type AgentTestRunCounts {
+  "All runs."
+  total: Int!
+  "Waiting."
+  queued: Int!
+  "Under way."
+  running: Int!
+  "Passed."
+  passed: Int!
+  "Failed: judged, and a criterion is false."
+  failed: Int!
+  "Could not be judged."
+  error: Int!
+  "Cancelled."
+  cancelled: Int!
+}
+
+"A page of executions."
+type AgentTestExecutionConnection {
+  "The executions with their cursors."
+  edges: [AgentTestExecutionEdge!]!
+  "The executions."
+  nodes: [AgentTestExecution!]!
+  "Where the page stands."
+  pageInfo: PageInfo!
+  "How many there are on all pages."
+  totalCount: Int!
+}
+
+"An execution in a list."
+type AgentTestExecutionEdge {
+  "Its place in the list."
+  cursor: String!
+  "The execution."
+  node: AgentTestExecution!
+}
+
+"What to run: tests, all tests of a folder, or all tests of an agent; exactly one of them."
+input StartAgentTestExecutionInput {
+  "Tests, 1 to 200; duplicates are dropped."
+  testIds: [ID!]
+  "All tests of this folder."
+  folderId: ID
+  "All tests of this agent."
+  agentId: ID
+  "How often each test is run, 1 to 5."
+  repeats: Int! = 1
+  "How many of its runs may be under way at once, 1 to 50."
+  concurrency: Int! = 5
+  "Record simulated delays of mocks without waiting for them."
+  virtualTime: Boolean! = false
+}
+
+"The new execution."
+type StartAgentTestExecutionPayload {
+  "The execution."
+  execution: AgentTestExecution!
+}
+
+"The execution to cancel."
+input CancelAgentTestExecutionInput {
+  "The execution."
+  executionId: ID!
+}
+
+"The cancelled execution."
+type CancelAgentTestExecutionPayload {
+  "The execution."
+  execution: AgentTestExecution!
+}
+
+"Which runs a retry repeats."
+enum AgentTestRetry {
+  "Those that did not pass: failed, error and cancelled ones."
+  NotPassed
+  "Those that could not be judged."
+  Errors
+  "All of them."
+  All
+}
+
+"The execution to run again."
+input RetryAgentTestExecutionInput {
+  "The execution."
+  executionId: ID!
+  "Which of its runs."
+  only: AgentTestRetry! = NotPassed
+}
+
+"The new execution."
+type RetryAgentTestExecutionPayload {
+  "The new execution; the old one stays as it is."
+  execution: AgentTestExecution!
+}
+
+extend type Agent {
+  "Executions of its tests, newest first."
+  testExecutions(
+    "Page size, 1 to 100."
+    first: Int! = 50
+    "Continue after this cursor."
+    after: String
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    offset: Int
+  ): AgentTestExecutionConnection!
+}
+
+extend type Query {
+  "One execution."
+  agentTestExecution("Its id." id: ID!): AgentTestExecution @requires(scope: read)
+  "The executions of the company, newest first."
+  agentTestExecutions(
+    "Only of this agent."
+    agentId: ID
+    "Page size, 1 to 100."
+    first: Int! = 50
+    "Continue after this cursor."
+    after: String
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    offset: Int
+  ): AgentTestExecutionConnection! @requires(scope: read)
+}
+
+extend type Mutation {
+  "Runs tests: all runs are created and queued, or none."
+  startAgentTestExecution("What to run." input: StartAgentTestExecutionInput!): StartAgentTestExecutionPayload @requires(scope: simulate)
+  "Cancels an execution: queued runs end at once, running ones within two seconds. ` + "`" + `CONFLICT` + "`" + ` when it is finished."
+  cancelAgentTestExecution("The execution." input: CancelAgentTestExecutionInput!): CancelAgentTestExecutionPayload @requires(scope: simulate)
+  "Runs tests of a finished execution again, as a new execution."
+  retryAgentTestExecution("The execution." input: RetryAgentTestExecutionInput!): RetryAgentTestExecutionPayload @requires(scope: simulate)
+}
+
+extend type Subscription {
+  "The execution each time its state changes; the first value is the state now. Completes when it is finished."
+  agentTestExecutionUpdated("The execution." executionId: ID!): AgentTestExecution! @requires(scope: read)
+  "Each run of an execution as it is now, and then each time its state changes. Completes when the execution is finished."
+  agentTestRunUpdated("The execution." executionId: ID!): AgentTestRun! @requires(scope: read)
+}
+`, BuiltIn: false},
+	{Name: "../schema/agenttest_folder.graphqls", Input: `"A folder of an agent's tests. Folders are flat."
+type AgentTestFolder implements Node {
+  "The id."
+  id: ID!
+  "The agent."
+  agent: Agent!
+  "The name, unique for the agent whatever its case."
+  name: String!
+  "The color, ` + "`" + `#RRGGBB` + "`" + `."
+  color: String!
+  "A description in Markdown."
+  body: String!
+  "The tests in it, newest first."
+  tests(
+    "Page size, 1 to 100."
+    first: Int! = 50
+    "Continue after this cursor."
+    after: String
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    offset: Int
+  ): AgentTestConnection!
+  "When it was created."
+  createdAt: DateTime!
+  "When it was last changed."
+  updatedAt: DateTime!
+}
+
+"A new folder."
+input CreateAgentTestFolderInput {
+  "The agent."
+  agentId: ID!
+  "1 to 100 characters, unique for the agent whatever its case."
+  name: String!
+  "` + "`" + `#RRGGBB` + "`" + `."
+  color: String! = "#6B7280"
+  "Markdown, at most 20,000 characters."
+  body: String! = ""
+}
+
+"The new folder."
+type CreateAgentTestFolderPayload {
+  "The folder."
+  folder: AgentTestFolder!
+}
+
+"What to change of a folder. What is absent or null stays. Bounds as in ` + "`" + `CreateAgentTestFolderInput` + "`" + `."
+input UpdateAgentTestFolderInput {
+  "The folder."
+  folderId: ID!
+  "The new name."
+  name: String
+  "The new color."
+  color: String
+  "The new description."
+  body: String
+}
+
+"The changed folder."
+type UpdateAgentTestFolderPayload {
+  "The folder."
+  folder: AgentTestFolder!
+}
+
+"The folder to delete."
+input DeleteAgentTestFolderInput {
+  "The folder."
+  folderId: ID!
+}
+
+"What is gone."
+type DeleteAgentTestFolderPayload {
+  "The id of the deleted folder."
+  deletedId: ID!
+}
+
+extend type Agent {
+  "The folders of its tests, by name."
+  testFolders: [AgentTestFolder!]!
+}
+
+extend type Query {
+  "One folder."
+  agentTestFolder("Its id." id: ID!): AgentTestFolder @requires(scope: read)
+}
+
+extend type Mutation {
+  "Creates a folder; an agent has at most 200."
+  createAgentTestFolder("The folder." input: CreateAgentTestFolderInput!): CreateAgentTestFolderPayload @requires(scope: write)
+  "Changes a folder."
+  updateAgentTestFolder("What to change." input: UpdateAgentTestFolderInput!): UpdateAgentTestFolderPayload @requires(scope: write)
+  "Deletes a folder; its tests move to the root."
+  deleteAgentTestFolder("The folder." input: DeleteAgentTestFolderInput!): DeleteAgentTestFolderPayload @requires(scope: write)
+}
+`, BuiltIn: false},
+	{Name: "../schema/agenttest_run.graphqls", Input: `"Where a run stands. The last four are final."
+enum AgentTestRunStatus {
+  "It waits."
+  Queued
+  "It is under way."
+  Running
+  "Every criterion holds, or the tag is the expected one."
+  Passed
+  "It was judged, and a criterion is false, or the tag is another one."
+  Failed
+  "Something could not do its part, so there is no verdict."
+  Error
+  "It was cancelled."
+  Cancelled
+}
+
+"One attempt of one test inside an execution. It keeps the test, the prompt and the mocks as they were."
+type AgentTestRun implements Node {
+  "The id."
+  id: ID!
+  "The test as it is now; null when it was deleted."
+  test: AgentTest
+  "The name of the test as it was."
+  testName: String!
+  "The execution."
+  execution: AgentTestExecution!
+  "Which attempt of the test in the execution, counted from 1."
+  attempt: Int!
+  "Where it stands."
+  status: AgentTestRunStatus!
+  "The conversation, starting messages included."
+  messages: [TestMessage!]!
+  "The calls that the agent made."
+  toolCalls: [ToolCall!]!
+  "How many exchanges there were."
+  turnCount: Int!
+  "Why the conversation ended."
+  endReason: String
+  "The verdict on each criterion, for a simulation."
+  criteriaResults: [CriterionResult!]!
+  "The verdict, for a classification."
+  classificationResult: ClassificationResult
+  "Why it could not be judged."
+  error: RunError
+  "The number of the prompt that it ran with."
+  promptVersion: Int!
+  "How long it took."
+  durationMs: Int
+  "When it was created."
+  createdAt: DateTime!
+  "When it began."
+  startedAt: DateTime
+  "When it ended."
+  finishedAt: DateTime
+}
+
+"The verdict on one criterion."
+type CriterionResult {
+  "The criterion."
+  criterion: String!
+  "Whether it holds."
+  passed: Boolean!
+  "Why."
+  rationale: String!
+  "Quotes that show it, each checked to stand in the message that it cites."
+  evidence: [Evidence!]!
+}
+
+"A quote from a run."
+type Evidence {
+  "Which message of the run, counted from 0."
+  messageIndex: Int!
+  "What stands there, word for word."
+  quote: String!
+}
+
+"The verdict on a classification."
+type ClassificationResult {
+  "The expected tag."
+  tagExpected: String!
+  "The tag that the agent produced; null when it produced none."
+  tagProduced: String
+  "Whether they are the same."
+  passed: Boolean!
+  "Why the agent chose it."
+  rationale: String!
+}
+
+"Why a run could not be judged."
+type RunError {
+  "Whose part was not done."
+  cause: RunErrorCause!
+  "What happened."
+  message: String!
+}
+
+"Whose part was not done."
+enum RunErrorCause {
+  "The agent's language model."
+  Agent
+  "The simulated contact."
+  Simulator
+  "The judge."
+  Judge
+  "The gateway or what it runs on."
+  Infrastructure
+}
+
+"A page of runs."
+type AgentTestRunConnection {
+  "The runs with their cursors."
+  edges: [AgentTestRunEdge!]!
+  "The runs."
+  nodes: [AgentTestRun!]!
+  "Where the page stands."
+  pageInfo: PageInfo!
+  "How many there are on all pages."
+  totalCount: Int!
+}
+
+"A run in a list."
+type AgentTestRunEdge {
+  "Its place in the list."
+  cursor: String!
+  "The run."
+  node: AgentTestRun!
+}
+
+extend type Query {
+  "One run."
+  agentTestRun("Its id." id: ID!): AgentTestRun @requires(scope: read)
 }
 `, BuiltIn: false},
 	{Name: "../schema/api_key.graphqls", Input: `"What a credential may do."
@@ -3964,7 +6059,7 @@ type ToolCallFinished {
   id: ID!
   "The name by which the language model called it."
   technicalName: String!
-  "What was handed back to the agent, its first 1,000 characters; null when the call failed."
+  "What was handed back to the agent, its first 500 characters; null when the call failed."
   result: String
   "Whether nothing real happened."
   mocked: Boolean!
@@ -4232,6 +6327,12 @@ func (ec *executionContext) childFields_Agent(ctx context.Context, field graphql
 		return ec.fieldContext_Agent_knowledgeBaseChatName(ctx, field)
 	case "knowledgeBaseChat":
 		return ec.fieldContext_Agent_knowledgeBaseChat(ctx, field)
+	case "tests":
+		return ec.fieldContext_Agent_tests(ctx, field)
+	case "testExecutions":
+		return ec.fieldContext_Agent_testExecutions(ctx, field)
+	case "testFolders":
+		return ec.fieldContext_Agent_testFolders(ctx, field)
 	case "simulationChats":
 		return ec.fieldContext_Agent_simulationChats(ctx, field)
 	case "subAgents":
@@ -4278,6 +6379,194 @@ func (ec *executionContext) childFields_AgentField(ctx context.Context, field gr
 	return nil, fmt.Errorf("no field named %q was found under type AgentField", field.Name)
 }
 
+func (ec *executionContext) childFields_AgentTestConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_AgentTestConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_AgentTestConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_AgentTestConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_AgentTestConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AgentTestConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_AgentTestEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_AgentTestEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_AgentTestEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AgentTestEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_AgentTestExecution(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_AgentTestExecution_id(ctx, field)
+	case "agent":
+		return ec.fieldContext_AgentTestExecution_agent(ctx, field)
+	case "status":
+		return ec.fieldContext_AgentTestExecution_status(ctx, field)
+	case "verdict":
+		return ec.fieldContext_AgentTestExecution_verdict(ctx, field)
+	case "repeats":
+		return ec.fieldContext_AgentTestExecution_repeats(ctx, field)
+	case "counts":
+		return ec.fieldContext_AgentTestExecution_counts(ctx, field)
+	case "passRate":
+		return ec.fieldContext_AgentTestExecution_passRate(ctx, field)
+	case "passHatK":
+		return ec.fieldContext_AgentTestExecution_passHatK(ctx, field)
+	case "runs":
+		return ec.fieldContext_AgentTestExecution_runs(ctx, field)
+	case "retryOfId":
+		return ec.fieldContext_AgentTestExecution_retryOfId(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_AgentTestExecution_createdAt(ctx, field)
+	case "startedAt":
+		return ec.fieldContext_AgentTestExecution_startedAt(ctx, field)
+	case "finishedAt":
+		return ec.fieldContext_AgentTestExecution_finishedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AgentTestExecution", field.Name)
+}
+
+func (ec *executionContext) childFields_AgentTestExecutionConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_AgentTestExecutionConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_AgentTestExecutionConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_AgentTestExecutionConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_AgentTestExecutionConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AgentTestExecutionConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_AgentTestExecutionEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_AgentTestExecutionEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_AgentTestExecutionEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AgentTestExecutionEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_AgentTestFolder(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_AgentTestFolder_id(ctx, field)
+	case "agent":
+		return ec.fieldContext_AgentTestFolder_agent(ctx, field)
+	case "name":
+		return ec.fieldContext_AgentTestFolder_name(ctx, field)
+	case "color":
+		return ec.fieldContext_AgentTestFolder_color(ctx, field)
+	case "body":
+		return ec.fieldContext_AgentTestFolder_body(ctx, field)
+	case "tests":
+		return ec.fieldContext_AgentTestFolder_tests(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_AgentTestFolder_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_AgentTestFolder_updatedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AgentTestFolder", field.Name)
+}
+
+func (ec *executionContext) childFields_AgentTestRun(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_AgentTestRun_id(ctx, field)
+	case "test":
+		return ec.fieldContext_AgentTestRun_test(ctx, field)
+	case "testName":
+		return ec.fieldContext_AgentTestRun_testName(ctx, field)
+	case "execution":
+		return ec.fieldContext_AgentTestRun_execution(ctx, field)
+	case "attempt":
+		return ec.fieldContext_AgentTestRun_attempt(ctx, field)
+	case "status":
+		return ec.fieldContext_AgentTestRun_status(ctx, field)
+	case "messages":
+		return ec.fieldContext_AgentTestRun_messages(ctx, field)
+	case "toolCalls":
+		return ec.fieldContext_AgentTestRun_toolCalls(ctx, field)
+	case "turnCount":
+		return ec.fieldContext_AgentTestRun_turnCount(ctx, field)
+	case "endReason":
+		return ec.fieldContext_AgentTestRun_endReason(ctx, field)
+	case "criteriaResults":
+		return ec.fieldContext_AgentTestRun_criteriaResults(ctx, field)
+	case "classificationResult":
+		return ec.fieldContext_AgentTestRun_classificationResult(ctx, field)
+	case "error":
+		return ec.fieldContext_AgentTestRun_error(ctx, field)
+	case "promptVersion":
+		return ec.fieldContext_AgentTestRun_promptVersion(ctx, field)
+	case "durationMs":
+		return ec.fieldContext_AgentTestRun_durationMs(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_AgentTestRun_createdAt(ctx, field)
+	case "startedAt":
+		return ec.fieldContext_AgentTestRun_startedAt(ctx, field)
+	case "finishedAt":
+		return ec.fieldContext_AgentTestRun_finishedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AgentTestRun", field.Name)
+}
+
+func (ec *executionContext) childFields_AgentTestRunConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_AgentTestRunConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_AgentTestRunConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_AgentTestRunConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_AgentTestRunConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AgentTestRunConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_AgentTestRunCounts(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "total":
+		return ec.fieldContext_AgentTestRunCounts_total(ctx, field)
+	case "queued":
+		return ec.fieldContext_AgentTestRunCounts_queued(ctx, field)
+	case "running":
+		return ec.fieldContext_AgentTestRunCounts_running(ctx, field)
+	case "passed":
+		return ec.fieldContext_AgentTestRunCounts_passed(ctx, field)
+	case "failed":
+		return ec.fieldContext_AgentTestRunCounts_failed(ctx, field)
+	case "error":
+		return ec.fieldContext_AgentTestRunCounts_error(ctx, field)
+	case "cancelled":
+		return ec.fieldContext_AgentTestRunCounts_cancelled(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AgentTestRunCounts", field.Name)
+}
+
+func (ec *executionContext) childFields_AgentTestRunEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_AgentTestRunEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_AgentTestRunEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AgentTestRunEdge", field.Name)
+}
+
 func (ec *executionContext) childFields_ApiKey(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -4314,6 +6603,28 @@ func (ec *executionContext) childFields_CallCoverage(ctx context.Context, field 
 	return nil, fmt.Errorf("no field named %q was found under type CallCoverage", field.Name)
 }
 
+func (ec *executionContext) childFields_CancelAgentTestExecutionPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "execution":
+		return ec.fieldContext_CancelAgentTestExecutionPayload_execution(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CancelAgentTestExecutionPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_ClassificationResult(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "tagExpected":
+		return ec.fieldContext_ClassificationResult_tagExpected(ctx, field)
+	case "tagProduced":
+		return ec.fieldContext_ClassificationResult_tagProduced(ctx, field)
+	case "passed":
+		return ec.fieldContext_ClassificationResult_passed(ctx, field)
+	case "rationale":
+		return ec.fieldContext_ClassificationResult_rationale(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ClassificationResult", field.Name)
+}
+
 func (ec *executionContext) childFields_ClassificationTag(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "name":
@@ -4324,6 +6635,44 @@ func (ec *executionContext) childFields_ClassificationTag(ctx context.Context, f
 		return ec.fieldContext_ClassificationTag_isSystem(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ClassificationTag", field.Name)
+}
+
+func (ec *executionContext) childFields_ClassificationTest(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_ClassificationTest_id(ctx, field)
+	case "kind":
+		return ec.fieldContext_ClassificationTest_kind(ctx, field)
+	case "agent":
+		return ec.fieldContext_ClassificationTest_agent(ctx, field)
+	case "agentId":
+		return ec.fieldContext_ClassificationTest_agentId(ctx, field)
+	case "folder":
+		return ec.fieldContext_ClassificationTest_folder(ctx, field)
+	case "folderId":
+		return ec.fieldContext_ClassificationTest_folderId(ctx, field)
+	case "name":
+		return ec.fieldContext_ClassificationTest_name(ctx, field)
+	case "lastRun":
+		return ec.fieldContext_ClassificationTest_lastRun(ctx, field)
+	case "lastRunId":
+		return ec.fieldContext_ClassificationTest_lastRunId(ctx, field)
+	case "lastRunStatus":
+		return ec.fieldContext_ClassificationTest_lastRunStatus(ctx, field)
+	case "lastRunAt":
+		return ec.fieldContext_ClassificationTest_lastRunAt(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_ClassificationTest_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_ClassificationTest_updatedAt(ctx, field)
+	case "runs":
+		return ec.fieldContext_ClassificationTest_runs(ctx, field)
+	case "conversationContext":
+		return ec.fieldContext_ClassificationTest_conversationContext(ctx, field)
+	case "tagExpected":
+		return ec.fieldContext_ClassificationTest_tagExpected(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ClassificationTest", field.Name)
 }
 
 func (ec *executionContext) childFields_Company(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -4356,12 +6705,30 @@ func (ec *executionContext) childFields_ConnectToolPayload(ctx context.Context, 
 	return nil, fmt.Errorf("no field named %q was found under type ConnectToolPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_ConversationContext(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "messages":
+		return ec.fieldContext_ConversationContext_messages(ctx, field)
+	case "dataBag":
+		return ec.fieldContext_ConversationContext_dataBag(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ConversationContext", field.Name)
+}
+
 func (ec *executionContext) childFields_CreateAgentPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "agent":
 		return ec.fieldContext_CreateAgentPayload_agent(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type CreateAgentPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_CreateAgentTestFolderPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "folder":
+		return ec.fieldContext_CreateAgentTestFolderPayload_folder(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CreateAgentTestFolderPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_CreateApiKeyPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -4372,6 +6739,14 @@ func (ec *executionContext) childFields_CreateApiKeyPayload(ctx context.Context,
 		return ec.fieldContext_CreateApiKeyPayload_secret(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type CreateApiKeyPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_CreateClassificationTestPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "agentTest":
+		return ec.fieldContext_CreateClassificationTestPayload_agentTest(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CreateClassificationTestPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_CreateDatasetPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -4390,12 +6765,34 @@ func (ec *executionContext) childFields_CreateKnowledgeBaseChatPayload(ctx conte
 	return nil, fmt.Errorf("no field named %q was found under type CreateKnowledgeBaseChatPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_CreateSimulationTestPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "agentTest":
+		return ec.fieldContext_CreateSimulationTestPayload_agentTest(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CreateSimulationTestPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_CreateToolPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "tool":
 		return ec.fieldContext_CreateToolPayload_tool(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type CreateToolPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_CriterionResult(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "criterion":
+		return ec.fieldContext_CriterionResult_criterion(ctx, field)
+	case "passed":
+		return ec.fieldContext_CriterionResult_passed(ctx, field)
+	case "rationale":
+		return ec.fieldContext_CriterionResult_rationale(ctx, field)
+	case "evidence":
+		return ec.fieldContext_CriterionResult_evidence(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CriterionResult", field.Name)
 }
 
 func (ec *executionContext) childFields_Dataset(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -4448,6 +6845,22 @@ func (ec *executionContext) childFields_DeleteAgentPayload(ctx context.Context, 
 	return nil, fmt.Errorf("no field named %q was found under type DeleteAgentPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_DeleteAgentTestFolderPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "deletedId":
+		return ec.fieldContext_DeleteAgentTestFolderPayload_deletedId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeleteAgentTestFolderPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_DeleteAgentTestPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "deletedId":
+		return ec.fieldContext_DeleteAgentTestPayload_deletedId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeleteAgentTestPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_DeleteKnowledgeBaseChatPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "deletedId":
@@ -4486,6 +6899,16 @@ func (ec *executionContext) childFields_EndSimulationChatPayload(ctx context.Con
 		return ec.fieldContext_EndSimulationChatPayload_simulationChat(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type EndSimulationChatPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_Evidence(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "messageIndex":
+		return ec.fieldContext_Evidence_messageIndex(ctx, field)
+	case "quote":
+		return ec.fieldContext_Evidence_quote(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Evidence", field.Name)
 }
 
 func (ec *executionContext) childFields_ExtractedValue(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -4740,12 +7163,30 @@ func (ec *executionContext) childFields_RestoreAgentPromptPayload(ctx context.Co
 	return nil, fmt.Errorf("no field named %q was found under type RestoreAgentPromptPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_RetryAgentTestExecutionPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "execution":
+		return ec.fieldContext_RetryAgentTestExecutionPayload_execution(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RetryAgentTestExecutionPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_RevokeApiKeyPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "apiKey":
 		return ec.fieldContext_RevokeApiKeyPayload_apiKey(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type RevokeApiKeyPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_RunError(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cause":
+		return ec.fieldContext_RunError_cause(ctx, field)
+	case "message":
+		return ec.fieldContext_RunError_message(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RunError", field.Name)
 }
 
 func (ec *executionContext) childFields_SendSimulationMessagePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -4828,6 +7269,60 @@ func (ec *executionContext) childFields_SimulationChatMessage(ctx context.Contex
 	return nil, fmt.Errorf("no field named %q was found under type SimulationChatMessage", field.Name)
 }
 
+func (ec *executionContext) childFields_SimulationTest(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_SimulationTest_id(ctx, field)
+	case "kind":
+		return ec.fieldContext_SimulationTest_kind(ctx, field)
+	case "agent":
+		return ec.fieldContext_SimulationTest_agent(ctx, field)
+	case "agentId":
+		return ec.fieldContext_SimulationTest_agentId(ctx, field)
+	case "folder":
+		return ec.fieldContext_SimulationTest_folder(ctx, field)
+	case "folderId":
+		return ec.fieldContext_SimulationTest_folderId(ctx, field)
+	case "name":
+		return ec.fieldContext_SimulationTest_name(ctx, field)
+	case "lastRun":
+		return ec.fieldContext_SimulationTest_lastRun(ctx, field)
+	case "lastRunId":
+		return ec.fieldContext_SimulationTest_lastRunId(ctx, field)
+	case "lastRunStatus":
+		return ec.fieldContext_SimulationTest_lastRunStatus(ctx, field)
+	case "lastRunAt":
+		return ec.fieldContext_SimulationTest_lastRunAt(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_SimulationTest_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_SimulationTest_updatedAt(ctx, field)
+	case "runs":
+		return ec.fieldContext_SimulationTest_runs(ctx, field)
+	case "scenario":
+		return ec.fieldContext_SimulationTest_scenario(ctx, field)
+	case "criteria":
+		return ec.fieldContext_SimulationTest_criteria(ctx, field)
+	case "maxTurns":
+		return ec.fieldContext_SimulationTest_maxTurns(ctx, field)
+	case "conversationMessages":
+		return ec.fieldContext_SimulationTest_conversationMessages(ctx, field)
+	case "variables":
+		return ec.fieldContext_SimulationTest_variables(ctx, field)
+	case "toolMocking":
+		return ec.fieldContext_SimulationTest_toolMocking(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SimulationTest", field.Name)
+}
+
+func (ec *executionContext) childFields_StartAgentTestExecutionPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "execution":
+		return ec.fieldContext_StartAgentTestExecutionPayload_execution(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type StartAgentTestExecutionPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_StartSimulationChatPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "simulationChat":
@@ -4850,6 +7345,18 @@ func (ec *executionContext) childFields_SubAgent(ctx context.Context, field grap
 		return ec.fieldContext_SubAgent_agent(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SubAgent", field.Name)
+}
+
+func (ec *executionContext) childFields_TestMessage(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "role":
+		return ec.fieldContext_TestMessage_role(ctx, field)
+	case "text":
+		return ec.fieldContext_TestMessage_text(ctx, field)
+	case "timestamp":
+		return ec.fieldContext_TestMessage_timestamp(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type TestMessage", field.Name)
 }
 
 func (ec *executionContext) childFields_Tool(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -4982,12 +7489,36 @@ func (ec *executionContext) childFields_UpdateAgentPromptPayload(ctx context.Con
 	return nil, fmt.Errorf("no field named %q was found under type UpdateAgentPromptPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_UpdateAgentTestFolderPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "folder":
+		return ec.fieldContext_UpdateAgentTestFolderPayload_folder(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UpdateAgentTestFolderPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_UpdateClassificationTestPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "agentTest":
+		return ec.fieldContext_UpdateClassificationTestPayload_agentTest(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UpdateClassificationTestPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_UpdateKnowledgeBaseChatPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "knowledgeBaseChat":
 		return ec.fieldContext_UpdateKnowledgeBaseChatPayload_knowledgeBaseChat(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type UpdateKnowledgeBaseChatPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_UpdateSimulationTestPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "agentTest":
+		return ec.fieldContext_UpdateSimulationTestPayload_agentTest(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UpdateSimulationTestPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_UpdateToolPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

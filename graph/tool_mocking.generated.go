@@ -1525,6 +1525,16 @@ func (ec *executionContext) marshalNToolMocking2githubᚗcomᚋagentgraphᚋagen
 	return ec._ToolMocking(ctx, sel, &v)
 }
 
+func (ec *executionContext) marshalNToolMocking2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐToolMocking(ctx context.Context, sel ast.SelectionSet, v *model.ToolMocking) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._ToolMocking(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOMockFailure2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐMockFailure(ctx context.Context, sel ast.SelectionSet, v *model.MockFailure) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null

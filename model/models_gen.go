@@ -49,6 +49,24 @@ type AgentFilter struct {
 	NameContains *string `json:"nameContains,omitempty"`
 }
 
+// How many runs are in each state.
+type AgentTestRunCounts struct {
+	// All runs.
+	Total int32 `json:"total"`
+	// Waiting.
+	Queued int32 `json:"queued"`
+	// Under way.
+	Running int32 `json:"running"`
+	// Passed.
+	Passed int32 `json:"passed"`
+	// Failed: judged, and a criterion is false.
+	Failed int32 `json:"failed"`
+	// Could not be judged.
+	Error int32 `json:"error"`
+	// Cancelled.
+	Cancelled int32 `json:"cancelled"`
+}
+
 // What would happen to the calls of one target.
 type CallCoverage struct {
 	// What is called.
@@ -61,6 +79,18 @@ type CallCoverage struct {
 	Effect CallEffect `json:"effect"`
 }
 
+// The execution to cancel.
+type CancelAgentTestExecutionInput struct {
+	// The execution.
+	ExecutionID string `json:"executionId"`
+}
+
+// The cancelled execution.
+type CancelAgentTestExecutionPayload struct {
+	// The execution.
+	Execution *AgentTestExecution `json:"execution"`
+}
+
 // The chat is over; nothing follows.
 type ChatEnded struct {
 	// When it ended.
@@ -70,6 +100,18 @@ type ChatEnded struct {
 }
 
 func (ChatEnded) IsSimulationChatEvent() {}
+
+// The verdict on a classification.
+type ClassificationResult struct {
+	// The expected tag.
+	TagExpected string `json:"tagExpected"`
+	// The tag that the agent produced; null when it produced none.
+	TagProduced *string `json:"tagProduced,omitempty"`
+	// Whether they are the same.
+	Passed bool `json:"passed"`
+	// Why the agent chose it.
+	Rationale string `json:"rationale"`
+}
 
 // The chat to connect.
 type ConnectKnowledgeBaseChatInput struct {
@@ -133,6 +175,24 @@ type CreateAgentPayload struct {
 	Agent *Agent `json:"agent"`
 }
 
+// A new folder.
+type CreateAgentTestFolderInput struct {
+	// The agent.
+	AgentID string `json:"agentId"`
+	// 1 to 100 characters, unique for the agent whatever its case.
+	Name string `json:"name"`
+	// `#RRGGBB`.
+	Color string `json:"color"`
+	// Markdown, at most 20,000 characters.
+	Body string `json:"body"`
+}
+
+// The new folder.
+type CreateAgentTestFolderPayload struct {
+	// The folder.
+	Folder *AgentTestFolder `json:"folder"`
+}
+
 // A new API key.
 type CreateAPIKeyInput struct {
 	// What the key is for, 1 to 100 characters.
@@ -149,6 +209,26 @@ type CreateAPIKeyPayload struct {
 	APIKey *APIKey `json:"apiKey"`
 	// The secret for the `X-Api-Key` header. It is never shown again.
 	Secret string `json:"secret"`
+}
+
+// A new classification test.
+type CreateClassificationTestInput struct {
+	// The agent under test.
+	AgentID string `json:"agentId"`
+	// 1 to 255 characters.
+	Name string `json:"name"`
+	// The conversation to classify.
+	ConversationContext *ConversationContext `json:"conversationContext"`
+	// The expected tag, one of the agent's classification tags.
+	TagExpected string `json:"tagExpected"`
+	// A folder of the same agent; null for the root.
+	FolderID *string `json:"folderId,omitempty"`
+}
+
+// The new test.
+type CreateClassificationTestPayload struct {
+	// The test.
+	AgentTest *ClassificationTest `json:"agentTest"`
 }
 
 // A new dataset.
@@ -187,6 +267,34 @@ type CreateKnowledgeBaseChatPayload struct {
 	KnowledgeBaseChat *KnowledgeBaseChat `json:"knowledgeBaseChat"`
 }
 
+// A new simulation test.
+type CreateSimulationTestInput struct {
+	// The agent under test.
+	AgentID string `json:"agentId"`
+	// 1 to 255 characters.
+	Name string `json:"name"`
+	// Persona and intent of the simulated contact, 1 to 10,000 characters.
+	Scenario string `json:"scenario"`
+	// 1 to 30 success criteria of 1 to 2,000 characters, each judged on its own.
+	Criteria []string `json:"criteria"`
+	// Exchanges at most, 1 to 30.
+	MaxTurns int32 `json:"maxTurns"`
+	// Messages to start from, at most 200. After a message of the agent the contact answers, after one of the contact the agent.
+	ConversationContext []*TestMessage `json:"conversationContext"`
+	// Values of the agent's fields, name to text; at most 200 of at most 10,000 characters each.
+	Variables JSONObject `json:"variables,omitempty"`
+	// What to mock. Every target must be connected to the agent.
+	ToolMocking *ToolMocking `json:"toolMocking,omitempty"`
+	// A folder of the same agent; null for the root.
+	FolderID *string `json:"folderId,omitempty"`
+}
+
+// The new test.
+type CreateSimulationTestPayload struct {
+	// The test.
+	AgentTest *SimulationTest `json:"agentTest"`
+}
+
 // A new tool.
 type CreateToolInput struct {
 	// 1 to 255 characters.
@@ -216,6 +324,30 @@ type DeleteAgentInput struct {
 // What is gone.
 type DeleteAgentPayload struct {
 	// The id of the deleted agent.
+	DeletedID string `json:"deletedId"`
+}
+
+// The folder to delete.
+type DeleteAgentTestFolderInput struct {
+	// The folder.
+	FolderID string `json:"folderId"`
+}
+
+// What is gone.
+type DeleteAgentTestFolderPayload struct {
+	// The id of the deleted folder.
+	DeletedID string `json:"deletedId"`
+}
+
+// The test to delete.
+type DeleteAgentTestInput struct {
+	// The test.
+	TestID string `json:"testId"`
+}
+
+// What is gone.
+type DeleteAgentTestPayload struct {
+	// The id of the deleted test.
 	DeletedID string `json:"deletedId"`
 }
 
@@ -371,6 +503,20 @@ type RestoreAgentPromptPayload struct {
 	Agent *Agent `json:"agent"`
 }
 
+// The execution to run again.
+type RetryAgentTestExecutionInput struct {
+	// The execution.
+	ExecutionID string `json:"executionId"`
+	// Which of its runs.
+	Only AgentTestRetry `json:"only"`
+}
+
+// The new execution.
+type RetryAgentTestExecutionPayload struct {
+	// The new execution; the old one stays as it is.
+	Execution *AgentTestExecution `json:"execution"`
+}
+
 // The key to revoke.
 type RevokeAPIKeyInput struct {
 	// Its id.
@@ -381,6 +527,14 @@ type RevokeAPIKeyInput struct {
 type RevokeAPIKeyPayload struct {
 	// The key.
 	APIKey *APIKey `json:"apiKey"`
+}
+
+// Why a run could not be judged.
+type RunError struct {
+	// Whose part was not done.
+	Cause RunErrorCause `json:"cause"`
+	// What happened.
+	Message string `json:"message"`
 }
 
 // A message of the contact.
@@ -397,6 +551,28 @@ type SendSimulationMessagePayload struct {
 	SimulationChat *SimulationChat `json:"simulationChat"`
 	// The contact's message and what the agent replied.
 	NewMessages []*SimulationChatMessage `json:"newMessages"`
+}
+
+// What to run: tests, all tests of a folder, or all tests of an agent; exactly one of them.
+type StartAgentTestExecutionInput struct {
+	// Tests, 1 to 200; duplicates are dropped.
+	TestIds []string `json:"testIds,omitempty"`
+	// All tests of this folder.
+	FolderID *string `json:"folderId,omitempty"`
+	// All tests of this agent.
+	AgentID *string `json:"agentId,omitempty"`
+	// How often each test is run, 1 to 5.
+	Repeats int32 `json:"repeats"`
+	// How many of its runs may be under way at once, 1 to 50.
+	Concurrency int32 `json:"concurrency"`
+	// Record simulated delays of mocks without waiting for them.
+	VirtualTime bool `json:"virtualTime"`
+}
+
+// The new execution.
+type StartAgentTestExecutionPayload struct {
+	// The execution.
+	Execution *AgentTestExecution `json:"execution"`
 }
 
 // A new simulated chat.
@@ -421,7 +597,7 @@ type ToolCallFinished struct {
 	ID string `json:"id"`
 	// The name by which the language model called it.
 	TechnicalName string `json:"technicalName"`
-	// What was handed back to the agent, its first 1,000 characters; null when the call failed.
+	// What was handed back to the agent, its first 500 characters; null when the call failed.
 	Result *string `json:"result,omitempty"`
 	// Whether nothing real happened.
 	Mocked bool `json:"mocked"`
@@ -515,6 +691,44 @@ type UpdateAgentPromptPayload struct {
 	Agent *Agent `json:"agent"`
 }
 
+// What to change of a folder. What is absent or null stays. Bounds as in `CreateAgentTestFolderInput`.
+type UpdateAgentTestFolderInput struct {
+	// The folder.
+	FolderID string `json:"folderId"`
+	// The new name.
+	Name *string `json:"name,omitempty"`
+	// The new color.
+	Color *string `json:"color,omitempty"`
+	// The new description.
+	Body *string `json:"body,omitempty"`
+}
+
+// The changed folder.
+type UpdateAgentTestFolderPayload struct {
+	// The folder.
+	Folder *AgentTestFolder `json:"folder"`
+}
+
+// What to change of a classification test. What is absent or null stays; an empty `folderId` moves it to the root. Bounds as in `CreateClassificationTestInput`.
+type UpdateClassificationTestInput struct {
+	// The test.
+	TestID string `json:"testId"`
+	// The new name.
+	Name *string `json:"name,omitempty"`
+	// The new conversation.
+	ConversationContext *ConversationContext `json:"conversationContext,omitempty"`
+	// The new expected tag.
+	TagExpected *string `json:"tagExpected,omitempty"`
+	// The new folder; empty for the root.
+	FolderID *string `json:"folderId,omitempty"`
+}
+
+// The changed test.
+type UpdateClassificationTestPayload struct {
+	// The test.
+	AgentTest *ClassificationTest `json:"agentTest"`
+}
+
 // What to change of a chat. What is absent or null stays; settings merge key by key; `datasetIds` replaces the set, `[]` disconnects all.
 type UpdateKnowledgeBaseChatInput struct {
 	// The chat.
@@ -533,6 +747,34 @@ type UpdateKnowledgeBaseChatInput struct {
 type UpdateKnowledgeBaseChatPayload struct {
 	// The chat.
 	KnowledgeBaseChat *KnowledgeBaseChat `json:"knowledgeBaseChat"`
+}
+
+// What to change of a simulation test. What is absent or null stays; an empty `folderId` moves it to the root. Bounds as in `CreateSimulationTestInput`.
+type UpdateSimulationTestInput struct {
+	// The test.
+	TestID string `json:"testId"`
+	// The new name.
+	Name *string `json:"name,omitempty"`
+	// The new scenario.
+	Scenario *string `json:"scenario,omitempty"`
+	// The new criteria.
+	Criteria []string `json:"criteria,omitempty"`
+	// The new bound on exchanges.
+	MaxTurns *int32 `json:"maxTurns,omitempty"`
+	// The new messages to start from.
+	ConversationContext []*TestMessage `json:"conversationContext,omitempty"`
+	// The new values of the agent's fields.
+	Variables JSONObject `json:"variables,omitempty"`
+	// The new mocking.
+	ToolMocking *ToolMocking `json:"toolMocking,omitempty"`
+	// The new folder; empty for the root.
+	FolderID *string `json:"folderId,omitempty"`
+}
+
+// The changed test.
+type UpdateSimulationTestPayload struct {
+	// The test.
+	AgentTest *SimulationTest `json:"agentTest"`
 }
 
 // What to change of a tool. What is absent or null stays. Bounds as in `CreateToolInput`.
@@ -555,6 +797,323 @@ type UpdateToolInput struct {
 type UpdateToolPayload struct {
 	// The tool.
 	Tool *Tool `json:"tool"`
+}
+
+// Where an execution stands.
+type AgentTestExecutionStatus string
+
+const (
+	// No run has begun.
+	AgentTestExecutionStatusQueued AgentTestExecutionStatus = "Queued"
+	// Some runs have begun, and not all have ended.
+	AgentTestExecutionStatusRunning AgentTestExecutionStatus = "Running"
+	// All runs have ended.
+	AgentTestExecutionStatusCompleted AgentTestExecutionStatus = "Completed"
+	// It was cancelled.
+	AgentTestExecutionStatusCancelled AgentTestExecutionStatus = "Cancelled"
+)
+
+var AllAgentTestExecutionStatus = []AgentTestExecutionStatus{
+	AgentTestExecutionStatusQueued,
+	AgentTestExecutionStatusRunning,
+	AgentTestExecutionStatusCompleted,
+	AgentTestExecutionStatusCancelled,
+}
+
+func (e AgentTestExecutionStatus) IsValid() bool {
+	switch e {
+	case AgentTestExecutionStatusQueued, AgentTestExecutionStatusRunning, AgentTestExecutionStatusCompleted, AgentTestExecutionStatusCancelled:
+		return true
+	}
+	return false
+}
+
+func (e AgentTestExecutionStatus) String() string {
+	return string(e)
+}
+
+func (e *AgentTestExecutionStatus) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = AgentTestExecutionStatus(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid AgentTestExecutionStatus", str)
+	}
+	return nil
+}
+
+func (e AgentTestExecutionStatus) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *AgentTestExecutionStatus) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e AgentTestExecutionStatus) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// What a test looks at.
+type AgentTestKind string
+
+const (
+	// A simulated contact talks to the agent, and each criterion is judged.
+	AgentTestKindSimulation AgentTestKind = "Simulation"
+	// The agent must produce an expected tag for a given conversation.
+	AgentTestKindClassification AgentTestKind = "Classification"
+)
+
+var AllAgentTestKind = []AgentTestKind{
+	AgentTestKindSimulation,
+	AgentTestKindClassification,
+}
+
+func (e AgentTestKind) IsValid() bool {
+	switch e {
+	case AgentTestKindSimulation, AgentTestKindClassification:
+		return true
+	}
+	return false
+}
+
+func (e AgentTestKind) String() string {
+	return string(e)
+}
+
+func (e *AgentTestKind) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = AgentTestKind(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid AgentTestKind", str)
+	}
+	return nil
+}
+
+func (e AgentTestKind) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *AgentTestKind) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e AgentTestKind) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// Which runs a retry repeats.
+type AgentTestRetry string
+
+const (
+	// Those that did not pass: failed, error and cancelled ones.
+	AgentTestRetryNotPassed AgentTestRetry = "NotPassed"
+	// Those that could not be judged.
+	AgentTestRetryErrors AgentTestRetry = "Errors"
+	// All of them.
+	AgentTestRetryAll AgentTestRetry = "All"
+)
+
+var AllAgentTestRetry = []AgentTestRetry{
+	AgentTestRetryNotPassed,
+	AgentTestRetryErrors,
+	AgentTestRetryAll,
+}
+
+func (e AgentTestRetry) IsValid() bool {
+	switch e {
+	case AgentTestRetryNotPassed, AgentTestRetryErrors, AgentTestRetryAll:
+		return true
+	}
+	return false
+}
+
+func (e AgentTestRetry) String() string {
+	return string(e)
+}
+
+func (e *AgentTestRetry) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = AgentTestRetry(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid AgentTestRetry", str)
+	}
+	return nil
+}
+
+func (e AgentTestRetry) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *AgentTestRetry) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e AgentTestRetry) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// Where a run stands. The last four are final.
+type AgentTestRunStatus string
+
+const (
+	// It waits.
+	AgentTestRunStatusQueued AgentTestRunStatus = "Queued"
+	// It is under way.
+	AgentTestRunStatusRunning AgentTestRunStatus = "Running"
+	// Every criterion holds, or the tag is the expected one.
+	AgentTestRunStatusPassed AgentTestRunStatus = "Passed"
+	// It was judged, and a criterion is false, or the tag is another one.
+	AgentTestRunStatusFailed AgentTestRunStatus = "Failed"
+	// Something could not do its part, so there is no verdict.
+	AgentTestRunStatusError AgentTestRunStatus = "Error"
+	// It was cancelled.
+	AgentTestRunStatusCancelled AgentTestRunStatus = "Cancelled"
+)
+
+var AllAgentTestRunStatus = []AgentTestRunStatus{
+	AgentTestRunStatusQueued,
+	AgentTestRunStatusRunning,
+	AgentTestRunStatusPassed,
+	AgentTestRunStatusFailed,
+	AgentTestRunStatusError,
+	AgentTestRunStatusCancelled,
+}
+
+func (e AgentTestRunStatus) IsValid() bool {
+	switch e {
+	case AgentTestRunStatusQueued, AgentTestRunStatusRunning, AgentTestRunStatusPassed, AgentTestRunStatusFailed, AgentTestRunStatusError, AgentTestRunStatusCancelled:
+		return true
+	}
+	return false
+}
+
+func (e AgentTestRunStatus) String() string {
+	return string(e)
+}
+
+func (e *AgentTestRunStatus) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = AgentTestRunStatus(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid AgentTestRunStatus", str)
+	}
+	return nil
+}
+
+func (e AgentTestRunStatus) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *AgentTestRunStatus) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e AgentTestRunStatus) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// What an execution came to.
+type AgentTestVerdict string
+
+const (
+	// Every run passed.
+	AgentTestVerdictPassed AgentTestVerdict = "Passed"
+	// At least one run failed.
+	AgentTestVerdictFailed AgentTestVerdict = "Failed"
+	// No run failed, and at least one could not be judged.
+	AgentTestVerdictError AgentTestVerdict = "Error"
+	// No run was judged.
+	AgentTestVerdictInconclusive AgentTestVerdict = "Inconclusive"
+)
+
+var AllAgentTestVerdict = []AgentTestVerdict{
+	AgentTestVerdictPassed,
+	AgentTestVerdictFailed,
+	AgentTestVerdictError,
+	AgentTestVerdictInconclusive,
+}
+
+func (e AgentTestVerdict) IsValid() bool {
+	switch e {
+	case AgentTestVerdictPassed, AgentTestVerdictFailed, AgentTestVerdictError, AgentTestVerdictInconclusive:
+		return true
+	}
+	return false
+}
+
+func (e AgentTestVerdict) String() string {
+	return string(e)
+}
+
+func (e *AgentTestVerdict) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = AgentTestVerdict(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid AgentTestVerdict", str)
+	}
+	return nil
+}
+
+func (e AgentTestVerdict) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *AgentTestVerdict) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e AgentTestVerdict) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
 }
 
 // What a credential may do.
@@ -1049,6 +1608,70 @@ func (e *MockFailureKind) UnmarshalJSON(b []byte) error {
 }
 
 func (e MockFailureKind) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// Whose part was not done.
+type RunErrorCause string
+
+const (
+	// The agent's language model.
+	RunErrorCauseAgent RunErrorCause = "Agent"
+	// The simulated contact.
+	RunErrorCauseSimulator RunErrorCause = "Simulator"
+	// The judge.
+	RunErrorCauseJudge RunErrorCause = "Judge"
+	// The gateway or what it runs on.
+	RunErrorCauseInfrastructure RunErrorCause = "Infrastructure"
+)
+
+var AllRunErrorCause = []RunErrorCause{
+	RunErrorCauseAgent,
+	RunErrorCauseSimulator,
+	RunErrorCauseJudge,
+	RunErrorCauseInfrastructure,
+}
+
+func (e RunErrorCause) IsValid() bool {
+	switch e {
+	case RunErrorCauseAgent, RunErrorCauseSimulator, RunErrorCauseJudge, RunErrorCauseInfrastructure:
+		return true
+	}
+	return false
+}
+
+func (e RunErrorCause) String() string {
+	return string(e)
+}
+
+func (e *RunErrorCause) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = RunErrorCause(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid RunErrorCause", str)
+	}
+	return nil
+}
+
+func (e RunErrorCause) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *RunErrorCause) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e RunErrorCause) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

@@ -159,6 +159,18 @@ type (
 	DatasetConnection = Page[*Dataset]
 	// DatasetEdge is a dataset in a page.
 	DatasetEdge = Edge[*Dataset]
+	// AgentTestConnection is a page of tests.
+	AgentTestConnection = Page[AgentTest]
+	// AgentTestEdge is a test in a page.
+	AgentTestEdge = Edge[AgentTest]
+	// AgentTestExecutionConnection is a page of executions.
+	AgentTestExecutionConnection = Page[*AgentTestExecution]
+	// AgentTestExecutionEdge is an execution in a page.
+	AgentTestExecutionEdge = Edge[*AgentTestExecution]
+	// AgentTestRunConnection is a page of runs.
+	AgentTestRunConnection = Page[*AgentTestRun]
+	// AgentTestRunEdge is a run in a page.
+	AgentTestRunEdge = Edge[*AgentTestRun]
 	// SimulationChatConnection is a page of simulated chats.
 	SimulationChatConnection = Page[*SimulationChat]
 	// SimulationChatEdge is a simulated chat in a page.

@@ -1,0 +1,223 @@
+package model
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/uptrace/bun"
+)
+
+// Bounds of a test.
+const (
+	MaxTurns            = 30
+	maxCriteria         = 30
+	maxCriterion        = 2_000
+	maxScenario         = 10_000
+	maxStartingMessages = 200
+	maxTestMessage      = 10_000
+)
+
+// AgentTest is a test of either kind.
+type AgentTest interface {
+	Node
+	IsAgentTest()
+	Row() *AgentTestRow
+	JoinBatch(*Batch, any)
+	Batch() *Batch
+	Parent() string
+}
+
+// AgentTestRow is the row of a test: what both kinds have, and what each of them has alone. A test
+// of one kind has nothing of the other.
+type AgentTestRow struct {
+	bun.BaseModel `bun:"table:agent_tests,alias:agent_test"`
+	Owned
+
+	ID       string `bun:",pk"`
+	AgentID  string
+	FolderID *string
+	Kind     AgentTestKind
+	Name     string
+	// The most recent run, its state, and when it last changed.
+	LastRunID     *string
+	LastRunStatus *AgentTestRunStatus
+	LastRunAt     *time.Time
+	CreatedAt     time.Time
+	UpdatedAt     time.Time
+
+	// Of a simulation.
+	Scenario             string        `bun:",nullzero"`
+	Criteria             []string      `bun:"type:jsonb,nullzero"`
+	MaxTurns             int32         `bun:",nullzero"`
+	ConversationMessages []TestMessage `bun:"type:jsonb,nullzero"`
+	Variables            JSONObject    `bun:"type:json,nullzero"`
+	ToolMocking          *ToolMocking  `bun:"type:jsonb"`
+
+	// Of a classification.
+	ConversationContext *ConversationContext `bun:"type:jsonb"`
+	TagExpected         string               `bun:",nullzero"`
+}
+
+// SimulationTest lets a simulated contact talk to the agent and judges each success criterion.
+type SimulationTest struct{ *AgentTestRow }
+
+// ClassificationTest expects a tag for a given conversation.
+type ClassificationTest struct{ *AgentTestRow }
+
+// TestMessage is a message of a test or of its run.
+type TestMessage struct {
+	Role      MessageRole `json:"role"`
+	Text      string      `json:"text"`
+	Timestamp *time.Time  `json:"timestamp,omitempty"`
+}
+
+// ConversationContext is a conversation to classify.
+type ConversationContext struct {
+	Messages []TestMessage `json:"messages"`
+	DataBag  JSONObject    `json:"dataBag"`
+}
+
+// IsNode marks a Node.
+func (*AgentTestRow) IsNode() {}
+
+// IsAgentTest marks an AgentTest.
+func (*AgentTestRow) IsAgentTest() {}
+
+// Row returns the row.
+func (t *AgentTestRow) Row() *AgentTestRow { return t }
+
+// Cursor is its place in a list of tests.
+func (t *AgentTestRow) Cursor() Cursor { return Cursor{t.CreatedAt, t.ID} }
+
+// Test returns the test of the row's kind.
+func (t *AgentTestRow) Test() AgentTest {
+	if t.Kind == AgentTestKindClassification {
+		return &ClassificationTest{t}
+	}
+	return &SimulationTest{t}
+}
+
+// NewSimulationTest returns the test that the input describes, with defaults for what it leaves
+// open, or BAD_INPUT with every bound that it breaks. Whether the folder and the mocks fit the agent
+// is for those who know it.
+func NewSimulationTest(in CreateSimulationTestInput, now time.Time) (*SimulationTest, error) {
+	t := &SimulationTest{&AgentTestRow{
+		ID: NewID("test"), AgentID: in.AgentID, FolderID: in.FolderID, Kind: AgentTestKindSimulation, CreatedAt: now,
+		Variables: JSONObject("{}"), ToolMocking: &ToolMocking{SideEffects: SideEffectsAllow},
+	}}
+	return t, t.Update(UpdateSimulationTestInput{
+		Name: &in.Name, Scenario: &in.Scenario, Criteria: in.Criteria, MaxTurns: &in.MaxTurns,
+		ConversationContext: in.ConversationContext, Variables: in.Variables, ToolMocking: in.ToolMocking,
+	}, now)
+}
+
+// Update applies everything that the input gives, but for the folder, and returns BAD_INPUT with
+// every fault when the test would break a bound.
+func (t *SimulationTest) Update(in UpdateSimulationTestInput, now time.Time) error {
+	set(&t.Name, in.Name)
+	set(&t.Scenario, in.Scenario)
+	set(&t.MaxTurns, in.MaxTurns)
+	if in.Criteria != nil {
+		t.Criteria = in.Criteria
+	}
+	if in.ConversationContext != nil || t.ConversationMessages == nil {
+		t.ConversationMessages = values(in.ConversationContext)
+	}
+	if in.Variables != nil {
+		t.Variables = in.Variables
+	}
+	if in.ToolMocking != nil {
+		t.ToolMocking = in.ToolMocking
+	}
+	t.UpdatedAt = now
+
+	var faults Fields
+	faults.name("name", t.Name, 255)
+	faults.text("scenario", t.Scenario, 1, maxScenario)
+	if len(t.Criteria) == 0 {
+		faults.Add("criteria", "must have at least one criterion")
+	}
+	if faults.list("criteria", len(t.Criteria), maxCriteria) {
+		for i, c := range t.Criteria {
+			faults.text(fmt.Sprintf("criteria.%d", i), c, 1, maxCriterion)
+		}
+	}
+	faults.count("maxTurns", &t.MaxTurns, 1, MaxTurns)
+	faults.messages("conversationContext", t.ConversationMessages)
+	faults.scalars("variables", t.Variables)
+	faults.mocking("toolMocking", t.ToolMocking)
+	return faults.Err()
+}
+
+// NewClassificationTest returns the test that the input describes, or BAD_INPUT with every bound
+// that it breaks. Whether the folder and the tag fit the agent is for those who know it.
+func NewClassificationTest(in CreateClassificationTestInput, now time.Time) (*ClassificationTest, error) {
+	t := &ClassificationTest{&AgentTestRow{
+		ID: NewID("test"), AgentID: in.AgentID, FolderID: in.FolderID, Kind: AgentTestKindClassification, CreatedAt: now,
+	}}
+	return t, t.Update(UpdateClassificationTestInput{
+		Name: &in.Name, ConversationContext: in.ConversationContext, TagExpected: &in.TagExpected,
+	}, now)
+}
+
+// Update applies everything that the input gives, but for the folder, and returns BAD_INPUT with
+// every fault when the test would break a bound.
+func (t *ClassificationTest) Update(in UpdateClassificationTestInput, now time.Time) error {
+	set(&t.Name, in.Name)
+	set(&t.TagExpected, in.TagExpected)
+	if in.ConversationContext != nil {
+		t.ConversationContext = in.ConversationContext
+	}
+	t.UpdatedAt = now
+
+	var faults Fields
+	faults.name("name", t.Name, 255)
+	faults.text("tagExpected", t.TagExpected, 1, 100)
+	if len(t.ConversationContext.Messages) == 0 {
+		faults.Add("conversationContext.messages", "must have at least one message")
+	}
+	faults.messages("conversationContext.messages", t.ConversationContext.Messages)
+	faults.scalars("conversationContext.dataBag", t.ConversationContext.DataBag)
+	return faults.Err()
+}
+
+func (f *Fields) messages(path string, messages []TestMessage) {
+	if !f.list(path, len(messages), maxStartingMessages) {
+		return
+	}
+	for i, m := range messages {
+		f.text(fmt.Sprintf("%s.%d.text", path, i), m.Text, 1, maxTestMessage)
+		if !m.Role.IsValid() {
+			f.Add(fmt.Sprintf("%s.%d.role", path, i), "must be one of assistant, user")
+		}
+	}
+}
+
+// scalars records a fault when an object maps names to anything but texts, numbers and truth values.
+func (f *Fields) scalars(path string, object JSONObject) {
+	given := map[string]any{}
+	if err := json.Unmarshal(object.text(), &given); err != nil {
+		f.Add(path, "must be an object")
+		return
+	}
+	if !f.list(path, len(given), maxDataBagEntries) {
+		return
+	}
+	for name, value := range given {
+		f.text(path, name, 1, maxDataBagName)
+		switch v := value.(type) {
+		case string:
+			f.text(path+"."+name, v, 0, maxDataBagValue)
+		case float64, bool:
+		default:
+			f.Add(path+"."+name, "must be a text, a number, true or false")
+		}
+	}
+}
+
+// KnowsTag reports whether the agent can assign the tag.
+func (a *Agent) KnowsTag(name string) bool {
+	return slices.ContainsFunc(a.ClassificationTags, func(t ClassificationTag) bool { return t.Name == name })
+}

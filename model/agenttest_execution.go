@@ -1,0 +1,105 @@
+package model
+
+import (
+	"time"
+
+	"github.com/uptrace/bun"
+)
+
+// Bounds of an execution.
+const (
+	maxTests       = 200
+	maxRepeats     = 5
+	maxConcurrency = 50
+)
+
+// AgentTestExecution is the runs that were created together for a list of tests.
+type AgentTestExecution struct {
+	bun.BaseModel `bun:"table:agent_test_executions,alias:agent_test_execution"`
+	Owned
+
+	ID string `bun:",pk"`
+	// AgentID is nil when the tests are of several agents, or of one that was deleted.
+	AgentID     *string
+	Repeats     int32
+	Concurrency int32
+	VirtualTime bool
+	Status      AgentTestExecutionStatus
+	RetryOfID   *string
+	// Version grows with every change of the execution or of a run of it.
+	Version    int32
+	CreatedAt  time.Time
+	StartedAt  *time.Time
+	FinishedAt *time.Time
+}
+
+// IsNode marks a Node.
+func (*AgentTestExecution) IsNode() {}
+
+// Cursor is its place in a list of executions.
+func (e *AgentTestExecution) Cursor() Cursor { return Cursor{e.CreatedAt, e.ID} }
+
+// IsFinished reports whether no run of it will change any more.
+func (e *AgentTestExecution) IsFinished() bool {
+	return e.Status == AgentTestExecutionStatusCompleted || e.Status == AgentTestExecutionStatusCancelled
+}
+
+// Validate returns BAD_INPUT with every bound that the input breaks.
+func (in StartAgentTestExecutionInput) Validate() error {
+	var faults Fields
+	given := 0
+	if in.TestIds != nil {
+		given++
+		if len(in.TestIds) == 0 {
+			faults.Add("testIds", "must have at least one test")
+		}
+		faults.list("testIds", len(in.TestIds), maxTests)
+	}
+	if in.FolderID != nil {
+		given++
+	}
+	if in.AgentID != nil {
+		given++
+	}
+	if given != 1 {
+		faults.Add("testIds", "must be given, or else folderId or agentId: exactly one of them")
+	}
+	faults.count("repeats", &in.Repeats, 1, maxRepeats)
+	faults.count("concurrency", &in.Concurrency, 1, maxConcurrency)
+	return faults.Err()
+}
+
+// TestTally is how many runs of one test are in which final state.
+type TestTally struct {
+	TestID string
+	Passed int
+	Failed int
+}
+
+// PassHatK returns, for each k up to the most judged runs of a test, the chance that k runs of a test
+// all pass: the mean over the tests with at least k judged runs of C(passed, k) / C(judged, k), which
+// is unbiased.
+func PassHatK(tallies []TestTally) []float64 {
+	most := 0
+	for _, t := range tallies {
+		most = max(most, t.Passed+t.Failed)
+	}
+	chances := make([]float64, 0, most)
+	for k := 1; k <= most; k++ {
+		sum, tests := 0.0, 0
+		for _, t := range tallies {
+			judged := t.Passed + t.Failed
+			if judged < k {
+				continue
+			}
+			chance := 1.0
+			for i := range k {
+				chance *= float64(max(t.Passed-i, 0)) / float64(judged-i)
+			}
+			sum += chance
+			tests++
+		}
+		chances = append(chances, sum/float64(tests))
+	}
+	return chances
+}

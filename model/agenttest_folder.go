@@ -1,0 +1,55 @@
+package model
+
+import (
+	"regexp"
+	"time"
+
+	"github.com/uptrace/bun"
+)
+
+// MaxFolders is how many folders one agent may have.
+const MaxFolders = 200
+
+// AgentTestFolder groups the tests of an agent. Folders are flat.
+type AgentTestFolder struct {
+	bun.BaseModel `bun:"table:agent_test_folders,alias:agent_test_folder"`
+	Owned
+
+	ID        string `bun:",pk"`
+	AgentID   string
+	Name      string
+	Color     string
+	Body      string
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+// IsNode marks a Node.
+func (*AgentTestFolder) IsNode() {}
+
+// Cursor is its place in a list of folders.
+func (f *AgentTestFolder) Cursor() Cursor { return Cursor{f.CreatedAt, f.ID} }
+
+var color = regexp.MustCompile(`^#[0-9A-Fa-f]{6}$`)
+
+// NewAgentTestFolder returns the folder that the input describes, or BAD_INPUT with every bound that it breaks.
+func NewAgentTestFolder(in CreateAgentTestFolderInput, now time.Time) (*AgentTestFolder, error) {
+	f := &AgentTestFolder{ID: NewID("folder"), AgentID: in.AgentID, CreatedAt: now}
+	return f, f.Update(UpdateAgentTestFolderInput{Name: &in.Name, Color: &in.Color, Body: &in.Body}, now)
+}
+
+// Update applies everything that the input gives and returns BAD_INPUT with every fault when the
+// folder would break a bound.
+func (f *AgentTestFolder) Update(in UpdateAgentTestFolderInput, now time.Time) error {
+	set(&f.Name, in.Name)
+	set(&f.Color, in.Color)
+	set(&f.Body, in.Body)
+	f.UpdatedAt = now
+	var faults Fields
+	faults.name("name", f.Name, 100)
+	faults.text("body", f.Body, 0, 20_000)
+	if !color.MatchString(f.Color) {
+		faults.Add("color", "must be a color such as #1A2B3C")
+	}
+	return faults.Err()
+}

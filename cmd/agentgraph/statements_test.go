@@ -88,7 +88,7 @@ func TestNestedListsAreOneStatementAnEdge(t *testing.T) {
 
 // manyAgents creates agents with three tools, two sub-agents and a chat with two datasets each, and
 // returns the id of one.
-func manyAgents(t *testing.T, tenant *db.Tenant, count int) string {
+func manyAgents(t testing.TB, tenant *db.Tenant, count int) string {
 	t.Helper()
 	ctx := t.Context()
 	var toolIDs, datasetIDs, agentIDs []string

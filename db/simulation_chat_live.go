@@ -18,6 +18,8 @@ const (
 	firstRetry    = 2 * time.Millisecond
 	lastRetry     = 250 * time.Millisecond
 	lastReconnect = 5 * time.Second
+	// listenPatience bounds the wait for the first connection that listens.
+	listenPatience = 2 * time.Second
 )
 
 // FollowMessages delivers the messages of a chat that follow the sequence, then each new one as it is
@@ -51,6 +53,10 @@ func (t *Tenant) FollowEvents(ctx context.Context, chatID string) (<-chan model.
 	if err != nil {
 		return nil, err
 	}
+	// Text is not kept, so a reader who sends a message at once must not miss its beginning.
+	waiting, cancel := context.WithTimeout(ctx, listenPatience)
+	defer cancel()
+	t.store.hub.Listening(waiting)
 	follow.cursor = follow.chat.LastSequence
 	events := make(chan model.SimulationChatEvent)
 	follow.message = func(m *model.SimulationChatMessage) {

@@ -60,7 +60,7 @@ func (c *conversation) obey(ctx context.Context, asked []llm.ToolCall, emit func
 		}
 	}
 	if wrong != nil && c.corrected {
-		return c.fault("made a wrong call again after it could correct it: %s: %s", cut(wrong.asked.Name, maxName), wrong.wrong)
+		return c.fault("made a wrong call again after it could correct it: %s: %s", cut(wrong.asked.Name, maxName), cut(wrong.wrong.Error(), maxFault))
 	}
 	c.corrected = c.corrected || wrong != nil
 	var first, transfers []*call

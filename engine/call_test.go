@@ -5,8 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -24,7 +25,7 @@ func TestCallsAreMadeAndAnswered(t *testing.T) {
 	got := s.play(t)
 	require.NoError(t, got.err)
 	require.Equal(t, []string{`book{"day":"Monday","seats":2}`}, s.effected)
-	require.Equal(t, []string{"result of book"}, s.told("Main", 1))
+	require.Equal(t, []string{"result of book"}, s.told(1))
 	require.Len(t, got.calls, 1)
 	call := got.calls[0]
 	require.True(t, strings.HasPrefix(call.ID, "call_"))
@@ -42,40 +43,34 @@ func TestCallsAreMadeAndAnswered(t *testing.T) {
 
 func TestCallsOfOneAnswerRunAtOnceAndAreAnsweredInOrder(t *testing.T) {
 	t.Parallel()
-	const calls = 20
-	a := do()
-	for i := range calls {
-		a.calls = append(a.calls, llm.ToolCall{ID: fmt.Sprint(i), Name: "look", Arguments: fmt.Sprintf(`{"n":%d}`, i)})
-	}
-	s := newScene(a, say("Done"))
-	var mutex sync.Mutex
-	running, most := 0, 0
-	full := make(chan struct{})
-	s.effects.call = func(_ context.Context, _ *model.Tool, arguments model.JSONObject) (string, error) {
-		mutex.Lock()
-		running++
-		if most = max(most, running); running == maxCallsAtOnce && most == maxCallsAtOnce {
-			select {
-			case <-full:
-			default:
-				close(full)
-			}
+	synctest.Test(t, func(t *testing.T) {
+		const calls = 20
+		a := do()
+		for i := range calls {
+			a.calls = append(a.calls, llm.ToolCall{ID: fmt.Sprint(i), Name: "look", Arguments: fmt.Sprintf(`{"n":%d}`, i)})
 		}
-		mutex.Unlock()
-		<-full
-		mutex.Lock()
-		running--
-		mutex.Unlock()
-		return string(arguments), nil
-	}
-	got := s.play(t)
-	require.NoError(t, got.err)
-	require.Equal(t, maxCallsAtOnce, most, "no more than so many at once, and so many indeed")
-	require.Len(t, got.calls, calls)
-	for i, told := range s.told("Main", 1) {
-		require.Equal(t, fmt.Sprintf(`{"n":%d}`, i), told)
-		require.Equal(t, told, string(got.calls[i].Arguments), "they begin in their order")
-	}
+		s := newScene(a, say("Done"))
+		var running atomic.Int32
+		release := make(chan struct{})
+		s.effects.call = func(_ context.Context, _ *model.Tool, arguments model.JSONObject) (string, error) {
+			running.Add(1)
+			defer running.Add(-1)
+			<-release
+			return string(arguments), nil
+		}
+		played := make(chan outcome)
+		go func() { played <- s.play(t) }()
+		synctest.Wait()
+		require.EqualValues(t, maxCallsAtOnce, running.Load(), "so many are under way, and no more")
+		close(release)
+		got := <-played
+		require.NoError(t, got.err)
+		require.Len(t, got.calls, calls)
+		for i, told := range s.told(1) {
+			require.Equal(t, fmt.Sprintf(`{"n":%d}`, i), told)
+			require.Equal(t, told, string(got.calls[i].Arguments), "they begin in their order")
+		}
+	})
 }
 
 func TestCallThatIsWrong(t *testing.T) {
@@ -104,7 +99,7 @@ func TestCallThatIsWrong(t *testing.T) {
 			got := s.play(t)
 			require.NoError(t, got.err)
 			require.Equal(t, []string{"look{}"}, s.effected, "the other call is carried out, and it alone")
-			require.Equal(t, []string{test.told, "result of look"}, s.told("Main", 1))
+			require.Equal(t, []string{test.told, "result of look"}, s.told(1))
 			if test.kept == "" {
 				require.Len(t, got.calls, 1, "nothing was called")
 				return
@@ -153,7 +148,7 @@ func TestToolThatFails(t *testing.T) {
 			require.NoError(t, got.err)
 			require.Equal(t, "Sorry", got.reply.text)
 			require.Equal(t, test.want, *got.calls[0].Error)
-			require.Equal(t, []string{"The call failed: " + test.want + "."}, s.told("Main", 1))
+			require.Equal(t, []string{"The call failed: " + test.want + "."}, s.told(1))
 		})
 	}
 }
@@ -182,7 +177,7 @@ func TestResultThatCannotBeKept(t *testing.T) {
 	require.True(t, strings.HasSuffix(result, cutMark))
 	require.Equal(t, clean(result), result)
 	require.Equal(t, "{\"a\":\"b\uFFFD\"}", string(got.calls[0].Arguments))
-	require.Equal(t, []string{result}, s.told("Main", 1))
+	require.Equal(t, []string{result}, s.told(1))
 }
 
 func TestEndTogetherWithOtherCalls(t *testing.T) {
@@ -198,7 +193,7 @@ func TestEndTogetherWithOtherCalls(t *testing.T) {
 	got = s.play(t)
 	require.NoError(t, got.err)
 	require.Nil(t, got.reply.endReason, "the agent learns of what failed before it hangs up")
-	require.Equal(t, "The call failed: the conversation goes on, because another call of the same answer failed.", s.told("Main", 1)[0])
+	require.Equal(t, "The call failed: the conversation goes on, because another call of the same answer failed.", s.told(1)[0])
 	require.Equal(t, "Goodbye\n\nI could not look.", got.reply.text)
 }
 
@@ -222,4 +217,17 @@ func TestTurnThatIsBrokenOffDuringACall(t *testing.T) {
 	require.Len(t, got.calls, 2, "what was called is told although the turn failed")
 	require.Equal(t, "the turn was broken off before the call ended", *got.calls[0].Error)
 	require.Equal(t, "booked", *got.calls[1].Result)
+}
+
+func TestNothingBeginsOnceTheTurnIsBrokenOff(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	s := newScene(do(llm.TransferCall, `{"reason":"one"}`, llm.TransferCall, `{"reason":"two"}`))
+	s.effects.transfer = func(ctx context.Context, _ string) error {
+		cancel()
+		return ctx.Err()
+	}
+	got := s.playUntil(ctx, t)
+	require.ErrorIs(t, got.err, context.Canceled)
+	require.Len(t, got.calls, 1)
 }

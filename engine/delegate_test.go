@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,7 +23,7 @@ func TestDelegation(t *testing.T) {
 	require.NoError(t, got.err)
 	require.Equal(t, "One moment.\n\nIt is 42.", got.text, "the contact does not hear the sub-agent")
 	require.Equal(t, []string{"+ask_expert", "+dig", "-dig", "-ask_expert"}, got.order)
-	require.Equal(t, []string{"Digging.\n\n42"}, s.told("Main", 1))
+	require.Equal(t, []string{"Digging.\n\n42"}, s.told(1))
 
 	first := s.script.asked[expert][0]
 	require.Equal(t, []llm.Message{{Role: llm.RoleUser, Text: "Dig, please"}}, first.Messages, "the request is all that it sees")
@@ -43,18 +44,15 @@ func TestDelegation(t *testing.T) {
 func TestDelegationsAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newScene(do("ask_expert", `{"request":"one"}`, "ask_expert", `{"request":"two"}`), say("Done"))
-	both := make(chan struct{}, 2)
+	var together sync.WaitGroup
+	together.Add(2)
 	meet := func(context.Context) {
-		both <- struct{}{}
-		for len(both) < 2 {
-			if t.Context().Err() != nil {
-				return
-			}
-		}
+		together.Done()
+		together.Wait()
 	}
 	s.script.answers[expert] = []answer{{texts: []string{"42"}, hook: meet}}
 	require.NoError(t, s.play(t).err)
-	require.Equal(t, []string{"42", "42"}, s.told("Main", 1))
+	require.Equal(t, []string{"42", "42"}, s.told(1))
 }
 
 func TestDelegationThatFails(t *testing.T) {

@@ -24,7 +24,7 @@ type Options struct {
 	// ReplyTimeout bounds what the language model takes for one answer; a minute when zero.
 	ReplyTimeout time.Duration
 	// MaxModelCalls is how often the language model is asked in one turn, and as often in each
-	// conversation with a sub-agent; 8 when zero.
+	// conversation with a sub-agent, though in all of them together MaxDepth times as often at most; 8 when zero.
 	MaxModelCalls int
 	// MaxDepth is how many delegations may be within each other; 5 when zero.
 	MaxDepth int

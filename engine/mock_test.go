@@ -199,7 +199,7 @@ func TestMockedCall(t *testing.T) {
 	require.Equal(t, []string{"nobody"}, got.unknown)
 	require.Equal(t, []string{
 		"Monday at Lakeside for {nobody}", `{"status":"success","message":"The call to look succeeded."}`, "On What?: 42",
-	}, s.told("Main", 1))
+	}, s.told(1))
 	for _, call := range got.calls {
 		require.True(t, call.Mocked)
 		require.Nil(t, call.MockRule)
@@ -252,8 +252,12 @@ func TestCallIndexCountsTheChat(t *testing.T) {
 		{ToolID: "tool_book", Mock: model.Mock{ResultTemplate: ptr("{day}"), Rules: []model.MockRule{{CallIndex: first, ResultTemplate: ptr("rule {day}")}}}},
 	}
 	s.made = map[string]int32{"tool_look": 2}
-	require.NoError(t, s.play(t).err)
-	told := s.told("Main", 2)
+	got := s.play(t)
+	require.NoError(t, got.err)
+	for _, call := range got.calls {
+		require.Equal(t, string(call.Arguments) != "{}", call.Mocked, "a call that was wrong was not answered by the mock")
+	}
+	told := s.told(2)
 	require.Equal(t, []string{"a", "x", "rule b"}, told[:3], "in the order in which the model wrote them, after those of earlier turns")
 	require.Equal(t, []string{"c", "rule y"}, told[4:], "a call that was wrong does not count")
 }

@@ -254,10 +254,10 @@ func requireAnswered(t *testing.T, req llm.Request) {
 	}
 }
 
-// told are the results of calls that the agent was told before its answer with the number.
-func (s *scene) told(agent string, number int) []string {
+// told are the results of calls that the agent Main was told before its answer with the number.
+func (s *scene) told(number int) []string {
 	var told []string
-	for _, m := range s.script.asked[agent][number].Messages {
+	for _, m := range s.script.asked["Main"][number].Messages {
 		if m.Role == llm.RoleTool {
 			told = append(told, m.Text)
 		}

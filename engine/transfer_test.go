@@ -61,7 +61,7 @@ func TestTransfer(t *testing.T) {
 				}
 			}
 			if test.told != "" {
-				require.Equal(t, []string{test.told}, s.told("Main", 1))
+				require.Equal(t, []string{test.told}, s.told(1))
 			}
 		})
 	}

@@ -24,10 +24,10 @@ type exchange struct {
 }
 
 // run executes the request and answers it.
-func (x exchange) run(params *graphql.RawParams) {
+func (x exchange) run(params request) {
 	params.Headers = x.r.Header
-	ctx := x.r.Context()
-	operation, errs := x.exec.CreateOperationContext(ctx, params)
+	ctx := withVariableTexts(x.r.Context(), params.variables)
+	operation, errs := x.exec.CreateOperationContext(ctx, params.RawParams)
 	if len(errs) > 0 {
 		x.reject(x.exec.DispatchError(graphql.WithOperationContext(ctx, operation), errs))
 		return

@@ -56,11 +56,16 @@ func (g guard) MutateOperationParameters(ctx context.Context, request *graphql.R
 	return nil
 }
 
-// MutateOperationContext checks the variables, which gqlparser has coerced.
-func (g guard) MutateOperationContext(_ context.Context, operation *graphql.OperationContext) *gqlerror.Error {
+// MutateOperationContext checks the variables, which gqlparser has coerced, and gives custom scalars
+// their objects as the client spelled them.
+func (g guard) MutateOperationContext(ctx context.Context, operation *graphql.OperationContext) *gqlerror.Error {
+	texts := variableTexts(ctx)
 	for _, definition := range operation.Operation.VariableDefinitions {
 		if err := checkVariable(g.schema, definition.Type, operation.Variables[definition.Variable]); err != nil {
 			return under(ast.PathName("variable"), under(ast.PathName(definition.Variable), err))
+		}
+		if value, given := operation.Variables[definition.Variable]; given {
+			operation.Variables[definition.Variable] = asSpelled(g.schema, definition.Type, value, texts[definition.Variable])
 		}
 	}
 	return nil

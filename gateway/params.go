@@ -34,15 +34,22 @@ func (f *fault) write(w http.ResponseWriter, a accept) {
 	writeErrors(w, f.status, a.errorType(), gqlerror.List{shownTo(context.Background(), f.err)})
 }
 
+// request is a GraphQL request. Decoded variables have lost the order of their keys, so their text
+// goes along.
+type request struct {
+	*graphql.RawParams
+	variables json.RawMessage
+}
+
 // decodeParams reads the members of a GraphQL request from one JSON object. Unknown members are
 // ignored, and numbers keep their spelling. Nothing of the text gets into a message.
-func decodeParams(text []byte) (*graphql.RawParams, *fault) {
+func decodeParams(text []byte) (request, *fault) {
 	var members map[string]json.RawMessage
 	if err := unmarshal(text, &members); err != nil {
-		return nil, refusal(http.StatusBadRequest, "%s", err)
+		return request{}, refusal(http.StatusBadRequest, "%s", err)
 	}
 	if members == nil {
-		return nil, refusal(http.StatusBadRequest, "the request must be a JSON object")
+		return request{}, refusal(http.StatusBadRequest, "the request must be a JSON object")
 	}
 	params := &graphql.RawParams{}
 	for _, member := range []struct {
@@ -60,20 +67,20 @@ func decodeParams(text []byte) (*graphql.RawParams, *fault) {
 			continue
 		}
 		if unmarshal(value, member.target) != nil {
-			return nil, refusal(http.StatusBadRequest, "%s must be %s", member.name, member.kind)
+			return request{}, refusal(http.StatusBadRequest, "%s must be %s", member.name, member.kind)
 		}
 	}
 	if params.Query == "" {
-		return nil, refusal(http.StatusBadRequest, "query is missing")
+		return request{}, refusal(http.StatusBadRequest, "query is missing")
 	}
-	return params, nil
+	return request{params, members["variables"]}, nil
 }
 
 // urlParams reads a GraphQL request from a URL. An empty parameter is an absent one.
-func urlParams(query url.Values) (*graphql.RawParams, *fault) {
+func urlParams(query url.Values) (request, *fault) {
 	params := &graphql.RawParams{Query: query.Get("query"), OperationName: query.Get("operationName")}
 	if params.Query == "" {
-		return nil, refusal(http.StatusBadRequest, "the parameter query is missing")
+		return request{}, refusal(http.StatusBadRequest, "the parameter query is missing")
 	}
 	for name, target := range map[string]*map[string]any{"variables": &params.Variables, "extensions": &params.Extensions} {
 		text := query.Get(name)
@@ -81,10 +88,10 @@ func urlParams(query url.Values) (*graphql.RawParams, *fault) {
 			continue
 		}
 		if err := unmarshal([]byte(text), target); err != nil {
-			return nil, refusal(http.StatusBadRequest, "the parameter %s must be a JSON object", name)
+			return request{}, refusal(http.StatusBadRequest, "the parameter %s must be a JSON object", name)
 		}
 	}
-	return params, nil
+	return request{params, json.RawMessage(query.Get("variables"))}, nil
 }
 
 // unmarshal is json.Unmarshal with numbers as they are spelled, and errors that quote nothing.

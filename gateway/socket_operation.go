@@ -67,7 +67,7 @@ func (s *socket) complete(id string) {
 }
 
 // run executes an operation and sends its results.
-func (s *socket) run(ctx context.Context, op *operation, params *graphql.RawParams) {
+func (s *socket) run(ctx context.Context, op *operation, params request) {
 	begin, rec := time.Now(), &record{}
 	ctx = graphql.StartOperationTrace(context.WithValue(ctx, recordKey{}, rec))
 	defer func() {
@@ -79,7 +79,9 @@ func (s *socket) run(ctx context.Context, op *operation, params *graphql.RawPara
 
 	var operation *graphql.OperationContext
 	var errs gqlerror.List
-	if broken := s.guarded(ctx, func() { operation, errs = s.exec.CreateOperationContext(ctx, params) }); broken != nil {
+	if broken := s.guarded(ctx, func() {
+		operation, errs = s.exec.CreateOperationContext(withVariableTexts(ctx, params.variables), params.RawParams)
+	}); broken != nil {
 		s.last(op, "error", errorsJSON(gqlerror.List{broken}))
 		return
 	}

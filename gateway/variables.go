@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"encoding/json"
 	"math"
 	"reflect"
@@ -117,4 +118,57 @@ func integer(value any) (int64, bool) {
 func under(step ast.PathElement, err *gqlerror.Error) *gqlerror.Error {
 	err.Path = append(ast.Path{step}, err.Path...)
 	return err
+}
+
+type variablesKey struct{}
+
+// withVariableTexts keeps the variables as the client spelled them beside the decoded ones, which
+// have lost the order of their keys.
+func withVariableTexts(ctx context.Context, variables json.RawMessage) context.Context {
+	return context.WithValue(ctx, variablesKey{}, variables)
+}
+
+func variableTexts(ctx context.Context) map[string]json.RawMessage {
+	text, _ := ctx.Value(variablesKey{}).(json.RawMessage)
+	return membersOf(text)
+}
+
+func membersOf(text json.RawMessage) map[string]json.RawMessage {
+	var members map[string]json.RawMessage
+	_ = json.Unmarshal(text, &members) // It was decoded before.
+	return members
+}
+
+// asSpelled returns the value with every object that stands for a custom scalar as the text that the
+// client sent for it.
+func asSpelled(schema *ast.Schema, t *ast.Type, value any, text json.RawMessage) any {
+	if text == nil {
+		return value
+	}
+	if t.Elem != nil {
+		var texts []json.RawMessage
+		list, ok := value.([]any)
+		if !ok || json.Unmarshal(text, &texts) != nil || len(texts) != len(list) {
+			return value
+		}
+		for i := range list {
+			list[i] = asSpelled(schema, t.Elem, list[i], texts[i])
+		}
+		return list
+	}
+	members, ok := value.(map[string]any)
+	if !ok {
+		return value
+	}
+	definition := schema.Types[t.NamedType]
+	if definition.Kind == ast.Scalar {
+		return text
+	}
+	texts := membersOf(text)
+	for _, field := range definition.Fields {
+		if member, given := members[field.Name]; given {
+			members[field.Name] = asSpelled(schema, field.Type, member, texts[field.Name])
+		}
+	}
+	return members
 }

@@ -5478,7 +5478,7 @@ date-time is taken, whatever its offset.
 """
 scalar DateTime
 
-"A JSON object."
+"A JSON object. Given in a variable, its keys keep their order."
 scalar JSONObject
 
 """

@@ -69,16 +69,22 @@ func (o *JSONObject) UnmarshalJSON(text []byte) error {
 // MarshalGQL writes the text.
 func (o JSONObject) MarshalGQL(w io.Writer) { _, _ = w.Write(o.text()) }
 
-// UnmarshalGQL reads a decoded object.
+// UnmarshalGQL reads an object, and keeps the order of its keys when it is given as text.
 func (o *JSONObject) UnmarshalGQL(v any) error {
-	if _, ok := v.(map[string]any); !ok {
+	// A variable comes as the client spelled it, a literal as a map, which has no order.
+	text, ok := v.(json.RawMessage)
+	if _, literal := v.(map[string]any); literal {
+		var err error
+		if text, err = json.Marshal(v); err != nil {
+			return Errorf(BadInput, "a JSONObject holds JSON values only")
+		}
+		ok = true
+	}
+	var compact bytes.Buffer
+	if !ok || json.Compact(&compact, text) != nil || !bytes.HasPrefix(compact.Bytes(), []byte("{")) {
 		return Errorf(BadInput, "a JSONObject is a JSON object")
 	}
-	text, err := json.Marshal(v)
-	if err != nil {
-		return Errorf(BadInput, "a JSONObject holds JSON values only")
-	}
-	*o = text
+	*o = compact.Bytes()
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"testing"
 
@@ -88,7 +89,7 @@ func TestNestedListsAreOneStatementAnEdge(t *testing.T) {
 
 // manyAgents creates agents with three tools, two sub-agents and a chat with two datasets each, and
 // returns the id of one.
-func manyAgents(t *testing.T, tenant *db.Tenant, count int) string {
+func manyAgents(t testing.TB, tenant *db.Tenant, count int) string {
 	t.Helper()
 	ctx := t.Context()
 	var toolIDs, datasetIDs, agentIDs []string
@@ -150,4 +151,26 @@ func TestASecondMutationSeesWhatTheFirstWrote(t *testing.T) {
 	}`, map[string]any{"agent": agentID, "chat": *agent.KnowledgeBaseChatID}, &seen)
 	require.Equal(t, "Chat 0", seen.First.Agent.KnowledgeBaseChat.Name)
 	require.Equal(t, "Renamed", seen.Third.Agent.KnowledgeBaseChat.Name)
+}
+
+func TestObjectsKeepTheOrderOfTheirKeys(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t)
+	_, key := g.company(t, "Order")
+	const schema = `{"type":"object","properties":{"zebra":{"type":"string"},"apple":{"type":"number"},"mango":{"enum":[2,1.50,"x"]}},"required":["zebra"]}`
+	var created struct {
+		CreateTool struct {
+			Tool struct{ Parameters json.RawMessage }
+		}
+	}
+	g.must(t, key, `mutation ($in: CreateToolInput!) { createTool(input: $in) { tool { parameters } } }`,
+		map[string]any{"in": map[string]any{"name": "T", "technicalName": "t", "parameters": json.RawMessage(schema)}}, &created)
+	require.Equal(t, schema, string(created.CreateTool.Tool.Parameters))
+	var read struct {
+		Tools struct {
+			Nodes []struct{ Parameters json.RawMessage }
+		}
+	}
+	g.must(t, key, `{ tools { nodes { parameters } } }`, nil, &read)
+	require.Equal(t, schema, string(read.Tools.Nodes[0].Parameters))
 }

@@ -38,6 +38,9 @@ type Hub struct {
 	cancel context.CancelFunc
 	work   sync.WaitGroup
 	outbox outbox
+	// heard is closed when the replica begins to listen for the first time.
+	heard     chan struct{}
+	hearsOnce sync.Once
 
 	mu            sync.Mutex
 	listening     bool
@@ -49,7 +52,7 @@ type Hub struct {
 func New(pool *pgxpool.Pool) *Hub {
 	ctx, cancel := context.WithCancel(context.Background())
 	h := &Hub{
-		pool: pool, ctx: ctx, cancel: cancel, outbox: newOutbox(),
+		pool: pool, ctx: ctx, cancel: cancel, outbox: newOutbox(), heard: make(chan struct{}),
 		subscriptions: map[Key]map[*Subscription]struct{}{},
 	}
 	h.work.Go(h.notify)
@@ -112,6 +115,15 @@ func (h *Hub) Subscribe(key Key) *Subscription {
 	return s
 }
 
+// Listening returns when the replica listens, or ctx ends. What is signalled before that wakes nobody
+// here, and pieces of text are lost.
+func (h *Hub) Listening(ctx context.Context) {
+	select {
+	case <-h.heard:
+	case <-ctx.Done():
+	}
+}
+
 // Woken receives once after any number of signals. It also receives when signals may have been missed.
 func (s *Subscription) Woken() <-chan struct{} { return s.woken }
 
@@ -168,6 +180,7 @@ func (h *Hub) receive() bool {
 	if _, err := conn.Exec(connecting, "LISTEN "+channel); err != nil {
 		return false
 	}
+	h.hearsOnce.Do(func() { close(h.heard) })
 	h.wakeAll()
 	for {
 		notification, err := conn.WaitForNotification(h.ctx)

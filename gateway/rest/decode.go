@@ -184,13 +184,11 @@ func readInt(text json.RawMessage) (any, bool) {
 // readFloat refuses numbers that are too large to be finite.
 func readFloat(text json.RawMessage) (any, bool) { return as[float64](text) }
 
-// readObject keeps numbers as they are written.
+// readObject keeps the object as it is written.
 func readObject(text json.RawMessage) (any, bool) {
-	var object map[string]any
-	input := json.NewDecoder(bytes.NewReader(text))
-	input.UseNumber()
-	err := input.Decode(&object)
-	return object, err == nil
+	var object map[string]json.RawMessage
+	err := json.Unmarshal(text, &object)
+	return text, err == nil
 }
 
 // readable returns an error when the decoder cannot read a type.

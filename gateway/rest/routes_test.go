@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -49,7 +50,7 @@ func TestRoutes(t *testing.T) {
 		{"DELETE /Agent/agent_1/chat", "", values{"agentId": "agent_1"}, 204, ""},
 		{"POST /SimulationChat/start", `{"agentId":"agent_1","dataBag":{"firstName":"Ada"},"toolMocking":{"mockAllTools":true,` +
 			`"mockedTools":[{"toolId":"tool_1","resultTemplate":null,"delaySeconds":2}]}}`,
-			values{"agentId": "agent_1", "dataBag": values{"firstName": "Ada"}, "toolMocking": values{"mockAllTools": true,
+			values{"agentId": "agent_1", "dataBag": json.RawMessage(`{"firstName":"Ada"}`), "toolMocking": values{"mockAllTools": true,
 				"mockedTools": []any{values{"toolId": "tool_1", "delaySeconds": 2.0}}}},
 			200, simulationChatBody},
 		{"POST /SimulationChat/send-message", `{"simulationChatId":"sim_1","message":"Hello"}`,

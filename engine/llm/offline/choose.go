@@ -6,22 +6,29 @@ import (
 	"strings"
 )
 
-// threshold is the least score with which a tool is called.
-const threshold = 1.0
+// giving is how descriptions say what comes back, which has nothing to do with returning goods.
+var giving = regexp.MustCompile(`(?i)(^|\. )returns? |\b(as|were) returned\b`)
+
+const (
+	// threshold is the least score with which a tool is called, and half of it for what the agent offered by number.
+	threshold = 0.5
+	// ownWork is the part of a sub-agent's score from which on a tool of the agent's own goes before it.
+	ownWork = 0.7
+)
 
 // Weights of a word by where a tool has it.
 const (
-	inName, inWeakName, inDescription, inInstructions, inEnum, inCaveat, inHeading, inProperty = 2, 0.5, 1, 1, 1, 0.4, 0.5, 0.5
+	inName, inDelegateName, inWeakName, inDescription, inInstructions, inEnum, inCaveat, inHeading, inProperty = 2, 1.2, 0.5, 1, 1, 1, 0.4, 0.5, 0.5
 )
 
 // weak are verbs that begin the names of tools of every kind, and small change of descriptions: alone they do not
 // tell a tool from another. empty words tell nothing at all.
 var (
 	weak  = set(`open find get list send check make create set run add show update fetch search issue ask new request record`)
-	empty = set(`call use offer say answer wait returns return returned caller visitor customer contact passenger person people
-		needed until first last right before after again question would other name number day time full text delegate agent
+	empty = set(`call use offer say answer wait caller visitor customer contact passenger person people
+		needed until first last right before after again question would other name number day full text delegate agent
 		problem thing way please moi faut appelle avant apres autre toute toutes personne client cliente demande propose
-		kind any normal way works work doesn isn won`)
+		kind any normal one second third never ever anything something there mean means way works work doesn isn won`)
 )
 
 // words are what a tool is about, each with its weight.
@@ -57,16 +64,20 @@ func aboutOf(t tool, instructions string) words {
 	var about words
 	for _, word := range meanings(nameWords(t.name)) {
 		weight := float64(inName)
+		if t.delegate {
+			weight = inDelegateName
+		}
 		if weak[word] {
 			weight = inWeakName
 		}
 		about.add(weight, contentOf([]string{word}))
 	}
-	lead := firstSentence(t.description)
+	description := giving.ReplaceAllString(strings.Join(strings.Fields(t.description), " "), "$1")
+	lead := firstSentence(description)
 	about.add(inDescription, concepts(lead))
-	about.add(inCaveat, concepts(strings.TrimPrefix(strings.Join(strings.Fields(t.description), " "), lead)))
+	about.add(inCaveat, concepts(strings.TrimPrefix(description, lead)))
 	if t.delegate {
-		about.add(inDescription, concepts(t.description))
+		about.add(inDescription, concepts(description))
 		return about
 	}
 	for _, p := range t.properties {
@@ -81,7 +92,7 @@ func aboutOf(t tool, instructions string) words {
 		if strings.HasPrefix(line, "#") {
 			heading = line
 		}
-		if regexp.MustCompile(`\b` + regexp.QuoteMeta(t.name) + `\b`).MatchString(line) {
+		if mentions(line, t.name) {
 			about.add(inInstructions, concepts(strings.ReplaceAll(line, t.name, " ")))
 			about.add(inHeading, concepts(heading))
 		}
@@ -89,14 +100,44 @@ func aboutOf(t tool, instructions string) words {
 	return about
 }
 
-// choose returns the index of the tool that fits the words best, with its score; -1 when none reaches
-// the threshold. A shared word counts its weight, in the proportion that this is of its
-// weight in all tools; of equal scores the earlier tool wins.
-func choose(tools []tool, instructions string, subject []string) (int, float64) {
-	all := make([]words, len(tools))
-	for i, t := range tools {
-		all[i] = aboutOf(t, instructions)
+// choose returns the tool that fits the words best, with its score; false when none reaches the least.
+func (c *conversation) choose(subject []string, least float64) (tool, float64, bool) {
+	if c.about == nil {
+		for _, t := range c.tools {
+			c.about = append(c.about, aboutOf(t, c.req.System))
+		}
 	}
+	scores := score(c.about, subject)
+	best, own := -1, -1
+	for i, reached := range scores {
+		if reached < least {
+			continue
+		}
+		if best < 0 || reached > scores[best] || reached == scores[best] && c.called(c.tools[best]) && !c.called(c.tools[i]) {
+			best = i
+		}
+		if !c.tools[i].delegate && (own < 0 || reached > scores[own]) {
+			own = i
+		}
+	}
+	if best < 0 {
+		return tool{}, 0, false
+	}
+	// What the agent can do itself is delegated only when that fits clearly better.
+	if c.tools[best].delegate && own >= 0 && scores[own] >= ownWork*scores[best] {
+		best = own
+	}
+	return c.tools[best], scores[best], true
+}
+
+// called reports whether a tool was called before this turn.
+func (c *conversation) called(t tool) bool {
+	return slices.ContainsFunc(c.calls, func(made call) bool { return made.Name == t.name && made.at < c.turn })
+}
+
+// score counts for each tool the words that it shares with the subject. A shared word counts its weight, in the
+// proportion that this is of its weight in all tools.
+func score(tools []words, subject []string) []float64 {
 	scores := make([]float64, len(tools))
 	for _, word := range subject {
 		if empty[word] {
@@ -105,7 +146,7 @@ func choose(tools []tool, instructions string, subject []string) (int, float64) 
 		sum := 0.0
 		weights := make([]float64, len(tools))
 		for i := range tools {
-			weights[i] = all[i].weightOf(word)
+			weights[i] = tools[i].weightOf(word)
 			if weak[word] {
 				weights[i] = min(weights[i], inWeakName)
 			}
@@ -117,16 +158,17 @@ func choose(tools []tool, instructions string, subject []string) (int, float64) 
 			}
 		}
 	}
-	best := -1
-	for i, score := range scores {
-		if score >= threshold && (best < 0 || score > scores[best]) {
-			best = i
-		}
+	return scores
+}
+
+// beyondTools are the words of the subject that no tool has.
+func (c *conversation) beyondTools() []string {
+	subject, _ := c.subject()
+	for _, t := range c.tools {
+		about := aboutOf(t, "")
+		subject = slices.DeleteFunc(subject, func(word string) bool { return about.weightOf(word) > 0 })
 	}
-	if best < 0 {
-		return -1, 0
-	}
-	return best, scores[best]
+	return subject
 }
 
 // choices are the texts of an enum, of the property or of its items.

@@ -45,7 +45,7 @@ meal food eat repas manger
 search look recherche chercher find
 warranty guarantee garantie
 part piece
-product appareil produit device appliance
+product appareil produit device appliance kettle bouilloire vacuum aspirateur purifier purificateur
 filter filtre
 battery batterie
 diagnostics diagnostic
@@ -79,6 +79,11 @@ evening soir
 article item articles
 arrive arrivee arrival
 late delayed delay retard
+lemon citron
+chocolate chocolat
+almond amande
+carrot carotte
+vanilla vanille
 `
 
 // sameMeaning leads from each word of a group to its first.
@@ -95,7 +100,7 @@ var sameMeaning = func() map[string]string {
 
 // turnsOfPhrase are small words that mean a great deal together.
 var turnsOfPhrase = strings.NewReplacer(
-	" where is ", " track ", " where are ", " track ", " where s ", " track ", " ou est ", " track ", " ou sont ", " track ", " ou en est ", " track ",
+	" where is ", " track ", " where are ", " track ", " where s ", " track ", " ou est ", " track ", " ou sont ", " track ", " ou en est ", " track ", " says where ", " track ", " asks where ", " track ",
 	" ou se trouve ", " track ", " call me back ", " callback ", " call back ", " callback ", " ring me ", " callback ", " rappelez moi ", " callback ",
 	" me rappeler ", " callback ", " don t recognise ", " not recognise ", " don t recognize ", " not recognise ",
 	" ne convient pas ", " unsuitable ", " doesn t fit ", " unsuitable ", " does not fit ", " unsuitable ",

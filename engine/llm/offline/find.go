@@ -2,27 +2,31 @@ package offline
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/agentgraph/agentgraph/engine/llm"
 )
 
+// surelyCode is from how many characters on a code in the instructions is known by its shape alone.
+const surelyCode = 8
+
 // find looks for a property's value where the rules allow, the surest place first. required is whether the
-// call cannot be made without: what is optional must have been said in this matter.
+// call cannot be made without: what is optional must have been said in this matter, as must what does not last.
 func (c *conversation) find(t tool, p property, required bool) (any, bool) {
 	for _, given := range slices.Backward(c.answers) {
-		if !given.confirm && given.property.name == p.name && (given.tool.name == t.name || !p.isFreeText()) {
+		if !given.confirm && given.property.name == p.name && (p.lasts() || given.at >= c.began()) {
 			options := c.options(t, p)
 			if value, ok := chosen(p, options, given.text); ok {
 				return value, true
 			}
-			// Of several options, what chooses none is no answer.
-			if value, ok := p.in(given.text, true, c.today); ok && len(options) < 2 {
+			// Of several options, what chooses none is no answer; nor is it before they are known.
+			if value, ok := p.in(given.text, true, c.today); ok && len(options) < 2 && !c.unasked(t, p) {
 				return value, true
 			}
 		}
 	}
-	if len(c.producers(t, p)) > 0 {
+	if c.hasProducer(t, p) {
 		return c.produced(t, p)
 	}
 	if value, ok := c.heard(p, required); ok {
@@ -32,7 +36,7 @@ func (c *conversation) find(t tool, p property, required bool) (any, bool) {
 		return nil, false
 	}
 	for _, made := range slices.Backward(c.calls) {
-		if value, ok := argument(made, p.name); ok && !p.isFreeText() {
+		if value, ok := argument(made, p.name); ok && p.lasts() {
 			return value, true
 		}
 	}
@@ -48,9 +52,10 @@ func (c *conversation) find(t tool, p property, required bool) (any, bool) {
 	case p.isFreeText():
 		return c.ownWords(t, p)
 	case p.isText() && (p.name == "text" || p.name == "body"):
-		// A message to be sent holds what the agent said last.
-		text := c.agentBefore(c.began())
-		return p.cut(strings.TrimSpace(text)), strings.TrimSpace(text) != ""
+		// A message to be sent holds what the agent said last, unless that is a question.
+		text := strings.TrimSpace(c.agentBefore(c.began()))
+		_, _, asks := c.questionIn(text)
+		return p.cut(text), text != "" && !asks
 	}
 	return nil, false
 }
@@ -58,9 +63,9 @@ func (c *conversation) find(t tool, p property, required bool) (any, bool) {
 // heard looks for a value in what the contact said, the latest first. A value that went into another
 // argument is not meant for this one too.
 func (c *conversation) heard(p property, required bool) (any, bool) {
-	from := 0
-	if !required {
-		from = c.began()
+	from := c.began()
+	if required && p.lasts() {
+		from = 0
 	}
 	for _, text := range slices.Backward(c.contactSaid(from)) {
 		value, ok := p.in(text, false, c.today)
@@ -110,17 +115,41 @@ func argument(made call, name string) (any, bool) {
 func (c *conversation) ownWords(t tool, p property) (any, bool) {
 	from := c.began()
 	if t.delegate {
-		from = min(from, c.beganDelegation())
+		return p.cut(c.handover(t, min(from, c.beganDelegation()))), true
 	}
-	said := c.contactSaid(from)
-	if !t.delegate {
-		said = said[:1]
-		named := meanings(nameWords(t.name))
-		if !slices.ContainsFunc(concepts(said[0]), func(word string) bool { return !hasAlike(named, word) && !empty[word] }) {
-			return nil, false
+	said := ownLines(c, c.req.Messages[from].Text)
+	named := meanings(nameWords(t.name))
+	if !slices.ContainsFunc(concepts(said), func(word string) bool { return !hasAlike(named, word) && !empty[word] }) {
+		return nil, false
+	}
+	return p.cut(said), true
+}
+
+// handover is the request to a sub-agent, which may know nothing yet: what it is wanted for, the contact's words with
+// which the matter began, and each question that the sub-agent asked with the contact's answer, a line each.
+func (c *conversation) handover(t tool, from int) string {
+	lines := []string{t.title + ". " + ownLines(c, c.req.Messages[from].Text)}
+	for at := from + 1; at <= c.turn; at++ {
+		message := c.req.Messages[at]
+		if message.Role != llm.RoleUser {
+			continue
 		}
+		said := strings.Join(strings.Fields(message.Text), " ")
+		if made := c.delegatedBefore(at); made != nil {
+			said = lastQuestion(made.result) + " " + said
+		}
+		lines = append(lines, said)
 	}
-	return p.cut(strings.Join(said, "\n")), true
+	return strings.Join(lines, "\n")
+}
+
+// ownLines is a message without the lines that repeat a question with its answer.
+func ownLines(c *conversation, text string) string {
+	lines := strings.Split(text, "\n")
+	return strings.Join(slices.DeleteFunc(lines, func(line string) bool {
+		_, answer, ok := c.questionIn(line)
+		return ok && answer != ""
+	}), "\n")
 }
 
 // instructed looks in the agent's instructions, where the values of the data bag are: forms that cannot be
@@ -131,11 +160,12 @@ func (c *conversation) instructed(p property) (any, bool) {
 		opening = ""
 	}
 	switch {
-	case p.kind == "array", p.kind == "boolean", p.kind == "number", p.kind == "integer", len(p.enum) > 0, p.holder() != "", p.isFreeText():
+	case p.kind == "array", p.kind == "boolean", p.kind == "number", p.kind == "integer", len(p.enum) > 0, p.holder() != "", p.isFreeText(),
+		p.isPhone() && p.has("mail"):
 		return nil, false
 	case p.format == "" && (p.pattern != nil || example.MatchString(p.description)):
 		for line := range strings.Lines(c.req.System) {
-			if value, ok := p.in(line, false, c.today); ok && p.near(line, value.(string)) {
+			if value, ok := p.in(line, false, c.today); ok && (len(value.(string)) >= surelyCode || p.near(line, value.(string))) {
 				return value, true
 			}
 		}
@@ -153,8 +183,8 @@ func (c *conversation) producers(t tool, p property) []tool {
 	isID := slices.Contains([]string{"id", "ids", "number", "reference"}, last)
 	var found []tool
 	for _, other := range c.tools {
-		named := regexp.MustCompile(`\b` + regexp.QuoteMeta(other.name) + `\b`)
-		if other.name != t.name && (named.MatchString(p.description) || isID && last != "number" && last != "reference" && named.MatchString(t.description)) {
+		ofDescription := isID && last != "number" && last != "reference" && mentions(t.description, other.name)
+		if other.name != t.name && (ofDescription || mentions(p.description, other.name)) {
 			found = append(found, other)
 		}
 	}
@@ -169,11 +199,21 @@ func (c *conversation) producers(t tool, p property) []tool {
 	return found
 }
 
+func (c *conversation) hasProducer(t tool, p property) bool { return len(c.producers(t, p)) > 0 }
+
+// unasked reports whether a property has producers of which none was called yet.
+func (c *conversation) unasked(t tool, p property) bool {
+	producers := c.producers(t, p)
+	return len(producers) > 0 && !slices.ContainsFunc(producers, func(producer tool) bool {
+		return slices.ContainsFunc(c.calls, func(made call) bool { return made.Name == producer.name })
+	})
+}
+
 // named are the tools that a property's description names.
 func (c *conversation) named(p property) []tool {
 	var found []tool
 	for _, other := range c.tools {
-		if strings.Contains(p.description, other.name) {
+		if mentions(p.description, other.name) {
 			found = append(found, other)
 		}
 	}
@@ -193,5 +233,10 @@ func (c *conversation) produced(t tool, p property) (any, bool) {
 	if len(c.calledNow()) > 0 {
 		return nil, false // the contact has not seen them yet
 	}
-	return chosen(p, options, c.said())
+	for _, text := range c.contactSaid(c.began()) {
+		if value, ok := chosen(p, options, text); ok {
+			return value, true
+		}
+	}
+	return nil, false
 }

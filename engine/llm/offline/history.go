@@ -15,7 +15,11 @@ type conversation struct {
 	language language
 	speak    phrasebook
 	tools    []tool
-	today    time.Time
+	// about is what each tool is about; nil until that is asked.
+	about []words
+	// questions are all that it may ask; nil until one is looked for.
+	questions []worded
+	today     time.Time
 	// turn is the index of the contact's latest message; -1 when there is none.
 	turn    int
 	calls   []call
@@ -64,6 +68,11 @@ func read(req llm.Request) *conversation {
 			continue
 		}
 		c.turn = i
+		for line := range strings.Lines(message.Text) {
+			if asked, answer, ok := c.questionIn(line); ok && answer != "" {
+				c.answers = append(c.answers, answered{asked, i, answer})
+			}
+		}
 		if asked, ok := c.askedBefore(i); ok && c.isAnswer(asked, message.Text) {
 			c.answers = append(c.answers, answered{asked, i, message.Text})
 		}
@@ -95,26 +104,55 @@ func (c *conversation) contactBefore(at int) int {
 	return at
 }
 
-// askedBefore finds the model's own question in what the agent said before a message of the contact.
+// askedBefore finds the model's own question at the end of what the agent said before a message of the contact.
 // A question that a sub-agent had asked is the sub-agent's.
 func (c *conversation) askedBefore(at int) (question, bool) {
 	text := strings.TrimSpace(c.agentBefore(at))
 	if text == "" || c.delegatedBefore(at) != nil {
 		return question{}, false
 	}
-	for _, book := range phrases {
+	asked, rest, ok := c.questionIn(text)
+	return asked, ok && rest == ""
+}
+
+// questionIn finds a question of the model in a text, and returns what follows it.
+func (c *conversation) questionIn(text string) (question, string, bool) {
+	if !asksSomething(text) {
+		return question{}, "", false
+	}
+	if c.questions == nil {
+		c.questions = c.everyQuestion()
+	}
+	for _, asked := range c.questions {
+		if _, rest, ok := strings.Cut(text, asked.text); ok {
+			return asked.question, strings.TrimSpace(rest), true
+		}
+	}
+	return question{}, "", false
+}
+
+// worded is a question as it is asked.
+type worded struct {
+	question
+	text string
+}
+
+// everyQuestion is all that the model may ask of its tools.
+func (c *conversation) everyQuestion() []worded {
+	every := []worded{}
+	for _, spoken := range []language{english, french} {
+		book := phrases[spoken]
 		for _, t := range c.tools {
-			if strings.HasSuffix(text, book.confirmation(t)) {
-				return question{tool: t, confirm: true}, true
-			}
+			every = append(every, worded{question{tool: t, confirm: true}, book.confirmation(t)})
 			for _, p := range t.properties {
-				if strings.HasSuffix(text, book.ask(t, p)) || strings.HasSuffix(text, book.which(t, p)) && len(c.producers(t, p)) > 0 {
-					return question{tool: t, property: p}, true
+				every = append(every, worded{question{tool: t, property: p}, book.ask(t, p)})
+				if c.hasProducer(t, p) {
+					every = append(every, worded{question{tool: t, property: p}, book.which(t)})
 				}
 			}
 		}
 	}
-	return question{}, false
+	return every
 }
 
 // delegatedBefore is the sub-agent's call whose answer the agent passed on before a message of the
@@ -151,12 +189,12 @@ func (c *conversation) isAnswer(asked question, text string) bool {
 		return true
 	}
 	// What fits another tool is a new matter; text is taken for that only when it is long and fits well.
-	other, score := choose(c.tools, c.req.System, concepts(text))
-	if other < 0 || c.tools[other].name == asked.tool.name {
+	other, score, ok := c.choose(concepts(text), threshold)
+	if !ok || other.name == asked.tool.name {
 		return true
 	}
 	if asked.property.isText() || asked.property.isCode() {
-		return len(said) <= maxShortAnswer || score < 2*threshold
+		return len(said) <= maxShortAnswer || score < 3*threshold
 	}
 	return c.reads(asked.property, text) || len(said) == 1
 }
@@ -171,15 +209,18 @@ func (c *conversation) reads(p property, text string) bool {
 }
 
 // began is the index of the message with which the matter of the latest message began: questions of the
-// model and their answers go on with it.
+// model and their answers go on with it, and what the contact asked in between.
 func (c *conversation) began() int {
 	at := c.turn
-	for slices.ContainsFunc(c.answers, func(a answered) bool { return a.at == at }) {
-		before := c.contactBefore(at)
-		if before < 0 {
+	var next question
+	for c.contactBefore(at) >= 0 {
+		asked, ok := c.askedBefore(at)
+		isAnswer := slices.ContainsFunc(c.answers, func(a answered) bool { return a.at == at })
+		isAskedAgain := next.tool.name == asked.tool.name && next.property.name == asked.property.name
+		if !ok || !isAnswer && !isAskedAgain {
 			break
 		}
-		at = before
+		next, at = asked, c.contactBefore(at)
 	}
 	return at
 }
@@ -197,12 +238,17 @@ func (c *conversation) beganDelegation() int {
 	return at
 }
 
-// contactSaid are the contact's messages from an index on, in order.
+// contactSaid are the lines of the contact's messages from an index on, in order. Of lines that repeat a question they have the answer.
 func (c *conversation) contactSaid(from int) []string {
 	var texts []string
 	for _, message := range c.req.Messages[from : c.turn+1] {
 		if message.Role == llm.RoleUser {
-			texts = append(texts, message.Text)
+			for line := range strings.SplitSeq(message.Text, "\n") {
+				if _, answer, ok := c.questionIn(line); ok && answer != "" {
+					line = answer
+				}
+				texts = append(texts, line)
+			}
 		}
 	}
 	return texts

@@ -90,59 +90,70 @@ func (c *conversation) answer() reply {
 // begin answers a message that does not go on with anything.
 func (c *conversation) begin(said []string) reply {
 	opening, said := cutGreeting(said)
-	greeting := ""
-	if opening {
-		greeting = c.speak.greeting
-	}
+	lead := c.lead()
 	subject := contentOf(said)
 	switch {
 	case len(subject) == 0 && opening:
-		return say(greeting, c.speak.offer)
+		return say(lead, c.speak.offer)
 	case len(subject) == 0 && hasThanks(said):
 		return say(c.speak.welcome)
-	case len(said) <= maxShortAnswer && firstOf(c.said()) != 0 && len(c.subject()) == 0:
+	case len(said) <= maxShortAnswer && firstOf(c.said()) != 0 && len(subject) == 0:
 		return say(c.speak.good, c.speak.offer+c.speak.menu(c.tools))
 	}
 
-	lead := greeting
-	if wantsHuman(wordsOf(c.said())) {
-		lead = strings.TrimSpace(greeting + " " + c.speak.noTransfer)
+	if found := warning(c.req.System, c.beyondTools()); len(found) > 0 {
+		return say(lead, c.speak.quote(found, false), c.speak.anythingElse)
 	}
 	next := c.serve(lead)
-	if next == nil && lead != greeting {
+	if next == nil && wantsHuman(said) {
 		return say(lead, c.speak.offer+c.speak.menu(c.tools))
 	}
 	// A greeting and one more word, which nothing is about: most likely a name.
 	if next == nil && opening && len(subject) == 1 {
-		return say(greeting, c.speak.offer)
+		return say(lead, c.speak.offer)
 	}
 	if next == nil {
-		return say(greeting, c.speak.unknown(c.said())+c.speak.menu(c.tools))
+		return say(lead, c.speak.unknown(c.said())+c.speak.menu(c.tools))
 	}
 	return *next
 }
 
+// lead is what goes before the first words of a turn: a greeting for a greeting, and that there is no human to be had.
+func (c *conversation) lead() string {
+	said := wordsOf(c.said())
+	var parts []string
+	if opening, _ := cutGreeting(said); opening {
+		parts = append(parts, c.speak.greeting)
+	}
+	if wantsHuman(said) && !c.offers(llm.TransferCall) {
+		parts = append(parts, c.speak.noTransfer)
+	}
+	return strings.Join(parts, " ")
+}
+
 // serve calls the tool that the message is about, or quotes what is known of it: a question about how things
-// are is answered from what is known if that can be. Nil when there is neither.
-func (c *conversation) serve(greeting string) *reply {
+// are is answered from what is known if that can be, and calls a tool only if that fits very well. Nil when there is neither.
+func (c *conversation) serve(lead string) *reply {
+	facts := asksForFacts(c.said())
 	quoted := func() *reply {
-		found, known := relevant(c.req.System, c.subject())
+		subject, _ := c.subject()
+		found, known := relevant(c.req.System, subject)
 		if len(found) == 0 {
 			return nil
 		}
-		told := say(greeting, c.speak.quote(found, known), c.speak.more)
+		told := say(lead, c.speak.quote(found, known), c.speak.more)
 		return &told
 	}
 	used := func() *reply {
 		wanted, ok := c.goal()
-		if !ok {
+		if _, reached, _ := c.choose(c.subject()); !ok || facts && reached < 2*threshold {
 			return nil
 		}
-		next := c.pursue(wanted, greeting)
+		next := c.pursue(wanted, lead)
 		return &next
 	}
 	rules := []func() *reply{used, quoted}
-	if asksForFacts(c.said()) {
+	if facts {
 		slices.Reverse(rules)
 	}
 	for _, rule := range rules {

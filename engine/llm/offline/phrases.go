@@ -144,7 +144,7 @@ func (p phrasebook) ask(t tool, wanted property) string {
 }
 
 // which asks for an argument that is one of the options just told.
-func (p phrasebook) which(t tool, _ property) string { return about(p.choosing, t) }
+func (p phrasebook) which(t tool) string { return about(p.choosing, t) }
 
 // confirmation asks whether to go ahead with a tool.
 func (p phrasebook) confirmation(t tool) string { return about(p.sure, t) }
@@ -186,6 +186,47 @@ func lowerFirst(text string) string {
 		return text
 	}
 	return string(unicode.ToLower(first)) + text[size:]
+}
+
+// asksYesOrNo reports whether a sub-agent's question is one to which no is an answer.
+func asksYesOrNo(text string) bool {
+	for _, book := range phrases {
+		lead, _, _ := strings.Cut(book.sure, "@")
+		if strings.Contains(text, lead) || strings.Contains(text, "("+book.yesOrNo+")") {
+			return true
+		}
+		if lead, _, _ = strings.Cut(book.asking, "@"); strings.Contains(text, lead) {
+			return false
+		}
+	}
+	return strings.HasSuffix(strings.TrimSpace(text), "?")
+}
+
+// asksSomething reports whether a text may hold a question about a tool.
+func asksSomething(text string) bool {
+	for _, book := range phrases {
+		for _, phrase := range []string{book.asking, book.choosing, book.sure} {
+			if lead, _, _ := strings.Cut(phrase, "@"); strings.Contains(text, lead) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// lastQuestion is the question at the end of a sub-agent's answer, without what was said before it.
+func lastQuestion(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	line := lines[len(lines)-1]
+	for _, book := range phrases {
+		for _, phrase := range []string{book.asking, book.choosing, book.sure} {
+			lead, _, _ := strings.Cut(phrase, "@")
+			if at := strings.Index(line, lead); at >= 0 {
+				return line[at:]
+			}
+		}
+	}
+	return line
 }
 
 // asksBack reports whether a sub-agent's answer leaves a question open.

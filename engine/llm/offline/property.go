@@ -25,6 +25,9 @@ var (
 	numeral    = regexp.MustCompile(`\d+(?:[.,]\d+)?`)
 )
 
+// anyDay is a day from which to tell whether a text names one at all.
+var anyDay = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
 // freeText are properties for which the contact's own words are the value.
 var freeText = set(`reason message request description question summary note statement comment details`)
 
@@ -82,6 +85,15 @@ func (p property) isCode() bool {
 		last = p.title[len(p.title)-1]
 	}
 	return slices.Contains([]string{"id", "ids", "number", "reference", "code", "numero"}, last) || example.MatchString(p.description)
+}
+
+// lasts reports whether the value is the contact's in every matter, such as a name, a birthday or an order's
+// number; what does not must be said anew.
+func (p property) lasts() bool {
+	if p.kind != "string" && p.kind != "" || len(p.enum) > 0 || p.isText() {
+		return false
+	}
+	return !slices.Contains([]string{"date", "date-time", "time"}, p.format) || isBirth(p.title)
 }
 
 // in looks for the property's value in a text of the contact. When it is what the contact was asked
@@ -143,6 +155,9 @@ func (p property) text(text string, asked bool, today time.Time) (string, bool) 
 		}
 		return "", false
 	case p.holder() != "":
+		if _, isDay := dateIn(text, anyDay); isDay && asked && introduced.FindString(text) == "" {
+			return "", false
+		}
 		return p.person(text, asked)
 	case p.isCode():
 		return p.code(text, asked)
@@ -150,13 +165,14 @@ func (p property) text(text string, asked bool, today time.Time) (string, bool) 
 	return p.words(text, asked)
 }
 
+func isBirth(words []string) bool {
+	return slices.ContainsFunc(words, func(word string) bool {
+		return slices.Contains([]string{"birth", "birthday", "born", "dob", "naissance", "nee"}, word)
+	})
+}
+
 // date leaves birthdays to properties that want one.
 func (p property) date(text string, asked bool, today time.Time) (string, bool) {
-	isBirth := func(words []string) bool {
-		return slices.ContainsFunc(words, func(word string) bool {
-			return slices.Contains([]string{"birth", "birthday", "born", "dob", "naissance", "nee"}, word)
-		})
-	}
 	day, ok := dateIn(text, today)
 	birth := isBirth(p.title)
 	past := !today.IsZero() && day.Year() < today.Year()-1
@@ -210,10 +226,14 @@ func (p property) person(text string, asked bool) (string, bool) {
 func (p property) words(text string, asked bool) (string, bool) {
 	if asked {
 		text = strings.Trim(opener.ReplaceAllString(strings.TrimSpace(text), ""), " .!")
-		return text, text != ""
+		isBareYesOrNo := len(wordsOf(text)) == 1 && firstOf(text) != 0
+		return text, text != "" && !isBareYesOrNo
 	}
 	if value, ok := p.labelled(text); ok {
 		return value, true
+	}
+	if m := quoted.FindStringSubmatch(text); m != nil && p.near(text, m[0]) {
+		return m[1], true
 	}
 	return "", false
 }

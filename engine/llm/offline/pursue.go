@@ -2,11 +2,9 @@ package offline
 
 import (
 	"encoding/json"
-	"regexp"
+	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/agentgraph/agentgraph/engine/llm"
 )
 
 const (
@@ -16,70 +14,9 @@ const (
 	maxAsked = 2
 	// maxShortAnswer is how many words an answer such as "no, thank you" has at most.
 	maxShortAnswer = 4
+	// maxChoosing is how many words a message has at most that chooses by place.
+	maxChoosing = 6
 )
-
-var (
-	// inquiring begins a question about how things are.
-	inquiring = regexp.MustCompile(`^(what|which|when|how|who|why|do you|does|is there|are there|is it|are you|quel|quelle|quels|quelles|quand|comment|combien|qui|pourquoi|est-ce que vous|avez-vous|y a-t-il|faut-il)\b`)
-	// personal marks a matter of the contact's own, which is for a tool.
-	personal = regexp.MustCompile(`\b(my|our|mon|ma|mes|notre|nos|i want|i need|i'd like|i would like|i lost|can you|could you|je veux|je voudrais|j'aimerais|pouvez-vous)\b`)
-)
-
-// asksForFacts reports whether a message asks how things are, and not for something to be done.
-func asksForFacts(text string) bool {
-	text = plain(text)
-	if _, rest, ok := strings.Cut(text, " "); ok && greetings[strings.Trim(strings.Fields(text)[0], ".,!")] {
-		text = rest
-	}
-	return inquiring.MatchString(text) && !personal.MatchString(text)
-}
-
-// subject is what the message of this matter is about. A bare number stands for what the agent offered under it.
-func (c *conversation) subject() []string {
-	at := min(c.began(), c.beganDelegation())
-	text := c.req.Messages[at].Text
-	if number := strings.Trim(text, " .)!"); len(number) == 1 && numeral.MatchString(number) {
-		offered := regexp.MustCompile(`(?:^|[^\pL\d])` + number + `[.):]?\s+([^,.;\n]+)`)
-		if m := offered.FindStringSubmatch(c.agentBefore(at)); m != nil {
-			text = m[1]
-		}
-	}
-	_, said := cutGreeting(wordsOf(text))
-	return concepts(strings.Join(said, " "))
-}
-
-// goal is the tool that the matter is about: the one that its first message fits, if that leads to the
-// question that was answered last; else the one that this question was about.
-func (c *conversation) goal() (tool, bool) {
-	asked, pending := c.askedBefore(c.turn)
-	pending = pending && c.isAnswer(asked, c.said())
-	i, _ := choose(c.tools, c.req.System, c.subject())
-	switch {
-	case pending && (i < 0 || !c.leadsTo(c.tools[i], asked.tool, len(c.tools))):
-		return asked.tool, true
-	case i < 0:
-		return tool{}, false
-	}
-	return c.tools[i], true
-}
-
-// leadsTo reports whether a tool needs, over so many others at most, what another returns.
-func (c *conversation) leadsTo(t, other tool, over int) bool {
-	if t.name == other.name {
-		return true
-	}
-	if over == 0 {
-		return false
-	}
-	for _, p := range t.properties {
-		for _, producer := range c.producers(t, p) {
-			if c.leadsTo(producer, other, over-1) {
-				return true
-			}
-		}
-	}
-	return false
-}
 
 // goOn takes the message as the answer to the question that was open, if there was one.
 func (c *conversation) goOn() (reply, bool) {
@@ -109,7 +46,7 @@ func (c *conversation) goOn() (reply, bool) {
 	if asked.confirm && !saysYes(c.said()) {
 		return say(c.speak.dropped, c.speak.anythingElse), true
 	}
-	if len(wordsOf(c.said())) <= 2 && firstOf(c.said()) == -1 && asked.property.isText() {
+	if c.refuses() && asked.property.kind != "boolean" && !c.reads(asked.property, c.said()) {
 		return say(c.speak.dropped, c.speak.anythingElse), true
 	}
 	wanted, ok := c.goal()
@@ -145,19 +82,28 @@ func wantsAgain(text string) bool {
 // the matter: it may begin its conversation anew.
 func (c *conversation) delegateAgain(made call) (reply, bool) {
 	t, ok := c.tool(made.Name)
-	said := wordsOf(c.said())
-	if !ok || wantsHuman(said) {
+	if !ok || wantsHuman(wordsOf(c.said())) {
 		return reply{}, false
+	}
+	if c.refuses() && !asksYesOrNo(made.result) {
+		return say(c.speak.dropped, c.speak.anythingElse), true
 	}
 	return c.pursue(t, ""), true
 }
 
+// refuses reports whether the contact's message is a no and nothing more.
+func (c *conversation) refuses() bool {
+	said := wordsOf(c.said())
+	return len(said) <= maxShortAnswer && firstOf(c.said()) == -1 && len(contentOf(said)) == 0
+}
+
+// asking is a question in the words of the present language.
 func (c *conversation) asking(asked question) string {
 	if asked.confirm {
 		return c.speak.confirmation(asked.tool)
 	}
-	if len(c.options(asked.tool, asked.property)) > 1 && len(c.producers(asked.tool, asked.property)) > 0 {
-		return c.speak.which(asked.tool, asked.property)
+	if c.picks(asked) {
+		return c.speak.which(asked.tool)
 	}
 	return c.speak.ask(asked.tool, asked.property)
 }
@@ -194,8 +140,7 @@ func (c *conversation) pursue(t tool, lead string) reply {
 			}
 		}
 	}
-	asked, _ := c.askedBefore(c.turn)
-	if t.confirm && !(asked.confirm && asked.tool.name == t.name) {
+	if t.confirm && !c.confirmed(t) {
 		return say(lead, c.told(t, arguments), c.speak.confirmation(t))
 	}
 	made := c.calledNow()
@@ -203,6 +148,12 @@ func (c *conversation) pursue(t tool, lead string) reply {
 		return say(c.speak.anythingElse)
 	}
 	return reply{tool: t.name, arguments: arguments}
+}
+
+// confirmed reports whether the contact just said yes to going ahead with a tool.
+func (c *conversation) confirmed(t tool) bool {
+	last := len(c.answers) - 1
+	return last >= 0 && c.answers[last].at == c.turn && c.answers[last].confirm && c.answers[last].tool.name == t.name && saysYes(c.answers[last].text)
 }
 
 // first is the property to ask for: one that a result offers options for, which the contact may just have read.
@@ -250,66 +201,36 @@ func (c *conversation) ask(wanted question, lead string) reply {
 	for at := c.turn; at >= 0 && strings.HasSuffix(strings.TrimSpace(c.agentBefore(at)), text); at = c.contactBefore(at) {
 		times++
 	}
+	// A request that is handed over has the questions in itself.
+	inRequest := 0
+	for _, given := range c.answers {
+		if given.at == c.turn && given.tool.name == wanted.tool.name && given.property.name == wanted.property.name {
+			inRequest++
+		}
+	}
+	times = max(times, inRequest)
 	switch {
 	case times >= maxAsked:
 		return say(about(c.speak.stuck, wanted.tool), c.speak.anythingElse)
 	case times > 0:
 		lead = c.speak.unclear
 	}
+	if c.picks(wanted) && len(c.calledNow()) == 0 {
+		var listed []string
+		for i, o := range c.options(wanted.tool, wanted.property) {
+			if i == maxOptions {
+				break
+			}
+			listed = append(listed, fmt.Sprintf("%d) %s", i+1, itemInWords(json.RawMessage(o.about))))
+		}
+		return after(say(lead, strings.Join(listed, "\n")).text, text)
+	}
 	return say(lead, text)
 }
 
-// afterCall answers from the result of the call that was made last.
-func (c *conversation) afterCall(made call) reply {
-	failure := errorIn(made.result)
-	switch {
-	case made.Name == llm.EndConversation:
-		return say(c.speak.goodbye)
-	case made.Name == llm.TransferCall && failure != "":
-		return say(fill(c.speak.transferFailed, ended(shorten(failure, maxFieldText))), c.speak.anythingElse)
-	case made.Name == llm.TransferCall:
-		return say(c.speak.transferred)
-	}
-	t, ok := c.tool(made.Name)
-	if !ok {
-		t = tool{name: made.Name, title: strings.Join(nameWords(made.Name), " ")}
-	}
-	if failure != "" {
-		return say(fill(about(c.speak.broken, t), ended(shorten(failure, maxFieldText))), c.speak.advice)
-	}
-	if t.delegate && !strings.HasPrefix(strings.TrimSpace(made.result), "{") {
-		return say(strings.TrimSpace(made.result))
-	}
-	told := fill(about(c.speak.done, t), ended(inWords(made.result)))
-	if wanted, ok := c.goal(); ok && wanted.name != t.name && c.leadsTo(wanted, t, len(c.tools)) {
-		next := c.pursue(wanted, "")
-		if next.tool != "" {
-			return next
-		}
-		return after(told, next.text)
-	}
-	return after(told, c.speak.anythingElse)
-}
-
-// after says something behind what was told, on its own line behind a list.
-func after(told, text string) reply {
-	if strings.Contains(told, "\n") {
-		return say(told + "\n" + text)
-	}
-	return say(told, text)
-}
-
-// lastCalling is the index of the message that makes calls which the last messages answer; -1 when they answer none.
-func (c *conversation) lastCalling() int {
-	for i, message := range slices.Backward(c.req.Messages) {
-		if message.Role != llm.RoleTool {
-			if len(message.ToolCalls) > 0 {
-				return i
-			}
-			break
-		}
-	}
-	return -1
+// picks reports whether a question is which of several options the contact chooses.
+func (c *conversation) picks(asked question) bool {
+	return len(c.options(asked.tool, asked.property)) > 1 && c.hasProducer(asked.tool, asked.property)
 }
 
 // told names the arguments of a call in words.
@@ -324,15 +245,6 @@ func (c *conversation) told(t tool, arguments map[string]any) string {
 		return ""
 	}
 	return ended(strings.Join(parts, ", "))
-}
-
-// ended is a text with an end mark.
-func ended(text string) string {
-	text = strings.TrimSpace(text)
-	if text == "" || strings.ContainsAny(text[len(text)-1:], ".!?") || strings.Contains(text, "\n") {
-		return text
-	}
-	return text + "."
 }
 
 // wantsNothingElse reports whether the contact says no to "is there anything else".

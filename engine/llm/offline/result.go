@@ -18,6 +18,9 @@ const (
 // failed begins a result that is an error in words.
 var failed = regexp.MustCompile(`(?i)^\s*(the call (failed|did not)|(the )?(tool|call|request|sub-agent|transfer)\b[^.]*\b(failed|not|refused|error)|error\b|failed\b|failure\b|no telephony|erreur\b|échec)`)
 
+// errorWord is what in an error says no more than the sentence around it does, or is for the model alone.
+var errorWord = regexp.MustCompile(`(?i)^\s*(error|erreur|the call failed)\s*:\s*|\s*Correct the call; do not repeat what you said\.\s*$`)
+
 // option is an object of a result that has the value of a property.
 type option struct {
 	value any
@@ -25,10 +28,10 @@ type option struct {
 }
 
 func (o option) as(p property) (any, bool) {
-	switch {
-	case p.kind == "array":
+	switch p.kind {
+	case "array":
 		return []any{o.value}, true
-	case p.kind == "string" || p.kind == "":
+	case "string", "":
 		text := fmt.Sprint(o.value)
 		return text, p.pattern == nil || p.pattern.MatchString(text)
 	}
@@ -105,7 +108,7 @@ func chosen(p property, options []option, text string) (any, bool) {
 			return o.as(p)
 		}
 	}
-	if len(said) <= 6 {
+	if len(said) <= maxChoosing {
 		for i, words := range ordinals[:min(len(ordinals), len(options))] {
 			if slices.ContainsFunc(said, func(word string) bool { return words[word] }) {
 				return options[i].as(p)
@@ -138,7 +141,7 @@ func errorIn(result string) string {
 	var object map[string]any
 	if json.Unmarshal([]byte(result), &object) != nil {
 		if failed.MatchString(result) {
-			return strings.TrimSpace(result)
+			return strings.TrimSpace(errorWord.ReplaceAllString(result, ""))
 		}
 		return ""
 	}

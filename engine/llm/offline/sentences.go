@@ -15,13 +15,15 @@ var (
 	// listMark is what begins a heading or an item: "# ", "- ", "* ", "1. ", "2) ".
 	listMark = regexp.MustCompile(`^(#+|[-*•]|\d+[.)])\s+`)
 	// toModel begins a sentence that tells the model how to behave; it is no news for a contact.
-	toModel = regexp.MustCompile(`(?i)^(you are|you're|act as|your (role|task|job|goal)|always|never|do not|don't|` +
+	toModel = regexp.MustCompile(`(?i)^(you (are|take|answer)|you're|(passengers|callers|visitors|customers|people|most people) |act as|your (role|task|job|goal)|always|never|do not|don't|` +
 		`(be|keep|ask|answer|reply|speak|say|tell|use|call|greet|repeat|wait|make sure) |(tu|vous) (es|êtes)|(ton|votre) (rôle|but|objectif)|` +
 		`toujours|jamais|ne |n['’]|(soi[st]|soyez|rest(e|ez)|demand(e|ez)|répond(s|ez)|parl(e|ez)|utilis(e|ez)|appel(le|ez)|dis|dites|attend(s|ez)) )`)
 	// toModelOutright are those of them that are no news within knowledge either, where "Never" is for the contact.
 	toModelOutright = regexp.MustCompile(`(?i)^(you are in a|answer with nothing|use the tool)`)
-	// condition begins a sentence that says when the next one holds.
-	condition = regexp.MustCompile(`(?i)^(if|when|si|quand|lorsque) `)
+	// condition begins a sentence that says when the next one holds, or is a label before it.
+	condition = regexp.MustCompile(`(?i)^(if|when|si|quand|lorsque) |^[\pL' -]{3,40}: `)
+	// danger is in headings of what goes before everything else.
+	danger = regexp.MustCompile(`(?i)\b(emergenc(y|ies)|safety|danger|urgences?|sécurité)\b`)
 	// knowledgeMark is the line under which the instructions hold what was retrieved for the conversation.
 	knowledgeMark = regexp.MustCompile(`(?im)^[#*\s]*(knowledge|connaissances?)\s*:?[*\s]*:?[ \t]*$`)
 	// toolReference is what a description says of another tool.
@@ -34,7 +36,18 @@ var (
 type passage struct {
 	text    string
 	content []string
+	// warns is whether it stands under a heading such as "Safety".
+	warns bool
 }
+
+// warning returns the sentences of the instructions about emergencies and safety that share words with the subject.
+func warning(system string, subject []string) []string {
+	passages := slices.DeleteFunc(passagesOf(system, toModel), func(p passage) bool { return !p.warns })
+	return closest(passages, subject, leastShared(subject))
+}
+
+// leastShared is how many words of a subject a sentence of the instructions must have: two, or half of them.
+func leastShared(subject []string) int { return min(2, (len(subject)+1)/2) }
 
 // relevant returns the sentences of the agent's knowledge, or else of its instructions, that share
 // words with the subject, and whether they are knowledge.
@@ -46,7 +59,7 @@ func relevant(system string, subject []string) ([]string, bool) {
 	if found := closest(passagesOf(knowledge, toModelOutright), subject, 1); len(found) > 0 {
 		return found, true
 	}
-	return closest(passagesOf(instructions, toModel), subject, min(2, (len(subject)+1)/2)), false
+	return closest(passagesOf(instructions, toModel), subject, leastShared(subject)), false
 }
 
 // closest returns the passages that share words with the subject, in the order in which they
@@ -96,11 +109,12 @@ func closest(passages []passage, subject []string, least int) []string {
 func passagesOf(text string, unfit *regexp.Regexp) []passage {
 	var passages []passage
 	var heading []string
+	warns := false
 	conditional := false
 	for _, sentence := range strings.Split(sentenceEnd.ReplaceAllString(text, "$1\n"), "\n") {
 		sentence = strings.TrimSpace(sentence)
 		if strings.HasPrefix(sentence, "#") {
-			heading = concepts(sentence)
+			heading, warns = concepts(sentence), danger.MatchString(sentence)
 			continue
 		}
 		sentence = strings.TrimSpace(listMark.ReplaceAllString(sentence, ""))
@@ -111,15 +125,16 @@ func passagesOf(text string, unfit *regexp.Regexp) []passage {
 		if !strings.ContainsAny(sentence[len(sentence)-1:], ".!?") {
 			sentence += "."
 		}
-		if unfit.MatchString(sentence) {
+		isCondition := condition.MatchString(sentence)
+		if unfit.MatchString(sentence) && !isCondition {
 			if conditional {
 				passages[len(passages)-1].text += " " + sentence
 			}
 			conditional = false
 			continue
 		}
-		conditional = condition.MatchString(sentence)
-		passages = append(passages, passage{sentence, append(concepts(sentence), heading...)})
+		conditional = isCondition
+		passages = append(passages, passage{sentence, append(concepts(sentence), heading...), warns})
 	}
 	return passages
 }

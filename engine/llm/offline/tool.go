@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
 )
@@ -60,7 +61,6 @@ type schema struct {
 	MaxLength        int                        `json:"maxLength"`
 	Items            json.RawMessage            `json:"items"`
 	Properties       map[string]json.RawMessage `json:"properties"`
-	Order            json.RawMessage            `json:"-"`
 	Required         []string                   `json:"required"`
 	AnyOf            []struct {
 		Required []string `json:"required"`
@@ -154,6 +154,23 @@ func (t tool) property(name string) (property, bool) {
 		}
 	}
 	return property{}, false
+}
+
+// mentions reports whether a text has a technical name as a word.
+func mentions(text, name string) bool {
+	within := func(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
+	for {
+		before, after, found := strings.Cut(text, name)
+		if !found {
+			return false
+		}
+		last, _ := utf8.DecodeLastRuneInString(before)
+		first, _ := utf8.DecodeRuneInString(after)
+		if !within(last) && !within(first) {
+			return true
+		}
+		text = after
+	}
 }
 
 // keysOf returns the names of a JSON object's members in their order; nil for anything else.

@@ -9,8 +9,11 @@ import (
 	"unicode"
 )
 
+// maxOpening is within how many words a yes or no opens a text.
+const maxOpening = 3
+
 var (
-	yes = set(`yes yeah yep sure correct exactly oui ouais ok okay certainly absolutely please accord volontiers parfait definitely`)
+	yes = set(`yes yeah yep sure correct exactly oui ouais ok okay certainly absolutely ahead accord volontiers parfait definitely`)
 	no  = set(`no nope non never jamais not pas`)
 	// separators part the items of a list.
 	separators = regexp.MustCompile(`\s*(?:,|;|\n|\s(?:and|et|&)\s)\s*`)
@@ -31,13 +34,13 @@ var (
 	}()
 )
 
-// saysYes and saysNo read a short answer by its first telling word.
+// saysYes reports whether a text opens with a yes.
 func saysYes(text string) bool { return firstOf(text) == 1 }
 
-func saysNo(text string) bool { return firstOf(text) == -1 }
-
+// firstOf is 1 for a text that opens with a yes, -1 for a no and 0 for neither.
 func firstOf(text string) int {
-	for _, word := range wordsOf(text) {
+	said := wordsOf(text)
+	for _, word := range said[:min(len(said), maxOpening)] {
 		switch {
 		case no[word]:
 			return -1
@@ -53,12 +56,26 @@ func (p property) truth(text string, asked bool) (any, bool) {
 	switch {
 	case asked && firstOf(text) != 0:
 		value = saysYes(text)
-	case !asked && p.fixed == nil && len(p.title) > 1 && hasAlike(concepts(text), conceptOf(p.title[len(p.title)-1])):
+	case !asked && p.fixed == nil && p.isNamed(text):
 		value = !slices.ContainsFunc(wordsOf(text), func(word string) bool { return no[word] || word == "without" || word == "sans" })
 	default:
 		return nil, false
 	}
 	return value, p.fixed == nil || p.fixed == value
+}
+
+// isNamed reports whether a text has all the telling words of the property's name.
+func (p property) isNamed(text string) bool {
+	named, said := meanings(contentOf(p.title)), concepts(text)
+	return len(named) > 0 && !slices.ContainsFunc(named, func(word string) bool { return !hasAlike(said, word) })
+}
+
+// telling is the first word of an enum's value that says what it is, in any case the only one.
+func telling(parts []string) string {
+	if content := contentOf(parts); len(parts) > 1 && len(content) > 0 {
+		return content[0]
+	}
+	return parts[0]
 }
 
 // choice is the value of an enum that shares most words with the text, the earlier one if two are equal.
@@ -69,14 +86,19 @@ func (p property) choice(text string, asked bool) (any, bool) {
 		score := 0.0
 		switch value := value.(type) {
 		case string:
-			parts := nameWords(value)
+			parts := wordsOf(strings.Join(nameWords(value), " "))
+			if len(parts) == 0 || !asked && whichever[parts[0]] {
+				continue
+			}
+			told := false
 			for _, part := range parts {
-				if slices.Contains(said, fold(part)) || hasAlike(said, conceptOf(fold(part))) {
+				if slices.Contains(said, part) || hasAlike(said, conceptOf(part)) {
 					score += 1 / float64(len(parts))
+					told = told || asked || part == telling(parts)
 				}
 			}
-			// Half of a name will do, small words alone will not.
-			if score < 0.3 || len(contentOf(parts)) == 0 && !asked {
+			// A part of a value will do; unasked, the word that tells it from others.
+			if !told {
 				score = 0
 			}
 		case float64:
@@ -100,8 +122,9 @@ func (p property) choice(text string, asked bool) (any, bool) {
 
 // number takes a number beside a word of the property, and as an answer the first one.
 func (p property) number(text string, asked bool) (any, bool) {
-	tokens := strings.Fields(plain(text))
+	tokens := strings.Fields(fold(text))
 	for i, token := range tokens {
+		token = strings.Trim(token, ".,;:!?()")
 		value, ok := counts[token]
 		if !ok {
 			digits := numeral.FindString(token)

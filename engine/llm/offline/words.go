@@ -39,7 +39,7 @@ var (
 	thanks    = set(`thanks thank merci`)
 	// fillers may stand beside a greeting or thanks without making a subject.
 	fillers = set(`there madame monsieur mr mrs ms sir madam everyone much lot beaucoup infiniment great
-		perfect parfait super allo well help aide info day today aujourd hui jour`)
+		perfect parfait super allo well help aide speaking indeed info day today aujourd hui jour`)
 )
 
 // goodbyes end a conversation. Each is a run of folded words.
@@ -57,8 +57,11 @@ var (
 	anybody  = set(`agent someone somebody person people colleague manager supervisor staff quelqu personne collegue responsable`)
 	reaching = set(`speak talk transfer connect through reach parler transferer transferez passer passez joindre discuter`)
 	// optOuts end a conversation for good when they are all of it.
-	optOuts = []string{"stop", "unsubscribe", "stop sms", "stop please", "not interested", "no thanks not interested", "i am not interested",
+	optOuts = []string{"stop", "unsubscribe", "stop sms", "stop please", "please stop", "stop it", "stop writing", "stop messaging me", "not interested", "no thanks not interested", "i am not interested",
 		"i m not interested", "pas interesse", "pas interessee", "je ne suis pas interesse", "je ne suis pas interessee", "desabonner", "arretez", "arret"}
+	// refusals do so wherever they stand.
+	refusals = []string{"don t call me again", "do not call me again", "don t contact me", "do not contact me", "stop calling me",
+		"don t write to me", "ne m appelez plus", "ne me rappelez plus", "ne m ecrivez plus", "ne me contactez plus"}
 )
 
 // maxHumanWords is the length beyond which a word for a human alone asks for none.
@@ -77,6 +80,9 @@ func set(words string) map[string]bool {
 
 // fold writes a text in small letters without accents.
 func fold(text string) string {
+	if isASCII(text) {
+		return strings.ToLower(text)
+	}
 	text = strings.NewReplacer("œ", "oe", "Œ", "oe", "æ", "ae", "Æ", "ae").Replace(text)
 	// The transformer keeps state, so each call makes its own.
 	accents := transform.Chain(norm.NFD, runes.Remove(runes.In(unicode.Mn)), norm.NFC)
@@ -85,6 +91,10 @@ func fold(text string) string {
 		folded = text // not valid text: as it is, it matches nothing
 	}
 	return strings.ToLower(folded)
+}
+
+func isASCII(text string) bool {
+	return strings.IndexFunc(text, func(r rune) bool { return r > unicode.MaxASCII }) < 0
 }
 
 // wordsOf splits a text into folded words: runs of letters and digits.
@@ -141,6 +151,10 @@ func isGoodbye(message string, said []string) bool {
 
 // isOptOut reports whether the contact wants no more messages.
 func isOptOut(said []string) bool {
+	whole := " " + strings.Join(said, " ") + " "
+	if slices.ContainsFunc(refusals, func(refusal string) bool { return strings.Contains(whole, " "+refusal+" ") }) {
+		return true
+	}
 	return slices.Contains(optOuts, strings.Join(said, " "))
 }
 

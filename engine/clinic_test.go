@@ -1,0 +1,199 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/engine"
+	"github.com/agentgraph/agentgraph/engine/endpoint"
+	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// greets is a model that only talks.
+var greets = actor(func(context.Context, llm.Request) (llm.Answer, error) { return say("Hello") })
+
+// actor is a model as a function from the request to the answer.
+type actor func(ctx context.Context, req llm.Request) (llm.Answer, error)
+
+func (actor) Name() string { return "an actor" }
+
+func (a actor) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
+	return func(yield func(llm.Chunk, error) bool) {
+		answer, err := a(ctx, req)
+		if err != nil {
+			yield(llm.Chunk{}, err)
+			return
+		}
+		yield(llm.Chunk{Text: answer.Text, Finish: llm.FinishStop, ToolCalls: answer.ToolCalls}, nil)
+	}
+}
+
+func say(text string) (llm.Answer, error) { return llm.Answer{Text: text}, nil }
+
+// do is an answer that makes calls: names and arguments in turn.
+func do(namesAndArguments ...string) (llm.Answer, error) {
+	var answer llm.Answer
+	for i := 0; i < len(namesAndArguments); i += 2 {
+		answer.ToolCalls = append(answer.ToolCalls, llm.ToolCall{
+			ID: fmt.Sprint("c", i), Name: namesAndArguments[i], Arguments: namesAndArguments[i+1],
+		})
+	}
+	return answer, nil
+}
+
+// results are what the model is told after the contact's last message.
+func results(req llm.Request) []string {
+	var results []string
+	for _, m := range req.Messages {
+		switch m.Role {
+		case llm.RoleUser:
+			results = nil
+		case llm.RoleTool:
+			results = append(results, m.Text)
+		}
+	}
+	return results
+}
+
+// once makes the calls in each turn and then says what came of them.
+func once(namesAndArguments ...string) actor {
+	return func(_ context.Context, req llm.Request) (llm.Answer, error) {
+		if told := results(req); len(told) > 0 {
+			return say(strings.Join(told, " | "))
+		}
+		return do(namesAndArguments...)
+	}
+}
+
+// reads counts the statements that read rows; how many signals are sent is a matter of timing.
+type reads struct{ atomic.Int64 }
+
+func (r *reads) TraceQueryStart(ctx context.Context, _ *pgx.Conn, query pgx.TraceQueryStartData) context.Context {
+	if strings.HasPrefix(query.SQL, "SELECT") && strings.Contains(query.SQL, "FROM \"") {
+		r.Add(1)
+	}
+	return ctx
+}
+
+func (*reads) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+// clinic is an agent with what it calls.
+type clinic struct {
+	store     *db.Store
+	reads     *reads
+	tenant    *db.Tenant
+	companyID string
+	agent     *model.Agent
+}
+
+func newClinic(t *testing.T, change func(*model.CreateAgentInput)) *clinic {
+	t.Helper()
+	c := &clinic{reads: &reads{}}
+	c.store = dbtest.Open(t, dbtest.URL(t), db.Options{SecretKey: []byte(strings.Repeat("k", 32)), Tracer: c.reads})
+	c.tenant, c.companyID = newTenant(t, c.store)
+	c.agent = newAgent(t, c.tenant, change)
+	return c
+}
+
+func (c *clinic) tool(t *testing.T, agent *model.Agent, name, address string) *model.Tool {
+	t.Helper()
+	in := model.CreateToolInput{
+		Name: name, TechnicalName: name, Description: "To " + name,
+		Parameters: model.JSONObject(`{"type":"object","properties":{"day":{"type":"string"}}}`),
+	}
+	if address != "" {
+		in.Endpoint = &model.ToolEndpointInput{
+			Method: model.HTTPMethodPost, URL: address, TimeoutSeconds: 5, Headers: model.JSONObject(`{"X-Secret":"open sesame"}`),
+		}
+	}
+	tool, err := c.tenant.CreateTool(t.Context(), in)
+	require.NoError(t, err)
+	_, err = c.tenant.ConnectTool(t.Context(), model.ConnectToolInput{AgentID: agent.ID, ToolID: tool.ID})
+	require.NoError(t, err)
+	return tool
+}
+
+func (c *clinic) subAgent(t *testing.T, agent, delegate *model.Agent, name string) *model.SubAgent {
+	t.Helper()
+	sub, _, err := c.tenant.AddSubAgent(t.Context(), model.AddSubAgentInput{
+		AgentID: agent.ID, DelegateAgentID: delegate.ID, Name: name, TechnicalName: name, Description: "Knows",
+	})
+	require.NoError(t, err)
+	return sub
+}
+
+func (c *clinic) start(t *testing.T, e *engine.Engine, mocking *model.ToolMocking) *model.SimulationChat {
+	t.Helper()
+	chat, err := e.StartSimulationChat(t.Context(), c.tenant, model.StartSimulationChatInput{
+		AgentID: c.agent.ID, DataBag: model.JSONObject(`{"clinic":"Lakeside"}`), ToolMocking: mocking,
+	})
+	require.NoError(t, err)
+	return chat
+}
+
+func (c *clinic) calls(t *testing.T, chatID string) []*model.ToolCall {
+	t.Helper()
+	calls, err := c.tenant.ToolCallsOfChats(t.Context(), []string{chatID})
+	require.NoError(t, err)
+	return calls
+}
+
+// loopback is a Caller that reaches the servers of tests.
+func loopback(t *testing.T) *endpoint.Caller {
+	t.Helper()
+	caller, err := endpoint.New(endpoint.Options{Allow: []string{"127.0.0.1"}})
+	require.NoError(t, err)
+	t.Cleanup(caller.Close)
+	return caller
+}
+
+func serve(t *testing.T, handler http.HandlerFunc) string {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// follow returns what happens in a chat from now on, once the database sends it.
+func (c *clinic) follow(t *testing.T, chatID string) <-chan model.SimulationChatEvent {
+	t.Helper()
+	events, err := c.tenant.FollowEvents(t.Context(), chatID)
+	require.NoError(t, err)
+	turn, err := c.tenant.BeginTurn(t.Context(), chatID, time.Minute)
+	require.NoError(t, err)
+	ticks := time.NewTicker(5 * time.Millisecond)
+	defer ticks.Stop()
+	for heard := false; !heard; {
+		select {
+		case <-events:
+			heard = true
+		case <-ticks.C:
+			turn.Write("la ")
+		}
+	}
+	require.NoError(t, turn.Release(t.Context(), nil))
+	return events
+}
+
+// next returns the next event that is no text.
+func next(events <-chan model.SimulationChatEvent) model.SimulationChatEvent {
+	for event := range events {
+		if _, ok := event.(model.MessageDelta); !ok {
+			return event
+		}
+	}
+	return nil
+}

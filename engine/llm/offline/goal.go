@@ -1,0 +1,97 @@
+package offline
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+var (
+	// inquiring begins a question about how things are.
+	inquiring = regexp.MustCompile(`^(what|which|when|how|who|why|do you|does|is there|are there|is it|are you|quel|quelle|quels|quelles|quand|comment|combien|qui|pourquoi|est-ce que vous|avez-vous|y a-t-il|faut-il)\b`)
+	// personal marks a matter of the contact's own, which is for a tool.
+	personal = regexp.MustCompile(`\b(my|our|mon|ma|mes|notre|nos|i want|i need|i'd like|i would like|i lost|can you|could you|je veux|je voudrais|j'aimerais|pouvez-vous)\b`)
+)
+
+// asksForFacts reports whether a message asks how things are, and not for something to be done.
+func asksForFacts(text string) bool {
+	text = plain(text)
+	if _, rest, ok := strings.Cut(text, " "); ok && greetings[strings.Trim(strings.Fields(text)[0], ".,!")] {
+		text = rest
+	}
+	return inquiring.MatchString(text) && !personal.MatchString(text)
+}
+
+// subject is what the message of this matter is about, and the least score for that. A bare number stands for what
+// the agent offered under it.
+func (c *conversation) subject() ([]string, float64) {
+	at := min(c.began(), c.beganDelegation())
+	text, least := ownLines(c, c.req.Messages[at].Text), threshold
+	if number := strings.Trim(text, " .)!"); len(number) == 1 && numeral.MatchString(number) {
+		offered := regexp.MustCompile(`(?:^|[^\pL\d])` + number + `[.):]?\s+([^,.;\n]+)`)
+		if m := offered.FindStringSubmatch(c.agentBefore(at)); m != nil {
+			text, least = m[1], threshold/2
+		}
+	}
+	_, said := cutGreeting(wordsOf(text))
+	return slices.DeleteFunc(concepts(strings.Join(said, " ")), func(word string) bool { return empty[word] }), least
+}
+
+// goal is the tool that the matter is about: the one that its first message fits, if that leads to the
+// question that was answered last; else the one that this question was about.
+func (c *conversation) goal() (tool, bool) {
+	asked, pending := c.askedBefore(c.turn)
+	pending = pending && c.isAnswer(asked, c.said())
+	if fits, _, ok := c.choose(c.subject()); ok && (!pending || c.leadsTo(fits, asked.tool, len(c.tools))) {
+		return fits, true
+	}
+	if pending {
+		return asked.tool, true
+	}
+	return c.picked()
+}
+
+// picked is the tool that takes up one of the options which the agent told last, if the contact's message
+// chooses one.
+func (c *conversation) picked() (tool, bool) {
+	if len(wordsOf(c.said())) > maxChoosing {
+		return tool{}, false
+	}
+	for _, t := range c.tools {
+		for _, p := range t.properties {
+			for _, producer := range c.producers(t, p) {
+				if !c.calledBefore(producer) {
+					continue
+				}
+				if _, ok := chosen(p, c.options(t, p), c.said()); ok {
+					return t, true
+				}
+			}
+		}
+	}
+	return tool{}, false
+}
+
+// calledBefore reports whether a tool was the one that the agent's last message told of.
+func (c *conversation) calledBefore(t tool) bool {
+	before := c.contactBefore(c.turn)
+	return slices.ContainsFunc(c.calls, func(made call) bool { return made.Name == t.name && made.at > before && made.at < c.turn })
+}
+
+// leadsTo reports whether a tool needs, over so many others at most, what another returns.
+func (c *conversation) leadsTo(t, other tool, over int) bool {
+	if t.name == other.name {
+		return true
+	}
+	if over == 0 {
+		return false
+	}
+	for _, p := range t.properties {
+		for _, producer := range c.producers(t, p) {
+			if c.leadsTo(producer, other, over-1) {
+				return true
+			}
+		}
+	}
+	return false
+}

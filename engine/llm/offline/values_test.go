@@ -1,0 +1,123 @@
+package offline
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/engine/llm"
+)
+
+var tenth = time.Date(2026, time.October, 10, 0, 0, 0, 0, time.UTC) // a Saturday
+
+func TestFindsValues(t *testing.T) {
+	t.Parallel()
+	const unasked, asked = false, true
+	for _, test := range []struct {
+		name, schema, text string
+		asked              bool
+		want               any
+	}{
+		{"day", `{"type":"string","format":"date"}`, "on 2026-11-02 please", unasked, "2026-11-02"},
+		{"day", `{"type":"string","format":"date"}`, "le 4 mars 2027", unasked, "2027-03-04"},
+		{"day", `{"type":"string","format":"date"}`, "March 4th", unasked, "2027-03-04"},
+		{"day", `{"type":"string","format":"date"}`, "02/11/2026", unasked, "2026-11-02"},
+		{"day", `{"type":"string","format":"date"}`, "Saturday", unasked, "2026-10-17"},
+		{"day", `{"type":"string","format":"date"}`, "lundi", unasked, "2026-10-12"},
+		{"day", `{"type":"string","format":"date"}`, "après-demain", unasked, "2026-10-12"},
+		{"day", `{"type":"string","format":"date"}`, "31 February 2026", asked, nil},
+		{"day", `{"type":"string","format":"date"}`, "I was born on 3 June 1975", unasked, nil},
+		{"dateOfBirth", `{"type":"string","format":"date"}`, "I was born on 3 June 1975", unasked, "1975-06-03"},
+		{"dateOfBirth", `{"type":"string","format":"date"}`, "tomorrow", unasked, nil},
+		{"startsAt", `{"type":"string","format":"date-time"}`, "tomorrow at 2:30 pm", unasked, "2026-10-11T14:30:00Z"},
+		{"startsAt", `{"type":"string","format":"date-time"}`, "demain à 9h20", unasked, "2026-10-11T09:20:00Z"},
+		{"startsAt", `{"type":"string","format":"date-time"}`, "tomorrow", asked, nil},
+		{"email", `{"type":"string","format":"email"}`, "it's ana.silva@example.com.", unasked, "ana.silva@example.com"},
+		{"phoneNumber", `{"type":"string"}`, "call +44 7700 900114 please", unasked, "+447700900114"},
+		{"phoneNumber", `{"type":"string"}`, "on 2026-11-02", unasked, nil},
+		{"postcode", `{"type":"string"}`, "I was born in 1975, my postcode is ab1 2cd", unasked, "AB1 2CD"},
+		{"guests", `{"type":"integer","minimum":4}`, "for 12 guests at 14:30", unasked, 12.0},
+		{"guests", `{"type":"integer","minimum":4}`, "at 14:30", asked, nil},
+		{"guests", `{"type":"integer","minimum":4}`, "three", asked, nil},
+		{"amount", `{"type":"number"}`, "it was 12,50 euros", asked, 12.5},
+		{"lastName", `{"type":"string"}`, "my name is Ana Silva", unasked, "Silva"},
+		{"firstName", `{"type":"string"}`, "Je m'appelle Claire Morel", unasked, "Claire"},
+		{"fullName", `{"type":"string"}`, "It's Jo Park", asked, "Jo Park"},
+		{"fullName", `{"type":"string"}`, "hello there", unasked, nil},
+		{"fullName", `{"type":"string"}`, "samedi", asked, nil},
+		{"orderNumber", `{"type":"string"}`, "order number 12345", unasked, "12345"},
+		{"orderNumber", `{"type":"string","pattern":"^MM[0-9]{8}$"}`, "mm 20417733", unasked, "MM20417733"},
+		{"trackingNumber", `{"type":"string","description":"Tracking number, for example MP88412207GB."}`, "it is mp11111111gb", unasked, "MP11111111GB"},
+		{"bookingReference", `{"type":"string","pattern":"^[A-Z0-9]{6}$","description":"Booking."}`, "my flight is gone", unasked, nil},
+		{"reason", `{"type":"string","enum":["damaged_in_transit","wrong_item"]}`, "il est arrivé abîmé", unasked, "damaged_in_transit"},
+		{"kind", `{"type":"string","enum":["general","any"]}`, "I do not have any idea", unasked, nil},
+		{"kind", `{"type":"string","enum":["general","any"]}`, "whatever", asked, "general"},
+		{"excess", `{"type":"integer","enum":[0,150,300]}`, "an excess of 300", unasked, 300.0},
+		{"kinds", `{"type":"array","items":{"type":"string","enum":["meal","hotel"]}}`, "un repas et un hôtel", unasked, []any{"meal", "hotel"}},
+		{"medicines", `{"type":"array","items":{"type":"string"}}`, "Ramipril and Amlodipine", asked, []any{"Ramipril", "Amlodipine"}},
+		{"withPool", `{"type":"boolean"}`, "a club with a pool", unasked, true},
+		{"consent", `{"type":"boolean","const":true}`, "no", asked, nil},
+		{"consent", `{"type":"boolean","const":true}`, "open a case, please", asked, nil},
+		{"planName", `{"type":"string"}`, "because the plan Family Plus ends", unasked, "Family Plus"},
+		{"writing", `{"type":"string","description":"What is written on it."}`, "a cake with “Happy birthday” written on it", unasked, nil},
+		{"writing", `{"type":"string","description":"What is written on it."}`, "please have written “Happy birthday” on it", unasked, "Happy birthday"},
+		{"writing", `{"type":"string","maxLength":5}`, "Happy birthday", asked, "Happy"},
+	} {
+		t.Run(test.name+": "+test.text, func(t *testing.T) {
+			t.Parallel()
+			p, ok := readProperty(test.name, json.RawMessage(test.schema))
+			require.True(t, ok)
+			value, found := p.in(test.text, test.asked, tenth)
+			require.Equal(t, test.want != nil, found, "%v", value)
+			if found {
+				require.Equal(t, test.want, value)
+			}
+		})
+	}
+}
+
+func TestTellsResults(t *testing.T) {
+	t.Parallel()
+	for result, want := range map[string]string{
+		`{"status":"success","message":"It is done."}`:                     "It is done.",
+		`{"lastStop":"Harbour","eta":{"day":"Monday"},"late":false}`:       "last stop: Harbour, day: Monday, late: false",
+		`{"reference":"B1","slots":[{"id":"S1","at":"9:20"},{"id":"S2"}]}`: "reference: B1\n1) at: 9:20\n2) id: S2",
+		`{"vouchers":["meal","hotel"],"none":null,"empty":[]}`:             "vouchers: meal, hotel, empty: –",
+		`verified`:      "verified",
+		`"in quotes"`:   "in quotes",
+		" plain\ntext ": "plain text",
+	} {
+		require.Equal(t, want, inWords(result), result)
+	}
+}
+
+func TestTellsErrors(t *testing.T) {
+	t.Parallel()
+	for result, want := range map[string]string{
+		`{"error":"HttpError","message":"the tool answered 500"}`: "HttpError: the tool answered 500",
+		`{"error":{"message":"no such order"}}`:                   "no such order",
+		`{"status":"failed","reason":"too late"}`:                 "too late",
+		`Error: connection refused`:                               "connection refused",
+		`The call failed: the answer took too long.`:              "the answer took too long.",
+		`{"status":"success"}`:                                    "",
+		`Your payment has not failed.`:                            "",
+	} {
+		require.Equal(t, want, errorIn(result), result)
+	}
+}
+
+func TestSchemasThatNoRuleFills(t *testing.T) {
+	t.Parallel()
+	for schema, want := range map[string]bool{
+		`{"type":"object","properties":{"a":{"type":"object"}},"required":["a"]}`:                          false,
+		`{"type":"object","properties":{"a":{"type":"object"}}}`:                                           true,
+		`{"type":"object","properties":{"a":{"type":"array","items":{"type":"object"}}},"required":["a"]}`: false,
+		`[]`: false,
+		``:   true,
+	} {
+		_, ok := readTool(llm.Tool{Name: "book", Parameters: json.RawMessage(schema)})
+		require.Equal(t, want, ok, schema)
+	}
+}

@@ -5490,6 +5490,9 @@ directive @requires("The scope." scope: ApiKeyScope!) on FIELD_DEFINITION
 "An input field that clients of GraphQL have and those of v1 REST do not: there it is an unknown property."
 directive @beyondV1 on INPUT_FIELD_DEFINITION
 
+"An input whose unknown properties are refused to clients of v1 REST too, whatever the body that it stands in."
+directive @strict on INPUT_OBJECT
+
 "Something with an id of its own, which ` + "`" + `node` + "`" + ` finds."
 interface Node {
   "The id: a prefix and a time-ordered part (` + "`" + `agent_01h2x…` + "`" + `). Imported ids are kept as they are."
@@ -6149,7 +6152,7 @@ type MockedSubAgent {
 }
 
 "See ` + "`" + `ToolMocking` + "`" + `."
-input ToolMockingInput {
+input ToolMockingInput @strict {
   "Tools to mock, by id."
   mockedTools: [MockedToolInput!]! = []
   "Mocks every tool connected to the agent."
@@ -6165,7 +6168,7 @@ input ToolMockingInput {
 }
 
 "See ` + "`" + `MockedTool` + "`" + `."
-input MockedToolInput {
+input MockedToolInput @strict {
   "The tool; it must be connected to the agent."
   toolId: ID!
   "Handed back instead of the real result."
@@ -6177,7 +6180,7 @@ input MockedToolInput {
 }
 
 "See ` + "`" + `MockedSubAgent` + "`" + `."
-input MockedSubAgentInput {
+input MockedSubAgentInput @strict {
   "The sub-agent; it must be connected to the agent."
   subAgentId: ID!
   "Handed back instead of the sub-agent's answer."

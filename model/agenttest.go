@@ -51,12 +51,12 @@ type AgentTestRow struct {
 	Scenario             string        `bun:",nullzero"`
 	Criteria             []string      `bun:"type:jsonb,nullzero"`
 	MaxTurns             int32         `bun:",nullzero"`
-	ConversationMessages []TestMessage `bun:"type:jsonb,nullzero"`
+	ConversationMessages []TestMessage `bun:"type:json,nullzero"`
 	Variables            JSONObject    `bun:"type:json,nullzero"`
 	ToolMocking          *ToolMocking  `bun:"type:jsonb"`
 
 	// Of a classification.
-	ConversationContext *ConversationContext `bun:"type:jsonb"`
+	ConversationContext *ConversationContext `bun:"type:json"`
 	TagExpected         string               `bun:",nullzero"`
 }
 
@@ -169,6 +169,8 @@ func (t *ClassificationTest) Update(in UpdateClassificationTestInput, now time.T
 	set(&t.TagExpected, in.TagExpected)
 	if in.ConversationContext != nil {
 		t.ConversationContext = in.ConversationContext
+	} else if t.ConversationContext == nil {
+		t.ConversationContext = &ConversationContext{}
 	}
 	t.UpdatedAt = now
 

@@ -8,7 +8,7 @@ import (
 
 // Bounds of an execution.
 const (
-	maxTests       = 200
+	MaxTests       = 200
 	maxRepeats     = 5
 	maxConcurrency = 50
 )
@@ -26,6 +26,11 @@ type AgentTestExecution struct {
 	VirtualTime bool
 	Status      AgentTestExecutionStatus
 	RetryOfID   *string
+	// Unfinished is how many of its runs are not final.
+	Unfinished int32
+	// NextPosition is that of the run which is handed to the queue when another one ends, so that no
+	// more than Concurrency of them are there at once.
+	NextPosition int32
 	// Version grows with every change of the execution or of a run of it.
 	Version    int32
 	CreatedAt  time.Time
@@ -39,10 +44,9 @@ func (*AgentTestExecution) IsNode() {}
 // Cursor is its place in a list of executions.
 func (e *AgentTestExecution) Cursor() Cursor { return Cursor{e.CreatedAt, e.ID} }
 
-// IsFinished reports whether no run of it will change any more.
-func (e *AgentTestExecution) IsFinished() bool {
-	return e.Status == AgentTestExecutionStatusCompleted || e.Status == AgentTestExecutionStatusCancelled
-}
+// IsFinished reports whether no run of it will change any more. One that was cancelled is not before
+// the runs that were under way have ended.
+func (e *AgentTestExecution) IsFinished() bool { return e.FinishedAt != nil }
 
 // Validate returns BAD_INPUT with every bound that the input breaks.
 func (in StartAgentTestExecutionInput) Validate() error {
@@ -53,7 +57,7 @@ func (in StartAgentTestExecutionInput) Validate() error {
 		if len(in.TestIds) == 0 {
 			faults.Add("testIds", "must have at least one test")
 		}
-		faults.list("testIds", len(in.TestIds), maxTests)
+		faults.list("testIds", len(in.TestIds), MaxTests)
 	}
 	if in.FolderID != nil {
 		given++

@@ -6,6 +6,9 @@ import (
 	"github.com/uptrace/bun"
 )
 
+// MaxLost is how many workers may die with a run before it is given up.
+const MaxLost = 3
+
 // AgentTestRun is one attempt of one test inside an execution. Final states are final.
 type AgentTestRun struct {
 	bun.BaseModel `bun:"table:agent_test_runs,alias:agent_test_run"`
@@ -14,7 +17,9 @@ type AgentTestRun struct {
 	ID          string `bun:",pk"`
 	ExecutionID string
 	// TestID is nil when the test was deleted.
-	TestID   *string
+	TestID *string
+	// TestedID and TestName are those that the test had.
+	TestedID string
 	TestName string
 	// Position orders the runs of an execution.
 	Position int32
@@ -22,21 +27,21 @@ type AgentTestRun struct {
 	Attempt int32
 	Status  AgentTestRunStatus
 	// Snapshot is the test and the agent as they were when the run was created.
-	Snapshot      RunSnapshot `bun:"type:jsonb"`
+	Snapshot      RunSnapshot `bun:"type:json"`
 	PromptVersion int32
 	// Claim fences the work on the run: it grows each time a worker takes it up, and only the worker
-	// with the current claim may write its result. Lost counts workers that died with it.
+	// with the current claim may write its result; 0 before the first. Lost counts workers that died with it.
 	Claim int32
 	Lost  int32
 
-	Messages             []TestMessage `bun:"type:jsonb"`
-	ToolCalls            []*ToolCall   `bun:"type:jsonb"`
+	Messages             []TestMessage `bun:"type:json"`
+	ToolCalls            []*ToolCall   `bun:"type:json"`
 	TurnCount            int32
 	EndReason            *string
-	CriteriaResults      []CriterionResult     `bun:"type:jsonb"`
-	ClassificationResult *ClassificationResult `bun:"type:jsonb"`
-	Error                *RunError             `bun:"type:jsonb"`
-	// Version grows with every change.
+	CriteriaResults      []CriterionResult     `bun:"type:json"`
+	ClassificationResult *ClassificationResult `bun:"type:json"`
+	Error                *RunError             `bun:"type:json"`
+	// Version is that of the execution at the last change.
 	Version    int32
 	CreatedAt  time.Time
 	StartedAt  *time.Time
@@ -49,6 +54,8 @@ type AgentTestRun struct {
 type RunSnapshot struct {
 	Test  *AgentTestRow `json:"test"`
 	Agent *Agent        `json:"agent"`
+	// VirtualTime says that simulated delays are recorded and not waited for.
+	VirtualTime bool `json:"virtualTime"`
 }
 
 // CriterionResult is the verdict on one criterion.

@@ -3,6 +3,8 @@ package model
 import (
 	"fmt"
 	"regexp"
+	"slices"
+	"strings"
 )
 
 // Bounds of mocks.
@@ -130,4 +132,56 @@ func (f *Fields) mockRule(path string, r MockRule) {
 	if r.Failure.Status != nil && r.Failure.Kind != MockFailureKindHTTPError {
 		f.Add(path+".failure.status", "must be given for HttpError alone")
 	}
+}
+
+// Check returns UNPROCESSABLE when something is mocked that is none of the tools and sub-agents, which are
+// named then, or when it is mocked twice.
+func (m *ToolMocking) Check(tools []*Tool, subAgents []*SubAgent) error {
+	connectedTools := make([]connection, len(tools))
+	for i, t := range tools {
+		connectedTools[i] = connection{t.ID, t.TechnicalName}
+	}
+	connectedSubAgents := make([]connection, len(subAgents))
+	for i, s := range subAgents {
+		connectedSubAgents[i] = connection{s.ID, s.TechnicalName}
+	}
+	var faults Fields
+	var sentences []string
+	look := func(path, noun string, connected []connection, id string, seen map[string]bool) {
+		switch {
+		case !slices.ContainsFunc(connected, func(c connection) bool { return c.id == id }):
+			faults.Add(path, "is not connected to the agent")
+			sentences = append(sentences, fmt.Sprintf("%s %q is not connected to the agent; connected: %s", noun, id, listed(connected)))
+		case seen[id]:
+			faults.Add(path, "is mocked twice")
+			sentences = append(sentences, fmt.Sprintf("%s %q is mocked twice", noun, id))
+		}
+		seen[id] = true
+	}
+	seen := map[string]bool{}
+	for i, t := range m.MockedTools {
+		look(fmt.Sprintf("toolMocking.mockedTools.%d.toolId", i), "tool", connectedTools, t.ToolID, seen)
+	}
+	seen = map[string]bool{}
+	for i, s := range m.MockedSubAgents {
+		look(fmt.Sprintf("toolMocking.mockedSubAgents.%d.subAgentId", i), "sub-agent", connectedSubAgents, s.SubAgentID, seen)
+	}
+	if len(faults) == 0 {
+		return nil
+	}
+	return &Error{Code: Unprocessable, Fields: faults, Message: strings.Join(sentences, "; ")}
+}
+
+// connection is what an agent is connected to.
+type connection struct{ id, technicalName string }
+
+func listed(connected []connection) string {
+	if len(connected) == 0 {
+		return "none"
+	}
+	names := make([]string, len(connected))
+	for i, c := range connected {
+		names[i] = fmt.Sprintf("%s (%s)", c.id, c.technicalName)
+	}
+	return strings.Join(names, ", ")
 }

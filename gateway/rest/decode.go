@@ -88,6 +88,9 @@ func (d *decoder) value(path string, text json.RawMessage, t *ast.Type) any {
 	definition := d.types[t.NamedType]
 	switch definition.Kind {
 	case ast.InputObject:
+		outer := d.strict
+		d.strict = outer || definition.Directives.ForName("strict") != nil
+		defer func() { d.strict = outer }()
 		return d.object(path, text, ofV1(definition.Fields))
 	case ast.Enum:
 		return d.enum(path, text, definition)
@@ -163,6 +166,7 @@ var scalars = map[string]scalar{
 	"Int":        {fmt.Sprintf("a whole number between %d and %d", math.MinInt32, math.MaxInt32), readInt},
 	"Float":      {"a number", readFloat},
 	"JSONObject": {"an object", readObject},
+	"DateTime":   {"a date-time such as 2026-03-01T09:30:00Z", as[string]},
 }
 
 func as[T any](text json.RawMessage) (any, bool) {

@@ -47,6 +47,28 @@ var routes = []route{
 		strict: true},
 	{method: http.MethodGet, path: "/SimulationChat/{simulationChatId}", operation: "GetSimulationChat", result: "simulationChat"},
 
+	{method: http.MethodPost, path: "/AgentTest/simulation", operation: "CreateSimulationTest", result: "createSimulationTest.agentTest"},
+	{method: http.MethodPost, path: "/AgentTest/classification", operation: "CreateClassificationTest", result: "createClassificationTest.agentTest"},
+	{method: http.MethodPatch, path: "/AgentTest/simulation/{testId}", operation: "UpdateSimulationTest", result: "updateSimulationTest.agentTest"},
+	{method: http.MethodPatch, path: "/AgentTest/classification/{testId}", operation: "UpdateClassificationTest", result: "updateClassificationTest.agentTest"},
+	{method: http.MethodGet, path: "/AgentTest", operation: "ListAgentTests", result: "agentTests", paged: true},
+	{method: http.MethodGet, path: "/AgentTest/{testId}", operation: "GetAgentTest", result: "agentTest"},
+	{method: http.MethodDelete, path: "/AgentTest/{testId}", operation: "DeleteAgentTest", result: "deleteAgentTest", status: http.StatusNoContent},
+
+	{method: http.MethodPost, path: "/AgentTestFolder", operation: "CreateAgentTestFolder", result: "createAgentTestFolder.folder"},
+	{method: http.MethodGet, path: "/AgentTestFolder/{folderId}", operation: "GetAgentTestFolder", result: "agentTestFolder"},
+	{method: http.MethodPatch, path: "/AgentTestFolder/{folderId}", operation: "UpdateAgentTestFolder", result: "updateAgentTestFolder.folder"},
+	{method: http.MethodDelete, path: "/AgentTestFolder/{folderId}", operation: "DeleteAgentTestFolder", result: "deleteAgentTestFolder", status: http.StatusNoContent},
+
+	{method: http.MethodPost, path: "/AgentTestExecution", operation: "StartAgentTestExecution", result: "startAgentTestExecution.execution"},
+	{method: http.MethodGet, path: "/AgentTestExecution", operation: "ListAgentTestExecutions", result: "agentTestExecutions", paged: true},
+	{method: http.MethodGet, path: "/AgentTestExecution/{executionId}", operation: "GetAgentTestExecution", result: "agentTestExecution"},
+	{method: http.MethodPost, path: "/AgentTestExecution/{executionId}/cancel", operation: "CancelAgentTestExecution", result: "cancelAgentTestExecution.execution",
+		status: http.StatusAccepted},
+	{method: http.MethodPost, path: "/AgentTestExecution/{executionId}/retry", operation: "RetryAgentTestExecution", result: "retryAgentTestExecution.execution",
+		status: http.StatusAccepted},
+	{method: http.MethodGet, path: "/AgentTestRun/{runId}", operation: "GetAgentTestRun", result: "agentTestRun"},
+
 	{method: http.MethodGet, path: "/KnowledgeBaseChat", operation: "ListKnowledgeBaseChats", result: "knowledgeBaseChats", paged: true},
 	{method: http.MethodPatch, path: "/KnowledgeBaseChat/{chatId}", operation: "UpdateKnowledgeBaseChat", result: "updateKnowledgeBaseChat.knowledgeBaseChat"},
 

@@ -129,7 +129,11 @@ func (t *SimulationTest) Update(in UpdateSimulationTestInput, now time.Time) err
 		t.Variables = in.Variables
 	}
 	if in.ToolMocking != nil {
-		t.ToolMocking = in.ToolMocking
+		mocking := *in.ToolMocking
+		if mocking.SideEffects == "" {
+			mocking.SideEffects = SideEffectsAllow
+		}
+		t.ToolMocking = &mocking
 	}
 	t.UpdatedAt = now
 

@@ -107,3 +107,26 @@ func PassHatK(tallies []TestTally) []float64 {
 	}
 	return chances
 }
+
+// Verdict says what runs that have all ended came to.
+func (c *AgentTestRunCounts) Verdict() AgentTestVerdict {
+	switch {
+	case c.Failed > 0:
+		return AgentTestVerdictFailed
+	case c.Error > 0:
+		return AgentTestVerdictError
+	case c.Passed > 0 && c.Passed == c.Total:
+		return AgentTestVerdictPassed
+	}
+	return AgentTestVerdictInconclusive
+}
+
+// PassRate is the share of the judged runs that passed; nil when none was judged.
+func (c *AgentTestRunCounts) PassRate() *float64 {
+	judged := c.Passed + c.Failed
+	if judged == 0 {
+		return nil
+	}
+	rate := float64(c.Passed) / float64(judged)
+	return &rate
+}

@@ -7,74 +7,92 @@ package resolvers
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/agentgraph/agentgraph/graph"
 	"github.com/agentgraph/agentgraph/model"
 )
 
 func (r *agentResolver) Tests(ctx context.Context, obj *model.Agent, kind *model.AgentTestKind, folderID *string, first int32, after *string, offset *int32) (*model.Page[model.AgentTest], error) {
-	panic(fmt.Errorf("not implemented: Tests - tests"))
+	return load(ctx).agentTests.of(testFilter{textOf(kind), textOf(folderID)}).page(ctx, obj, first, after, offset)
 }
 
 func (r *classificationTestResolver) Agent(ctx context.Context, obj *model.ClassificationTest) (*model.Agent, error) {
-	panic(fmt.Errorf("not implemented: Agent - agent"))
+	return load(ctx).testAgent.load(ctx, obj)
 }
 
 func (r *classificationTestResolver) Folder(ctx context.Context, obj *model.ClassificationTest) (*model.AgentTestFolder, error) {
-	panic(fmt.Errorf("not implemented: Folder - folder"))
+	return load(ctx).testFolder.load(ctx, obj)
 }
 
 func (r *classificationTestResolver) LastRun(ctx context.Context, obj *model.ClassificationTest) (*model.AgentTestRun, error) {
-	panic(fmt.Errorf("not implemented: LastRun - lastRun"))
+	return load(ctx).testLastRun.load(ctx, obj)
 }
 
 func (r *classificationTestResolver) Runs(ctx context.Context, obj *model.ClassificationTest, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestRun], error) {
-	panic(fmt.Errorf("not implemented: Runs - runs"))
+	return load(ctx).testRuns.page(ctx, obj, first, after, offset)
 }
 
 func (r *mutationResolver) CreateSimulationTest(ctx context.Context, input model.CreateSimulationTestInput) (*model.CreateSimulationTestPayload, error) {
-	panic(fmt.Errorf("not implemented: CreateSimulationTest - createSimulationTest"))
+	test, err := r.tenant(ctx).CreateSimulationTest(ctx, input)
+	if err != nil {
+		return nil, err
+	}
+	return &model.CreateSimulationTestPayload{AgentTest: test}, nil
 }
 
 func (r *mutationResolver) CreateClassificationTest(ctx context.Context, input model.CreateClassificationTestInput) (*model.CreateClassificationTestPayload, error) {
-	panic(fmt.Errorf("not implemented: CreateClassificationTest - createClassificationTest"))
+	test, err := r.tenant(ctx).CreateClassificationTest(ctx, input)
+	if err != nil {
+		return nil, err
+	}
+	return &model.CreateClassificationTestPayload{AgentTest: test}, nil
 }
 
 func (r *mutationResolver) UpdateSimulationTest(ctx context.Context, input model.UpdateSimulationTestInput) (*model.UpdateSimulationTestPayload, error) {
-	panic(fmt.Errorf("not implemented: UpdateSimulationTest - updateSimulationTest"))
+	test, err := r.tenant(ctx).UpdateSimulationTest(ctx, input)
+	if err != nil {
+		return nil, err
+	}
+	return &model.UpdateSimulationTestPayload{AgentTest: test}, nil
 }
 
 func (r *mutationResolver) UpdateClassificationTest(ctx context.Context, input model.UpdateClassificationTestInput) (*model.UpdateClassificationTestPayload, error) {
-	panic(fmt.Errorf("not implemented: UpdateClassificationTest - updateClassificationTest"))
+	test, err := r.tenant(ctx).UpdateClassificationTest(ctx, input)
+	if err != nil {
+		return nil, err
+	}
+	return &model.UpdateClassificationTestPayload{AgentTest: test}, nil
 }
 
 func (r *mutationResolver) DeleteAgentTest(ctx context.Context, input model.DeleteAgentTestInput) (*model.DeleteAgentTestPayload, error) {
-	panic(fmt.Errorf("not implemented: DeleteAgentTest - deleteAgentTest"))
+	if err := r.tenant(ctx).DeleteAgentTest(ctx, input.TestID); err != nil {
+		return nil, err
+	}
+	return &model.DeleteAgentTestPayload{DeletedID: input.TestID}, nil
 }
 
 func (r *queryResolver) AgentTest(ctx context.Context, id string) (model.AgentTest, error) {
-	panic(fmt.Errorf("not implemented: AgentTest - agentTest"))
+	return byID(ctx, r.nouns.agentTest, "agent test", id, r.tenant(ctx).AgentTestsByID)
 }
 
 func (r *queryResolver) AgentTests(ctx context.Context, agentID *string, folderID *string, kind *model.AgentTestKind, first int32, after *string, offset *int32) (*model.Page[model.AgentTest], error) {
-	panic(fmt.Errorf("not implemented: AgentTests - agentTests"))
+	return r.tenant(ctx).AgentTests(ctx, pageArgs(first, after, offset), agentID, folderID, kind, r.nouns.agentTest.names(r.nouns.agentTest.listed(ctx))...)
 }
 
 func (r *simulationTestResolver) Agent(ctx context.Context, obj *model.SimulationTest) (*model.Agent, error) {
-	panic(fmt.Errorf("not implemented: Agent - agent"))
+	return load(ctx).testAgent.load(ctx, obj)
 }
 
 func (r *simulationTestResolver) Folder(ctx context.Context, obj *model.SimulationTest) (*model.AgentTestFolder, error) {
-	panic(fmt.Errorf("not implemented: Folder - folder"))
+	return load(ctx).testFolder.load(ctx, obj)
 }
 
 func (r *simulationTestResolver) LastRun(ctx context.Context, obj *model.SimulationTest) (*model.AgentTestRun, error) {
-	panic(fmt.Errorf("not implemented: LastRun - lastRun"))
+	return load(ctx).testLastRun.load(ctx, obj)
 }
 
 func (r *simulationTestResolver) Runs(ctx context.Context, obj *model.SimulationTest, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestRun], error) {
-	panic(fmt.Errorf("not implemented: Runs - runs"))
+	return load(ctx).testRuns.page(ctx, obj, first, after, offset)
 }
 
 func (r *Resolver) ClassificationTest() graph.ClassificationTestResolver {

@@ -7,66 +7,82 @@ package resolvers
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/agentgraph/agentgraph/graph"
 	"github.com/agentgraph/agentgraph/model"
 )
 
 func (r *agentResolver) TestExecutions(ctx context.Context, obj *model.Agent, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestExecution], error) {
-	panic(fmt.Errorf("not implemented: TestExecutions - testExecutions"))
+	return load(ctx).agentExecutions.page(ctx, obj, first, after, offset)
 }
 
 func (r *agentTestExecutionResolver) Agent(ctx context.Context, obj *model.AgentTestExecution) (*model.Agent, error) {
-	panic(fmt.Errorf("not implemented: Agent - agent"))
+	return load(ctx).executionAgent.load(ctx, obj)
 }
 
 func (r *agentTestExecutionResolver) Verdict(ctx context.Context, obj *model.AgentTestExecution) (*model.AgentTestVerdict, error) {
-	panic(fmt.Errorf("not implemented: Verdict - verdict"))
+	return verdictOf(ctx, obj)
 }
 
 func (r *agentTestExecutionResolver) Counts(ctx context.Context, obj *model.AgentTestExecution) (*model.AgentTestRunCounts, error) {
-	panic(fmt.Errorf("not implemented: Counts - counts"))
+	return load(ctx).executionCounts.load(ctx, obj)
 }
 
 func (r *agentTestExecutionResolver) PassRate(ctx context.Context, obj *model.AgentTestExecution) (*float64, error) {
-	panic(fmt.Errorf("not implemented: PassRate - passRate"))
+	counts, err := load(ctx).executionCounts.load(ctx, obj)
+	if err != nil {
+		return nil, err
+	}
+	return counts.PassRate(), nil
 }
 
 func (r *agentTestExecutionResolver) PassHatK(ctx context.Context, obj *model.AgentTestExecution) ([]float64, error) {
-	panic(fmt.Errorf("not implemented: PassHatK - passHatK"))
+	tallies, err := load(ctx).executionTally.load(ctx, obj)
+	return model.PassHatK(tallies), err
 }
 
 func (r *agentTestExecutionResolver) Runs(ctx context.Context, obj *model.AgentTestExecution, status *model.AgentTestRunStatus, testID *string, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestRun], error) {
-	panic(fmt.Errorf("not implemented: Runs - runs"))
+	return load(ctx).executionRuns.of(runFilter{textOf(status), textOf(testID)}).page(ctx, obj, first, after, offset)
 }
 
 func (r *mutationResolver) StartAgentTestExecution(ctx context.Context, input model.StartAgentTestExecutionInput) (*model.StartAgentTestExecutionPayload, error) {
-	panic(fmt.Errorf("not implemented: StartAgentTestExecution - startAgentTestExecution"))
+	execution, err := r.tenant(ctx).StartAgentTestExecution(ctx, input)
+	if err != nil {
+		return nil, err
+	}
+	return &model.StartAgentTestExecutionPayload{Execution: execution}, nil
 }
 
 func (r *mutationResolver) CancelAgentTestExecution(ctx context.Context, input model.CancelAgentTestExecutionInput) (*model.CancelAgentTestExecutionPayload, error) {
-	panic(fmt.Errorf("not implemented: CancelAgentTestExecution - cancelAgentTestExecution"))
+	execution, err := r.tenant(ctx).CancelAgentTestExecution(ctx, input)
+	if err != nil {
+		return nil, err
+	}
+	return &model.CancelAgentTestExecutionPayload{Execution: execution}, nil
 }
 
 func (r *mutationResolver) RetryAgentTestExecution(ctx context.Context, input model.RetryAgentTestExecutionInput) (*model.RetryAgentTestExecutionPayload, error) {
-	panic(fmt.Errorf("not implemented: RetryAgentTestExecution - retryAgentTestExecution"))
+	execution, err := r.tenant(ctx).RetryAgentTestExecution(ctx, input)
+	if err != nil {
+		return nil, err
+	}
+	return &model.RetryAgentTestExecutionPayload{Execution: execution}, nil
 }
 
 func (r *queryResolver) AgentTestExecution(ctx context.Context, id string) (*model.AgentTestExecution, error) {
-	panic(fmt.Errorf("not implemented: AgentTestExecution - agentTestExecution"))
+	return byID(ctx, r.nouns.agentTestExecution, "test execution", id, r.tenant(ctx).AgentTestExecutionsByID)
 }
 
 func (r *queryResolver) AgentTestExecutions(ctx context.Context, agentID *string, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestExecution], error) {
-	panic(fmt.Errorf("not implemented: AgentTestExecutions - agentTestExecutions"))
+	return r.tenant(ctx).AgentTestExecutions(ctx, pageArgs(first, after, offset), agentID, r.nouns.agentTestExecution.names(r.nouns.agentTestExecution.listed(ctx))...)
 }
 
 func (r *subscriptionResolver) AgentTestExecutionUpdated(ctx context.Context, executionID string) (<-chan *model.AgentTestExecution, error) {
-	panic(fmt.Errorf("not implemented: AgentTestExecutionUpdated - agentTestExecutionUpdated"))
+	return r.tenant(ctx).FollowExecution(ctx, executionID)
 }
 
 func (r *subscriptionResolver) AgentTestRunUpdated(ctx context.Context, executionID string) (<-chan *model.AgentTestRun, error) {
-	panic(fmt.Errorf("not implemented: AgentTestRunUpdated - agentTestRunUpdated"))
+	return r.tenant(ctx).FollowRuns(ctx, executionID)
 }
 
 func (r *Resolver) AgentTestExecution() graph.AgentTestExecutionResolver {

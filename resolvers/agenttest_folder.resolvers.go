@@ -7,38 +7,48 @@ package resolvers
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/agentgraph/agentgraph/graph"
 	"github.com/agentgraph/agentgraph/model"
 )
 
 func (r *agentResolver) TestFolders(ctx context.Context, obj *model.Agent) ([]*model.AgentTestFolder, error) {
-	panic(fmt.Errorf("not implemented: TestFolders - testFolders"))
+	return load(ctx).agentFolders.load(ctx, obj)
 }
 
 func (r *agentTestFolderResolver) Agent(ctx context.Context, obj *model.AgentTestFolder) (*model.Agent, error) {
-	panic(fmt.Errorf("not implemented: Agent - agent"))
+	return load(ctx).folderAgent.load(ctx, obj)
 }
 
 func (r *agentTestFolderResolver) Tests(ctx context.Context, obj *model.AgentTestFolder, first int32, after *string, offset *int32) (*model.Page[model.AgentTest], error) {
-	panic(fmt.Errorf("not implemented: Tests - tests"))
+	return load(ctx).folderTests.page(ctx, obj, first, after, offset)
 }
 
 func (r *mutationResolver) CreateAgentTestFolder(ctx context.Context, input model.CreateAgentTestFolderInput) (*model.CreateAgentTestFolderPayload, error) {
-	panic(fmt.Errorf("not implemented: CreateAgentTestFolder - createAgentTestFolder"))
+	folder, err := r.tenant(ctx).CreateAgentTestFolder(ctx, input)
+	if err != nil {
+		return nil, err
+	}
+	return &model.CreateAgentTestFolderPayload{Folder: folder}, nil
 }
 
 func (r *mutationResolver) UpdateAgentTestFolder(ctx context.Context, input model.UpdateAgentTestFolderInput) (*model.UpdateAgentTestFolderPayload, error) {
-	panic(fmt.Errorf("not implemented: UpdateAgentTestFolder - updateAgentTestFolder"))
+	folder, err := r.tenant(ctx).UpdateAgentTestFolder(ctx, input)
+	if err != nil {
+		return nil, err
+	}
+	return &model.UpdateAgentTestFolderPayload{Folder: folder}, nil
 }
 
 func (r *mutationResolver) DeleteAgentTestFolder(ctx context.Context, input model.DeleteAgentTestFolderInput) (*model.DeleteAgentTestFolderPayload, error) {
-	panic(fmt.Errorf("not implemented: DeleteAgentTestFolder - deleteAgentTestFolder"))
+	if err := r.tenant(ctx).DeleteAgentTestFolder(ctx, input.FolderID); err != nil {
+		return nil, err
+	}
+	return &model.DeleteAgentTestFolderPayload{DeletedID: input.FolderID}, nil
 }
 
 func (r *queryResolver) AgentTestFolder(ctx context.Context, id string) (*model.AgentTestFolder, error) {
-	panic(fmt.Errorf("not implemented: AgentTestFolder - agentTestFolder"))
+	return byID(ctx, nil, "test folder", id, r.tenant(ctx).AgentTestFoldersByID)
 }
 
 func (r *Resolver) AgentTestFolder() graph.AgentTestFolderResolver {

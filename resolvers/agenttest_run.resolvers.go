@@ -7,22 +7,21 @@ package resolvers
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/agentgraph/agentgraph/graph"
 	"github.com/agentgraph/agentgraph/model"
 )
 
 func (r *agentTestRunResolver) Test(ctx context.Context, obj *model.AgentTestRun) (model.AgentTest, error) {
-	panic(fmt.Errorf("not implemented: Test - test"))
+	return load(ctx).runTest.load(ctx, obj)
 }
 
 func (r *agentTestRunResolver) Execution(ctx context.Context, obj *model.AgentTestRun) (*model.AgentTestExecution, error) {
-	panic(fmt.Errorf("not implemented: Execution - execution"))
+	return load(ctx).runExecution.load(ctx, obj)
 }
 
 func (r *queryResolver) AgentTestRun(ctx context.Context, id string) (*model.AgentTestRun, error) {
-	panic(fmt.Errorf("not implemented: AgentTestRun - agentTestRun"))
+	return byID(ctx, r.nouns.agentTestRun, "test run", id, r.tenant(ctx).AgentTestRunsByID)
 }
 
 func (r *Resolver) AgentTestRun() graph.AgentTestRunResolver { return &agentTestRunResolver{r} }

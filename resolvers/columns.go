@@ -28,9 +28,9 @@ type noun struct {
 
 // newNoun returns the noun whose fields are the columns of the row, a struct, of the same names.
 // extra names the columns that other fields need, and none for those that need only the id. A field
-// that is neither makes a query read every column.
-func newNoun(store *db.Store, name string, row any, extra map[string][]string) *noun {
-	n := &noun{types: []string{name, name + "Connection", name + "Edge", "Node"}, fields: map[string]columnSet{"__typename": 0}}
+// that is neither makes a query read every column. kinds are the types of an interface.
+func newNoun(store *db.Store, name string, row any, extra map[string][]string, kinds ...string) *noun {
+	n := &noun{types: append(kinds, name, name+"Connection", name+"Edge", "Node"), fields: map[string]columnSet{"__typename": 0}}
 	byField := store.Columns(row)
 	n.columns = make([]string, 0, len(byField))
 	for _, column := range byField {
@@ -113,6 +113,7 @@ func (n *noun) names(set columnSet) []string {
 // nouns are the nouns that loaders and lists read.
 type nouns struct {
 	agent, tool, subAgent, promptVersion, knowledgeBaseChat, dataset, simulationChat *noun
+	agentTest, agentTestExecution, agentTestRun                                      *noun
 }
 
 func newNouns(store *db.Store) nouns {
@@ -120,6 +121,7 @@ func newNouns(store *db.Store) nouns {
 		agent: newNoun(store, "Agent", model.Agent{}, map[string][]string{
 			"knowledgeBaseChat": {"knowledge_base_chat_id"}, "knowledgeBaseChatName": {"knowledge_base_chat_id"},
 			"tools": nil, "subAgents": nil, "promptVersions": nil, "simulationChats": nil,
+			"tests": nil, "testFolders": nil, "testExecutions": nil,
 		}),
 		tool:          newNoun(store, "Tool", model.Tool{}, map[string][]string{"agents": nil}),
 		subAgent:      newNoun(store, "SubAgent", model.SubAgent{}, map[string][]string{"agent": {"delegate_agent_id"}}),
@@ -128,6 +130,15 @@ func newNouns(store *db.Store) nouns {
 			"datasets": nil, "datasetIds": nil, "datasetNames": nil, "connectedAgentCount": nil,
 		}),
 		dataset: newNoun(store, "Dataset", model.Dataset{}, nil),
+		agentTest: newNoun(store, "AgentTest", model.AgentTestRow{}, map[string][]string{
+			"agent": {"agent_id"}, "folder": {"folder_id"}, "lastRun": {"last_run_id"}, "runs": nil,
+		}, "SimulationTest", "ClassificationTest"),
+		agentTestExecution: newNoun(store, "AgentTestExecution", model.AgentTestExecution{}, map[string][]string{
+			"agent": {"agent_id"}, "verdict": {"status"}, "counts": nil, "passRate": nil, "passHatK": nil, "runs": nil,
+		}),
+		agentTestRun: newNoun(store, "AgentTestRun", model.AgentTestRun{}, map[string][]string{
+			"test": {"test_id"}, "execution": {"execution_id"},
+		}),
 		simulationChat: newNoun(store, "SimulationChat", model.SimulationChat{}, map[string][]string{
 			"agent": {"agent_id"}, "status": {"status", "reply_until"}, "messages": nil, "toolCalls": nil, "coverage": nil,
 		}),

@@ -30,6 +30,8 @@ type loaders struct {
 	simulationMessages     *edge[*model.SimulationChat, []*model.SimulationChatMessage]
 	simulationToolCalls    *edge[*model.SimulationChat, []*model.ToolCall]
 	simulationCoverage     *edge[*model.SimulationChat, []*model.CallCoverage]
+
+	*testLoaders
 }
 
 func newLoaders(ctx context.Context, t *db.Tenant, e *engine.Engine, n nouns) *loaders {
@@ -49,6 +51,8 @@ func newLoaders(ctx context.Context, t *db.Tenant, e *engine.Engine, n nouns) *l
 		simulationMessages:     newEdge(ctx, nil, idOf[*model.SimulationChat], many(whole(t.MessagesOfChats))),
 		simulationToolCalls:    newEdge(ctx, nil, idOf[*model.SimulationChat], many(whole(t.ToolCallsOfChats))),
 		simulationCoverage:     newEdge(ctx, nil, idOf[*model.SimulationChat], coverage(t, e)),
+
+		testLoaders: newTestLoaders(ctx, t, n),
 	}
 }
 
@@ -233,13 +237,18 @@ func numbers(count func(context.Context, []string) ([]int32, error)) read[int32]
 	}
 }
 
+// childList is a list that hangs on each of several parents, such as db.Children.
+type childList[R any] interface {
+	Pages(ctx context.Context, parents []string, args model.PageArgs, columns ...string) ([]R, error)
+	Counts(ctx context.Context, parents []string) ([]int32, error)
+}
+
 // pages reads the same page of each parent's list. All lists are counted as soon as one is asked for
 // its total.
 func pages[R interface {
 	model.Node
-	JoinBatch(*model.Batch, any)
 	Parent() string
-}](list db.Children[R]) read[*model.Page[R]] {
+}](list childList[R]) read[*model.Page[R]] {
 	return func(ctx context.Context, keys, columns []string, args model.PageArgs) (func(string) (*model.Page[R], error), error) {
 		found, err := list.Pages(ctx, keys, args, columns...)
 		byParent := byParent(found)

@@ -32,6 +32,10 @@ func (r *Resolver) nodes(ctx context.Context, ids []string) ([]model.Node, error
 	readers["knowledgeBaseChat"] = collect(ctx, found, t.KnowledgeBaseChatsByID)
 	readers["dataset"] = collect(ctx, found, t.DatasetsByID)
 	readers["simulationChat"] = collect(ctx, found, t.SimulationChatsByID)
+	readers["agentTest"] = collect(ctx, found, t.AgentTestsByID)
+	readers["agentTestFolder"] = collect(ctx, found, t.AgentTestFoldersByID)
+	readers["agentTestExecution"] = collect(ctx, found, t.AgentTestExecutionsByID)
+	readers["agentTestRun"] = collect(ctx, found, t.AgentTestRunsByID)
 
 	idsOf := map[string][]string{}
 	for id, kind := range kinds {

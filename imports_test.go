@@ -16,8 +16,9 @@ const module = "github.com/agentgraph/agentgraph/"
 var mayImport = map[string]string{
 	"model":               "",
 	"graph":               "model",
-	"db":                  "model db/notify",
+	"db":                  "model db/notify db/queue",
 	"db/notify":           "model",
+	"db/queue":            "model",
 	"db/local":            "",
 	"db/dbtest":           "db db/local",
 	"engine":              "model db engine/llm engine/endpoint",

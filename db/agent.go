@@ -85,7 +85,8 @@ func (t *Tenant) UpdateAgent(ctx context.Context, in model.UpdateAgentInput) (*m
 	return agent, err
 }
 
-// DeleteAgent deletes an agent with its prompt versions, its simulated chats and every edge from and to it.
+// DeleteAgent deletes an agent with its prompt versions, its simulated chats, its tests with their
+// folders, and every edge from and to it. Executions and runs of its tests stay, as evidence.
 func (t *Tenant) DeleteAgent(ctx context.Context, id string) error {
 	return t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
 		if _, err := t.agent(ctx, id, forDelete); err != nil {
@@ -96,6 +97,9 @@ func (t *Tenant) DeleteAgent(ctx context.Context, id string) error {
 		if err := t.find(&edges).Column("id").Where("agent_id = ? OR delegate_agent_id = ?", id, id).
 			Order("id").For(string(forDelete)).Scan(ctx); err != nil {
 			return translate(err)
+		}
+		if err := t.leaveTests(ctx, id); err != nil {
+			return err
 		}
 		return t.delete(ctx, "agent", id, (*model.Agent)(nil))
 	})

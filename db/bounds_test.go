@@ -21,6 +21,17 @@ func TestChecksOfTheDatabase(t *testing.T) {
 		return func(v any) string { return fmt.Sprintf("jsonb_set(%s, '{%s}', '%v')", column, path, v) }
 	}
 	llm, prompt, parser := "llm_settings", "prompt_settings", "parser_config"
+	ofKind := func(kind string, values ...string) []string {
+		for i, v := range values {
+			values[i] = fmt.Sprintf("CASE kind WHEN '%s' THEN %s END", kind, v)
+		}
+		return values
+	}
+	simulation := func(values ...string) []string { return ofKind("Simulation", values...) }
+	classification := func(values ...string) []string { return ofKind("Classification", values...) }
+	context := func(messages, dataBag string) string {
+		return fmt.Sprintf(`json_build_object('messages', %s::json, 'dataBag', %s::json)`, messages, dataBag)
+	}
 	quoted := func(n int) string { return `"` + strings.Repeat("é", n) + `"` }
 	for _, c := range []struct {
 		table, column  string
@@ -70,6 +81,44 @@ func TestChecksOfTheDatabase(t *testing.T) {
 		{"knowledge_base_chats", prompt, each(set(prompt, "prompt"), quoted(50_000)), each(set(prompt, "prompt"), quoted(50_001))},
 		{"knowledge_base_chats", prompt, each(set(prompt, "opener"), quoted(0), quoted(5_000)), each(set(prompt, "opener"), quoted(5_001))},
 		{"knowledge_base_chats", prompt, each(set(prompt, "emptyResponse"), quoted(5_000)), each(set(prompt, "emptyResponse"), quoted(5_001))},
+		{"agent_test_folders", "name", []string{text(1), text(100)}, []string{text(0), text(101)}},
+		{"agent_test_folders", "color", []string{"'#aaBB09'"}, []string{"'#aabb0'", "'red'", "E'#aabb09\\n'", "'#gggggg'"}},
+		{"agent_test_folders", "body", []string{text(0), text(20_000)}, []string{text(20_001)}},
+		{"agent_tests", "name", []string{text(1), text(255)}, []string{text(0), text(256)}},
+		{"agent_tests", "kind", nil, []string{"'Other'", "'Classification'", "'Simulation'"}},
+		{"agent_tests", "last_run_status", []string{"'Cancelled'"}, []string{"'Done'", "NULL"}},
+		{"agent_tests", "last_run_at", nil, []string{"NULL"}},
+		{"agent_tests", "scenario", simulation(text(1), text(10_000)), append(simulation(text(0), text(10_001)), "NULL", "'for both'")},
+		{"agent_tests", "criteria", simulation(list(1)+"::jsonb", list(30)+"::jsonb"), simulation(list(0)+"::jsonb", list(31)+"::jsonb", "'{}'::jsonb")},
+		{"agent_tests", "max_turns", simulation("1", "30"), simulation("0", "31")},
+		{"agent_tests", "conversation_messages", simulation(list(0)+"::json", list(200)+"::json"), simulation(list(201)+"::json", "'{}'::json")},
+		{"agent_tests", "variables", simulation("'{}'::json"), simulation("'[]'::json", "'null'::json")},
+		{"agent_tests", "tool_mocking", simulation("'{}'::jsonb"), simulation("'[]'::jsonb", "'null'::jsonb")},
+		{"agent_tests", "conversation_context", classification(context(list(1), "'{}'"), context(list(200), "'{}'")),
+			classification("'{}'::json", context(list(0), "'{}'"), context(list(201), "'{}'"), context(list(1), "'[]'"))},
+		{"agent_tests", "tag_expected", classification(text(1), text(100)), append(classification(text(0), text(101)), "NULL", "'for both'")},
+		{"agent_test_executions", "repeats", []string{"1", "5"}, []string{"0", "6"}},
+		{"agent_test_executions", "concurrency", []string{"1", "50"}, []string{"0", "51"}},
+		{"agent_test_executions", "status", []string{"'Cancelled'"}, []string{"'Done'", "'Completed'", "'Queued'"}},
+		{"agent_test_executions", "unfinished", nil, []string{"-1", "0", "1"}},
+		{"agent_test_executions", "next_position", []string{"0"}, []string{"-1"}},
+		{"agent_test_executions", "version", []string{"1"}, []string{"0"}},
+		{"agent_test_runs", "test_name", []string{text(255)}, []string{text(0), text(256)}},
+		{"agent_test_runs", "position", nil, []string{"-1"}},
+		{"agent_test_runs", "attempt", []string{"1", "5"}, []string{"0", "6"}},
+		{"agent_test_runs", "status", nil, []string{"'Done'", "'Queued'", "'Running'", "'Error'"}},
+		{"agent_test_runs", "snapshot", []string{"'{}'"}, []string{"'[]'", "'null'"}},
+		{"agent_test_runs", "prompt_version", []string{"1"}, []string{"0"}},
+		{"agent_test_runs", "claim", nil, []string{"-1", "0"}},
+		{"agent_test_runs", "lost", []string{"0", "3"}, []string{"-1", "4"}},
+		{"agent_test_runs", "messages", []string{"'[]'"}, []string{"'{}'", "'null'", "NULL"}},
+		{"agent_test_runs", "tool_calls", []string{"'[]'"}, []string{"'{}'", "'null'", "NULL"}},
+		{"agent_test_runs", "criteria_results", []string{"'[]'"}, []string{"'{}'", "'null'", "NULL"}},
+		{"agent_test_runs", "classification_result", []string{"'{}'", "NULL"}, []string{"'[]'", "'null'"}},
+		{"agent_test_runs", "turn_count", []string{"0"}, []string{"-1"}},
+		{"agent_test_runs", "error", []string{"NULL"}, []string{"'{}'", "'[]'"}},
+		{"agent_test_runs", "duration_ms", nil, []string{"-1", "NULL", "1"}},
+		{"agent_test_runs", "version", []string{"1"}, []string{"0"}},
 	} {
 		assign := func(value string) error {
 			_, err := conn.Exec(ctx, "UPDATE "+c.table+" SET "+c.column+" = "+value)

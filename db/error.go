@@ -16,6 +16,7 @@ import (
 var taken = map[string]struct{ field, message string }{
 	"tools_technical_name_key":      {"technicalName", "is the technical name of another tool"},
 	"sub_agents_technical_name_key": {"technicalName", "is the technical name of another sub-agent of this agent"},
+	"agent_test_folders_name_key":   {"name", "is the name of another folder of this agent"},
 }
 
 // translate turns a driver's error into one that the program knows. What it does not know stays as

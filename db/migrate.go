@@ -10,10 +10,13 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/database"
 	"github.com/pressly/goose/v3/lock"
+
+	"github.com/agentgraph/agentgraph/db/queue"
 )
 
 //go:embed migrations/*.sql
@@ -39,30 +42,45 @@ func (s Schema) Err() error {
 // Migrator moves the schema of one database up and down. Any number of processes may migrate at
 // once: one does the work, the others wait for it.
 type Migrator struct {
+	pool  *pgxpool.Pool
 	db    *sql.DB
 	goose *goose.Provider
 }
 
 // NewMigrator connects to the database at the address. Close closes it.
 func NewMigrator(ctx context.Context, address string) (*Migrator, error) {
-	config, err := pgx.ParseConfig(address)
+	config, err := pgxpool.ParseConfig(address)
 	if err != nil {
 		return nil, errors.New("the address is not a valid Postgres URL")
 	}
-	pool := stdlib.OpenDB(*config)
-	if err := pool.PingContext(ctx); err != nil {
-		_ = pool.Close()
+	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("open database: %w", err)
+	}
+	m := &Migrator{pool: pool, db: stdlib.OpenDBFromPool(pool)}
+	if err := pool.Ping(ctx); err != nil {
+		_ = m.Close()
 		return nil, fmt.Errorf("open database: %w", reason(err))
 	}
-	provider, err := newProvider(ctx, pool)
-	if err != nil {
-		_ = pool.Close()
+	if m.goose, err = newProvider(ctx, m.db, riverTables(pool)); err != nil {
+		_ = m.Close()
 		return nil, fmt.Errorf("read migrations: %w", err)
 	}
-	return &Migrator{db: pool, goose: provider}, nil
+	return m, nil
 }
 
-func newProvider(ctx context.Context, pool *sql.DB) (*goose.Provider, error) {
+// riverTables is the migration that makes the tables of River, which knows them itself.
+func riverTables(pool *pgxpool.Pool) *goose.Migration {
+	m := goose.NewGoMigration(5,
+		&goose.GoFunc{RunDB: func(ctx context.Context, _ *sql.DB) error { return queue.Migrate(ctx, pool) }},
+		&goose.GoFunc{RunDB: func(ctx context.Context, _ *sql.DB) error { return queue.Unmigrate(ctx, pool) }},
+	)
+	m.Source = "0005_river.go"
+	return m
+}
+
+func newProvider(ctx context.Context, pool *sql.DB, river *goose.Migration) (*goose.Provider, error) {
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		return nil, err
@@ -78,7 +96,8 @@ func newProvider(ctx context.Context, pool *sql.DB) (*goose.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	return goose.NewProvider("", pool, files, goose.WithStore(store), goose.WithSessionLocker(locker))
+	return goose.NewProvider("", pool, files, goose.WithStore(store), goose.WithSessionLocker(locker),
+		goose.WithGoMigrations(river))
 }
 
 // createVersionSchema makes the place of the version's table, beside the product's schema, which
@@ -97,7 +116,11 @@ func createVersionSchema(ctx context.Context, pool *sql.DB) error {
 }
 
 // Close ends the connections.
-func (m *Migrator) Close() error { return m.db.Close() }
+func (m *Migrator) Close() error {
+	err := m.db.Close()
+	m.pool.Close()
+	return err
+}
 
 // Schema returns the version of the database beside the program's.
 func (m *Migrator) Schema(ctx context.Context) (Schema, error) {

@@ -1,6 +1,7 @@
 package db_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -102,7 +103,8 @@ func TestSchemaOlderThanTheProgram(t *testing.T) {
 	schema, err := newMigrator(t, dbtest.EmptyURL(t)).Schema(t.Context())
 	require.NoError(t, err)
 	require.Zero(t, schema.Current)
-	require.EqualError(t, schema.Err(), `the database has schema version 0 and this program needs 2: run "agentgraph migrate up"`)
+	require.EqualError(t, schema.Err(), fmt.Sprintf(
+		`the database has schema version 0 and this program needs %d: run "agentgraph migrate up"`, schema.Wanted))
 }
 
 func TestSchemaNewerThanTheProgram(t *testing.T) {
@@ -114,7 +116,7 @@ func TestSchemaNewerThanTheProgram(t *testing.T) {
 	require.NoError(t, err)
 	schema, err := migrator.Schema(ctx)
 	require.NoError(t, err)
-	sentence := "the database has schema version 99, newer than the 2 that this program knows: run a newer agentgraph"
+	sentence := fmt.Sprintf("the database has schema version 99, newer than the %d that this program knows: run a newer agentgraph", schema.Wanted)
 	require.EqualError(t, schema.Err(), sentence)
 	require.EqualError(t, migrator.Up(ctx), sentence)
 	require.EqualError(t, migrator.Down(ctx), sentence)

@@ -18,6 +18,8 @@ func (t *Tenant) Kinds(ctx context.Context, ids []string) (map[string]string, er
 		"agent": (*model.Agent)(nil), "promptVersion": (*model.PromptVersion)(nil), "tool": (*model.Tool)(nil),
 		"subAgent": (*model.SubAgent)(nil), "knowledgeBaseChat": (*model.KnowledgeBaseChat)(nil),
 		"dataset": (*model.Dataset)(nil), "simulationChat": (*model.SimulationChat)(nil),
+		"agentTest": (*model.AgentTestRow)(nil), "agentTestFolder": (*model.AgentTestFolder)(nil),
+		"agentTestExecution": (*model.AgentTestExecution)(nil), "agentTestRun": (*model.AgentTestRun)(nil),
 	} {
 		union = union.UnionAll(t.find(row).ColumnExpr("? AS kind, ?TableAlias.id", kind).Where("?TableAlias.id IN (?)", bun.List(ids)))
 	}

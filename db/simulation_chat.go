@@ -96,9 +96,9 @@ func (t *Tenant) EndSimulationChat(ctx context.Context, id string) (*model.Simul
 	return chat, nil
 }
 
-// signalOf is the key under which a chat of this company signals.
-func (t *Tenant) signalOf(chatID string) notify.Key {
-	return notify.Key{CompanyID: t.companyID, ID: chatID}
+// signalOf is the key under which what has the id signals.
+func (t *Tenant) signalOf(id string) notify.Key {
+	return notify.Key{CompanyID: t.companyID, ID: id}
 }
 
 // changeChat runs a statement that changes one chat at most, and returns it as it is then; nil when it changed none.

@@ -25,6 +25,9 @@ type Options struct {
 	// SecretKey, 32 bytes, encrypts what must not be readable in the database. Without one such
 	// values are refused.
 	SecretKey []byte
+	// Enqueue puts runs of agent tests into the queue, in the transaction that made them ready. With none
+	// they wait for whoever claims them.
+	Enqueue func(ctx context.Context, tx bun.Tx, companyID string, runIDs []string) error
 	// Tracer sees every statement; nil for none.
 	Tracer pgx.QueryTracer
 }
@@ -36,6 +39,8 @@ type Store struct {
 	db     bun.IDB
 	hub    *notify.Hub
 	sealer sealer
+
+	enqueueRuns func(ctx context.Context, tx bun.Tx, companyID string, runIDs []string) error
 }
 
 // Open connects to the database at the address and verifies that it answers. Close closes it.
@@ -67,7 +72,7 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 		return nil, fmt.Errorf("open database: %w", reason(err))
 	}
 	root := bun.NewDB(stdlib.OpenDBFromPool(pool), dialect{pgdialect.New()}, bun.WithDiscardUnknownColumns())
-	return &Store{pool: pool, root: root, db: root, hub: notify.New(pool), sealer: sealer}, nil
+	return &Store{pool: pool, root: root, db: root, hub: notify.New(pool), sealer: sealer, enqueueRuns: o.Enqueue}, nil
 }
 
 // dialect is Postgres's with literals that say exactly what they were given.

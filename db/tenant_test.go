@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -35,6 +36,7 @@ func newEstate(t *testing.T, store *db.Store, mark string) estate {
 	require.NoError(t, err)
 	in := agentInput()
 	in.Name, in.Prompt = mark, mark
+	in.ClassificationTags = []*model.ClassificationTag{{Name: "New"}}
 	agent, err := tenant.By(key.ID).CreateAgent(ctx, in)
 	require.NoError(t, err)
 	tool, err := tenant.CreateTool(ctx, model.CreateToolInput{Name: mark, TechnicalName: strings.ToLower(mark) + "_tool"})
@@ -58,16 +60,30 @@ func newEstate(t *testing.T, store *db.Store, mark string) estate {
 	require.NoError(t, turn.Release(ctx, []*model.ToolCall{{
 		ID: model.NewID("call"), Kind: model.ToolCallKindTool, TechnicalName: "find", Result: &mark, StartedAt: time.Now(),
 	}}))
+	folder, err := tenant.CreateAgentTestFolder(ctx, model.CreateAgentTestFolderInput{AgentID: agent.ID, Name: mark, Color: "#6B7280"})
+	require.NoError(t, err)
+	test := newSimulationTest(t, tenant, agent.ID, func(in *model.CreateSimulationTestInput) { in.Name, in.FolderID = mark, &folder.ID })
+	tagged := newClassificationTest(t, tenant, agent.ID, mark)
+	// Two executions, one a retry of the other, of which nothing is under way.
+	execution := start(t, tenant, test.ID, tagged.ID)
+	for _, run := range runsOf(t, tenant, execution.ID) {
+		require.NoError(t, finish(t, tenant, run.ID, model.AgentTestRunStatusFailed))
+	}
+	retry, err := tenant.RetryAgentTestExecution(ctx, model.RetryAgentTestExecutionInput{ExecutionID: execution.ID, Only: model.AgentTestRetryAll})
+	require.NoError(t, err)
+	run := runsOf(t, tenant, retry.ID)[0]
 	return estate{tenant: tenant, mark: mark, ids: map[string]string{
+		"FolderID": folder.ID, "TestID": test.ID, "ClassificationTestID": tagged.ID, "TestIds": test.ID, "ExecutionID": retry.ID,
+		"FinishedExecutionID": execution.ID, "RunID": run.ID,
 		"AgentID": agent.ID, "DelegateAgentID": agent.ID, "ToolID": tool.ID, "SubAgentID": edge.ID, "DatasetIds": dataset.ID,
 		"ChatID": chat.ID, "SimulationChatID": simulation.ID, "APIKeyID": key.ID,
 	}}
 }
 
-// rowsOf reads everything that is stored, by company.
+// rowsOf reads everything that is stored, by company. What River carries is told by the rows of jobs.
 func rowsOf(t *testing.T, conn *pgx.Conn) map[string][]string {
 	t.Helper()
-	rows, _ := conn.Query(t.Context(), `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND relname <> 'companies'`)
+	rows, _ := conn.Query(t.Context(), `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND relname <> 'companies' AND NOT starts_with(relname, 'river_')`)
 	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	require.NoError(t, err)
 	all := map[string][]string{}
@@ -87,9 +103,12 @@ var (
 	contextType = reflect.TypeFor[context.Context]()
 	errorType   = reflect.TypeFor[error]()
 	// quiet are the methods that answer with nothing, rather than NOT_FOUND, for what is not there.
-	quiet = []string{"MessagesAfter", "TouchAPIKey", "APIKeysByPrefix", "SimulationChats"}
-	// free take no id.
-	free = []string{"HeadersOf", "Tx", "By"}
+	quiet = []string{
+		"MessagesAfter", "TouchAPIKey", "APIKeysByPrefix", "SimulationChats",
+		"AgentTests", "TestsOfAgents", "AgentTestExecutions", "RunsOfExecutions",
+	}
+	// free take no id, or give no answer.
+	free = []string{"HeadersOf", "Tx", "By", "HoldRun"}
 )
 
 // arguments returns values for a parameter: for one that names something, first the own ids and then, once
@@ -113,6 +132,15 @@ func arguments(of reflect.Type, own, other estate) (values []any, known bool) {
 		return []any{[]string{}, ids}, true
 	case reflect.TypeFor[model.PageArgs]():
 		return []any{model.PageArgs{First: 100}}, true
+	case reflect.TypeFor[*model.AgentTestKind](), reflect.TypeFor[*model.AgentTestRunStatus]():
+		return []any{reflect.Zero(of).Interface()}, true
+	case reflect.TypeFor[*model.AgentTestRun]():
+		run := func(of estate) *model.AgentTestRun {
+			return &model.AgentTestRun{
+				ID: of.ids["RunID"], ExecutionID: of.ids["ExecutionID"], Claim: 1, Status: model.AgentTestRunStatusPassed,
+			}
+		}
+		return []any{run(own), run(other)}, true
 	case reflect.TypeFor[*model.AgentFilter]():
 		return []any{(*model.AgentFilter)(nil)}, true
 	case reflect.TypeFor[time.Time]():
@@ -136,13 +164,20 @@ func inputs(of reflect.Type, own, other estate) []any {
 	valid := reflect.New(of).Elem()
 	texts := map[string]string{
 		"Name": "New", "TechnicalName": "a_new_name", "Prompt": "New {knowledge}", "Language": "en", "Channel": "Web", "Direction": "Inbound", "Text": "New",
+		"Scenario": "New", "TagExpected": "New", "Color": "#112233", "Only": "All",
 	}
+	own = own.suiting(of)
 	var named []int
 	for i := range of.NumField() {
 		field, name := valid.Field(i), of.Field(i).Name
 		switch {
 		case own.ids[name] != "" && field.Kind() == reflect.String:
 			field.SetString(own.ids[name])
+			named = append(named, i)
+		case own.ids[name] != "" && field.Type() == reflect.TypeFor[*string]():
+			if of != reflect.TypeFor[model.StartAgentTestExecutionInput]() { // it takes one of several
+				field.Set(reflect.ValueOf(new(own.ids[name])))
+			}
 			named = append(named, i)
 		case own.ids[name] != "" && field.Kind() == reflect.Slice:
 			field.Set(reflect.ValueOf([]string{own.ids[name]}))
@@ -151,8 +186,12 @@ func inputs(of reflect.Type, own, other estate) []any {
 			field.SetString(texts[name])
 		case name == "Scopes":
 			field.Set(reflect.ValueOf([]model.APIKeyScope{model.APIKeyScopeRead}))
-		case name == "Version":
+		case slices.Contains([]string{"Version", "MaxTurns", "Repeats", "Concurrency"}, name) && field.Kind() == reflect.Int32:
 			field.SetInt(1)
+		case name == "Criteria":
+			field.Set(reflect.ValueOf([]string{"New"}))
+		case field.Type() == reflect.TypeFor[*model.ConversationContext]():
+			field.Set(reflect.ValueOf(conversation("New")))
 		}
 	}
 	all := []any{valid.Interface()}
@@ -160,14 +199,32 @@ func inputs(of reflect.Type, own, other estate) []any {
 		foreign := reflect.New(of).Elem()
 		foreign.Set(valid)
 		name := of.Field(i).Name
-		if foreign.Field(i).Kind() == reflect.String {
+		switch foreign.Field(i).Kind() {
+		case reflect.String:
 			foreign.Field(i).SetString(other.ids[name])
-		} else {
+		case reflect.Pointer:
+			foreign.Field(i).Set(reflect.ValueOf(new(other.ids[name])))
+			if tests := foreign.FieldByName("TestIds"); tests.IsValid() {
+				tests.SetZero()
+			}
+		default:
 			foreign.Field(i).Set(reflect.ValueOf([]string{own.ids[name], other.ids[name]}))
 		}
 		all = append(all, foreign.Interface())
 	}
 	return all
+}
+
+// suiting returns the estate with the ids of what the input can be applied to.
+func (e estate) suiting(input reflect.Type) estate {
+	e.ids = maps.Clone(e.ids)
+	switch input {
+	case reflect.TypeFor[model.UpdateClassificationTestInput]():
+		e.ids["TestID"] = e.ids["ClassificationTestID"]
+	case reflect.TypeFor[model.RetryAgentTestExecutionInput]():
+		e.ids["ExecutionID"] = e.ids["FinishedExecutionID"]
+	}
+	return e
 }
 
 // shown returns a result as text: pages, lists read for many parents, and rows.
@@ -229,11 +286,19 @@ type call struct {
 	foreign bool
 }
 
+// firstArgument is the place of the first argument behind the receiver and the context.
+func firstArgument(method reflect.Method) int {
+	if method.Type.NumIn() > 1 && method.Type.In(1) == contextType {
+		return 2
+	}
+	return 1
+}
+
 func callsOf(t *testing.T, method reflect.Method, own, other estate) []call {
 	t.Helper()
 	var plain []any
 	var variants []call
-	for p := 2; p < method.Type.NumIn(); p++ {
+	for p := firstArgument(method); p < method.Type.NumIn(); p++ {
 		if method.Type.IsVariadic() && p == method.Type.NumIn()-1 {
 			break
 		}
@@ -264,8 +329,8 @@ func probe(t *testing.T, name string, c call, own, other estate) {
 		if method.Type().NumIn() > 0 && method.Type().In(0) == contextType {
 			in = append(in, reflect.ValueOf(ctx))
 		}
-		for i, arg := range c.args {
-			in = append(in, reflect.ValueOf(arg).Convert(method.Type().In(i+1)))
+		for _, arg := range c.args {
+			in = append(in, reflect.ValueOf(arg).Convert(method.Type().In(len(in))))
 		}
 		if method.Type().NumOut() > 0 && method.Type().Out(0).Kind() == reflect.Chan && !c.foreign {
 			return errRolledBack // it would outlive the transaction
@@ -307,7 +372,7 @@ func requireHidden(t *testing.T, name string, err error) {
 	t.Helper()
 	var known *model.Error
 	require.ErrorAs(t, err, &known, name)
-	if name == "CreateSimulationChat" { // its caller has read the agent
+	if name == "CreateSimulationChat" || name == "FinishRun" { // the caller has read the agent, has claimed the run
 		require.Equal(t, model.Conflict, known.Code)
 		return
 	}
@@ -326,12 +391,12 @@ func TestTheDatabaseRefusesReferencesBetweenCompanies(t *testing.T) {
 	type reference struct{ Table, Column string }
 	references, err := pgx.CollectRows(rows, pgx.RowToStructByPos[reference])
 	require.NoError(t, err)
-	require.GreaterOrEqual(t, len(references), 11)
+	require.GreaterOrEqual(t, len(references), 19)
 	for _, r := range references {
 		var foreign string
 		query := "SELECT " + r.Column + " FROM " + r.Table + " WHERE company_id <> $1 AND " + r.Column + " IS NOT NULL LIMIT 1"
 		require.NoError(t, conn.QueryRow(t.Context(), query, company.ID).Scan(&foreign), "%+v", r)
-		_, err = conn.Exec(t.Context(), "UPDATE "+r.Table+" SET "+r.Column+" = $1 WHERE company_id = $2", foreign, company.ID)
+		_, err = conn.Exec(t.Context(), "UPDATE "+r.Table+" SET "+r.Column+" = $1 WHERE ctid = (SELECT max(ctid) FROM "+r.Table+" WHERE company_id = $2)", foreign, company.ID)
 		require.ErrorContains(t, err, "violates foreign key constraint", "%+v", r)
 	}
 	require.NotEmpty(t, other.ids)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/engine/endpoint"
 	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/model"
 )
 
 const (
@@ -21,6 +22,8 @@ const (
 
 // Options tune an Engine; the zero value is fit for use.
 type Options struct {
+	// Contact, Judge and Classifier do their parts in tests of agents; the agents' own model when nil.
+	Contact, Judge, Classifier llm.Model
 	// ReplyTimeout bounds what the language model takes for one answer; a minute when zero.
 	ReplyTimeout time.Duration
 	// MaxModelCalls is how often the language model is asked in one turn, and as often in each
@@ -41,6 +44,7 @@ type Options struct {
 // Engine runs conversations. It is safe for concurrent use and keeps nothing of them between calls.
 type Engine struct {
 	model   llm.Model
+	tests   parts
 	limits  limits
 	caller  *endpoint.Caller
 	webhook string
@@ -59,6 +63,11 @@ func New(m llm.Model, o Options) *Engine {
 			depth:      positive(o.MaxDepth, defaultMaxDepth),
 			reply:      positive(o.ReplyTimeout, defaultReplyTimeout),
 		},
+	}
+	e.tests = parts{
+		contact:    part{orElse(o.Contact, m), "the simulated contact", model.RunErrorCauseSimulator, e.limits.reply},
+		judge:      part{orElse(o.Judge, m), "the judge", model.RunErrorCauseJudge, e.limits.reply},
+		classifier: part{orElse(o.Classifier, m), "the classifier", model.RunErrorCauseAgent, e.limits.reply},
 	}
 	if e.caller == nil {
 		// Only what an allow list says can be wrong.

@@ -57,36 +57,34 @@ func (s *stage) load(ctx context.Context, message string) (*conversation, error)
 		return nil, err
 	}
 	t := &turn{
-		model: s.model, limits: s.limits, effects: s.effects(), schemas: s.schemas,
+		model: s.model, limits: s.limits, effects: s.effects(s.tenant, chat.ID, chat.AgentID), schemas: s.schemas,
 		variables: variables, mocking: &chat.ToolMocking,
 	}
 	said := append(history(messages, calls), llm.Message{Role: llm.RoleUser, Text: message})
 	return t.converse(speaker, said, mockedBefore(calls))
 }
 
-// effects are those on the real world.
-func (s *stage) effects() effects {
-	e := effects{
+// effects are those on the real world, of a conversation with the tenant's agent.
+func (e *Engine) effects(t *db.Tenant, conversationID, agentID string) effects {
+	real := effects{
 		now: now, wait: wait,
 		call: func(ctx context.Context, tool *model.Tool, arguments model.JSONObject) (string, error) {
-			headers, err := s.tenant.HeadersOf(tool)
+			headers, err := t.HeadersOf(tool)
 			if err != nil {
 				return "", err
 			}
-			return s.caller.Call(ctx, *tool.Endpoint, headers, arguments)
+			return e.caller.Call(ctx, *tool.Endpoint, headers, arguments)
 		},
 		open: func(ctx context.Context, sub *model.SubAgent) (*speaker, error) {
-			return loadSpeaker(ctx, s.tenant, sub.DelegateAgentID)
+			return loadSpeaker(ctx, t, sub.DelegateAgentID)
 		},
 	}
-	if s.canTransfer() {
-		e.transfer = func(ctx context.Context, reason string) error {
-			return s.caller.Transfer(ctx, s.webhook, endpoint.Transfer{
-				ConversationID: s.turn.Chat.ID, AgentID: s.turn.Chat.AgentID, Reason: reason,
-			})
+	if e.canTransfer() {
+		real.transfer = func(ctx context.Context, reason string) error {
+			return e.caller.Transfer(ctx, e.webhook, endpoint.Transfer{ConversationID: conversationID, AgentID: agentID, Reason: reason})
 		}
 	}
-	return e
+	return real
 }
 
 // wait returns after the time, or as soon as ctx ends with its error.

@@ -42,6 +42,10 @@ type Request struct {
 	Messages []Message
 	// Tools are what the model may call; none when it may only talk.
 	Tools []Tool
+	// Schema is a JSON Schema of type object that the answer's text must fit; nil when the text is free. It
+	// is as strict as providers ask for: all properties are required, and no others are allowed. A
+	// provider may not know of schemas, so whoever reads the answer checks it.
+	Schema json.RawMessage
 	Settings
 }
 

@@ -127,6 +127,26 @@ func TestRequestOnTheWire(t *testing.T) {
 	require.Empty(t, cmp.Diff(want, got))
 }
 
+func TestSchemaOnTheWire(t *testing.T) {
+	t.Parallel()
+	req := hello
+	req.Schema = json.RawMessage(`{"type":"object","properties":{"b":{"type":"boolean"},"a":{"type":["string","null"]}},"required":["b","a"],"additionalProperties":false}`)
+	model := stub(t, "listens")
+	_, err := llm.Collect(model.Chat(t.Context(), req))
+	require.NoError(t, err)
+
+	var want any
+	require.NoError(t, json.Unmarshal([]byte(`{"type": "json_schema", "json_schema": {"name": "answer", "strict": true, "schema": `+string(req.Schema)+`}}`), &want))
+	bodies := model.asked(t)
+	require.Len(t, bodies, 1)
+	require.Empty(t, cmp.Diff(want, bodies[0]["response_format"]))
+
+	req.Schema = json.RawMessage(`{"type":`)
+	_, err = llm.Collect(model.Chat(t.Context(), req))
+	require.ErrorContains(t, err, "schema")
+	require.Len(t, model.asked(t), 1, "a request that is wrong is not sent")
+}
+
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]struct {

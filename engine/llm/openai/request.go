@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/openai/openai-go/v3"
@@ -42,6 +43,14 @@ func (m *Model) params(req llm.Request) (openai.ChatCompletionNewParams, error) 
 			}
 		}
 		params.Tools = append(params.Tools, openai.ChatCompletionFunctionTool(function))
+	}
+	if len(req.Schema) > 0 {
+		if !json.Valid(req.Schema) {
+			return params, errors.New("the schema of the answer is not JSON")
+		}
+		params.ResponseFormat.OfJSONSchema = &shared.ResponseFormatJSONSchemaParam{
+			JSONSchema: shared.ResponseFormatJSONSchemaJSONSchemaParam{Name: "answer", Strict: openai.Bool(true), Schema: req.Schema},
+		}
 	}
 	return params, nil
 }

@@ -1,0 +1,263 @@
+package db
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/uptrace/bun"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+const agentTest = "agent test"
+
+// AgentTestsByID returns the tests with the ids, in any order; what does not exist is left out.
+func (t *Tenant) AgentTestsByID(ctx context.Context, ids []string, columns ...string) ([]model.AgentTest, error) {
+	rows, err := byID[*model.AgentTestRow](ctx, t, ids, withKind(columns))
+	return testsOf(rows), err
+}
+
+// AgentTests returns a page of the tests, newest first: all of them, or those of one agent, in one
+// folder, of one kind.
+func (t *Tenant) AgentTests(
+	ctx context.Context, args model.PageArgs, agentID, folderID *string, kind *model.AgentTestKind, columns ...string,
+) (*model.Page[model.AgentTest], error) {
+	rows, err := list[*model.AgentTestRow](ctx, t, args, withKind(columns), func(q *bun.SelectQuery) *bun.SelectQuery {
+		return q.Apply(given("agent_id", agentID)).Apply(given("folder_id", folderID)).Apply(given("kind", kind))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &model.Page[model.AgentTest]{Nodes: testsOf(rows.Nodes), PageInfo: rows.PageInfo, Count: rows.Count}, nil
+}
+
+// TestsOfAgents are the tests of each of several agents, or those of them in one folder, of one kind.
+func (t *Tenant) TestsOfAgents(kind *model.AgentTestKind, folderID *string) TestChildren {
+	return TestChildren{Children[*model.AgentTestRow]{t, func(q *bun.SelectQuery) *bun.SelectQuery {
+		return q.Where("?TableAlias.agent_id = parent.id").Apply(given("folder_id", folderID)).Apply(given("kind", kind))
+	}}}
+}
+
+// TestsOfFolders are the tests in each of several folders.
+func (t *Tenant) TestsOfFolders() TestChildren {
+	return TestChildren{Children[*model.AgentTestRow]{t, where("?TableAlias.folder_id = parent.id")}}
+}
+
+// TestChildren are Children whose rows are tests of either kind.
+type TestChildren struct{ Children[*model.AgentTestRow] }
+
+// Pages is that of Children.
+func (c TestChildren) Pages(ctx context.Context, parents []string, args model.PageArgs, columns ...string) ([]model.AgentTest, error) {
+	rows, err := c.Children.Pages(ctx, parents, args, withKind(columns)...)
+	return testsOf(rows), err
+}
+
+// testsOf returns the tests of the rows, read together as these were.
+func testsOf(rows []*model.AgentTestRow) []model.AgentTest {
+	tests := make([]model.AgentTest, len(rows))
+	for i, row := range rows {
+		tests[i] = row.Test()
+	}
+	return together(tests)
+}
+
+// withKind adds the column without which a row does not know what it is.
+func withKind(columns []string) []string {
+	if len(columns) == 0 || slices.Contains(columns, "kind") {
+		return columns
+	}
+	return append(slices.Clip(columns), "kind")
+}
+
+// where is a selection by a condition.
+func where(condition string, args ...any) selection {
+	return func(q *bun.SelectQuery) *bun.SelectQuery { return q.Where(condition, args...) }
+}
+
+// given selects by the value of a column, when there is one.
+func given[V any](column string, value *V) selection {
+	if value == nil {
+		return all
+	}
+	return where("?TableAlias.? = ?", bun.Ident(column), *value)
+}
+
+// holdTests returns the tests that the selection leaves, held until the end of the transaction. They
+// are held in one order, so that two requests never wait for each other.
+func (t *Tenant) holdTests(ctx context.Context, hold rowLock, which selection) ([]*model.AgentTestRow, error) {
+	rows := []*model.AgentTestRow{}
+	err := t.find(&rows).Apply(which).Order("id").For(string(hold)).Scan(ctx)
+	return rows, translate(err)
+}
+
+// CreateSimulationTest creates a simulation test.
+func (t *Tenant) CreateSimulationTest(ctx context.Context, in model.CreateSimulationTestInput) (*model.SimulationTest, error) {
+	test, err := model.NewSimulationTest(in, now())
+	if err != nil {
+		return nil, err
+	}
+	return test, t.createTest(ctx, test.Row())
+}
+
+// CreateClassificationTest creates a classification test.
+func (t *Tenant) CreateClassificationTest(ctx context.Context, in model.CreateClassificationTestInput) (*model.ClassificationTest, error) {
+	test, err := model.NewClassificationTest(in, now())
+	if err != nil {
+		return nil, err
+	}
+	return test, t.createTest(ctx, test.Row())
+}
+
+func (t *Tenant) createTest(ctx context.Context, test *model.AgentTestRow) error {
+	return t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
+		agent, err := t.agent(ctx, test.AgentID, forShare)
+		if err != nil {
+			return err
+		}
+		if test.FolderID, err = t.folderFor(ctx, agent.ID, test.FolderID); err != nil {
+			return err
+		}
+		if err := t.checkTest(ctx, test, agent); err != nil {
+			return err
+		}
+		return insert(ctx, t, test)
+	})
+}
+
+// UpdateSimulationTest changes what the input gives.
+func (t *Tenant) UpdateSimulationTest(ctx context.Context, in model.UpdateSimulationTestInput) (*model.SimulationTest, error) {
+	var test *model.SimulationTest
+	check := in.ToolMocking != nil
+	err := t.updateTest(ctx, in.TestID, model.AgentTestKindSimulation, in.FolderID, check, func(row *model.AgentTestRow) error {
+		test = &model.SimulationTest{AgentTestRow: row}
+		return test.Update(in, now())
+	})
+	return test, err
+}
+
+// UpdateClassificationTest changes what the input gives.
+func (t *Tenant) UpdateClassificationTest(ctx context.Context, in model.UpdateClassificationTestInput) (*model.ClassificationTest, error) {
+	var test *model.ClassificationTest
+	check := in.TagExpected != nil
+	err := t.updateTest(ctx, in.TestID, model.AgentTestKindClassification, in.FolderID, check, func(row *model.AgentTestRow) error {
+		test = &model.ClassificationTest{AgentTestRow: row}
+		return test.Update(in, now())
+	})
+	return test, err
+}
+
+// updateTest changes a test of the kind, and moves it when a folder is given. It checks the test
+// against its agent only where the change can break what was right: the agent may have changed since.
+func (t *Tenant) updateTest(
+	ctx context.Context, id string, kind model.AgentTestKind, folderID *string, check bool, update func(*model.AgentTestRow) error,
+) error {
+	return t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
+		// Of what is read before the agent is held, only this never changes: the agent and the kind.
+		found := &model.AgentTestRow{}
+		if err := t.one(ctx, agentTest, id, found, noLock); err != nil {
+			return err
+		}
+		if found.Kind != kind {
+			var faults model.Fields
+			faults.Add("testId", "is the id of a %s test", strings.ToLower(string(found.Kind)))
+			return faults.As(model.Unprocessable)
+		}
+		agent, err := t.agent(ctx, found.AgentID, forShare)
+		if err != nil {
+			return err
+		}
+		folder, err := t.folderFor(ctx, agent.ID, folderID)
+		if err != nil {
+			return err
+		}
+		test := &model.AgentTestRow{}
+		if err := t.one(ctx, agentTest, id, test, forUpdate); err != nil {
+			return err
+		}
+		if folderID != nil {
+			test.FolderID = folder
+		}
+		if err := update(test); err != nil {
+			return err
+		}
+		if check {
+			if err := t.checkTest(ctx, test, agent); err != nil {
+				return err
+			}
+		}
+		// What is known of the most recent run is the run's to write.
+		_, err = t.change(test).ExcludeColumn("last_run_id", "last_run_status", "last_run_at").WherePK().Exec(ctx)
+		return translate(err)
+	})
+}
+
+// checkTest returns UNPROCESSABLE when the test expects or mocks what its agent, which is held, does
+// not have.
+func (t *Tenant) checkTest(ctx context.Context, test *model.AgentTestRow, agent *model.Agent) error {
+	if test.Kind == model.AgentTestKindClassification {
+		return checkTag(test.TagExpected, agent)
+	}
+	tools, err := t.ToolsOfAgents(ctx, []string{agent.ID}, "technical_name")
+	if err != nil {
+		return err
+	}
+	subAgents, err := t.SubAgentsOfAgents(ctx, []string{agent.ID}, "technical_name")
+	if err != nil {
+		return err
+	}
+	return test.ToolMocking.Check(tools, subAgents)
+}
+
+func checkTag(expected string, agent *model.Agent) error {
+	if agent.KnowsTag(expected) {
+		return nil
+	}
+	names := make([]string, len(agent.ClassificationTags))
+	for i, tag := range agent.ClassificationTags {
+		names[i] = fmt.Sprintf("%q", tag.Name)
+	}
+	var faults model.Fields
+	if len(names) == 0 {
+		faults.Add("tagExpected", "is %q, and the agent has no classification tags", expected)
+	} else {
+		faults.Add("tagExpected", "is %q, which is none of the agent's classification tags: %s", expected, strings.Join(names, ", "))
+	}
+	return faults.As(model.Unprocessable)
+}
+
+// DeleteAgentTest deletes a test. Its runs stay, and lead to no test from then on.
+func (t *Tenant) DeleteAgentTest(ctx context.Context, id string) error {
+	return t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
+		if err := t.one(ctx, agentTest, id, &model.AgentTestRow{}, forDelete); err != nil {
+			return err
+		}
+		_, err := t.change((*model.AgentTestRun)(nil)).Set("test_id = NULL").Where("test_id = ?", id).Exec(ctx)
+		if err != nil {
+			return translate(err)
+		}
+		return t.delete(ctx, agentTest, id, (*model.AgentTestRow)(nil))
+	})
+}
+
+// leaveTests takes an agent that is to be deleted out of its tests' runs and executions, which stay.
+func (t *Tenant) leaveTests(ctx context.Context, agentID string) error {
+	tests, err := t.holdTests(ctx, forDelete, where("agent_id = ?", agentID))
+	if err != nil {
+		return err
+	}
+	ids := make([]string, len(tests))
+	for i, test := range tests {
+		ids[i] = test.ID
+	}
+	executions := []*model.AgentTestExecution{}
+	if err := t.find(&executions).Column("id").Where("agent_id = ?", agentID).Order("id").For(string(forUpdate)).Scan(ctx); err != nil {
+		return translate(err)
+	}
+	if _, err := t.change((*model.AgentTestExecution)(nil)).Set("agent_id = NULL").Where("agent_id = ?", agentID).Exec(ctx); err != nil {
+		return translate(err)
+	}
+	_, err = t.change((*model.AgentTestRun)(nil)).Set("test_id = NULL").Where("test_id IN (?)", bun.List(ids)).Exec(ctx)
+	return translate(err)
+}

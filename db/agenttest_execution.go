@@ -1,0 +1,149 @@
+package db
+
+import (
+	"context"
+
+	"github.com/uptrace/bun"
+
+	"github.com/agentgraph/agentgraph/db/notify"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+const agentTestExecution = "agent test execution"
+
+// AgentTestExecution returns one execution, or NOT_FOUND.
+func (t *Tenant) AgentTestExecution(ctx context.Context, id string) (*model.AgentTestExecution, error) {
+	return t.agentTestExecution(ctx, id, noLock)
+}
+
+func (t *Tenant) agentTestExecution(ctx context.Context, id string, hold rowLock) (*model.AgentTestExecution, error) {
+	execution := &model.AgentTestExecution{}
+	return execution, t.one(ctx, agentTestExecution, id, execution, hold)
+}
+
+// AgentTestExecutionsByID returns the executions with the ids, in any order; what does not exist is left out.
+func (t *Tenant) AgentTestExecutionsByID(ctx context.Context, ids []string, columns ...string) ([]*model.AgentTestExecution, error) {
+	return byID[*model.AgentTestExecution](ctx, t, ids, columns)
+}
+
+// AgentTestExecutions returns a page of the executions, newest first: all of them, or those of one agent's tests.
+func (t *Tenant) AgentTestExecutions(
+	ctx context.Context, args model.PageArgs, agentID *string, columns ...string,
+) (*model.Page[*model.AgentTestExecution], error) {
+	return list[*model.AgentTestExecution](ctx, t, args, columns, given("agent_id", agentID))
+}
+
+// ExecutionsOfAgents are the executions of the tests of each of several agents.
+func (t *Tenant) ExecutionsOfAgents() Children[*model.AgentTestExecution] {
+	return Children[*model.AgentTestExecution]{t, where("?TableAlias.agent_id = parent.id")}
+}
+
+// CountsOfExecutions returns how many runs of each of several executions are in which state, by the
+// execution's id.
+func (t *Tenant) CountsOfExecutions(ctx context.Context, ids []string) (map[string]*model.AgentTestRunCounts, error) {
+	rows := []struct {
+		ExecutionID string
+		Counts      model.AgentTestRunCounts `bun:"embed:"`
+	}{}
+	query := t.find((*model.AgentTestRun)(nil)).ColumnExpr("?TableAlias.execution_id, count(*) AS total")
+	for column, status := range map[string]model.AgentTestRunStatus{
+		"queued": model.AgentTestRunStatusQueued, "running": model.AgentTestRunStatusRunning,
+		"passed": model.AgentTestRunStatusPassed, "failed": model.AgentTestRunStatusFailed,
+		"error": model.AgentTestRunStatusError, "cancelled": model.AgentTestRunStatusCancelled,
+	} {
+		query = query.ColumnExpr("count(*) FILTER (WHERE ?TableAlias.status = ?) AS ?", status, bun.Ident(column))
+	}
+	err := query.Where("?TableAlias.execution_id IN (?)", bun.List(ids)).GroupExpr("?TableAlias.execution_id").Scan(ctx, &rows)
+	counts := make(map[string]*model.AgentTestRunCounts, len(rows))
+	for i := range rows {
+		counts[rows[i].ExecutionID] = &rows[i].Counts
+	}
+	return counts, translate(err)
+}
+
+// TalliesOfExecutions returns how many runs of each test of several executions passed and failed, by the
+// execution's id. Tests that were deleted since have their tallies too.
+func (t *Tenant) TalliesOfExecutions(ctx context.Context, ids []string) (map[string][]model.TestTally, error) {
+	rows := []struct {
+		ExecutionID string
+		Tally       model.TestTally `bun:"embed:"`
+	}{}
+	err := t.find((*model.AgentTestRun)(nil)).ColumnExpr("?TableAlias.execution_id, ?TableAlias.tested_id AS test_id").
+		ColumnExpr("count(*) FILTER (WHERE ?TableAlias.status = ?) AS passed", model.AgentTestRunStatusPassed).
+		ColumnExpr("count(*) FILTER (WHERE ?TableAlias.status = ?) AS failed", model.AgentTestRunStatusFailed).
+		Where("?TableAlias.execution_id IN (?)", bun.List(ids)).
+		GroupExpr("?TableAlias.execution_id, ?TableAlias.tested_id").OrderExpr("?TableAlias.execution_id, min(?TableAlias.position)").
+		Scan(ctx, &rows)
+	tallies := make(map[string][]model.TestTally, len(ids))
+	for _, row := range rows {
+		tallies[row.ExecutionID] = append(tallies[row.ExecutionID], row.Tally)
+	}
+	return tallies, translate(err)
+}
+
+// CancelAgentTestExecution cancels an execution and returns it: runs that wait are cancelled with it, the
+// workers of those that are under way are told, and it is finished when they have ended. One that is being
+// cancelled stays as it is; CONFLICT when it is finished.
+func (t *Tenant) CancelAgentTestExecution(ctx context.Context, in model.CancelAgentTestExecutionInput) (*model.AgentTestExecution, error) {
+	var execution *model.AgentTestExecution
+	wake := []notify.Key{t.signalOf(in.ExecutionID)}
+	err := t.Tx(ctx, func(ctx context.Context, t *Tenant) (err error) {
+		runs := t.find((*model.AgentTestRun)(nil)).Column("id").Where("execution_id = ?", in.ExecutionID)
+		if _, err := t.holdTests(ctx, forUpdate, where("last_run_id IN (?)", runs)); err != nil {
+			return err
+		}
+		if execution, err = t.agentTestExecution(ctx, in.ExecutionID, forUpdate); err != nil {
+			return err
+		}
+		switch {
+		case execution.IsFinished():
+			return model.Errorf(model.Conflict, "agent test execution %q is finished", execution.ID)
+		case execution.Status == model.AgentTestExecutionStatusCancelled:
+			return nil
+		}
+		underWay := []*model.AgentTestRun{}
+		if err := t.find(&underWay).Column("id").Where("execution_id = ?", execution.ID).
+			Where("status = ?", model.AgentTestRunStatusRunning).Scan(ctx); err != nil {
+			return translate(err)
+		}
+		for _, run := range underWay {
+			wake = append(wake, t.signalOf(run.ID))
+		}
+		return t.cancelQueued(ctx, execution)
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range wake {
+		t.store.hub.Wake(key)
+	}
+	return execution, nil
+}
+
+// cancelQueued cancels an execution, which is held, and the runs of it that wait.
+func (t *Tenant) cancelQueued(ctx context.Context, execution *model.AgentTestExecution) error {
+	at := now()
+	execution.Version++
+	cancelled := []*model.AgentTestRun{}
+	err := t.change((*model.AgentTestRun)(nil)).Set("status = ?", model.AgentTestRunStatusCancelled).
+		Set("finished_at = ?", at).Set("version = ?", execution.Version).
+		Where("execution_id = ?", execution.ID).Where("status = ?", model.AgentTestRunStatusQueued).
+		Returning("id").Scan(ctx, &cancelled)
+	if err != nil {
+		return translate(err)
+	}
+	ids := make([]string, len(cancelled))
+	for i, run := range cancelled {
+		ids[i] = run.ID
+	}
+	if _, err := t.change((*model.AgentTestRow)(nil)).Set("last_run_status = ?", model.AgentTestRunStatusCancelled).
+		Set("last_run_at = ?", at).Where("last_run_id IN (?)", bun.List(ids)).Exec(ctx); err != nil {
+		return translate(err)
+	}
+	execution.Status = model.AgentTestExecutionStatusCancelled
+	if execution.Unfinished -= int32(len(cancelled)); execution.Unfinished == 0 {
+		execution.FinishedAt = &at
+	}
+	_, err = t.change(execution).Column("status", "unfinished", "version", "finished_at").WherePK().Exec(ctx)
+	return translate(err)
+}

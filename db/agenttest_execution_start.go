@@ -1,0 +1,241 @@
+package db
+
+import (
+	"context"
+	"slices"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// StartAgentTestExecution creates an execution with all its runs, which keep the tests and their agents as
+// they are now, and enqueues the first of them; all of it or nothing.
+func (t *Tenant) StartAgentTestExecution(ctx context.Context, in model.StartAgentTestExecutionInput) (*model.AgentTestExecution, error) {
+	if err := in.Validate(); err != nil {
+		return nil, err
+	}
+	execution := &model.AgentTestExecution{Repeats: in.Repeats, Concurrency: in.Concurrency, VirtualTime: in.VirtualTime}
+	return execution, t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
+		ids, err := t.testsToRun(ctx, in)
+		if err != nil {
+			return err
+		}
+		planned := make([]plannedTest, len(ids))
+		for i, id := range ids {
+			planned[i] = plannedTest{id, in.Repeats}
+		}
+		return t.createExecution(ctx, execution, planned)
+	})
+}
+
+// testsToRun returns the ids of the tests that the input names, in its order, or oldest first.
+func (t *Tenant) testsToRun(ctx context.Context, in model.StartAgentTestExecutionInput) ([]string, error) {
+	if in.TestIds != nil {
+		seen := map[string]bool{}
+		return slices.DeleteFunc(slices.Clone(in.TestIds), func(id string) bool {
+			again := seen[id]
+			seen[id] = true
+			return again
+		}), nil
+	}
+	path, of := "folderId", given("folder_id", in.FolderID)
+	err := error(nil)
+	if in.FolderID != nil {
+		err = t.one(ctx, agentTestFolder, *in.FolderID, &model.AgentTestFolder{}, noLock)
+	} else {
+		path, of = "agentId", given("agent_id", in.AgentID)
+		_, err = t.Agent(ctx, *in.AgentID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	ids := []string{}
+	if err := t.find((*model.AgentTestRow)(nil)).Column("id").Apply(of).Order("created_at", "id").Scan(ctx, &ids); err != nil {
+		return nil, translate(err)
+	}
+	var faults model.Fields
+	switch {
+	case len(ids) == 0:
+		faults.Add(path, "has no tests")
+		return nil, faults.Err()
+	case len(ids) > model.MaxTests:
+		faults.Add(path, "has %d tests, and an execution at most %d: give testIds instead", len(ids), model.MaxTests)
+	}
+	return ids, faults.As(model.Unprocessable)
+}
+
+// RetryAgentTestExecution runs tests of a finished execution again, as a new execution; the old one stays
+// as it is. CONFLICT when it is not finished; UNPROCESSABLE when no run is left to repeat, or a test of one
+// was deleted.
+func (t *Tenant) RetryAgentTestExecution(ctx context.Context, in model.RetryAgentTestExecutionInput) (*model.AgentTestExecution, error) {
+	execution := &model.AgentTestExecution{}
+	return execution, t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
+		old, err := t.AgentTestExecution(ctx, in.ExecutionID)
+		if err != nil {
+			return err
+		}
+		if !old.IsFinished() {
+			return model.Errorf(model.Conflict, "agent test execution %q is not finished", old.ID)
+		}
+		execution.Concurrency, execution.VirtualTime, execution.RetryOfID = old.Concurrency, old.VirtualTime, &old.ID
+		planned, err := t.runsToRepeat(ctx, in)
+		if err != nil {
+			return err
+		}
+		for _, p := range planned {
+			execution.Repeats = max(execution.Repeats, p.attempts)
+		}
+		return t.createExecution(ctx, execution, planned)
+	})
+}
+
+func (t *Tenant) runsToRepeat(ctx context.Context, in model.RetryAgentTestExecutionInput) ([]plannedTest, error) {
+	runs := []*model.AgentTestRun{}
+	query := t.find(&runs).Column("test_id", "test_name").Where("execution_id = ?", in.ExecutionID).Order("position")
+	switch in.Only {
+	case model.AgentTestRetryNotPassed:
+		query = query.Where("status <> ?", model.AgentTestRunStatusPassed)
+	case model.AgentTestRetryErrors:
+		query = query.Where("status = ?", model.AgentTestRunStatusError)
+	case model.AgentTestRetryAll:
+	default:
+		var faults model.Fields
+		faults.Add("only", "must be one of NotPassed, Errors, All")
+		return nil, faults.Err()
+	}
+	if err := query.Scan(ctx); err != nil {
+		return nil, translate(err)
+	}
+	if len(runs) == 0 {
+		var faults model.Fields
+		faults.Add("only", "leaves no run of the execution to repeat")
+		return nil, faults.As(model.Unprocessable)
+	}
+	planned := []plannedTest{}
+	for _, run := range runs {
+		if run.TestID == nil {
+			return nil, model.Errorf(model.Unprocessable, "the test %q of the execution was deleted", run.TestName)
+		}
+		at := slices.IndexFunc(planned, func(p plannedTest) bool { return p.id == *run.TestID })
+		if at < 0 {
+			at = len(planned)
+			planned = append(planned, plannedTest{id: *run.TestID})
+		}
+		planned[at].attempts++
+	}
+	return planned, nil
+}
+
+// plannedTest is a test and how often it is run.
+type plannedTest struct {
+	id       string
+	attempts int32
+}
+
+// runsPerInsert bounds a statement: a run carries its test and agent.
+const runsPerInsert = 50
+
+func (t *Tenant) createExecution(ctx context.Context, execution *model.AgentTestExecution, planned []plannedTest) error {
+	snapshots, err := t.snapshots(ctx, planned)
+	if err != nil {
+		return err
+	}
+	execution.ID, execution.CreatedAt = model.NewID("execution"), now()
+	execution.Status, execution.Version = model.AgentTestExecutionStatusQueued, 1
+	runs := []*model.AgentTestRun{}
+	newest := make([]string, len(planned))
+	for attempt := int32(1); attempt <= execution.Repeats; attempt++ {
+		for i, p := range planned {
+			if attempt > p.attempts {
+				continue
+			}
+			run := &model.AgentTestRun{
+				ID: model.NewID("run"), ExecutionID: execution.ID, TestID: &p.id, TestedID: p.id, TestName: snapshots[i].Test.Name,
+				Position: int32(len(runs)), Attempt: attempt, Status: model.AgentTestRunStatusQueued,
+				Snapshot: snapshots[i], PromptVersion: snapshots[i].Agent.PromptVersion,
+				Messages: []model.TestMessage{}, ToolCalls: []*model.ToolCall{}, CriteriaResults: []model.CriterionResult{},
+				Version: execution.Version, CreatedAt: execution.CreatedAt,
+			}
+			run.Snapshot.VirtualTime = execution.VirtualTime
+			newest[i] = run.ID
+			runs = append(runs, run)
+		}
+	}
+	execution.Unfinished = int32(len(runs))
+	execution.NextPosition = min(execution.Concurrency, execution.Unfinished)
+	execution.AgentID = &snapshots[0].Agent.ID
+	if slices.ContainsFunc(snapshots, func(s model.RunSnapshot) bool { return s.Agent.ID != *execution.AgentID }) {
+		execution.AgentID = nil
+	}
+	if err := insert(ctx, t, execution); err != nil {
+		return err
+	}
+	for some := range slices.Chunk(runs, runsPerInsert) {
+		if err := insert(ctx, t, some...); err != nil {
+			return err
+		}
+	}
+	if err := t.setLastRuns(ctx, execution, planned, newest); err != nil {
+		return err
+	}
+	first := []string{}
+	for _, run := range runs[:execution.NextPosition] {
+		first = append(first, run.ID)
+	}
+	return t.enqueue(ctx, first)
+}
+
+// snapshots returns the tests with their agents, in the order of the plan, all held until the end of the
+// transaction.
+func (t *Tenant) snapshots(ctx context.Context, planned []plannedTest) ([]model.RunSnapshot, error) {
+	ids := make([]string, len(planned))
+	for i, p := range planned {
+		ids[i] = p.id
+	}
+	agents := []*model.Agent{}
+	of := t.find((*model.AgentTestRow)(nil)).Column("agent_id").Where("id IN (?)", bun.List(ids))
+	if err := t.find(&agents).Where("id IN (?)", of).Order("id").For(string(forShare)).Scan(ctx); err != nil {
+		return nil, translate(err)
+	}
+	tests, err := t.holdTests(ctx, forUpdate, where("id IN (?)", bun.List(ids)))
+	if err != nil {
+		return nil, err
+	}
+	snapshots := make([]model.RunSnapshot, len(ids))
+	for i, id := range ids {
+		at := slices.IndexFunc(tests, func(row *model.AgentTestRow) bool { return row.ID == id })
+		if at < 0 {
+			return nil, model.Missing(agentTest, id)
+		}
+		snapshots[i].Test = tests[at]
+		of := slices.IndexFunc(agents, func(a *model.Agent) bool { return a.ID == tests[at].AgentID })
+		if of < 0 {
+			return nil, model.Missing("agent", tests[at].AgentID)
+		}
+		snapshots[i].Agent = agents[of]
+	}
+	return snapshots, nil
+}
+
+func (t *Tenant) setLastRuns(ctx context.Context, execution *model.AgentTestExecution, planned []plannedTest, runIDs []string) error {
+	testIDs := make([]string, len(planned))
+	for i, p := range planned {
+		testIDs[i] = p.id
+	}
+	_, err := t.change((*model.AgentTestRow)(nil)).
+		TableExpr("unnest(?::text[], ?::text[]) AS newest (test_id, run_id)", pgdialect.Array(testIDs), pgdialect.Array(runIDs)).
+		Set("last_run_id = newest.run_id").Set("last_run_status = ?", model.AgentTestRunStatusQueued).
+		Set("last_run_at = ?", execution.CreatedAt).Where("?TableAlias.id = newest.test_id").Exec(ctx)
+	return translate(err)
+}
+
+// enqueue puts runs into the queue, in the transaction that the Tenant is in.
+func (t *Tenant) enqueue(ctx context.Context, runIDs []string) error {
+	tx, ok := t.db.(bun.Tx)
+	if !ok || t.store.enqueueRuns == nil {
+		return nil
+	}
+	return t.store.enqueueRuns(ctx, tx, t.companyID, runIDs)
+}

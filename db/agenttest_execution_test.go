@@ -1,0 +1,210 @@
+package db_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/uptrace/bun"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// line stands for the queue: what was put into it, in order.
+type line struct {
+	mu   sync.Mutex
+	runs []string
+	fail error
+}
+
+func (l *line) enqueue(_ context.Context, tx bun.Tx, companyID string, runIDs []string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.fail != nil {
+		return l.fail
+	}
+	if companyID == "" || tx.Tx == nil {
+		return errors.New("nothing to enqueue into")
+	}
+	l.runs = append(l.runs, runIDs...)
+	return nil
+}
+
+// take empties the line.
+func (l *line) take() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	runs := l.runs
+	l.runs = nil
+	return runs
+}
+
+func lined(t *testing.T) (*db.Tenant, *line) {
+	t.Helper()
+	queue := &line{}
+	tenant, _ := newCompany(t, dbtest.Open(t, dbtest.URL(t), db.Options{Enqueue: queue.enqueue}))
+	return tenant, queue
+}
+
+func counts(t *testing.T, tenant *db.Tenant, executionID string) model.AgentTestRunCounts {
+	t.Helper()
+	all, err := tenant.CountsOfExecutions(t.Context(), []string{executionID, "execution_none"})
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+	return *all[executionID]
+}
+
+func TestAnExecutionRunsWhatItNames(t *testing.T) {
+	t.Parallel()
+	tenant, queue := lined(t)
+	agent, other := newTaggedAgent(t, tenant, "New"), newAgent(t, tenant)
+	folder, empty := newFolder(t, tenant, agent.ID, "Smoke"), newFolder(t, tenant, agent.ID, "Empty")
+	a := newSimulationTest(t, tenant, agent.ID, func(in *model.CreateSimulationTestInput) { in.FolderID = &folder.ID })
+	b := newClassificationTest(t, tenant, agent.ID, "Tags")
+	c := newSimulationTest(t, tenant, other.ID)
+	begin := func(in model.StartAgentTestExecutionInput) (*model.AgentTestExecution, error) {
+		in.Repeats, in.Concurrency = max(in.Repeats, 1), 3
+		return tenant.StartAgentTestExecution(t.Context(), in)
+	}
+	tested := func(execution *model.AgentTestExecution, err error) (ids []string) {
+		require.NoError(t, err)
+		for _, run := range runsOf(t, tenant, execution.ID) {
+			ids = append(ids, *run.TestID)
+		}
+		return ids
+	}
+	require.Equal(t, []string{c.ID, a.ID}, tested(begin(model.StartAgentTestExecutionInput{TestIds: []string{c.ID, a.ID, c.ID}})))
+	require.Equal(t, []string{a.ID}, tested(begin(model.StartAgentTestExecutionInput{FolderID: &folder.ID})))
+	require.Equal(t, []string{a.ID, b.ID, a.ID, b.ID}, tested(begin(model.StartAgentTestExecutionInput{AgentID: &agent.ID, Repeats: 2})))
+	queue.take()
+
+	execution, err := begin(model.StartAgentTestExecutionInput{AgentID: &agent.ID, Repeats: 2, VirtualTime: true})
+	require.NoError(t, err)
+	runs := runsOf(t, tenant, execution.ID)
+	require.Equal(t, []string{runs[0].ID, runs[1].ID, runs[2].ID}, queue.take())
+	require.Equal(t, []int32{1, 1, 2, 2}, []int32{runs[0].Attempt, runs[1].Attempt, runs[2].Attempt, runs[3].Attempt})
+	require.True(t, runs[0].Snapshot.VirtualTime)
+	require.Equal(t, "New", runs[1].Snapshot.Test.TagExpected)
+	require.Equal(t, agent.ID, runs[1].Snapshot.Agent.ID)
+	lastRun(t, tenant, a.ID, runs[2].ID, model.AgentTestRunStatusQueued)
+	lastRun(t, tenant, b.ID, runs[3].ID, model.AgentTestRunStatusQueued)
+	require.Equal(t, model.AgentTestRunCounts{Total: 4, Queued: 4}, counts(t, tenant, execution.ID))
+	page, err := tenant.AgentTestExecutions(t.Context(), model.PageArgs{First: 1}, &agent.ID)
+	require.NoError(t, err)
+	page.Nodes[0].Owned = execution.Owned
+	same(t, execution, page.Nodes[0])
+
+	none := "none"
+	for _, in := range []model.StartAgentTestExecutionInput{
+		{TestIds: []string{a.ID, none}}, {FolderID: &none}, {AgentID: &none},
+	} {
+		_, err := begin(in)
+		fails(t, err, model.NotFound)
+	}
+	_, err = begin(model.StartAgentTestExecutionInput{FolderID: &empty.ID})
+	faults(t, err, model.BadInput, "folderId", "has no tests")
+	_, err = begin(model.StartAgentTestExecutionInput{})
+	fails(t, err, model.BadInput)
+
+	queue.fail = errors.New("no queue")
+	before := testByID(t, tenant, a.ID).Row().LastRunID
+	_, err = begin(model.StartAgentTestExecutionInput{AgentID: &agent.ID})
+	require.ErrorIs(t, err, queue.fail)
+	require.Equal(t, before, testByID(t, tenant, a.ID).Row().LastRunID, "enqueued with the rows, or not at all")
+}
+
+func TestNoMoreRunsAreUnderWayThanAllowed(t *testing.T) {
+	t.Parallel()
+	tenant, queue := lined(t)
+	agent := newAgent(t, tenant)
+	const tests, allowed = 20, 3
+	for range tests {
+		newSimulationTest(t, tenant, agent.ID)
+	}
+	execution, err := tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{AgentID: &agent.ID, Repeats: 2, Concurrency: allowed})
+	require.NoError(t, err)
+	var done []string
+	for round := queue.take(); len(round) > 0; round = queue.take() {
+		require.LessOrEqual(t, len(round), allowed)
+		require.Empty(t, together(len(round), func(i int) error {
+			return finish(t, tenant, round[i], model.AgentTestRunStatusPassed)
+		}))
+		done = append(done, round...)
+	}
+	require.Len(t, done, 2*tests)
+	slices.Sort(done)
+	require.Len(t, slices.Compact(done), 2*tests)
+	after, err := tenant.AgentTestExecution(t.Context(), execution.ID)
+	require.NoError(t, err)
+	require.Equal(t, model.AgentTestExecutionStatusCompleted, after.Status)
+	require.Equal(t, model.AgentTestRunCounts{Total: 2 * tests, Passed: 2 * tests}, counts(t, tenant, execution.ID))
+	require.EqualValues(t, 1+2*2*tests, after.Version, "one for each change of a run")
+	tallies, err := tenant.TalliesOfExecutions(t.Context(), []string{execution.ID})
+	require.NoError(t, err)
+	require.Len(t, tallies[execution.ID], tests)
+	require.Equal(t, 2, tallies[execution.ID][0].Passed)
+}
+
+// Workers, cancellations, deletions and new executions of the same tests get in each other's way, and every
+// execution ends with every run final and counted once.
+// Whoever changes a run holds its test before its execution, as a cancellation does: they never wait for each other.
+func TestRetries(t *testing.T) {
+	t.Parallel()
+	tenant := freshTenant(t)
+	agent := newAgent(t, tenant)
+	a, b, c := newSimulationTest(t, tenant, agent.ID), newSimulationTest(t, tenant, agent.ID), newSimulationTest(t, tenant, agent.ID)
+	old, err := tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{
+		TestIds: []string{a.ID, b.ID, c.ID}, Repeats: 2, Concurrency: 7, VirtualTime: true,
+	})
+	require.NoError(t, err)
+	retry := func(id string, only model.AgentTestRetry) (*model.AgentTestExecution, error) {
+		return tenant.RetryAgentTestExecution(t.Context(), model.RetryAgentTestExecutionInput{ExecutionID: id, Only: only})
+	}
+	_, err = retry(old.ID, model.AgentTestRetryAll)
+	fails(t, err, model.Conflict)
+	runs := runsOf(t, tenant, old.ID)
+	for i, status := range []model.AgentTestRunStatus{
+		model.AgentTestRunStatusPassed, model.AgentTestRunStatusFailed, model.AgentTestRunStatusPassed,
+		model.AgentTestRunStatusPassed, model.AgentTestRunStatusError, model.AgentTestRunStatusFailed,
+	} {
+		require.NoError(t, finish(t, tenant, runs[i].ID, status))
+	}
+	_, err = tenant.UpdateAgentPrompt(t.Context(), model.UpdateAgentPromptInput{AgentID: agent.ID, Prompt: "Be brief."})
+	require.NoError(t, err)
+	before := runsOf(t, tenant, old.ID)
+
+	for only, want := range map[model.AgentTestRetry][]string{
+		model.AgentTestRetryNotPassed: {b.ID, c.ID, b.ID},
+		model.AgentTestRetryErrors:    {b.ID},
+		model.AgentTestRetryAll:       {a.ID, b.ID, c.ID, a.ID, b.ID, c.ID},
+	} {
+		execution, err := retry(old.ID, only)
+		require.NoError(t, err)
+		require.Equal(t, &old.ID, execution.RetryOfID)
+		require.EqualValues(t, 7, execution.Concurrency)
+		require.True(t, execution.VirtualTime)
+		var tested []string
+		for _, run := range runsOf(t, tenant, execution.ID) {
+			tested = append(tested, run.TestedID)
+			require.EqualValues(t, 2, run.PromptVersion)
+			require.Equal(t, "Be brief.", run.Snapshot.Agent.Prompt)
+		}
+		require.Equal(t, want, tested, "%s", only)
+	}
+	same(t, before, runsOf(t, tenant, old.ID))
+	require.EqualValues(t, 1, before[0].PromptVersion)
+
+	good := start(t, tenant, a.ID)
+	require.NoError(t, finish(t, tenant, runsOf(t, tenant, good.ID)[0].ID, model.AgentTestRunStatusPassed))
+	_, err = retry(good.ID, model.AgentTestRetryNotPassed)
+	faults(t, err, model.Unprocessable, "only", "no run")
+	_, err = retry("execution_none", model.AgentTestRetryAll)
+	fails(t, err, model.NotFound)
+	_, err = retry(good.ID, "Some")
+	faults(t, err, model.BadInput, "only", "must be one of")
+}

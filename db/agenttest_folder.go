@@ -1,0 +1,103 @@
+package db
+
+import (
+	"context"
+
+	"github.com/uptrace/bun"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+const agentTestFolder = "agent test folder"
+
+// AgentTestFoldersByID returns the folders with the ids, in any order; what does not exist is left out.
+func (t *Tenant) AgentTestFoldersByID(ctx context.Context, ids []string, columns ...string) ([]*model.AgentTestFolder, error) {
+	return byID[*model.AgentTestFolder](ctx, t, ids, columns)
+}
+
+// FoldersOfAgents returns the folders of several agents, each agent's by name.
+func (t *Tenant) FoldersOfAgents(ctx context.Context, agentIDs []string, columns ...string) ([]*model.AgentTestFolder, error) {
+	folders := []*model.AgentTestFolder{}
+	err := t.find(&folders).Apply(only(columns)).ColumnExpr("?TableAlias.agent_id AS parent_id").
+		Where("?TableAlias.agent_id IN (?)", bun.List(agentIDs)).OrderExpr("?TableAlias.agent_id, lower(?TableAlias.name)").Scan(ctx)
+	return together(folders), translate(err)
+}
+
+// CreateAgentTestFolder creates a folder for the tests of an agent.
+func (t *Tenant) CreateAgentTestFolder(ctx context.Context, in model.CreateAgentTestFolderInput) (*model.AgentTestFolder, error) {
+	folder, err := model.NewAgentTestFolder(in, now())
+	if err != nil {
+		return nil, err
+	}
+	return folder, t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
+		// Held against others that create folders: their number is bounded.
+		if _, err := t.agent(ctx, folder.AgentID, forUpdate); err != nil {
+			return err
+		}
+		count, err := t.find((*model.AgentTestFolder)(nil)).Where("agent_id = ?", folder.AgentID).Count(ctx)
+		if err != nil {
+			return translate(err)
+		}
+		if count >= model.MaxFolders {
+			return model.Errorf(model.Unprocessable, "agent %q has %d folders of tests, which is the most", folder.AgentID, count)
+		}
+		return insert(ctx, t, folder)
+	})
+}
+
+// UpdateAgentTestFolder changes what the input gives.
+func (t *Tenant) UpdateAgentTestFolder(ctx context.Context, in model.UpdateAgentTestFolderInput) (*model.AgentTestFolder, error) {
+	folder := &model.AgentTestFolder{}
+	return folder, t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
+		if err := t.one(ctx, agentTestFolder, in.FolderID, folder, forUpdate); err != nil {
+			return err
+		}
+		if err := folder.Update(in, now()); err != nil {
+			return err
+		}
+		_, err := t.change(folder).WherePK().Exec(ctx)
+		return translate(err)
+	})
+}
+
+// DeleteAgentTestFolder deletes a folder; its tests move to the root.
+func (t *Tenant) DeleteAgentTestFolder(ctx context.Context, id string) error {
+	return t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
+		folder := &model.AgentTestFolder{}
+		if err := t.one(ctx, agentTestFolder, id, folder, noLock); err != nil {
+			return err
+		}
+		if _, err := t.agent(ctx, folder.AgentID, forShare); err != nil {
+			return err
+		}
+		if err := t.one(ctx, agentTestFolder, id, folder, forDelete); err != nil {
+			return err
+		}
+		if _, err := t.holdTests(ctx, forUpdate, where("folder_id = ?", id)); err != nil {
+			return err
+		}
+		_, err := t.change((*model.AgentTestRow)(nil)).Set("folder_id = NULL").Set("updated_at = ?", now()).
+			Where("folder_id = ?", id).Exec(ctx)
+		if err != nil {
+			return translate(err)
+		}
+		return t.delete(ctx, agentTestFolder, id, (*model.AgentTestFolder)(nil))
+	})
+}
+
+// folderFor returns the folder that a test of the agent is put into, held until the end of the
+// transaction; nil for the root, which nil and "" stand for.
+func (t *Tenant) folderFor(ctx context.Context, agentID string, id *string) (*string, error) {
+	if id == nil || *id == "" {
+		return nil, nil
+	}
+	folder := &model.AgentTestFolder{}
+	if err := t.one(ctx, agentTestFolder, *id, folder, forShare); err != nil {
+		return nil, err
+	}
+	var faults model.Fields
+	if folder.AgentID != agentID {
+		faults.Add("folderId", "is a folder of another agent")
+	}
+	return &folder.ID, faults.As(model.Unprocessable)
+}

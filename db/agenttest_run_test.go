@@ -1,0 +1,223 @@
+package db_test
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+func start(t *testing.T, tenant *db.Tenant, testIDs ...string) *model.AgentTestExecution {
+	t.Helper()
+	execution, err := tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: testIDs, Repeats: 1, Concurrency: 5})
+	require.NoError(t, err)
+	return execution
+}
+
+// runsOf returns the runs of an execution in the order in which they are run.
+func runsOf(t *testing.T, tenant *db.Tenant, executionID string) []*model.AgentTestRun {
+	t.Helper()
+	runs, err := tenant.RunsOfExecutions(nil, nil).Pages(t.Context(), []string{executionID}, model.PageArgs{First: 100})
+	require.NoError(t, err)
+	ordered := make([]*model.AgentTestRun, len(runs))
+	for _, run := range runs {
+		ordered[run.Position] = run
+	}
+	return ordered
+}
+
+// finish claims a run for the first time and finishes it.
+func finish(t *testing.T, tenant *db.Tenant, runID string, status model.AgentTestRunStatus) error {
+	t.Helper()
+	run, err := tenant.ClaimRun(t.Context(), runID, 1)
+	if err != nil {
+		return err
+	}
+	if run == nil {
+		return fmt.Errorf("there is nothing to do for run %s", runID)
+	}
+	run.Status = status
+	if status == model.AgentTestRunStatusError {
+		run.Error = &model.RunError{Cause: model.RunErrorCauseJudge, Message: "no verdict"}
+	}
+	return tenant.FinishRun(t.Context(), run)
+}
+
+func runByID(t *testing.T, tenant *db.Tenant, id string) *model.AgentTestRun {
+	t.Helper()
+	runs, err := tenant.AgentTestRunsByID(t.Context(), []string{id})
+	require.NoError(t, err)
+	require.Len(t, runs, 1)
+	return runs[0]
+}
+
+// newRun returns the only run of a new execution of a new test.
+func newRun(t *testing.T, tenant *db.Tenant) *model.AgentTestRun {
+	t.Helper()
+	test := newSimulationTest(t, tenant, newAgent(t, tenant).ID)
+	return runsOf(t, tenant, start(t, tenant, test.ID).ID)[0]
+}
+
+// lastRun requires the test's most recent run and its state to be those.
+func lastRun(t *testing.T, tenant *db.Tenant, testID, runID string, status model.AgentTestRunStatus) {
+	t.Helper()
+	test := testByID(t, tenant, testID).Row()
+	require.NotNil(t, test.LastRunID)
+	require.Equal(t, runID, *test.LastRunID)
+	require.Equal(t, status, *test.LastRunStatus)
+	require.NotNil(t, test.LastRunAt)
+}
+
+func TestTheLifeOfARun(t *testing.T) {
+	t.Parallel()
+	tenant := freshTenant(t)
+	queued := newRun(t, tenant)
+	require.Equal(t, model.AgentTestRunStatusQueued, queued.Status)
+	kinds, err := tenant.Kinds(t.Context(), []string{queued.ID, queued.ExecutionID})
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{queued.ID: "agentTestRun", queued.ExecutionID: "agentTestExecution"}, kinds)
+	lastRun(t, tenant, queued.TestedID, queued.ID, model.AgentTestRunStatusQueued)
+
+	run, err := tenant.ClaimRun(t.Context(), queued.ID, 1)
+	require.NoError(t, err)
+	require.Equal(t, model.AgentTestRunStatusRunning, run.Status)
+	require.NotNil(t, run.StartedAt)
+	require.Equal(t, "You want an appointment.", run.Snapshot.Test.Scenario)
+	require.Equal(t, "Be kind.", run.Snapshot.Agent.Prompt)
+	lastRun(t, tenant, queued.TestedID, queued.ID, model.AgentTestRunStatusRunning)
+	execution, err := tenant.AgentTestExecution(t.Context(), queued.ExecutionID)
+	require.NoError(t, err)
+	require.Equal(t, model.AgentTestExecutionStatusRunning, execution.Status)
+	require.False(t, execution.IsFinished())
+
+	reason, result := "done", "it's \x00 \\u0000"
+	run.Status, run.TurnCount, run.EndReason = model.AgentTestRunStatusFailed, 3, &reason
+	run.Messages = []model.TestMessage{{Role: model.MessageRoleAssistant, Text: "it's \\u0000 'me'"}}
+	run.ToolCalls = []*model.ToolCall{{ID: "call_1", Kind: model.ToolCallKindTool, Arguments: model.JSONObject(`{"b":1,"a":2}`), Result: &result}}
+	run.CriteriaResults = []model.CriterionResult{{Criterion: "a", Rationale: "b", Evidence: []model.Evidence{{Quote: "it's"}}}}
+	require.NoError(t, tenant.FinishRun(t.Context(), run))
+	stored := runByID(t, tenant, run.ID)
+	for _, r := range []*model.AgentTestRun{run, stored} {
+		r.Owned = model.Owned{CompanyID: run.CompanyID}
+	}
+	same(t, run, stored)
+	require.Equal(t, run.FinishedAt.Sub(*run.StartedAt).Milliseconds(), int64(*stored.DurationMs))
+	lastRun(t, tenant, queued.TestedID, queued.ID, model.AgentTestRunStatusFailed)
+	execution, err = tenant.AgentTestExecution(t.Context(), queued.ExecutionID)
+	require.NoError(t, err)
+	require.Equal(t, model.AgentTestExecutionStatusCompleted, execution.Status)
+	require.True(t, execution.IsFinished())
+	require.Equal(t, stored.Version, execution.Version)
+
+	// What is final is final.
+	require.Contains(t, fails(t, tenant.FinishRun(t.Context(), run), model.Conflict), "has ended")
+	run, err = tenant.ClaimRun(t.Context(), queued.ID, 2)
+	require.NoError(t, err)
+	require.Nil(t, run)
+	_, err = tenant.ClaimRun(t.Context(), "run_none", 1)
+	fails(t, err, model.NotFound)
+	require.ErrorContains(t, tenant.FinishRun(t.Context(), queued), "is not final")
+}
+
+func TestOfManyClaimsOneWins(t *testing.T) {
+	t.Parallel()
+	store := dbtest.New(t)
+	tenant, company := newCompany(t, store)
+	elsewhere := dbtest.Again(t, store).Tenant(company)
+	queued := newRun(t, tenant)
+	var claimed atomic.Int32
+	require.Empty(t, together(16, func(i int) error {
+		run, err := []*db.Tenant{tenant, elsewhere}[i%2].ClaimRun(t.Context(), queued.ID, 1)
+		if run != nil {
+			claimed.Add(1)
+		}
+		return err
+	}))
+	require.EqualValues(t, 1, claimed.Load())
+	require.Zero(t, runByID(t, tenant, queued.ID).Lost)
+}
+
+func TestARunWhoseWorkerIsLost(t *testing.T) {
+	t.Parallel()
+	tenant := freshTenant(t)
+	queued := newRun(t, tenant)
+	dead, err := tenant.ClaimRun(t.Context(), queued.ID, 1)
+	require.NoError(t, err)
+	held, stop := tenant.HoldRun(t.Context(), dead)
+	defer stop()
+	alive, err := tenant.ClaimRun(t.Context(), queued.ID, 2)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, alive.Lost)
+	require.True(t, dead.StartedAt.Equal(*alive.StartedAt))
+
+	// What was taken for dead may still try.
+	<-held.Done()
+	require.ErrorIs(t, context.Cause(held), db.ErrRunLost)
+	dead.Status = model.AgentTestRunStatusPassed
+	fails(t, tenant.FinishRun(t.Context(), dead), model.Conflict)
+	alive.Status = model.AgentTestRunStatusFailed
+	require.NoError(t, tenant.FinishRun(t.Context(), alive))
+	require.Equal(t, model.AgentTestRunStatusFailed, runByID(t, tenant, queued.ID).Status)
+}
+
+// No signal comes for what happened before the run was held, or is another company's.
+func TestAHeldRunIsLookedAfterWithoutSignals(t *testing.T) {
+	t.Parallel()
+	store := dbtest.New(t)
+	tenant, _ := newCompany(t, store)
+	other, _ := newCompany(t, store)
+	queued := newRun(t, tenant)
+	run, err := tenant.ClaimRun(t.Context(), queued.ID, 1)
+	require.NoError(t, err)
+	_, err = cancel(t, tenant, queued.ExecutionID)
+	require.NoError(t, err)
+	held, stop := tenant.HoldRun(t.Context(), run)
+	defer stop()
+	foreign, stop := other.HoldRun(t.Context(), run)
+	defer stop()
+	<-held.Done()
+	require.ErrorIs(t, context.Cause(held), db.ErrRunCancelled)
+	<-foreign.Done()
+	require.ErrorIs(t, context.Cause(foreign), db.ErrRunLost)
+}
+
+func TestARunIsGivenUp(t *testing.T) {
+	t.Parallel()
+	tenant := freshTenant(t)
+	queued := newRun(t, tenant)
+	for attempt := range int32(model.MaxLost + 1) {
+		run, err := tenant.ClaimRun(t.Context(), queued.ID, attempt+1)
+		require.NoError(t, err)
+		require.Equal(t, attempt, run.Lost)
+	}
+	run, err := tenant.ClaimRun(t.Context(), queued.ID, model.MaxLost+2)
+	require.NoError(t, err)
+	require.Nil(t, run)
+	stored := runByID(t, tenant, queued.ID)
+	require.Equal(t, model.AgentTestRunStatusError, stored.Status)
+	require.Equal(t, model.RunErrorCauseInfrastructure, stored.Error.Cause)
+	lastRun(t, tenant, stored.TestedID, stored.ID, model.AgentTestRunStatusError)
+	execution, err := tenant.AgentTestExecution(t.Context(), queued.ExecutionID)
+	require.NoError(t, err)
+	require.Equal(t, model.AgentTestExecutionStatusCompleted, execution.Status)
+}
+
+func TestOnlyTheNewestRunIsTheLastRun(t *testing.T) {
+	t.Parallel()
+	tenant := freshTenant(t)
+	older := newRun(t, tenant)
+	newer := runsOf(t, tenant, start(t, tenant, older.TestedID).ID)[0]
+	require.NoError(t, finish(t, tenant, newer.ID, model.AgentTestRunStatusPassed))
+	require.NoError(t, finish(t, tenant, older.ID, model.AgentTestRunStatusFailed))
+	lastRun(t, tenant, older.TestedID, newer.ID, model.AgentTestRunStatusPassed)
+
+	runs, err := tenant.RunsOfTests().Pages(t.Context(), []string{older.TestedID}, model.PageArgs{First: 10}, "status")
+	require.NoError(t, err)
+	require.Equal(t, []string{newer.ID, older.ID}, idsOf(runs))
+}

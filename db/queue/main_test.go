@@ -1,0 +1,179 @@
+package queue_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/db/queue"
+)
+
+// Bounds of what is waited for; what is awaited comes at once.
+const (
+	waitFor = time.Minute
+	tick    = 5 * time.Millisecond
+)
+
+func TestMain(m *testing.M) {
+	if url := os.Getenv(asWorker); url != "" {
+		os.Exit(workerProcess(url))
+	}
+	os.Exit(dbtest.Main(m))
+}
+
+func openPool(ctx context.Context, url string) (*pgxpool.Pool, error) {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, err
+	}
+	config.MaxConns = 8
+	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
+	return pgxpool.NewWithConfig(ctx, config)
+}
+
+// fresh returns the address of a fresh database and connections to it.
+func fresh(t testing.TB) (string, *pgxpool.Pool) {
+	t.Helper()
+	url := dbtest.URL(t)
+	return url, connect(t, url)
+}
+
+func connect(t testing.TB, url string) *pgxpool.Pool {
+	t.Helper()
+	pool, err := openPool(context.Background(), url)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	return pool
+}
+
+// newCompany makes a company with the id.
+func newCompany(t testing.TB, pool *pgxpool.Pool, id string) string {
+	t.Helper()
+	_, err := pool.Exec(t.Context(), "INSERT INTO companies (id, name, created_at) VALUES ($1, $1, $2)", id, time.Now())
+	require.NoError(t, err)
+	return id
+}
+
+func newQueue(t testing.TB, pool *pgxpool.Pool, window int) *queue.Queue {
+	t.Helper()
+	q, err := queue.New(pool, queue.Options{Window: window, Log: silent})
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		ended, cancel := context.WithCancel(context.Background())
+		cancel()
+		require.NoError(t, q.Stop(ended))
+	})
+	return q
+}
+
+var silent = slog.New(slog.NewTextHandler(io.Discard, nil))
+
+// jobsOf returns n jobs of the company, in the order of their ids.
+func jobsOf(companyID string, n int) []queue.Job {
+	jobs := make([]queue.Job, n)
+	for i := range jobs {
+		jobs[i] = queue.Job{CompanyID: companyID, ID: "job_" + strconv.Itoa(10_000+i)}
+	}
+	return jobs
+}
+
+func enqueue(t testing.TB, pool *pgxpool.Pool, q *queue.Queue, jobs ...queue.Job) {
+	t.Helper()
+	require.NoError(t, pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error { return q.Enqueue(t.Context(), tx, jobs...) }))
+}
+
+func cancel(t testing.TB, pool *pgxpool.Pool, q *queue.Queue, jobs ...queue.Job) {
+	t.Helper()
+	require.NoError(t, pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error { return q.Cancel(t.Context(), tx, jobs...) }))
+}
+
+// attempt is one call of a worker.
+type attempt struct {
+	queue.Job
+	number int32
+	ctx    context.Context
+	// result ends the call.
+	result chan error
+}
+
+// stage hands each call of its work to the test, which decides what comes of it.
+type stage struct {
+	begun chan *attempt
+	// working counts the calls that have not ended, most is how many that ever were.
+	working, most atomic.Int64
+}
+
+func newStage() *stage { return &stage{begun: make(chan *attempt, 10_000)} }
+
+// work ends when the test says so, or ctx does.
+func (s *stage) work(ctx context.Context, job queue.Job, number int32) error {
+	working := s.working.Add(1)
+	defer s.working.Add(-1)
+	for most := s.most.Load(); working > most && !s.most.CompareAndSwap(most, working); most = s.most.Load() {
+	}
+	a := &attempt{job, number, ctx, make(chan error, 1)}
+	s.begun <- a
+	select {
+	case err := <-a.result:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *stage) start(t testing.TB, q *queue.Queue, size int) {
+	t.Helper()
+	require.NoError(t, q.Start(t.Context(), size, s.work))
+}
+
+// next waits for the next call.
+func (s *stage) next(t testing.TB) *attempt { return await(t, s.begun) }
+
+func await[E any](t testing.TB, events <-chan E) E {
+	t.Helper()
+	select {
+	case event := <-events:
+		return event
+	case <-time.After(waitFor):
+		require.FailNow(t, "nothing came")
+		panic("unreachable")
+	}
+}
+
+// ended waits until the context of the attempt ends, and returns why.
+func (a *attempt) ended(t testing.TB) error {
+	t.Helper()
+	await(t, a.ctx.Done())
+	return context.Cause(a.ctx)
+}
+
+func count(t testing.TB, pool *pgxpool.Pool, query string, args ...any) int {
+	t.Helper()
+	var n int
+	require.NoError(t, pool.QueryRow(t.Context(), query, args...).Scan(&n))
+	return n
+}
+
+// awaitCount waits until the query counts so many.
+func awaitCount(t testing.TB, pool *pgxpool.Pool, want int, query string, args ...any) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		var n int
+		return pool.QueryRow(t.Context(), query, args...).Scan(&n) == nil && n == want
+	}, waitFor, tick, query)
+}
+
+const (
+	allJobs     = "SELECT count(*) FROM jobs"
+	admittedJob = "SELECT count(*) FROM jobs WHERE river_job_id IS NOT NULL"
+)

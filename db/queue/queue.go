@@ -1,0 +1,192 @@
+// Package queue carries jobs to workers, durably: a job is enqueued in the transaction that made it necessary,
+// and a worker that is killed is noticed within seconds, and its jobs are given to others.
+//
+// The row of a job in the table jobs is the truth about it. River carries the jobs that are admitted: each
+// admission is one job of River, which is worked at most once, whatever comes of it. No more than a window of
+// a company's jobs is admitted at once, so that companies take turns however much one of them enqueues.
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+)
+
+// Job names a piece of work of a company. The caller knows by the id, of 1 to 64 characters, what is to be done.
+type Job struct{ CompanyID, ID string }
+
+// Work does a job. The attempt counts how often the job was given to a worker, from 1: no two calls for a
+// job have the same, and one with a later attempt means that those before it count no more.
+//
+// When Work returns nil the job is done. When it returns an error, or panics, it is called again after a
+// while, and after MaxFailures of those the job is dropped. When ctx has ended Work must return soon: the
+// cause is ErrCancelled when the job is not wanted any more, and it is then dropped whatever Work returns;
+// otherwise, when Work returns an error, the job is given to another worker, except after the timeout, which
+// is a failure.
+type Work func(ctx context.Context, job Job, attempt int32) error
+
+// ErrCancelled is the cause with which the context of a cancelled job ends.
+var ErrCancelled = errors.New("the job was cancelled")
+
+// errInterrupted is the cause with which the contexts of jobs end that others are to do.
+var errInterrupted = errors.New("this worker has stopped")
+
+const (
+	// MaxFailures is how often a job may fail before it is dropped.
+	MaxFailures = 3
+	// MaxLosses is how often the worker of a job may be lost before the job is dropped.
+	MaxLosses = 10
+	// DefaultWindow is the Window of Options that leave it out.
+	DefaultWindow = 50
+
+	// timeout bounds an attempt.
+	timeout = 30 * time.Minute
+	// retention is how long River remembers what it carried.
+	retention = 24 * time.Hour
+	// firstDelay is how long a job that failed waits, and four times as long after each further failure.
+	firstDelay = time.Second
+
+	riverQueue = "jobs"
+)
+
+// Options are what a Queue may be given.
+type Options struct {
+	// Window is how many jobs of one company are admitted to workers at once, over all processes, which
+	// should have the same; 0 takes DefaultWindow.
+	Window int
+	// Log is told what goes wrong; nil takes the default logger.
+	Log *slog.Logger
+}
+
+// Queue is the queue of the database. It is safe for concurrent use.
+type Queue struct {
+	pool   *pgxpool.Pool
+	window int
+	log    *slog.Logger
+	// inserter is River's part of enqueuing, which works nothing.
+	inserter *river.Client[pgx.Tx]
+
+	mu      sync.Mutex
+	workers *workers
+}
+
+// New returns the Queue of the database, which needs the tables that Migrate and the migrations make. It only
+// enqueues until Start is called.
+func New(pool *pgxpool.Pool, o Options) (*Queue, error) {
+	if o.Window == 0 {
+		o.Window = DefaultWindow
+	}
+	if o.Window < 1 {
+		return nil, fmt.Errorf("open queue: the window must be at least 1, not %d", o.Window)
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	inserter, err := river.NewClient(riverpgxv5.New(pool), &river.Config{
+		// River announces new jobs at most this often.
+		FetchCooldown: river.FetchCooldownMin,
+		Logger:        slog.New(quiet{o.Log.Handler()}),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open queue: %w", err)
+	}
+	return &Queue{pool: pool, window: o.Window, log: o.Log, inserter: inserter}, nil
+}
+
+// quiet lets only errors through: River tells much that concerns nobody.
+type quiet struct{ slog.Handler }
+
+func (quiet) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelError }
+
+func (q quiet) WithAttrs(attrs []slog.Attr) slog.Handler { return quiet{q.Handler.WithAttrs(attrs)} }
+
+func (q quiet) WithGroup(name string) slog.Handler { return quiet{q.Handler.WithGroup(name)} }
+
+// Enqueue puts jobs into the queue as part of the transaction: they are there once it is committed, and never
+// if it is not. A job that is in the queue is not put there again. Until the transaction ends no job of
+// its companies begins or ends, so this should be the last thing that a transaction does.
+func (q *Queue) Enqueue(ctx context.Context, tx pgx.Tx, jobs ...Job) error {
+	for companyID, ids := range byCompany(jobs) {
+		if err := q.hold(ctx, tx, companyID); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `INSERT INTO jobs (company_id, id, attempt, failures, losses, ready_at)
+			SELECT $1, id, 0, 0, 0, $3 FROM unnest($2::text[]) AS id ON CONFLICT (company_id, id) DO NOTHING`, companyID, ids, now())
+		if err != nil {
+			return fmt.Errorf("enqueue jobs: %w", err)
+		}
+		if err := q.admit(ctx, tx, companyID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Cancel takes jobs out of the queue as part of the transaction. A job that is being worked stays until its
+// worker has returned; its context ends, with the cause ErrCancelled, soon after the commit. Should its
+// worker be lost before, it is given to another.
+func (q *Queue) Cancel(ctx context.Context, tx pgx.Tx, jobs ...Job) error {
+	for companyID, ids := range byCompany(jobs) {
+		if err := q.hold(ctx, tx, companyID); err != nil {
+			return err
+		}
+		running, err := q.cancelAdmitted(ctx, tx, companyID, ids)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `DELETE FROM jobs WHERE company_id = $1 AND id = ANY($2::text[])
+			AND (river_job_id IS NULL OR river_job_id <> ALL($3::bigint[]))`, companyID, ids, running)
+		if err != nil {
+			return fmt.Errorf("cancel jobs: %w", err)
+		}
+		if err := q.admit(ctx, tx, companyID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cancelAdmitted cancels what River carries of the jobs, and returns those of River's jobs that are being worked.
+func (q *Queue) cancelAdmitted(ctx context.Context, tx pgx.Tx, companyID string, ids []string) ([]int64, error) {
+	rows, err := tx.Query(ctx, `SELECT river_job_id FROM jobs WHERE company_id = $1 AND id = ANY($2::text[])
+		AND river_job_id IS NOT NULL ORDER BY river_job_id`, companyID, ids)
+	if err != nil {
+		return nil, fmt.Errorf("cancel jobs: %w", err)
+	}
+	admitted, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil {
+		return nil, fmt.Errorf("cancel jobs: %w", err)
+	}
+	running := []int64{}
+	for _, id := range admitted {
+		row, err := q.inserter.JobCancelTx(ctx, tx, id)
+		switch {
+		case errors.Is(err, river.ErrNotFound):
+		case err != nil:
+			return nil, fmt.Errorf("cancel jobs: %w", err)
+		case row.FinalizedAt == nil:
+			running = append(running, id)
+		}
+	}
+	return running, nil
+}
+
+// byCompany returns the ids of each company's jobs.
+func byCompany(jobs []Job) map[string][]string {
+	ids := map[string][]string{}
+	for _, job := range jobs {
+		ids[job.CompanyID] = append(ids[job.CompanyID], job.ID)
+	}
+	return ids
+}
+
+// now is the present time, as exact as Postgres keeps it.
+func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }

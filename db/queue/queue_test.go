@@ -1,0 +1,230 @@
+package queue_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/agentgraph/agentgraph/db/queue"
+)
+
+// This test comes first and is not parallel: it looks at every goroutine.
+func TestStopLeavesNothingBehind(t *testing.T) {
+	_, pool := fresh(t)
+	// A connection that stays in the pool has its goroutines.
+	require.NoError(t, pool.Ping(t.Context()))
+	before := goleak.IgnoreCurrent()
+	q, s := newQueue(t, pool, 2), newStage()
+	s.start(t, q, 2)
+	enqueue(t, pool, q, jobsOf(newCompany(t, pool, "company_1"), 1)...)
+	s.next(t).result <- nil
+	require.NoError(t, q.Stop(t.Context()))
+	require.Zero(t, count(t, pool, allJobs))
+	require.Zero(t, count(t, pool, "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"))
+	pool.Close()
+	require.NoError(t, goleak.Find(before))
+}
+
+func TestJobsAreWorkedInOrder(t *testing.T) {
+	t.Parallel()
+	_, pool := fresh(t)
+	q, s := newQueue(t, pool, 1), newStage()
+	jobs := jobsOf(newCompany(t, pool, "company_1"), 5)
+	enqueue(t, pool, q, jobs[:3]...)
+	enqueue(t, pool, q, jobs[1:]...) // those that are there are not put there again
+	s.start(t, q, 4)
+	for _, job := range jobs {
+		a := s.next(t)
+		require.Equal(t, job, a.Job)
+		require.EqualValues(t, 1, a.number)
+		a.result <- nil
+	}
+	awaitCount(t, pool, 0, allJobs)
+	require.EqualValues(t, 1, s.most.Load())
+	enqueue(t, pool, q, jobs[0])
+	require.Equal(t, jobs[0], s.next(t).Job, "a job that was done can be put there anew")
+}
+
+func TestRollbackTakesJobsBack(t *testing.T) {
+	t.Parallel()
+	_, pool := fresh(t)
+	q, s := newQueue(t, pool, 2), newStage()
+	s.start(t, q, 2)
+	jobs := jobsOf(newCompany(t, pool, "company_1"), 5)
+	changed := errors.New("changed my mind")
+	require.ErrorIs(t, pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
+		require.NoError(t, q.Enqueue(t.Context(), tx, jobs[:4]...))
+		return changed
+	}), changed)
+	require.Zero(t, count(t, pool, allJobs))
+	require.Zero(t, count(t, pool, "SELECT count(*) FROM river_job"))
+	enqueue(t, pool, q, jobs[4])
+	require.Equal(t, jobs[4], s.next(t).Job)
+	require.Empty(t, s.begun)
+}
+
+func TestJobsOfACompanyThatIsUnknown(t *testing.T) {
+	t.Parallel()
+	_, pool := fresh(t)
+	q := newQueue(t, pool, 2)
+	err := pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
+		return q.Enqueue(t.Context(), tx, queue.Job{CompanyID: "company_none", ID: "job_1"})
+	})
+	require.ErrorContains(t, err, "enqueue jobs: ")
+}
+
+// hurry makes what waits for another try ready now.
+func hurry(t *testing.T, pool *pgxpool.Pool) {
+	t.Helper()
+	awaitCount(t, pool, 1, "SELECT count(*) FROM jobs WHERE river_job_id IS NULL AND ready_at > $1", time.Now())
+	_, err := pool.Exec(t.Context(), "UPDATE jobs SET ready_at = $1 WHERE river_job_id IS NULL", time.Now())
+	require.NoError(t, err)
+}
+
+func TestFailingJobIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	_, pool := fresh(t)
+	q := newQueue(t, pool, 2)
+	enqueue(t, pool, q, jobsOf(newCompany(t, pool, "company_1"), 1)...)
+	attempts := make(chan int32, 10)
+	require.NoError(t, q.Start(t.Context(), 2, func(_ context.Context, _ queue.Job, attempt int32) error {
+		attempts <- attempt
+		if attempt == 2 {
+			panic("a mistake")
+		}
+		return errors.New("it does not work")
+	}))
+	for i := range int32(queue.MaxFailures) {
+		require.Equal(t, i+1, await(t, attempts))
+		if i+1 < queue.MaxFailures {
+			hurry(t, pool)
+		}
+	}
+	awaitCount(t, pool, 0, allJobs)
+	require.Empty(t, attempts)
+}
+
+func TestFailureIsForgottenWhenTheJobIsDone(t *testing.T) {
+	t.Parallel()
+	_, pool := fresh(t)
+	q, s := newQueue(t, pool, 2), newStage()
+	s.start(t, q, 2)
+	enqueue(t, pool, q, jobsOf(newCompany(t, pool, "company_1"), 1)...)
+	s.next(t).result <- errors.New("it does not work")
+	hurry(t, pool)
+	a := s.next(t)
+	require.EqualValues(t, 2, a.number)
+	a.result <- nil
+	awaitCount(t, pool, 0, allJobs)
+}
+
+func TestWindowIsNeverExceeded(t *testing.T) {
+	t.Parallel()
+	const window, jobs = 3, 60
+	url, pool := fresh(t)
+	q, s := newQueue(t, pool, window), newStage()
+	other := newQueue(t, connect(t, url), window)
+	s.start(t, q, 5)
+	s.start(t, other, 5)
+	all := jobsOf(newCompany(t, pool, "company_1"), jobs)
+	errs := make(chan error, jobs)
+	for i, job := range all {
+		go func() {
+			by := []*queue.Queue{q, other}[i%2]
+			errs <- pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error { return by.Enqueue(t.Context(), tx, job) })
+		}()
+	}
+	seen := map[queue.Job]bool{}
+	for range jobs {
+		a := s.next(t)
+		require.False(t, seen[a.Job], "%s is worked twice", a.ID)
+		seen[a.Job] = true
+		require.LessOrEqual(t, count(t, pool, admittedJob), window)
+		a.result <- nil
+	}
+	for range jobs {
+		require.NoError(t, await(t, errs))
+	}
+	awaitCount(t, pool, 0, allJobs)
+	require.LessOrEqual(t, s.most.Load(), int64(window))
+}
+
+func TestWorkersOfAProcessAreBounded(t *testing.T) {
+	t.Parallel()
+	const size, jobs = 3, 30
+	_, pool := fresh(t)
+	q, s := newQueue(t, pool, 50), newStage()
+	enqueue(t, pool, q, jobsOf(newCompany(t, pool, "company_1"), jobs)...)
+	s.start(t, q, size)
+	for range jobs {
+		s.next(t).result <- nil
+	}
+	awaitCount(t, pool, 0, allJobs)
+	require.EqualValues(t, size, s.most.Load())
+}
+
+func TestManyJobsOfOneCompanyDoNotStarveAnother(t *testing.T) {
+	t.Parallel()
+	const many, few, window, size = 5000, 10, 20, 10
+	_, pool := fresh(t)
+	q := newQueue(t, pool, window)
+	done := make(chan queue.Job, many+few)
+	require.NoError(t, q.Start(t.Context(), size, func(_ context.Context, job queue.Job, _ int32) error {
+		done <- job
+		return nil
+	}))
+	enqueue(t, pool, q, jobsOf(newCompany(t, pool, "company_large"), many)...)
+	for range window {
+		await(t, done)
+	}
+	small := newCompany(t, pool, "company_small")
+	enqueue(t, pool, q, jobsOf(small, few)...)
+	begun, before, left := time.Now(), 0, few
+	for left > 0 {
+		if await(t, done).CompanyID == small {
+			left--
+		} else {
+			before++
+		}
+	}
+	t.Logf("%d jobs behind %d took %s, while %d of the many were done", few, many, time.Since(begun).Round(time.Millisecond), before)
+	require.Less(t, before, many/10)
+}
+
+func TestCancel(t *testing.T) {
+	t.Parallel()
+	url, pool := fresh(t)
+	q, s := newQueue(t, connect(t, url), 2), newStage()
+	enqueuer := newQueue(t, pool, 2)
+	jobs := jobsOf(newCompany(t, pool, "company_1"), 5)
+	// The first runs, the second is admitted, the others wait.
+	enqueue(t, pool, enqueuer, jobs...)
+	s.start(t, q, 1)
+	running := s.next(t)
+	require.Equal(t, jobs[0], running.Job)
+
+	changed := errors.New("changed my mind")
+	require.ErrorIs(t, pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
+		require.NoError(t, enqueuer.Cancel(t.Context(), tx, jobs...))
+		return changed
+	}), changed)
+	require.NoError(t, running.ctx.Err())
+	require.Equal(t, 5, count(t, pool, allJobs))
+
+	begun := time.Now()
+	cancel(t, pool, enqueuer, jobs[:4]...)
+	require.ErrorIs(t, running.ended(t), queue.ErrCancelled)
+	t.Logf("a job was cancelled from elsewhere within %s", time.Since(begun).Round(time.Millisecond))
+	last := s.next(t)
+	require.Equal(t, jobs[4], last.Job, "its place is free")
+	last.result <- nil
+	awaitCount(t, pool, 0, allJobs)
+	require.Empty(t, s.begun)
+	cancel(t, pool, enqueuer, jobs...) // is no fault
+}

@@ -1,0 +1,162 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	// sweepInterval is how often every process with workers looks for what has been left behind.
+	sweepInterval = time.Second
+	sweepTimeout  = 10 * time.Second
+)
+
+// sweepUntil sweeps again and again until ctx ends.
+func (q *Queue) sweepUntil(ctx context.Context) {
+	failing := false
+	for {
+		sweeping, cancel := context.WithTimeout(ctx, sweepTimeout)
+		err := q.sweep(sweeping)
+		cancel()
+		if err != nil && ctx.Err() == nil && !failing {
+			q.log.Error("lost jobs cannot be looked for", "error", err)
+		}
+		failing = err != nil
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(sweepInterval - sweepInterval/10 + rand.N(sweepInterval/5)):
+		}
+	}
+}
+
+// sweep gives the jobs of lost workers to others, and fills windows that nothing else has filled.
+func (q *Queue) sweep(ctx context.Context) error {
+	lost, err := q.lost(ctx)
+	if err != nil {
+		return err
+	}
+	for companyID, riverIDs := range lost {
+		if err := q.recover(ctx, companyID, riverIDs); err != nil {
+			return err
+		}
+	}
+	companies, err := q.unfilled(ctx)
+	if err != nil {
+		return err
+	}
+	for _, companyID := range companies {
+		err := pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error {
+			if err := q.hold(ctx, tx, companyID); err != nil {
+				return err
+			}
+			return q.admit(ctx, tx, companyID)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lost returns, for each company, the jobs of River that were to carry its jobs and never will: their worker is
+// lost, or River has given them up. What is read first can only have come to life before what is read later.
+func (q *Queue) lost(ctx context.Context) (map[string][]int64, error) {
+	admitted, err := collect[struct {
+		CompanyID  string
+		RiverJobID int64
+	}](ctx, q, "SELECT company_id, river_job_id FROM jobs WHERE river_job_id IS NOT NULL")
+	if err != nil || len(admitted) == 0 {
+		return nil, err
+	}
+	ids := make([]int64, len(admitted))
+	for i, a := range admitted {
+		ids[i] = a.RiverJobID
+	}
+	carriers, err := collect[struct {
+		ID     int64
+		Client *string
+	}](ctx, q, `SELECT id, CASE state WHEN 'running' THEN attempted_by[cardinality(attempted_by)] END AS client
+		FROM river_job WHERE id = ANY($1::bigint[]) AND finalized_at IS NULL`, ids)
+	if err != nil {
+		return nil, err
+	}
+	names, err := collect[struct{ Name int64 }](ctx, q, `SELECT (classid::bigint << 32) | objid::bigint AS name FROM pg_locks
+		WHERE locktype = 'advisory' AND objsubid = 1 AND granted
+		AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`)
+	if err != nil {
+		return nil, err
+	}
+	clients := map[string]bool{}
+	for _, n := range names {
+		clients[clientOf(n.Name)] = true
+	}
+	alive := map[int64]bool{}
+	for _, c := range carriers {
+		alive[c.ID] = c.Client == nil || clients[*c.Client]
+	}
+	lost := map[string][]int64{}
+	for _, a := range admitted {
+		if !alive[a.RiverJobID] {
+			lost[a.CompanyID] = append(lost[a.CompanyID], a.RiverJobID)
+		}
+	}
+	return lost, nil
+}
+
+// recover takes jobs from what carried them, and admits them anew.
+func (q *Queue) recover(ctx context.Context, companyID string, riverIDs []int64) error {
+	return pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error {
+		if err := q.hold(ctx, tx, companyID); err != nil {
+			return err
+		}
+		taken, err := tx.Exec(ctx, `UPDATE jobs SET river_job_id = NULL, losses = losses + 1
+			WHERE company_id = $1 AND river_job_id = ANY($2::bigint[])`, companyID, riverIDs)
+		if err != nil {
+			return fmt.Errorf("recover jobs: %w", err)
+		}
+		if taken.RowsAffected() > 0 {
+			q.log.Warn("workers of jobs were lost", "company", companyID, "jobs", taken.RowsAffected())
+		}
+		dropped, err := tx.Exec(ctx, "DELETE FROM jobs WHERE company_id = $1 AND river_job_id IS NULL AND losses > $2", companyID, MaxLosses)
+		if err != nil {
+			return fmt.Errorf("recover jobs: %w", err)
+		}
+		if dropped.RowsAffected() > 0 {
+			q.log.Error("jobs that lost too many workers were dropped", "company", companyID, "jobs", dropped.RowsAffected())
+		}
+		if _, err := tx.Exec(ctx, `UPDATE river_job SET state = 'discarded', finalized_at = $2
+			WHERE id = ANY($1::bigint[]) AND finalized_at IS NULL`, riverIDs, now()); err != nil {
+			return fmt.Errorf("recover jobs: %w", err)
+		}
+		return q.admit(ctx, tx, companyID)
+	})
+}
+
+// unfilled returns the companies that have jobs to admit and room in their window.
+func (q *Queue) unfilled(ctx context.Context) ([]string, error) {
+	companies, err := collect[struct{ ID string }](ctx, q, `SELECT id FROM companies
+		WHERE EXISTS (SELECT FROM jobs WHERE jobs.company_id = companies.id AND river_job_id IS NULL AND ready_at <= $1)
+		AND (SELECT count(*) FROM jobs WHERE jobs.company_id = companies.id AND river_job_id IS NOT NULL) < $2`, now(), q.window)
+	ids := make([]string, len(companies))
+	for i, c := range companies {
+		ids[i] = c.ID
+	}
+	return ids, err
+}
+
+// collect returns the rows that a query finds, as structs.
+func collect[R any](ctx context.Context, q *Queue, query string, args ...any) ([]R, error) {
+	rows, err := q.pool.Query(ctx, query, args...)
+	if err == nil {
+		var found []R
+		if found, err = pgx.CollectRows(rows, pgx.RowToStructByName[R]); err == nil {
+			return found, nil
+		}
+	}
+	return nil, fmt.Errorf("sweep the queue: %w", err)
+}

@@ -1,0 +1,109 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+const (
+	firstBackoff = 50 * time.Millisecond
+	lastBackoff  = 5 * time.Second
+	// interruption is how long Work has to return after its context has ended.
+	interruption = 5 * time.Second
+)
+
+// workers are what works in this process, under one session after another.
+type workers struct {
+	queue *Queue
+	size  int
+	work  Work
+
+	// stop ends what only runs to find work; done is closed when nothing of it is left.
+	stop    context.CancelFunc
+	done    chan struct{}
+	session *session
+}
+
+// Start begins to work jobs, at most size at once. ctx bounds only the beginning; Stop ends the work.
+func (q *Queue) Start(ctx context.Context, size int, work Work) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch {
+	case q.workers != nil:
+		return errors.New("start the queue's workers: they have been started")
+	case size < 1:
+		return fmt.Errorf("start the queue's workers: there must be at least 1, not %d", size)
+	}
+	w := &workers{queue: q, size: size, work: work, done: make(chan struct{})}
+	first, err := w.open(ctx)
+	if err != nil {
+		return fmt.Errorf("start the queue's workers: %w", err)
+	}
+	w.session = first
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	w.stop = stop
+	q.workers = w
+	var all sync.WaitGroup
+	all.Go(func() { w.supervise(running) })
+	all.Go(func() { q.sweepUntil(running) })
+	go func() {
+		all.Wait()
+		close(w.done)
+	}()
+	return nil
+}
+
+// Stop takes no more jobs and returns when those under way are done. When ctx ends before, their contexts end
+// and they are given to other workers. Without workers it does nothing.
+func (q *Queue) Stop(ctx context.Context) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.workers == nil {
+		return nil
+	}
+	w := q.workers
+	w.stop()
+	<-w.done
+	q.workers = nil
+	if w.session == nil {
+		return nil
+	}
+	return w.session.close(ctx)
+}
+
+// supervise begins a new session whenever one is lost. It leaves the last one to Stop.
+func (w *workers) supervise(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-w.session.lost:
+		}
+		w.queue.log.Error("the queue's workers lost their connection to the database: their jobs are interrupted, and others may take them over")
+		if err := w.session.abandon(); err != nil {
+			w.queue.log.Error("jobs do not end", "error", err)
+		}
+		if w.session = w.reopen(ctx); w.session == nil {
+			return
+		}
+	}
+}
+
+// reopen begins a session as soon as the database lets it; nil when ctx ends before.
+func (w *workers) reopen(ctx context.Context) *session {
+	for backoff := firstBackoff; ; backoff = min(2*backoff, lastBackoff) {
+		next, err := w.open(ctx)
+		if err == nil {
+			return next
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(backoff/2 + rand.N(backoff)):
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// part is what a language model does in a test run beside the agent.
+type part struct {
+	llm.Model
+	// name is how it is called when it fails, such as "the judge".
+	name string
+	// cause is whose part is not done then.
+	cause model.RunErrorCause
+	// timeout bounds one answer.
+	timeout time.Duration
+}
+
+// runFault is why a run has no verdict.
+type runFault struct {
+	model.RunError
+	// err is what was underneath, for the log alone; nil when there is nothing more to tell.
+	err error
+}
+
+func (f *runFault) Error() string {
+	if f.err == nil {
+		return f.Message
+	}
+	return fmt.Sprintf("%s (%v)", f.Message, f.err)
+}
+
+func (f *runFault) Unwrap() error { return f.err }
+
+// fault is that the part was not done, for a reason that clients may read.
+func (p part) fault(err error, format string, args ...any) *runFault {
+	message := cut(p.name+": "+fmt.Sprintf(format, args...), maxError)
+	return &runFault{RunError: model.RunError{Cause: p.cause, Message: message}, err: err}
+}
+
+// unusable is what is wrong with an answer, as a continuation of "Your answer cannot be used: ".
+type unusable string
+
+func (u unusable) Error() string { return string(u) }
+
+func unusablef(format string, args ...any) error { return unusable(fmt.Sprintf(format, args...)) }
+
+// askFor asks a model for an answer that read accepts. One that read finds unusable is asked for once
+// more, with what was wrong with it. The error is a *runFault, or ctx's once it has ended.
+func askFor[T any](ctx context.Context, p part, req llm.Request, read func(llm.Answer) (T, error)) (T, error) {
+	var none T
+	for again := false; ; again = true {
+		answer, err := p.answer(ctx, req)
+		if err == nil {
+			var value T
+			if value, err = read(answer); err == nil {
+				return value, nil
+			}
+		}
+		var wrong unusable
+		switch {
+		case !errors.As(err, &wrong):
+			return none, err
+		case again:
+			return none, p.fault(nil, "its answer cannot be used, nor could the one before it: %s", wrong)
+		}
+		req.Messages = req.Messages[:len(req.Messages):len(req.Messages)]
+		if answer.Text != "" {
+			req.Messages = append(req.Messages, llm.Message{Role: llm.RoleAssistant, Text: answer.Text})
+		}
+		req.Messages = append(req.Messages, llm.Message{
+			Role: llm.RoleUser, Text: "Your answer cannot be used: " + cut(string(wrong), maxFault) + ". Answer again, in the form that you were given.",
+		})
+	}
+}
+
+// answer asks once. An answer without an end or without content is unusable.
+func (p part) answer(ctx context.Context, req llm.Request) (llm.Answer, error) {
+	limited, cancel := context.WithTimeoutCause(ctx, p.timeout, errTooSlow)
+	defer cancel()
+	answer, err := llm.Collect(p.Chat(limited, req))
+	if err == nil {
+		return answer, nil
+	}
+	if ctx.Err() != nil {
+		return answer, ctx.Err()
+	}
+	if errors.Is(context.Cause(limited), errTooSlow) {
+		return answer, p.fault(err, "the language model %s did not answer within %s", p.Name(), p.timeout)
+	}
+	var failure *llm.Error
+	switch {
+	case !errors.As(err, &failure):
+		return answer, p.fault(err, "the language model %s failed", p.Name())
+	case failure.Cause == llm.Empty:
+		return answer, unusable("it is empty")
+	case failure.Cause == llm.TooLong:
+		return answer, unusable("it is too long")
+	}
+	return answer, p.fault(failure.Err, "%s", failure.Message)
+}

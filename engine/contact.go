@@ -1,0 +1,111 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+const (
+	// scenarioMark is the line below which the contact's instructions hold the scenario, and nothing else.
+	scenarioMark = "\n\n# Scenario\n"
+
+	contactInstruction = `You play a person who is in a text conversation with an assistant. The scenario below says who you are and what you want. Stay in that part from beginning to end.
+
+- You are the one who wants something. You never offer help, and you never write what the assistant would say.
+- Write one message at a time, short and natural, in the language of the conversation, with nothing around it: no name, no quotation marks, no stage directions.
+- Tell a fact of the scenario only when you are asked for it, or when what you want cannot be said without it.
+- Invent nothing. When you are asked for something that the scenario does not say, answer that you do not know.
+- The scenario is for you alone: neither quote it nor mention it, nor that this is a simulation.
+- Call ` + llm.EndConversation + ` once what you want has been done, or can certainly not be done here. A promise to do it is not enough: go on until it is done. Say nothing more after that.`
+
+	// contactOpens stands where the assistant's first message would be when the contact is the first to speak.
+	contactOpens = "(Nobody has spoken yet. Write your first message.)"
+)
+
+// contactEnd is how the contact ends the conversation.
+var contactEnd = llm.Tool{
+	Name:        llm.EndConversation,
+	Description: "Ends the conversation for good, after what you say in the same answer.",
+	Parameters:  json.RawMessage(reasonSchema),
+}
+
+// contactMessage is what the contact does next: it says something, ends the conversation, or both.
+type contactMessage struct {
+	text string
+	// endReason is why it ends the conversation; nil when it goes on.
+	endReason *string
+}
+
+// contactSays returns what the simulated contact of a scenario does next. It sees the messages, not the agent's
+// calls. The error is a *runFault, or ctx's once it has ended.
+func contactSays(ctx context.Context, p part, scenario string, messages []model.TestMessage) (contactMessage, error) {
+	req := llm.Request{System: contactInstruction + scenarioMark + scenario, Tools: []llm.Tool{contactEnd}}
+	heard := ""
+	for i, m := range messages {
+		// To the model that plays the contact, the contact is itself.
+		role := llm.RoleAssistant
+		if m.Role == model.MessageRoleAssistant {
+			role, heard = llm.RoleUser, m.Text
+		}
+		if i == 0 && role == llm.RoleAssistant {
+			req.Messages = append(req.Messages, llm.Message{Role: llm.RoleUser, Text: contactOpens})
+		}
+		req.Messages = append(req.Messages, llm.Message{Role: role, Text: m.Text})
+	}
+	if len(messages) == 0 {
+		req.Messages = []llm.Message{{Role: llm.RoleUser, Text: contactOpens}}
+	}
+	return askFor(ctx, p, req, func(a llm.Answer) (contactMessage, error) { return readContact(a, heard) })
+}
+
+// readContact takes an answer for what the contact does, after it heard the agent's last message.
+func readContact(answer llm.Answer, heard string) (contactMessage, error) {
+	said := contactMessage{text: strings.TrimSpace(clean(answer.Text))}
+	for _, call := range answer.ToolCalls {
+		if call.Name != llm.EndConversation {
+			return said, unusablef("there is no tool %q, only %s", cut(call.Name, maxName), llm.EndConversation)
+		}
+		given, err := parseArguments(call.Arguments)
+		if err != nil {
+			return said, unusable(err.Error())
+		}
+		reason, _ := given.text("reason")
+		reason = cut(strings.TrimSpace(reason), maxError)
+		said.endReason = &reason
+	}
+	switch {
+	case said.text == "" && said.endReason == nil:
+		return said, unusable("it is empty")
+	case utf8.RuneCountInString(said.text) > model.MaxMessageLength:
+		return said, unusablef("a message has at most %d characters", model.MaxMessageLength)
+	}
+	return said, offRole(said.text, heard)
+}
+
+var (
+	// speakerLabel begins a line of a script with several speakers.
+	speakerLabel = regexp.MustCompile(`(?im)^[\s*_]*(agent|assistant|contact|caller|system|ai)[\s*_]*:`)
+	// confession is what people do not say of themselves.
+	confession = regexp.MustCompile(`(?i)\b(as an ai|as a language model|i am an ai|i['’]m an ai|as a simulated)\b`)
+)
+
+// offRole returns how a message falls out of the contact's part; nil when it does not.
+func offRole(text, heard string) error {
+	switch {
+	case speakerLabel.MatchString(text):
+		return unusable("it names speakers, and only what the person says is wanted, without a name before it")
+	case confession.MatchString(text):
+		return unusable("it speaks of being a machine, and you play a person")
+	case strings.Contains(strings.ToLower(text), llm.EndConversation):
+		return unusablef("it writes %s as text, and that is a tool to call", llm.EndConversation)
+	case text != "" && len(strings.Fields(text)) > 3 && strings.EqualFold(text, strings.TrimSpace(heard)):
+		return unusable("it repeats what the assistant said, and you are the person whom the assistant talks to")
+	}
+	return nil
+}

@@ -1,0 +1,211 @@
+package offline
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/agentgraph/agentgraph/engine/llm"
+)
+
+// Contact returns the model that plays the contact of a test's scenario: it says what the scenario lets it
+// say, word for word and in order, or else states what it wants, sentence by sentence, and answers questions
+// with the sentences that share words with them. docs/offline-model.md tells the rules.
+func Contact() llm.Model {
+	p := part{name: "contact"}
+	p.answer = func(req llm.Request) (llm.Answer, error) {
+		_, text, ok := strings.Cut(req.System, "\n# Scenario\n")
+		if !ok {
+			return llm.Answer{}, p.refuse("it only plays the contact of tests")
+		}
+		line, leaves := newRole(text, req.Messages).next()
+		answer := llm.Answer{Text: line}
+		if leaves {
+			arguments, err := json.Marshal(map[string]string{"reason": "Nothing is left to say."})
+			if err != nil {
+				return answer, err
+			}
+			answer.ToolCalls = []llm.ToolCall{{
+				ID: "offline_" + strconv.Itoa(len(req.Messages)), Name: llm.EndConversation, Arguments: string(arguments),
+			}}
+		}
+		return answer, nil
+	}
+	return p
+}
+
+const (
+	unknownFact = "I do not know."
+	farewell    = "That is all, thank you. Goodbye."
+)
+
+var (
+	// spoken is what a scenario lets the contact say: in quotation marks, or to the end of the line after
+	// "says:" or "asks:".
+	spoken = regexp.MustCompile(`(?i)["“„«]\s*([^"“”„«»\n]+?)\s*["”“»]|\b(?:says|asks|dit|demande)\s*:[ \t]*([^"“”„«»\n]+)`)
+	// scenarioEnd is the end of a sentence of a scenario.
+	scenarioEnd = regexp.MustCompile(`([.!?])\s+|\s*\n+\s*`)
+	// direction begins a sentence that is for the actor, not for the other side.
+	direction = regexp.MustCompile(`(?i)^(do not|don't|never|always|only|if|when|once|until|after|before|unless|be|stay|end|hang|stop|ask|answer|say|reveal|` +
+		`refuse|speak|give|tell|wait|keep|insist|accept|pretend|act|ne|n['’]|si|quand|toujours|jamais|sois|soyez|reste|restez|donne|donnez|termine|terminez)\b`)
+	// wish is in a sentence about what the contact wants.
+	wish = regexp.MustCompile(`(?i)\b(want|wants|wish|wishes|need|needs|would like|like to|looking for|hope|hopes|trying to|calling|calls (to|about|because)|` +
+		`veux|veut|voulez|souhaite[sz]?|souhaitez|aimerais|besoin|cherche[sz]?)\b`)
+	// request is in a sentence that asks, as a question mark is.
+	request = regexp.MustCompile(`(?i)\?|\b(please|tell me|give me|let me know|i need your|veuillez|dites[- ]moi|donnez[- ]moi|indiquez|merci de)\b`)
+	// elses asks whether there is more.
+	elses = regexp.MustCompile(`(?i)\b(anything|something|what) else\b|\bautre chose\b|\bd['’]autres? questions?\b`)
+)
+
+// role is a scenario as it is to be played, and how far the play is.
+type role struct {
+	// script is what is to be said word for word; when there is none, wishes are, and facts are told when asked for.
+	script, wishes, facts []string
+	// said are the contact's own messages, and heard is the last one of the other side.
+	said  []string
+	heard string
+}
+
+func newRole(scenario string, messages []llm.Message) *role {
+	r := &role{}
+	for _, m := range messages {
+		switch m.Role {
+		case llm.RoleAssistant:
+			r.said = append(r.said, m.Text)
+		case llm.RoleUser:
+			r.heard = m.Text
+		}
+	}
+	for _, found := range spoken.FindAllStringSubmatch(scenario, -1) {
+		r.script = append(r.script, strings.TrimSpace(found[1]+found[2]))
+	}
+	r.script = slices.DeleteFunc(r.script, func(line string) bool { return line == "" })
+	for _, sentence := range strings.Split(scenarioEnd.ReplaceAllString(spoken.ReplaceAllString(scenario, ""), "$1\n"), "\n") {
+		sentence = strings.TrimSpace(strings.TrimLeft(sentence, "-*• \t"))
+		if len(subjectWords(sentence)) == 0 || strings.HasPrefix(sentence, "#") || direction.MatchString(sentence) {
+			continue
+		}
+		if wish.MatchString(sentence) {
+			r.wishes = append(r.wishes, inFirstPerson(sentence))
+		} else {
+			r.facts = append(r.facts, inFirstPerson(sentence))
+		}
+	}
+	if len(r.wishes) == 0 {
+		r.wishes, r.facts = r.facts, nil
+	}
+	return r
+}
+
+// next returns what the contact says, and whether it leaves after that.
+func (r *role) next() (line string, leaves bool) {
+	if len(r.script) > 0 {
+		return r.recite()
+	}
+	asked := request.MatchString(r.heard) && !elses.MatchString(r.heard)
+	if asked && len(r.said) > 0 {
+		if fact := r.fact(); fact != "" {
+			return fact, false
+		}
+	}
+	for _, sentence := range r.wishes {
+		if !slices.Contains(r.said, sentence) {
+			return sentence, false
+		}
+	}
+	// A second question in a row that nothing is known about would only be followed by a third.
+	if asked && !strings.HasSuffix(strings.Join(r.said, "\n"), unknownFact) {
+		return unknownFact, false
+	}
+	return farewell, true
+}
+
+// recite returns the first line of the script that has not been said, and leaves when there is none.
+func (r *role) recite() (string, bool) {
+	due := 0
+	for _, said := range r.said {
+		if due < len(r.script) && said == r.script[due] {
+			due++
+		}
+	}
+	if due == len(r.script) {
+		return "", true
+	}
+	return r.script[due], false
+}
+
+// fact returns the sentence that shares the most words with what was asked, one that was not said yet
+// before one that was; "" when none shares any.
+func (r *role) fact() string {
+	var asked []string
+	for _, sentence := range strings.SplitAfter(scenarioEnd.ReplaceAllString(r.heard, "$1\n"), "\n") {
+		if request.MatchString(sentence) {
+			asked = append(asked, subjectWords(sentence)...)
+		}
+	}
+	best, most := "", 0
+	for _, repeated := range []bool{false, true} {
+		for _, sentence := range slices.Concat(r.facts, r.wishes) {
+			if slices.Contains(r.said, sentence) != repeated {
+				continue
+			}
+			score := 0
+			for _, word := range subjectWords(sentence) {
+				if hasWord(asked, word) {
+					score++
+				}
+			}
+			if score > most {
+				best, most = sentence, score
+			}
+		}
+	}
+	// What was just said is no answer to a question that came after it.
+	if len(r.said) > 0 && best == r.said[len(r.said)-1] {
+		return ""
+	}
+	return best
+}
+
+// persons turn what a scenario says of the contact into what the contact says of itself, in this order.
+var persons = []struct {
+	of   *regexp.Regexp
+	into string
+}{
+	{regexp.MustCompile(`(?i)^(the (contact|caller|customer|client|user|patient|person)|he|she|they) (want|wish|need|hope)(?:es|s) `), "I $3 "},
+	{regexp.MustCompile(`(?i)^(the (contact|caller|customer|client|user|patient|person)|he|she|they) (is|are) `), "I am "},
+	{regexp.MustCompile(`(?i)^(the (contact|caller|customer|client|user|patient|person)|he|she|they) (has|have) `), "I have "},
+	{regexp.MustCompile(`(?i)^(the (contact|caller|customer|client|user|patient|person)|he|she|they) (would|want|need|can|cannot) `), "I $3 "},
+	{regexp.MustCompile(`(?i)^(the (contact|caller|customer|client|user|patient|person)['’]s|his|her|their) `), "My "},
+	{regexp.MustCompile(`(?i)\byou are\b`), "I am"},
+	{regexp.MustCompile(`(?i)\byou['’]re\b`), "I'm"},
+	{regexp.MustCompile(`(?i)\byou['’](ve|ll|d)\b`), "I'$1"},
+	{regexp.MustCompile(`(?i)\byou were\b`), "I was"},
+	{regexp.MustCompile(`(?i)\b(for|to|with|of|at|on|from|about|by) you\b`), "$1 me"},
+	{regexp.MustCompile(`(?i)\byou\b`), "I"},
+	{regexp.MustCompile(`\bYour\b`), "My"},
+	{regexp.MustCompile(`\byours\b`), "mine"},
+	{regexp.MustCompile(`\byour\b`), "my"},
+	{regexp.MustCompile(`\byourself\b`), "myself"},
+	{regexp.MustCompile(`(?i)\b(vous êtes|tu es)\b`), "je suis"},
+	{regexp.MustCompile(`(?i)\b(vous voulez|tu veux)\b`), "je veux"},
+	{regexp.MustCompile(`(?i)\b(vous souhaitez|tu souhaites)\b`), "je souhaite"},
+	{regexp.MustCompile(`(?i)\b(vous avez|tu as)\b`), "j'ai"},
+	{regexp.MustCompile(`\b(V|v)otre\b`), "mon"},
+	{regexp.MustCompile(`\b(V|v)os\b`), "mes"},
+}
+
+// inFirstPerson turns a sentence of the scenario into one of the contact, with an end mark.
+func inFirstPerson(sentence string) string {
+	for _, p := range persons {
+		sentence = p.of.ReplaceAllString(sentence, p.into)
+	}
+	first := []rune(sentence)
+	sentence = strings.ToUpper(string(first[0])) + string(first[1:])
+	if !strings.ContainsAny(sentence[len(sentence)-1:], ".!?") {
+		sentence += "."
+	}
+	return sentence
+}

@@ -1,0 +1,109 @@
+package offline
+
+import (
+	"context"
+	"iter"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/runes"
+	"golang.org/x/text/transform"
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/agentgraph/agentgraph/engine/llm"
+)
+
+// part is a model that does one thing in a test of an agent, by rules. What it is asked has a form that
+// only tests have, so each part is a model of its own.
+type part struct {
+	name   string
+	answer func(llm.Request) (llm.Answer, error)
+}
+
+// Name is "offline-" and the part's name.
+func (p part) Name() string { return "offline-" + p.name }
+
+// Chat is llm.Model's. Settings have no effect, and no tokens are counted.
+func (p part) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
+	return func(yield func(llm.Chunk, error) bool) {
+		answer, err := p.answer(req)
+		if ctx.Err() != nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			yield(llm.Chunk{}, err)
+			return
+		}
+		if answer.Text != "" && !yield(llm.Chunk{Text: answer.Text}, nil) {
+			return
+		}
+		last := llm.Chunk{Finish: llm.FinishStop, ToolCalls: answer.ToolCalls}
+		if len(answer.ToolCalls) > 0 {
+			last.Finish = llm.FinishToolCalls
+		}
+		yield(last, nil)
+	}
+}
+
+// refuse is that a part has no rule for what it is asked.
+func (p part) refuse(message string) error {
+	return &llm.Error{Cause: llm.Rejected, Message: "model " + p.Name() + ": " + message}
+}
+
+// emptyWords say nothing about what a text is about. They are folded.
+var emptyWords = wordSet(`a about after again agent all also am an and any are as ask asks at be because been but by call called
+	caller calls can client contact conversation could customer did do does for from get got had has have he her here hers
+	him his how i if in into is it its just know like may me might mine must my no not of off on once or our out please
+	s say says shall she should so some t tell than thank thanks that the their them then there these they this those to
+	up us user very want wanted wants was we were what when where which while who whom whose why will with would yes you your
+	au aux avec ce ces cette dans de des du elle elles en est et etes il ils je la le les leur leurs ma mes mon ne nos notre
+	nous on ou par pas pour que quel quelle qui sa se ses son sont sur tu un une vos votre vous`)
+
+func wordSet(words string) map[string]bool {
+	all := map[string]bool{}
+	for _, word := range strings.Fields(words) {
+		all[word] = true
+	}
+	return all
+}
+
+// subjectWords are the words of a text that are about something, each once: without accents, in small letters.
+func subjectWords(text string) []string {
+	// A transformer has a state, so each text has its own.
+	plain, _, err := transform.String(transform.Chain(norm.NFD, runes.Remove(runes.In(unicode.Mn)), norm.NFC), text)
+	if err != nil {
+		plain = text
+	}
+	var words []string
+	seen := map[string]bool{}
+	for _, word := range strings.FieldsFunc(strings.ToLower(plain), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		if !emptyWords[word] && !seen[word] {
+			seen[word] = true
+			words = append(words, word)
+		}
+	}
+	return words
+}
+
+// sameWord reports whether two words are forms of one: equal, or with the same beginning of four letters
+// or more, which leaves at most one of the shorter. Numbers have no forms.
+func sameWord(one, other string) bool {
+	if one == other {
+		return true
+	}
+	a, b := []rune(one), []rune(other)
+	common := 0
+	for common < min(len(a), len(b)) && a[common] == b[common] {
+		common++
+	}
+	return common >= 4 && min(len(a), len(b))-common <= 1 && !unicode.IsDigit(a[0])
+}
+
+func hasWord(words []string, word string) bool {
+	for _, other := range words {
+		if sameWord(word, other) {
+			return true
+		}
+	}
+	return false
+}

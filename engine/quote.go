@@ -1,0 +1,94 @@
+package engine
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+const (
+	doubleMarks = "\"“”„‟«»"
+	singleMarks = "'‘’‚‛‹›`´"
+)
+
+// find returns what stands in the message and is the quote word for word: in its text, or in one of its
+// calls. Only white space and the shape of quotation marks may differ, and marks around the quote may be
+// missing there. A quote without a letter or digit is none. Of a call can be quoted: its name with its
+// arguments, its result, its error, and its JSON as a whole; there white space matters in words only.
+func (m transcriptMessage) find(quote string) (string, bool) {
+	quote = strings.TrimFunc(quote, isSpace)
+	bare := strings.TrimFunc(quote, func(r rune) bool { return isSpace(r) || strings.ContainsRune(doubleMarks+singleMarks, r) })
+	if !strings.ContainsFunc(bare, isWord) {
+		return "", false
+	}
+	for _, wanted := range []string{quote, bare} {
+		if found := m.look(wanted); found != "" {
+			return found, true
+		}
+	}
+	return "", false
+}
+
+// look is find for a quote with all its marks; "" when it is not found.
+func (m transcriptMessage) look(quote string) string {
+	if found := pattern(quote, false).FindString(m.Text); found != "" || len(m.Calls) == 0 {
+		return found
+	}
+	loose := pattern(quote, true)
+	for _, call := range m.Calls {
+		for _, text := range call.texts() {
+			if found := loose.FindString(text); found != "" {
+				return found
+			}
+		}
+	}
+	return ""
+}
+
+// texts are what can be quoted of a call.
+func (c transcriptCall) texts() []string {
+	texts := []string{c.Name + " " + encode(c.Arguments), encode(c)}
+	for _, text := range []*string{c.Result, c.Error} {
+		if text != nil {
+			texts = append(texts, *text)
+		}
+	}
+	return texts
+}
+
+// pattern matches a quote. Loosely, white space matters between letters and digits only.
+func pattern(quote string, loose bool) *regexp.Regexp {
+	const space = `[\s\v\x{85}\p{Z}]`
+	var expression strings.Builder
+	var last rune
+	pending := false
+	for _, r := range quote {
+		if isSpace(r) {
+			pending = true
+			continue
+		}
+		switch {
+		case expression.Len() == 0:
+		case loose && (!isWord(last) || !isWord(r)):
+			expression.WriteString(space + "*")
+		case pending:
+			expression.WriteString(space + "+")
+		}
+		last, pending = r, false
+		switch {
+		case strings.ContainsRune(doubleMarks, r):
+			expression.WriteString("[" + doubleMarks + "]")
+		case strings.ContainsRune(singleMarks, r):
+			expression.WriteString("[" + singleMarks + "]")
+		default:
+			expression.WriteString(regexp.QuoteMeta(string(r)))
+		}
+	}
+	// Every part of it is quoted or known to be right.
+	return regexp.MustCompile(expression.String())
+}
+
+// isSpace is what the space of a pattern matches.
+func isSpace(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.Z, r) }
+
+func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }

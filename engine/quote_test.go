@@ -1,0 +1,113 @@
+package engine
+
+import (
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+func TestFindQuote(t *testing.T) {
+	t.Parallel()
+	result, failure := `{"status": "ok", "says": "It's \"done\""}`, "the tool answered 500"
+	message := transcriptMessage{
+		Text: "It’s on  Monday,\nat “nine”. C'est «\u00a0prêt\u00a0» (a+b)*2.",
+		Calls: []transcriptCall{
+			{Name: "book", Arguments: model.JSONObject(`{"day":"Monday","who":{"name":"Ana <Ann>"}}`), Result: &result},
+			{Name: "ask_expert", Arguments: model.JSONObject(`{}`), Error: &failure},
+		},
+	}
+	for quote, want := range map[string]string{
+		"on Monday":                        "on  Monday",
+		"Monday, at":                       "Monday,\nat",
+		`It's on Monday, at "nine".`:       "It’s on  Monday,\nat “nine”.",
+		`"on Monday,"`:                     "on  Monday,",
+		`« prêt »`:                         "«\u00a0prêt\u00a0»",
+		`C’est " prêt " (a+b)`:             "C'est «\u00a0prêt\u00a0» (a+b)",
+		"(a+b)*2":                          "(a+b)*2",
+		`'"book"'`:                         "book",
+		"book":                             "book",
+		`book {"day": "Monday"`:            `book {"day":"Monday"`,
+		`"day":"Monday"`:                   `"day":"Monday"`,
+		`"name": "book"`:                   `"name":"book"`,
+		`{ "name": "Ana <Ann>" }`:          `{"name":"Ana <Ann>"}`,
+		`"status":"ok"`:                    `"status": "ok"`,
+		"the tool  answered 500":           "the tool answered 500",
+		`{"name":"ask_expert","arguments"`: `{"name":"ask_expert","arguments"`,
+	} {
+		found, ok := message.find(quote)
+		require.True(t, ok, quote)
+		require.Equal(t, want, found)
+	}
+	for _, quote := range []string{
+		"", "  ", `""`, "…", "on monday", "onMonday", "Mon day", "theTool", "thetool answered", "Tuesday", "Monday … nine", "It s on", ".*", "[a-z]+", "a+b)*3", `book {"day":"Tuesday"}`, "pret",
+	} {
+		_, ok := message.find(quote)
+		require.False(t, ok, quote)
+	}
+}
+
+// normal is a text as the documentation of find compares it, written in another way.
+func normal(text string) string {
+	text = strings.Map(func(r rune) rune {
+		switch r {
+		case '“', '”', '„', '‟', '«', '»':
+			return '"'
+		case '‘', '’', '‚', '‛', '‹', '›', '`', '´':
+			return '\''
+		}
+		return r
+	}, text)
+	return strings.Join(strings.Fields(text), " ")
+}
+
+func TestFindQuoteProperties(t *testing.T) {
+	t.Parallel()
+	pieces := []string{" ", "\n", "\t", "\u00a0", "\u202f", "\"", "“", "»", "'", "’", "`", ".", "*", "(", "[", "\\", "|", "a", "b", "é", "ß", "Monday", "7", "日", "\u0301"}
+	texts := rapid.Custom(func(t *rapid.T) string {
+		return strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 20).Draw(t, "pieces"), "")
+	})
+	t.Run("what stands there is found", func(t *testing.T) {
+		t.Parallel()
+		rapid.Check(t, func(t *rapid.T) {
+			text := []rune(texts.Draw(t, "text"))
+			from := rapid.IntRange(0, len(text)).Draw(t, "from")
+			quote := text[from:rapid.IntRange(from, len(text)).Draw(t, "to")]
+			shaped := strings.Map(func(r rune) rune {
+				switch {
+				case unicode.IsSpace(r):
+					return rapid.SampledFrom([]rune(" \n\t\u00a0\u202f")).Draw(t, "space")
+				case strings.ContainsRune(doubleMarks, r):
+					return rapid.SampledFrom([]rune(doubleMarks)).Draw(t, "double")
+				case strings.ContainsRune(singleMarks, r):
+					return rapid.SampledFrom([]rune(singleMarks)).Draw(t, "single")
+				}
+				return r
+			}, string(quote))
+			_, found := transcriptMessage{Text: string(text)}.find(shaped)
+			if want := strings.ContainsFunc(shaped, isWord); found != want {
+				t.Fatalf("%q in %q: found %v", shaped, string(text), found)
+			}
+		})
+	})
+	t.Run("what is found stands there", func(t *testing.T) {
+		t.Parallel()
+		rapid.Check(t, func(t *rapid.T) {
+			text, quote := texts.Draw(t, "text"), texts.Draw(t, "quote")
+			found, ok := transcriptMessage{Text: text}.find(quote)
+			bare := strings.Trim(normal(quote), "\"' ")
+			switch {
+			case ok && !strings.Contains(text, found):
+				t.Fatalf("%q is not in %q", found, text)
+			case ok && normal(found) != bare && normal(found) != normal(quote):
+				t.Fatalf("%q was found for %q", found, quote)
+			case !ok && strings.ContainsFunc(bare, isWord) && strings.Contains(normal(text), bare):
+				t.Fatalf("%q was not found in %q", quote, text)
+			}
+		})
+	})
+}

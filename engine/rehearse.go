@@ -1,0 +1,39 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// rehearse lets the agent answer in a test as it would in a chat, and returns what it called as well, also when
+// it fails: a tester's reply. A turn is good for one answer.
+func (t *turn) rehearse(ctx context.Context, s *speaker, at situation) (*reply, []*model.ToolCall, error) {
+	messages := make([]*model.SimulationChatMessage, len(at.messages))
+	for i, m := range at.messages {
+		messages[i] = &model.SimulationChatMessage{Sequence: int32(i), Role: m.Role, Text: m.Text}
+	}
+	c, err := t.converse(s, history(messages, at.calls), mockedBefore(at.calls))
+	if err != nil {
+		return nil, nil, err
+	}
+	var said *reply
+	var calls []*model.ToolCall
+	for event, err := range c.events(ctx) {
+		switch {
+		case err != nil:
+			return nil, calls, err
+		case event.reply != nil:
+			said = event.reply
+		case event.started != nil:
+			calls = append(calls, event.started)
+		case event.finished != nil:
+			for i, call := range calls {
+				if call.ID == event.finished.call.ID {
+					calls[i] = &event.finished.call
+				}
+			}
+		}
+	}
+	return said, calls, nil
+}

@@ -1,0 +1,193 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// tester runs tests of agents. It knows nothing of rows: a run comes with all that it is to run.
+type tester struct {
+	contact    part
+	judge      part
+	classifier part
+	// reply lets the agent answer the last message, which is the contact's, and returns what it called as well,
+	// also when it fails. Its error is UPSTREAM_FAILED for what is the language model's fault.
+	reply func(context.Context, situation) (*reply, []*model.ToolCall, error)
+	// now is the time of a message.
+	now func() time.Time
+}
+
+// situation is where a conversation stands when it is the agent's turn.
+type situation struct {
+	variables map[string]string
+	messages  []model.TestMessage
+	// calls are those of the turns before. The MessageSequence of each is the index of the message
+	// that it helped to answer.
+	calls []*model.ToolCall
+}
+
+// simulate lets the contact and the agent of the run's snapshot talk, judges the conversation, and sets what
+// came of it in the run: messages, calls, turns, the reason of the end, results, error and status. All of that is
+// replaced. The status is Passed, Failed or Error. The error that is returned is what is behind status Error,
+// for the log alone. Once ctx has ended it is ctx's: then the status stays, and there are no results.
+func (t *tester) simulate(ctx context.Context, run *model.AgentTestRun) error {
+	test := run.Snapshot.Test
+	run.Messages, run.ToolCalls, run.TurnCount, run.EndReason = slices.Clone(test.ConversationMessages), []*model.ToolCall{}, 0, nil
+	run.CriteriaResults, run.ClassificationResult, run.Error = []model.CriterionResult{}, nil, nil
+	if run.Messages == nil {
+		run.Messages = []model.TestMessage{}
+	}
+	given := len(run.Messages)
+	end, err := t.converse(ctx, run)
+	if err != nil {
+		return conclude(ctx, run, false, err)
+	}
+	run.EndReason = &end.Reason
+	results, err := judge(ctx, t.judge, test.Criteria, transcriptOf(run, given, *end))
+	run.CriteriaResults = results
+	passed := !slices.ContainsFunc(results, func(r model.CriterionResult) bool { return !r.Passed })
+	return conclude(ctx, run, passed, err)
+}
+
+// classify lets the classifier of the agent choose a tag for the test's conversation, and sets what came of it in
+// the run, in the manner of simulate.
+func (t *tester) classify(ctx context.Context, run *model.AgentTestRun) error {
+	test := run.Snapshot.Test
+	run.Messages, run.ToolCalls, run.TurnCount, run.EndReason = slices.Clone(test.ConversationContext.Messages), []*model.ToolCall{}, 0, nil
+	run.CriteriaResults, run.ClassificationResult, run.Error = []model.CriterionResult{}, nil, nil
+	result, err := classify(ctx, t.classifier, run.Snapshot.Agent.ClassificationTags, test.ConversationContext, test.TagExpected)
+	run.ClassificationResult = result
+	return conclude(ctx, run, err == nil && result.Passed, err)
+}
+
+// conclude sets the status and the error of a run that came to its end.
+func conclude(ctx context.Context, run *model.AgentTestRun, passed bool, err error) error {
+	if ctx.Err() != nil {
+		run.CriteriaResults, run.ClassificationResult = []model.CriterionResult{}, nil
+		return ctx.Err()
+	}
+	var fault *runFault
+	switch {
+	case errors.As(err, &fault):
+		run.Status, run.Error = model.AgentTestRunStatusError, &fault.RunError
+	case passed:
+		run.Status = model.AgentTestRunStatusPassed
+	default:
+		run.Status = model.AgentTestRunStatusFailed
+	}
+	return err
+}
+
+// converse holds the conversation of a run, and returns how it ended.
+func (t *tester) converse(ctx context.Context, run *model.AgentTestRun) (*ending, error) {
+	test := run.Snapshot.Test
+	variables, err := variablesOf(test.Variables)
+	if err != nil {
+		return nil, faultOfAgent(err)
+	}
+	opening, err := begin(run.Snapshot.Agent, variables, t.now())
+	if err != nil {
+		return nil, faultOfAgent(err)
+	}
+	if len(run.Messages) == 0 && opening.welcome != nil {
+		t.say(run, model.MessageRoleAssistant, *opening.welcome)
+	}
+	for run.TurnCount < test.MaxTurns {
+		var leaving *string
+		if last := len(run.Messages) - 1; last < 0 || run.Messages[last].Role == model.MessageRoleAssistant {
+			next, err := contactSays(ctx, t.contact, test.Scenario, run.Messages)
+			if err != nil {
+				return nil, err
+			}
+			if leaving = next.endReason; next.text == "" {
+				return t.left(run, *leaving)
+			}
+			t.say(run, model.MessageRoleUser, next.text)
+		}
+		said, err := t.answer(ctx, run, opening.values)
+		if err != nil {
+			return nil, err
+		}
+		run.TurnCount++
+		switch {
+		case said.endReason != nil:
+			return &ending{By: speakerAgent, Reason: *said.endReason}, nil
+		case leaving != nil:
+			return t.left(run, *leaving)
+		}
+	}
+	return &ending{By: endedByLimit, Reason: fmt.Sprintf("The test's limit of %d turns was reached.", test.MaxTurns)}, nil
+}
+
+// left is how a conversation ends that the contact leaves. There is nothing to judge when the agent had no turn.
+func (t *tester) left(run *model.AgentTestRun, reason string) (*ending, error) {
+	if run.TurnCount == 0 {
+		return nil, t.contact.fault(nil, "it ended the conversation before the agent said anything")
+	}
+	if reason == "" {
+		reason = "no reason was given."
+	}
+	return &ending{By: speakerContact, Reason: "The contact ended the conversation: " + reason}, nil
+}
+
+func (t *tester) say(run *model.AgentTestRun, role model.MessageRole, text string) {
+	at := t.now()
+	run.Messages = append(run.Messages, model.TestMessage{Role: role, Text: text, Timestamp: &at})
+}
+
+// answer adds the agent's answer to the last message, and what it called.
+func (t *tester) answer(ctx context.Context, run *model.AgentTestRun, variables map[string]string) (*reply, error) {
+	said, calls, err := t.reply(ctx, situation{variables: variables, messages: run.Messages, calls: run.ToolCalls})
+	for _, call := range calls {
+		call.Position, call.MessageSequence, call.IsTurnKept = int32(len(run.ToolCalls)), int32(len(run.Messages)-1), err == nil
+		run.ToolCalls = append(run.ToolCalls, call)
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return nil, faultOfAgent(err)
+	}
+	t.say(run, model.MessageRoleAssistant, said.text)
+	return said, nil
+}
+
+// faultOfAgent is why the agent did not answer. What is the fault of neither its model nor its definition is the
+// gateway's, and told to nobody.
+func faultOfAgent(err error) *runFault {
+	var known *model.Error
+	if errors.As(err, &known) {
+		switch known.Code {
+		case model.UpstreamFailed, model.Unprocessable, model.NotFound, model.BadInput:
+			return &runFault{RunError: model.RunError{Cause: model.RunErrorCauseAgent, Message: "the agent: " + known.Error()}, err: err}
+		}
+	}
+	return &runFault{
+		RunError: model.RunError{Cause: model.RunErrorCauseInfrastructure, Message: "something went wrong in the gateway, which is not the agent's fault"},
+		err:      err,
+	}
+}
+
+// variablesOf are the values of a test as texts, numbers and truth values included.
+func variablesOf(object model.JSONObject) (map[string]string, error) {
+	text, _ := object.MarshalJSON()
+	var given map[string]json.RawMessage
+	if err := json.Unmarshal(text, &given); err != nil {
+		return nil, err
+	}
+	variables := make(map[string]string, len(given))
+	for name, raw := range given {
+		value, err := parseJSON(string(raw))
+		if err != nil {
+			return nil, err
+		}
+		variables[name] = textOf(value)
+	}
+	return variables, nil
+}

@@ -1,0 +1,89 @@
+package engine
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/engine/llm/offline"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// withoutKey is a tester whose parts are all offline. The agent books what it is asked for.
+func withoutKey() *tester {
+	return &tester{
+		contact: as(offline.Contact(), model.RunErrorCauseSimulator), judge: as(offline.Judge(), model.RunErrorCauseJudge),
+		classifier: as(offline.Classifier(), model.RunErrorCauseAgent),
+		now:        func() time.Time { return startOfTest },
+		reply: func(_ context.Context, s situation) (*reply, []*model.ToolCall, error) {
+			result, done := `{"status":"success"}`, "All is done."
+			switch len(s.messages) {
+			case 2:
+				return &reply{text: "On which day?"}, nil, nil
+			case 4:
+				return &reply{text: "It’s booked for Monday."}, []*model.ToolCall{{
+					ID: "call_1", Kind: model.ToolCallKindTool, TechnicalName: "book_slot", Arguments: model.JSONObject(`{"day": "Monday", "note": "<b>"}`), Result: &result,
+				}}, nil
+			}
+			return &reply{text: "Goodbye.", endReason: &done}, nil, nil
+		},
+	}
+}
+
+func offlineRun(criteria ...string) *model.AgentTestRun {
+	welcome := "Good morning."
+	return &model.AgentTestRun{Snapshot: model.RunSnapshot{
+		Agent: &model.Agent{InboundWelcomeMessage: &welcome},
+		Test: &model.AgentTestRow{
+			Scenario: "You want to book a slot. The day is Monday.", MaxTurns: 10, Criteria: criteria,
+			ToolMocking: &model.ToolMocking{}, Variables: model.JSONObject("{}"),
+		},
+	}}
+}
+
+func TestOfflineSimulation(t *testing.T) {
+	t.Parallel()
+	run := offlineRun(
+		`Says "it's booked"`, `never says "sorry"`, `calls book_slot`, `calls book_slot with day = monday`, `does not call cancel_slot`, `ends the conversation`)
+	require.NoError(t, withoutKey().simulate(t.Context(), run))
+	require.Equal(t, model.AgentTestRunStatusPassed, run.Status)
+	require.Equal(t, []string{
+		"assistant: Good morning.", "user: I want to book a slot.", "assistant: On which day?", "user: The day is Monday.",
+		"assistant: It’s booked for Monday.", "user: That is all, thank you. Goodbye.", "assistant: Goodbye.",
+	}, textsOf(run.Messages))
+	require.EqualValues(t, 3, run.TurnCount)
+	require.Equal(t, "All is done.", *run.EndReason)
+	require.Len(t, run.CriteriaResults, 6)
+	require.Equal(t, []model.Evidence{{MessageIndex: 4, Quote: "It’s booked"}}, run.CriteriaResults[0].Evidence)
+	require.Equal(t, []model.Evidence{{MessageIndex: 4, Quote: `book_slot {"day":"Monday","note":"<b>"}`}}, run.CriteriaResults[3].Evidence)
+
+	failed := offlineRun(`transfers the call`, `ends the conversation`)
+	require.NoError(t, withoutKey().simulate(t.Context(), failed))
+	require.Equal(t, model.AgentTestRunStatusFailed, failed.Status)
+
+	undecided := offlineRun(`calls book_slot`, `Is polite`)
+	require.Error(t, withoutKey().simulate(t.Context(), undecided))
+	require.Equal(t, model.AgentTestRunStatusError, undecided.Status)
+	require.Equal(t, model.RunErrorCauseJudge, undecided.Error.Cause)
+	require.Contains(t, undecided.Error.Message, `the criterion "Is polite"`)
+	require.Contains(t, undecided.Error.Message, "language model")
+	require.Len(t, undecided.CriteriaResults, 1)
+}
+
+func TestOfflineClassification(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]model.AgentTestRunStatus{
+		"Your slot is booked": model.AgentTestRunStatusPassed, "I am not interested": model.AgentTestRunStatusFailed, "Hello": model.AgentTestRunStatusFailed,
+	} {
+		run := &model.AgentTestRun{Snapshot: model.RunSnapshot{
+			Agent: &model.Agent{ClassificationTags: someTags},
+			Test: &model.AgentTestRow{TagExpected: "Booked", ConversationContext: &model.ConversationContext{
+				Messages: []model.TestMessage{written(model.MessageRoleAssistant, text)},
+			}},
+		}}
+		require.NoError(t, withoutKey().classify(t.Context(), run))
+		require.Equal(t, want, run.Status, text)
+	}
+}

@@ -1,0 +1,86 @@
+package engine
+
+import (
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// maxShown bounds, in bytes, what the judge is shown of the result of one call.
+const maxShown = 8_000
+
+// transcript is a run as the judge reads it, in JSON.
+type transcript struct {
+	Messages []transcriptMessage `json:"messages"`
+	Ending   ending              `json:"ending"`
+}
+
+// transcriptMessage is a message of the run. It is cited by its index, and so are the calls in it.
+type transcriptMessage struct {
+	// MessageIndex counts the messages of the run from 0.
+	MessageIndex int `json:"messageIndex"`
+	// Speaker is "agent" or "contact".
+	Speaker string `json:"speaker"`
+	// IsGiven is set for messages that the test starts from: the agent did not write them in the run.
+	IsGiven bool `json:"isGiven,omitempty"`
+	// Calls are what the agent called before it wrote the message.
+	Calls []transcriptCall `json:"calls,omitempty"`
+	Text  string           `json:"text"`
+}
+
+// transcriptCall is a call of the agent, or of one that it delegated to.
+type transcriptCall struct {
+	Name      string           `json:"name"`
+	Arguments model.JSONObject `json:"arguments"`
+	// Within is the name of the delegation in whose conversation the call was made.
+	Within string `json:"within,omitempty"`
+	// Result is what came back; absent when the call failed, for the reason in Error.
+	Result *string `json:"result,omitempty"`
+	Error  *string `json:"error,omitempty"`
+}
+
+// ending is how the conversation came to its end.
+type ending struct {
+	// By is "agent", "contact", or "limit" when the test's turns were used up.
+	By     string `json:"by"`
+	Reason string `json:"reason"`
+}
+
+const (
+	speakerAgent   = "agent"
+	speakerContact = "contact"
+	endedByLimit   = "limit"
+)
+
+// transcriptOf is the transcript of a run whose first messages, so many, were given. A call belongs to the
+// message after the one that it helped to answer.
+func transcriptOf(run *model.AgentTestRun, given int, end ending) transcript {
+	names := map[string]string{}
+	made := map[int][]transcriptCall{}
+	for _, call := range run.ToolCalls {
+		names[call.ID] = call.TechnicalName
+		shown := transcriptCall{
+			Name: call.TechnicalName, Arguments: call.Arguments, Result: shorten(call.Result), Error: shorten(call.Error),
+		}
+		if call.DelegationID != nil {
+			shown.Within = names[*call.DelegationID]
+		}
+		answer := int(call.MessageSequence) + 1
+		made[answer] = append(made[answer], shown)
+	}
+	t := transcript{Messages: make([]transcriptMessage, 0, len(run.Messages)), Ending: end}
+	for i, m := range run.Messages {
+		shown := transcriptMessage{MessageIndex: i, Speaker: speakerContact, IsGiven: i < given, Text: m.Text}
+		if m.Role == model.MessageRoleAssistant {
+			shown.Speaker, shown.Calls = speakerAgent, made[i]
+		}
+		t.Messages = append(t.Messages, shown)
+	}
+	return t
+}
+
+func shorten(text *string) *string {
+	if text == nil {
+		return nil
+	}
+	short := cut(*text, maxShown)
+	return &short
+}

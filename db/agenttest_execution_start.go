@@ -4,9 +4,11 @@ import (
 	"context"
 	"slices"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 
+	"github.com/agentgraph/agentgraph/db/queue"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -233,9 +235,12 @@ func (t *Tenant) setLastRuns(ctx context.Context, execution *model.AgentTestExec
 
 // enqueue puts runs into the queue, in the transaction that the Tenant is in.
 func (t *Tenant) enqueue(ctx context.Context, runIDs []string) error {
-	tx, ok := t.db.(bun.Tx)
-	if !ok || t.store.enqueueRuns == nil {
-		return nil
+	if tx, ok := t.db.(bun.Tx); ok && t.store.enqueueRuns != nil {
+		return t.store.enqueueRuns(ctx, tx, t.companyID, runIDs)
 	}
-	return t.store.enqueueRuns(ctx, tx, t.companyID, runIDs)
+	jobs := make([]queue.Job, len(runIDs))
+	for i, id := range runIDs {
+		jobs[i] = queue.Job{CompanyID: t.companyID, ID: id}
+	}
+	return t.store.tx.pgx(func(tx pgx.Tx) error { return t.store.queue.Enqueue(ctx, tx, jobs...) })
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/agentgraph/agentgraph/db/notify"
+	"github.com/agentgraph/agentgraph/db/queue"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -25,8 +26,8 @@ type Options struct {
 	// SecretKey, 32 bytes, encrypts what must not be readable in the database. Without one such
 	// values are refused.
 	SecretKey []byte
-	// Enqueue puts runs of agent tests into the queue, in the transaction that made them ready. With none
-	// they wait for whoever claims them.
+	// Enqueue takes the place of the database's own queue for runs of agent tests; it is called in the
+	// transaction that made them ready.
 	Enqueue func(ctx context.Context, tx bun.Tx, companyID string, runIDs []string) error
 	// Tracer sees every statement; nil for none.
 	Tracer pgx.QueryTracer
@@ -40,6 +41,9 @@ type Store struct {
 	hub    *notify.Hub
 	sealer sealer
 
+	queue *queue.Queue
+	// tx is the transaction that db is; nil outside of one.
+	tx          *transaction
 	enqueueRuns func(ctx context.Context, tx bun.Tx, companyID string, runIDs []string) error
 }
 
@@ -71,8 +75,13 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 		pool.Close()
 		return nil, fmt.Errorf("open database: %w", reason(err))
 	}
+	jobs, err := queue.New(pool, queue.Options{})
+	if err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("open database: %w", err)
+	}
 	root := bun.NewDB(stdlib.OpenDBFromPool(pool), dialect{pgdialect.New()}, bun.WithDiscardUnknownColumns())
-	return &Store{pool: pool, root: root, db: root, hub: notify.New(pool), sealer: sealer, enqueueRuns: o.Enqueue}, nil
+	return &Store{pool: pool, root: root, db: root, hub: notify.New(pool), sealer: sealer, queue: jobs, enqueueRuns: o.Enqueue}, nil
 }
 
 // dialect is Postgres's with literals that say exactly what they were given.
@@ -113,9 +122,9 @@ func (s *Store) Tx(ctx context.Context, fn func(context.Context, *Store) error) 
 	if _, nested := s.db.(bun.Tx); nested {
 		return fn(ctx, s)
 	}
-	return translate(s.root.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+	return translate(s.inTx(ctx, func(ctx context.Context, tx transaction) error {
 		inner := *s
-		inner.db = tx
+		inner.db, inner.tx = tx.Tx, &tx
 		return fn(ctx, &inner)
 	}))
 }
@@ -141,3 +150,15 @@ func (s *Store) Companies(ctx context.Context) ([]*model.Company, error) {
 	err := s.db.NewSelect().Model(&companies).Order("created_at", "id").Scan(ctx)
 	return companies, translate(err)
 }
+
+// Work gives the runs of agent tests that are ready to workers of this process, so many at once, until
+// StopWork is called. The attempt counts how often a run was given to a worker.
+func (s *Store) Work(ctx context.Context, workers int, work func(ctx context.Context, t *Tenant, runID string, attempt int32) error) error {
+	return s.queue.Start(ctx, workers, func(ctx context.Context, job queue.Job, attempt int32) error {
+		return work(ctx, s.Tenant(job.CompanyID), job.ID, attempt)
+	})
+}
+
+// StopWork takes no more runs, tells those under way to stop, and returns when they have. They are
+// given to other workers.
+func (s *Store) StopWork(ctx context.Context) error { return s.queue.Stop(ctx) }

@@ -31,7 +31,11 @@ func (w *worker) Work(ctx context.Context, carried *river.Job[carrier]) error {
 	defer context.AfterFunc(ctx, func() { cancel(w.cause(ctx)) })()
 	err := w.call(bounded, carried.Args)
 	w.settle(context.WithoutCancel(ctx), carried, err, context.Cause(bounded))
-	return err
+	if err != nil {
+		// River would work this attempt again if it saw that its own stop was the reason.
+		return errors.New(err.Error())
+	}
+	return nil
 }
 
 // cause says why River has ended the context of a job.

@@ -1,0 +1,278 @@
+package queue_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/db/queue"
+)
+
+func TestStopWaitsForJobs(t *testing.T) {
+	t.Parallel()
+	_, pool := fresh(t)
+	q, s := newQueue(t, pool, 10), newStage()
+	enqueue(t, pool, q, jobsOf(newCompany(t, pool, "company_1"), 5)...)
+	s.start(t, q, 2)
+	running := []*attempt{s.next(t), s.next(t)}
+	stopped := make(chan error, 1)
+	go func() { stopped <- q.Stop(t.Context()) }()
+	running[0].result <- nil
+	awaitCount(t, pool, 4, allJobs)
+	require.NoError(t, running[1].ctx.Err())
+	require.Empty(t, stopped)
+	running[1].result <- nil
+	require.NoError(t, await(t, stopped))
+	require.Equal(t, 3, count(t, pool, allJobs))
+	require.Empty(t, s.begun, "nothing is begun any more")
+
+	require.NoError(t, q.Stop(t.Context()))
+	s.start(t, q, 2)
+	for range 3 {
+		a := s.next(t)
+		require.EqualValues(t, 1, a.number)
+		a.result <- nil
+	}
+	awaitCount(t, pool, 0, allJobs)
+}
+
+func TestStopInterruptsJobsThatTakeTooLong(t *testing.T) {
+	t.Parallel()
+	url, pool := fresh(t)
+	q, s := newQueue(t, pool, 10), newStage()
+	other := newQueue(t, connect(t, url), 10)
+	jobs := jobsOf(newCompany(t, pool, "company_1"), 3)
+	enqueue(t, pool, q, jobs...)
+	s.start(t, q, 3)
+	running := []*attempt{s.next(t), s.next(t), s.next(t)}
+	s.start(t, other, 3)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.NoError(t, q.Stop(ended))
+	for _, a := range running {
+		require.NotErrorIs(t, a.ended(t), queue.ErrCancelled)
+	}
+	for range jobs {
+		a := s.next(t)
+		require.EqualValues(t, 2, a.number, "others take them over")
+		a.result <- nil
+	}
+	awaitCount(t, pool, 0, allJobs)
+}
+
+func TestJobThatDoesNotEnd(t *testing.T) {
+	t.Parallel()
+	_, pool := fresh(t)
+	q := newQueue(t, pool, 10)
+	begun, release := make(chan int32, 10), make(chan struct{})
+	enqueue(t, pool, q, jobsOf(newCompany(t, pool, "company_1"), 1)...)
+	work := func(_ context.Context, _ queue.Job, attempt int32) error {
+		begun <- attempt
+		<-release
+		return nil
+	}
+	require.NoError(t, q.Start(t.Context(), 1, work))
+	require.EqualValues(t, 1, await(t, begun))
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorContains(t, q.Stop(ended), "some still run")
+	require.NoError(t, q.Start(t.Context(), 1, work), "the process can go on")
+	require.EqualValues(t, 2, await(t, begun), "the job counts as lost")
+	close(release)
+	awaitCount(t, pool, 0, allJobs)
+}
+
+// kill ends the connections that the condition names, and returns how many they were.
+func kill(t *testing.T, pool *pgxpool.Pool, condition string) int {
+	t.Helper()
+	return count(t, pool, "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND "+condition)
+}
+
+func TestLostLockInterruptsTheJobs(t *testing.T) {
+	t.Parallel()
+	url, pool := fresh(t)
+	q, s := newQueue(t, connect(t, url), 10), newStage()
+	enqueue(t, pool, q, jobsOf(newCompany(t, pool, "company_1"), 3)...)
+	s.start(t, q, 3)
+	running := []*attempt{s.next(t), s.next(t), s.next(t)}
+	require.Equal(t, 1, kill(t, pool, "application_name = 'agentgraph workers'"))
+	lost := time.Now()
+	for _, a := range running {
+		require.NotErrorIs(t, a.ended(t), queue.ErrCancelled)
+	}
+	for range running {
+		a := s.next(t)
+		require.EqualValues(t, 2, a.number)
+		a.result <- nil
+	}
+	t.Logf("3 jobs began anew within %s of a lost connection", time.Since(lost).Round(time.Millisecond))
+	awaitCount(t, pool, 0, allJobs)
+	require.Equal(t, 2, count(t, pool, "SELECT count(DISTINCT client) FROM river_job, unnest(attempted_by) AS client"), "under a new name")
+}
+
+// A worker that does not notice that it is lost writes nothing any more.
+func TestResultOfALostAttemptDoesNotCount(t *testing.T) {
+	t.Parallel()
+	url, pool := fresh(t)
+	q := newQueue(t, connect(t, url), 10)
+	type call struct {
+		attempt int32
+		result  chan error
+	}
+	begun := make(chan call, 10)
+	enqueue(t, pool, q, jobsOf(newCompany(t, pool, "company_1"), 1)...)
+	deaf := func(_ context.Context, _ queue.Job, attempt int32) error {
+		c := call{attempt, make(chan error)}
+		begun <- c
+		return <-c.result
+	}
+	require.NoError(t, q.Start(t.Context(), 1, deaf))
+	first := await(t, begun)
+	lock := count(t, pool, "SELECT pid FROM pg_stat_activity WHERE application_name = 'agentgraph workers' AND datname = current_database()")
+	heir := newQueue(t, connect(t, url), 10)
+	require.NoError(t, heir.Start(t.Context(), 1, deaf))
+	require.Equal(t, 1, count(t, pool, "SELECT pg_terminate_backend($1)::int", lock))
+	second := await(t, begun)
+	require.EqualValues(t, 2, second.attempt)
+	first.result <- nil
+	require.NoError(t, q.Stop(t.Context()))
+	require.Equal(t, 1, count(t, pool, admittedJob), "the second attempt is the one that counts")
+	second.result <- nil
+	awaitCount(t, pool, 0, allJobs)
+}
+
+func TestDatabaseThatLosesEveryConnection(t *testing.T) {
+	t.Parallel()
+	const jobs = 200
+	url, pool := fresh(t)
+	q := newQueue(t, connect(t, url), 20)
+	var mu sync.Mutex
+	done := map[queue.Job]bool{}
+	begun := make(chan struct{}, 10*jobs)
+	require.NoError(t, q.Start(t.Context(), 10, func(_ context.Context, job queue.Job, _ int32) error {
+		mu.Lock()
+		defer mu.Unlock()
+		done[job] = true
+		begun <- struct{}{}
+		return nil
+	}))
+	enqueue(t, pool, q, jobsOf(newCompany(t, pool, "company_1"), jobs)...)
+	for range 3 {
+		for range 20 {
+			await(t, begun)
+		}
+		require.Positive(t, kill(t, pool, "true"))
+	}
+	awaitCount(t, pool, 0, allJobs)
+	require.Len(t, done, jobs)
+}
+
+func TestJobThatLosesEveryWorker(t *testing.T) {
+	t.Parallel()
+	_, pool := fresh(t)
+	q, s := newQueue(t, pool, 10), newStage()
+	enqueue(t, pool, q, jobsOf(newCompany(t, pool, "company_1"), 2)...)
+	_, err := pool.Exec(t.Context(), "UPDATE jobs SET losses = $1 WHERE id = 'job_10000'", queue.MaxLosses)
+	require.NoError(t, err)
+	// As if a worker that is gone had them.
+	_, err = pool.Exec(t.Context(), "UPDATE river_job SET state = 'running', attempt = 1, attempted_at = now(), attempted_by = '{abc}'")
+	require.NoError(t, err)
+	s.start(t, q, 2)
+	a := s.next(t)
+	require.Equal(t, "job_10001", a.ID)
+	require.EqualValues(t, 2, a.number)
+	require.Equal(t, 1, count(t, pool, allJobs))
+}
+
+func TestJobsThatRiverHasForgotten(t *testing.T) {
+	t.Parallel()
+	_, pool := fresh(t)
+	q, s := newQueue(t, pool, 10), newStage()
+	enqueue(t, pool, q, jobsOf(newCompany(t, pool, "company_1"), 2)...)
+	_, err := pool.Exec(t.Context(), "DELETE FROM river_job WHERE args ->> 'jobId' = 'job_10000'")
+	require.NoError(t, err)
+	_, err = pool.Exec(t.Context(), "UPDATE river_job SET state = 'discarded', finalized_at = now()")
+	require.NoError(t, err)
+	s.start(t, q, 2)
+	for range 2 {
+		a := s.next(t)
+		require.EqualValues(t, 2, a.number)
+		a.result <- nil
+	}
+	awaitCount(t, pool, 0, allJobs)
+}
+
+// A place that nobody filled, because its job went with a transaction that had not been seen.
+func TestWindowIsFilledSoonerOrLater(t *testing.T) {
+	t.Parallel()
+	_, pool := fresh(t)
+	q, s := newQueue(t, pool, 1), newStage()
+	jobs := jobsOf(newCompany(t, pool, "company_1"), 2)
+	enqueue(t, pool, q, jobs...)
+	_, err := pool.Exec(t.Context(), "DELETE FROM jobs WHERE id = $1", jobs[0].ID)
+	require.NoError(t, err)
+	_, err = pool.Exec(t.Context(), "DELETE FROM river_job")
+	require.NoError(t, err)
+	s.start(t, q, 1)
+	require.Equal(t, jobs[1], s.next(t).Job)
+}
+
+func TestJobsOfADeletedCompany(t *testing.T) {
+	t.Parallel()
+	_, pool := fresh(t)
+	q, s := newQueue(t, pool, 10), newStage()
+	gone, stays := newCompany(t, pool, "company_1"), newCompany(t, pool, "company_2")
+	s.start(t, q, 2)
+	enqueue(t, pool, q, jobsOf(gone, 1)...)
+	a := s.next(t)
+	_, err := pool.Exec(t.Context(), "DELETE FROM companies WHERE id = $1", gone)
+	require.NoError(t, err)
+	a.result <- errors.New("there is no such job")
+	enqueue(t, pool, q, jobsOf(stays, 1)...)
+	s.next(t).result <- nil
+	awaitCount(t, pool, 0, allJobs)
+}
+
+func TestQueueThatCannotBe(t *testing.T) {
+	t.Parallel()
+	_, pool := fresh(t)
+	_, err := queue.New(pool, queue.Options{Window: -1})
+	require.EqualError(t, err, "open queue: the window must be at least 1, not -1")
+	q, s := newQueue(t, pool, 0), newStage()
+	require.EqualError(t, q.Start(t.Context(), 0, s.work), "start the queue's workers: there must be at least 1, not 0")
+	s.start(t, q, 1)
+	require.EqualError(t, q.Start(t.Context(), 1, s.work), "start the queue's workers: they have been started")
+
+	gone := connect(t, "postgres://user:hunter2@127.0.0.1:1/none")
+	q, err = queue.New(gone, queue.Options{})
+	require.NoError(t, err)
+	err = q.Start(t.Context(), 1, s.work)
+	require.EqualError(t, err, "start the queue's workers: the database accepts no further connection")
+	require.NoError(t, q.Stop(t.Context()))
+}
+
+func TestMigrate(t *testing.T) {
+	t.Parallel()
+	pool := connect(t, dbtest.EmptyURL(t))
+	tables := "SELECT count(*) FROM pg_class WHERE relname LIKE 'river%' AND relnamespace = 'public'::regnamespace"
+	for range 2 {
+		require.NoError(t, queue.Migrate(t.Context(), pool))
+		require.NoError(t, queue.Migrate(t.Context(), pool), "nothing to do is no fault")
+		require.Positive(t, count(t, pool, tables))
+		require.NoError(t, queue.Unmigrate(t.Context(), pool))
+		require.Zero(t, count(t, pool, tables))
+	}
+	var names []string
+	rows, err := pool.Query(t.Context(), "SELECT typname FROM pg_type WHERE typname LIKE 'river%'")
+	require.NoError(t, err)
+	names, err = pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	require.Empty(t, names)
+}

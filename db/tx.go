@@ -1,0 +1,103 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/uptrace/bun"
+)
+
+// begin runs fn in one transaction, with the connection that it is on.
+func (s *Store) begin(ctx context.Context, fn func(context.Context, bun.Tx, *pgx.Conn) error) error {
+	conn, err := s.root.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	var under *pgx.Conn
+	err = conn.Raw(func(driver any) error {
+		under = driver.(*stdlib.Conn).Conn()
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	// The end of its own context would have the transaction rolled back at any time, even while something
+	// else uses the connection.
+	return conn.RunInTx(context.WithoutCancel(ctx), nil, func(_ context.Context, tx bun.Tx) error {
+		if err := fn(ctx, tx, under); err != nil {
+			return err
+		}
+		return ctx.Err()
+	})
+}
+
+// openTx is a transaction of pgx that somebody else has begun and will end. Those that are begun in it are
+// savepoints.
+type openTx struct {
+	conn *pgx.Conn
+	// depth tells nested savepoints apart, 0 the transaction itself.
+	depth int
+	done  bool
+}
+
+var errNotOurs = errors.New("the transaction is ended by who began it")
+
+func (t *openTx) Begin(ctx context.Context) (pgx.Tx, error) {
+	inner := &openTx{conn: t.conn, depth: t.depth + 1}
+	if _, err := t.Exec(ctx, "SAVEPOINT "+inner.name()); err != nil {
+		return nil, err
+	}
+	return inner, nil
+}
+
+func (t *openTx) name() string { return fmt.Sprintf("pgx_%d", t.depth) }
+
+func (t *openTx) Commit(ctx context.Context) error { return t.end(ctx, "RELEASE SAVEPOINT ") }
+
+func (t *openTx) Rollback(ctx context.Context) error { return t.end(ctx, "ROLLBACK TO SAVEPOINT ") }
+
+func (t *openTx) end(ctx context.Context, how string) error {
+	switch {
+	case t.depth == 0:
+		return errNotOurs
+	case t.done:
+		return pgx.ErrTxClosed
+	}
+	t.done = true
+	_, err := t.conn.Exec(ctx, how+t.name())
+	return err
+}
+
+func (t *openTx) CopyFrom(ctx context.Context, table pgx.Identifier, columns []string, rows pgx.CopyFromSource) (int64, error) {
+	return t.conn.CopyFrom(ctx, table, columns, rows)
+}
+
+func (t *openTx) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
+	return t.conn.SendBatch(ctx, b)
+}
+
+// LargeObjects returns what cannot be used: pgx makes large objects only for its own transactions.
+func (*openTx) LargeObjects() pgx.LargeObjects { return pgx.LargeObjects{} }
+
+func (t *openTx) Prepare(ctx context.Context, name, query string) (*pgconn.StatementDescription, error) {
+	return t.conn.Prepare(ctx, name, query)
+}
+
+func (t *openTx) Exec(ctx context.Context, query string, args ...any) (pgconn.CommandTag, error) {
+	return t.conn.Exec(ctx, query, args...)
+}
+
+func (t *openTx) Query(ctx context.Context, query string, args ...any) (pgx.Rows, error) {
+	return t.conn.Query(ctx, query, args...)
+}
+
+func (t *openTx) QueryRow(ctx context.Context, query string, args ...any) pgx.Row {
+	return t.conn.QueryRow(ctx, query, args...)
+}
+
+func (t *openTx) Conn() *pgx.Conn { return t.conn }

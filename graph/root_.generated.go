@@ -3658,7 +3658,7 @@ input AddSubAgentInput {
   "As for tools: 1 to 64 characters, lower-case letters, digits and ` + "`" + `_` + "`" + `, beginning with a letter."
   technicalName: String!
   "At most 2,000 characters."
-  description: String! = ""
+  description: String
 }
 
 "The new edge."
@@ -3704,7 +3704,7 @@ type Tool implements Node {
   "The snake_case name by which the language model calls it; unique within the company."
   technicalName: String!
   "What it does, for the language model."
-  description: String!
+  description: String
   "JSON Schema of its arguments, an object schema."
   parameters: JSONObject!
   "Where calls go; null when the tool has no endpoint."
@@ -3789,7 +3789,7 @@ input CreateToolInput {
   "1 to 64 characters: lower-case letters, digits and ` + "`" + `_` + "`" + `, beginning with a letter. ` + "`" + `end_conversation` + "`" + ` and ` + "`" + `transfer_call` + "`" + ` are taken."
   technicalName: String!
   "At most 2,000 characters."
-  description: String! = ""
+  description: String
   "JSON Schema of type object, at most 20,000 characters; absent means no arguments."
   parameters: JSONObject
   "Where calls go."
@@ -3964,7 +3964,7 @@ type ToolCallFinished {
   id: ID!
   "The name by which the language model called it."
   technicalName: String!
-  "What was handed back to the agent, its first 1,000 characters; null when the call failed."
+  "What was handed back to the agent, its first 500 characters; null when the call failed."
   result: String
   "Whether nothing real happened."
   mocked: Boolean!

@@ -52,6 +52,8 @@ func (f conversationFlags) engine(model llm.Model, log *slog.Logger) (*engine.En
 		return nil, nil, fmt.Errorf("allow tools: %w", err)
 	}
 	return engine.New(model, engine.Options{
+		// What bounds one answer is the model's own time-out.
+		ReplyTimeout:  f.TurnTimeout,
 		MaxModelCalls: f.MaxModelCalls, Caller: caller, TransferWebhook: f.TransferWebhook, Log: log,
 	}), caller.Close, nil
 }
@@ -64,13 +66,21 @@ func (f conversationFlags) Validate() error {
 	return nil
 }
 
+// Validate refuses a time in which no model could answer.
+func (f modelFlags) Validate() error {
+	if f.ModelTimeout <= 0 {
+		return errors.New("--model-timeout must be above 0")
+	}
+	return nil
+}
+
 // model returns the language model that the flags choose.
 func (f modelFlags) model() (llm.Model, error) {
 	if f.OpenaiAPIKey == "" && f.OpenaiBaseURL == "" {
 		return offline.New(), nil
 	}
 	model, err := openai.New(openai.Config{
-		BaseURL: f.OpenaiBaseURL, Key: f.OpenaiAPIKey, Model: f.Model, Timeout: f.ModelTimeout,
+		BaseURL: f.OpenaiBaseURL, Key: f.OpenaiAPIKey, Model: f.Model, Timeout: f.ModelTimeout, IdleTimeout: f.ModelTimeout,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("choose the language model: %w", err)

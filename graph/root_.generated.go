@@ -3610,8 +3610,8 @@ extend type Mutation {
   startSimulationChat("The chat." input: StartSimulationChatInput!): StartSimulationChatPayload @requires(scope: simulate)
   """
   Sends the contact's message and answers when the agent's reply is written. ` + "`" + `CONFLICT` + "`" + ` when the chat has ended or
-  another message is being answered; ` + "`" + `UPSTREAM_FAILED` + "`" + ` when the language model failed: then nothing is kept, so
-  sending it again is safe.
+  another message is being answered; ` + "`" + `UPSTREAM_FAILED` + "`" + ` when the language model failed: then no message is kept, and
+  it can be sent again. Calls that were made stay on record with ` + "`" + `isTurnKept` + "`" + ` false: what they did is done.
   """
   sendSimulationMessage("The message." input: SendSimulationMessageInput!): SendSimulationMessagePayload @requires(scope: simulate)
   "Ends a simulated chat. A reply that is being written is dropped; ending it again changes nothing."
@@ -3629,7 +3629,7 @@ extend type Subscription {
     "The number of the last message that the client has."
     afterSequence: Int! = 0
   ): SimulationChatMessage! @requires(scope: read)
-  "What happens while the agent answers: text as it is generated, messages, the end."
+  "What happens while the agent answers: text as it is generated, calls, messages, the end."
   simulationChatEvents("The chat." simulationChatId: ID!): SimulationChatEvent! @requires(scope: read)
 }
 `, BuiltIn: false},

@@ -38,8 +38,8 @@ type modelFlags struct {
 
 // conversationFlags bound conversations and say what they may reach.
 type conversationFlags struct {
-	TurnTimeout     time.Duration `env:"AGENTGRAPH_TURN_TIMEOUT" default:"5m" help:"How long an agent may take to answer one message, its calls and their delays included."`
-	MaxModelCalls   int           `env:"AGENTGRAPH_MAX_MODEL_CALLS" default:"8" help:"How often the model is asked in one turn."`
+	TurnTimeout     time.Duration `env:"AGENTGRAPH_TURN_TIMEOUT" default:"10m" help:"How long an agent may take to answer one message, its calls and their delays included."`
+	MaxModelCalls   int           `env:"AGENTGRAPH_MAX_MODEL_CALLS" default:"8" help:"How often the model is asked for one answer of an agent; sub-agents have as many of their own, 5 times as many together."`
 	ToolAllow       []string      `env:"AGENTGRAPH_TOOL_ALLOW" placeholder:"HOST" help:"Host or CIDR that tools may reach although it is private; by default only public addresses are reached."`
 	TransferWebhook string        `env:"AGENTGRAPH_TRANSFER_WEBHOOK" placeholder:"URL" help:"Address of the telephony provider that transfers calls. Without one agents are told that there is none."`
 }

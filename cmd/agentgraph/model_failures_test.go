@@ -210,7 +210,9 @@ func TestModelFailures(t *testing.T) {
 			require.Len(t, asked, 2*len(failure.script)+1)
 			require.Len(t, asked[len(asked)-1].Messages, 2, "the prompt and the message, nothing of the turns that failed")
 
-			require.Contains(t, s.log.String(), "turn failed")
+			logged, err := json.Marshal(says)
+			require.NoError(t, err)
+			require.Equal(t, 2, strings.Count(s.log.String(), `"msg":"turn failed","chat":"`+chatID+`","model":"`+modelNamed(name)+`","error":`+string(logged)))
 			s.requireNoKey(t, providerKey)
 		})
 	}

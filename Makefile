@@ -7,7 +7,8 @@ GOLANGCI_LINT_VERSION := v2.15.0
 .PHONY: run test race e2e e2e-deps bench generate check-generated lint build tidy postgres
 
 run: postgres
-	@$(GO) run ./cmd/agentgraph dev $(ARGS)
+	@$(GO) build -trimpath -o bin/agentgraph ./cmd/agentgraph
+	@exec bin/agentgraph dev $(ARGS)
 
 build:
 	$(GO) build -trimpath -o bin/agentgraph ./cmd/agentgraph

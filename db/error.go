@@ -70,6 +70,10 @@ func reason(err error) error {
 	if errors.As(err, &pg) {
 		return errors.New(pg.Message)
 	}
+	var lookup *net.DNSError
+	if errors.As(err, &lookup) {
+		return lookup
+	}
 	var network *net.OpError
 	if errors.As(err, &network) {
 		return network

@@ -62,6 +62,9 @@ func (t *Tenant) CreateKnowledgeBaseChat(ctx context.Context, in model.CreateKno
 
 // UpdateKnowledgeBaseChat changes what the input gives; given dataset ids replace the set.
 func (t *Tenant) UpdateKnowledgeBaseChat(ctx context.Context, in model.UpdateKnowledgeBaseChatInput) (*model.KnowledgeBaseChat, error) {
+	if err := in.Validate(); err != nil {
+		return nil, err
+	}
 	var chat *model.KnowledgeBaseChat
 	err := t.Tx(ctx, func(ctx context.Context, t *Tenant) (err error) {
 		if chat, err = t.knowledgeBaseChat(ctx, in.ChatID, forUpdate); err != nil {

@@ -116,11 +116,11 @@ func TestPromptOfAChatWithDatasetsHoldsTheKnowledge(t *testing.T) {
 		_, err := tenant.UpdateKnowledgeBaseChat(ctx, in)
 		return err
 	}
-	faults(t, update(model.UpdateKnowledgeBaseChatInput{DatasetIds: []string{dataset}}), model.BadInput, "promptSettings.prompt", "{knowledge}")
+	faults(t, update(model.UpdateKnowledgeBaseChatInput{DatasetIds: []string{dataset}}), model.Unprocessable, "promptSettings.prompt", "{knowledge}")
 	require.NoError(t, update(model.UpdateKnowledgeBaseChatInput{
 		DatasetIds: []string{dataset}, PromptSettings: &model.PromptSettingsInput{Prompt: new("{knowledge}")},
 	}))
-	faults(t, update(model.UpdateKnowledgeBaseChatInput{PromptSettings: plain}), model.BadInput, "promptSettings.prompt", "{knowledge}")
+	faults(t, update(model.UpdateKnowledgeBaseChatInput{PromptSettings: plain}), model.Unprocessable, "promptSettings.prompt", "{knowledge}")
 	require.NoError(t, update(model.UpdateKnowledgeBaseChatInput{PromptSettings: plain, DatasetIds: []string{}}))
 	faults(t, update(model.UpdateKnowledgeBaseChatInput{PromptSettings: &model.PromptSettingsInput{RerankModel: new("ranker")}}),
 		model.Unprocessable, "promptSettings.rerankModel", "configured")

@@ -24,6 +24,9 @@ func (t *Tenant) AgentPromptVersions() Children[*model.PromptVersion] {
 
 // UpdateAgentPrompt replaces the prompt of an agent; one that differs becomes a new version.
 func (t *Tenant) UpdateAgentPrompt(ctx context.Context, in model.UpdateAgentPromptInput) (*model.Agent, error) {
+	if err := in.Validate(); err != nil {
+		return nil, err
+	}
 	return t.UpdateAgent(ctx, model.UpdateAgentInput{AgentID: in.AgentID, Prompt: &in.Prompt})
 }
 

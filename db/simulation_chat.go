@@ -24,6 +24,11 @@ func (t *Tenant) SimulationChatsByID(ctx context.Context, ids []string, columns 
 
 // SimulationChats returns a page of the chats, newest first: all of them, or those with one agent.
 func (t *Tenant) SimulationChats(ctx context.Context, args model.PageArgs, agentID *string, columns ...string) (*model.Page[*model.SimulationChat], error) {
+	if agentID != nil {
+		if _, err := t.Agent(ctx, *agentID); err != nil {
+			return nil, err
+		}
+	}
 	return list[*model.SimulationChat](ctx, t, args, columns, func(q *bun.SelectQuery) *bun.SelectQuery {
 		if agentID == nil {
 			return q

@@ -20,6 +20,8 @@ const (
 	lastReconnect = 5 * time.Second
 	// listenPatience bounds the wait for the first connection that listens.
 	listenPatience = 2 * time.Second
+	// settleTime bounds the wait for the ends of calls after the end of their chat.
+	settleTime = 2 * time.Second
 )
 
 // FollowMessages delivers the messages of a chat that follow the sequence, then each new one as it is
@@ -40,6 +42,7 @@ func (t *Tenant) FollowMessages(ctx context.Context, chatID string, after int32)
 	follow.message = func(m *model.SimulationChatMessage) { deliver(ctx, messages, m) }
 	go func() {
 		defer close(messages)
+		defer follow.signals.Close()
 		follow.run(ctx)
 	}()
 	return messages, nil
@@ -62,11 +65,22 @@ func (t *Tenant) FollowEvents(ctx context.Context, chatID string) (<-chan model.
 	follow.message = func(m *model.SimulationChatMessage) {
 		deliver[model.SimulationChatEvent](ctx, events, model.MessageWritten{Message: m})
 	}
-	follow.pieces = follow.signals.Pieces()
-	follow.piece = func(p notify.Piece) { deliver(ctx, events, p.Event) }
+	begun := map[string]bool{}
+	follow.arrived = follow.signals.Arrived()
+	follow.piece = func(p notify.Piece) {
+		switch event := p.Event.(type) {
+		case model.ToolCallStarted:
+			begun[event.ID] = true
+		case model.ToolCallFinished:
+			delete(begun, event.ID)
+		}
+		deliver(ctx, events, p.Event)
+	}
 	go func() {
 		defer close(events)
+		defer follow.signals.Close()
 		if chat := follow.run(ctx); chat != nil {
+			follow.settle(ctx, begun)
 			deliver[model.SimulationChatEvent](ctx, events, model.ChatEnded{EndedAt: *chat.EndedAt, EndReason: chat.EndReason})
 		}
 	}()
@@ -89,11 +103,11 @@ type follower struct {
 	// cursor is the sequence of the last message that was delivered.
 	cursor  int32
 	message func(*model.SimulationChatMessage)
-	// pieces is nil when what happens while a reply is generated is not wanted.
-	pieces <-chan notify.Piece
-	piece  func(notify.Piece)
-	// early is a piece of a turn before which there are messages to read; nil when there is none.
-	early *notify.Piece
+	// arrived and piece are nil when what happens while a reply is generated is not wanted.
+	arrived <-chan struct{}
+	piece   func(notify.Piece)
+	// held is what came too early: pieces of a turn before which there are messages to read.
+	held []notify.Piece
 }
 
 // follow subscribes before it reads, so that nothing is written unseen between the two.
@@ -110,7 +124,6 @@ func (t *Tenant) follow(ctx context.Context, chatID string) (*follower, error) {
 // run delivers until the chat has ended and everything is delivered, and then returns the chat; nil
 // when the chat is gone or ctx ended.
 func (f *follower) run(ctx context.Context) *model.SimulationChat {
-	defer f.signals.Close()
 	var retry time.Duration
 	for ctx.Err() == nil {
 		delivered, err := f.read(ctx)
@@ -161,54 +174,63 @@ func (f *follower) read(ctx context.Context) (bool, error) {
 }
 
 // rest returns when it is worth reading again: after the retry, when there is one, or else after a
-// signal or a long while. Meanwhile it delivers text.
+// signal or a long while. Meanwhile it delivers what happens.
 func (f *follower) rest(ctx context.Context, retry time.Duration) {
-	if f.early != nil {
-		f.deliverPiece(*f.early)
-		f.early = nil
-	}
+	// What was held back has waited for the rows that were just read.
+	f.release(true)
 	if retry == 0 {
 		retry = leastRest + rand.N(mostRest-leastRest)
 	}
 	timer := time.NewTimer(retry)
 	defer timer.Stop()
-	for f.early == nil {
+	for len(f.held) == 0 {
 		select {
 		case <-ctx.Done():
 			return
 		case <-timer.C:
 			return
 		case <-f.signals.Woken():
-			f.drain()
+			// What came before a signal goes before the message it belongs to.
+			f.take()
 			return
-		case piece := <-f.pieces:
-			f.takePiece(piece)
+		case <-f.arrived:
+			f.take()
 		}
 	}
 }
 
-// drain takes the text that came before a signal, so that no piece follows the message it belongs to.
-func (f *follower) drain() {
-	for f.early == nil {
-		select {
-		case piece := <-f.pieces:
-			f.takePiece(piece)
-		default:
-			return
-		}
-	}
-}
-
-func (f *follower) takePiece(piece notify.Piece) {
-	if piece.Sequence > f.cursor+messagesOfTurn {
-		f.early = &piece
+// take delivers what has happened, and holds back what belongs to a turn before which there are
+// messages to read.
+func (f *follower) take() {
+	if f.piece == nil {
 		return
 	}
-	f.deliverPiece(piece)
+	f.held = append(f.held, f.signals.Pieces()...)
+	f.release(false)
 }
 
-func (f *follower) deliverPiece(piece notify.Piece) {
-	if piece.Sequence > f.cursor {
-		f.piece(piece)
+// release delivers what is held, up to what is too early for it, or all of it.
+func (f *follower) release(all bool) {
+	for len(f.held) > 0 && (all || f.held[0].Sequence <= f.cursor+messagesOfTurn) {
+		if f.held[0].Sequence > f.cursor {
+			f.piece(f.held[0])
+		}
+		f.held = f.held[1:]
+	}
+}
+
+// settle delivers the ends of calls that had begun when the chat was ended. Their turn announces
+// them as soon as it notices.
+func (f *follower) settle(ctx context.Context, begun map[string]bool) {
+	timer := time.NewTimer(settleTime)
+	defer timer.Stop()
+	for f.take(); len(begun) > 0; f.take() {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+			return
+		case <-f.arrived:
+		}
 	}
 }

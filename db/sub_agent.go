@@ -28,7 +28,10 @@ func (t *Tenant) AddSubAgent(ctx context.Context, in model.AddSubAgentInput) (*m
 	}
 	edge := &model.SubAgent{
 		ID: model.NewID("subagent"), AgentID: in.AgentID, DelegateAgentID: in.DelegateAgentID, Name: in.Name,
-		TechnicalName: in.TechnicalName, Description: in.Description, Position: 1, CreatedAt: now(),
+		TechnicalName: in.TechnicalName, Position: 1, CreatedAt: now(),
+	}
+	if in.Description != nil {
+		edge.Description = *in.Description
 	}
 	var parent *model.Agent
 	err := t.Tx(ctx, func(ctx context.Context, t *Tenant) (err error) {

@@ -28,7 +28,7 @@ func TestToolIsReadAsItWasWritten(t *testing.T) {
 	// The order of keys is kept, and what JSON and SQL give a meaning to.
 	parameters := `{"type":"object","properties":{"z":{"type":"string","description":"it's \"?\" \\ $1 é \u0000"},"a":{}},"required":["z"]}`
 	tool, err := tenant.CreateTool(ctx, model.CreateToolInput{
-		Name: "Tool", TechnicalName: "a_tool", Description: "It's", Parameters: model.JSONObject(parameters), Endpoint: endpoint(`{"X-B":"2","A":"1"}`),
+		Name: "Tool", TechnicalName: "a_tool", Description: new("It's"), Parameters: model.JSONObject(parameters), Endpoint: endpoint(`{"X-B":"2","A":"1"}`),
 	})
 	require.NoError(t, err)
 	require.Equal(t, []string{"A", "X-B"}, tool.Endpoint.HeaderNames)

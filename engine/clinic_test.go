@@ -111,7 +111,7 @@ func newClinic(t *testing.T, change func(*model.CreateAgentInput)) *clinic {
 func (c *clinic) tool(t *testing.T, agent *model.Agent, name, address string) *model.Tool {
 	t.Helper()
 	in := model.CreateToolInput{
-		Name: name, TechnicalName: name, Description: "To " + name,
+		Name: name, TechnicalName: name, Description: new("To " + name),
 		Parameters: model.JSONObject(`{"type":"object","properties":{"day":{"type":"string"}}}`),
 	}
 	if address != "" {
@@ -129,7 +129,7 @@ func (c *clinic) tool(t *testing.T, agent *model.Agent, name, address string) *m
 func (c *clinic) subAgent(t *testing.T, agent, delegate *model.Agent, name string) *model.SubAgent {
 	t.Helper()
 	sub, _, err := c.tenant.AddSubAgent(t.Context(), model.AddSubAgentInput{
-		AgentID: agent.ID, DelegateAgentID: delegate.ID, Name: name, TechnicalName: name, Description: "Knows",
+		AgentID: agent.ID, DelegateAgentID: delegate.ID, Name: name, TechnicalName: name, Description: new("Knows"),
 	})
 	require.NoError(t, err)
 	return sub

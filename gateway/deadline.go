@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -28,18 +29,23 @@ func (d deadline) InterceptResponse(ctx context.Context, next graphql.ResponseHa
 
 // timeoutOf returns how long the operation of the context may take.
 func (s Settings) timeoutOf(ctx context.Context) time.Duration {
-	longest := s.RequestTimeout
 	if len(s.SlowFields) == 0 || !graphql.HasOperationContext(ctx) {
-		return longest
+		return s.RequestTimeout
 	}
 	operation := graphql.GetOperationContext(ctx)
 	if operation.Operation == nil {
-		return longest
+		return s.RequestTimeout
 	}
+	var longest time.Duration
 	for _, field := range graphql.CollectFields(operation, operation.Operation.SelectionSet, []string{"Query", "Mutation"}) {
-		longest = max(longest, s.SlowFields[field.Name])
+		timeout, slow := s.SlowFields[field.Name]
+		if !slow {
+			timeout = s.RequestTimeout
+		}
+		longest = max(longest, timeout)
 	}
-	return longest
+	// Every field may be skipped.
+	return cmp.Or(longest, s.RequestTimeout)
 }
 
 // longestTimeout is how long any request may take.

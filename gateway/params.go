@@ -103,11 +103,14 @@ func unmarshal(text []byte, target any) error {
 	decoder.UseNumber()
 	err := decoder.Decode(target)
 	var wrongType *json.UnmarshalTypeError
+	var syntax *json.SyntaxError
 	switch {
 	case errors.As(err, &wrongType):
 		return errors.New("the request must be a JSON object")
+	case errors.As(err, &syntax):
+		return fmt.Errorf("the request is not valid JSON, at byte %d", syntax.Offset)
 	case err != nil:
-		return fmt.Errorf("the request is not valid JSON, at byte %d", decoder.InputOffset())
+		return errors.New("the request is not valid JSON: it ends too early")
 	}
 	if len(bytes.TrimSpace(text[decoder.InputOffset():])) > 0 {
 		return fmt.Errorf("the request goes on after its JSON value, at byte %d", decoder.InputOffset())

@@ -57,11 +57,13 @@ func checkContent(h http.Header) *fault {
 
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *fault) {
 	control := http.NewResponseController(w)
-	// A deadline that stays behind would end the request's context while it is answered.
 	_ = control.SetReadDeadline(time.Now().Add(s.settings.RequestTimeout))
-	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
-
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.settings.BodyBytes))
+	if err == nil {
+		// A deadline that stays behind would end the request's context while it is answered. After a
+		// failure it must stay: net/http would wait for the rest of the body before it answers.
+		_ = control.SetReadDeadline(time.Time{})
+	}
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):

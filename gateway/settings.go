@@ -19,7 +19,7 @@ type Settings struct {
 	// RequestTimeout bounds a query or a mutation, reading its body included. Subscriptions live as
 	// long as their connection.
 	RequestTimeout time.Duration
-	// SlowFields are fields of the mutation root that may take longer, and how long.
+	// SlowFields are fields of the mutation root that have a bound of their own.
 	SlowFields map[string]time.Duration
 	// WriteTimeout is how long a client may take to receive one response or one message before it is
 	// dropped.

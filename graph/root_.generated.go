@@ -5708,8 +5708,8 @@ extend type Mutation {
   startSimulationChat("The chat." input: StartSimulationChatInput!): StartSimulationChatPayload @requires(scope: simulate)
   """
   Sends the contact's message and answers when the agent's reply is written. ` + "`" + `CONFLICT` + "`" + ` when the chat has ended or
-  another message is being answered; ` + "`" + `UPSTREAM_FAILED` + "`" + ` when the language model failed: then nothing is kept, so
-  sending it again is safe.
+  another message is being answered; ` + "`" + `UPSTREAM_FAILED` + "`" + ` when the language model failed: then no message is kept, and
+  it can be sent again. Calls that were made stay on record with ` + "`" + `isTurnKept` + "`" + ` false: what they did is done.
   """
   sendSimulationMessage("The message." input: SendSimulationMessageInput!): SendSimulationMessagePayload @requires(scope: simulate)
   "Ends a simulated chat. A reply that is being written is dropped; ending it again changes nothing."
@@ -5727,7 +5727,7 @@ extend type Subscription {
     "The number of the last message that the client has."
     afterSequence: Int! = 0
   ): SimulationChatMessage! @requires(scope: read)
-  "What happens while the agent answers: text as it is generated, messages, the end."
+  "What happens while the agent answers: text as it is generated, calls, messages, the end."
   simulationChatEvents("The chat." simulationChatId: ID!): SimulationChatEvent! @requires(scope: read)
 }
 `, BuiltIn: false},
@@ -5756,7 +5756,7 @@ input AddSubAgentInput {
   "As for tools: 1 to 64 characters, lower-case letters, digits and ` + "`" + `_` + "`" + `, beginning with a letter."
   technicalName: String!
   "At most 2,000 characters."
-  description: String! = ""
+  description: String
 }
 
 "The new edge."
@@ -5802,7 +5802,7 @@ type Tool implements Node {
   "The snake_case name by which the language model calls it; unique within the company."
   technicalName: String!
   "What it does, for the language model."
-  description: String!
+  description: String
   "JSON Schema of its arguments, an object schema."
   parameters: JSONObject!
   "Where calls go; null when the tool has no endpoint."
@@ -5887,7 +5887,7 @@ input CreateToolInput {
   "1 to 64 characters: lower-case letters, digits and ` + "`" + `_` + "`" + `, beginning with a letter. ` + "`" + `end_conversation` + "`" + ` and ` + "`" + `transfer_call` + "`" + ` are taken."
   technicalName: String!
   "At most 2,000 characters."
-  description: String! = ""
+  description: String
   "JSON Schema of type object, at most 20,000 characters; absent means no arguments."
   parameters: JSONObject
   "Where calls go."

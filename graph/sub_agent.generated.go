@@ -286,10 +286,6 @@ func (ec *executionContext) unmarshalInputAddSubAgentInput(ctx context.Context, 
 		asMap[k] = v
 	}
 
-	if _, present := asMap["description"]; !present {
-		asMap["description"] = ""
-	}
-
 	fieldsInOrder := [...]string{"agentId", "delegateAgentId", "name", "technicalName", "description"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
@@ -327,7 +323,7 @@ func (ec *executionContext) unmarshalInputAddSubAgentInput(ctx context.Context, 
 			it.TechnicalName = data
 		case "description":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("description"))
-			data, err := ec.unmarshalNString2string(ctx, v)
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
 			if err != nil {
 				return it, err
 			}

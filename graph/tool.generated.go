@@ -260,10 +260,10 @@ func (ec *executionContext) _Tool_description(ctx context.Context, field graphql
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
-			return ec.marshalNString2string(ctx, selections, v)
+			return ec.marshalOString2string(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_Tool_description(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -765,10 +765,6 @@ func (ec *executionContext) unmarshalInputCreateToolInput(ctx context.Context, o
 		asMap[k] = v
 	}
 
-	if _, present := asMap["description"]; !present {
-		asMap["description"] = ""
-	}
-
 	fieldsInOrder := [...]string{"name", "technicalName", "description", "parameters", "endpoint"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
@@ -792,7 +788,7 @@ func (ec *executionContext) unmarshalInputCreateToolInput(ctx context.Context, o
 			it.TechnicalName = data
 		case "description":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("description"))
-			data, err := ec.unmarshalNString2string(ctx, v)
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -1195,7 +1191,7 @@ func (ec *executionContext) _Tool(ctx context.Context, sel ast.SelectionSet, obj
 			}
 		case "description":
 			out.Values[i] = ec._Tool_description(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "parameters":

@@ -208,6 +208,13 @@ func named[T any](faults *Fields, path string, list []T, check func(path string,
 	}
 }
 
+// Validate checks a new prompt against v1's bounds.
+func (in UpdateAgentPromptInput) Validate() error {
+	var faults Fields
+	faults.text("prompt", in.Prompt, 1, MaxPromptLength)
+	return faults.Err()
+}
+
 // set replaces a value by one that was given.
 func set[T any](field *T, given *T) {
 	if given != nil {

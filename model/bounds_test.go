@@ -51,7 +51,7 @@ var texts = []bounded[int]{
 	})},
 	{field: "name", least: 1, most: 255, text: "255", write: toolWith(func(in *CreateToolInput, n int) { in.Name = chars(n) })},
 	{field: "technicalName", least: 1, most: 64, text: "64", write: toolWith(func(in *CreateToolInput, n int) { in.TechnicalName = strings.Repeat("a", n) })},
-	{field: "description", most: 2_000, text: "2000", write: toolWith(func(in *CreateToolInput, n int) { in.Description = chars(n) })},
+	{field: "description", most: 2_000, text: "2000", write: toolWith(func(in *CreateToolInput, n int) { in.Description = new(chars(n)) })},
 	{field: "parameters", least: 17, most: 20_000, text: "20,000", write: toolWith(func(in *CreateToolInput, n int) {
 		in.Parameters = JSONObject(`{"type":"object"}`)
 		if n > 17 {
@@ -64,7 +64,7 @@ var texts = []bounded[int]{
 		return AddSubAgentInput{Name: chars(n), TechnicalName: "a"}.Validate()
 	}},
 	{field: "description", most: 2_000, text: "2000", write: func(n int) error {
-		return AddSubAgentInput{Name: "a", TechnicalName: "a", Description: chars(n)}.Validate()
+		return AddSubAgentInput{Name: "a", TechnicalName: "a", Description: new(chars(n))}.Validate()
 	}},
 	{field: "name", least: 1, most: 255, text: "255", write: datasetWith(func(in *CreateDatasetInput, n int) { in.Name = chars(n) })},
 	{field: "description", most: 5_000, text: "5000", write: datasetWith(func(in *CreateDatasetInput, n int) { in.Description = new(chars(n)) })},

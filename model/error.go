@@ -89,7 +89,8 @@ func (f Fields) As(code Code) error {
 	if len(f) == 0 {
 		return nil
 	}
-	message := fmt.Sprintf("%d fields are not valid", len(f))
+	paths := slices.Sorted(maps.Keys(f))
+	message := fmt.Sprintf("%d fields are not valid: %s", len(f), strings.Join(paths[:min(len(paths), 10)], ", "))
 	if len(f) == 1 {
 		for path, faults := range f {
 			message = path + " " + strings.Join(faults, ", ")

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"errors"
 	"strings"
 	"time"
 
@@ -62,6 +63,17 @@ func NewKnowledgeBaseChat(in CreateKnowledgeBaseChatInput, now time.Time) (*Know
 	return c, c.merge(&in.Name, len(in.DatasetIds), len(in.DatasetIds), in.LlmSettings, in.PromptSettings)
 }
 
+// Validate returns BAD_INPUT with every bound that the input alone breaks.
+func (in UpdateKnowledgeBaseChatInput) Validate() error {
+	any := KnowledgeBaseChat{Name: "any"}
+	err := any.merge(in.Name, len(in.DatasetIds), 0, in.LlmSettings, in.PromptSettings)
+	var known *Error
+	if errors.As(err, &known) && known.Code == BadInput {
+		return err
+	}
+	return nil
+}
+
 // Update merges what the input gives, key by key, and returns BAD_INPUT with every fault when the
 // chat would break a bound. datasets is the number of datasets that the chat will have.
 func (c *KnowledgeBaseChat) Update(in UpdateKnowledgeBaseChatInput, datasets int, now time.Time) error {
@@ -87,13 +99,20 @@ func (c *KnowledgeBaseChat) merge(name *string, given, datasets int, llm *LlmSet
 	if prompt != nil {
 		c.PromptSettings.merge(&faults, prompt)
 	}
-	if datasets > 0 && !strings.Contains(c.PromptSettings.Prompt, "{knowledge}") {
+	forgets := datasets > 0 && !strings.Contains(c.PromptSettings.Prompt, "{knowledge}")
+	// Where the request alone shows it, it is the request that is wrong.
+	if forgets && given > 0 && prompt != nil && prompt.Prompt != nil {
 		faults.Add("promptSettings.prompt", "must contain {knowledge} when a dataset is connected")
 	}
-	if err := faults.Err(); err != nil || c.PromptSettings.RerankModel == "" {
+	if err := faults.Err(); err != nil {
 		return err
 	}
-	faults.Add("promptSettings.rerankModel", "must be empty: no rerank model is configured")
+	if forgets {
+		faults.Add("promptSettings.prompt", "must contain {knowledge} when a dataset is connected")
+	}
+	if c.PromptSettings.RerankModel != "" {
+		faults.Add("promptSettings.rerankModel", "must be empty: no rerank model is configured")
+	}
 	return faults.As(Unprocessable)
 }
 

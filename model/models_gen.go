@@ -26,7 +26,7 @@ type AddSubAgentInput struct {
 	// As for tools: 1 to 64 characters, lower-case letters, digits and `_`, beginning with a letter.
 	TechnicalName string `json:"technicalName"`
 	// At most 2,000 characters.
-	Description string `json:"description"`
+	Description *string `json:"description,omitempty"`
 }
 
 // The new edge.
@@ -302,7 +302,7 @@ type CreateToolInput struct {
 	// 1 to 64 characters: lower-case letters, digits and `_`, beginning with a letter. `end_conversation` and `transfer_call` are taken.
 	TechnicalName string `json:"technicalName"`
 	// At most 2,000 characters.
-	Description string `json:"description"`
+	Description *string `json:"description,omitempty"`
 	// JSON Schema of type object, at most 20,000 characters; absent means no arguments.
 	Parameters JSONObject `json:"parameters,omitempty"`
 	// Where calls go.

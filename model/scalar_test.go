@@ -71,7 +71,7 @@ func TestErrorsSpeakOfEveryField(t *testing.T) {
 	require.EqualError(t, f.Err(), "a is 1 (a: is 1)")
 	f.Add("b", "is wrong")
 	f.Add("a", "and 100%% wrong")
-	require.EqualError(t, f.As(Unprocessable), "2 fields are not valid (a: is 1, and 100% wrong; b: is wrong)")
+	require.EqualError(t, f.As(Unprocessable), "2 fields are not valid: a, b (a: is 1, and 100% wrong; b: is wrong)")
 	require.Equal(t, Missing("agent", "x").Error(), `agent "x" does not exist`)
 }
 

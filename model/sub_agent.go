@@ -33,6 +33,6 @@ func (in AddSubAgentInput) Validate() error {
 	var faults Fields
 	faults.name("name", in.Name, 255)
 	faults.technicalName("technicalName", in.TechnicalName)
-	faults.text("description", in.Description, 0, maxDefinition)
+	faults.optional("description", in.Description, maxDefinition)
 	return faults.Err()
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"regexp"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -25,9 +26,14 @@ func (f *Fields) text(path, value string, least, most int) {
 // name is text for what people read in lists: it must show something.
 func (f *Fields) name(path, value string, most int) {
 	f.text(path, value, 1, most)
-	if value != "" && strings.TrimSpace(value) == "" {
+	if value != "" && !strings.ContainsFunc(value, isVisible) {
 		f.Add(path, "must not be blank")
 	}
+}
+
+// isVisible reports whether a character leaves a mark. Some letters and symbols are blank by design.
+func isVisible(r rune) bool {
+	return unicode.IsGraphic(r) && !unicode.IsSpace(r) && !strings.ContainsRune("\u115F\u1160\u2800\u3164\uFFA0\u034F", r)
 }
 
 // optional is text for a value that may be absent or empty.

@@ -58,7 +58,7 @@ type Seal func(id string, text []byte) ([]byte, error)
 func NewTool(in CreateToolInput, now time.Time, seal Seal) (*Tool, error) {
 	t := &Tool{ID: NewID("tool"), CreatedAt: now, Parameters: JSONObject(`{"type":"object","properties":{}}`)}
 	return t, t.Update(UpdateToolInput{
-		Name: &in.Name, TechnicalName: &in.TechnicalName, Description: &in.Description,
+		Name: &in.Name, TechnicalName: &in.TechnicalName, Description: in.Description,
 		Parameters: in.Parameters, Endpoint: in.Endpoint,
 	}, now, seal)
 }

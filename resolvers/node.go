@@ -2,6 +2,9 @@ package resolvers
 
 import (
 	"context"
+	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -14,7 +17,9 @@ func (r *Resolver) nodes(ctx context.Context, ids []string) ([]model.Node, error
 		return nil, faults.Err()
 	}
 	t := r.tenant(ctx)
-	kinds, err := t.Kinds(ctx, ids)
+	// What no id can be names nothing.
+	possible := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return strings.ContainsRune(id, 0) || !utf8.ValidString(id) })
+	kinds, err := t.Kinds(ctx, possible)
 	if err != nil {
 		return nil, err
 	}

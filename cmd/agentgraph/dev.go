@@ -36,7 +36,7 @@ type devCommand struct {
 
 // Validate checks all groups of flags.
 func (c *devCommand) Validate() error {
-	return errors.Join(c.conversationFlags.Validate(), c.gatewayFlags.Validate())
+	return errors.Join(c.modelFlags.Validate(), c.conversationFlags.Validate(), c.gatewayFlags.Validate())
 }
 
 // banner is what a start shows.

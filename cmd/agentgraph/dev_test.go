@@ -147,7 +147,7 @@ func TestDevSaysInOneSentenceWhyItCannotStart(t *testing.T) {
 		"no database":        {[]string{"serve"}, "--database-url or DATABASE_URL must name a database", 2},
 		"bad secret key":     {[]string{"dev", "--secret-key", "short"}, "--secret-key must be 32 bytes in base64", 2},
 		"unknown flag":       {[]string{"dev", "--prot", "1"}, "unknown flag --prot", 2},
-		"missing migrations": {[]string{"serve", "--database-url", dbtest.EmptyURL(t)}, `refusing to serve: the database has schema version 0`, 1},
+		"missing migrations": {[]string{"serve", "--database-url", dbtest.EmptyURL(t)}, `the database has schema version 0 and this program needs`, 1},
 	} {
 		var out, log bytes.Buffer
 		require.Equal(t, c.code, run(t.Context(), c.args, streams{out: &out, log: &log}), "%s: %s", name, log.String())

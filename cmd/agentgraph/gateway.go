@@ -38,8 +38,8 @@ type modelFlags struct {
 
 // conversationFlags bound conversations and say what they may reach.
 type conversationFlags struct {
-	TurnTimeout     time.Duration `env:"AGENTGRAPH_TURN_TIMEOUT" default:"5m" help:"How long an agent may take to answer one message, its calls and their delays included."`
-	MaxModelCalls   int           `env:"AGENTGRAPH_MAX_MODEL_CALLS" default:"8" help:"How often the model is asked in one turn."`
+	TurnTimeout     time.Duration `env:"AGENTGRAPH_TURN_TIMEOUT" default:"10m" help:"How long an agent may take to answer one message, its calls and their delays included."`
+	MaxModelCalls   int           `env:"AGENTGRAPH_MAX_MODEL_CALLS" default:"8" help:"How often the model is asked for one answer of an agent; sub-agents have as many of their own, 5 times as many together."`
 	ToolAllow       []string      `env:"AGENTGRAPH_TOOL_ALLOW" placeholder:"HOST" help:"Host or CIDR that tools may reach although it is private; by default only public addresses are reached."`
 	TransferWebhook string        `env:"AGENTGRAPH_TRANSFER_WEBHOOK" placeholder:"URL" help:"Address of the telephony provider that transfers calls. Without one agents are told that there is none."`
 }
@@ -52,6 +52,8 @@ func (f conversationFlags) engine(model llm.Model, log *slog.Logger) (*engine.En
 		return nil, nil, fmt.Errorf("allow tools: %w", err)
 	}
 	return engine.New(model, engine.Options{
+		// What bounds one answer is the model's own time-out.
+		ReplyTimeout:  f.TurnTimeout,
 		MaxModelCalls: f.MaxModelCalls, Caller: caller, TransferWebhook: f.TransferWebhook, Log: log,
 	}), caller.Close, nil
 }
@@ -64,13 +66,21 @@ func (f conversationFlags) Validate() error {
 	return nil
 }
 
+// Validate refuses a time in which no model could answer.
+func (f modelFlags) Validate() error {
+	if f.ModelTimeout <= 0 {
+		return errors.New("--model-timeout must be above 0")
+	}
+	return nil
+}
+
 // model returns the language model that the flags choose.
 func (f modelFlags) model() (llm.Model, error) {
 	if f.OpenaiAPIKey == "" && f.OpenaiBaseURL == "" {
 		return offline.New(), nil
 	}
 	model, err := openai.New(openai.Config{
-		BaseURL: f.OpenaiBaseURL, Key: f.OpenaiAPIKey, Model: f.Model, Timeout: f.ModelTimeout,
+		BaseURL: f.OpenaiBaseURL, Key: f.OpenaiAPIKey, Model: f.Model, Timeout: f.ModelTimeout, IdleTimeout: f.ModelTimeout,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("choose the language model: %w", err)

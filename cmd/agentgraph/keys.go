@@ -18,7 +18,7 @@ type companiesCommand struct {
 
 type companiesCreate struct {
 	databaseFlag
-	Name string `required:"" help:"The company's name."`
+	Name string `env:"AGENTGRAPH_COMPANY_NAME" required:"" help:"The company's name."`
 }
 
 // Run prints the id of the new company.
@@ -59,7 +59,7 @@ type keysCommand struct {
 // companyFlag names a company.
 type companyFlag struct {
 	databaseFlag
-	Company string `required:"" help:"The company's id, or its name."`
+	Company string `env:"AGENTGRAPH_COMPANY" required:"" help:"The company's id, or its name."`
 }
 
 // tenant finds the company.
@@ -88,9 +88,9 @@ func (f companyFlag) tenant(ctx context.Context, store *db.Store) (*db.Tenant, e
 
 type keysCreate struct {
 	companyFlag
-	Name      string        `default:"Created on the command line" help:"What the key is for."`
-	Scope     []string      `default:"admin" enum:"read,write,simulate,admin" help:"What it may do: read, write, simulate, admin; several with commas."`
-	ExpiresIn time.Duration `help:"From when on it is refused, such as 720h; never when absent."`
+	Name      string        `env:"AGENTGRAPH_KEY_NAME" default:"Created on the command line" help:"What the key is for."`
+	Scope     []string      `env:"AGENTGRAPH_KEY_SCOPE" default:"admin" enum:"read,write,simulate,admin" help:"What it may do: read, write, simulate, admin; several with commas."`
+	ExpiresIn time.Duration `env:"AGENTGRAPH_KEY_EXPIRES_IN" help:"From when on it is refused, such as 720h; never when absent."`
 }
 
 // Run prints the secret and nothing else.

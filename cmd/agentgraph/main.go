@@ -12,6 +12,8 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/agentgraph/agentgraph/model"
 )
 
 // program is the command line. Every flag can be given by the environment variable that its help
@@ -31,7 +33,7 @@ type streams struct {
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	code := run(ctx, os.Args[1:], streams{out: os.Stdout, log: os.Stderr})
 	stop()
 	os.Exit(code)
@@ -69,6 +71,10 @@ func run(ctx context.Context, args []string, std streams) int {
 		return 0
 	}
 	if err != nil {
+		var known *model.Error
+		if errors.As(err, &known) {
+			err = errors.New(known.Message)
+		}
 		_, _ = fmt.Fprintln(std.log, "agentgraph:", err)
 		return 1
 	}

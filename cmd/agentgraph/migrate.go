@@ -29,7 +29,7 @@ func (c *migrateUp) Run(ctx context.Context, std streams) error {
 
 type migrateDown struct {
 	databaseFlag
-	Yes bool `help:"Do it: data of the newest migration is lost."`
+	Yes bool `env:"AGENTGRAPH_MIGRATE_DOWN" help:"Do it: data of the newest migration is lost."`
 }
 
 // Run takes back the newest migration when it was told that this is meant.

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 
 	"github.com/agentgraph/agentgraph/db"
@@ -35,7 +34,10 @@ type serveCommand struct {
 
 // Validate checks all groups of flags.
 func (c *serveCommand) Validate() error {
-	return errors.Join(c.databaseFlag.Validate(), c.conversationFlags.Validate(), c.gatewayFlags.Validate())
+	if c.MaxConnections < 2 {
+		return errors.New("--max-connections must be at least 2")
+	}
+	return errors.Join(c.databaseFlag.Validate(), c.modelFlags.Validate(), c.conversationFlags.Validate(), c.gatewayFlags.Validate())
 }
 
 // Run serves until ctx ends. It refuses a schema that is older or newer than the program.
@@ -89,8 +91,5 @@ func checkSchema(ctx context.Context, address string, migrate bool) error {
 	if err != nil {
 		return err
 	}
-	if err := schema.Err(); err != nil {
-		return fmt.Errorf("refusing to serve: %w", err)
-	}
-	return nil
+	return schema.Err()
 }

@@ -90,18 +90,25 @@ type Piece struct {
 
 // Subscription receives the signals of one key.
 type Subscription struct {
-	hub    *Hub
-	key    Key
-	woken  chan struct{}
-	pieces chan Piece
+	hub   *Hub
+	key   Key
+	woken chan struct{}
+	// arrived holds a token while pieces are held.
+	arrived chan struct{}
+	mu      sync.Mutex
+	pieces  []Piece
 }
 
-// heldPieces is how many pieces of text a subscription holds for a slow reader.
-const heldPieces = 64
+const (
+	// heldPieces is how many pieces a subscription holds for a slow reader before text is dropped, and
+	// mostPieces before calls are dropped as well.
+	heldPieces = 256
+	mostPieces = 16_384
+)
 
 // Subscribe begins to receive the signals of the key. Close ends it.
 func (h *Hub) Subscribe(key Key) *Subscription {
-	s := &Subscription{hub: h, key: key, woken: make(chan struct{}, 1), pieces: make(chan Piece, heldPieces)}
+	s := &Subscription{hub: h, key: key, woken: make(chan struct{}, 1), arrived: make(chan struct{}, 1)}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.subscriptions[key] == nil {
@@ -127,9 +134,29 @@ func (h *Hub) Listening(ctx context.Context) {
 // Woken receives once after any number of signals. It also receives when signals may have been missed.
 func (s *Subscription) Woken() <-chan struct{} { return s.woken }
 
-// Pieces receives what happens in order, those before a signal before it. A reader that
-// falls behind misses pieces.
-func (s *Subscription) Pieces() <-chan Piece { return s.pieces }
+// Arrived receives once after any number of pieces.
+func (s *Subscription) Arrived() <-chan struct{} { return s.arrived }
+
+// Pieces takes what has happened so far, in order; what came before a signal is there when the signal
+// is received. A reader that falls behind misses text, and hardly ever a call.
+func (s *Subscription) Pieces() []Piece {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	pieces := s.pieces
+	s.pieces = nil
+	return pieces
+}
+
+func (s *Subscription) hold(p Piece) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, isText := p.Event.(model.MessageDelta)
+	if len(s.pieces) >= mostPieces || isText && len(s.pieces) >= heldPieces {
+		return
+	}
+	s.pieces = append(s.pieces, p)
+	raise(s.arrived)
+}
 
 // Close ends the subscription. Its channels stay open and silent.
 func (s *Subscription) Close() {
@@ -215,9 +242,6 @@ func (h *Hub) deliver(payload string) {
 			s.wake()
 			continue
 		}
-		select {
-		case s.pieces <- Piece{sig.Sequence, event}:
-		default:
-		}
+		s.hold(Piece{sig.Sequence, event})
 	}
 }

@@ -44,17 +44,21 @@ func (t *Transport) rawBody(w http.ResponseWriter, r *http.Request) ([]byte, *pr
 		return nil, problemf(http.StatusUnsupportedMediaType, model.BadInput,
 			"the body must be application/json, text/json or application/*+json, in UTF-8 and not compressed")
 	}
-	if until, limited := r.Context().Deadline(); limited {
-		control := http.NewResponseController(w)
+	control := http.NewResponseController(w)
+	until, limited := r.Context().Deadline()
+	if limited {
 		_ = control.SetReadDeadline(until)
-		// A deadline that stayed behind would end the request's context while it is answered.
-		defer func() { _ = control.SetReadDeadline(time.Time{}) }()
 	}
 	source := r.Body
 	if t.maxBody > 0 {
 		source = http.MaxBytesReader(w, r.Body, t.maxBody)
 	}
 	text, err := io.ReadAll(source)
+	if err == nil && limited {
+		// A deadline that stayed behind would end the request's context while it is answered. After a
+		// failure it must stay: net/http would wait for the rest of the body before it answers.
+		_ = control.SetReadDeadline(time.Time{})
+	}
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):

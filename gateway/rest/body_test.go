@@ -107,7 +107,6 @@ func TestEveryFaultOfStartIsUnprocessable(t *testing.T) {
 		{`{"agentId":"a","toolMocking":{"mockEverything":true,"mockedTools":[{"toolId":"t","delay":1,"delaySeconds":null},{}]}}`, model.Fields{
 			"toolMocking.mockEverything":             {"is not a known property"},
 			"toolMocking.mockedTools.0.delay":        {"is not a known property"},
-			"toolMocking.mockedTools.0.delaySeconds": {"must not be null"},
 			"toolMocking.mockedTools.1.toolId":       {"is required"},
 		}},
 		{`{"agentId":"a","toolMocking":{"sideEffects":"Deny","mockedTools":[{"toolId":"t","rules":[]}]}}`, model.Fields{
@@ -116,7 +115,6 @@ func TestEveryFaultOfStartIsUnprocessable(t *testing.T) {
 		}},
 		{`{"agentId":"a","toolMocking":{"mockedSubAgents":[{"subAgentId":"s","resultTemplate":7}],"mockAllTools":null}}`, model.Fields{
 			"toolMocking.mockedSubAgents.0.resultTemplate": {"must be a string"},
-			"toolMocking.mockAllTools":                     {"must not be null"},
 		}},
 	}
 	for _, test := range tests {

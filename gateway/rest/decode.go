@@ -43,8 +43,6 @@ func (d *decoder) object(path string, text json.RawMessage, fields ast.FieldList
 			values[field.Name] = d.value(at, property, field.Type)
 		case field.Type.NonNull && field.DefaultValue == nil:
 			d.fault(at, "is required")
-		case field.Type.NonNull && found:
-			d.fault(at, "must not be null")
 		}
 	}
 	return values

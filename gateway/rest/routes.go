@@ -70,8 +70,10 @@ var routes = []route{
 	{method: http.MethodGet, path: "/AgentTestRun/{runId}", operation: "GetAgentTestRun", result: "agentTestRun"},
 
 	{method: http.MethodGet, path: "/KnowledgeBaseChat", operation: "ListKnowledgeBaseChats", result: "knowledgeBaseChats", paged: true},
+	{method: http.MethodGet, path: "/KnowledgeBaseChat/{chatId}", operation: "GetKnowledgeBaseChat", result: "knowledgeBaseChat"},
 	{method: http.MethodPatch, path: "/KnowledgeBaseChat/{chatId}", operation: "UpdateKnowledgeBaseChat", result: "updateKnowledgeBaseChat.knowledgeBaseChat"},
 
 	{method: http.MethodGet, path: "/Dataset", operation: "ListDatasets", result: "datasets", paged: true},
+	{method: http.MethodGet, path: "/Dataset/{datasetId}", operation: "GetDataset", result: "dataset"},
 	{method: http.MethodPost, path: "/Dataset", operation: "CreateDataset", result: "createDataset.dataset", location: "/Dataset/{id}"},
 }

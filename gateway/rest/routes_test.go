@@ -61,6 +61,8 @@ func TestRoutes(t *testing.T) {
 		{"PATCH /KnowledgeBaseChat/kbchat_1", `{"name":"Help","datasetIds":[],"llmSettings":{"topP":1},"promptSettings":{"topN":3,"showQuote":false}}`,
 			values{"chatId": "kbchat_1", "name": "Help", "datasetIds": []any{}, "llmSettings": values{"topP": 1.0},
 				"promptSettings": values{"topN": int64(3), "showQuote": false}}, 200, chatBody},
+		{"GET /KnowledgeBaseChat/kbchat_1", "", values{"chatId": "kbchat_1"}, 200, chatBody},
+		{"GET /Dataset/dataset_1", "", values{"datasetId": "dataset_1"}, 200, datasetBody},
 		{"GET /Dataset?pageNumber=3&pageSize=20", "", values{"first": int64(20), "offset": int64(40)}, 200,
 			`{"data":[` + datasetBody + `],"total":7,"pageNumber":3,"pageSize":20}`},
 		{"POST /Dataset", `{"name":"Prices","parserConfig":{"delimiter":"\n"}}`,

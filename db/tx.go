@@ -11,28 +11,34 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// begin runs fn in one transaction, with the connection that it is on.
-func (s *Store) begin(ctx context.Context, fn func(context.Context, bun.Tx, *pgx.Conn) error) error {
+// transaction is one of bun's that pgx can take part in.
+type transaction struct {
+	bun.Tx
+	conn bun.Conn
+}
+
+// inTx runs fn in one transaction on a connection of its own.
+func (s *Store) inTx(ctx context.Context, fn func(context.Context, transaction) error) error {
 	conn, err := s.root.Conn(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = conn.Close() }()
-	var under *pgx.Conn
-	err = conn.Raw(func(driver any) error {
-		under = driver.(*stdlib.Conn).Conn()
-		return nil
+	return conn.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+		return fn(ctx, transaction{tx, conn})
 	})
-	if err != nil {
-		return err
-	}
-	// The end of its own context would have the transaction rolled back at any time, even while something
-	// else uses the connection.
-	return conn.RunInTx(context.WithoutCancel(ctx), nil, func(_ context.Context, tx bun.Tx) error {
-		if err := fn(ctx, tx, under); err != nil {
-			return err
+}
+
+// pgx calls fn with the same transaction as pgx knows one. It belongs to fn until that returns, and nothing
+// else may be done in the transaction meanwhile; it ends with bun's.
+func (t transaction) pgx(fn func(pgx.Tx) error) error {
+	// While Raw has the connection, bun cannot roll back on it when a context ends.
+	return t.conn.Raw(func(driver any) error {
+		conn, ok := driver.(*stdlib.Conn)
+		if !ok {
+			return fmt.Errorf("a connection is a %T, not one of pgx", driver)
 		}
-		return ctx.Err()
+		return fn(&openTx{conn: conn.Conn()})
 	})
 }
 

@@ -4618,7 +4618,7 @@ enum AgentTestVerdict {
   Failed
   "No run failed, and at least one could not be judged."
   Error
-  "No run was judged."
+  "No run failed or erred, and not all of them passed: some were cancelled."
   Inconclusive
 }
 

@@ -1062,7 +1062,7 @@ const (
 	AgentTestVerdictFailed AgentTestVerdict = "Failed"
 	// No run failed, and at least one could not be judged.
 	AgentTestVerdictError AgentTestVerdict = "Error"
-	// No run was judged.
+	// No run failed or erred, and not all of them passed: some were cancelled.
 	AgentTestVerdictInconclusive AgentTestVerdict = "Inconclusive"
 )
 

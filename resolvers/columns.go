@@ -134,7 +134,7 @@ func newNouns(store *db.Store) nouns {
 			"agent": {"agent_id"}, "folder": {"folder_id"}, "lastRun": {"last_run_id"}, "runs": nil,
 		}, "SimulationTest", "ClassificationTest"),
 		agentTestExecution: newNoun(store, "AgentTestExecution", model.AgentTestExecution{}, map[string][]string{
-			"agent": {"agent_id"}, "verdict": {"status"}, "counts": nil, "passRate": nil, "passHatK": nil, "runs": nil,
+			"agent": {"agent_id"}, "verdict": {"status", "finished_at"}, "counts": nil, "passRate": nil, "passHatK": nil, "runs": nil,
 		}),
 		agentTestRun: newNoun(store, "AgentTestRun", model.AgentTestRun{}, map[string][]string{
 			"test": {"test_id"}, "execution": {"execution_id"},

@@ -56,7 +56,7 @@ func (c *devCommand) Run(ctx context.Context, std streams) (err error) {
 	if err != nil {
 		return err
 	}
-	engine, closeEngine, err := c.engine(model, log)
+	engine, closeEngine, err := c.engine(model, c.isOffline(), log)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (c *devCommand) Run(ctx context.Context, std streams) (err error) {
 		return err
 	}
 	log.Info("serving", "address", listener.Addr().String(), "model", model.Name())
-	return front.serve(ctx, listener)
+	return front.serve(ctx, listener, c.Workers, engine)
 }
 
 // directory returns the data directory, which it makes, and what to call when the program ends.

@@ -28,6 +28,9 @@ import (
 // drainTime is how long requests under way are given when the program ends.
 const drainTime = 20 * time.Second
 
+// stopTime is how long runs of agent tests under way are given when the program ends.
+const stopTime = 5 * time.Second
+
 // modelFlags choose the language model.
 type modelFlags struct {
 	OpenaiAPIKey  string        `env:"OPENAI_API_KEY" placeholder:"KEY" help:"Key of the OpenAI-compatible provider. Without a key and a base URL the offline model answers."`
@@ -41,27 +44,35 @@ type conversationFlags struct {
 	TurnTimeout     time.Duration `env:"AGENTGRAPH_TURN_TIMEOUT" default:"10m" help:"How long an agent may take to answer one message, its calls and their delays included."`
 	MaxModelCalls   int           `env:"AGENTGRAPH_MAX_MODEL_CALLS" default:"8" help:"How often the model is asked for one answer of an agent; sub-agents have as many of their own, 5 times as many together."`
 	ToolAllow       []string      `env:"AGENTGRAPH_TOOL_ALLOW" placeholder:"HOST" help:"Host or CIDR that tools may reach although it is private; by default only public addresses are reached."`
+	Workers         int           `env:"AGENTGRAPH_WORKERS" default:"10" help:"Runs of agent tests that this process works on at once; 0 leaves them to other processes."`
 	TransferWebhook string        `env:"AGENTGRAPH_TRANSFER_WEBHOOK" placeholder:"URL" help:"Address of the telephony provider that transfers calls. Without one agents are told that there is none."`
 }
 
 // engine returns the engine whose agents speak through the model, and what to call when it is no
 // longer needed.
-func (f conversationFlags) engine(model llm.Model, log *slog.Logger) (*engine.Engine, func(), error) {
+func (f conversationFlags) engine(model llm.Model, isOffline bool, log *slog.Logger) (*engine.Engine, func(), error) {
 	caller, err := endpoint.New(endpoint.Options{Allow: f.ToolAllow})
 	if err != nil {
 		return nil, nil, fmt.Errorf("allow tools: %w", err)
 	}
-	return engine.New(model, engine.Options{
+	options := engine.Options{
 		// What bounds one answer is the model's own time-out.
 		ReplyTimeout:  f.TurnTimeout,
 		MaxModelCalls: f.MaxModelCalls, Caller: caller, TransferWebhook: f.TransferWebhook, Log: log,
-	}), caller.Close, nil
+	}
+	if isOffline {
+		options.Contact, options.Judge, options.Classifier = offline.Contact(), offline.Judge(), offline.Classifier()
+	}
+	return engine.New(model, options), caller.Close, nil
 }
 
 // Validate refuses bounds that would let nothing through.
 func (f conversationFlags) Validate() error {
 	if f.TurnTimeout <= 0 || f.MaxModelCalls <= 0 {
 		return errors.New("--turn-timeout and --max-model-calls must be above 0")
+	}
+	if f.Workers < 0 {
+		return errors.New("--workers must not be negative")
 	}
 	return nil
 }
@@ -74,9 +85,12 @@ func (f modelFlags) Validate() error {
 	return nil
 }
 
+// isOffline reports whether no provider is named.
+func (f modelFlags) isOffline() bool { return f.OpenaiAPIKey == "" && f.OpenaiBaseURL == "" }
+
 // model returns the language model that the flags choose.
 func (f modelFlags) model() (llm.Model, error) {
-	if f.OpenaiAPIKey == "" && f.OpenaiBaseURL == "" {
+	if f.isOffline() {
 		return offline.New(), nil
 	}
 	model, err := openai.New(openai.Config{
@@ -127,6 +141,7 @@ func (f gatewayFlags) settings(turnTimeout time.Duration) gateway.Settings {
 
 // front is the whole program behind one http.Handler.
 type front struct {
+	store  *db.Store
 	server *gateway.Server
 	http   *http.Server
 	log    *slog.Logger
@@ -153,6 +168,7 @@ func newFront(store *db.Store, engine *engine.Engine, settings gateway.Settings,
 		Settings:     settings,
 	})
 	return &front{
+		store:  store,
 		server: server,
 		log:    log,
 		http: &http.Server{
@@ -164,8 +180,19 @@ func newFront(store *db.Store, engine *engine.Engine, settings gateway.Settings,
 	}, nil
 }
 
-// serve answers requests until ctx ends, and then lets those under way end.
-func (f *front) serve(ctx context.Context, listener net.Listener) error {
+// serve answers requests and works on runs of agent tests until ctx ends, and then lets the requests
+// under way end. Runs under way are given to other processes.
+func (f *front) serve(ctx context.Context, listener net.Listener, workers int, engine *engine.Engine) (err error) {
+	if workers > 0 {
+		if err := f.store.Work(ctx, workers, engine.RunTest); err != nil {
+			return err
+		}
+		defer func() {
+			ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+			defer cancel()
+			err = errors.Join(err, f.store.StopWork(ending))
+		}()
+	}
 	failed := make(chan error, 1)
 	go func() { failed <- f.http.Serve(listener) }()
 	select {

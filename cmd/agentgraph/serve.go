@@ -47,7 +47,7 @@ func (c *serveCommand) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
-	engine, closeEngine, err := c.engine(model, log)
+	engine, closeEngine, err := c.engine(model, c.isOffline(), log)
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (c *serveCommand) Run(ctx context.Context, std streams) error {
 		return err
 	}
 	log.Info("serving", "address", listener.Addr().String(), "model", model.Name(), "version", version())
-	return front.serve(ctx, listener)
+	return front.serve(ctx, listener, c.Workers, engine)
 }
 
 // checkSchema returns nil when the program can use the database's schema, which it first brings up

@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 
@@ -37,6 +38,9 @@ func (t transaction) pgx(fn func(pgx.Tx) error) error {
 		conn, ok := driver.(*stdlib.Conn)
 		if !ok {
 			return fmt.Errorf("a connection is a %T, not one of pgx", driver)
+		}
+		if conn.Conn().PgConn().TxStatus() == 'I' {
+			return sql.ErrTxDone // rolled back meanwhile, because its context has ended
 		}
 		return fn(&openTx{conn: conn.Conn()})
 	})

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -105,9 +106,9 @@ func TestEveryFaultOfStartIsUnprocessable(t *testing.T) {
 		{`{"agentId":"","color":1}`, model.Fields{"agentId": {notAnID}, "color": {"is not a known property"}}},
 		{`{"agentId":"a","dataBag":["x"]}`, model.Fields{"dataBag": {"must be an object"}}},
 		{`{"agentId":"a","toolMocking":{"mockEverything":true,"mockedTools":[{"toolId":"t","delay":1,"delaySeconds":null},{}]}}`, model.Fields{
-			"toolMocking.mockEverything":             {"is not a known property"},
-			"toolMocking.mockedTools.0.delay":        {"is not a known property"},
-			"toolMocking.mockedTools.1.toolId":       {"is required"},
+			"toolMocking.mockEverything":       {"is not a known property"},
+			"toolMocking.mockedTools.0.delay":  {"is not a known property"},
+			"toolMocking.mockedTools.1.toolId": {"is required"},
 		}},
 		{`{"agentId":"a","toolMocking":{"sideEffects":"Deny","mockedTools":[{"toolId":"t","rules":[]}]}}`, model.Fields{
 			"toolMocking.sideEffects":         {"is not a known property"},
@@ -182,6 +183,44 @@ func TestLenientBodies(t *testing.T) {
 	require.Equal(t, values{"agentId": "a", "dataBag": json.RawMessage(`{"FirstName":"A","firstname":"b"}`)},
 		taken(t, start, `{"AgentId":"a","databag":{"FirstName":"A","firstname":"b"},"toolMocking":null}`), "a data bag's keys are data")
 	require.Equal(t, values{"agentId": "a", "prompt": "\n{x} \u2028😀"}, taken(t, prompt, `{"prompt":"\n{x} \u2028\ud83d\ude00"}`))
+}
+
+func TestBodiesOfSimulationTests(t *testing.T) {
+	t.Parallel()
+	type values = map[string]any
+	const (
+		simulate    = "POST /AgentTest/simulation"
+		frame       = `{"agentId":"a","name":"n","scenario":"s","criteria":["c"],`
+		wholeNumber = "must be a whole number between -2147483648 and 2147483647"
+		unknown     = "is not a known property"
+		dateTime    = "must be a date-time such as 2026-03-01T09:30:00Z"
+	)
+	base := func(more values) values {
+		want := values{"agentId": "a", "name": "n", "scenario": "s", "criteria": []any{"c"}, "maxTurns": int64(10), "conversationContext": []any(nil)}
+		maps.Copy(want, more)
+		return want
+	}
+	for body, want := range map[string]values{
+		`"extra":{"deep":[1]},"sideEffects":"Deny"}`: base(nil),
+		`"toolMocking":{"MOCKALLTOOLS":true}}`:       base(values{"toolMocking": values{"mockAllTools": true}}),
+		`"conversationContext":[{"role":"user","text":"Hi","timestamp":"2026-03-01T09:30:00+02:00","extra":1}]}`: base(values{
+			"conversationContext": []any{values{"role": "user", "text": "Hi", "timestamp": "2026-03-01T09:30:00+02:00"}}}),
+	} {
+		require.Empty(t, cmp.Diff(want, taken(t, simulate, frame+body)), body)
+	}
+	for body, want := range map[string]model.Fields{
+		`"extra":1,"toolMocking":{"extra":1,"mockedTools":[{"toolId":"t","delay":1}]}}`: {
+			"toolMocking.extra": {unknown}, "toolMocking.mockedTools.0.delay": {unknown}},
+		`"toolMocking":{"sideEffects":"Deny"}}`: {"toolMocking.sideEffects": {unknown}},
+		`"maxTurns":1.5}`:                       {"maxTurns": {wholeNumber}},
+		`"maxTurns":"5"}`:                       {"maxTurns": {wholeNumber}},
+		`"conversationContext":[{"role":"user","text":"Hi","timestamp":17}]}`: {"conversationContext.0.timestamp": {dateTime}},
+	} {
+		p := refused(t, simulate, frame+body)
+		require.Equal(t, 400, p.Status, body)
+		require.Equal(t, model.BadInput, p.Code)
+		require.Empty(t, cmp.Diff(want, p.Errors), body)
+	}
 }
 
 func TestContentTypes(t *testing.T) {

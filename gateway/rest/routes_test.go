@@ -1,13 +1,19 @@
 package rest
 
 import (
+	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
 
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/99designs/gqlgen/graphql/handler"
 	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
+	"github.com/vektah/gqlparser/v2"
+	"github.com/vektah/gqlparser/v2/ast"
 )
 
 const (
@@ -29,6 +35,26 @@ const (
 		`"createdAt":"<createdAt>","updatedAt":"<updatedAt>"}`
 	datasetBody = `{"id":"<id>","name":"<name>","description":"<description>","chunkMethod":"<chunkMethod>",` +
 		`"parserConfig":{"chunkTokenNum":7,"layoutRecognize":true,"delimiter":"<delimiter>","taskPageSize":7},"createdAt":"<createdAt>"}`
+	testBody = `"id":"<id>","kind":"Simulation","agentId":"<agentId>","folderId":"<folderId>","name":"<name>","lastRunId":"<lastRunId>",` +
+		`"lastRunStatus":"Queued","lastRunAt":"<lastRunAt>","createdAt":"<createdAt>","updatedAt":"<updatedAt>"`
+	testMessages       = `[{"role":"assistant","text":"<text>","timestamp":"<timestamp>"}]`
+	simulationTestBody = `{` + testBody + `,"scenario":"<scenario>","criteria":["<criteria>"],"maxTurns":7,"conversationMessages":` + testMessages +
+		`,"variables":"<variables>","toolMocking":{"mockedTools":[{"toolId":"<toolId>","resultTemplate":"<resultTemplate>","delaySeconds":0.50}],` +
+		`"mockAllTools":true,"mockedSubAgents":[{"subAgentId":"<subAgentId>","resultTemplate":"<resultTemplate>","delaySeconds":0.50}],` +
+		`"mockAllSubAgents":true,"mockCallTransfer":true}}`
+	classificationTestBody = `{` + testBody + `,"conversationContext":{"messages":` + testMessages + `,"dataBag":"<dataBag>"},"tagExpected":"<tagExpected>"}`
+	folderBody             = `{"id":"<id>","agent":{"agentId":"<id>"},"name":"<name>","color":"<color>","body":"<body>",` +
+		`"createdAt":"<createdAt>","updatedAt":"<updatedAt>"}`
+	executionBody = `{"id":"<id>","status":"Queued","verdict":"Passed","repeats":7,"counts":{"total":7,"queued":7,"running":7,"passed":7,` +
+		`"failed":7,"error":7,"cancelled":7},"passRate":0.50,"passHatK":[0.50],"retryOfId":"<retryOfId>","createdAt":"<createdAt>",` +
+		`"startedAt":"<startedAt>","finishedAt":"<finishedAt>","runs":{"nodes":[{"id":"<id>","testName":"<testName>","attempt":7,"status":"Queued"}]}}`
+	runBody = `{"id":"<id>","test":{"id":"<id>"},"testName":"<testName>","execution":{"id":"<id>"},"attempt":7,"status":"Queued",` +
+		`"messages":` + testMessages + `,"toolCalls":[{"id":"<id>","kind":"Tool","targetId":"<targetId>","technicalName":"<technicalName>",` +
+		`"arguments":"<arguments>","result":"<result>","mocked":true,"messageSequence":7,"durationMs":7,"error":"<error>"}],` +
+		`"turnCount":7,"endReason":"<endReason>","criteriaResults":[{"criterion":"<criterion>","passed":true,"rationale":"<rationale>",` +
+		`"evidence":[{"messageIndex":7,"quote":"<quote>"}]}],"classificationResult":{"tagExpected":"<tagExpected>",` +
+		`"tagProduced":"<tagProduced>","passed":true,"rationale":"<rationale>"},"error":{"cause":"Agent","message":"<message>"},` +
+		`"promptVersion":7,"durationMs":7,"createdAt":"<createdAt>","startedAt":"<startedAt>","finishedAt":"<finishedAt>"}`
 )
 
 // TestRoutes calls every route of the table and compares what the operation was given and what the
@@ -67,22 +93,90 @@ func TestRoutes(t *testing.T) {
 			`{"data":[` + datasetBody + `],"total":7,"pageNumber":3,"pageSize":20}`},
 		{"POST /Dataset", `{"name":"Prices","parserConfig":{"delimiter":"\n"}}`,
 			values{"name": "Prices", "parserConfig": values{"delimiter": "\n"}}, 200, datasetBody},
+		{"POST /AgentTest/simulation", `{"agentId":"agent_1","name":"Angry","scenario":"Wants a refund","criteria":["Is polite"],` +
+			`"conversationContext":[{"role":"user","text":"Hi","timestamp":"2026-03-01T09:30:00Z"}],"variables":{"firstName":"Ada"},` +
+			`"toolMocking":{"mockAllTools":true},"folderId":"folder_1"}`,
+			values{"agentId": "agent_1", "name": "Angry", "scenario": "Wants a refund", "criteria": []any{"Is polite"}, "maxTurns": int64(10),
+				"conversationContext": []any{values{"role": "user", "text": "Hi", "timestamp": "2026-03-01T09:30:00Z"}},
+				"variables":           json.RawMessage(`{"firstName":"Ada"}`), "toolMocking": values{"mockAllTools": true}, "folderId": "folder_1"},
+			200, simulationTestBody},
+		{"POST /AgentTest/classification", `{"agentId":"agent_1","name":"Tag","conversationContext":{"messages":[{"role":"user","text":"Hi"}],` +
+			`"dataBag":{"firstName":"Ada"}},"tagExpected":"greeting"}`,
+			values{"agentId": "agent_1", "name": "Tag", "tagExpected": "greeting", "conversationContext": values{
+				"messages": []any{values{"role": "user", "text": "Hi"}}, "dataBag": json.RawMessage(`{"firstName":"Ada"}`)}},
+			200, classificationTestBody},
+		{"PATCH /AgentTest/simulation/test_1", `{"criteria":["Is brief"],"maxTurns":3,"scenario":null}`,
+			values{"testId": "test_1", "criteria": []any{"Is brief"}, "maxTurns": int64(3)}, 200, simulationTestBody},
+		{"PATCH /AgentTest/classification/test_1", `{"tagExpected":"farewell","folderId":"folder_1"}`,
+			values{"testId": "test_1", "tagExpected": "farewell", "folderId": "folder_1"}, 200, classificationTestBody},
+		{"GET /AgentTest?pageNumber=2&pageSize=10", "", values{"first": int64(10), "offset": int64(10)}, 200,
+			`{"data":[` + classificationTestBody + `],"total":7,"pageNumber":2,"pageSize":10}`},
+		{"GET /AgentTest/test_1", "", values{"testId": "test_1"}, 200, simulationTestBody},
+		{"DELETE /AgentTest/test_1", "", values{"testId": "test_1"}, 204, ""},
+		{"POST /AgentTestFolder", `{"agentId":"agent_1","name":"Smoke"}`,
+			values{"agentId": "agent_1", "name": "Smoke", "color": "#6B7280", "body": ""}, 200, folderBody},
+		{"GET /AgentTestFolder/folder_1", "", values{"folderId": "folder_1"}, 200, folderBody},
+		{"PATCH /AgentTestFolder/folder_1", `{"color":"#000000"}`, values{"folderId": "folder_1", "color": "#000000"}, 200, folderBody},
+		{"DELETE /AgentTestFolder/folder_1", "", values{"folderId": "folder_1"}, 204, ""},
+		{"POST /AgentTestExecution", `{"testIds":["test_1"],"repeats":2}`,
+			values{"testIds": []any{"test_1"}, "repeats": int64(2), "concurrency": int64(5)}, 200, executionBody},
+		{"GET /AgentTestExecution", "", values{"first": int64(50), "offset": int64(0)}, 200,
+			`{"data":[` + executionBody + `],"total":7,"pageNumber":1,"pageSize":50}`},
+		{"GET /AgentTestExecution/execution_1", "", values{"executionId": "execution_1"}, 200, executionBody},
+		{"POST /AgentTestExecution/execution_1/cancel", "", values{"executionId": "execution_1"}, 202, executionBody},
+		{"POST /AgentTestExecution/execution_1/retry", `{}`, values{"executionId": "execution_1", "only": "NotPassed"}, 202, executionBody},
+		{"GET /AgentTestRun/run_1", "", values{"runId": "run_1"}, 200, runBody},
 	}
 	require.Len(t, tests, len(routes), "one case for each route")
 	for _, test := range tests {
 		t.Run(test.request, func(t *testing.T) {
 			t.Parallel()
 			b, server := newServer(t)
+			server.(*handler.Server).AroundOperations(func(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
+				operation := graphql.GetOperationContext(ctx).Operation
+				operation.SelectionSet = concrete(b.schema, nil, operation.SelectionSet)
+				return next(ctx)
+			})
 			method, path, _ := strings.Cut(test.request, " ")
 			w := call(server, method, path, test.body)
 			require.Equal(t, test.status, w.Code, w.Body.String())
 			require.Equal(t, test.answer, w.Body.String())
 			require.Empty(t, cmp.Diff(test.variables, b.variables))
-			if test.status == 200 {
+			if test.status != 204 {
 				require.Equal(t, "application/json; charset=utf-8", w.Header().Get("Content-Type"))
 			}
 		})
 	}
+}
+
+// concrete resolves fragments and interfaces, of which the backend has no samples: a list holds
+// classification tests and a single test is a simulation test.
+func concrete(schema *ast.Schema, of *ast.Definition, set ast.SelectionSet) ast.SelectionSet {
+	var fields ast.SelectionSet
+	add := func(condition string, inner ast.SelectionSet) {
+		if of == nil || of.Name == condition || slices.Contains(of.Interfaces, condition) {
+			fields = append(fields, concrete(schema, of, inner)...)
+		}
+	}
+	for _, selection := range set {
+		switch s := selection.(type) {
+		case *ast.InlineFragment:
+			add(s.TypeCondition, s.SelectionSet)
+		case *ast.FragmentSpread:
+			add(s.Definition.TypeCondition, s.Definition.SelectionSet)
+		case *ast.Field:
+			field, definition := *s, *s.Definition
+			if definition.Type.Name() == "AgentTest" && definition.Type.Elem != nil {
+				definition.Type = ast.ListType(ast.NamedType("ClassificationTest", nil), nil)
+			} else if definition.Type.Name() == "AgentTest" {
+				definition.Type = ast.NamedType("SimulationTest", nil)
+			}
+			field.Definition = &definition
+			field.SelectionSet = concrete(schema, schema.Types[definition.Type.Name()], s.SelectionSet)
+			fields = append(fields, &field)
+		}
+	}
+	return fields
 }
 
 func TestNullsOfTheResultAreKept(t *testing.T) {
@@ -147,11 +241,18 @@ func TestDrift(t *testing.T) {
 
 func TestUnreadableType(t *testing.T) {
 	t.Parallel()
-	all, err := readStored(fstest.MapFS{"operations/a.graphql": {Data: []byte(`mutation Create($name: String!, $expiresAt: DateTime) {
-		createApiKey(input: {name: $name, scopes: [read], expiresAt: $expiresAt}) { apiKey { id } } }`)}})
+	schema, err := gqlparser.LoadSchema(&ast.Source{Input: `
+		scalar Odd
+		input CreateInput { name: String! odd: Odd }
+		type Thing { id: ID! }
+		type Query { thing: Thing }
+		type Mutation { create(input: CreateInput!): Thing }`})
 	require.NoError(t, err)
-	_, err = newEndpoints(theSchema(t), all, []route{{method: "POST", path: "/Key", operation: "Create", result: "createApiKey.apiKey"}})
-	require.ErrorContains(t, err, "expiresAt is of type DateTime")
+	all, err := readStored(fstest.MapFS{"operations/a.graphql": {Data: []byte(
+		`mutation Create($name: String!, $odd: Odd) { create(input: {name: $name, odd: $odd}) { id } }`)}})
+	require.NoError(t, err)
+	_, err = newEndpoints(schema, all, []route{{method: "POST", path: "/Thing", operation: "Create", result: "create"}})
+	require.ErrorContains(t, err, "odd is of type Odd")
 }
 
 func TestOptionsAreRequired(t *testing.T) {

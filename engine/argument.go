@@ -26,21 +26,28 @@ const (
 // arguments are what a call is made with.
 type arguments map[string]any
 
-// parseArguments reads what a model wrote. Numbers keep their digits, U+0000 is dropped, and a
-// name that is given twice has its last value.
-func parseArguments(written string) (arguments, error) {
+// parseArguments reads what a model wrote, and returns it as compact JSON too, its names in the order in which
+// they were written; {} with an error. Numbers keep their digits, U+0000 is dropped, and a name that is given
+// twice has its last value.
+func parseArguments(written string) (arguments, model.JSONObject, error) {
+	none := model.JSONObject("{}")
 	if len(written) > maxArguments {
-		return nil, fmt.Errorf("the arguments have more than %d bytes", maxArguments)
+		return nil, none, fmt.Errorf("the arguments have more than %d bytes", maxArguments)
 	}
 	value, err := parseJSON(written)
 	if err != nil {
-		return nil, fmt.Errorf("the arguments are not JSON: %w", err)
+		return nil, none, fmt.Errorf("the arguments are not JSON: %w", err)
 	}
-	object, ok := value.(map[string]any)
-	if !ok {
-		return nil, errors.New("the arguments are not a JSON object")
+	if _, ok := value.(map[string]any); !ok {
+		return nil, none, errors.New("the arguments are not a JSON object")
 	}
-	return object, nil
+	text := inOrder(written)
+	// What is validated is what is sent and kept, also where names are the same but for U+0000.
+	if value, err = parseJSON(text); err != nil {
+		return nil, none, fmt.Errorf("the arguments are not JSON: %w", err)
+	}
+	object, _ := value.(map[string]any)
+	return object, model.JSONObject(text), nil
 }
 
 func parseJSON(text string) (any, error) {
@@ -83,18 +90,10 @@ func tidy(value any) (any, error) {
 
 func withoutZero(text string) string { return strings.ReplaceAll(text, "\x00", "") }
 
-// object is the arguments as JSON. It is this text that is sent and kept, so what was validated is what happens.
-func (a arguments) object() model.JSONObject {
-	if a == nil {
-		return model.JSONObject("{}")
-	}
-	return model.JSONObject(encode(map[string]any(a)))
-}
-
-// text returns one of the arguments as text; false when it is not there.
+// text returns one of the arguments as text; false when it is not there or null.
 func (a arguments) text(path string) (string, bool) {
 	value, ok := a.reach(path)
-	if !ok {
+	if !ok || value == nil {
 		return "", false
 	}
 	return textOf(value), true

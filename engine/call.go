@@ -21,6 +21,8 @@ const (
 	maxCallsAtOnce = 8
 	// maxName bounds, in bytes, a name that the model made up.
 	maxName = 100
+	// maxTechnicalName bounds, in characters, the name under which a call of nothing that exists is recorded.
+	maxTechnicalName = 64
 	// maxError bounds, in bytes, why a call failed.
 	maxError = 4_000
 )
@@ -31,6 +33,8 @@ type call struct {
 	// target is nil when it was not offered.
 	target    *target
 	arguments arguments
+	// written is arguments as JSON. It is this text that is sent and kept.
+	written model.JSONObject
 	// number counts the calls of a mocked target in the chat from 0.
 	number int32
 	// wrong is why it is not carried out; the model can correct it. Nil when it is carried out.
@@ -46,7 +50,7 @@ type call struct {
 
 // obey carries out the calls of an answer and lets the model know what came of them: first tools and
 // sub-agents, concurrently, then the transfer, then the end. An answer with calls that are wrong can
-// be corrected once.
+// be corrected once. Calls that are wrong are announced and recorded like the others.
 func (c *conversation) obey(ctx context.Context, asked []llm.ToolCall, emit func(event) bool) error {
 	if len(asked) > maxCalls {
 		return c.fault("made %d calls in one answer, and %d are the most", len(asked), maxCalls)
@@ -66,8 +70,8 @@ func (c *conversation) obey(ctx context.Context, asked []llm.ToolCall, emit func
 	var first, transfers []*call
 	for _, call := range calls {
 		switch {
-		case call.target == nil || call.target == &end:
-		case call.target.Kind == model.ToolCallKindCallTransfer:
+		case call.target == &end && call.wrong == nil:
+		case call.target != nil && call.target.Kind == model.ToolCallKindCallTransfer:
 			transfers = append(transfers, call)
 		default:
 			first = append(first, call)
@@ -86,21 +90,26 @@ func (c *conversation) obey(ctx context.Context, asked []llm.ToolCall, emit func
 	return nil
 }
 
+// finalCalls are those of the last answer that the model may give which are carried out: the transfer and the end. What
+// comes of the others could never be told.
+func (c *conversation) finalCalls(calls []llm.ToolCall) []llm.ToolCall {
+	return slices.DeleteFunc(slices.Clone(calls), func(call llm.ToolCall) bool {
+		t := c.targets[call.Name]
+		return t == nil || t != &end && t.Kind != model.ToolCallKindCallTransfer
+	})
+}
+
 // prepare looks at a call without doing anything.
 func (c *conversation) prepare(asked llm.ToolCall) *call {
 	call := &call{asked: asked, target: c.targets[asked.Name]}
-	if call.target == nil {
-		names := slices.Sorted(maps.Keys(c.targets))
-		if len(names) == 0 {
-			names = []string{"none"}
-		}
-		call.reject(fmt.Errorf("there is no tool %q, only %s", cut(asked.Name, maxName), strings.Join(names, ", ")))
-		return call
-	}
-	given, err := parseArguments(asked.Arguments)
-	if err == nil {
-		call.arguments = given
-		err = c.schemas.validate(call.target.parameters, given)
+	var err error
+	call.arguments, call.written, err = parseArguments(asked.Arguments)
+	switch {
+	case call.target == nil:
+		names := strings.Join(slices.Sorted(maps.Keys(c.targets)), ", ")
+		err = fmt.Errorf("there is no tool %q, only %s", cut(asked.Name, maxName), names)
+	case err == nil:
+		err = c.validate(call)
 	}
 	if err != nil {
 		call.reject(err)
@@ -111,6 +120,19 @@ func (c *conversation) prepare(asked llm.ToolCall) *call {
 		c.made[*id]++
 	}
 	return call
+}
+
+// validate returns why the arguments of a call do not fit its target, for the model; nil when they do.
+func (c *conversation) validate(call *call) error {
+	if err := c.schemas.validate(call.target.parameters, call.arguments); err != nil {
+		return err
+	}
+	if name := call.target.text; name != "" {
+		if text, _ := call.arguments.text(name); strings.TrimSpace(text) == "" {
+			return fmt.Errorf("the arguments do not fit: %s: is blank", name)
+		}
+	}
+	return nil
 }
 
 func (c *call) reject(err error) {
@@ -165,9 +187,12 @@ func (c *conversation) carryOut(ctx context.Context, calls []*call, atOnce int, 
 // begin returns the record of a call as it is before anything happens.
 func (c *conversation) begin(call *call) model.ToolCall {
 	call.record = model.ToolCall{
-		ID: model.NewID("call"), Kind: call.target.Kind, TargetID: call.target.TargetID, TechnicalName: call.target.TechnicalName,
-		Arguments: call.arguments.object(), Mocked: call.wrong == nil && call.target.Effect == model.CallEffectMocked,
-		DelegationID: c.delegation, StartedAt: c.effects.now(),
+		ID: model.NewID("call"), Kind: model.ToolCallKindTool, TechnicalName: clip(call.asked.Name, maxTechnicalName),
+		Arguments: call.written, DelegationID: c.delegation, StartedAt: c.effects.now(),
+	}
+	if t := call.target; t != nil && t != &end {
+		call.record.Kind, call.record.TargetID, call.record.TechnicalName = t.Kind, t.TargetID, t.TechnicalName
+		call.record.Mocked = call.wrong == nil && t.Effect == model.CallEffectMocked
 	}
 	return call.record
 }
@@ -236,7 +261,7 @@ func (c *conversation) end(calls []*call) {
 		}
 	}
 	if c.endReason != nil {
-		c.targets, c.req.Tools = nil, nil
+		c.req.Tools = nil
 	}
 }
 

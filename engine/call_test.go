@@ -88,10 +88,10 @@ func TestCallThatIsWrong(t *testing.T) {
 		"wrong type":      {"book", `{"day":"x","seats":1.5}`, "The call failed: the arguments do not fit: seats: got number, want integer. Correct the call; do not repeat what you said.", `{"day":"x","seats":1.5}`},
 		"a huge number":   {"book", `{"day":"x","seats":1e999999999}`, "The call failed: the arguments are not JSON: a number is out of range. Correct the call; do not repeat what you said.", `{}`},
 		"too long":        {"book", `{"day":"` + strings.Repeat("x", maxArguments) + `"}`, "The call failed: the arguments have more than 65536 bytes. Correct the call; do not repeat what you said.", `{}`},
-		"unknown":         {"cook", `{}`, `The call failed: there is no tool "cook", only ask_expert, book, end_conversation, look, transfer_call. Correct the call; do not repeat what you said.`, ""},
-		"no request":      {"ask_expert", `{"request":" "}`, "The call failed: the arguments do not fit: request: ' ' does not match pattern '\\\\S'. Correct the call; do not repeat what you said.", `{"request":" "}`},
+		"unknown":         {"cook", `{}`, `The call failed: there is no tool "cook", only ask_expert, book, end_conversation, look, transfer_call. Correct the call; do not repeat what you said.`, `{}`},
+		"no request":      {"ask_expert", `{"request":" "}`, "The call failed: the arguments do not fit: request: is blank. Correct the call; do not repeat what you said.", `{"request":" "}`},
 		"no reason":       {llm.TransferCall, `{}`, "The call failed: the arguments do not fit: missing property 'reason'. Correct the call; do not repeat what you said.", `{}`},
-		"another's tools": {"dig", `{}`, `The call failed: there is no tool "dig", only ask_expert, book, end_conversation, look, transfer_call. Correct the call; do not repeat what you said.`, ""},
+		"another's tools": {"dig", `{}`, `The call failed: there is no tool "dig", only ask_expert, book, end_conversation, look, transfer_call. Correct the call; do not repeat what you said.`, `{}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -100,10 +100,6 @@ func TestCallThatIsWrong(t *testing.T) {
 			require.NoError(t, got.err)
 			require.Equal(t, []string{"look{}"}, s.effected, "the other call is carried out, and it alone")
 			require.Equal(t, []string{test.told, "result of look"}, s.told(1))
-			if test.kept == "" {
-				require.Len(t, got.calls, 1, "nothing was called")
-				return
-			}
 			require.Len(t, got.calls, 2)
 			for _, call := range got.calls {
 				if call.TechnicalName == test.call {
@@ -114,6 +110,66 @@ func TestCallThatIsWrong(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestCallOfNothingIsRecorded(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ call, args, name, kept, told string }{
+		"unknown":       {"cook", `{"b":1,"a":2}`, "cook", `{"b":1,"a":2}`, `there is no tool "cook"`},
+		"long":          {strings.Repeat("é", 70), `[]`, strings.Repeat("é", 64), `{}`, "there is no tool"},
+		"malformed end": {llm.EndConversation, `{"reason":`, llm.EndConversation, `{}`, "the arguments are not JSON"},
+		"blank end":     {llm.EndConversation, `{"reason":"\n"}`, llm.EndConversation, `{"reason":"\n"}`, "the arguments do not fit: reason: is blank"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(do(test.call, test.args), say("Sorry"))
+			s.mocking.MockAllTools = true
+			got := s.play(t)
+			require.NoError(t, got.err)
+			require.Nil(t, got.reply.endReason)
+			require.Len(t, got.calls, 1)
+			call := got.calls[0]
+			require.Equal(t, model.ToolCallKindTool, call.Kind)
+			require.Nil(t, call.TargetID)
+			require.Equal(t, test.name, call.TechnicalName)
+			require.Equal(t, test.kept, string(call.Arguments))
+			require.False(t, call.Mocked)
+			require.Contains(t, *call.Error, test.told)
+			require.Equal(t, []string{"+" + test.name, "-" + test.name}, got.order)
+		})
+	}
+}
+
+func TestArgumentsKeepTheirOrder(t *testing.T) {
+	t.Parallel()
+	for written, want := range map[string]string{
+		`{ "z":1, "day":"x", "a":{"c":[{"y":1,"x":null}],"b":1.50} }`: `{"z":1,"day":"x","a":{"c":[{"y":1,"x":null}],"b":1.50}}`,
+		`{"z":1,"day":"x","a":[],"z":{}}`:                             `{"z":{},"day":"x","a":[]}`,
+		`{"z\u0000":1,"day":"<\u0000é>","a":true,"z":2}`:              `{"z":2,"day":"<é>","a":true}`,
+	} {
+		s := newScene(do("book", written), say("Done"))
+		got := s.play(t)
+		require.NoError(t, got.err)
+		require.Equal(t, want, string(got.calls[0].Arguments))
+		require.Equal(t, []string{"book" + want}, s.effected)
+	}
+}
+
+// The last answer that the model may give is one of which it never learns what came.
+func TestCallsWhoseResultsCannotBeReadAreNotMade(t *testing.T) {
+	t.Parallel()
+	s := newScene(do("look", `{}`), do("book", `{"day":"x"}`).saying("One moment."))
+	s.limits.modelCalls = 2
+	got := s.play(t)
+	require.Equal(t, "the language model scripted was asked 2 times in one turn without coming to an answer", requireFault(t, got.err))
+	require.Equal(t, []string{"look{}"}, s.effected)
+
+	s = newScene(do("ask_expert", `{"request":"x"}`), say("Done"))
+	s.script.answers[expert] = []answer{do("dig", `{}`)}
+	s.limits.modelCalls, s.limits.depth = 2, 1
+	got = s.play(t)
+	require.Contains(t, requireFault(t, got.err), "was asked 2 times in one turn, delegations included")
+	require.Empty(t, s.effected, "the last answer of all is the sub-agent's")
 }
 
 func TestWrongCallsOfOneAnswerAreCorrectedTogether(t *testing.T) {

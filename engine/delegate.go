@@ -2,13 +2,15 @@ package engine
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strconv"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
 )
 
-// delegate lets a sub-agent answer a request in a conversation of its own and returns its answer.
+// delegate lets a sub-agent answer a request in a conversation of its own and returns its answer. What is known
+// of the contact is known to the sub-agent as well, under the same names; its own system fields are filled.
 // Nobody hears what it says meanwhile; what it calls is announced and recorded.
 func (c *conversation) delegate(ctx context.Context, call *call, emit func(event)) (string, error) {
 	sub := call.target.subAgent
@@ -22,10 +24,15 @@ func (c *conversation) delegate(ctx context.Context, call *call, emit func(event
 	if err != nil {
 		return "", err
 	}
-	inner, err := c.conversation(s, delegated(c.mocking), delegateInstruction)
+	variables := map[string]string{}
+	maps.Copy(variables, c.variables)
+	// A mandatory field without a value does not keep it from answering: its parent knows what it knows.
+	missing := fillFields(variables, s.agent.Fields, c.effects.now())
+	inner, err := c.conversation(s, variables, delegated(c.mocking), delegateInstruction)
 	if err != nil {
 		return "", err
 	}
+	call.unknown = append(missing, inner.unknown...)
 	request, _ := call.arguments.text("request")
 	inner.path = append(slices.Clone(c.path), s.agent.ID)
 	inner.delegation = &call.record.ID
@@ -36,8 +43,14 @@ func (c *conversation) delegate(ctx context.Context, call *call, emit func(event
 		}
 		return true
 	})
-	if err != nil {
-		return "", err
+	switch {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case err != nil:
+		// Which provider failed and how is nothing for the other model, nor for those who read the call.
+		call.cause = err
+		return "", refusal("the sub-agent could not answer")
 	}
+	call.cause = reply.failure
 	return reply.text, nil
 }

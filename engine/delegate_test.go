@@ -59,7 +59,7 @@ func TestDelegationThatFails(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		answers []answer
-		want    string
+		cause   string
 	}{
 		"the model":     {[]answer{{err: &llm.Error{Cause: llm.RateLimited, Message: "the provider answered 429"}}}, "the provider answered 429"},
 		"too long":      {[]answer{do("dig", `{}`)}, "the language model scripted was asked 8 times in one turn without coming to an answer"},
@@ -73,7 +73,10 @@ func TestDelegationThatFails(t *testing.T) {
 			got := s.play(t)
 			require.NoError(t, got.err, "the agent can say so")
 			require.Equal(t, "Sorry", got.reply.text)
-			require.Equal(t, test.want, *got.calls[0].Error)
+			require.Equal(t, "the sub-agent could not answer", *got.calls[0].Error, "no provider and no status")
+			require.Equal(t, []string{"The call failed: the sub-agent could not answer."}, s.told(1))
+			require.Len(t, got.causes, 1, "the log has more")
+			require.ErrorContains(t, got.causes[0], test.cause)
 		})
 	}
 	s := newScene(do("ask_expert", `{"request":"x"}`), say("Sorry"))
@@ -81,6 +84,32 @@ func TestDelegationThatFails(t *testing.T) {
 	got := s.play(t)
 	require.NoError(t, got.err)
 	require.Equal(t, `agent "expert" does not exist`, *got.calls[0].Error)
+}
+
+func TestSubAgentHasItsOwnFields(t *testing.T) {
+	t.Parallel()
+	s := newScene(do("ask_expert", `{"request":"x"}`), say("Done"))
+	s.others["expert"].agent.Prompt = "Expert {name} {today} {mood} {phone}"
+	s.others["expert"].agent.Fields = []model.AgentField{
+		{Name: "name", IsMandatory: true}, {Name: "today", IsSystem: true}, {Name: "phone", IsSystem: true, IsMandatory: true},
+	}
+	s.script.answers["Expert Ana 2026-03-01 {mood} +12025550143"] = []answer{do("deeper", `{"request":"y"}`), say("42")}
+	s.others["expert"].subAgents = []*model.SubAgent{{ID: "sub_deep", DelegateAgentID: "deep", TechnicalName: "deeper"}}
+	s.others["deep"] = &speaker{agent: &model.Agent{ID: "deep", Prompt: "Deep {today}"}}
+	s.script.answers["Deep 2026-03-01"] = []answer{say("43")}
+	got := s.play(t)
+	require.NoError(t, got.err)
+	require.Equal(t, []string{"42"}, s.told(1))
+	require.Equal(t, "43", *got.calls[1].Result, "what its parent knows is known to it")
+	require.Equal(t, []string{"mood"}, got.unknown)
+
+	s = newScene(do("ask_expert", `{"request":"x"}`), say("Done"))
+	s.others["expert"].agent.Fields = []model.AgentField{{Name: "shoe", IsMandatory: true}}
+	s.script.answers[expert] = []answer{say("42")}
+	got = s.play(t)
+	require.NoError(t, got.err)
+	require.Nil(t, got.calls[0].Error)
+	require.Contains(t, got.unknown, "shoe", "it is asked all the same, and the log says what it lacks")
 }
 
 // chain lets agent_0 delegate to agent_1 and so on, and the last one of them to the first.

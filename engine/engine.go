@@ -28,6 +28,7 @@ type Options struct {
 	ReplyTimeout time.Duration
 	// MaxModelCalls is how often the language model is asked in one turn, and as often in each
 	// conversation with a sub-agent, though in all of them together MaxDepth times as often at most; 8 when zero.
+	// Of what the last answer calls, only the transfer and the end are carried out: nobody would read the other results.
 	MaxModelCalls int
 	// MaxDepth is how many delegations may be within each other; 5 when zero.
 	MaxDepth int

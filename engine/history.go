@@ -33,9 +33,11 @@ func history(messages []*model.SimulationChatMessage, calls []*model.ToolCall) [
 	return told
 }
 
-// remembered reports whether the chat's own agent made the call in a turn that was kept.
+// remembered reports whether the chat's own agent made the call in a turn that was kept. A call of nothing that
+// exists is not remembered: a provider may refuse its name.
 func remembered(call *model.ToolCall) bool {
-	return call.IsTurnKept && call.DelegationID == nil && call.Kind != model.ToolCallKindRetrieval
+	isUnknown := call.Kind == model.ToolCallKindTool && call.TargetID == nil
+	return call.IsTurnKept && call.DelegationID == nil && call.Kind != model.ToolCallKindRetrieval && !isUnknown
 }
 
 // resultOf is what the model was told of a call.

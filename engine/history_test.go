@@ -28,6 +28,7 @@ func TestHistory(t *testing.T) {
 		{ID: "5", TargetID: ptr("c"), Kind: model.ToolCallKindTool, TechnicalName: "dig", Result: ptr("inside"), MessageSequence: 4, IsTurnKept: true, DelegationID: ptr("4")},
 		{ID: "6", Kind: model.ToolCallKindRetrieval, TechnicalName: "knowledge", Result: ptr("text"), MessageSequence: 4, IsTurnKept: true},
 		{ID: "7", Kind: model.ToolCallKindCallTransfer, TechnicalName: llm.TransferCall, Error: ptr("none"), MessageSequence: 4, IsTurnKept: true},
+		{ID: "8", Kind: model.ToolCallKindTool, TechnicalName: "no such tool", Error: ptr("none"), MessageSequence: 4, IsTurnKept: true},
 	}
 	call := func(id, name, arguments string) llm.Message {
 		return llm.Message{Role: llm.RoleAssistant, ToolCalls: []llm.ToolCall{{ID: id, Name: name, Arguments: arguments}}}

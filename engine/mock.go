@@ -23,7 +23,8 @@ type mockAnswer struct {
 	unknown []string
 }
 
-// answerMock returns how the mock answers the call of the target with the number, counted from 0.
+// answerMock returns how the mock answers the call of the target with the number, counted from 0. A placeholder
+// of its template is filled from the call's arguments, and from the variables where there is no such argument or it is null.
 func answerMock(m *model.Mock, technicalName string, call arguments, number int32, variables map[string]string) mockAnswer {
 	template, delaySeconds := m.ResultTemplate, m.DelaySeconds
 	var answer mockAnswer

@@ -21,7 +21,7 @@ func mocks(toolID string, delay float64) []model.MockedTool {
 }
 
 func callOf(t require.TestingT, text string) arguments {
-	call, err := parseArguments(text)
+	call, _, err := parseArguments(text)
 	require.NoError(t, err)
 	return call
 }
@@ -120,6 +120,7 @@ func TestMockTemplate(t *testing.T) {
 		unknown        []string
 	}{
 		"parameters first": {template: "{day} at {clinic}", want: "Monday at Lakeside"},
+		"null is absent":   {template: "{clinic} {none} {who.none}", want: "Lakeside {none} {who.none}", unknown: []string{"none", "who.none"}},
 		"dots":             {template: "{who.name} {who.age.years} {order.id}", want: "Ana 30 A-7"},
 		"an object":        {template: `{"who":{who}}`, want: `{"who":{"age":{"years":30},"name":"Ana <&>"}}`},
 		"no recursion":     {template: "{trap}", want: "{clinic}"},
@@ -131,6 +132,9 @@ func TestMockTemplate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			call := `{"day":"Monday","who":{"name":"Ana","age":{"years":30}},"trap":"{clinic}"}`
+			if name == "null is absent" {
+				call = `{"clinic":null,"none":null,"who":{"none":null}}`
+			}
 			if name == "an object" {
 				call = strings.Replace(call, "Ana", "Ana <&>", 1)
 			}

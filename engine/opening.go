@@ -44,25 +44,19 @@ func begin(agent *model.Agent, given map[string]string, at time.Time) (*opening,
 
 // fill gives the system fields their values and looks for what is missing and what is too much.
 func (o *opening) fill(fields []model.AgentField, at time.Time) error {
-	var faults model.Fields
-	var missing []string
-	known := map[string]bool{}
-	for _, field := range fields {
-		known[field.Name] = true
-		switch {
-		case strings.TrimSpace(o.values[field.Name]) != "":
-		case field.IsSystem:
-			o.values[field.Name] = fictional(field.Name, at)
-		case field.IsMandatory:
-			missing = append(missing, field.Name)
-			faults.Add("dataBag."+field.Name, "is mandatory for this agent")
+	if missing := fillFields(o.values, fields, at); len(missing) > 0 {
+		var faults model.Fields
+		for _, name := range missing {
+			faults.Add("dataBag."+name, "is mandatory for this agent")
 		}
-	}
-	if len(missing) > 0 {
 		return &model.Error{
 			Code: model.Unprocessable, Fields: faults,
 			Message: "the data bag lacks values for mandatory fields of the agent: " + strings.Join(missing, ", "),
 		}
+	}
+	known := map[string]bool{}
+	for _, field := range fields {
+		known[field.Name] = true
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.values)) {
 		if !known[name] {
@@ -70,6 +64,21 @@ func (o *opening) fill(fields []model.AgentField, at time.Time) error {
 		}
 	}
 	return nil
+}
+
+// fillFields gives the system fields that have no value one, and returns the names of the mandatory fields without.
+func fillFields(values map[string]string, fields []model.AgentField, at time.Time) []string {
+	var missing []string
+	for _, field := range fields {
+		switch {
+		case strings.TrimSpace(values[field.Name]) != "":
+		case field.IsSystem:
+			values[field.Name] = fictional(field.Name, at)
+		case field.IsMandatory:
+			missing = append(missing, field.Name)
+		}
+	}
+	return missing
 }
 
 func (o *opening) render(where, text string) (string, error) {

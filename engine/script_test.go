@@ -178,6 +178,7 @@ type outcome struct {
 	// order is the order in which calls began (+) and ended (-).
 	order   []string
 	unknown []string
+	causes  []error
 	err     error
 }
 
@@ -229,6 +230,9 @@ func (s *scene) playUntil(ctx context.Context, t *testing.T) outcome {
 			o.calls[i] = call
 			o.order = append(o.order, "-"+call.TechnicalName)
 			o.unknown = append(o.unknown, e.finished.unknown...)
+			if e.finished.cause != nil {
+				o.causes = append(o.causes, e.finished.cause)
+			}
 			open--
 		default:
 			o.text += e.text

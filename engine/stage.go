@@ -111,6 +111,10 @@ func (s *stage) play(ctx context.Context, c *conversation) (*reply, error) {
 		case err != nil:
 			return nil, err
 		case event.reply != nil:
+			if failure := event.reply.failure; failure != nil {
+				s.log.WarnContext(ctx, "model failed after the conversation was over", "chat", s.turn.Chat.ID, "model", s.model.Name(),
+					"error", failure, reasonsOf(failure))
+			}
 			return event.reply, nil
 		case event.started != nil:
 			s.start(event.started)
@@ -146,7 +150,7 @@ func (s *stage) finish(ctx context.Context, done *finished) {
 		s.log.WarnContext(ctx, "call failed", "chat", s.turn.Chat.ID, "call", call.ID, "name", call.TechnicalName, "error", done.cause, reasonsOf(done.cause))
 	}
 	if len(done.unknown) > 0 {
-		s.log.InfoContext(ctx, "mock with placeholders that have no value", "chat", s.turn.Chat.ID, "call", call.ID,
+		s.log.InfoContext(ctx, "placeholders without a value, in a mock or a sub-agent's prompt", "chat", s.turn.Chat.ID, "call", call.ID,
 			"name", call.TechnicalName, "placeholders", done.unknown)
 	}
 }

@@ -20,6 +20,9 @@ type target struct {
 	description string
 	// parameters is a JSON Schema of type object.
 	parameters json.RawMessage
+	// text names the parameter that must not be blank; "" when there is none. The schema does not say so:
+	// a model may take a text with a pattern for a code.
+	text string
 	// tool and subAgent are what it is; both are nil for the others.
 	tool     *model.Tool
 	subAgent *model.SubAgent
@@ -28,18 +31,18 @@ type target struct {
 }
 
 const (
-	reasonSchema = `{"type":"object","properties":{"reason":{"type":"string","pattern":"\\S","description":"Why, in your own words."}},` +
+	reasonSchema = `{"type":"object","properties":{"reason":{"type":"string","description":"Why, in your own words."}},` +
 		`"required":["reason"],"additionalProperties":false}`
-	requestSchema = `{"type":"object","properties":{"request":{"type":"string","pattern":"\\S",` +
+	requestSchema = `{"type":"object","properties":{"request":{"type":"string",` +
 		`"description":"What is asked of it, with everything that it has to know: it does not see this conversation."}},` +
 		`"required":["request"],"additionalProperties":false}`
 )
 
-// end is how the agent ends a conversation. It is no call of anything: nothing is recorded of it.
+// end is how the agent ends a conversation. It is no call of anything: nothing is recorded of it, unless it is wrong.
 var end = target{
 	CallCoverage: model.CallCoverage{TechnicalName: llm.EndConversation},
 	description:  "Ends the conversation for good, after what you say in the same answer.",
-	parameters:   json.RawMessage(reasonSchema),
+	parameters:   json.RawMessage(reasonSchema), text: "reason",
 }
 
 // targets returns what the speaker can call in a chat with the mocking, in the order in which it is offered.
@@ -56,7 +59,7 @@ func (s *speaker) targets(mocking *model.ToolMocking, canTransfer bool) []*targe
 		// To delegate is no side effect; what the other agent does may be one.
 		targets = append(targets, (&target{
 			CallCoverage: model.CallCoverage{Kind: model.ToolCallKindSubAgent, TargetID: &sub.ID, TechnicalName: sub.TechnicalName},
-			description:  sub.Description, parameters: json.RawMessage(requestSchema), subAgent: sub,
+			description:  sub.Description, parameters: json.RawMessage(requestSchema), text: "request", subAgent: sub,
 			mock: mockOfSubAgent(mocking, sub.ID),
 		}).decide(false, sub.DelegateAgentID != s.agent.ID))
 	}
@@ -64,7 +67,7 @@ func (s *speaker) targets(mocking *model.ToolMocking, canTransfer bool) []*targe
 		transfer := &target{
 			CallCoverage: model.CallCoverage{Kind: model.ToolCallKindCallTransfer, TechnicalName: llm.TransferCall},
 			description:  "Transfers the contact to a human, which ends the conversation with you.",
-			parameters:   json.RawMessage(reasonSchema),
+			parameters:   json.RawMessage(reasonSchema), text: "reason",
 		}
 		if mocking.MockCallTransfer {
 			transfer.mock = &model.Mock{}

@@ -12,6 +12,14 @@ func clean(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "")
 }
 
+// clip is the beginning of a clean text, of at most so many characters.
+func clip(text string, most int) string {
+	if characters := []rune(clean(text)); len(characters) > most {
+		return string(characters[:most])
+	}
+	return clean(text)
+}
+
 // cut is a clean text of at most so many bytes, which says so when it is shortened.
 func cut(text string, most int) string {
 	text = clean(text)

@@ -158,6 +158,30 @@ func TestTransferForReal(t *testing.T) {
 	require.Nil(t, calls[1].TargetID)
 }
 
+func TestTransferIsKeptAlthoughTheModelFails(t *testing.T) {
+	t.Parallel()
+	c := newClinic(t, func(in *model.CreateAgentInput) { in.IsCallTransferEnabled, in.Language = true, "fr" })
+	e := newEngine(actor(func(_ context.Context, req llm.Request) (llm.Answer, error) {
+		if len(results(req)) > 0 {
+			return llm.Answer{}, &llm.Error{Cause: llm.Unavailable, Status: 500, Message: "the provider answered 500"}
+		}
+		return do("cook", `{"b":1,"a":2}`, llm.TransferCall, `{"reason":"wants a human"}`)
+	}), engine.Options{Caller: loopback(t), TransferWebhook: serve(t, func(http.ResponseWriter, *http.Request) {})})
+	chat := c.start(t, e, nil)
+	after, messages, err := send(t.Context(), e, c.tenant, chat.ID, "A human, please")
+	require.NoError(t, err)
+	require.Equal(t, model.SimulationChatStatusEnded, after.Status())
+	require.Equal(t, "Je vous transfère.", messages[1].Text)
+	require.Equal(t, "wants a human", *messages[1].EndReason)
+	calls := c.calls(t, chat.ID)
+	require.Len(t, calls, 2)
+	require.Equal(t, "cook", calls[0].TechnicalName)
+	require.Nil(t, calls[0].TargetID)
+	require.Equal(t, `{"b":1,"a":2}`, string(calls[0].Arguments))
+	require.Contains(t, *calls[0].Error, `there is no tool "cook"`)
+	require.True(t, calls[1].IsTurnKept)
+}
+
 func TestCallsOfATurnThatFails(t *testing.T) {
 	t.Parallel()
 	c := newClinic(t, nil)

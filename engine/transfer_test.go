@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -67,6 +69,50 @@ func TestTransfer(t *testing.T) {
 	}
 }
 
+// Whatever the model does after a transfer or an end, the turn succeeds: what is done must not be done again.
+func TestTurnThatIsOverDoesNotFail(t *testing.T) {
+	t.Parallel()
+	broken := answer{err: &llm.Error{Cause: llm.Unavailable, Status: 500, Message: "the provider answered 500"}}
+	for name, test := range map[string]struct {
+		answers  []answer
+		language string
+		last     int
+		want     string
+		failure  string
+	}{
+		"the model fails":           {[]answer{do(llm.TransferCall, wish), broken}, "en", 8, "I am transferring you now.", "the provider answered 500"},
+		"in French":                 {[]answer{do(llm.TransferCall, wish), broken}, "fr-CA", 8, "Je vous transfère.", "the provider answered 500"},
+		"it breaks off":             {[]answer{do(llm.TransferCall, wish), {texts: []string{"One mo"}, err: broken.err}}, "en", 8, "One mo", "the provider answered 500"},
+		"it says nothing":           {[]answer{do(llm.TransferCall, wish), {}}, "de", 8, "I am transferring you now.", ""},
+		"it says too much":          {[]answer{do(llm.TransferCall, wish), say(strings.Repeat("x", maxReply+1))}, "en", 8, "I am transferring you now.", "too long to keep"},
+		"it calls on":               {[]answer{do(llm.TransferCall, wish), do("look", "{}", "cook", "[")}, "en", 8, "I am transferring you now.", ""},
+		"the last answer":           {[]answer{do(llm.TransferCall, wish)}, "en", 1, "I am transferring you now.", ""},
+		"the last answer, and more": {[]answer{do("look", "{}", llm.TransferCall, wish).saying("Bye")}, "en", 1, "Bye", ""},
+		"an end":                    {[]answer{do(llm.EndConversation, wish), broken}, "en", 8, "Goodbye.", "the provider answered 500"},
+		"an end in French":          {[]answer{do(llm.EndConversation, wish), {}}, "fr", 8, "Au revoir.", ""},
+		"an end twice":              {[]answer{do(llm.EndConversation, wish), do(llm.EndConversation, allSaid)}, "en", 8, "Goodbye.", ""},
+		"calls after the end":       {[]answer{do(llm.EndConversation, wish), do("look", "{}").saying("Bye")}, "en", 8, "Bye", ""},
+		"an end at last":            {[]answer{do(llm.EndConversation, wish)}, "en", 1, "Goodbye.", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(test.answers...)
+			s.main.agent.Language, s.limits.modelCalls = test.language, test.last
+			got := s.play(t)
+			require.NoError(t, got.err)
+			require.Equal(t, test.want, got.reply.text)
+			require.Equal(t, test.want, got.text, "what is streamed is what is kept")
+			require.Equal(t, "wants a human", *got.reply.endReason)
+			if test.failure == "" {
+				require.NoError(t, got.reply.failure)
+			} else {
+				require.ErrorContains(t, got.reply.failure, test.failure, "for the log")
+			}
+			require.NotContains(t, s.effected, "look{}")
+		})
+	}
+}
+
 func TestTransferThatDoesNotComeAbout(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -127,4 +173,11 @@ func TestTransferBySubAgent(t *testing.T) {
 			require.Equal(t, got.calls[0].ID, *got.calls[1].DelegationID)
 		})
 	}
+	s := newScene(do("ask_expert", `{"request":"x"}`), answer{})
+	s.script.answers[expert] = []answer{do(llm.TransferCall, wish), {err: errors.New("broken")}}
+	got := s.play(t)
+	require.NoError(t, got.err, "neither model said a word")
+	require.Equal(t, "I am transferring you now.", got.reply.text)
+	require.Equal(t, "wants a human", *got.reply.endReason)
+	require.Len(t, got.causes, 1)
 }

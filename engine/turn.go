@@ -25,10 +25,11 @@ const (
 // turn is what the conversations of one turn share: that of the chat's agent with the contact, and
 // those that it opens with its sub-agents.
 type turn struct {
-	model     llm.Model
-	limits    limits
-	effects   effects
-	schemas   *schemas
+	model   llm.Model
+	limits  limits
+	effects effects
+	schemas *schemas
+	// variables are the chat's data bag.
 	variables map[string]string
 	mocking   *model.ToolMocking
 
@@ -78,7 +79,7 @@ type finished struct {
 	call model.ToolCall
 	// cause is what was underneath its error, for the log alone; nil when its record says all.
 	cause error
-	// unknown are the placeholders of its mock that had no value.
+	// unknown are the placeholders without a value, of its mock or, when it was a delegation, of the sub-agent's prompt.
 	unknown []string
 }
 
@@ -87,6 +88,8 @@ type reply struct {
 	text string
 	// endReason is why the agent ends the conversation with it; nil when it goes on.
 	endReason *string
+	// failure is what the model did wrong once the conversation was over, for the log alone; nil when nothing.
+	failure error
 }
 
 // conversation is an agent's side of a conversation in the course of a turn.
@@ -94,6 +97,12 @@ type conversation struct {
 	*turn
 	req     llm.Request
 	targets map[string]*target
+	// variables fill the placeholders of the prompt and of mocks.
+	variables map[string]string
+	// unknown are the placeholders of the prompt without a value.
+	unknown []string
+	// language is the agent's.
+	language string
 	// path are the ids of the agents that wait for an answer, from the chat's own to this one.
 	path []string
 	// delegation is the id of the call that opened it; nil for the chat's own.
@@ -110,7 +119,7 @@ type conversation struct {
 // converse returns the conversation of the chat's agent, whose last message is the contact's. made counts, by
 // target, the mocked calls of the turns before.
 func (t *turn) converse(s *speaker, messages []llm.Message, made map[string]int32) (*conversation, error) {
-	c, err := t.conversation(s, t.mocking, instruction)
+	c, err := t.conversation(s, t.variables, t.mocking, instruction)
 	if err != nil {
 		return nil, err
 	}
@@ -120,12 +129,15 @@ func (t *turn) converse(s *speaker, messages []llm.Message, made map[string]int3
 }
 
 // conversation returns a conversation in which nothing is said. UNPROCESSABLE when the prompt is too long.
-func (t *turn) conversation(s *speaker, mocking *model.ToolMocking, instruction string) (*conversation, error) {
-	prompt, _, err := render(s.agent.Prompt, t.variables)
+func (t *turn) conversation(s *speaker, variables map[string]string, mocking *model.ToolMocking, instruction string) (*conversation, error) {
+	prompt, unknown, err := render(s.agent.Prompt, variables)
 	if err != nil {
 		return nil, err
 	}
-	c := &conversation{turn: t, targets: map[string]*target{}, req: llm.Request{System: prompt + instruction}}
+	c := &conversation{
+		turn: t, targets: map[string]*target{}, variables: variables, unknown: unknown, language: s.agent.Language,
+		req: llm.Request{System: prompt + instruction},
+	}
 	for _, target := range s.targets(mocking, t.effects.transfer != nil) {
 		c.offer(target)
 	}
@@ -152,25 +164,65 @@ func (c *conversation) events(ctx context.Context) iter.Seq2[event, error] {
 var errLeft = errors.New("left")
 
 // reply asks the model until it has an answer, and does what it asks for. emit is handed all events
-// but the reply, one at a time, and returns whether it wants more.
+// but the reply, one at a time, and returns whether it wants more. Once the contact was transferred or the agent
+// ended the conversation, there is a reply whatever the model does: what is done must not be done again.
 func (c *conversation) reply(ctx context.Context, emit func(event) bool) (*reply, error) {
-	for range c.limits.modelCalls {
+	for asked := 1; asked <= c.limits.modelCalls; asked++ {
 		calls, err := c.ask(ctx, emit)
-		if err != nil {
+		isLeft := err != nil && (errors.Is(err, errLeft) || ctx.Err() != nil)
+		switch {
+		case c.endReason != nil && !isLeft:
+			return c.close(err, emit)
+		case err != nil:
 			return nil, err
+		}
+		isLast := asked == c.limits.modelCalls || c.asked.Load() >= c.mostAsked()
+		wanted := len(calls)
+		if isLast {
+			calls = c.finalCalls(calls)
 		}
 		if err := c.obey(ctx, calls, emit); err != nil {
 			return nil, err
 		}
 		text := strings.TrimSpace(c.said.String())
-		if text != "" && (len(calls) == 0 || c.endReason != nil) {
-			return &reply{text: text, endReason: c.endReason}, nil
-		}
-		if len(calls) == 0 {
+		switch {
+		case c.endReason != nil && (isLast || text != ""):
+			return c.close(nil, emit)
+		case wanted > 0:
+		case text == "":
 			return nil, c.fault("gave an empty answer")
+		default:
+			return &reply{text: text}, nil
 		}
 	}
 	return nil, c.fault("was asked %d times in one turn without coming to an answer", c.limits.modelCalls)
+}
+
+// close returns the last reply of a conversation that is over, and tells it when the model said nothing.
+func (c *conversation) close(failure error, emit func(event) bool) (*reply, error) {
+	text := strings.TrimSpace(c.said.String())
+	if text == "" {
+		text = farewell(c.language, c.transfer.done() != nil)
+		if !emit(event{text: text}) {
+			return nil, errLeft
+		}
+	}
+	return &reply{text: text, endReason: c.endReason, failure: failure}, nil
+}
+
+// farewell is what is said for an agent of the language that ends a conversation without a word; French
+// agents have their own, all others the English one.
+func farewell(language string, isTransferred bool) string {
+	isFrench := strings.HasPrefix(language, "fr")
+	switch {
+	case isFrench && isTransferred:
+		return "Je vous transfère."
+	case isFrench:
+		return "Au revoir."
+	case isTransferred:
+		return "I am transferring you now."
+	}
+	return "Goodbye."
 }
 
 // errTooSlow ends an answer that takes longer than it may.
@@ -179,7 +231,7 @@ var errTooSlow = errors.New("the answer takes too long")
 // ask streams one answer of the model and returns the calls that it makes.
 func (c *conversation) ask(ctx context.Context, emit func(event) bool) ([]llm.ToolCall, error) {
 	// Delegations within delegations would multiply the bound of one conversation.
-	if most := int64(c.limits.modelCalls * c.limits.depth); c.asked.Add(1) > most {
+	if most := c.mostAsked(); c.asked.Add(1) > most {
 		return nil, c.fault("was asked %d times in one turn, delegations included, without coming to an answer", most)
 	}
 	limited, cancel := context.WithTimeoutCause(ctx, c.limits.reply, errTooSlow)
@@ -194,11 +246,11 @@ func (c *conversation) ask(ctx context.Context, emit func(event) bool) ([]llm.To
 			if text.Len() == 0 && c.said.Len() > 0 {
 				piece = "\n\n" + piece
 			}
-			text.WriteString(piece)
-			c.said.WriteString(piece)
-			if c.said.Len() > maxReply {
+			if c.said.Len()+len(piece) > maxReply {
 				return nil, c.fault("gave an answer that is too long to keep")
 			}
+			text.WriteString(piece)
+			c.said.WriteString(piece)
 			if !emit(event{text: piece}) {
 				return nil, errLeft
 			}
@@ -209,6 +261,9 @@ func (c *conversation) ask(ctx context.Context, emit func(event) bool) ([]llm.To
 		llm.Message{Role: llm.RoleAssistant, Text: text.String(), ToolCalls: calls})
 	return calls, nil
 }
+
+// mostAsked is how often the model is asked in one turn, delegations included.
+func (t *turn) mostAsked() int64 { return int64(t.limits.modelCalls * t.limits.depth) }
 
 // fault is what the model did wrong, as a client is told.
 func (t *turn) fault(format string, args ...any) error {
@@ -225,7 +280,13 @@ func (t *turn) upstream(ctx, limited context.Context, err error) error {
 	}
 	var failure *llm.Error
 	if errors.As(err, &failure) {
-		return errors.Join(model.Errorf(model.UpstreamFailed, "%s", failure.Message), err)
+		return upstreamError{model.Errorf(model.UpstreamFailed, "%s", failure.Message), failure}
 	}
 	return errors.Join(t.fault("failed"), err)
 }
+
+// upstreamError is what a client is told of the model's failure, with the failure, whose text is the same.
+type upstreamError struct{ told, failure error }
+
+func (e upstreamError) Error() string   { return e.told.Error() }
+func (e upstreamError) Unwrap() []error { return []error{e.told, e.failure} }

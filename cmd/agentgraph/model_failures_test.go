@@ -31,6 +31,7 @@ const (
 	faulty     = "the language model MODEL "
 	wrongAgain = faulty + "made a wrong call again after it could correct it: "
 	booked     = "book: Booked for Monday"
+	noSuchTool = `fly_to_the_moon: there is no tool "fly_to_the_moon", only book, end_conversation`
 )
 
 var (
@@ -103,7 +104,8 @@ var modelFailures = map[string]modelFailure{
 	},
 	"unknown tool": {
 		script: times(2, unknown),
-		says:   wrongAgain + `fly_to_the_moon: there is no tool "fly_to_the_moon", only book, end_conversation`,
+		made:   []string{noSuchTool},
+		says:   wrongAgain + noSuchTool,
 	},
 	"arguments that are not JSON": {
 		script: times(2, notJSON),
@@ -117,12 +119,12 @@ var modelFailures = map[string]modelFailure{
 	},
 	"one wrong call and then another": {
 		script: []fixture{unknown, book, notJSON},
-		made:   []string{booked},
+		made:   []string{noSuchTool, booked},
 		says:   wrongAgain + "book: the arguments are not JSON: unexpected EOF",
 	},
 	"more than 8 model calls": {
 		script: times(8, book),
-		made:   slices.Repeat([]string{booked}, 8),
+		made:   slices.Repeat([]string{booked}, 7),
 		says:   faulty + "was asked 8 times in one turn without coming to an answer",
 	},
 	"500 after a call": {

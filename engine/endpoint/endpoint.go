@@ -82,8 +82,8 @@ func (c *Caller) Close() { c.transport.CloseIdleConnections() }
 // from the first one that leads to another origin on, headers stay behind. Nothing is tried twice.
 //
 // The text is valid UTF-8 without U+0000, and empty when the answer is. Where the answer repeats the
-// value of a header, or a part of one, of at least 8 characters, it has "[hidden]" instead. Every
-// error is an *Error; it wraps ctx.Err() when ctx ended.
+// value of a header, or a part of one, of at least 4 characters, in upper or lower case, it has "[hidden]" instead,
+// and so have errors. Every error is an *Error; it wraps ctx.Err() when ctx ended.
 func (c *Caller) Call(ctx context.Context, e model.ToolEndpoint, headers map[string]string, arguments model.JSONObject) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(e.TimeoutSeconds*float64(time.Second)))
 	defer cancel()

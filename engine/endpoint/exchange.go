@@ -14,7 +14,8 @@ import (
 
 const (
 	maxRedirects = 3
-	// maxExcerpt is how many characters of an error's body are quoted, and maxExcerptBytes how many bytes of it are read.
+	// maxExcerpt is how many characters of an error's body are quoted, and maxExcerptBytes how many bytes of it are
+	// read, beyond which a secret that begins in them may go on.
 	maxExcerpt      = 500
 	maxExcerptBytes = 16 << 10
 )
@@ -56,8 +57,9 @@ func (x *exchange) read(ctx context.Context, res *http.Response) (string, *Error
 		// What follows a status 1xx is no body, and reading it would wait for ever.
 		if !encoded && res.StatusCode >= 200 {
 			// An excerpt is better than none, so a body that breaks off will do.
-			body, _ := io.ReadAll(io.LimitReader(res.Body, maxExcerptBytes))
-			answer += x.excerpt(body)
+			most := maxExcerptBytes + x.secrets.longest()
+			body, _ := io.ReadAll(io.LimitReader(res.Body, int64(most)))
+			answer += x.excerpt(body, len(body) == most)
 		}
 		return "", x.fail(Status, nil, "%s answered %s", x.callee, answer)
 	}
@@ -72,14 +74,20 @@ func (x *exchange) read(ctx context.Context, res *http.Response) (string, *Error
 		return "", x.failure(ctx, err)
 	}
 	if len(body) > 0 && isJSON(res.Header.Get("Content-Type")) && !json.Valid(body) {
-		return "", x.fail(Malformed, nil, "%s answered with malformed JSON%s", x.callee, x.excerpt(body))
+		return "", x.fail(Malformed, nil, "%s answered with malformed JSON%s", x.callee, x.excerpt(body, false))
 	}
 	return x.secrets.hide(clean(body)), nil
 }
 
-// excerpt returns the beginning of a body for the end of a sentence.
-func (x *exchange) excerpt(body []byte) string {
-	text := []rune(strings.TrimSpace(x.secrets.hide(clean(body))))
+// excerpt returns the beginning of a body, which goes on when it is cut, for the end of a sentence.
+func (x *exchange) excerpt(body []byte, isCut bool) string {
+	whole := clean(body)
+	most := len(whole)
+	if isCut {
+		most -= x.secrets.longest()
+	}
+	shown := x.secrets.hideUntil(whole, max(0, most))
+	text := []rune(strings.TrimSpace(strings.ToValidUTF8(shown, "")))
 	if len(text) == 0 {
 		return ""
 	}

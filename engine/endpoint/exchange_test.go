@@ -167,10 +167,10 @@ func TestWhatAnswersRepeatOfHeadersIsHidden(t *testing.T) {
 	t.Parallel()
 	c := local(t)
 	headers := map[string]string{
-		"Authorization": "Bearer tok-12345678", "X-Quoted": `pass"word\x`, "Cookie": "session=abcdefgh; theme=dark", "X-Short": "short", "Accept": "application/json",
+		"Authorization": "Bearer tok-12345678", "X-Quoted": `pass"word\x`, "Cookie": "session=abcdefgh; theme=dark", "X-Short": "short", "X-Tiny": "abc", "Accept": "application/json",
 	}
-	const echo = `tok-12345678 Bearer tok-12345678 tok-1234 pass\"word\\x pass"word\x abcdefgh dark short application/json`
-	const hidden = `[hidden] [hidden] tok-1234 [hidden] [hidden] [hidden] dark short application/json`
+	const echo = `tok-12345678 Bearer tok-12345678 tok-1234 pass\"word\\x pass"word\x abcdefgh dark short abc bearer TOK-12345678 application/json`
+	const hidden = `[hidden] [hidden] tok-1234 [hidden] [hidden] [hidden] [hidden] [hidden] abc [hidden] application/json`
 	for status, want := range map[int]string{200: hidden, 403: "the tool answered 403 Forbidden: " + hidden} {
 		text, err := c.Call(t.Context(), endpoint(model.HTTPMethodGet, serve(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(status)
@@ -181,6 +181,38 @@ func TestWhatAnswersRepeatOfHeadersIsHidden(t *testing.T) {
 		}
 		require.Equal(t, want, text)
 	}
+}
+
+// However long the value of a header is, none of it is left where the excerpt of an answer ends.
+func TestSecretsAreHiddenBeforeAnswersAreCut(t *testing.T) {
+	t.Parallel()
+	c := local(t)
+	for _, length := range []int{100, 2_900, 6_001, 9_000} {
+		secret := strings.Repeat("0123456789", length/10)
+		_, err := c.Call(t.Context(), endpoint(model.HTTPMethodGet, serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusBadGateway)
+			_, _ = io.WriteString(w, strings.Repeat(secret+"\x00é", 60_000/length))
+		})), map[string]string{"X-Key": secret}, nil)
+		require.Contains(t, err.Error(), "[hidden]é")
+		require.NotContains(t, err.Error(), "0123")
+	}
+}
+
+func TestSecretsThatOverlap(t *testing.T) {
+	t.Parallel()
+	s := newSecrets(map[string]string{"X-One": "abcd", "X-Two": "CDEFGH", "X-Three": "clé-é", "Authorization": "Basic dXNlcg=="})
+	for text, want := range map[string]string{
+		"xabcdefghx":        "x[hidden]x",
+		"ABCDabcd":          "[hidden][hidden]",
+		"CLé-é clé-É":       "[hidden] clé-É",
+		"basic DXNLCG== cd": "[hidden] cd",
+		"basic":             "basic",
+		"":                  "",
+	} {
+		require.Equal(t, want, s.hide(text))
+	}
+	require.Equal(t, "x[hidden]", s.hideUntil("xabcdx", 3))
+	require.Equal(t, "x", s.hideUntil("xabcdx", 1))
 }
 
 func TestUnreachableHosts(t *testing.T) {

@@ -6,25 +6,36 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"unicode/utf8"
+
+	"github.com/agentgraph/agentgraph/model"
 )
 
-// minSecret is the length from which on a text is hidden: shorter ones are in too many words.
-const minSecret = 8
+// minSecret is how many characters a text has at least to be hidden: shorter ones are in too many words.
+const minSecret = 4
 
-// secrets are texts that must not be repeated, the longest first.
+// schemes are those of Authorization, which are no secret and frequent in honest answers.
+var schemes = []string{"basic", "bearer", "digest", "token"}
+
+// secrets are texts that must not be repeated, in lower case, the longest first.
 type secrets []string
 
 // newSecrets returns the values of headers, and their parts: the token after "Bearer", the value of a cookie.
 func newSecrets(headers map[string]string) secrets {
 	var s secrets
 	for name, value := range headers {
+		if model.IsReservedHeader(name) {
+			continue // never sent, so that no answer repeats it
+		}
 		switch http.CanonicalHeaderKey(name) {
 		case "Accept", "Accept-Language", "Content-Type", "User-Agent":
 			continue // known to everybody, and frequent in honest answers
 		}
 		s.add(value)
 		for part := range strings.FieldsFuncSeq(value, func(r rune) bool { return strings.ContainsRune(" \t,;=", r) }) {
-			s.add(part)
+			if !slices.Contains(schemes, lower(part)) {
+				s.add(part)
+			}
 		}
 	}
 	slices.SortFunc(s, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
@@ -33,19 +44,66 @@ func newSecrets(headers map[string]string) secrets {
 
 // add adds a text as it is and as JSON spells it.
 func (s *secrets) add(text string) {
-	if len(text) < minSecret {
+	if utf8.RuneCountInString(text) < minSecret {
 		return
 	}
-	*s = append(*s, text)
+	*s = append(*s, lower(text))
 	if quoted, err := json.Marshal(text); err == nil && string(quoted[1:len(quoted)-1]) != text {
-		*s = append(*s, string(quoted[1:len(quoted)-1]))
+		*s = append(*s, lower(string(quoted[1:len(quoted)-1])))
 	}
 }
 
-// hide replaces the secrets in a text.
-func (s secrets) hide(text string) string {
-	for _, secret := range s {
-		text = strings.ReplaceAll(text, secret, "[hidden]")
+// longest is how many bytes the longest secret has.
+func (s secrets) longest() int {
+	if len(s) == 0 {
+		return 0
 	}
-	return text
+	return len(s[0])
+}
+
+// hide replaces the secrets in a text, however their letters A to Z are spelled. Those that overlap are hidden as one.
+func (s secrets) hide(text string) string { return s.hideUntil(text, len(text)) }
+
+// hideUntil is hide for the first so many bytes of a text. A secret that begins in them is hidden although it ends after them.
+func (s secrets) hideUntil(text string, most int) string {
+	spelled := lower(text)
+	var found [][2]int
+	for _, secret := range s {
+		for from := 0; ; {
+			at := strings.Index(spelled[from:], secret)
+			if at < 0 {
+				break
+			}
+			found = append(found, [2]int{from + at, from + at + len(secret)})
+			from += at + len(secret)
+		}
+	}
+	slices.SortFunc(found, func(a, b [2]int) int { return cmp.Compare(a[0], b[0]) })
+	var shown strings.Builder
+	rest := 0
+	for _, secret := range found {
+		begin, end := secret[0], secret[1]
+		if begin >= most {
+			break
+		}
+		if begin >= rest {
+			shown.WriteString(text[rest:begin] + "[hidden]")
+		}
+		rest = max(rest, end)
+	}
+	if most = min(most, len(text)); rest < most {
+		shown.WriteString(text[rest:most])
+	}
+	return shown.String()
+}
+
+// lower is a text of the same length with the letters A to Z in lower case.
+func lower(text string) string {
+	spelled := []byte(text)
+	for i, c := range spelled {
+		if 'A' <= c && c <= 'Z' {
+			spelled[i] = c + 'a' - 'A'
+		}
+	}
+	return string(spelled)
 }

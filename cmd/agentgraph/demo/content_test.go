@@ -193,12 +193,19 @@ func TestEveryPlaceholderIsAField(t *testing.T) {
 			require.NotNil(t, welcome, a.Key)
 			require.Regexp(t, placeholder, *welcome, a.Key)
 
-			texts := append(a.prompts(), *welcome)
-			for _, other := range []*string{a.InboundWelcomeMessage, a.OutboundWelcomeMessage} {
-				if other != nil {
-					texts = append(texts, *other)
+			var greetings []string
+			for _, greeting := range []*string{a.InboundWelcomeMessage, a.OutboundWelcomeMessage} {
+				if greeting != nil {
+					greetings = append(greetings, *greeting)
 				}
 			}
+			// A contact must never read a placeholder, so what has no value for certain is for the prompt alone.
+			for _, found := range placeholder.FindAllStringSubmatch(strings.Join(greetings, "\n"), -1) {
+				require.True(t, slices.ContainsFunc(a.Fields, func(f *model.AgentField) bool {
+					return f.Name == found[1] && (f.IsMandatory || f.IsSystem)
+				}), "%s: a welcome message has {%s}, which may have no value", a.Key, found[1])
+			}
+			texts := append(a.prompts(), greetings...)
 			for _, text := range texts {
 				for _, found := range placeholder.FindAllStringSubmatch(text, -1) {
 					require.Contains(t, fields, found[1], a.Key)

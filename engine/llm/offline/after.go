@@ -36,7 +36,7 @@ func (c *conversation) answerTo(made call) reply {
 	if t.delegate && !strings.HasPrefix(strings.TrimSpace(made.result), "{") {
 		return say(strings.TrimSpace(made.result))
 	}
-	told := strings.ReplaceAll(fill(about(c.speak.done, t), ended(inWords(made.result))), " \n", "\n")
+	told := c.toldOf(c.speak.done, t, made)
 	if wanted, ok := c.goal(); ok && wanted.name != t.name && c.leadsTo(wanted, t, len(c.tools)) {
 		next := c.pursue(wanted, "")
 		if next.tool != "" {
@@ -50,6 +50,16 @@ func (c *conversation) answerTo(made call) reply {
 		return after(told, next.text)
 	}
 	return after(told, c.speak.anythingElse)
+}
+
+// toldOf tells of a result in a phrase; of one that says nothing but that the call succeeded, that it is done.
+func (c *conversation) toldOf(phrase string, t tool, made call) string {
+	told := ended(inWords(made.result))
+	if told == "The call to "+made.Name+" succeeded." {
+		lead, _, _ := strings.Cut(about(phrase, t), "%")
+		return ended(strings.TrimRight(lead, " :"))
+	}
+	return strings.ReplaceAll(fill(about(phrase, t), told), " \n", "\n")
 }
 
 // after says something behind what was told, on its own line behind a list.

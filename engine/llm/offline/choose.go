@@ -9,9 +9,14 @@ import (
 // giving is how descriptions say what comes back, which has nothing to do with returning goods.
 var giving = regexp.MustCompile(`(?i)(^|\. )returns? |\b(as|were) returned\b`)
 
+// properName is a run of capitalised words within a sentence.
+var properName = regexp.MustCompile(`(\pL,? )\p{Lu}\pL+(?: \p{Lu}\pL+)*`)
+
 const (
 	// threshold is the least score with which a tool is called, and half of it for what the agent offered by number.
 	threshold = 0.5
+	// delegateThreshold is the least score with which a matter is handed over.
+	delegateThreshold = 0.8
 	// ownWork is the part of a sub-agent's score from which on a tool of the agent's own goes before it.
 	ownWork = 0.7
 )
@@ -28,6 +33,7 @@ var (
 	empty = set(`call use offer say answer wait caller visitor customer contact passenger person people
 		needed until first last right before after again question would other name number day full text delegate agent
 		problem thing way please moi faut appelle avant apres autre toute toutes personne client cliente demande propose
+		patient patients see next week year month today tomorrow prochaine prochain semaine demain want wanted veux
 		kind any normal one second third never ever anything something there mean means way works work doesn isn won`)
 )
 
@@ -73,6 +79,10 @@ func aboutOf(t tool, instructions string) words {
 		about.add(weight, contentOf([]string{word}))
 	}
 	description := giving.ReplaceAllString(strings.Join(strings.Fields(t.description), " "), "$1")
+	if t.delegate {
+		// Names of businesses say who does something, and not what.
+		description = properName.ReplaceAllString(description, "$1")
+	}
 	lead := firstSentence(description)
 	about.add(inDescription, concepts(lead))
 	about.add(inCaveat, concepts(strings.TrimPrefix(description, lead)))
@@ -110,7 +120,7 @@ func (c *conversation) choose(subject []string, least float64) (tool, float64, b
 	scores := score(c.about, subject)
 	best, own := -1, -1
 	for i, reached := range scores {
-		if reached < least {
+		if reached < least || c.tools[i].delegate && reached < delegateThreshold {
 			continue
 		}
 		if best < 0 || reached > scores[best] || reached == scores[best] && c.called(c.tools[best]) && !c.called(c.tools[i]) {
@@ -162,8 +172,8 @@ func score(tools []words, subject []string) []float64 {
 }
 
 // beyondTools are the words of the subject that no tool has.
-func (c *conversation) beyondTools() []string {
-	subject, _ := c.subject()
+func (c *conversation) beyondTools(subject []string) []string {
+	subject = slices.DeleteFunc(subject, func(word string) bool { return empty[word] })
 	for _, t := range c.tools {
 		about := aboutOf(t, "")
 		subject = slices.DeleteFunc(subject, func(word string) bool { return about.weightOf(word) > 0 })

@@ -22,6 +22,7 @@ type step struct {
 // agent is who answers in a conversation. results are what its tools return; others succeed.
 type agent struct {
 	prompt  string
+	welcome string
 	tools   []llm.Tool
 	results map[string]string
 }
@@ -35,14 +36,21 @@ func offer(name, description, properties string, required ...string) llm.Tool {
 		`{"type":"object","properties":{` + properties + `},"required":` + string(names) + `}`)}
 }
 
+// delegate offers a sub-agent as the engine does.
 func delegate(name, description string) llm.Tool {
-	return offer(name, description, `"request":{"type":"string","description":"What to do, with all that it needs to know."}`, "request")
+	return llm.Tool{Name: name, Description: description, Parameters: json.RawMessage(
+		`{"type":"object","properties":{"request":{"type":"string",` +
+			`"description":"What is asked of it, with everything that it has to know: it does not see this conversation."}},` +
+			`"required":["request"],"additionalProperties":false}`)}
 }
 
 // hold leads the conversation step by step, as the engine would.
 func hold(t *testing.T, a agent, steps []step) {
 	t.Helper()
 	var messages []llm.Message
+	if a.welcome != "" {
+		messages = append(messages, assistant(a.welcome))
+	}
 	for _, step := range steps {
 		messages = append(messages, user(step.said))
 		var made []string
@@ -223,9 +231,8 @@ func TestEachTradeHoldsAConversation(t *testing.T) {
 			},
 			results: map[string]string{"get_policy": `{"policyNumber":"P-5512"}`, "quote_renewal": `{"yearly":252,"quarterly":65}`},
 		}, []step{
-			{"Yes, speaking", nil, []string{"What I can do: get policy, quote renewal."}},
-			{"What would my renewal cost, paid quarterly?", nil, []string{"last name of the policyholder."}},
-			{"Example", []string{`get_policy {"lastName":"Example","planName":"Family Plus"}`, `quote_renewal {"payment":"quarterly","policyNumber":"P-5512"}`}, []string{"yearly: 252, quarterly: 65."}},
+			{"Yes, speaking", nil, []string{"What I can do here: get policy, quote renewal."}},
+			{"What would my renewal cost, paid quarterly?", []string{`get_policy {"lastName":"Example","planName":"Family Plus"}`, `quote_renewal {"payment":"quarterly","policyNumber":"P-5512"}`}, []string{"yearly: 252, quarterly: 65."}},
 			{"no thanks", []string{ended}, nil},
 		}},
 		"flights: several values in one message": {agent{
@@ -268,7 +275,7 @@ func TestTurnsDownAndGivesUp(t *testing.T) {
 			{"call me back instead", nil, []string{"“schedule callback”: wanted time"}},
 		},
 		"nothing fits": {
-			{"Do you sell bicycles?", nil, []string{"I am the offline model", "What I can do: find free slots, book appointment, schedule callback."}},
+			{"Do you sell bicycles?", nil, []string{"I am the offline model", "What I can do here: find free slots, book appointment, schedule callback."}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

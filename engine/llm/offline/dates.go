@@ -14,6 +14,7 @@ var (
 	dayMonth    = regexp.MustCompile(`\b(\d{1,2})(?:st|nd|rd|th|er)?(?: of| de)? (` + monthNames + `)[a-z]*\.?,?(?: (\d{4}))?\b`)
 	monthDay    = regexp.MustCompile(`\b(` + monthNames + `)[a-z]*\.? (\d{1,2})(?:st|nd|rd|th)?,?(?: (\d{4}))?\b`)
 	clockTime   = regexp.MustCompile(`\b([01]?\d|2[0-3])(?: ?[h:] ?([0-5]\d)| ?(h|heures?|o'?clock)\b)`)
+	atHour      = regexp.MustCompile(`\b(?:at|around|about|vers) ([01]?\d|2[0-3])$`)
 	halfDayTime = regexp.MustCompile(`\b(1[0-2]|0?[1-9])(?:[:.]([0-5]\d))? ?([ap])\.?m\b`)
 	wordy       = regexp.MustCompile(`[^\pL\pN:/.'-]+`)
 	// present introduces the day of the conversation in an agent's instructions.
@@ -39,7 +40,7 @@ var (
 	}{
 		{"day after tomorrow", 2}, {"apres-demain", 2}, {"apres demain", 2}, {"tomorrow", 1}, {"demain", 1}, {"today", 0}, {"tonight", 0},
 		{"aujourd'hui", 0}, {"ce soir", 0}, {"as early as possible", 0}, {"as soon as possible", 0}, {"asap", 0}, {"right now", 0},
-		{"des que possible", 0}, {"au plus vite", 0}, {"au plus tot", 0}, {"next week", 7}, {"la semaine prochaine", 7},
+		{"des que possible", 0}, {"au plus vite", 0}, {"au plus tot", 0}, {"plus tot possible", 0}, {"plus vite possible", 0}, {"next week", 7}, {"la semaine prochaine", 7},
 	}
 )
 
@@ -135,6 +136,10 @@ func timeIn(text string) (time.Duration, bool) {
 		hour, _ := strconv.Atoi(m[1])
 		minute, _ := strconv.Atoi(m[2])
 		return time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute, true
+	}
+	if m := atHour.FindStringSubmatch(text); m != nil {
+		hour, _ := strconv.Atoi(m[1])
+		return time.Duration(hour) * time.Hour, true
 	}
 	for _, word := range strings.Fields(text) {
 		switch word {

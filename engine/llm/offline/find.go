@@ -29,6 +29,9 @@ func (c *conversation) find(t tool, p property, required bool) (any, bool) {
 	if c.hasProducer(t, p) {
 		return c.produced(t, p)
 	}
+	if value, ok := c.addressed(p); ok && required {
+		return value, true
+	}
 	if value, ok := c.heard(p, required); ok {
 		return value, true
 	}
@@ -54,8 +57,10 @@ func (c *conversation) find(t tool, p property, required bool) (any, bool) {
 	case p.isText() && (p.name == "text" || p.name == "body"):
 		// A message to be sent holds what the agent said last, unless that is a question.
 		text := strings.TrimSpace(c.agentBefore(c.began()))
-		_, _, asks := c.questionIn(text)
-		return p.cut(text), text != "" && !asks
+		if _, _, asks := c.questionIn(text); text == "" || asks {
+			return c.ownWords(t, p)
+		}
+		return p.cut(text), true
 	}
 	return nil, false
 }
@@ -152,12 +157,24 @@ func ownLines(c *conversation, text string) string {
 	}), "\n")
 }
 
+// addressed is the name of the contact as the opening of the instructions tells it.
+func (c *conversation) addressed(p property) (any, bool) {
+	if p.holder() == "" || p.isFreeText() {
+		return nil, false
+	}
+	m := contactNamed.FindStringSubmatch(opening(c.req.System))
+	if m == nil || p.holder() == "last" && !strings.Contains(m[1], " ") {
+		return nil, false
+	}
+	return p.person("My name is "+m[1], false)
+}
+
 // instructed looks in the agent's instructions, where the values of the data bag are: forms that cannot be
 // mistaken, and names after their label in the opening paragraph.
 func (c *conversation) instructed(p property) (any, bool) {
-	opening, _, _ := strings.Cut(strings.TrimSpace(c.req.System), "\n\n")
-	if strings.HasPrefix(opening, "#") {
-		opening = ""
+	first := opening(c.req.System)
+	if strings.HasPrefix(first, "#") {
+		first = ""
 	}
 	switch {
 	case p.kind == "array", p.kind == "boolean", p.kind == "number", p.kind == "integer", len(p.enum) > 0, p.holder() != "", p.isFreeText(),
@@ -171,7 +188,7 @@ func (c *conversation) instructed(p property) (any, bool) {
 		}
 		return nil, false
 	case p.isPhone(), p.format == "email", p.isText(), p.isCode():
-		return p.in(opening, false, c.today)
+		return p.in(first, false, c.today)
 	}
 	return nil, false
 }

@@ -8,18 +8,25 @@ import (
 
 var (
 	// inquiring begins a question about how things are.
-	inquiring = regexp.MustCompile(`^(what|which|when|how|who|why|do you|does|is there|are there|is it|are you|quel|quelle|quels|quelles|quand|comment|combien|qui|pourquoi|est-ce que vous|avez-vous|y a-t-il|faut-il)\b`)
+	inquiring = regexp.MustCompile(`^(what|which|when|how|who|why|do you|does|is|are|quel|quelle|quels|quelles|quand|comment|combien|qui|pourquoi|est-ce que vous|avez-vous|y a-t-il|faut-il)\b`)
+	// inverted is a French question by the order of its words.
+	inverted = regexp.MustCompile(`\pL-(?:t-)?(?:elles?|ils?|on|ce)\b`)
 	// personal marks a matter of the contact's own, which is for a tool.
 	personal = regexp.MustCompile(`\b(my|our|mon|ma|mes|notre|nos|i want|i need|i'd like|i would like|i lost|can you|could you|je veux|je voudrais|j'aimerais|pouvez-vous)\b`)
 )
 
 // asksForFacts reports whether a message asks how things are, and not for something to be done.
 func asksForFacts(text string) bool {
+	return inquires(text) && !personal.MatchString(plain(text))
+}
+
+// inquires reports whether a message is a question that is not answered by yes or no, or about how things are.
+func inquires(text string) bool {
 	text = plain(text)
 	if _, rest, ok := strings.Cut(text, " "); ok && greetings[strings.Trim(strings.Fields(text)[0], ".,!")] {
 		text = rest
 	}
-	return inquiring.MatchString(text) && !personal.MatchString(text)
+	return inquiring.MatchString(text) || inverted.MatchString(text)
 }
 
 // subject is what the message of this matter is about, and the least score for that. A bare number stands for what
@@ -27,12 +34,10 @@ func asksForFacts(text string) bool {
 func (c *conversation) subject() ([]string, float64) {
 	at := min(c.began(), c.beganDelegation())
 	text, least := ownLines(c, c.req.Messages[at].Text), threshold
-	if number := strings.Trim(text, " .)!"); len(number) == 1 && numeral.MatchString(number) {
-		offered := regexp.MustCompile(`(?:^|[^\pL\d])` + number + `[.):]?\s+([^,.;\n]+)`)
-		if m := offered.FindStringSubmatch(c.agentBefore(at)); m != nil {
-			text, least = m[1], threshold/2
-		}
+	if offered := c.offeredUnder(at); offered != "" {
+		text, least = offered, threshold/2
 	}
+	text, _ = wishes(text)
 	_, said := cutGreeting(wordsOf(text))
 	return slices.DeleteFunc(concepts(strings.Join(said, " ")), func(word string) bool { return empty[word] }), least
 }

@@ -188,8 +188,17 @@ func (c *conversation) isAnswer(asked question, text string) bool {
 	if asked.confirm {
 		return true
 	}
+	if declines(text) {
+		return false
+	}
 	// What fits another tool is a new matter; text is taken for that only when it is long and fits well.
 	other, score, ok := c.choose(concepts(text), threshold)
+	if asked.property.isCode() && len(said) > 2 {
+		if _, read := asked.property.in(text, true, c.today); !read {
+			found, _ := relevant(c.req.System, concepts(text))
+			return len(found) == 0 && (!ok || other.name == asked.tool.name)
+		}
+	}
 	if !ok || other.name == asked.tool.name {
 		return true
 	}

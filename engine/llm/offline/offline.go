@@ -71,6 +71,9 @@ func (c *conversation) answer() reply {
 		return c.afterCall(made[len(made)-1])
 	}
 	said := wordsOf(c.said())
+	if found := warning(c.req.System, c.beyondTools(concepts(c.said()))); len(found) > 0 {
+		return say(strings.Join(found, " "))
+	}
 	switch {
 	case isOptOut(said):
 		return c.leave(c.speak.optOut, c.speak.optOutReason)
@@ -97,20 +100,28 @@ func (c *conversation) begin(said []string) reply {
 		return say(lead, c.speak.offer)
 	case len(subject) == 0 && hasThanks(said):
 		return say(c.speak.welcome)
-	case len(said) <= maxShortAnswer && firstOf(c.said()) != 0 && len(subject) == 0:
+	case declines(c.said()):
+		return say(lead, c.speak.dropped, c.speak.anythingElse)
+	}
+	if answer := c.small(true); answer != nil && !c.isChoice() {
+		return *answer
+	}
+	if len(said) <= maxShortAnswer && firstOf(c.said()) != 0 && len(subject) == 0 {
 		return say(c.speak.good, c.speak.offer+c.speak.menu(c.tools))
 	}
-
-	if found := warning(c.req.System, c.beyondTools()); len(found) > 0 {
-		return say(lead, c.speak.quote(found, false), c.speak.anythingElse)
-	}
 	next := c.serve(lead)
+	if next == nil {
+		next = c.small(false)
+	}
 	if next == nil && wantsHuman(said) {
 		return say(lead, c.speak.offer+c.speak.menu(c.tools))
 	}
 	// A greeting and one more word, which nothing is about: most likely a name.
 	if next == nil && opening && len(subject) == 1 {
 		return say(lead, c.speak.offer)
+	}
+	if asked, ok := c.askedBefore(c.turn); next == nil && ok && strings.Contains(c.said(), "?") {
+		return say(lead, c.speak.unknown(c.said()), c.asking(asked))
 	}
 	if next == nil {
 		return say(lead, c.speak.unknown(c.said())+c.speak.menu(c.tools))

@@ -65,11 +65,11 @@ func TestReplies(t *testing.T) {
 		},
 		"a message that does not tell takes the language before it": {
 			system: clinic, messages: []llm.Message{user("Bonjour"), assistant("Bonjour !"), user("Xylophone")},
-			want: "Je suis le modèle hors ligne : je suis des règles fixes, sans modèle de langage. J’ai compris « Xylophone », mais je n’en trouve pas la réponse dans mes instructions.",
+			want: "Je suis désolé, je n’ai pas de bonne réponse à « Xylophone ». Je suis le modèle hors ligne, qui suit des règles fixes.",
 		},
 		"no language anywhere": {
 			messages: []llm.Message{user("12345")},
-			want:     "I am the offline model: I follow fixed rules instead of a language model. I understood “12345”, but find no answer to it in my instructions.",
+			want:     "I am sorry, I have no good answer to “12345”. I am the offline model, which follows fixed rules.",
 		},
 		"question that the instructions answer": {
 			system: clinic, messages: []llm.Message{user("When are you open?")},
@@ -101,24 +101,24 @@ func TestReplies(t *testing.T) {
 		},
 		"question that the instructions do not answer": {
 			system: clinic, messages: []llm.Message{user("Do you sell\n bicycles?")},
-			want: "I am the offline model: I follow fixed rules instead of a language model. I understood “Do you sell bicycles?”, but find no answer to it in my instructions.",
+			want: "I am sorry, I have no good answer to “Do you sell bicycles?”. I am the offline model, which follows fixed rules.",
 		},
 		"long message": {
 			system: clinic, messages: []llm.Message{user(strings.Repeat("lorem ", 50))},
-			want: "I am the offline model: I follow fixed rules instead of a language model. I understood “" +
-				strings.TrimSpace(strings.Repeat("lorem ", 20)) + "…”, but find no answer to it in my instructions.",
+			want: "I am sorry, I have no good answer to “" +
+				strings.TrimSpace(strings.Repeat("lorem ", 20)) + "…”. I am the offline model, which follows fixed rules.",
 		},
 		"no words": {
 			system: clinic, messages: []llm.Message{user("?!")},
-			want: "I am the offline model: I follow fixed rules instead of a language model. I understood “?!”, but find no answer to it in my instructions.",
+			want: "I am sorry, I have no good answer to “?!”. I am the offline model, which follows fixed rules.",
 		},
 		"how to behave is not told to the contact": {
 			system: clinic, messages: []llm.Message{user("I have wounds")},
-			want: "I am the offline model: I follow fixed rules instead of a language model. I understood “I have wounds”, but find no answer to it in my instructions.",
+			want: "I am sorry, I have no good answer to “I have wounds”. I am the offline model, which follows fixed rules.",
 		},
 		"how to use a tool is not told to the contact": {
 			system: "Look for free slots with find_free_slots first.", messages: []llm.Message{user("Which slots are free?")},
-			want: "I am the offline model: I follow fixed rules instead of a language model. I understood “Which slots are free?”, but find no answer to it in my instructions.",
+			want: "I am sorry, I have no good answer to “Which slots are free?”. I am the offline model, which follows fixed rules.",
 		},
 		"goodbye that asks something is a question": {
 			system: clinic, messages: []llm.Message{user("Is that all I need for parking?")},

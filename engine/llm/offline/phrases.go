@@ -6,6 +6,9 @@ import (
 	"unicode/utf8"
 )
 
+// maxMenu is how many tools a reply names of what the model can do.
+const maxMenu = 4
+
 // maxEchoed is how many characters of the contact's message a reply repeats.
 const maxEchoed = 120
 
@@ -13,17 +16,19 @@ const maxEchoed = 120
 // are said of, and @ for the title of a tool.
 type phrasebook struct {
 	greeting, offer, more, welcome, good string
-	goodbye, goodbyeReason               string
-	optOut, optOutReason                 string
+	// noted takes what the contact chose, toYes and toNo what it was asked, occasion why it was called.
+	noted, toYes, toNo, occasion string
+	goodbye, goodbyeReason       string
+	optOut, optOutReason         string
 	// found and known take sentences of the instructions and of the knowledge, lost the contact's message.
 	found, known, lost, canDo string
 	// asking and choosing ask for an argument, sure for a yes; unclear goes before a question that is asked again.
 	asking, choosing, sure, unclear, goingOn, dropped, stuck string
 	// done and broken tell of a result, with broken's advice after it.
-	done, broken, advice, anythingElse       string
-	transfer, transferReason, transferred    string
-	noTransfer, transferFailed               string
-	yesOrNo, exampleDay, exampleTime, listOf string
+	done, doneAlready, broken, advice, anythingElse string
+	transfer, transferReason, transferred           string
+	noTransfer, transferFailed                      string
+	yesOrNo, exampleDay, exampleTime, listOf        string
 }
 
 var phrases = map[language]phrasebook{
@@ -33,14 +38,18 @@ var phrases = map[language]phrasebook{
 		more:           "Is there anything else you would like to know?",
 		welcome:        "You are welcome. Is there anything else I can do for you?",
 		good:           "Good.",
+		noted:          "Thank you, I have noted %.",
+		toYes:          "Thank you, I have noted a yes to “%”",
+		toNo:           "I see, I have noted a no to “%”",
+		occasion:       "It is about this: %.",
 		goodbye:        "Thank you for contacting us. Goodbye!",
 		goodbyeReason:  "The contact said goodbye.",
 		optOut:         "Understood, we will not write or call again. Goodbye!",
 		optOutReason:   "The contact wants no more messages.",
 		found:          "Here is what my instructions say about that: “%”",
 		known:          "Here is what I find about that: “%”",
-		lost:           "I am the offline model: I follow fixed rules instead of a language model. I understood “%”, but find no answer to it in my instructions.",
-		canDo:          "What I can do: %.",
+		lost:           "I am sorry, I have no good answer to “%”. I am the offline model, which follows fixed rules.",
+		canDo:          "What I can do here: %.",
 		asking:         "Please tell me for “@”: %.",
 		choosing:       "Please tell me for “@” which one you choose.",
 		sure:           "Shall I go ahead with “@”?",
@@ -49,6 +58,7 @@ var phrases = map[language]phrasebook{
 		dropped:        "All right, I leave it at that.",
 		stuck:          "I cannot go on with “@” without that.",
 		done:           "“@” is done: %",
+		doneAlready:    "“@” is done already: %",
 		broken:         "“@” did not work: %",
 		advice:         "Shall I try again, or would you like to speak to a human?",
 		anythingElse:   "Is there anything else I can do for you?",
@@ -68,14 +78,18 @@ var phrases = map[language]phrasebook{
 		more:           "Souhaitez-vous savoir autre chose ?",
 		welcome:        "Je vous en prie. Puis-je faire autre chose pour vous ?",
 		good:           "Bien.",
+		noted:          "Merci, c’est noté : %.",
+		toYes:          "Merci, j’ai noté oui à « % »",
+		toNo:           "Bien, j’ai noté non à « % »",
+		occasion:       "C’est à ce sujet : %.",
 		goodbye:        "Merci de nous avoir contactés. Au revoir !",
 		goodbyeReason:  "Le contact a dit au revoir.",
 		optOut:         "C’est noté, nous ne vous contacterons plus. Au revoir !",
 		optOutReason:   "Le contact ne veut plus de messages.",
 		found:          "Voici ce que disent mes instructions à ce sujet : « % »",
 		known:          "Voici ce que je trouve à ce sujet : « % »",
-		lost:           "Je suis le modèle hors ligne : je suis des règles fixes, sans modèle de langage. J’ai compris « % », mais je n’en trouve pas la réponse dans mes instructions.",
-		canDo:          "Ce que je sais faire : %.",
+		lost:           "Je suis désolé, je n’ai pas de bonne réponse à « % ». Je suis le modèle hors ligne, qui suit des règles fixes.",
+		canDo:          "Ce que je sais faire ici : %.",
 		asking:         "Dites-moi, s’il vous plaît, pour « @ » : %.",
 		choosing:       "Dites-moi, s’il vous plaît, pour « @ » votre choix.",
 		sure:           "Dois-je lancer « @ » ?",
@@ -84,6 +98,7 @@ var phrases = map[language]phrasebook{
 		dropped:        "Très bien, j’en reste là.",
 		stuck:          "Sans cela, je ne peux pas continuer « @ ».",
 		done:           "« @ », c’est fait : %",
+		doneAlready:    "« @ », c’est déjà fait : %",
 		broken:         "« @ » n’a pas fonctionné : %",
 		advice:         "Dois-je réessayer, ou souhaitez-vous parler à un conseiller ?",
 		anythingElse:   "Puis-je faire autre chose pour vous ?",
@@ -126,11 +141,15 @@ func shorten(text string, most int) string {
 	return text
 }
 
-// menu says what the tools can do; "" when there are none.
+// menu says what the tools can do, the first of them, sub-agents last; "" when there are none.
 func (p phrasebook) menu(tools []tool) string {
 	var titles []string
-	for _, t := range tools {
-		titles = append(titles, t.title)
+	for _, delegates := range []bool{false, true} {
+		for _, t := range tools {
+			if t.delegate == delegates && len(titles) < maxMenu {
+				titles = append(titles, t.title)
+			}
+		}
 	}
 	if len(titles) == 0 {
 		return ""

@@ -22,24 +22,33 @@ var (
 		`i am called|i am|i['’]m|it was|because|c['’]est|il s['’]agit de|je m['’]appelle|je suis|parce que|` +
 		`(?:my|the|mon|ma|mes|le|la|les) (?:[\pL-]+ ){1,3}(?:is|are|est|sont)(?: le)?)\s+`)
 	introduced = regexp.MustCompile(`(?i:\bmy (?:full )?name is|\bname:|\bname['’]s|\bi am called|\bje m['’]appelle|\bmon nom est|\bnom :|\bi am|\bi['’]m|\bthis is|\bau nom de|\bje suis|\bfor patient|\bin the name of) (\p{Lu}[\pL'’.-]+(?: (?:(?:van|von|de|da|du|la|le|der) )*\p{Lu}[\pL'’.-]+)*)`)
-	numeral    = regexp.MustCompile(`\d+(?:[.,]\d+)?`)
+	// contactNamed finds in the instructions whom the agent speaks with.
+	contactNamed = regexp.MustCompile(`(?:[Cc]alling|[Ss]peaking (?:with|to)|[Ww]riting (?:with|to)|[Ww]rote to|[Hh]eld by|(?:[Cc]ontact|[Cc]aller|[Cc]ustomer|[Vv]isitor|[Pp]assenger|[Pp]atient) is|s['’]appelle|[Tt]u parles (?:à|avec)) (\p{Lu}[\pL'’-]+(?: \p{Lu}[\pL'’-]+)*)`)
+	numeral      = regexp.MustCompile(`\d+(?:[.,]\d+)?`)
 )
 
 // anyDay is a day from which to tell whether a text names one at all.
 var anyDay = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
+// particles are small words that names have too.
+var particles = set(`de da du d la le l will may her ray don mark`)
+
 // freeText are properties for which the contact's own words are the value.
-var freeText = set(`reason message request description question summary note statement comment details`)
+var freeText = set(`reason message request description question query summary note statement comment details`)
 
 // isFreeText reports whether the contact's message itself is the value.
 func (p property) isFreeText() bool {
-	return p.isText() && freeText[p.name]
+	return p.isUnformed() && freeText[p.name]
 }
 
 // isText reports whether the property is text of no form that could be recognised.
 func (p property) isText() bool {
-	return (p.kind == "string" || p.kind == "") && len(p.enum) == 0 && p.pattern == nil && p.fixed == nil && p.format == "" && !p.isCode() &&
-		!p.has("mail") && !p.isPhone() && !p.isPostcode() && p.holder() == ""
+	return p.isFreeText() || p.isUnformed() && !p.isCode() && !p.has("mail") && !p.isPhone() && !p.isPostcode() && p.holder() == ""
+}
+
+// isUnformed reports whether the schema asks for nothing but text.
+func (p property) isUnformed() bool {
+	return (p.kind == "string" || p.kind == "") && len(p.enum) == 0 && p.pattern == nil && p.fixed == nil && p.format == ""
 }
 
 // has reports whether a word of the property's name, or of its description's first sentence, is a form of the word.
@@ -126,6 +135,8 @@ func (p property) cut(text string) string {
 
 func (p property) text(text string, asked bool, today time.Time) (string, bool) {
 	switch {
+	case p.isFreeText():
+		return p.words(text, asked)
 	case p.format == "date":
 		return p.date(text, asked, today)
 	case p.format == "date-time":
@@ -202,10 +213,13 @@ func (p property) person(text string, asked bool) (string, bool) {
 	var names []string
 	if m := introduced.FindStringSubmatch(text); m != nil {
 		names = strings.Fields(strings.Trim(m[1], ".,"))
+		if p.holder() == "last" && len(names) == 1 && !asked {
+			return "", false
+		}
 	} else if asked {
 		text = strings.Trim(opener.ReplaceAllString(strings.TrimSpace(text), ""), " .,!")
 		text, _, _ = strings.Cut(text, ",")
-		if names = strings.Fields(text); len(names) > 6 || numeral.MatchString(text) {
+		if names = strings.Fields(text); len(names) > 6 || numeral.MatchString(text) || !maybeName(text) {
 			return "", false
 		}
 	}
@@ -219,6 +233,13 @@ func (p property) person(text string, asked bool) (string, bool) {
 		return names[len(names)-1], true
 	}
 	return strings.Join(names, " "), true
+}
+
+// maybeName reports whether none of the words is one that no name has.
+func maybeName(text string) bool {
+	return !slices.ContainsFunc(wordsOf(text), func(word string) bool {
+		return (englishWords[word] || frenchWords[word] || empty[word] || weak[word]) && !particles[word]
+	})
 }
 
 // words takes text of no particular form: what stands in quotation marks or after the property's name, and

@@ -38,7 +38,7 @@ func (c *conversation) goOn() (reply, bool) {
 	if !c.isAnswer(asked, c.said()) {
 		// A question in between is answered, and the own one asked again.
 		found, known := relevant(c.req.System, concepts(c.said()))
-		if strings.Contains(c.said(), "?") && len(found) > 0 && asksForFacts(c.said()) {
+		if strings.Contains(c.said(), "?") && len(found) > 0 && inquires(c.said()) {
 			return say(c.speak.quote(found, known), c.asking(asked)), true
 		}
 		return reply{}, false
@@ -72,9 +72,12 @@ func (c *conversation) failedBefore() *call {
 	return nil
 }
 
-func wantsAgain(text string) bool {
-	return saysYes(text) || slices.ContainsFunc(wordsOf(text), func(word string) bool {
-		return slices.Contains([]string{"again", "retry", "try", "reessayer", "reessayez", "encore"}, word)
+func wantsAgain(text string) bool { return saysYes(text) || wantsRepeat(text) }
+
+// wantsRepeat reports whether the contact asks for the same once more.
+func wantsRepeat(text string) bool {
+	return slices.ContainsFunc(wordsOf(text), func(word string) bool {
+		return slices.Contains([]string{"again", "retry", "try", "repeat", "recheck", "refresh", "reessayer", "reessayez", "encore", "repeter", "repetez", "recommencez"}, word)
 	})
 }
 
@@ -143,11 +146,27 @@ func (c *conversation) pursue(t tool, lead string) reply {
 	if t.confirm && !c.confirmed(t) {
 		return say(lead, c.told(t, arguments), c.speak.confirmation(t))
 	}
+	if before := c.calledAlike(t, arguments); before != nil && !wantsRepeat(c.said()) {
+		if t.delegate {
+			return say(lead, before.result)
+		}
+		return after(say(lead, c.toldOf(c.speak.doneAlready, t, *before)).text, c.speak.anythingElse)
+	}
 	made := c.calledNow()
 	if len(made) >= maxCalls || slices.ContainsFunc(made, func(made call) bool { return made.Name == t.name && sameArguments(made, arguments) }) {
 		return say(c.speak.anythingElse)
 	}
 	return reply{tool: t.name, arguments: arguments}
+}
+
+// calledAlike is the call of the tool in an earlier turn that had the same arguments and worked; nil when there is none.
+func (c *conversation) calledAlike(t tool, arguments map[string]any) *call {
+	for i, made := range c.calls {
+		if made.at < c.turn && made.Name == t.name && sameArguments(made, arguments) && errorIn(made.result) == "" {
+			return &c.calls[i]
+		}
+	}
+	return nil
 }
 
 // confirmed reports whether the contact just said yes to going ahead with a tool.
@@ -258,6 +277,9 @@ func (c *conversation) wantsNothingElse(said []string) bool {
 			if strings.HasSuffix(before, closing) {
 				return true
 			}
+		}
+		if hasThanks(said) && strings.Contains(before, book.offer) {
+			return true
 		}
 	}
 	return false

@@ -16,7 +16,7 @@ var (
 	listMark = regexp.MustCompile(`^(#+|[-*•]|\d+[.)])\s+`)
 	// toModel begins a sentence that tells the model how to behave; it is no news for a contact.
 	toModel = regexp.MustCompile(`(?i)^(you (are|take|answer)|you're|(passengers|callers|visitors|customers|people|most people) |act as|your (role|task|job|goal)|always|never|do not|don't|` +
-		`(be|keep|ask|answer|reply|speak|say|tell|use|call|greet|repeat|wait|make sure) |(tu|vous) (es|êtes)|(ton|votre) (rôle|but|objectif)|` +
+		`(be|keep|reply|speak|greet|wait|make sure|then|if it remains|no pressure|` + orders + `)[ ,]|(tu|vous) (es|êtes|réponds|répondez)|(ton|votre) (rôle|but|objectif)|` +
 		`toujours|jamais|ne |n['’]|(soi[st]|soyez|rest(e|ez)|demand(e|ez)|répond(s|ez)|parl(e|ez)|utilis(e|ez)|appel(le|ez)|dis|dites|attend(s|ez)) )`)
 	// toModelOutright are those of them that are no news within knowledge either, where "Never" is for the contact.
 	toModelOutright = regexp.MustCompile(`(?i)^(you are in a|answer with nothing|use the tool)`)
@@ -24,6 +24,8 @@ var (
 	condition = regexp.MustCompile(`(?i)^(if|when|si|quand|lorsque) |^[\pL' -]{3,40}: `)
 	// danger is in headings of what goes before everything else.
 	danger = regexp.MustCompile(`(?i)\b(emergenc(y|ies)|safety|danger|urgences?|sécurité)\b`)
+	// referring begins a sentence about what the one before it names.
+	referring = regexp.MustCompile(`(?i)^(it|they|this|that|these|elle|elles|il|ils|cela|c['’]est) `)
 	// knowledgeMark is the line under which the instructions hold what was retrieved for the conversation.
 	knowledgeMark = regexp.MustCompile(`(?im)^[#*\s]*(knowledge|connaissances?)\s*:?[*\s]*:?[ \t]*$`)
 	// toolReference is what a description says of another tool.
@@ -52,6 +54,7 @@ func leastShared(subject []string) int { return min(2, (len(subject)+1)/2) }
 // relevant returns the sentences of the agent's knowledge, or else of its instructions, that share
 // words with the subject, and whether they are knowledge.
 func relevant(system string, subject []string) ([]string, bool) {
+	subject = slices.DeleteFunc(slices.Clone(subject), func(word string) bool { return empty[word] })
 	instructions, knowledge := system, ""
 	if at := knowledgeMark.FindStringIndex(system); at != nil {
 		instructions, knowledge = system[:at[0]], system[at[1]:]
@@ -104,37 +107,58 @@ func closest(passages []passage, subject []string, least int) []string {
 	return quoted
 }
 
-// passagesOf splits a text into what may be said to a contact, each with an end mark. A sentence that
-// begins with "if" takes the next one along, which says what holds then.
+// passagesOf splits a text into what may be said to a contact, each with an end mark. Instructions have more
+// that may not than knowledge has: a sentence that begins with unfit is left out, and what it tells the model to
+// say is kept as what is to be said, about what the condition before it is about.
 func passagesOf(text string, unfit *regexp.Regexp) []passage {
+	isKnowledge := unfit == toModelOutright
 	var passages []passage
 	var heading []string
-	warns := false
-	conditional := false
+	before, previous := "", ""
+	warns, skips := false, false
 	for _, sentence := range strings.Split(sentenceEnd.ReplaceAllString(text, "$1\n"), "\n") {
 		sentence = strings.TrimSpace(sentence)
 		if strings.HasPrefix(sentence, "#") {
-			heading, warns = concepts(sentence), danger.MatchString(sentence)
+			heading, warns, before = concepts(sentence), danger.MatchString(sentence), ""
+			skips = !isKnowledge && mannerHeading.MatchString(sentence)
 			continue
 		}
+		if listMark.MatchString(sentence) {
+			before = ""
+		}
 		sentence = strings.TrimSpace(listMark.ReplaceAllString(sentence, ""))
-		if sentence == "" || strings.HasSuffix(sentence, ":") || toolName.MatchString(sentence) {
-			conditional = false
+		if sentence == "" || skips || strings.HasSuffix(sentence, ":") {
 			continue
 		}
 		if !strings.ContainsAny(sentence[len(sentence)-1:], ".!?") {
 			sentence += "."
 		}
-		isCondition := condition.MatchString(sentence)
-		if unfit.MatchString(sentence) && !isCondition {
-			if conditional {
-				passages[len(passages)-1].text += " " + sentence
+		about := before + " " + sentence
+		if referring.MatchString(sentence) {
+			about += " " + previous
+		}
+		previous = sentence
+		content := append(concepts(about), heading...)
+		if !isKnowledge {
+			if condition.MatchString(sentence) {
+				before = sentence
 			}
-			conditional = false
+			if said, ok := forContact(sentence); ok && !hidden.MatchString(said) {
+				passages = append(passages, passage{said, content, warns})
+				continue
+			}
+			sentence = withoutOrders(sentence)
+			if isForModel(sentence) {
+				continue
+			}
+		}
+		if _, rest, ok := strings.Cut(sentence, "; "); ok && unfit.MatchString(sentence) {
+			sentence = upperFirst(rest)
+		}
+		if sentence == "" || toolName.MatchString(sentence) || unfit.MatchString(sentence) {
 			continue
 		}
-		conditional = isCondition
-		passages = append(passages, passage{sentence, append(concepts(sentence), heading...), warns})
+		passages = append(passages, passage{sentence, content, warns})
 	}
 	return passages
 }

@@ -68,6 +68,9 @@ type schema struct {
 	MinProperties int `json:"minProperties"`
 }
 
+// anySentence is what no pattern of a code lets pass.
+const anySentence = "I said so."
+
 // yesWanted finds in a description that the contact has to agree first.
 var yesWanted = regexp.MustCompile(`(?i)\b(clear|said) yes\b|\boui clair\b|\bconfirmed by the \w+ first\b`)
 
@@ -132,6 +135,10 @@ func readProperty(name string, raw json.RawMessage) (property, bool) {
 	if s.Pattern != "" {
 		// A pattern in another dialect than Go's is left to the gateway to check.
 		p.pattern, _ = regexp.Compile(s.Pattern)
+		// One that any sentence fits only asks for some text.
+		if p.pattern != nil && p.pattern.MatchString(anySentence) {
+			p.pattern = nil
+		}
 	}
 	p.title = nameWords(name)
 	p.searching = concepts(name + " " + strings.Join(p.title, " ") + " " + firstSentence(s.Description))

@@ -218,7 +218,9 @@ func (p property) code(text string, asked bool) (string, bool) {
 			return token, true
 		}
 	}
-	if !asked || shape != "" {
+	// One that is all letters is known by standing alone.
+	alone := opener.ReplaceAllString(strings.TrimSpace(text), "")
+	if !asked || shape != "" || len(strings.Fields(alone)) > 1 && alone != strings.ToUpper(alone) || !maybeName(alone) {
 		return "", false
 	}
 	return p.words(text, true)

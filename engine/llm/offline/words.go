@@ -60,7 +60,9 @@ var (
 	optOuts = []string{"stop", "unsubscribe", "stop sms", "stop please", "please stop", "stop it", "stop writing", "stop messaging me", "not interested", "no thanks not interested", "i am not interested",
 		"i m not interested", "pas interesse", "pas interessee", "je ne suis pas interesse", "je ne suis pas interessee", "desabonner", "arretez", "arret"}
 	// refusals do so wherever they stand.
-	refusals = []string{"don t call me again", "do not call me again", "don t contact me", "do not contact me", "stop calling me",
+	refusals = []string{"don t call me", "do not call me", "not interested any more", "not interested anymore", "no longer interested", "plus interesse", "plus interessee", "leave me alone", "remove me", "take me off",
+		"don t text me", "do not text me", "don t message me", "do not write to me", "stop texting me", "laissez moi tranquille",
+		"don t call me again", "do not call me again", "don t contact me", "do not contact me", "stop calling me",
 		"don t write to me", "ne m appelez plus", "ne me rappelez plus", "ne m ecrivez plus", "ne me contactez plus"}
 )
 
@@ -127,6 +129,9 @@ func detect(text string) (language, bool) {
 		if frenchWords[word] {
 			inFrench++
 		}
+	}
+	if strings.ContainsAny(text, "éèêàçùôîÉÈÊÀÇ") {
+		inFrench++
 	}
 	if inFrench > inEnglish {
 		return french, true

@@ -1,0 +1,136 @@
+package offline
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// maxSmall is how many words an answer to the agent's own question has at most.
+const maxSmall = 8
+
+var (
+	// openQuestion begins a question to which yes and no are no answers.
+	openQuestion = regexp.MustCompile(`(?i)^(?:(?:and|so|et|alors),? )?(what|which|when|how|who|why|where|qu|quand|comment|combien|pourquoi|où)`)
+	// alternatives are what a question has that offers several things.
+	alternatives = regexp.MustCompile(`(?i) (or|ou) `)
+	// suits is the first option of a message to which a yes means it.
+	suits = regexp.MustCompile(`(?i)(?:^|[^\pL\d])1[.):]? (?:if|si) `)
+	// offeredIf is what goes before what an option means: "1 if that suits you".
+	offeredIf = regexp.MustCompile(`(?i)^(if|when|for|to|si|pour|quand) `)
+	// occasion is why the agent got in touch, as its instructions tell.
+	occasion = regexp.MustCompile(`(?i)\b(?:because|parce que) ([^.]+)\.`)
+	// turnedDown is what the contact does not want, up to the end of the clause.
+	turnedDown = regexp.MustCompile(`\b(?:(?:do not|don't|does not|doesn't|did not|didn't|no longer|won't|will not|never) (?:really |even )?(?:want|need|wish|intend|plan|like)(?:ed)?|would rather not|not going to|` +
+		`(?:not|no longer) interested|(?:ne |n')?(?:veux|voudrais|souhaite|desire|ai) (?:pas|plus|aucun)(?: (?:envie|besoin))?|pas besoin)\b[^,.;!?]*?(?: but | mais |[,.;!?]|$)`)
+)
+
+// wishes is a text of the contact without what it turns down, and whether it turns anything down.
+func wishes(text string) (string, bool) {
+	text = strings.ReplaceAll(fold(text), "’", "'")
+	rest := turnedDown.ReplaceAllString(text, " ")
+	return rest, rest != text
+}
+
+// declines reports whether a message turns something down and wants nothing else.
+func declines(text string) bool {
+	rest, some := wishes(text)
+	return some && len(contentOf(wordsOf(rest))) == 0
+}
+
+// offeredUnder is what the agent offered under a number that is the whole of a message, or with a yes to the first; "" when it offered nothing.
+func (c *conversation) offeredUnder(at int) string {
+	number := strings.Trim(c.req.Messages[at].Text, " .)!")
+	if said := wordsOf(number); len(said) == 1 && yes[said[0]] && suits.MatchString(c.agentBefore(at)) {
+		number = "1"
+	}
+	if len(number) != 1 || !numeral.MatchString(number) {
+		return ""
+	}
+	offered := regexp.MustCompile(`(?:^|[^\pL\d])` + number + `[.):]?\s+([^,.;\n]+)`)
+	if m := offered.FindStringSubmatch(c.agentBefore(at)); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+// isChoice reports whether a tool takes up what the message chooses by number.
+func (c *conversation) isChoice() bool {
+	if c.offeredUnder(c.turn) == "" {
+		return false
+	}
+	_, ok := c.goal()
+	return ok
+}
+
+// small answers a yes, a no or a number to what the agent itself asked, which is no question of a tool: it takes note
+// and goes on. Nil when the message is no such answer.
+func (c *conversation) small(plainly bool) *reply {
+	if offered := c.offeredUnder(c.turn); offered != "" && plainly {
+		told := say(fill(c.speak.noted, "“"+offeredIf.ReplaceAllString(offered, "")+"”"), c.speak.anythingElse)
+		return &told
+	}
+	said, answer := wordsOf(c.said()), firstOf(c.said())
+	if answer == 0 || len(said) > maxSmall || strings.Contains(c.said(), "?") {
+		return nil
+	}
+	question, rest := lastAsked(c.agentBefore(c.turn))
+	if question == "" || isClosing(question) {
+		return nil
+	}
+	// What is more than a yes must be of the question, or a name, if it is not to be taken up for itself.
+	asked := concepts(question)
+	more := slices.DeleteFunc(concepts(introduced.ReplaceAllString(c.said(), " ")), func(word string) bool { return yes[word] || no[word] || hasAlike(asked, word) })
+	if plainly && len(more) > 0 {
+		return nil
+	}
+	if openQuestion.MatchString(question) {
+		told := say(c.speak.good, c.speak.offer+c.speak.menu(c.tools))
+		return &told
+	}
+	if answer == 1 && alternatives.MatchString(question) {
+		told := say(c.speak.good, question)
+		return &told
+	}
+	word := c.speak.toYes
+	if answer == -1 {
+		word, rest = c.speak.toNo, ""
+	}
+	if rest == "" {
+		rest = c.speak.offer
+		if m := occasion.FindStringSubmatch(opening(c.req.System)); m != nil && answer == 1 && c.contactBefore(c.turn) < 0 {
+			rest = fill(c.speak.occasion, m[1]) + " " + rest
+		}
+	}
+	told := say(fill(word, question), rest)
+	return &told
+}
+
+// lastAsked is the last question of a text, and what follows it.
+func lastAsked(text string) (question, rest string) {
+	sentences := strings.Split(sentenceEnd.ReplaceAllString(strings.TrimSpace(text), "$1\n"), "\n")
+	for i, sentence := range slices.Backward(sentences) {
+		if strings.HasSuffix(sentence, "?") {
+			return strings.TrimSpace(sentence), strings.TrimSpace(strings.Join(sentences[i+1:], " "))
+		}
+	}
+	return "", ""
+}
+
+// isClosing reports whether a question is the model's own, about nothing in particular.
+func isClosing(question string) bool {
+	for _, book := range phrases {
+		for _, closing := range []string{book.more, book.welcome, book.anythingElse, book.offer, book.advice} {
+			if strings.HasSuffix(closing, question) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// opening is the first paragraph of the instructions.
+func opening(system string) string {
+	first, _, _ := strings.Cut(strings.TrimSpace(system), "\n\n")
+	return first
+}

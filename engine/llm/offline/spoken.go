@@ -1,0 +1,81 @@
+package offline
+
+import (
+	"regexp"
+	"unicode"
+	"unicode/utf8"
+)
+
+var (
+	// sayThat and tellTo are what the model has to say, which a contact can be told as it is.
+	sayThat = regexp.MustCompile(`(?i)\b(?:say|explain|tell (?:them|him|her|the \w+)|remind (?:them|the \w+)) that ([^.;:]+)`)
+	tellTo  = regexp.MustCompile(`(?i)\btell (?:them|him|her|the \w+) (not )?to ([^.;:]+)`)
+	sayWhat = regexp.MustCompile(`(?i)\bsay (what to \w+): ([^.]+)`)
+	// forbidding marks what must not be said.
+	forbidding = regexp.MustCompile(`(?i)\b(never|not (say|tell|explain|remind)|don['’]t (say|tell|explain|remind)|jamais|only say)\b`)
+	// andThen begins what the model has to do besides, and not to do.
+	andThen      = regexp.MustCompile(`(?i),? (and|then) (open|hand|end|transfer|call|close|pass|give|record|wait|ask)\b.*|, and when\b.*`)
+	furtherTo    = regexp.MustCompile(`(,| and) to `)
+	furtherNotTo = regexp.MustCompile(`(,| and) not to `)
+	// order begins the part of a sentence that is for the model, after a fact or a condition.
+	order = regexp.MustCompile(`(?i)[,:;] (?:then )?(?:` + orders + `)\b`)
+	// manner marks sentences about how the model speaks and what it is there for, wherever they stand.
+	manner = regexp.MustCompile(`(?i)\b(emoji|sentences?|phrases courtes|formatting|plain text|jargon|body talk|vouvoie|messages? (under|as)|short (replies|numbered)|words at most|mots au plus|` +
+		`good result|usual answers|nobody is bothered|knowing three things|one (step|question) at a time|une seule question)\b`)
+	// aside marks sentences about the contact, and not for the contact, unless they hold a fact in figures.
+	aside = regexp.MustCompile(`(?i)\b(the|a) (caller|customer|visitor|contact|lead|passenger|person|user)(s|'s|’s)?\b|\b(la personne|le client|la cliente)\b`)
+	// hidden is what no contact is told back: a placeholder without a value, and the contact's own number.
+	hidden = regexp.MustCompile(`\{[A-Za-z_][\w.]*\}|\+\d{8,}`)
+	// mannerHeading is above sections about how the model goes about its work.
+	mannerHeading = regexp.MustCompile(`(?i)^#+\s*(how you|how to (speak|write|answer)|tone|ton\b|style|form\b|format|aim|goals?\b|role|never|sources|method|verify|ta mission|course of|first things)`)
+)
+
+const orders = `stop|end|listen|say|do not|don['’]t|ask|tell|use|call|offer|suggest|answer|give|leave|thank|hand|open|read|repeat|send|take|transfer|schedule|agree|wish|apologise|explain|prefer|spell|let|` +
+	`find|begin|make|check|confirm|order|freeze|dispute|close|book|expliquer|demande|rembourse|ouvre|réponds|propose|donne|laisse|retrouve|récapitule|attends|indique|reconnais|appelle|vouvoie`
+
+// forContact makes of a sentence for the model what the contact is to hear; false when there is nothing of that kind.
+func forContact(sentence string) (string, bool) {
+	if forbidding.MatchString(sentence) {
+		return "", false
+	}
+	if m := occasion.FindStringSubmatch(sentence); m != nil && contactNamed.MatchString(sentence) {
+		return ended(upperFirst(m[1])), true
+	}
+	if m := sayThat.FindStringSubmatch(sentence); m != nil {
+		return ended(upperFirst(andThen.ReplaceAllString(m[1], ""))), true
+	}
+	if m := sayWhat.FindStringSubmatch(sentence); m != nil {
+		return ended(upperFirst(m[1]) + ": " + m[2]), true
+	}
+	if m := tellTo.FindStringSubmatch(sentence); m != nil {
+		wish := andThen.ReplaceAllString(m[2], "")
+		wish = furtherTo.ReplaceAllString(furtherNotTo.ReplaceAllString(wish, "$1 do not "), "$1 ")
+		if m[1] != "" {
+			wish = "do not " + wish
+		}
+		return ended("Please " + wish), true
+	}
+	return "", false
+}
+
+// withoutOrders is the part of a sentence before what it tells the model to do; "" when that alone says nothing.
+func withoutOrders(sentence string) string {
+	at := order.FindStringIndex(sentence)
+	switch {
+	case at == nil:
+		return sentence
+	case condition.MatchString(sentence), sentence[at[0]] == ',', len(wordsOf(sentence[:at[0]])) < 3:
+		return ""
+	}
+	return sentence[:at[0]] + "."
+}
+
+// isForModel reports whether a sentence is about the model's manners, or about the contact without a fact.
+func isForModel(sentence string) bool {
+	return manner.MatchString(sentence) || hidden.MatchString(sentence) || contactNamed.MatchString(sentence) || aside.MatchString(sentence) && !numeral.MatchString(sentence)
+}
+
+func upperFirst(text string) string {
+	first, size := utf8.DecodeRuneInString(text)
+	return string(unicode.ToUpper(first)) + text[size:]
+}

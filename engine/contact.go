@@ -71,7 +71,7 @@ func readContact(answer llm.Answer, heard string) (contactMessage, error) {
 		if call.Name != llm.EndConversation {
 			return said, unusablef("there is no tool %q, only %s", cut(call.Name, maxName), llm.EndConversation)
 		}
-		given, err := parseArguments(call.Arguments)
+		given, _, err := parseArguments(call.Arguments)
 		if err != nil {
 			return said, unusable(err.Error())
 		}

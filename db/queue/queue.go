@@ -76,6 +76,8 @@ type Queue struct {
 
 	mu      sync.Mutex
 	workers *workers
+
+	ending endings
 }
 
 // New returns the Queue of the database, which needs the tables that Migrate and the migrations make. It only
@@ -98,7 +100,7 @@ func New(pool *pgxpool.Pool, o Options) (*Queue, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open queue: %w", err)
 	}
-	return &Queue{pool: pool, window: o.Window, log: o.Log, inserter: inserter}, nil
+	return &Queue{pool: pool, window: o.Window, log: o.Log, inserter: inserter, ending: endings{waiting: map[string][]*outcome{}}}, nil
 }
 
 // quiet lets only errors through: River tells much that concerns nobody.

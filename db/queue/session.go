@@ -37,8 +37,9 @@ type session struct {
 	interrupt context.CancelFunc
 	// lost is closed when the session does not have its lock any more.
 	lost chan struct{}
-	// release ends the watch over the lock.
-	release context.CancelFunc
+	// unwatch ends the watch over the lock; watched is closed when it has ended.
+	unwatch context.CancelFunc
+	watched chan struct{}
 }
 
 // open begins a session.
@@ -49,7 +50,7 @@ func (w *workers) open(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &session{conn: conn, lost: make(chan struct{})}
+	s := &session{conn: conn, lost: make(chan struct{}), watched: make(chan struct{})}
 	working, interrupt := context.WithCancel(context.WithoutCancel(ctx))
 	s.interrupt = interrupt
 	if s.river, err = w.client(working, name); err == nil {
@@ -61,8 +62,8 @@ func (w *workers) open(ctx context.Context) (*session, error) {
 		disconnect(conn)
 		return nil, err
 	}
-	watching, release := context.WithCancel(context.WithoutCancel(ctx))
-	s.release = release
+	watching, unwatch := context.WithCancel(context.WithoutCancel(ctx))
+	s.unwatch = unwatch
 	go s.watch(watching)
 	return s, nil
 }
@@ -120,6 +121,7 @@ func (q *Queue) lockName(ctx context.Context) (*pgx.Conn, int64, error) {
 
 // watch ends when ctx does, or the connection breaks: then the session is lost.
 func (s *session) watch(ctx context.Context) {
+	defer close(s.watched)
 	for s.beat(ctx) == nil {
 	}
 	if ctx.Err() == nil {
@@ -142,8 +144,7 @@ func (s *session) beat(ctx context.Context) error {
 
 // abandon ends a session that has lost its lock.
 func (s *session) abandon() error {
-	s.release()
-	defer disconnect(s.conn)
+	defer s.release()
 	return s.stopNow()
 }
 
@@ -153,10 +154,16 @@ func (s *session) close(ctx context.Context) error {
 	if err != nil {
 		err = s.stopNow()
 	}
-	s.release()
 	s.interrupt()
-	disconnect(s.conn)
+	s.release()
 	return err
+}
+
+// release frees the lock.
+func (s *session) release() {
+	s.unwatch()
+	<-s.watched
+	disconnect(s.conn)
 }
 
 // stopNow interrupts the jobs and waits until they have ended, though not for long.

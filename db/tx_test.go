@@ -1,0 +1,70 @@
+package db_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db"
+)
+
+var errChanged = errors.New("changed my mind")
+
+func TestBunAndPgxShareATransaction(t *testing.T) {
+	t.Parallel()
+	store, conn := fresh(t)
+	tenant, companyID := newCompany(t, store)
+	enqueue := func(tx pgx.Tx, id string) error {
+		_, err := tx.Exec(t.Context(), "INSERT INTO jobs VALUES ($1, $2, 0, 0, 0, $3)", companyID, id, time.Now())
+		return err
+	}
+	for _, outcome := range []error{errChanged, nil} {
+		err := tenant.Tx(t.Context(), func(ctx context.Context, tenant *db.Tenant) error {
+			agent := newAgent(t, tenant)
+			require.NoError(t, db.Pgx(tenant, func(tx pgx.Tx) error {
+				var name string
+				require.NoError(t, tx.QueryRow(ctx, "SELECT name FROM agents WHERE id = $1", agent.ID).Scan(&name), "it sees what bun wrote")
+				require.Error(t, tx.Commit(ctx), "it is not its own")
+				require.Error(t, tx.Rollback(ctx))
+				require.ErrorIs(t, pgx.BeginFunc(ctx, tx, func(inner pgx.Tx) error {
+					require.NoError(t, enqueue(inner, "job_undone"))
+					return errChanged
+				}), errChanged)
+				return pgx.BeginFunc(ctx, tx, func(inner pgx.Tx) error {
+					return pgx.BeginFunc(ctx, inner, func(innermost pgx.Tx) error { return enqueue(innermost, "job_kept") })
+				})
+			}))
+			return outcome
+		})
+		require.ErrorIs(t, err, outcome)
+		var agents, jobs int
+		require.NoError(t, conn.QueryRow(t.Context(), `SELECT (SELECT count(*) FROM agents),
+			(SELECT count(*) FROM jobs WHERE id = 'job_kept') + 10 * (SELECT count(*) FROM jobs WHERE id = 'job_undone')`).Scan(&agents, &jobs))
+		want := 1
+		if outcome != nil {
+			want = 0
+		}
+		require.Equal(t, want, agents)
+		require.Equal(t, want, jobs)
+	}
+}
+
+// What pgx did after bun has rolled back would be kept.
+func TestPgxDoesNothingAfterTheTransaction(t *testing.T) {
+	t.Parallel()
+	store, _ := fresh(t)
+	tenant, _ := newCompany(t, store)
+	ctx, cancel := context.WithCancel(t.Context())
+	err := tenant.Tx(ctx, func(_ context.Context, tenant *db.Tenant) error {
+		cancel()
+		require.Eventually(t, func() bool {
+			return db.Pgx(tenant, func(pgx.Tx) error { return nil }) != nil
+		}, waitFor, tick)
+		return nil
+	})
+	require.Error(t, err)
+}

@@ -105,9 +105,9 @@ func TestEveryFaultOfStartIsUnprocessable(t *testing.T) {
 		{`{"agentId":"","color":1}`, model.Fields{"agentId": {notAnID}, "color": {"is not a known property"}}},
 		{`{"agentId":"a","dataBag":["x"]}`, model.Fields{"dataBag": {"must be an object"}}},
 		{`{"agentId":"a","toolMocking":{"mockEverything":true,"mockedTools":[{"toolId":"t","delay":1,"delaySeconds":null},{}]}}`, model.Fields{
-			"toolMocking.mockEverything":             {"is not a known property"},
-			"toolMocking.mockedTools.0.delay":        {"is not a known property"},
-			"toolMocking.mockedTools.1.toolId":       {"is required"},
+			"toolMocking.mockEverything":       {"is not a known property"},
+			"toolMocking.mockedTools.0.delay":  {"is not a known property"},
+			"toolMocking.mockedTools.1.toolId": {"is required"},
 		}},
 		{`{"agentId":"a","toolMocking":{"sideEffects":"Deny","mockedTools":[{"toolId":"t","rules":[]}]}}`, model.Fields{
 			"toolMocking.sideEffects":         {"is not a known property"},

@@ -7,7 +7,7 @@ GOLANGCI_LINT_VERSION := v2.15.0
 .PHONY: run test race e2e e2e-deps bench generate check-generated lint build tidy postgres
 
 run: postgres
-	@$(GO) build -trimpath -o bin/agentgraph ./cmd/agentgraph
+	@$(GO) build -o bin/agentgraph ./cmd/agentgraph
 	@exec bin/agentgraph dev $(ARGS)
 
 build:

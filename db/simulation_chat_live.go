@@ -212,7 +212,9 @@ func (f *follower) take() {
 // release delivers what is held, up to what is too early for it, or all of it.
 func (f *follower) release(all bool) {
 	for len(f.held) > 0 && (all || f.held[0].Sequence <= f.cursor+messagesOfTurn) {
-		if f.held[0].Sequence > f.cursor {
+		// Text that comes late is part of the message by now; a call is news even then.
+		_, isText := f.held[0].Event.(model.MessageDelta)
+		if f.held[0].Sequence > f.cursor || !isText {
 			f.piece(f.held[0])
 		}
 		f.held = f.held[1:]

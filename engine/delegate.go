@@ -32,7 +32,7 @@ func (c *conversation) delegate(ctx context.Context, call *call, emit func(event
 	if err != nil {
 		return "", err
 	}
-	call.unknown = append(missing, inner.unknown...)
+	call.unknown = slices.Concat(missing, inner.unknown)
 	request, _ := call.arguments.text("request")
 	inner.path = append(slices.Clone(c.path), s.agent.ID)
 	inner.delegation = &call.record.ID

@@ -62,6 +62,7 @@ type row interface {
 	Parent() string
 }
 
+// insert writes new rows. They are complete, so nothing is read back into them: others may be reading them.
 func insert[R row](ctx context.Context, t *Tenant, rows ...R) error {
 	if len(rows) == 0 {
 		return nil
@@ -69,7 +70,7 @@ func insert[R row](ctx context.Context, t *Tenant, rows ...R) error {
 	for _, r := range rows {
 		r.OwnBy(t.companyID)
 	}
-	_, err := t.db.NewInsert().Model(&rows).Exec(ctx)
+	_, err := t.db.NewInsert().Model(&rows).Returning("NULL").Exec(ctx)
 	return translate(err)
 }
 

@@ -23,6 +23,9 @@ func (t *Transport) readBody(w http.ResponseWriter, r *http.Request, e *endpoint
 	if fault != nil {
 		return fault
 	}
+	if len(text) == 0 && e.method == http.MethodPost && !e.needsBody() {
+		return nil
+	}
 	object, err := parse(text)
 	if err != nil {
 		return t.problem(model.Errorf(code, "the body %v", err))

@@ -19,7 +19,7 @@ type endpoint struct {
 
 	segments  []string
 	operation *operation
-	// members are the variables that the JSON body fills; none when the route takes no body.
+	// members are the variables that the JSON body fills, or the query string where the method takes no body.
 	members ast.FieldList
 }
 
@@ -56,10 +56,19 @@ func newEndpoint(schema *ast.Schema, all *ast.QueryDocument, r route) (*endpoint
 			return nil, fmt.Errorf("the result has no %s for the location", name)
 		}
 	}
-	if len(e.members) > 0 && (e.method == http.MethodGet || e.method == http.MethodDelete) {
-		return nil, fmt.Errorf("nothing fills the variable %s: %s takes no body", e.members[0].Name, e.method)
+	if !e.takesBody() {
+		for _, field := range e.members {
+			if definition := schema.Types[field.Type.NamedType]; definition == nil || !definition.IsLeafType() {
+				return nil, fmt.Errorf("the variable %s of type %s cannot stand in a query string", field.Name, field.Type)
+			}
+		}
 	}
 	return e, readable(schema.Types, e.members, map[string]bool{})
+}
+
+// needsBody reports whether a member of the body has to be given.
+func (e *endpoint) needsBody() bool {
+	return slices.ContainsFunc(e.members, func(f *ast.FieldDefinition) bool { return f.Type.NonNull && f.DefaultValue == nil })
 }
 
 // fill takes a variable of one of the types from those that are left to the body.

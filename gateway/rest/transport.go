@@ -105,9 +105,14 @@ func (t *Transport) serve(w http.ResponseWriter, r *http.Request, exec graphql.G
 	}
 	var list page
 	if e.paged {
-		list, fault = t.readPage(r, variables)
-	} else if len(e.members) > 0 {
+		if list, fault = t.readPage(r, variables); fault != nil {
+			return fault
+		}
+	}
+	if len(e.members) > 0 && e.takesBody() {
 		fault = t.readBody(w, r, e, variables)
+	} else if len(e.members) > 0 {
+		fault = t.readQuery(r, e, variables)
 	}
 	if fault != nil {
 		return fault

@@ -1,0 +1,68 @@
+package rest
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// takesBody reports whether the route's members come in a body; else they come in the query string.
+func (e *endpoint) takesBody() bool {
+	return e.method != http.MethodGet && e.method != http.MethodDelete
+}
+
+// readQuery adds what the query string says to the variables. Names are matched ignoring case, unknown
+// ones are ignored, and an empty value is the same as none.
+func (t *Transport) readQuery(r *http.Request, e *endpoint, variables map[string]any) *problem {
+	given, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return t.invalid(model.Fields{"query": {"is not a well-formed query string"}}, model.BadInput)
+	}
+	d := decoder{types: t.types}
+	object := map[string]json.RawMessage{}
+	for name, texts := range given {
+		for _, field := range e.members {
+			if !strings.EqualFold(field.Name, name) {
+				continue
+			}
+			if _, again := object[field.Name]; again || len(texts) > 1 {
+				d.fault(field.Name, "must be given once")
+			}
+			object[field.Name] = literal(texts[0], field.Type)
+		}
+	}
+	text, err := json.Marshal(object)
+	if err != nil {
+		return t.problem(model.Errorf(model.Internal, "read the query string: %v", err))
+	}
+	values := d.object("", text, e.members)
+	if fault := t.invalid(d.faults, model.BadInput); fault != nil {
+		return fault
+	}
+	maps.Copy(variables, values)
+	return nil
+}
+
+// literal returns the text of a query string as a body would have it.
+func literal(text string, of *ast.Type) json.RawMessage {
+	switch of.NamedType {
+	case "Int", "Float", "Boolean":
+		if json.Valid([]byte(text)) {
+			return json.RawMessage(text)
+		}
+	}
+	if text == "" {
+		return json.RawMessage("null")
+	}
+	quoted, err := json.Marshal(text)
+	if err != nil {
+		return json.RawMessage("null") // a text always marshals
+	}
+	return quoted
+}

@@ -148,6 +148,26 @@ func (t *Tenant) UpdateClassificationTest(ctx context.Context, in model.UpdateCl
 	return test, err
 }
 
+// UpdateAgentTest changes what the input gives of a test of either kind.
+func (t *Tenant) UpdateAgentTest(ctx context.Context, in model.UpdateAgentTestInput) (model.AgentTest, error) {
+	test := &model.AgentTestRow{}
+	if err := t.one(ctx, agentTest, in.TestID, test, noLock); err != nil {
+		return nil, err
+	}
+	if test.Kind == model.AgentTestKindSimulation {
+		update, err := in.OfSimulation()
+		if err != nil {
+			return nil, err
+		}
+		return t.UpdateSimulationTest(ctx, update)
+	}
+	update, err := in.OfClassification()
+	if err != nil {
+		return nil, err
+	}
+	return t.UpdateClassificationTest(ctx, update)
+}
+
 // updateTest changes a test of the kind, and moves it when a folder is given. It checks the test
 // against its agent only where the change can break what was right: the agent may have changed since.
 func (t *Tenant) updateTest(

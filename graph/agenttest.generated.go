@@ -1441,6 +1441,38 @@ func (ec *executionContext) fieldContext_TestMessage_timestamp(_ context.Context
 	return graphql.NewScalarFieldContext("TestMessage", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
+func (ec *executionContext) _UpdateAgentTestPayload_agentTest(ctx context.Context, field graphql.CollectedField, obj *model.UpdateAgentTestPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UpdateAgentTestPayload_agentTest(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AgentTest, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v model.AgentTest) graphql.Marshaler {
+			return ec.marshalNAgentTest2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTest(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UpdateAgentTestPayload_agentTest(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UpdateAgentTestPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("FieldContext.Child cannot be called on type INTERFACE")
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _UpdateClassificationTestPayload_agentTest(ctx context.Context, field graphql.CollectedField, obj *model.UpdateClassificationTestPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1766,6 +1798,106 @@ func (ec *executionContext) unmarshalInputTestMessageInput(ctx context.Context, 
 				return it, err
 			}
 			it.Timestamp = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputUpdateAgentTestInput(ctx context.Context, obj any) (model.UpdateAgentTestInput, error) {
+	var it model.UpdateAgentTestInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"testId", "name", "folderId", "scenario", "criteria", "maxTurns", "conversationMessages", "variables", "toolMocking", "conversationContext", "tagExpected"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "testId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("testId"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.TestID = data
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		case "folderId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("folderId"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.FolderID = data
+		case "scenario":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("scenario"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Scenario = data
+		case "criteria":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("criteria"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Criteria = data
+		case "maxTurns":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("maxTurns"))
+			data, err := ec.unmarshalOInt2ᚖint32(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.MaxTurns = data
+		case "conversationMessages":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("conversationMessages"))
+			data, err := ec.unmarshalOTestMessageInput2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐTestMessageᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ConversationMessages = data
+		case "variables":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("variables"))
+			data, err := ec.unmarshalOJSONObject2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐJSONObject(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Variables = data
+		case "toolMocking":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("toolMocking"))
+			data, err := ec.unmarshalOToolMockingInput2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐToolMocking(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ToolMocking = data
+		case "conversationContext":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("conversationContext"))
+			data, err := ec.unmarshalOConversationContextInput2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐConversationContext(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ConversationContext = data
+		case "tagExpected":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("tagExpected"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.TagExpected = data
 		}
 	}
 	return it, nil
@@ -2794,6 +2926,44 @@ func (ec *executionContext) _TestMessage(ctx context.Context, sel ast.SelectionS
 	return out
 }
 
+var updateAgentTestPayloadImplementors = []string{"UpdateAgentTestPayload"}
+
+func (ec *executionContext) _UpdateAgentTestPayload(ctx context.Context, sel ast.SelectionSet, obj *model.UpdateAgentTestPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, updateAgentTestPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("UpdateAgentTestPayload")
+		case "agentTest":
+			out.Values[i] = ec._UpdateAgentTestPayload_agentTest(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var updateClassificationTestPayloadImplementors = []string{"UpdateClassificationTestPayload"}
 
 func (ec *executionContext) _UpdateClassificationTestPayload(ctx context.Context, sel ast.SelectionSet, obj *model.UpdateClassificationTestPayload) graphql.Marshaler {
@@ -3054,6 +3224,11 @@ func (ec *executionContext) unmarshalNTestMessageInput2ᚖgithubᚗcomᚋagentgr
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNUpdateAgentTestInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐUpdateAgentTestInput(ctx context.Context, v any) (model.UpdateAgentTestInput, error) {
+	res, err := ec.unmarshalInputUpdateAgentTestInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNUpdateClassificationTestInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐUpdateClassificationTestInput(ctx context.Context, v any) (model.UpdateClassificationTestInput, error) {
 	res, err := ec.unmarshalInputUpdateClassificationTestInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -3131,6 +3306,13 @@ func (ec *executionContext) unmarshalOTestMessageInput2ᚕᚖgithubᚗcomᚋagen
 		}
 	}
 	return res, nil
+}
+
+func (ec *executionContext) marshalOUpdateAgentTestPayload2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐUpdateAgentTestPayload(ctx context.Context, sel ast.SelectionSet, v *model.UpdateAgentTestPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._UpdateAgentTestPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOUpdateClassificationTestPayload2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐUpdateClassificationTestPayload(ctx context.Context, sel ast.SelectionSet, v *model.UpdateClassificationTestPayload) graphql.Marshaler {

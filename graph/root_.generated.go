@@ -477,6 +477,7 @@ type ComplexityRoot struct {
 		StartSimulationChat         func(childComplexity int, input model.StartSimulationChatInput) int
 		UpdateAgent                 func(childComplexity int, input model.UpdateAgentInput) int
 		UpdateAgentPrompt           func(childComplexity int, input model.UpdateAgentPromptInput) int
+		UpdateAgentTest             func(childComplexity int, input model.UpdateAgentTestInput) int
 		UpdateAgentTestFolder       func(childComplexity int, input model.UpdateAgentTestFolderInput) int
 		UpdateClassificationTest    func(childComplexity int, input model.UpdateClassificationTestInput) int
 		UpdateKnowledgeBaseChat     func(childComplexity int, input model.UpdateKnowledgeBaseChatInput) int
@@ -751,6 +752,10 @@ type ComplexityRoot struct {
 
 	UpdateAgentTestFolderPayload struct {
 		Folder func(childComplexity int) int
+	}
+
+	UpdateAgentTestPayload struct {
+		AgentTest func(childComplexity int) int
 	}
 
 	UpdateClassificationTestPayload struct {
@@ -2559,6 +2564,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.UpdateAgentPrompt(childComplexity, args["input"].(model.UpdateAgentPromptInput)), true
+	case "Mutation.updateAgentTest":
+		if e.ComplexityRoot.Mutation.UpdateAgentTest == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_updateAgentTest_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UpdateAgentTest(childComplexity, args["input"].(model.UpdateAgentTestInput)), true
 	case "Mutation.updateAgentTestFolder":
 		if e.ComplexityRoot.Mutation.UpdateAgentTestFolder == nil {
 			break
@@ -3772,6 +3788,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.UpdateAgentTestFolderPayload.Folder(childComplexity), true
 
+	case "UpdateAgentTestPayload.agentTest":
+		if e.ComplexityRoot.UpdateAgentTestPayload.AgentTest == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateAgentTestPayload.AgentTest(childComplexity), true
+
 	case "UpdateClassificationTestPayload.agentTest":
 		if e.ComplexityRoot.UpdateClassificationTestPayload.AgentTest == nil {
 			break
@@ -3854,6 +3877,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputUpdateAgentInput,
 		ec.unmarshalInputUpdateAgentPromptInput,
 		ec.unmarshalInputUpdateAgentTestFolderInput,
+		ec.unmarshalInputUpdateAgentTestInput,
 		ec.unmarshalInputUpdateClassificationTestInput,
 		ec.unmarshalInputUpdateKnowledgeBaseChatInput,
 		ec.unmarshalInputUpdateSimulationTestInput,
@@ -4537,6 +4561,38 @@ type UpdateClassificationTestPayload {
   agentTest: ClassificationTest!
 }
 
+"What to change of a test of either kind. What is absent or null stays; an empty ` + "`" + `folderId` + "`" + ` moves it to the root. What belongs to the other kind must be absent. Bounds as where it is created."
+input UpdateAgentTestInput {
+  "The test."
+  testId: ID!
+  "The new name."
+  name: String
+  "The new folder; empty for the root."
+  folderId: ID
+  "Of a simulation test: the new scenario."
+  scenario: String
+  "Of a simulation test: the new criteria."
+  criteria: [String!]
+  "Of a simulation test: the new bound on exchanges."
+  maxTurns: Int
+  "Of a simulation test: the new messages to start from."
+  conversationMessages: [TestMessageInput!]
+  "Of a simulation test: the new values of the agent's fields."
+  variables: JSONObject
+  "Of a simulation test: the new mocking."
+  toolMocking: ToolMockingInput
+  "Of a classification test: the new conversation."
+  conversationContext: ConversationContextInput
+  "Of a classification test: the new expected tag."
+  tagExpected: String
+}
+
+"The changed test."
+type UpdateAgentTestPayload {
+  "The test."
+  agentTest: AgentTest!
+}
+
 "The test to delete."
 input DeleteAgentTestInput {
   "The test."
@@ -4594,6 +4650,8 @@ extend type Mutation {
   updateSimulationTest("What to change." input: UpdateSimulationTestInput!): UpdateSimulationTestPayload @requires(scope: write)
   "Changes a classification test. Runs that were made keep it as it was."
   updateClassificationTest("What to change." input: UpdateClassificationTestInput!): UpdateClassificationTestPayload @requires(scope: write)
+  "Changes a test of either kind, for clients that do not tell them apart. Runs that were made keep it as it was."
+  updateAgentTest("What to change." input: UpdateAgentTestInput!): UpdateAgentTestPayload @requires(scope: write)
   "Deletes a test. Its runs stay as evidence."
   deleteAgentTest("The test." input: DeleteAgentTestInput!): DeleteAgentTestPayload @requires(scope: write)
 }
@@ -7498,6 +7556,14 @@ func (ec *executionContext) childFields_UpdateAgentTestFolderPayload(ctx context
 		return ec.fieldContext_UpdateAgentTestFolderPayload_folder(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type UpdateAgentTestFolderPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_UpdateAgentTestPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "agentTest":
+		return ec.fieldContext_UpdateAgentTestPayload_agentTest(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UpdateAgentTestPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_UpdateClassificationTestPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

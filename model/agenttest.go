@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -187,6 +188,40 @@ func (t *ClassificationTest) Update(in UpdateClassificationTestInput, now time.T
 	faults.messages("conversationContext.messages", t.ConversationContext.Messages)
 	faults.scalars("conversationContext.dataBag", t.ConversationContext.DataBag)
 	return faults.Err()
+}
+
+// OfSimulation returns what to change of a simulation test, or BAD_INPUT that names what belongs to a
+// classification test.
+func (in *UpdateAgentTestInput) OfSimulation() (UpdateSimulationTestInput, error) {
+	var faults Fields
+	faults.foreign("conversationContext", in.ConversationContext != nil, AgentTestKindClassification)
+	faults.foreign("tagExpected", in.TagExpected != nil, AgentTestKindClassification)
+	return UpdateSimulationTestInput{
+		TestID: in.TestID, Name: in.Name, FolderID: in.FolderID, Scenario: in.Scenario, Criteria: in.Criteria, MaxTurns: in.MaxTurns,
+		ConversationContext: in.ConversationMessages, Variables: in.Variables, ToolMocking: in.ToolMocking,
+	}, faults.Err()
+}
+
+// OfClassification returns what to change of a classification test, or BAD_INPUT that names what belongs
+// to a simulation test.
+func (in *UpdateAgentTestInput) OfClassification() (UpdateClassificationTestInput, error) {
+	var faults Fields
+	faults.foreign("scenario", in.Scenario != nil, AgentTestKindSimulation)
+	faults.foreign("criteria", in.Criteria != nil, AgentTestKindSimulation)
+	faults.foreign("maxTurns", in.MaxTurns != nil, AgentTestKindSimulation)
+	faults.foreign("conversationMessages", in.ConversationMessages != nil, AgentTestKindSimulation)
+	faults.foreign("variables", in.Variables != nil, AgentTestKindSimulation)
+	faults.foreign("toolMocking", in.ToolMocking != nil, AgentTestKindSimulation)
+	return UpdateClassificationTestInput{
+		TestID: in.TestID, Name: in.Name, FolderID: in.FolderID, ConversationContext: in.ConversationContext, TagExpected: in.TagExpected,
+	}, faults.Err()
+}
+
+// foreign records a fault when a field is given that only a test of the kind has.
+func (f *Fields) foreign(path string, given bool, kind AgentTestKind) {
+	if given {
+		f.Add(path, "belongs to %s tests, and this is none", strings.ToLower(string(kind)))
+	}
 }
 
 func (f *Fields) messages(path string, messages []TestMessage) {

@@ -709,6 +709,38 @@ type UpdateAgentTestFolderPayload struct {
 	Folder *AgentTestFolder `json:"folder"`
 }
 
+// What to change of a test of either kind. What is absent or null stays; an empty `folderId` moves it to the root. What belongs to the other kind must be absent. Bounds as where it is created.
+type UpdateAgentTestInput struct {
+	// The test.
+	TestID string `json:"testId"`
+	// The new name.
+	Name *string `json:"name,omitempty"`
+	// The new folder; empty for the root.
+	FolderID *string `json:"folderId,omitempty"`
+	// Of a simulation test: the new scenario.
+	Scenario *string `json:"scenario,omitempty"`
+	// Of a simulation test: the new criteria.
+	Criteria []string `json:"criteria,omitempty"`
+	// Of a simulation test: the new bound on exchanges.
+	MaxTurns *int32 `json:"maxTurns,omitempty"`
+	// Of a simulation test: the new messages to start from.
+	ConversationMessages []*TestMessage `json:"conversationMessages,omitempty"`
+	// Of a simulation test: the new values of the agent's fields.
+	Variables JSONObject `json:"variables,omitempty"`
+	// Of a simulation test: the new mocking.
+	ToolMocking *ToolMocking `json:"toolMocking,omitempty"`
+	// Of a classification test: the new conversation.
+	ConversationContext *ConversationContext `json:"conversationContext,omitempty"`
+	// Of a classification test: the new expected tag.
+	TagExpected *string `json:"tagExpected,omitempty"`
+}
+
+// The changed test.
+type UpdateAgentTestPayload struct {
+	// The test.
+	AgentTest AgentTest `json:"agentTest"`
+}
+
 // What to change of a classification test. What is absent or null stays; an empty `folderId` moves it to the root. Bounds as in `CreateClassificationTestInput`.
 type UpdateClassificationTestInput struct {
 	// The test.

@@ -64,6 +64,14 @@ func (r *mutationResolver) UpdateClassificationTest(ctx context.Context, input m
 	return &model.UpdateClassificationTestPayload{AgentTest: test}, nil
 }
 
+func (r *mutationResolver) UpdateAgentTest(ctx context.Context, input model.UpdateAgentTestInput) (*model.UpdateAgentTestPayload, error) {
+	test, err := r.tenant(ctx).UpdateAgentTest(ctx, input)
+	if err != nil {
+		return nil, err
+	}
+	return &model.UpdateAgentTestPayload{AgentTest: test}, nil
+}
+
 func (r *mutationResolver) DeleteAgentTest(ctx context.Context, input model.DeleteAgentTestInput) (*model.DeleteAgentTestPayload, error) {
 	if err := r.tenant(ctx).DeleteAgentTest(ctx, input.TestID); err != nil {
 		return nil, err

@@ -185,7 +185,7 @@ func newFront(store *db.Store, engine *engine.Engine, settings gateway.Settings,
 func (f *front) serve(ctx context.Context, listener net.Listener, workers int, engine *engine.Engine) (err error) {
 	if workers > 0 {
 		if err := f.store.Work(ctx, workers, engine.RunTest); err != nil {
-			return err
+			return errors.Join(err, ctx.Err())
 		}
 		defer func() {
 			ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)

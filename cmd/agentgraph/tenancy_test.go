@@ -66,12 +66,36 @@ func newVictim(t *testing.T, g *gatewayUnderTest, address string) victim {
 		}
 	}
 	g.must(t, key, `query ($id: ID!) { agent(id: $id) { promptVersions { nodes { id } } } }`, map[string]any{"id": agent.ID}, &versions)
+	var tested struct {
+		Folder struct{ Folder struct{ ID string } }
+		Test   struct{ AgentTest struct{ ID string } }
+	}
+	g.must(t, key, `mutation ($id: ID!) {
+		folder: createAgentTestFolder(input: {agentId: $id, name: "SECRET folder", color: "#112233"}) { folder { id } }
+		test: createSimulationTest(input: {agentId: $id, name: "SECRET test", scenario: "SECRET", criteria: ["SECRET"]}) { agentTest { id } }
+	}`, map[string]any{"id": agent.ID}, &tested)
+	test := tested.Test.AgentTest.ID
+	var executed struct {
+		StartAgentTestExecution struct {
+			Execution struct {
+				ID   string
+				Runs struct{ Nodes []struct{ ID string } }
+			}
+		}
+	}
+	g.must(t, key, `mutation ($id: ID!) {
+		startAgentTestExecution(input: {testIds: [$id]}) { execution { id runs { nodes { id } } } }
+	}`, map[string]any{"id": test}, &executed)
+	execution := executed.StartAgentTestExecution.Execution
 	company, err := tenant.Company(ctx)
 	require.NoError(t, err)
 	v := victim{ids: map[string]string{
 		"agent": agent.ID, "delegateAgent": agent.ID, "tool": tool.ID, "subAgent": edge.ID, "dataset": dataset.ID,
 		"chat": chat.ID, "knowledgeBaseChat": chat.ID, "simulationChat": simulation, "apiKey": keys[0].ID,
 		"promptVersion": versions.Agent.PromptVersions.Nodes[0].ID, "company": company.ID,
+		"folder": tested.Folder.Folder.ID, "agentTestFolder": tested.Folder.Folder.ID, "test": test, "agentTest": test,
+		"execution": execution.ID, "agentTestExecution": execution.ID, "base": execution.ID, "head": execution.ID,
+		"run": execution.Runs.Nodes[0].ID, "agentTestRun": execution.Runs.Nodes[0].ID,
 	}}
 	v.secrets = append(slices.Collect(maps.Values(v.ids)), "SECRET", "secret_tool", "secret_edge")
 	require.NotEmpty(t, address)
@@ -134,6 +158,7 @@ func TestNothingOfAnotherCompanyIsSeenOrChanged(t *testing.T) {
 
 func foreignRoutes(v victim) []string {
 	agent, chat, dataset, simulation := v.ids["agent"], v.ids["chat"], v.ids["dataset"], v.ids["simulationChat"]
+	test, folder, execution, run := v.ids["test"], v.ids["folder"], v.ids["execution"], v.ids["run"]
 	return []string{
 		"GET /Agent/" + agent,
 		"PUT /Agent/" + agent + `/prompt {"prompt":"mine"}`,
@@ -144,6 +169,18 @@ func foreignRoutes(v victim) []string {
 		`POST /SimulationChat/send-message {"simulationChatId":"` + simulation + `","message":"hello"}`,
 		"GET /SimulationChat/" + simulation,
 		"PATCH /KnowledgeBaseChat/" + chat + ` {"name":"mine","datasetIds":["` + dataset + `"]}`,
+		"POST /AgentTest/simulation " + `{"agentId":"` + agent + `","name":"mine","scenario":"mine","criteria":["mine"]}`,
+		"GET /AgentTest/" + test,
+		"PATCH /AgentTest/" + test + ` {"name":"mine"}`,
+		"DELETE /AgentTest/" + test,
+		"GET /AgentTestFolder/" + folder,
+		"PATCH /AgentTestFolder/" + folder + ` {"name":"mine"}`,
+		"DELETE /AgentTestFolder/" + folder,
+		"POST /AgentTestExecution " + `{"testIds":["` + test + `"]}`,
+		"GET /AgentTestExecution/" + execution,
+		"POST /AgentTestExecution/" + execution + "/cancel",
+		"POST /AgentTestExecution/" + execution + "/retry",
+		"GET /AgentTestRun/" + run,
 	}
 }
 
@@ -185,29 +222,51 @@ func (w walker) operations() map[string]string {
 			if strings.HasPrefix(field.Name, "__") {
 				continue
 			}
-			operation := strings.ToLower(root.Name) + " { " + field.Name + w.arguments(field) + w.selection(field.Type, 3) + " }"
-			all[root.Name+"."+field.Name] = operation
+			for _, arguments := range w.arguments(field) {
+				operation := strings.ToLower(root.Name) + " { " + field.Name + arguments + w.selection(field.Type, 3) + " }"
+				all[root.Name+"."+field.Name+arguments] = operation
+			}
 		}
 	}
 	return all
 }
 
-func (w walker) arguments(field *ast.FieldDefinition) string {
-	var written []string
+// arguments returns a way to write the field's arguments for each id that may be left out of an input: such
+// ids often exclude each other.
+func (w walker) arguments(field *ast.FieldDefinition) []string {
+	choices := []string{""}
 	for _, a := range field.Arguments {
-		if a.DefaultValue == nil && a.Name != "after" && a.Name != "offset" && a.Name != "filter" {
-			written = append(written, a.Name+": "+w.value(a.Name, a.Type, field.Type.Name()))
+		if input := w.schema.Types[a.Type.Name()]; input.Kind == ast.InputObject && a.Name == "input" {
+			for _, f := range input.Fields {
+				if f.Type.Name() == "ID" && !f.Type.NonNull {
+					choices = append(choices, f.Name)
+				}
+			}
 		}
 	}
-	if len(written) == 0 {
-		return ""
+	if len(choices) > 1 {
+		choices = choices[1:]
 	}
-	return "(" + strings.Join(written, ", ") + ")"
+	var all []string
+	for _, choice := range choices {
+		var written []string
+		for _, a := range field.Arguments {
+			if a.DefaultValue == nil && a.Name != "after" && a.Name != "offset" && a.Name != "filter" {
+				written = append(written, a.Name+": "+w.value(a.Name, a.Type, field.Type.Name(), choice))
+			}
+		}
+		if len(written) == 0 {
+			all = append(all, "")
+		} else {
+			all = append(all, "("+strings.Join(written, ", ")+")")
+		}
+	}
+	return all
 }
 
-func (w walker) value(name string, of *ast.Type, returns string) string {
+func (w walker) value(name string, of *ast.Type, returns, choice string) string {
 	if of.Elem != nil {
-		return "[" + w.value(name, of.Elem, returns) + "]"
+		return "[" + w.value(name, of.Elem, returns, choice) + "]"
 	}
 	definition := w.schema.Types[of.Name()]
 	switch {
@@ -219,8 +278,8 @@ func (w walker) value(name string, of *ast.Type, returns string) string {
 	case definition.Kind == ast.InputObject:
 		var fields []string
 		for _, f := range definition.Fields {
-			if f.Type.Name() == "ID" || f.Type.NonNull && f.DefaultValue == nil {
-				fields = append(fields, f.Name+": "+w.value(f.Name, f.Type, ""))
+			if f.Name == choice || f.Type.NonNull && (f.DefaultValue == nil || f.Type.Name() == "ID") {
+				fields = append(fields, f.Name+": "+w.value(f.Name, f.Type, "", choice))
 			}
 		}
 		return "{" + strings.Join(fields, ", ") + "}"
@@ -230,6 +289,8 @@ func (w walker) value(name string, of *ast.Type, returns string) string {
 		return "true"
 	case name == "language":
 		return `"en"`
+	case name == "color":
+		return `"#112233"`
 	}
 	return `"mine"`
 }

@@ -49,8 +49,7 @@ var routes = []route{
 
 	{method: http.MethodPost, path: "/AgentTest/simulation", operation: "CreateSimulationTest", result: "createSimulationTest.agentTest"},
 	{method: http.MethodPost, path: "/AgentTest/classification", operation: "CreateClassificationTest", result: "createClassificationTest.agentTest"},
-	{method: http.MethodPatch, path: "/AgentTest/simulation/{testId}", operation: "UpdateSimulationTest", result: "updateSimulationTest.agentTest"},
-	{method: http.MethodPatch, path: "/AgentTest/classification/{testId}", operation: "UpdateClassificationTest", result: "updateClassificationTest.agentTest"},
+	{method: http.MethodPatch, path: "/AgentTest/{testId}", operation: "UpdateAgentTest", result: "updateAgentTest.agentTest"},
 	{method: http.MethodGet, path: "/AgentTest", operation: "ListAgentTests", result: "agentTests", paged: true},
 	{method: http.MethodGet, path: "/AgentTest/{testId}", operation: "GetAgentTest", result: "agentTest"},
 	{method: http.MethodDelete, path: "/AgentTest/{testId}", operation: "DeleteAgentTest", result: "deleteAgentTest", status: http.StatusNoContent},

@@ -105,10 +105,8 @@ func TestRoutes(t *testing.T) {
 			values{"agentId": "agent_1", "name": "Tag", "tagExpected": "greeting", "conversationContext": values{
 				"messages": []any{values{"role": "user", "text": "Hi"}}, "dataBag": json.RawMessage(`{"firstName":"Ada"}`)}},
 			200, classificationTestBody},
-		{"PATCH /AgentTest/simulation/test_1", `{"criteria":["Is brief"],"maxTurns":3,"scenario":null}`,
+		{"PATCH /AgentTest/test_1", `{"criteria":["Is brief"],"maxTurns":3,"scenario":null}`,
 			values{"testId": "test_1", "criteria": []any{"Is brief"}, "maxTurns": int64(3)}, 200, simulationTestBody},
-		{"PATCH /AgentTest/classification/test_1", `{"tagExpected":"farewell","folderId":"folder_1"}`,
-			values{"testId": "test_1", "tagExpected": "farewell", "folderId": "folder_1"}, 200, classificationTestBody},
 		{"GET /AgentTest?pageNumber=2&pageSize=10", "", values{"first": int64(10), "offset": int64(10)}, 200,
 			`{"data":[` + classificationTestBody + `],"total":7,"pageNumber":2,"pageSize":10}`},
 		{"GET /AgentTest/test_1", "", values{"testId": "test_1"}, 200, simulationTestBody},
@@ -124,7 +122,7 @@ func TestRoutes(t *testing.T) {
 			`{"data":[` + executionBody + `],"total":7,"pageNumber":1,"pageSize":50}`},
 		{"GET /AgentTestExecution/execution_1", "", values{"executionId": "execution_1"}, 200, executionBody},
 		{"POST /AgentTestExecution/execution_1/cancel", "", values{"executionId": "execution_1"}, 202, executionBody},
-		{"POST /AgentTestExecution/execution_1/retry", `{}`, values{"executionId": "execution_1", "only": "NotPassed"}, 202, executionBody},
+		{"POST /AgentTestExecution/execution_1/retry", ``, values{"executionId": "execution_1", "only": "NotPassed"}, 202, executionBody},
 		{"GET /AgentTestRun/run_1", "", values{"runId": "run_1"}, 200, runBody},
 	}
 	require.Len(t, tests, len(routes), "one case for each route")

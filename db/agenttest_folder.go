@@ -15,6 +15,13 @@ func (t *Tenant) AgentTestFoldersByID(ctx context.Context, ids []string, columns
 	return byID[*model.AgentTestFolder](ctx, t, ids, columns)
 }
 
+// AgentTestFolders returns a page of the company's folders, newest first, or of those of one agent.
+func (t *Tenant) AgentTestFolders(
+	ctx context.Context, args model.PageArgs, agentID *string, columns ...string,
+) (*model.Page[*model.AgentTestFolder], error) {
+	return list[*model.AgentTestFolder](ctx, t, args, columns, given("agent_id", agentID))
+}
+
 // FoldersOfAgents returns the folders of several agents, each agent's by name.
 func (t *Tenant) FoldersOfAgents(ctx context.Context, agentIDs []string, columns ...string) ([]*model.AgentTestFolder, error) {
 	folders := []*model.AgentTestFolder{}

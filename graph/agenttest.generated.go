@@ -25,6 +25,8 @@ type ClassificationTestResolver interface {
 
 	LastRun(ctx context.Context, obj *model.ClassificationTest) (*model.AgentTestRun, error)
 
+	IsFlaky(ctx context.Context, obj *model.ClassificationTest) (bool, error)
+
 	Runs(ctx context.Context, obj *model.ClassificationTest, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestRun], error)
 }
 type SimulationTestResolver interface {
@@ -33,6 +35,8 @@ type SimulationTestResolver interface {
 	Folder(ctx context.Context, obj *model.SimulationTest) (*model.AgentTestFolder, error)
 
 	LastRun(ctx context.Context, obj *model.SimulationTest) (*model.AgentTestRun, error)
+
+	IsFlaky(ctx context.Context, obj *model.SimulationTest) (bool, error)
 
 	Runs(ctx context.Context, obj *model.SimulationTest, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestRun], error)
 }
@@ -557,6 +561,29 @@ func (ec *executionContext) _ClassificationTest_lastRunAt(ctx context.Context, f
 }
 func (ec *executionContext) fieldContext_ClassificationTest_lastRunAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ClassificationTest", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _ClassificationTest_isFlaky(ctx context.Context, field graphql.CollectedField, obj *model.ClassificationTest) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ClassificationTest_isFlaky(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ClassificationTest().IsFlaky(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ClassificationTest_isFlaky(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ClassificationTest", field, true, true, errors.New("field of type Boolean does not have child fields"))
 }
 
 func (ec *executionContext) _ClassificationTest_createdAt(ctx context.Context, field graphql.CollectedField, obj *model.ClassificationTest) (ret graphql.Marshaler) {
@@ -1124,6 +1151,29 @@ func (ec *executionContext) _SimulationTest_lastRunAt(ctx context.Context, field
 }
 func (ec *executionContext) fieldContext_SimulationTest_lastRunAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("SimulationTest", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _SimulationTest_isFlaky(ctx context.Context, field graphql.CollectedField, obj *model.SimulationTest) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SimulationTest_isFlaky(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.SimulationTest().IsFlaky(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SimulationTest_isFlaky(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SimulationTest", field, true, true, errors.New("field of type Boolean does not have child fields"))
 }
 
 func (ec *executionContext) _SimulationTest_createdAt(ctx context.Context, field graphql.CollectedField, obj *model.SimulationTest) (ret graphql.Marshaler) {
@@ -2377,6 +2427,44 @@ func (ec *executionContext) _ClassificationTest(ctx context.Context, sel ast.Sel
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "isFlaky":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ClassificationTest_isFlaky(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "createdAt":
 			out.Values[i] = ec._ClassificationTest_createdAt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -2779,6 +2867,44 @@ func (ec *executionContext) _SimulationTest(ctx context.Context, sel ast.Selecti
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "isFlaky":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._SimulationTest_isFlaky(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "createdAt":
 			out.Values[i] = ec._SimulationTest_createdAt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {

@@ -25,6 +25,7 @@ type AgentTestExecutionResolver interface {
 	Counts(ctx context.Context, obj *model.AgentTestExecution) (*model.AgentTestRunCounts, error)
 	PassRate(ctx context.Context, obj *model.AgentTestExecution) (*float64, error)
 	PassHatK(ctx context.Context, obj *model.AgentTestExecution) ([]float64, error)
+	FlakyTestIds(ctx context.Context, obj *model.AgentTestExecution) ([]string, error)
 	Runs(ctx context.Context, obj *model.AgentTestExecution, status *model.AgentTestRunStatus, testID *string, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestRun], error)
 }
 
@@ -135,6 +136,29 @@ func (ec *executionContext) fieldContext_AgentTestExecution_agent(_ context.Cont
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _AgentTestExecution_agentId(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestExecution) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestExecution_agentId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AgentID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestExecution_agentId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTestExecution", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
 func (ec *executionContext) _AgentTestExecution_status(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestExecution) (ret graphql.Marshaler) {
@@ -282,6 +306,29 @@ func (ec *executionContext) _AgentTestExecution_passHatK(ctx context.Context, fi
 }
 func (ec *executionContext) fieldContext_AgentTestExecution_passHatK(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("AgentTestExecution", field, true, true, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTestExecution_flakyTestIds(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestExecution) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestExecution_flakyTestIds(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.AgentTestExecution().FlakyTestIds(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNID2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestExecution_flakyTestIds(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTestExecution", field, true, true, errors.New("field of type ID does not have child fields"))
 }
 
 func (ec *executionContext) _AgentTestExecution_runs(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestExecution) (ret graphql.Marshaler) {
@@ -755,6 +802,52 @@ func (ec *executionContext) fieldContext_AgentTestRunCounts_cancelled(_ context.
 	return graphql.NewScalarFieldContext("AgentTestRunCounts", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
+func (ec *executionContext) _AgentTestRunCounts_judged(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestRunCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestRunCounts_judged(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Judged(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int32) graphql.Marshaler {
+			return ec.marshalNInt2int32(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestRunCounts_judged(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTestRunCounts", field, true, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTestRunCounts_passRate(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestRunCounts) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestRunCounts_passRate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PassRate(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestRunCounts_passRate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTestRunCounts", field, true, false, errors.New("field of type Float does not have child fields"))
+}
+
 func (ec *executionContext) _CancelAgentTestExecutionPayload_execution(ctx context.Context, field graphql.CollectedField, obj *model.CancelAgentTestExecutionPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1064,6 +1157,11 @@ func (ec *executionContext) _AgentTestExecution(ctx context.Context, sel ast.Sel
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "agentId":
+			out.Values[i] = ec._AgentTestExecution_agentId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
 		case "status":
 			out.Values[i] = ec._AgentTestExecution_status(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -1198,6 +1296,44 @@ func (ec *executionContext) _AgentTestExecution(ctx context.Context, sel ast.Sel
 					}
 				}()
 				res = ec._AgentTestExecution_passHatK(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "flakyTestIds":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._AgentTestExecution_flakyTestIds(ctx, field, obj)
 				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
@@ -1481,6 +1617,16 @@ func (ec *executionContext) _AgentTestRunCounts(ctx context.Context, sel ast.Sel
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "judged":
+			out.Values[i] = ec._AgentTestRunCounts_judged(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "passRate":
+			out.Values[i] = ec._AgentTestRunCounts_passRate(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -1732,6 +1878,13 @@ func (ec *executionContext) marshalOAgentTestExecution2ᚖgithubᚗcomᚋagentgr
 		return graphql.Null
 	}
 	return ec._AgentTestExecution(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOAgentTestRunCounts2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestRunCounts(ctx context.Context, sel ast.SelectionSet, v *model.AgentTestRunCounts) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._AgentTestRunCounts(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalOAgentTestVerdict2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestVerdict(ctx context.Context, v any) (*model.AgentTestVerdict, error) {

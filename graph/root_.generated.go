@@ -23,6 +23,7 @@ type Config = graphql.Config[ResolverRoot, DirectiveRoot, ComplexityRoot]
 
 type ResolverRoot interface {
 	Agent() AgentResolver
+	AgentTestComparisonTest() AgentTestComparisonTestResolver
 	AgentTestExecution() AgentTestExecutionResolver
 	AgentTestFolder() AgentTestFolderResolver
 	AgentTestRun() AgentTestRunResolver
@@ -95,6 +96,32 @@ type ComplexityRoot struct {
 		Name        func(childComplexity int) int
 	}
 
+	AgentTestComparison struct {
+		Base         func(childComplexity int) int
+		BaseCounts   func(childComplexity int) int
+		Conclusion   func(childComplexity int) int
+		Flaky        func(childComplexity int) int
+		Head         func(childComplexity int) int
+		HeadCounts   func(childComplexity int) int
+		NewlyFailing func(childComplexity int) int
+		NewlyPassing func(childComplexity int) int
+		PValue       func(childComplexity int) int
+		Tests        func(childComplexity int) int
+	}
+
+	AgentTestComparisonTest struct {
+		Base          func(childComplexity int) int
+		Change        func(childComplexity int) int
+		Conclusion    func(childComplexity int) int
+		Head          func(childComplexity int) int
+		IsFlakyInBase func(childComplexity int) int
+		IsFlakyInHead func(childComplexity int) int
+		PValue        func(childComplexity int) int
+		Test          func(childComplexity int) int
+		TestID        func(childComplexity int) int
+		TestName      func(childComplexity int) int
+	}
+
 	AgentTestConnection struct {
 		Edges      func(childComplexity int) int
 		Nodes      func(childComplexity int) int
@@ -108,19 +135,21 @@ type ComplexityRoot struct {
 	}
 
 	AgentTestExecution struct {
-		Agent      func(childComplexity int) int
-		Counts     func(childComplexity int) int
-		CreatedAt  func(childComplexity int) int
-		FinishedAt func(childComplexity int) int
-		ID         func(childComplexity int) int
-		PassHatK   func(childComplexity int) int
-		PassRate   func(childComplexity int) int
-		Repeats    func(childComplexity int) int
-		RetryOfID  func(childComplexity int) int
-		Runs       func(childComplexity int, status *model.AgentTestRunStatus, testID *string, first int32, after *string, offset *int32) int
-		StartedAt  func(childComplexity int) int
-		Status     func(childComplexity int) int
-		Verdict    func(childComplexity int) int
+		Agent        func(childComplexity int) int
+		AgentID      func(childComplexity int) int
+		Counts       func(childComplexity int) int
+		CreatedAt    func(childComplexity int) int
+		FinishedAt   func(childComplexity int) int
+		FlakyTestIds func(childComplexity int) int
+		ID           func(childComplexity int) int
+		PassHatK     func(childComplexity int) int
+		PassRate     func(childComplexity int) int
+		Repeats      func(childComplexity int) int
+		RetryOfID    func(childComplexity int) int
+		Runs         func(childComplexity int, status *model.AgentTestRunStatus, testID *string, first int32, after *string, offset *int32) int
+		StartedAt    func(childComplexity int) int
+		Status       func(childComplexity int) int
+		Verdict      func(childComplexity int) int
 	}
 
 	AgentTestExecutionConnection struct {
@@ -137,6 +166,7 @@ type ComplexityRoot struct {
 
 	AgentTestFolder struct {
 		Agent     func(childComplexity int) int
+		AgentID   func(childComplexity int) int
 		Body      func(childComplexity int) int
 		Color     func(childComplexity int) int
 		CreatedAt func(childComplexity int) int
@@ -144,6 +174,18 @@ type ComplexityRoot struct {
 		Name      func(childComplexity int) int
 		Tests     func(childComplexity int, first int32, after *string, offset *int32) int
 		UpdatedAt func(childComplexity int) int
+	}
+
+	AgentTestFolderConnection struct {
+		Edges      func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	AgentTestFolderEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
 	}
 
 	AgentTestRun struct {
@@ -155,6 +197,7 @@ type ComplexityRoot struct {
 		EndReason            func(childComplexity int) int
 		Error                func(childComplexity int) int
 		Execution            func(childComplexity int) int
+		ExecutionID          func(childComplexity int) int
 		FinishedAt           func(childComplexity int) int
 		ID                   func(childComplexity int) int
 		Messages             func(childComplexity int) int
@@ -162,6 +205,7 @@ type ComplexityRoot struct {
 		StartedAt            func(childComplexity int) int
 		Status               func(childComplexity int) int
 		Test                 func(childComplexity int) int
+		TestID               func(childComplexity int) int
 		TestName             func(childComplexity int) int
 		ToolCalls            func(childComplexity int) int
 		TurnCount            func(childComplexity int) int
@@ -178,6 +222,8 @@ type ComplexityRoot struct {
 		Cancelled func(childComplexity int) int
 		Error     func(childComplexity int) int
 		Failed    func(childComplexity int) int
+		Judged    func(childComplexity int) int
+		PassRate  func(childComplexity int) int
 		Passed    func(childComplexity int) int
 		Queued    func(childComplexity int) int
 		Running   func(childComplexity int) int
@@ -203,6 +249,7 @@ type ComplexityRoot struct {
 	CallCoverage struct {
 		Effect        func(childComplexity int) int
 		Kind          func(childComplexity int) int
+		Path          func(childComplexity int) int
 		TargetID      func(childComplexity int) int
 		TechnicalName func(childComplexity int) int
 	}
@@ -237,6 +284,7 @@ type ComplexityRoot struct {
 		Folder              func(childComplexity int) int
 		FolderID            func(childComplexity int) int
 		ID                  func(childComplexity int) int
+		IsFlaky             func(childComplexity int) int
 		Kind                func(childComplexity int) int
 		LastRun             func(childComplexity int) int
 		LastRunAt           func(childComplexity int) int
@@ -295,6 +343,11 @@ type ComplexityRoot struct {
 
 	CreateSimulationTestPayload struct {
 		AgentTest func(childComplexity int) int
+	}
+
+	CreateTestFromSimulationChatPayload struct {
+		AgentTest func(childComplexity int) int
+		Warnings  func(childComplexity int) int
 	}
 
 	CreateToolPayload struct {
@@ -405,8 +458,10 @@ type ComplexityRoot struct {
 	}
 
 	MessageDelta struct {
+		Offset   func(childComplexity int) int
 		Sequence func(childComplexity int) int
 		Text     func(childComplexity int) int
+		TurnID   func(childComplexity int) int
 	}
 
 	MessageWritten struct {
@@ -448,41 +503,42 @@ type ComplexityRoot struct {
 	}
 
 	Mutation struct {
-		AddSubAgent                 func(childComplexity int, input model.AddSubAgentInput) int
-		CancelAgentTestExecution    func(childComplexity int, input model.CancelAgentTestExecutionInput) int
-		ConnectKnowledgeBaseChat    func(childComplexity int, input model.ConnectKnowledgeBaseChatInput) int
-		ConnectTool                 func(childComplexity int, input model.ConnectToolInput) int
-		CreateAPIKey                func(childComplexity int, input model.CreateAPIKeyInput) int
-		CreateAgent                 func(childComplexity int, input model.CreateAgentInput) int
-		CreateAgentTestFolder       func(childComplexity int, input model.CreateAgentTestFolderInput) int
-		CreateClassificationTest    func(childComplexity int, input model.CreateClassificationTestInput) int
-		CreateDataset               func(childComplexity int, input model.CreateDatasetInput) int
-		CreateKnowledgeBaseChat     func(childComplexity int, input model.CreateKnowledgeBaseChatInput) int
-		CreateSimulationTest        func(childComplexity int, input model.CreateSimulationTestInput) int
-		CreateTool                  func(childComplexity int, input model.CreateToolInput) int
-		DeleteAgent                 func(childComplexity int, input model.DeleteAgentInput) int
-		DeleteAgentTest             func(childComplexity int, input model.DeleteAgentTestInput) int
-		DeleteAgentTestFolder       func(childComplexity int, input model.DeleteAgentTestFolderInput) int
-		DeleteKnowledgeBaseChat     func(childComplexity int, input model.DeleteKnowledgeBaseChatInput) int
-		DeleteTool                  func(childComplexity int, input model.DeleteToolInput) int
-		DisconnectKnowledgeBaseChat func(childComplexity int, input model.DisconnectKnowledgeBaseChatInput) int
-		DisconnectTool              func(childComplexity int, input model.DisconnectToolInput) int
-		EndSimulationChat           func(childComplexity int, input model.EndSimulationChatInput) int
-		RemoveSubAgent              func(childComplexity int, input model.RemoveSubAgentInput) int
-		RestoreAgentPrompt          func(childComplexity int, input model.RestoreAgentPromptInput) int
-		RetryAgentTestExecution     func(childComplexity int, input model.RetryAgentTestExecutionInput) int
-		RevokeAPIKey                func(childComplexity int, input model.RevokeAPIKeyInput) int
-		SendSimulationMessage       func(childComplexity int, input model.SendSimulationMessageInput) int
-		StartAgentTestExecution     func(childComplexity int, input model.StartAgentTestExecutionInput) int
-		StartSimulationChat         func(childComplexity int, input model.StartSimulationChatInput) int
-		UpdateAgent                 func(childComplexity int, input model.UpdateAgentInput) int
-		UpdateAgentPrompt           func(childComplexity int, input model.UpdateAgentPromptInput) int
-		UpdateAgentTest             func(childComplexity int, input model.UpdateAgentTestInput) int
-		UpdateAgentTestFolder       func(childComplexity int, input model.UpdateAgentTestFolderInput) int
-		UpdateClassificationTest    func(childComplexity int, input model.UpdateClassificationTestInput) int
-		UpdateKnowledgeBaseChat     func(childComplexity int, input model.UpdateKnowledgeBaseChatInput) int
-		UpdateSimulationTest        func(childComplexity int, input model.UpdateSimulationTestInput) int
-		UpdateTool                  func(childComplexity int, input model.UpdateToolInput) int
+		AddSubAgent                  func(childComplexity int, input model.AddSubAgentInput) int
+		CancelAgentTestExecution     func(childComplexity int, input model.CancelAgentTestExecutionInput) int
+		ConnectKnowledgeBaseChat     func(childComplexity int, input model.ConnectKnowledgeBaseChatInput) int
+		ConnectTool                  func(childComplexity int, input model.ConnectToolInput) int
+		CreateAPIKey                 func(childComplexity int, input model.CreateAPIKeyInput) int
+		CreateAgent                  func(childComplexity int, input model.CreateAgentInput) int
+		CreateAgentTestFolder        func(childComplexity int, input model.CreateAgentTestFolderInput) int
+		CreateClassificationTest     func(childComplexity int, input model.CreateClassificationTestInput) int
+		CreateDataset                func(childComplexity int, input model.CreateDatasetInput) int
+		CreateKnowledgeBaseChat      func(childComplexity int, input model.CreateKnowledgeBaseChatInput) int
+		CreateSimulationTest         func(childComplexity int, input model.CreateSimulationTestInput) int
+		CreateTestFromSimulationChat func(childComplexity int, input model.CreateTestFromSimulationChatInput) int
+		CreateTool                   func(childComplexity int, input model.CreateToolInput) int
+		DeleteAgent                  func(childComplexity int, input model.DeleteAgentInput) int
+		DeleteAgentTest              func(childComplexity int, input model.DeleteAgentTestInput) int
+		DeleteAgentTestFolder        func(childComplexity int, input model.DeleteAgentTestFolderInput) int
+		DeleteKnowledgeBaseChat      func(childComplexity int, input model.DeleteKnowledgeBaseChatInput) int
+		DeleteTool                   func(childComplexity int, input model.DeleteToolInput) int
+		DisconnectKnowledgeBaseChat  func(childComplexity int, input model.DisconnectKnowledgeBaseChatInput) int
+		DisconnectTool               func(childComplexity int, input model.DisconnectToolInput) int
+		EndSimulationChat            func(childComplexity int, input model.EndSimulationChatInput) int
+		RemoveSubAgent               func(childComplexity int, input model.RemoveSubAgentInput) int
+		RestoreAgentPrompt           func(childComplexity int, input model.RestoreAgentPromptInput) int
+		RetryAgentTestExecution      func(childComplexity int, input model.RetryAgentTestExecutionInput) int
+		RevokeAPIKey                 func(childComplexity int, input model.RevokeAPIKeyInput) int
+		SendSimulationMessage        func(childComplexity int, input model.SendSimulationMessageInput) int
+		StartAgentTestExecution      func(childComplexity int, input model.StartAgentTestExecutionInput) int
+		StartSimulationChat          func(childComplexity int, input model.StartSimulationChatInput) int
+		UpdateAgent                  func(childComplexity int, input model.UpdateAgentInput) int
+		UpdateAgentPrompt            func(childComplexity int, input model.UpdateAgentPromptInput) int
+		UpdateAgentTest              func(childComplexity int, input model.UpdateAgentTestInput) int
+		UpdateAgentTestFolder        func(childComplexity int, input model.UpdateAgentTestFolderInput) int
+		UpdateClassificationTest     func(childComplexity int, input model.UpdateClassificationTestInput) int
+		UpdateKnowledgeBaseChat      func(childComplexity int, input model.UpdateKnowledgeBaseChatInput) int
+		UpdateSimulationTest         func(childComplexity int, input model.UpdateSimulationTestInput) int
+		UpdateTool                   func(childComplexity int, input model.UpdateToolInput) int
 	}
 
 	PageInfo struct {
@@ -531,25 +587,28 @@ type ComplexityRoot struct {
 	}
 
 	Query struct {
-		Agent               func(childComplexity int, id string) int
-		AgentTest           func(childComplexity int, id string) int
-		AgentTestExecution  func(childComplexity int, id string) int
-		AgentTestExecutions func(childComplexity int, agentID *string, first int32, after *string, offset *int32) int
-		AgentTestFolder     func(childComplexity int, id string) int
-		AgentTestRun        func(childComplexity int, id string) int
-		AgentTests          func(childComplexity int, agentID *string, folderID *string, kind *model.AgentTestKind, first int32, after *string, offset *int32) int
-		Agents              func(childComplexity int, first int32, after *string, offset *int32, filter *model.AgentFilter) int
-		Company             func(childComplexity int) int
-		Dataset             func(childComplexity int, id string) int
-		Datasets            func(childComplexity int, first int32, after *string, offset *int32) int
-		KnowledgeBaseChat   func(childComplexity int, id string) int
-		KnowledgeBaseChats  func(childComplexity int, first int32, after *string, offset *int32) int
-		Node                func(childComplexity int, id string) int
-		Nodes               func(childComplexity int, ids []string) int
-		SimulationChat      func(childComplexity int, id string) int
-		SimulationChats     func(childComplexity int, agentID *string, first int32, after *string, offset *int32) int
-		Tool                func(childComplexity int, id string) int
-		Tools               func(childComplexity int, first int32, after *string, offset *int32) int
+		Agent                      func(childComplexity int, id string) int
+		AgentTest                  func(childComplexity int, id string) int
+		AgentTestExecution         func(childComplexity int, id string) int
+		AgentTestExecutions        func(childComplexity int, agentID *string, first int32, after *string, offset *int32) int
+		AgentTestFolder            func(childComplexity int, id string) int
+		AgentTestFolders           func(childComplexity int, agentID *string, first int32, after *string, offset *int32) int
+		AgentTestRun               func(childComplexity int, id string) int
+		AgentTestRuns              func(childComplexity int, executionID *string, testID *string, status *model.AgentTestRunStatus, first int32, after *string, offset *int32) int
+		AgentTests                 func(childComplexity int, agentID *string, folderID *string, kind *model.AgentTestKind, first int32, after *string, offset *int32) int
+		Agents                     func(childComplexity int, first int32, after *string, offset *int32, filter *model.AgentFilter) int
+		Company                    func(childComplexity int) int
+		CompareAgentTestExecutions func(childComplexity int, baseID string, headID string) int
+		Dataset                    func(childComplexity int, id string) int
+		Datasets                   func(childComplexity int, first int32, after *string, offset *int32) int
+		KnowledgeBaseChat          func(childComplexity int, id string) int
+		KnowledgeBaseChats         func(childComplexity int, first int32, after *string, offset *int32) int
+		Node                       func(childComplexity int, id string) int
+		Nodes                      func(childComplexity int, ids []string) int
+		SimulationChat             func(childComplexity int, id string) int
+		SimulationChats            func(childComplexity int, agentID *string, first int32, after *string, offset *int32) int
+		Tool                       func(childComplexity int, id string) int
+		Tools                      func(childComplexity int, first int32, after *string, offset *int32) int
 	}
 
 	RemoveSubAgentPayload struct {
@@ -623,6 +682,7 @@ type ComplexityRoot struct {
 		Folder               func(childComplexity int) int
 		FolderID             func(childComplexity int) int
 		ID                   func(childComplexity int) int
+		IsFlaky              func(childComplexity int) int
 		Kind                 func(childComplexity int) int
 		LastRun              func(childComplexity int) int
 		LastRunAt            func(childComplexity int) int
@@ -696,12 +756,17 @@ type ComplexityRoot struct {
 	}
 
 	ToolCallFinished struct {
-		DurationMs    func(childComplexity int) int
-		Error         func(childComplexity int) int
-		ID            func(childComplexity int) int
-		Mocked        func(childComplexity int) int
-		Result        func(childComplexity int) int
-		TechnicalName func(childComplexity int) int
+		DelegationID    func(childComplexity int) int
+		DurationMs      func(childComplexity int) int
+		Error           func(childComplexity int) int
+		ID              func(childComplexity int) int
+		Kind            func(childComplexity int) int
+		MessageSequence func(childComplexity int) int
+		MockRule        func(childComplexity int) int
+		Mocked          func(childComplexity int) int
+		Result          func(childComplexity int) int
+		TargetID        func(childComplexity int) int
+		TechnicalName   func(childComplexity int) int
 	}
 
 	ToolCallStarted struct {
@@ -740,6 +805,12 @@ type ComplexityRoot struct {
 		MockedSubAgents  func(childComplexity int) int
 		MockedTools      func(childComplexity int) int
 		SideEffects      func(childComplexity int) int
+	}
+
+	TurnFailed struct {
+		MessageSequence func(childComplexity int) int
+		Reason          func(childComplexity int) int
+		TurnID          func(childComplexity int) int
 	}
 
 	UpdateAgentPayload struct {
@@ -1036,6 +1107,128 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.AgentField.Name(childComplexity), true
 
+	case "AgentTestComparison.base":
+		if e.ComplexityRoot.AgentTestComparison.Base == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestComparison.Base(childComplexity), true
+	case "AgentTestComparison.baseCounts":
+		if e.ComplexityRoot.AgentTestComparison.BaseCounts == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestComparison.BaseCounts(childComplexity), true
+	case "AgentTestComparison.conclusion":
+		if e.ComplexityRoot.AgentTestComparison.Conclusion == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestComparison.Conclusion(childComplexity), true
+	case "AgentTestComparison.flaky":
+		if e.ComplexityRoot.AgentTestComparison.Flaky == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestComparison.Flaky(childComplexity), true
+	case "AgentTestComparison.head":
+		if e.ComplexityRoot.AgentTestComparison.Head == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestComparison.Head(childComplexity), true
+	case "AgentTestComparison.headCounts":
+		if e.ComplexityRoot.AgentTestComparison.HeadCounts == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestComparison.HeadCounts(childComplexity), true
+	case "AgentTestComparison.newlyFailing":
+		if e.ComplexityRoot.AgentTestComparison.NewlyFailing == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestComparison.NewlyFailing(childComplexity), true
+	case "AgentTestComparison.newlyPassing":
+		if e.ComplexityRoot.AgentTestComparison.NewlyPassing == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestComparison.NewlyPassing(childComplexity), true
+	case "AgentTestComparison.pValue":
+		if e.ComplexityRoot.AgentTestComparison.PValue == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestComparison.PValue(childComplexity), true
+	case "AgentTestComparison.tests":
+		if e.ComplexityRoot.AgentTestComparison.Tests == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestComparison.Tests(childComplexity), true
+
+	case "AgentTestComparisonTest.base":
+		if e.ComplexityRoot.AgentTestComparisonTest.Base == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestComparisonTest.Base(childComplexity), true
+	case "AgentTestComparisonTest.change":
+		if e.ComplexityRoot.AgentTestComparisonTest.Change == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestComparisonTest.Change(childComplexity), true
+	case "AgentTestComparisonTest.conclusion":
+		if e.ComplexityRoot.AgentTestComparisonTest.Conclusion == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestComparisonTest.Conclusion(childComplexity), true
+	case "AgentTestComparisonTest.head":
+		if e.ComplexityRoot.AgentTestComparisonTest.Head == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestComparisonTest.Head(childComplexity), true
+	case "AgentTestComparisonTest.isFlakyInBase":
+		if e.ComplexityRoot.AgentTestComparisonTest.IsFlakyInBase == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestComparisonTest.IsFlakyInBase(childComplexity), true
+	case "AgentTestComparisonTest.isFlakyInHead":
+		if e.ComplexityRoot.AgentTestComparisonTest.IsFlakyInHead == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestComparisonTest.IsFlakyInHead(childComplexity), true
+	case "AgentTestComparisonTest.pValue":
+		if e.ComplexityRoot.AgentTestComparisonTest.PValue == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestComparisonTest.PValue(childComplexity), true
+	case "AgentTestComparisonTest.test":
+		if e.ComplexityRoot.AgentTestComparisonTest.Test == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestComparisonTest.Test(childComplexity), true
+	case "AgentTestComparisonTest.testId":
+		if e.ComplexityRoot.AgentTestComparisonTest.TestID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestComparisonTest.TestID(childComplexity), true
+	case "AgentTestComparisonTest.testName":
+		if e.ComplexityRoot.AgentTestComparisonTest.TestName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestComparisonTest.TestName(childComplexity), true
+
 	case "AgentTestConnection.edges":
 		if e.ComplexityRoot.AgentTestConnection.Edges == nil {
 			break
@@ -1080,6 +1273,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.AgentTestExecution.Agent(childComplexity), true
+	case "AgentTestExecution.agentId":
+		if e.ComplexityRoot.AgentTestExecution.AgentID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestExecution.AgentID(childComplexity), true
 	case "AgentTestExecution.counts":
 		if e.ComplexityRoot.AgentTestExecution.Counts == nil {
 			break
@@ -1098,6 +1297,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.AgentTestExecution.FinishedAt(childComplexity), true
+	case "AgentTestExecution.flakyTestIds":
+		if e.ComplexityRoot.AgentTestExecution.FlakyTestIds == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestExecution.FlakyTestIds(childComplexity), true
 	case "AgentTestExecution.id":
 		if e.ComplexityRoot.AgentTestExecution.ID == nil {
 			break
@@ -1202,6 +1407,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.AgentTestFolder.Agent(childComplexity), true
+	case "AgentTestFolder.agentId":
+		if e.ComplexityRoot.AgentTestFolder.AgentID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestFolder.AgentID(childComplexity), true
 	case "AgentTestFolder.body":
 		if e.ComplexityRoot.AgentTestFolder.Body == nil {
 			break
@@ -1249,6 +1460,44 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.AgentTestFolder.UpdatedAt(childComplexity), true
+
+	case "AgentTestFolderConnection.edges":
+		if e.ComplexityRoot.AgentTestFolderConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestFolderConnection.Edges(childComplexity), true
+	case "AgentTestFolderConnection.nodes":
+		if e.ComplexityRoot.AgentTestFolderConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestFolderConnection.Nodes(childComplexity), true
+	case "AgentTestFolderConnection.pageInfo":
+		if e.ComplexityRoot.AgentTestFolderConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestFolderConnection.PageInfo(childComplexity), true
+	case "AgentTestFolderConnection.totalCount":
+		if e.ComplexityRoot.AgentTestFolderConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestFolderConnection.TotalCount(childComplexity), true
+
+	case "AgentTestFolderEdge.cursor":
+		if e.ComplexityRoot.AgentTestFolderEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestFolderEdge.Cursor(childComplexity), true
+	case "AgentTestFolderEdge.node":
+		if e.ComplexityRoot.AgentTestFolderEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestFolderEdge.Node(childComplexity), true
 
 	case "AgentTestRun.attempt":
 		if e.ComplexityRoot.AgentTestRun.Attempt == nil {
@@ -1298,6 +1547,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.AgentTestRun.Execution(childComplexity), true
+	case "AgentTestRun.executionId":
+		if e.ComplexityRoot.AgentTestRun.ExecutionID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestRun.ExecutionID(childComplexity), true
 	case "AgentTestRun.finishedAt":
 		if e.ComplexityRoot.AgentTestRun.FinishedAt == nil {
 			break
@@ -1340,6 +1595,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.AgentTestRun.Test(childComplexity), true
+	case "AgentTestRun.testId":
+		if e.ComplexityRoot.AgentTestRun.TestID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestRun.TestID(childComplexity), true
 	case "AgentTestRun.testName":
 		if e.ComplexityRoot.AgentTestRun.TestName == nil {
 			break
@@ -1402,6 +1663,18 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.AgentTestRunCounts.Failed(childComplexity), true
+	case "AgentTestRunCounts.judged":
+		if e.ComplexityRoot.AgentTestRunCounts.Judged == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestRunCounts.Judged(childComplexity), true
+	case "AgentTestRunCounts.passRate":
+		if e.ComplexityRoot.AgentTestRunCounts.PassRate == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestRunCounts.PassRate(childComplexity), true
 	case "AgentTestRunCounts.passed":
 		if e.ComplexityRoot.AgentTestRunCounts.Passed == nil {
 			break
@@ -1501,6 +1774,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CallCoverage.Kind(childComplexity), true
+	case "CallCoverage.path":
+		if e.ComplexityRoot.CallCoverage.Path == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CallCoverage.Path(childComplexity), true
 	case "CallCoverage.targetId":
 		if e.ComplexityRoot.CallCoverage.TargetID == nil {
 			break
@@ -1620,6 +1899,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ClassificationTest.ID(childComplexity), true
+	case "ClassificationTest.isFlaky":
+		if e.ComplexityRoot.ClassificationTest.IsFlaky == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClassificationTest.IsFlaky(childComplexity), true
 	case "ClassificationTest.kind":
 		if e.ComplexityRoot.ClassificationTest.Kind == nil {
 			break
@@ -1786,6 +2071,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CreateSimulationTestPayload.AgentTest(childComplexity), true
+
+	case "CreateTestFromSimulationChatPayload.agentTest":
+		if e.ComplexityRoot.CreateTestFromSimulationChatPayload.AgentTest == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateTestFromSimulationChatPayload.AgentTest(childComplexity), true
+	case "CreateTestFromSimulationChatPayload.warnings":
+		if e.ComplexityRoot.CreateTestFromSimulationChatPayload.Warnings == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateTestFromSimulationChatPayload.Warnings(childComplexity), true
 
 	case "CreateToolPayload.tool":
 		if e.ComplexityRoot.CreateToolPayload.Tool == nil {
@@ -2106,6 +2404,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.LlmSettings.TopP(childComplexity), true
 
+	case "MessageDelta.offset":
+		if e.ComplexityRoot.MessageDelta.Offset == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MessageDelta.Offset(childComplexity), true
 	case "MessageDelta.sequence":
 		if e.ComplexityRoot.MessageDelta.Sequence == nil {
 			break
@@ -2118,6 +2422,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.MessageDelta.Text(childComplexity), true
+	case "MessageDelta.turnId":
+		if e.ComplexityRoot.MessageDelta.TurnID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MessageDelta.TurnID(childComplexity), true
 
 	case "MessageWritten.message":
 		if e.ComplexityRoot.MessageWritten.Message == nil {
@@ -2366,6 +2676,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.CreateSimulationTest(childComplexity, args["input"].(model.CreateSimulationTestInput)), true
+	case "Mutation.createTestFromSimulationChat":
+		if e.ComplexityRoot.Mutation.CreateTestFromSimulationChat == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_createTestFromSimulationChat_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CreateTestFromSimulationChat(childComplexity, args["input"].(model.CreateTestFromSimulationChatInput)), true
 	case "Mutation.createTool":
 		if e.ComplexityRoot.Mutation.CreateTool == nil {
 			break
@@ -2854,6 +3175,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.AgentTestFolder(childComplexity, args["id"].(string)), true
+	case "Query.agentTestFolders":
+		if e.ComplexityRoot.Query.AgentTestFolders == nil {
+			break
+		}
+
+		args, err := ec.field_Query_agentTestFolders_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.AgentTestFolders(childComplexity, args["agentId"].(*string), args["first"].(int32), args["after"].(*string), args["offset"].(*int32)), true
 	case "Query.agentTestRun":
 		if e.ComplexityRoot.Query.AgentTestRun == nil {
 			break
@@ -2865,6 +3197,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.AgentTestRun(childComplexity, args["id"].(string)), true
+	case "Query.agentTestRuns":
+		if e.ComplexityRoot.Query.AgentTestRuns == nil {
+			break
+		}
+
+		args, err := ec.field_Query_agentTestRuns_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.AgentTestRuns(childComplexity, args["executionId"].(*string), args["testId"].(*string), args["status"].(*model.AgentTestRunStatus), args["first"].(int32), args["after"].(*string), args["offset"].(*int32)), true
 	case "Query.agentTests":
 		if e.ComplexityRoot.Query.AgentTests == nil {
 			break
@@ -2893,6 +3236,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Company(childComplexity), true
+	case "Query.compareAgentTestExecutions":
+		if e.ComplexityRoot.Query.CompareAgentTestExecutions == nil {
+			break
+		}
+
+		args, err := ec.field_Query_compareAgentTestExecutions_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.CompareAgentTestExecutions(childComplexity, args["baseId"].(string), args["headId"].(string)), true
 	case "Query.dataset":
 		if e.ComplexityRoot.Query.Dataset == nil {
 			break
@@ -3255,6 +3609,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SimulationTest.ID(childComplexity), true
+	case "SimulationTest.isFlaky":
+		if e.ComplexityRoot.SimulationTest.IsFlaky == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SimulationTest.IsFlaky(childComplexity), true
 	case "SimulationTest.kind":
 		if e.ComplexityRoot.SimulationTest.Kind == nil {
 			break
@@ -3587,6 +3947,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ToolCall.TechnicalName(childComplexity), true
 
+	case "ToolCallFinished.delegationId":
+		if e.ComplexityRoot.ToolCallFinished.DelegationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCallFinished.DelegationID(childComplexity), true
 	case "ToolCallFinished.durationMs":
 		if e.ComplexityRoot.ToolCallFinished.DurationMs == nil {
 			break
@@ -3605,6 +3971,24 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ToolCallFinished.ID(childComplexity), true
+	case "ToolCallFinished.kind":
+		if e.ComplexityRoot.ToolCallFinished.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCallFinished.Kind(childComplexity), true
+	case "ToolCallFinished.messageSequence":
+		if e.ComplexityRoot.ToolCallFinished.MessageSequence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCallFinished.MessageSequence(childComplexity), true
+	case "ToolCallFinished.mockRule":
+		if e.ComplexityRoot.ToolCallFinished.MockRule == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCallFinished.MockRule(childComplexity), true
 	case "ToolCallFinished.mocked":
 		if e.ComplexityRoot.ToolCallFinished.Mocked == nil {
 			break
@@ -3617,6 +4001,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ToolCallFinished.Result(childComplexity), true
+	case "ToolCallFinished.targetId":
+		if e.ComplexityRoot.ToolCallFinished.TargetID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCallFinished.TargetID(childComplexity), true
 	case "ToolCallFinished.technicalName":
 		if e.ComplexityRoot.ToolCallFinished.TechnicalName == nil {
 			break
@@ -3767,6 +4157,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ToolMocking.SideEffects(childComplexity), true
 
+	case "TurnFailed.messageSequence":
+		if e.ComplexityRoot.TurnFailed.MessageSequence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnFailed.MessageSequence(childComplexity), true
+	case "TurnFailed.reason":
+		if e.ComplexityRoot.TurnFailed.Reason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnFailed.Reason(childComplexity), true
+	case "TurnFailed.turnId":
+		if e.ComplexityRoot.TurnFailed.TurnID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnFailed.TurnID(childComplexity), true
+
 	case "UpdateAgentPayload.agent":
 		if e.ComplexityRoot.UpdateAgentPayload.Agent == nil {
 			break
@@ -3846,6 +4255,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputCreateDatasetInput,
 		ec.unmarshalInputCreateKnowledgeBaseChatInput,
 		ec.unmarshalInputCreateSimulationTestInput,
+		ec.unmarshalInputCreateTestFromSimulationChatInput,
 		ec.unmarshalInputCreateToolInput,
 		ec.unmarshalInputDeleteAgentInput,
 		ec.unmarshalInputDeleteAgentTestFolderInput,
@@ -4300,6 +4710,8 @@ interface AgentTest implements Node {
   lastRunStatus: AgentTestRunStatus
   "When the most recent run last changed its state."
   lastRunAt: DateTime
+  "Runs of it both passed and failed in the newest finished execution that it stands in. Errors and cancelled runs do not count."
+  isFlaky: Boolean!
   "When it was created."
   createdAt: DateTime!
   "When it was last changed."
@@ -4339,6 +4751,8 @@ type SimulationTest implements AgentTest & Node {
   lastRunStatus: AgentTestRunStatus
   "When the most recent run last changed its state."
   lastRunAt: DateTime
+  "Runs of it both passed and failed in the newest finished execution that it stands in. Errors and cancelled runs do not count."
+  isFlaky: Boolean!
   "When it was created."
   createdAt: DateTime!
   "When it was last changed."
@@ -4390,6 +4804,8 @@ type ClassificationTest implements AgentTest & Node {
   lastRunStatus: AgentTestRunStatus
   "When the most recent run last changed its state."
   lastRunAt: DateTime
+  "Runs of it both passed and failed in the newest finished execution that it stands in. Errors and cancelled runs do not count."
+  isFlaky: Boolean!
   "When it was created."
   createdAt: DateTime!
   "When it was last changed."
@@ -4656,6 +5072,94 @@ extend type Mutation {
   deleteAgentTest("The test." input: DeleteAgentTestInput!): DeleteAgentTestPayload @requires(scope: write)
 }
 `, BuiltIn: false},
+	{Name: "../schema/agenttest_comparison.graphqls", Input: `"How a test stands in the head of a comparison against its base. A test passes in an execution when all of its judged runs passed, as in the verdict of an execution, and fails when at least one failed: a flaky one fails."
+enum AgentTestChange {
+  "It passed in the base and fails in the head."
+  NewlyFailing
+  "It failed in the base and passes in the head."
+  NewlyPassing
+  "It fails in both."
+  StillFailing
+  "It passes in both."
+  StillPassing
+  "It stands in the head alone."
+  Added
+  "It stands in the base alone."
+  Removed
+  "In the base or in the head none of its runs was judged."
+  Undecided
+}
+
+"What the samples of a comparison show, at a level of significance of 5 %."
+enum AgentTestConclusion {
+  "The pass rate fell, and chance does not explain it: p is at most 0.05."
+  Regressed
+  "The pass rate rose, and chance does not explain it: p is at most 0.05."
+  Improved
+  "The samples could have shown a difference, and show none."
+  NoDifference
+  "The samples are too small: a side has no judged run, or as many runs of which as many passed could not have been spread over the sides so that p is at most 0.05. Where all runs passed, or all failed, it is the numbers of runs alone that must allow such a p."
+  CannotDecide
+}
+
+"Two executions beside each other, as they are now; runs that have not ended are not judged yet."
+type AgentTestComparison {
+  "The execution that is compared with, usually the earlier one."
+  base: AgentTestExecution!
+  "The execution that is looked at."
+  head: AgentTestExecution!
+  "Each test that stands in either: those of the head in its order, then those of the base alone."
+  tests: [AgentTestComparisonTest!]!
+  "How many tests are newly failing."
+  newlyFailing: Int!
+  "How many tests are newly passing."
+  newlyPassing: Int!
+  "How many tests are flaky in the base or in the head."
+  flaky: Int!
+  "The runs of the base of those tests that were judged in both: what ` + "`" + `pValue` + "`" + ` and ` + "`" + `conclusion` + "`" + ` look at."
+  baseCounts: AgentTestRunCounts!
+  "The runs of the head of those tests that were judged in both."
+  headCounts: AgentTestRunCounts!
+  "Fisher's exact test, two-sided, on the judged runs of all tests that were judged in both; null when there are none. Runs of one test count like runs of different ones."
+  pValue: Float
+  "What the judged runs of these tests show together. It says nothing of a single test, and a test says nothing of it."
+  conclusion: AgentTestConclusion!
+}
+
+"A test in two executions."
+type AgentTestComparisonTest {
+  "The id that the test had when it was run; it may have been deleted since."
+  testId: ID!
+  "The test as it is now; null when it was deleted."
+  test: AgentTest
+  "The name as it was in the head, or in the base when the test does not stand in the head."
+  testName: String!
+  "Its runs in the base; null when it does not stand there."
+  base: AgentTestRunCounts
+  "Its runs in the head; null when it does not stand there."
+  head: AgentTestRunCounts
+  "How it stands in the head against the base: what was seen, however few the runs are."
+  change: AgentTestChange!
+  "Runs of it both passed and failed in the base."
+  isFlakyInBase: Boolean!
+  "Runs of it both passed and failed in the head."
+  isFlakyInHead: Boolean!
+  "Fisher's exact test, two-sided, on its judged runs; null when a side has none. It is not corrected for the number of tests."
+  pValue: Float
+  "What its judged runs show. Fewer than four on a side rarely decide."
+  conclusion: AgentTestConclusion!
+}
+
+extend type Query {
+  "Compares two executions, test by test and as a whole. The tests are told apart by their ids."
+  compareAgentTestExecutions(
+    "The execution to compare with, usually the earlier one."
+    baseId: ID!
+    "The execution to look at."
+    headId: ID!
+  ): AgentTestComparison @requires(scope: read)
+}
+`, BuiltIn: false},
 	{Name: "../schema/agenttest_execution.graphqls", Input: `"Where an execution stands."
 enum AgentTestExecutionStatus {
   "No run has begun."
@@ -4686,6 +5190,8 @@ type AgentTestExecution implements Node {
   id: ID!
   "The agent, when all tests are of one that still exists."
   agent: Agent
+  "The id of that agent."
+  agentId: ID
   "Where it stands."
   status: AgentTestExecutionStatus!
   "What it came to; null while it is not finished."
@@ -4698,6 +5204,8 @@ type AgentTestExecution implements Node {
   passRate: Float
   "The chance that k runs of a test all pass, averaged over the tests: at k-1, the mean of C(passed, k) / C(judged, k)."
   passHatK: [Float!]!
+  "The ids of the tests that are flaky in it: runs of them both passed and failed. Errors and cancelled runs do not count."
+  flakyTestIds: [ID!]!
   "Its runs, newest first."
   runs(
     "Only in this state."
@@ -4737,6 +5245,10 @@ type AgentTestRunCounts {
   error: Int!
   "Cancelled."
   cancelled: Int!
+  "Passed or failed."
+  judged: Int!
+  "The share of the judged runs that passed, 0 to 1; null when none was judged."
+  passRate: Float
 }
 
 "A page of executions."
@@ -4867,6 +5379,8 @@ type AgentTestFolder implements Node {
   id: ID!
   "The agent."
   agent: Agent!
+  "The agent's id."
+  agentId: ID!
   "The name, unique for the agent whatever its case."
   name: String!
   "The color, ` + "`" + `#RRGGBB` + "`" + `."
@@ -4886,6 +5400,26 @@ type AgentTestFolder implements Node {
   createdAt: DateTime!
   "When it was last changed."
   updatedAt: DateTime!
+}
+
+"A page of folders."
+type AgentTestFolderConnection {
+  "The folders with their cursors."
+  edges: [AgentTestFolderEdge!]!
+  "The folders."
+  nodes: [AgentTestFolder!]!
+  "Where the page stands."
+  pageInfo: PageInfo!
+  "How many there are on all pages."
+  totalCount: Int!
+}
+
+"A folder in a list."
+type AgentTestFolderEdge {
+  "Its place in the list."
+  cursor: String!
+  "The folder."
+  node: AgentTestFolder!
 }
 
 "A new folder."
@@ -4944,6 +5478,17 @@ extend type Agent {
 extend type Query {
   "One folder."
   agentTestFolder("Its id." id: ID!): AgentTestFolder @requires(scope: read)
+  "The folders of the company, newest first."
+  agentTestFolders(
+    "Only of this agent."
+    agentId: ID
+    "Page size, 1 to 100."
+    first: Int! = 50
+    "Continue after this cursor."
+    after: String
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    offset: Int
+  ): AgentTestFolderConnection! @requires(scope: read)
 }
 
 extend type Mutation {
@@ -4953,6 +5498,42 @@ extend type Mutation {
   updateAgentTestFolder("What to change." input: UpdateAgentTestFolderInput!): UpdateAgentTestFolderPayload @requires(scope: write)
   "Deletes a folder; its tests move to the root."
   deleteAgentTestFolder("The folder." input: DeleteAgentTestFolderInput!): DeleteAgentTestFolderPayload @requires(scope: write)
+}
+`, BuiltIn: false},
+	{Name: "../schema/agenttest_from_chat.graphqls", Input: `"A simulated chat to make a simulation test from, and what the chat does not tell. Bounds as in ` + "`" + `CreateSimulationTestInput` + "`" + `."
+input CreateTestFromSimulationChatInput {
+  "The chat; the test is of its agent."
+  simulationChatId: ID!
+  "The sequence of the last message that the test starts from, 0 to that of the chat's last message; all messages when absent, 0 starts from scratch."
+  upToSequence: Int
+  "The name; when absent it names the time of the chat."
+  name: String
+  "Persona and intent of the simulated contact, who goes on from the last message. A chat does not tell them."
+  scenario: String!
+  "Success criteria in plain text, each judged on its own. A chat does not tell them."
+  criteria: [String!]!
+  "Exchanges at most, after the messages that the test starts from."
+  maxTurns: Int! = 10
+  "A folder of the same agent; null for the root."
+  folderId: ID
+}
+
+"The new test."
+type CreateTestFromSimulationChatPayload {
+  "The test."
+  agentTest: SimulationTest!
+  "What of the chat the test does not repeat, and why: calls of what is no longer connected to the agent, failures and results that no mock can hand back."
+  warnings: [String!]!
+}
+
+extend type Mutation {
+  """
+  Creates a simulation test that goes on from a message of a simulated chat. Its messages, the welcome included, become
+  those that the test starts from, and its data bag the variables. What the chat mocked stays mocked. What tools,
+  sub-agents and the transfer answered the chat's agent for real, also after ` + "`" + `upToSequence` + "`" + `, is recorded in mocks: a
+  call with the same arguments gets the same answer or failure, and any other call of a target the answer that it gave last.
+  """
+  createTestFromSimulationChat("The chat." input: CreateTestFromSimulationChatInput!): CreateTestFromSimulationChatPayload @requires(scope: write)
 }
 `, BuiltIn: false},
 	{Name: "../schema/agenttest_run.graphqls", Input: `"Where a run stands. The last four are final."
@@ -4977,10 +5558,14 @@ type AgentTestRun implements Node {
   id: ID!
   "The test as it is now; null when it was deleted."
   test: AgentTest
+  "The id of the test; null when it was deleted."
+  testId: ID
   "The name of the test as it was."
   testName: String!
   "The execution."
   execution: AgentTestExecution!
+  "The id of the execution."
+  executionId: ID!
   "Which attempt of the test in the execution, counted from 1."
   attempt: Int!
   "Where it stands."
@@ -5086,6 +5671,21 @@ type AgentTestRunEdge {
 extend type Query {
   "One run."
   agentTestRun("Its id." id: ID!): AgentTestRun @requires(scope: read)
+  "The runs of the company, newest first."
+  agentTestRuns(
+    "Only of this execution."
+    executionId: ID
+    "Only of this test, which may have been deleted since."
+    testId: ID
+    "Only in this state."
+    status: AgentTestRunStatus
+    "Page size, 1 to 100."
+    first: Int! = 50
+    "Continue after this cursor."
+    after: String
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    offset: Int
+  ): AgentTestRunConnection! @requires(scope: read)
 }
 `, BuiltIn: false},
 	{Name: "../schema/api_key.graphqls", Input: `"What a credential may do."
@@ -5620,7 +6220,10 @@ type SimulationChat implements Node {
   toolMocking: ToolMocking!
   "All messages, in order."
   messages: [SimulationChatMessage!]!
-  "What was odd but not wrong: unknown keys of the data bag, placeholders without a value."
+  """
+  What was odd but not wrong: unknown keys of the data bag, placeholders without a value. What comes up in the
+  conversation is added, each warning once.
+  """
   warnings: [String!]!
   "When it was started."
   createdAt: DateTime!
@@ -5665,14 +6268,34 @@ type SimulationChatEdge {
 }
 
 "What happens in a simulated chat."
-union SimulationChatEvent = MessageDelta | MessageWritten | ToolCallStarted | ToolCallFinished | ChatEnded
+union SimulationChatEvent = MessageDelta | MessageWritten | ToolCallStarted | ToolCallFinished | ChatEnded | TurnFailed
 
-"A piece of the text that the agent is writing. Pieces are not kept: the written message replaces them."
+"""
+A piece of the text that the agent is writing. Pieces are not kept: the written message replaces them. Pieces of
+another turn than the last one are the beginning of a new attempt, and those before them come to nothing.
+"""
 type MessageDelta {
   "The number that the message will have."
   sequence: Int!
+  "The attempt at an answer that the piece belongs to."
+  turnId: ID!
+  "How many Unicode characters of the turn's text come before the piece. Where it skips some, they were dropped."
+  offset: Int!
   "The next piece."
   text: String!
+}
+
+"""
+An attempt to answer failed: its text is void, and unless the chat has ended a message can be sent. An attempt
+whose process died is not announced; the next one has another ` + "`" + `turnId` + "`" + `.
+"""
+type TurnFailed {
+  "The attempt."
+  turnId: ID!
+  "The number that the contact's message would have had."
+  messageSequence: Int!
+  "Why, as whoever sent the message is told."
+  reason: String!
 }
 
 "A message was written."
@@ -5767,7 +6390,8 @@ extend type Mutation {
   """
   Sends the contact's message and answers when the agent's reply is written. ` + "`" + `CONFLICT` + "`" + ` when the chat has ended or
   another message is being answered; ` + "`" + `UPSTREAM_FAILED` + "`" + ` when the language model failed: then no message is kept, and
-  it can be sent again. Calls that were made stay on record with ` + "`" + `isTurnKept` + "`" + ` false: what they did is done.
+  it can be sent again. Calls that were made stay on record with ` + "`" + `isTurnKept` + "`" + ` false: what they did is done, and the
+  agent remembers those that were not mocked.
   """
   sendSimulationMessage("The message." input: SendSimulationMessageInput!): SendSimulationMessagePayload @requires(scope: simulate)
   "Ends a simulated chat. A reply that is being written is dropped; ending it again changes nothing."
@@ -5785,7 +6409,7 @@ extend type Subscription {
     "The number of the last message that the client has."
     afterSequence: Int! = 0
   ): SimulationChatMessage! @requires(scope: read)
-  "What happens while the agent answers: text as it is generated, calls, messages, the end."
+  "What happens while the agent answers: text as it is generated, calls, messages, failed attempts, the end."
   simulationChatEvents("The chat." simulationChatId: ID!): SimulationChatEvent! @requires(scope: read)
 }
 `, BuiltIn: false},
@@ -6090,9 +6714,15 @@ type ToolCall {
   startedAt: DateTime!
   "How long it took, a simulated delay included."
   durationMs: Int!
-  "Why it failed, as the agent was told; null when it did not."
+  """
+  Why it failed, as the agent was told; null when it did not. What is not mocked is on record before it is done: while
+  it is under way, and for good when its process ends meanwhile, this says that the outcome is not known.
+  """
   error: String
-  "False when the turn failed after the call: what was called happened, and the message that led to it was not kept."
+  """
+  False when the turn failed after the call, or goes on: what was called happened, and the message that led to it was
+  not kept.
+  """
   isTurnKept: Boolean!
 }
 
@@ -6118,12 +6748,22 @@ type ToolCallStarted {
 type ToolCallFinished {
   "The id of the call."
   id: ID!
+  "What was called."
+  kind: ToolCallKind!
+  "The tool or sub-agent; null for the others."
+  targetId: ID
   "The name by which the language model called it."
   technicalName: String!
+  "The number of the contact's message that is being answered."
+  messageSequence: Int!
+  "The delegation in whose conversation the call was made."
+  delegationId: ID
   "What was handed back to the agent, its first 500 characters; null when the call failed."
   result: String
   "Whether nothing real happened."
   mocked: Boolean!
+  "Which of the target's mock rules answered, counted from 0; null when none did."
+  mockRule: Int
   "How long it took."
   durationMs: Int!
   "Why it failed; null when it did not."
@@ -6138,7 +6778,10 @@ enum CallEffect {
   Mocked
   "It is refused, because side effects are denied."
   Denied
-  "It cannot happen: the tool has no endpoint, or no telephony provider is configured. The agent is told so."
+  """
+  It cannot happen: the tool has no endpoint, no telephony provider is configured, or the delegation would go in a
+  circle or too deep. The agent is told so.
+  """
   Unavailable
 }
 
@@ -6150,6 +6793,8 @@ type CallCoverage {
   targetId: ID
   "The name by which the language model calls it."
   technicalName: String!
+  "The technical names of the delegations that lead to the agent that calls it; empty for the chat's own agent."
+  path: [String!]!
   "What would happen when no rule of its own decides otherwise."
   effect: CallEffect!
 }
@@ -6157,7 +6802,10 @@ type CallCoverage {
 extend type SimulationChat {
   "All calls that the agent and those it delegated to made, in the order in which they began."
   toolCalls: [ToolCall!]!
-  "What would happen to each thing that the chat's agent can call: tools, sub-agents, the transfer."
+  """
+  What would happen to each thing that can be called: tools, sub-agents and the transfer of the chat's agent, then those
+  of the agents that it can delegate to for real, and of theirs. Each agent is listed once, with the shortest path to it.
+  """
   coverage: [CallCoverage!]!
 }
 `, BuiltIn: false},
@@ -6440,6 +7088,58 @@ func (ec *executionContext) childFields_AgentField(ctx context.Context, field gr
 	return nil, fmt.Errorf("no field named %q was found under type AgentField", field.Name)
 }
 
+func (ec *executionContext) childFields_AgentTestComparison(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "base":
+		return ec.fieldContext_AgentTestComparison_base(ctx, field)
+	case "head":
+		return ec.fieldContext_AgentTestComparison_head(ctx, field)
+	case "tests":
+		return ec.fieldContext_AgentTestComparison_tests(ctx, field)
+	case "newlyFailing":
+		return ec.fieldContext_AgentTestComparison_newlyFailing(ctx, field)
+	case "newlyPassing":
+		return ec.fieldContext_AgentTestComparison_newlyPassing(ctx, field)
+	case "flaky":
+		return ec.fieldContext_AgentTestComparison_flaky(ctx, field)
+	case "baseCounts":
+		return ec.fieldContext_AgentTestComparison_baseCounts(ctx, field)
+	case "headCounts":
+		return ec.fieldContext_AgentTestComparison_headCounts(ctx, field)
+	case "pValue":
+		return ec.fieldContext_AgentTestComparison_pValue(ctx, field)
+	case "conclusion":
+		return ec.fieldContext_AgentTestComparison_conclusion(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AgentTestComparison", field.Name)
+}
+
+func (ec *executionContext) childFields_AgentTestComparisonTest(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "testId":
+		return ec.fieldContext_AgentTestComparisonTest_testId(ctx, field)
+	case "test":
+		return ec.fieldContext_AgentTestComparisonTest_test(ctx, field)
+	case "testName":
+		return ec.fieldContext_AgentTestComparisonTest_testName(ctx, field)
+	case "base":
+		return ec.fieldContext_AgentTestComparisonTest_base(ctx, field)
+	case "head":
+		return ec.fieldContext_AgentTestComparisonTest_head(ctx, field)
+	case "change":
+		return ec.fieldContext_AgentTestComparisonTest_change(ctx, field)
+	case "isFlakyInBase":
+		return ec.fieldContext_AgentTestComparisonTest_isFlakyInBase(ctx, field)
+	case "isFlakyInHead":
+		return ec.fieldContext_AgentTestComparisonTest_isFlakyInHead(ctx, field)
+	case "pValue":
+		return ec.fieldContext_AgentTestComparisonTest_pValue(ctx, field)
+	case "conclusion":
+		return ec.fieldContext_AgentTestComparisonTest_conclusion(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AgentTestComparisonTest", field.Name)
+}
+
 func (ec *executionContext) childFields_AgentTestConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "edges":
@@ -6470,6 +7170,8 @@ func (ec *executionContext) childFields_AgentTestExecution(ctx context.Context, 
 		return ec.fieldContext_AgentTestExecution_id(ctx, field)
 	case "agent":
 		return ec.fieldContext_AgentTestExecution_agent(ctx, field)
+	case "agentId":
+		return ec.fieldContext_AgentTestExecution_agentId(ctx, field)
 	case "status":
 		return ec.fieldContext_AgentTestExecution_status(ctx, field)
 	case "verdict":
@@ -6482,6 +7184,8 @@ func (ec *executionContext) childFields_AgentTestExecution(ctx context.Context, 
 		return ec.fieldContext_AgentTestExecution_passRate(ctx, field)
 	case "passHatK":
 		return ec.fieldContext_AgentTestExecution_passHatK(ctx, field)
+	case "flakyTestIds":
+		return ec.fieldContext_AgentTestExecution_flakyTestIds(ctx, field)
 	case "runs":
 		return ec.fieldContext_AgentTestExecution_runs(ctx, field)
 	case "retryOfId":
@@ -6526,6 +7230,8 @@ func (ec *executionContext) childFields_AgentTestFolder(ctx context.Context, fie
 		return ec.fieldContext_AgentTestFolder_id(ctx, field)
 	case "agent":
 		return ec.fieldContext_AgentTestFolder_agent(ctx, field)
+	case "agentId":
+		return ec.fieldContext_AgentTestFolder_agentId(ctx, field)
 	case "name":
 		return ec.fieldContext_AgentTestFolder_name(ctx, field)
 	case "color":
@@ -6542,16 +7248,44 @@ func (ec *executionContext) childFields_AgentTestFolder(ctx context.Context, fie
 	return nil, fmt.Errorf("no field named %q was found under type AgentTestFolder", field.Name)
 }
 
+func (ec *executionContext) childFields_AgentTestFolderConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_AgentTestFolderConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_AgentTestFolderConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_AgentTestFolderConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_AgentTestFolderConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AgentTestFolderConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_AgentTestFolderEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_AgentTestFolderEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_AgentTestFolderEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AgentTestFolderEdge", field.Name)
+}
+
 func (ec *executionContext) childFields_AgentTestRun(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
 		return ec.fieldContext_AgentTestRun_id(ctx, field)
 	case "test":
 		return ec.fieldContext_AgentTestRun_test(ctx, field)
+	case "testId":
+		return ec.fieldContext_AgentTestRun_testId(ctx, field)
 	case "testName":
 		return ec.fieldContext_AgentTestRun_testName(ctx, field)
 	case "execution":
 		return ec.fieldContext_AgentTestRun_execution(ctx, field)
+	case "executionId":
+		return ec.fieldContext_AgentTestRun_executionId(ctx, field)
 	case "attempt":
 		return ec.fieldContext_AgentTestRun_attempt(ctx, field)
 	case "status":
@@ -6614,6 +7348,10 @@ func (ec *executionContext) childFields_AgentTestRunCounts(ctx context.Context, 
 		return ec.fieldContext_AgentTestRunCounts_error(ctx, field)
 	case "cancelled":
 		return ec.fieldContext_AgentTestRunCounts_cancelled(ctx, field)
+	case "judged":
+		return ec.fieldContext_AgentTestRunCounts_judged(ctx, field)
+	case "passRate":
+		return ec.fieldContext_AgentTestRunCounts_passRate(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type AgentTestRunCounts", field.Name)
 }
@@ -6658,6 +7396,8 @@ func (ec *executionContext) childFields_CallCoverage(ctx context.Context, field 
 		return ec.fieldContext_CallCoverage_targetId(ctx, field)
 	case "technicalName":
 		return ec.fieldContext_CallCoverage_technicalName(ctx, field)
+	case "path":
+		return ec.fieldContext_CallCoverage_path(ctx, field)
 	case "effect":
 		return ec.fieldContext_CallCoverage_effect(ctx, field)
 	}
@@ -6722,6 +7462,8 @@ func (ec *executionContext) childFields_ClassificationTest(ctx context.Context, 
 		return ec.fieldContext_ClassificationTest_lastRunStatus(ctx, field)
 	case "lastRunAt":
 		return ec.fieldContext_ClassificationTest_lastRunAt(ctx, field)
+	case "isFlaky":
+		return ec.fieldContext_ClassificationTest_isFlaky(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_ClassificationTest_createdAt(ctx, field)
 	case "updatedAt":
@@ -6832,6 +7574,16 @@ func (ec *executionContext) childFields_CreateSimulationTestPayload(ctx context.
 		return ec.fieldContext_CreateSimulationTestPayload_agentTest(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type CreateSimulationTestPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_CreateTestFromSimulationChatPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "agentTest":
+		return ec.fieldContext_CreateTestFromSimulationChatPayload_agentTest(ctx, field)
+	case "warnings":
+		return ec.fieldContext_CreateTestFromSimulationChatPayload_warnings(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CreateTestFromSimulationChatPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_CreateToolPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -7354,6 +8106,8 @@ func (ec *executionContext) childFields_SimulationTest(ctx context.Context, fiel
 		return ec.fieldContext_SimulationTest_lastRunStatus(ctx, field)
 	case "lastRunAt":
 		return ec.fieldContext_SimulationTest_lastRunAt(ctx, field)
+	case "isFlaky":
+		return ec.fieldContext_SimulationTest_isFlaky(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_SimulationTest_createdAt(ctx, field)
 	case "updatedAt":

@@ -136,6 +136,52 @@ func (ec *executionContext) fieldContext_MessageDelta_sequence(_ context.Context
 	return graphql.NewScalarFieldContext("MessageDelta", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
+func (ec *executionContext) _MessageDelta_turnId(ctx context.Context, field graphql.CollectedField, obj *model.MessageDelta) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MessageDelta_turnId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TurnID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_MessageDelta_turnId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("MessageDelta", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _MessageDelta_offset(ctx context.Context, field graphql.CollectedField, obj *model.MessageDelta) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MessageDelta_offset(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Offset, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int32) graphql.Marshaler {
+			return ec.marshalNInt2int32(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_MessageDelta_offset(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("MessageDelta", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
 func (ec *executionContext) _MessageDelta_text(ctx context.Context, field graphql.CollectedField, obj *model.MessageDelta) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -897,6 +943,75 @@ func (ec *executionContext) fieldContext_StartSimulationChatPayload_simulationCh
 	return fc, nil
 }
 
+func (ec *executionContext) _TurnFailed_turnId(ctx context.Context, field graphql.CollectedField, obj *model.TurnFailed) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TurnFailed_turnId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TurnID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_TurnFailed_turnId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("TurnFailed", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _TurnFailed_messageSequence(ctx context.Context, field graphql.CollectedField, obj *model.TurnFailed) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TurnFailed_messageSequence(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MessageSequence, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int32) graphql.Marshaler {
+			return ec.marshalNInt2int32(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_TurnFailed_messageSequence(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("TurnFailed", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _TurnFailed_reason(ctx context.Context, field graphql.CollectedField, obj *model.TurnFailed) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TurnFailed_reason(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Reason, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_TurnFailed_reason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("TurnFailed", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 // endregion **************************** field.gotpl *****************************
 
 // region    **************************** input.gotpl *****************************
@@ -1020,6 +1135,13 @@ func (ec *executionContext) _SimulationChatEvent(ctx context.Context, sel ast.Se
 	switch obj := (obj).(type) {
 	case nil:
 		return graphql.Null
+	case model.TurnFailed:
+		return ec._TurnFailed(ctx, sel, &obj)
+	case *model.TurnFailed:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._TurnFailed(ctx, sel, obj)
 	case model.ToolCallStarted:
 		return ec._ToolCallStarted(ctx, sel, &obj)
 	case *model.ToolCallStarted:
@@ -1163,6 +1285,16 @@ func (ec *executionContext) _MessageDelta(ctx context.Context, sel ast.Selection
 			out.Values[i] = graphql.MarshalString("MessageDelta")
 		case "sequence":
 			out.Values[i] = ec._MessageDelta_sequence(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "turnId":
+			out.Values[i] = ec._MessageDelta_turnId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "offset":
+			out.Values[i] = ec._MessageDelta_offset(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -1699,6 +1831,54 @@ func (ec *executionContext) _StartSimulationChatPayload(ctx context.Context, sel
 			out.Values[i] = graphql.MarshalString("StartSimulationChatPayload")
 		case "simulationChat":
 			out.Values[i] = ec._StartSimulationChatPayload_simulationChat(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var turnFailedImplementors = []string{"TurnFailed", "SimulationChatEvent"}
+
+func (ec *executionContext) _TurnFailed(ctx context.Context, sel ast.SelectionSet, obj *model.TurnFailed) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, turnFailedImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("TurnFailed")
+		case "turnId":
+			out.Values[i] = ec._TurnFailed_turnId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "messageSequence":
+			out.Values[i] = ec._TurnFailed_messageSequence(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "reason":
+			out.Values[i] = ec._TurnFailed_reason(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}

@@ -94,6 +94,29 @@ func (ec *executionContext) fieldContext_CallCoverage_technicalName(_ context.Co
 	return graphql.NewScalarFieldContext("CallCoverage", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _CallCoverage_path(ctx context.Context, field graphql.CollectedField, obj *model.CallCoverage) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CallCoverage_path(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Path, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CallCoverage_path(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CallCoverage", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _CallCoverage_effect(ctx context.Context, field graphql.CollectedField, obj *model.CallCoverage) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -462,6 +485,52 @@ func (ec *executionContext) fieldContext_ToolCallFinished_id(_ context.Context, 
 	return graphql.NewScalarFieldContext("ToolCallFinished", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
+func (ec *executionContext) _ToolCallFinished_kind(ctx context.Context, field graphql.CollectedField, obj *model.ToolCallFinished) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolCallFinished_kind(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Kind, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v model.ToolCallKind) graphql.Marshaler {
+			return ec.marshalNToolCallKind2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐToolCallKind(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolCallFinished_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolCallFinished", field, false, false, errors.New("field of type ToolCallKind does not have child fields"))
+}
+
+func (ec *executionContext) _ToolCallFinished_targetId(ctx context.Context, field graphql.CollectedField, obj *model.ToolCallFinished) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolCallFinished_targetId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TargetID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ToolCallFinished_targetId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolCallFinished", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
 func (ec *executionContext) _ToolCallFinished_technicalName(ctx context.Context, field graphql.CollectedField, obj *model.ToolCallFinished) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -483,6 +552,52 @@ func (ec *executionContext) _ToolCallFinished_technicalName(ctx context.Context,
 }
 func (ec *executionContext) fieldContext_ToolCallFinished_technicalName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ToolCallFinished", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ToolCallFinished_messageSequence(ctx context.Context, field graphql.CollectedField, obj *model.ToolCallFinished) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolCallFinished_messageSequence(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MessageSequence, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int32) graphql.Marshaler {
+			return ec.marshalNInt2int32(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolCallFinished_messageSequence(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolCallFinished", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ToolCallFinished_delegationId(ctx context.Context, field graphql.CollectedField, obj *model.ToolCallFinished) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolCallFinished_delegationId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DelegationID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ToolCallFinished_delegationId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolCallFinished", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
 func (ec *executionContext) _ToolCallFinished_result(ctx context.Context, field graphql.CollectedField, obj *model.ToolCallFinished) (ret graphql.Marshaler) {
@@ -529,6 +644,29 @@ func (ec *executionContext) _ToolCallFinished_mocked(ctx context.Context, field 
 }
 func (ec *executionContext) fieldContext_ToolCallFinished_mocked(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ToolCallFinished", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _ToolCallFinished_mockRule(ctx context.Context, field graphql.CollectedField, obj *model.ToolCallFinished) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolCallFinished_mockRule(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MockRule, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int32) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint32(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ToolCallFinished_mockRule(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolCallFinished", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
 func (ec *executionContext) _ToolCallFinished_durationMs(ctx context.Context, field graphql.CollectedField, obj *model.ToolCallFinished) (ret graphql.Marshaler) {
@@ -777,6 +915,11 @@ func (ec *executionContext) _CallCoverage(ctx context.Context, sel ast.Selection
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "path":
+			out.Values[i] = ec._CallCoverage_path(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "effect":
 			out.Values[i] = ec._CallCoverage_effect(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -923,9 +1066,29 @@ func (ec *executionContext) _ToolCallFinished(ctx context.Context, sel ast.Selec
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "kind":
+			out.Values[i] = ec._ToolCallFinished_kind(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "targetId":
+			out.Values[i] = ec._ToolCallFinished_targetId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "technicalName":
 			out.Values[i] = ec._ToolCallFinished_technicalName(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "messageSequence":
+			out.Values[i] = ec._ToolCallFinished_messageSequence(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "delegationId":
+			out.Values[i] = ec._ToolCallFinished_delegationId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "result":
@@ -936,6 +1099,11 @@ func (ec *executionContext) _ToolCallFinished(ctx context.Context, sel ast.Selec
 		case "mocked":
 			out.Values[i] = ec._ToolCallFinished_mocked(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "mockRule":
+			out.Values[i] = ec._ToolCallFinished_mockRule(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "durationMs":

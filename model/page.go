@@ -167,6 +167,10 @@ type (
 	AgentTestExecutionConnection = Page[*AgentTestExecution]
 	// AgentTestExecutionEdge is an execution in a page.
 	AgentTestExecutionEdge = Edge[*AgentTestExecution]
+	// AgentTestFolderConnection is a page of folders.
+	AgentTestFolderConnection = Page[*AgentTestFolder]
+	// AgentTestFolderEdge is a folder in a page.
+	AgentTestFolderEdge = Edge[*AgentTestFolder]
 	// AgentTestRunConnection is a page of runs.
 	AgentTestRunConnection = Page[*AgentTestRun]
 	// AgentTestRunEdge is a run in a page.

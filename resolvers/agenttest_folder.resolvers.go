@@ -51,6 +51,10 @@ func (r *queryResolver) AgentTestFolder(ctx context.Context, id string) (*model.
 	return byID(ctx, nil, "test folder", id, r.tenant(ctx).AgentTestFoldersByID)
 }
 
+func (r *queryResolver) AgentTestFolders(ctx context.Context, agentID *string, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestFolder], error) {
+	return r.tenant(ctx).AgentTestFolders(ctx, pageArgs(first, after, offset), agentID, r.nouns.agentTestFolder.names(r.nouns.agentTestFolder.listed(ctx))...)
+}
+
 func (r *Resolver) AgentTestFolder() graph.AgentTestFolderResolver {
 	return &agentTestFolderResolver{r}
 }

@@ -24,6 +24,10 @@ func (r *queryResolver) AgentTestRun(ctx context.Context, id string) (*model.Age
 	return byID(ctx, r.nouns.agentTestRun, "test run", id, r.tenant(ctx).AgentTestRunsByID)
 }
 
+func (r *queryResolver) AgentTestRuns(ctx context.Context, executionID *string, testID *string, status *model.AgentTestRunStatus, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestRun], error) {
+	return r.tenant(ctx).AgentTestRuns(ctx, pageArgs(first, after, offset), executionID, testID, status, r.nouns.agentTestRun.names(r.nouns.agentTestRun.listed(ctx))...)
+}
+
 func (r *Resolver) AgentTestRun() graph.AgentTestRunResolver { return &agentTestRunResolver{r} }
 
 type agentTestRunResolver struct{ *Resolver }

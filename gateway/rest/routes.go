@@ -55,6 +55,7 @@ var routes = []route{
 	{method: http.MethodDelete, path: "/AgentTest/{testId}", operation: "DeleteAgentTest", result: "deleteAgentTest", status: http.StatusNoContent},
 
 	{method: http.MethodPost, path: "/AgentTestFolder", operation: "CreateAgentTestFolder", result: "createAgentTestFolder.folder"},
+	{method: http.MethodGet, path: "/AgentTestFolder", operation: "ListAgentTestFolders", result: "agentTestFolders", paged: true},
 	{method: http.MethodGet, path: "/AgentTestFolder/{folderId}", operation: "GetAgentTestFolder", result: "agentTestFolder"},
 	{method: http.MethodPatch, path: "/AgentTestFolder/{folderId}", operation: "UpdateAgentTestFolder", result: "updateAgentTestFolder.folder"},
 	{method: http.MethodDelete, path: "/AgentTestFolder/{folderId}", operation: "DeleteAgentTestFolder", result: "deleteAgentTestFolder", status: http.StatusNoContent},
@@ -66,6 +67,7 @@ var routes = []route{
 		status: http.StatusAccepted},
 	{method: http.MethodPost, path: "/AgentTestExecution/{executionId}/retry", operation: "RetryAgentTestExecution", result: "retryAgentTestExecution.execution",
 		status: http.StatusAccepted},
+	{method: http.MethodGet, path: "/AgentTestRun", operation: "ListAgentTestRuns", result: "agentTestRuns", paged: true},
 	{method: http.MethodGet, path: "/AgentTestRun/{runId}", operation: "GetAgentTestRun", result: "agentTestRun"},
 
 	{method: http.MethodGet, path: "/KnowledgeBaseChat", operation: "ListKnowledgeBaseChats", result: "knowledgeBaseChats", paged: true},

@@ -43,12 +43,12 @@ const (
 		`"mockAllTools":true,"mockedSubAgents":[{"subAgentId":"<subAgentId>","resultTemplate":"<resultTemplate>","delaySeconds":0.50}],` +
 		`"mockAllSubAgents":true,"mockCallTransfer":true}}`
 	classificationTestBody = `{` + testBody + `,"conversationContext":{"messages":` + testMessages + `,"dataBag":"<dataBag>"},"tagExpected":"<tagExpected>"}`
-	folderBody             = `{"id":"<id>","agent":{"agentId":"<id>"},"name":"<name>","color":"<color>","body":"<body>",` +
+	folderBody             = `{"id":"<id>","agentId":"<agentId>","name":"<name>","color":"<color>","body":"<body>",` +
 		`"createdAt":"<createdAt>","updatedAt":"<updatedAt>"}`
-	executionBody = `{"id":"<id>","status":"Queued","verdict":"Passed","repeats":7,"counts":{"total":7,"queued":7,"running":7,"passed":7,` +
+	executionBody = `{"id":"<id>","agentId":"<agentId>","status":"Queued","verdict":"Passed","repeats":7,"counts":{"total":7,"queued":7,"running":7,"passed":7,` +
 		`"failed":7,"error":7,"cancelled":7},"passRate":0.50,"passHatK":[0.50],"retryOfId":"<retryOfId>","createdAt":"<createdAt>",` +
-		`"startedAt":"<startedAt>","finishedAt":"<finishedAt>","runs":{"nodes":[{"id":"<id>","testName":"<testName>","attempt":7,"status":"Queued"}]}}`
-	runBody = `{"id":"<id>","test":{"id":"<id>"},"testName":"<testName>","execution":{"id":"<id>"},"attempt":7,"status":"Queued",` +
+		`"startedAt":"<startedAt>","finishedAt":"<finishedAt>"}`
+	runBody = `{"id":"<id>","testId":"<testId>","testName":"<testName>","executionId":"<executionId>","attempt":7,"status":"Queued",` +
 		`"messages":` + testMessages + `,"toolCalls":[{"id":"<id>","kind":"Tool","targetId":"<targetId>","technicalName":"<technicalName>",` +
 		`"arguments":"<arguments>","result":"<result>","mocked":true,"messageSequence":7,"durationMs":7,"error":"<error>"}],` +
 		`"turnCount":7,"endReason":"<endReason>","criteriaResults":[{"criterion":"<criterion>","passed":true,"rationale":"<rationale>",` +
@@ -107,12 +107,15 @@ func TestRoutes(t *testing.T) {
 			200, classificationTestBody},
 		{"PATCH /AgentTest/test_1", `{"criteria":["Is brief"],"maxTurns":3,"scenario":null}`,
 			values{"testId": "test_1", "criteria": []any{"Is brief"}, "maxTurns": int64(3)}, 200, simulationTestBody},
-		{"GET /AgentTest?pageNumber=2&pageSize=10", "", values{"first": int64(10), "offset": int64(10)}, 200,
+		{"GET /AgentTest?agentId=agent_1&KIND=Classification&unknown=x&folderId=&pageNumber=2&pageSize=10", "",
+			values{"agentId": "agent_1", "kind": "Classification", "first": int64(10), "offset": int64(10)}, 200,
 			`{"data":[` + classificationTestBody + `],"total":7,"pageNumber":2,"pageSize":10}`},
 		{"GET /AgentTest/test_1", "", values{"testId": "test_1"}, 200, simulationTestBody},
 		{"DELETE /AgentTest/test_1", "", values{"testId": "test_1"}, 204, ""},
 		{"POST /AgentTestFolder", `{"agentId":"agent_1","name":"Smoke"}`,
 			values{"agentId": "agent_1", "name": "Smoke", "color": "#6B7280", "body": ""}, 200, folderBody},
+		{"GET /AgentTestFolder?agentId=agent_1", "", values{"agentId": "agent_1", "first": int64(50), "offset": int64(0)}, 200,
+			`{"data":[` + folderBody + `],"total":7,"pageNumber":1,"pageSize":50}`},
 		{"GET /AgentTestFolder/folder_1", "", values{"folderId": "folder_1"}, 200, folderBody},
 		{"PATCH /AgentTestFolder/folder_1", `{"color":"#000000"}`, values{"folderId": "folder_1", "color": "#000000"}, 200, folderBody},
 		{"DELETE /AgentTestFolder/folder_1", "", values{"folderId": "folder_1"}, 204, ""},
@@ -123,6 +126,8 @@ func TestRoutes(t *testing.T) {
 		{"GET /AgentTestExecution/execution_1", "", values{"executionId": "execution_1"}, 200, executionBody},
 		{"POST /AgentTestExecution/execution_1/cancel", "", values{"executionId": "execution_1"}, 202, executionBody},
 		{"POST /AgentTestExecution/execution_1/retry", ``, values{"executionId": "execution_1", "only": "NotPassed"}, 202, executionBody},
+		{"GET /AgentTestRun?executionId=execution_1", "", values{"executionId": "execution_1", "first": int64(50), "offset": int64(0)}, 200,
+			`{"data":[` + runBody + `],"total":7,"pageNumber":1,"pageSize":50}`},
 		{"GET /AgentTestRun/run_1", "", values{"runId": "run_1"}, 200, runBody},
 	}
 	require.Len(t, tests, len(routes), "one case for each route")
@@ -213,8 +218,8 @@ func TestDrift(t *testing.T) {
 		"no such field":         {`query Get($agentId: ID!) { agent(id: $agentId) { nickname } }`, get, `Cannot query field "nickname"`},
 		"wrong variable type":   {`query Get($agentId: Int!) { agent(id: $agentId) { id } }`, get, `Variable "$agentId" of type "Int!"`},
 		"path without variable": {`query Get { agent(id: "a") { id } }`, get, "no variable agentId"},
-		"variable without path": {`query Get($agentId: ID!, $first: Int!) { agent(id: $agentId) { simulationChats(first: $first) { totalCount } } }`,
-			get, "nothing fills the variable first"},
+		"object in a query string": {`mutation Drop($input: DeleteAgentInput!) { deleteAgent(input: $input) { deletedId } }`,
+			route{method: "DELETE", path: "/Agent", operation: "Drop", result: "deleteAgent"}, "cannot stand in a query string"},
 		"no such result":  {`query Get($agentId: ID!) { node(id: $agentId) { id } }`, get, "result path"},
 		"beside a result": {`query Get($agentId: ID!) { agent(id: $agentId) { id } company { id } }`, get, "result path"},
 		"result is no object": {`mutation Put($agentId: ID!, $prompt: String!) {

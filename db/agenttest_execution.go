@@ -45,15 +45,8 @@ func (t *Tenant) CountsOfExecutions(ctx context.Context, ids []string) (map[stri
 		ExecutionID string
 		Counts      model.AgentTestRunCounts `bun:"embed:"`
 	}{}
-	query := t.find((*model.AgentTestRun)(nil)).ColumnExpr("?TableAlias.execution_id, count(*) AS total")
-	for column, status := range map[string]model.AgentTestRunStatus{
-		"queued": model.AgentTestRunStatusQueued, "running": model.AgentTestRunStatusRunning,
-		"passed": model.AgentTestRunStatusPassed, "failed": model.AgentTestRunStatusFailed,
-		"error": model.AgentTestRunStatusError, "cancelled": model.AgentTestRunStatusCancelled,
-	} {
-		query = query.ColumnExpr("count(*) FILTER (WHERE ?TableAlias.status = ?) AS ?", status, bun.Ident(column))
-	}
-	err := query.Where("?TableAlias.execution_id IN (?)", bun.List(ids)).GroupExpr("?TableAlias.execution_id").Scan(ctx, &rows)
+	err := t.find((*model.AgentTestRun)(nil)).ColumnExpr("?TableAlias.execution_id").Apply(counted).
+		Where("?TableAlias.execution_id IN (?)", bun.List(ids)).GroupExpr("?TableAlias.execution_id").Scan(ctx, &rows)
 	counts := make(map[string]*model.AgentTestRunCounts, len(rows))
 	for i := range rows {
 		counts[rows[i].ExecutionID] = &rows[i].Counts
@@ -61,16 +54,15 @@ func (t *Tenant) CountsOfExecutions(ctx context.Context, ids []string) (map[stri
 	return counts, translate(err)
 }
 
-// TalliesOfExecutions returns how many runs of each test of several executions passed and failed, by the
-// execution's id. Tests that were deleted since have their tallies too.
+// TalliesOfExecutions returns how many runs of each test of several executions are in which state, by the
+// execution's id, each execution's in the order of its runs. Tests that were deleted since have their tallies too.
 func (t *Tenant) TalliesOfExecutions(ctx context.Context, ids []string) (map[string][]model.TestTally, error) {
 	rows := []struct {
 		ExecutionID string
 		Tally       model.TestTally `bun:"embed:"`
 	}{}
-	err := t.find((*model.AgentTestRun)(nil)).ColumnExpr("?TableAlias.execution_id, ?TableAlias.tested_id AS test_id").
-		ColumnExpr("count(*) FILTER (WHERE ?TableAlias.status = ?) AS passed", model.AgentTestRunStatusPassed).
-		ColumnExpr("count(*) FILTER (WHERE ?TableAlias.status = ?) AS failed", model.AgentTestRunStatusFailed).
+	err := t.find((*model.AgentTestRun)(nil)).ColumnExpr("?TableAlias.execution_id, ?TableAlias.tested_id").
+		ColumnExpr("max(?TableAlias.test_id) AS test_id, min(?TableAlias.test_name) AS test_name").Apply(counted).
 		Where("?TableAlias.execution_id IN (?)", bun.List(ids)).
 		GroupExpr("?TableAlias.execution_id, ?TableAlias.tested_id").OrderExpr("?TableAlias.execution_id, min(?TableAlias.position)").
 		Scan(ctx, &rows)
@@ -79,6 +71,19 @@ func (t *Tenant) TalliesOfExecutions(ctx context.Context, ids []string) (map[str
 		tallies[row.ExecutionID] = append(tallies[row.ExecutionID], row.Tally)
 	}
 	return tallies, translate(err)
+}
+
+// counted adds how many runs there are in each state.
+func counted(q *bun.SelectQuery) *bun.SelectQuery {
+	q = q.ColumnExpr("count(*) AS total")
+	for column, status := range map[string]model.AgentTestRunStatus{
+		"queued": model.AgentTestRunStatusQueued, "running": model.AgentTestRunStatusRunning,
+		"passed": model.AgentTestRunStatusPassed, "failed": model.AgentTestRunStatusFailed,
+		"error": model.AgentTestRunStatusError, "cancelled": model.AgentTestRunStatusCancelled,
+	} {
+		q = q.ColumnExpr("count(*) FILTER (WHERE ?TableAlias.status = ?) AS ?", status, bun.Ident(column))
+	}
+	return q
 }
 
 // CancelAgentTestExecution cancels an execution and returns it: runs that wait are cancelled with it, the

@@ -186,7 +186,7 @@ func (t *Tenant) createExecution(ctx context.Context, execution *model.AgentTest
 	for _, run := range runs[:execution.NextPosition] {
 		first = append(first, run.ID)
 	}
-	return t.enqueue(ctx, first)
+	return t.enqueue(ctx, first, (*queue.Queue).Enqueue)
 }
 
 // snapshots returns the tests with their agents, in the order of the plan, all held until the end of the
@@ -233,8 +233,10 @@ func (t *Tenant) setLastRuns(ctx context.Context, execution *model.AgentTestExec
 	return translate(err)
 }
 
-// enqueue puts runs into the queue, in the transaction that the Tenant is in.
-func (t *Tenant) enqueue(ctx context.Context, runIDs []string) error {
+// enqueue puts runs into the queue, in the transaction that the Tenant is in, by a method of it.
+func (t *Tenant) enqueue(
+	ctx context.Context, runIDs []string, put func(*queue.Queue, context.Context, pgx.Tx, ...queue.Job) error,
+) error {
 	if tx, ok := t.db.(bun.Tx); ok && t.store.enqueueRuns != nil {
 		return t.store.enqueueRuns(ctx, tx, t.companyID, runIDs)
 	}
@@ -242,5 +244,5 @@ func (t *Tenant) enqueue(ctx context.Context, runIDs []string) error {
 	for i, id := range runIDs {
 		jobs[i] = queue.Job{CompanyID: t.companyID, ID: id}
 	}
-	return t.store.tx.pgx(func(tx pgx.Tx) error { return t.store.queue.Enqueue(ctx, tx, jobs...) })
+	return t.store.tx.pgx(func(tx pgx.Tx) error { return put(t.store.queue, ctx, tx, jobs...) })
 }

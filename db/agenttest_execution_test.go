@@ -147,7 +147,7 @@ func TestNoMoreRunsAreUnderWayThanAllowed(t *testing.T) {
 	tallies, err := tenant.TalliesOfExecutions(t.Context(), []string{execution.ID})
 	require.NoError(t, err)
 	require.Len(t, tallies[execution.ID], tests)
-	require.Equal(t, 2, tallies[execution.ID][0].Passed)
+	require.EqualValues(t, 2, tallies[execution.ID][0].Passed)
 }
 
 // Workers, cancellations, deletions and new executions of the same tests get in each other's way, and every

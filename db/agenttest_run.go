@@ -9,6 +9,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/agentgraph/agentgraph/db/notify"
+	"github.com/agentgraph/agentgraph/db/queue"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -17,6 +18,16 @@ const agentTestRun = "agent test run"
 // AgentTestRunsByID returns the runs with the ids, in any order; what does not exist is left out.
 func (t *Tenant) AgentTestRunsByID(ctx context.Context, ids []string, columns ...string) ([]*model.AgentTestRun, error) {
 	return byID[*model.AgentTestRun](ctx, t, ids, columns)
+}
+
+// AgentTestRuns returns a page of the company's runs, newest first, or of those of one execution, of one test,
+// which may have been deleted since, in one state.
+func (t *Tenant) AgentTestRuns(
+	ctx context.Context, args model.PageArgs, executionID, testID *string, status *model.AgentTestRunStatus, columns ...string,
+) (*model.Page[*model.AgentTestRun], error) {
+	return list[*model.AgentTestRun](ctx, t, args, columns, func(q *bun.SelectQuery) *bun.SelectQuery {
+		return q.Apply(given("execution_id", executionID)).Apply(given("tested_id", testID)).Apply(given("status", status))
+	})
 }
 
 // RunsOfExecutions are the runs of each of several executions, or those of them in one state, of one test,
@@ -88,7 +99,7 @@ func (t *Tenant) replaceWorker(ctx context.Context, run *model.AgentTestRun) err
 }
 
 // FinishRun keeps the outcome of a run that the caller has claimed: its final status and everything that led
-// to it. CONFLICT, and nothing is kept, when the claim was lost.
+// to it. CONFLICT and ErrRunLost, and nothing is kept, when the claim was lost.
 func (t *Tenant) FinishRun(ctx context.Context, run *model.AgentTestRun) error {
 	if !run.Status.IsFinal() {
 		return fmt.Errorf("finish run %s: %s is not final", run.ID, run.Status)
@@ -104,9 +115,67 @@ func (t *Tenant) FinishRun(ctx context.Context, run *model.AgentTestRun) error {
 	}
 	err := t.move(ctx, run, runState{model.AgentTestRunStatusRunning, run.Claim}, now())
 	if errors.Is(err, errMoved) {
-		return model.Errorf(model.Conflict, "agent test run %q was taken over by another worker, or has ended", run.ID)
+		return errors.Join(model.Errorf(model.Conflict, "agent test run %q was taken over by another worker, or has ended", run.ID), ErrRunLost)
 	}
 	return err
+}
+
+// ReleaseRun gives a run that the caller has claimed, and cannot finish, back to the queue, without what led
+// nowhere. It counts as no lost worker. When the execution was cancelled meanwhile the run is too. CONFLICT and
+// ErrRunLost, and nothing is changed, when the claim was lost.
+func (t *Tenant) ReleaseRun(ctx context.Context, run *model.AgentTestRun) error {
+	released := &model.AgentTestRun{
+		Owned: run.Owned, ID: run.ID, ExecutionID: run.ExecutionID, TestedID: run.TestedID, Status: model.AgentTestRunStatusQueued,
+		Claim: run.Claim, Lost: run.Lost,
+		Messages: []model.TestMessage{}, ToolCalls: []*model.ToolCall{}, CriteriaResults: []model.CriterionResult{},
+	}
+	err := t.move(ctx, released, runState{model.AgentTestRunStatusRunning, run.Claim}, now())
+	if !errors.Is(err, errMoved) {
+		return err
+	}
+	released.Status, released.StartedAt = model.AgentTestRunStatusCancelled, run.StartedAt
+	return t.FinishRun(ctx, released)
+}
+
+// endAbandonedRuns ends the runs that were put into the queue and are not there any more, for whatever reason.
+func (s *Store) endAbandonedRuns(ctx context.Context) error {
+	runs := []struct{ CompanyID, ID string }{}
+	// What is enqueued is so in the transaction that makes it due, and leaves the queue when it has ended.
+	err := s.db.NewSelect().Model((*model.AgentTestRun)(nil)).Column("company_id", "id").
+		Join("JOIN agent_test_executions AS execution ON execution.company_id = ?TableAlias.company_id AND execution.id = ?TableAlias.execution_id").
+		Where("execution.unfinished > 0").Where("?TableAlias.position < execution.next_position").
+		Where("?TableAlias.status IN (?)", bun.List([]model.AgentTestRunStatus{model.AgentTestRunStatusQueued, model.AgentTestRunStatusRunning})).
+		Where("NOT EXISTS (SELECT FROM jobs WHERE jobs.company_id = ?TableAlias.company_id AND jobs.id = ?TableAlias.id)").Scan(ctx, &runs)
+	if err != nil {
+		return translate(err)
+	}
+	for _, run := range runs {
+		if err := s.Tenant(run.CompanyID).endAbandonedRun(ctx, run.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *Tenant) endAbandonedRun(ctx context.Context, id string) error {
+	run := &model.AgentTestRun{}
+	if err := t.one(ctx, agentTestRun, id, run, noLock); err != nil {
+		return err
+	}
+	execution, err := t.AgentTestExecution(ctx, run.ExecutionID)
+	if err != nil || run.Status.IsFinal() {
+		return err
+	}
+	was := stateOf(run)
+	if run.Status = model.AgentTestRunStatusCancelled; execution.Status != model.AgentTestExecutionStatusCancelled {
+		run.Status, run.Error = model.AgentTestRunStatusError, &model.RunError{
+			Cause: model.RunErrorCauseInfrastructure, Message: "the gateway could not carry out the run, although it tried several times",
+		}
+	}
+	if err := t.move(ctx, run, was, now()); !errors.Is(err, errMoved) {
+		return err
+	}
+	return nil // somebody else has ended it
 }
 
 // runState tells every state that a run is in from all others that it is ever in.
@@ -129,27 +198,26 @@ func (t *Tenant) move(ctx context.Context, run *model.AgentTestRun, was runState
 		}
 	}
 	err := t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
-		if run.TestID != nil {
-			if _, err := t.change((*model.AgentTestRow)(nil)).Set("last_run_status = ?", run.Status).Set("last_run_at = ?", at).
-				Where("id = ?", *run.TestID).Where("last_run_id = ?", run.ID).Exec(ctx); err != nil {
-				return translate(err)
-			}
-		}
-		execution, err := t.moveExecution(ctx, run, at)
-		if err != nil {
-			return err
-		}
-		run.Version = execution.Version
-		result, err := t.change(run).Column("status", "claim", "lost", "messages", "tool_calls", "turn_count", "end_reason",
-			"criteria_results", "classification_result", "error", "version", "started_at", "finished_at", "duration_ms").
-			WherePK().Where("status = ?", was.status).Where("claim = ?", was.claim).Exec(ctx)
+		moved := []struct {
+			Version   int32
+			NextRunID *string
+		}{}
+		err := t.change(run).With("test", t.tellTest(run, at)).With("execution", t.countMove(run, at)).TableExpr("execution").
+			Column("status", "claim", "lost", "messages", "tool_calls", "turn_count", "end_reason",
+				"criteria_results", "classification_result", "error", "started_at", "finished_at", "duration_ms").
+			Set("version = execution.version").WherePK().Where("?TableAlias.status = ?", was.status).Where("?TableAlias.claim = ?", was.claim).
+			Returning("execution.version, execution.next_run_id").Scan(ctx, &moved)
 		if err != nil {
 			return translate(err)
 		}
-		if n, err := result.RowsAffected(); err != nil || n == 0 {
+		if len(moved) == 0 {
 			return errMoved
 		}
-		return t.enqueueNext(ctx, execution, run)
+		run.Version = moved[0].Version
+		if next := moved[0].NextRunID; next != nil && run.Status.IsFinal() {
+			return t.enqueue(ctx, []string{*next}, (*queue.Queue).EnqueueBehind)
+		}
+		return nil
 	})
 	if err != nil {
 		return err
@@ -158,40 +226,30 @@ func (t *Tenant) move(ctx context.Context, run *model.AgentTestRun, was runState
 	return nil
 }
 
-// moveExecution counts a move of a run in its execution, which it holds, and returns the execution.
-func (t *Tenant) moveExecution(ctx context.Context, run *model.AgentTestRun, at time.Time) (*model.AgentTestExecution, error) {
-	query := t.change((*model.AgentTestExecution)(nil)).Set("version = version + 1").Where("id = ?", run.ExecutionID)
-	if run.Status.IsFinal() {
-		query = query.Where("unfinished > 0").Set("unfinished = unfinished - 1").Set("next_position = next_position + 1").
-			Set("finished_at = CASE WHEN unfinished = 1 THEN ?::timestamptz END", at).
-			Set("status = CASE WHEN unfinished = 1 AND status = ? THEN ? ELSE status END",
-				model.AgentTestExecutionStatusRunning, model.AgentTestExecutionStatusCompleted)
-	} else {
-		query = query.Where("status <> ?", model.AgentTestExecutionStatusCancelled).
-			Set("status = ?", model.AgentTestExecutionStatusRunning).Set("started_at = COALESCE(started_at, ?)", at)
-	}
-	executions := []*model.AgentTestExecution{}
-	if err := query.Returning("*").Scan(ctx, &executions); err != nil {
-		return nil, translate(err)
-	}
-	if len(executions) == 0 {
-		return nil, errMoved
-	}
-	return executions[0], nil
+// tellTest makes a run's new state that of its test, if there is no newer run of it.
+func (t *Tenant) tellTest(run *model.AgentTestRun, at time.Time) *bun.UpdateQuery {
+	return t.change((*model.AgentTestRow)(nil)).Set("last_run_status = ?", run.Status).Set("last_run_at = ?", at).
+		Where("id = ?", run.TestedID).Where("last_run_id = ?", run.ID).Returning("id")
 }
 
-// enqueueNext puts the run that follows into the queue when one has ended.
-func (t *Tenant) enqueueNext(ctx context.Context, execution *model.AgentTestExecution, ended *model.AgentTestRun) error {
-	if !ended.Status.IsFinal() || execution.Status != model.AgentTestExecutionStatusRunning {
-		return nil
+// countMove counts a move of a run in its execution, which it holds, and returns the number of the move and the run
+// that follows when this one has ended; nothing when the run must not move.
+func (t *Tenant) countMove(run *model.AgentTestRun, at time.Time) *bun.UpdateQuery {
+	next := t.db.NewSelect().TableExpr("agent_test_runs AS next").Column("next.id").Where("next.company_id = ?", t.companyID).
+		Where("next.execution_id = agent_test_execution.id").Where("next.position = agent_test_execution.next_position - 1").
+		Where("agent_test_execution.status = ?", model.AgentTestExecutionStatusRunning)
+	query := t.change((*model.AgentTestExecution)(nil)).Set("version = version + 1").Where("id = ?", run.ExecutionID).
+		// Whoever holds several rows holds tests before executions: this makes Postgres write the test first.
+		Where("(SELECT count(*) FROM test) >= 0").Returning("version, (?) AS next_run_id", next)
+	if !run.Status.IsFinal() {
+		return query.Where("status <> ?", model.AgentTestExecutionStatusCancelled).
+			Set("status = ?", model.AgentTestExecutionStatusRunning).Set("started_at = COALESCE(started_at, ?)", at)
 	}
-	next := []string{}
-	err := t.find((*model.AgentTestRun)(nil)).Column("id").Where("execution_id = ?", execution.ID).
-		Where("position = ?", execution.NextPosition-1).Scan(ctx, &next)
-	if err != nil || len(next) == 0 {
-		return translate(err)
-	}
-	return t.enqueue(ctx, next)
+	return query.Where("unfinished > 0").Set("unfinished = unfinished - 1").Set("next_position = next_position + 1").
+		Set("finished_at = CASE WHEN unfinished = 1 THEN ?::timestamptz END", at).
+		Set("started_at = CASE WHEN status = ? THEN started_at ELSE COALESCE(started_at, ?) END", model.AgentTestExecutionStatusCancelled, at).
+		Set("status = CASE WHEN status = ? THEN status WHEN unfinished = 1 THEN ? ELSE ? END",
+			model.AgentTestExecutionStatusCancelled, model.AgentTestExecutionStatusCompleted, model.AgentTestExecutionStatusRunning)
 }
 
 // Why the context of a run that is held ends.

@@ -269,7 +269,10 @@ func TestDeletedTests(t *testing.T) {
 	require.Contains(t, fails(t, err, model.Unprocessable), "was deleted")
 	tallies, err := tenant.TalliesOfExecutions(t.Context(), []string{execution.ID})
 	require.NoError(t, err)
-	require.Equal(t, []model.TestTally{{TestID: test.ID, Failed: 1}, {TestID: kept.ID, Failed: 1}}, tallies[execution.ID])
+	require.Equal(t, []model.TestTally{
+		{TestedID: test.ID, TestName: test.Name, AgentTestRunCounts: model.AgentTestRunCounts{Total: 1, Failed: 1}},
+		{TestedID: kept.ID, TestID: &kept.ID, TestName: kept.Name, AgentTestRunCounts: model.AgentTestRunCounts{Total: 1, Failed: 1}},
+	}, tallies[execution.ID])
 }
 
 func TestDeletedAgentsLeaveTheirRuns(t *testing.T) {

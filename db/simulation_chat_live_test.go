@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
@@ -323,6 +324,54 @@ func TestFollowEventsAcrossTurns(t *testing.T) {
 		}
 	}
 	require.Equal(t, int32(2*turns), written)
+}
+
+func TestFollowTurnsThatFail(t *testing.T) {
+	t.Parallel()
+	store := dbtest.New(t)
+	tenant, chat := newSimulation(t, store, nil)
+	live, err := dbtest.Again(t, store).Tenant(chat.CompanyID).FollowEvents(t.Context(), chat.ID)
+	require.NoError(t, err)
+	// A reader puts the pieces of each attempt together, and knows where there is a gap.
+	texts := map[string]string{}
+	until := func(seen func(model.SimulationChatEvent) bool) {
+		for {
+			event, open := receive(t, live)
+			require.True(t, open)
+			if delta, ok := event.(model.MessageDelta); ok {
+				require.Equal(t, int32(2), delta.Sequence)
+				require.EqualValues(t, utf8.RuneCountInString(texts[delta.TurnID]), delta.Offset)
+				texts[delta.TurnID] += delta.Text
+			}
+			if seen(event) {
+				return
+			}
+		}
+	}
+	attempt := func(pieces ...string) *db.Turn {
+		turn, err := tenant.BeginTurn(t.Context(), chat.ID, lease)
+		require.NoError(t, err)
+		for _, piece := range pieces {
+			turn.Write(piece)
+		}
+		until(func(model.SimulationChatEvent) bool { return texts[turn.ID] == strings.Join(pieces, "") })
+		return turn
+	}
+	failed := attempt("Gr", "üß")
+	require.NoError(t, failed.Release(t.Context(), nil))
+	why := model.TurnFailed{TurnID: failed.ID, MessageSequence: 1, Reason: "the model failed"}
+	failed.Announce(why)
+	until(func(event model.SimulationChatEvent) bool { return event == why })
+	require.NoError(t, attempt("Gu").Release(t.Context(), nil)) // as if its process had died: nothing is announced
+	kept := attempt("Guten ", "Täg")
+	message, reply := messages("Hello", "Guten Täg")
+	_, err = kept.Finish(t.Context(), message, reply, nil)
+	require.NoError(t, err)
+	until(func(event model.SimulationChatEvent) bool {
+		written, ok := event.(model.MessageWritten)
+		return ok && written.Message.Sequence == 2
+	})
+	require.Len(t, texts, 3)
 }
 
 // This test is not parallel: it looks at every goroutine.

@@ -2,9 +2,12 @@ package db
 
 import (
 	"context"
+	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/agentgraph/agentgraph/db/notify"
 	"github.com/agentgraph/agentgraph/model"
@@ -14,13 +17,17 @@ import (
 // process that dies in mid-turn leaves the chat usable as soon as the lease is over, and whatever it
 // still tries comes to nothing. Finish or Release ends it.
 type Turn struct {
+	ID string
 	// Chat is as it was when the turn began.
 	Chat *model.SimulationChat
 
 	tenant *Tenant
-	id     string
 	lease  time.Duration
 	signal notify.Key
+	// written is how many characters of the reply were streamed.
+	written int32
+	// warnings are those that the chat does not have yet.
+	warnings []string
 }
 
 // messagesOfTurn is what a turn writes: the contact's message and the reply.
@@ -40,14 +47,14 @@ func (t *Tenant) BeginTurn(ctx context.Context, chatID string, lease time.Durati
 	if chat == nil {
 		return nil, t.whyNot(ctx, chatID)
 	}
-	return &Turn{Chat: chat, tenant: t, id: id, lease: lease, signal: t.signalOf(chatID)}, nil
+	return &Turn{ID: id, Chat: chat, tenant: t, lease: lease, signal: t.signalOf(chatID)}, nil
 }
 
 const untilLeaseEnds = "reply_until = now() + ? * interval '1 microsecond'"
 
 // change is a change of the chat that takes place only while the turn holds it.
 func (u *Turn) change(t *Tenant) *bun.UpdateQuery {
-	return t.change((*model.SimulationChat)(nil)).Where("id = ?", u.Chat.ID).Where("reply_id = ?", u.id)
+	return t.change((*model.SimulationChat)(nil)).Where("id = ?", u.Chat.ID).Where("reply_id = ?", u.ID)
 }
 
 // whyNot says why no message can be sent to a chat now.
@@ -94,12 +101,33 @@ func (u *Turn) Hold(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// Write streams the next piece of the reply to the chat's subscribers. Nothing is kept of it.
+// Write streams the next piece of the reply to the chat's subscribers. Nothing is kept of it. It is not safe
+// for concurrent use.
 func (u *Turn) Write(text string) {
-	u.tenant.store.hub.Write(u.signal, u.Chat.LastSequence+messagesOfTurn, text)
+	u.tenant.store.hub.Write(u.signal, model.MessageDelta{
+		Sequence: u.Chat.LastSequence + messagesOfTurn, TurnID: u.ID, Offset: u.written, Text: text,
+	})
+	u.written += int32(utf8.RuneCountInString(text))
 }
 
-// Announce tells the chat's subscribers that a call began or ended. Nothing is kept of it.
+// Warn adds a warning to the chat, unless it has the same one. Finish and Release keep it. It is not safe for
+// concurrent use.
+func (u *Turn) Warn(warning string) {
+	if !slices.Contains(u.Chat.Warnings, warning) && !slices.Contains(u.warnings, warning) {
+		u.warnings = append(u.warnings, warning)
+	}
+}
+
+// end is the change that gives the chat back, with what it is warned of.
+func (u *Turn) end(t *Tenant) *bun.UpdateQuery {
+	query := u.change(t).Set("reply_id = NULL").Set("reply_until = NULL")
+	if len(u.warnings) == 0 {
+		return query
+	}
+	return query.Set("warnings = to_jsonb(?::text[])", pgdialect.Array(slices.Concat(u.Chat.Warnings, u.warnings)))
+}
+
+// Announce tells the chat's subscribers that a call began or ended, or that the turn failed. Nothing is kept of it.
 func (u *Turn) Announce(event model.SimulationChatEvent) {
 	u.tenant.store.hub.Announce(u.signal, u.Chat.LastSequence+messagesOfTurn, event)
 }
@@ -110,8 +138,7 @@ func (u *Turn) Announce(event model.SimulationChatEvent) {
 func (u *Turn) Finish(ctx context.Context, message, reply *model.SimulationChatMessage, calls []*model.ToolCall) (*model.SimulationChat, error) {
 	var chat *model.SimulationChat
 	err := u.tenant.Tx(ctx, func(ctx context.Context, t *Tenant) (err error) {
-		query := u.change(t).Set("last_sequence = last_sequence + ?", messagesOfTurn).
-			Set("reply_id = NULL").Set("reply_until = NULL")
+		query := u.end(t).Set("last_sequence = last_sequence + ?", messagesOfTurn)
 		if reply.IsConversationEnded {
 			query = query.Set("status = ?", model.SimulationChatStatusEnded).
 				Set("ended_at = ?", reply.Timestamp).Set("end_reason = ?", reply.EndReason)
@@ -142,9 +169,7 @@ func (u *Turn) Finish(ctx context.Context, message, reply *model.SimulationChatM
 // done. A claim that was lost stays lost.
 func (u *Turn) Release(ctx context.Context, calls []*model.ToolCall) error {
 	return u.tenant.Tx(ctx, func(ctx context.Context, t *Tenant) error {
-		_, err := changeChat(ctx, u.change(t).
-			Set("status = ?", model.SimulationChatStatusOpen).Set("reply_id = NULL").Set("reply_until = NULL"))
-		if err != nil {
+		if _, err := changeChat(ctx, u.end(t).Set("status = ?", model.SimulationChatStatusOpen)); err != nil {
 			return err
 		}
 		return u.record(ctx, t, calls, false)

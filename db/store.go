@@ -5,6 +5,7 @@ package db
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -26,6 +27,11 @@ type Options struct {
 	// SecretKey, 32 bytes, encrypts what must not be readable in the database. Without one such
 	// values are refused.
 	SecretKey []byte
+	// RunsPerCompany is how many runs of agent tests of one company are under way at once, over all
+	// processes, which should have the same; 0 takes queue.DefaultWindow.
+	RunsPerCompany int
+	// Log is told what goes wrong with runs of agent tests; nil takes the default logger.
+	Log *slog.Logger
 	// Enqueue takes the place of the database's own queue for runs of agent tests; it is called in the
 	// transaction that made them ready.
 	Enqueue func(ctx context.Context, tx bun.Tx, companyID string, runIDs []string) error
@@ -75,13 +81,14 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 		pool.Close()
 		return nil, fmt.Errorf("open database: %w", reason(err))
 	}
-	jobs, err := queue.New(pool, queue.Options{})
+	root := bun.NewDB(stdlib.OpenDBFromPool(pool), dialect{pgdialect.New()}, bun.WithDiscardUnknownColumns())
+	store := &Store{pool: pool, root: root, db: root, hub: notify.New(pool), sealer: sealer, enqueueRuns: o.Enqueue}
+	store.queue, err = queue.New(pool, queue.Options{Window: o.RunsPerCompany, Sweep: store.endAbandonedRuns, Log: o.Log})
 	if err != nil {
-		pool.Close()
+		store.Close()
 		return nil, fmt.Errorf("open database: %w", err)
 	}
-	root := bun.NewDB(stdlib.OpenDBFromPool(pool), dialect{pgdialect.New()}, bun.WithDiscardUnknownColumns())
-	return &Store{pool: pool, root: root, db: root, hub: notify.New(pool), sealer: sealer, queue: jobs, enqueueRuns: o.Enqueue}, nil
+	return store, nil
 }
 
 // dialect is Postgres's with literals that say exactly what they were given.
@@ -152,13 +159,14 @@ func (s *Store) Companies(ctx context.Context) ([]*model.Company, error) {
 }
 
 // Work gives the runs of agent tests that are ready to workers of this process, so many at once, until
-// StopWork is called. The attempt counts how often a run was given to a worker.
+// StopWork is called. The attempt counts how often a run was given to a worker. A run whose work failed again
+// and again is ended, as an Error of the infrastructure.
 func (s *Store) Work(ctx context.Context, workers int, work func(ctx context.Context, t *Tenant, runID string, attempt int32) error) error {
 	return s.queue.Start(ctx, workers, func(ctx context.Context, job queue.Job, attempt int32) error {
 		return work(ctx, s.Tenant(job.CompanyID), job.ID, attempt)
 	})
 }
 
-// StopWork takes no more runs, tells those under way to stop, and returns when they have. They are
-// given to other workers.
+// StopWork takes no more runs, and returns when those under way are done. When ctx ends before, they are told to
+// stop, and are given to other workers.
 func (s *Store) StopWork(ctx context.Context) error { return s.queue.Stop(ctx) }

@@ -32,11 +32,47 @@ func (t *Tenant) HeadersOf(tool *model.Tool) (map[string]string, error) {
 	return headers, json.Unmarshal(text, &headers)
 }
 
-// record keeps the calls of a turn on the chat.
+// BeginCall keeps that a call is about to be made, as one of which the outcome is not known. A call that has
+// effects must not be made when it fails: with CONFLICT, because the claim was lost. The claim is prolonged.
+func (u *Turn) BeginCall(ctx context.Context, call *model.ToolCall) error {
+	begun, unknown := *call, model.OutcomeUnknown
+	begun.Result, begun.Error = nil, &unknown
+	u.place(&begun)
+	return u.tenant.Tx(ctx, func(ctx context.Context, t *Tenant) error {
+		chat, err := changeChat(ctx, u.change(t).Set(untilLeaseEnds, u.lease.Microseconds()))
+		if err != nil {
+			return err
+		}
+		if chat == nil {
+			return t.whyNot(ctx, u.Chat.ID)
+		}
+		return insert(ctx, t, &begun)
+	})
+}
+
+// EndCall keeps what came of a call that BeginCall has kept.
+func (u *Turn) EndCall(ctx context.Context, call *model.ToolCall) error {
+	_, err := u.tenant.change(call).Column("result", "error", "duration_ms").Where("id = ?", call.ID).Exec(ctx)
+	return translate(err)
+}
+
+// record keeps the calls of a turn on the chat, those that were begun and those that were not.
 func (u *Turn) record(ctx context.Context, t *Tenant, calls []*model.ToolCall, kept bool) error {
-	for i, call := range calls {
-		call.ChatID, call.Position, call.IsTurnKept = u.Chat.ID, int32(i), kept
-		call.MessageSequence = u.Chat.LastSequence + 1
+	if len(calls) == 0 {
+		return nil
 	}
-	return insert(ctx, t, calls...)
+	for i, call := range calls {
+		u.place(call)
+		call.Position, call.IsTurnKept = int32(i), kept
+		call.OwnBy(t.companyID)
+	}
+	_, err := t.db.NewInsert().Model(&calls).On("CONFLICT (company_id, id) DO UPDATE").
+		Set("position = EXCLUDED.position").Set("result = EXCLUDED.result").Set("error = EXCLUDED.error").
+		Set("duration_ms = EXCLUDED.duration_ms").Set("is_turn_kept = EXCLUDED.is_turn_kept").Returning("NULL").Exec(ctx)
+	return translate(err)
+}
+
+// place gives a call its place in the chat.
+func (u *Turn) place(call *model.ToolCall) {
+	call.ChatID, call.MessageSequence = u.Chat.ID, u.Chat.LastSequence+1
 }

@@ -25,9 +25,13 @@ func (s *Store) inTx(ctx context.Context, fn func(context.Context, transaction) 
 		return err
 	}
 	defer func() { _ = conn.Close() }()
-	return conn.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+	err = conn.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
 		return fn(ctx, transaction{tx, conn})
 	})
+	if errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil {
+		return ctx.Err() // which rolled the transaction back
+	}
+	return err
 }
 
 // pgx calls fn with the same transaction as pgx knows one. It belongs to fn until that returns, and nothing

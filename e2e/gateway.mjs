@@ -115,8 +115,8 @@ class Gateway {
     return data;
   }
 
-  /** Creates an agent that greets and returns its id. */
-  async createAgent() {
+  /** Creates an agent that greets, with what is given, and returns its id. */
+  async createAgent(given = {}) {
     const { createAgent } = await this.graphql(
       `mutation ($input: CreateAgentInput!) { createAgent(input: $input) { agent { id } } }`,
       {
@@ -124,6 +124,7 @@ class Gateway {
           name: "Front desk", channel: "Web", direction: "Inbound", language: "en",
           prompt: "The desk is open from nine to five. Parking is behind the house.",
           inboundWelcomeMessage: "Hello, how can I help?",
+          ...given,
         },
       },
     );

@@ -21,6 +21,11 @@ export class PromptedModel {
     const answer = {
       dropped: new Promise((resolve) => response.once("close", resolve)),
       speak: (text) => say({ content: text }),
+      call: (name, args) => {
+        say({ tool_calls: [{ index: 0, id: "call_1", type: "function", function: { name, arguments: JSON.stringify(args) } }] });
+        say({}, "tool_calls");
+        response.end("data: [DONE]\n\n");
+      },
       finish: () => {
         say({}, "stop");
         response.end("data: [DONE]\n\n");
@@ -32,7 +37,7 @@ export class PromptedModel {
     else this.#asked.push(answer);
   }
 
-  /** Resolves with the next answer that is asked for: speak(text), then finish() or breakOff(). Its `dropped` resolves when the connection is closed. */
+  /** Resolves with the next answer that is asked for: speak(text), then finish(), call(name, args) or breakOff(). Its `dropped` resolves when the connection is closed. */
   asked() {
     if (this.#asked.length > 0) return Promise.resolve(this.#asked.shift());
     return new Promise((resolve) => this.#waiting.push(resolve));

@@ -77,8 +77,9 @@ async function speakUntilHeard(answer, gateway, chatId) {
     gateway,
     `subscription ($chatId: ID!) {
       simulationChatEvents(simulationChatId: $chatId) {
-        ... on MessageDelta { sequence text }
+        ... on MessageDelta { sequence turnId offset text }
         ... on MessageWritten { message { sequence text } }
+        ... on TurnFailed { turnId messageSequence reason }
       }
     }`,
     { chatId },
@@ -117,8 +118,8 @@ test("text that one generates is streamed at the other, and the written message 
   const reply = second.say(chatId, "Hello?");
   const answer = await model.asked();
   const { said, heard, events } = await speakUntilHeard(answer, first, chatId);
-  assert.deepEqual(heard, { sequence: 3, text: heard.text });
-  assert.ok(said.includes(heard.text));
+  assert.equal(heard.sequence, 3);
+  assert.equal(said.slice(heard.offset, heard.offset + heard.text.length), heard.text);
   assert.equal((await kept(first, chatId)).messages.length, 1);
   answer.finish();
   await reply;
@@ -160,16 +161,24 @@ test("a model that breaks off leaves nothing behind, so sending again is safe", 
     body: JSON.stringify({ simulationChatId: chatId, message: "Hello?" }),
   });
   const answer = await model.asked();
-  await speakUntilHeard(answer, second, chatId);
+  const { heard, events } = await speakUntilHeard(answer, second, chatId);
   answer.breakOff();
   const { status, json } = await failed;
   assert.deepEqual([status, json.status, json.code], [502, 502, "UPSTREAM_FAILED"], JSON.stringify(json));
   const before = await kept(first, chatId);
   assert.deepEqual([before.status, before.messages.length], ["Open", 1]);
 
+  // Who watches learns that what was streamed is void, and what follows is of another attempt.
+  let event;
+  do ({ value: event } = await events.next());
+  while (event.reason === undefined);
+  assert.deepEqual(event, { turnId: heard.turnId, messageSequence: 2, reason: json.detail });
   const again = second.say(chatId, "Hello?");
   const better = await model.asked();
   better.speak("A whole answer.");
+  ({ value: event } = await events.next());
+  assert.notEqual(event.turnId, heard.turnId);
+  assert.deepEqual([event.sequence, event.offset], [3, 0]);
   better.finish();
   assert.deepEqual((await again).map((m) => [m.sequence, m.text]), [[2, "Hello?"], [3, "A whole answer."]]);
 });

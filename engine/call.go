@@ -42,10 +42,11 @@ type call struct {
 
 	record model.ToolCall
 	// answer is what the model is told of it.
-	answer  string
-	failed  bool
-	cause   error
-	unknown []string
+	answer   string
+	failed   bool
+	isReal   bool
+	cause    error
+	warnings []string
 }
 
 // obey carries out the calls of an answer and lets the model know what came of them: first tools and
@@ -165,7 +166,7 @@ func (c *conversation) carryOut(ctx context.Context, calls []*call, atOnce int, 
 			events <- event{started: &started}
 			running.Go(func() {
 				c.perform(inner, call, func(e event) { events <- e })
-				events <- event{finished: &finished{call.record, call.cause, call.unknown}}
+				events <- event{finished: &finished{call.record, call.isReal, call.cause, call.warnings}}
 				<-slots
 			})
 		}
@@ -206,9 +207,13 @@ func (c *conversation) perform(ctx context.Context, call *call, emit func(event)
 		call.record.Result, call.answer = &result, result
 		return
 	}
-	text := "the turn was broken off before the call ended"
-	if ctx.Err() == nil {
-		text = cut(told(err), maxError)
+	text := cut(told(err), maxError)
+	switch {
+	case ctx.Err() == nil:
+	case !call.isReal:
+		text = "the turn was broken off before the call ended"
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		text = model.OutcomeUnknown
 	}
 	call.record.Error, call.failed = &text, true
 	if !errors.As(err, new(refusal)) {
@@ -236,7 +241,19 @@ func (c *conversation) outcome(ctx context.Context, call *call, emit func(event)
 	case t.Effect == model.CallEffectUnavailable:
 		return "", refusal("the tool has no endpoint, so it cannot be called")
 	}
+	if err := c.beginReal(ctx, call); err != nil {
+		return "", err
+	}
 	return c.effects.call(ctx, t.tool, call.record.Arguments)
+}
+
+// beginReal keeps that a call is about to be made for real, so that whoever finds the turn broken off knows of it.
+func (c *conversation) beginReal(ctx context.Context, call *call) error {
+	if err := c.effects.begin(ctx, &call.record); err != nil {
+		return err
+	}
+	call.isReal = true
+	return nil
 }
 
 // end ends the conversation when a call asks for it. An agent that hangs up while something that it

@@ -271,8 +271,24 @@ func TestTurnThatIsBrokenOffDuringACall(t *testing.T) {
 	got := s.playUntil(ctx, t)
 	require.ErrorIs(t, got.err, context.Canceled)
 	require.Len(t, got.calls, 2, "what was called is told although the turn failed")
-	require.Equal(t, "the turn was broken off before the call ended", *got.calls[0].Error)
+	require.Equal(t, model.OutcomeUnknown, *got.calls[0].Error)
 	require.Equal(t, "booked", *got.calls[1].Result)
+	require.ElementsMatch(t, []string{"look", "book"}, s.begun)
+}
+
+func TestNothingIsDoneUnlessItIsKeptThatItBegins(t *testing.T) {
+	t.Parallel()
+	s := newScene(do("look", `{}`, "ask_expert", `{"request":"x"}`, llm.TransferCall, wish), say("I could do nothing."))
+	s.effects.begin = func(context.Context, *model.ToolCall) error { return errors.New("the database is gone") }
+	got := s.play(t)
+	require.NoError(t, got.err)
+	require.Empty(t, s.effected)
+	require.NotContains(t, s.script.asked, expert)
+	require.Nil(t, got.reply.endReason)
+	for _, call := range got.calls {
+		require.Equal(t, "something went wrong that is not the agent's fault", *call.Error)
+	}
+	require.Len(t, got.causes, 3, "the log has the cause")
 }
 
 func TestNothingBeginsOnceTheTurnIsBrokenOff(t *testing.T) {

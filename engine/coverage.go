@@ -2,34 +2,114 @@ package engine
 
 import (
 	"context"
+	"slices"
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Coverage returns, by the id of the chat, what would happen to each thing that the chat's agent can call: its tools, its
-// sub-agents and, when it may, the transfer. The number of statements does not depend on that of the chats.
+// Coverage returns, by the id of the chat, what would happen to each thing that can be called: by the chat's agent, its
+// tools, its sub-agents and, when it may, the transfer; and by the agents that it can delegate to for real, each listed
+// once with the shortest path to it. The number of statements depends on the depth of the delegations alone.
 func (e *Engine) Coverage(ctx context.Context, t *db.Tenant, chats []*model.SimulationChat) (map[string][]*model.CallCoverage, error) {
-	ids := make([]string, len(chats))
+	surveys := make([]*survey, len(chats))
 	for i, chat := range chats {
-		ids[i] = chat.AgentID
+		surveys[i] = &survey{
+			mocking: &chat.ToolMocking, canTransfer: e.canTransfer(), depth: e.limits.depth,
+			calls: []*model.CallCoverage{}, listed: map[string]bool{chat.AgentID: true},
+			next: []place{{agentIDs: []string{chat.AgentID}, path: []string{}}},
+		}
 	}
-	speakers, err := loadSpeakers(ctx, t, ids)
-	if err != nil {
-		return nil, err
-	}
-	coverage := make(map[string][]*model.CallCoverage, len(chats))
-	for _, chat := range chats {
-		calls := []*model.CallCoverage{}
-		// An agent that was deleted meanwhile calls nothing.
-		if s := speakers[chat.AgentID]; s != nil {
-			for _, target := range s.targets(&chat.ToolMocking, e.canTransfer()) {
-				calls = append(calls, &target.CallCoverage)
+	known := map[string]*speaker{}
+	for {
+		var wanted []string
+		for _, survey := range surveys {
+			for _, place := range survey.next {
+				if _, ok := known[place.agentID()]; !ok {
+					wanted = append(wanted, place.agentID())
+				}
 			}
 		}
-		coverage[chat.ID] = calls
+		found, err := loadSpeakers(ctx, t, wanted)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range wanted {
+			// An agent that was deleted meanwhile calls nothing: it is known to be nil.
+			known[id] = found[id]
+		}
+		isOver := true
+		for _, survey := range surveys {
+			survey.descend(known)
+			isOver = isOver && len(survey.next) == 0
+		}
+		if isOver {
+			break
+		}
+	}
+	coverage := make(map[string][]*model.CallCoverage, len(chats))
+	for i, chat := range chats {
+		coverage[chat.ID] = surveys[i].calls
 	}
 	return coverage, nil
+}
+
+// survey lists what can be called in one chat, level by level of its delegations.
+type survey struct {
+	mocking     *model.ToolMocking
+	canTransfer bool
+	// depth is how many delegations may be within each other.
+	depth int
+	calls []*model.CallCoverage
+	// listed are the agents that have or had their turn.
+	listed map[string]bool
+	// next are the agents of the next level.
+	next []place
+}
+
+// place is an agent in the delegations of a chat.
+type place struct {
+	// agentIDs are those from the chat's own agent to this one, and path the names of the delegations between them.
+	agentIDs, path []string
+}
+
+func (p place) agentID() string { return p.agentIDs[len(p.agentIDs)-1] }
+
+// descend lists the next level and goes on to the one below.
+func (s *survey) descend(known map[string]*speaker) {
+	level := s.next
+	s.next = nil
+	for _, at := range level {
+		speaker := known[at.agentID()]
+		if speaker == nil {
+			continue
+		}
+		mocking := s.mocking
+		if len(at.path) > 0 {
+			mocking = delegated(mocking)
+		}
+		for _, target := range speaker.targets(mocking, s.canTransfer) {
+			target.Path = at.path
+			if target.subAgent != nil && target.Effect == model.CallEffectReal {
+				s.follow(at, target)
+			}
+			s.calls = append(s.calls, &target.CallCoverage)
+		}
+	}
+}
+
+// follow puts the agent behind a delegation into the next level, unless asking it would be refused.
+func (s *survey) follow(from place, t *target) {
+	id := t.subAgent.DelegateAgentID
+	switch {
+	case len(from.agentIDs) > s.depth || slices.Contains(from.agentIDs, id):
+		t.Effect = model.CallEffectUnavailable
+	case !s.listed[id]:
+		s.listed[id] = true
+		s.next = append(s.next, place{
+			agentIDs: append(slices.Clone(from.agentIDs), id), path: append(slices.Clone(from.path), t.TechnicalName),
+		})
+	}
 }
 
 // loadSpeakers reads agents with their tools and sub-agents, by the id of the agent, in three statements.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -32,7 +33,13 @@ func (c *conversation) delegate(ctx context.Context, call *call, emit func(event
 	if err != nil {
 		return "", err
 	}
-	call.unknown = slices.Concat(missing, inner.unknown)
+	for _, name := range missing {
+		call.warnings = append(call.warnings, fmt.Sprintf("the sub-agent %s has the mandatory field %q, for which there is no value", sub.TechnicalName, name))
+	}
+	call.warnings = append(call.warnings, unfilled("the prompt of the sub-agent "+sub.TechnicalName, inner.unknown)...)
+	if err := c.beginReal(ctx, call); err != nil {
+		return "", err
+	}
 	request, _ := call.arguments.text("request")
 	inner.path = append(slices.Clone(c.path), s.agent.ID)
 	inner.delegation = &call.record.ID

@@ -101,7 +101,8 @@ func TestSubAgentHasItsOwnFields(t *testing.T) {
 	require.NoError(t, got.err)
 	require.Equal(t, []string{"42"}, s.told(1))
 	require.Equal(t, "43", *got.calls[1].Result, "what its parent knows is known to it")
-	require.Equal(t, []string{"mood"}, got.unknown)
+	require.Equal(t, []string{"the prompt of the sub-agent ask_expert has the placeholder {mood}, for which there is no value; it stays as it is"}, got.warnings)
+	require.Equal(t, []string{"ask_expert", "deeper"}, s.begun)
 
 	s = newScene(do("ask_expert", `{"request":"x"}`), say("Done"))
 	s.others["expert"].agent.Fields = []model.AgentField{{Name: "shoe", IsMandatory: true}}
@@ -109,7 +110,7 @@ func TestSubAgentHasItsOwnFields(t *testing.T) {
 	got = s.play(t)
 	require.NoError(t, got.err)
 	require.Nil(t, got.calls[0].Error)
-	require.Contains(t, got.unknown, "shoe", "it is asked all the same, and the log says what it lacks")
+	require.Contains(t, got.warnings, `the sub-agent ask_expert has the mandatory field "shoe", for which there is no value`, "it is asked all the same")
 }
 
 // chain lets agent_0 delegate to agent_1 and so on, and the last one of them to the first.

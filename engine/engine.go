@@ -5,6 +5,7 @@
 package engine
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
@@ -40,6 +41,8 @@ type Options struct {
 	Lease time.Duration
 	// Log hears what failed and why, beyond what clients are told; slog's default when nil.
 	Log *slog.Logger
+	// TraceID returns the identifier of the request that a context belongs to, for the log; "" when nil.
+	TraceID func(context.Context) string
 }
 
 // Engine runs conversations. It is safe for concurrent use and keeps nothing of them between calls.
@@ -52,12 +55,13 @@ type Engine struct {
 	lease   time.Duration
 	schemas *schemas
 	log     *slog.Logger
+	traceID func(context.Context) string
 }
 
 // New returns an Engine whose agents speak through the model.
 func New(m llm.Model, o Options) *Engine {
 	e := &Engine{
-		model: m, caller: o.Caller, webhook: o.TransferWebhook, schemas: newSchemas(), log: o.Log,
+		model: m, caller: o.Caller, webhook: o.TransferWebhook, schemas: newSchemas(), log: o.Log, traceID: o.TraceID,
 		lease: positive(o.Lease, defaultLease),
 		limits: limits{
 			modelCalls: positive(o.MaxModelCalls, defaultMaxModelCalls),
@@ -76,6 +80,9 @@ func New(m llm.Model, o Options) *Engine {
 	}
 	if e.log == nil {
 		e.log = slog.Default()
+	}
+	if e.traceID == nil {
+		e.traceID = func(context.Context) string { return "" }
 	}
 	return e
 }

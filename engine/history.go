@@ -33,19 +33,24 @@ func history(messages []*model.SimulationChatMessage, calls []*model.ToolCall) [
 	return told
 }
 
-// remembered reports whether the chat's own agent made the call in a turn that was kept. A call of nothing that
-// exists is not remembered: a provider may refuse its name.
+// remembered reports whether the chat's own agent made the call in a turn that was kept, or did or may have done
+// something for real with it: that must not be done again for want of an answer. A call of nothing that exists is not
+// remembered: a provider may refuse its name.
 func remembered(call *model.ToolCall) bool {
 	isUnknown := call.Kind == model.ToolCallKindTool && call.TargetID == nil
-	return call.IsTurnKept && call.DelegationID == nil && call.Kind != model.ToolCallKindRetrieval && !isUnknown
+	isDone := !call.Mocked && (call.Error == nil || *call.Error == model.OutcomeUnknown)
+	return (call.IsTurnKept || isDone) && call.DelegationID == nil && call.Kind != model.ToolCallKindRetrieval && !isUnknown
 }
 
-// resultOf is what the model was told of a call.
+// resultOf is what the model is told of a call.
 func resultOf(call *model.ToolCall) string {
-	if call.Error != nil {
-		return toldOf(*call.Error)
+	switch {
+	case call.Error == nil:
+		return *call.Result
+	case *call.Error == model.OutcomeUnknown:
+		return "The call was begun, and it is not known whether it succeeded. Do not repeat it unless that does no harm."
 	}
-	return *call.Result
+	return toldOf(*call.Error)
 }
 
 // mockedBefore counts the calls of each mocked target in the turns that were kept. A call that was

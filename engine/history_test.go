@@ -29,12 +29,15 @@ func TestHistory(t *testing.T) {
 		{ID: "6", Kind: model.ToolCallKindRetrieval, TechnicalName: "knowledge", Result: ptr("text"), MessageSequence: 4, IsTurnKept: true},
 		{ID: "7", Kind: model.ToolCallKindCallTransfer, TechnicalName: llm.TransferCall, Error: ptr("none"), MessageSequence: 4, IsTurnKept: true},
 		{ID: "8", Kind: model.ToolCallKindTool, TechnicalName: "no such tool", Error: ptr("none"), MessageSequence: 4, IsTurnKept: true},
+		{ID: "9", TargetID: ptr("a"), Kind: model.ToolCallKindTool, TechnicalName: "book", Result: ptr("booked"), MessageSequence: 6},
+		{ID: "10", TargetID: ptr("b"), Kind: model.ToolCallKindSubAgent, TechnicalName: "ask", Error: ptr(model.OutcomeUnknown), MessageSequence: 6},
+		{ID: "11", TargetID: ptr("a"), Kind: model.ToolCallKindTool, TechnicalName: "book", Error: ptr("the arguments do not fit"), MessageSequence: 6},
 	}
 	call := func(id, name, arguments string) llm.Message {
 		return llm.Message{Role: llm.RoleAssistant, ToolCalls: []llm.ToolCall{{ID: id, Name: name, Arguments: arguments}}}
 	}
 	result := func(id, text string) llm.Message { return llm.Message{Role: llm.RoleTool, ToolCallID: id, Text: text} }
-	got := history(messages, calls)
+	got := history(append(messages, message(6, model.MessageRoleUser, "Well?")), calls)
 	require.Empty(t, cmp.Diff([]llm.Message{
 		{Role: llm.RoleAssistant, Text: "Welcome"},
 		{Role: llm.RoleUser, Text: "Book"},
@@ -45,7 +48,10 @@ func TestHistory(t *testing.T) {
 		call("4", "ask", `{}`), result("4", ""),
 		call("7", llm.TransferCall, `{}`), result("7", "The call failed: none."),
 		{Role: llm.RoleAssistant, Text: "Looked"},
-	}, got))
+		{Role: llm.RoleUser, Text: "Well?"},
+		call("9", "book", `{}`), result("9", "booked"),
+		call("10", "ask", `{}`), result("10", "The call was begun, and it is not known whether it succeeded. Do not repeat it unless that does no harm."),
+	}, got), "what is not mocked is remembered even when its turn failed")
 	requireAnswered(t, llm.Request{Messages: got})
 	require.Equal(t, map[string]int32{"a": 2}, mockedBefore(calls))
 }

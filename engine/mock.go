@@ -93,7 +93,7 @@ func equals(value any, want string) bool {
 // mocked answers a call as its mock says, after the delay.
 func (c *conversation) mocked(ctx context.Context, call *call) (string, error) {
 	answer := answerMock(call.target.mock, call.target.TechnicalName, call.arguments, call.number, c.variables)
-	call.record.MockRule, call.unknown = answer.rule, answer.unknown
+	call.record.MockRule, call.warnings = answer.rule, unfilled("the mock of "+call.target.TechnicalName, answer.unknown)
 	if answer.delay > 0 {
 		if err := c.effects.wait(ctx, answer.delay); err != nil {
 			return "", err

@@ -200,7 +200,8 @@ func TestMockedCall(t *testing.T) {
 	require.Empty(t, s.effected)
 	require.NotContains(t, s.script.asked, "Expert of Lakeside", "the sub-agent's conversation is never opened")
 	require.Equal(t, []time.Duration{250 * time.Millisecond}, s.waited)
-	require.Equal(t, []string{"nobody"}, got.unknown)
+	require.Equal(t, []string{"the mock of book has the placeholder {nobody}, for which there is no value; it stays as it is"}, got.warnings)
+	require.Empty(t, s.begun)
 	require.Equal(t, []string{
 		"Monday at Lakeside for {nobody}", `{"status":"success","message":"The call to look succeeded."}`, "On What?: 42",
 	}, s.told(1))

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/agentgraph/agentgraph/model"
@@ -50,55 +49,6 @@ func delegated(mocking *model.ToolMocking) *model.ToolMocking {
 	return &model.ToolMocking{MockCallTransfer: mocking.MockCallTransfer, SideEffects: mocking.SideEffects}
 }
 
-// checkMocking returns UNPROCESSABLE when something is mocked that is none of the targets, which are named
-// then, or when it is mocked twice.
-func checkMocking(mocking *model.ToolMocking, targets []*target) error {
-	c := mockingCheck{targets: targets, seen: map[string]bool{}}
-	for i, m := range mocking.MockedTools {
-		c.look(fmt.Sprintf("toolMocking.mockedTools.%d.toolId", i), "tool", model.ToolCallKindTool, m.ToolID)
-	}
-	for i, m := range mocking.MockedSubAgents {
-		c.look(fmt.Sprintf("toolMocking.mockedSubAgents.%d.subAgentId", i), "sub-agent", model.ToolCallKindSubAgent, m.SubAgentID)
-	}
-	if len(c.faults) == 0 {
-		return nil
-	}
-	return &model.Error{Code: model.Unprocessable, Fields: c.faults, Message: strings.Join(c.sentences, "; ")}
-}
-
-// mockingCheck looks for what is mocked among the targets.
-type mockingCheck struct {
-	targets   []*target
-	seen      map[string]bool
-	faults    model.Fields
-	sentences []string
-}
-
-func (c *mockingCheck) look(path, noun string, kind model.ToolCallKind, id string) {
-	known := false
-	connected := []string{}
-	for _, t := range c.targets {
-		if t.Kind == kind {
-			known = known || *t.TargetID == id
-			connected = append(connected, fmt.Sprintf("%s (%s)", *t.TargetID, t.TechnicalName))
-		}
-	}
-	key := noun + " " + id
-	switch {
-	case !known:
-		names := "none"
-		if len(connected) > 0 {
-			names = strings.Join(connected, ", ")
-		}
-		c.faults.Add(path, "is not connected to the agent")
-		c.sentences = append(c.sentences, fmt.Sprintf("%s %q is not connected to the agent; connected: %s", noun, id, names))
-	case c.seen[key]:
-		c.faults.Add(path, "is mocked twice")
-		c.sentences = append(c.sentences, fmt.Sprintf("%s %q is mocked twice", noun, id))
-	}
-	c.seen[key] = true
-}
-
 // unfillable returns warnings about placeholders of mocks that neither a declared parameter nor a variable fills.
 func unfillable(targets []*target, variables map[string]string) []string {
 	var warnings []string
@@ -120,10 +70,7 @@ func unfillable(targets []*target, variables map[string]string) []string {
 				_, isVariable := variables[name]
 				return "", isVariable || parameters[name] || parameters[first]
 			})
-			for _, name := range unknown {
-				warnings = append(warnings, fmt.Sprintf(
-					"the mock of %s has the placeholder {%s}, which is neither a parameter of it nor a variable; it stays as it is", t.TechnicalName, name))
-			}
+			warnings = append(warnings, unfilled("the mock of "+t.TechnicalName, unknown)...)
 		}
 	}
 	return warnings

@@ -10,68 +10,6 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func TestMocksOfWhatIsNotConnected(t *testing.T) {
-	t.Parallel()
-	tool := func(id string) model.MockedTool { return model.MockedTool{ToolID: id} }
-	sub := func(id string) model.MockedSubAgent { return model.MockedSubAgent{SubAgentID: id} }
-	const tools, subAgents = "connected: tool_book (book), tool_look (look)", "connected: sub_expert (ask_expert)"
-	for name, test := range map[string]struct {
-		mocking model.ToolMocking
-		message string
-		fields  model.Fields
-	}{
-		"connected": {mocking: model.ToolMocking{
-			MockedTools: []model.MockedTool{tool("tool_look"), tool("tool_book")}, MockedSubAgents: []model.MockedSubAgent{sub("sub_expert")},
-		}},
-		"unknown": {
-			model.ToolMocking{MockedTools: []model.MockedTool{tool("tool_book"), tool("x")}},
-			`tool "x" is not connected to the agent; ` + tools,
-			model.Fields{"toolMocking.mockedTools.1.toolId": {"is not connected to the agent"}},
-		},
-		"a sub-agent's tool": {
-			model.ToolMocking{MockAllTools: true, MockedTools: []model.MockedTool{tool("tool_dig")}},
-			`tool "tool_dig" is not connected to the agent; ` + tools,
-			model.Fields{"toolMocking.mockedTools.0.toolId": {"is not connected to the agent"}},
-		},
-		"each kind of its own": {
-			model.ToolMocking{MockedTools: []model.MockedTool{tool("sub_expert")}, MockedSubAgents: []model.MockedSubAgent{sub("tool_book")}},
-			`tool "sub_expert" is not connected to the agent; ` + tools + `; sub-agent "tool_book" is not connected to the agent; ` + subAgents,
-			model.Fields{
-				"toolMocking.mockedTools.0.toolId":         {"is not connected to the agent"},
-				"toolMocking.mockedSubAgents.0.subAgentId": {"is not connected to the agent"},
-			},
-		},
-		"twice": {
-			model.ToolMocking{
-				MockedTools:     []model.MockedTool{tool("tool_book"), tool("tool_book")},
-				MockedSubAgents: []model.MockedSubAgent{sub("sub_expert"), sub("sub_expert")},
-			},
-			`tool "tool_book" is mocked twice; sub-agent "sub_expert" is mocked twice`,
-			model.Fields{
-				"toolMocking.mockedTools.1.toolId":         {"is mocked twice"},
-				"toolMocking.mockedSubAgents.1.subAgentId": {"is mocked twice"},
-			},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			err := checkMocking(&test.mocking, newScene().main.targets(&test.mocking, false))
-			if test.message == "" {
-				require.NoError(t, err)
-				return
-			}
-			var known *model.Error
-			require.ErrorAs(t, err, &known)
-			require.Equal(t, model.Unprocessable, known.Code)
-			require.Equal(t, test.message, known.Message)
-			require.Equal(t, test.fields, known.Fields)
-		})
-	}
-	alone := &speaker{agent: &model.Agent{}}
-	mocking := &model.ToolMocking{MockedTools: []model.MockedTool{tool("x")}}
-	require.ErrorContains(t, checkMocking(mocking, alone.targets(mocking, false)), "connected: none")
-}
-
 func TestPlaceholdersThatNothingFills(t *testing.T) {
 	t.Parallel()
 	s := newScene()
@@ -87,7 +25,7 @@ func TestPlaceholdersThatNothingFills(t *testing.T) {
 		},
 		MockedSubAgents: []model.MockedSubAgent{{SubAgentID: "sub_expert", Mock: mock("{request} {day}")}},
 	}
-	const end = "}, which is neither a parameter of it nor a variable; it stays as it is"
+	const end = "}, for which there is no value; it stays as it is"
 	require.Equal(t, []string{
 		"the mock of book has the placeholder {who" + end,
 		"the mock of plain has the placeholder {what" + end,

@@ -83,9 +83,7 @@ func fillFields(values map[string]string, fields []model.AgentField, at time.Tim
 
 func (o *opening) render(where, text string) (string, error) {
 	rendered, unknown, err := render(text, o.values)
-	for _, name := range unknown {
-		o.warn("%s has the placeholder {%s}, for which there is no value; it stays as it is", where, name)
-	}
+	o.warnings = append(o.warnings, unfilled(where, unknown)...)
 	return rendered, err
 }
 

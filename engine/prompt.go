@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -26,6 +27,15 @@ func render(text string, values map[string]string) (string, []string, error) {
 		return "", nil, model.Errorf(model.Unprocessable, "the agent's text is too long once the data bag's values are filled in")
 	}
 	return filled, unknown, nil
+}
+
+// unfilled are the warnings of placeholders without a value in a text, which is named.
+func unfilled(where string, unknown []string) []string {
+	warnings := make([]string, len(unknown))
+	for i, name := range unknown {
+		warnings[i] = fmt.Sprintf("%s has the placeholder {%s}, for which there is no value; it stays as it is", where, name)
+	}
+	return warnings
 }
 
 // fill is render with values from anywhere. It stops at a result of more than most bytes, which is returned.

@@ -3,6 +3,9 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/agentgraph/agentgraph/db"
@@ -20,12 +23,17 @@ func orElse(chosen, preset llm.Model) llm.Model {
 	return preset
 }
 
-// finishTimeout bounds the writing of an outcome, which a worker that is being stopped still does.
-const finishTimeout = 10 * time.Second
+const (
+	// finishTimeout bounds the writing of an outcome, which a worker that is being stopped still does.
+	finishTimeout = 10 * time.Second
+	// finishBackoff is how long a first write that failed waits for the next; each further waits twice as long.
+	finishBackoff = 50 * time.Millisecond
+)
 
 // RunTest works on a run of an agent test: claims it, runs it and keeps its outcome. The attempt counts
 // how often the run was given to a worker, from 1. It returns nil when the run is finished or there is
-// nothing to do, and ctx's error, with the run left to another worker, when ctx ends.
+// nothing to do. When ctx ends before there is an outcome the run is given back, to be run by another worker,
+// and the error is ctx's; but the run is finished, as an Error, when it has just taken too long.
 func (e *Engine) RunTest(ctx context.Context, t *db.Tenant, id string, attempt int32) error {
 	run, err := t.ClaimRun(ctx, id, attempt)
 	if err != nil || run == nil {
@@ -33,44 +41,70 @@ func (e *Engine) RunTest(ctx context.Context, t *db.Tenant, id string, attempt i
 	}
 	held, release := t.HoldRun(ctx, run)
 	defer release()
-	fault := e.test(held, t, run)
-	switch cause := context.Cause(held); {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case errors.Is(cause, db.ErrRunLost):
-		return nil
-	case errors.Is(cause, db.ErrRunCancelled):
-		run.Status = model.AgentTestRunStatusCancelled
-	case fault != nil:
+	if fault := e.test(held, t, run); fault != nil && run.Status.IsFinal() {
 		e.log.WarnContext(ctx, "run has no verdict", "run", run.ID, "error", fault, reasonsOf(fault))
 	}
 	writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
 	defer cancel()
-	return t.FinishRun(writing, run)
+	if !run.Status.IsFinal() {
+		switch cause := context.Cause(held); {
+		case errors.Is(cause, db.ErrRunLost):
+			return nil
+		case errors.Is(cause, db.ErrRunCancelled):
+			run.Status = model.AgentTestRunStatusCancelled
+		case errors.Is(cause, context.DeadlineExceeded):
+			run.Status, run.Error = model.AgentTestRunStatusError, &model.RunError{
+				Cause: model.RunErrorCauseInfrastructure, Message: "the run took too long and was ended",
+			}
+		default:
+			return errors.Join(ctx.Err(), t.ReleaseRun(writing, run))
+		}
+	}
+	return finishRun(writing, t, run)
 }
 
-// test runs what the run's snapshot says, and sets what came of it in the run.
-func (e *Engine) test(ctx context.Context, t *db.Tenant, run *model.AgentTestRun) error {
-	execution, err := t.AgentTestExecution(ctx, run.ExecutionID)
-	if err != nil {
-		return conclude(ctx, run, false, err)
+// finishRun keeps the outcome of a run as soon as the database lets it, until ctx ends.
+func finishRun(ctx context.Context, t *db.Tenant, run *model.AgentTestRun) error {
+	for backoff := finishBackoff; ; backoff *= 2 {
+		err := t.FinishRun(ctx, run)
+		if err == nil || errors.Is(err, db.ErrRunLost) {
+			return nil
+		}
+		if wait(ctx, backoff) != nil {
+			return err
+		}
 	}
+}
+
+// test runs what the run's snapshot says, and sets what came of it in the run. The agent's tools and sub-agents are
+// as they are now, the agent itself as it was.
+func (e *Engine) test(ctx context.Context, t *db.Tenant, run *model.AgentTestRun) (err error) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			e.log.ErrorContext(ctx, "a run panicked", "run", run.ID, "reason", reason, "stack", string(debug.Stack()))
+			err = conclude(ctx, run, false, faultOfGateway(fmt.Errorf("panic: %v", reason)))
+		}
+	}()
 	subject, test := run.Snapshot.Agent, run.Snapshot.Test
 	runner := &tester{contact: e.tests.contact, judge: e.tests.judge, classifier: e.tests.classifier, now: now}
 	if test.Kind == model.AgentTestKindClassification {
 		return runner.classify(ctx, run)
 	}
+	// The contact need not wait for what the agent knows.
+	load := sync.OnceValues(func() (*speaker, error) { return loadSpeaker(ctx, t, subject.ID) })
+	var loading sync.WaitGroup
+	defer loading.Wait()
+	loading.Go(func() { _, _ = load() })
+	real := e.effects(t, run.ID, subject.ID)
+	if run.Snapshot.VirtualTime {
+		real.wait = func(ctx context.Context, _ time.Duration) error { return ctx.Err() }
+	}
 	runner.reply = func(ctx context.Context, at situation) (*reply, []*model.ToolCall, error) {
-		// Its tools and sub-agents are as they are now, the agent itself as it was.
-		s, err := loadSpeaker(ctx, t, subject.ID)
+		s, err := load()
 		if err != nil {
 			return nil, nil, err
 		}
 		s.agent = subject
-		real := e.effects(t, run.ID, subject.ID)
-		if execution.VirtualTime {
-			real.wait = func(ctx context.Context, _ time.Duration) error { return ctx.Err() }
-		}
 		next := &turn{
 			model: e.model, limits: e.limits, effects: real, schemas: e.schemas,
 			variables: at.variables, mocking: mockingOf(test.ToolMocking),

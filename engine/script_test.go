@@ -103,6 +103,8 @@ type scene struct {
 	mocking model.ToolMocking
 	history []llm.Message
 	made    map[string]int32
+	// before are the calls of the turns before.
+	before  []*model.ToolCall
 	effects effects
 	limits  limits
 
@@ -110,6 +112,8 @@ type scene struct {
 	// effected is what was called for real, in order of time, and waited for how long was waited.
 	effected []string
 	waited   []time.Duration
+	// begun are the names of the calls that were begun for real.
+	begun []string
 }
 
 // newScene has an agent with the tools book and look, the sub-agent ask_expert and the transfer.
@@ -146,6 +150,12 @@ func newScene(answers ...answer) *scene {
 			s.effect("transfer: " + reason)
 			return nil
 		},
+		begin: func(_ context.Context, call *model.ToolCall) error {
+			s.mutex.Lock()
+			defer s.mutex.Unlock()
+			s.begun = append(s.begun, call.TechnicalName)
+			return nil
+		},
 	}
 	return s
 }
@@ -176,10 +186,10 @@ type outcome struct {
 	// calls are in the order in which they began.
 	calls []model.ToolCall
 	// order is the order in which calls began (+) and ended (-).
-	order   []string
-	unknown []string
-	causes  []error
-	err     error
+	order    []string
+	warnings []string
+	causes   []error
+	err      error
 }
 
 func (s *scene) conversation(t *testing.T) *conversation {
@@ -188,6 +198,7 @@ func (s *scene) conversation(t *testing.T) *conversation {
 		model: &s.script, limits: s.limits, effects: s.effects, schemas: newSchemas(),
 		variables: map[string]string{"clinic": "Lakeside", "name": "Ana"}, mocking: &s.mocking,
 	}
+	turn.transfer.recall(s.before)
 	made := s.made
 	if made == nil {
 		made = map[string]int32{}
@@ -229,7 +240,7 @@ func (s *scene) playUntil(ctx context.Context, t *testing.T) outcome {
 			require.True(t, known)
 			o.calls[i] = call
 			o.order = append(o.order, "-"+call.TechnicalName)
-			o.unknown = append(o.unknown, e.finished.unknown...)
+			o.warnings = append(o.warnings, e.finished.warnings...)
 			if e.finished.cause != nil {
 				o.causes = append(o.causes, e.finished.cause)
 			}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"time"
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/engine/llm"
@@ -31,10 +30,10 @@ func (e *Engine) StartSimulationChat(ctx context.Context, t *db.Tenant, in model
 		return nil, err
 	}
 	mocking := mockingOf(in.ToolMocking)
-	targets := s.targets(mocking, e.canTransfer())
-	if err := checkMocking(mocking, targets); err != nil {
+	if err := mocking.Check(s.tools, s.subAgents); err != nil {
 		return nil, err
 	}
+	targets := s.targets(mocking, e.canTransfer())
 	opening.warnings = append(opening.warnings, unfillable(targets, opening.values)...)
 	if s.agent.KnowledgeBaseChatID != nil {
 		opening.warn("the agent has a knowledge base chat, which simulated chats do not use yet")
@@ -43,7 +42,7 @@ func (e *Engine) StartSimulationChat(ctx context.Context, t *db.Tenant, in model
 	if err != nil {
 		return nil, err
 	}
-	chat := &model.SimulationChat{AgentID: s.agent.ID, DataBag: bag, ToolMocking: *mocking, Warnings: opening.warnings}
+	chat := &model.SimulationChat{AgentID: s.agent.ID, DataBag: bag, ToolMocking: *mocking, Warnings: model.Unique(opening.warnings)}
 	return chat, t.CreateSimulationChat(ctx, chat, opening.welcome)
 }
 
@@ -64,8 +63,7 @@ func (e *Engine) SendSimulationMessage(ctx context.Context, t *db.Tenant, in mod
 	message := &model.SimulationChatMessage{Text: in.Text, Timestamp: now()}
 	answer, chat, err := s.answer(ctx, message)
 	if err != nil {
-		s.release(ctx)
-		e.log.WarnContext(ctx, "turn failed", "chat", held.Chat.ID, "model", e.model.Name(), "error", err, reasonsOf(err))
+		s.fail(ctx, err)
 		return nil, nil, err
 	}
 	return chat, []*model.SimulationChatMessage{message, answer}, nil
@@ -83,15 +81,4 @@ func reasonsOf(err error) slog.Attr {
 		return slog.Attr{}
 	}
 	return slog.Group("provider", "cause", failure.Cause, "status", failure.Status, "error", failure.Err)
-}
-
-const releaseTimeout = 5 * time.Second
-
-// release gives the chat back although ctx may have ended: the client may be gone.
-func (s *stage) release(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
-	defer cancel()
-	if err := s.turn.Release(ctx, s.calls); err != nil {
-		s.log.WarnContext(ctx, "chat not released; its lease ends by itself", "chat", s.turn.Chat.ID, "calls", len(s.calls), "error", err)
-	}
 }

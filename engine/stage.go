@@ -2,11 +2,12 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"time"
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/engine/endpoint"
-	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -20,9 +21,16 @@ type stage struct {
 	calls []*model.ToolCall
 }
 
+// keepTimeout bounds the writing of what happened, which is done although the client may be gone.
+const keepTimeout = 5 * time.Second
+
+func keeping(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), keepTimeout)
+}
+
 // answer lets the agent answer the message while the chat is held, and keeps both with what was called.
 func (s *stage) answer(ctx context.Context, message *model.SimulationChatMessage) (*model.SimulationChatMessage, *model.SimulationChat, error) {
-	conversation, err := s.load(ctx, message.Text)
+	conversation, err := s.load(ctx, message)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -33,12 +41,37 @@ func (s *stage) answer(ctx context.Context, message *model.SimulationChatMessage
 	answer := &model.SimulationChatMessage{
 		Text: said.text, Timestamp: now(), IsConversationEnded: said.endReason != nil, EndReason: said.endReason,
 	}
+	ctx, cancel := keeping(ctx)
+	defer cancel()
 	chat, err := s.turn.Finish(ctx, message, answer, s.calls)
 	return answer, chat, err
 }
 
+// fail gives the chat back and tells those who watch why there is no answer.
+func (s *stage) fail(ctx context.Context, err error) {
+	s.warn(ctx, "turn failed", "model", s.model.Name(), "error", err, reasonsOf(err))
+	writing, cancel := keeping(ctx)
+	defer cancel()
+	if err := s.turn.Release(writing, s.calls); err != nil {
+		s.warn(ctx, "chat not released; its lease ends by itself", "calls", len(s.calls), "error", err)
+	}
+	reason := told(err)
+	switch {
+	case errors.Is(err, context.Canceled):
+		reason = "whoever sent the message did not wait for the answer"
+	case errors.Is(err, context.DeadlineExceeded):
+		reason = "the answer took too long"
+	}
+	s.turn.Announce(model.TurnFailed{TurnID: s.turn.ID, MessageSequence: s.turn.Chat.LastSequence + 1, Reason: reason})
+}
+
+// warn logs what went wrong in the turn, with the request that it belongs to.
+func (s *stage) warn(ctx context.Context, message string, attributes ...any) {
+	s.log.WarnContext(ctx, message, slices.Concat([]any{"chat", s.turn.Chat.ID}, attributes, []any{"traceId", s.traceID(ctx)})...)
+}
+
 // load reads what the turn starts from.
-func (s *stage) load(ctx context.Context, message string) (*conversation, error) {
+func (s *stage) load(ctx context.Context, message *model.SimulationChatMessage) (*conversation, error) {
 	chat := s.turn.Chat
 	speaker, err := loadSpeaker(ctx, s.tenant, chat.AgentID)
 	if err != nil {
@@ -60,14 +93,17 @@ func (s *stage) load(ctx context.Context, message string) (*conversation, error)
 		model: s.model, limits: s.limits, effects: s.effects(s.tenant, chat.ID, chat.AgentID), schemas: s.schemas,
 		variables: variables, mocking: &chat.ToolMocking,
 	}
-	said := append(history(messages, calls), llm.Message{Role: llm.RoleUser, Text: message})
-	return t.converse(speaker, said, mockedBefore(calls))
+	t.effects.begin = s.turn.BeginCall
+	t.transfer.recall(calls)
+	next := &model.SimulationChatMessage{Sequence: chat.LastSequence + 1, Role: model.MessageRoleUser, Text: message.Text}
+	return t.converse(speaker, history(append(messages, next), calls), mockedBefore(calls))
 }
 
 // effects are those on the real world, of a conversation with the tenant's agent.
 func (e *Engine) effects(t *db.Tenant, conversationID, agentID string) effects {
 	real := effects{
 		now: now, wait: wait,
+		begin: func(context.Context, *model.ToolCall) error { return nil },
 		call: func(ctx context.Context, tool *model.Tool, arguments model.JSONObject) (string, error) {
 			headers, err := t.HeadersOf(tool)
 			if err != nil {
@@ -81,6 +117,8 @@ func (e *Engine) effects(t *db.Tenant, conversationID, agentID string) effects {
 	}
 	if e.canTransfer() {
 		real.transfer = func(ctx context.Context, reason string) error {
+			// A client that leaves cannot call it back, and what came of it must be known.
+			ctx = context.WithoutCancel(ctx)
 			return e.caller.Transfer(ctx, e.webhook, endpoint.Transfer{ConversationID: conversationID, AgentID: agentID, Reason: reason})
 		}
 	}
@@ -112,8 +150,7 @@ func (s *stage) play(ctx context.Context, c *conversation) (*reply, error) {
 			return nil, err
 		case event.reply != nil:
 			if failure := event.reply.failure; failure != nil {
-				s.log.WarnContext(ctx, "model failed after the conversation was over", "chat", s.turn.Chat.ID, "model", s.model.Name(),
-					"error", failure, reasonsOf(failure))
+				s.warn(ctx, "model failed after the conversation was over", "model", s.model.Name(), "error", failure, reasonsOf(failure))
 			}
 			return event.reply, nil
 		case event.started != nil:
@@ -142,15 +179,27 @@ func (s *stage) finish(ctx context.Context, done *finished) {
 		}
 	}
 	call := &done.call
+	if done.isReal {
+		s.keep(ctx, call)
+	}
 	s.turn.Announce(model.ToolCallFinished{
-		ID: call.ID, TechnicalName: call.TechnicalName, Result: call.Result, Mocked: call.Mocked,
-		DurationMs: call.DurationMs, Error: call.Error,
+		ID: call.ID, Kind: call.Kind, TargetID: call.TargetID, TechnicalName: call.TechnicalName,
+		MessageSequence: s.turn.Chat.LastSequence + 1, DelegationID: call.DelegationID, Result: call.Result,
+		Mocked: call.Mocked, MockRule: call.MockRule, DurationMs: call.DurationMs, Error: call.Error,
 	})
 	if done.cause != nil {
-		s.log.WarnContext(ctx, "call failed", "chat", s.turn.Chat.ID, "call", call.ID, "name", call.TechnicalName, "error", done.cause, reasonsOf(done.cause))
+		s.warn(ctx, "call failed", "call", call.ID, "name", call.TechnicalName, "error", done.cause, reasonsOf(done.cause))
 	}
-	if len(done.unknown) > 0 {
-		s.log.InfoContext(ctx, "placeholders without a value, in a mock or a sub-agent's prompt", "chat", s.turn.Chat.ID, "call", call.ID,
-			"name", call.TechnicalName, "placeholders", done.unknown)
+	for _, warning := range done.warnings {
+		s.turn.Warn(warning)
+	}
+}
+
+// keep writes at once what came of a call that was begun for real.
+func (s *stage) keep(ctx context.Context, call *model.ToolCall) {
+	writing, cancel := keeping(ctx)
+	defer cancel()
+	if err := s.turn.EndCall(writing, call); err != nil {
+		s.warn(ctx, "outcome of a call not kept before the end of the turn", "call", call.ID, "name", call.TechnicalName, "error", err)
 	}
 }

@@ -168,6 +168,11 @@ func faultOfAgent(err error) *runFault {
 			return &runFault{RunError: model.RunError{Cause: model.RunErrorCauseAgent, Message: "the agent: " + known.Error()}, err: err}
 		}
 	}
+	return faultOfGateway(err)
+}
+
+// faultOfGateway is what is nobody's fault who takes part in a test, and is told to nobody.
+func faultOfGateway(err error) *runFault {
 	return &runFault{
 		RunError: model.RunError{Cause: model.RunErrorCauseInfrastructure, Message: "something went wrong in the gateway, which is not the agent's fault"},
 		err:      err,

@@ -256,7 +256,9 @@ func TestCallsAreAnnounced(t *testing.T) {
 	c := newClinic(t, nil)
 	book := c.tool(t, c.agent, "book", "")
 	e := newEngine(once("book", `{"day":"Monday"}`), engine.Options{})
-	chat := c.start(t, e, &model.ToolMocking{MockAllTools: true})
+	chat := c.start(t, e, &model.ToolMocking{MockedTools: []model.MockedTool{{ToolID: book.ID, Mock: model.Mock{
+		Rules: []model.MockRule{{CallIndex: new(int32)}},
+	}}}})
 	events := c.follow(t, chat.ID)
 	_, _, err := send(t.Context(), e, c.tenant, chat.ID, "Book")
 	require.NoError(t, err)
@@ -278,7 +280,8 @@ func TestCallsAreAnnounced(t *testing.T) {
 		Arguments: model.JSONObject(`{"day":"Monday"}`), MessageSequence: 1,
 	}, started)
 	require.Equal(t, model.ToolCallFinished{
-		ID: call.ID, TechnicalName: "book", Result: call.Result, Mocked: true, DurationMs: call.DurationMs,
+		ID: call.ID, Kind: model.ToolCallKindTool, TargetID: &book.ID, TechnicalName: "book", MessageSequence: 1,
+		Result: call.Result, Mocked: true, MockRule: new(int32), DurationMs: call.DurationMs,
 	}, finished)
 }
 
@@ -302,7 +305,7 @@ func TestStartWithMocks(t *testing.T) {
 	kept, err := c.tenant.SimulationChat(t.Context(), chat.ID)
 	require.NoError(t, err)
 	require.Equal(t, *mocking, kept.ToolMocking)
-	require.Equal(t, []string{"the mock of book has the placeholder {shoe}, which is neither a parameter of it nor a variable; it stays as it is"}, kept.Warnings)
+	require.Equal(t, []string{"the mock of book has the placeholder {shoe}, for which there is no value; it stays as it is"}, kept.Warnings)
 
 	_, err = e.StartSimulationChat(t.Context(), c.tenant, model.StartSimulationChatInput{
 		AgentID: c.agent.ID, DataBag: model.JSONObject(`{"clinic":"Lakeside"}`),
@@ -311,39 +314,4 @@ func TestStartWithMocks(t *testing.T) {
 	text := requireCode(t, model.Unprocessable, err)
 	require.Contains(t, text, "toolMocking.mockedTools.0.toolId")
 	require.Contains(t, text, book.ID+" (book)")
-}
-
-func TestCoverage(t *testing.T) {
-	t.Parallel()
-	c := newClinic(t, func(in *model.CreateAgentInput) { in.IsCallTransferEnabled = true })
-	book, nowhere := c.tool(t, c.agent, "book", "https://example.com"), c.tool(t, c.agent, "nowhere", "")
-	ask := c.subAgent(t, c.agent, newAgent(t, c.tenant, nil), "ask_expert")
-	e := newEngine(greets, engine.Options{})
-	one := c.start(t, e, nil)
-	two := c.start(t, e, &model.ToolMocking{
-		MockedTools: []model.MockedTool{{ToolID: book.ID}}, MockAllSubAgents: true, SideEffects: model.SideEffectsDeny,
-	})
-	coverage := func(chats ...*model.SimulationChat) map[string][]*model.CallCoverage {
-		got, err := e.Coverage(t.Context(), c.tenant, chats)
-		require.NoError(t, err)
-		return got
-	}
-	of := func(effects ...model.CallEffect) []*model.CallCoverage {
-		return []*model.CallCoverage{
-			{Kind: model.ToolCallKindTool, TargetID: &book.ID, TechnicalName: "book", Effect: effects[0]},
-			{Kind: model.ToolCallKindTool, TargetID: &nowhere.ID, TechnicalName: "nowhere", Effect: effects[1]},
-			{Kind: model.ToolCallKindSubAgent, TargetID: &ask.ID, TechnicalName: "ask_expert", Effect: effects[2]},
-			{Kind: model.ToolCallKindCallTransfer, TechnicalName: llm.TransferCall, Effect: effects[3]},
-		}
-	}
-	before := c.reads.Load()
-	require.Equal(t, map[string][]*model.CallCoverage{
-		one.ID: of(model.CallEffectReal, model.CallEffectUnavailable, model.CallEffectReal, model.CallEffectUnavailable),
-		two.ID: of(model.CallEffectMocked, model.CallEffectDenied, model.CallEffectMocked, model.CallEffectDenied),
-	}, coverage(one, two))
-	require.EqualValues(t, 3, c.reads.Load()-before, "as many statements for one chat as for many")
-	before = c.reads.Load()
-	coverage(one)
-	require.EqualValues(t, 3, c.reads.Load()-before)
-	require.Empty(t, coverage())
 }

@@ -12,6 +12,10 @@ import (
 type transfer struct {
 	mutex  sync.Mutex
 	reason *string
+	// isReal is whether it happened for real.
+	isReal bool
+	// isDoubtful is whether one was begun in a turn before that may have happened.
+	isDoubtful bool
 }
 
 // done returns why the contact was transferred; nil when it was not.
@@ -21,6 +25,35 @@ func (t *transfer) done() *string {
 	return t.reason
 }
 
+// happened reports whether the contact was transferred for real.
+func (t *transfer) happened() bool {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	return t.isReal
+}
+
+// recall takes over what became of transfers for real in the turns before. The chat ends with a turn in which there
+// was one, so what is found here is of turns that were not kept.
+func (t *transfer) recall(calls []*model.ToolCall) {
+	for _, call := range calls {
+		switch {
+		case call.Kind != model.ToolCallKindCallTransfer || call.Mocked:
+		case call.Error == nil:
+			arguments, _, _ := parseArguments(string(call.Arguments))
+			t.reason, t.isReal = reasonIn(arguments), true
+		case *call.Error == model.OutcomeUnknown:
+			t.isDoubtful = true
+		}
+	}
+}
+
+// reasonIn is the reason that a call gives.
+func reasonIn(a arguments) *string {
+	reason, _ := a.text("reason")
+	reason = strings.TrimSpace(reason)
+	return &reason
+}
+
 // handOver transfers the contact to a human, or does as if. A turn does so once at most.
 func (c *conversation) handOver(ctx context.Context, call *call) (string, error) {
 	c.transfer.mutex.Lock()
@@ -28,8 +61,7 @@ func (c *conversation) handOver(ctx context.Context, call *call) (string, error)
 	if c.transfer.reason != nil {
 		return "", refusal("the contact has been transferred already")
 	}
-	reason, _ := call.arguments.text("reason")
-	reason = strings.TrimSpace(reason)
+	reason := reasonIn(call.arguments)
 	result := "The contact is being transferred to a human, and the conversation ends. Say so."
 	var err error
 	switch call.target.Effect {
@@ -40,10 +72,21 @@ func (c *conversation) handOver(ctx context.Context, call *call) (string, error)
 	case model.CallEffectUnavailable:
 		err = refusal("no telephony provider is configured, so the call cannot be transferred")
 	default:
-		err = c.effects.transfer(ctx, reason)
+		err = c.handOverForReal(ctx, call, *reason)
+		c.transfer.isReal = err == nil
 	}
 	if err == nil {
-		c.transfer.reason = &reason
+		c.transfer.reason = reason
 	}
 	return result, err
+}
+
+func (c *conversation) handOverForReal(ctx context.Context, call *call, reason string) error {
+	if c.transfer.isDoubtful {
+		return refusal("a transfer was begun before, and it may have come about, so it is not begun again")
+	}
+	if err := c.beginReal(ctx, call); err != nil {
+		return err
+	}
+	return c.effects.transfer(ctx, reason)
 }

@@ -181,3 +181,81 @@ func TestTransferBySubAgent(t *testing.T) {
 	require.Equal(t, "wants a human", *got.reply.endReason)
 	require.Len(t, got.causes, 1)
 }
+
+// What happened for real is told to the contact although whoever sent the message is gone.
+func TestTransferOfAContactWhoseClientLeft(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		answers []answer
+		mocking model.ToolMocking
+		want    string
+	}{
+		"real":           {[]answer{do(llm.TransferCall, wish), say("Too late.")}, model.ToolMocking{}, "I am transferring you now."},
+		"with words":     {[]answer{do(llm.TransferCall, wish).saying("A colleague takes over.")}, model.ToolMocking{}, "A colleague takes over."},
+		"by a sub-agent": {[]answer{do("ask_expert", `{"request":"x"}`), say("Too late.")}, model.ToolMocking{}, "I am transferring you now."},
+		"mocked":         {[]answer{do(llm.TransferCall, wish), say("Too late.")}, model.ToolMocking{MockCallTransfer: true}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, leave := context.WithCancel(t.Context())
+			s := newScene(test.answers...)
+			s.mocking = test.mocking
+			s.script.answers[expert] = []answer{do(llm.TransferCall, wish)}
+			s.effects.transfer = func(context.Context, string) error { leave(); return nil }
+			if test.mocking.MockCallTransfer {
+				s.script.answers["Main"][1].hook = func(context.Context) { leave() }
+			}
+			got := s.playUntil(ctx, t)
+			if test.want == "" {
+				require.ErrorIs(t, got.err, context.Canceled, "nothing happened, so whoever sends again begins anew")
+				return
+			}
+			require.NoError(t, got.err)
+			require.Equal(t, test.want, got.reply.text)
+			require.Equal(t, test.want, got.text)
+			require.Equal(t, "wants a human", *got.reply.endReason)
+			require.ErrorIs(t, got.reply.failure, context.Canceled)
+			last := got.calls[len(got.calls)-1]
+			require.Equal(t, model.ToolCallKindCallTransfer, last.Kind)
+			require.NotNil(t, last.Result)
+		})
+	}
+}
+
+func TestTransferOfATurnBefore(t *testing.T) {
+	t.Parallel()
+	before := func(result, failure *string, mocked bool) *model.ToolCall {
+		return &model.ToolCall{Kind: model.ToolCallKindCallTransfer, Arguments: model.JSONObject(wish), Result: result, Error: failure, Mocked: mocked}
+	}
+	for name, test := range map[string]struct {
+		before *model.ToolCall
+		reason *string
+		told   string
+		begun  []string
+	}{
+		"it happened":     {before(ptr("ok"), nil, false), ptr("wants a human"), "", nil},
+		"it may have":     {before(nil, ptr(model.OutcomeUnknown), false), nil, "The call failed: a transfer was begun before, and it may have come about, so it is not begun again.", nil},
+		"it failed":       {before(nil, ptr("the telephony provider answered 503"), false), ptr("again"), "The contact is being transferred to a human, and the conversation ends. Say so.", []string{llm.TransferCall}},
+		"it was not real": {before(ptr("ok"), nil, true), ptr("again"), "The contact is being transferred to a human, and the conversation ends. Say so.", []string{llm.TransferCall}},
+		"not a transfer":  {&model.ToolCall{Kind: model.ToolCallKindTool, Error: ptr(model.OutcomeUnknown)}, ptr("again"), "The contact is being transferred to a human, and the conversation ends. Say so.", []string{llm.TransferCall}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(do(llm.TransferCall, `{"reason":"again"}`), say("Well."))
+			if test.told == "" {
+				s.script.answers["Main"] = []answer{say("Well.")}
+			}
+			s.before = []*model.ToolCall{test.before}
+			got := s.play(t)
+			require.NoError(t, got.err)
+			require.Equal(t, "Well.", got.reply.text)
+			require.Equal(t, test.reason, got.reply.endReason)
+			require.Equal(t, test.begun, s.begun)
+			if test.told == "" {
+				require.Empty(t, s.script.asked["Main"][0].Tools, "the conversation is over")
+				return
+			}
+			require.Equal(t, []string{test.told}, s.told(1))
+		})
+	}
+}

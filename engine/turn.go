@@ -60,6 +60,8 @@ type effects struct {
 	open func(context.Context, *model.SubAgent) (*speaker, error)
 	// transfer hands the contact over to a human, for a reason; nil when there is no provider.
 	transfer func(context.Context, string) error
+	// begin keeps that a call is about to be made for real. It is not made when that fails.
+	begin func(context.Context, *model.ToolCall) error
 }
 
 // event is one thing that happens in a turn.
@@ -77,10 +79,12 @@ type event struct {
 // finished is a call that ended.
 type finished struct {
 	call model.ToolCall
+	// isReal is whether it was begun for real.
+	isReal bool
 	// cause is what was underneath its error, for the log alone; nil when its record says all.
 	cause error
-	// unknown are the placeholders without a value, of its mock or, when it was a delegation, of the sub-agent's prompt.
-	unknown []string
+	// warnings are of placeholders without a value, in its mock or, when it was a delegation, in the sub-agent's prompt.
+	warnings []string
 }
 
 // reply is what the agent answers.
@@ -125,6 +129,9 @@ func (t *turn) converse(s *speaker, messages []llm.Message, made map[string]int3
 	}
 	c.offer(&end)
 	c.made, c.path, c.req.Messages = made, []string{s.agent.ID}, messages
+	if c.endReason = t.transfer.done(); c.endReason != nil {
+		c.req.Tools = nil
+	}
 	return c, nil
 }
 
@@ -150,10 +157,16 @@ func (c *conversation) offer(t *target) {
 }
 
 // events lets the agent answer. The sequence ends with the reply, or with an error: UPSTREAM_FAILED
-// for whatever is the model's fault, or ctx's. By then everything that was called has come to its end.
+// for whatever is the model's fault, or ctx's. By then everything that was called has come to its end. Once the
+// contact was transferred for real there is a reply even when ctx ended: the contact is gone.
 func (c *conversation) events(ctx context.Context) iter.Seq2[event, error] {
 	return func(yield func(event, error) bool) {
-		reply, err := c.reply(ctx, func(e event) bool { return yield(e, nil) })
+		emit := func(e event) bool { return yield(e, nil) }
+		reply, err := c.reply(ctx, emit)
+		if err != nil && !errors.Is(err, errLeft) && c.transfer.happened() {
+			c.endReason = c.transfer.done()
+			reply, err = c.close(err, emit)
+		}
 		if !errors.Is(err, errLeft) {
 			yield(event{reply: reply}, err)
 		}

@@ -6391,7 +6391,7 @@ extend type Mutation {
   Sends the contact's message and answers when the agent's reply is written. ` + "`" + `CONFLICT` + "`" + ` when the chat has ended or
   another message is being answered; ` + "`" + `UPSTREAM_FAILED` + "`" + ` when the language model failed: then no message is kept, and
   it can be sent again. Calls that were made stay on record with ` + "`" + `isTurnKept` + "`" + ` false: what they did is done, and the
-  agent remembers those that were not mocked.
+  agent remembers what it really did.
   """
   sendSimulationMessage("The message." input: SendSimulationMessageInput!): SendSimulationMessagePayload @requires(scope: simulate)
   "Ends a simulated chat. A reply that is being written is dropped; ending it again changes nothing."

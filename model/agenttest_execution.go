@@ -73,26 +73,39 @@ func (in StartAgentTestExecutionInput) Validate() error {
 	return faults.Err()
 }
 
-// TestTally is how many runs of one test are in which final state.
+// AgentTestRunCounts is how many runs are in each state.
+type AgentTestRunCounts struct {
+	Total     int32
+	Queued    int32
+	Running   int32
+	Passed    int32
+	Failed    int32
+	Error     int32
+	Cancelled int32
+}
+
+// TestTally is how many runs of one test in one execution are in each state.
 type TestTally struct {
-	TestID string
-	Passed int
-	Failed int
+	// TestedID and TestName are those that the test had; TestID is nil when it was deleted.
+	TestedID string
+	TestID   *string
+	TestName string
+	AgentTestRunCounts
 }
 
 // PassHatK returns, for each k up to the most judged runs of a test, the chance that k runs of a test
 // all pass: the mean over the tests with at least k judged runs of C(passed, k) / C(judged, k), which
 // is unbiased.
 func PassHatK(tallies []TestTally) []float64 {
-	most := 0
+	most := int32(0)
 	for _, t := range tallies {
-		most = max(most, t.Passed+t.Failed)
+		most = max(most, t.Judged())
 	}
 	chances := make([]float64, 0, most)
-	for k := 1; k <= most; k++ {
+	for k := int32(1); k <= most; k++ {
 		sum, tests := 0.0, 0
 		for _, t := range tallies {
-			judged := t.Passed + t.Failed
+			judged := t.Judged()
 			if judged < k {
 				continue
 			}
@@ -121,12 +134,29 @@ func (c *AgentTestRunCounts) Verdict() AgentTestVerdict {
 	return AgentTestVerdictInconclusive
 }
 
+// Judged is how many runs passed or failed.
+func (c *AgentTestRunCounts) Judged() int32 { return c.Passed + c.Failed }
+
+// IsFlaky reports whether runs both passed and failed, which says something where they are of one test.
+func (c *AgentTestRunCounts) IsFlaky() bool { return c.Passed > 0 && c.Failed > 0 }
+
 // PassRate is the share of the judged runs that passed; nil when none was judged.
 func (c *AgentTestRunCounts) PassRate() *float64 {
-	judged := c.Passed + c.Failed
+	judged := c.Judged()
 	if judged == 0 {
 		return nil
 	}
 	rate := float64(c.Passed) / float64(judged)
 	return &rate
+}
+
+// FlakyTestIds are the ids of the tests whose runs both passed and failed, in the order of the tallies.
+func FlakyTestIds(tallies []TestTally) []string {
+	ids := []string{}
+	for i := range tallies {
+		if tallies[i].IsFlaky() {
+			ids = append(ids, tallies[i].TestedID)
+		}
+	}
+	return ids
 }

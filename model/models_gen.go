@@ -49,24 +49,6 @@ type AgentFilter struct {
 	NameContains *string `json:"nameContains,omitempty"`
 }
 
-// How many runs are in each state.
-type AgentTestRunCounts struct {
-	// All runs.
-	Total int32 `json:"total"`
-	// Waiting.
-	Queued int32 `json:"queued"`
-	// Under way.
-	Running int32 `json:"running"`
-	// Passed.
-	Passed int32 `json:"passed"`
-	// Failed: judged, and a criterion is false.
-	Failed int32 `json:"failed"`
-	// Could not be judged.
-	Error int32 `json:"error"`
-	// Cancelled.
-	Cancelled int32 `json:"cancelled"`
-}
-
 // What would happen to the calls of one target.
 type CallCoverage struct {
 	// What is called.
@@ -75,6 +57,8 @@ type CallCoverage struct {
 	TargetID *string `json:"targetId,omitempty"`
 	// The name by which the language model calls it.
 	TechnicalName string `json:"technicalName"`
+	// The technical names of the delegations that lead to the agent that calls it; empty for the chat's own agent.
+	Path []string `json:"path"`
 	// What would happen when no rule of its own decides otherwise.
 	Effect CallEffect `json:"effect"`
 }
@@ -295,6 +279,32 @@ type CreateSimulationTestPayload struct {
 	AgentTest *SimulationTest `json:"agentTest"`
 }
 
+// A simulated chat to make a simulation test from, and what the chat does not tell. Bounds as in `CreateSimulationTestInput`.
+type CreateTestFromSimulationChatInput struct {
+	// The chat; the test is of its agent.
+	SimulationChatID string `json:"simulationChatId"`
+	// The sequence of the last message that the test starts from, 0 to that of the chat's last message; all messages when absent, 0 starts from scratch.
+	UpToSequence *int32 `json:"upToSequence,omitempty"`
+	// The name; when absent it names the time of the chat.
+	Name *string `json:"name,omitempty"`
+	// Persona and intent of the simulated contact, who goes on from the last message. A chat does not tell them.
+	Scenario string `json:"scenario"`
+	// Success criteria in plain text, each judged on its own. A chat does not tell them.
+	Criteria []string `json:"criteria"`
+	// Exchanges at most, after the messages that the test starts from.
+	MaxTurns int32 `json:"maxTurns"`
+	// A folder of the same agent; null for the root.
+	FolderID *string `json:"folderId,omitempty"`
+}
+
+// The new test.
+type CreateTestFromSimulationChatPayload struct {
+	// The test.
+	AgentTest *SimulationTest `json:"agentTest"`
+	// What of the chat the test does not repeat, and why: calls of what is no longer connected to the agent, failures and results that no mock can hand back.
+	Warnings []string `json:"warnings"`
+}
+
 // A new tool.
 type CreateToolInput struct {
 	// 1 to 255 characters.
@@ -425,10 +435,15 @@ type LlmSettingsInput struct {
 	FrequencyPenalty *float64 `json:"frequencyPenalty,omitempty"`
 }
 
-// A piece of the text that the agent is writing. Pieces are not kept: the written message replaces them.
+// A piece of the text that the agent is writing. Pieces are not kept: the written message replaces them. Pieces of
+// another turn than the last one are the beginning of a new attempt, and those before them come to nothing.
 type MessageDelta struct {
 	// The number that the message will have.
 	Sequence int32 `json:"sequence"`
+	// The attempt at an answer that the piece belongs to.
+	TurnID string `json:"turnId"`
+	// How many Unicode characters of the turn's text come before the piece. Where it skips some, they were dropped.
+	Offset int32 `json:"offset"`
 	// The next piece.
 	Text string `json:"text"`
 }
@@ -595,12 +610,22 @@ type StartSimulationChatPayload struct {
 type ToolCallFinished struct {
 	// The id of the call.
 	ID string `json:"id"`
+	// What was called.
+	Kind ToolCallKind `json:"kind"`
+	// The tool or sub-agent; null for the others.
+	TargetID *string `json:"targetId,omitempty"`
 	// The name by which the language model called it.
 	TechnicalName string `json:"technicalName"`
+	// The number of the contact's message that is being answered.
+	MessageSequence int32 `json:"messageSequence"`
+	// The delegation in whose conversation the call was made.
+	DelegationID *string `json:"delegationId,omitempty"`
 	// What was handed back to the agent, its first 500 characters; null when the call failed.
 	Result *string `json:"result,omitempty"`
 	// Whether nothing real happened.
 	Mocked bool `json:"mocked"`
+	// Which of the target's mock rules answered, counted from 0; null when none did.
+	MockRule *int32 `json:"mockRule,omitempty"`
 	// How long it took.
 	DurationMs int32 `json:"durationMs"`
 	// Why it failed; null when it did not.
@@ -640,6 +665,19 @@ type ToolEndpointInput struct {
 	// 0.1 to 60 seconds.
 	TimeoutSeconds float64 `json:"timeoutSeconds"`
 }
+
+// An attempt to answer failed: its text is void, and unless the chat has ended a message can be sent. An attempt
+// whose process died is not announced; the next one has another `turnId`.
+type TurnFailed struct {
+	// The attempt.
+	TurnID string `json:"turnId"`
+	// The number that the contact's message would have had.
+	MessageSequence int32 `json:"messageSequence"`
+	// Why, as whoever sent the message is told.
+	Reason string `json:"reason"`
+}
+
+func (TurnFailed) IsSimulationChatEvent() {}
 
 // What to change of an agent. What is absent or null stays; an empty text clears a welcome message; lists are replaced whole. Bounds as in `CreateAgentInput`.
 type UpdateAgentInput struct {
@@ -829,6 +867,143 @@ type UpdateToolInput struct {
 type UpdateToolPayload struct {
 	// The tool.
 	Tool *Tool `json:"tool"`
+}
+
+// How a test stands in the head of a comparison against its base. A test passes in an execution when all of its judged runs passed, as in the verdict of an execution, and fails when at least one failed: a flaky one fails.
+type AgentTestChange string
+
+const (
+	// It passed in the base and fails in the head.
+	AgentTestChangeNewlyFailing AgentTestChange = "NewlyFailing"
+	// It failed in the base and passes in the head.
+	AgentTestChangeNewlyPassing AgentTestChange = "NewlyPassing"
+	// It fails in both.
+	AgentTestChangeStillFailing AgentTestChange = "StillFailing"
+	// It passes in both.
+	AgentTestChangeStillPassing AgentTestChange = "StillPassing"
+	// It stands in the head alone.
+	AgentTestChangeAdded AgentTestChange = "Added"
+	// It stands in the base alone.
+	AgentTestChangeRemoved AgentTestChange = "Removed"
+	// In the base or in the head none of its runs was judged.
+	AgentTestChangeUndecided AgentTestChange = "Undecided"
+)
+
+var AllAgentTestChange = []AgentTestChange{
+	AgentTestChangeNewlyFailing,
+	AgentTestChangeNewlyPassing,
+	AgentTestChangeStillFailing,
+	AgentTestChangeStillPassing,
+	AgentTestChangeAdded,
+	AgentTestChangeRemoved,
+	AgentTestChangeUndecided,
+}
+
+func (e AgentTestChange) IsValid() bool {
+	switch e {
+	case AgentTestChangeNewlyFailing, AgentTestChangeNewlyPassing, AgentTestChangeStillFailing, AgentTestChangeStillPassing, AgentTestChangeAdded, AgentTestChangeRemoved, AgentTestChangeUndecided:
+		return true
+	}
+	return false
+}
+
+func (e AgentTestChange) String() string {
+	return string(e)
+}
+
+func (e *AgentTestChange) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = AgentTestChange(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid AgentTestChange", str)
+	}
+	return nil
+}
+
+func (e AgentTestChange) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *AgentTestChange) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e AgentTestChange) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// What the samples of a comparison show, at a level of significance of 5 %.
+type AgentTestConclusion string
+
+const (
+	// The pass rate fell, and chance does not explain it: p is at most 0.05.
+	AgentTestConclusionRegressed AgentTestConclusion = "Regressed"
+	// The pass rate rose, and chance does not explain it: p is at most 0.05.
+	AgentTestConclusionImproved AgentTestConclusion = "Improved"
+	// The samples could have shown a difference, and show none.
+	AgentTestConclusionNoDifference AgentTestConclusion = "NoDifference"
+	// The samples are too small: a side has no judged run, or as many runs of which as many passed could not have been spread over the sides so that p is at most 0.05. Where all runs passed, or all failed, it is the numbers of runs alone that must allow such a p.
+	AgentTestConclusionCannotDecide AgentTestConclusion = "CannotDecide"
+)
+
+var AllAgentTestConclusion = []AgentTestConclusion{
+	AgentTestConclusionRegressed,
+	AgentTestConclusionImproved,
+	AgentTestConclusionNoDifference,
+	AgentTestConclusionCannotDecide,
+}
+
+func (e AgentTestConclusion) IsValid() bool {
+	switch e {
+	case AgentTestConclusionRegressed, AgentTestConclusionImproved, AgentTestConclusionNoDifference, AgentTestConclusionCannotDecide:
+		return true
+	}
+	return false
+}
+
+func (e AgentTestConclusion) String() string {
+	return string(e)
+}
+
+func (e *AgentTestConclusion) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = AgentTestConclusion(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid AgentTestConclusion", str)
+	}
+	return nil
+}
+
+func (e AgentTestConclusion) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *AgentTestConclusion) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e AgentTestConclusion) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
 }
 
 // Where an execution stands.
@@ -1222,7 +1397,8 @@ const (
 	CallEffectMocked CallEffect = "Mocked"
 	// It is refused, because side effects are denied.
 	CallEffectDenied CallEffect = "Denied"
-	// It cannot happen: the tool has no endpoint, or no telephony provider is configured. The agent is told so.
+	// It cannot happen: the tool has no endpoint, no telephony provider is configured, or the delegation would go in a
+	// circle or too deep. The agent is told so.
 	CallEffectUnavailable CallEffect = "Unavailable"
 )
 

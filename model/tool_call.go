@@ -6,7 +6,11 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// ToolCall is a call that an agent made in a simulated chat. It is never changed.
+// OutcomeUnknown is the error of a call for real that was begun: until it ends, and for good when its turn or
+// its process ends before it.
+const OutcomeUnknown = "the call was begun, and what came of it is not known"
+
+// ToolCall is a call that an agent made in a simulated chat. Once its turn is over it is never changed.
 type ToolCall struct {
 	bun.BaseModel `bun:"table:tool_calls,alias:tool_call"`
 	Owned

@@ -19,12 +19,14 @@ type testLoaders struct {
 	testFolder      *edge[model.AgentTest, *model.AgentTestFolder]
 	testLastRun     *edge[model.AgentTest, *model.AgentTestRun]
 	testRuns        *edge[model.AgentTest, *model.AgentTestRunConnection]
+	testFlaky       *edge[model.AgentTest, bool]
 	executionAgent  *edge[*model.AgentTestExecution, *model.Agent]
 	executionCounts *edge[*model.AgentTestExecution, *model.AgentTestRunCounts]
 	executionTally  *edge[*model.AgentTestExecution, []model.TestTally]
 	executionRuns   *edgesBy[runFilter, *model.AgentTestExecution, *model.AgentTestRunConnection]
 	runTest         *edge[*model.AgentTestRun, model.AgentTest]
 	runExecution    *edge[*model.AgentTestRun, *model.AgentTestExecution]
+	comparedTest    *edge[*model.AgentTestComparisonTest, model.AgentTest]
 }
 
 // testFilter and runFilter say which tests of an agent, and which runs of an execution, are wanted;
@@ -56,6 +58,7 @@ func newTestLoaders(ctx context.Context, t *db.Tenant, n nouns) *testLoaders {
 		testLastRun: newEdge(ctx, n.agentTestRun, func(test model.AgentTest) string { return textOf(testRow(test).LastRunID) },
 			one("test run", t.AgentTestRunsByID)),
 		testRuns:        newEdge(ctx, n.agentTestRun, idOf[model.AgentTest], pages(t.RunsOfTests())),
+		testFlaky:       newEdge(ctx, nil, idOf[model.AgentTest], mapped(t.FlakyTests)),
 		executionAgent:  newEdge(ctx, n.agent, func(e *model.AgentTestExecution) string { return textOf(e.AgentID) }, one("agent", t.AgentsByID)),
 		executionCounts: newEdge(ctx, nil, idOf[*model.AgentTestExecution], mapped(t.CountsOfExecutions)),
 		executionTally:  newEdge(ctx, nil, idOf[*model.AgentTestExecution], mapped(t.TalliesOfExecutions)),
@@ -65,6 +68,8 @@ func newTestLoaders(ctx context.Context, t *db.Tenant, n nouns) *testLoaders {
 		runTest: newEdge(ctx, n.agentTest, func(r *model.AgentTestRun) string { return textOf(r.TestID) }, one("agent test", t.AgentTestsByID)),
 		runExecution: newEdge(ctx, n.agentTestExecution, func(r *model.AgentTestRun) string { return r.ExecutionID },
 			one("test execution", t.AgentTestExecutionsByID)),
+		comparedTest: newEdge(ctx, n.agentTest, func(c *model.AgentTestComparisonTest) string { return textOf(c.ExistingID) },
+			one("agent test", t.AgentTestsByID)),
 	}
 }
 

@@ -28,6 +28,10 @@ func (r *classificationTestResolver) LastRun(ctx context.Context, obj *model.Cla
 	return load(ctx).testLastRun.load(ctx, obj)
 }
 
+func (r *classificationTestResolver) IsFlaky(ctx context.Context, obj *model.ClassificationTest) (bool, error) {
+	return load(ctx).testFlaky.load(ctx, obj)
+}
+
 func (r *classificationTestResolver) Runs(ctx context.Context, obj *model.ClassificationTest, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestRun], error) {
 	return load(ctx).testRuns.page(ctx, obj, first, after, offset)
 }
@@ -97,6 +101,10 @@ func (r *simulationTestResolver) Folder(ctx context.Context, obj *model.Simulati
 
 func (r *simulationTestResolver) LastRun(ctx context.Context, obj *model.SimulationTest) (*model.AgentTestRun, error) {
 	return load(ctx).testLastRun.load(ctx, obj)
+}
+
+func (r *simulationTestResolver) IsFlaky(ctx context.Context, obj *model.SimulationTest) (bool, error) {
+	return load(ctx).testFlaky.load(ctx, obj)
 }
 
 func (r *simulationTestResolver) Runs(ctx context.Context, obj *model.SimulationTest, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestRun], error) {

@@ -41,6 +41,11 @@ func (r *agentTestExecutionResolver) PassHatK(ctx context.Context, obj *model.Ag
 	return model.PassHatK(tallies), err
 }
 
+func (r *agentTestExecutionResolver) FlakyTestIds(ctx context.Context, obj *model.AgentTestExecution) ([]string, error) {
+	tallies, err := load(ctx).executionTally.load(ctx, obj)
+	return model.FlakyTestIds(tallies), err
+}
+
 func (r *agentTestExecutionResolver) Runs(ctx context.Context, obj *model.AgentTestExecution, status *model.AgentTestRunStatus, testID *string, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestRun], error) {
 	return load(ctx).executionRuns.of(runFilter{textOf(status), textOf(testID)}).page(ctx, obj, first, after, offset)
 }

@@ -113,7 +113,7 @@ func (n *noun) names(set columnSet) []string {
 // nouns are the nouns that loaders and lists read.
 type nouns struct {
 	agent, tool, subAgent, promptVersion, knowledgeBaseChat, dataset, simulationChat *noun
-	agentTest, agentTestExecution, agentTestRun                                      *noun
+	agentTest, agentTestFolder, agentTestExecution, agentTestRun                     *noun
 }
 
 func newNouns(store *db.Store) nouns {
@@ -131,10 +131,12 @@ func newNouns(store *db.Store) nouns {
 		}),
 		dataset: newNoun(store, "Dataset", model.Dataset{}, nil),
 		agentTest: newNoun(store, "AgentTest", model.AgentTestRow{}, map[string][]string{
-			"agent": {"agent_id"}, "folder": {"folder_id"}, "lastRun": {"last_run_id"}, "runs": nil,
+			"agent": {"agent_id"}, "folder": {"folder_id"}, "lastRun": {"last_run_id"}, "isFlaky": nil, "runs": nil,
 		}, "SimulationTest", "ClassificationTest"),
+		agentTestFolder: newNoun(store, "AgentTestFolder", model.AgentTestFolder{}, map[string][]string{"agent": {"agent_id"}, "tests": nil}),
 		agentTestExecution: newNoun(store, "AgentTestExecution", model.AgentTestExecution{}, map[string][]string{
-			"agent": {"agent_id"}, "verdict": {"status", "finished_at"}, "counts": nil, "passRate": nil, "passHatK": nil, "runs": nil,
+			"agent": {"agent_id"}, "verdict": {"status", "finished_at"}, "counts": nil, "passRate": nil, "passHatK": nil,
+			"flakyTestIds": nil, "runs": nil,
 		}),
 		agentTestRun: newNoun(store, "AgentTestRun", model.AgentTestRun{}, map[string][]string{
 			"test": {"test_id"}, "execution": {"execution_id"},

@@ -57,12 +57,9 @@ func newLoaders(ctx context.Context, t *db.Tenant, e *engine.Engine, n nouns) *l
 }
 
 // parent is a row that something hangs on.
-type parent interface {
-	model.Node
-	Batch() *model.Batch
-}
+type parent interface{ Batch() *model.Batch }
 
-func idOf[P parent](row P) string { return row.Cursor().ID }
+func idOf[R model.Node](row R) string { return row.Cursor().ID }
 
 // want is how a field wants what it leads to: which columns, and which part of a list.
 type want struct {

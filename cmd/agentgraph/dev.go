@@ -88,7 +88,7 @@ func (c *devCommand) Run(ctx context.Context, std streams) (err error) {
 	if err != nil {
 		return err
 	}
-	store, err := db.Open(ctx, address, db.Options{SecretKey: secretKey})
+	store, err := db.Open(ctx, address, db.Options{SecretKey: secretKey, RunsPerCompany: c.RunsPerCompany, Log: log})
 	if err != nil {
 		return err
 	}

@@ -45,6 +45,7 @@ type conversationFlags struct {
 	MaxModelCalls   int           `env:"AGENTGRAPH_MAX_MODEL_CALLS" default:"8" help:"How often the model is asked for one answer of an agent; sub-agents have as many of their own, 5 times as many together."`
 	ToolAllow       []string      `env:"AGENTGRAPH_TOOL_ALLOW" placeholder:"HOST" help:"Host or CIDR that tools may reach although it is private; by default only public addresses are reached."`
 	Workers         int           `env:"AGENTGRAPH_WORKERS" default:"10" help:"Runs of agent tests that this process works on at once; 0 leaves them to other processes."`
+	RunsPerCompany  int           `env:"AGENTGRAPH_RUNS_PER_COMPANY" default:"50" help:"Runs of agent tests of one company that are worked on at once, over all processes, which should have the same."`
 	TransferWebhook string        `env:"AGENTGRAPH_TRANSFER_WEBHOOK" placeholder:"URL" help:"Address of the telephony provider that transfers calls. Without one agents are told that there is none."`
 }
 
@@ -58,7 +59,7 @@ func (f conversationFlags) engine(model llm.Model, isOffline bool, log *slog.Log
 	options := engine.Options{
 		// What bounds one answer is the model's own time-out.
 		ReplyTimeout:  f.TurnTimeout,
-		MaxModelCalls: f.MaxModelCalls, Caller: caller, TransferWebhook: f.TransferWebhook, Log: log,
+		MaxModelCalls: f.MaxModelCalls, Caller: caller, TransferWebhook: f.TransferWebhook, Log: log, TraceID: gateway.TraceID,
 	}
 	if isOffline {
 		options.Contact, options.Judge, options.Classifier = offline.Contact(), offline.Judge(), offline.Classifier()
@@ -73,6 +74,9 @@ func (f conversationFlags) Validate() error {
 	}
 	if f.Workers < 0 {
 		return errors.New("--workers must not be negative")
+	}
+	if f.RunsPerCompany <= 0 {
+		return errors.New("--runs-per-company must be above 0")
 	}
 	return nil
 }
@@ -180,30 +184,33 @@ func newFront(store *db.Store, engine *engine.Engine, settings gateway.Settings,
 	}, nil
 }
 
-// serve answers requests and works on runs of agent tests until ctx ends, and then lets the requests
-// under way end. Runs under way are given to other processes.
-func (f *front) serve(ctx context.Context, listener net.Listener, workers int, engine *engine.Engine) (err error) {
+// serve answers requests and works on runs of agent tests until ctx ends. Then it takes no more of either, and
+// lets those under way end; runs that take too long for that are given to other processes.
+func (f *front) serve(ctx context.Context, listener net.Listener, workers int, engine *engine.Engine) error {
 	if workers > 0 {
 		if err := f.store.Work(ctx, workers, engine.RunTest); err != nil {
 			return errors.Join(err, ctx.Err())
 		}
-		defer func() {
-			ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
-			defer cancel()
-			err = errors.Join(err, f.store.StopWork(ending))
-		}()
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- f.http.Serve(listener) }()
+	var err error
 	select {
-	case err := <-failed:
-		return fmt.Errorf("serve: %w", err)
+	case err = <-failed:
+		err = fmt.Errorf("serve: %w", err)
 	case <-ctx.Done():
+		f.log.Info("ending: requests and runs under way are finished first")
 	}
-	f.log.Info("ending: requests under way are finished first")
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
+	ended := context.WithoutCancel(ctx)
+	stopped := make(chan error, 1)
+	go func() {
+		stopping, cancel := context.WithTimeout(ended, stopTime)
+		defer cancel()
+		stopped <- f.store.StopWork(stopping)
+	}()
+	draining, cancel := context.WithTimeout(ended, drainTime)
 	defer cancel()
-	return errors.Join(f.server.Drain(ctx), f.http.Shutdown(ctx))
+	return errors.Join(err, f.server.Drain(draining), f.http.Shutdown(draining), <-stopped)
 }
 
 // listen opens the address, and says in one sentence when somebody has it already.

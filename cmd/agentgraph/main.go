@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -24,6 +25,7 @@ type program struct {
 	Migrate   migrateCommand   `cmd:"" help:"Move the schema of the database up or down, or show where it stands."`
 	Companies companiesCommand `cmd:"" help:"Create and list companies."`
 	Keys      keysCommand      `cmd:"" help:"Create, list and revoke the API keys of a company."`
+	Test      testCommand      `cmd:"" help:"Run tests of agents on a server, and show them."`
 	Version   versionCommand   `cmd:"" help:"Print the version."`
 }
 
@@ -40,7 +42,8 @@ func main() {
 }
 
 // run runs one command line until it is done or ctx ends, and returns the exit code: 0, 1 when the
-// command failed, 2 when the command line is wrong. An error is one sentence on the log.
+// command failed, 2 when the command line is wrong; the test commands have codes of their own. An error is
+// one sentence on the log.
 func run(ctx context.Context, args []string, std streams) int {
 	var p program
 	exit := -1
@@ -63,9 +66,17 @@ func run(ctx context.Context, args []string, std streams) int {
 	}
 	if err != nil {
 		_, _ = fmt.Fprintln(std.log, "agentgraph:", err)
+		if isOf(err, "test") {
+			return exitUsage
+		}
 		return 2
 	}
 	err = command.Run()
+	var coded kong.ExitCoder
+	if errors.As(err, &coded) {
+		_, _ = fmt.Fprintln(std.log, "agentgraph:", err)
+		return coded.ExitCode()
+	}
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		// It was told to end, and did.
 		return 0
@@ -79,6 +90,14 @@ func run(ctx context.Context, args []string, std streams) int {
 		return 1
 	}
 	return 0
+}
+
+// isOf reports whether a command line that is wrong is one of the command's.
+func isOf(err error, command string) bool {
+	var wrong *kong.ParseError
+	return errors.As(err, &wrong) && slices.ContainsFunc(wrong.Context.Path, func(p *kong.Path) bool {
+		return p.Command != nil && p.Command.Name == command
+	})
 }
 
 type versionCommand struct{}

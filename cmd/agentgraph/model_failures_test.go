@@ -195,8 +195,8 @@ func TestModelFailures(t *testing.T) {
 			status, body := s.exchange(t, http.MethodPost, "/SimulationChat/send-message", map[string]any{"simulationChatId": chatID, "message": "Hello?"})
 			require.Equal(t, http.StatusBadGateway, status, string(body))
 			var problem struct {
-				Status              int
-				Code, Title, Detail string
+				Status                       int
+				Code, Title, Detail, TraceID string
 			}
 			require.NoError(t, json.Unmarshal(body, &problem))
 			require.Equal(t, http.StatusBadGateway, problem.Status)
@@ -215,6 +215,7 @@ func TestModelFailures(t *testing.T) {
 			logged, err := json.Marshal(says)
 			require.NoError(t, err)
 			require.Equal(t, 2, strings.Count(s.log.String(), `"msg":"turn failed","chat":"`+chatID+`","model":"`+modelNamed(name)+`","error":`+string(logged)))
+			require.Regexp(t, `"msg":"turn failed","chat":"`+chatID+`".*"traceId":"`+problem.TraceID+`"`, s.log.String(), "who sees the answer finds the line")
 			s.requireNoKey(t, providerKey)
 		})
 	}

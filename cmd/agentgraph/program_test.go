@@ -24,7 +24,16 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		go func() {
+			_, _ = io.Copy(io.Discard, os.Stdin) // which ends with the test
+			os.Exit(1)
+		}()
+		main()
+	}
+	os.Exit(dbtest.Main(m))
+}
 
 // gatewayUnderTest is the whole program on a database of its own.
 type gatewayUnderTest struct {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -64,13 +65,16 @@ func TestRulesAndDeniedEffects(t *testing.T) {
 		mockedTools: [{toolId: $book, resultTemplate: "Booked for {day}", rules: [
 			{when: [{argument: "day", equals: "Monday"}], failure: {kind: HttpError, status: 503}}
 		]}]
-	}}) { simulationChat { id coverage { technicalName effect } } } }`, map[string]any{"desk": c.desk, "book": c.book})
+	}}) { simulationChat { id coverage { path technicalName effect } } } }`, map[string]any{"desk": c.desk, "book": c.book})
 	require.Empty(t, a.Errors)
 	var started struct {
 		StartSimulationChat struct {
 			SimulationChat struct {
 				ID       string
-				Coverage []struct{ TechnicalName, Effect string }
+				Coverage []struct {
+					Path                  []string
+					TechnicalName, Effect string
+				}
 			}
 		}
 	}
@@ -78,9 +82,9 @@ func TestRulesAndDeniedEffects(t *testing.T) {
 	chat := started.StartSimulationChat.SimulationChat
 	effects := map[string]string{}
 	for _, covered := range chat.Coverage {
-		effects[covered.TechnicalName] = covered.Effect
+		effects[strings.Join(append(covered.Path, covered.TechnicalName), "/")] = covered.Effect
 	}
-	require.Equal(t, map[string]string{"book": "Mocked", "look_up": "Denied", "ask_expert": "Real", "transfer_call": "Denied"}, effects)
+	require.Equal(t, map[string]string{"book": "Mocked", "look_up": "Denied", "ask_expert": "Real", "transfer_call": "Denied", "ask_expert/dig": "Denied"}, effects)
 
 	var sent restChat
 	c.rest(t, http.MethodPost, "/SimulationChat/send-message", map[string]any{"simulationChatId": chat.ID, "message": "Book Monday"}, &sent)

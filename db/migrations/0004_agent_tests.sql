@@ -95,6 +95,8 @@ CREATE INDEX agent_test_executions_list_idx ON agent_test_executions (company_id
 
 CREATE INDEX agent_test_executions_agent_idx ON agent_test_executions (company_id, agent_id, created_at DESC, id DESC);
 
+CREATE INDEX agent_test_executions_unfinished_idx ON agent_test_executions (company_id, id) WHERE unfinished > 0;
+
 CREATE INDEX agent_test_executions_retry_idx ON agent_test_executions (company_id, retry_of_id);
 
 CREATE TABLE agent_test_runs (
@@ -126,8 +128,8 @@ CREATE TABLE agent_test_runs (
     PRIMARY KEY (company_id, id),
     CONSTRAINT agent_test_runs_position_key UNIQUE (company_id, execution_id, position),
     CONSTRAINT agent_test_runs_started_check CHECK (
-        (claim > 0) = (started_at IS NOT NULL)
-        AND CASE status WHEN 'Queued' THEN claim = 0 WHEN 'Cancelled' THEN true ELSE claim > 0 END
+        (started_at IS NULL OR claim > 0)
+        AND CASE WHEN status = 'Queued' THEN started_at IS NULL WHEN status IN ('Error', 'Cancelled') THEN true ELSE started_at IS NOT NULL END
     ),
     CONSTRAINT agent_test_runs_finished_check CHECK ((status IN ('Queued', 'Running')) = (finished_at IS NULL)),
     CONSTRAINT agent_test_runs_duration_check CHECK ((duration_ms IS NULL) = (started_at IS NULL OR finished_at IS NULL)),

@@ -71,18 +71,18 @@ func (h *Hub) Close() {
 // called after the commit: a signal within a transaction would make all commits wait for each other.
 func (h *Hub) Wake(key Key) { h.outbox.wake(key) }
 
-// Write streams the next piece of the message that is being generated under the key, and will have
-// the sequence, to everyone who subscribed. It returns at once.
-func (h *Hub) Write(key Key, sequence int32, text string) { h.outbox.write(key, sequence, text) }
+// Write streams the next piece of the message that is being generated under the key to everyone who
+// subscribed. It returns at once. Pieces that follow one another arrive as one, or as several.
+func (h *Hub) Write(key Key, piece model.MessageDelta) { h.outbox.write(key, piece) }
 
-// Announce sends a model.ToolCallStarted or model.ToolCallFinished in order with the text of the
-// message of the sequence. Arguments and results that are too large are left out or cut.
+// Announce sends a model.ToolCallStarted, model.ToolCallFinished or model.TurnFailed in order with the text
+// of the message of the sequence. Arguments, results and reasons that are too large are left out or cut.
 func (h *Hub) Announce(key Key, sequence int32, event model.SimulationChatEvent) {
 	h.outbox.announce(key, sequence, event)
 }
 
 // Piece is something that happens while the message of the sequence is being generated: a
-// model.MessageDelta, model.ToolCallStarted or model.ToolCallFinished.
+// model.MessageDelta, model.ToolCallStarted, model.ToolCallFinished or model.TurnFailed.
 type Piece struct {
 	Sequence int32
 	Event    model.SimulationChatEvent

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -61,6 +62,11 @@ func openHub(t *testing.T, url string) (*notify.Hub, *notifications) {
 	return hub, sent
 }
 
+// delta is a piece of the one attempt at a message.
+func delta(sequence int32, offset int, text string) model.MessageDelta {
+	return model.MessageDelta{Sequence: sequence, TurnID: "turn_1", Offset: int32(offset), Text: text}
+}
+
 // listening subscribes and waits for the signal that comes when the replica begins to listen.
 func listening(t *testing.T, hub *notify.Hub, key notify.Key) *notify.Subscription {
 	t.Helper()
@@ -78,7 +84,7 @@ func settle(t *testing.T, from, to *notify.Hub) {
 	key := notify.Key{CompanyID: "company_0", ID: t.Name()}
 	s := to.Subscribe(key)
 	defer s.Close()
-	from.Write(key, 1, "settled")
+	from.Write(key, delta(1, 0, "settled"))
 	await(t, s.Arrived())
 }
 
@@ -181,8 +187,8 @@ func TestTextKeepsItsOrder(t *testing.T) {
 	before := sent.Load()
 	for range words {
 		const word = "Grüße \"\x00<\u2028😀> "
+		from.Write(ours, delta(7, utf8.RuneCountInString(want.String()), word))
 		want.WriteString(word)
-		from.Write(ours, 7, word)
 	}
 	from.Wake(ours)
 
@@ -191,6 +197,7 @@ func TestTextKeepsItsOrder(t *testing.T) {
 	for got.Len() < want.Len() {
 		delta := next().Event.(model.MessageDelta)
 		require.Equal(t, int32(7), delta.Sequence)
+		require.EqualValues(t, utf8.RuneCountInString(got.String()), delta.Offset, "pieces are where they say")
 		got.WriteString(delta.Text)
 	}
 	require.Equal(t, want.String(), got.String())
@@ -205,19 +212,26 @@ func TestTextOfSeveralMessages(t *testing.T) {
 	hub, _ := openHub(t, dbtest.URL(t))
 	s := listening(t, hub, ours)
 	// Equal pieces, which Postgres would merge if they were equal signals.
-	hub.Write(ours, 3, "ha")
+	hub.Write(ours, delta(3, 0, "ha"))
 	hub.Wake(ours)
-	hub.Write(ours, 3, "ha")
-	hub.Write(ours, 5, "ha")
+	hub.Write(ours, delta(3, 0, "ha"))
+	hub.Write(ours, delta(5, 0, "ha"))
+	again := delta(5, 0, "ha")
+	again.TurnID = "turn_2"
+	hub.Write(ours, again)
+	again.Offset = 3 // a character was dropped
+	hub.Write(ours, again)
 	var got string
 	var deltas []model.MessageDelta
 	next := reader(t, s)
-	for got != "hahaha" {
+	for got != "hahahahaha" {
 		delta := next().Event.(model.MessageDelta)
 		got += delta.Text
 		deltas = append(deltas, delta)
 	}
-	require.Equal(t, model.MessageDelta{Sequence: 5, Text: "ha"}, deltas[len(deltas)-1])
+	require.Equal(t, []model.MessageDelta{
+		delta(5, 0, "ha"), {Sequence: 5, TurnID: "turn_2", Text: "ha"}, {Sequence: 5, TurnID: "turn_2", Offset: 3, Text: "ha"},
+	}, deltas[len(deltas)-3:])
 	require.Equal(t, int32(3), deltas[0].Sequence)
 }
 
@@ -228,8 +242,8 @@ func TestSlowReaderHoldsNobodyUp(t *testing.T) {
 	to, _ := openHub(t, url)
 	slow := listening(t, to, ours)
 	long := strings.Repeat("x", 1_000)
-	for range 400 {
-		from.Write(ours, 1, long)
+	for i := range 400 {
+		from.Write(ours, delta(1, i*len(long), long))
 	}
 	from.Announce(ours, 1, model.ToolCallStarted{ID: "call_1", Kind: model.ToolCallKindTool})
 	settle(t, from, to)
@@ -247,7 +261,7 @@ func TestTextThatNobodyCanSendIsBounded(t *testing.T) {
 	s := listening(t, hub, ours)
 	settle(t, hub, hub)
 	drain(s)
-	hub.Write(ours, 1, strings.Repeat("x", 2<<20))
+	hub.Write(ours, delta(1, 0, strings.Repeat("x", 2<<20)))
 	hub.Wake(ours)
 	await(t, s.Woken())
 	settle(t, hub, hub)
@@ -286,14 +300,15 @@ func TestCallsAreAnnouncedInOrderWithText(t *testing.T) {
 	key := notify.Key{CompanyID: "company_1", ID: "chat_1"}
 	s := listening(t, hub, key)
 	result := strings.Repeat("é", 5_000)
-	hub.Write(key, 3, "before")
+	hub.Write(key, delta(3, 0, "before"))
 	hub.Announce(key, 3, model.ToolCallStarted{ID: "call_1", Kind: model.ToolCallKindTool, TechnicalName: "find", Arguments: model.JSONObject(`{"a":"<1>"}`)})
 	hub.Announce(key, 3, model.ToolCallStarted{ID: "call_2", Kind: model.ToolCallKindSubAgent, Arguments: model.JSONObject(`{"a":"` + strings.Repeat("<", 5_000) + `"}`)})
-	hub.Announce(key, 3, model.ToolCallFinished{ID: "call_1", Result: &result, DurationMs: 7})
-	hub.Write(key, 3, "after")
+	hub.Announce(key, 3, model.ToolCallFinished{ID: "call_1", Kind: model.ToolCallKindTool, Result: &result, DurationMs: 7})
+	hub.Announce(key, 3, model.TurnFailed{TurnID: "turn_1", Reason: strings.Repeat("é", 5_000)})
+	hub.Write(key, delta(3, 6, "after"))
 
 	next := reader(t, s)
-	require.Equal(t, model.MessageDelta{Sequence: 3, Text: "before"}, next().Event)
+	require.Equal(t, delta(3, 0, "before"), next().Event)
 	started := next()
 	require.EqualValues(t, 3, started.Sequence)
 	require.JSONEq(t, `{"a":"<1>"}`, string(started.Event.(model.ToolCallStarted).Arguments))
@@ -301,5 +316,6 @@ func TestCallsAreAnnouncedInOrderWithText(t *testing.T) {
 	finished := next().Event.(model.ToolCallFinished)
 	require.Equal(t, strings.Repeat("é", 500), *finished.Result)
 	require.EqualValues(t, 7, finished.DurationMs)
-	require.Equal(t, model.MessageDelta{Sequence: 3, Text: "after"}, next().Event)
+	require.Equal(t, model.TurnFailed{TurnID: "turn_1", Reason: strings.Repeat("é", 500)}, next().Event)
+	require.Equal(t, delta(3, 6, "after"), next().Event)
 }

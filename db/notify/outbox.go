@@ -24,17 +24,18 @@ const (
 	notifyTimeout = 2 * time.Second
 )
 
-// signal is the payload of a notification. Without a text or a call it wakes.
+// signal is the payload of a notification. Without anything that happened it wakes.
 type signal struct {
 	CompanyID string `json:"company"`
 	ID        string `json:"id"`
 	// Number tells equal signals of one statement apart, of which Postgres would deliver one.
 	Number   uint64 `json:"number"`
 	Sequence int32  `json:"sequence,omitempty"`
-	Text     string `json:"text,omitempty"`
-	// Started and Finished announce a call.
+	// One of them is what happened.
+	Delta    *model.MessageDelta     `json:"delta,omitempty"`
 	Started  *model.ToolCallStarted  `json:"started,omitempty"`
 	Finished *model.ToolCallFinished `json:"finished,omitempty"`
+	Failed   *model.TurnFailed       `json:"failed,omitempty"`
 }
 
 // piece returns what the signal carries; nil when it only wakes.
@@ -44,8 +45,10 @@ func (s signal) piece() model.SimulationChatEvent {
 		return *s.Started
 	case s.Finished != nil:
 		return *s.Finished
-	case s.Text != "":
-		return model.MessageDelta{Sequence: s.Sequence, Text: s.Text}
+	case s.Failed != nil:
+		return *s.Failed
+	case s.Delta != nil:
+		return *s.Delta
 	}
 	return nil
 }
@@ -75,29 +78,44 @@ func (o *outbox) wake(key Key) {
 	raise(o.wakes)
 }
 
-func (o *outbox) write(key Key, sequence int32, text string) {
+func (o *outbox) write(key Key, piece model.MessageDelta) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.bytes += len(text); o.bytes > maxWaiting {
+	if o.bytes += len(piece.Text); o.bytes > maxWaiting {
 		return
 	}
-	for text != "" {
+	for piece.Text != "" {
+		room := 0
 		at, ok := o.open[key]
-		if !ok || o.waiting[at].Sequence != sequence || utf8.RuneCountInString(o.waiting[at].Text) >= maxPiece {
-			at = len(o.waiting)
-			o.add(key, signal{Sequence: sequence})
+		if ok {
+			room = roomFor(o.waiting[at].Delta, piece)
+		}
+		if room == 0 {
+			at, room = len(o.waiting), maxPiece
+			begun := piece
+			begun.Text = ""
+			o.add(key, signal{Sequence: piece.Sequence, Delta: &begun})
 			o.open[key] = at
 		}
-		room := maxPiece - utf8.RuneCountInString(o.waiting[at].Text)
 		end := 0
-		for ; room > 0 && end < len(text); room-- {
-			_, size := utf8.DecodeRuneInString(text[end:])
+		for ; room > 0 && end < len(piece.Text); room-- {
+			_, size := utf8.DecodeRuneInString(piece.Text[end:])
 			end += size
+			piece.Offset++
 		}
-		o.waiting[at].Text += text[:end]
-		text = text[end:]
+		o.waiting[at].Delta.Text += piece.Text[:end]
+		piece.Text = piece.Text[end:]
 	}
 	raise(o.texts)
+}
+
+// roomFor is how many characters of a piece can be added to one that waits; 0 when it does not follow.
+func roomFor(waiting *model.MessageDelta, piece model.MessageDelta) int {
+	length := utf8.RuneCountInString(waiting.Text)
+	if waiting.Sequence != piece.Sequence || waiting.TurnID != piece.TurnID || waiting.Offset+int32(length) != piece.Offset {
+		return 0
+	}
+	return max(0, maxPiece-length)
 }
 
 // announce adds what fits a payload, and drops the rest of it.
@@ -112,6 +130,9 @@ func (o *outbox) announce(key Key, sequence int32, event model.SimulationChatEve
 	case model.ToolCallFinished:
 		e.Result, e.Error = cut(e.Result), cut(e.Error)
 		s.Finished = &e
+	case model.TurnFailed:
+		e.Reason = *cut(&e.Reason)
+		s.Failed = &e
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -49,6 +49,8 @@ const (
 
 	// timeout bounds an attempt.
 	timeout = 30 * time.Minute
+	// deafness is how long after that Work may go on before the job counts as lost.
+	deafness = time.Minute
 	// retention is how long River remembers what it carried.
 	retention = 24 * time.Hour
 	// firstDelay is how long a job that failed waits, and four times as long after each further failure.
@@ -62,6 +64,9 @@ type Options struct {
 	// Window is how many jobs of one company are admitted to workers at once, over all processes, which
 	// should have the same; 0 takes DefaultWindow.
 	Window int
+	// Sweep is called about once a second in every process with workers, for what else may have been left
+	// behind; nil for nothing.
+	Sweep func(context.Context) error
 	// Log is told what goes wrong; nil takes the default logger.
 	Log *slog.Logger
 }
@@ -70,6 +75,7 @@ type Options struct {
 type Queue struct {
 	pool   *pgxpool.Pool
 	window int
+	also   func(context.Context) error
 	log    *slog.Logger
 	// inserter is River's part of enqueuing, which works nothing.
 	inserter *river.Client[pgx.Tx]
@@ -100,7 +106,7 @@ func New(pool *pgxpool.Pool, o Options) (*Queue, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open queue: %w", err)
 	}
-	return &Queue{pool: pool, window: o.Window, log: o.Log, inserter: inserter, ending: endings{waiting: map[string][]*outcome{}}}, nil
+	return &Queue{pool: pool, window: o.Window, also: o.Sweep, log: o.Log, inserter: inserter, ending: endings{waiting: map[string][]*outcome{}}}, nil
 }
 
 // quiet lets only errors through: River tells much that concerns nobody.
@@ -120,14 +126,33 @@ func (q *Queue) Enqueue(ctx context.Context, tx pgx.Tx, jobs ...Job) error {
 		if err := q.hold(ctx, tx, companyID); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, `INSERT INTO jobs (company_id, id, attempt, failures, losses, ready_at)
-			SELECT $1, id, 0, 0, 0, $3 FROM unnest($2::text[]) AS id ON CONFLICT (company_id, id) DO NOTHING`, companyID, ids, now())
-		if err != nil {
-			return fmt.Errorf("enqueue jobs: %w", err)
+		if err := add(ctx, tx, companyID, ids); err != nil {
+			return err
 		}
 		if err := q.admit(ctx, tx, companyID); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// EnqueueBehind is Enqueue for jobs that may wait until the next job of their company ends, or a second or so when
+// none is under way. It makes nobody wait.
+func (q *Queue) EnqueueBehind(ctx context.Context, tx pgx.Tx, jobs ...Job) error {
+	for companyID, ids := range byCompany(jobs) {
+		if err := add(ctx, tx, companyID, ids); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add makes jobs of the company that wait to be admitted.
+func add(ctx context.Context, tx pgx.Tx, companyID string, ids []string) error {
+	_, err := tx.Exec(ctx, `INSERT INTO jobs (company_id, id, attempt, failures, losses, ready_at)
+		SELECT $1, id, 0, 0, 0, $3 FROM unnest($2::text[]) AS id ON CONFLICT (company_id, id) DO NOTHING`, companyID, ids, now())
+	if err != nil {
+		return fmt.Errorf("enqueue jobs: %w", err)
 	}
 	return nil
 }

@@ -81,6 +81,7 @@ func (w *workers) client(working context.Context, name int64) (*river.Client[pgx
 		},
 		Workers:                     registered,
 		JobTimeout:                  timeout,
+		RescueStuckJobsAfter:        timeout + deafness,
 		DiscardedJobRetentionPeriod: retention,
 		CancelledJobRetentionPeriod: retention,
 		CompletedJobRetentionPeriod: retention,

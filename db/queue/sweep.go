@@ -23,7 +23,7 @@ func (q *Queue) sweepUntil(ctx context.Context) {
 		err := q.sweep(sweeping)
 		cancel()
 		if err != nil && ctx.Err() == nil && !failing {
-			q.log.Error("lost jobs cannot be looked for", "error", err)
+			q.log.Error("what was left behind cannot be looked for", "error", err)
 		}
 		failing = err != nil
 		select {
@@ -34,7 +34,8 @@ func (q *Queue) sweepUntil(ctx context.Context) {
 	}
 }
 
-// sweep gives the jobs of lost workers to others, and fills windows that nothing else has filled.
+// sweep gives the jobs of lost workers to others, fills windows that nothing else has filled, and then does what
+// the caller sweeps.
 func (q *Queue) sweep(ctx context.Context) error {
 	lost, err := q.lost(ctx)
 	if err != nil {
@@ -59,6 +60,9 @@ func (q *Queue) sweep(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+	}
+	if q.also != nil {
+		return q.also(ctx)
 	}
 	return nil
 }

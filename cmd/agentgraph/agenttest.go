@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// testCommand is a client of a server: it runs and shows tests of agents.
+type testCommand struct {
+	Run  testRunCommand  `cmd:"" help:"Run tests on a server, follow them, and say by the exit code what they came to."`
+	List testListCommand `cmd:"" help:"List tests."`
+	Show testShowCommand `cmd:"" help:"Show a test, an execution or a run with its transcript and verdicts."`
+}
+
+// Exit codes of the test commands.
+const (
+	exitPassed = iota
+	exitUsage
+	exitFailed
+	exitFault
+	exitCancelled
+	exitInconclusive
+)
+
+// exitError is an error that decides the exit code.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string { return e.err.Error() }
+func (e *exitError) Unwrap() error { return e.err }
+
+// ExitCode is the program's exit code.
+func (e *exitError) ExitCode() int { return e.code }
+
+// exitWith gives an error of a client its exit code: usage when the request was wrong, cancelled when ctx
+// ended, and else an error of the infrastructure.
+func exitWith(ctx context.Context, err error) error {
+	var coded *exitError
+	if err == nil || errors.As(err, &coded) {
+		return err
+	}
+	if ctx.Err() != nil {
+		return &exitError{exitCancelled, errors.New("cancelled")}
+	}
+	switch codeOf(err) {
+	case model.NotFound, model.BadInput, model.Unprocessable:
+		return &exitError{exitUsage, err}
+	}
+	return &exitError{exitFault, err}
+}
+
+// named is a noun that is shown by its name.
+type named struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+func (n *named) String() string {
+	if n == nil {
+		return "-"
+	}
+	return printable(n.Name)
+}
+
+// listedTest is a test in a list and in a run.
+type listedTest struct {
+	ID            string     `json:"id"`
+	Kind          string     `json:"kind"`
+	Name          string     `json:"name"`
+	Agent         *named     `json:"agent"`
+	Folder        *named     `json:"folder"`
+	LastRunID     *string    `json:"lastRunId,omitempty"`
+	LastRunStatus *string    `json:"lastRunStatus,omitempty"`
+	LastRunAt     *time.Time `json:"lastRunAt,omitempty"`
+}
+
+type testListCommand struct {
+	serverFlags
+	Agent  *string `env:"AGENTGRAPH_TEST_AGENT" placeholder:"ID" help:"Only tests of this agent."`
+	Folder *string `env:"AGENTGRAPH_TEST_FOLDER" placeholder:"ID" help:"Only tests in this folder."`
+	JSON   bool    `name:"json" env:"AGENTGRAPH_TEST_JSON" help:"Print JSON."`
+}
+
+const testsDocument = `query ($agent: ID, $folder: ID, $after: String) {
+	agentTests(agentId: $agent, folderId: $folder, first: 100, after: $after) {
+		nodes { id kind name agent { id name } folder { id name } lastRunId lastRunStatus lastRunAt }
+		pageInfo { hasNextPage endCursor }
+	}
+}`
+
+// pageInfo is where a page of a list ends.
+type pageInfo struct {
+	HasNextPage bool
+	EndCursor   *string
+}
+
+// Run prints one line for each test, or all of them as JSON.
+func (c *testListCommand) Run(ctx context.Context, std streams) error {
+	client, tests := c.client(), []listedTest{}
+	for page := (pageInfo{HasNextPage: true}); page.HasNextPage; {
+		var read struct {
+			AgentTests struct {
+				Nodes    []listedTest
+				PageInfo pageInfo
+			}
+		}
+		with := variables{"agent": c.Agent, "folder": c.Folder, "after": page.EndCursor}
+		if err := client.ask(ctx, testsDocument, with, &read); err != nil {
+			return exitWith(ctx, err)
+		}
+		tests, page = append(tests, read.AgentTests.Nodes...), read.AgentTests.PageInfo
+	}
+	if c.JSON {
+		return writeJSON(std.out, tests)
+	}
+	table := tabwriter.NewWriter(std.out, 0, 4, 2, ' ', 0)
+	_, _ = fmt.Fprintln(table, "ID\tKIND\tLAST RUN\tAGENT\tFOLDER\tNAME")
+	for _, test := range tests {
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n",
+			test.ID, test.Kind, orDash(test.LastRunStatus), test.Agent, test.Folder, printable(test.Name))
+	}
+	return table.Flush()
+}
+
+func orDash[T any](value *T) string {
+	if value == nil {
+		return "-"
+	}
+	return fmt.Sprint(*value)
+}
+
+func writeJSON(out interface{ Write([]byte) (int, error) }, value any) error {
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(value)
+}
+
+// printable returns text on one line and without control characters: models wrote it, and terminals obey
+// such characters.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t' || r == '\r':
+			return ' '
+		case unicode.IsControl(r):
+			return -1
+		}
+		return r
+	}, text)
+}

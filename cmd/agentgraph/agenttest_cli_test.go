@@ -1,0 +1,465 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"encoding/xml"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/creack/pty"
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db/dbtest"
+)
+
+// bench is a server with an agent whose tests a client runs.
+type bench struct {
+	*served
+	database string
+	agent    string
+}
+
+// newBench serves with the flags; without any the offline models answer.
+func newBench(t *testing.T, flags ...string) *bench {
+	t.Helper()
+	address := dbtest.URL(t)
+	_, key := (&gatewayUnderTest{store: dbtest.Open(t, address, dbOptions())}).company(t, "Bench")
+	b := &bench{served: serve(t, address, key, flags...), database: address}
+	var made struct {
+		CreateAgent struct{ Agent struct{ ID string } }
+	}
+	b.must(t, key, `mutation { createAgent(input: {
+		name: "Front <desk>", channel: Web, direction: Inbound, language: "en", prompt: "Opening hours: 9 to 5.", inboundWelcomeMessage: "Welcome."
+		classificationTags: [
+			{name: "Complaint", definition: "The parcel was lost or broken."}
+			{name: "Praise", definition: "Somebody is happy."}
+		]
+	}) { agent { id } } }`, nil, &made)
+	b.agent = made.CreateAgent.Agent.ID
+	return b
+}
+
+// Criteria of which the offline judge decides the first two and not the third.
+const (
+	holds     = `says "Welcome"`
+	fails     = `says "]]> & <b>"`
+	undecided = "is polite"
+)
+
+// simulation creates a test.
+func (b *bench) simulation(t *testing.T, name string, criteria ...string) string {
+	t.Helper()
+	var made struct {
+		CreateSimulationTest struct{ AgentTest struct{ ID string } }
+	}
+	b.must(t, b.key, `mutation ($input: CreateSimulationTestInput!) { createSimulationTest(input: $input) { agentTest { id } } }`, map[string]any{
+		"input": map[string]any{"agentId": b.agent, "name": name, "scenario": `says: "Goodbye"`, "criteria": criteria},
+	}, &made)
+	return made.CreateSimulationTest.AgentTest.ID
+}
+
+// outcome is what a command did.
+type outcome struct {
+	code     int
+	out, log string
+}
+
+// test runs a test command against the server.
+func (b *bench) test(t *testing.T, args ...string) outcome {
+	t.Helper()
+	return testAgainst(t.Context(), b.url, b.key, args...)
+}
+
+func testAgainst(ctx context.Context, address, key string, args ...string) outcome {
+	var out, log lockedBuffer
+	code := run(ctx, append([]string{"test", args[0], "--url", address, "--api-key", key}, args[1:]...), streams{out: &out, log: &log})
+	return outcome{code, out.String(), log.String()}
+}
+
+func TestExitCodesOfTestRuns(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	passing, failing, erring := b.simulation(t, "Passing", holds), b.simulation(t, "Failing", holds, fails), b.simulation(t, "Erring", undecided)
+	for name, c := range map[string]struct {
+		args []string
+		code int
+		out  []string
+		log  string
+	}{
+		"passed": {[]string{"--test", passing, "--repeat", "2"}, 0, []string{
+			"Passed     Passing [1]", "Passed     Passing [2]", "2 runs: 2 passed, 0 failed, 0 error, 0 cancelled", "Pass rate: 100 % of 2 judged", "Passed: all 2 runs passed",
+		}, ""},
+		"failed": {[]string{"--test", passing, "--test", failing}, 2, []string{
+			"Failed     Failing [1]", "✗ " + fails, "Failed: 1 of 2 runs failed",
+		}, "1 of 2 runs failed"},
+		"error":                    {[]string{"--test", passing, "--test", erring}, 3, []string{"Error      Erring [1]", "Judge: "}, "1 of 2 runs could not be judged"},
+		"failed and error":         {[]string{"--agent", b.agent}, 2, nil, "1 of 3 runs failed"},
+		"enough passed":            {[]string{"--test", passing + "," + failing, "--min-pass-rate", "0.5"}, 0, []string{"Passed: the pass rate is 50 %"}, ""},
+		"too few passed":           {[]string{"--test", passing, "--test", failing, "--min-pass-rate", "0.51"}, 2, nil, "the pass rate is 50 %, below 51 %"},
+		"enough passed, and error": {[]string{"--agent", b.agent, "--min-pass-rate", "0.5"}, 3, nil, "1 of 3 runs could not be judged"},
+		"nothing judged":           {[]string{"--test", erring, "--min-pass-rate", "0"}, 3, nil, "1 of 1 runs could not be judged"},
+		"unknown test":             {[]string{"--test", "agenttest_x"}, 1, nil, `"agenttest_x" does not exist`},
+		"unknown folder":           {[]string{"--folder", "x"}, 1, nil, "does not exist"},
+		"unknown baseline":         {[]string{"--test", passing, "--baseline", "x"}, 1, nil, `--baseline: execution "x" does not exist`},
+		"nothing to run":           {nil, 1, nil, "--agent=ID or --folder=ID or --test=ID"},
+		"two things to run":        {[]string{"--test", passing, "--agent", b.agent}, 1, nil, "can't be used together"},
+		"too often":                {[]string{"--test", passing, "--repeat", "6"}, 1, nil, "--repeat must be 1 to 5"},
+		"no rate":                  {[]string{"--test", passing, "--min-pass-rate", "NaN"}, 1, nil, "--min-pass-rate must be 0 to 1"},
+		"unknown flag":             {[]string{"--tset", "x"}, 1, nil, "unknown flag --tset"},
+		"no directory":             {[]string{"--test", passing, "--junit", "/nowhere/at/all.xml"}, 1, nil, "--junit: there is no directory /nowhere/at"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ran := b.test(t, append([]string{"run"}, c.args...)...)
+			require.Equal(t, c.code, ran.code, "%s%s", ran.out, ran.log)
+			for _, line := range c.out {
+				require.Contains(t, ran.out, line)
+			}
+			require.Contains(t, ran.log, c.log)
+			if c.code != 0 {
+				require.Equal(t, 1, strings.Count(ran.log, "\n"), ran.log)
+			}
+			require.NotContains(t, ran.out+ran.log, b.key)
+		})
+	}
+}
+
+func TestTestCommandsSayWhyAServerDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "--workers", "0")
+	_, reader := (&gatewayUnderTest{store: dbtest.Open(t, b.database, dbOptions())}).keyOf(t, b.companyID(t), "read")
+	elsewhere := httptest.NewServer(http.RedirectHandler("http://127.0.0.1:1/", http.StatusMovedPermanently))
+	t.Cleanup(elsewhere.Close)
+	for name, c := range map[string]struct {
+		url, key string
+		code     int
+		says     string
+	}{
+		"nobody":    {"http://127.0.0.1:1", b.key, 3, "the server at http://127.0.0.1:1 cannot be reached: "},
+		"wrong key": {b.url, "ag_wrong", 3, "API key"},
+		"no scope":  {b.url, reader, 3, "simulate"},
+		"redirect":  {elsewhere.URL, b.key, 3, "the server answered 301 Moved Permanently and no GraphQL: is its address right?"},
+		"no url":    {"example", b.key, 1, "--url must be an address"},
+		"password":  {"http://user:hunter2@127.0.0.1:1", b.key, 1, "--url must hold no password"},
+		"no key":    {b.url, " ", 1, "--api-key or AGENTGRAPH_API_KEY must hold a key"},
+	} {
+		ran := testAgainst(t.Context(), c.url, c.key, "run", "--agent", b.agent)
+		require.Equal(t, c.code, ran.code, "%s: %s", name, ran.log)
+		require.Contains(t, ran.log, c.says, name)
+		require.NotContains(t, ran.log, "hunter2", name)
+		require.Equal(t, 1, strings.Count(ran.log, "\n"), name)
+	}
+}
+
+func (b *bench) companyID(t *testing.T) string {
+	t.Helper()
+	var read struct{ Company struct{ ID string } }
+	b.must(t, b.key, `{ company { id } }`, nil, &read)
+	return read.Company.ID
+}
+
+func TestReportsOfTestRuns(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.simulation(t, "Passing", holds)
+	b.simulation(t, "Failing & \x0b<odd>", holds, fails)
+	b.simulation(t, "Erring", undecided)
+	b.must(t, b.key, `mutation ($id: ID!) { createClassificationTest(input: {
+		agentId: $id, name: "Classified", tagExpected: "Praise", conversationContext: {messages: [{role: user, text: "My parcel is lost and broken."}]}
+	}) { agentTest { id } } }`, map[string]any{"id": b.agent}, nil)
+	dir := t.TempDir()
+	junit, report := filepath.Join(dir, "junit.xml"), filepath.Join(dir, "report.json")
+	require.NoError(t, os.WriteFile(junit, []byte("old"), 0o600))
+	ran := b.test(t, "run", "--agent", b.agent, "--repeat", "2", "--junit", junit, "--json", report)
+	require.Equal(t, 2, ran.code, ran.log)
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, entries, 2, "nothing is left beside the reports")
+
+	text, err := os.ReadFile(junit)
+	require.NoError(t, err)
+	var read junitSuites
+	require.NoError(t, xml.Unmarshal(text, &read), string(text))
+	require.Len(t, read.Suites, 1)
+	suite := read.Suites[0]
+	require.Equal(t, "Front <desk>", suite.Name)
+	for _, totals := range []junitTotals{read.junitTotals, suite.junitTotals} {
+		totals.Time = ""
+		require.Equal(t, junitTotals{Tests: 8, Failures: 4, Errors: 2}, totals)
+	}
+	cases := map[string]junitCase{}
+	for _, c := range suite.Cases {
+		cases[c.Name] = c
+	}
+	require.Len(t, cases, 8)
+	require.Nil(t, cases["Passing [2]"].Failure)
+	failed := cases["Failing & <odd> [1]"]
+	require.Equal(t, "not met: "+fails, failed.Failure.Message)
+	require.Nil(t, failed.Error)
+	require.Contains(t, failed.Output, "agent: Welcome.")
+	require.Equal(t, "Judge", cases["Erring [1]"].Error.Type)
+	require.Contains(t, cases["Erring [1]"].Error.Message, "Judge: ")
+	require.Equal(t, `expected the tag "Praise", produced "Complaint"`, cases["Classified [1]"].Failure.Message)
+
+	text, err = os.ReadFile(report)
+	require.NoError(t, err)
+	var whole testReport
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	require.NoError(t, decoder.Decode(&whole))
+	require.Equal(t, "Failed", whole.Outcome)
+	require.Equal(t, 2, whole.ExitCode)
+	require.Equal(t, countsShown{Total: 8, Passed: 2, Failed: 4, Error: 2}, whole.Execution.Counts)
+	require.InDelta(t, 1.0/3, *whole.Execution.PassRate, 1e-9)
+	require.Len(t, whole.Runs, 8)
+	for _, run := range whole.Runs {
+		require.NotEmpty(t, run.Messages)
+		require.Equal(t, b.agent, run.Test.Agent.ID)
+	}
+}
+
+func TestATestRunThatIsInterruptedIsCancelledOnTheServer(t *testing.T) {
+	t.Parallel()
+	asked := make(chan struct{}, 100)
+	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // only then is it seen that the client leaves
+		asked <- struct{}{}
+		<-r.Context().Done()
+	}))
+	t.Cleanup(silent.Close)
+	b := newBench(t, "--openai-base-url", silent.URL, "--openai-api-key", "k")
+	test := b.simulation(t, "Endless", holds)
+	ctx, interrupt := context.WithCancel(t.Context())
+	go func() {
+		<-asked
+		interrupt()
+	}()
+	junit := filepath.Join(t.TempDir(), "junit.xml")
+	ran := testAgainst(ctx, b.url, b.key, "run", "--test", test, "--repeat", "3", "--concurrency", "1", "--junit", junit)
+	require.Equal(t, 4, ran.code, ran.out+ran.log)
+	require.Contains(t, ran.out, "3 runs: 0 passed, 0 failed, 0 error, 3 cancelled")
+	require.Contains(t, ran.log, "the execution was cancelled after 0 of 3 runs")
+	var kept struct {
+		AgentTestExecutions struct {
+			Nodes []struct {
+				Status     string
+				FinishedAt *string
+			}
+		}
+	}
+	b.must(t, b.key, `{ agentTestExecutions { nodes { status finishedAt } } }`, nil, &kept)
+	require.Len(t, kept.AgentTestExecutions.Nodes, 1)
+	require.Equal(t, "Cancelled", kept.AgentTestExecutions.Nodes[0].Status)
+	require.NotNil(t, kept.AgentTestExecutions.Nodes[0].FinishedAt)
+	text, err := os.ReadFile(junit)
+	require.NoError(t, err)
+	var read junitSuites
+	require.NoError(t, xml.Unmarshal(text, &read))
+	require.Equal(t, 3, read.Skipped)
+}
+
+// cut is a proxy whose connections can be cut.
+type cut struct {
+	*httptest.Server
+	target  atomic.Pointer[url.URL]
+	streams chan struct{}
+	// noStreams refuses streams of events, as some proxies do.
+	noStreams bool
+}
+
+func newCut(t *testing.T, target string, noStreams bool) *cut {
+	t.Helper()
+	c := &cut{streams: make(chan struct{}, 100), noStreams: noStreams}
+	c.pointTo(t, target)
+	proxy := &httputil.ReverseProxy{
+		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(c.target.Load()) },
+		FlushInterval: -1,
+		ErrorHandler:  func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
+	}
+	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Accept") == "text/event-stream" {
+			c.streams <- struct{}{}
+			if c.noStreams {
+				w.WriteHeader(http.StatusBadGateway)
+				return
+			}
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(c.Close)
+	return c
+}
+
+func (c *cut) pointTo(t *testing.T, target string) {
+	t.Helper()
+	address, err := url.Parse(target)
+	require.NoError(t, err)
+	c.target.Store(address)
+}
+
+func TestATestRunGoesOnWhereALostConnectionLeftIt(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "--workers", "0")
+	test := b.simulation(t, "Passing", holds)
+	proxy := newCut(t, b.url, false)
+	ran := make(chan outcome, 1)
+	go func() {
+		ran <- testAgainst(context.WithoutCancel(t.Context()), proxy.URL, b.key, "run", "--test", test, "--repeat", "5")
+	}()
+	<-proxy.streams
+	proxy.pointTo(t, "http://127.0.0.1:1") // the server is gone
+	proxy.CloseClientConnections()
+	<-proxy.streams // it was looked for in vain
+	proxy.pointTo(t, serve(t, b.database, b.key).url)
+	o := <-ran
+	require.Equal(t, 0, o.code, o.out+o.log)
+	require.Contains(t, o.out, "5 runs: 5 passed")
+	require.Equal(t, 5, strings.Count(o.out, "Passed     Passing"), "each run is told once")
+}
+
+func TestATestRunWithoutEventsIsPolled(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	test := b.simulation(t, "Passing", holds)
+	o := testAgainst(t.Context(), newCut(t, b.url, true).URL, b.key, "run", "--test", test, "--repeat", "5")
+	require.Equal(t, 0, o.code, o.out+o.log)
+	require.Equal(t, 5, strings.Count(o.out, "Passed     Passing"), "each run is told once")
+}
+
+func TestATestRunWhoseServerStaysLostIsAnError(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "--workers", "0")
+	test := b.simulation(t, "Passing", holds)
+	proxy := newCut(t, b.url, false)
+	junit := filepath.Join(t.TempDir(), "junit.xml")
+	ran := make(chan outcome, 1)
+	go func() {
+		ran <- testAgainst(context.WithoutCancel(t.Context()), proxy.URL, b.key, "run", "--test", test, "--reconnect", "0s", "--junit", junit)
+	}()
+	<-proxy.streams
+	proxy.pointTo(t, "http://127.0.0.1:1")
+	proxy.CloseClientConnections()
+	o := <-ran
+	require.Equal(t, 3, o.code, o.out+o.log)
+	require.Contains(t, o.log, "goes on without this client")
+	text, err := os.ReadFile(junit)
+	require.NoError(t, err)
+	var read junitSuites
+	require.NoError(t, xml.Unmarshal(text, &read))
+	require.Equal(t, 1, read.Errors, "what was not seen to pass has not passed")
+}
+
+func TestATestRunOnATerminal(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.simulation(t, "Passing", holds)
+	b.simulation(t, "Failing", fails)
+	screen, terminal, err := pty.Open()
+	require.NoError(t, err)
+	require.NoError(t, pty.Setsize(screen, &pty.Winsize{Rows: 24, Cols: 120}))
+	shown := make(chan string)
+	go func() {
+		var all bytes.Buffer
+		_, _ = all.ReadFrom(screen) // ends with an error when the terminal is closed
+		shown <- all.String()
+	}()
+	var log bytes.Buffer
+	code := run(t.Context(), []string{"test", "run", "--url", b.url, "--api-key", b.key, "--agent", b.agent, "--repeat", "5"}, streams{out: terminal, log: &log})
+	require.NoError(t, terminal.Close())
+	text := <-shown
+	require.NoError(t, screen.Close())
+	require.Equal(t, 2, code, log.String())
+	require.Contains(t, text, "10/10 [")
+	require.Contains(t, text, "5 passed, 5 failed, 0 error, 0 cancelled, 0 running")
+	require.Equal(t, 5, strings.Count(text, "Failed     Failing"), text)
+	require.NotContains(t, text, "Passed     Passing", "the bar counts what passed")
+	require.Contains(t, text, "Failed: 5 of 10 runs failed")
+}
+
+func TestATestRunAgainstABaseline(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	test, other := b.simulation(t, "Greets", holds), b.simulation(t, "Other", fails)
+	execution := func(args ...string) string {
+		file := filepath.Join(t.TempDir(), "report.json")
+		b.test(t, append([]string{"run", "--json", file}, args...)...)
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		var report testReport
+		require.NoError(t, json.Unmarshal(text, &report))
+		return report.Execution.ID
+	}
+	good, once := execution("--test", test, "--repeat", "5"), execution("--test", other)
+
+	same := b.test(t, "run", "--test", test, "--repeat", "5", "--baseline", good)
+	require.Zero(t, same.code, same.log)
+	require.Contains(t, same.out, "Against "+good+": no difference (5/5 before, 5/5 now, p = 1)")
+	few := b.test(t, "run", "--test", test, "--baseline", good)
+	require.Zero(t, few.code, "what passes all its runs is no worse: %s", few.log)
+
+	unsure := b.test(t, "run", "--test", other, "--baseline", once, "--min-pass-rate", "0")
+	require.Equal(t, 5, unsure.code, unsure.out)
+	require.Contains(t, unsure.log, "too few runs to compare with the baseline "+once)
+
+	b.must(t, b.key, `mutation ($id: ID!, $criterion: String!) {
+		updateSimulationTest(input: {testId: $id, criteria: [$criterion]}) { agentTest { id } }
+	}`, map[string]any{"id": test, "criterion": fails}, nil)
+	worse := b.test(t, "run", "--test", test, "--repeat", "5", "--baseline", good, "--min-pass-rate", "0")
+	require.Equal(t, 2, worse.code, worse.out)
+	require.Contains(t, worse.log, "worse than the baseline "+good)
+	require.Contains(t, worse.out, "Greets: newly failing (5/5 before, 0/5 now, p = 0.0079), regressed")
+}
+
+func TestListAndShowTests(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	test := b.simulation(t, "Fails \x1b[31mred", holds, fails)
+	listed := b.test(t, "list", "--agent", b.agent)
+	require.Zero(t, listed.code, listed.log)
+	require.Contains(t, listed.out, test+"  Simulation  -         Front <desk>  -       Fails [31mred")
+	require.Equal(t, 2, b.test(t, "run", "--test", test).code)
+
+	var tests []listedTest
+	require.NoError(t, json.Unmarshal([]byte(b.test(t, "list", "--json").out), &tests))
+	require.Len(t, tests, 1)
+	require.Equal(t, "Failed", *tests[0].LastRunStatus)
+	runID := *tests[0].LastRunID
+
+	shown := b.test(t, "show", runID)
+	require.Zero(t, shown.code, shown.log)
+	require.Contains(t, shown.out, "[0] agent: Welcome.\n[1] contact: Goodbye")
+	require.Contains(t, shown.out, "✓ "+holds+"\n")
+	require.Contains(t, shown.out, "✗ "+fails+"\n")
+	require.Contains(t, shown.out, "message 0: “Welcome”")
+
+	shown = b.test(t, "show", test)
+	require.Contains(t, shown.out, "Turns      10 at most")
+	require.Contains(t, shown.out, runID+"  Failed")
+	var run struct {
+		Execution named
+		Messages  []messageShown
+	}
+	require.NoError(t, json.Unmarshal([]byte(b.test(t, "show", runID, "--json").out), &run))
+	require.NotEmpty(t, run.Messages)
+	shown = b.test(t, "show", run.Execution.ID)
+	require.Contains(t, shown.out, "1 run: 0 passed, 1 failed, 0 error, 0 cancelled")
+	require.Contains(t, shown.out, runID+"  Failed")
+	var execution struct{ Runs []runShown }
+	require.NoError(t, json.Unmarshal([]byte(b.test(t, "show", run.Execution.ID, "--json").out), &execution))
+	require.NotEmpty(t, execution.Runs[0].Messages)
+
+	missing := b.test(t, "show", b.agent)
+	require.Equal(t, 1, missing.code)
+	require.Contains(t, missing.log, "there is no test, execution or run")
+	require.NotContains(t, listed.out+shown.out, "\x1b")
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+const finals = "SELECT count(*) FROM agent_test_runs WHERE status NOT IN ('Queued', 'Running')"
+
+// 500 runs are under way when replicas are killed, once, twice, and once more in the middle of verdicts: no run is
+// lost, none is judged twice, and all finish.
+func TestReplicasThatAreKilledLoseNoRun(t *testing.T) {
+	t.Parallel()
+	const runs, executions = 500, 10
+	s := newTheatre(t)
+	// Each of two can nearly carry all of them.
+	start := func() *replica {
+		return s.startReplica(t, "--workers", "300", "--runs-per-company", "500")
+	}
+	first, second := start(), start()
+	ids := s.tests(t, runs/executions)
+	for range executions {
+		execute(t, s.tenant, ids, 1, runs/executions)
+	}
+	allUnderWay := func() bool { return s.waiting.Load() == runs }
+	s.await(t, allUnderWay, "all are under way")
+	require.Equal(t, runs, s.count(t, "SELECT count(*) FROM agent_test_runs WHERE status = 'Running'"))
+	lost := func() int { return s.count(t, "SELECT sum(lost) FROM agent_test_runs") }
+	for range 2 {
+		before, killed := lost(), time.Now()
+		first.kill(t)
+		first, second = second, start()
+		s.await(t, func() bool { return lost() > before && allUnderWay() }, "others have taken the runs over")
+		t.Logf("all %d runs were under way again %s after a kill", runs, time.Since(killed).Round(time.Millisecond))
+	}
+	for range runs / 2 {
+		s.gate <- struct{}{}
+	}
+	s.await(t, func() bool { return s.count(t, finals) >= runs/4 }, "a quarter has finished")
+	first.kill(t)
+	start()
+	close(s.gate)
+	s.await(t, func() bool { return s.count(t, finals) == runs }, "all have finished")
+
+	require.Equal(t, runs, s.count(t, "SELECT count(*) FROM agent_test_runs WHERE status = 'Passed'"))
+	require.Equal(t, runs, s.count(t, "SELECT count(*) FROM verdicts"), "none is judged twice")
+	require.Equal(t, runs, s.count(t, "SELECT count(DISTINCT run_id) FROM verdicts"), "none is lost")
+	require.GreaterOrEqual(t, lost(), 2*(runs-300), "the killed ones had runs")
+	require.Equal(t, executions, s.count(t, "SELECT count(*) FROM agent_test_executions WHERE status = 'Completed'"))
+	s.await(t, func() bool { return s.count(t, "SELECT count(*) FROM jobs") == 0 }, "the queue is empty")
+	t.Logf("workers were lost %d times with one of %d runs", lost(), runs)
+}
+
+// A replica that is told to end gives its runs back: that is no loss, however often it happens.
+func TestReplicasThatEndGiveTheirRunsBack(t *testing.T) {
+	t.Parallel()
+	const runs = 20
+	s := newTheatre(t)
+	execute(t, s.tenant, s.tests(t, runs), 1, runs)
+	first := s.startReplica(t, "--workers", "20")
+	s.await(t, func() bool { return s.waiting.Load() == runs }, "all are under way")
+	require.NoError(t, first.cmd.Process.Signal(syscall.SIGTERM))
+	require.NoError(t, first.cmd.Wait(), "it ends in order")
+	require.Equal(t, runs, s.count(t, "SELECT count(*) FROM agent_test_runs WHERE status = 'Queued' AND claim = 1 AND lost = 0"))
+	s.startReplica(t, "--workers", "20")
+	s.await(t, func() bool { return s.waiting.Load() == runs }, "all are under way again")
+	close(s.gate)
+	s.await(t, func() bool { return s.count(t, finals) == runs }, "all have finished")
+	require.Equal(t, runs, s.count(t, "SELECT count(*) FROM agent_test_runs WHERE status = 'Passed' AND claim = 2 AND lost = 0"))
+	require.Equal(t, runs, s.count(t, "SELECT count(*) FROM verdicts"))
+}
+
+// The model never answers: only the cancellation, which another process makes, ends the runs.
+func TestCancellationReachesEveryReplica(t *testing.T) {
+	t.Parallel()
+	const runs, underWay = 60, 20
+	s := newTheatre(t)
+	for range 2 {
+		s.startReplica(t, "--workers", "10")
+	}
+	execution := execute(t, s.tenant, s.tests(t, runs), 1, underWay)
+	s.await(t, func() bool { return s.waiting.Load() == underWay }, "some are under way")
+	begun := time.Now()
+	_, err := s.tenant.CancelAgentTestExecution(t.Context(), model.CancelAgentTestExecutionInput{ExecutionID: execution.ID})
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, s.count(t, "SELECT count(*) FROM agent_test_runs WHERE status = 'Cancelled'"), runs-underWay, "what waits is cancelled at once")
+	s.await(t, func() bool { return s.count(t, finals) == runs }, "all have ended")
+	t.Logf("%d runs in two other processes ended within %s of their cancellation", underWay, time.Since(begun).Round(time.Millisecond))
+	s.await(t, func() bool { return s.waiting.Load() == 0 }, "nobody waits for the model any more")
+	require.Equal(t, runs, s.count(t, "SELECT count(*) FROM agent_test_runs WHERE status = 'Cancelled'"))
+	require.Equal(t, 1, s.count(t, "SELECT count(*) FROM agent_test_executions WHERE status = 'Cancelled' AND finished_at IS NOT NULL"))
+	s.await(t, func() bool { return s.count(t, "SELECT count(*) FROM jobs") == 0 }, "the queue is empty")
+}

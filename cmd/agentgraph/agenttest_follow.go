@@ -1,0 +1,306 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// executionShown is an execution as the server tells it, and as reports repeat it.
+type executionShown struct {
+	ID         string      `json:"id"`
+	Agent      *named      `json:"agent"`
+	Status     string      `json:"status"`
+	Verdict    *string     `json:"verdict"`
+	Repeats    int         `json:"repeats"`
+	Counts     countsShown `json:"counts"`
+	PassRate   *float64    `json:"passRate"`
+	PassHatK   []float64   `json:"passHatK"`
+	RetryOfID  *string     `json:"retryOfId"`
+	CreatedAt  time.Time   `json:"createdAt"`
+	StartedAt  *time.Time  `json:"startedAt"`
+	FinishedAt *time.Time  `json:"finishedAt"`
+}
+
+// countsShown is how many runs are in each state.
+type countsShown struct {
+	Total     int `json:"total"`
+	Queued    int `json:"queued"`
+	Running   int `json:"running"`
+	Passed    int `json:"passed"`
+	Failed    int `json:"failed"`
+	Error     int `json:"error"`
+	Cancelled int `json:"cancelled"`
+}
+
+func (c countsShown) ended() int { return c.Passed + c.Failed + c.Error + c.Cancelled }
+
+func (c countsShown) String() string {
+	return fmt.Sprintf("%d passed, %d failed, %d error, %d cancelled", c.Passed, c.Failed, c.Error, c.Cancelled)
+}
+
+// of returns the counter of a state.
+func (c *countsShown) of(status string) *int {
+	return map[string]*int{
+		"Queued": &c.Queued, "Running": &c.Running, "Passed": &c.Passed,
+		"Failed": &c.Failed, "Error": &c.Error, "Cancelled": &c.Cancelled,
+	}[status]
+}
+
+// runShown is a run as the server tells it, and as reports repeat it.
+type runShown struct {
+	ID                   string               `json:"id"`
+	Test                 *listedTest          `json:"test"`
+	TestName             string               `json:"testName"`
+	Attempt              int                  `json:"attempt"`
+	Status               string               `json:"status"`
+	PromptVersion        int                  `json:"promptVersion"`
+	TurnCount            int                  `json:"turnCount"`
+	EndReason            *string              `json:"endReason"`
+	CriteriaResults      []criterionShown     `json:"criteriaResults"`
+	ClassificationResult *classificationShown `json:"classificationResult"`
+	Error                *runErrorShown       `json:"error"`
+	DurationMs           *int                 `json:"durationMs"`
+	StartedAt            *time.Time           `json:"startedAt"`
+	FinishedAt           *time.Time           `json:"finishedAt"`
+	Messages             []messageShown       `json:"messages,omitempty"`
+	ToolCalls            []callShown          `json:"toolCalls,omitempty"`
+}
+
+type criterionShown struct {
+	Criterion string          `json:"criterion"`
+	Passed    bool            `json:"passed"`
+	Rationale string          `json:"rationale"`
+	Evidence  []evidenceShown `json:"evidence"`
+}
+
+type evidenceShown struct {
+	MessageIndex int    `json:"messageIndex"`
+	Quote        string `json:"quote"`
+}
+
+type classificationShown struct {
+	TagExpected string  `json:"tagExpected"`
+	TagProduced *string `json:"tagProduced"`
+	Passed      bool    `json:"passed"`
+	Rationale   string  `json:"rationale"`
+}
+
+type runErrorShown struct {
+	Cause   string `json:"cause"`
+	Message string `json:"message"`
+}
+
+type messageShown struct {
+	Role string `json:"role"`
+	Text string `json:"text"`
+}
+
+type callShown struct {
+	TechnicalName   string          `json:"technicalName"`
+	Arguments       json.RawMessage `json:"arguments"`
+	Result          *string         `json:"result"`
+	Error           *string         `json:"error"`
+	Mocked          bool            `json:"mocked"`
+	MessageSequence int             `json:"messageSequence"`
+}
+
+func (r runShown) isEnded() bool { return r.Status != "Queued" && r.Status != "Running" }
+
+const executionFields = `fragment execution on AgentTestExecution {
+	id agent { id name } status verdict repeats counts { total queued running passed failed error cancelled }
+	passRate passHatK retryOfId createdAt startedAt finishedAt
+}
+`
+
+const runFields = `fragment run on AgentTestRun {
+	id test { id kind name agent { id name } folder { id name } } testName attempt status promptVersion turnCount endReason
+	criteriaResults { criterion passed rationale evidence { messageIndex quote } }
+	classificationResult { tagExpected tagProduced passed rationale }
+	error { cause message } durationMs startedAt finishedAt
+}
+`
+
+const transcriptFields = `fragment transcript on AgentTestRun {
+	messages { role text } toolCalls { technicalName arguments result error mocked messageSequence }
+}
+`
+
+const executionDocument = executionFields + `query ($id: ID!) { agentTestExecution(id: $id) { ...execution } }`
+
+const runsDocument = runFields + transcriptFields + `query ($id: ID!, $after: String, $transcripts: Boolean!) {
+	agentTestExecution(id: $id) {
+		runs(first: 50, after: $after) { nodes { ...run ...transcript @include(if: $transcripts) } pageInfo { hasNextPage endCursor } }
+	}
+}`
+
+const runUpdatedDocument = runFields + `subscription ($id: ID!) { agentTestRunUpdated(executionId: $id) { ...run } }`
+
+const cancelDocument = `mutation ($id: ID!) { cancelAgentTestExecution(input: {executionId: $id}) { execution { id } } }`
+
+const (
+	firstWait = 50 * time.Millisecond
+	lastWait  = 2 * time.Second
+	// cancelTime is how long a cancelled execution is waited for.
+	cancelTime = 15 * time.Second
+)
+
+// follower knows an execution as well as the server has told it. Events tell it sooner; the rows are the
+// truth, and are read again whenever the events end.
+type follower struct {
+	client    *client
+	execution executionShown
+	// runs are those that are known, by id.
+	runs map[string]runShown
+	// transcripts says that the runs of the finished execution are read with them.
+	transcripts bool
+	// patience is how long a server that is lost is waited for.
+	patience time.Duration
+	// changed is told a run that is new or has another state, with the counts as they are then.
+	changed func(runShown, countsShown)
+}
+
+// follow returns nil when the execution is finished and all of its runs are known.
+func (f *follower) follow(ctx context.Context) error {
+	var lost time.Time
+	for wait := firstWait; ; wait = min(2*wait, lastWait) {
+		// Whatever ends the events, the rows decide: where there are no events at all, this polls.
+		_ = f.client.subscribe(ctx, runUpdatedDocument, variables{"id": f.execution.ID}, func(data json.RawMessage) error {
+			var event struct{ AgentTestRunUpdated runShown }
+			err := json.Unmarshal(data, &event)
+			f.update(event.AgentTestRunUpdated)
+			wait = firstWait
+			return err
+		})
+		err := f.read(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err == nil && f.execution.FinishedAt != nil:
+			return nil
+		case err == nil:
+			lost = time.Time{}
+		case !isTemporary(err):
+			return err
+		case lost.IsZero():
+			lost = time.Now()
+		case time.Since(lost) > f.patience:
+			return fmt.Errorf("%w; execution %s goes on without this client", err, f.execution.ID)
+		}
+		if err := pause(ctx, wait); err != nil {
+			return err
+		}
+	}
+}
+
+// cancel cancels the execution and waits for the runs that are under way to end. One that has finished in
+// the meantime stays as it is.
+func (f *follower) cancel(ctx context.Context) error {
+	ctx, stop := context.WithTimeout(ctx, cancelTime)
+	defer stop()
+	for wait := firstWait; ; wait = min(2*wait, lastWait) {
+		err := f.client.ask(ctx, cancelDocument, variables{"id": f.execution.ID}, &struct{}{})
+		if err == nil || codeOf(err) == model.Conflict {
+			break
+		}
+		if !isTemporary(err) || pause(ctx, wait) != nil {
+			return fmt.Errorf("execution %s could not be cancelled: %w", f.execution.ID, err)
+		}
+	}
+	if err := f.follow(ctx); err != nil {
+		return fmt.Errorf("execution %s is cancelled, and its end was not seen: %w", f.execution.ID, err)
+	}
+	return nil
+}
+
+// read reads the execution, and its runs when some of them are not known as they are.
+func (f *follower) read(ctx context.Context) error {
+	var now struct{ AgentTestExecution *executionShown }
+	if err := f.client.ask(ctx, executionDocument, variables{"id": f.execution.ID}, &now); err != nil {
+		return err
+	}
+	if now.AgentTestExecution == nil {
+		return &refusal{code: model.NotFound, message: fmt.Sprintf("execution %s does not exist any more", f.execution.ID)}
+	}
+	finished := now.AgentTestExecution.FinishedAt != nil
+	if finished || f.counts().ended() != now.AgentTestExecution.Counts.ended() {
+		runs, err := f.client.runs(ctx, f.execution.ID, finished && f.transcripts)
+		if err != nil {
+			return err
+		}
+		for _, run := range runs {
+			f.update(run)
+		}
+	}
+	f.execution = *now.AgentTestExecution
+	return nil
+}
+
+func (f *follower) update(run runShown) {
+	before, known := f.runs[run.ID]
+	if known && before.isEnded() && !run.isEnded() {
+		return
+	}
+	f.runs[run.ID] = run
+	if before.Status != run.Status {
+		f.changed(run, f.counts())
+	}
+}
+
+// counts are those of the runs that are known; the others wait.
+func (f *follower) counts() countsShown {
+	counts := countsShown{Total: f.execution.Counts.Total, Queued: f.execution.Counts.Total - len(f.runs)}
+	for _, run := range f.runs {
+		if counter := counts.of(run.Status); counter != nil {
+			*counter++
+		}
+	}
+	return counts
+}
+
+// runs reads all runs of an execution, in the order in which they were created.
+func (c *client) runs(ctx context.Context, id string, transcripts bool) ([]runShown, error) {
+	var runs []runShown
+	for page := (pageInfo{HasNextPage: true}); page.HasNextPage; {
+		var read struct {
+			AgentTestExecution *struct {
+				Runs struct {
+					Nodes    []runShown
+					PageInfo pageInfo
+				}
+			}
+		}
+		if err := c.ask(ctx, runsDocument, variables{"id": id, "after": page.EndCursor, "transcripts": transcripts}, &read); err != nil {
+			return nil, err
+		}
+		if read.AgentTestExecution == nil {
+			return nil, &refusal{code: model.NotFound, message: fmt.Sprintf("execution %s does not exist any more", id)}
+		}
+		runs, page = append(runs, read.AgentTestExecution.Runs.Nodes...), read.AgentTestExecution.Runs.PageInfo
+	}
+	slices.Reverse(runs)
+	return runs, nil
+}
+
+// pause waits, and returns an error when ctx ends first.
+func pause(ctx context.Context, wait time.Duration) error {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// results are the runs that are known, in the order in which they were created.
+func (f *follower) results() []runShown {
+	return slices.SortedFunc(maps.Values(f.runs), func(a, b runShown) int { return strings.Compare(a.ID, b.ID) })
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+	"golang.org/x/term"
+)
+
+// testProgress shows runs as they end: on a terminal a bar with the counts, and above it what did not pass;
+// elsewhere a line for each run.
+type testProgress struct {
+	out    io.Writer
+	bars   *mpb.Progress // nil without a terminal, as is bar
+	bar    *mpb.Bar
+	counts atomic.Value
+}
+
+func newProgress(out io.Writer, execution executionShown) *testProgress {
+	p := &testProgress{out: out}
+	p.counts.Store(execution.Counts)
+	p.write(fmt.Sprintf("Execution %s: %s\n", execution.ID, count(execution.Counts.Total, "run")))
+	if file, ok := out.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+		p.bars = mpb.New(mpb.WithOutput(file))
+		p.bar = p.bars.AddBar(int64(execution.Counts.Total),
+			mpb.PrependDecorators(decor.CountersNoUnit("%d/%d")),
+			mpb.AppendDecorators(decor.Any(func(decor.Statistics) string {
+				counts := p.counts.Load().(countsShown)
+				return fmt.Sprintf("%v, %d running", counts, counts.Running)
+			})))
+	}
+	return p
+}
+
+// changed takes a run that has another state.
+func (p *testProgress) changed(run runShown, counts countsShown) {
+	if run.isEnded() && (p.bar == nil || run.Status == "Failed" || run.Status == "Error") {
+		p.write(run.describe())
+	}
+	p.counts.Store(counts)
+	if p.bar != nil {
+		p.bar.SetCurrent(int64(counts.ended()))
+	}
+}
+
+func (p *testProgress) cancelling() { p.write("Cancelling the execution on the server\n") }
+
+// close ends the bar and shows what the execution came to.
+func (p *testProgress) close(report testReport) {
+	if p.bar != nil {
+		p.bar.Abort(false)
+		p.bars.Wait()
+		p.bars = nil
+	}
+	p.write(report.summary())
+}
+
+// write writes whole lines, above the bar when there is one.
+func (p *testProgress) write(lines string) {
+	if p.bars != nil {
+		if _, err := io.WriteString(p.bars, lines); err == nil {
+			return
+		}
+	}
+	_, _ = io.WriteString(p.out, lines)
+}
+
+// describe returns a line for the run and, when it did not pass, what speaks against it.
+func (r runShown) describe() string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "%-9s  %s", r.Status, r.title())
+	if r.DurationMs != nil {
+		fmt.Fprintf(&text, "  %s", milliseconds(*r.DurationMs))
+	}
+	fmt.Fprintf(&text, "  %s\n", r.ID)
+	for _, criterion := range r.CriteriaResults {
+		if !criterion.Passed {
+			criterion.describe(&text, "           ")
+		}
+	}
+	if c := r.ClassificationResult; c != nil && !c.Passed {
+		fmt.Fprintf(&text, "           ✗ %s\n             %s\n", c.summary(), printable(c.Rationale))
+	}
+	if r.Error != nil {
+		fmt.Fprintf(&text, "           %s\n", r.Error)
+	}
+	return text.String()
+}
+
+// title names the run: the test and which of its attempts it is.
+func (r runShown) title() string { return fmt.Sprintf("%s [%d]", printable(r.TestName), r.Attempt) }
+
+func (c criterionShown) describe(text io.Writer, indent string) {
+	mark := "✗"
+	if c.Passed {
+		mark = "✓"
+	}
+	_, _ = fmt.Fprintf(text, "%s%s %s\n%s  %s\n", indent, mark, printable(c.Criterion), indent, printable(c.Rationale))
+	for _, evidence := range c.Evidence {
+		_, _ = fmt.Fprintf(text, "%s  message %d: “%s”\n", indent, evidence.MessageIndex, printable(evidence.Quote))
+	}
+}
+
+func (c *classificationShown) summary() string {
+	produced := "none"
+	if c.TagProduced != nil {
+		produced = fmt.Sprintf("%q", printable(*c.TagProduced))
+	}
+	return fmt.Sprintf("expected the tag %q, produced %s", printable(c.TagExpected), produced)
+}
+
+func (e *runErrorShown) String() string { return e.Cause + ": " + printable(e.Message) }
+
+func milliseconds(ms int) string {
+	return (time.Duration(ms) * time.Millisecond).Round(time.Millisecond).String()
+}

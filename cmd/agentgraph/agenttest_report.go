@@ -1,0 +1,219 @@
+package main
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// writeJSON writes the report to the file, if one is named.
+func (r testReport) writeJSON(path string) error {
+	if path == "" {
+		return nil
+	}
+	var text bytes.Buffer
+	if err := writeJSON(&text, r); err != nil {
+		return err
+	}
+	return replace(path, text.Bytes())
+}
+
+type junitSuites struct {
+	XMLName xml.Name `xml:"testsuites"`
+	Name    string   `xml:"name,attr"`
+	junitTotals
+	Suites []*junitSuite `xml:"testsuite"`
+}
+
+type junitTotals struct {
+	Tests    int    `xml:"tests,attr"`
+	Failures int    `xml:"failures,attr"`
+	Errors   int    `xml:"errors,attr"`
+	Skipped  int    `xml:"skipped,attr"`
+	Time     string `xml:"time,attr"`
+	seconds  float64
+}
+
+type junitSuite struct {
+	Name string `xml:"name,attr"`
+	junitTotals
+	Timestamp  string          `xml:"timestamp,attr,omitempty"`
+	Properties []junitProperty `xml:"properties>property"`
+	Cases      []junitCase     `xml:"testcase"`
+}
+
+type junitProperty struct {
+	Name  string `xml:"name,attr"`
+	Value string `xml:"value,attr"`
+}
+
+type junitCase struct {
+	Class   string       `xml:"classname,attr"`
+	Name    string       `xml:"name,attr"`
+	Time    string       `xml:"time,attr"`
+	Failure *junitResult `xml:"failure"`
+	Error   *junitResult `xml:"error"`
+	Skipped *junitResult `xml:"skipped"`
+	Output  string       `xml:"system-out,omitempty"`
+}
+
+type junitResult struct {
+	Type    string `xml:"type,attr,omitempty"`
+	Message string `xml:"message,attr"`
+	Text    string `xml:",chardata"`
+}
+
+// writeJUnit writes the report to the file, if one is named: a suite for each agent, a case for each run.
+func (r testReport) writeJUnit(path string) error {
+	if path == "" {
+		return nil
+	}
+	all := junitSuites{Name: r.Execution.ID}
+	suites := map[string]*junitSuite{}
+	for _, run := range r.Runs {
+		agent, class := run.place()
+		suite := suites[agent]
+		if suite == nil {
+			suite = &junitSuite{Name: agent, Timestamp: r.Execution.CreatedAt.UTC().Format(time.RFC3339), Properties: []junitProperty{
+				{"execution", r.Execution.ID}, {"server", r.Server}, {"outcome", r.Outcome}, {"reason", r.Reason},
+			}}
+			suites[agent] = suite
+			all.Suites = append(all.Suites, suite)
+		}
+		suite.Cases = append(suite.Cases, run.junit(class))
+		all.add(run)
+		suite.add(run)
+	}
+	if r.isLost {
+		lost := runShown{TestName: "Execution " + r.Execution.ID, Attempt: 1, Error: &runErrorShown{Cause: "Infrastructure", Message: r.Reason}}
+		suite := &junitSuite{Name: "agentgraph", Cases: []junitCase{lost.junit("agentgraph")}}
+		suite.add(lost)
+		all.add(lost)
+		all.Suites = append(all.Suites, suite)
+	}
+	text, err := xml.MarshalIndent(all, "", "  ")
+	if err != nil {
+		return err
+	}
+	return replace(path, append([]byte(xml.Header), append(text, '\n')...))
+}
+
+// place returns the names of the run's agent and, with its folder, of its class.
+func (r runShown) place() (agent, class string) {
+	switch {
+	case r.Test == nil:
+		return "deleted tests", "deleted tests"
+	case r.Test.Folder == nil:
+		return r.Test.Agent.String(), r.Test.Agent.String()
+	}
+	return r.Test.Agent.String(), r.Test.Agent.String() + " / " + r.Test.Folder.String()
+}
+
+// add counts a run. One that has not ended is an error here: nobody saw its end.
+func (t *junitTotals) add(run runShown) {
+	t.Tests++
+	switch run.Status {
+	case "Passed":
+	case "Failed":
+		t.Failures++
+	case "Cancelled":
+		t.Skipped++
+	default:
+		t.Errors++
+	}
+	if run.DurationMs != nil {
+		t.seconds += float64(*run.DurationMs) / 1000
+	}
+	t.Time = fmt.Sprintf("%.3f", t.seconds)
+}
+
+func (r runShown) junit(class string) junitCase {
+	var duration junitTotals
+	duration.add(r)
+	c := junitCase{Class: class, Name: r.title(), Time: duration.Time}
+	switch {
+	case r.Status == "Passed":
+		return c
+	case r.Status == "Cancelled":
+		c.Skipped = &junitResult{Message: "cancelled"}
+		return c
+	case r.Status == "Failed":
+		c.Failure = &junitResult{Type: "Failed", Message: r.failure(), Text: r.describe()}
+	case r.Error != nil:
+		c.Error = &junitResult{Type: r.Error.Cause, Message: r.Error.String(), Text: r.describe()}
+	default:
+		c.Error = &junitResult{Type: "Infrastructure", Message: "the end of the run was not seen", Text: r.describe()}
+	}
+	c.Output = r.transcript()
+	return c
+}
+
+// failure says in one sentence why the run failed.
+func (r runShown) failure() string {
+	if r.ClassificationResult != nil {
+		return r.ClassificationResult.summary()
+	}
+	var unmet []string
+	for _, criterion := range r.CriteriaResults {
+		if !criterion.Passed {
+			unmet = append(unmet, printable(criterion.Criterion))
+		}
+	}
+	return "not met: " + strings.Join(unmet, "; ")
+}
+
+// writable returns an error when no file can be written there.
+func writable(flag, path string) error {
+	if path == "" {
+		return nil
+	}
+	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
+		return fmt.Errorf("%s: there is no directory %s", flag, filepath.Dir(path))
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return fmt.Errorf("%s: %s is a directory", flag, path)
+	}
+	return nil
+}
+
+// discard removes the report of an earlier execution: it must not pass for one of this.
+func discard(path string) error {
+	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
+		return os.Remove(path)
+	}
+	return nil
+}
+
+// replace writes a file whole or not at all: nobody ever reads half of it. What is no regular file, such
+// as a pipe, is written to.
+func replace(path string, content []byte) (err error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		file, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return fmt.Errorf("write a report: %w", err)
+		}
+		_, err = file.Write(content)
+		return errors.Join(err, file.Close())
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return fmt.Errorf("write a report: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(file.Name())
+			err = fmt.Errorf("write a report: %w", err)
+		}
+	}()
+	_, err = io.Copy(file, bytes.NewReader(content))
+	if err = errors.Join(err, file.Chmod(0o644), file.Close()); err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), path)
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+type testRunCommand struct {
+	serverFlags
+	Agent       *string       `env:"AGENTGRAPH_TEST_AGENT" xor:"tests" required:"" placeholder:"ID" help:"Run all tests of this agent."`
+	Folder      *string       `env:"AGENTGRAPH_TEST_FOLDER" xor:"tests" required:"" placeholder:"ID" help:"Run all tests in this folder."`
+	Test        []string      `env:"AGENTGRAPH_TEST_IDS" xor:"tests" required:"" placeholder:"ID" help:"Run this test; several with commas, or the flag again."`
+	Repeat      int           `env:"AGENTGRAPH_TEST_REPEAT" default:"1" help:"How often each test is run, 1 to 5."`
+	Concurrency int           `env:"AGENTGRAPH_TEST_CONCURRENCY" default:"5" help:"How many runs may be under way at once, 1 to 50."`
+	JUnit       string        `name:"junit" env:"AGENTGRAPH_TEST_JUNIT" placeholder:"FILE" help:"Write a JUnit report."`
+	JSON        string        `name:"json" env:"AGENTGRAPH_TEST_JSON_FILE" placeholder:"FILE" help:"Write a JSON report, with transcripts."`
+	Baseline    string        `env:"AGENTGRAPH_TEST_BASELINE" placeholder:"EXECUTION" help:"Compare with this finished execution; getting worse is a failure."`
+	MinPassRate *float64      `env:"AGENTGRAPH_TEST_MIN_PASS_RATE" placeholder:"RATE" help:"Pass when at least this share of the judged runs passed, 0 to 1, although some failed."`
+	Reconnect   time.Duration `env:"AGENTGRAPH_TEST_RECONNECT" default:"1m" help:"How long a server that is lost is waited for."`
+}
+
+// Validate refuses what the server would refuse.
+func (c *testRunCommand) Validate() error {
+	if c.Repeat < 1 || c.Repeat > 5 {
+		return errors.New("--repeat must be 1 to 5")
+	}
+	if c.Concurrency < 1 || c.Concurrency > 50 {
+		return errors.New("--concurrency must be 1 to 50")
+	}
+	// A number that is none fails both comparisons.
+	if x := c.MinPassRate; x != nil && !(*x >= 0 && *x <= 1) {
+		return errors.New("--min-pass-rate must be 0 to 1")
+	}
+	if c.Reconnect < 0 {
+		return errors.New("--reconnect must not be negative")
+	}
+	return errors.Join(c.serverFlags.Validate(), writable("--junit", c.JUnit), writable("--json", c.JSON))
+}
+
+// Run starts an execution, follows it to its end, reports it, and says by the exit code what it came to.
+func (c *testRunCommand) Run(ctx context.Context, std streams) error {
+	client := c.client()
+	if err := c.checkBaseline(ctx, client); err != nil {
+		return exitWith(ctx, err)
+	}
+	if err := errors.Join(discard(c.JUnit), discard(c.JSON)); err != nil {
+		return &exitError{exitFault, err}
+	}
+	started, err := c.start(ctx, client)
+	if err != nil {
+		return exitWith(ctx, err)
+	}
+	shown := newProgress(std.out, started)
+	f := &follower{
+		client: client, execution: started, runs: map[string]runShown{}, transcripts: c.JUnit != "" || c.JSON != "",
+		patience: c.Reconnect, changed: shown.changed,
+	}
+	lost := f.follow(ctx)
+	if ctx.Err() != nil && f.execution.FinishedAt == nil {
+		shown.cancelling()
+		lost = f.cancel(context.WithoutCancel(ctx))
+	}
+	report := testReport{Server: c.URL, Execution: f.execution, Runs: f.results(), MinPassRate: c.MinPassRate}
+	if lost == nil && c.Baseline != "" && f.execution.Status != "Cancelled" {
+		report.Comparison, lost = client.compare(context.WithoutCancel(ctx), c.Baseline, f.execution.ID)
+	}
+	report.decide(lost)
+	shown.close(report)
+	if err := errors.Join(report.writeJUnit(c.JUnit), report.writeJSON(c.JSON)); err != nil {
+		return &exitError{max(report.ExitCode, exitFault), err}
+	}
+	if report.ExitCode == exitPassed {
+		return nil
+	}
+	return &exitError{report.ExitCode, errors.New(report.Reason)}
+}
+
+const startDocument = executionFields + `mutation ($input: StartAgentTestExecutionInput!) {
+	startAgentTestExecution(input: $input) { execution { ...execution } }
+}`
+
+// start starts the execution. It is not interrupted: an execution that has begun must be known, or nobody
+// could cancel it.
+func (c *testRunCommand) start(ctx context.Context, client *client) (executionShown, error) {
+	input := variables{"repeats": c.Repeat, "concurrency": c.Concurrency}
+	switch {
+	case c.Agent != nil:
+		input["agentId"] = *c.Agent
+	case c.Folder != nil:
+		input["folderId"] = *c.Folder
+	default:
+		input["testIds"] = c.Test
+	}
+	var begun struct {
+		StartAgentTestExecution struct{ Execution executionShown }
+	}
+	err := client.ask(context.WithoutCancel(ctx), startDocument, variables{"input": input}, &begun)
+	return begun.StartAgentTestExecution.Execution, err
+}
+
+// checkBaseline refuses a baseline that nothing can be compared with, before anything is run.
+func (c *testRunCommand) checkBaseline(ctx context.Context, client *client) error {
+	if c.Baseline == "" {
+		return nil
+	}
+	var read struct{ AgentTestExecution *executionShown }
+	err := client.ask(ctx, executionDocument, variables{"id": c.Baseline}, &read)
+	if err == nil && read.AgentTestExecution == nil || codeOf(err) == model.NotFound {
+		return &exitError{exitUsage, fmt.Errorf("--baseline: execution %q does not exist", c.Baseline)}
+	}
+	if err == nil && read.AgentTestExecution.FinishedAt == nil {
+		return &exitError{exitUsage, fmt.Errorf("--baseline: execution %q is not finished", c.Baseline)}
+	}
+	return err
+}

@@ -1,0 +1,264 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+type testShowCommand struct {
+	serverFlags
+	ID   string `arg:"" help:"Id of a test, an execution or a run."`
+	JSON bool   `name:"json" env:"AGENTGRAPH_TEST_JSON" help:"Print JSON."`
+}
+
+const kindDocument = `query ($id: ID!) { node(id: $id) { __typename } }`
+
+const testDocument = `query ($id: ID!) { node: agentTest(id: $id) {
+	id kind name agent { id name } folder { id name } createdAt updatedAt
+	... on SimulationTest { scenario criteria maxTurns variables conversationMessages { role text } }
+	... on ClassificationTest { tagExpected conversationContext { messages { role text } dataBag } }
+	runs(first: 10) { nodes { id attempt status durationMs finishedAt execution { id } } }
+} }`
+
+const runDocument = runFields + transcriptFields + `query ($id: ID!) { node: agentTestRun(id: $id) { ...run ...transcript execution { id } } }`
+
+// testShown is a test with its latest runs.
+type testShown struct {
+	listedTest
+	Scenario             string
+	Criteria             []string
+	MaxTurns             int
+	Variables            json.RawMessage
+	ConversationMessages []messageShown
+	TagExpected          string
+	ConversationContext  *struct {
+		Messages []messageShown
+		DataBag  json.RawMessage
+	}
+	Runs struct {
+		Nodes []struct {
+			runShown
+			Execution named
+		}
+	}
+}
+
+// Run prints what the id names.
+func (c *testShowCommand) Run(ctx context.Context, std streams) error {
+	var named struct {
+		Node *struct {
+			Typename string `json:"__typename"`
+		}
+	}
+	client := c.client()
+	if err := client.ask(ctx, kindDocument, variables{"id": c.ID}, &named); err != nil {
+		return exitWith(ctx, err)
+	}
+	show := c.showNothing
+	if named.Node != nil {
+		switch named.Node.Typename {
+		case "AgentTestExecution":
+			show = c.showExecution
+		case "AgentTestRun":
+			show = c.showRun
+		case "SimulationTest", "ClassificationTest":
+			show = c.showTest
+		}
+	}
+	whole, text, err := show(ctx, client)
+	if err != nil {
+		return exitWith(ctx, err)
+	}
+	if c.JSON {
+		return writeJSON(std.out, whole)
+	}
+	_, err = io.WriteString(std.out, text)
+	return err
+}
+
+func (c *testShowCommand) showNothing(context.Context, *client) (whole any, text string, err error) {
+	return nil, "", &exitError{exitUsage, fmt.Errorf("there is no test, execution or run %q", c.ID)}
+}
+
+func (c *testShowCommand) showTest(ctx context.Context, client *client) (whole any, text string, err error) {
+	var read struct{ Node json.RawMessage }
+	if err := client.ask(ctx, testDocument, variables{"id": c.ID}, &read); err != nil {
+		return nil, "", err
+	}
+	var test testShown
+	err = json.Unmarshal(read.Node, &test)
+	return read.Node, test.describe(), err
+}
+
+func (c *testShowCommand) showExecution(ctx context.Context, client *client) (whole any, text string, err error) {
+	var read struct {
+		AgentTestExecution struct {
+			executionShown
+			Runs []runShown `json:"runs"`
+		}
+	}
+	if err := client.ask(ctx, executionDocument, variables{"id": c.ID}, &read); err != nil {
+		return nil, "", err
+	}
+	execution := &read.AgentTestExecution
+	execution.Runs, err = client.runs(ctx, c.ID, c.JSON)
+	return execution, execution.describe(execution.Runs), err
+}
+
+func (c *testShowCommand) showRun(ctx context.Context, client *client) (whole any, text string, err error) {
+	var read struct{ Node json.RawMessage }
+	if err := client.ask(ctx, runDocument, variables{"id": c.ID}, &read); err != nil {
+		return nil, "", err
+	}
+	var run struct {
+		runShown
+		Execution named
+	}
+	err = json.Unmarshal(read.Node, &run)
+	return read.Node, run.detail(run.Execution.ID), err
+}
+
+// facts writes names and values in two columns.
+func facts(text io.Writer, namesAndValues ...any) {
+	table := tabwriter.NewWriter(text, 0, 4, 2, ' ', 0)
+	for i := 0; i < len(namesAndValues); i += 2 {
+		_, _ = fmt.Fprintf(table, "%s\t%v\n", namesAndValues[i], namesAndValues[i+1])
+	}
+	_ = table.Flush()
+}
+
+func (t testShown) describe() string {
+	var text strings.Builder
+	facts(&text, "Test", t.ID, "Name", printable(t.Name), "Kind", t.Kind, "Agent", t.Agent, "Folder", t.Folder)
+	if context := t.ConversationContext; context != nil {
+		facts(&text, "Expects", printable(t.TagExpected), "Data bag", string(context.DataBag))
+		writeMessages(&text, context.Messages, nil)
+	} else {
+		facts(&text, "Turns", fmt.Sprintf("%d at most", t.MaxTurns), "Variables", string(t.Variables), "Scenario", printable(t.Scenario))
+		for _, criterion := range t.Criteria {
+			fmt.Fprintf(&text, "  - %s\n", printable(criterion))
+		}
+		writeMessages(&text, t.ConversationMessages, nil)
+	}
+	if len(t.Runs.Nodes) > 0 {
+		text.WriteString("\n")
+		table := tabwriter.NewWriter(&text, 0, 4, 2, ' ', 0)
+		_, _ = fmt.Fprintln(table, "RUN\tSTATUS\tTOOK\tFINISHED\tEXECUTION")
+		for _, run := range t.Runs.Nodes {
+			_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", run.ID, run.Status, took(run.DurationMs), at(run.FinishedAt), run.Execution.ID)
+		}
+		_ = table.Flush()
+	}
+	return text.String()
+}
+
+func (e executionShown) describe(runs []runShown) string {
+	var text strings.Builder
+	facts(&text, "Execution", e.ID, "Agent", e.Agent, "Status", e.Status, "Verdict", orDash(e.Verdict),
+		"Repeats", e.Repeats, "Created", e.CreatedAt.UTC().Format(time.DateTime), "Finished", at(e.FinishedAt))
+	text.WriteString(e.summary())
+	for _, test := range flaky(runs) {
+		fmt.Fprintf(&text, "Flaky: %s\n", test)
+	}
+	text.WriteString("\n")
+	table := tabwriter.NewWriter(&text, 0, 4, 2, ' ', 0)
+	_, _ = fmt.Fprintln(table, "RUN\tSTATUS\tTOOK\tTEST")
+	for _, run := range runs {
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", run.ID, run.Status, took(run.DurationMs), run.title())
+	}
+	_ = table.Flush()
+	return text.String()
+}
+
+// detail returns the run with its transcript and all verdicts.
+func (r runShown) detail(executionID string) string {
+	var text strings.Builder
+	testID := "deleted"
+	if r.Test != nil {
+		testID = r.Test.ID
+	}
+	_, class := r.place()
+	facts(&text, "Run", r.ID, "Test", fmt.Sprintf("%s (%s)", r.title(), testID), "Agent", class, "Execution", executionID,
+		"Status", r.Status, "Took", took(r.DurationMs), "Prompt", fmt.Sprintf("version %d", r.PromptVersion))
+	if transcript := r.transcript(); transcript != "" {
+		text.WriteString("\n" + transcript)
+	}
+	if r.EndReason != nil {
+		fmt.Fprintf(&text, "\nThe conversation ended after %s: %s\n", count(r.TurnCount, "turn"), printable(*r.EndReason))
+	}
+	text.WriteString("\n")
+	for _, criterion := range r.CriteriaResults {
+		criterion.describe(&text, "")
+	}
+	if c := r.ClassificationResult; c != nil {
+		fmt.Fprintf(&text, "%s\n  %s\n", c.summary(), printable(c.Rationale))
+	}
+	if r.Error != nil {
+		fmt.Fprintf(&text, "%s\n", r.Error)
+	}
+	return text.String()
+}
+
+// transcript returns the conversation with its calls, in lines.
+func (r runShown) transcript() string {
+	var text strings.Builder
+	writeMessages(&text, r.Messages, r.ToolCalls)
+	return text.String()
+}
+
+func took(ms *int) string {
+	if ms == nil {
+		return "-"
+	}
+	return milliseconds(*ms)
+}
+
+func at(t *time.Time) string {
+	if t == nil {
+		return "-"
+	}
+	return t.UTC().Format(time.DateTime)
+}
+
+// writeMessages writes a conversation, each message with its index; a call stands before the message that
+// it was made for.
+func writeMessages(text io.Writer, messages []messageShown, calls []callShown) {
+	for i, message := range messages {
+		for _, call := range calls {
+			if call.MessageSequence == i-1 {
+				_, _ = fmt.Fprintf(text, "      %s\n", call)
+			}
+		}
+		who := "contact"
+		if message.Role == "assistant" {
+			who = "agent"
+		}
+		_, _ = fmt.Fprintf(text, "[%d] %s: %s\n", i, who, printable(message.Text))
+	}
+	// A turn that failed has calls and no answer.
+	for _, call := range calls {
+		if call.MessageSequence >= len(messages)-1 {
+			_, _ = fmt.Fprintf(text, "      %s\n", call)
+		}
+	}
+}
+
+func (c callShown) String() string {
+	came := "nothing"
+	switch {
+	case c.Error != nil:
+		came = "error: " + *c.Error
+	case c.Result != nil:
+		came = *c.Result
+	}
+	mocked := ""
+	if c.Mocked {
+		mocked = " (mocked)"
+	}
+	return printable(fmt.Sprintf("%s %s%s → %s", c.TechnicalName, c.Arguments, mocked, came))
+}

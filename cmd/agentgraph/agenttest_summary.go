@@ -1,0 +1,124 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// summary returns what the execution came to, in lines.
+func (r testReport) summary() string {
+	var text strings.Builder
+	text.WriteString(r.Execution.summary())
+	for _, test := range flaky(r.Runs) {
+		fmt.Fprintf(&text, "Flaky: %s\n", test)
+	}
+	if r.Comparison != nil {
+		text.WriteString(r.Comparison.summary())
+	}
+	fmt.Fprintf(&text, "%s: %s\n", r.Outcome, r.Reason)
+	return text.String()
+}
+
+// summary returns the counts and rates of an execution, in lines.
+func (e executionShown) summary() string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s: %v", count(e.Counts.Total, "run"), e.Counts)
+	if e.StartedAt != nil && e.FinishedAt != nil {
+		fmt.Fprintf(&text, ", in %s", e.FinishedAt.Sub(*e.StartedAt).Round(10*time.Millisecond))
+	}
+	text.WriteString("\n")
+	if e.PassRate != nil {
+		fmt.Fprintf(&text, "Pass rate: %s of %d judged", percent(*e.PassRate), e.Counts.Passed+e.Counts.Failed)
+		if k := len(e.PassHatK); k > 1 {
+			fmt.Fprintf(&text, "; %d runs of a test all pass: %s", k, percent(e.PassHatK[k-1]))
+		}
+		text.WriteString("\n")
+	}
+	return text.String()
+}
+
+// flaky returns a line for each test of which some runs passed and some failed.
+func flaky(runs []runShown) []string {
+	type tally struct{ passed, failed int }
+	var names []string
+	tallies := map[string]*tally{}
+	for _, run := range runs {
+		key := run.testKey()
+		if tallies[key] == nil {
+			tallies[key] = &tally{}
+			names = append(names, key)
+		}
+		switch run.Status {
+		case "Passed":
+			tallies[key].passed++
+		case "Failed":
+			tallies[key].failed++
+		}
+	}
+	var lines []string
+	for _, key := range names {
+		if t := tallies[key]; t.passed > 0 && t.failed > 0 {
+			_, name, _ := strings.Cut(key, " ")
+			lines = append(lines, fmt.Sprintf("%s passed %d of %d", printable(name), t.passed, t.passed+t.failed))
+		}
+	}
+	return lines
+}
+
+// testKey tells tests apart, also those of one name and, as far as that can be, those that were deleted.
+func (r runShown) testKey() string {
+	if r.Test == nil {
+		return " " + r.TestName
+	}
+	return r.Test.ID + " " + r.TestName
+}
+
+// summary returns how the execution stands against its baseline, in lines: the whole, and the tests that
+// changed.
+func (c *comparisonShown) summary() string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "Against %s: %s (%s before, %s now%s); %d newly failing, %d newly passing\n", c.Base.ID,
+		conclusions[c.Conclusion], c.BaseCounts.rate(), c.HeadCounts.rate(), pValue(c.PValue), c.NewlyFailing, c.NewlyPassing)
+	for _, test := range c.Tests {
+		if test.Change == "StillPassing" || test.Change == "Added" || test.Change == "Removed" {
+			continue
+		}
+		fmt.Fprintf(&text, "  %s: %s (%s before, %s now%s), %s\n", printable(test.TestName), changes[test.Change],
+			test.Base.rate(), test.Head.rate(), pValue(test.PValue), conclusions[test.Conclusion])
+	}
+	return text.String()
+}
+
+// conclusions and changes are what the values of AgentTestConclusion and AgentTestChange are called.
+var (
+	conclusions = map[string]string{
+		"Regressed": "regressed", "Improved": "improved", "NoDifference": "no difference", "CannotDecide": "cannot decide",
+	}
+	changes = map[string]string{
+		"NewlyFailing": "newly failing", "NewlyPassing": "newly passing", "StillFailing": "still failing", "Undecided": "not judged",
+	}
+)
+
+// rate is how many of the judged runs passed.
+func (c *countsShown) rate() string {
+	if c == nil {
+		return "none"
+	}
+	return fmt.Sprintf("%d/%d", c.Passed, c.Passed+c.Failed)
+}
+
+func pValue(p *float64) string {
+	if p == nil {
+		return ""
+	}
+	return fmt.Sprintf(", p = %.2g", *p)
+}
+
+// count returns a number with its noun.
+func count(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
+}

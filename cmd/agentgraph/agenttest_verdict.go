@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// testReport is all that is known of an execution when this program ends, and what it came to.
+type testReport struct {
+	// Outcome is Passed, Failed, Error, Cancelled or Inconclusive.
+	Outcome  string `json:"outcome"`
+	ExitCode int    `json:"exitCode"`
+	// Reason is one sentence.
+	Reason      string           `json:"reason"`
+	Server      string           `json:"server"`
+	MinPassRate *float64         `json:"minPassRate"`
+	Execution   executionShown   `json:"execution"`
+	Comparison  *comparisonShown `json:"comparison"`
+	Runs        []runShown       `json:"runs"`
+	// isLost says that the end was not seen.
+	isLost bool
+}
+
+// comparisonShown is how an execution stands against its baseline.
+type comparisonShown struct {
+	Base struct {
+		ID string `json:"id"`
+	} `json:"base"`
+	NewlyFailing int             `json:"newlyFailing"`
+	NewlyPassing int             `json:"newlyPassing"`
+	Flaky        int             `json:"flaky"`
+	BaseCounts   countsShown     `json:"baseCounts"`
+	HeadCounts   countsShown     `json:"headCounts"`
+	PValue       *float64        `json:"pValue"`
+	Conclusion   string          `json:"conclusion"`
+	Tests        []comparedShown `json:"tests"`
+}
+
+type comparedShown struct {
+	TestID        string       `json:"testId"`
+	TestName      string       `json:"testName"`
+	Base          *countsShown `json:"base"`
+	Head          *countsShown `json:"head"`
+	Change        string       `json:"change"`
+	IsFlakyInBase bool         `json:"isFlakyInBase"`
+	IsFlakyInHead bool         `json:"isFlakyInHead"`
+	PValue        *float64     `json:"pValue"`
+	Conclusion    string       `json:"conclusion"`
+}
+
+const compareDocument = `fragment counts on AgentTestRunCounts { total queued running passed failed error cancelled }
+query ($base: ID!, $head: ID!) { compareAgentTestExecutions(baseId: $base, headId: $head) {
+	base { id } newlyFailing newlyPassing flaky baseCounts { ...counts } headCounts { ...counts } pValue conclusion
+	tests { testId testName base { ...counts } head { ...counts } change isFlakyInBase isFlakyInHead pValue conclusion }
+} }`
+
+// compare asks how the head stands against the base.
+func (c *client) compare(ctx context.Context, base, head string) (*comparisonShown, error) {
+	var read struct{ CompareAgentTestExecutions *comparisonShown }
+	err := c.ask(ctx, compareDocument, variables{"base": base, "head": head}, &read)
+	if err == nil && read.CompareAgentTestExecutions == nil {
+		err = fmt.Errorf("executions %s and %s could not be compared", base, head)
+	}
+	return read.CompareAgentTestExecutions, err
+}
+
+// concluded returns the names of the tests with the conclusion.
+func (c *comparisonShown) concluded(conclusion string) []string {
+	var names []string
+	for _, test := range c.Tests {
+		if test.Conclusion == conclusion {
+			names = append(names, test.TestName)
+		}
+	}
+	return names
+}
+
+// isRegressed reports whether the whole or one of the tests got worse, and chance does not explain it.
+func (c *comparisonShown) isRegressed() bool {
+	return c != nil && (c.Conclusion == "Regressed" || len(c.concluded("Regressed")) > 0)
+}
+
+// isUndecided reports whether the samples are too small for the whole and for each of the tests.
+func (c *comparisonShown) isUndecided() bool {
+	return c != nil && c.Conclusion == "CannotDecide" &&
+		!slices.ContainsFunc(c.Tests, func(test comparedShown) bool { return test.Conclusion != "CannotDecide" })
+}
+
+// decide sets the outcome. The first that fits counts: the server was lost; cancelled; failed or regressed;
+// an error; inconclusive; passed.
+func (r *testReport) decide(lost error) {
+	counts, set := r.Execution.Counts, func(code int, format string, args ...any) {
+		r.Outcome = [...]string{exitPassed: "Passed", exitFailed: "Failed", exitFault: "Error", exitCancelled: "Cancelled", exitInconclusive: "Inconclusive"}[code]
+		r.ExitCode, r.Reason = code, fmt.Sprintf(format, args...)
+	}
+	judged := counts.Passed + counts.Failed
+	// A quotient, as the bound was read: 7 of 100 is not below 0.07.
+	rate := float64(counts.Passed) / float64(max(judged, 1))
+	switch {
+	case lost != nil:
+		r.isLost = true
+		set(exitFault, "%v", lost)
+	case r.Execution.Status == "Cancelled":
+		set(exitCancelled, "the execution was cancelled after %d of %d runs", counts.ended()-counts.Cancelled, counts.Total)
+	case r.MinPassRate == nil && counts.Failed > 0:
+		set(exitFailed, "%d of %d runs failed", counts.Failed, counts.Total)
+	case r.MinPassRate != nil && judged > 0 && rate < *r.MinPassRate:
+		set(exitFailed, "the pass rate is %s, below %s", percent(rate), percent(*r.MinPassRate))
+	case r.Comparison.isRegressed():
+		set(exitFailed, "worse than the baseline %s", r.Comparison.Base.ID)
+	case counts.Error > 0:
+		set(exitFault, "%d of %d runs could not be judged", counts.Error, counts.Total)
+	case judged == 0:
+		set(exitInconclusive, "no run was judged")
+	case counts.Failed > 0 && r.Comparison.isUndecided():
+		set(exitInconclusive, "too few runs to compare with the baseline %s", r.Comparison.Base.ID)
+	case counts.Failed > 0:
+		set(exitPassed, "the pass rate is %s", percent(rate))
+	default:
+		set(exitPassed, "all %d runs passed", counts.Total)
+	}
+}
+
+func percent(share float64) string { return fmt.Sprintf("%.4g %%", 100*share) }

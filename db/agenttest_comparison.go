@@ -1,0 +1,56 @@
+package db
+
+import (
+	"context"
+
+	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// CompareAgentTestExecutions compares two executions as they are now; NOT_FOUND names the one that does not
+// exist. It takes two statements, whatever the number of tests.
+func (t *Tenant) CompareAgentTestExecutions(ctx context.Context, baseID, headID string) (*model.AgentTestComparison, error) {
+	executions, err := t.AgentTestExecutionsByID(ctx, []string{baseID, headID})
+	if err != nil {
+		return nil, err
+	}
+	byID := make(map[string]*model.AgentTestExecution, len(executions))
+	for _, execution := range executions {
+		byID[execution.ID] = execution
+	}
+	for _, id := range []string{baseID, headID} {
+		if byID[id] == nil {
+			return nil, model.Missing(agentTestExecution, id)
+		}
+	}
+	tallies, err := t.TalliesOfExecutions(ctx, []string{baseID, headID})
+	if err != nil {
+		return nil, err
+	}
+	comparison := model.CompareExecutions(byID[baseID], byID[headID], tallies[baseID], tallies[headID])
+	together(comparison.Tests)
+	return comparison, nil
+}
+
+// FlakyTests returns which of the tests are flaky: runs of them both passed and failed in the newest finished
+// execution that they stand in.
+func (t *Tenant) FlakyTests(ctx context.Context, ids []string) (map[string]bool, error) {
+	newest := t.find((*model.AgentTestRun)(nil)).ColumnExpr("?TableAlias.execution_id, ?TableAlias.created_at").
+		Join("JOIN agent_test_executions AS execution ON execution.company_id = ?TableAlias.company_id AND execution.id = ?TableAlias.execution_id").
+		Where("execution.company_id = ?", t.companyID).Where("?TableAlias.test_id = parent.id").Where("execution.finished_at IS NOT NULL").
+		OrderExpr("?TableAlias.created_at DESC, ?TableAlias.id DESC").Limit(1)
+	flaky := []string{}
+	// The runs of an execution were created at the same time, and that leads to them.
+	err := t.find((*model.AgentTestRun)(nil)).ColumnExpr("parent.id").
+		Join("JOIN unnest(?::text[]) AS parent (id) ON parent.id = ?TableAlias.test_id", pgdialect.Array(ids)).
+		Join("JOIN LATERAL (?) AS newest ON newest.execution_id = ?TableAlias.execution_id AND newest.created_at = ?TableAlias.created_at", newest).
+		GroupExpr("parent.id").
+		Having("bool_or(?TableAlias.status = ?) AND bool_or(?TableAlias.status = ?)", model.AgentTestRunStatusPassed, model.AgentTestRunStatusFailed).
+		Scan(ctx, &flaky)
+	is := make(map[string]bool, len(flaky))
+	for _, id := range flaky {
+		is[id] = true
+	}
+	return is, translate(err)
+}

@@ -1,0 +1,122 @@
+package db_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+const (
+	passed = model.AgentTestRunStatusPassed
+	failed = model.AgentTestRunStatusFailed
+	erred  = model.AgentTestRunStatusError
+)
+
+// executed returns an execution whose runs of each test came to the outcomes; those without one are left queued.
+func executed(t *testing.T, tenant *db.Tenant, repeats int32, tests []string, outcomes map[string][]model.AgentTestRunStatus) *model.AgentTestExecution {
+	t.Helper()
+	execution, err := tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: tests, Repeats: repeats, Concurrency: 50})
+	require.NoError(t, err)
+	for _, run := range runsOf(t, tenant, execution.ID) {
+		if of := outcomes[run.TestedID]; int(run.Attempt) <= len(of) {
+			require.NoError(t, finish(t, tenant, run.ID, of[run.Attempt-1]))
+		}
+	}
+	return execution
+}
+
+func TestExecutionsAreCompared(t *testing.T) {
+	t.Parallel()
+	store := dbtest.New(t)
+	tenant, _ := newCompany(t, store)
+	agent := newAgent(t, tenant)
+	var ids []string
+	for range 4 {
+		ids = append(ids, newSimulationTest(t, tenant, agent.ID).ID)
+	}
+	broken, fixed, gone, added := ids[0], ids[1], ids[2], ids[3]
+	base := executed(t, tenant, 5, []string{broken, fixed, gone}, map[string][]model.AgentTestRunStatus{
+		broken: {passed, passed, passed, passed, passed}, fixed: {failed, passed, erred, erred, erred}, gone: {passed, passed, passed, passed, failed},
+	})
+	head := executed(t, tenant, 4, []string{added, fixed, broken}, map[string][]model.AgentTestRunStatus{
+		broken: {failed, failed, failed, failed}, fixed: {passed, passed, passed}, added: {passed},
+	})
+	require.NoError(t, tenant.DeleteAgentTest(t.Context(), gone))
+
+	c, err := tenant.CompareAgentTestExecutions(t.Context(), base.ID, head.ID)
+	require.NoError(t, err)
+	require.Equal(t, []string{base.ID, head.ID}, []string{c.Base.ID, c.Head.ID})
+	require.Equal(t, []int32{1, 1, 2}, []int32{c.NewlyFailing, c.NewlyPassing, c.Flaky})
+	require.Equal(t, &model.AgentTestRunCounts{Total: 10, Passed: 6, Failed: 1, Error: 3}, c.BaseCounts)
+	require.Equal(t, &model.AgentTestRunCounts{Total: 8, Passed: 3, Failed: 4, Queued: 1}, c.HeadCounts)
+	require.Len(t, c.Tests, 4)
+	for i, want := range []struct {
+		id         string
+		change     model.AgentTestChange
+		conclusion model.AgentTestConclusion
+	}{
+		{added, model.AgentTestChangeAdded, model.AgentTestConclusionCannotDecide},
+		{fixed, model.AgentTestChangeNewlyPassing, model.AgentTestConclusionCannotDecide},
+		{broken, model.AgentTestChangeNewlyFailing, model.AgentTestConclusionRegressed},
+		{gone, model.AgentTestChangeRemoved, model.AgentTestConclusionCannotDecide},
+	} {
+		test := c.Tests[i]
+		require.Equal(t, want.id, test.TestID)
+		require.Equal(t, "Books", test.TestName)
+		require.Equal(t, want.change, test.Change)
+		require.Equal(t, want.conclusion, test.Conclusion)
+		require.Equal(t, want.id != gone, test.ExistingID != nil)
+		require.Len(t, test.Batch().Rows, 4)
+	}
+	require.InDelta(t, 1.0/126, *c.Tests[2].PValue, 1e-12)
+
+	same, err := tenant.CompareAgentTestExecutions(t.Context(), head.ID, head.ID)
+	require.NoError(t, err)
+	require.Same(t, same.Base, same.Head)
+	require.Zero(t, same.NewlyFailing+same.NewlyPassing)
+	require.InDelta(t, 1, *same.PValue, 1e-9)
+
+	_, err = tenant.CompareAgentTestExecutions(t.Context(), base.ID, "execution_none")
+	require.Contains(t, fails(t, err, model.NotFound), "execution_none")
+	stranger, _ := newCompany(t, store)
+	_, err = stranger.CompareAgentTestExecutions(t.Context(), base.ID, head.ID)
+	require.Contains(t, fails(t, err, model.NotFound), base.ID)
+}
+
+func TestFlakyTests(t *testing.T) {
+	t.Parallel()
+	store := dbtest.New(t)
+	tenant, _ := newCompany(t, store)
+	agent := newAgent(t, tenant)
+	mixed, steady, unsure := newSimulationTest(t, tenant, agent.ID).ID, newSimulationTest(t, tenant, agent.ID).ID, newSimulationTest(t, tenant, agent.ID).ID
+	tests := []string{mixed, steady, unsure}
+	flaky := func(of *db.Tenant) map[string]bool {
+		found, err := of.FlakyTests(t.Context(), append([]string{"test_none"}, tests...))
+		require.NoError(t, err)
+		return found
+	}
+	require.Empty(t, flaky(tenant))
+	executed(t, tenant, 2, tests, map[string][]model.AgentTestRunStatus{
+		mixed: {failed, passed}, steady: {passed, passed}, unsure: {passed, erred},
+	})
+	require.Equal(t, map[string]bool{mixed: true}, flaky(tenant))
+	stranger, _ := newCompany(t, store)
+	require.Empty(t, flaky(stranger))
+
+	// What is not finished does not count yet, and what differs between executions is not flaky.
+	newest := executed(t, tenant, 2, tests, map[string][]model.AgentTestRunStatus{mixed: {passed, passed}, steady: {failed, failed}, unsure: {failed}})
+	require.Equal(t, map[string]bool{mixed: true}, flaky(tenant))
+	for _, run := range runsOf(t, tenant, newest.ID) {
+		if run.Status == model.AgentTestRunStatusQueued {
+			require.NoError(t, finish(t, tenant, run.ID, passed))
+		}
+	}
+	require.Equal(t, map[string]bool{unsure: true}, flaky(tenant))
+	tallies, err := tenant.TalliesOfExecutions(t.Context(), []string{newest.ID})
+	require.NoError(t, err)
+	require.Equal(t, []string{unsure}, model.FlakyTestIds(tallies[newest.ID]))
+}

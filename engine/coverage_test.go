@@ -1,0 +1,110 @@
+package engine_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/engine"
+	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+func TestCoverage(t *testing.T) {
+	t.Parallel()
+	c := newClinic(t, func(in *model.CreateAgentInput) { in.IsCallTransferEnabled = true })
+	book, nowhere := c.tool(t, c.agent, "book", "https://example.com"), c.tool(t, c.agent, "nowhere", "")
+	ask := c.subAgent(t, c.agent, newAgent(t, c.tenant, nil), "ask_expert")
+	e := newEngine(greets, engine.Options{})
+	one := c.start(t, e, nil)
+	two := c.start(t, e, &model.ToolMocking{
+		MockedTools: []model.MockedTool{{ToolID: book.ID}}, MockAllSubAgents: true, SideEffects: model.SideEffectsDeny,
+	})
+	coverage := func(chats ...*model.SimulationChat) map[string][]*model.CallCoverage {
+		got, err := e.Coverage(t.Context(), c.tenant, chats)
+		require.NoError(t, err)
+		return got
+	}
+	of := func(effects ...model.CallEffect) []*model.CallCoverage {
+		none := []string{}
+		return []*model.CallCoverage{
+			{Kind: model.ToolCallKindTool, TargetID: &book.ID, TechnicalName: "book", Path: none, Effect: effects[0]},
+			{Kind: model.ToolCallKindTool, TargetID: &nowhere.ID, TechnicalName: "nowhere", Path: none, Effect: effects[1]},
+			{Kind: model.ToolCallKindSubAgent, TargetID: &ask.ID, TechnicalName: "ask_expert", Path: none, Effect: effects[2]},
+			{Kind: model.ToolCallKindCallTransfer, TechnicalName: llm.TransferCall, Path: none, Effect: effects[3]},
+		}
+	}
+	before := c.reads.Load()
+	require.Equal(t, map[string][]*model.CallCoverage{
+		one.ID: of(model.CallEffectReal, model.CallEffectUnavailable, model.CallEffectReal, model.CallEffectUnavailable),
+		two.ID: of(model.CallEffectMocked, model.CallEffectDenied, model.CallEffectMocked, model.CallEffectDenied),
+	}, coverage(one, two))
+	require.EqualValues(t, 6, c.reads.Load()-before, "as many statements for one chat as for many: three for each of two levels")
+	before = c.reads.Load()
+	coverage(one)
+	require.EqualValues(t, 6, c.reads.Load()-before)
+	before = c.reads.Load()
+	coverage(two)
+	require.EqualValues(t, 3, c.reads.Load()-before, "nothing is behind what is mocked")
+	require.Empty(t, coverage())
+}
+
+// covered are the calls of a chat, each as its path, its name and what would happen.
+func (c *clinic) covered(t *testing.T, e *engine.Engine, chat *model.SimulationChat) []string {
+	t.Helper()
+	coverage, err := e.Coverage(t.Context(), c.tenant, []*model.SimulationChat{chat})
+	require.NoError(t, err)
+	var covered []string
+	for _, call := range coverage[chat.ID] {
+		covered = append(covered, strings.Join(append(call.Path, call.TechnicalName), "/")+" "+string(call.Effect))
+	}
+	return covered
+}
+
+func TestCoverageBehindSubAgents(t *testing.T) {
+	t.Parallel()
+	c := newClinic(t, nil)
+	c.tool(t, c.agent, "book", "https://example.com")
+	expert, deep := newAgent(t, c.tenant, nil), newAgent(t, c.tenant, func(in *model.CreateAgentInput) { in.IsCallTransferEnabled = true })
+	ask := c.subAgent(t, c.agent, expert, "ask_expert")
+	c.subAgent(t, c.agent, deep, "ask_deep")
+	c.subAgent(t, expert, deep, "ask_deep")
+	c.subAgent(t, expert, c.agent, "ask_back")
+	c.tool(t, expert, "dig", "https://example.com")
+	c.tool(t, deep, "drill", "https://example.com")
+	c.subAgent(t, deep, expert, "ask_up")
+	e := newEngine(greets, engine.Options{})
+
+	require.Equal(t, []string{
+		"book Mocked", "ask_expert Real", "ask_deep Real",
+		"ask_expert/dig Real", "ask_expert/ask_deep Real", "ask_expert/ask_back Unavailable",
+		"ask_deep/drill Real", "ask_deep/ask_up Real", "ask_deep/transfer_call Mocked",
+	}, c.covered(t, e, c.start(t, e, &model.ToolMocking{MockAllTools: true, MockCallTransfer: true})), "tools of a sub-agent cannot be mocked")
+	require.Equal(t, []string{
+		"book Denied", "ask_expert Mocked", "ask_deep Real",
+		"ask_deep/drill Denied", "ask_deep/ask_up Real", "ask_deep/transfer_call Denied",
+		"ask_deep/ask_up/dig Denied", "ask_deep/ask_up/ask_deep Unavailable", "ask_deep/ask_up/ask_back Unavailable",
+	}, c.covered(t, e, c.start(t, e, &model.ToolMocking{
+		MockedSubAgents: []model.MockedSubAgent{{SubAgentID: ask.ID}}, SideEffects: model.SideEffectsDeny,
+	})))
+}
+
+func TestCoverageEndsWithTheDepthOfDelegations(t *testing.T) {
+	t.Parallel()
+	c := newClinic(t, nil)
+	last := c.agent
+	for i := range 4 {
+		agent := newAgent(t, c.tenant, nil)
+		c.subAgent(t, last, agent, fmt.Sprint("ask_", i))
+		last = agent
+	}
+	e := newEngine(greets, engine.Options{MaxDepth: 3})
+	chat := c.start(t, e, nil)
+	before := c.reads.Load()
+	require.Equal(t, []string{
+		"ask_0 Real", "ask_0/ask_1 Real", "ask_0/ask_1/ask_2 Real", "ask_0/ask_1/ask_2/ask_3 Unavailable",
+	}, c.covered(t, e, chat))
+	require.EqualValues(t, 12, c.reads.Load()-before)
+}

@@ -1,0 +1,179 @@
+package model
+
+import "math"
+
+// significant is the level at or below which a p decides.
+const significant = 0.05
+
+// AgentTestComparison is two executions beside each other.
+type AgentTestComparison struct {
+	Base *AgentTestExecution
+	Head *AgentTestExecution
+	// Tests are those of the head in its order, then those of the base alone.
+	Tests        []*AgentTestComparisonTest
+	NewlyFailing int32
+	NewlyPassing int32
+	Flaky        int32
+	// BaseCounts and HeadCounts are of the tests that were judged in both.
+	BaseCounts *AgentTestRunCounts
+	HeadCounts *AgentTestRunCounts
+	PValue     *float64
+	Conclusion AgentTestConclusion
+}
+
+// AgentTestComparisonTest is a test in two executions.
+type AgentTestComparisonTest struct {
+	Owned
+
+	// TestID and TestName are those that the test had; ExistingID is nil when it was deleted.
+	TestID     string
+	ExistingID *string
+	TestName   string
+	// Base and Head are nil when the test does not stand there.
+	Base          *AgentTestRunCounts
+	Head          *AgentTestRunCounts
+	Change        AgentTestChange
+	IsFlakyInBase bool
+	IsFlakyInHead bool
+	PValue        *float64
+	Conclusion    AgentTestConclusion
+}
+
+// CompareExecutions compares two executions by the tallies of their tests.
+func CompareExecutions(base, head *AgentTestExecution, inBase, inHead []TestTally) *AgentTestComparison {
+	c := &AgentTestComparison{
+		Base: base, Head: head, Tests: []*AgentTestComparisonTest{},
+		BaseCounts: &AgentTestRunCounts{}, HeadCounts: &AgentTestRunCounts{},
+	}
+	byID := make(map[string]*TestTally, len(inBase))
+	for i := range inBase {
+		byID[inBase[i].TestedID] = &inBase[i]
+	}
+	for i := range inHead {
+		c.add(byID[inHead[i].TestedID], &inHead[i])
+		delete(byID, inHead[i].TestedID)
+	}
+	for i := range inBase {
+		if byID[inBase[i].TestedID] != nil {
+			c.add(&inBase[i], nil)
+		}
+	}
+	c.PValue, c.Conclusion = conclude(c.BaseCounts, c.HeadCounts)
+	return c
+}
+
+// add compares a test. One of the tallies may be nil.
+func (c *AgentTestComparison) add(base, head *TestTally) {
+	test := &AgentTestComparisonTest{Change: AgentTestChangeUndecided}
+	if base != nil {
+		test.TestID, test.ExistingID, test.TestName = base.TestedID, base.TestID, base.TestName
+		test.Base, test.IsFlakyInBase = &base.AgentTestRunCounts, base.IsFlaky()
+	}
+	if head != nil {
+		test.TestID, test.ExistingID, test.TestName = head.TestedID, head.TestID, head.TestName
+		test.Head, test.IsFlakyInHead = &head.AgentTestRunCounts, head.IsFlaky()
+	}
+	test.Change = changeOf(test.Base, test.Head)
+	test.PValue, test.Conclusion = conclude(test.Base, test.Head)
+	if test.PValue != nil {
+		c.BaseCounts.add(test.Base)
+		c.HeadCounts.add(test.Head)
+	}
+	switch test.Change {
+	case AgentTestChangeNewlyFailing:
+		c.NewlyFailing++
+	case AgentTestChangeNewlyPassing:
+		c.NewlyPassing++
+	}
+	if test.IsFlakyInBase || test.IsFlakyInHead {
+		c.Flaky++
+	}
+	c.Tests = append(c.Tests, test)
+}
+
+func (c *AgentTestRunCounts) add(more *AgentTestRunCounts) {
+	c.Total += more.Total
+	c.Queued += more.Queued
+	c.Running += more.Running
+	c.Passed += more.Passed
+	c.Failed += more.Failed
+	c.Error += more.Error
+	c.Cancelled += more.Cancelled
+}
+
+// changeOf says how a test stands in the head against the base; nil is where it does not stand.
+func changeOf(base, head *AgentTestRunCounts) AgentTestChange {
+	switch {
+	case base == nil:
+		return AgentTestChangeAdded
+	case head == nil:
+		return AgentTestChangeRemoved
+	case base.Judged() == 0 || head.Judged() == 0:
+		return AgentTestChangeUndecided
+	}
+	failed, fails := base.Failed > 0, head.Failed > 0
+	switch {
+	case failed && fails:
+		return AgentTestChangeStillFailing
+	case failed:
+		return AgentTestChangeNewlyPassing
+	case fails:
+		return AgentTestChangeNewlyFailing
+	}
+	return AgentTestChangeStillPassing
+}
+
+// conclude returns the p of two samples and what it decides; no p when one of them has no judged run or is
+// not there.
+func conclude(base, head *AgentTestRunCounts) (*float64, AgentTestConclusion) {
+	if base == nil || head == nil || base.Judged() == 0 || head.Judged() == 0 {
+		return nil, AgentTestConclusionCannotDecide
+	}
+	p, least := fisher(base.Passed, base.Failed, head.Passed, head.Failed)
+	if base.Passed+head.Passed == 0 || base.Failed+head.Failed == 0 {
+		// Nothing could have come out otherwise given that all came out alike. What counts is whether so
+		// many runs would have shown it, had they not.
+		_, least = fisher(base.Judged(), 0, 0, head.Judged())
+	}
+	switch rise := *head.PassRate() - *base.PassRate(); {
+	case p <= significant && rise < 0:
+		return &p, AgentTestConclusionRegressed
+	case p <= significant && rise > 0:
+		return &p, AgentTestConclusionImproved
+	case least > significant:
+		return &p, AgentTestConclusionCannotDecide
+	}
+	return &p, AgentTestConclusionNoDifference
+}
+
+// fisher returns the two-sided p of Fisher's exact test that the chance to pass is the same on both sides: the
+// probability, given how many runs each side has and how many of all passed, of what was seen and of everything
+// that is no more likely. The second value is the least p that any spread of so many passed runs would have.
+func fisher(passedA, failedA, passedB, failedB int32) (p, least float64) {
+	a, b, passed := passedA+failedA, passedB+failedB, passedA+passedB
+	of := func(inA int32) float64 {
+		return math.Exp(logChoose(a, inA) + logChoose(b, passed-inA) - logChoose(a+b, passed))
+	}
+	lowest, highest := max(0, passed-b), min(a, passed)
+	// Probabilities that are equal may differ in their last digits.
+	seen, rarest := of(passedA)*(1+1e-7), min(of(lowest), of(highest))*(1+1e-7)
+	for inA := lowest; inA <= highest; inA++ {
+		chance := of(inA)
+		if chance <= seen {
+			p += chance
+		}
+		if chance <= rarest {
+			least += chance
+		}
+	}
+	return min(p, 1), min(least, 1)
+}
+
+// logChoose is the logarithm of the number of ways to choose k of n.
+func logChoose(n, k int32) float64 {
+	logFactorial := func(n int32) float64 {
+		value, _ := math.Lgamma(float64(n) + 1)
+		return value
+	}
+	return logFactorial(n) - logFactorial(k) - logFactorial(n-k)
+}

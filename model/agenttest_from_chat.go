@@ -1,0 +1,127 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// ChatRecording is a simulated chat with all that is on record of it, and its agent as it is now.
+type ChatRecording struct {
+	Chat      *SimulationChat
+	Messages  []*SimulationChatMessage
+	Calls     []*ToolCall
+	Agent     *Agent
+	Tools     []*Tool
+	SubAgents []*SubAgent
+}
+
+// NewTestFromSimulationChat returns the simulation test that goes on from a message of the chat, and warnings
+// of what it does not repeat; BAD_INPUT with every bound that it breaks.
+func NewTestFromSimulationChat(in CreateTestFromSimulationChatInput, r ChatRecording, now time.Time) (*SimulationTest, []string, error) {
+	last, err := r.lastMessage(in.UpToSequence)
+	if err != nil {
+		return nil, nil, err
+	}
+	warnings := []string{}
+	warn := func(format string, args ...any) { warnings = append(warnings, fmt.Sprintf(format, args...)) }
+	name := in.Name
+	if name == nil {
+		of := "Chat of " + r.Chat.CreatedAt.UTC().Format("2006-01-02 15:04")
+		name = &of
+	}
+	variables, err := r.Chat.Variables()
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the data bag of chat %s: %w", r.Chat.ID, err)
+	}
+	r.checkVariables(variables, warn)
+	recorder := mockRecorder{recording: &r, upTo: last, variables: variables, warn: warn}
+	test, err := NewSimulationTest(CreateSimulationTestInput{
+		AgentID: r.Chat.AgentID, FolderID: in.FolderID, Name: *name, Scenario: in.Scenario, Criteria: in.Criteria, MaxTurns: in.MaxTurns,
+		ConversationContext: r.messages(last, warn), Variables: r.Chat.DataBag, ToolMocking: recorder.mocking(),
+	}, now)
+	return test, warnings, faultsOfChat(err)
+}
+
+// lastMessage returns the sequence of the last message that a test starts from.
+func (r *ChatRecording) lastMessage(upTo *int32) (int32, error) {
+	var faults Fields
+	last := r.Chat.LastSequence
+	switch {
+	case upTo == nil && last > maxStartingMessages:
+		faults.Add("upToSequence", "must be given and be at most %d: the chat has %d messages, and a test starts from at most %d",
+			maxStartingMessages, last, maxStartingMessages)
+	case upTo == nil:
+		return last, nil
+	case *upTo < 0 || *upTo > last:
+		faults.Add("upToSequence", "must be between 0 and %d, the sequence of the chat's last message", last)
+	case *upTo > maxStartingMessages:
+		faults.Add("upToSequence", "must be at most %d: a test starts from at most so many messages", maxStartingMessages)
+	default:
+		return *upTo, nil
+	}
+	return 0, faults.Err()
+}
+
+// messages returns the chat's messages up to the sequence as those that a test starts from.
+func (r *ChatRecording) messages(upTo int32, warn func(string, ...any)) []*TestMessage {
+	messages := []*TestMessage{}
+	for _, m := range r.Messages {
+		if m.Sequence > upTo {
+			break
+		}
+		text := []rune(m.Text)
+		switch {
+		case len(text) == 0:
+			warn("message %d is empty and left out", m.Sequence)
+			continue
+		case len(text) > maxTestMessage:
+			warn("message %d has %d characters, and the test keeps the first %d", m.Sequence, len(text), maxTestMessage)
+			text = text[:maxTestMessage]
+		}
+		at := m.Timestamp
+		messages = append(messages, &TestMessage{Role: m.Role, Text: string(text), Timestamp: &at})
+		if m.Sequence == upTo && m.IsConversationEnded {
+			warn("message %d ended the conversation, and the contact goes on from there; give a lower upToSequence to test how it comes to its end", upTo)
+		}
+	}
+	return messages
+}
+
+// checkVariables warns where the chat's data bag, which is kept as it is, does not fit the agent's fields.
+func (r *ChatRecording) checkVariables(variables map[string]string, warn func(string, ...any)) {
+	for _, field := range r.Agent.Fields {
+		if field.IsMandatory && !field.IsSystem && strings.TrimSpace(variables[field.Name]) == "" {
+			warn("the agent's field %q is mandatory, and the chat has no value for it: runs of the test fail until its variables have one", field.Name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(variables)) {
+		if !slices.ContainsFunc(r.Agent.Fields, func(f AgentField) bool { return f.Name == name }) {
+			warn("the variable %q is not a field of the agent; it is kept", name)
+		}
+	}
+}
+
+// faultsOfChat says of faults that the caller has no field for that they are the chat's.
+func faultsOfChat(err error) error {
+	var fault *Error
+	if !errors.As(err, &fault) {
+		return err
+	}
+	var faults Fields
+	for _, path := range slices.Sorted(maps.Keys(fault.Fields)) {
+		root, _, _ := strings.Cut(path, ".")
+		for _, text := range fault.Fields[path] {
+			switch root {
+			case "conversationContext", "variables", "toolMocking":
+				faults.Add("simulationChatId", "is of a chat that no test can be made from: its %s %s", path, text)
+			default:
+				faults.Add(path, "%s", text)
+			}
+		}
+	}
+	return faults.As(fault.Code)
+}

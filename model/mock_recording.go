@@ -1,0 +1,331 @@
+package model
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// mockRecorder makes mocks of the calls that are on record of a chat.
+type mockRecorder struct {
+	recording *ChatRecording
+	// upTo is the last message that the test starts from. The calls that answer it are the first that the
+	// test can make.
+	upTo      int32
+	variables map[string]string
+	warn      func(string, ...any)
+}
+
+// recordedCall is a call that a mock can repeat.
+type recordedCall struct {
+	arguments map[string]any
+	// key is the arguments as text, the same for the same ones.
+	key     string
+	outcome outcome
+	// number counts the calls of the target that the test can make from 0; -1 for those before.
+	number int32
+}
+
+// outcome is what came of a call: a failure, or else a result, as a template.
+type outcome struct {
+	template string
+	failed   bool
+	kind     MockFailureKind
+	status   int32
+}
+
+// rule returns the rule that answers with the outcome.
+func (o outcome) rule(when []MockCondition, callIndex *int32) MockRule {
+	rule := MockRule{When: when, CallIndex: callIndex}
+	if !o.failed {
+		rule.ResultTemplate = &o.template
+		return rule
+	}
+	rule.Failure = &MockFailure{Kind: o.kind}
+	if o.status != 0 {
+		rule.Failure.Status = &o.status
+	}
+	return rule
+}
+
+// mocking is what the chat mocked, and what it did not mock as it came out.
+func (r *mockRecorder) mocking() *ToolMocking {
+	mocking := r.connected()
+	var order []string
+	byTarget := map[string][]*ToolCall{}
+	searched := false
+	for _, call := range r.recording.Calls {
+		switch {
+		case call.Mocked || !call.IsTurnKept || call.MessageSequence > r.recording.Chat.LastSequence:
+		case call.Kind == ToolCallKindTool && call.Error != nil && mocking.Denies(): // the test denies it as well
+		case call.DelegationID != nil: // a part of what the sub-agent answered
+		case call.Kind == ToolCallKindRetrieval:
+			searched = true
+		case call.Kind == ToolCallKindCallTransfer:
+			mocking.MockCallTransfer = mocking.MockCallTransfer || call.Error == nil
+		case call.TargetID != nil:
+			if byTarget[*call.TargetID] == nil {
+				order = append(order, *call.TargetID)
+			}
+			byTarget[*call.TargetID] = append(byTarget[*call.TargetID], call)
+		}
+	}
+	for _, id := range order {
+		r.record(mocking, id, byTarget[id])
+	}
+	if searched {
+		r.warn("the knowledge base cannot be mocked: runs of the test search it as it is then")
+	}
+	return mocking
+}
+
+// connected is the chat's own mocking without what is no longer connected to the agent.
+func (r *mockRecorder) connected() *ToolMocking {
+	mocking := r.recording.Chat.ToolMocking
+	mocking.MockedTools = slices.DeleteFunc(slices.Clone(mocking.MockedTools), func(m MockedTool) bool {
+		return !r.isConnected(ToolCallKindTool, m.ToolID, m.ToolID, "mock")
+	})
+	mocking.MockedSubAgents = slices.DeleteFunc(slices.Clone(mocking.MockedSubAgents), func(m MockedSubAgent) bool {
+		return !r.isConnected(ToolCallKindSubAgent, m.SubAgentID, m.SubAgentID, "mock")
+	})
+	return &mocking
+}
+
+// isConnected reports whether a tool or sub-agent is connected to the agent, and warns of what is lost when it is not.
+func (r *mockRecorder) isConnected(kind ToolCallKind, id, name, lost string) bool {
+	noun := "tool"
+	found := slices.ContainsFunc(r.recording.Tools, func(t *Tool) bool { return t.ID == id })
+	if kind == ToolCallKindSubAgent {
+		noun = "sub-agent"
+		found = slices.ContainsFunc(r.recording.SubAgents, func(s *SubAgent) bool { return s.ID == id })
+	}
+	if !found {
+		r.warn("the %s %s is no longer connected to the agent; its %s is left out", noun, name, lost)
+	}
+	return found
+}
+
+// record adds the mock of a target that was called, unless the chat mocked it.
+func (r *mockRecorder) record(mocking *ToolMocking, id string, calls []*ToolCall) {
+	kind, name := calls[0].Kind, calls[0].TechnicalName
+	if r.recording.Chat.ToolMocking.mocks(kind, id) || !r.isConnected(kind, id, name, "record") {
+		return
+	}
+	mock, ok := r.mock(name, r.repeatable(calls))
+	switch {
+	case !ok:
+		r.warn("no call of %s can be repeated, so it is not mocked", name)
+	case kind == ToolCallKindSubAgent:
+		mocking.MockedSubAgents = append(mocking.MockedSubAgents, MockedSubAgent{SubAgentID: id, Mock: mock})
+	default:
+		mocking.MockedTools = append(mocking.MockedTools, MockedTool{ToolID: id, Mock: mock})
+	}
+}
+
+// mocks reports whether a tool or sub-agent is mocked.
+func (m *ToolMocking) mocks(kind ToolCallKind, id string) bool {
+	if kind == ToolCallKindSubAgent {
+		return m.MockAllSubAgents || slices.ContainsFunc(m.MockedSubAgents, func(s MockedSubAgent) bool { return s.SubAgentID == id })
+	}
+	return m.MockAllTools || slices.ContainsFunc(m.MockedTools, func(t MockedTool) bool { return t.ToolID == id })
+}
+
+// repeatable returns the calls of a target that a mock can repeat, in their order, and warns of the others.
+func (r *mockRecorder) repeatable(calls []*ToolCall) []recordedCall {
+	var recorded []recordedCall
+	number := int32(0)
+	for _, call := range calls {
+		result, ok := r.outcome(call)
+		if !ok {
+			continue
+		}
+		c := recordedCall{outcome: result, number: -1}
+		decoder := json.NewDecoder(bytes.NewReader(call.Arguments.text()))
+		decoder.UseNumber()
+		// The column holds objects only.
+		_ = decoder.Decode(&c.arguments)
+		c.key = jsonText(c.arguments)
+		if call.MessageSequence >= r.upTo {
+			c.number = number
+			number++
+		}
+		recorded = append(recorded, c)
+	}
+	return recorded
+}
+
+// outcome returns what came of a call; false, and a warning, when no mock can say it.
+func (r *mockRecorder) outcome(call *ToolCall) (outcome, bool) {
+	if call.Error != nil {
+		failure := RecordedFailure(*call.Error)
+		if failure == nil {
+			r.warn("a call of %s failed in a way that no mock can repeat, and is left out: %s", call.TechnicalName, *call.Error)
+			return outcome{}, false
+		}
+		o := outcome{failed: true, kind: failure.Kind}
+		if failure.Status != nil {
+			o.status = *failure.Status
+		}
+		return o, true
+	}
+	result := *call.Result
+	if result == "" {
+		return outcome{failed: true, kind: MockFailureKindEmptyBody}, true
+	}
+	template := r.literal(call, result)
+	if n := utf8.RuneCountInString(template); n > maxResultTemplate {
+		r.warn("an answer of %s has %d characters, more than the %d that a mock can hand back, and is left out", call.TechnicalName, n, maxResultTemplate)
+		return outcome{}, false
+	}
+	return outcome{template: template}, true
+}
+
+var (
+	failedStatus = regexp.MustCompile(`^the (?:tool|sub-agent) answered ([45][0-9]{2})\b`)
+	failedTime   = regexp.MustCompile(`^the (?:tool|sub-agent) did not answer in time`)
+	failedJSON   = regexp.MustCompile(`^the (?:tool|sub-agent) answered with malformed JSON`)
+)
+
+// RecordedFailure returns the mock failure that repeats the failure of a call, of which the record holds the
+// text; nil when there is none.
+func RecordedFailure(text string) *MockFailure {
+	switch status := failedStatus.FindStringSubmatch(text); {
+	case status != nil:
+		number, _ := strconv.ParseInt(status[1], 10, 32)
+		of := int32(number)
+		return &MockFailure{Kind: MockFailureKindHTTPError, Status: &of}
+	case failedTime.MatchString(text):
+		return &MockFailure{Kind: MockFailureKindTimeout}
+	case failedJSON.MatchString(text):
+		return &MockFailure{Kind: MockFailureKindMalformedJSON}
+	}
+	return nil
+}
+
+// fillable is what a mock fills in a template.
+var fillable = regexp.MustCompile(`\{[A-Za-z_][A-Za-z0-9_.]*\}`)
+
+// literal returns a template that stands for the result. In JSON, braces that a mock would fill stand in texts,
+// where they can be written otherwise. In other texts they cannot, and there is a warning where they would be filled.
+func (r *mockRecorder) literal(call *ToolCall, result string) string {
+	if !fillable.MatchString(result) {
+		return result
+	}
+	if json.Valid([]byte(result)) {
+		return fillable.ReplaceAllStringFunc(result, func(braces string) string { return `\u007b` + braces[1:] })
+	}
+	var arguments map[string]json.RawMessage
+	_ = json.Unmarshal(call.Arguments.text(), &arguments)
+	for _, braces := range fillable.FindAllString(result, -1) {
+		name := braces[1 : len(braces)-1]
+		first, _, _ := strings.Cut(name, ".")
+		_, isVariable := r.variables[name]
+		if isVariable || arguments[name] != nil || arguments[first] != nil {
+			r.warn("an answer of %s holds %s, for which its mock puts the value", call.TechnicalName, braces)
+		}
+	}
+	return result
+}
+
+// mock returns the mock that repeats the calls; false when there is none. Calls with the same arguments get the
+// answer that they got, and others the last one that was no failure.
+func (r *mockRecorder) mock(name string, calls []recordedCall) (Mock, bool) {
+	if len(calls) == 0 {
+		return Mock{}, false
+	}
+	var mock Mock
+	for i := range calls {
+		if !calls[i].outcome.failed {
+			mock.ResultTemplate = &calls[i].outcome.template
+		}
+	}
+	if !slices.ContainsFunc(calls, func(c recordedCall) bool { return c.outcome != calls[0].outcome }) {
+		if mock.ResultTemplate == nil {
+			mock.Rules = []MockRule{calls[0].outcome.rule(nil, nil)}
+		}
+		return mock, true
+	}
+	names := map[string]bool{}
+	for _, call := range calls {
+		for name := range call.arguments {
+			names[name] = true
+		}
+	}
+	for len(calls) > 0 {
+		same, others := split(calls)
+		mock.Rules = append(mock.Rules, r.rules(name, same, slices.Sorted(maps.Keys(names)))...)
+		calls = others
+	}
+	if n := len(mock.Rules); n > maxRules {
+		r.warn("the calls of %s take %d rules, and a mock has at most %d: the first are left out", name, n, maxRules)
+		mock.Rules = mock.Rules[n-maxRules:]
+	}
+	return mock, true
+}
+
+// split parts the calls with the same arguments as the first from the others.
+func split(calls []recordedCall) (same, others []recordedCall) {
+	for _, call := range calls {
+		if call.key == calls[0].key {
+			same = append(same, call)
+		} else {
+			others = append(others, call)
+		}
+	}
+	return same, others
+}
+
+// rules repeat calls with the same arguments. Where they came to different outcomes, the number of the call tells
+// them apart; of those that were made before the test begins, the last one counts.
+func (r *mockRecorder) rules(name string, calls []recordedCall, names []string) []MockRule {
+	when := []MockCondition{}
+	for _, argument := range names {
+		condition := MockCondition{Argument: argument}
+		if value, ok := calls[0].arguments[argument]; ok {
+			text, isText := value.(string)
+			if !isText {
+				text = jsonText(value)
+			}
+			condition.Equals = &text
+		} else {
+			present := false
+			condition.Present = &present
+		}
+		when = append(when, condition)
+	}
+	last := calls[len(calls)-1]
+	if first := slices.IndexFunc(calls, func(c recordedCall) bool { return c.number >= 0 }); first >= 0 {
+		calls = calls[first:]
+	}
+	var rules []MockRule
+	for _, call := range calls {
+		if call.number >= 0 && call.outcome != last.outcome {
+			rules = append(rules, call.outcome.rule(when, &call.number))
+		}
+	}
+	rules = append(rules, last.outcome.rule(when, nil))
+	var faults Fields
+	for _, rule := range rules {
+		faults.mockRule(name, rule)
+	}
+	if len(faults) > 0 {
+		r.warn("a call of %s cannot be told from others by a mock, and is left out: %v", name, faults.Err())
+		return nil
+	}
+	return rules
+}
+
+// jsonText writes a value that was read from JSON, the names of objects sorted.
+func jsonText(value any) string {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	// What was read from JSON can be written.
+	_ = encoder.Encode(value)
+	return strings.TrimSuffix(text.String(), "\n")
+}

@@ -105,7 +105,7 @@ var (
 	// quiet are the methods that answer with nothing, rather than NOT_FOUND, for what is not there.
 	quiet = []string{
 		"MessagesAfter", "TouchAPIKey", "APIKeysByPrefix", "SimulationChats",
-		"AgentTests", "TestsOfAgents", "AgentTestExecutions", "RunsOfExecutions",
+		"AgentTests", "TestsOfAgents", "AgentTestFolders", "AgentTestExecutions", "AgentTestRuns", "RunsOfExecutions",
 	}
 	// free take no id, or give no answer.
 	free = []string{"HeadersOf", "Tx", "By", "HoldRun"}
@@ -190,7 +190,7 @@ func inputs(of reflect.Type, own, other estate) []any {
 			field.SetInt(1)
 		case name == "Criteria":
 			field.Set(reflect.ValueOf([]string{"New"}))
-		case field.Type() == reflect.TypeFor[*model.ConversationContext]():
+		case field.Type() == reflect.TypeFor[*model.ConversationContext]() && of != reflect.TypeFor[model.UpdateAgentTestInput]():
 			field.Set(reflect.ValueOf(conversation("New")))
 		}
 	}

@@ -79,9 +79,18 @@ func once(namesAndArguments ...string) actor {
 }
 
 // reads counts the statements that read rows; how many signals are sent is a matter of timing.
-type reads struct{ atomic.Int64 }
+type reads struct {
+	atomic.Int64
+	// broken is the beginning of statements that fail; nil when none does.
+	broken atomic.Pointer[string]
+}
 
 func (r *reads) TraceQueryStart(ctx context.Context, _ *pgx.Conn, query pgx.TraceQueryStartData) context.Context {
+	if broken := r.broken.Load(); broken != nil && strings.HasPrefix(query.SQL, *broken) {
+		failed, cancel := context.WithCancel(ctx)
+		cancel()
+		return failed
+	}
 	if strings.HasPrefix(query.SQL, "SELECT") && strings.Contains(query.SQL, "FROM \"") {
 		r.Add(1)
 	}
@@ -152,7 +161,7 @@ func (c *clinic) calls(t *testing.T, chatID string) []*model.ToolCall {
 }
 
 // loopback is a Caller that reaches the servers of tests.
-func loopback(t *testing.T) *endpoint.Caller {
+func loopback(t testing.TB) *endpoint.Caller {
 	t.Helper()
 	caller, err := endpoint.New(endpoint.Options{Allow: []string{"127.0.0.1"}})
 	require.NoError(t, err)
@@ -160,7 +169,7 @@ func loopback(t *testing.T) *endpoint.Caller {
 	return caller
 }
 
-func serve(t *testing.T, handler http.HandlerFunc) string {
+func serve(t testing.TB, handler http.HandlerFunc) string {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)

@@ -123,6 +123,32 @@ func TestTransferWhoseClientLeaves(t *testing.T) {
 	require.EqualValues(t, 1, asked.Load())
 }
 
+func TestTransferWhoseTurnCannotBeKept(t *testing.T) {
+	t.Parallel()
+	c, e, asked := transferring(t, once(llm.TransferCall, wish), func() {})
+	chat := c.start(t, e, nil)
+	c.reads.broken.Store(new(`INSERT INTO "simulation_chat_messages"`))
+	_, _, err := send(t.Context(), e, c.tenant, chat.ID, "A human, please")
+	require.Error(t, err)
+	c.reads.broken.Store(nil)
+	requireUntouched(t, c.tenant, chat.ID)
+	after, messages, err := send(t.Context(), e, c.tenant, chat.ID, "A human, please")
+	require.NoError(t, err)
+	require.Equal(t, model.SimulationChatStatusEnded, after.Status(), "the contact is gone")
+	require.Equal(t, "wants a human", *messages[1].EndReason)
+	require.EqualValues(t, 1, asked.Load())
+}
+
+func TestCallThatCannotBeRecordedIsNotMade(t *testing.T) {
+	t.Parallel()
+	c, e, asked := transferring(t, once(llm.TransferCall, wish), func() {})
+	chat := c.start(t, e, nil)
+	c.reads.broken.Store(new(`INSERT INTO "tool_calls"`))
+	_, _, err := send(t.Context(), e, c.tenant, chat.ID, "A human, please")
+	require.Error(t, err)
+	require.Zero(t, asked.Load())
+}
+
 // die leaves a chat as a process does that dies while it transfers the contact.
 func (c *clinic) die(t *testing.T, chatID string, result *string) {
 	t.Helper()
@@ -226,7 +252,7 @@ func TestTurnThatFailsIsAnnouncedAndLogged(t *testing.T) {
 	book := c.tool(t, c.agent, "book", "https://127.0.0.1:1")
 	var log bytes.Buffer
 	type trace struct{}
-	e := engine.New(actor(func(ctx context.Context, req llm.Request) (llm.Answer, error) {
+	e := engine.New(actor(func(_ context.Context, req llm.Request) (llm.Answer, error) {
 		if len(results(req)) == 0 {
 			return do("book", "{}")
 		}

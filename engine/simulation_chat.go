@@ -49,8 +49,8 @@ func (e *Engine) StartSimulationChat(ctx context.Context, t *db.Tenant, in model
 // SendSimulationMessage lets the agent answer the contact's message, and returns the chat after the
 // reply with the two messages. CONFLICT when the chat has ended, is ended meanwhile, or another message is being
 // answered; UPSTREAM_FAILED when the language model failed, unless it had transferred the contact or ended the
-// conversation before: then the chat ends with what was said until then. With any error no message is kept; what the
-// agent called by then is, as evidence.
+// conversation before: then the chat ends with what was said until then. A transfer for real is kept even when ctx has
+// ended. With any error no message is kept; what the agent called by then is, as evidence.
 func (e *Engine) SendSimulationMessage(ctx context.Context, t *db.Tenant, in model.SendSimulationMessageInput) (*model.SimulationChat, []*model.SimulationChatMessage, error) {
 	if err := in.Validate(); err != nil {
 		return nil, nil, err

@@ -2,6 +2,9 @@ package engine_test
 
 import (
 	"context"
+	"fmt"
+	"io"
+	"net/http"
 	"runtime"
 	"sync"
 	"testing"
@@ -16,16 +19,22 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// BenchmarkTurn is what a turn with one mocked call costs beyond its model, which takes no time.
+// BenchmarkTurn is what a turn with one call costs beyond its model, which takes no time. A call for real is on
+// record before it is made and when it ends, and its tool is asked over HTTP.
 func BenchmarkTurn(b *testing.B) {
-	e, tenant, agent := newBench(b, 8, once("book", "{}"))
-	b.ReportAllocs()
-	for b.Loop() {
-		b.StopTimer()
-		chat := startBench(b, e, tenant, agent)
-		b.StartTimer()
-		_, _, err := send(b.Context(), e, tenant, chat.ID, "Book")
-		require.NoError(b, err)
+	for _, isMocked := range []bool{true, false} {
+		b.Run(fmt.Sprintf("mocked=%t", isMocked), func(b *testing.B) {
+			e, tenant, agent := newBench(b, 8, once("book", "{}"))
+			b.ReportAllocs()
+			for b.Loop() {
+				b.StopTimer()
+				chat := startBench(b, e, tenant, agent, isMocked)
+				b.StartTimer()
+				_, messages, err := send(b.Context(), e, tenant, chat.ID, "Book")
+				require.NoError(b, err)
+				require.NotContains(b, messages[1].Text, "failed")
+			}
+		})
 	}
 }
 
@@ -45,7 +54,7 @@ func BenchmarkOpenTurns(b *testing.B) {
 		b.StopTimer()
 		ids := make([]string, chats)
 		for i := range ids {
-			ids[i] = startBench(b, e, tenant, agent).ID
+			ids[i] = startBench(b, e, tenant, agent, true).ID
 		}
 		before := runtime.NumGoroutine()
 		b.StartTimer()
@@ -74,17 +83,22 @@ func newBench(b *testing.B, connections int32, m llm.Model) (*engine.Engine, *db
 		Name: "Reception", Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en", Prompt: "Be kind.",
 	})
 	require.NoError(b, err)
-	tool, err := tenant.CreateTool(b.Context(), model.CreateToolInput{Name: "Book", TechnicalName: "book"})
+	tool, err := tenant.CreateTool(b.Context(), model.CreateToolInput{
+		Name: "Book", TechnicalName: "book", Endpoint: &model.ToolEndpointInput{
+			Method: model.HTTPMethodPost, TimeoutSeconds: 5,
+			URL: serve(b, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "booked") }),
+		},
+	})
 	require.NoError(b, err)
 	_, err = tenant.ConnectTool(b.Context(), model.ConnectToolInput{AgentID: agent.ID, ToolID: tool.ID})
 	require.NoError(b, err)
-	return newEngine(m, engine.Options{}), tenant, agent
+	return newEngine(m, engine.Options{Caller: loopback(b)}), tenant, agent
 }
 
-func startBench(b *testing.B, e *engine.Engine, tenant *db.Tenant, agent *model.Agent) *model.SimulationChat {
+func startBench(b *testing.B, e *engine.Engine, tenant *db.Tenant, agent *model.Agent, isMocked bool) *model.SimulationChat {
 	b.Helper()
 	chat, err := e.StartSimulationChat(b.Context(), tenant, model.StartSimulationChatInput{
-		AgentID: agent.ID, ToolMocking: &model.ToolMocking{MockAllTools: true},
+		AgentID: agent.ID, ToolMocking: &model.ToolMocking{MockAllTools: isMocked},
 	})
 	require.NoError(b, err)
 	return chat

@@ -85,3 +85,26 @@ func BenchmarkRuns(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkRunsBehindOthers is how long 10 runs of a company take that are started behind 5,000 of another, with
+// 10 workers and a model that takes 20 ms for each of the three answers of a run.
+func BenchmarkRunsBehindOthers(b *testing.B) {
+	const tests, repeats, large, few, workers = 200, 5, 5, 10, 10
+	for _, window := range []int{workers, 50} {
+		b.Run(fmt.Sprintf("runs-per-company=%d", window), func(b *testing.B) {
+			for b.Loop() {
+				b.StopTimer()
+				store, _, _ := house(b, workers, window, 20*time.Millisecond)
+				many, other := companyOf(b, store, "Large"), companyOf(b, store, "Small")
+				ids, fewIDs := testsOf(b, many, tests, 1), testsOf(b, other, few, 1)
+				for range large {
+					execute(b, many, ids, repeats, 50)
+				}
+				b.StartTimer()
+				begun := time.Now()
+				awaitPassed(b, other, execute(b, other, fewIDs, 1, few), few)
+				b.ReportMetric(float64(time.Since(begun).Milliseconds()), "ms-behind-5000")
+			}
+		})
+	}
+}

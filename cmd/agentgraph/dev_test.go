@@ -148,6 +148,7 @@ func TestDevSaysInOneSentenceWhyItCannotStart(t *testing.T) {
 		"bad address":        {[]string{"serve", "--database-url", "postgres://user:hunter2@[/x"}, "the address is not a valid Postgres URL", 1},
 		"no database":        {[]string{"serve"}, "--database-url or DATABASE_URL must name a database", 2},
 		"bad secret key":     {[]string{"dev", "--secret-key", "short"}, "--secret-key must be 32 bytes in base64", 2},
+		"no runs":            {[]string{"serve", "--database-url", newer, "--runs-per-company", "0"}, "--runs-per-company must be above 0", 2},
 		"unknown flag":       {[]string{"dev", "--prot", "1"}, "unknown flag --prot", 2},
 		"missing migrations": {[]string{"serve", "--database-url", dbtest.EmptyURL(t)}, `the database has schema version 0 and this program needs`, 1},
 	} {

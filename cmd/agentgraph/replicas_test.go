@@ -152,10 +152,10 @@ func execute(t testing.TB, tenant *db.Tenant, testIDs []string, repeats, concurr
 	return execution
 }
 
-func (s *theatre) count(t *testing.T, query string, args ...any) int {
+func (s *theatre) count(t *testing.T, query string) int {
 	t.Helper()
 	var n int
-	require.NoError(t, s.conn.QueryRow(t.Context(), query, args...).Scan(&n), query)
+	require.NoError(t, s.conn.QueryRow(t.Context(), query).Scan(&n), query)
 	return n
 }
 

@@ -232,3 +232,30 @@ func TestCancel(t *testing.T) {
 	require.Empty(t, s.begun)
 	cancel(t, pool, enqueuer, jobs...) // is no fault
 }
+
+func TestJobsThatAreEnqueuedBehind(t *testing.T) {
+	t.Parallel()
+	_, pool := fresh(t)
+	q, s := newQueue(t, pool, 5), newStage()
+	jobs := jobsOf(newCompany(t, pool, "company_1"), 3)
+	behind := func(jobs ...queue.Job) {
+		require.NoError(t, pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error { return q.EnqueueBehind(t.Context(), tx, jobs...) }))
+	}
+	enqueue(t, pool, q, jobs[0])
+	behind(jobs[:2]...)
+	require.Equal(t, 2, count(t, pool, allJobs), "one was there already")
+	require.Equal(t, 1, count(t, pool, admittedJob))
+	s.start(t, q, 1)
+	first := s.next(t)
+	require.Equal(t, jobs[0], first.Job)
+	first.result <- nil
+	second := s.next(t)
+	require.Equal(t, jobs[1], second.Job)
+	second.result <- nil
+	awaitCount(t, pool, 0, allJobs)
+	behind(jobs[2])
+	last := s.next(t)
+	require.Equal(t, jobs[2], last.Job, "nothing was under way that could have ended")
+	last.result <- nil
+	awaitCount(t, pool, 0, allJobs)
+}

@@ -276,3 +276,18 @@ func TestMigrate(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, names)
 }
+
+func TestWhatElseIsSwept(t *testing.T) {
+	t.Parallel()
+	_, pool := fresh(t)
+	swept := make(chan struct{}, 100)
+	q, err := queue.New(pool, queue.Options{Log: silent, Sweep: func(context.Context) error {
+		swept <- struct{}{}
+		return errors.New("it does not work")
+	}})
+	require.NoError(t, err)
+	require.NoError(t, q.Start(t.Context(), 1, newStage().work))
+	await(t, swept)
+	await(t, swept) // one that fails is not the last
+	require.NoError(t, q.Stop(t.Context()))
+}

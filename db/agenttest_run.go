@@ -149,7 +149,10 @@ func (t *Tenant) move(ctx context.Context, run *model.AgentTestRun, was runState
 		if n, err := result.RowsAffected(); err != nil || n == 0 {
 			return errMoved
 		}
-		return t.enqueueNext(ctx, execution, run)
+		if err := t.enqueueNext(ctx, execution, run); err != nil {
+			return err
+		}
+		return t.spend(ctx, fmt.Sprintf("%s:%d", run.ID, run.Claim), run.Spent)
 	})
 	if err != nil {
 		return err

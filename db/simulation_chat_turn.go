@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -16,6 +17,8 @@ import (
 type Turn struct {
 	// Chat is as it was when the turn began.
 	Chat *model.SimulationChat
+	// Spent is what the turn has cost, which Finish records; nil for nothing.
+	Spent *model.UsageEntry
 
 	tenant *Tenant
 	id     string
@@ -129,7 +132,10 @@ func (u *Turn) Finish(ctx context.Context, message, reply *model.SimulationChatM
 		if err := insert(ctx, t, message, reply); err != nil {
 			return err
 		}
-		return u.record(ctx, t, calls, true)
+		if err := u.record(ctx, t, calls, true); err != nil {
+			return err
+		}
+		return t.spend(ctx, fmt.Sprintf("%s:%d", chat.ID, chat.LastSequence), u.Spent)
 	})
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ package db
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -29,6 +30,8 @@ type Options struct {
 	// Enqueue takes the place of the database's own queue for runs of agent tests; it is called in the
 	// transaction that made them ready.
 	Enqueue func(ctx context.Context, tx bun.Tx, companyID string, runIDs []string) error
+	// Log hears of budgets that are nearly used up; slog's default when nil.
+	Log *slog.Logger
 	// Tracer sees every statement; nil for none.
 	Tracer pgx.QueryTracer
 }
@@ -40,6 +43,7 @@ type Store struct {
 	db     bun.IDB
 	hub    *notify.Hub
 	sealer sealer
+	budget *budgets
 
 	queue *queue.Queue
 	// tx is the transaction that db is; nil outside of one.
@@ -81,7 +85,7 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
 	root := bun.NewDB(stdlib.OpenDBFromPool(pool), dialect{pgdialect.New()}, bun.WithDiscardUnknownColumns())
-	return &Store{pool: pool, root: root, db: root, hub: notify.New(pool), sealer: sealer, queue: jobs, enqueueRuns: o.Enqueue}, nil
+	return &Store{pool: pool, root: root, db: root, hub: notify.New(pool), sealer: sealer, budget: newBudgets(o.Log), queue: jobs, enqueueRuns: o.Enqueue}, nil
 }
 
 // dialect is Postgres's with literals that say exactly what they were given.

@@ -18,6 +18,9 @@ type stage struct {
 	turn   *db.Turn
 	// calls are those that were made, in the order in which they began.
 	calls []*model.ToolCall
+	// agent is the chat's own, and meter counts what its turn costs.
+	agent *model.Agent
+	meter meter
 }
 
 // answer lets the agent answer the message while the chat is held, and keeps both with what was called.
@@ -33,6 +36,7 @@ func (s *stage) answer(ctx context.Context, message *model.SimulationChatMessage
 	answer := &model.SimulationChatMessage{
 		Text: said.text, Timestamp: now(), IsConversationEnded: said.endReason != nil, EndReason: said.endReason,
 	}
+	s.turn.Spent = s.spent(s.agent, &s.meter, 1)
 	chat, err := s.turn.Finish(ctx, message, answer, s.calls)
 	return answer, chat, err
 }
@@ -44,6 +48,7 @@ func (s *stage) load(ctx context.Context, message string) (*conversation, error)
 	if err != nil {
 		return nil, err
 	}
+	s.agent = speaker.agent
 	messages, err := s.tenant.MessagesOfChats(ctx, []string{chat.ID})
 	if err != nil {
 		return nil, err
@@ -57,7 +62,7 @@ func (s *stage) load(ctx context.Context, message string) (*conversation, error)
 		return nil, err
 	}
 	t := &turn{
-		model: s.model, limits: s.limits, effects: s.effects(s.tenant, chat.ID, chat.AgentID), schemas: s.schemas,
+		model: s.meter.of(s.model), limits: s.limits, effects: s.effects(s.tenant, chat.ID, chat.AgentID), schemas: s.schemas,
 		variables: variables, mocking: &chat.ToolMocking,
 	}
 	said := append(history(messages, calls), llm.Message{Role: llm.RoleUser, Text: message})

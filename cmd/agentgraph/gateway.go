@@ -46,6 +46,7 @@ type conversationFlags struct {
 	ToolAllow       []string      `env:"AGENTGRAPH_TOOL_ALLOW" placeholder:"HOST" help:"Host or CIDR that tools may reach although it is private; by default only public addresses are reached."`
 	Workers         int           `env:"AGENTGRAPH_WORKERS" default:"10" help:"Runs of agent tests that this process works on at once; 0 leaves them to other processes."`
 	TransferWebhook string        `env:"AGENTGRAPH_TRANSFER_WEBHOOK" placeholder:"URL" help:"Address of the telephony provider that transfers calls. Without one agents are told that there is none."`
+	priceFlags
 }
 
 // engine returns the engine whose agents speak through the model, and what to call when it is no
@@ -58,7 +59,7 @@ func (f conversationFlags) engine(model llm.Model, isOffline bool, log *slog.Log
 	options := engine.Options{
 		// What bounds one answer is the model's own time-out.
 		ReplyTimeout:  f.TurnTimeout,
-		MaxModelCalls: f.MaxModelCalls, Caller: caller, TransferWebhook: f.TransferWebhook, Log: log,
+		MaxModelCalls: f.MaxModelCalls, Caller: caller, TransferWebhook: f.TransferWebhook, Prices: f.prices(), Log: log,
 	}
 	if isOffline {
 		options.Contact, options.Judge, options.Classifier = offline.Contact(), offline.Judge(), offline.Classifier()
@@ -74,7 +75,7 @@ func (f conversationFlags) Validate() error {
 	if f.Workers < 0 {
 		return errors.New("--workers must not be negative")
 	}
-	return nil
+	return f.priceFlags.Validate()
 }
 
 // Validate refuses a time in which no model could answer.

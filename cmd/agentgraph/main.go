@@ -24,6 +24,7 @@ type program struct {
 	Migrate   migrateCommand   `cmd:"" help:"Move the schema of the database up or down, or show where it stands."`
 	Companies companiesCommand `cmd:"" help:"Create and list companies."`
 	Keys      keysCommand      `cmd:"" help:"Create, list and revoke the API keys of a company."`
+	Plan      planCommand      `cmd:"" help:"Set, show and clear the plan of a company: the credits of each month, and the budget."`
 	Version   versionCommand   `cmd:"" help:"Print the version."`
 }
 

@@ -59,7 +59,7 @@ func (c *serveCommand) Run(ctx context.Context, std streams) error {
 	if err := checkSchema(ctx, c.DatabaseURL, c.Migrate); err != nil {
 		return err
 	}
-	store, err := db.Open(ctx, c.DatabaseURL, db.Options{MaxConnections: c.MaxConnections, SecretKey: secretKey})
+	store, err := db.Open(ctx, c.DatabaseURL, db.Options{MaxConnections: c.MaxConnections, SecretKey: secretKey, Log: log})
 	if err != nil {
 		return err
 	}

@@ -27,8 +27,8 @@ func (t *Tenant) Subscription(ctx context.Context, at time.Time) (*model.Company
 }
 
 // SetPlan makes a plan hold from the current month on, in place of the one before.
-func (t *Tenant) SetPlan(ctx context.Context, name string, included model.Credits, budget *model.Credits) error {
-	plan, err := model.NewPlan(name, included, budget, now())
+func (t *Tenant) SetPlan(ctx context.Context, in model.SetPlanInput) error {
+	plan, err := model.NewPlan(in, now())
 	if err != nil {
 		return err
 	}

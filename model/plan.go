@@ -19,17 +19,24 @@ type Plan struct {
 	Budget *Credits `bun:"micro_credits_budget"`
 }
 
+// SetPlanInput is what is agreed on anew.
+type SetPlanInput struct {
+	Name            string
+	CreditsIncluded Credits
+	Budget          *Credits
+}
+
 // NewPlan returns a plan that holds from the month of the time on, or BAD_INPUT when it cannot be.
-func NewPlan(name string, included Credits, budget *Credits, now time.Time) (*Plan, error) {
+func NewPlan(in SetPlanInput, now time.Time) (*Plan, error) {
 	var faults Fields
-	faults.name("name", name, 100)
-	if included < 0 {
+	faults.name("name", in.Name, 100)
+	if in.CreditsIncluded < 0 {
 		faults.Add("creditsIncluded", "must not be negative")
 	}
-	if budget != nil && *budget <= 0 {
+	if in.Budget != nil && *in.Budget <= 0 {
 		faults.Add("budget", "must be above 0")
 	}
-	return &Plan{Month: MonthOf(now), Name: name, CreditsIncluded: included, Budget: budget}, faults.Err()
+	return &Plan{Month: MonthOf(now), Name: in.Name, CreditsIncluded: in.CreditsIncluded, Budget: in.Budget}, faults.Err()
 }
 
 // CompanySubscription is a plan and what was used of it in a UTC month.

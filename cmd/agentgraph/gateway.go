@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"net"
 	"net/http"
@@ -22,6 +23,7 @@ import (
 	"github.com/agentgraph/agentgraph/gateway/auth"
 	"github.com/agentgraph/agentgraph/gateway/rest"
 	"github.com/agentgraph/agentgraph/graph"
+	"github.com/agentgraph/agentgraph/model"
 	"github.com/agentgraph/agentgraph/resolvers"
 )
 
@@ -154,7 +156,7 @@ func newFront(store *db.Store, engine *engine.Engine, settings gateway.Settings,
 	resolver := resolvers.New(store, engine)
 	schema := graph.NewExecutableSchema(resolver.Config())
 	v1, err := rest.New(schema.Schema(), rest.Options{
-		Status: gateway.StatusOf, TraceID: gateway.TraceID, MaxBody: settings.BodyBytes,
+		Status: gateway.StatusOf, TraceID: gateway.TraceID, Ledger: ledgerOf(store), MaxBody: settings.BodyBytes,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("load the REST operations: %w", err)
@@ -179,6 +181,14 @@ func newFront(store *db.Store, engine *engine.Engine, settings gateway.Settings,
 			ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 		},
 	}, nil
+}
+
+// ledgerOf reads the usage of whoever asks.
+func ledgerOf(store *db.Store) rest.Ledger {
+	return func(ctx context.Context, r model.ConsumptionRange) iter.Seq2[*model.UsageEntry, error] {
+		principal, _ := model.PrincipalOf(ctx)
+		return store.Tenant(principal.CompanyID).UsageEntries(ctx, r)
+	}
 }
 
 // serve answers requests and works on runs of agent tests until ctx ends, and then lets the requests

@@ -30,7 +30,7 @@ func (c *planSet) Run(ctx context.Context, std streams) error {
 		if err != nil {
 			return err
 		}
-		if err := tenant.SetPlan(ctx, c.Name, c.Credits, c.Budget); err != nil {
+		if err := tenant.SetPlan(ctx, model.SetPlanInput{Name: c.Name, CreditsIncluded: c.Credits, Budget: c.Budget}); err != nil {
 			return err
 		}
 		return showPlan(ctx, std, tenant)

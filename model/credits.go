@@ -1,6 +1,7 @@
 package model
 
 import (
+	"database/sql/driver"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -92,6 +93,9 @@ func (c Credits) String() string {
 	}
 	return text
 }
+
+// Value stores the micro-credits.
+func (c Credits) Value() (driver.Value, error) { return int64(c), nil }
 
 // MarshalJSON writes a JSON number.
 func (c Credits) MarshalJSON() ([]byte, error) { return []byte(c.String()), nil }

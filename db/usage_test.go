@@ -191,7 +191,8 @@ func TestUsageEntriesAreReadInOrder(t *testing.T) {
 		got = append(got, e.IdempotencyKey)
 	}
 	require.Equal(t, want, got)
-	for range tenant.UsageEntries(t.Context(), r) {
+	for _, err := range tenant.UsageEntries(t.Context(), r) {
+		require.NoError(t, err)
 		break
 	}
 }

@@ -48,7 +48,8 @@ func TestMeter(t *testing.T) {
 
 	_, err = ask(counting{err: errors.New("broken")})
 	require.EqualError(t, err, "broken")
-	for range m.of(counting{}).Chat(t.Context(), req) {
+	for _, err := range m.of(counting{}).Chat(t.Context(), req) {
+		require.NoError(t, err)
 		break
 	}
 	require.Equal(t, []int64{100, 20}, []int64{m.input.Load(), m.output.Load()}, "what failed or was left is not counted")

@@ -26,7 +26,7 @@ func TestParseCredits(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"": "not a decimal", "-": "not a decimal", ".": "not a decimal", "+1": "not a decimal", "--1": "not a decimal", "1-": "not a decimal",
-		"1,5": "not a decimal", "1.2.3": "not a decimal", " 1": "not a decimal", "0x1": "not a decimal", "NaN": "not a decimal", "Infinity": "not a decimal",
+		"1,5": "not a decimal", "1.2.3": "not a decimal", "1\t": "not a decimal", "0x1": "not a decimal", "NaN": "not a decimal", "Infinity": "not a decimal",
 		"١": "not a decimal", "1e": "not a decimal", "1e1.5": "not a decimal", "1e99": "not a decimal", "1e-99": "not a decimal", "1_000": "not a decimal",
 		"0.0000001": "at most six decimals", "1e-7": "at most six decimals", "0.30000000000000004": "at most six decimals",
 		"9223372036854.775808": "lie between", "-9223372036854.775809": "lie between", "1e32": "lie between",

@@ -38,6 +38,15 @@ func body(t *testing.T, r *http.Response) string {
 	return string(text)
 }
 
+// read is a GET with the status that is awaited.
+func (g *gatewayUnderTest) read(t *testing.T, status int, path, key string) string {
+	t.Helper()
+	response := g.do(t, http.MethodGet, path, key, "")
+	text := body(t, response)
+	require.Equal(t, status, response.StatusCode, text)
+	return text
+}
+
 func TestCreditsAreExactOnEveryWay(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
@@ -75,9 +84,9 @@ func TestCreditsAreExactOnEveryWay(t *testing.T) {
 		`"byAgent":[{"agentId":%q,"nameStatus":"Resolved","credits":%s,"campaigns":[]},`+
 		`{"agentId":"a","nameStatus":"Unknown","credits":123453.654324,"campaigns":[{"campaignId":"c","nameStatus":"Unknown","credits":-2.999997}]}]}`,
 		total, agentCredits, total, agent, agentCredits), body(t, response))
-	require.Contains(t, body(t, g.do(t, http.MethodGet, "/Consumption/export?from=2026-03-01&to=2026-03-01&format=csv", key, "")),
+	require.Contains(t, g.read(t, 200, "/Consumption/export?from=2026-03-01&to=2026-03-01&format=csv", key),
 		"2026-03-01T09:30:00.000Z,Phone,"+agent+",,999999.999999,3\n")
-	require.Contains(t, body(t, g.do(t, http.MethodGet, "/Consumption/export?from=2026-03-01&to=2026-03-01", key, "")),
+	require.Contains(t, g.read(t, 200, "/Consumption/export?from=2026-03-01&to=2026-03-01", key),
 		`"campaignId":"c","credits":0.000003,"idempotencyKey":"7"}`)
 }
 
@@ -117,8 +126,7 @@ func TestBreakdownsThatAreRefusedInREST(t *testing.T) {
 	a = g.query(t, key, `query ($from: DateBound!) { consumptionBreakdown(from: $from, to: "2026-03-01") { totalCredits } }`, map[string]any{"from": "March"})
 	require.Equal(t, []string{"BAD_INPUT"}, a.codes())
 	for _, path := range []string{"breakdown", "export"} {
-		response := g.do(t, http.MethodGet, "/Consumption/"+path+"?from=2026-03-01&to=2026-03-01", "", "")
-		require.Equal(t, 401, response.StatusCode, body(t, response))
+		g.read(t, 401, "/Consumption/"+path+"?from=2026-03-01&to=2026-03-01", "")
 	}
 }
 
@@ -164,7 +172,7 @@ func TestAgentsOfABreakdown(t *testing.T) {
 	require.Nil(t, last.Agent)
 
 	require.JSONEq(t, `{"consumptionBreakdown":{"totalCredits":0,"byAgent":[]}}`, string(g.query(t, stranger, query, nil).Data))
-	require.Contains(t, body(t, g.do(t, http.MethodGet, "/Consumption/export?from=2026-03-01&to=2026-03-01", stranger, "")), `"entries":[]`)
+	require.Contains(t, g.read(t, 200, "/Consumption/export?from=2026-03-01&to=2026-03-01", stranger), `"entries":[]`)
 }
 
 func companyOf(t *testing.T, tenant *db.Tenant) string {
@@ -272,11 +280,13 @@ func TestBudget(t *testing.T) {
 	start := func() answer {
 		return g.query(t, key, `mutation ($id: ID!) { startSimulationChat(input: {agentId: $id}) { simulationChat { id } } }`, map[string]any{"id": agent})
 	}
-	rest := func() *http.Response {
-		return g.do(t, http.MethodPost, "/SimulationChat/start", key, `{"agentId":"`+agent+`"}`)
+	rest := func(status int) string {
+		response := g.do(t, http.MethodPost, "/SimulationChat/start", key, `{"agentId":"`+agent+`"}`)
+		require.Equal(t, status, response.StatusCode)
+		return body(t, response)
 	}
-	subscription := func() string { return body(t, g.do(t, http.MethodGet, "/Subscription", key, "")) }
-	require.Equal(t, 404, g.do(t, http.MethodGet, "/Subscription", key, "").StatusCode, subscription())
+	subscription := func() string { return g.read(t, 200, "/Subscription", key) }
+	require.Contains(t, g.read(t, 404, "/Subscription", key), "NOT_FOUND")
 	g.must(t, key, `{ company { subscription { planName } } }`, nil, nil)
 
 	require.NoError(t, tenant.SetPlan(t.Context(), model.SetPlanInput{Name: "Pro", CreditsIncluded: 8 * model.Credit, Budget: new(10 * model.Credit)}))
@@ -292,14 +302,12 @@ func TestBudget(t *testing.T) {
 
 	g.must(t, key, recordUsage, map[string]any{"entries": []any{spend("2", agent, today, "0.1")}}, nil)
 	require.Empty(t, start().codes())
-	require.Equal(t, 200, rest().StatusCode)
+	rest(200)
 	require.Equal(t, 1, strings.Count(log.String(), "8 of the 10 credits of the budget for "+model.MonthName(now)+" are used"), log.String())
 
 	g.must(t, key, recordUsage, map[string]any{"entries": []any{spend("3", agent, today, 3)}}, nil)
 	require.Equal(t, []string{"BUDGET_EXCEEDED"}, start().codes())
-	refused := rest()
-	require.Equal(t, 422, refused.StatusCode)
-	require.Contains(t, body(t, refused), `"detail":"the budget of 10 credits for `+model.MonthName(now)+` is used up: no more simulations are started"`)
+	require.Contains(t, rest(422), `"detail":"the budget of 10 credits for `+model.MonthName(now)+` is used up: no more simulations are started"`)
 	require.Equal(t, 1, strings.Count(log.String(), "is used up"))
 	require.Contains(t, subscription(), `"status":"Exhausted","creditsIncluded":8,"creditsUsed":11,"creditsRemaining":0,`)
 
@@ -318,7 +326,7 @@ func TestBudget(t *testing.T) {
 	require.NoError(t, json.Unmarshal(begun.Data, &chat))
 	g.must(t, key, `mutation ($id: ID!) { sendSimulationMessage(input: {simulationChatId: $id, text: "Hello"}) { newMessages { text } } }`,
 		map[string]any{"id": chat.StartSimulationChat.SimulationChat.ID}, nil)
-	require.Equal(t, 404, g.do(t, http.MethodGet, "/Subscription", other, "").StatusCode)
+	g.read(t, 404, "/Subscription", other)
 	require.NoError(t, tenant.ClearPlan(t.Context()))
 	require.Empty(t, start().codes())
 }

@@ -125,7 +125,7 @@ func TestExportThatFails(t *testing.T) {
 	server.Start()
 	defer server.Close()
 	for _, format := range []string{"json", "csv"} {
-		request, err := http.NewRequestWithContext(t.Context(), "GET", server.URL+march+"&format="+format, nil)
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+march+"&format="+format, nil)
 		require.NoError(t, err)
 		response, err := server.Client().Do(request)
 		require.NoError(t, err)

@@ -26,7 +26,7 @@ func (t *Tenant) ConsumptionBreakdown(ctx context.Context, from, to model.DateBo
 		byChannel[channel] = &model.ChannelConsumption{Channel: channel}
 		b.ByChannel = append(b.ByChannel, byChannel[channel])
 	}
-	for _, month := range r.Months() {
+	for _, month := range r.Touched() {
 		b.ByMonth = append(b.ByMonth, &model.MonthConsumption{Month: model.MonthName(month)})
 	}
 	for _, sum := range sums {
@@ -75,31 +75,44 @@ func (t *Tenant) sums(ctx context.Context, r model.ConsumptionRange) ([]*usageSu
 			COALESCE(sum(micro_credits), 0)::bigint AS micro_credits
 		FROM cell GROUP BY GROUPING SETS ((), (month), (channel), (agent_id), (agent_id, campaign_id))
 		ORDER BY micro_credits DESC, agent_id, campaign_id`,
-		pgdialect.Array(dates(r.Months())), t.used(r)).Scan(ctx, &sums)
+		pgdialect.Array(dates(r.Touched())), t.used(r)).Scan(ctx, &sums)
 	return sums, translate(err)
 }
 
-// used selects day, channel, agent, campaign and credits of the range: whole days from their sums, and what the
-// range has of a day from the ledger.
+// used selects day, channel, agent, campaign and credits of the range: whole months and other whole days from their
+// sums, and only what the range has of a day from the ledger.
 func (t *Tenant) used(r model.ConsumptionRange) *bun.SelectQuery {
 	first, end := r.Days()
-	const columns = "channel, agent_id, campaign_id, micro_credits"
-	entries := func(from, end time.Time) *bun.SelectQuery {
-		return t.find((*model.UsageEntry)(nil)).ColumnExpr("(at AT TIME ZONE 'UTC')::date AS day, "+columns).
-			Where("at >= ?", from).Where("at < ?", end)
-	}
 	if first.After(end) {
-		return entries(r.From, r.End)
+		return t.usedOfDay(r.From, r.End)
 	}
-	query := t.find((*model.UsageDay)(nil)).ColumnExpr("day, "+columns).
-		Where("day >= ?", first.Format(time.DateOnly)).Where("day < ?", end.Format(time.DateOnly))
+	query := t.usedOfDays(first, end)
+	if month, last := r.Months(); month.Before(last) {
+		months := t.find((*model.UsageMonth)(nil)).ColumnExpr("month AS day, "+usedColumns).
+			Where("month >= ?", month.Format(time.DateOnly)).Where("month < ?", last.Format(time.DateOnly))
+		query = months.UnionAll(t.usedOfDays(first, month)).UnionAll(t.usedOfDays(last, end))
+	}
 	if r.From.Before(first) {
-		query = query.UnionAll(entries(r.From, first))
+		query = query.UnionAll(t.usedOfDay(r.From, first))
 	}
 	if end.Before(r.End) {
-		query = query.UnionAll(entries(end, r.End))
+		query = query.UnionAll(t.usedOfDay(end, r.End))
 	}
 	return query
+}
+
+const usedColumns = "channel, agent_id, campaign_id, micro_credits"
+
+// usedOfDays selects whole days, up to and without the end.
+func (t *Tenant) usedOfDays(first, end time.Time) *bun.SelectQuery {
+	return t.find((*model.UsageDay)(nil)).ColumnExpr("day, "+usedColumns).
+		Where("day >= ?", first.Format(time.DateOnly)).Where("day < ?", end.Format(time.DateOnly))
+}
+
+// usedOfDay selects entries, up to and without the end.
+func (t *Tenant) usedOfDay(from, end time.Time) *bun.SelectQuery {
+	return t.find((*model.UsageEntry)(nil)).ColumnExpr("(at AT TIME ZONE 'UTC')::date AS day, "+usedColumns).
+		Where("at >= ?", from).Where("at < ?", end)
 }
 
 func dates(days []time.Time) []string {

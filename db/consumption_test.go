@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
@@ -187,9 +189,7 @@ func TestBreakdownIsWhatARecountSays(t *testing.T) {
 			axesAddUp(t, got, ledger, r)
 			cases++
 		}
-		var differ int
-		require.NoError(t, conn.QueryRow(ctxOf(t), daysThatDiffer, company.ID).Scan(&differ))
-		require.Zero(t, differ)
+		requireTrueSums(t, conn, company.ID)
 	})
 	require.GreaterOrEqual(t, cases, ledgers*rangesPerLedger)
 }
@@ -200,6 +200,19 @@ const daysThatDiffer = `SELECT count(*) FROM (
 	FULL JOIN (SELECT (at AT TIME ZONE 'UTC')::date AS day, channel, agent_id, campaign_id, sum(micro_credits) AS micro_credits, count(*) AS entries
 		FROM usage_entries WHERE company_id = $1 GROUP BY 1, 2, 3, 4) AS counted USING (day, channel, agent_id, campaign_id)
 	WHERE (kept.micro_credits, kept.entries) IS DISTINCT FROM (counted.micro_credits, counted.entries)`
+
+// monthsThatDiffer counts the months of a company that are not what the ledger says.
+var monthsThatDiffer = strings.NewReplacer("usage_days", "usage_months", "(at AT TIME ZONE 'UTC')::date",
+	"date_trunc('month', at AT TIME ZONE 'UTC')::date", "day", "month").Replace(daysThatDiffer)
+
+// requireTrueSums checks that the sums of a company are what its ledger says.
+func requireTrueSums(t require.TestingT, conn *pgx.Conn, companyID string) {
+	for _, query := range []string{daysThatDiffer, monthsThatDiffer} {
+		var differ int
+		require.NoError(t, conn.QueryRow(ctxOf(t), query, companyID).Scan(&differ))
+		require.Zero(t, differ)
+	}
+}
 
 // axesAddUp checks the sums that are promised, from the answer alone.
 func axesAddUp(t require.TestingT, b *model.ConsumptionBreakdown, ledger []*model.UsageEntryInput, r [2]model.DateBound) {
@@ -309,6 +322,13 @@ func TestWholeDaysAreReadFromTheirSums(t *testing.T) {
 	require.EqualValues(t, 111, breakdownOf(t, tenant, "2026-03-01T00:00:00Z", "2026-03-03T23:59:59.999Z").TotalCredits)
 	require.EqualValues(t, 10, breakdownOf(t, tenant, "2026-03-01T00:00:00.001Z", "2026-03-03T23:59:59.998Z").TotalCredits)
 	require.Zero(t, breakdownOf(t, tenant, "2026-03-02T00:00:00.001Z", "2026-03-02").TotalCredits)
+
+	// And whole months are read from theirs.
+	_, err = conn.Exec(t.Context(), "DELETE FROM usage_days")
+	require.NoError(t, err)
+	require.Zero(t, breakdownOf(t, tenant, "2026-03-01", "2026-03-30").TotalCredits)
+	require.EqualValues(t, 111, breakdownOf(t, tenant, "2026-03-01", "2026-03-31").TotalCredits)
+	require.EqualValues(t, 111, breakdownOf(t, tenant, "2026-02-27T12:00:00Z", "2026-04-02T12:00:00Z").TotalCredits)
 }
 
 func TestStatementsOfABreakdown(t *testing.T) {

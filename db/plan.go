@@ -13,8 +13,7 @@ import (
 // when there is none.
 func (t *Tenant) Subscription(ctx context.Context, at time.Time) (*model.CompanySubscription, error) {
 	month := model.MonthOf(at)
-	used := t.find((*model.UsageDay)(nil)).ColumnExpr("COALESCE(sum(micro_credits), 0)::bigint").
-		Where("day >= ?", month.Format(time.DateOnly)).Where("day < ?", month.AddDate(0, 1, 0).Format(time.DateOnly))
+	used := t.find((*model.UsageMonth)(nil)).ColumnExpr("COALESCE(sum(micro_credits), 0)::bigint").Where("month = ?", month.Format(time.DateOnly))
 	found := []*model.CompanySubscription{}
 	err := t.find((*model.Plan)(nil)).Column("name", "micro_credits_included", "micro_credits_budget").
 		ColumnExpr("(?) AS micro_credits_used", used).

@@ -35,10 +35,10 @@ func (t *Tenant) RecordUsage(ctx context.Context, in model.RecordUsageInput) (*m
 	})
 }
 
-// addUsage writes those rows, of different keys, that are not in the ledger yet, sums them up by day, and
-// returns how many they were.
+// addUsage writes those rows, of different keys, that are not in the ledger yet, sums them up by day and by
+// month, and returns how many they were.
 func (t *Tenant) addUsage(ctx context.Context, rows []*model.UsageEntry) (int, error) {
-	// Everybody writes keys in the same order, and then days in the same order, so nobody waits in a circle.
+	// Everybody writes keys in the same order, then days, then months, so nobody waits in a circle.
 	slices.SortFunc(rows, func(a, b *model.UsageEntry) int { return cmp.Compare(a.IdempotencyKey, b.IdempotencyKey) })
 	var keys, channels, agents, campaigns, times []string
 	var credits []int64
@@ -54,12 +54,18 @@ func (t *Tenant) addUsage(ctx context.Context, rows []*model.UsageEntry) (int, e
 			SELECT ?0, * FROM unnest(?1::text[], ?2::text[], ?3::text[], ?4::text[], ?5::bigint[], ?6::timestamptz[])
 			ON CONFLICT (company_id, idempotency_key) DO NOTHING
 			RETURNING (at AT TIME ZONE 'UTC')::date AS day, channel, agent_id, campaign_id, micro_credits
-		), summed AS (
+		), by_day AS (
 			INSERT INTO usage_days (company_id, day, channel, agent_id, campaign_id, micro_credits, entries)
 			SELECT ?0, day, channel, agent_id, campaign_id, sum(micro_credits), count(*) FROM entry
 			GROUP BY day, channel, agent_id, campaign_id ORDER BY day, channel, agent_id, campaign_id
 			ON CONFLICT (company_id, day, channel, agent_id, campaign_id) DO UPDATE
 			SET micro_credits = usage_days.micro_credits + excluded.micro_credits, entries = usage_days.entries + excluded.entries
+		), by_month AS (
+			INSERT INTO usage_months (company_id, month, channel, agent_id, campaign_id, micro_credits, entries)
+			SELECT ?0, date_trunc('month', day::timestamp)::date AS month, channel, agent_id, campaign_id, sum(micro_credits), count(*) FROM entry
+			GROUP BY month, channel, agent_id, campaign_id ORDER BY month, channel, agent_id, campaign_id
+			ON CONFLICT (company_id, month, channel, agent_id, campaign_id) DO UPDATE
+			SET micro_credits = usage_months.micro_credits + excluded.micro_credits, entries = usage_months.entries + excluded.entries
 		)
 		SELECT count(*) FROM entry`,
 		t.companyID, pgdialect.Array(keys), pgdialect.Array(channels), pgdialect.Array(agents), pgdialect.Array(campaigns),

@@ -107,8 +107,17 @@ func (r ConsumptionRange) Days() (first, end time.Time) {
 	return r.From.Add(day - 1).Truncate(day), r.End.Truncate(day)
 }
 
-// Months returns the first day of every UTC month that the range touches, in order.
-func (r ConsumptionRange) Months() []time.Time {
+// Months returns the whole UTC months within the range, by their first days, in the manner of Days.
+func (r ConsumptionRange) Months() (first, end time.Time) {
+	first, end = MonthOf(r.From), MonthOf(r.End)
+	if first.Before(r.From) {
+		first = first.AddDate(0, 1, 0)
+	}
+	return first, end
+}
+
+// Touched returns the first day of every UTC month that the range touches, in order.
+func (r ConsumptionRange) Touched() []time.Time {
 	var months []time.Time
 	for at := MonthOf(r.From); at.Before(r.End); at = at.AddDate(0, 1, 0) {
 		months = append(months, at)

@@ -54,6 +54,20 @@ type UsageDay struct {
 	Entries    int64
 }
 
+// UsageMonth sums up the entries of one UTC month, channel, agent and campaign.
+type UsageMonth struct {
+	bun.BaseModel `bun:"table:usage_months,alias:usage_month"`
+	Owned
+
+	// Month is its first day.
+	Month      time.Time `bun:",pk,type:date"`
+	Channel    Channel   `bun:",pk"`
+	AgentID    string    `bun:",pk"`
+	CampaignID string    `bun:",pk"`
+	Credits    Credits   `bun:"micro_credits"`
+	Entries    int64
+}
+
 // Rows returns the ledger's entries, each key once, and how many of the input only repeat another one; or
 // BAD_INPUT with every fault.
 func (in RecordUsageInput) Rows() ([]*UsageEntry, int, error) {

@@ -1,5 +1,5 @@
--- The ledger is append-only. usage_days sums it up, and is written in the same statement: what reads whole days
--- never reads the ledger. Agents and campaigns are named without references, since usage outlives them; a
+-- The ledger is append-only. usage_days and usage_months sum it up, and are written in the same statement: what reads
+-- whole days never reads the ledger, and of a year only the months. Agents and campaigns are named without references, since usage outlives them; a
 -- tombstone says which ids were ours. Whoever changes rows of several tables changes those of usage last.
 
 -- +goose Up
@@ -27,6 +27,17 @@ CREATE TABLE usage_days (
     PRIMARY KEY (company_id, day, channel, agent_id, campaign_id)
 );
 
+CREATE TABLE usage_months (
+    company_id text NOT NULL REFERENCES companies (id) ON DELETE CASCADE,
+    month date NOT NULL CHECK (extract(day FROM month) = 1),
+    channel text NOT NULL CHECK (channel IN ('Phone', 'SMS', 'Web', 'WhatsApp')),
+    agent_id text NOT NULL CHECK (char_length(agent_id) BETWEEN 1 AND 64),
+    campaign_id text NOT NULL CHECK (char_length(campaign_id) <= 64),
+    micro_credits bigint NOT NULL,
+    entries bigint NOT NULL CHECK (entries > 0),
+    PRIMARY KEY (company_id, month, channel, agent_id, campaign_id)
+);
+
 CREATE TABLE tombstones (
     company_id text NOT NULL REFERENCES companies (id) ON DELETE CASCADE,
     noun text NOT NULL CHECK (noun IN ('agent', 'campaign')),
@@ -48,5 +59,6 @@ CREATE TABLE plans (
 -- +goose Down
 DROP TABLE plans;
 DROP TABLE tombstones;
+DROP TABLE usage_months;
 DROP TABLE usage_days;
 DROP TABLE usage_entries;

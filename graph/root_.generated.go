@@ -5046,11 +5046,11 @@ extend type Query {
 }
 
 extend type Mutation {
-  "Runs tests: all runs are created and queued, or none."
+  "Runs tests: all runs are created and queued, or none. ` + "`" + `BUDGET_EXCEEDED` + "`" + ` when the company's budget is used up."
   startAgentTestExecution("What to run." input: StartAgentTestExecutionInput!): StartAgentTestExecutionPayload @requires(scope: simulate)
   "Cancels an execution: queued runs end at once, running ones within two seconds. ` + "`" + `CONFLICT` + "`" + ` when it is finished."
   cancelAgentTestExecution("The execution." input: CancelAgentTestExecutionInput!): CancelAgentTestExecutionPayload @requires(scope: simulate)
-  "Runs tests of a finished execution again, as a new execution."
+  "Runs tests of a finished execution again, as a new execution. ` + "`" + `BUDGET_EXCEEDED` + "`" + ` as for the first."
   retryAgentTestExecution("The execution." input: RetryAgentTestExecutionInput!): RetryAgentTestExecutionPayload @requires(scope: simulate)
 }
 
@@ -6075,7 +6075,10 @@ extend type Query {
 }
 
 extend type Mutation {
-  "Starts a simulated chat; the agent's welcome message, if it has one, is written at once."
+  """
+  Starts a simulated chat; the agent's welcome message, if it has one, is written at once. ` + "`" + `BUDGET_EXCEEDED` + "`" + ` when the
+  company's budget is used up.
+  """
   startSimulationChat("The chat." input: StartSimulationChatInput!): StartSimulationChatPayload @requires(scope: simulate)
   """
   Sends the contact's message and answers when the agent's reply is written. ` + "`" + `CONFLICT` + "`" + ` when the chat has ended or

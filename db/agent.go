@@ -101,7 +101,10 @@ func (t *Tenant) DeleteAgent(ctx context.Context, id string) error {
 		if err := t.leaveTests(ctx, id); err != nil {
 			return err
 		}
-		return t.delete(ctx, "agent", id, (*model.Agent)(nil))
+		if err := t.delete(ctx, "agent", id, (*model.Agent)(nil)); err != nil {
+			return err
+		}
+		return t.bury(ctx, nounAgent, id)
 	})
 }
 

@@ -140,6 +140,9 @@ type plannedTest struct {
 const runsPerInsert = 50
 
 func (t *Tenant) createExecution(ctx context.Context, execution *model.AgentTestExecution, planned []plannedTest) error {
+	if err := t.checkBudget(ctx); err != nil {
+		return err
+	}
 	snapshots, err := t.snapshots(ctx, planned)
 	if err != nil {
 		return err

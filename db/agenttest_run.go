@@ -214,6 +214,9 @@ func (t *Tenant) move(ctx context.Context, run *model.AgentTestRun, was runState
 			return errMoved
 		}
 		run.Version = moved[0].Version
+		if err := t.spend(ctx, fmt.Sprintf("%s:%d", run.ID, run.Claim), run.Spent); err != nil {
+			return err
+		}
 		if next := moved[0].NextRunID; next != nil && run.Status.IsFinal() {
 			return t.enqueue(ctx, []string{*next}, (*queue.Queue).EnqueueBehind)
 		}

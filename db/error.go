@@ -50,6 +50,8 @@ func translate(err error) error {
 		return errors.Join(model.Errorf(model.Conflict, "what the request refers to was deleted meanwhile"), err)
 	case "23514":
 		return errors.Join(model.Errorf(model.BadInput, "a value is out of its bounds"), err)
+	case "22003":
+		return errors.Join(model.Errorf(model.Unprocessable, "a sum is larger than can be kept"), err)
 	case "40001", "40P01", "55P03":
 		return errors.Join(model.Errorf(model.Conflict, "another request changed the same thing; try again"), err)
 	case "57014", "57P01", "57P02", "57P03", "53300", "08000", "08003", "08006":

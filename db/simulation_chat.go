@@ -70,6 +70,9 @@ func (t *Tenant) CreateSimulationChat(ctx context.Context, chat *model.Simulatio
 	if chat.ToolMocking.SideEffects == "" {
 		chat.ToolMocking.SideEffects = model.SideEffectsAllow
 	}
+	if err := t.checkBudget(ctx); err != nil {
+		return err
+	}
 	if welcome == nil {
 		return insert(ctx, t, chat)
 	}

@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -20,6 +21,8 @@ type Turn struct {
 	ID string
 	// Chat is as it was when the turn began.
 	Chat *model.SimulationChat
+	// Spent is what the turn has cost, which Finish records; nil for nothing.
+	Spent *model.UsageEntry
 
 	tenant *Tenant
 	lease  time.Duration
@@ -156,7 +159,10 @@ func (u *Turn) Finish(ctx context.Context, message, reply *model.SimulationChatM
 		if err := insert(ctx, t, message, reply); err != nil {
 			return err
 		}
-		return u.record(ctx, t, calls, true)
+		if err := u.record(ctx, t, calls, true); err != nil {
+			return err
+		}
+		return t.spend(ctx, fmt.Sprintf("%s:%d", chat.ID, chat.LastSequence), u.Spent)
 	})
 	if err != nil {
 		return nil, err

@@ -30,7 +30,8 @@ type Options struct {
 	// RunsPerCompany is how many runs of agent tests of one company are under way at once, over all
 	// processes, which should have the same; 0 takes queue.DefaultWindow.
 	RunsPerCompany int
-	// Log is told what goes wrong with runs of agent tests; nil takes the default logger.
+	// Log hears of what goes wrong with runs of agent tests and of budgets that are nearly used up; slog's
+	// default when nil.
 	Log *slog.Logger
 	// Enqueue takes the place of the database's own queue for runs of agent tests; it is called in the
 	// transaction that made them ready.
@@ -46,6 +47,7 @@ type Store struct {
 	db     bun.IDB
 	hub    *notify.Hub
 	sealer sealer
+	budget *budgets
 
 	queue *queue.Queue
 	// tx is the transaction that db is; nil outside of one.
@@ -82,7 +84,7 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 		return nil, fmt.Errorf("open database: %w", reason(err))
 	}
 	root := bun.NewDB(stdlib.OpenDBFromPool(pool), dialect{pgdialect.New()}, bun.WithDiscardUnknownColumns())
-	store := &Store{pool: pool, root: root, db: root, hub: notify.New(pool), sealer: sealer, enqueueRuns: o.Enqueue}
+	store := &Store{pool: pool, root: root, db: root, hub: notify.New(pool), sealer: sealer, budget: newBudgets(o.Log), enqueueRuns: o.Enqueue}
 	store.queue, err = queue.New(pool, queue.Options{Window: o.RunsPerCompany, Sweep: store.endAbandonedRuns, Log: o.Log})
 	if err != nil {
 		store.Close()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"iter"
 	"maps"
 	"reflect"
 	"slices"
@@ -72,6 +73,10 @@ func newEstate(t *testing.T, store *db.Store, mark string) estate {
 	retry, err := tenant.RetryAgentTestExecution(ctx, model.RetryAgentTestExecutionInput{ExecutionID: execution.ID, Only: model.AgentTestRetryAll})
 	require.NoError(t, err)
 	run := runsOf(t, tenant, retry.ID)[0]
+	used := entry("the same key", "2026-03-01T09:30:00Z", 1)
+	used.AgentID, used.CampaignID = agent.ID, &mark
+	record(t, tenant, used)
+	require.NoError(t, tenant.SetPlan(ctx, model.SetPlanInput{Name: mark}))
 	return estate{tenant: tenant, mark: mark, ids: map[string]string{
 		"FolderID": folder.ID, "TestID": test.ID, "ClassificationTestID": tagged.ID, "TestIds": test.ID, "ExecutionID": retry.ID,
 		"FinishedExecutionID": execution.ID, "RunID": run.ID,
@@ -143,6 +148,10 @@ func arguments(of reflect.Type, own, other estate) (values []any, known bool) {
 		return []any{run(own), run(other)}, true
 	case reflect.TypeFor[*model.AgentFilter]():
 		return []any{(*model.AgentFilter)(nil)}, true
+	case reflect.TypeFor[model.DateBound]():
+		return []any{model.DateBound{At: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), IsDay: true}}, true
+	case reflect.TypeFor[model.ConsumptionRange]():
+		return []any{model.ConsumptionRange{From: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), End: time.Now()}}, true
 	case reflect.TypeFor[time.Time]():
 		return []any{time.Now()}, true
 	case reflect.TypeFor[time.Duration]():
@@ -188,6 +197,8 @@ func inputs(of reflect.Type, own, other estate) []any {
 			field.Set(reflect.ValueOf([]model.APIKeyScope{model.APIKeyScopeRead}))
 		case slices.Contains([]string{"Version", "MaxTurns", "Repeats", "Concurrency"}, name) && field.Kind() == reflect.Int32:
 			field.SetInt(1)
+		case name == "Entries":
+			field.Set(reflect.ValueOf([]*model.UsageEntryInput{entry("a new key", "2026-03-01T09:30:00Z", 1)}))
 		case name == "Criteria":
 			field.Set(reflect.ValueOf([]string{"New"}))
 		case field.Type() == reflect.TypeFor[*model.ConversationContext]() && of != reflect.TypeFor[model.UpdateAgentTestInput]():
@@ -252,6 +263,15 @@ func shown(ctx context.Context, t *testing.T, result reflect.Value, other estate
 	}
 	if result.Kind() == reflect.Chan {
 		return "a channel"
+	}
+	if entries, ok := result.Interface().(iter.Seq2[*model.UsageEntry, error]); ok {
+		var all []*model.UsageEntry
+		for e, err := range entries {
+			require.NoError(t, err)
+			all = append(all, e)
+		}
+		require.Len(t, all, 1)
+		result = reflect.ValueOf(all)
 	}
 	text, err := json.Marshal(result.Interface())
 	require.NoError(t, err)

@@ -39,6 +39,8 @@ type Options struct {
 	TransferWebhook string
 	// Lease is how long a chat stays claimed by a process that died in mid-reply; 10 seconds when zero.
 	Lease time.Duration
+	// Prices are what conversations cost; the zero value records no usage.
+	Prices model.Prices
 	// Log hears what failed and why, beyond what clients are told; slog's default when nil.
 	Log *slog.Logger
 	// TraceID returns the identifier of the request that a context belongs to, for the log; "" when nil.
@@ -54,6 +56,7 @@ type Engine struct {
 	webhook string
 	lease   time.Duration
 	schemas *schemas
+	prices  model.Prices
 	log     *slog.Logger
 	traceID func(context.Context) string
 }
@@ -61,7 +64,7 @@ type Engine struct {
 // New returns an Engine whose agents speak through the model.
 func New(m llm.Model, o Options) *Engine {
 	e := &Engine{
-		model: m, caller: o.Caller, webhook: o.TransferWebhook, schemas: newSchemas(), log: o.Log, traceID: o.TraceID,
+		model: m, caller: o.Caller, webhook: o.TransferWebhook, schemas: newSchemas(), prices: o.Prices, log: o.Log, traceID: o.TraceID,
 		lease: positive(o.Lease, defaultLease),
 		limits: limits{
 			modelCalls: positive(o.MaxModelCalls, defaultMaxModelCalls),

@@ -86,7 +86,10 @@ func (e *Engine) test(ctx context.Context, t *db.Tenant, run *model.AgentTestRun
 		}
 	}()
 	subject, test := run.Snapshot.Agent, run.Snapshot.Test
-	runner := &tester{contact: e.tests.contact, judge: e.tests.judge, classifier: e.tests.classifier, now: now}
+	counted := &meter{}
+	defer func() { run.Spent = e.spent(subject, counted, run.TurnCount) }()
+	take := counted.ofAll(e.tests)
+	runner := &tester{contact: take.contact, judge: take.judge, classifier: take.classifier, now: now}
 	if test.Kind == model.AgentTestKindClassification {
 		return runner.classify(ctx, run)
 	}
@@ -106,7 +109,7 @@ func (e *Engine) test(ctx context.Context, t *db.Tenant, run *model.AgentTestRun
 		}
 		s.agent = subject
 		next := &turn{
-			model: e.model, limits: e.limits, effects: real, schemas: e.schemas,
+			model: counted.of(e.model), limits: e.limits, effects: real, schemas: e.schemas,
 			variables: at.variables, mocking: mockingOf(test.ToolMocking),
 		}
 		return next.rehearse(ctx, s, at)

@@ -19,6 +19,9 @@ type stage struct {
 	turn   *db.Turn
 	// calls are those that were made, in the order in which they began.
 	calls []*model.ToolCall
+	// agent is the chat's own, and meter counts what its turn costs.
+	agent *model.Agent
+	meter meter
 }
 
 // keepTimeout bounds the writing of what happened, which is done although the client may be gone.
@@ -41,6 +44,7 @@ func (s *stage) answer(ctx context.Context, message *model.SimulationChatMessage
 	answer := &model.SimulationChatMessage{
 		Text: said.text, Timestamp: now(), IsConversationEnded: said.endReason != nil, EndReason: said.endReason,
 	}
+	s.turn.Spent = s.spent(s.agent, &s.meter, 1)
 	ctx, cancel := keeping(ctx)
 	defer cancel()
 	chat, err := s.turn.Finish(ctx, message, answer, s.calls)
@@ -77,6 +81,7 @@ func (s *stage) load(ctx context.Context, message *model.SimulationChatMessage) 
 	if err != nil {
 		return nil, err
 	}
+	s.agent = speaker.agent
 	messages, err := s.tenant.MessagesOfChats(ctx, []string{chat.ID})
 	if err != nil {
 		return nil, err
@@ -90,7 +95,7 @@ func (s *stage) load(ctx context.Context, message *model.SimulationChatMessage) 
 		return nil, err
 	}
 	t := &turn{
-		model: s.model, limits: s.limits, effects: s.effects(s.tenant, chat.ID, chat.AgentID), schemas: s.schemas,
+		model: s.meter.of(s.model), limits: s.limits, effects: s.effects(s.tenant, chat.ID, chat.AgentID), schemas: s.schemas,
 		variables: variables, mocking: &chat.ToolMocking,
 	}
 	t.effects.begin = s.turn.BeginCall

@@ -37,8 +37,9 @@ func (d *documents) Get(_ context.Context, query string) (*ast.QueryDocument, bo
 	return d.cache.Get(query)
 }
 
-// Add keeps a document, making room for it.
+// Add keeps a document that was found valid, making room for it. From now on its numbers are as they were spelled.
 func (d *documents) Add(_ context.Context, query string, document *ast.QueryDocument) {
+	keepSpelling(document)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.cache.Contains(query) {

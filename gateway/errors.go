@@ -25,6 +25,7 @@ var statuses = map[model.Code]int{
 	model.Conflict:        http.StatusConflict,
 	model.LimitExceeded:   http.StatusBadRequest,
 	model.RateLimited:     http.StatusTooManyRequests,
+	model.BudgetExceeded:  http.StatusUnprocessableEntity,
 	model.UpstreamFailed:  http.StatusBadGateway,
 	model.Unavailable:     http.StatusServiceUnavailable,
 	model.Internal:        http.StatusInternalServerError,

@@ -23,6 +23,7 @@ type Config = graphql.Config[ResolverRoot, DirectiveRoot, ComplexityRoot]
 
 type ResolverRoot interface {
 	Agent() AgentResolver
+	AgentConsumption() AgentConsumptionResolver
 	AgentTestComparisonTest() AgentTestComparisonTestResolver
 	AgentTestExecution() AgentTestExecutionResolver
 	AgentTestFolder() AgentTestFolderResolver
@@ -83,6 +84,14 @@ type ComplexityRoot struct {
 		Nodes      func(childComplexity int) int
 		PageInfo   func(childComplexity int) int
 		TotalCount func(childComplexity int) int
+	}
+
+	AgentConsumption struct {
+		Agent      func(childComplexity int) int
+		AgentID    func(childComplexity int) int
+		Campaigns  func(childComplexity int) int
+		Credits    func(childComplexity int) int
+		NameStatus func(childComplexity int) int
 	}
 
 	AgentEdge struct {
@@ -254,8 +263,19 @@ type ComplexityRoot struct {
 		TechnicalName func(childComplexity int) int
 	}
 
+	CampaignConsumption struct {
+		CampaignID func(childComplexity int) int
+		Credits    func(childComplexity int) int
+		NameStatus func(childComplexity int) int
+	}
+
 	CancelAgentTestExecutionPayload struct {
 		Execution func(childComplexity int) int
+	}
+
+	ChannelConsumption struct {
+		Channel func(childComplexity int) int
+		Credits func(childComplexity int) int
 	}
 
 	ChatEnded struct {
@@ -297,10 +317,22 @@ type ComplexityRoot struct {
 	}
 
 	Company struct {
-		APIKeys   func(childComplexity int) int
-		CreatedAt func(childComplexity int) int
-		ID        func(childComplexity int) int
-		Name      func(childComplexity int) int
+		APIKeys      func(childComplexity int) int
+		CreatedAt    func(childComplexity int) int
+		ID           func(childComplexity int) int
+		Name         func(childComplexity int) int
+		Subscription func(childComplexity int) int
+	}
+
+	CompanySubscription struct {
+		Budget           func(childComplexity int) int
+		CreditsIncluded  func(childComplexity int) int
+		CreditsRemaining func(childComplexity int) int
+		CreditsUsed      func(childComplexity int) int
+		PeriodEnd        func(childComplexity int) int
+		PeriodStart      func(childComplexity int) int
+		PlanName         func(childComplexity int) int
+		Status           func(childComplexity int) int
 	}
 
 	ConnectKnowledgeBaseChatPayload struct {
@@ -309,6 +341,15 @@ type ComplexityRoot struct {
 
 	ConnectToolPayload struct {
 		Agent func(childComplexity int) int
+	}
+
+	ConsumptionBreakdown struct {
+		ByAgent      func(childComplexity int) int
+		ByChannel    func(childComplexity int) int
+		ByMonth      func(childComplexity int) int
+		PeriodFrom   func(childComplexity int) int
+		PeriodTo     func(childComplexity int) int
+		TotalCredits func(childComplexity int) int
 	}
 
 	ConversationContext struct {
@@ -502,6 +543,11 @@ type ComplexityRoot struct {
 		ToolID         func(childComplexity int) int
 	}
 
+	MonthConsumption struct {
+		Credits func(childComplexity int) int
+		Month   func(childComplexity int) int
+	}
+
 	Mutation struct {
 		AddSubAgent                  func(childComplexity int, input model.AddSubAgentInput) int
 		CancelAgentTestExecution     func(childComplexity int, input model.CancelAgentTestExecutionInput) int
@@ -524,6 +570,7 @@ type ComplexityRoot struct {
 		DisconnectKnowledgeBaseChat  func(childComplexity int, input model.DisconnectKnowledgeBaseChatInput) int
 		DisconnectTool               func(childComplexity int, input model.DisconnectToolInput) int
 		EndSimulationChat            func(childComplexity int, input model.EndSimulationChatInput) int
+		RecordUsage                  func(childComplexity int, input model.RecordUsageInput) int
 		RemoveSubAgent               func(childComplexity int, input model.RemoveSubAgentInput) int
 		RestoreAgentPrompt           func(childComplexity int, input model.RestoreAgentPromptInput) int
 		RetryAgentTestExecution      func(childComplexity int, input model.RetryAgentTestExecutionInput) int
@@ -599,6 +646,7 @@ type ComplexityRoot struct {
 		Agents                     func(childComplexity int, first int32, after *string, offset *int32, filter *model.AgentFilter) int
 		Company                    func(childComplexity int) int
 		CompareAgentTestExecutions func(childComplexity int, baseID string, headID string) int
+		ConsumptionBreakdown       func(childComplexity int, from model.DateBound, to model.DateBound) int
 		Dataset                    func(childComplexity int, id string) int
 		Datasets                   func(childComplexity int, first int32, after *string, offset *int32) int
 		KnowledgeBaseChat          func(childComplexity int, id string) int
@@ -609,6 +657,11 @@ type ComplexityRoot struct {
 		SimulationChats            func(childComplexity int, agentID *string, first int32, after *string, offset *int32) int
 		Tool                       func(childComplexity int, id string) int
 		Tools                      func(childComplexity int, first int32, after *string, offset *int32) int
+	}
+
+	RecordUsagePayload struct {
+		Duplicates func(childComplexity int) int
+		Recorded   func(childComplexity int) int
 	}
 
 	RemoveSubAgentPayload struct {
@@ -1074,6 +1127,37 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.AgentConnection.TotalCount(childComplexity), true
+
+	case "AgentConsumption.agent":
+		if e.ComplexityRoot.AgentConsumption.Agent == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentConsumption.Agent(childComplexity), true
+	case "AgentConsumption.agentId":
+		if e.ComplexityRoot.AgentConsumption.AgentID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentConsumption.AgentID(childComplexity), true
+	case "AgentConsumption.campaigns":
+		if e.ComplexityRoot.AgentConsumption.Campaigns == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentConsumption.Campaigns(childComplexity), true
+	case "AgentConsumption.credits":
+		if e.ComplexityRoot.AgentConsumption.Credits == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentConsumption.Credits(childComplexity), true
+	case "AgentConsumption.nameStatus":
+		if e.ComplexityRoot.AgentConsumption.NameStatus == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentConsumption.NameStatus(childComplexity), true
 
 	case "AgentEdge.cursor":
 		if e.ComplexityRoot.AgentEdge.Cursor == nil {
@@ -1793,12 +1877,44 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.CallCoverage.TechnicalName(childComplexity), true
 
+	case "CampaignConsumption.campaignId":
+		if e.ComplexityRoot.CampaignConsumption.CampaignID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignConsumption.CampaignID(childComplexity), true
+	case "CampaignConsumption.credits":
+		if e.ComplexityRoot.CampaignConsumption.Credits == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignConsumption.Credits(childComplexity), true
+	case "CampaignConsumption.nameStatus":
+		if e.ComplexityRoot.CampaignConsumption.NameStatus == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignConsumption.NameStatus(childComplexity), true
+
 	case "CancelAgentTestExecutionPayload.execution":
 		if e.ComplexityRoot.CancelAgentTestExecutionPayload.Execution == nil {
 			break
 		}
 
 		return e.ComplexityRoot.CancelAgentTestExecutionPayload.Execution(childComplexity), true
+
+	case "ChannelConsumption.channel":
+		if e.ComplexityRoot.ChannelConsumption.Channel == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChannelConsumption.Channel(childComplexity), true
+	case "ChannelConsumption.credits":
+		if e.ComplexityRoot.ChannelConsumption.Credits == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChannelConsumption.Credits(childComplexity), true
 
 	case "ChatEnded.endReason":
 		if e.ComplexityRoot.ChatEnded.EndReason == nil {
@@ -1989,6 +2105,61 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Company.Name(childComplexity), true
+	case "Company.subscription":
+		if e.ComplexityRoot.Company.Subscription == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Company.Subscription(childComplexity), true
+
+	case "CompanySubscription.budget":
+		if e.ComplexityRoot.CompanySubscription.Budget == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CompanySubscription.Budget(childComplexity), true
+	case "CompanySubscription.creditsIncluded":
+		if e.ComplexityRoot.CompanySubscription.CreditsIncluded == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CompanySubscription.CreditsIncluded(childComplexity), true
+	case "CompanySubscription.creditsRemaining":
+		if e.ComplexityRoot.CompanySubscription.CreditsRemaining == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CompanySubscription.CreditsRemaining(childComplexity), true
+	case "CompanySubscription.creditsUsed":
+		if e.ComplexityRoot.CompanySubscription.CreditsUsed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CompanySubscription.CreditsUsed(childComplexity), true
+	case "CompanySubscription.periodEnd":
+		if e.ComplexityRoot.CompanySubscription.PeriodEnd == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CompanySubscription.PeriodEnd(childComplexity), true
+	case "CompanySubscription.periodStart":
+		if e.ComplexityRoot.CompanySubscription.PeriodStart == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CompanySubscription.PeriodStart(childComplexity), true
+	case "CompanySubscription.planName":
+		if e.ComplexityRoot.CompanySubscription.PlanName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CompanySubscription.PlanName(childComplexity), true
+	case "CompanySubscription.status":
+		if e.ComplexityRoot.CompanySubscription.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CompanySubscription.Status(childComplexity), true
 
 	case "ConnectKnowledgeBaseChatPayload.agent":
 		if e.ComplexityRoot.ConnectKnowledgeBaseChatPayload.Agent == nil {
@@ -2003,6 +2174,43 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ConnectToolPayload.Agent(childComplexity), true
+
+	case "ConsumptionBreakdown.byAgent":
+		if e.ComplexityRoot.ConsumptionBreakdown.ByAgent == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConsumptionBreakdown.ByAgent(childComplexity), true
+	case "ConsumptionBreakdown.byChannel":
+		if e.ComplexityRoot.ConsumptionBreakdown.ByChannel == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConsumptionBreakdown.ByChannel(childComplexity), true
+	case "ConsumptionBreakdown.byMonth":
+		if e.ComplexityRoot.ConsumptionBreakdown.ByMonth == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConsumptionBreakdown.ByMonth(childComplexity), true
+	case "ConsumptionBreakdown.periodFrom":
+		if e.ComplexityRoot.ConsumptionBreakdown.PeriodFrom == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConsumptionBreakdown.PeriodFrom(childComplexity), true
+	case "ConsumptionBreakdown.periodTo":
+		if e.ComplexityRoot.ConsumptionBreakdown.PeriodTo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConsumptionBreakdown.PeriodTo(childComplexity), true
+	case "ConsumptionBreakdown.totalCredits":
+		if e.ComplexityRoot.ConsumptionBreakdown.TotalCredits == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConsumptionBreakdown.TotalCredits(childComplexity), true
 
 	case "ConversationContext.dataBag":
 		if e.ComplexityRoot.ConversationContext.DataBag == nil {
@@ -2555,6 +2763,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.MockedTool.ToolID(childComplexity), true
 
+	case "MonthConsumption.credits":
+		if e.ComplexityRoot.MonthConsumption.Credits == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MonthConsumption.Credits(childComplexity), true
+	case "MonthConsumption.month":
+		if e.ComplexityRoot.MonthConsumption.Month == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MonthConsumption.Month(childComplexity), true
+
 	case "Mutation.addSubAgent":
 		if e.ComplexityRoot.Mutation.AddSubAgent == nil {
 			break
@@ -2786,6 +3007,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.EndSimulationChat(childComplexity, args["input"].(model.EndSimulationChatInput)), true
+	case "Mutation.recordUsage":
+		if e.ComplexityRoot.Mutation.RecordUsage == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_recordUsage_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RecordUsage(childComplexity, args["input"].(model.RecordUsageInput)), true
 	case "Mutation.removeSubAgent":
 		if e.ComplexityRoot.Mutation.RemoveSubAgent == nil {
 			break
@@ -3247,6 +3479,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.CompareAgentTestExecutions(childComplexity, args["baseId"].(string), args["headId"].(string)), true
+	case "Query.consumptionBreakdown":
+		if e.ComplexityRoot.Query.ConsumptionBreakdown == nil {
+			break
+		}
+
+		args, err := ec.field_Query_consumptionBreakdown_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.ConsumptionBreakdown(childComplexity, args["from"].(model.DateBound), args["to"].(model.DateBound)), true
 	case "Query.dataset":
 		if e.ComplexityRoot.Query.Dataset == nil {
 			break
@@ -3358,6 +3601,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Tools(childComplexity, args["first"].(int32), args["after"].(*string), args["offset"].(*int32)), true
+
+	case "RecordUsagePayload.duplicates":
+		if e.ComplexityRoot.RecordUsagePayload.Duplicates == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RecordUsagePayload.Duplicates(childComplexity), true
+	case "RecordUsagePayload.recorded":
+		if e.ComplexityRoot.RecordUsagePayload.Recorded == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RecordUsagePayload.Recorded(childComplexity), true
 
 	case "RemoveSubAgentPayload.agent":
 		if e.ComplexityRoot.RemoveSubAgentPayload.Agent == nil {
@@ -4274,6 +4530,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputMockedToolInput,
 		ec.unmarshalInputParserConfigInput,
 		ec.unmarshalInputPromptSettingsInput,
+		ec.unmarshalInputRecordUsageInput,
 		ec.unmarshalInputRemoveSubAgentInput,
 		ec.unmarshalInputRestoreAgentPromptInput,
 		ec.unmarshalInputRetryAgentTestExecutionInput,
@@ -4292,6 +4549,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputUpdateKnowledgeBaseChatInput,
 		ec.unmarshalInputUpdateSimulationTestInput,
 		ec.unmarshalInputUpdateToolInput,
+		ec.unmarshalInputUsageEntryInput,
 	)
 	first := true
 
@@ -5358,11 +5616,11 @@ extend type Query {
 }
 
 extend type Mutation {
-  "Runs tests: all runs are created and queued, or none."
+  "Runs tests: all runs are created and queued, or none. ` + "`" + `BUDGET_EXCEEDED` + "`" + ` when the company's budget is used up."
   startAgentTestExecution("What to run." input: StartAgentTestExecutionInput!): StartAgentTestExecutionPayload @requires(scope: simulate)
   "Cancels an execution: queued runs end at once, running ones within two seconds. ` + "`" + `CONFLICT` + "`" + ` when it is finished."
   cancelAgentTestExecution("The execution." input: CancelAgentTestExecutionInput!): CancelAgentTestExecutionPayload @requires(scope: simulate)
-  "Runs tests of a finished execution again, as a new execution."
+  "Runs tests of a finished execution again, as a new execution. ` + "`" + `BUDGET_EXCEEDED` + "`" + ` as for the first."
   retryAgentTestExecution("The execution." input: RetryAgentTestExecutionInput!): RetryAgentTestExecutionPayload @requires(scope: simulate)
 }
 
@@ -5769,6 +6027,86 @@ type Company implements Node {
   createdAt: DateTime!
 }
 `, BuiltIn: false},
+	{Name: "../schema/consumption.graphqls", Input: `"""
+One end of a range of time: an ISO date (` + "`" + `2026-03-01` + "`" + `), meaning the whole UTC day, or a date-time
+(` + "`" + `2026-03-01T09:30:00Z` + "`" + `), in UTC when it has no offset, exact to the millisecond.
+"""
+scalar DateBound
+
+"What the company used in a range of time. Each axis sums up exactly to the total."
+type ConsumptionBreakdown {
+  "The first moment of the range."
+  periodFrom: DateTime!
+  "The last moment of the range, which is part of it."
+  periodTo: DateTime!
+  "Everything that was used."
+  totalCredits: Credits!
+  "By channel: all four, in the order of ` + "`" + `Channel` + "`" + `."
+  byChannel: [ChannelConsumption!]!
+  "By UTC month: every one that the range touches, in order of time."
+  byMonth: [MonthConsumption!]!
+  "By agent: those with entries in the range, the most credits first, then by id."
+  byAgent: [AgentConsumption!]!
+}
+
+"What was used on a channel."
+type ChannelConsumption {
+  "The channel."
+  channel: Channel!
+  "The credits."
+  credits: Credits!
+}
+
+"What was used in a month."
+type MonthConsumption {
+  "The month in UTC, ` + "`" + `YYYY-MM` + "`" + `."
+  month: String!
+  "The credits; 0 when nothing was used."
+  credits: Credits!
+}
+
+"Whether an id still leads to something."
+enum NameStatus {
+  "It exists."
+  Resolved
+  "It existed, and was deleted."
+  Deleted
+  "It was never one of this company's."
+  Unknown
+}
+
+"What an agent used."
+type AgentConsumption {
+  "The id that the usage was recorded with."
+  agentId: ID!
+  "The agent; null unless ` + "`" + `nameStatus` + "`" + ` is ` + "`" + `Resolved` + "`" + `."
+  agent: Agent
+  "Whether the agent exists."
+  nameStatus: NameStatus!
+  "Its credits, those without a campaign included."
+  credits: Credits!
+  "What it used for campaigns, the most credits first, then by id. What had no campaign is in none of them."
+  campaigns: [CampaignConsumption!]!
+}
+
+"What an agent used for a campaign."
+type CampaignConsumption {
+  "The id that the usage was recorded with."
+  campaignId: ID!
+  "Whether the campaign exists."
+  nameStatus: NameStatus!
+  "The credits."
+  credits: Credits!
+}
+
+extend type Query {
+  """
+  What the company used between two bounds, both inclusive, at most 366 days apart.
+  """
+  consumptionBreakdown("The first day or moment." from: DateBound!, "The last day or moment." to: DateBound!): ConsumptionBreakdown!
+    @requires(scope: read)
+}
+`, BuiltIn: false},
 	{Name: "../schema/dataset.graphqls", Input: `"A collection of documents that knowledge base chats draw from."
 type Dataset implements Node {
   "The id."
@@ -6075,6 +6413,39 @@ extend type Mutation {
   connectKnowledgeBaseChat("The chat." input: ConnectKnowledgeBaseChatInput!): ConnectKnowledgeBaseChatPayload @requires(scope: write)
   "Disconnects the knowledge base chat of an agent. Without one nothing changes."
   disconnectKnowledgeBaseChat("The agent." input: DisconnectKnowledgeBaseChatInput!): DisconnectKnowledgeBaseChatPayload @requires(scope: write)
+}
+`, BuiltIn: false},
+	{Name: "../schema/plan.graphqls", Input: `"How a plan stands."
+enum CompanySubscriptionStatus {
+  "It can be used."
+  Active
+  "The budget of the period is used up: no more simulations and test executions are started. Those under way go on."
+  Exhausted
+}
+
+"The company's plan in the current period, which is a UTC month."
+type CompanySubscription {
+  "The name of the plan."
+  planName: String!
+  "How it stands."
+  status: CompanySubscriptionStatus!
+  "The credits of each period."
+  creditsIncluded: Credits!
+  "What was used in the period."
+  creditsUsed: Credits!
+  "What is left of those included, never below 0."
+  creditsRemaining: Credits!
+  "The used credits at which no more simulations and test executions are started; null for no budget."
+  budget: Credits
+  "When the period began."
+  periodStart: DateTime!
+  "When the next period begins."
+  periodEnd: DateTime!
+}
+
+extend type Company {
+  "The plan; null for a company without one."
+  subscription: CompanySubscription
 }
 `, BuiltIn: false},
 	{Name: "../schema/prompt_version.graphqls", Input: `"One prompt that an agent had or has."
@@ -6385,7 +6756,10 @@ extend type Query {
 }
 
 extend type Mutation {
-  "Starts a simulated chat; the agent's welcome message, if it has one, is written at once."
+  """
+  Starts a simulated chat; the agent's welcome message, if it has one, is written at once. ` + "`" + `BUDGET_EXCEEDED` + "`" + ` when the
+  company's budget is used up.
+  """
   startSimulationChat("The chat." input: StartSimulationChatInput!): StartSimulationChatPayload @requires(scope: simulate)
   """
   Sends the contact's message and answers when the agent's reply is written. ` + "`" + `CONFLICT` + "`" + ` when the chat has ended or
@@ -6977,6 +7351,50 @@ input MockFailureInput {
   status: Int
 }
 `, BuiltIn: false},
+	{Name: "../schema/usage.graphqls", Input: `"""
+An exact decimal number of credits with at most six decimals. It is a JSON number, and never rounded through a float;
+as input a number or a text such as ` + "`" + `"12.5"` + "`" + `.
+"""
+scalar Credits
+
+"Credits that were used."
+input UsageEntryInput {
+  """
+  Tells the entry apart from all others of the company, for good: 1 to 200 characters, not beginning with
+  ` + "`" + `agentgraph:` + "`" + `. A key that is recorded already is a duplicate when the entry says the same, and ` + "`" + `CONFLICT` + "`" + ` when not.
+  """
+  idempotencyKey: String!
+  "The agent that used them, 1 to 64 characters. It need not exist, or no longer."
+  agentId: ID!
+  "The campaign that they were used for, 1 to 64 characters; absent for none. It need not exist, or no longer."
+  campaignId: ID
+  "The channel."
+  channel: Channel!
+  "How many, between -1,000,000 and 1,000,000. An entry below zero takes back what was recorded wrongly."
+  credits: Credits!
+  "When they were used, exact to the millisecond."
+  at: DateTime!
+}
+
+"Entries for the ledger of usage."
+input RecordUsageInput {
+  "1 to 1,000 entries."
+  entries: [UsageEntryInput!]!
+}
+
+"What came of the entries."
+type RecordUsagePayload {
+  "How many were recorded."
+  recorded: Int!
+  "How many were in the ledger before, or stand in the same request twice. They change nothing."
+  duplicates: Int!
+}
+
+extend type Mutation {
+  "Records credits that were used, all entries or none. Entries are never changed or deleted."
+  recordUsage("The entries." input: RecordUsageInput!): RecordUsagePayload @requires(scope: write)
+}
+`, BuiltIn: false},
 }
 var parsedSchema = gqlparser.MustLoadSchema(sources...)
 
@@ -7064,6 +7482,22 @@ func (ec *executionContext) childFields_AgentConnection(ctx context.Context, fie
 		return ec.fieldContext_AgentConnection_totalCount(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type AgentConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_AgentConsumption(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "agentId":
+		return ec.fieldContext_AgentConsumption_agentId(ctx, field)
+	case "agent":
+		return ec.fieldContext_AgentConsumption_agent(ctx, field)
+	case "nameStatus":
+		return ec.fieldContext_AgentConsumption_nameStatus(ctx, field)
+	case "credits":
+		return ec.fieldContext_AgentConsumption_credits(ctx, field)
+	case "campaigns":
+		return ec.fieldContext_AgentConsumption_campaigns(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AgentConsumption", field.Name)
 }
 
 func (ec *executionContext) childFields_AgentEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -7404,12 +7838,34 @@ func (ec *executionContext) childFields_CallCoverage(ctx context.Context, field 
 	return nil, fmt.Errorf("no field named %q was found under type CallCoverage", field.Name)
 }
 
+func (ec *executionContext) childFields_CampaignConsumption(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "campaignId":
+		return ec.fieldContext_CampaignConsumption_campaignId(ctx, field)
+	case "nameStatus":
+		return ec.fieldContext_CampaignConsumption_nameStatus(ctx, field)
+	case "credits":
+		return ec.fieldContext_CampaignConsumption_credits(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CampaignConsumption", field.Name)
+}
+
 func (ec *executionContext) childFields_CancelAgentTestExecutionPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "execution":
 		return ec.fieldContext_CancelAgentTestExecutionPayload_execution(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type CancelAgentTestExecutionPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_ChannelConsumption(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "channel":
+		return ec.fieldContext_ChannelConsumption_channel(ctx, field)
+	case "credits":
+		return ec.fieldContext_ChannelConsumption_credits(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ChannelConsumption", field.Name)
 }
 
 func (ec *executionContext) childFields_ClassificationResult(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -7488,8 +7944,32 @@ func (ec *executionContext) childFields_Company(ctx context.Context, field graph
 		return ec.fieldContext_Company_apiKeys(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_Company_createdAt(ctx, field)
+	case "subscription":
+		return ec.fieldContext_Company_subscription(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Company", field.Name)
+}
+
+func (ec *executionContext) childFields_CompanySubscription(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "planName":
+		return ec.fieldContext_CompanySubscription_planName(ctx, field)
+	case "status":
+		return ec.fieldContext_CompanySubscription_status(ctx, field)
+	case "creditsIncluded":
+		return ec.fieldContext_CompanySubscription_creditsIncluded(ctx, field)
+	case "creditsUsed":
+		return ec.fieldContext_CompanySubscription_creditsUsed(ctx, field)
+	case "creditsRemaining":
+		return ec.fieldContext_CompanySubscription_creditsRemaining(ctx, field)
+	case "budget":
+		return ec.fieldContext_CompanySubscription_budget(ctx, field)
+	case "periodStart":
+		return ec.fieldContext_CompanySubscription_periodStart(ctx, field)
+	case "periodEnd":
+		return ec.fieldContext_CompanySubscription_periodEnd(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CompanySubscription", field.Name)
 }
 
 func (ec *executionContext) childFields_ConnectKnowledgeBaseChatPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -7506,6 +7986,24 @@ func (ec *executionContext) childFields_ConnectToolPayload(ctx context.Context, 
 		return ec.fieldContext_ConnectToolPayload_agent(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ConnectToolPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_ConsumptionBreakdown(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "periodFrom":
+		return ec.fieldContext_ConsumptionBreakdown_periodFrom(ctx, field)
+	case "periodTo":
+		return ec.fieldContext_ConsumptionBreakdown_periodTo(ctx, field)
+	case "totalCredits":
+		return ec.fieldContext_ConsumptionBreakdown_totalCredits(ctx, field)
+	case "byChannel":
+		return ec.fieldContext_ConsumptionBreakdown_byChannel(ctx, field)
+	case "byMonth":
+		return ec.fieldContext_ConsumptionBreakdown_byMonth(ctx, field)
+	case "byAgent":
+		return ec.fieldContext_ConsumptionBreakdown_byAgent(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ConsumptionBreakdown", field.Name)
 }
 
 func (ec *executionContext) childFields_ConversationContext(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -7868,6 +8366,16 @@ func (ec *executionContext) childFields_MockedTool(ctx context.Context, field gr
 	return nil, fmt.Errorf("no field named %q was found under type MockedTool", field.Name)
 }
 
+func (ec *executionContext) childFields_MonthConsumption(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "month":
+		return ec.fieldContext_MonthConsumption_month(ctx, field)
+	case "credits":
+		return ec.fieldContext_MonthConsumption_credits(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type MonthConsumption", field.Name)
+}
+
 func (ec *executionContext) childFields_PageInfo(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "hasNextPage":
@@ -7956,6 +8464,16 @@ func (ec *executionContext) childFields_PromptVersionEdge(ctx context.Context, f
 		return ec.fieldContext_PromptVersionEdge_node(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type PromptVersionEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_RecordUsagePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "recorded":
+		return ec.fieldContext_RecordUsagePayload_recorded(ctx, field)
+	case "duplicates":
+		return ec.fieldContext_RecordUsagePayload_duplicates(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RecordUsagePayload", field.Name)
 }
 
 func (ec *executionContext) childFields_RemoveSubAgentPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -47,6 +47,9 @@ type AgentTestRun struct {
 	StartedAt  *time.Time
 	FinishedAt *time.Time
 	DurationMs *int32
+
+	// Spent is what the run has cost, to be recorded when it is finished; nil for nothing.
+	Spent *UsageEntry `bun:"-"`
 }
 
 // RunSnapshot is what a run runs: the test and the agent's own definition as they were. Tools and

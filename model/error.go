@@ -28,6 +28,8 @@ const (
 	LimitExceeded Code = "LIMIT_EXCEEDED"
 	// RateLimited: too many requests in the current window.
 	RateLimited Code = "RATE_LIMITED"
+	// BudgetExceeded: the company has used up what it wants to spend in the period.
+	BudgetExceeded Code = "BUDGET_EXCEEDED"
 	// UpstreamFailed: a language model or a tool behind the gateway failed.
 	UpstreamFailed Code = "UPSTREAM_FAILED"
 	// Unavailable: the gateway cannot answer now; trying again later is safe.

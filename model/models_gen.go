@@ -490,6 +490,20 @@ type PromptSettingsInput struct {
 	ShowQuote *bool `json:"showQuote,omitempty"`
 }
 
+// Entries for the ledger of usage.
+type RecordUsageInput struct {
+	// 1 to 1,000 entries.
+	Entries []*UsageEntryInput `json:"entries"`
+}
+
+// What came of the entries.
+type RecordUsagePayload struct {
+	// How many were recorded.
+	Recorded int32 `json:"recorded"`
+	// How many were in the ledger before, or stand in the same request twice. They change nothing.
+	Duplicates int32 `json:"duplicates"`
+}
+
 // The edge to remove.
 type RemoveSubAgentInput struct {
 	// The id of the edge.
@@ -867,6 +881,23 @@ type UpdateToolInput struct {
 type UpdateToolPayload struct {
 	// The tool.
 	Tool *Tool `json:"tool"`
+}
+
+// Credits that were used.
+type UsageEntryInput struct {
+	// Tells the entry apart from all others of the company, for good: 1 to 200 characters, not beginning with
+	// `agentgraph:`. A key that is recorded already is a duplicate when the entry says the same, and `CONFLICT` when not.
+	IdempotencyKey string `json:"idempotencyKey"`
+	// The agent that used them, 1 to 64 characters. It need not exist, or no longer.
+	AgentID string `json:"agentId"`
+	// The campaign that they were used for, 1 to 64 characters; absent for none. It need not exist, or no longer.
+	CampaignID *string `json:"campaignId,omitempty"`
+	// The channel.
+	Channel Channel `json:"channel"`
+	// How many, between -1,000,000 and 1,000,000. An entry below zero takes back what was recorded wrongly.
+	Credits Credits `json:"credits"`
+	// When they were used, exact to the millisecond.
+	At time.Time `json:"at"`
 }
 
 // How a test stands in the head of a comparison against its base. A test passes in an execution when all of its judged runs passed, as in the verdict of an execution, and fails when at least one failed: a flaky one fails.
@@ -1516,6 +1547,64 @@ func (e Channel) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
+// How a plan stands.
+type CompanySubscriptionStatus string
+
+const (
+	// It can be used.
+	CompanySubscriptionStatusActive CompanySubscriptionStatus = "Active"
+	// The budget of the period is used up: no more simulations and test executions are started. Those under way go on.
+	CompanySubscriptionStatusExhausted CompanySubscriptionStatus = "Exhausted"
+)
+
+var AllCompanySubscriptionStatus = []CompanySubscriptionStatus{
+	CompanySubscriptionStatusActive,
+	CompanySubscriptionStatusExhausted,
+}
+
+func (e CompanySubscriptionStatus) IsValid() bool {
+	switch e {
+	case CompanySubscriptionStatusActive, CompanySubscriptionStatusExhausted:
+		return true
+	}
+	return false
+}
+
+func (e CompanySubscriptionStatus) String() string {
+	return string(e)
+}
+
+func (e *CompanySubscriptionStatus) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = CompanySubscriptionStatus(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid CompanySubscriptionStatus", str)
+	}
+	return nil
+}
+
+func (e CompanySubscriptionStatus) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *CompanySubscriptionStatus) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e CompanySubscriptionStatus) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
 // Who begins.
 type Direction string
 
@@ -1816,6 +1905,67 @@ func (e *MockFailureKind) UnmarshalJSON(b []byte) error {
 }
 
 func (e MockFailureKind) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// Whether an id still leads to something.
+type NameStatus string
+
+const (
+	// It exists.
+	NameStatusResolved NameStatus = "Resolved"
+	// It existed, and was deleted.
+	NameStatusDeleted NameStatus = "Deleted"
+	// It was never one of this company's.
+	NameStatusUnknown NameStatus = "Unknown"
+)
+
+var AllNameStatus = []NameStatus{
+	NameStatusResolved,
+	NameStatusDeleted,
+	NameStatusUnknown,
+}
+
+func (e NameStatus) IsValid() bool {
+	switch e {
+	case NameStatusResolved, NameStatusDeleted, NameStatusUnknown:
+		return true
+	}
+	return false
+}
+
+func (e NameStatus) String() string {
+	return string(e)
+}
+
+func (e *NameStatus) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = NameStatus(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid NameStatus", str)
+	}
+	return nil
+}
+
+func (e NameStatus) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *NameStatus) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e NameStatus) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

@@ -30,6 +30,7 @@ type loaders struct {
 	simulationMessages     *edge[*model.SimulationChat, []*model.SimulationChatMessage]
 	simulationToolCalls    *edge[*model.SimulationChat, []*model.ToolCall]
 	simulationCoverage     *edge[*model.SimulationChat, []*model.CallCoverage]
+	consumptionAgent       *edge[*model.AgentConsumption, *model.Agent]
 
 	*testLoaders
 }
@@ -51,6 +52,7 @@ func newLoaders(ctx context.Context, t *db.Tenant, e *engine.Engine, n nouns) *l
 		simulationMessages:     newEdge(ctx, nil, idOf[*model.SimulationChat], many(whole(t.MessagesOfChats))),
 		simulationToolCalls:    newEdge(ctx, nil, idOf[*model.SimulationChat], many(whole(t.ToolCallsOfChats))),
 		simulationCoverage:     newEdge(ctx, nil, idOf[*model.SimulationChat], coverage(t, e)),
+		consumptionAgent:       newEdge(ctx, n.agent, resolvedAgent, one("agent", t.AgentsByID)),
 
 		testLoaders: newTestLoaders(ctx, t, n),
 	}
@@ -60,6 +62,14 @@ func newLoaders(ctx context.Context, t *db.Tenant, e *engine.Engine, n nouns) *l
 type parent interface{ Batch() *model.Batch }
 
 func idOf[R model.Node](row R) string { return row.Cursor().ID }
+
+// resolvedAgent is the agent that used something, if it still exists.
+func resolvedAgent(c *model.AgentConsumption) string {
+	if c.NameStatus != model.NameStatusResolved {
+		return ""
+	}
+	return c.AgentID
+}
 
 // want is how a field wants what it leads to: which columns, and which part of a list.
 type want struct {

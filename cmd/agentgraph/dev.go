@@ -46,6 +46,8 @@ type banner struct {
 	APIKey        *string `json:"apiKey"`
 	DataDirectory string  `json:"dataDirectory"`
 	Model         string  `json:"model"`
+	// Warnings are of budgets that are nearly used up.
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // Run starts the database when none is named, migrates it, seeds it when it is empty, shows the
@@ -101,8 +103,12 @@ func (c *devCommand) Run(ctx context.Context, std streams) (err error) {
 	if err != nil {
 		return err
 	}
+	warnings, err := budgetWarnings(ctx, store)
+	if err != nil {
+		return err
+	}
 	url := "http://" + listener.Addr().String()
-	shown := banner{GraphqlURL: url + "/graphql", RestURL: url, APIKey: key, DataDirectory: directory, Model: model.Name()}
+	shown := banner{GraphqlURL: url + "/graphql", RestURL: url, APIKey: key, DataDirectory: directory, Model: model.Name(), Warnings: warnings}
 	if err := shown.write(std.out); err != nil {
 		return err
 	}
@@ -242,7 +248,11 @@ func (b banner) write(out io.Writer) error {
 	if answers == "offline" {
 		answers = "offline: rules, no language model; set OPENAI_API_KEY for a real one"
 	}
-	_, err := fmt.Fprintf(out, "agentgraph %s\n  GraphQL  %s\n  REST v1  %s\n  API key  %s\n  Data     %s\n  Model    %s\n  Stop with Ctrl+C.\n",
-		version(), b.GraphqlURL, b.RestURL, key, b.DataDirectory, answers)
+	var warnings strings.Builder
+	for _, warning := range b.Warnings {
+		warnings.WriteString("  Warning  " + warning + "\n")
+	}
+	_, err := fmt.Fprintf(out, "agentgraph %s\n  GraphQL  %s\n  REST v1  %s\n  API key  %s\n  Data     %s\n  Model    %s\n%s  Stop with Ctrl+C.\n",
+		version(), b.GraphqlURL, b.RestURL, key, b.DataDirectory, answers, warnings.String())
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"net"
 	"net/http"
@@ -22,6 +23,7 @@ import (
 	"github.com/agentgraph/agentgraph/gateway/auth"
 	"github.com/agentgraph/agentgraph/gateway/rest"
 	"github.com/agentgraph/agentgraph/graph"
+	"github.com/agentgraph/agentgraph/model"
 	"github.com/agentgraph/agentgraph/resolvers"
 )
 
@@ -47,6 +49,7 @@ type conversationFlags struct {
 	Workers         int           `env:"AGENTGRAPH_WORKERS" default:"10" help:"Runs of agent tests that this process works on at once; 0 leaves them to other processes."`
 	RunsPerCompany  int           `env:"AGENTGRAPH_RUNS_PER_COMPANY" default:"50" help:"Runs of agent tests of one company that are worked on at once, over all processes, which should have the same."`
 	TransferWebhook string        `env:"AGENTGRAPH_TRANSFER_WEBHOOK" placeholder:"URL" help:"Address of the telephony provider that transfers calls. Without one agents are told that there is none."`
+	priceFlags
 }
 
 // engine returns the engine whose agents speak through the model, and what to call when it is no
@@ -59,7 +62,7 @@ func (f conversationFlags) engine(model llm.Model, isOffline bool, log *slog.Log
 	options := engine.Options{
 		// What bounds one answer is the model's own time-out.
 		ReplyTimeout:  f.TurnTimeout,
-		MaxModelCalls: f.MaxModelCalls, Caller: caller, TransferWebhook: f.TransferWebhook, Log: log, TraceID: gateway.TraceID,
+		MaxModelCalls: f.MaxModelCalls, Caller: caller, TransferWebhook: f.TransferWebhook, Prices: f.prices(), Log: log, TraceID: gateway.TraceID,
 	}
 	if isOffline {
 		options.Contact, options.Judge, options.Classifier = offline.Contact(), offline.Judge(), offline.Classifier()
@@ -78,7 +81,7 @@ func (f conversationFlags) Validate() error {
 	if f.RunsPerCompany <= 0 {
 		return errors.New("--runs-per-company must be above 0")
 	}
-	return nil
+	return f.priceFlags.Validate()
 }
 
 // Validate refuses a time in which no model could answer.
@@ -157,7 +160,7 @@ func newFront(store *db.Store, engine *engine.Engine, settings gateway.Settings,
 	resolver := resolvers.New(store, engine)
 	schema := graph.NewExecutableSchema(resolver.Config())
 	v1, err := rest.New(schema.Schema(), rest.Options{
-		Status: gateway.StatusOf, TraceID: gateway.TraceID, MaxBody: settings.BodyBytes,
+		Status: gateway.StatusOf, TraceID: gateway.TraceID, Ledger: ledgerOf(store), MaxBody: settings.BodyBytes,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("load the REST operations: %w", err)
@@ -182,6 +185,14 @@ func newFront(store *db.Store, engine *engine.Engine, settings gateway.Settings,
 			ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 		},
 	}, nil
+}
+
+// ledgerOf reads the usage of whoever asks.
+func ledgerOf(store *db.Store) rest.Ledger {
+	return func(ctx context.Context, r model.ConsumptionRange) iter.Seq2[*model.UsageEntry, error] {
+		principal, _ := model.PrincipalOf(ctx)
+		return store.Tenant(principal.CompanyID).UsageEntries(ctx, r)
+	}
 }
 
 // serve answers requests and works on runs of agent tests until ctx ends. Then it takes no more of either, and

@@ -26,6 +26,7 @@ type program struct {
 	Companies companiesCommand `cmd:"" help:"Create and list companies."`
 	Keys      keysCommand      `cmd:"" help:"Create, list and revoke the API keys of a company."`
 	Test      testCommand      `cmd:"" help:"Run tests of agents on a server, and show them."`
+	Plan      planCommand      `cmd:"" help:"Set, show and clear the plan of a company: the credits of each month, and the budget."`
 	Version   versionCommand   `cmd:"" help:"Print the version."`
 }
 

@@ -126,6 +126,30 @@ type Usage struct {
 	OutputTokens int
 }
 
+// bytesPerToken is what a token has in most languages and tokenizers, roughly.
+const bytesPerToken = 4
+
+// EstimateUsage guesses the tokens of an answer whose provider does not report them, by the length of the texts.
+func EstimateUsage(req Request, answer Answer) Usage {
+	input := len(req.System) + len(req.Schema)
+	for _, m := range req.Messages {
+		input += len(m.Text) + lengthOf(m.ToolCalls)
+	}
+	for _, t := range req.Tools {
+		input += len(t.Name) + len(t.Description) + len(t.Parameters)
+	}
+	output := len(answer.Text) + lengthOf(answer.ToolCalls)
+	return Usage{InputTokens: (input + bytesPerToken - 1) / bytesPerToken, OutputTokens: (output + bytesPerToken - 1) / bytesPerToken}
+}
+
+func lengthOf(calls []ToolCall) int {
+	length := 0
+	for _, c := range calls {
+		length += len(c.Name) + len(c.Arguments)
+	}
+	return length
+}
+
 // Answer is a stream put together.
 type Answer struct {
 	Text      string

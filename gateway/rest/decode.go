@@ -165,6 +165,7 @@ var scalars = map[string]scalar{
 	"Float":      {"a number", readFloat},
 	"JSONObject": {"an object", readObject},
 	"DateTime":   {"a date-time such as 2026-03-01T09:30:00Z", as[string]},
+	"DateBound":  {model.DateBoundForm, readDateBound},
 }
 
 func as[T any](text json.RawMessage) (any, bool) {
@@ -191,6 +192,15 @@ func readObject(text json.RawMessage) (any, bool) {
 	var object map[string]json.RawMessage
 	err := json.Unmarshal(text, &object)
 	return text, err == nil
+}
+
+func readDateBound(text json.RawMessage) (any, bool) {
+	bound, ok := as[string](text)
+	if ok {
+		_, err := model.ParseDateBound(bound.(string))
+		ok = err == nil
+	}
+	return bound, ok
 }
 
 // readable returns an error when the decoder cannot read a type.

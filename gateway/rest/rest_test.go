@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"iter"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -45,6 +46,7 @@ type backend struct {
 	respond   func() *graphql.Response
 	calls     int
 	variables map[string]any
+	ledger    iter.Seq2[*model.UsageEntry, error]
 }
 
 func (b *backend) Schema() *ast.Schema { return b.schema }
@@ -122,7 +124,7 @@ func (b *backend) gives(data string) {
 
 func statusOf(code string) int {
 	status, known := map[string]int{
-		"UNAUTHENTICATED": 401, "NOT_FOUND": 404, "BAD_INPUT": 400, "UNPROCESSABLE": 422, "CONFLICT": 409,
+		"UNAUTHENTICATED": 401, "FORBIDDEN": 403, "NOT_FOUND": 404, "BAD_INPUT": 400, "UNPROCESSABLE": 422, "CONFLICT": 409,
 		"UPSTREAM_FAILED": 502, "UNAVAILABLE": 503,
 	}[code]
 	if !known {
@@ -138,6 +140,7 @@ func newServer(t *testing.T) (*backend, http.Handler) {
 	b := &backend{schema: theSchema(t)}
 	transport, err := New(b.schema, Options{
 		Status: statusOf, TraceID: func(context.Context) string { return "trace-1" }, MaxBody: bodyLimit,
+		Ledger: func(context.Context, model.ConsumptionRange) iter.Seq2[*model.UsageEntry, error] { return b.ledger },
 	})
 	require.NoError(t, err)
 	server := handler.New(b)

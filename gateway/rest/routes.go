@@ -1,6 +1,6 @@
 // Package rest serves v1 REST as stored GraphQL operations. Each route of the table names an
-// operation of the operations folder: the names in the path and the members of the JSON body are the
-// operation's variables, aliases and fragments write the v1 shape, and the response body is the part
+// operation of the operations folder: the names in the path and the members of the JSON body, or of a GET's query
+// string, are the operation's variables, aliases and fragments write the v1 shape, and the response body is the part
 // of the operation's data at the route's result.
 package rest
 
@@ -69,6 +69,9 @@ var routes = []route{
 		status: http.StatusAccepted},
 	{method: http.MethodGet, path: "/AgentTestRun", operation: "ListAgentTestRuns", result: "agentTestRuns", paged: true},
 	{method: http.MethodGet, path: "/AgentTestRun/{runId}", operation: "GetAgentTestRun", result: "agentTestRun"},
+
+	{method: http.MethodGet, path: "/Consumption/breakdown", operation: "GetConsumptionBreakdown", result: "consumptionBreakdown"},
+	{method: http.MethodGet, path: "/Subscription", operation: "GetSubscription", result: "company.subscription"},
 
 	{method: http.MethodGet, path: "/KnowledgeBaseChat", operation: "ListKnowledgeBaseChats", result: "knowledgeBaseChats", paged: true},
 	{method: http.MethodGet, path: "/KnowledgeBaseChat/{chatId}", operation: "GetKnowledgeBaseChat", result: "knowledgeBaseChat"},

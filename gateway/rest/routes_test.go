@@ -55,6 +55,12 @@ const (
 		`"evidence":[{"messageIndex":7,"quote":"<quote>"}]}],"classificationResult":{"tagExpected":"<tagExpected>",` +
 		`"tagProduced":"<tagProduced>","passed":true,"rationale":"<rationale>"},"error":{"cause":"Agent","message":"<message>"},` +
 		`"promptVersion":7,"durationMs":7,"createdAt":"<createdAt>","startedAt":"<startedAt>","finishedAt":"<finishedAt>"}`
+	breakdownBody = `{"periodFrom":"<periodFrom>","periodTo":"<periodTo>","totalCredits":"<totalCredits>",` +
+		`"byChannel":[{"channel":"Phone","credits":"<credits>"}],"byMonth":[{"month":"<month>","credits":"<credits>"}],` +
+		`"byAgent":[{"agentId":"<agentId>","nameStatus":"Resolved","credits":"<credits>",` +
+		`"campaigns":[{"campaignId":"<campaignId>","nameStatus":"Resolved","credits":"<credits>"}]}]}`
+	subscriptionBody = `{"planName":"<planName>","status":"Active","creditsIncluded":"<creditsIncluded>","creditsUsed":"<creditsUsed>",` +
+		`"creditsRemaining":"<creditsRemaining>","periodStart":"<periodStart>","periodEnd":"<periodEnd>"}`
 )
 
 // TestRoutes calls every route of the table and compares what the operation was given and what the
@@ -129,6 +135,9 @@ func TestRoutes(t *testing.T) {
 		{"GET /AgentTestRun?executionId=execution_1", "", values{"executionId": "execution_1", "first": int64(50), "offset": int64(0)}, 200,
 			`{"data":[` + runBody + `],"total":7,"pageNumber":1,"pageSize":50}`},
 		{"GET /AgentTestRun/run_1", "", values{"runId": "run_1"}, 200, runBody},
+		{"GET /Consumption/breakdown?from=2026-03-01&to=2026-03-31T09:30:00.5%2B02:00", "",
+			values{"from": "2026-03-01", "to": "2026-03-31T09:30:00.5+02:00"}, 200, breakdownBody},
+		{"GET /Subscription", "", values{}, 200, subscriptionBody},
 	}
 	require.Len(t, tests, len(routes), "one case for each route")
 	for _, test := range tests {

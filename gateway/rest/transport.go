@@ -22,6 +22,8 @@ type Options struct {
 	Status func(code string) int
 	// TraceID returns the identifier of the request that the context belongs to.
 	TraceID func(ctx context.Context) string
+	// Ledger is what GET /Consumption/export streams, which no operation can; nil for no such path.
+	Ledger Ledger
 	// MaxBody is the largest request body in bytes; 0 stands for no limit.
 	MaxBody int64
 }
@@ -32,6 +34,7 @@ type Transport struct {
 	types     map[string]*ast.Definition
 	status    func(code string) int
 	traceID   func(ctx context.Context) string
+	ledger    Ledger
 	maxBody   int64
 }
 
@@ -52,7 +55,7 @@ func New(schema *ast.Schema, o Options) (*Transport, error) {
 		return nil, err
 	}
 	return &Transport{
-		endpoints: endpoints, types: schema.Types, status: o.Status, traceID: o.TraceID, maxBody: o.MaxBody,
+		endpoints: endpoints, types: schema.Types, status: o.Status, traceID: o.TraceID, ledger: o.Ledger, maxBody: o.MaxBody,
 	}, nil
 }
 
@@ -95,6 +98,9 @@ func (t *Transport) Do(w http.ResponseWriter, r *http.Request, exec graphql.Grap
 
 // serve answers the request unless it returns a problem.
 func (t *Transport) serve(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) *problem {
+	if t.ledger != nil && isExport(r.URL.Path) {
+		return t.export(w, r)
+	}
 	start := graphql.Now()
 	e, variables, fault := t.find(w, r)
 	if fault != nil {

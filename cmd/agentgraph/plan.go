@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+type planCommand struct {
+	Set   planSet   `cmd:"" help:"Set the plan, from the current month on."`
+	Show  planShow  `cmd:"" help:"Show the plan and what was used of it."`
+	Clear planClear `cmd:"" help:"Take the plan away, and the budget with it."`
+}
+
+type planSet struct {
+	companyFlag
+	Name    string         `env:"AGENTGRAPH_PLAN_NAME" required:"" help:"The name of the plan."`
+	Credits model.Credits  `env:"AGENTGRAPH_PLAN_CREDITS" required:"" placeholder:"CREDITS" help:"The credits of each UTC month."`
+	Budget  *model.Credits `env:"AGENTGRAPH_PLAN_BUDGET" placeholder:"CREDITS" help:"The used credits at which no more simulations and test executions are started in the month; no budget when absent."`
+}
+
+// Run sets the plan and shows it.
+func (c *planSet) Run(ctx context.Context, std streams) error {
+	return withStore(ctx, c.DatabaseURL, func(store *db.Store) error {
+		tenant, err := c.tenant(ctx, store)
+		if err != nil {
+			return err
+		}
+		if err := tenant.SetPlan(ctx, model.SetPlanInput{Name: c.Name, CreditsIncluded: c.Credits, Budget: c.Budget}); err != nil {
+			return err
+		}
+		return showPlan(ctx, std, tenant)
+	})
+}
+
+type planShow struct{ companyFlag }
+
+// Run prints the plan.
+func (c *planShow) Run(ctx context.Context, std streams) error {
+	return withStore(ctx, c.DatabaseURL, func(store *db.Store) error {
+		tenant, err := c.tenant(ctx, store)
+		if err != nil {
+			return err
+		}
+		return showPlan(ctx, std, tenant)
+	})
+}
+
+type planClear struct{ companyFlag }
+
+// Run takes the plan away.
+func (c *planClear) Run(ctx context.Context, std streams) error {
+	return withStore(ctx, c.DatabaseURL, func(store *db.Store) error {
+		tenant, err := c.tenant(ctx, store)
+		if err != nil {
+			return err
+		}
+		if err := tenant.ClearPlan(ctx); err != nil {
+			return err
+		}
+		return showPlan(ctx, std, tenant)
+	})
+}
+
+func showPlan(ctx context.Context, std streams, tenant *db.Tenant) error {
+	s, err := tenant.Subscription(ctx, time.Now())
+	if err != nil {
+		return err
+	}
+	if s == nil {
+		_, err := fmt.Fprintln(std.out, "no plan, and no budget")
+		return err
+	}
+	budget := "none"
+	if s.Budget != nil {
+		budget = s.Budget.String()
+	}
+	table := tabwriter.NewWriter(std.out, 0, 4, 2, ' ', 0)
+	for _, line := range [][2]string{
+		{"plan", s.PlanName},
+		{"status", string(s.Status())},
+		{"month", model.MonthName(s.PeriodStart)},
+		{"included", s.CreditsIncluded.String()},
+		{"used", s.CreditsUsed.String()},
+		{"remaining", s.CreditsRemaining().String()},
+		{"budget", budget},
+	} {
+		_, _ = fmt.Fprintf(table, "%s\t%s\n", line[0], line[1])
+	}
+	return table.Flush()
+}
+
+// budgetWarnings returns a line for each company whose budget is nearly used up.
+func budgetWarnings(ctx context.Context, store *db.Store) ([]string, error) {
+	companies, err := store.Companies(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var warnings []string
+	for _, company := range companies {
+		s, err := store.Tenant(company.ID).Subscription(ctx, time.Now())
+		if err != nil {
+			return nil, err
+		}
+		if s == nil || s.Warning() == "" {
+			continue
+		}
+		warnings = append(warnings, company.Name+": "+s.Warning())
+	}
+	return warnings, nil
+}

@@ -1,0 +1,28 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// priceFlags say what simulated chats and runs of tests cost, in credits with at most six decimals.
+type priceFlags struct {
+	PriceMessage      model.Credits `env:"AGENTGRAPH_PRICE_MESSAGE" default:"0.01" placeholder:"CREDITS" help:"What a message costs that an agent writes in a simulated chat or a test."`
+	PriceInputTokens  model.Credits `env:"AGENTGRAPH_PRICE_INPUT_TOKENS" default:"0.002" placeholder:"CREDITS" help:"What a thousand tokens cost that language models read for it."`
+	PriceOutputTokens model.Credits `env:"AGENTGRAPH_PRICE_OUTPUT_TOKENS" default:"0.008" placeholder:"CREDITS" help:"What a thousand tokens cost that language models write for it."`
+}
+
+// Validate refuses prices at which simulations would earn credits, or one of them cost more than can be recorded.
+func (f priceFlags) Validate() error {
+	for _, price := range []model.Credits{f.PriceMessage, f.PriceInputTokens, f.PriceOutputTokens} {
+		if price < 0 || price > model.MaxEntryCredits {
+			return errors.New("--price-message, --price-input-tokens and --price-output-tokens must be between 0 and " + model.MaxEntryCredits.String())
+		}
+	}
+	return nil
+}
+
+func (f priceFlags) prices() model.Prices {
+	return model.Prices{Message: f.PriceMessage, InputTokens: f.PriceInputTokens, OutputTokens: f.PriceOutputTokens}
+}

@@ -1,0 +1,347 @@
+package db_test
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// bound reads a DateBound.
+func bound(t require.TestingT, text string) model.DateBound {
+	b, err := model.ParseDateBound(text)
+	require.NoError(t, err)
+	return b
+}
+
+// breakdownOf asks for a breakdown between two bounds as texts.
+func breakdownOf(t require.TestingT, tenant *db.Tenant, from, to string) *model.ConsumptionBreakdown {
+	b, err := tenant.ConsumptionBreakdown(ctxOf(t), bound(t, from), bound(t, to))
+	require.NoError(t, err)
+	return b
+}
+
+// recount adds up a ledger in the plainest way. Names are all unknown.
+func recount(ledger []*model.UsageEntryInput, from, to model.DateBound) *model.ConsumptionBreakdown {
+	first, last := from.At, to.At
+	if to.IsDay {
+		last = last.AddDate(0, 0, 1).Add(-time.Millisecond)
+	}
+	b := &model.ConsumptionBreakdown{PeriodFrom: first, PeriodTo: last, ByAgent: []*model.AgentConsumption{}}
+	for _, channel := range []model.Channel{"Phone", "SMS", "Web", "WhatsApp"} {
+		b.ByChannel = append(b.ByChannel, &model.ChannelConsumption{Channel: channel})
+	}
+	for year := first.Year(); year <= last.Year(); year++ {
+		for month := 1; month <= 12; month++ {
+			name := fmt.Sprintf("%04d-%02d", year, month)
+			if name >= first.Format("2006-01") && name <= last.Format("2006-01") {
+				b.ByMonth = append(b.ByMonth, &model.MonthConsumption{Month: name})
+			}
+		}
+	}
+	for _, e := range ledger {
+		if e.At.Before(first) || e.At.After(last) {
+			continue
+		}
+		b.TotalCredits += e.Credits
+		for _, c := range b.ByChannel {
+			if c.Channel == e.Channel {
+				c.Credits += e.Credits
+			}
+		}
+		for _, m := range b.ByMonth {
+			if m.Month == e.At.UTC().Format("2006-01") {
+				m.Credits += e.Credits
+			}
+		}
+		count(b, e)
+	}
+	byCredits := func(a, b model.Credits, x, y string) int { return cmp.Or(cmp.Compare(b, a), cmp.Compare(x, y)) }
+	slices.SortFunc(b.ByAgent, func(x, y *model.AgentConsumption) int { return byCredits(x.Credits, y.Credits, x.AgentID, y.AgentID) })
+	for _, a := range b.ByAgent {
+		slices.SortFunc(a.Campaigns, func(x, y *model.CampaignConsumption) int {
+			return byCredits(x.Credits, y.Credits, x.CampaignID, y.CampaignID)
+		})
+	}
+	return b
+}
+
+func count(b *model.ConsumptionBreakdown, e *model.UsageEntryInput) {
+	at := slices.IndexFunc(b.ByAgent, func(a *model.AgentConsumption) bool { return a.AgentID == e.AgentID })
+	if at < 0 {
+		at = len(b.ByAgent)
+		b.ByAgent = append(b.ByAgent, &model.AgentConsumption{
+			AgentID: e.AgentID, NameStatus: model.NameStatusUnknown, Campaigns: []*model.CampaignConsumption{},
+		})
+	}
+	agent := b.ByAgent[at]
+	agent.Credits += e.Credits
+	if e.CampaignID == nil {
+		return
+	}
+	in := slices.IndexFunc(agent.Campaigns, func(c *model.CampaignConsumption) bool { return c.CampaignID == *e.CampaignID })
+	if in < 0 {
+		in = len(agent.Campaigns)
+		agent.Campaigns = append(agent.Campaigns, &model.CampaignConsumption{CampaignID: *e.CampaignID, NameStatus: model.NameStatusUnknown})
+	}
+	agent.Campaigns[in].Credits += e.Credits
+}
+
+// withoutBatches forgets which rows were read together.
+func withoutBatches(b *model.ConsumptionBreakdown) *model.ConsumptionBreakdown {
+	for _, a := range b.ByAgent {
+		a.Owned = model.Owned{}
+		for _, c := range a.Campaigns {
+			c.Owned = model.Owned{}
+		}
+	}
+	return b
+}
+
+// moments are drawn so that many are at the ends of days, months and years.
+func moments() *rapid.Generator[time.Time] {
+	return rapid.Custom(func(t *rapid.T) time.Time {
+		days := rapid.OneOf(rapid.IntRange(0, 730), rapid.SampledFrom([]int{0, 30, 31, 59, 60, 364, 365, 366})).Draw(t, "day")
+		offset := rapid.OneOf(
+			rapid.SampledFrom([]time.Duration{0, time.Millisecond, 24*time.Hour - time.Millisecond, 12 * time.Hour}),
+			rapid.Custom(func(t *rapid.T) time.Duration {
+				return time.Duration(rapid.IntRange(0, 24*60*60*1000-1).Draw(t, "ms")) * time.Millisecond
+			}),
+		).Draw(t, "offset")
+		return time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, days).Add(offset)
+	})
+}
+
+func entries() *rapid.Generator[*model.UsageEntryInput] {
+	campaigns := rapid.SampledFrom([]string{"", "", "campaign_1", "campaign_2", "campaign_3"})
+	return rapid.Custom(func(t *rapid.T) *model.UsageEntryInput {
+		e := &model.UsageEntryInput{
+			AgentID: rapid.SampledFrom([]string{"agent_1", "agent_2", "agent_3"}).Draw(t, "agent"),
+			Channel: rapid.SampledFrom(model.AllChannel).Draw(t, "channel"),
+			Credits: model.Credits(rapid.OneOf(
+				rapid.Int64Range(-int64(model.MaxEntryCredits), int64(model.MaxEntryCredits)), rapid.Int64Range(-3, 3),
+			).Draw(t, "credits")),
+			At: moments().Draw(t, "at"),
+		}
+		if campaign := campaigns.Draw(t, "campaign"); campaign != "" {
+			e.CampaignID = &campaign
+		}
+		return e
+	})
+}
+
+// ranges are drawn in both forms of their bounds, in order and at most 366 days apart.
+func ranges() *rapid.Generator[[2]model.DateBound] {
+	return rapid.Custom(func(t *rapid.T) [2]model.DateBound {
+		one := func(name string) model.DateBound {
+			b := model.DateBound{At: moments().Draw(t, name), IsDay: rapid.Bool().Draw(t, name+" is a day")}
+			if b.IsDay {
+				b.At = b.At.Truncate(24 * time.Hour)
+			}
+			return b
+		}
+		return [2]model.DateBound{one("from"), one("to")}
+	}).Filter(func(r [2]model.DateBound) bool {
+		_, err := model.NewConsumptionRange(r[0], r[1])
+		return err == nil
+	})
+}
+
+const (
+	rangesPerLedger = 10
+	ledgers         = 100 // of which rapid draws so many by itself
+)
+
+// 1,000 ranges of random ledgers, written in random parts, are what a plain recount says.
+func TestBreakdownIsWhatARecountSays(t *testing.T) {
+	t.Parallel()
+	store, conn := fresh(t)
+	cases := 0
+	rapid.Check(t, func(t *rapid.T) {
+		company, err := store.CreateCompany(ctxOf(t), "A company")
+		require.NoError(t, err)
+		tenant := store.Tenant(company.ID)
+		ledger := rapid.SliceOfN(entries(), 0, 40).Draw(t, "ledger")
+		for i, e := range ledger {
+			e.IdempotencyKey = fmt.Sprint("key ", i)
+		}
+		for rest := ledger; len(rest) > 0; {
+			n := rapid.IntRange(1, len(rest)).Draw(t, "written at once")
+			_, err := tenant.RecordUsage(ctxOf(t), model.RecordUsageInput{Entries: rest[:n]})
+			require.NoError(t, err)
+			rest = rest[n:]
+		}
+		for range rangesPerLedger {
+			r := ranges().Draw(t, "range")
+			got, err := tenant.ConsumptionBreakdown(ctxOf(t), r[0], r[1])
+			require.NoError(t, err)
+			same(t, recount(ledger, r[0], r[1]), withoutBatches(got))
+			axesAddUp(t, got, ledger, r)
+			cases++
+		}
+		requireTrueSums(t, conn, company.ID)
+	})
+	require.GreaterOrEqual(t, cases, ledgers*rangesPerLedger)
+}
+
+// daysThatDiffer counts the days of a company that are not what the ledger says.
+const daysThatDiffer = `SELECT count(*) FROM (
+	SELECT day, channel, agent_id, campaign_id, micro_credits, entries FROM usage_days WHERE company_id = $1) AS kept
+	FULL JOIN (SELECT (at AT TIME ZONE 'UTC')::date AS day, channel, agent_id, campaign_id, sum(micro_credits) AS micro_credits, count(*) AS entries
+		FROM usage_entries WHERE company_id = $1 GROUP BY 1, 2, 3, 4) AS counted USING (day, channel, agent_id, campaign_id)
+	WHERE (kept.micro_credits, kept.entries) IS DISTINCT FROM (counted.micro_credits, counted.entries)`
+
+// monthsThatDiffer counts the months of a company that are not what the ledger says.
+var monthsThatDiffer = strings.NewReplacer("usage_days", "usage_months", "(at AT TIME ZONE 'UTC')::date",
+	"date_trunc('month', at AT TIME ZONE 'UTC')::date", "day", "month").Replace(daysThatDiffer)
+
+// requireTrueSums checks that the sums of a company are what its ledger says.
+func requireTrueSums(t require.TestingT, conn *pgx.Conn, companyID string) {
+	for _, query := range []string{daysThatDiffer, monthsThatDiffer} {
+		var differ int
+		require.NoError(t, conn.QueryRow(ctxOf(t), query, companyID).Scan(&differ))
+		require.Zero(t, differ)
+	}
+}
+
+// axesAddUp checks the sums that are promised, from the answer alone.
+func axesAddUp(t require.TestingT, b *model.ConsumptionBreakdown, ledger []*model.UsageEntryInput, r [2]model.DateBound) {
+	var channels, months, agents model.Credits
+	for _, c := range b.ByChannel {
+		channels += c.Credits
+	}
+	for _, m := range b.ByMonth {
+		months += m.Credits
+	}
+	for _, a := range b.ByAgent {
+		agents += a.Credits
+		without := recount(slices.DeleteFunc(slices.Clone(ledger), func(e *model.UsageEntryInput) bool {
+			return e.AgentID != a.AgentID || e.CampaignID != nil
+		}), r[0], r[1]).TotalCredits
+		for _, c := range a.Campaigns {
+			without += c.Credits
+		}
+		require.Equal(t, a.Credits, without)
+	}
+	require.Equal(t, []model.Credits{b.TotalCredits, b.TotalCredits, b.TotalCredits}, []model.Credits{channels, months, agents})
+}
+
+func TestBreakdownOfNothing(t *testing.T) {
+	t.Parallel()
+	b := breakdownOf(t, freshTenant(t), "2024-01-31", "2024-03-01T00:00:00Z")
+	same(t, recount(nil, bound(t, "2024-01-31"), bound(t, "2024-03-01T00:00:00Z")), b)
+	require.Len(t, b.ByMonth, 3)
+	require.Len(t, b.ByChannel, 4)
+}
+
+func TestBoundsOfABreakdownAreInclusive(t *testing.T) {
+	t.Parallel()
+	tenant := freshTenant(t)
+	record(t, tenant, entry("a", "2026-03-01T09:30:00.000Z", 1), entry("b", "2026-03-01T09:30:00.001Z", 10),
+		entry("c", "2026-03-01T09:30:00.0029Z", 100), entry("d", "2026-03-01T23:59:59.9999Z", 1_000), entry("e", "2026-03-02T00:00:00Z", 10_000))
+	for _, test := range []struct {
+		from, to string
+		want     model.Credits
+	}{
+		{"2026-03-01", "2026-03-01", 1_111},
+		{"2026-03-01", "2026-03-02", 11_111},
+		{"2026-03-01T09:30:00Z", "2026-03-01T09:30:00Z", 1},
+		{"2026-03-01T09:30", "2026-03-01T09:30:00.001", 11},
+		{"2026-03-01T09:30:00.001Z", "2026-03-01T09:30:00.002Z", 110},
+		{"2026-03-01T11:30:00.002+02:00", "2026-03-01", 1_100},
+		{"2026-03-01T09:30:00.003Z", "2026-03-01T23:59:59.998Z", 0},
+		{"2026-03-01T23:59:59.999Z", "2026-03-02T00:00:00Z", 11_000},
+		{"2026-03-01T23:59:59.999Z", "2026-03-02T12:00:00-11:00", 11_000},
+	} {
+		require.Equal(t, test.want, breakdownOf(t, tenant, test.from, test.to).TotalCredits, "%s to %s", test.from, test.to)
+	}
+}
+
+func TestRangesThatAreRefused(t *testing.T) {
+	t.Parallel()
+	tenant := freshTenant(t)
+	for _, test := range []struct{ from, to, field, text string }{
+		{"2026-03-02", "2026-03-01", "from", "must not be after to"},
+		{"2026-03-01T00:00:00.001Z", "2026-03-01T00:00:00Z", "from", "must not be after to"},
+		{"2024-01-01", "2025-01-01", "to", "more than 366 days"},
+		{"2024-01-01", "2025-01-01T00:00:00.001Z", "to", "more than 366 days"},
+	} {
+		_, err := tenant.ConsumptionBreakdown(t.Context(), bound(t, test.from), bound(t, test.to))
+		faults(t, err, model.BadInput, test.field, test.text)
+	}
+	require.Len(t, breakdownOf(t, tenant, "2024-01-01", "2024-12-31").ByMonth, 12)
+	require.Len(t, breakdownOf(t, tenant, "2024-01-01", "2025-01-01T00:00:00Z").ByMonth, 13)
+	require.Len(t, breakdownOf(t, tenant, "2023-01-01", "2024-01-01").ByMonth, 13)
+}
+
+func TestNamesOfABreakdown(t *testing.T) {
+	t.Parallel()
+	store, conn := fresh(t)
+	tenant, companyID := newCompany(t, store)
+	other, _ := newCompany(t, store)
+	here, gone, theirs := newAgent(t, tenant), newAgent(t, tenant), newAgent(t, other)
+	require.NoError(t, tenant.DeleteAgent(t.Context(), gone.ID))
+	_, err := conn.Exec(t.Context(), "INSERT INTO tombstones VALUES ($1, 'campaign', 'campaign_gone', now())", companyID)
+	require.NoError(t, err)
+	for i, id := range []string{here.ID, gone.ID, theirs.ID, "agent_never"} {
+		e := entry(fmt.Sprint(i), "2026-03-01T00:00:00Z", model.Credits(10-i))
+		e.AgentID, e.CampaignID = id, new("campaign_gone")
+		if id == here.ID {
+			e.CampaignID = new("campaign_never")
+		}
+		record(t, tenant, e)
+	}
+	b := breakdownOf(t, tenant, "2026-03-01", "2026-03-01")
+	var got []model.NameStatus
+	for _, a := range b.ByAgent {
+		got = append(got, a.NameStatus, a.Campaigns[0].NameStatus)
+	}
+	require.Equal(t, []model.NameStatus{"Resolved", "Unknown", "Deleted", "Deleted", "Unknown", "Deleted", "Unknown", "Deleted"}, got)
+	require.Empty(t, breakdownOf(t, other, "2026-03-01", "2026-03-01").ByAgent)
+}
+
+// Whole days are never read from the ledger.
+func TestWholeDaysAreReadFromTheirSums(t *testing.T) {
+	t.Parallel()
+	store, conn := fresh(t)
+	tenant, _ := newCompany(t, store)
+	record(t, tenant, entry("a", "2026-03-01T12:00:00Z", 1), entry("b", "2026-03-02T12:00:00Z", 10), entry("c", "2026-03-03T12:00:00Z", 100))
+	_, err := conn.Exec(t.Context(), "DELETE FROM usage_entries")
+	require.NoError(t, err)
+	require.EqualValues(t, 111, breakdownOf(t, tenant, "2026-03-01", "2026-03-03").TotalCredits)
+	require.EqualValues(t, 111, breakdownOf(t, tenant, "2026-03-01T00:00:00Z", "2026-03-03T23:59:59.999Z").TotalCredits)
+	require.EqualValues(t, 10, breakdownOf(t, tenant, "2026-03-01T00:00:00.001Z", "2026-03-03T23:59:59.998Z").TotalCredits)
+	require.Zero(t, breakdownOf(t, tenant, "2026-03-02T00:00:00.001Z", "2026-03-02").TotalCredits)
+
+	// And whole months are read from theirs.
+	_, err = conn.Exec(t.Context(), "DELETE FROM usage_days")
+	require.NoError(t, err)
+	require.Zero(t, breakdownOf(t, tenant, "2026-03-01", "2026-03-30").TotalCredits)
+	require.EqualValues(t, 111, breakdownOf(t, tenant, "2026-03-01", "2026-03-31").TotalCredits)
+	require.EqualValues(t, 111, breakdownOf(t, tenant, "2026-02-27T12:00:00Z", "2026-04-02T12:00:00Z").TotalCredits)
+}
+
+func TestStatementsOfABreakdown(t *testing.T) {
+	t.Parallel()
+	counted := &statements{}
+	tenant, _ := newCompany(t, dbtest.Open(t, dbtest.URL(t), db.Options{Tracer: counted}))
+	for i := range 20 {
+		agent := newAgent(t, tenant)
+		e := entry(fmt.Sprint(i), "2026-03-01T12:00:00Z", 1)
+		e.AgentID, e.CampaignID = agent.ID, new(fmt.Sprint("campaign_", i))
+		record(t, tenant, e)
+	}
+	before := counted.n.Load()
+	breakdownOf(t, tenant, "2026-02-01T01:00:00Z", "2026-04-01T01:00:00Z")
+	require.EqualValues(t, 2, counted.n.Load()-before)
+}

@@ -1,0 +1,64 @@
+-- The ledger is append-only. usage_days and usage_months sum it up, and are written in the same statement: what reads
+-- whole days never reads the ledger, and of a year only the months. Agents and campaigns are named without references, since usage outlives them; a
+-- tombstone says which ids were ours. Whoever changes rows of several tables changes those of usage last.
+
+-- +goose Up
+CREATE TABLE usage_entries (
+    company_id text NOT NULL REFERENCES companies (id) ON DELETE CASCADE,
+    idempotency_key text NOT NULL CHECK (char_length(idempotency_key) BETWEEN 1 AND 200),
+    channel text NOT NULL CHECK (channel IN ('Phone', 'SMS', 'Web', 'WhatsApp')),
+    agent_id text NOT NULL CHECK (char_length(agent_id) BETWEEN 1 AND 64),
+    campaign_id text NOT NULL CHECK (char_length(campaign_id) <= 64),
+    micro_credits bigint NOT NULL CHECK (micro_credits BETWEEN -1000000000000 AND 1000000000000),
+    at timestamptz NOT NULL,
+    PRIMARY KEY (company_id, idempotency_key)
+);
+
+CREATE INDEX usage_entries_at_idx ON usage_entries (company_id, at, idempotency_key);
+
+CREATE TABLE usage_days (
+    company_id text NOT NULL REFERENCES companies (id) ON DELETE CASCADE,
+    day date NOT NULL,
+    channel text NOT NULL CHECK (channel IN ('Phone', 'SMS', 'Web', 'WhatsApp')),
+    agent_id text NOT NULL CHECK (char_length(agent_id) BETWEEN 1 AND 64),
+    campaign_id text NOT NULL CHECK (char_length(campaign_id) <= 64),
+    micro_credits bigint NOT NULL,
+    entries bigint NOT NULL CHECK (entries > 0),
+    PRIMARY KEY (company_id, day, channel, agent_id, campaign_id)
+);
+
+CREATE TABLE usage_months (
+    company_id text NOT NULL REFERENCES companies (id) ON DELETE CASCADE,
+    month date NOT NULL CHECK (extract(day FROM month) = 1),
+    channel text NOT NULL CHECK (channel IN ('Phone', 'SMS', 'Web', 'WhatsApp')),
+    agent_id text NOT NULL CHECK (char_length(agent_id) BETWEEN 1 AND 64),
+    campaign_id text NOT NULL CHECK (char_length(campaign_id) <= 64),
+    micro_credits bigint NOT NULL,
+    entries bigint NOT NULL CHECK (entries > 0),
+    PRIMARY KEY (company_id, month, channel, agent_id, campaign_id)
+);
+
+CREATE TABLE tombstones (
+    company_id text NOT NULL REFERENCES companies (id) ON DELETE CASCADE,
+    noun text NOT NULL CHECK (noun IN ('agent', 'campaign')),
+    id text NOT NULL CHECK (char_length(id) BETWEEN 1 AND 64),
+    deleted_at timestamptz NOT NULL,
+    PRIMARY KEY (company_id, noun, id)
+);
+
+-- A plan holds from its month on, until that of another one.
+CREATE TABLE plans (
+    company_id text NOT NULL REFERENCES companies (id) ON DELETE CASCADE,
+    month date NOT NULL CHECK (extract(day FROM month) = 1),
+    name text NOT NULL CHECK (char_length(name) BETWEEN 1 AND 100),
+    micro_credits_included bigint NOT NULL CHECK (micro_credits_included >= 0),
+    micro_credits_budget bigint CHECK (micro_credits_budget > 0),
+    PRIMARY KEY (company_id, month)
+);
+
+-- +goose Down
+DROP TABLE plans;
+DROP TABLE tombstones;
+DROP TABLE usage_months;
+DROP TABLE usage_days;
+DROP TABLE usage_entries;

@@ -1,0 +1,75 @@
+package db
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/uptrace/bun"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// Nouns that leave a tombstone when they are deleted, since usage outlives them.
+const (
+	nounAgent    = "agent"
+	nounCampaign = "campaign"
+)
+
+// bury remembers, in the transaction that deletes something, that the id was the company's.
+func (t *Tenant) bury(ctx context.Context, noun, id string) error {
+	_, err := t.db.NewRaw(`INSERT INTO tombstones (company_id, noun, id, deleted_at) VALUES (?, ?, ?, ?)
+		ON CONFLICT (company_id, noun, id) DO UPDATE SET deleted_at = excluded.deleted_at`, t.companyID, noun, id, now()).Exec(ctx)
+	return translate(err)
+}
+
+// living are the rows of each noun that leaves a tombstone.
+var living = map[string]any{
+	nounAgent: (*model.Agent)(nil),
+}
+
+// nameStatus reads, in one statement, which of the ids of each noun exist or existed, and returns how to ask
+// for one of them.
+func (t *Tenant) nameStatus(ctx context.Context, ids map[string][]string) (func(noun, id string) model.NameStatus, error) {
+	type name struct{ noun, id string }
+	known := map[name]model.NameStatus{}
+	status := func(noun, id string) model.NameStatus {
+		if s, ok := known[name{noun, id}]; ok {
+			return s
+		}
+		return model.NameStatusUnknown
+	}
+	rows := []struct {
+		Noun   string
+		ID     string
+		Status model.NameStatus
+	}{}
+	var query *bun.SelectQuery
+	for _, noun := range slices.Sorted(maps.Keys(ids)) {
+		if len(ids[noun]) == 0 {
+			continue
+		}
+		gone := t.db.NewSelect().TableExpr("tombstones AS tombstone").Where("tombstone.company_id = ?", t.companyID).
+			ColumnExpr("noun, id, ? AS status", model.NameStatusDeleted).Where("noun = ?", noun).Where("id IN (?)", bun.List(ids[noun]))
+		if query == nil {
+			query = gone
+		} else {
+			query = query.UnionAll(gone)
+		}
+		if row, ok := living[noun]; ok {
+			query = query.UnionAll(t.find(row).ColumnExpr("? AS noun, id, ? AS status", noun, model.NameStatusResolved).
+				Where("id IN (?)", bun.List(ids[noun])))
+		}
+	}
+	if query == nil {
+		return status, nil
+	}
+	err := query.Scan(ctx, &rows)
+	for _, row := range rows {
+		// An id that was imported again is not gone.
+		if key := (name{row.Noun, row.ID}); known[key] != model.NameStatusResolved {
+			known[key] = row.Status
+		}
+	}
+	return status, translate(err)
+}

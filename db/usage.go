@@ -1,0 +1,139 @@
+package db
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// RecordUsage adds entries to the ledger, all of them or none. Those that are in it already are duplicates;
+// CONFLICT when one of them says something else.
+func (t *Tenant) RecordUsage(ctx context.Context, in model.RecordUsageInput) (*model.RecordUsagePayload, error) {
+	rows, repeated, err := in.Rows()
+	if err != nil {
+		return nil, err
+	}
+	payload := &model.RecordUsagePayload{}
+	return payload, t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
+		recorded, err := t.addUsage(ctx, rows)
+		if err != nil {
+			return err
+		}
+		payload.Recorded, payload.Duplicates = int32(recorded), int32(len(rows)-recorded+repeated)
+		if recorded == len(rows) {
+			return nil
+		}
+		return t.checkDuplicates(ctx, in, rows)
+	})
+}
+
+// addUsage writes those rows, of different keys, that are not in the ledger yet, sums them up by day and by
+// month, and returns how many they were.
+func (t *Tenant) addUsage(ctx context.Context, rows []*model.UsageEntry) (int, error) {
+	// Everybody writes keys in the same order, then days, then months, so nobody waits in a circle.
+	slices.SortFunc(rows, func(a, b *model.UsageEntry) int { return cmp.Compare(a.IdempotencyKey, b.IdempotencyKey) })
+	var keys, channels, agents, campaigns, times []string
+	var credits []int64
+	for _, row := range rows {
+		keys, channels, agents = append(keys, row.IdempotencyKey), append(channels, string(row.Channel)), append(agents, row.AgentID)
+		campaigns, credits = append(campaigns, row.CampaignID), append(credits, int64(row.Credits))
+		times = append(times, row.At.UTC().Format(time.RFC3339Nano))
+	}
+	var recorded int
+	err := t.db.NewRaw(`
+		WITH entry AS (
+			INSERT INTO usage_entries (company_id, idempotency_key, channel, agent_id, campaign_id, micro_credits, at)
+			SELECT ?0, * FROM unnest(?1::text[], ?2::text[], ?3::text[], ?4::text[], ?5::bigint[], ?6::timestamptz[])
+			ON CONFLICT (company_id, idempotency_key) DO NOTHING
+			RETURNING (at AT TIME ZONE 'UTC')::date AS day, channel, agent_id, campaign_id, micro_credits
+		), by_day AS (
+			INSERT INTO usage_days (company_id, day, channel, agent_id, campaign_id, micro_credits, entries)
+			SELECT ?0, day, channel, agent_id, campaign_id, sum(micro_credits), count(*) FROM entry
+			GROUP BY day, channel, agent_id, campaign_id ORDER BY day, channel, agent_id, campaign_id
+			ON CONFLICT (company_id, day, channel, agent_id, campaign_id) DO UPDATE
+			SET micro_credits = usage_days.micro_credits + excluded.micro_credits, entries = usage_days.entries + excluded.entries
+		), by_month AS (
+			INSERT INTO usage_months (company_id, month, channel, agent_id, campaign_id, micro_credits, entries)
+			SELECT ?0, date_trunc('month', day::timestamp)::date AS month, channel, agent_id, campaign_id, sum(micro_credits), count(*) FROM entry
+			GROUP BY month, channel, agent_id, campaign_id ORDER BY month, channel, agent_id, campaign_id
+			ON CONFLICT (company_id, month, channel, agent_id, campaign_id) DO UPDATE
+			SET micro_credits = usage_months.micro_credits + excluded.micro_credits, entries = usage_months.entries + excluded.entries
+		)
+		SELECT count(*) FROM entry`,
+		t.companyID, pgdialect.Array(keys), pgdialect.Array(channels), pgdialect.Array(agents), pgdialect.Array(campaigns),
+		pgdialect.Array(credits), pgdialect.Array(times)).Scan(ctx, &recorded)
+	return recorded, translate(err)
+}
+
+// checkDuplicates returns CONFLICT when the ledger has other entries under the keys of the input.
+func (t *Tenant) checkDuplicates(ctx context.Context, in model.RecordUsageInput, rows []*model.UsageEntry) error {
+	keys := make([]string, len(rows))
+	given := make(map[string]*model.UsageEntry, len(rows))
+	for i, row := range rows {
+		keys[i], given[row.IdempotencyKey] = row.IdempotencyKey, row
+	}
+	kept := []*model.UsageEntry{}
+	if err := t.find(&kept).Where("idempotency_key IN (?)", bun.List(keys)).Scan(ctx); err != nil {
+		return translate(err)
+	}
+	differs := map[string]bool{}
+	for _, entry := range kept {
+		differs[entry.IdempotencyKey] = !entry.Same(given[entry.IdempotencyKey])
+	}
+	var faults model.Fields
+	for i, entry := range in.Entries {
+		if differs[entry.IdempotencyKey] {
+			faults.Add(fmt.Sprintf("entries.%d.idempotencyKey", i), "%q is recorded already, with another content", entry.IdempotencyKey)
+		}
+	}
+	return faults.As(model.Conflict)
+}
+
+// spend records what a simulated conversation cost, in the transaction that the Tenant is in: the last thing
+// that it does, since others wait for the day's row. Nothing is recorded when it cost nothing.
+func (t *Tenant) spend(ctx context.Context, key string, spent *model.UsageEntry) error {
+	if spent == nil || spent.Credits == 0 {
+		return nil
+	}
+	entry := *spent
+	entry.IdempotencyKey, entry.At = model.OwnUsageKeys+key, now().Truncate(time.Millisecond)
+	_, err := t.addUsage(ctx, []*model.UsageEntry{&entry})
+	return err
+}
+
+// entriesPerRead bounds what an export holds in memory.
+const entriesPerRead = 1_000
+
+// UsageEntries reads the ledger's entries in the range, oldest first, a part at a time: one that is recorded
+// meanwhile may be among them or not.
+func (t *Tenant) UsageEntries(ctx context.Context, r model.ConsumptionRange) iter.Seq2[*model.UsageEntry, error] {
+	return func(yield func(*model.UsageEntry, error) bool) {
+		after := &model.UsageEntry{At: r.From}
+		for {
+			entries := []*model.UsageEntry{}
+			err := t.find(&entries).Where("(at, idempotency_key) > (?, ?)", after.At, after.IdempotencyKey).Where("at < ?", r.End).
+				Order("at", "idempotency_key").Limit(entriesPerRead).Scan(ctx)
+			if err != nil {
+				yield(nil, translate(err))
+				return
+			}
+			for _, entry := range entries {
+				if !yield(entry, nil) {
+					return
+				}
+			}
+			if len(entries) < entriesPerRead {
+				return
+			}
+			after = entries[len(entries)-1]
+		}
+	}
+}

@@ -1,0 +1,196 @@
+package db_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// entry is a fine entry with a key, a time and an amount.
+func entry(key, at string, credits model.Credits) *model.UsageEntryInput {
+	moment, err := time.Parse(time.RFC3339Nano, at)
+	if err != nil {
+		panic(err)
+	}
+	return &model.UsageEntryInput{IdempotencyKey: key, AgentID: "agent_1", Channel: model.ChannelPhone, Credits: credits, At: moment}
+}
+
+func record(t *testing.T, tenant *db.Tenant, entries ...*model.UsageEntryInput) *model.RecordUsagePayload {
+	t.Helper()
+	payload, err := tenant.RecordUsage(t.Context(), model.RecordUsageInput{Entries: entries})
+	require.NoError(t, err)
+	return payload
+}
+
+func TestRecordUsageTwice(t *testing.T) {
+	t.Parallel()
+	tenant := freshTenant(t)
+	a, b := entry("a", "2026-03-01T00:00:00.1239Z", 1), entry("b", "2026-03-01T01:00:00+01:00", -2)
+	require.Equal(t, model.RecordUsagePayload{Recorded: 1}, *record(t, tenant, a))
+	require.Equal(t, model.RecordUsagePayload{Recorded: 1, Duplicates: 3}, *record(t, tenant, a, b, b, a))
+	require.Equal(t, model.RecordUsagePayload{Duplicates: 2}, *record(t, tenant, b, a))
+	require.EqualValues(t, -1, breakdownOf(t, tenant, "2026-03-01", "2026-03-01").TotalCredits)
+
+	changed := *b
+	changed.Credits = 3
+	_, err := tenant.RecordUsage(t.Context(), model.RecordUsageInput{Entries: []*model.UsageEntryInput{entry("c", "2026-03-01T00:00:00Z", 5), &changed}})
+	faults(t, err, model.Conflict, "entries.1.idempotencyKey", `"b" is recorded already`)
+	require.EqualValues(t, -1, breakdownOf(t, tenant, "2026-03-01", "2026-03-01").TotalCredits, "nothing of it was kept")
+}
+
+func TestOtherContentUnderTheSameKeyIsAConflict(t *testing.T) {
+	t.Parallel()
+	tenant := freshTenant(t)
+	campaign := "campaign_1"
+	record(t, tenant, entry("a", "2026-03-01T00:00:00Z", 1))
+	for name, change := range map[string]func(*model.UsageEntryInput){
+		"credits":  func(e *model.UsageEntryInput) { e.Credits++ },
+		"agent":    func(e *model.UsageEntryInput) { e.AgentID = "agent_2" },
+		"campaign": func(e *model.UsageEntryInput) { e.CampaignID = &campaign },
+		"channel":  func(e *model.UsageEntryInput) { e.Channel = model.ChannelSms },
+		"time":     func(e *model.UsageEntryInput) { e.At = e.At.Add(time.Millisecond) },
+	} {
+		e := entry("a", "2026-03-01T00:00:00Z", 1)
+		change(e)
+		_, err := tenant.RecordUsage(t.Context(), model.RecordUsageInput{Entries: []*model.UsageEntryInput{e}})
+		faults(t, err, model.Conflict, "entries.0.idempotencyKey", "another content")
+		_, err = tenant.RecordUsage(t.Context(), model.RecordUsageInput{Entries: []*model.UsageEntryInput{entry("new", "2026-03-01T00:00:00Z", 1), entry("b", "2026-03-01T00:00:00Z", 1), e, entry("b", "2026-03-01T00:00:00Z", 2)}})
+		faults(t, err, model.BadInput, "entries.3.idempotencyKey", "another entry of the same request")
+		require.NotEmpty(t, name)
+	}
+}
+
+func TestBoundsOfUsage(t *testing.T) {
+	t.Parallel()
+	tenant := freshTenant(t)
+	_, err := tenant.RecordUsage(t.Context(), model.RecordUsageInput{})
+	faults(t, err, model.BadInput, "entries", "1 to 1000 entries, not 0")
+	_, err = tenant.RecordUsage(t.Context(), model.RecordUsageInput{Entries: make([]*model.UsageEntryInput, 1_001)})
+	faults(t, err, model.BadInput, "entries", "not 1001")
+
+	wrong := []*model.UsageEntryInput{
+		entry("fine", "2026-03-01T00:00:00Z", model.MaxEntryCredits), entry("", "2026-03-01T00:00:00Z", 1),
+		entry(strings.Repeat("é", 201), "2026-03-01T00:00:00Z", 1), entry("agentgraph:x", "2026-03-01T00:00:00Z", 1),
+		entry("a", "2026-03-01T00:00:00Z", model.MaxEntryCredits+1), entry("b", "2026-03-01T00:00:00Z", -model.MaxEntryCredits-1),
+		{IdempotencyKey: "c", AgentID: "", CampaignID: new(""), Channel: "Fax"},
+		{IdempotencyKey: "d\x00", AgentID: strings.Repeat("a", 65), CampaignID: new(strings.Repeat("a", 65)), Channel: "Web"},
+	}
+	_, err = tenant.RecordUsage(t.Context(), model.RecordUsageInput{Entries: wrong})
+	for field, text := range map[string]string{
+		"entries.1.idempotencyKey": "must not be empty", "entries.2.idempotencyKey": "1 to 200 characters, not 201",
+		"entries.3.idempotencyKey": "must not begin with", "entries.4.credits": "between -1000000 and 1000000", "entries.5.credits": "between",
+		"entries.6.agentId": "empty", "entries.6.campaignId": "empty", "entries.6.channel": "must be one of",
+		"entries.7.idempotencyKey": "U+0000", "entries.7.agentId": "64", "entries.7.campaignId": "64",
+	} {
+		faults(t, err, model.BadInput, field, text)
+	}
+	require.Len(t, written(t, err, model.BadInput).Fields, 11)
+	require.Zero(t, breakdownOf(t, tenant, "2026-03-01", "2026-03-01").TotalCredits)
+}
+
+func TestUsageIsOfOneCompany(t *testing.T) {
+	t.Parallel()
+	store, _ := fresh(t)
+	one, _ := newCompany(t, store)
+	two, _ := newCompany(t, store)
+	record(t, one, entry("a", "2026-03-01T00:00:00Z", 1))
+	require.Equal(t, model.RecordUsagePayload{Recorded: 1}, *record(t, two, entry("a", "2026-03-01T00:00:00Z", 2)))
+	require.EqualValues(t, 1, breakdownOf(t, one, "2026-03-01", "2026-03-01").TotalCredits)
+	require.EqualValues(t, 2, breakdownOf(t, two, "2026-03-01", "2026-03-01").TotalCredits)
+	_, err := store.Tenant("company_none").RecordUsage(t.Context(), model.RecordUsageInput{Entries: []*model.UsageEntryInput{entry("a", "2026-03-01T00:00:00Z", 1)}})
+	fails(t, err, model.Conflict)
+}
+
+// Many writers of the same entries in different orders record each once, and wait for each other in no circle.
+func TestManyRecordTheSameAtOnce(t *testing.T) {
+	t.Parallel()
+	store, conn := fresh(t)
+	tenant, companyID := newCompany(t, store)
+	const writers, entries = 8, 300
+	all := make([]*model.UsageEntryInput, entries)
+	var want model.Credits
+	for i := range all {
+		all[i] = entry(fmt.Sprint("key ", i), "2026-03-01T00:00:00Z", model.Credits(i))
+		all[i].AgentID, all[i].At = fmt.Sprint("agent_", i%7), all[i].At.Add(time.Duration(i)*time.Hour)
+		want += model.Credits(i)
+	}
+	recorded := make([]int32, writers)
+	errs := together(writers, func(i int) error {
+		mine := make([]*model.UsageEntryInput, entries)
+		for at, from := range rand.New(rand.NewPCG(uint64(i), 1)).Perm(entries) {
+			mine[at] = all[from]
+		}
+		for len(mine) > 0 {
+			n := min(len(mine), 50+i*20)
+			payload, err := tenant.RecordUsage(t.Context(), model.RecordUsageInput{Entries: mine[:n]})
+			if err != nil {
+				return err
+			}
+			if int(payload.Recorded+payload.Duplicates) != n {
+				return fmt.Errorf("%d of %d entries", payload.Recorded+payload.Duplicates, n)
+			}
+			recorded[i] += payload.Recorded
+			mine = mine[n:]
+		}
+		return nil
+	})
+	require.Empty(t, errs)
+	var sum int32
+	for _, n := range recorded {
+		sum += n
+	}
+	require.EqualValues(t, entries, sum)
+	require.Equal(t, want, breakdownOf(t, tenant, "2026-03-01", "2026-03-31").TotalCredits)
+	requireTrueSums(t, conn, companyID)
+}
+
+func TestSumsThatAreTooLarge(t *testing.T) {
+	t.Parallel()
+	store, conn := fresh(t)
+	tenant, companyID := newCompany(t, store)
+	_, err := conn.Exec(t.Context(), "INSERT INTO usage_days VALUES ($1, '2026-03-01', 'Phone', 'agent_1', '', 9223372036854775807, 1)", companyID)
+	require.NoError(t, err)
+	_, err = tenant.RecordUsage(t.Context(), model.RecordUsageInput{Entries: []*model.UsageEntryInput{entry("a", "2026-03-01T00:00:00Z", 1)}})
+	fails(t, err, model.Unprocessable)
+	record(t, tenant, entry("a", "2026-03-02T00:00:00Z", 1))
+	_, err = tenant.ConsumptionBreakdown(t.Context(), bound(t, "2026-03-01"), bound(t, "2026-03-02"))
+	fails(t, err, model.Unprocessable)
+	require.Equal(t, "9223372036854.775807", breakdownOf(t, tenant, "2026-03-01", "2026-03-01").TotalCredits.String())
+}
+
+func TestUsageEntriesAreReadInOrder(t *testing.T) {
+	t.Parallel()
+	tenant := freshTenant(t)
+	var want []string
+	for batch := range 3 {
+		some := make([]*model.UsageEntryInput, 1_000)
+		for i := range some {
+			// Many at the same moment, so that parts end in the middle of them.
+			n := batch*1_000 + i
+			some[i] = entry(fmt.Sprintf("%05d", n), "2026-03-01T00:00:00Z", 1)
+			some[i].At = some[i].At.Add(time.Duration(n/700) * time.Second)
+			want = append(want, some[i].IdempotencyKey)
+		}
+		record(t, tenant, some...)
+	}
+	record(t, tenant, entry("before", "2026-02-28T23:59:59.999Z", 1), entry("after", "2026-03-02T00:00:00Z", 1))
+	r, err := model.NewConsumptionRange(bound(t, "2026-03-01"), bound(t, "2026-03-01"))
+	require.NoError(t, err)
+	var got []string
+	for e, err := range tenant.UsageEntries(t.Context(), r) {
+		require.NoError(t, err)
+		got = append(got, e.IdempotencyKey)
+	}
+	require.Equal(t, want, got)
+	for _, err := range tenant.UsageEntries(t.Context(), r) {
+		require.NoError(t, err)
+		break
+	}
+}

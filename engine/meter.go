@@ -1,0 +1,60 @@
+package engine
+
+import (
+	"context"
+	"iter"
+	"strings"
+	"sync/atomic"
+
+	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// meter counts the tokens of a conversation's answers, whichever models gave them. An answer of a model that
+// does not report its tokens is counted by an estimate; one that failed, or was left early, not at all.
+type meter struct{ input, output atomic.Int64 }
+
+// of is the model, with its answers counted.
+func (m *meter) of(counted llm.Model) llm.Model { return metered{counted, m} }
+
+// ofAll are the parts, with their models' answers counted.
+func (m *meter) ofAll(p parts) parts {
+	p.contact.Model, p.judge.Model, p.classifier.Model = m.of(p.contact.Model), m.of(p.judge.Model), m.of(p.classifier.Model)
+	return p
+}
+
+type metered struct {
+	llm.Model
+	meter *meter
+}
+
+// Chat is the model's own.
+func (m metered) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
+	return func(yield func(llm.Chunk, error) bool) {
+		var text strings.Builder
+		for chunk, err := range m.Model.Chat(ctx, req) {
+			if err == nil {
+				text.WriteString(chunk.Text)
+			}
+			if err == nil && chunk.Finish != "" {
+				used := chunk.Usage
+				if used == (llm.Usage{}) {
+					used = llm.EstimateUsage(req, llm.Answer{Text: text.String(), ToolCalls: chunk.ToolCalls})
+				}
+				m.meter.input.Add(int64(used.InputTokens))
+				m.meter.output.Add(int64(used.OutputTokens))
+			}
+			if !yield(chunk, err) {
+				return
+			}
+		}
+	}
+}
+
+// spent is what a conversation with the agent cost, in which the agent wrote so many messages.
+func (e *Engine) spent(agent *model.Agent, m *meter, messages int32) *model.UsageEntry {
+	return &model.UsageEntry{
+		AgentID: agent.ID, Channel: agent.Channel,
+		Credits: e.prices.Of(int64(messages), m.input.Load(), m.output.Load()),
+	}
+}

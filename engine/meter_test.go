@@ -1,0 +1,65 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// counting is a model that reports its tokens.
+type counting struct {
+	usage llm.Usage
+	err   error
+}
+
+func (counting) Name() string { return "counting" }
+
+func (c counting) Chat(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] {
+	return func(yield func(llm.Chunk, error) bool) {
+		if !yield(llm.Chunk{Text: "12345678"}, nil) {
+			return
+		}
+		if c.err != nil {
+			yield(llm.Chunk{}, c.err)
+			return
+		}
+		yield(llm.Chunk{Finish: llm.FinishToolCalls, ToolCalls: []llm.ToolCall{{Name: "book", Arguments: "{}{}"}}, Usage: c.usage}, nil)
+	}
+}
+
+func TestMeter(t *testing.T) {
+	t.Parallel()
+	var m meter
+	req := llm.Request{
+		System: "1234", Schema: []byte("{}"), Tools: []llm.Tool{{Name: "book", Description: "Books", Parameters: []byte("{}")}},
+		Messages: []llm.Message{{Text: "12345"}, {ToolCalls: []llm.ToolCall{{Name: "book", Arguments: "{}"}}}},
+	}
+	ask := func(c counting) (llm.Answer, error) { return llm.Collect(m.of(c).Chat(t.Context(), req)) }
+	answer, err := ask(counting{usage: llm.Usage{InputTokens: 100, OutputTokens: 20}})
+	require.NoError(t, err)
+	require.Equal(t, "12345678", answer.Text)
+	require.Equal(t, []int64{100, 20}, []int64{m.input.Load(), m.output.Load()})
+
+	_, err = ask(counting{err: errors.New("broken")})
+	require.EqualError(t, err, "broken")
+	for _, err := range m.of(counting{}).Chat(t.Context(), req) {
+		require.NoError(t, err)
+		break
+	}
+	require.Equal(t, []int64{100, 20}, []int64{m.input.Load(), m.output.Load()}, "what failed or was left is not counted")
+
+	// Without a report: 28 bytes were read and 16 written.
+	_, err = ask(counting{})
+	require.NoError(t, err)
+	require.Equal(t, []int64{107, 24}, []int64{m.input.Load(), m.output.Load()})
+
+	e := New(counting{}, Options{Prices: model.Prices{Message: 5, InputTokens: 1_000, OutputTokens: 10_000}})
+	spent := e.spent(&model.Agent{ID: "agent_1", Channel: model.ChannelWeb}, &m, 2)
+	require.Equal(t, &model.UsageEntry{AgentID: "agent_1", Channel: model.ChannelWeb, Credits: 10 + 107 + 240}, spent)
+}

@@ -1,0 +1,156 @@
+package rest
+
+import (
+	"context"
+	"encoding/csv"
+	"errors"
+	"io"
+	"iter"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// exporting returns a transport whose ledger holds the entries and then fails, unless the failure is nil.
+func exporting(t *testing.T, failure error, entries ...*model.UsageEntry) http.Handler {
+	t.Helper()
+	transport, err := New(theSchema(t), Options{
+		Status: statusOf, TraceID: func(context.Context) string { return "trace-1" },
+		Ledger: func(context.Context, model.ConsumptionRange) iter.Seq2[*model.UsageEntry, error] {
+			return func(yield func(*model.UsageEntry, error) bool) {
+				for _, e := range entries {
+					if !yield(e, nil) {
+						return
+					}
+				}
+				if failure != nil {
+					yield(nil, failure)
+				}
+			}
+		},
+	})
+	require.NoError(t, err)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("X-Scope") == "" {
+			r = r.WithContext(model.WithPrincipal(r.Context(), model.Principal{Scopes: []model.APIKeyScope{model.APIKeyScopeRead}}))
+		}
+		transport.Do(w, r, nil)
+	})
+}
+
+func usage(key, agentID, campaignID string, credits model.Credits) *model.UsageEntry {
+	return &model.UsageEntry{
+		IdempotencyKey: key, AgentID: agentID, CampaignID: campaignID, Channel: model.ChannelSms, Credits: credits,
+		At: time.Date(2026, 3, 1, 9, 30, 0, 5e6, time.UTC),
+	}
+}
+
+const march = exportPath + "?from=2026-03-01&to=2026-03-31"
+
+func TestExportAsJSON(t *testing.T) {
+	t.Parallel()
+	h := exporting(t, nil, usage(`k"1`, "agent_1", "campaign_1", 1_500_000), usage("k2", "agent_2", "", -1))
+	w := call(h, "GET", "/consumption/Export/?FROM=2026-03-01&to=2026-03-31", "")
+	require.Equal(t, 200, w.Code)
+	require.Equal(t, "application/json; charset=utf-8", w.Header().Get("Content-Type"))
+	require.Equal(t, `{"periodFrom":"2026-03-01T00:00:00.000Z","periodTo":"2026-03-31T23:59:59.999Z","entries":[`+
+		`{"at":"2026-03-01T09:30:00.005Z","channel":"SMS","agentId":"agent_1","campaignId":"campaign_1","credits":1.5,"idempotencyKey":"k\"1"},`+
+		`{"at":"2026-03-01T09:30:00.005Z","channel":"SMS","agentId":"agent_2","campaignId":null,"credits":-0.000001,"idempotencyKey":"k2"}]}`, w.Body.String())
+	require.Equal(t, `{"periodFrom":"2026-03-01T00:00:00.000Z","periodTo":"2026-03-31T23:59:59.999Z","entries":[]}`,
+		call(exporting(t, nil), "GET", march, "").Body.String())
+}
+
+func TestExportAsCSV(t *testing.T) {
+	t.Parallel()
+	h := exporting(t, nil, usage("=1+1", "@agent", "+campaign,\"quoted\"", -2_000_000), usage("-k", "\tagent", "\rcampaign", 1), usage("a\nb", "a=b", "", 0))
+	w := call(h, "GET", march+"&format=csv", "", "Accept: text/csv")
+	require.Equal(t, 200, w.Code)
+	require.Equal(t, "text/csv; charset=utf-8; header=present", w.Header().Get("Content-Type"))
+	require.Equal(t, `attachment; filename="consumption_2026-03-01_2026-03-31.csv"`, w.Header().Get("Content-Disposition"))
+	require.True(t, strings.HasPrefix(w.Body.String(), "at,channel,agentId,campaignId,credits,idempotencyKey\n"))
+	rows, err := csv.NewReader(w.Body).ReadAll()
+	require.NoError(t, err)
+	at := "2026-03-01T09:30:00.005Z"
+	require.Equal(t, [][]string{
+		{at, "SMS", "'@agent", "'+campaign,\"quoted\"", "-2", "'=1+1"}, {at, "SMS", "'\tagent", "'\rcampaign", "0.000001", "'-k"}, {at, "SMS", "a=b", "", "0", "a\nb"},
+	}, rows[1:])
+	require.Equal(t, 1, strings.Count(call(exporting(t, nil), "GET", march+"&format=csv", "").Body.String(), "\n"))
+}
+
+func TestExportsThatAreRefused(t *testing.T) {
+	t.Parallel()
+	h := exporting(t, nil, usage("k", "agent_1", "", 1))
+	for query, want := range map[string]string{
+		"":                                              "2 fields are not valid: from, to",
+		"?from=2026-03-01":                              "to is required",
+		"?from=2026-03-01&to=":                          "to is required",
+		"?from=1st&to=2026-03-01":                       "from must be an ISO date",
+		"?from=2026-03-01&to=2026-02-30":                "to must be an ISO date",
+		"?from=2026-03-02&to=2026-03-01":                "from must not be after to",
+		"?from=2024-01-01&to=2025-01-01":                "to must not be more than 366 days after from",
+		"?from=2026-03-01&from=1&to=1":                  "from",
+		march[len(exportPath):] + "&format=xml":         "format must be csv or json",
+		march[len(exportPath):] + "&format=csv&format=": "format must be given once",
+	} {
+		w := call(h, "GET", exportPath+query, "")
+		require.Equal(t, 400, w.Code, query)
+		p := problemOf(t, w)
+		require.Contains(t, p.Detail, want)
+		require.Equal(t, model.BadInput, p.Code)
+	}
+	require.Equal(t, 405, call(h, "POST", march, "{}").Code)
+	require.Equal(t, 406, call(h, "GET", march, "", "Accept: text/csv").Code)
+	require.Equal(t, 403, call(h, "GET", march, "", "X-Scope: none").Code)
+}
+
+func TestExportThatFails(t *testing.T) {
+	t.Parallel()
+	w := call(exporting(t, model.Errorf(model.Unavailable, "the database is not available")), "GET", march, "")
+	require.Equal(t, 503, w.Code)
+	require.Equal(t, "the database is not available", problemOf(t, w).Detail)
+
+	// Once rows were sent, the client must see that the answer is not whole.
+	many := make([]*model.UsageEntry, 5_000)
+	for i := range many {
+		many[i] = usage("k", "agent_1", "", 1)
+	}
+	server := httptest.NewUnstartedServer(exporting(t, errors.New("broken"), many...))
+	server.Config.Handler = silently(server.Config.Handler)
+	server.Start()
+	defer server.Close()
+	for _, format := range []string{"json", "csv"} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+march+"&format="+format, nil)
+		require.NoError(t, err)
+		response, err := server.Client().Do(request)
+		require.NoError(t, err)
+		require.Equal(t, 200, response.StatusCode)
+		_, err = io.Copy(io.Discard, response.Body)
+		require.Error(t, err)
+		require.NoError(t, response.Body.Close())
+	}
+}
+
+// silently turns panics into the one that net/http does not log, as the gateway does.
+func silently(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			if recover() != nil {
+				panic(http.ErrAbortHandler)
+			}
+		}()
+		h.ServeHTTP(w, r)
+	})
+}
+
+func TestHeadOfAnExport(t *testing.T) {
+	t.Parallel()
+	w := call(exporting(t, nil, usage("k", "agent_1", "", 1)), "HEAD", march+"&format=csv", "")
+	require.Equal(t, 200, w.Code)
+	require.NotContains(t, w.Body.String(), "agent_1")
+}

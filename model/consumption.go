@@ -1,0 +1,187 @@
+package model
+
+import (
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"time"
+)
+
+// DateBound is one end of a range of time: a moment, exact to the millisecond, or a whole UTC day.
+type DateBound struct {
+	// At is the moment, or the beginning of the day.
+	At    time.Time
+	IsDay bool
+}
+
+// DateBoundForm says how a DateBound is written.
+const DateBoundForm = "an ISO date such as 2026-03-01, or a date-time such as 2026-03-01T09:30:00Z"
+
+const day = 24 * time.Hour
+
+// isoTime is the part of a date-time behind the date. Seconds and offset may be missing.
+var isoTime = regexp.MustCompile(`^T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})?$`)
+
+// ParseDateBound reads an ISO date or date-time. One without an offset is in UTC.
+func ParseDateBound(text string) (DateBound, error) {
+	const dateLength = len(time.DateOnly)
+	wrong := Errorf(BadInput, "must be %s", DateBoundForm)
+	if len(text) <= dateLength {
+		at, err := time.Parse(time.DateOnly, text)
+		if err != nil || at.Year() < 1 {
+			return DateBound{}, wrong
+		}
+		return DateBound{At: at, IsDay: true}, nil
+	}
+	parts := isoTime.FindStringSubmatch(text[dateLength:])
+	if parts == nil {
+		return DateBound{}, wrong
+	}
+	seconds, offset := parts[1], parts[3]
+	if seconds == "" {
+		seconds = ":00"
+	}
+	if offset == "" {
+		offset = "Z"
+	}
+	at, err := time.Parse(time.RFC3339Nano, text[:dateLength+len("T09:30")]+seconds+offset)
+	if year := at.UTC().Year(); err != nil || year < 1 || year > 9999 {
+		return DateBound{}, wrong
+	}
+	return DateBound{At: at.UTC().Truncate(time.Millisecond)}, nil
+}
+
+// MarshalGQL writes the bound as it can be read.
+func (b DateBound) MarshalGQL(w io.Writer) {
+	if b.IsDay {
+		_, _ = io.WriteString(w, strconv.Quote(b.At.Format(time.DateOnly)))
+		return
+	}
+	MarshalDateTime(b.At).MarshalGQL(w)
+}
+
+// UnmarshalGQL reads a text.
+func (b *DateBound) UnmarshalGQL(v any) (err error) {
+	text, ok := v.(string)
+	if !ok {
+		return Errorf(BadInput, "a DateBound is a text: %s", DateBoundForm)
+	}
+	if *b, err = ParseDateBound(text); err != nil {
+		return Errorf(BadInput, "%q is not a DateBound: %v", text, err)
+	}
+	return nil
+}
+
+// MaxConsumptionDays bounds a range of time that usage is summed up over.
+const MaxConsumptionDays = 366
+
+// ConsumptionRange is a range of time from From up to, and without, End.
+type ConsumptionRange struct{ From, End time.Time }
+
+// NewConsumptionRange returns the range from one bound to the other, both inclusive, or BAD_INPUT that
+// names the one at fault: they must be in order, and at most 366 days apart.
+func NewConsumptionRange(from, to DateBound) (ConsumptionRange, error) {
+	r := ConsumptionRange{From: from.At, End: to.At.Add(time.Millisecond)}
+	last := to.At
+	if to.IsDay {
+		r.End = to.At.Add(day)
+		last = r.End
+	}
+	var faults Fields
+	switch {
+	case !r.From.Before(r.End):
+		faults.Add("from", "must not be after to")
+	case last.Sub(r.From) > MaxConsumptionDays*day:
+		faults.Add("to", "must not be more than %d days after from", MaxConsumptionDays)
+	}
+	return r, faults.Err()
+}
+
+// To is the last moment of the range.
+func (r ConsumptionRange) To() time.Time { return r.End.Add(-time.Millisecond) }
+
+// Days returns the whole UTC days within the range: from the first up to, and without, the second, which is not
+// after the first when there are none.
+func (r ConsumptionRange) Days() (first, end time.Time) {
+	return r.From.Add(day - 1).Truncate(day), r.End.Truncate(day)
+}
+
+// Months returns the whole UTC months within the range, by their first days, in the manner of Days.
+func (r ConsumptionRange) Months() (first, end time.Time) {
+	first, end = MonthOf(r.From), MonthOf(r.End)
+	if first.Before(r.From) {
+		first = first.AddDate(0, 1, 0)
+	}
+	return first, end
+}
+
+// Touched returns the first day of every UTC month that the range touches, in order.
+func (r ConsumptionRange) Touched() []time.Time {
+	var months []time.Time
+	for at := MonthOf(r.From); at.Before(r.End); at = at.AddDate(0, 1, 0) {
+		months = append(months, at)
+	}
+	return months
+}
+
+// MonthOf returns the beginning of the UTC month that the time is in.
+func MonthOf(at time.Time) time.Time {
+	year, month, _ := at.UTC().Date()
+	return time.Date(year, month, 1, 0, 0, 0, 0, time.UTC)
+}
+
+// MonthName is how a month is called: YYYY-MM.
+func MonthName(at time.Time) string { return fmt.Sprintf("%04d-%02d", at.Year(), at.Month()) }
+
+// ConsumptionBreakdown is what was used in a range of time, along each of three axes, which all sum up to the
+// same total.
+type ConsumptionBreakdown struct {
+	PeriodFrom, PeriodTo time.Time
+	TotalCredits         Credits
+	ByChannel            []*ChannelConsumption
+	ByMonth              []*MonthConsumption
+	ByAgent              []*AgentConsumption
+}
+
+// ChannelConsumption is what was used on one channel.
+type ChannelConsumption struct {
+	Channel Channel
+	Credits Credits
+}
+
+// MonthConsumption is what was used in one month.
+type MonthConsumption struct {
+	Month   string
+	Credits Credits
+}
+
+// AgentConsumption is what one agent used.
+type AgentConsumption struct {
+	Owned
+	AgentID    string
+	NameStatus NameStatus
+	Credits    Credits
+	// Campaigns are those that the agent used credits for; what had no campaign is in none.
+	Campaigns []*CampaignConsumption
+}
+
+// CampaignConsumption is what one agent used for one campaign.
+type CampaignConsumption struct {
+	Owned
+	CampaignID string
+	NameStatus NameStatus
+	Credits    Credits
+}
+
+// IsNode lets loaders follow the agent; it is no Node of the schema.
+func (*AgentConsumption) IsNode() {}
+
+// Cursor carries the agent's id.
+func (c *AgentConsumption) Cursor() Cursor { return Cursor{ID: c.AgentID} }
+
+// IsNode lets loaders follow the campaign; it is no Node of the schema.
+func (*CampaignConsumption) IsNode() {}
+
+// Cursor carries the campaign's id.
+func (c *CampaignConsumption) Cursor() Cursor { return Cursor{ID: c.CampaignID} }

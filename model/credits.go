@@ -1,0 +1,125 @@
+package model
+
+import (
+	"database/sql/driver"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// Credits is an exact amount of credits, counted in micro-credits: millionths of one. It is never a float.
+type Credits int64
+
+const (
+	// Credit is one credit.
+	Credit Credits = 1_000_000
+
+	decimals = 6
+)
+
+// ParseCredits reads a decimal number with at most six decimals, such as 12, -0.5 or 1e-3.
+func ParseCredits(text string) (Credits, error) {
+	mantissa, exponent, err := splitExponent(text)
+	if err != nil {
+		return 0, notCredits(text)
+	}
+	unsigned := strings.TrimPrefix(mantissa, "-")
+	whole, fraction, _ := strings.Cut(unsigned, ".")
+	digits := whole + fraction
+	if digits == "" || strings.Trim(digits, "0123456789") != "" {
+		return 0, notCredits(text)
+	}
+	// Where the point is, counted from the left, after the exponent and the move to micro-credits.
+	point := len(whole) + exponent + decimals
+	if point < 0 {
+		digits, point = strings.Repeat("0", -point)+digits, 0
+	}
+	if len(digits) < point {
+		digits += strings.Repeat("0", point-len(digits))
+	}
+	if strings.Trim(digits[point:], "0") != "" {
+		return 0, Errorf(BadInput, "credits have at most six decimals")
+	}
+	sign := mantissa[:len(mantissa)-len(unsigned)]
+	micro, err := strconv.ParseInt(sign+"0"+digits[:point], 10, 64)
+	if err != nil {
+		return 0, Errorf(BadInput, "credits lie between -9223372036854.775808 and 9223372036854.775807")
+	}
+	return Credits(micro), nil
+}
+
+// longestNumber and largestExponent bound what is read as a number, which is not what is accepted as an amount.
+const (
+	longestNumber   = 64
+	largestExponent = 32
+)
+
+// splitExponent returns the number without its exponent, and that.
+func splitExponent(text string) (string, int, error) {
+	if len(text) > longestNumber {
+		return "", 0, strconv.ErrRange
+	}
+	at := strings.IndexAny(text, "eE")
+	if at < 0 {
+		return text, 0, nil
+	}
+	exponent, err := strconv.Atoi(text[at+1:])
+	if err != nil || exponent < -largestExponent || exponent > largestExponent {
+		return "", 0, strconv.ErrRange
+	}
+	return text[:at], exponent, nil
+}
+
+func notCredits(text string) error {
+	if len(text) > longestNumber {
+		return Errorf(BadInput, "credits are a decimal number of at most %d characters", longestNumber)
+	}
+	return Errorf(BadInput, "%q is not a decimal number such as 12.5", text)
+}
+
+// String writes the amount as a decimal number without trailing zeros: 12.5, 0, -0.000001.
+func (c Credits) String() string {
+	magnitude := uint64(c)
+	sign := ""
+	if c < 0 {
+		magnitude, sign = -magnitude, "-"
+	}
+	unit := uint64(Credit)
+	text := sign + strconv.FormatUint(magnitude/unit, 10)
+	if rest := magnitude % unit; rest > 0 {
+		text += "." + strings.TrimRight(fmt.Sprintf("%0*d", decimals, rest), "0")
+	}
+	return text
+}
+
+// Value stores the micro-credits.
+func (c Credits) Value() (driver.Value, error) { return int64(c), nil }
+
+// MarshalJSON writes a JSON number.
+func (c Credits) MarshalJSON() ([]byte, error) { return []byte(c.String()), nil }
+
+// MarshalGQL writes a number.
+func (c Credits) MarshalGQL(w io.Writer) { _, _ = io.WriteString(w, c.String()) }
+
+// UnmarshalGQL reads a number as it was spelled, or a text that is one.
+func (c *Credits) UnmarshalGQL(v any) (err error) {
+	switch number := v.(type) {
+	case string:
+		*c, err = ParseCredits(number)
+	case json.Number:
+		*c, err = ParseCredits(number.String())
+	case int64:
+		*c, err = ParseCredits(strconv.FormatInt(number, 10))
+	default:
+		err = Errorf(BadInput, "credits are a number, or a text such as \"12.5\"")
+	}
+	return err
+}
+
+// UnmarshalText reads what ParseCredits does.
+func (c *Credits) UnmarshalText(text []byte) (err error) {
+	*c, err = ParseCredits(string(text))
+	return err
+}

@@ -1,0 +1,80 @@
+package model
+
+import (
+	"time"
+
+	"github.com/uptrace/bun"
+)
+
+// Plan is what a company has agreed on for each UTC month, from one month on.
+type Plan struct {
+	bun.BaseModel `bun:"table:plans,alias:plan"`
+	Owned
+
+	// Month is the first day of the month from which on the plan holds.
+	Month           time.Time `bun:",pk,type:date"`
+	Name            string
+	CreditsIncluded Credits `bun:"micro_credits_included"`
+	// Budget is where no more simulations are started; nil for no budget.
+	Budget *Credits `bun:"micro_credits_budget"`
+}
+
+// SetPlanInput is what is agreed on anew.
+type SetPlanInput struct {
+	Name            string
+	CreditsIncluded Credits
+	Budget          *Credits
+}
+
+// NewPlan returns a plan that holds from the month of the time on, or BAD_INPUT when it cannot be.
+func NewPlan(in SetPlanInput, now time.Time) (*Plan, error) {
+	var faults Fields
+	faults.name("name", in.Name, 100)
+	if in.CreditsIncluded < 0 {
+		faults.Add("creditsIncluded", "must not be negative")
+	}
+	if in.Budget != nil && *in.Budget <= 0 {
+		faults.Add("budget", "must be above 0")
+	}
+	return &Plan{Month: MonthOf(now), Name: in.Name, CreditsIncluded: in.CreditsIncluded, Budget: in.Budget}, faults.Err()
+}
+
+// CompanySubscription is a plan and what was used of it in a UTC month.
+type CompanySubscription struct {
+	PlanName        string   `bun:"name"`
+	CreditsIncluded Credits  `bun:"micro_credits_included"`
+	CreditsUsed     Credits  `bun:"micro_credits_used"`
+	Budget          *Credits `bun:"micro_credits_budget"`
+	// PeriodStart is the first moment of the month.
+	PeriodStart time.Time `bun:"-"`
+}
+
+// PeriodEnd is the first moment of the next month.
+func (s *CompanySubscription) PeriodEnd() time.Time { return s.PeriodStart.AddDate(0, 1, 0) }
+
+// CreditsRemaining are those that are included and not used, never below 0.
+func (s *CompanySubscription) CreditsRemaining() Credits {
+	if s.CreditsUsed <= 0 {
+		return s.CreditsIncluded
+	}
+	return max(0, s.CreditsIncluded-s.CreditsUsed)
+}
+
+// Status is Exhausted once the budget is used up.
+func (s *CompanySubscription) Status() CompanySubscriptionStatus {
+	if s.Budget != nil && s.CreditsUsed >= *s.Budget {
+		return CompanySubscriptionStatusExhausted
+	}
+	return CompanySubscriptionStatusActive
+}
+
+// Warning says that 80 percent of the budget are used; "" as long as they are not.
+func (s *CompanySubscription) Warning() string {
+	switch {
+	case s.Budget == nil || s.CreditsUsed < *s.Budget-*s.Budget/5:
+		return ""
+	case s.Status() == CompanySubscriptionStatusExhausted:
+		return "the budget of " + s.Budget.String() + " credits for " + MonthName(s.PeriodStart) + " is used up: no more simulations are started"
+	}
+	return s.CreditsUsed.String() + " of the " + s.Budget.String() + " credits of the budget for " + MonthName(s.PeriodStart) + " are used"
+}

@@ -1,0 +1,144 @@
+package model
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/uptrace/bun"
+)
+
+// Bounds of what is recorded at once.
+const (
+	MaxUsageEntries = 1_000
+	MaxUsageKey     = 200
+	// MaxEntryCredits bounds one entry, on both sides of zero.
+	MaxEntryCredits = 1_000_000 * Credit
+)
+
+// OwnUsageKeys is how the idempotency keys of entries begin that the program itself makes.
+const OwnUsageKeys = "agentgraph:"
+
+// UsageEntry is an entry of the ledger: credits that were used. Entries are never changed or deleted; what was
+// recorded wrongly is taken back by an entry below zero.
+type UsageEntry struct {
+	bun.BaseModel `bun:"table:usage_entries,alias:usage_entry"`
+	Owned
+
+	IdempotencyKey string `bun:",pk"`
+	Channel        Channel
+	AgentID        string
+	// CampaignID is "" for usage that belongs to no campaign.
+	CampaignID string
+	Credits    Credits `bun:"micro_credits"`
+	// At is exact to the millisecond.
+	At time.Time
+}
+
+// Same reports whether both entries say the same, whoever owns them.
+func (e *UsageEntry) Same(other *UsageEntry) bool {
+	return e.IdempotencyKey == other.IdempotencyKey && e.Channel == other.Channel && e.AgentID == other.AgentID &&
+		e.CampaignID == other.CampaignID && e.Credits == other.Credits && e.At.Equal(other.At)
+}
+
+// UsageDay sums up the entries of one UTC day, channel, agent and campaign.
+type UsageDay struct {
+	bun.BaseModel `bun:"table:usage_days,alias:usage_day"`
+	Owned
+
+	Day        time.Time `bun:",pk,type:date"`
+	Channel    Channel   `bun:",pk"`
+	AgentID    string    `bun:",pk"`
+	CampaignID string    `bun:",pk"`
+	Credits    Credits   `bun:"micro_credits"`
+	Entries    int64
+}
+
+// UsageMonth sums up the entries of one UTC month, channel, agent and campaign.
+type UsageMonth struct {
+	bun.BaseModel `bun:"table:usage_months,alias:usage_month"`
+	Owned
+
+	// Month is its first day.
+	Month      time.Time `bun:",pk,type:date"`
+	Channel    Channel   `bun:",pk"`
+	AgentID    string    `bun:",pk"`
+	CampaignID string    `bun:",pk"`
+	Credits    Credits   `bun:"micro_credits"`
+	Entries    int64
+}
+
+// Rows returns the ledger's entries, each key once, and how many of the input only repeat another one; or
+// BAD_INPUT with every fault.
+func (in RecordUsageInput) Rows() ([]*UsageEntry, int, error) {
+	var faults Fields
+	if n := len(in.Entries); n < 1 || n > MaxUsageEntries {
+		faults.Add("entries", "must have 1 to %d entries, not %d", MaxUsageEntries, n)
+		return nil, 0, faults.Err()
+	}
+	rows := make([]*UsageEntry, 0, len(in.Entries))
+	byKey := make(map[string]*UsageEntry, len(in.Entries))
+	repeated := 0
+	for i, entry := range in.Entries {
+		path := fmt.Sprintf("entries.%d.", i)
+		row := entry.row(path, &faults)
+		switch first, seen := byKey[row.IdempotencyKey]; {
+		case !seen:
+			byKey[row.IdempotencyKey] = row
+			rows = append(rows, row)
+		case first.Same(row):
+			repeated++
+		default:
+			faults.Add(path+"idempotencyKey", "is that of another entry of the same request, which says something else")
+		}
+	}
+	return rows, repeated, faults.Err()
+}
+
+func (in *UsageEntryInput) row(path string, faults *Fields) *UsageEntry {
+	faults.text(path+"idempotencyKey", in.IdempotencyKey, 1, MaxUsageKey)
+	if strings.HasPrefix(in.IdempotencyKey, OwnUsageKeys) {
+		faults.Add(path+"idempotencyKey", "must not begin with %q, as those of simulations do", OwnUsageKeys)
+	}
+	faults.text(path+"agentId", in.AgentID, 1, MaxIDLength)
+	row := &UsageEntry{
+		IdempotencyKey: in.IdempotencyKey, Channel: in.Channel, AgentID: in.AgentID, Credits: in.Credits,
+		At: in.At.UTC().Truncate(time.Millisecond),
+	}
+	if in.CampaignID != nil {
+		row.CampaignID = *in.CampaignID
+		faults.text(path+"campaignId", row.CampaignID, 1, MaxIDLength)
+	}
+	if !in.Channel.IsValid() {
+		faults.Add(path+"channel", "must be one of Phone, SMS, Web, WhatsApp")
+	}
+	if in.Credits < -MaxEntryCredits || in.Credits > MaxEntryCredits {
+		faults.Add(path+"credits", "must be between -%v and %v", MaxEntryCredits, MaxEntryCredits)
+	}
+	return row
+}
+
+// Prices are what simulated conversations cost.
+type Prices struct {
+	// Message is the price of a message that an agent writes.
+	Message Credits
+	// InputTokens and OutputTokens are those of a thousand tokens that language models read and write.
+	InputTokens, OutputTokens Credits
+}
+
+// Of returns the price of so many messages and tokens, rounded once to the nearest micro-credit, and at most
+// what one entry may hold.
+func (p Prices) Of(messages, inputTokens, outputTokens int64) Credits {
+	const perThousand = 1_000
+	tokens := capped(p.InputTokens, inputTokens) + capped(p.OutputTokens, outputTokens)
+	return min(capped(p.Message, messages)+(tokens+perThousand/2)/perThousand, MaxEntryCredits)
+}
+
+// capped is price times count, at most what Of can add up.
+func capped(price Credits, count int64) Credits {
+	const most = MaxEntryCredits * 1_000
+	if count > 0 && price > most/Credits(count) {
+		return most
+	}
+	return price * Credits(max(count, 0))
+}

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/nyaruka/phonenumbers"
 	"github.com/uptrace/bun"
@@ -141,10 +142,12 @@ func (f *Fields) phoneNumber(path, number string, region *string) string {
 		return ""
 	}
 	parsed, err := phonenumbers.Parse(number, from)
+	// Letters would be read as the digits that share their keys.
+	isValid := err == nil && phonenumbers.IsValidNumber(parsed) && !strings.ContainsFunc(number, unicode.IsLetter)
 	switch {
-	case err != nil && region != nil, err == nil && !phonenumbers.IsValidNumber(parsed) && region != nil:
+	case !isValid && region != nil:
 		f.Add(path, "%s, or one of region %s", wanted, from)
-	case err != nil || !phonenumbers.IsValidNumber(parsed):
+	case !isValid:
 		f.Add(path, wanted)
 	case parsed.GetExtension() != "":
 		f.Add(path, "must not have an extension, which cannot be dialed")

@@ -45,18 +45,18 @@ CREATE TABLE campaign_items (
     next_try_date timestamptz,
     PRIMARY KEY (company_id, id),
     CONSTRAINT campaign_items_version_key UNIQUE (company_id, campaign_id, version),
-    CONSTRAINT campaign_items_attempts_check CHECK (
+    CONSTRAINT campaign_items_begun_check CHECK (
         running_status = 'Pending' OR attempt_count > 0 AND last_call_date IS NOT NULL
     ),
     CONSTRAINT campaign_items_processed_check CHECK ((running_status = 'Processed') = (processed_at IS NOT NULL)),
-    CONSTRAINT campaign_items_result_check CHECK (running_status = 'Processed' OR result IS NULL),
-    CONSTRAINT campaign_items_error_check CHECK ((running_status = 'Error') = (error IS NOT NULL)),
+    CONSTRAINT campaign_items_outcome_check CHECK (running_status = 'Processed' OR result IS NULL),
+    CONSTRAINT campaign_items_failure_check CHECK ((running_status = 'Error') = (error IS NOT NULL)),
     CONSTRAINT campaign_items_next_try_check CHECK (running_status = 'Pending' OR next_try_date IS NULL),
     CONSTRAINT campaign_items_picked_up_check CHECK (NOT is_picked_up OR running_status = 'Calling'),
     CONSTRAINT campaign_items_claim_check CHECK (
         running_status IN ('Pending', 'Calling', 'ProcessingResult') OR claim_id IS NULL
     ),
-    CONSTRAINT campaign_items_archived_check CHECK (NOT is_archived OR running_status NOT IN ('Calling', 'ProcessingResult')),
+    CONSTRAINT campaign_items_kept_check CHECK (NOT is_archived OR running_status NOT IN ('Calling', 'ProcessingResult')),
     FOREIGN KEY (company_id, campaign_id) REFERENCES campaigns (company_id, id) ON DELETE CASCADE
 );
 

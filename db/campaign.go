@@ -151,7 +151,7 @@ func (t *Tenant) AddCampaignField(ctx context.Context, in model.AddCampaignField
 }
 
 // CountsOfCampaigns returns how many items of each of several campaigns are in which state, archived ones
-// left out, by the campaign's id.
+// left out, by the campaign's id; nothing for one without items.
 func (t *Tenant) CountsOfCampaigns(ctx context.Context, ids []string) (map[string]*model.CampaignItemCounts, error) {
 	rows := []struct {
 		CampaignID string
@@ -167,10 +167,7 @@ func (t *Tenant) CountsOfCampaigns(ctx context.Context, ids []string) (map[strin
 	}
 	err := query.Where("?TableAlias.campaign_id IN (?)", bun.List(ids)).Where("NOT ?TableAlias.is_archived").
 		GroupExpr("?TableAlias.campaign_id").Scan(ctx, &rows)
-	counts := make(map[string]*model.CampaignItemCounts, len(ids))
-	for _, id := range ids {
-		counts[id] = &model.CampaignItemCounts{}
-	}
+	counts := make(map[string]*model.CampaignItemCounts, len(rows))
 	for i := range rows {
 		counts[rows[i].CampaignID] = &rows[i].Counts
 	}

@@ -66,6 +66,9 @@ func (in AdvanceCampaignItemInput) Validate() error {
 		faults.Add("to", "must be one of Pending, Calling, Processed, ProcessingResult, Error")
 	}
 	faults.optional("reason", in.Reason, maxReason)
+	if in.ClaimID != nil {
+		faults.text("claimId", *in.ClaimID, 1, MaxIDLength)
+	}
 	if in.Result != nil {
 		if in.To != CampaignItemStatusProcessed || in.Answered != nil && !*in.Answered {
 			faults.Add("result", "is for the move from ProcessingResult to Processed only")

@@ -202,6 +202,7 @@ func TestReportsHaveBounds(t *testing.T) {
 	require.NoError(t, to(func(*CampaignItemResultInput) {}).Validate())
 	for field, in := range map[string]AdvanceCampaignItemInput{
 		"to":                     {To: "Done"},
+		"claimId":                {To: CampaignItemStatusCalling, ClaimID: new("")},
 		"reason":                 {To: CampaignItemStatusError, Reason: new(strings.Repeat("é", 1_001))},
 		"result":                 {To: CampaignItemStatusPending, Result: &CampaignItemResultInput{}},
 		"result.tag.name":        to(func(r *CampaignItemResultInput) { r.Tag.Name = "" }),

@@ -70,6 +70,15 @@ func (r *Resolver) campaign(ctx context.Context, id string) (*model.Campaign, er
 	return found[0], nil
 }
 
+// campaignCounts returns how many items of the campaign are in which state.
+func campaignCounts(ctx context.Context, campaign *model.Campaign) (*model.CampaignItemCounts, error) {
+	counts, err := load(ctx).campaignCounts.load(ctx, campaign)
+	if err != nil || counts != nil {
+		return counts, err
+	}
+	return &model.CampaignItemCounts{}, nil
+}
+
 // campaignFields returns the fields of the campaign's agent and its own.
 func campaignFields(ctx context.Context, campaign *model.Campaign) ([]*model.CampaignField, error) {
 	agent, err := load(ctx).fieldsAgent.load(ctx, campaign)

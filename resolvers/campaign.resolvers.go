@@ -25,7 +25,7 @@ func (r *campaignResolver) Fields(ctx context.Context, obj *model.Campaign) ([]*
 }
 
 func (r *campaignResolver) Counts(ctx context.Context, obj *model.Campaign) (*model.CampaignItemCounts, error) {
-	return load(ctx).campaignCounts.load(ctx, obj)
+	return campaignCounts(ctx, obj)
 }
 
 func (r *campaignResolver) Items(ctx context.Context, obj *model.Campaign, runningStatus *model.CampaignItemStatus, isArchived *bool, first int32, after *string, offset *int32) (*model.Page[*model.CampaignItem], error) {

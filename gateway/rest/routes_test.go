@@ -55,6 +55,12 @@ const (
 		`"evidence":[{"messageIndex":7,"quote":"<quote>"}]}],"classificationResult":{"tagExpected":"<tagExpected>",` +
 		`"tagProduced":"<tagProduced>","passed":true,"rationale":"<rationale>"},"error":{"cause":"Agent","message":"<message>"},` +
 		`"promptVersion":7,"durationMs":7,"createdAt":"<createdAt>","startedAt":"<startedAt>","finishedAt":"<finishedAt>"}`
+	itemBody = `{"id":"<id>","campaignId":"<campaignId>","createdAt":"<createdAt>","processedAt":"<processedAt>","lastCallDate":"<lastCallDate>",` +
+		`"nextTryDate":"<nextTryDate>","runningStatus":"Pending","attemptCount":7,"phoneNumber":"<phoneNumber>","dataBag":"<dataBag>",` +
+		`"result":{"tag":{"id":"<id>","name":"<name>","color":"<color>"},"conversation":{"id":"<id>","messages":[{"timestamp":"<timestamp>",` +
+		`"role":"assistant","text":"<text>","intent":"<intent>"}]},"summary":"<summary>","isSystem":true,"metadata":"<metadata>"},` +
+		`"isArchived":true,"eventList":[{"type":"LaunchCall","date":"<date>","description":"<description>"}]}`
+	fieldBody = `{"name":"<name>","description":"<description>","isMandatory":true,"isSystem":true}`
 )
 
 // TestRoutes calls every route of the table and compares what the operation was given and what the
@@ -126,6 +132,19 @@ func TestRoutes(t *testing.T) {
 		{"POST /AgentTestExecution/execution_1/cancel", "", values{"executionId": "execution_1"}, 202, executionBody},
 		{"POST /AgentTestExecution/execution_1/retry", `{}`, values{"executionId": "execution_1", "only": "NotPassed"}, 202, executionBody},
 		{"GET /AgentTestRun/run_1", "", values{"runId": "run_1"}, 200, runBody},
+		{"GET /CampaignItem/campaign_1?runningStatus=Calling&ISARCHIVED=false&pageSize=10", "", values{
+			"campaignId": "campaign_1", "runningStatus": "Calling", "isArchived": false, "first": int64(10), "offset": int64(0)}, 200,
+			`{"data":[` + itemBody + `],"total":7,"pageNumber":1,"pageSize":10}`},
+		{"POST /CampaignItem/campaign_1", `{"items":[{"phoneNumber":"+12025550143","dataBag":{"b":"1","a":"2"}},{}]}`,
+			values{"campaignId": "campaign_1", "items": []any{
+				values{"phoneNumber": "+12025550143", "dataBag": json.RawMessage(`{"b":"1","a":"2"}`)}, values{}}},
+			200, `{"items":[` + itemBody + `]}`},
+		{"GET /CampaignItem/campaign_1/item_1", "", values{"campaignId": "campaign_1", "itemId": "item_1"}, 200, itemBody},
+		{"DELETE /CampaignItem/campaign_1/item_1", "", values{"campaignId": "campaign_1", "itemId": "item_1"}, 204, ""},
+		{"POST /CampaignItem/campaign_1/item_1/reset", "", values{"campaignId": "campaign_1", "itemId": "item_1"}, 200, itemBody},
+		{"GET /CampaignField?campaignId=campaign_1", "", values{"campaignId": "campaign_1"}, 200, `{"campaignId":"<id>","data":[` + fieldBody + `]}`},
+		{"POST /CampaignField", `{"campaignId":"campaign_1","name":"offer"}`,
+			values{"campaignId": "campaign_1", "name": "offer", "isMandatory": false}, 200, fieldBody},
 	}
 	require.Len(t, tests, len(routes), "one case for each route")
 	for _, test := range tests {
@@ -215,8 +234,8 @@ func TestDrift(t *testing.T) {
 		"no such field":         {`query Get($agentId: ID!) { agent(id: $agentId) { nickname } }`, get, `Cannot query field "nickname"`},
 		"wrong variable type":   {`query Get($agentId: Int!) { agent(id: $agentId) { id } }`, get, `Variable "$agentId" of type "Int!"`},
 		"path without variable": {`query Get { agent(id: "a") { id } }`, get, "no variable agentId"},
-		"variable without path": {`query Get($agentId: ID!, $first: Int!) { agent(id: $agentId) { simulationChats(first: $first) { totalCount } } }`,
-			get, "nothing fills the variable first"},
+		"variable that no query string holds": {`query Get($filter: AgentFilter) { agents(filter: $filter) { nodes { id } } }`,
+			route{method: "GET", path: "/Agent", operation: "Get", result: "agents"}, "the variable filter of type AgentFilter cannot stand in a query string"},
 		"no such result":  {`query Get($agentId: ID!) { node(id: $agentId) { id } }`, get, "result path"},
 		"beside a result": {`query Get($agentId: ID!) { agent(id: $agentId) { id } company { id } }`, get, "result path"},
 		"result is no object": {`mutation Put($agentId: ID!, $prompt: String!) {

@@ -73,6 +73,7 @@ func newVictim(t *testing.T, g *gatewayUnderTest, address string) victim {
 		"chat": chat.ID, "knowledgeBaseChat": chat.ID, "simulationChat": simulation, "apiKey": keys[0].ID,
 		"promptVersion": versions.Agent.PromptVersions.Nodes[0].ID, "company": company.ID,
 	}}
+	maps.Copy(v.ids, newVictimCampaign(t, tenant, agent.ID))
 	v.secrets = append(slices.Collect(maps.Values(v.ids)), "SECRET", "secret_tool", "secret_edge")
 	require.NotEmpty(t, address)
 	return v

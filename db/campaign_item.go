@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"time"
 
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
@@ -70,7 +69,7 @@ func (t *Tenant) AddCampaignItems(ctx context.Context, in model.AddCampaignItems
 		return nil, err
 	}
 	var items []*model.CampaignItem
-	return items, t.changeItems(ctx, in.CampaignID, func(ctx context.Context, t *Tenant, campaign *model.Campaign) error {
+	return items, t.changeItems(ctx, in.CampaignID, len(in.Items), func(ctx context.Context, t *Tenant, campaign *model.Campaign) error {
 		agent, err := t.Agent(ctx, campaign.AgentID)
 		if err != nil {
 			return err
@@ -78,7 +77,6 @@ func (t *Tenant) AddCampaignItems(ctx context.Context, in model.AddCampaignItems
 		if items, err = campaign.NewItems(in, agent, now()); err != nil {
 			return err
 		}
-		campaign.Version += int32(len(items))
 		return insert(ctx, t, items...)
 	})
 }
@@ -89,41 +87,44 @@ func (t *Tenant) AdvanceCampaignItem(ctx context.Context, in model.AdvanceCampai
 	if err := in.Validate(); err != nil {
 		return nil, err
 	}
-	return t.moveItem(ctx, in.CampaignID, in.ItemID, func(
-		ctx context.Context, t *Tenant, item *model.CampaignItem, campaign *model.Campaign, at time.Time,
-	) ([]*model.CampaignItemEvent, error) {
+	var tags []model.ClassificationTag
+	if in.Result != nil {
+		campaign, err := t.Campaign(ctx, in.CampaignID)
+		if err != nil {
+			return nil, err
+		}
 		agent, err := t.Agent(ctx, campaign.AgentID)
 		if err != nil {
 			return nil, err
 		}
-		return item.Advance(in, campaign, agent, at)
+		tags = agent.ClassificationTags
+	}
+	return t.moveItem(ctx, in.CampaignID, in.ItemID, func(item *model.CampaignItem, campaign *model.Campaign) ([]*model.CampaignItemEvent, error) {
+		return item.Advance(in, campaign, tags, now())
 	})
 }
 
 // ResetCampaignItem sets an item back to the beginning, and returns it.
 func (t *Tenant) ResetCampaignItem(ctx context.Context, in model.ResetCampaignItemInput) (*model.CampaignItem, error) {
-	return t.moveItem(ctx, in.CampaignID, in.ItemID, func(
-		_ context.Context, _ *Tenant, item *model.CampaignItem, _ *model.Campaign, at time.Time,
-	) ([]*model.CampaignItemEvent, error) {
-		return item.Reset(at)
+	return t.moveItem(ctx, in.CampaignID, in.ItemID, func(item *model.CampaignItem, _ *model.Campaign) ([]*model.CampaignItemEvent, error) {
+		return item.Reset(now())
 	})
 }
 
-// itemMove changes an item, which is held, and returns what happened to it.
-type itemMove func(context.Context, *Tenant, *model.CampaignItem, *model.Campaign, time.Time) ([]*model.CampaignItemEvent, error)
-
-func (t *Tenant) moveItem(ctx context.Context, campaignID, itemID string, move itemMove) (*model.CampaignItem, error) {
+// moveItem keeps a change of an item and what happened to it by that.
+func (t *Tenant) moveItem(
+	ctx context.Context, campaignID, itemID string, move func(*model.CampaignItem, *model.Campaign) ([]*model.CampaignItemEvent, error),
+) (*model.CampaignItem, error) {
 	item := &model.CampaignItem{}
-	return item, t.changeItems(ctx, campaignID, func(ctx context.Context, t *Tenant, campaign *model.Campaign) error {
+	return item, t.changeItems(ctx, campaignID, 1, func(ctx context.Context, t *Tenant, campaign *model.Campaign) error {
 		if err := t.itemOf(ctx, campaignID, itemID, item, forUpdate); err != nil {
 			return err
 		}
-		events, err := move(ctx, t, item, campaign, now())
+		events, err := move(item, campaign)
 		if err != nil {
 			return err
 		}
-		campaign.Version++
-		item.Version = campaign.Version
+		item.Version = campaign.Version + 1
 		_, err = t.change(item).ExcludeColumn("campaign_id", "phone_number", "data_bag", "is_archived", "created_at").WherePK().Exec(ctx)
 		if err != nil {
 			return translate(err)
@@ -159,41 +160,20 @@ func (t *Tenant) ArchiveCampaignItems(ctx context.Context, in model.ArchiveCampa
 	if err := in.Validate(); err != nil {
 		return nil, err
 	}
-	items := []*model.CampaignItem{}
-	return items, t.changeItems(ctx, in.CampaignID, func(ctx context.Context, t *Tenant, campaign *model.Campaign) error {
-		held := []*model.CampaignItem{}
-		err := t.find(&held).Where("?TableAlias.campaign_id = ?", in.CampaignID).Where("?TableAlias.id IN (?)", bun.List(in.ItemIds)).
-			Order("id").For(string(forUpdate)).Scan(ctx)
-		if err != nil {
-			return translate(err)
+	var items []*model.CampaignItem
+	return items, t.changeItems(ctx, in.CampaignID, len(in.ItemIds), func(ctx context.Context, t *Tenant, campaign *model.Campaign) (err error) {
+		if items, err = t.holdItems(ctx, in.CampaignID, in.ItemIds); err != nil {
+			return err
 		}
-		byID := make(map[string]*model.CampaignItem, len(held))
-		for _, item := range held {
-			byID[item.ID] = item
-		}
-		var changed []string
-		var versions []int32
-		seen := map[string]bool{}
-		for _, id := range in.ItemIds {
-			item, found := byID[id]
-			switch {
-			case !found:
-				return model.Missing(campaignItem, id)
-			case item.IsUnderWay():
-				return model.Errorf(model.Conflict, "campaign item %q is being called or evaluated", id)
-			case seen[id]:
-				continue
+		changed, versions := []string{}, []int32{}
+		for _, item := range items {
+			if item.IsUnderWay() {
+				return model.Errorf(model.Conflict, "campaign item %q is being called or evaluated", item.ID)
 			}
-			seen[id] = true
-			items = append(items, item)
 			if item.IsArchived != in.IsArchived {
-				campaign.Version++
-				item.IsArchived, item.Version = in.IsArchived, campaign.Version
-				changed, versions = append(changed, id), append(versions, item.Version)
+				item.IsArchived, item.Version = in.IsArchived, campaign.Version+int32(len(changed))+1
+				changed, versions = append(changed, item.ID), append(versions, item.Version)
 			}
-		}
-		if len(changed) == 0 {
-			return nil
 		}
 		_, err = t.change((*model.CampaignItem)(nil)).
 			TableExpr("unnest(?::text[], ?::int[]) AS change (id, version)", pgdialect.Array(changed), pgdialect.Array(versions)).
@@ -202,29 +182,54 @@ func (t *Tenant) ArchiveCampaignItems(ctx context.Context, in model.ArchiveCampa
 	})
 }
 
-// changeItems runs fn in a transaction that holds the campaign, numbers in it the changes that fn made, and
-// then tells the followers. CONFLICT when the campaign is archived.
-func (t *Tenant) changeItems(ctx context.Context, campaignID string, fn func(context.Context, *Tenant, *model.Campaign) error) error {
-	changed := false
+// holdItems returns the items of a campaign with the ids, in their order and each once, held until the end of
+// the transaction.
+func (t *Tenant) holdItems(ctx context.Context, campaignID string, ids []string) ([]*model.CampaignItem, error) {
+	held := []*model.CampaignItem{}
+	err := t.find(&held).Where("?TableAlias.campaign_id = ?", campaignID).Where("?TableAlias.id IN (?)", bun.List(ids)).
+		Order("id").For(string(forUpdate)).Scan(ctx)
+	if err != nil {
+		return nil, translate(err)
+	}
+	byID := make(map[string]*model.CampaignItem, len(held))
+	for _, item := range held {
+		byID[item.ID] = item
+	}
+	items := make([]*model.CampaignItem, 0, len(held))
+	seen := make(map[string]bool, len(held))
+	for _, id := range ids {
+		if byID[id] == nil {
+			return nil, model.Missing(campaignItem, id)
+		}
+		if !seen[id] {
+			seen[id] = true
+			items = append(items, byID[id])
+		}
+	}
+	return together(items), nil
+}
+
+// changeItems runs fn in a transaction that holds the campaign, and then tells the followers. fn may make so
+// many changes, whose versions follow that of the campaign that it is given. CONFLICT when the campaign is
+// archived.
+func (t *Tenant) changeItems(ctx context.Context, campaignID string, changes int, fn func(context.Context, *Tenant, *model.Campaign) error) error {
 	err := t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
-		campaign, err := t.campaign(ctx, campaignID, forUpdate)
-		if err != nil {
+		campaigns := []*model.Campaign{}
+		err := t.change((*model.Campaign)(nil)).Set("version = version + ?", changes).Where("id = ?", campaignID).
+			Returning("*").Scan(ctx, &campaigns)
+		switch {
+		case err != nil:
+			return translate(err)
+		case len(campaigns) == 0:
+			return model.MissingCampaign("campaignId", campaignID)
+		}
+		if err := campaigns[0].Frozen(); err != nil {
 			return err
 		}
-		if err := campaign.Frozen(); err != nil {
-			return err
-		}
-		was := campaign.Version
-		if err := fn(ctx, t, campaign); err != nil {
-			return err
-		}
-		if changed = campaign.Version != was; !changed {
-			return nil
-		}
-		_, err = t.change(campaign).Column("version").WherePK().Exec(ctx)
-		return translate(err)
+		campaigns[0].Version -= int32(changes)
+		return fn(ctx, t, campaigns[0])
 	})
-	if err == nil && changed {
+	if err == nil {
 		t.store.hub.Wake(t.signalOf(campaignID))
 	}
 	return err

@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"strings"
 	"time"
 )
@@ -107,9 +108,10 @@ func (f *Fields) result(path string, in *CampaignItemResultInput) {
 	}
 }
 
-// Advance applies a report, which is valid, and returns the events that it brings. It returns CONFLICT,
-// and changes nothing, when the item cannot move so, or is not under the claim any more.
-func (i *CampaignItem) Advance(in AdvanceCampaignItemInput, c *Campaign, agent *Agent, at time.Time) ([]*CampaignItemEvent, error) {
+// Advance applies a report, which is valid, and returns the events that it brings. The agent's tags say which
+// tags of results are the platform's. It returns CONFLICT, and changes nothing, when the item cannot move so,
+// or is not under the claim any more.
+func (i *CampaignItem) Advance(in AdvanceCampaignItemInput, c *Campaign, tags []ClassificationTag, at time.Time) ([]*CampaignItemEvent, error) {
 	if in.ClaimID != nil && (i.ClaimID == nil || *i.ClaimID != *in.ClaimID) {
 		return nil, Errorf(Conflict, "campaign item %q is not under claim %q any more", i.ID, *in.ClaimID)
 	}
@@ -125,8 +127,8 @@ func (i *CampaignItem) Advance(in AdvanceCampaignItemInput, c *Campaign, agent *
 		}
 		i.RunningStatus = move.to
 		events := i.record(move.apply(i, c, in, at), at)
-		if i.Result != nil && i.Result.Tag != nil && agent.hasSystemTag(i.Result.Tag.Name) {
-			i.Result.IsSystem = true
+		if i.Result != nil && i.Result.Tag != nil {
+			i.Result.IsSystem = isSystemTag(tags, i.Result.Tag.Name)
 		}
 		return events, nil
 	}
@@ -203,7 +205,7 @@ func miss(i *CampaignItem, c *Campaign, in AdvanceCampaignItemInput, at time.Tim
 	i.ClaimID = nil
 	if i.AttemptCount >= c.MaxAttempts {
 		i.RunningStatus, i.ProcessedAt = CampaignItemStatusProcessed, &at
-		i.Result = &CampaignItemResult{Tag: noAnswer(), IsSystem: true, Metadata: JSONObject("{}")}
+		i.Result = &CampaignItemResult{Tag: noAnswer(), Metadata: JSONObject("{}")}
 		return []happened{ended("Nobody answered the last attempt", in.Reason)}
 	}
 	next := at.Add(time.Duration(c.RetryDelayMinutes) * time.Minute)
@@ -245,13 +247,8 @@ func noAnswer() *CampaignItemTag {
 	return &CampaignItemTag{ID: "tag_no_answer", Name: "No answer", Color: "#6B7280"}
 }
 
-func (a *Agent) hasSystemTag(name string) bool {
-	for _, t := range a.ClassificationTags {
-		if t.Name == name {
-			return t.IsSystem
-		}
-	}
-	return name == noAnswer().Name
+func isSystemTag(tags []ClassificationTag, name string) bool {
+	return name == noAnswer().Name || slices.ContainsFunc(tags, func(t ClassificationTag) bool { return t.Name == name && t.IsSystem })
 }
 
 // tagColors are what tags that come without a color are shown in.

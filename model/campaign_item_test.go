@@ -12,9 +12,9 @@ import (
 
 // machine is what the document says of an item's states, written down a second time.
 type machine struct {
-	status             CampaignItemStatus
-	attempts, most     int32
-	isPickedUp, isOver bool
+	status         CampaignItemStatus
+	attempts, most int32
+	isPickedUp     bool
 }
 
 // report returns what becomes of the machine and what happens on the way; false for a move that is not legal.
@@ -86,7 +86,7 @@ func TestRandomWalksOfAnItem(t *testing.T) {
 				in.Answered = rapid.SampledFrom([]*bool{nil, new(true), new(false)}).Draw(r, "answered")
 				before := *item
 				next, happened, legal := want.report(in.To, in.Answered)
-				events, err := item.Advance(in, c, &Agent{}, at)
+				events, err := item.Advance(in, c, nil, at)
 				if !legal {
 					require.Equal(r, before, *item, "an illegal move changes nothing")
 					refusedWithTheLegalOnes(r, err, want)
@@ -139,7 +139,7 @@ func consistent(t require.TestingT, i *CampaignItem, c *Campaign) {
 func moved(t *testing.T, i *CampaignItem, c *Campaign, in AdvanceCampaignItemInput) []*CampaignItemEvent {
 	t.Helper()
 	require.NoError(t, in.Validate())
-	events, err := i.Advance(in, c, &Agent{ClassificationTags: []ClassificationTag{{Name: "Voicemail", IsSystem: true}, {Name: "Booked"}}}, now)
+	events, err := i.Advance(in, c, []ClassificationTag{{Name: "Voicemail", IsSystem: true}, {Name: "Booked"}}, now)
 	require.NoError(t, err)
 	return events
 }
@@ -233,7 +233,7 @@ func TestAClaimThatIsNamedMustBeTheItems(t *testing.T) {
 	c := &Campaign{MaxAttempts: 3}
 	i := &CampaignItem{RunningStatus: CampaignItemStatusPending, ClaimID: new("claim_1"), DueAt: time.Now().Add(time.Minute)}
 	require.NotNil(t, i.ClaimedUntil())
-	_, err := i.Advance(AdvanceCampaignItemInput{To: CampaignItemStatusCalling, ClaimID: new("claim_0")}, c, &Agent{}, now)
+	_, err := i.Advance(AdvanceCampaignItemInput{To: CampaignItemStatusCalling, ClaimID: new("claim_0")}, c, nil, now)
 	require.ErrorContains(t, err, `not under claim "claim_0"`)
 	for _, to := range []CampaignItemStatus{CampaignItemStatusCalling, CampaignItemStatusProcessingResult} {
 		moved(t, i, c, AdvanceCampaignItemInput{To: to, ClaimID: new("claim_1")})
@@ -241,7 +241,7 @@ func TestAClaimThatIsNamedMustBeTheItems(t *testing.T) {
 	}
 	_, err = i.Reset(now)
 	require.NoError(t, err)
-	_, err = i.Advance(AdvanceCampaignItemInput{To: CampaignItemStatusCalling, ClaimID: new("claim_1")}, c, &Agent{}, now)
+	_, err = i.Advance(AdvanceCampaignItemInput{To: CampaignItemStatusCalling, ClaimID: new("claim_1")}, c, nil, now)
 	require.ErrorContains(t, err, "not under claim")
 }
 

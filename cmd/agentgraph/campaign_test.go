@@ -288,6 +288,7 @@ func watch(t *testing.T, url, key, campaignID string, after int32) <-chan seenIt
 	response, err := http.DefaultClient.Do(r)
 	require.NoError(t, err)
 	require.Equal(t, http.StatusOK, response.StatusCode)
+	t.Cleanup(func() { _ = response.Body.Close() })
 	items := make(chan seenItem)
 	go func() {
 		defer close(items)

@@ -1,6 +1,7 @@
 package db_test
 
 import (
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -39,7 +40,7 @@ func TestNoTwoDialersGetTheSameItem(t *testing.T) {
 	campaign := newCampaign(t, tenant)
 	add(t, tenant, campaign.ID, 1_000)
 	var mu sync.Mutex
-	taken := map[string]string{}
+	taken := map[string][]string{}
 	errs := together(32, func(i int) error {
 		for {
 			id, items, err := replicas[i%2].ClaimCampaignItems(t.Context(), model.ClaimCampaignItemsInput{
@@ -48,19 +49,22 @@ func TestNoTwoDialersGetTheSameItem(t *testing.T) {
 			if err != nil || id == nil {
 				return err
 			}
+			if len(items) > 1+i%9 {
+				return fmt.Errorf("%d items, more than the limit", len(items))
+			}
 			mu.Lock()
 			for _, item := range items {
-				require.Empty(t, taken[item.ID], "claimed twice")
-				require.Equal(t, *id, *item.ClaimID)
-				taken[item.ID] = *id
+				taken[item.ID] = append(taken[item.ID], *item.ClaimID)
 			}
 			mu.Unlock()
-			require.LessOrEqual(t, len(items), 1+i%9)
 		}
 	})
 	require.Empty(t, errs)
 	// An empty claim may have met items that somebody else was being given; nobody left any behind.
 	require.Len(t, taken, 1_000)
+	for id, claims := range taken {
+		require.Len(t, claims, 1, id)
+	}
 }
 
 func TestClaims(t *testing.T) {

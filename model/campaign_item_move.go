@@ -179,11 +179,11 @@ func (i *CampaignItem) record(all []happened, at time.Time) []*CampaignItemEvent
 func launch(i *CampaignItem, c *Campaign, _ AdvanceCampaignItemInput, at time.Time) []happened {
 	i.AttemptCount++
 	i.LastCallDate, i.NextTryDate = &at, nil
-	description := fmt.Sprintf("Attempt %d of %d began.", i.AttemptCount, max(c.MaxAttempts, i.AttemptCount))
+	description := fmt.Sprintf("Attempt %d of %d began", i.AttemptCount, max(c.MaxAttempts, i.AttemptCount))
 	if i.PhoneNumber != "" {
-		description = fmt.Sprintf("Attempt %d of %d began: %s.", i.AttemptCount, max(c.MaxAttempts, i.AttemptCount), mask(i.PhoneNumber))
+		description += ": " + mask(i.PhoneNumber)
 	}
-	return []happened{{CampaignItemEventTypeLaunchCall, description}}
+	return []happened{{CampaignItemEventTypeLaunchCall, description + "."}}
 }
 
 func pickUp(i *CampaignItem, _ *Campaign, _ AdvanceCampaignItemInput, _ time.Time) []happened {

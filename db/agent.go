@@ -86,7 +86,8 @@ func (t *Tenant) UpdateAgent(ctx context.Context, in model.UpdateAgentInput) (*m
 }
 
 // DeleteAgent deletes an agent with its prompt versions, its simulated chats, its tests with their
-// folders, and every edge from and to it. Executions and runs of its tests stay, as evidence.
+// folders, its campaigns with their items, and every edge from and to it. Executions and runs of its
+// tests stay, as evidence.
 func (t *Tenant) DeleteAgent(ctx context.Context, id string) error {
 	return t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
 		if _, err := t.agent(ctx, id, forDelete); err != nil {

@@ -72,12 +72,21 @@ func (t *Tenant) runsAfter(ctx context.Context, executionID string, version, pos
 	return runs, translate(err)
 }
 
-// followExecution calls see with the execution as it is now, and after each signal and each while, until
-// it is finished and was seen, it is gone, or ctx ends; then done. It subscribes before it reads, so that
-// nothing is written unseen between the two.
+// followExecution is follow for an execution, until it is finished and was seen.
 func (t *Tenant) followExecution(ctx context.Context, id string, done func(), see func(*model.AgentTestExecution) error) error {
+	return follow(ctx, t, id, t.AgentTestExecution, done, func(execution *model.AgentTestExecution) (bool, error) {
+		return execution.IsFinished(), see(execution)
+	})
+}
+
+// follow calls see with what has the id as it is now, and after each signal and each while, until see says
+// that nothing follows, it is gone, or ctx ends; then done. It subscribes before it reads, so that nothing
+// is written unseen between the two. An error of see has it called again.
+func follow[R any](
+	ctx context.Context, t *Tenant, id string, read func(context.Context, string) (R, error), done func(), see func(R) (bool, error),
+) error {
 	signals := t.store.hub.Subscribe(t.signalOf(id))
-	if _, err := t.AgentTestExecution(ctx, id); err != nil {
+	if _, err := read(ctx, id); err != nil {
 		signals.Close()
 		return err
 	}
@@ -86,9 +95,10 @@ func (t *Tenant) followExecution(ctx context.Context, id string, done func(), se
 		defer signals.Close()
 		var retry time.Duration
 		for ctx.Err() == nil {
-			execution, err := t.AgentTestExecution(ctx, id)
+			last := false
+			row, err := read(ctx, id)
 			if err == nil {
-				err = see(execution)
+				last, err = see(row)
 			}
 			var known *model.Error
 			switch {
@@ -96,7 +106,7 @@ func (t *Tenant) followExecution(ctx context.Context, id string, done func(), se
 				return
 			case err != nil:
 				retry = min(max(2*retry, firstRetry), lastReconnect)
-			case execution.IsFinished():
+			case last:
 				return
 			default:
 				retry = 0

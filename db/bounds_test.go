@@ -29,6 +29,13 @@ func TestChecksOfTheDatabase(t *testing.T) {
 	}
 	simulation := func(values ...string) []string { return ofKind("Simulation", values...) }
 	classification := func(values ...string) []string { return ofKind("Classification", values...) }
+	// Of the two items one waits, and has no error, and one has failed.
+	pendingOr := func(values ...string) []string {
+		for i, v := range values {
+			values[i] = "CASE running_status WHEN 'Error' THEN " + v + " END"
+		}
+		return values
+	}
 	context := func(messages, dataBag string) string {
 		return fmt.Sprintf(`json_build_object('messages', %s::json, 'dataBag', %s::json)`, messages, dataBag)
 	}
@@ -119,6 +126,28 @@ func TestChecksOfTheDatabase(t *testing.T) {
 		{"agent_test_runs", "error", []string{"NULL"}, []string{"'{}'", "'[]'"}},
 		{"agent_test_runs", "duration_ms", nil, []string{"-1", "NULL", "1"}},
 		{"agent_test_runs", "version", []string{"1"}, []string{"0"}},
+		{"campaigns", "name", []string{text(1), text(255)}, []string{text(0), text(256)}},
+		{"campaigns", "status", []string{"'Paused'"}, []string{"'Done'"}},
+		{"campaigns", "max_attempts", []string{"1", "20"}, []string{"0", "21"}},
+		{"campaigns", "retry_delay_minutes", []string{"0", "43200"}, []string{"-1", "43201"}},
+		{"campaigns", "default_region", []string{"'FR'", "NULL"}, []string{"'fr'", "'FRA'", "E'FR\\n'"}},
+		{"campaigns", "own_fields", []string{list(0), list(100)}, []string{list(101), "'{}'", "'null'"}},
+		{"campaigns", "version", []string{"0"}, []string{"-1"}},
+		{"campaign_items", "phone_number", []string{"''", "'+12025550143'", "'+123456789012345'"}, []string{"'12'", "'+0123'", "'+1234567890123456'", "E'+12\\n'"}},
+		{"campaign_items", "data_bag", []string{"'{}'"}, []string{"'[]'", "'null'", "NULL"}},
+		{"campaign_items", "running_status", nil, []string{"'Done'", "'Processed'", "'Calling'"}},
+		{"campaign_items", "attempt_count", nil, []string{"-1", "0"}},
+		{"campaign_items", "is_picked_up", nil, []string{"true"}},
+		{"campaign_items", "is_archived", []string{"true", "false"}, []string{"NULL"}},
+		{"campaign_items", "result", nil, []string{"'{}'", "'[]'"}},
+		{"campaign_items", "error", pendingOr(text(1), text(1_000)), append(pendingOr(text(0), text(1_001)), "NULL", "'for all'")},
+		{"campaign_items", "claim_id", nil, []string{"'claim'"}},
+		{"campaign_items", "event_count", nil, []string{"-1"}},
+		{"campaign_items", "version", nil, []string{"0"}},
+		{"campaign_items", "processed_at", nil, []string{"created_at"}},
+		{"campaign_items", "next_try_date", nil, []string{"created_at"}},
+		{"campaign_item_events", "type", []string{"'PickUp'"}, []string{"'Call'"}},
+		{"campaign_item_events", "description", []string{text(1), text(2_000)}, []string{text(0), text(2_001)}},
 	} {
 		assign := func(value string) error {
 			_, err := conn.Exec(ctx, "UPDATE "+c.table+" SET "+c.column+" = "+value)

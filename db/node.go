@@ -20,6 +20,7 @@ func (t *Tenant) Kinds(ctx context.Context, ids []string) (map[string]string, er
 		"dataset": (*model.Dataset)(nil), "simulationChat": (*model.SimulationChat)(nil),
 		"agentTest": (*model.AgentTestRow)(nil), "agentTestFolder": (*model.AgentTestFolder)(nil),
 		"agentTestExecution": (*model.AgentTestExecution)(nil), "agentTestRun": (*model.AgentTestRun)(nil),
+		"campaign": (*model.Campaign)(nil), "campaignItem": (*model.CampaignItem)(nil),
 	} {
 		union = union.UnionAll(t.find(row).ColumnExpr("? AS kind, ?TableAlias.id", kind).Where("?TableAlias.id IN (?)", bun.List(ids)))
 	}

@@ -36,7 +36,7 @@ func newEstate(t *testing.T, store *db.Store, mark string) estate {
 	key, _, err := tenant.CreateAPIKey(ctx, model.CreateAPIKeyInput{Name: mark, Scopes: []model.APIKeyScope{model.APIKeyScopeAdmin}})
 	require.NoError(t, err)
 	in := agentInput()
-	in.Name, in.Prompt = mark, mark
+	in.Name, in.Prompt, in.Direction = mark, mark, model.DirectionOutbound
 	in.ClassificationTags = []*model.ClassificationTag{{Name: "New"}}
 	agent, err := tenant.By(key.ID).CreateAgent(ctx, in)
 	require.NoError(t, err)
@@ -77,7 +77,16 @@ func newEstate(t *testing.T, store *db.Store, mark string) estate {
 	used.AgentID, used.CampaignID = agent.ID, &mark
 	record(t, tenant, used)
 	require.NoError(t, tenant.SetPlan(ctx, model.SetPlanInput{Name: mark}))
+	campaign := newCampaign(t, tenant, func(in *model.CreateCampaignInput) { in.AgentID, in.Name = agent.ID, mark })
+	_, _, err = tenant.AddCampaignField(ctx, model.AddCampaignFieldInput{CampaignID: campaign.ID, Name: mark})
+	require.NoError(t, err)
+	items := add(t, tenant, campaign.ID, 2)
+	_, err = tenant.AdvanceCampaignItem(ctx, model.AdvanceCampaignItemInput{
+		CampaignID: campaign.ID, ItemID: report(t, tenant, items[1], model.CampaignItemStatusCalling).ID, To: model.CampaignItemStatusError, Reason: &mark,
+	})
+	require.NoError(t, err)
 	return estate{tenant: tenant, mark: mark, ids: map[string]string{
+		"CampaignID": campaign.ID, "ItemID": items[0].ID, "ItemIds": items[0].ID,
 		"FolderID": folder.ID, "TestID": test.ID, "ClassificationTestID": tagged.ID, "TestIds": test.ID, "ExecutionID": retry.ID,
 		"FinishedExecutionID": execution.ID, "RunID": run.ID,
 		"AgentID": agent.ID, "DelegateAgentID": agent.ID, "ToolID": tool.ID, "SubAgentID": edge.ID, "DatasetIds": dataset.ID,
@@ -110,7 +119,7 @@ var (
 	// quiet are the methods that answer with nothing, rather than NOT_FOUND, for what is not there.
 	quiet = []string{
 		"MessagesAfter", "TouchAPIKey", "APIKeysByPrefix", "SimulationChats",
-		"AgentTests", "TestsOfAgents", "AgentTestFolders", "AgentTestExecutions", "AgentTestRuns", "RunsOfExecutions",
+		"AgentTests", "TestsOfAgents", "AgentTestFolders", "AgentTestExecutions", "AgentTestRuns", "RunsOfExecutions", "CountsOfCampaigns",
 	}
 	// free take no id, or give no answer.
 	free = []string{"HeadersOf", "Tx", "By", "HoldRun"}
@@ -146,8 +155,9 @@ func arguments(of reflect.Type, own, other estate) (values []any, known bool) {
 			}
 		}
 		return []any{run(own), run(other)}, true
-	case reflect.TypeFor[*model.AgentFilter]():
-		return []any{(*model.AgentFilter)(nil)}, true
+	case reflect.TypeFor[*model.AgentFilter](), reflect.TypeFor[*model.CampaignFilter](),
+		reflect.TypeFor[*model.CampaignItemStatus](), reflect.TypeFor[*bool]():
+		return []any{reflect.Zero(of).Interface()}, true
 	case reflect.TypeFor[model.DateBound]():
 		return []any{model.DateBound{At: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), IsDay: true}}, true
 	case reflect.TypeFor[model.ConsumptionRange]():
@@ -173,7 +183,7 @@ func inputs(of reflect.Type, own, other estate) []any {
 	valid := reflect.New(of).Elem()
 	texts := map[string]string{
 		"Name": "New", "TechnicalName": "a_new_name", "Prompt": "New {knowledge}", "Language": "en", "Channel": "Web", "Direction": "Inbound", "Text": "New",
-		"Scenario": "New", "TagExpected": "New", "Color": "#112233", "Only": "All",
+		"Scenario": "New", "TagExpected": "New", "Color": "#112233", "Only": "All", "To": "Calling",
 	}
 	own = own.suiting(of)
 	var named []int
@@ -195,10 +205,14 @@ func inputs(of reflect.Type, own, other estate) []any {
 			field.SetString(texts[name])
 		case name == "Scopes":
 			field.Set(reflect.ValueOf([]model.APIKeyScope{model.APIKeyScopeRead}))
-		case slices.Contains([]string{"Version", "MaxTurns", "Repeats", "Concurrency"}, name) && field.Kind() == reflect.Int32:
+		case slices.Contains([]string{"Version", "MaxTurns", "Repeats", "Concurrency", "MaxAttempts", "Limit"}, name) && field.Kind() == reflect.Int32:
 			field.SetInt(1)
 		case name == "Entries":
 			field.Set(reflect.ValueOf([]*model.UsageEntryInput{entry("a new key", "2026-03-01T09:30:00Z", 1)}))
+		case name == "LeaseSeconds":
+			field.SetInt(60)
+		case field.Type() == reflect.TypeFor[[]*model.CampaignItemInput]():
+			field.Set(reflect.ValueOf(contacts("", 1).Items))
 		case name == "Criteria":
 			field.Set(reflect.ValueOf([]string{"New"}))
 		case field.Type() == reflect.TypeFor[*model.ConversationContext]() && of != reflect.TypeFor[model.UpdateAgentTestInput]():

@@ -182,13 +182,15 @@ func TestStatementsDoNotGrowWithTheParents(t *testing.T) {
 	t.Parallel()
 	ctx, count := t.Context(), &statements{}
 	store := dbtest.Open(t, dbtest.URL(t), db.Options{Tracer: count})
-	var agents, tools, chats []string
+	var agents, tools, chats, campaigns []string
 	own := newEstate(t, store, "OWN")
 	for range 5 {
 		estate := newEstate(t, store, "OTHER")
+		campaigns = append(campaigns, estate.ids["CampaignID"])
 		agents, tools, chats = append(agents, estate.ids["AgentID"]), append(tools, estate.ids["ToolID"]), append(chats, estate.ids["ChatID"])
 	}
 	tenant, page := own.tenant, model.PageArgs{First: 10}
+	campaigns = append(campaigns, own.ids["CampaignID"])
 	agents, tools, chats = append(agents, own.ids["AgentID"]), append(tools, own.ids["ToolID"]), append(chats, own.ids["ChatID"])
 	for name, read := range map[string]func(many int) (any, error){
 		"agents":        func(n int) (any, error) { return tenant.AgentsByID(ctx, agents[n:]) },
@@ -202,6 +204,9 @@ func TestStatementsDoNotGrowWithTheParents(t *testing.T) {
 		"agent counts":  func(n int) (any, error) { return tenant.AgentCountsOfChats(ctx, chats[n:]) },
 		"chats":         func(n int) (any, error) { return tenant.KnowledgeBaseChatsByID(ctx, chats[n:]) },
 		"simulations":   func(n int) (any, error) { return tenant.AgentSimulationChats().Pages(ctx, agents[n:], page) },
+		"campaigns":     func(n int) (any, error) { return tenant.CampaignsOfAgents().Pages(ctx, agents[n:], page) },
+		"counts":        func(n int) (any, error) { return tenant.CountsOfCampaigns(ctx, campaigns[n:]) },
+		"items":         func(n int) (any, error) { return tenant.ItemsOfCampaigns(nil, nil).Pages(ctx, campaigns[n:], page) },
 		"kinds":         func(n int) (any, error) { return tenant.Kinds(ctx, append(agents[n:], tools...)) },
 	} {
 		for _, n := range []int{5, 0} {

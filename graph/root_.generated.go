@@ -28,6 +28,8 @@ type ResolverRoot interface {
 	AgentTestExecution() AgentTestExecutionResolver
 	AgentTestFolder() AgentTestFolderResolver
 	AgentTestRun() AgentTestRunResolver
+	Campaign() CampaignResolver
+	CampaignItem() CampaignItemResolver
 	ClassificationTest() ClassificationTestResolver
 	Company() CompanyResolver
 	KnowledgeBaseChat() KnowledgeBaseChatResolver
@@ -45,12 +47,26 @@ type DirectiveRoot struct {
 }
 
 type ComplexityRoot struct {
+	AddCampaignFieldPayload struct {
+		Campaign func(childComplexity int) int
+		Field    func(childComplexity int) int
+	}
+
+	AddCampaignItemsPayload struct {
+		Items func(childComplexity int) int
+	}
+
 	AddSubAgentPayload struct {
 		Agent    func(childComplexity int) int
 		SubAgent func(childComplexity int) int
 	}
 
+	AdvanceCampaignItemPayload struct {
+		Item func(childComplexity int) int
+	}
+
 	Agent struct {
+		Campaigns              func(childComplexity int, first int32, after *string, offset *int32) int
 		Channel                func(childComplexity int) int
 		ClassificationTags     func(childComplexity int) int
 		CreatedAt              func(childComplexity int) int
@@ -255,6 +271,10 @@ type ComplexityRoot struct {
 		Scopes     func(childComplexity int) int
 	}
 
+	ArchiveCampaignItemsPayload struct {
+		Items func(childComplexity int) int
+	}
+
 	CallCoverage struct {
 		Effect        func(childComplexity int) int
 		Kind          func(childComplexity int) int
@@ -263,10 +283,117 @@ type ComplexityRoot struct {
 		TechnicalName func(childComplexity int) int
 	}
 
+	Campaign struct {
+		Agent             func(childComplexity int) int
+		Counts            func(childComplexity int) int
+		CreatedAt         func(childComplexity int) int
+		DefaultRegion     func(childComplexity int) int
+		Fields            func(childComplexity int) int
+		ID                func(childComplexity int) int
+		Items             func(childComplexity int, runningStatus *model.CampaignItemStatus, isArchived *bool, first int32, after *string, offset *int32) int
+		MaxAttempts       func(childComplexity int) int
+		Name              func(childComplexity int) int
+		RetryDelayMinutes func(childComplexity int) int
+		Status            func(childComplexity int) int
+		UpdatedAt         func(childComplexity int) int
+	}
+
+	CampaignConnection struct {
+		Edges      func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
 	CampaignConsumption struct {
 		CampaignID func(childComplexity int) int
 		Credits    func(childComplexity int) int
 		NameStatus func(childComplexity int) int
+	}
+
+	CampaignEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	CampaignField struct {
+		Description func(childComplexity int) int
+		IsMandatory func(childComplexity int) int
+		IsSystem    func(childComplexity int) int
+		Name        func(childComplexity int) int
+	}
+
+	CampaignItem struct {
+		AttemptCount  func(childComplexity int) int
+		Campaign      func(childComplexity int) int
+		CampaignID    func(childComplexity int) int
+		ClaimedUntil  func(childComplexity int) int
+		CreatedAt     func(childComplexity int) int
+		DataBag       func(childComplexity int) int
+		Error         func(childComplexity int) int
+		EventList     func(childComplexity int) int
+		ID            func(childComplexity int) int
+		IsArchived    func(childComplexity int) int
+		LastCallDate  func(childComplexity int) int
+		NextTryDate   func(childComplexity int) int
+		PhoneNumber   func(childComplexity int) int
+		ProcessedAt   func(childComplexity int) int
+		Result        func(childComplexity int) int
+		RunningStatus func(childComplexity int) int
+		Version       func(childComplexity int) int
+	}
+
+	CampaignItemConnection struct {
+		Edges      func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	CampaignItemConversation struct {
+		ID       func(childComplexity int) int
+		Messages func(childComplexity int) int
+	}
+
+	CampaignItemCounts struct {
+		Calling          func(childComplexity int) int
+		Error            func(childComplexity int) int
+		Pending          func(childComplexity int) int
+		Processed        func(childComplexity int) int
+		ProcessingResult func(childComplexity int) int
+		Total            func(childComplexity int) int
+	}
+
+	CampaignItemEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	CampaignItemEvent struct {
+		Date        func(childComplexity int) int
+		Description func(childComplexity int) int
+		Type        func(childComplexity int) int
+	}
+
+	CampaignItemMessage struct {
+		Intent    func(childComplexity int) int
+		Role      func(childComplexity int) int
+		Text      func(childComplexity int) int
+		Timestamp func(childComplexity int) int
+	}
+
+	CampaignItemResult struct {
+		Conversation func(childComplexity int) int
+		IsSystem     func(childComplexity int) int
+		Metadata     func(childComplexity int) int
+		Summary      func(childComplexity int) int
+		Tag          func(childComplexity int) int
+	}
+
+	CampaignItemTag struct {
+		Color func(childComplexity int) int
+		ID    func(childComplexity int) int
+		Name  func(childComplexity int) int
 	}
 
 	CancelAgentTestExecutionPayload struct {
@@ -281,6 +408,11 @@ type ComplexityRoot struct {
 	ChatEnded struct {
 		EndReason func(childComplexity int) int
 		EndedAt   func(childComplexity int) int
+	}
+
+	ClaimCampaignItemsPayload struct {
+		ClaimID func(childComplexity int) int
+		Items   func(childComplexity int) int
 	}
 
 	ClassificationResult struct {
@@ -370,6 +502,10 @@ type ComplexityRoot struct {
 		Secret func(childComplexity int) int
 	}
 
+	CreateCampaignPayload struct {
+		Campaign func(childComplexity int) int
+	}
+
 	CreateClassificationTestPayload struct {
 		AgentTest func(childComplexity int) int
 	}
@@ -432,6 +568,10 @@ type ComplexityRoot struct {
 	}
 
 	DeleteAgentTestPayload struct {
+		DeletedID func(childComplexity int) int
+	}
+
+	DeleteCampaignItemPayload struct {
 		DeletedID func(childComplexity int) int
 	}
 
@@ -549,13 +689,19 @@ type ComplexityRoot struct {
 	}
 
 	Mutation struct {
+		AddCampaignField             func(childComplexity int, input model.AddCampaignFieldInput) int
+		AddCampaignItems             func(childComplexity int, input model.AddCampaignItemsInput) int
 		AddSubAgent                  func(childComplexity int, input model.AddSubAgentInput) int
+		AdvanceCampaignItem          func(childComplexity int, input model.AdvanceCampaignItemInput) int
+		ArchiveCampaignItems         func(childComplexity int, input model.ArchiveCampaignItemsInput) int
 		CancelAgentTestExecution     func(childComplexity int, input model.CancelAgentTestExecutionInput) int
+		ClaimCampaignItems           func(childComplexity int, input model.ClaimCampaignItemsInput) int
 		ConnectKnowledgeBaseChat     func(childComplexity int, input model.ConnectKnowledgeBaseChatInput) int
 		ConnectTool                  func(childComplexity int, input model.ConnectToolInput) int
 		CreateAPIKey                 func(childComplexity int, input model.CreateAPIKeyInput) int
 		CreateAgent                  func(childComplexity int, input model.CreateAgentInput) int
 		CreateAgentTestFolder        func(childComplexity int, input model.CreateAgentTestFolderInput) int
+		CreateCampaign               func(childComplexity int, input model.CreateCampaignInput) int
 		CreateClassificationTest     func(childComplexity int, input model.CreateClassificationTestInput) int
 		CreateDataset                func(childComplexity int, input model.CreateDatasetInput) int
 		CreateKnowledgeBaseChat      func(childComplexity int, input model.CreateKnowledgeBaseChatInput) int
@@ -565,6 +711,7 @@ type ComplexityRoot struct {
 		DeleteAgent                  func(childComplexity int, input model.DeleteAgentInput) int
 		DeleteAgentTest              func(childComplexity int, input model.DeleteAgentTestInput) int
 		DeleteAgentTestFolder        func(childComplexity int, input model.DeleteAgentTestFolderInput) int
+		DeleteCampaignItem           func(childComplexity int, input model.DeleteCampaignItemInput) int
 		DeleteKnowledgeBaseChat      func(childComplexity int, input model.DeleteKnowledgeBaseChatInput) int
 		DeleteTool                   func(childComplexity int, input model.DeleteToolInput) int
 		DisconnectKnowledgeBaseChat  func(childComplexity int, input model.DisconnectKnowledgeBaseChatInput) int
@@ -572,6 +719,8 @@ type ComplexityRoot struct {
 		EndSimulationChat            func(childComplexity int, input model.EndSimulationChatInput) int
 		RecordUsage                  func(childComplexity int, input model.RecordUsageInput) int
 		RemoveSubAgent               func(childComplexity int, input model.RemoveSubAgentInput) int
+		RenewCampaignClaim           func(childComplexity int, input model.RenewCampaignClaimInput) int
+		ResetCampaignItem            func(childComplexity int, input model.ResetCampaignItemInput) int
 		RestoreAgentPrompt           func(childComplexity int, input model.RestoreAgentPromptInput) int
 		RetryAgentTestExecution      func(childComplexity int, input model.RetryAgentTestExecutionInput) int
 		RevokeAPIKey                 func(childComplexity int, input model.RevokeAPIKeyInput) int
@@ -582,6 +731,7 @@ type ComplexityRoot struct {
 		UpdateAgentPrompt            func(childComplexity int, input model.UpdateAgentPromptInput) int
 		UpdateAgentTest              func(childComplexity int, input model.UpdateAgentTestInput) int
 		UpdateAgentTestFolder        func(childComplexity int, input model.UpdateAgentTestFolderInput) int
+		UpdateCampaign               func(childComplexity int, input model.UpdateCampaignInput) int
 		UpdateClassificationTest     func(childComplexity int, input model.UpdateClassificationTestInput) int
 		UpdateKnowledgeBaseChat      func(childComplexity int, input model.UpdateKnowledgeBaseChatInput) int
 		UpdateSimulationTest         func(childComplexity int, input model.UpdateSimulationTestInput) int
@@ -644,6 +794,10 @@ type ComplexityRoot struct {
 		AgentTestRuns              func(childComplexity int, executionID *string, testID *string, status *model.AgentTestRunStatus, first int32, after *string, offset *int32) int
 		AgentTests                 func(childComplexity int, agentID *string, folderID *string, kind *model.AgentTestKind, first int32, after *string, offset *int32) int
 		Agents                     func(childComplexity int, first int32, after *string, offset *int32, filter *model.AgentFilter) int
+		Campaign                   func(childComplexity int, id string) int
+		CampaignItem               func(childComplexity int, campaignID string, id string) int
+		CampaignItems              func(childComplexity int, campaignID string, runningStatus *model.CampaignItemStatus, isArchived *bool, first int32, after *string, offset *int32) int
+		Campaigns                  func(childComplexity int, first int32, after *string, offset *int32, filter *model.CampaignFilter) int
 		Company                    func(childComplexity int) int
 		CompareAgentTestExecutions func(childComplexity int, baseID string, headID string) int
 		ConsumptionBreakdown       func(childComplexity int, from model.DateBound, to model.DateBound) int
@@ -667,6 +821,14 @@ type ComplexityRoot struct {
 	RemoveSubAgentPayload struct {
 		Agent     func(childComplexity int) int
 		DeletedID func(childComplexity int) int
+	}
+
+	RenewCampaignClaimPayload struct {
+		Items func(childComplexity int) int
+	}
+
+	ResetCampaignItemPayload struct {
+		Item func(childComplexity int) int
 	}
 
 	RestoreAgentPromptPayload struct {
@@ -769,6 +931,7 @@ type ComplexityRoot struct {
 	Subscription struct {
 		AgentTestExecutionUpdated func(childComplexity int, executionID string) int
 		AgentTestRunUpdated       func(childComplexity int, executionID string) int
+		CampaignItemUpdated       func(childComplexity int, campaignID string, afterVersion int32) int
 		SimulationChatEvents      func(childComplexity int, simulationChatID string) int
 		SimulationChatMessages    func(childComplexity int, simulationChatID string, afterSequence int32) int
 	}
@@ -882,6 +1045,10 @@ type ComplexityRoot struct {
 		AgentTest func(childComplexity int) int
 	}
 
+	UpdateCampaignPayload struct {
+		Campaign func(childComplexity int) int
+	}
+
 	UpdateClassificationTestPayload struct {
 		AgentTest func(childComplexity int) int
 	}
@@ -913,6 +1080,26 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 	_ = ec
 	switch typeName + "." + field {
 
+	case "AddCampaignFieldPayload.campaign":
+		if e.ComplexityRoot.AddCampaignFieldPayload.Campaign == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AddCampaignFieldPayload.Campaign(childComplexity), true
+	case "AddCampaignFieldPayload.field":
+		if e.ComplexityRoot.AddCampaignFieldPayload.Field == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AddCampaignFieldPayload.Field(childComplexity), true
+
+	case "AddCampaignItemsPayload.items":
+		if e.ComplexityRoot.AddCampaignItemsPayload.Items == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AddCampaignItemsPayload.Items(childComplexity), true
+
 	case "AddSubAgentPayload.agent":
 		if e.ComplexityRoot.AddSubAgentPayload.Agent == nil {
 			break
@@ -926,6 +1113,24 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.AddSubAgentPayload.SubAgent(childComplexity), true
 
+	case "AdvanceCampaignItemPayload.item":
+		if e.ComplexityRoot.AdvanceCampaignItemPayload.Item == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AdvanceCampaignItemPayload.Item(childComplexity), true
+
+	case "Agent.campaigns":
+		if e.ComplexityRoot.Agent.Campaigns == nil {
+			break
+		}
+
+		args, err := ec.field_Agent_campaigns_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Agent.Campaigns(childComplexity, args["first"].(int32), args["after"].(*string), args["offset"].(*int32)), true
 	case "Agent.channel":
 		if e.ComplexityRoot.Agent.Channel == nil {
 			break
@@ -1846,6 +2051,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ApiKey.Scopes(childComplexity), true
 
+	case "ArchiveCampaignItemsPayload.items":
+		if e.ComplexityRoot.ArchiveCampaignItemsPayload.Items == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ArchiveCampaignItemsPayload.Items(childComplexity), true
+
 	case "CallCoverage.effect":
 		if e.ComplexityRoot.CallCoverage.Effect == nil {
 			break
@@ -1877,6 +2089,109 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.CallCoverage.TechnicalName(childComplexity), true
 
+	case "Campaign.agent":
+		if e.ComplexityRoot.Campaign.Agent == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Campaign.Agent(childComplexity), true
+	case "Campaign.counts":
+		if e.ComplexityRoot.Campaign.Counts == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Campaign.Counts(childComplexity), true
+	case "Campaign.createdAt":
+		if e.ComplexityRoot.Campaign.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Campaign.CreatedAt(childComplexity), true
+	case "Campaign.defaultRegion":
+		if e.ComplexityRoot.Campaign.DefaultRegion == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Campaign.DefaultRegion(childComplexity), true
+	case "Campaign.fields":
+		if e.ComplexityRoot.Campaign.Fields == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Campaign.Fields(childComplexity), true
+	case "Campaign.id":
+		if e.ComplexityRoot.Campaign.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Campaign.ID(childComplexity), true
+	case "Campaign.items":
+		if e.ComplexityRoot.Campaign.Items == nil {
+			break
+		}
+
+		args, err := ec.field_Campaign_items_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Campaign.Items(childComplexity, args["runningStatus"].(*model.CampaignItemStatus), args["isArchived"].(*bool), args["first"].(int32), args["after"].(*string), args["offset"].(*int32)), true
+	case "Campaign.maxAttempts":
+		if e.ComplexityRoot.Campaign.MaxAttempts == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Campaign.MaxAttempts(childComplexity), true
+	case "Campaign.name":
+		if e.ComplexityRoot.Campaign.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Campaign.Name(childComplexity), true
+	case "Campaign.retryDelayMinutes":
+		if e.ComplexityRoot.Campaign.RetryDelayMinutes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Campaign.RetryDelayMinutes(childComplexity), true
+	case "Campaign.status":
+		if e.ComplexityRoot.Campaign.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Campaign.Status(childComplexity), true
+	case "Campaign.updatedAt":
+		if e.ComplexityRoot.Campaign.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Campaign.UpdatedAt(childComplexity), true
+
+	case "CampaignConnection.edges":
+		if e.ComplexityRoot.CampaignConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignConnection.Edges(childComplexity), true
+	case "CampaignConnection.nodes":
+		if e.ComplexityRoot.CampaignConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignConnection.Nodes(childComplexity), true
+	case "CampaignConnection.pageInfo":
+		if e.ComplexityRoot.CampaignConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignConnection.PageInfo(childComplexity), true
+	case "CampaignConnection.totalCount":
+		if e.ComplexityRoot.CampaignConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignConnection.TotalCount(childComplexity), true
+
 	case "CampaignConsumption.campaignId":
 		if e.ComplexityRoot.CampaignConsumption.CampaignID == nil {
 			break
@@ -1895,6 +2210,329 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CampaignConsumption.NameStatus(childComplexity), true
+
+	case "CampaignEdge.cursor":
+		if e.ComplexityRoot.CampaignEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignEdge.Cursor(childComplexity), true
+	case "CampaignEdge.node":
+		if e.ComplexityRoot.CampaignEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignEdge.Node(childComplexity), true
+
+	case "CampaignField.description":
+		if e.ComplexityRoot.CampaignField.Description == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignField.Description(childComplexity), true
+	case "CampaignField.isMandatory":
+		if e.ComplexityRoot.CampaignField.IsMandatory == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignField.IsMandatory(childComplexity), true
+	case "CampaignField.isSystem":
+		if e.ComplexityRoot.CampaignField.IsSystem == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignField.IsSystem(childComplexity), true
+	case "CampaignField.name":
+		if e.ComplexityRoot.CampaignField.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignField.Name(childComplexity), true
+
+	case "CampaignItem.attemptCount":
+		if e.ComplexityRoot.CampaignItem.AttemptCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignItem.AttemptCount(childComplexity), true
+	case "CampaignItem.campaign":
+		if e.ComplexityRoot.CampaignItem.Campaign == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignItem.Campaign(childComplexity), true
+	case "CampaignItem.campaignId":
+		if e.ComplexityRoot.CampaignItem.CampaignID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignItem.CampaignID(childComplexity), true
+	case "CampaignItem.claimedUntil":
+		if e.ComplexityRoot.CampaignItem.ClaimedUntil == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignItem.ClaimedUntil(childComplexity), true
+	case "CampaignItem.createdAt":
+		if e.ComplexityRoot.CampaignItem.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignItem.CreatedAt(childComplexity), true
+	case "CampaignItem.dataBag":
+		if e.ComplexityRoot.CampaignItem.DataBag == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignItem.DataBag(childComplexity), true
+	case "CampaignItem.error":
+		if e.ComplexityRoot.CampaignItem.Error == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignItem.Error(childComplexity), true
+	case "CampaignItem.eventList":
+		if e.ComplexityRoot.CampaignItem.EventList == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignItem.EventList(childComplexity), true
+	case "CampaignItem.id":
+		if e.ComplexityRoot.CampaignItem.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignItem.ID(childComplexity), true
+	case "CampaignItem.isArchived":
+		if e.ComplexityRoot.CampaignItem.IsArchived == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignItem.IsArchived(childComplexity), true
+	case "CampaignItem.lastCallDate":
+		if e.ComplexityRoot.CampaignItem.LastCallDate == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignItem.LastCallDate(childComplexity), true
+	case "CampaignItem.nextTryDate":
+		if e.ComplexityRoot.CampaignItem.NextTryDate == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignItem.NextTryDate(childComplexity), true
+	case "CampaignItem.phoneNumber":
+		if e.ComplexityRoot.CampaignItem.PhoneNumber == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignItem.PhoneNumber(childComplexity), true
+	case "CampaignItem.processedAt":
+		if e.ComplexityRoot.CampaignItem.ProcessedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignItem.ProcessedAt(childComplexity), true
+	case "CampaignItem.result":
+		if e.ComplexityRoot.CampaignItem.Result == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignItem.Result(childComplexity), true
+	case "CampaignItem.runningStatus":
+		if e.ComplexityRoot.CampaignItem.RunningStatus == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignItem.RunningStatus(childComplexity), true
+	case "CampaignItem.version":
+		if e.ComplexityRoot.CampaignItem.Version == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignItem.Version(childComplexity), true
+
+	case "CampaignItemConnection.edges":
+		if e.ComplexityRoot.CampaignItemConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignItemConnection.Edges(childComplexity), true
+	case "CampaignItemConnection.nodes":
+		if e.ComplexityRoot.CampaignItemConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignItemConnection.Nodes(childComplexity), true
+	case "CampaignItemConnection.pageInfo":
+		if e.ComplexityRoot.CampaignItemConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignItemConnection.PageInfo(childComplexity), true
+	case "CampaignItemConnection.totalCount":
+		if e.ComplexityRoot.CampaignItemConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignItemConnection.TotalCount(childComplexity), true
+
+	case "CampaignItemConversation.id":
+		if e.ComplexityRoot.CampaignItemConversation.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignItemConversation.ID(childComplexity), true
+	case "CampaignItemConversation.messages":
+		if e.ComplexityRoot.CampaignItemConversation.Messages == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignItemConversation.Messages(childComplexity), true
+
+	case "CampaignItemCounts.calling":
+		if e.ComplexityRoot.CampaignItemCounts.Calling == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignItemCounts.Calling(childComplexity), true
+	case "CampaignItemCounts.error":
+		if e.ComplexityRoot.CampaignItemCounts.Error == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignItemCounts.Error(childComplexity), true
+	case "CampaignItemCounts.pending":
+		if e.ComplexityRoot.CampaignItemCounts.Pending == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignItemCounts.Pending(childComplexity), true
+	case "CampaignItemCounts.processed":
+		if e.ComplexityRoot.CampaignItemCounts.Processed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignItemCounts.Processed(childComplexity), true
+	case "CampaignItemCounts.processingResult":
+		if e.ComplexityRoot.CampaignItemCounts.ProcessingResult == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignItemCounts.ProcessingResult(childComplexity), true
+	case "CampaignItemCounts.total":
+		if e.ComplexityRoot.CampaignItemCounts.Total == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignItemCounts.Total(childComplexity), true
+
+	case "CampaignItemEdge.cursor":
+		if e.ComplexityRoot.CampaignItemEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignItemEdge.Cursor(childComplexity), true
+	case "CampaignItemEdge.node":
+		if e.ComplexityRoot.CampaignItemEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignItemEdge.Node(childComplexity), true
+
+	case "CampaignItemEvent.date":
+		if e.ComplexityRoot.CampaignItemEvent.Date == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignItemEvent.Date(childComplexity), true
+	case "CampaignItemEvent.description":
+		if e.ComplexityRoot.CampaignItemEvent.Description == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignItemEvent.Description(childComplexity), true
+	case "CampaignItemEvent.type":
+		if e.ComplexityRoot.CampaignItemEvent.Type == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignItemEvent.Type(childComplexity), true
+
+	case "CampaignItemMessage.intent":
+		if e.ComplexityRoot.CampaignItemMessage.Intent == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignItemMessage.Intent(childComplexity), true
+	case "CampaignItemMessage.role":
+		if e.ComplexityRoot.CampaignItemMessage.Role == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignItemMessage.Role(childComplexity), true
+	case "CampaignItemMessage.text":
+		if e.ComplexityRoot.CampaignItemMessage.Text == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignItemMessage.Text(childComplexity), true
+	case "CampaignItemMessage.timestamp":
+		if e.ComplexityRoot.CampaignItemMessage.Timestamp == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignItemMessage.Timestamp(childComplexity), true
+
+	case "CampaignItemResult.conversation":
+		if e.ComplexityRoot.CampaignItemResult.Conversation == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignItemResult.Conversation(childComplexity), true
+	case "CampaignItemResult.isSystem":
+		if e.ComplexityRoot.CampaignItemResult.IsSystem == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignItemResult.IsSystem(childComplexity), true
+	case "CampaignItemResult.metadata":
+		if e.ComplexityRoot.CampaignItemResult.Metadata == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignItemResult.Metadata(childComplexity), true
+	case "CampaignItemResult.summary":
+		if e.ComplexityRoot.CampaignItemResult.Summary == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignItemResult.Summary(childComplexity), true
+	case "CampaignItemResult.tag":
+		if e.ComplexityRoot.CampaignItemResult.Tag == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignItemResult.Tag(childComplexity), true
+
+	case "CampaignItemTag.color":
+		if e.ComplexityRoot.CampaignItemTag.Color == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignItemTag.Color(childComplexity), true
+	case "CampaignItemTag.id":
+		if e.ComplexityRoot.CampaignItemTag.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignItemTag.ID(childComplexity), true
+	case "CampaignItemTag.name":
+		if e.ComplexityRoot.CampaignItemTag.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignItemTag.Name(childComplexity), true
 
 	case "CancelAgentTestExecutionPayload.execution":
 		if e.ComplexityRoot.CancelAgentTestExecutionPayload.Execution == nil {
@@ -1928,6 +2566,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ChatEnded.EndedAt(childComplexity), true
+
+	case "ClaimCampaignItemsPayload.claimId":
+		if e.ComplexityRoot.ClaimCampaignItemsPayload.ClaimID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClaimCampaignItemsPayload.ClaimID(childComplexity), true
+	case "ClaimCampaignItemsPayload.items":
+		if e.ComplexityRoot.ClaimCampaignItemsPayload.Items == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClaimCampaignItemsPayload.Items(childComplexity), true
 
 	case "ClassificationResult.passed":
 		if e.ComplexityRoot.ClassificationResult.Passed == nil {
@@ -2252,6 +2903,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.CreateApiKeyPayload.Secret(childComplexity), true
 
+	case "CreateCampaignPayload.campaign":
+		if e.ComplexityRoot.CreateCampaignPayload.Campaign == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateCampaignPayload.Campaign(childComplexity), true
+
 	case "CreateClassificationTestPayload.agentTest":
 		if e.ComplexityRoot.CreateClassificationTestPayload.AgentTest == nil {
 			break
@@ -2420,6 +3078,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.DeleteAgentTestPayload.DeletedID(childComplexity), true
+
+	case "DeleteCampaignItemPayload.deletedId":
+		if e.ComplexityRoot.DeleteCampaignItemPayload.DeletedID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteCampaignItemPayload.DeletedID(childComplexity), true
 
 	case "DeleteKnowledgeBaseChatPayload.deletedId":
 		if e.ComplexityRoot.DeleteKnowledgeBaseChatPayload.DeletedID == nil {
@@ -2776,6 +3441,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.MonthConsumption.Month(childComplexity), true
 
+	case "Mutation.addCampaignField":
+		if e.ComplexityRoot.Mutation.AddCampaignField == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_addCampaignField_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.AddCampaignField(childComplexity, args["input"].(model.AddCampaignFieldInput)), true
+	case "Mutation.addCampaignItems":
+		if e.ComplexityRoot.Mutation.AddCampaignItems == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_addCampaignItems_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.AddCampaignItems(childComplexity, args["input"].(model.AddCampaignItemsInput)), true
 	case "Mutation.addSubAgent":
 		if e.ComplexityRoot.Mutation.AddSubAgent == nil {
 			break
@@ -2787,6 +3474,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.AddSubAgent(childComplexity, args["input"].(model.AddSubAgentInput)), true
+	case "Mutation.advanceCampaignItem":
+		if e.ComplexityRoot.Mutation.AdvanceCampaignItem == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_advanceCampaignItem_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.AdvanceCampaignItem(childComplexity, args["input"].(model.AdvanceCampaignItemInput)), true
+	case "Mutation.archiveCampaignItems":
+		if e.ComplexityRoot.Mutation.ArchiveCampaignItems == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_archiveCampaignItems_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.ArchiveCampaignItems(childComplexity, args["input"].(model.ArchiveCampaignItemsInput)), true
 	case "Mutation.cancelAgentTestExecution":
 		if e.ComplexityRoot.Mutation.CancelAgentTestExecution == nil {
 			break
@@ -2798,6 +3507,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.CancelAgentTestExecution(childComplexity, args["input"].(model.CancelAgentTestExecutionInput)), true
+	case "Mutation.claimCampaignItems":
+		if e.ComplexityRoot.Mutation.ClaimCampaignItems == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_claimCampaignItems_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.ClaimCampaignItems(childComplexity, args["input"].(model.ClaimCampaignItemsInput)), true
 	case "Mutation.connectKnowledgeBaseChat":
 		if e.ComplexityRoot.Mutation.ConnectKnowledgeBaseChat == nil {
 			break
@@ -2853,6 +3573,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.CreateAgentTestFolder(childComplexity, args["input"].(model.CreateAgentTestFolderInput)), true
+	case "Mutation.createCampaign":
+		if e.ComplexityRoot.Mutation.CreateCampaign == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_createCampaign_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CreateCampaign(childComplexity, args["input"].(model.CreateCampaignInput)), true
 	case "Mutation.createClassificationTest":
 		if e.ComplexityRoot.Mutation.CreateClassificationTest == nil {
 			break
@@ -2952,6 +3683,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.DeleteAgentTestFolder(childComplexity, args["input"].(model.DeleteAgentTestFolderInput)), true
+	case "Mutation.deleteCampaignItem":
+		if e.ComplexityRoot.Mutation.DeleteCampaignItem == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_deleteCampaignItem_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DeleteCampaignItem(childComplexity, args["input"].(model.DeleteCampaignItemInput)), true
 	case "Mutation.deleteKnowledgeBaseChat":
 		if e.ComplexityRoot.Mutation.DeleteKnowledgeBaseChat == nil {
 			break
@@ -3029,6 +3771,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RemoveSubAgent(childComplexity, args["input"].(model.RemoveSubAgentInput)), true
+	case "Mutation.renewCampaignClaim":
+		if e.ComplexityRoot.Mutation.RenewCampaignClaim == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_renewCampaignClaim_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RenewCampaignClaim(childComplexity, args["input"].(model.RenewCampaignClaimInput)), true
+	case "Mutation.resetCampaignItem":
+		if e.ComplexityRoot.Mutation.ResetCampaignItem == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_resetCampaignItem_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.ResetCampaignItem(childComplexity, args["input"].(model.ResetCampaignItemInput)), true
 	case "Mutation.restoreAgentPrompt":
 		if e.ComplexityRoot.Mutation.RestoreAgentPrompt == nil {
 			break
@@ -3139,6 +3903,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.UpdateAgentTestFolder(childComplexity, args["input"].(model.UpdateAgentTestFolderInput)), true
+	case "Mutation.updateCampaign":
+		if e.ComplexityRoot.Mutation.UpdateCampaign == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_updateCampaign_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UpdateCampaign(childComplexity, args["input"].(model.UpdateCampaignInput)), true
 	case "Mutation.updateClassificationTest":
 		if e.ComplexityRoot.Mutation.UpdateClassificationTest == nil {
 			break
@@ -3462,6 +4237,50 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Agents(childComplexity, args["first"].(int32), args["after"].(*string), args["offset"].(*int32), args["filter"].(*model.AgentFilter)), true
+	case "Query.campaign":
+		if e.ComplexityRoot.Query.Campaign == nil {
+			break
+		}
+
+		args, err := ec.field_Query_campaign_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Campaign(childComplexity, args["id"].(string)), true
+	case "Query.campaignItem":
+		if e.ComplexityRoot.Query.CampaignItem == nil {
+			break
+		}
+
+		args, err := ec.field_Query_campaignItem_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.CampaignItem(childComplexity, args["campaignId"].(string), args["id"].(string)), true
+	case "Query.campaignItems":
+		if e.ComplexityRoot.Query.CampaignItems == nil {
+			break
+		}
+
+		args, err := ec.field_Query_campaignItems_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.CampaignItems(childComplexity, args["campaignId"].(string), args["runningStatus"].(*model.CampaignItemStatus), args["isArchived"].(*bool), args["first"].(int32), args["after"].(*string), args["offset"].(*int32)), true
+	case "Query.campaigns":
+		if e.ComplexityRoot.Query.Campaigns == nil {
+			break
+		}
+
+		args, err := ec.field_Query_campaigns_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Campaigns(childComplexity, args["first"].(int32), args["after"].(*string), args["offset"].(*int32), args["filter"].(*model.CampaignFilter)), true
 	case "Query.company":
 		if e.ComplexityRoot.Query.Company == nil {
 			break
@@ -3627,6 +4446,20 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.RemoveSubAgentPayload.DeletedID(childComplexity), true
+
+	case "RenewCampaignClaimPayload.items":
+		if e.ComplexityRoot.RenewCampaignClaimPayload.Items == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RenewCampaignClaimPayload.Items(childComplexity), true
+
+	case "ResetCampaignItemPayload.item":
+		if e.ComplexityRoot.ResetCampaignItemPayload.Item == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResetCampaignItemPayload.Item(childComplexity), true
 
 	case "RestoreAgentPromptPayload.agent":
 		if e.ComplexityRoot.RestoreAgentPromptPayload.Agent == nil {
@@ -4016,6 +4849,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Subscription.AgentTestRunUpdated(childComplexity, args["executionId"].(string)), true
+	case "Subscription.campaignItemUpdated":
+		if e.ComplexityRoot.Subscription.CampaignItemUpdated == nil {
+			break
+		}
+
+		args, err := ec.field_Subscription_campaignItemUpdated_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Subscription.CampaignItemUpdated(childComplexity, args["campaignId"].(string), args["afterVersion"].(int32)), true
 	case "Subscription.simulationChatEvents":
 		if e.ComplexityRoot.Subscription.SimulationChatEvents == nil {
 			break
@@ -4460,6 +5304,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.UpdateAgentTestPayload.AgentTest(childComplexity), true
 
+	case "UpdateCampaignPayload.campaign":
+		if e.ComplexityRoot.UpdateCampaignPayload.Campaign == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateCampaignPayload.Campaign(childComplexity), true
+
 	case "UpdateClassificationTestPayload.agentTest":
 		if e.ComplexityRoot.UpdateClassificationTestPayload.AgentTest == nil {
 			break
@@ -4496,10 +5347,21 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 	opCtx := graphql.GetOperationContext(ctx)
 	ec := newExecutionContext(opCtx, e, make(chan graphql.DeferredResult))
 	inputUnmarshalMap := graphql.BuildUnmarshalerMap(
+		ec.unmarshalInputAddCampaignFieldInput,
+		ec.unmarshalInputAddCampaignItemsInput,
 		ec.unmarshalInputAddSubAgentInput,
+		ec.unmarshalInputAdvanceCampaignItemInput,
 		ec.unmarshalInputAgentFieldInput,
 		ec.unmarshalInputAgentFilter,
+		ec.unmarshalInputArchiveCampaignItemsInput,
+		ec.unmarshalInputCampaignFilter,
+		ec.unmarshalInputCampaignItemConversationInput,
+		ec.unmarshalInputCampaignItemInput,
+		ec.unmarshalInputCampaignItemMessageInput,
+		ec.unmarshalInputCampaignItemResultInput,
+		ec.unmarshalInputCampaignItemTagInput,
 		ec.unmarshalInputCancelAgentTestExecutionInput,
+		ec.unmarshalInputClaimCampaignItemsInput,
 		ec.unmarshalInputClassificationTagInput,
 		ec.unmarshalInputConnectKnowledgeBaseChatInput,
 		ec.unmarshalInputConnectToolInput,
@@ -4507,6 +5369,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputCreateAgentInput,
 		ec.unmarshalInputCreateAgentTestFolderInput,
 		ec.unmarshalInputCreateApiKeyInput,
+		ec.unmarshalInputCreateCampaignInput,
 		ec.unmarshalInputCreateClassificationTestInput,
 		ec.unmarshalInputCreateDatasetInput,
 		ec.unmarshalInputCreateKnowledgeBaseChatInput,
@@ -4516,6 +5379,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputDeleteAgentInput,
 		ec.unmarshalInputDeleteAgentTestFolderInput,
 		ec.unmarshalInputDeleteAgentTestInput,
+		ec.unmarshalInputDeleteCampaignItemInput,
 		ec.unmarshalInputDeleteKnowledgeBaseChatInput,
 		ec.unmarshalInputDeleteToolInput,
 		ec.unmarshalInputDisconnectKnowledgeBaseChatInput,
@@ -4532,6 +5396,8 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputPromptSettingsInput,
 		ec.unmarshalInputRecordUsageInput,
 		ec.unmarshalInputRemoveSubAgentInput,
+		ec.unmarshalInputRenewCampaignClaimInput,
+		ec.unmarshalInputResetCampaignItemInput,
 		ec.unmarshalInputRestoreAgentPromptInput,
 		ec.unmarshalInputRetryAgentTestExecutionInput,
 		ec.unmarshalInputRevokeApiKeyInput,
@@ -4545,6 +5411,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputUpdateAgentPromptInput,
 		ec.unmarshalInputUpdateAgentTestFolderInput,
 		ec.unmarshalInputUpdateAgentTestInput,
+		ec.unmarshalInputUpdateCampaignInput,
 		ec.unmarshalInputUpdateClassificationTestInput,
 		ec.unmarshalInputUpdateKnowledgeBaseChatInput,
 		ec.unmarshalInputUpdateSimulationTestInput,
@@ -4930,7 +5797,7 @@ extend type Mutation {
   createAgent("The agent." input: CreateAgentInput!): CreateAgentPayload @requires(scope: write)
   "Changes an agent."
   updateAgent("What to change." input: UpdateAgentInput!): UpdateAgentPayload @requires(scope: write)
-  "Deletes an agent with its prompt versions, its simulated chats and every edge from and to it."
+  "Deletes an agent with its prompt versions, its simulated chats, its campaigns with their items, and every edge from and to it."
   deleteAgent("The agent." input: DeleteAgentInput!): DeleteAgentPayload @requires(scope: write)
   "Replaces the prompt of an agent. A prompt that differs from the current one becomes a new version."
   updateAgentPrompt("The prompt." input: UpdateAgentPromptInput!): UpdateAgentPromptPayload @requires(scope: write)
@@ -6013,6 +6880,583 @@ extend type Mutation {
   createApiKey("The key." input: CreateApiKeyInput!): CreateApiKeyPayload @requires(scope: admin)
   "Revokes an API key at once and for good. Revoking it again changes nothing."
   revokeApiKey("The key." input: RevokeApiKeyInput!): RevokeApiKeyPayload @requires(scope: admin)
+}
+`, BuiltIn: false},
+	{Name: "../schema/campaign.graphqls", Input: `"Where a campaign stands. ` + "`" + `Draft` + "`" + ` leads to ` + "`" + `Running` + "`" + `; ` + "`" + `Running` + "`" + ` to ` + "`" + `Paused` + "`" + ` and ` + "`" + `Completed` + "`" + `; both lead back to ` + "`" + `Running` + "`" + `. Each of them leads to ` + "`" + `Archived` + "`" + `, which is final."
+enum CampaignStatus {
+  "It is being prepared."
+  Draft
+  "Its items are handed to dialers."
+  Running
+  "No item is handed out; calls under way go on."
+  Paused
+  "Somebody declared it finished; no item is handed out."
+  Completed
+  "It is kept as it is: nothing of it changes any more."
+  Archived
+}
+
+"Contacts that an agent calls or writes to."
+type Campaign implements Node {
+  "The id."
+  id: ID!
+  "The name."
+  name: String!
+  "The agent."
+  agent: Agent!
+  "Where it stands."
+  status: CampaignStatus!
+  "The keys of its items' data bags: the agent's fields as they are now, then the campaign's own."
+  fields: [CampaignField!]!
+  "How often a contact is tried."
+  maxAttempts: Int!
+  "How long after an unanswered attempt the next one is due."
+  retryDelayMinutes: Int!
+  "The region (ISO 3166, two letters) of phone numbers that are written without a country code; null when there must be one."
+  defaultRegion: String
+  "How many of its items are in each state, archived ones left out."
+  counts: CampaignItemCounts!
+  "Its items, newest first."
+  items(
+    "Only in this state."
+    runningStatus: CampaignItemStatus
+    "Only archived ones, or only others."
+    isArchived: Boolean
+    "Page size, 1 to 100."
+    first: Int! = 50
+    "Continue after this cursor."
+    after: String
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    offset: Int
+  ): CampaignItemConnection!
+  "When it was created."
+  createdAt: DateTime!
+  "When it was last changed; its items have times of their own."
+  updatedAt: DateTime!
+}
+
+"A placeholder such as ` + "`" + `{lastname}` + "`" + ` that prompts may use; its name is a key of an item's data bag."
+type CampaignField {
+  "The key to use in a data bag."
+  name: String!
+  "What it holds; null for a field of the agent."
+  description: String
+  "Every item must have a value for it."
+  isMandatory: Boolean!
+  "Filled by the platform (the phone number, for example): no value needs to be passed."
+  isSystem: Boolean!
+}
+
+"How many items are in each state."
+type CampaignItemCounts {
+  "All items."
+  total: Int!
+  "Waiting for a call."
+  pending: Int!
+  "Being called."
+  calling: Int!
+  "Being evaluated."
+  processingResult: Int!
+  "Finished."
+  processed: Int!
+  "Given up after a technical failure."
+  error: Int!
+}
+
+"A page of campaigns."
+type CampaignConnection {
+  "The campaigns with their cursors."
+  edges: [CampaignEdge!]!
+  "The campaigns."
+  nodes: [Campaign!]!
+  "Where the page stands."
+  pageInfo: PageInfo!
+  "How many there are on all pages."
+  totalCount: Int!
+}
+
+"A campaign in a list."
+type CampaignEdge {
+  "Its place in the list."
+  cursor: String!
+  "The campaign."
+  node: Campaign!
+}
+
+"Which campaigns to list. Every given condition must hold."
+input CampaignFilter {
+  "Only of this agent."
+  agentId: ID
+  "Only in one of these states."
+  statuses: [CampaignStatus!]
+  "Only with this text in the name, ignoring case."
+  nameContains: String
+}
+
+"A new campaign. It begins as a draft."
+input CreateCampaignInput {
+  "The agent that talks."
+  agentId: ID!
+  "1 to 255 characters."
+  name: String!
+  "How often a contact is tried, 1 to 20."
+  maxAttempts: Int! = 3
+  "How long after an unanswered attempt the next one is due, 0 to 43,200 (30 days)."
+  retryDelayMinutes: Int! = 60
+  "The region (ISO 3166, two letters) of phone numbers that are written without a country code."
+  defaultRegion: String
+}
+
+"The new campaign."
+type CreateCampaignPayload {
+  "The campaign."
+  campaign: Campaign!
+}
+
+"What to change of a campaign. What is absent or null stays; an empty text clears the region. Bounds as in ` + "`" + `CreateCampaignInput` + "`" + `."
+input UpdateCampaignInput {
+  "The campaign."
+  campaignId: ID!
+  "The new name."
+  name: String
+  "The new state. ` + "`" + `CONFLICT` + "`" + ` when it does not lead there, and for ` + "`" + `Archived` + "`" + ` while items are being called or evaluated; ` + "`" + `UNPROCESSABLE` + "`" + ` for ` + "`" + `Running` + "`" + ` when the agent is an inbound one."
+  status: CampaignStatus
+  "The new number of attempts; those under way are not interrupted."
+  maxAttempts: Int
+  "The new delay, for attempts that end from now on."
+  retryDelayMinutes: Int
+  "The new region, for items that are added from now on."
+  defaultRegion: String
+}
+
+"The changed campaign."
+type UpdateCampaignPayload {
+  "The campaign."
+  campaign: Campaign!
+}
+
+"A new field of a campaign."
+input AddCampaignFieldInput {
+  "The campaign."
+  campaignId: ID!
+  "Letters, digits, ` + "`" + `_` + "`" + ` and ` + "`" + `.` + "`" + `, not beginning with a digit or a dot; 1 to 100 characters, and not yet a field of the campaign or its agent."
+  name: String!
+  "At most 2,000 characters."
+  description: String
+  "Every item that is added from now on must have a value for it."
+  isMandatory: Boolean! = false
+}
+
+"The campaign with its new field."
+type AddCampaignFieldPayload {
+  "The campaign."
+  campaign: Campaign!
+  "The field."
+  field: CampaignField!
+}
+
+extend type Agent {
+  "Its campaigns, newest first."
+  campaigns(
+    "Page size, 1 to 100."
+    first: Int! = 50
+    "Continue after this cursor."
+    after: String
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    offset: Int
+  ): CampaignConnection!
+}
+
+extend type Query {
+  "One campaign."
+  campaign("Its id." id: ID!): Campaign @requires(scope: read)
+  "The campaigns of the company, newest first."
+  campaigns(
+    "Page size, 1 to 100."
+    first: Int! = 50
+    "Continue after this cursor."
+    after: String
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    offset: Int
+    "Which campaigns."
+    filter: CampaignFilter
+  ): CampaignConnection! @requires(scope: read)
+}
+
+extend type Mutation {
+  "Creates a campaign of an agent."
+  createCampaign("The campaign." input: CreateCampaignInput!): CreateCampaignPayload @requires(scope: write)
+  "Changes a campaign. ` + "`" + `CONFLICT` + "`" + ` when it is archived."
+  updateCampaign("What to change." input: UpdateCampaignInput!): UpdateCampaignPayload @requires(scope: write)
+  "Adds a field of its own to a campaign. Items that it has already stay as they are."
+  addCampaignField("The field." input: AddCampaignFieldInput!): AddCampaignFieldPayload @requires(scope: write)
+}
+`, BuiltIn: false},
+	{Name: "../schema/campaign_item.graphqls", Input: `"Where an item stands."
+enum CampaignItemStatus {
+  "It waits for its next attempt."
+  Pending
+  "The contact is being called or written to."
+  Calling
+  "It is finished, and has its result."
+  Processed
+  "The conversation is over and is being evaluated."
+  ProcessingResult
+  "It was given up after a technical failure."
+  Error
+}
+
+"What happened to an item."
+enum CampaignItemEventType {
+  "An attempt began."
+  LaunchCall
+  "It was set back to the beginning."
+  ResetCall
+  "An attempt ended."
+  EndCall
+  "The contact answered."
+  PickUp
+}
+
+"One contact of a campaign."
+type CampaignItem implements Node {
+  "The id."
+  id: ID!
+  "The campaign's id."
+  campaignId: ID!
+  "The campaign."
+  campaign: Campaign!
+  "When it was added."
+  createdAt: DateTime!
+  "When it became ` + "`" + `Processed` + "`" + `; null in every other state."
+  processedAt: DateTime
+  "When its last attempt began."
+  lastCallDate: DateTime
+  "When its next attempt is due; null unless it is ` + "`" + `Pending` + "`" + ` after an unanswered one."
+  nextTryDate: DateTime
+  "Where it stands."
+  runningStatus: CampaignItemStatus!
+  "How many attempts have begun since it was added or reset."
+  attemptCount: Int!
+  "The number in E.164 form (` + "`" + `+12025550143` + "`" + `); empty for a Web campaign's item without one."
+  phoneNumber: String!
+  "Field name to value."
+  dataBag: JSONObject!
+  "What came of it; null unless it is ` + "`" + `Processed` + "`" + `."
+  result: CampaignItemResult
+  "Why it is in ` + "`" + `Error` + "`" + `; null in every other state."
+  error: String
+  "Archived items are kept as they are and never called."
+  isArchived: Boolean!
+  "Until when a dialer holds it by a claim; null when none does."
+  claimedUntil: DateTime
+  "Grows with every change, across all items of the campaign: of two changes the later one has the higher number."
+  version: Int!
+  "What happened to it, in order."
+  eventList: [CampaignItemEvent!]!
+}
+
+"Something that happened to an item."
+type CampaignItemEvent {
+  "What."
+  type: CampaignItemEventType!
+  "When."
+  date: DateTime!
+  "In plain text. Of phone numbers the last four digits are shown."
+  description: String!
+}
+
+"What came of an item."
+type CampaignItemResult {
+  "The tag that the conversation got."
+  tag: CampaignItemTag
+  "The conversation; null when there was none."
+  conversation: CampaignItemConversation
+  "A summary of the conversation."
+  summary: String
+  "The tag is one of the platform (no answer, for example) rather than one defined for the agent."
+  isSystem: Boolean!
+  "Extracted value name to value."
+  metadata: JSONObject!
+}
+
+"The tag of a result."
+type CampaignItemTag {
+  "The id: equal for tags of one name."
+  id: ID!
+  "The name of a classification tag."
+  name: String!
+  "A color to show it in, ` + "`" + `#RRGGBB` + "`" + `."
+  color: String!
+}
+
+"The conversation of a result."
+type CampaignItemConversation {
+  "The id that the dialer has for it."
+  id: ID!
+  "Its messages, in order."
+  messages: [CampaignItemMessage!]!
+}
+
+"A message of a conversation."
+type CampaignItemMessage {
+  "When it was said or written."
+  timestamp: DateTime!
+  "Who said it."
+  role: MessageRole!
+  "The text."
+  text: String!
+  "What the contact meant; null unless it was classified."
+  intent: String
+}
+
+"A page of items."
+type CampaignItemConnection {
+  "The items with their cursors."
+  edges: [CampaignItemEdge!]!
+  "The items."
+  nodes: [CampaignItem!]!
+  "Where the page stands."
+  pageInfo: PageInfo!
+  "How many there are on all pages."
+  totalCount: Int!
+}
+
+"An item in a list."
+type CampaignItemEdge {
+  "Its place in the list."
+  cursor: String!
+  "The item."
+  node: CampaignItem!
+}
+
+"Contacts to add to a campaign."
+input AddCampaignItemsInput {
+  "The campaign."
+  campaignId: ID!
+  "The contacts, 1 to 1,000."
+  items: [CampaignItemInput!]!
+}
+
+"A contact to add."
+input CampaignItemInput {
+  "A valid number, with ` + "`" + `+` + "`" + ` and the country code unless the campaign has a default region. It may be left out for a Web agent only."
+  phoneNumber: String! = ""
+  "Values for the campaign's fields, name to text; at most 200 of at most 10,000 characters each. Those of mandatory fields must be there, unless the platform fills them."
+  dataBag: JSONObject
+}
+
+"The new items."
+type AddCampaignItemsPayload {
+  "The items, in the order of the input."
+  items: [CampaignItem!]!
+}
+
+"What a dialer reports of an item."
+input AdvanceCampaignItemInput {
+  "The campaign."
+  campaignId: ID!
+  "The item."
+  itemId: ID!
+  "Where it goes."
+  to: CampaignItemStatus!
+  """
+  Whether the contact answered, for moves of an item in ` + "`" + `Calling` + "`" + `; what is left out follows from ` + "`" + `to` + "`" + `. ` + "`" + `Calling` + "`" + `
+  with true reports an answer while the call goes on. ` + "`" + `Pending` + "`" + ` with false reports a call that nobody answered:
+  the item is tried again after the campaign's delay, or ` + "`" + `Processed` + "`" + ` with the system tag when its attempts are
+  used up.
+  """
+  answered: Boolean
+  "What came of it, for the move from ` + "`" + `ProcessingResult` + "`" + ` to ` + "`" + `Processed` + "`" + `."
+  result: CampaignItemResultInput
+  "Why, at most 1,000 characters: shown in the event of an attempt that ends, and for the move to ` + "`" + `Error` + "`" + ` as the item's ` + "`" + `error` + "`" + `. Of phone numbers in it the last four digits are kept."
+  reason: String
+  "The claim under which the item was handed out. When it is given and the item is not under it any more: ` + "`" + `CONFLICT` + "`" + `."
+  claimId: ID
+}
+
+"What came of an item."
+input CampaignItemResultInput {
+  "The tag."
+  tag: CampaignItemTagInput
+  "The conversation."
+  conversation: CampaignItemConversationInput
+  "At most 10,000 characters."
+  summary: String
+  "Extracted value name to text, number or truth value; at most 200."
+  metadata: JSONObject
+}
+
+"The tag of a result."
+input CampaignItemTagInput {
+  "1 to 64 characters; by default one that follows from the name."
+  id: ID
+  "1 to 100 characters: the name of a classification tag."
+  name: String!
+  "` + "`" + `#RRGGBB` + "`" + `; by default one that follows from the name."
+  color: String
+}
+
+"The conversation of a result."
+input CampaignItemConversationInput {
+  "1 to 64 characters."
+  id: ID!
+  "At most 500."
+  messages: [CampaignItemMessageInput!]! = []
+}
+
+"A message of a conversation."
+input CampaignItemMessageInput {
+  "When it was said or written."
+  timestamp: DateTime!
+  "Who said it."
+  role: MessageRole!
+  "At most 10,000 characters."
+  text: String!
+  "What the contact meant, at most 255 characters."
+  intent: String
+}
+
+"The item after the move."
+type AdvanceCampaignItemPayload {
+  "The item."
+  item: CampaignItem!
+}
+
+"The item to set back."
+input ResetCampaignItemInput {
+  "The campaign."
+  campaignId: ID!
+  "The item."
+  itemId: ID!
+}
+
+"The item, pending."
+type ResetCampaignItemPayload {
+  "The item."
+  item: CampaignItem!
+}
+
+"The item to delete."
+input DeleteCampaignItemInput {
+  "The campaign."
+  campaignId: ID!
+  "The item."
+  itemId: ID!
+}
+
+"What is gone."
+type DeleteCampaignItemPayload {
+  "The id of the deleted item."
+  deletedId: ID!
+}
+
+"Items to archive, or to take back from there."
+input ArchiveCampaignItemsInput {
+  "The campaign."
+  campaignId: ID!
+  "The items, 1 to 1,000; duplicates are dropped."
+  itemIds: [ID!]!
+  "False takes them back."
+  isArchived: Boolean! = true
+}
+
+"The items."
+type ArchiveCampaignItemsPayload {
+  "The items, in the order of the input."
+  items: [CampaignItem!]!
+}
+
+"How many items a dialer wants, and for how long."
+input ClaimCampaignItemsInput {
+  "The campaign."
+  campaignId: ID!
+  "How many at most, 1 to 1,000."
+  limit: Int!
+  "How long the claim holds unless it is renewed, 5 to 3,600."
+  leaseSeconds: Int! = 60
+}
+
+"What the dialer got."
+type ClaimCampaignItemsPayload {
+  "The claim; null when nothing was due."
+  claimId: ID
+  "The items. They stay ` + "`" + `Pending` + "`" + ` until their calls begin, and nobody else is given them while the claim holds."
+  items: [CampaignItem!]!
+}
+
+"The claim to prolong."
+input RenewCampaignClaimInput {
+  "The campaign."
+  campaignId: ID!
+  "The claim."
+  claimId: ID!
+  "How long it holds from now on, 5 to 3,600."
+  leaseSeconds: Int! = 60
+}
+
+"What the claim holds."
+type RenewCampaignClaimPayload {
+  "The items under the claim that still wait for their calls; none when all have been called or were given to others."
+  items: [CampaignItem!]!
+}
+
+extend type Query {
+  "One item of a campaign."
+  campaignItem("The campaign." campaignId: ID!, "The item's id." id: ID!): CampaignItem @requires(scope: read)
+  "The items of a campaign, newest first."
+  campaignItems(
+    "The campaign."
+    campaignId: ID!
+    "Only in this state."
+    runningStatus: CampaignItemStatus
+    "Only archived ones, or only others."
+    isArchived: Boolean
+    "Page size, 1 to 100."
+    first: Int! = 50
+    "Continue after this cursor."
+    after: String
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    offset: Int
+  ): CampaignItemConnection @requires(scope: read)
+}
+
+extend type Mutation {
+  "Adds contacts to a campaign, all of them or none. Faults are named by their place in the list: ` + "`" + `items.3.phoneNumber` + "`" + `."
+  addCampaignItems("The contacts." input: AddCampaignItemsInput!): AddCampaignItemsPayload @requires(scope: write)
+  """
+  Moves an item as a dialer reports it: ` + "`" + `Pending` + "`" + ` to ` + "`" + `Calling` + "`" + `, from there to ` + "`" + `ProcessingResult` + "`" + ` when the contact
+  answered, and to ` + "`" + `Processed` + "`" + ` with its result; back to ` + "`" + `Pending` + "`" + ` when nobody answered; to ` + "`" + `Error` + "`" + ` from ` + "`" + `Calling` + "`" + `
+  and ` + "`" + `ProcessingResult` + "`" + ` after a technical failure. Any other move is ` + "`" + `CONFLICT` + "`" + ` and names those that are possible.
+  """
+  advanceCampaignItem("The report." input: AdvanceCampaignItemInput!): AdvanceCampaignItemPayload @requires(scope: write)
+  "Sets an item in any state back to ` + "`" + `Pending` + "`" + `, due at once, with all its attempts before it and no result; its events stay."
+  resetCampaignItem("The item." input: ResetCampaignItemInput!): ResetCampaignItemPayload @requires(scope: write)
+  "Deletes an item with its events. ` + "`" + `CONFLICT` + "`" + ` while it is being called."
+  deleteCampaignItem("The item." input: DeleteCampaignItemInput!): DeleteCampaignItemPayload @requires(scope: write)
+  "Archives items, all of them or none. ` + "`" + `CONFLICT` + "`" + ` while one is being called or evaluated."
+  archiveCampaignItems("The items." input: ArchiveCampaignItemsInput!): ArchiveCampaignItemsPayload @requires(scope: write)
+  """
+  Hands items that are due to a dialer, those that have waited longest first: no two dialers get the same one. A
+  claim that is not renewed lapses, and its items are handed out again. Only a running campaign hands out items.
+  """
+  claimCampaignItems("How many." input: ClaimCampaignItemsInput!): ClaimCampaignItemsPayload @requires(scope: write)
+  "Prolongs a claim."
+  renewCampaignClaim("The claim." input: RenewCampaignClaimInput!): RenewCampaignClaimPayload @requires(scope: write)
+}
+
+extend type Subscription {
+  """
+  Each item of a campaign as it is now, in the order of their last changes, and then each time it changes; of
+  changes that follow each other quickly the last one. A client that comes back passes the highest ` + "`" + `version` + "`" + ` that
+  it has seen, and misses nothing. Claims and deletions are not announced. Completes when the campaign is archived or gone.
+  """
+  campaignItemUpdated(
+    "The campaign."
+    campaignId: ID!
+    "Only what changed after this version."
+    afterVersion: Int! = 0
+  ): CampaignItem! @requires(scope: read)
 }
 `, BuiltIn: false},
 	{Name: "../schema/company.graphqls", Input: `"The company that owns agents, chats, datasets and keys. Nothing of it can be seen by another company."
@@ -7402,6 +8846,24 @@ var parsedSchema = gqlparser.MustLoadSchema(sources...)
 // Each function is generated once per unique object type, deduplicating the
 // switch statements that were previously inlined in every fieldContext_* function.
 
+func (ec *executionContext) childFields_AddCampaignFieldPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "campaign":
+		return ec.fieldContext_AddCampaignFieldPayload_campaign(ctx, field)
+	case "field":
+		return ec.fieldContext_AddCampaignFieldPayload_field(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AddCampaignFieldPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_AddCampaignItemsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "items":
+		return ec.fieldContext_AddCampaignItemsPayload_items(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AddCampaignItemsPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_AddSubAgentPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "subAgent":
@@ -7410,6 +8872,14 @@ func (ec *executionContext) childFields_AddSubAgentPayload(ctx context.Context, 
 		return ec.fieldContext_AddSubAgentPayload_agent(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type AddSubAgentPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_AdvanceCampaignItemPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "item":
+		return ec.fieldContext_AdvanceCampaignItemPayload_item(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AdvanceCampaignItemPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_Agent(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -7460,6 +8930,8 @@ func (ec *executionContext) childFields_Agent(ctx context.Context, field graphql
 		return ec.fieldContext_Agent_testExecutions(ctx, field)
 	case "testFolders":
 		return ec.fieldContext_Agent_testFolders(ctx, field)
+	case "campaigns":
+		return ec.fieldContext_Agent_campaigns(ctx, field)
 	case "simulationChats":
 		return ec.fieldContext_Agent_simulationChats(ctx, field)
 	case "subAgents":
@@ -7822,6 +9294,14 @@ func (ec *executionContext) childFields_ApiKey(ctx context.Context, field graphq
 	return nil, fmt.Errorf("no field named %q was found under type ApiKey", field.Name)
 }
 
+func (ec *executionContext) childFields_ArchiveCampaignItemsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "items":
+		return ec.fieldContext_ArchiveCampaignItemsPayload_items(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ArchiveCampaignItemsPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_CallCoverage(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "kind":
@@ -7838,6 +9318,50 @@ func (ec *executionContext) childFields_CallCoverage(ctx context.Context, field 
 	return nil, fmt.Errorf("no field named %q was found under type CallCoverage", field.Name)
 }
 
+func (ec *executionContext) childFields_Campaign(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Campaign_id(ctx, field)
+	case "name":
+		return ec.fieldContext_Campaign_name(ctx, field)
+	case "agent":
+		return ec.fieldContext_Campaign_agent(ctx, field)
+	case "status":
+		return ec.fieldContext_Campaign_status(ctx, field)
+	case "fields":
+		return ec.fieldContext_Campaign_fields(ctx, field)
+	case "maxAttempts":
+		return ec.fieldContext_Campaign_maxAttempts(ctx, field)
+	case "retryDelayMinutes":
+		return ec.fieldContext_Campaign_retryDelayMinutes(ctx, field)
+	case "defaultRegion":
+		return ec.fieldContext_Campaign_defaultRegion(ctx, field)
+	case "counts":
+		return ec.fieldContext_Campaign_counts(ctx, field)
+	case "items":
+		return ec.fieldContext_Campaign_items(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_Campaign_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_Campaign_updatedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Campaign", field.Name)
+}
+
+func (ec *executionContext) childFields_CampaignConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_CampaignConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_CampaignConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_CampaignConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_CampaignConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CampaignConnection", field.Name)
+}
+
 func (ec *executionContext) childFields_CampaignConsumption(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "campaignId":
@@ -7848,6 +9372,176 @@ func (ec *executionContext) childFields_CampaignConsumption(ctx context.Context,
 		return ec.fieldContext_CampaignConsumption_credits(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type CampaignConsumption", field.Name)
+}
+
+func (ec *executionContext) childFields_CampaignEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_CampaignEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_CampaignEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CampaignEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_CampaignField(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_CampaignField_name(ctx, field)
+	case "description":
+		return ec.fieldContext_CampaignField_description(ctx, field)
+	case "isMandatory":
+		return ec.fieldContext_CampaignField_isMandatory(ctx, field)
+	case "isSystem":
+		return ec.fieldContext_CampaignField_isSystem(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CampaignField", field.Name)
+}
+
+func (ec *executionContext) childFields_CampaignItem(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_CampaignItem_id(ctx, field)
+	case "campaignId":
+		return ec.fieldContext_CampaignItem_campaignId(ctx, field)
+	case "campaign":
+		return ec.fieldContext_CampaignItem_campaign(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_CampaignItem_createdAt(ctx, field)
+	case "processedAt":
+		return ec.fieldContext_CampaignItem_processedAt(ctx, field)
+	case "lastCallDate":
+		return ec.fieldContext_CampaignItem_lastCallDate(ctx, field)
+	case "nextTryDate":
+		return ec.fieldContext_CampaignItem_nextTryDate(ctx, field)
+	case "runningStatus":
+		return ec.fieldContext_CampaignItem_runningStatus(ctx, field)
+	case "attemptCount":
+		return ec.fieldContext_CampaignItem_attemptCount(ctx, field)
+	case "phoneNumber":
+		return ec.fieldContext_CampaignItem_phoneNumber(ctx, field)
+	case "dataBag":
+		return ec.fieldContext_CampaignItem_dataBag(ctx, field)
+	case "result":
+		return ec.fieldContext_CampaignItem_result(ctx, field)
+	case "error":
+		return ec.fieldContext_CampaignItem_error(ctx, field)
+	case "isArchived":
+		return ec.fieldContext_CampaignItem_isArchived(ctx, field)
+	case "claimedUntil":
+		return ec.fieldContext_CampaignItem_claimedUntil(ctx, field)
+	case "version":
+		return ec.fieldContext_CampaignItem_version(ctx, field)
+	case "eventList":
+		return ec.fieldContext_CampaignItem_eventList(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CampaignItem", field.Name)
+}
+
+func (ec *executionContext) childFields_CampaignItemConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_CampaignItemConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_CampaignItemConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_CampaignItemConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_CampaignItemConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CampaignItemConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_CampaignItemConversation(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_CampaignItemConversation_id(ctx, field)
+	case "messages":
+		return ec.fieldContext_CampaignItemConversation_messages(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CampaignItemConversation", field.Name)
+}
+
+func (ec *executionContext) childFields_CampaignItemCounts(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "total":
+		return ec.fieldContext_CampaignItemCounts_total(ctx, field)
+	case "pending":
+		return ec.fieldContext_CampaignItemCounts_pending(ctx, field)
+	case "calling":
+		return ec.fieldContext_CampaignItemCounts_calling(ctx, field)
+	case "processingResult":
+		return ec.fieldContext_CampaignItemCounts_processingResult(ctx, field)
+	case "processed":
+		return ec.fieldContext_CampaignItemCounts_processed(ctx, field)
+	case "error":
+		return ec.fieldContext_CampaignItemCounts_error(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CampaignItemCounts", field.Name)
+}
+
+func (ec *executionContext) childFields_CampaignItemEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_CampaignItemEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_CampaignItemEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CampaignItemEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_CampaignItemEvent(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "type":
+		return ec.fieldContext_CampaignItemEvent_type(ctx, field)
+	case "date":
+		return ec.fieldContext_CampaignItemEvent_date(ctx, field)
+	case "description":
+		return ec.fieldContext_CampaignItemEvent_description(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CampaignItemEvent", field.Name)
+}
+
+func (ec *executionContext) childFields_CampaignItemMessage(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "timestamp":
+		return ec.fieldContext_CampaignItemMessage_timestamp(ctx, field)
+	case "role":
+		return ec.fieldContext_CampaignItemMessage_role(ctx, field)
+	case "text":
+		return ec.fieldContext_CampaignItemMessage_text(ctx, field)
+	case "intent":
+		return ec.fieldContext_CampaignItemMessage_intent(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CampaignItemMessage", field.Name)
+}
+
+func (ec *executionContext) childFields_CampaignItemResult(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "tag":
+		return ec.fieldContext_CampaignItemResult_tag(ctx, field)
+	case "conversation":
+		return ec.fieldContext_CampaignItemResult_conversation(ctx, field)
+	case "summary":
+		return ec.fieldContext_CampaignItemResult_summary(ctx, field)
+	case "isSystem":
+		return ec.fieldContext_CampaignItemResult_isSystem(ctx, field)
+	case "metadata":
+		return ec.fieldContext_CampaignItemResult_metadata(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CampaignItemResult", field.Name)
+}
+
+func (ec *executionContext) childFields_CampaignItemTag(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_CampaignItemTag_id(ctx, field)
+	case "name":
+		return ec.fieldContext_CampaignItemTag_name(ctx, field)
+	case "color":
+		return ec.fieldContext_CampaignItemTag_color(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CampaignItemTag", field.Name)
 }
 
 func (ec *executionContext) childFields_CancelAgentTestExecutionPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -7866,6 +9560,16 @@ func (ec *executionContext) childFields_ChannelConsumption(ctx context.Context, 
 		return ec.fieldContext_ChannelConsumption_credits(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ChannelConsumption", field.Name)
+}
+
+func (ec *executionContext) childFields_ClaimCampaignItemsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "claimId":
+		return ec.fieldContext_ClaimCampaignItemsPayload_claimId(ctx, field)
+	case "items":
+		return ec.fieldContext_ClaimCampaignItemsPayload_items(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ClaimCampaignItemsPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_ClassificationResult(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -8042,6 +9746,14 @@ func (ec *executionContext) childFields_CreateApiKeyPayload(ctx context.Context,
 	return nil, fmt.Errorf("no field named %q was found under type CreateApiKeyPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_CreateCampaignPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "campaign":
+		return ec.fieldContext_CreateCampaignPayload_campaign(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CreateCampaignPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_CreateClassificationTestPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "agentTest":
@@ -8170,6 +9882,14 @@ func (ec *executionContext) childFields_DeleteAgentTestPayload(ctx context.Conte
 		return ec.fieldContext_DeleteAgentTestPayload_deletedId(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type DeleteAgentTestPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_DeleteCampaignItemPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "deletedId":
+		return ec.fieldContext_DeleteCampaignItemPayload_deletedId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeleteCampaignItemPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_DeleteKnowledgeBaseChatPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -8484,6 +10204,22 @@ func (ec *executionContext) childFields_RemoveSubAgentPayload(ctx context.Contex
 		return ec.fieldContext_RemoveSubAgentPayload_agent(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type RemoveSubAgentPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_RenewCampaignClaimPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "items":
+		return ec.fieldContext_RenewCampaignClaimPayload_items(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RenewCampaignClaimPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_ResetCampaignItemPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "item":
+		return ec.fieldContext_ResetCampaignItemPayload_item(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ResetCampaignItemPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_RestoreAgentPromptPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -8836,6 +10572,14 @@ func (ec *executionContext) childFields_UpdateAgentTestPayload(ctx context.Conte
 		return ec.fieldContext_UpdateAgentTestPayload_agentTest(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type UpdateAgentTestPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_UpdateCampaignPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "campaign":
+		return ec.fieldContext_UpdateCampaignPayload_campaign(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UpdateCampaignPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_UpdateClassificationTestPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

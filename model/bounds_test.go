@@ -79,6 +79,11 @@ var texts = []bounded[int]{
 		_, _, err := NewAPIKey("company_a", CreateAPIKeyInput{Name: chars(n), Scopes: []APIKeyScope{APIKeyScopeRead}}, now)
 		return err
 	}},
+	{field: "name", least: 1, most: 255, text: "255", write: campaignWith(func(in *CreateCampaignInput, n int) { in.Name = chars(n) })},
+	{field: "name", least: 1, most: 100, text: "100", write: func(n int) error { return ownField(strings.Repeat("a", n)) }},
+	{field: "filter.nameContains", most: 255, text: "255", write: func(n int) error {
+		return (&CampaignFilter{NameContains: new(chars(n))}).Validate()
+	}},
 	{field: "name", least: 1, most: 255, text: "255", write: func(n int) error {
 		_, err := NewCompany(chars(n), now)
 		return err
@@ -99,6 +104,12 @@ var lists = []bounded[int]{
 	{field: "datasetIds", most: 100, text: "100", write: chatWith(func(in *UpdateKnowledgeBaseChatInput, n int) {
 		in.DatasetIds = many(n, func(name string) string { return name })
 	})},
+	{field: "items", least: 1, most: 1_000, text: "1000", write: func(n int) error {
+		return AddCampaignItemsInput{Items: make([]*CampaignItemInput, n)}.Validate()
+	}},
+	{field: "itemIds", least: 1, most: 1_000, text: "1000", write: func(n int) error {
+		return ArchiveCampaignItemsInput{ItemIds: make([]string, n)}.Validate()
+	}},
 	{field: "filter.tags", most: 50, text: "50", write: func(n int) error {
 		return (&AgentFilter{Tags: many(n, func(name string) string { return name })}).Validate()
 	}},
@@ -126,6 +137,14 @@ var counts = []bounded[int32]{
 	{field: "promptSettings.topN", least: 1, most: 100, text: "between 1 and 100", write: chatWith(func(in *UpdateKnowledgeBaseChatInput, v int32) { in.PromptSettings.TopN = &v })},
 	{field: "parserConfig.chunkTokenNum", least: 1, most: 2048, text: "between 1 and 2048", write: datasetWith(func(in *CreateDatasetInput, v int32) { in.ParserConfig.ChunkTokenNum = &v })},
 	{field: "parserConfig.taskPageSize", least: 1, most: 1000, text: "between 1 and 1000", write: datasetWith(func(in *CreateDatasetInput, v int32) { in.ParserConfig.TaskPageSize = &v })},
+	{field: "maxAttempts", least: 1, most: 20, text: "between 1 and 20", write: campaignWith(func(in *CreateCampaignInput, v int32) { in.MaxAttempts = v })},
+	{field: "retryDelayMinutes", least: 0, most: 43_200, text: "between 0 and 43200", write: campaignWith(func(in *CreateCampaignInput, v int32) { in.RetryDelayMinutes = v })},
+	{field: "limit", least: 1, most: 1_000, text: "between 1 and 1000", write: func(v int32) error {
+		return ClaimCampaignItemsInput{Limit: v, LeaseSeconds: 60}.Validate()
+	}},
+	{field: "leaseSeconds", least: 5, most: 3_600, text: "between 5 and 3600", write: func(v int32) error {
+		return errors.Join(ClaimCampaignItemsInput{Limit: 1, LeaseSeconds: v}.Validate(), RenewCampaignClaimInput{LeaseSeconds: v}.Validate())
+	}},
 	{field: "first", least: 1, most: 100, text: "between 1 and 100", write: func(v int32) error { return PageArgs{First: v}.Validate() }},
 }
 

@@ -15,6 +15,40 @@ type SimulationChatEvent interface {
 	IsSimulationChatEvent()
 }
 
+// A new field of a campaign.
+type AddCampaignFieldInput struct {
+	// The campaign.
+	CampaignID string `json:"campaignId"`
+	// Letters, digits, `_` and `.`, not beginning with a digit or a dot; 1 to 100 characters, and not yet a field of the campaign or its agent.
+	Name string `json:"name"`
+	// At most 2,000 characters.
+	Description *string `json:"description,omitempty"`
+	// Every item that is added from now on must have a value for it.
+	IsMandatory bool `json:"isMandatory"`
+}
+
+// The campaign with its new field.
+type AddCampaignFieldPayload struct {
+	// The campaign.
+	Campaign *Campaign `json:"campaign"`
+	// The field.
+	Field *CampaignField `json:"field"`
+}
+
+// Contacts to add to a campaign.
+type AddCampaignItemsInput struct {
+	// The campaign.
+	CampaignID string `json:"campaignId"`
+	// The contacts, 1 to 1,000.
+	Items []*CampaignItemInput `json:"items"`
+}
+
+// The new items.
+type AddCampaignItemsPayload struct {
+	// The items, in the order of the input.
+	Items []*CampaignItem `json:"items"`
+}
+
 // A new edge of the agent graph.
 type AddSubAgentInput struct {
 	// The parent, which delegates.
@@ -37,6 +71,33 @@ type AddSubAgentPayload struct {
 	Agent *Agent `json:"agent"`
 }
 
+// What a dialer reports of an item.
+type AdvanceCampaignItemInput struct {
+	// The campaign.
+	CampaignID string `json:"campaignId"`
+	// The item.
+	ItemID string `json:"itemId"`
+	// Where it goes.
+	To CampaignItemStatus `json:"to"`
+	// Whether the contact answered, for moves of an item in `Calling`; what is left out follows from `to`. `Calling`
+	// with true reports an answer while the call goes on. `Pending` with false reports a call that nobody answered:
+	// the item is tried again after the campaign's delay, or `Processed` with the system tag when its attempts are
+	// used up.
+	Answered *bool `json:"answered,omitempty"`
+	// What came of it, for the move from `ProcessingResult` to `Processed`.
+	Result *CampaignItemResultInput `json:"result,omitempty"`
+	// Why, at most 1,000 characters: shown in the event of an attempt that ends, and for the move to `Error` as the item's `error`. Of phone numbers in it the last four digits are kept.
+	Reason *string `json:"reason,omitempty"`
+	// The claim under which the item was handed out. When it is given and the item is not under it any more: `CONFLICT`.
+	ClaimID *string `json:"claimId,omitempty"`
+}
+
+// The item after the move.
+type AdvanceCampaignItemPayload struct {
+	// The item.
+	Item *CampaignItem `json:"item"`
+}
+
 // Which agents to list. Every given condition must hold.
 type AgentFilter struct {
 	// Only of this channel.
@@ -47,6 +108,22 @@ type AgentFilter struct {
 	Tags []string `json:"tags,omitempty"`
 	// Only with this text in the name, ignoring case.
 	NameContains *string `json:"nameContains,omitempty"`
+}
+
+// Items to archive, or to take back from there.
+type ArchiveCampaignItemsInput struct {
+	// The campaign.
+	CampaignID string `json:"campaignId"`
+	// The items, 1 to 1,000; duplicates are dropped.
+	ItemIds []string `json:"itemIds"`
+	// False takes them back.
+	IsArchived bool `json:"isArchived"`
+}
+
+// The items.
+type ArchiveCampaignItemsPayload struct {
+	// The items, in the order of the input.
+	Items []*CampaignItem `json:"items"`
 }
 
 // What would happen to the calls of one target.
@@ -61,6 +138,138 @@ type CallCoverage struct {
 	Path []string `json:"path"`
 	// What would happen when no rule of its own decides otherwise.
 	Effect CallEffect `json:"effect"`
+}
+
+// A placeholder such as `{lastname}` that prompts may use; its name is a key of an item's data bag.
+type CampaignField struct {
+	// The key to use in a data bag.
+	Name string `json:"name"`
+	// What it holds; null for a field of the agent.
+	Description *string `json:"description,omitempty"`
+	// Every item must have a value for it.
+	IsMandatory bool `json:"isMandatory"`
+	// Filled by the platform (the phone number, for example): no value needs to be passed.
+	IsSystem bool `json:"isSystem"`
+}
+
+// Which campaigns to list. Every given condition must hold.
+type CampaignFilter struct {
+	// Only of this agent.
+	AgentID *string `json:"agentId,omitempty"`
+	// Only in one of these states.
+	Statuses []CampaignStatus `json:"statuses,omitempty"`
+	// Only with this text in the name, ignoring case.
+	NameContains *string `json:"nameContains,omitempty"`
+}
+
+// The conversation of a result.
+type CampaignItemConversation struct {
+	// The id that the dialer has for it.
+	ID string `json:"id"`
+	// Its messages, in order.
+	Messages []*CampaignItemMessage `json:"messages"`
+}
+
+// The conversation of a result.
+type CampaignItemConversationInput struct {
+	// 1 to 64 characters.
+	ID string `json:"id"`
+	// At most 500.
+	Messages []*CampaignItemMessageInput `json:"messages"`
+}
+
+// How many items are in each state.
+type CampaignItemCounts struct {
+	// All items.
+	Total int32 `json:"total"`
+	// Waiting for a call.
+	Pending int32 `json:"pending"`
+	// Being called.
+	Calling int32 `json:"calling"`
+	// Being evaluated.
+	ProcessingResult int32 `json:"processingResult"`
+	// Finished.
+	Processed int32 `json:"processed"`
+	// Given up after a technical failure.
+	Error int32 `json:"error"`
+}
+
+// A contact to add.
+type CampaignItemInput struct {
+	// A valid number, with `+` and the country code unless the campaign has a default region. It may be left out for a Web agent only.
+	PhoneNumber string `json:"phoneNumber"`
+	// Values for the campaign's fields, name to text; at most 200 of at most 10,000 characters each. Those of mandatory fields must be there, unless the platform fills them.
+	DataBag JSONObject `json:"dataBag,omitempty"`
+}
+
+// A message of a conversation.
+type CampaignItemMessage struct {
+	// When it was said or written.
+	Timestamp time.Time `json:"timestamp"`
+	// Who said it.
+	Role MessageRole `json:"role"`
+	// The text.
+	Text string `json:"text"`
+	// What the contact meant; null unless it was classified.
+	Intent *string `json:"intent,omitempty"`
+}
+
+// A message of a conversation.
+type CampaignItemMessageInput struct {
+	// When it was said or written.
+	Timestamp time.Time `json:"timestamp"`
+	// Who said it.
+	Role MessageRole `json:"role"`
+	// At most 10,000 characters.
+	Text string `json:"text"`
+	// What the contact meant, at most 255 characters.
+	Intent *string `json:"intent,omitempty"`
+}
+
+// What came of an item.
+type CampaignItemResult struct {
+	// The tag that the conversation got.
+	Tag *CampaignItemTag `json:"tag,omitempty"`
+	// The conversation; null when there was none.
+	Conversation *CampaignItemConversation `json:"conversation,omitempty"`
+	// A summary of the conversation.
+	Summary *string `json:"summary,omitempty"`
+	// The tag is one of the platform (no answer, for example) rather than one defined for the agent.
+	IsSystem bool `json:"isSystem"`
+	// Extracted value name to value.
+	Metadata JSONObject `json:"metadata"`
+}
+
+// What came of an item.
+type CampaignItemResultInput struct {
+	// The tag.
+	Tag *CampaignItemTagInput `json:"tag,omitempty"`
+	// The conversation.
+	Conversation *CampaignItemConversationInput `json:"conversation,omitempty"`
+	// At most 10,000 characters.
+	Summary *string `json:"summary,omitempty"`
+	// Extracted value name to text, number or truth value; at most 200.
+	Metadata JSONObject `json:"metadata,omitempty"`
+}
+
+// The tag of a result.
+type CampaignItemTag struct {
+	// The id: equal for tags of one name.
+	ID string `json:"id"`
+	// The name of a classification tag.
+	Name string `json:"name"`
+	// A color to show it in, `#RRGGBB`.
+	Color string `json:"color"`
+}
+
+// The tag of a result.
+type CampaignItemTagInput struct {
+	// 1 to 64 characters; by default one that follows from the name.
+	ID *string `json:"id,omitempty"`
+	// 1 to 100 characters: the name of a classification tag.
+	Name string `json:"name"`
+	// `#RRGGBB`; by default one that follows from the name.
+	Color *string `json:"color,omitempty"`
 }
 
 // The execution to cancel.
@@ -84,6 +293,24 @@ type ChatEnded struct {
 }
 
 func (ChatEnded) IsSimulationChatEvent() {}
+
+// How many items a dialer wants, and for how long.
+type ClaimCampaignItemsInput struct {
+	// The campaign.
+	CampaignID string `json:"campaignId"`
+	// How many at most, 1 to 1,000.
+	Limit int32 `json:"limit"`
+	// How long the claim holds unless it is renewed, 5 to 3,600.
+	LeaseSeconds int32 `json:"leaseSeconds"`
+}
+
+// What the dialer got.
+type ClaimCampaignItemsPayload struct {
+	// The claim; null when nothing was due.
+	ClaimID *string `json:"claimId,omitempty"`
+	// The items. They stay `Pending` until their calls begin, and nobody else is given them while the claim holds.
+	Items []*CampaignItem `json:"items"`
+}
 
 // The verdict on a classification.
 type ClassificationResult struct {
@@ -193,6 +420,26 @@ type CreateAPIKeyPayload struct {
 	APIKey *APIKey `json:"apiKey"`
 	// The secret for the `X-Api-Key` header. It is never shown again.
 	Secret string `json:"secret"`
+}
+
+// A new campaign. It begins as a draft.
+type CreateCampaignInput struct {
+	// The agent that talks.
+	AgentID string `json:"agentId"`
+	// 1 to 255 characters.
+	Name string `json:"name"`
+	// How often a contact is tried, 1 to 20.
+	MaxAttempts int32 `json:"maxAttempts"`
+	// How long after an unanswered attempt the next one is due, 0 to 43,200 (30 days).
+	RetryDelayMinutes int32 `json:"retryDelayMinutes"`
+	// The region (ISO 3166, two letters) of phone numbers that are written without a country code.
+	DefaultRegion *string `json:"defaultRegion,omitempty"`
+}
+
+// The new campaign.
+type CreateCampaignPayload struct {
+	// The campaign.
+	Campaign *Campaign `json:"campaign"`
 }
 
 // A new classification test.
@@ -361,6 +608,20 @@ type DeleteAgentTestPayload struct {
 	DeletedID string `json:"deletedId"`
 }
 
+// The item to delete.
+type DeleteCampaignItemInput struct {
+	// The campaign.
+	CampaignID string `json:"campaignId"`
+	// The item.
+	ItemID string `json:"itemId"`
+}
+
+// What is gone.
+type DeleteCampaignItemPayload struct {
+	// The id of the deleted item.
+	DeletedID string `json:"deletedId"`
+}
+
 // The chat to delete.
 type DeleteKnowledgeBaseChatInput struct {
 	// The chat.
@@ -516,6 +777,36 @@ type RemoveSubAgentPayload struct {
 	DeletedID string `json:"deletedId"`
 	// The parent.
 	Agent *Agent `json:"agent"`
+}
+
+// The claim to prolong.
+type RenewCampaignClaimInput struct {
+	// The campaign.
+	CampaignID string `json:"campaignId"`
+	// The claim.
+	ClaimID string `json:"claimId"`
+	// How long it holds from now on, 5 to 3,600.
+	LeaseSeconds int32 `json:"leaseSeconds"`
+}
+
+// What the claim holds.
+type RenewCampaignClaimPayload struct {
+	// The items under the claim that still wait for their calls; none when all have been called or were given to others.
+	Items []*CampaignItem `json:"items"`
+}
+
+// The item to set back.
+type ResetCampaignItemInput struct {
+	// The campaign.
+	CampaignID string `json:"campaignId"`
+	// The item.
+	ItemID string `json:"itemId"`
+}
+
+// The item, pending.
+type ResetCampaignItemPayload struct {
+	// The item.
+	Item *CampaignItem `json:"item"`
 }
 
 // The version to bring back.
@@ -791,6 +1082,28 @@ type UpdateAgentTestInput struct {
 type UpdateAgentTestPayload struct {
 	// The test.
 	AgentTest AgentTest `json:"agentTest"`
+}
+
+// What to change of a campaign. What is absent or null stays; an empty text clears the region. Bounds as in `CreateCampaignInput`.
+type UpdateCampaignInput struct {
+	// The campaign.
+	CampaignID string `json:"campaignId"`
+	// The new name.
+	Name *string `json:"name,omitempty"`
+	// The new state. `CONFLICT` when it does not lead there, and for `Archived` while items are being called or evaluated; `UNPROCESSABLE` for `Running` when the agent is an inbound one.
+	Status *CampaignStatus `json:"status,omitempty"`
+	// The new number of attempts; those under way are not interrupted.
+	MaxAttempts *int32 `json:"maxAttempts,omitempty"`
+	// The new delay, for attempts that end from now on.
+	RetryDelayMinutes *int32 `json:"retryDelayMinutes,omitempty"`
+	// The new region, for items that are added from now on.
+	DefaultRegion *string `json:"defaultRegion,omitempty"`
+}
+
+// The changed campaign.
+type UpdateCampaignPayload struct {
+	// The campaign.
+	Campaign *Campaign `json:"campaign"`
 }
 
 // What to change of a classification test. What is absent or null stays; an empty `folderId` moves it to the root. Bounds as in `CreateClassificationTestInput`.
@@ -1478,6 +1791,204 @@ func (e *CallEffect) UnmarshalJSON(b []byte) error {
 }
 
 func (e CallEffect) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// What happened to an item.
+type CampaignItemEventType string
+
+const (
+	// An attempt began.
+	CampaignItemEventTypeLaunchCall CampaignItemEventType = "LaunchCall"
+	// It was set back to the beginning.
+	CampaignItemEventTypeResetCall CampaignItemEventType = "ResetCall"
+	// An attempt ended.
+	CampaignItemEventTypeEndCall CampaignItemEventType = "EndCall"
+	// The contact answered.
+	CampaignItemEventTypePickUp CampaignItemEventType = "PickUp"
+)
+
+var AllCampaignItemEventType = []CampaignItemEventType{
+	CampaignItemEventTypeLaunchCall,
+	CampaignItemEventTypeResetCall,
+	CampaignItemEventTypeEndCall,
+	CampaignItemEventTypePickUp,
+}
+
+func (e CampaignItemEventType) IsValid() bool {
+	switch e {
+	case CampaignItemEventTypeLaunchCall, CampaignItemEventTypeResetCall, CampaignItemEventTypeEndCall, CampaignItemEventTypePickUp:
+		return true
+	}
+	return false
+}
+
+func (e CampaignItemEventType) String() string {
+	return string(e)
+}
+
+func (e *CampaignItemEventType) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = CampaignItemEventType(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid CampaignItemEventType", str)
+	}
+	return nil
+}
+
+func (e CampaignItemEventType) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *CampaignItemEventType) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e CampaignItemEventType) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// Where an item stands.
+type CampaignItemStatus string
+
+const (
+	// It waits for its next attempt.
+	CampaignItemStatusPending CampaignItemStatus = "Pending"
+	// The contact is being called or written to.
+	CampaignItemStatusCalling CampaignItemStatus = "Calling"
+	// It is finished, and has its result.
+	CampaignItemStatusProcessed CampaignItemStatus = "Processed"
+	// The conversation is over and is being evaluated.
+	CampaignItemStatusProcessingResult CampaignItemStatus = "ProcessingResult"
+	// It was given up after a technical failure.
+	CampaignItemStatusError CampaignItemStatus = "Error"
+)
+
+var AllCampaignItemStatus = []CampaignItemStatus{
+	CampaignItemStatusPending,
+	CampaignItemStatusCalling,
+	CampaignItemStatusProcessed,
+	CampaignItemStatusProcessingResult,
+	CampaignItemStatusError,
+}
+
+func (e CampaignItemStatus) IsValid() bool {
+	switch e {
+	case CampaignItemStatusPending, CampaignItemStatusCalling, CampaignItemStatusProcessed, CampaignItemStatusProcessingResult, CampaignItemStatusError:
+		return true
+	}
+	return false
+}
+
+func (e CampaignItemStatus) String() string {
+	return string(e)
+}
+
+func (e *CampaignItemStatus) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = CampaignItemStatus(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid CampaignItemStatus", str)
+	}
+	return nil
+}
+
+func (e CampaignItemStatus) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *CampaignItemStatus) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e CampaignItemStatus) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// Where a campaign stands. `Draft` leads to `Running`; `Running` to `Paused` and `Completed`; both lead back to `Running`. Each of them leads to `Archived`, which is final.
+type CampaignStatus string
+
+const (
+	// It is being prepared.
+	CampaignStatusDraft CampaignStatus = "Draft"
+	// Its items are handed to dialers.
+	CampaignStatusRunning CampaignStatus = "Running"
+	// No item is handed out; calls under way go on.
+	CampaignStatusPaused CampaignStatus = "Paused"
+	// Somebody declared it finished; no item is handed out.
+	CampaignStatusCompleted CampaignStatus = "Completed"
+	// It is kept as it is: nothing of it changes any more.
+	CampaignStatusArchived CampaignStatus = "Archived"
+)
+
+var AllCampaignStatus = []CampaignStatus{
+	CampaignStatusDraft,
+	CampaignStatusRunning,
+	CampaignStatusPaused,
+	CampaignStatusCompleted,
+	CampaignStatusArchived,
+}
+
+func (e CampaignStatus) IsValid() bool {
+	switch e {
+	case CampaignStatusDraft, CampaignStatusRunning, CampaignStatusPaused, CampaignStatusCompleted, CampaignStatusArchived:
+		return true
+	}
+	return false
+}
+
+func (e CampaignStatus) String() string {
+	return string(e)
+}
+
+func (e *CampaignStatus) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = CampaignStatus(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid CampaignStatus", str)
+	}
+	return nil
+}
+
+func (e CampaignStatus) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *CampaignStatus) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e CampaignStatus) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

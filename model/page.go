@@ -179,4 +179,12 @@ type (
 	SimulationChatConnection = Page[*SimulationChat]
 	// SimulationChatEdge is a simulated chat in a page.
 	SimulationChatEdge = Edge[*SimulationChat]
+	// CampaignConnection is a page of campaigns.
+	CampaignConnection = Page[*Campaign]
+	// CampaignEdge is a campaign in a page.
+	CampaignEdge = Edge[*Campaign]
+	// CampaignItemConnection is a page of items.
+	CampaignItemConnection = Page[*CampaignItem]
+	// CampaignItemEdge is an item in a page.
+	CampaignItemEdge = Edge[*CampaignItem]
 )

@@ -73,17 +73,7 @@ func (c *SimulationChat) Status() SimulationChatStatus {
 func (in StartSimulationChatInput) Validate() error {
 	var faults Fields
 	faults.text("agentId", in.AgentID, 1, 64)
-	if bag, err := in.Variables(); err != nil {
-		faults.Add("dataBag", "must map names to texts")
-	} else if faults.list("dataBag", len(bag), maxDataBagEntries); len(faults) == 0 {
-		for name, value := range bag {
-			if length := utf8.RuneCountInString(name); length < 1 || length > maxDataBagName || strings.ContainsRune(name, 0) {
-				faults.Add("dataBag", "must have names of 1 to %d characters, without U+0000", maxDataBagName)
-				break
-			}
-			faults.text("dataBag."+name, value, 0, maxDataBagValue)
-		}
-	}
+	faults.dataBag("dataBag", in.DataBag)
 	faults.mocking("toolMocking", in.ToolMocking)
 	return faults.Err()
 }
@@ -109,6 +99,25 @@ func variables(bag JSONObject) (map[string]string, error) {
 		texts[name] = *value
 	}
 	return texts, nil
+}
+
+// dataBag records the faults of values for an agent's fields, and returns the values.
+func (f *Fields) dataBag(path string, bag JSONObject) map[string]string {
+	texts, err := variables(bag)
+	if err != nil {
+		f.Add(path, "must map names to texts")
+	}
+	if !f.list(path, len(texts), maxDataBagEntries) {
+		return nil
+	}
+	for name, value := range texts {
+		if length := utf8.RuneCountInString(name); length < 1 || length > maxDataBagName || strings.ContainsRune(name, 0) {
+			f.Add(path, "must have names of 1 to %d characters, without U+0000", maxDataBagName)
+			break
+		}
+		f.text(path+"."+name, value, 0, maxDataBagValue)
+	}
+	return texts
 }
 
 // Validate returns BAD_INPUT when the text is out of bounds.

@@ -114,6 +114,7 @@ func (n *noun) names(set columnSet) []string {
 type nouns struct {
 	agent, tool, subAgent, promptVersion, knowledgeBaseChat, dataset, simulationChat *noun
 	agentTest, agentTestFolder, agentTestExecution, agentTestRun                     *noun
+	campaign, campaignItem                                                           *noun
 }
 
 func newNouns(store *db.Store) nouns {
@@ -121,7 +122,7 @@ func newNouns(store *db.Store) nouns {
 		agent: newNoun(store, "Agent", model.Agent{}, map[string][]string{
 			"knowledgeBaseChat": {"knowledge_base_chat_id"}, "knowledgeBaseChatName": {"knowledge_base_chat_id"},
 			"tools": nil, "subAgents": nil, "promptVersions": nil, "simulationChats": nil,
-			"tests": nil, "testFolders": nil, "testExecutions": nil,
+			"tests": nil, "testFolders": nil, "testExecutions": nil, "campaigns": nil,
 		}),
 		tool:          newNoun(store, "Tool", model.Tool{}, map[string][]string{"agents": nil}),
 		subAgent:      newNoun(store, "SubAgent", model.SubAgent{}, map[string][]string{"agent": {"delegate_agent_id"}}),
@@ -140,6 +141,12 @@ func newNouns(store *db.Store) nouns {
 		}),
 		agentTestRun: newNoun(store, "AgentTestRun", model.AgentTestRun{}, map[string][]string{
 			"test": {"test_id"}, "execution": {"execution_id"},
+		}),
+		campaign: newNoun(store, "Campaign", model.Campaign{}, map[string][]string{
+			"agent": {"agent_id"}, "fields": {"agent_id", "own_fields"}, "counts": nil, "items": nil,
+		}),
+		campaignItem: newNoun(store, "CampaignItem", model.CampaignItem{}, map[string][]string{
+			"campaign": {"campaign_id"}, "claimedUntil": {"running_status", "claim_id", "due_at"}, "eventList": nil,
 		}),
 		simulationChat: newNoun(store, "SimulationChat", model.SimulationChat{}, map[string][]string{
 			"agent": {"agent_id"}, "status": {"status", "reply_until"}, "messages": nil, "toolCalls": nil, "coverage": nil,

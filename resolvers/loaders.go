@@ -33,6 +33,7 @@ type loaders struct {
 	consumptionAgent       *edge[*model.AgentConsumption, *model.Agent]
 
 	*testLoaders
+	*campaignLoaders
 }
 
 func newLoaders(ctx context.Context, t *db.Tenant, e *engine.Engine, n nouns) *loaders {
@@ -54,7 +55,8 @@ func newLoaders(ctx context.Context, t *db.Tenant, e *engine.Engine, n nouns) *l
 		simulationCoverage:     newEdge(ctx, nil, idOf[*model.SimulationChat], coverage(t, e)),
 		consumptionAgent:       newEdge(ctx, n.agent, resolvedAgent, one("agent", t.AgentsByID)),
 
-		testLoaders: newTestLoaders(ctx, t, n),
+		testLoaders:     newTestLoaders(ctx, t, n),
+		campaignLoaders: newCampaignLoaders(ctx, t, n),
 	}
 }
 

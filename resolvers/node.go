@@ -41,6 +41,8 @@ func (r *Resolver) nodes(ctx context.Context, ids []string) ([]model.Node, error
 	readers["agentTestFolder"] = collect(ctx, found, t.AgentTestFoldersByID)
 	readers["agentTestExecution"] = collect(ctx, found, t.AgentTestExecutionsByID)
 	readers["agentTestRun"] = collect(ctx, found, t.AgentTestRunsByID)
+	readers["campaign"] = collect(ctx, found, t.CampaignsByID)
+	readers["campaignItem"] = collect(ctx, found, t.CampaignItemsByID)
 
 	idsOf := map[string][]string{}
 	for id, kind := range kinds {

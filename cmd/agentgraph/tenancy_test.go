@@ -97,6 +97,7 @@ func newVictim(t *testing.T, g *gatewayUnderTest, address string) victim {
 		"execution": execution.ID, "agentTestExecution": execution.ID, "base": execution.ID, "head": execution.ID,
 		"run": execution.Runs.Nodes[0].ID, "agentTestRun": execution.Runs.Nodes[0].ID,
 	}}
+	maps.Copy(v.ids, newVictimCampaign(t, tenant, agent.ID))
 	v.secrets = append(slices.Collect(maps.Values(v.ids)), "SECRET", "secret_tool", "secret_edge")
 	require.NotEmpty(t, address)
 	return v

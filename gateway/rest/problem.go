@@ -88,8 +88,13 @@ func (t *Transport) failure(e *endpoint, errs gqlerror.List) *problem {
 		if known.Code == model.BadInput && e.faults != "" {
 			known.Code = e.faults
 		}
-		if named := e.operation.named(known.Fields); named != nil {
+		if named := e.operation.named(known.Fields); named != nil && known.Code == model.NotFound {
+			known.Fields = named // the message names what does not exist
+		} else if named != nil {
 			known = faultsAs(named, known.Code)
+		}
+		if known.Code == model.NotFound && known.Fields[e.lookup] != nil {
+			known.Code = model.BadInput
 		}
 		if p := t.problem(known); gravest == nil || p.Status > gravest.Status {
 			gravest = p

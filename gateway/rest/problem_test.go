@@ -159,3 +159,63 @@ func TestAccept(t *testing.T) {
 	require.Equal(t, 406, call(server, "DELETE", "/Agent/a/chat", "", "Accept: text/html").Code)
 	require.Equal(t, calls, b.calls)
 }
+
+// In v1 a campaign that does not exist is a failed lookup of the 400 kind; what is looked up in it is not.
+func TestFailedLookups(t *testing.T) {
+	t.Parallel()
+	campaign := func(argument string) func(*backend) {
+		return func(b *backend) {
+			b.fails(model.NotFound, "Campaign campaign_1 does not exist", model.Fields{argument: {"names no campaign"}})
+		}
+	}
+	item := func(b *backend) { b.fails(model.NotFound, `campaign item "item_1" does not exist`, nil) }
+	for _, test := range []struct {
+		method, path, body string
+		fails              func(*backend)
+		status             int
+	}{
+		{"GET", "/CampaignItem/campaign_1", "", campaign("campaignId"), 400},
+		{"POST", "/CampaignItem/campaign_1", `{"items":[{}]}`, campaign("campaignId"), 400},
+		{"GET", "/CampaignItem/campaign_1/item_1", "", campaign("campaignId"), 400},
+		{"DELETE", "/CampaignItem/campaign_1/item_1", "", campaign("campaignId"), 400},
+		{"POST", "/CampaignItem/campaign_1/item_1/reset", "", campaign("campaignId"), 400},
+		{"GET", "/CampaignField?campaignId=campaign_1", "", campaign("id"), 400},
+		{"POST", "/CampaignField", `{"campaignId":"campaign_1","name":"a"}`, campaign("campaignId"), 400},
+		{"GET", "/CampaignItem/campaign_1/item_1", "", item, 404},
+		{"DELETE", "/CampaignItem/campaign_1/item_1", "", item, 404},
+		{"POST", "/CampaignItem/campaign_1/item_1/reset", "", item, 404},
+	} {
+		b, server := newServer(t)
+		test.fails(b)
+		w := call(server, test.method, test.path, test.body)
+		require.Equal(t, test.status, w.Code, "%s %s", test.method, test.path)
+		p := problemOf(t, w)
+		if test.status == 400 {
+			require.Equal(t, model.BadInput, p.Code)
+			require.Equal(t, "Campaign campaign_1 does not exist", p.Detail)
+			require.Equal(t, model.Fields{"campaignId": {"names no campaign"}}, p.Errors)
+			require.Equal(t, "https://tools.ietf.org/html/rfc7231#section-6.5.1", p.Type)
+		} else {
+			require.Equal(t, model.NotFound, p.Code)
+			require.Equal(t, `campaign item "item_1" does not exist`, p.Detail)
+		}
+	}
+}
+
+func TestQueriesThatCannotBe(t *testing.T) {
+	t.Parallel()
+	for path, field := range map[string]string{
+		"/CampaignItem/campaign_1?runningStatus=Done":              "runningStatus",
+		"/CampaignItem/campaign_1?isArchived=maybe":                "isArchived",
+		"/CampaignItem/campaign_1?isArchived=true&isArchived=true": "isArchived",
+		"/CampaignItem/campaign_1?pageSize=0":                      "pageSize",
+		"/CampaignField":                                           "campaignId",
+		"/CampaignField?campaignId=":                               "campaignId",
+	} {
+		b, server := newServer(t)
+		w := call(server, "GET", path, "")
+		require.Equal(t, 400, w.Code, path)
+		require.Contains(t, problemOf(t, w).Errors, field, path)
+		require.Zero(t, b.calls)
+	}
+}

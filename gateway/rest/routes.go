@@ -23,6 +23,9 @@ type route struct {
 	status int
 	// location is a path for the Location header; {member} is filled from the response body.
 	location string
+	// lookup is the variable for which v1 has a failed lookup of the 400 kind: that what it names does not
+	// exist is BAD_INPUT.
+	lookup string
 	// paged lists take pageNumber and pageSize and answer them behind data and total.
 	paged bool
 	// strict bodies refuse unknown properties, at every depth.
@@ -72,6 +75,17 @@ var routes = []route{
 
 	{method: http.MethodGet, path: "/Consumption/breakdown", operation: "GetConsumptionBreakdown", result: "consumptionBreakdown"},
 	{method: http.MethodGet, path: "/Subscription", operation: "GetSubscription", result: "company.subscription"},
+
+	{method: http.MethodGet, path: "/CampaignItem/{campaignId}", operation: "ListCampaignItems", result: "campaignItems", paged: true,
+		lookup: "campaignId"},
+	{method: http.MethodPost, path: "/CampaignItem/{campaignId}", operation: "AddCampaignItems", result: "addCampaignItems", lookup: "campaignId"},
+	{method: http.MethodGet, path: "/CampaignItem/{campaignId}/{itemId}", operation: "GetCampaignItem", result: "campaignItem", lookup: "campaignId"},
+	{method: http.MethodDelete, path: "/CampaignItem/{campaignId}/{itemId}", operation: "DeleteCampaignItem", result: "deleteCampaignItem",
+		lookup: "campaignId", status: http.StatusNoContent},
+	{method: http.MethodPost, path: "/CampaignItem/{campaignId}/{itemId}/reset", operation: "ResetCampaignItem", result: "resetCampaignItem.item",
+		lookup: "campaignId"},
+	{method: http.MethodGet, path: "/CampaignField", operation: "ListCampaignFields", result: "campaign", lookup: "campaignId"},
+	{method: http.MethodPost, path: "/CampaignField", operation: "AddCampaignField", result: "addCampaignField.field", lookup: "campaignId"},
 
 	{method: http.MethodGet, path: "/KnowledgeBaseChat", operation: "ListKnowledgeBaseChats", result: "knowledgeBaseChats", paged: true},
 	{method: http.MethodGet, path: "/KnowledgeBaseChat/{chatId}", operation: "GetKnowledgeBaseChat", result: "knowledgeBaseChat"},

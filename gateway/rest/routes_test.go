@@ -61,6 +61,12 @@ const (
 		`"campaigns":[{"campaignId":"<campaignId>","nameStatus":"Resolved","credits":"<credits>"}]}]}`
 	subscriptionBody = `{"planName":"<planName>","status":"Active","creditsIncluded":"<creditsIncluded>","creditsUsed":"<creditsUsed>",` +
 		`"creditsRemaining":"<creditsRemaining>","periodStart":"<periodStart>","periodEnd":"<periodEnd>"}`
+	itemBody = `{"id":"<id>","campaignId":"<campaignId>","createdAt":"<createdAt>","processedAt":"<processedAt>","lastCallDate":"<lastCallDate>",` +
+		`"nextTryDate":"<nextTryDate>","runningStatus":"Pending","attemptCount":7,"phoneNumber":"<phoneNumber>","dataBag":"<dataBag>",` +
+		`"result":{"tag":{"id":"<id>","name":"<name>","color":"<color>"},"conversation":{"id":"<id>","messages":[{"timestamp":"<timestamp>",` +
+		`"role":"assistant","text":"<text>","intent":"<intent>"}]},"summary":"<summary>","isSystem":true,"metadata":"<metadata>"},` +
+		`"isArchived":true,"eventList":[{"type":"LaunchCall","date":"<date>","description":"<description>"}]}`
+	fieldBody = `{"name":"<name>","description":"<description>","isMandatory":true,"isSystem":true}`
 )
 
 // TestRoutes calls every route of the table and compares what the operation was given and what the
@@ -138,6 +144,19 @@ func TestRoutes(t *testing.T) {
 		{"GET /Consumption/breakdown?from=2026-03-01&to=2026-03-31T09:30:00.5%2B02:00", "",
 			values{"from": "2026-03-01", "to": "2026-03-31T09:30:00.5+02:00"}, 200, breakdownBody},
 		{"GET /Subscription", "", values{}, 200, subscriptionBody},
+		{"GET /CampaignItem/campaign_1?runningStatus=Calling&ISARCHIVED=false&pageSize=10", "", values{
+			"campaignId": "campaign_1", "runningStatus": "Calling", "isArchived": false, "first": int64(10), "offset": int64(0)}, 200,
+			`{"data":[` + itemBody + `],"total":7,"pageNumber":1,"pageSize":10}`},
+		{"POST /CampaignItem/campaign_1", `{"items":[{"phoneNumber":"+12025550143","dataBag":{"b":"1","a":"2"}},{}]}`,
+			values{"campaignId": "campaign_1", "items": []any{
+				values{"phoneNumber": "+12025550143", "dataBag": json.RawMessage(`{"b":"1","a":"2"}`)}, values{}}},
+			200, `{"items":[` + itemBody + `]}`},
+		{"GET /CampaignItem/campaign_1/item_1", "", values{"campaignId": "campaign_1", "itemId": "item_1"}, 200, itemBody},
+		{"DELETE /CampaignItem/campaign_1/item_1", "", values{"campaignId": "campaign_1", "itemId": "item_1"}, 204, ""},
+		{"POST /CampaignItem/campaign_1/item_1/reset", "", values{"campaignId": "campaign_1", "itemId": "item_1"}, 200, itemBody},
+		{"GET /CampaignField?campaignId=campaign_1", "", values{"campaignId": "campaign_1"}, 200, `{"campaignId":"<id>","data":[` + fieldBody + `]}`},
+		{"POST /CampaignField", `{"campaignId":"campaign_1","name":"offer"}`,
+			values{"campaignId": "campaign_1", "name": "offer", "isMandatory": false}, 200, fieldBody},
 	}
 	require.Len(t, tests, len(routes), "one case for each route")
 	for _, test := range tests {

@@ -1,0 +1,175 @@
+package db
+
+import (
+	"context"
+
+	"github.com/uptrace/bun"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// Campaign returns one campaign, or NOT_FOUND.
+func (t *Tenant) Campaign(ctx context.Context, id string) (*model.Campaign, error) {
+	return t.campaign(ctx, id, noLock)
+}
+
+func (t *Tenant) campaign(ctx context.Context, id string, hold rowLock) (*model.Campaign, error) {
+	campaigns := []*model.Campaign{}
+	query := t.find(&campaigns).Where("?TableAlias.id = ?", id)
+	if hold != noLock {
+		query = query.For(string(hold))
+	}
+	if err := query.Scan(ctx); err != nil {
+		return nil, translate(err)
+	}
+	if len(campaigns) == 0 {
+		return nil, model.MissingCampaign("campaignId", id)
+	}
+	return campaigns[0], nil
+}
+
+// CampaignsByID returns the campaigns with the ids, in any order; what does not exist is left out.
+func (t *Tenant) CampaignsByID(ctx context.Context, ids []string, columns ...string) ([]*model.Campaign, error) {
+	return byID[*model.Campaign](ctx, t, ids, columns)
+}
+
+// Campaigns returns a page of the campaigns that pass the filter, newest first.
+func (t *Tenant) Campaigns(ctx context.Context, args model.PageArgs, filter *model.CampaignFilter, columns ...string) (*model.Page[*model.Campaign], error) {
+	if err := filter.Validate(); err != nil {
+		return nil, err
+	}
+	return list[*model.Campaign](ctx, t, args, columns, func(q *bun.SelectQuery) *bun.SelectQuery {
+		if filter == nil {
+			return q
+		}
+		q = q.Apply(given("agent_id", filter.AgentID))
+		if filter.Statuses != nil {
+			q = q.Where("?TableAlias.status IN (?)", bun.List(filter.Statuses))
+		}
+		if filter.NameContains != nil {
+			q = q.Where("strpos(lower(?TableAlias.name), lower(?)) > 0", *filter.NameContains)
+		}
+		return q
+	})
+}
+
+// CampaignsOfAgents are the campaigns of each of several agents.
+func (t *Tenant) CampaignsOfAgents() Children[*model.Campaign] {
+	return Children[*model.Campaign]{t, where("?TableAlias.agent_id = parent.id")}
+}
+
+// CreateCampaign creates a campaign, as a draft.
+func (t *Tenant) CreateCampaign(ctx context.Context, in model.CreateCampaignInput) (*model.Campaign, error) {
+	campaign, err := model.NewCampaign(in, now())
+	if err != nil {
+		return nil, err
+	}
+	return campaign, t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
+		if _, err := t.agent(ctx, campaign.AgentID, forShare); err != nil {
+			return err
+		}
+		return insert(ctx, t, campaign)
+	})
+}
+
+// UpdateCampaign changes what the input gives. CONFLICT when the campaign is archived, when it does not lead
+// to the new state, and when it is to be archived while items are under way; UNPROCESSABLE when it is to run
+// and its agent waits for contacts instead.
+func (t *Tenant) UpdateCampaign(ctx context.Context, in model.UpdateCampaignInput) (*model.Campaign, error) {
+	var campaign *model.Campaign
+	err := t.Tx(ctx, func(ctx context.Context, t *Tenant) (err error) {
+		if campaign, err = t.campaign(ctx, in.CampaignID, forUpdate); err != nil {
+			return err
+		}
+		was := campaign.Status
+		if err := campaign.Update(in, now()); err != nil {
+			return err
+		}
+		if campaign.Status != was {
+			if err := t.mayBecome(ctx, campaign); err != nil {
+				return err
+			}
+		}
+		_, err = t.change(campaign).WherePK().Exec(ctx)
+		return translate(err)
+	})
+	if err != nil {
+		return nil, err
+	}
+	t.store.hub.Wake(t.signalOf(campaign.ID))
+	return campaign, nil
+}
+
+// mayBecome checks what the state of a campaign, which is held, asks of its agent and its items.
+func (t *Tenant) mayBecome(ctx context.Context, campaign *model.Campaign) error {
+	switch campaign.Status {
+	case model.CampaignStatusRunning:
+		agent, err := t.Agent(ctx, campaign.AgentID)
+		if err != nil {
+			return err
+		}
+		var faults model.Fields
+		if agent.Direction != model.DirectionOutbound {
+			faults.Add("status", "must not be Running: the agent is an inbound one, which waits for contacts")
+		}
+		return faults.As(model.Unprocessable)
+	case model.CampaignStatusArchived:
+		count, err := t.find((*model.CampaignItem)(nil)).Where("campaign_id = ?", campaign.ID).
+			Where("running_status IN (?)", bun.List(underWay)).Count(ctx)
+		if err != nil {
+			return translate(err)
+		}
+		if count > 0 {
+			return model.Errorf(model.Conflict, "campaign %q has %d items that are being called or evaluated", campaign.ID, count)
+		}
+	}
+	return nil
+}
+
+// underWay are the states of items that are neither waiting nor finished.
+var underWay = []model.CampaignItemStatus{model.CampaignItemStatusCalling, model.CampaignItemStatusProcessingResult}
+
+// AddCampaignField adds a field of its own to a campaign, and returns both.
+func (t *Tenant) AddCampaignField(ctx context.Context, in model.AddCampaignFieldInput) (*model.Campaign, *model.CampaignField, error) {
+	var campaign *model.Campaign
+	var field *model.CampaignField
+	err := t.Tx(ctx, func(ctx context.Context, t *Tenant) (err error) {
+		if campaign, err = t.campaign(ctx, in.CampaignID, forUpdate); err != nil {
+			return err
+		}
+		agent, err := t.Agent(ctx, campaign.AgentID)
+		if err != nil {
+			return err
+		}
+		if field, err = campaign.AddField(in, agent, now()); err != nil {
+			return err
+		}
+		_, err = t.change(campaign).Column("own_fields", "updated_at").WherePK().Exec(ctx)
+		return translate(err)
+	})
+	return campaign, field, err
+}
+
+// CountsOfCampaigns returns how many items of each of several campaigns are in which state, archived ones
+// left out, by the campaign's id; nothing for one without items.
+func (t *Tenant) CountsOfCampaigns(ctx context.Context, ids []string) (map[string]*model.CampaignItemCounts, error) {
+	rows := []struct {
+		CampaignID string
+		Counts     model.CampaignItemCounts `bun:"embed:"`
+	}{}
+	query := t.find((*model.CampaignItem)(nil)).ColumnExpr("?TableAlias.campaign_id, count(*) AS total")
+	for column, status := range map[string]model.CampaignItemStatus{
+		"pending": model.CampaignItemStatusPending, "calling": model.CampaignItemStatusCalling,
+		"processing_result": model.CampaignItemStatusProcessingResult, "processed": model.CampaignItemStatusProcessed,
+		"error": model.CampaignItemStatusError,
+	} {
+		query = query.ColumnExpr("count(*) FILTER (WHERE ?TableAlias.running_status = ?) AS ?", status, bun.Ident(column))
+	}
+	err := query.Where("?TableAlias.campaign_id IN (?)", bun.List(ids)).Where("NOT ?TableAlias.is_archived").
+		GroupExpr("?TableAlias.campaign_id").Scan(ctx, &rows)
+	counts := make(map[string]*model.CampaignItemCounts, len(rows))
+	for i := range rows {
+		counts[rows[i].CampaignID] = &rows[i].Counts
+	}
+	return counts, translate(err)
+}

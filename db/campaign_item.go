@@ -1,0 +1,245 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+const campaignItem = "campaign item"
+
+// CampaignItem returns one item of a campaign. NOT_FOUND names campaignId when there is no such campaign.
+func (t *Tenant) CampaignItem(ctx context.Context, campaignID, id string, columns ...string) (*model.CampaignItem, error) {
+	items := []*model.CampaignItem{}
+	err := t.find(&items).Apply(only(columns)).Where("?TableAlias.id = ?", id).
+		Where("?TableAlias.campaign_id = ?", campaignID).Scan(ctx)
+	if err != nil {
+		return nil, translate(err)
+	}
+	if len(items) == 0 {
+		if _, err := t.Campaign(ctx, campaignID); err != nil {
+			return nil, err
+		}
+		return nil, model.Missing(campaignItem, id)
+	}
+	return items[0], nil
+}
+
+// CampaignItemsByID returns the items with the ids, in any order; what does not exist is left out.
+func (t *Tenant) CampaignItemsByID(ctx context.Context, ids []string, columns ...string) ([]*model.CampaignItem, error) {
+	return byID[*model.CampaignItem](ctx, t, ids, columns)
+}
+
+// CampaignItems returns a page of the items of a campaign, newest first: all of them, or those in one state,
+// archived or not.
+func (t *Tenant) CampaignItems(
+	ctx context.Context, args model.PageArgs, campaignID string, status *model.CampaignItemStatus, isArchived *bool, columns ...string,
+) (*model.Page[*model.CampaignItem], error) {
+	if _, err := t.Campaign(ctx, campaignID); err != nil {
+		return nil, err
+	}
+	return list[*model.CampaignItem](ctx, t, args, columns, func(q *bun.SelectQuery) *bun.SelectQuery {
+		return q.Where("?TableAlias.campaign_id = ?", campaignID).Apply(given("running_status", status)).Apply(given("is_archived", isArchived))
+	})
+}
+
+// ItemsOfCampaigns are the items of each of several campaigns, or those of them in one state, archived or not.
+func (t *Tenant) ItemsOfCampaigns(status *model.CampaignItemStatus, isArchived *bool) Children[*model.CampaignItem] {
+	return Children[*model.CampaignItem]{t, func(q *bun.SelectQuery) *bun.SelectQuery {
+		return q.Where("?TableAlias.campaign_id = parent.id").Apply(given("running_status", status)).Apply(given("is_archived", isArchived))
+	}}
+}
+
+// EventsOfItems returns what happened to several items, each item's events in order.
+func (t *Tenant) EventsOfItems(ctx context.Context, itemIDs []string) ([]*model.CampaignItemEvent, error) {
+	events := []*model.CampaignItemEvent{}
+	err := t.find(&events).ColumnExpr("?TableColumns").ColumnExpr("?TableAlias.item_id AS parent_id").
+		Where("?TableAlias.item_id IN (?)", bun.List(itemIDs)).OrderExpr("?TableAlias.item_id, ?TableAlias.number").Scan(ctx)
+	return events, translate(err)
+}
+
+// AddCampaignItems adds items to a campaign, all of them or none.
+func (t *Tenant) AddCampaignItems(ctx context.Context, in model.AddCampaignItemsInput) ([]*model.CampaignItem, error) {
+	if err := in.Validate(); err != nil {
+		return nil, err
+	}
+	var items []*model.CampaignItem
+	return items, t.changeItems(ctx, in.CampaignID, len(in.Items), func(ctx context.Context, t *Tenant, campaign *model.Campaign) error {
+		agent, err := t.Agent(ctx, campaign.AgentID)
+		if err != nil {
+			return err
+		}
+		if items, err = campaign.NewItems(in, agent, now()); err != nil {
+			return err
+		}
+		return insert(ctx, t, items...)
+	})
+}
+
+// AdvanceCampaignItem moves an item as a dialer reports it, with its events, and returns it. CONFLICT when
+// the item cannot move so: of two reports of the same move one is kept.
+func (t *Tenant) AdvanceCampaignItem(ctx context.Context, in model.AdvanceCampaignItemInput) (*model.CampaignItem, error) {
+	if err := in.Validate(); err != nil {
+		return nil, err
+	}
+	var tags []model.ClassificationTag
+	if in.Result != nil {
+		campaign, err := t.Campaign(ctx, in.CampaignID)
+		if err != nil {
+			return nil, err
+		}
+		agent, err := t.Agent(ctx, campaign.AgentID)
+		if err != nil {
+			return nil, err
+		}
+		tags = agent.ClassificationTags
+	}
+	return t.moveItem(ctx, in.CampaignID, in.ItemID, func(item *model.CampaignItem, campaign *model.Campaign) ([]*model.CampaignItemEvent, error) {
+		return item.Advance(in, campaign, tags, now())
+	})
+}
+
+// ResetCampaignItem sets an item back to the beginning, and returns it.
+func (t *Tenant) ResetCampaignItem(ctx context.Context, in model.ResetCampaignItemInput) (*model.CampaignItem, error) {
+	return t.moveItem(ctx, in.CampaignID, in.ItemID, func(item *model.CampaignItem, _ *model.Campaign) ([]*model.CampaignItemEvent, error) {
+		return item.Reset(now())
+	})
+}
+
+// moveItem keeps a change of an item and what happened to it by that.
+func (t *Tenant) moveItem(
+	ctx context.Context, campaignID, itemID string, move func(*model.CampaignItem, *model.Campaign) ([]*model.CampaignItemEvent, error),
+) (*model.CampaignItem, error) {
+	item := &model.CampaignItem{}
+	return item, t.changeItems(ctx, campaignID, 1, func(ctx context.Context, t *Tenant, campaign *model.Campaign) error {
+		if err := t.itemOf(ctx, campaignID, itemID, item, forUpdate); err != nil {
+			return err
+		}
+		events, err := move(item, campaign)
+		if err != nil {
+			return err
+		}
+		item.Version = campaign.Version + 1
+		_, err = t.change(item).ExcludeColumn("campaign_id", "phone_number", "data_bag", "is_archived", "created_at").WherePK().Exec(ctx)
+		if err != nil {
+			return translate(err)
+		}
+		return insert(ctx, t, events...)
+	})
+}
+
+// DeleteCampaignItem deletes an item with its events. CONFLICT while it is being called.
+func (t *Tenant) DeleteCampaignItem(ctx context.Context, in model.DeleteCampaignItemInput) error {
+	return t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
+		campaign, err := t.campaign(ctx, in.CampaignID, forShare)
+		if err != nil {
+			return err
+		}
+		item := &model.CampaignItem{}
+		if err := t.itemOf(ctx, in.CampaignID, in.ItemID, item, forDelete); err != nil {
+			return err
+		}
+		if err := campaign.Frozen(); err != nil {
+			return err
+		}
+		if item.RunningStatus == model.CampaignItemStatusCalling {
+			return model.Errorf(model.Conflict, "campaign item %q is being called", item.ID)
+		}
+		return t.delete(ctx, campaignItem, item.ID, (*model.CampaignItem)(nil))
+	})
+}
+
+// ArchiveCampaignItems archives items, or takes them back, all of them or none, and returns them in the order
+// of the input. CONFLICT while one of them is under way.
+func (t *Tenant) ArchiveCampaignItems(ctx context.Context, in model.ArchiveCampaignItemsInput) ([]*model.CampaignItem, error) {
+	if err := in.Validate(); err != nil {
+		return nil, err
+	}
+	var items []*model.CampaignItem
+	return items, t.changeItems(ctx, in.CampaignID, len(in.ItemIds), func(ctx context.Context, t *Tenant, campaign *model.Campaign) (err error) {
+		if items, err = t.holdItems(ctx, in.CampaignID, in.ItemIds); err != nil {
+			return err
+		}
+		changed, versions := []string{}, []int32{}
+		for _, item := range items {
+			if item.IsUnderWay() {
+				return model.Errorf(model.Conflict, "campaign item %q is being called or evaluated", item.ID)
+			}
+			if item.IsArchived != in.IsArchived {
+				item.IsArchived, item.Version = in.IsArchived, campaign.Version+int32(len(changed))+1
+				changed, versions = append(changed, item.ID), append(versions, item.Version)
+			}
+		}
+		_, err = t.change((*model.CampaignItem)(nil)).
+			TableExpr("unnest(?::text[], ?::int[]) AS change (id, version)", pgdialect.Array(changed), pgdialect.Array(versions)).
+			Set("is_archived = ?", in.IsArchived).Set("version = change.version").Where("?TableAlias.id = change.id").Exec(ctx)
+		return translate(err)
+	})
+}
+
+// holdItems returns the items of a campaign with the ids, in their order and each once, held until the end of
+// the transaction.
+func (t *Tenant) holdItems(ctx context.Context, campaignID string, ids []string) ([]*model.CampaignItem, error) {
+	held := []*model.CampaignItem{}
+	err := t.find(&held).Where("?TableAlias.campaign_id = ?", campaignID).Where("?TableAlias.id IN (?)", bun.List(ids)).
+		Order("id").For(string(forUpdate)).Scan(ctx)
+	if err != nil {
+		return nil, translate(err)
+	}
+	byID := make(map[string]*model.CampaignItem, len(held))
+	for _, item := range held {
+		byID[item.ID] = item
+	}
+	items := make([]*model.CampaignItem, 0, len(held))
+	seen := make(map[string]bool, len(held))
+	for _, id := range ids {
+		if byID[id] == nil {
+			return nil, model.Missing(campaignItem, id)
+		}
+		if !seen[id] {
+			seen[id] = true
+			items = append(items, byID[id])
+		}
+	}
+	return together(items), nil
+}
+
+// changeItems runs fn in a transaction that holds the campaign, and then tells the followers. fn may make so
+// many changes, whose versions follow that of the campaign that it is given. CONFLICT when the campaign is
+// archived.
+func (t *Tenant) changeItems(ctx context.Context, campaignID string, changes int, fn func(context.Context, *Tenant, *model.Campaign) error) error {
+	err := t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
+		campaigns := []*model.Campaign{}
+		err := t.change((*model.Campaign)(nil)).Set("version = version + ?", changes).Where("id = ?", campaignID).
+			Returning("*").Scan(ctx, &campaigns)
+		switch {
+		case err != nil:
+			return translate(err)
+		case len(campaigns) == 0:
+			return model.MissingCampaign("campaignId", campaignID)
+		}
+		if err := campaigns[0].Frozen(); err != nil {
+			return err
+		}
+		campaigns[0].Version -= int32(changes)
+		return fn(ctx, t, campaigns[0])
+	})
+	if err == nil {
+		t.store.hub.Wake(t.signalOf(campaignID))
+	}
+	return err
+}
+
+// itemOf reads an item of a campaign that exists into dst, or returns NOT_FOUND.
+func (t *Tenant) itemOf(ctx context.Context, campaignID, id string, dst *model.CampaignItem, hold rowLock) error {
+	err := t.find(dst).Where("?TableAlias.id = ?", id).Where("?TableAlias.campaign_id = ?", campaignID).For(string(hold)).Scan(ctx)
+	if errors.Is(err, sql.ErrNoRows) {
+		return model.Missing(campaignItem, id)
+	}
+	return translate(err)
+}

@@ -1,0 +1,154 @@
+package db_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+func claim(t *testing.T, tenant *db.Tenant, campaignID string, limit int32) (string, []*model.CampaignItem) {
+	t.Helper()
+	id, items, err := tenant.ClaimCampaignItems(t.Context(), model.ClaimCampaignItemsInput{CampaignID: campaignID, Limit: limit, LeaseSeconds: 60})
+	require.NoError(t, err)
+	if id == nil {
+		require.Empty(t, items)
+		return "", nil
+	}
+	return *id, items
+}
+
+// lapse lets every claim and every delay be over.
+func lapse(t *testing.T, conn *pgx.Conn) {
+	t.Helper()
+	_, err := conn.Exec(t.Context(), "UPDATE campaign_items SET due_at = due_at - interval '1 day'")
+	require.NoError(t, err)
+}
+
+func TestNoTwoDialersGetTheSameItem(t *testing.T) {
+	t.Parallel()
+	store := dbtest.New(t)
+	tenant, company := newCompany(t, store)
+	replicas := []*db.Tenant{tenant, dbtest.Again(t, store).Tenant(company)}
+	campaign := newCampaign(t, tenant)
+	add(t, tenant, campaign.ID, 1_000)
+	var mu sync.Mutex
+	taken := map[string][]string{}
+	errs := together(32, func(i int) error {
+		for {
+			id, items, err := replicas[i%2].ClaimCampaignItems(t.Context(), model.ClaimCampaignItemsInput{
+				CampaignID: campaign.ID, Limit: int32(1 + i%9), LeaseSeconds: 60,
+			})
+			if err != nil || id == nil {
+				return err
+			}
+			if len(items) > 1+i%9 {
+				return fmt.Errorf("%d items, more than the limit", len(items))
+			}
+			mu.Lock()
+			for _, item := range items {
+				taken[item.ID] = append(taken[item.ID], *item.ClaimID)
+			}
+			mu.Unlock()
+		}
+	})
+	require.Empty(t, errs)
+	// An empty claim may have met items that somebody else was being given; nobody left any behind.
+	require.Len(t, taken, 1_000)
+	for id, claims := range taken {
+		require.Len(t, claims, 1, id)
+	}
+}
+
+func TestClaims(t *testing.T) {
+	t.Parallel()
+	store, conn := fresh(t)
+	tenant, _ := newCompany(t, store)
+	campaign := newCampaign(t, tenant)
+	items := add(t, tenant, campaign.ID, 4)
+	id, first := claim(t, tenant, campaign.ID, 3)
+	require.Equal(t, idsOf(items[:3]), idsOf(first), "those that have waited longest")
+	for _, item := range first {
+		require.Equal(t, model.CampaignItemStatusPending, stored(t, tenant, item).RunningStatus)
+		require.WithinDuration(t, time.Now().Add(time.Minute), *item.ClaimedUntil(), 30*time.Second)
+		require.Zero(t, item.AttemptCount)
+	}
+	_, rest := claim(t, tenant, campaign.ID, 3)
+	require.Equal(t, []string{items[3].ID}, idsOf(rest))
+	none, _ := claim(t, tenant, campaign.ID, 3)
+	require.Empty(t, none)
+
+	// A call that has begun is not under the claim any more, and never handed out again.
+	report(t, tenant, items[0], model.CampaignItemStatusCalling)
+	held, err := tenant.RenewCampaignClaim(t.Context(), model.RenewCampaignClaimInput{CampaignID: campaign.ID, ClaimID: id, LeaseSeconds: 3_600})
+	require.NoError(t, err)
+	require.Equal(t, idsOf(items[1:3]), idsOf(held))
+	require.WithinDuration(t, time.Now().Add(time.Hour), *held[0].ClaimedUntil(), time.Minute)
+
+	lapse(t, conn)
+	require.Nil(t, reread(t, tenant, items[1]).ClaimedUntil())
+	second, again := claim(t, tenant, campaign.ID, 10)
+	require.ElementsMatch(t, idsOf(items[1:]), idsOf(again))
+	held, err = tenant.RenewCampaignClaim(t.Context(), model.RenewCampaignClaimInput{CampaignID: campaign.ID, ClaimID: id, LeaseSeconds: 60})
+	require.NoError(t, err)
+	require.Empty(t, held, "somebody else has them")
+	late := func(claim string) error {
+		_, err := tenant.AdvanceCampaignItem(t.Context(), model.AdvanceCampaignItemInput{
+			CampaignID: campaign.ID, ItemID: items[1].ID, To: model.CampaignItemStatusCalling, ClaimID: &claim,
+		})
+		return err
+	}
+	require.Contains(t, fails(t, late(id), model.Conflict), "not under claim")
+	require.NoError(t, late(second))
+
+	// One that has lapsed holds again what nobody else was given.
+	lapse(t, conn)
+	held, err = tenant.RenewCampaignClaim(t.Context(), model.RenewCampaignClaimInput{CampaignID: campaign.ID, ClaimID: second, LeaseSeconds: 60})
+	require.NoError(t, err)
+	require.Equal(t, idsOf(items[2:]), idsOf(held))
+	none, _ = claim(t, tenant, campaign.ID, 10)
+	require.Empty(t, none)
+}
+
+func TestOnlyWhatIsDueIsHandedOut(t *testing.T) {
+	t.Parallel()
+	store, conn := fresh(t)
+	tenant, _ := newCompany(t, store)
+	campaign := newCampaign(t, tenant)
+	items := add(t, tenant, campaign.ID, 3)
+	other := newCampaign(t, tenant)
+	add(t, tenant, other.ID, 1)
+	_, err := tenant.ArchiveCampaignItems(t.Context(), model.ArchiveCampaignItemsInput{CampaignID: campaign.ID, ItemIds: []string{items[0].ID}, IsArchived: true})
+	require.NoError(t, err)
+	report(t, tenant, items[1], model.CampaignItemStatusCalling)
+	missed, err := advance(t.Context(), tenant, items[1], model.CampaignItemStatusPending, new(false))
+	require.NoError(t, err)
+	require.NotNil(t, missed.NextTryDate)
+	_, due := claim(t, tenant, campaign.ID, 10)
+	require.Equal(t, []string{items[2].ID}, idsOf(due))
+	lapse(t, conn)
+	_, due = claim(t, tenant, campaign.ID, 10)
+	require.ElementsMatch(t, idsOf(items[1:]), idsOf(due))
+	reset, err := tenant.ResetCampaignItem(t.Context(), model.ResetCampaignItemInput{CampaignID: campaign.ID, ItemID: items[1].ID})
+	require.NoError(t, err)
+	require.Nil(t, reset.ClaimedUntil())
+	_, due = claim(t, tenant, campaign.ID, 10)
+	require.Equal(t, []string{items[1].ID}, idsOf(due), "due at once")
+
+	for _, status := range []model.CampaignStatus{model.CampaignStatusPaused, model.CampaignStatusCompleted, model.CampaignStatusArchived} {
+		become(t, tenant, other.ID, status)
+		_, _, err := tenant.ClaimCampaignItems(t.Context(), model.ClaimCampaignItemsInput{CampaignID: other.ID, Limit: 1, LeaseSeconds: 60})
+		require.Contains(t, fails(t, err, model.Conflict), "is "+status.String())
+	}
+	_, _, err = tenant.ClaimCampaignItems(t.Context(), model.ClaimCampaignItemsInput{CampaignID: "campaign_none", Limit: 1, LeaseSeconds: 60})
+	faults(t, err, model.NotFound, "campaignId", "names no campaign")
+	_, err = tenant.RenewCampaignClaim(t.Context(), model.RenewCampaignClaimInput{CampaignID: "campaign_none", ClaimID: "claim_1", LeaseSeconds: 60})
+	faults(t, err, model.NotFound, "campaignId", "names no campaign")
+}

@@ -1,0 +1,175 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nyaruka/phonenumbers"
+	"github.com/uptrace/bun"
+)
+
+// Bounds of a campaign.
+const (
+	maxAttempts   = 20
+	maxRetryDelay = 30 * 24 * 60
+	maxOwnFields  = 100
+)
+
+// Campaign is contacts, its items, that an agent calls or writes to.
+type Campaign struct {
+	bun.BaseModel `bun:"table:campaigns,alias:campaign"`
+	Owned
+
+	ID                string `bun:",pk"`
+	AgentID           string
+	Name              string
+	Status            CampaignStatus
+	MaxAttempts       int32
+	RetryDelayMinutes int32
+	DefaultRegion     *string
+	// OwnFields are what items have beside the agent's fields.
+	OwnFields []CampaignField `bun:"type:jsonb"`
+	// Version is that of the item which changed last.
+	Version   int32
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+// IsNode marks a Node.
+func (*Campaign) IsNode() {}
+
+// Cursor is its place in a list of campaigns.
+func (c *Campaign) Cursor() Cursor { return Cursor{c.CreatedAt, c.ID} }
+
+// MissingCampaign is Missing for a campaign that other things are looked up in: it names the argument,
+// since v1 tells this lookup from that of the thing itself.
+func MissingCampaign(argument, id string) *Error {
+	return &Error{Code: NotFound, Message: fmt.Sprintf("Campaign %s does not exist", id), Fields: Fields{argument: {"names no campaign"}}}
+}
+
+// campaignStatuses is where each state of a campaign leads.
+var campaignStatuses = map[CampaignStatus][]CampaignStatus{
+	CampaignStatusDraft:     {CampaignStatusRunning, CampaignStatusArchived},
+	CampaignStatusRunning:   {CampaignStatusPaused, CampaignStatusCompleted, CampaignStatusArchived},
+	CampaignStatusPaused:    {CampaignStatusRunning, CampaignStatusCompleted, CampaignStatusArchived},
+	CampaignStatusCompleted: {CampaignStatusRunning, CampaignStatusArchived},
+}
+
+// NewCampaign returns the draft that the input describes, or BAD_INPUT with every bound that it breaks.
+func NewCampaign(in CreateCampaignInput, now time.Time) (*Campaign, error) {
+	c := &Campaign{
+		ID: NewID("campaign"), AgentID: in.AgentID, Status: CampaignStatusDraft, OwnFields: []CampaignField{}, CreatedAt: now,
+	}
+	return c, c.Update(UpdateCampaignInput{
+		Name: &in.Name, MaxAttempts: &in.MaxAttempts, RetryDelayMinutes: &in.RetryDelayMinutes, DefaultRegion: in.DefaultRegion,
+	}, now)
+}
+
+// Update applies everything that the input gives. It returns BAD_INPUT with every fault when the campaign
+// would break a bound, and CONFLICT when it cannot be changed, or not to this state.
+func (c *Campaign) Update(in UpdateCampaignInput, now time.Time) error {
+	set(&c.Name, in.Name)
+	set(&c.MaxAttempts, in.MaxAttempts)
+	set(&c.RetryDelayMinutes, in.RetryDelayMinutes)
+	setText(&c.DefaultRegion, in.DefaultRegion)
+	c.UpdatedAt = now
+	var faults Fields
+	faults.name("name", c.Name, 255)
+	faults.count("maxAttempts", &c.MaxAttempts, 1, maxAttempts)
+	faults.count("retryDelayMinutes", &c.RetryDelayMinutes, 0, maxRetryDelay)
+	if c.DefaultRegion != nil && phonenumbers.GetCountryCodeForRegion(*c.DefaultRegion) == 0 {
+		faults.Add("defaultRegion", "must be an ISO 3166 code of two capital letters, such as US or FR")
+	}
+	if in.Status != nil && !in.Status.IsValid() {
+		faults.Add("status", "must be one of Draft, Running, Paused, Completed, Archived")
+	}
+	if err := faults.Err(); err != nil {
+		return err
+	}
+	if err := c.Frozen(); err != nil {
+		return err
+	}
+	return c.become(in.Status)
+}
+
+// Frozen returns CONFLICT for an archived campaign, of which nothing changes any more.
+func (c *Campaign) Frozen() error {
+	if c.Status == CampaignStatusArchived {
+		return Errorf(Conflict, "campaign %q is archived", c.ID)
+	}
+	return nil
+}
+
+func (c *Campaign) become(status *CampaignStatus) error {
+	if status == nil || *status == c.Status {
+		return nil
+	}
+	next := campaignStatuses[c.Status]
+	if !slices.Contains(next, *status) {
+		names := make([]string, len(next))
+		for i, n := range next {
+			names[i] = n.String()
+		}
+		return Errorf(Conflict, "campaign %q is %s, which leads to %s, not to %s", c.ID, c.Status, strings.Join(names, ", "), *status)
+	}
+	c.Status = *status
+	return nil
+}
+
+// Fields returns the keys of its items' data bags: the agent's fields, then its own.
+func (c *Campaign) Fields(agent *Agent) []*CampaignField {
+	fields := make([]*CampaignField, 0, len(agent.Fields)+len(c.OwnFields))
+	known := make(map[string]bool, len(agent.Fields))
+	for _, f := range agent.Fields {
+		known[f.Name] = true
+		fields = append(fields, &CampaignField{Name: f.Name, IsMandatory: f.IsMandatory, IsSystem: f.IsSystem})
+	}
+	for i := range c.OwnFields {
+		// The agent may have got a field of the name since.
+		if !known[c.OwnFields[i].Name] {
+			fields = append(fields, &c.OwnFields[i])
+		}
+	}
+	return fields
+}
+
+// AddField adds a field of its own. It returns BAD_INPUT for a bound that it breaks, UNPROCESSABLE when
+// the name is taken, and CONFLICT when the campaign is archived.
+func (c *Campaign) AddField(in AddCampaignFieldInput, agent *Agent, now time.Time) (*CampaignField, error) {
+	field := CampaignField{Name: in.Name, Description: in.Description, IsMandatory: in.IsMandatory}
+	var faults Fields
+	faults.text("name", in.Name, 1, maxDataBagName)
+	if in.Name != "" && !fieldName.MatchString(in.Name) {
+		faults.Add("name", "must have letters, digits, _ and . only, and begin with a letter or _")
+	}
+	faults.optional("description", in.Description, maxDefinition)
+	if err := faults.Err(); err != nil {
+		return nil, err
+	}
+	if err := c.Frozen(); err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(c.Fields(agent), func(f *CampaignField) bool { return f.Name == in.Name }) {
+		faults.Add("name", "is the name of another field of the campaign or its agent")
+	} else if len(c.OwnFields) >= maxOwnFields {
+		faults.Add("campaignId", "has %d fields of its own, which is the most", maxOwnFields)
+	}
+	if err := faults.As(Unprocessable); err != nil {
+		return nil, err
+	}
+	c.OwnFields = append(c.OwnFields, field)
+	c.UpdatedAt = now
+	return &field, nil
+}
+
+// Validate checks the bounds of a filter.
+func (f *CampaignFilter) Validate() error {
+	var faults Fields
+	if f != nil {
+		faults.list("filter.statuses", len(f.Statuses), len(AllCampaignStatus))
+		faults.optional("filter.nameContains", f.NameContains, 255)
+	}
+	return faults.Err()
+}

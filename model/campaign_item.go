@@ -1,0 +1,203 @@
+package model
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/nyaruka/phonenumbers"
+	"github.com/uptrace/bun"
+)
+
+// Bounds of items.
+const (
+	MaxCampaignItems  = 1_000
+	maxItemFaults     = 1_000
+	maxPhoneNumber    = 40
+	maxReason         = 1_000
+	leastLease        = 5
+	mostLease         = 3_600
+	maxSummary        = 10_000
+	maxResultMessages = 500
+	maxResultMessage  = 10_000
+)
+
+// CampaignItem is one contact of a campaign.
+type CampaignItem struct {
+	bun.BaseModel `bun:"table:campaign_items,alias:campaign_item"`
+	Owned
+
+	ID            string `bun:",pk"`
+	CampaignID    string
+	PhoneNumber   string
+	DataBag       JSONObject `bun:"type:json"`
+	RunningStatus CampaignItemStatus
+	AttemptCount  int32
+	// IsPickedUp says of a call under way that the contact has answered.
+	IsPickedUp bool
+	IsArchived bool
+	Result     *CampaignItemResult `bun:"type:json"`
+	Error      *string
+	// DueAt is from when a dialer may claim it: its creation, its next attempt, or the end of the claim
+	// that it is under.
+	DueAt time.Time
+	// ClaimID names the claim under which it was handed out last, until that attempt is over.
+	ClaimID *string
+	// EventCount is the number of its last event.
+	EventCount int32
+	// Version is above that of every earlier change of an item of the campaign.
+	Version      int32
+	CreatedAt    time.Time
+	ProcessedAt  *time.Time
+	LastCallDate *time.Time
+	NextTryDate  *time.Time
+}
+
+// CampaignItemEvent is something that happened to an item. Events of one item are numbered from 1.
+type CampaignItemEvent struct {
+	bun.BaseModel `bun:"table:campaign_item_events,alias:campaign_item_event"`
+	Owned
+
+	ItemID      string `bun:",pk"`
+	Number      int32  `bun:",pk"`
+	Type        CampaignItemEventType
+	Date        time.Time
+	Description string
+}
+
+// IsNode marks a Node.
+func (*CampaignItem) IsNode() {}
+
+// Cursor is its place in a list of items.
+func (i *CampaignItem) Cursor() Cursor { return Cursor{i.CreatedAt, i.ID} }
+
+// ClaimedUntil is until when a dialer holds it; nil when none does.
+func (i *CampaignItem) ClaimedUntil() *time.Time {
+	if i.RunningStatus != CampaignItemStatusPending || i.ClaimID == nil || !i.DueAt.After(time.Now()) {
+		return nil
+	}
+	return &i.DueAt
+}
+
+// IsUnderWay reports whether the contact is being called or the conversation is being evaluated.
+func (i *CampaignItem) IsUnderWay() bool {
+	return i.RunningStatus == CampaignItemStatusCalling || i.RunningStatus == CampaignItemStatusProcessingResult
+}
+
+// Validate returns BAD_INPUT when there are too few or too many items.
+func (in AddCampaignItemsInput) Validate() error {
+	var faults Fields
+	if len(in.Items) == 0 {
+		faults.Add("items", "must have at least one entry")
+	}
+	faults.list("items", len(in.Items), MaxCampaignItems)
+	return faults.Err()
+}
+
+// NewItems returns the items of the campaign that the input describes, with versions that follow the
+// campaign's. It returns BAD_INPUT with every bound that an item breaks and every number that is not valid,
+// else UNPROCESSABLE with every mandatory field that has no value.
+func (c *Campaign) NewItems(in AddCampaignItemsInput, agent *Agent, now time.Time) ([]*CampaignItem, error) {
+	var faults, missing Fields
+	fields := c.Fields(agent)
+	items := make([]*CampaignItem, 0, len(in.Items))
+	for n, given := range in.Items {
+		if len(faults)+len(missing) >= maxItemFaults {
+			break
+		}
+		path := fmt.Sprintf("items.%d", n)
+		item := &CampaignItem{
+			ID: NewID("item"), CampaignID: c.ID, DataBag: given.DataBag, RunningStatus: CampaignItemStatusPending,
+			DueAt: now, Version: c.Version + int32(n) + 1, CreatedAt: now,
+		}
+		items = append(items, item)
+		if given.PhoneNumber != "" {
+			item.PhoneNumber = faults.phoneNumber(path+".phoneNumber", given.PhoneNumber, c.DefaultRegion)
+		} else if agent.Channel != ChannelWeb {
+			faults.Add(path+".phoneNumber", "must not be empty: %s campaigns need a phone number", agent.Channel)
+		}
+		texts := faults.dataBag(path+".dataBag", given.DataBag)
+		for _, field := range fields {
+			if field.IsMandatory && !field.IsSystem && strings.TrimSpace(texts[field.Name]) == "" {
+				missing.Add(path+".dataBag."+field.Name, "is mandatory for this campaign")
+			}
+		}
+	}
+	if err := faults.Err(); err != nil {
+		return nil, err
+	}
+	return items, missing.As(Unprocessable)
+}
+
+// phoneNumber returns a number in E.164 form, and records a fault when it is not valid.
+func (f *Fields) phoneNumber(path, number string, region *string) string {
+	const wanted = "must be a valid phone number with + and the country code, such as +12025550143"
+	from := phonenumbers.UNKNOWN_REGION
+	if region != nil {
+		from = *region
+	}
+	if f.text(path, number, 1, maxPhoneNumber); len((*f)[path]) > 0 {
+		return ""
+	}
+	parsed, err := phonenumbers.Parse(number, from)
+	// Letters would be read as the digits that share their keys.
+	isValid := err == nil && phonenumbers.IsValidNumber(parsed) && !strings.ContainsFunc(number, unicode.IsLetter)
+	switch {
+	case !isValid && region != nil:
+		f.Add(path, "%s, or one of region %s", wanted, from)
+	case !isValid:
+		f.Add(path, wanted)
+	case parsed.GetExtension() != "":
+		f.Add(path, "must not have an extension, which cannot be dialed")
+	default:
+		return phonenumbers.Format(parsed, phonenumbers.E164)
+	}
+	return ""
+}
+
+// phoneLike finds parts of a text that may be phone numbers.
+var phoneLike = regexp.MustCompile(`\+?\d(?:[ ().\-/]{0,2}\d){6,}`)
+
+// mask replaces the digits of phone numbers in a text, but for the last four of each, by asterisks.
+func mask(text string) string {
+	return phoneLike.ReplaceAllStringFunc(text, func(number string) string {
+		masked := []byte(number)
+		digits := 0
+		for i := len(masked) - 1; i >= 0; i-- {
+			if masked[i] < '0' || masked[i] > '9' {
+				continue
+			}
+			if digits++; digits > 4 {
+				masked[i] = '*'
+			}
+		}
+		return string(masked)
+	})
+}
+
+// Validate returns BAD_INPUT with every bound that the input breaks.
+func (in ArchiveCampaignItemsInput) Validate() error {
+	var faults Fields
+	if len(in.ItemIds) == 0 {
+		faults.Add("itemIds", "must have at least one entry")
+	}
+	faults.list("itemIds", len(in.ItemIds), MaxCampaignItems)
+	return faults.Err()
+}
+
+// Validate returns BAD_INPUT with every bound that the input breaks.
+func (in ClaimCampaignItemsInput) Validate() error {
+	var faults Fields
+	faults.count("limit", &in.Limit, 1, MaxCampaignItems)
+	faults.count("leaseSeconds", &in.LeaseSeconds, leastLease, mostLease)
+	return faults.Err()
+}
+
+// Validate returns BAD_INPUT when the lease is out of bounds.
+func (in RenewCampaignClaimInput) Validate() error {
+	var faults Fields
+	faults.count("leaseSeconds", &in.LeaseSeconds, leastLease, mostLease)
+	return faults.Err()
+}

@@ -1,0 +1,282 @@
+package model
+
+import (
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strings"
+	"time"
+)
+
+// itemMove is a move of the state machine of items: what a dialer may report, and what then becomes of
+// the item.
+type itemMove struct {
+	from, to CampaignItemStatus
+	// label names the move for whoever tried another one.
+	label string
+	// fits says whether the report means this move.
+	fits func(i *CampaignItem, c *Campaign, answered *bool) bool
+	// apply changes the item, which is in to by then, and returns what happened.
+	apply func(i *CampaignItem, c *Campaign, in AdvanceCampaignItemInput, at time.Time) []happened
+}
+
+type happened struct {
+	kind        CampaignItemEventType
+	description string
+}
+
+// itemMoves is the state machine. Reset, which leads to Pending from everywhere, is no move: no dialer
+// reports it.
+var itemMoves = []itemMove{
+	{CampaignItemStatusPending, CampaignItemStatusCalling, "Calling", notAnswered, launch},
+	{CampaignItemStatusCalling, CampaignItemStatusCalling, "Calling with answered true", justAnswered, pickUp},
+	{CampaignItemStatusCalling, CampaignItemStatusProcessingResult, "ProcessingResult", notMissed, hangUp},
+	{CampaignItemStatusCalling, CampaignItemStatusPending, "Pending with answered false", nobodyAnswered, miss},
+	{CampaignItemStatusCalling, CampaignItemStatusProcessed, "Processed with answered false", lastMissed, miss},
+	{CampaignItemStatusCalling, CampaignItemStatusError, "Error", always, breakOff},
+	{CampaignItemStatusProcessingResult, CampaignItemStatusProcessed, "Processed", notMissed, finish},
+	{CampaignItemStatusProcessingResult, CampaignItemStatusError, "Error", always, giveUp},
+}
+
+func always(*CampaignItem, *Campaign, *bool) bool { return true }
+
+func notAnswered(_ *CampaignItem, _ *Campaign, answered *bool) bool {
+	return answered == nil || !*answered
+}
+
+func notMissed(_ *CampaignItem, _ *Campaign, answered *bool) bool {
+	return answered == nil || *answered
+}
+
+func justAnswered(i *CampaignItem, _ *Campaign, answered *bool) bool {
+	return !i.IsPickedUp && answered != nil && *answered
+}
+
+func nobodyAnswered(i *CampaignItem, c *Campaign, answered *bool) bool {
+	return !i.IsPickedUp && notAnswered(i, c, answered)
+}
+
+func lastMissed(i *CampaignItem, c *Campaign, answered *bool) bool {
+	return !i.IsPickedUp && i.AttemptCount >= c.MaxAttempts && answered != nil && !*answered
+}
+
+// Validate returns BAD_INPUT with every bound that the report breaks.
+func (in AdvanceCampaignItemInput) Validate() error {
+	var faults Fields
+	if !in.To.IsValid() {
+		faults.Add("to", "must be one of Pending, Calling, Processed, ProcessingResult, Error")
+	}
+	faults.optional("reason", in.Reason, maxReason)
+	if in.ClaimID != nil {
+		faults.text("claimId", *in.ClaimID, 1, MaxIDLength)
+	}
+	if in.Result != nil {
+		if in.To != CampaignItemStatusProcessed || in.Answered != nil && !*in.Answered {
+			faults.Add("result", "is for the move from ProcessingResult to Processed only")
+		}
+		faults.result("result", in.Result)
+	}
+	return faults.Err()
+}
+
+func (f *Fields) result(path string, in *CampaignItemResultInput) {
+	if tag := in.Tag; tag != nil {
+		f.name(path+".tag.name", tag.Name, 100)
+		if tag.ID != nil {
+			f.text(path+".tag.id", *tag.ID, 1, MaxIDLength)
+		}
+		if tag.Color != nil && !color.MatchString(*tag.Color) {
+			f.Add(path+".tag.color", "must be a color such as #1A2B3C")
+		}
+	}
+	f.optional(path+".summary", in.Summary, maxSummary)
+	f.scalars(path+".metadata", in.Metadata)
+	if in.Conversation == nil {
+		return
+	}
+	f.text(path+".conversation.id", in.Conversation.ID, 1, MaxIDLength)
+	if !f.list(path+".conversation.messages", len(in.Conversation.Messages), maxResultMessages) {
+		return
+	}
+	for n, m := range in.Conversation.Messages {
+		at := fmt.Sprintf("%s.conversation.messages.%d", path, n)
+		f.text(at+".text", m.Text, 0, maxResultMessage)
+		f.optional(at+".intent", m.Intent, 255)
+		if !m.Role.IsValid() {
+			f.Add(at+".role", "must be one of assistant, user")
+		}
+	}
+}
+
+// Advance applies a report, which is valid, and returns the events that it brings. The agent's tags say which
+// tags of results are the platform's. It returns CONFLICT, and changes nothing, when the item cannot move so,
+// or is not under the claim any more.
+func (i *CampaignItem) Advance(in AdvanceCampaignItemInput, c *Campaign, tags []ClassificationTag, at time.Time) ([]*CampaignItemEvent, error) {
+	if in.ClaimID != nil && (i.ClaimID == nil || *i.ClaimID != *in.ClaimID) {
+		return nil, Errorf(Conflict, "campaign item %q is not under claim %q any more", i.ID, *in.ClaimID)
+	}
+	if i.IsArchived {
+		return nil, Errorf(Conflict, "campaign item %q is archived", i.ID)
+	}
+	for _, move := range itemMoves {
+		if move.from != i.RunningStatus || move.to != in.To || !move.fits(i, c, in.Answered) {
+			continue
+		}
+		if in.Reason != nil {
+			in.Reason = new(strings.TrimSpace(mask(*in.Reason)))
+		}
+		i.RunningStatus = move.to
+		events := i.record(move.apply(i, c, in, at), at)
+		if i.Result != nil && i.Result.Tag != nil {
+			i.Result.IsSystem = isSystemTag(tags, i.Result.Tag.Name)
+		}
+		return events, nil
+	}
+	return nil, i.refuse(in, c)
+}
+
+// refuse says where the item can go instead.
+func (i *CampaignItem) refuse(in AdvanceCampaignItemInput, c *Campaign) error {
+	var labels []string
+	for _, move := range itemMoves {
+		// A move fits some report when it fits that the contact answered, or that nobody did.
+		if move.from == i.RunningStatus && (move.fits(i, c, new(true)) || move.fits(i, c, new(false))) {
+			labels = append(labels, move.label)
+		}
+	}
+	report := in.To.String()
+	if in.Answered != nil {
+		report = fmt.Sprintf("%s with answered %t", in.To, *in.Answered)
+	}
+	if labels == nil {
+		return Errorf(Conflict, "campaign item %q is %s: it cannot go to %s, it can only be reset", i.ID, i.RunningStatus, report)
+	}
+	return Errorf(Conflict, "campaign item %q is %s: it cannot go to %s, only to %s", i.ID, i.RunningStatus, report, strings.Join(labels, ", "))
+}
+
+// Reset sets the item back to the beginning, due at once, and returns the event.
+func (i *CampaignItem) Reset(at time.Time) ([]*CampaignItemEvent, error) {
+	if i.IsArchived {
+		return nil, Errorf(Conflict, "campaign item %q is archived", i.ID)
+	}
+	was := i.RunningStatus
+	i.RunningStatus = CampaignItemStatusPending
+	i.AttemptCount, i.IsPickedUp, i.ClaimID, i.DueAt = 0, false, nil, at
+	i.Result, i.Error, i.ProcessedAt, i.NextTryDate = nil, nil, nil, nil
+	return i.record([]happened{{CampaignItemEventTypeResetCall, fmt.Sprintf("The item was %s and was reset.", was)}}, at), nil
+}
+
+// record numbers what happened.
+func (i *CampaignItem) record(all []happened, at time.Time) []*CampaignItemEvent {
+	events := make([]*CampaignItemEvent, len(all))
+	for n, h := range all {
+		i.EventCount++
+		events[n] = &CampaignItemEvent{ItemID: i.ID, Number: i.EventCount, Type: h.kind, Date: at, Description: h.description}
+	}
+	return events
+}
+
+func launch(i *CampaignItem, c *Campaign, _ AdvanceCampaignItemInput, at time.Time) []happened {
+	i.AttemptCount++
+	i.LastCallDate, i.NextTryDate = &at, nil
+	description := fmt.Sprintf("Attempt %d of %d began", i.AttemptCount, max(c.MaxAttempts, i.AttemptCount))
+	if i.PhoneNumber != "" {
+		description += ": " + mask(i.PhoneNumber)
+	}
+	return []happened{{CampaignItemEventTypeLaunchCall, description + "."}}
+}
+
+func pickUp(i *CampaignItem, _ *Campaign, _ AdvanceCampaignItemInput, _ time.Time) []happened {
+	i.IsPickedUp = true
+	return []happened{{CampaignItemEventTypePickUp, "The contact answered."}}
+}
+
+func hangUp(i *CampaignItem, c *Campaign, in AdvanceCampaignItemInput, at time.Time) []happened {
+	var all []happened
+	if !i.IsPickedUp {
+		all = pickUp(i, c, in, at)
+	}
+	i.IsPickedUp = false
+	return append(all, ended("The conversation ended", in.Reason))
+}
+
+// miss ends an attempt that nobody answered: the item is tried again, or given the tag for no answer.
+func miss(i *CampaignItem, c *Campaign, in AdvanceCampaignItemInput, at time.Time) []happened {
+	i.ClaimID = nil
+	if i.AttemptCount >= c.MaxAttempts {
+		i.RunningStatus, i.ProcessedAt = CampaignItemStatusProcessed, &at
+		i.Result = &CampaignItemResult{Tag: noAnswer(), Metadata: JSONObject("{}")}
+		return []happened{ended("Nobody answered the last attempt", in.Reason)}
+	}
+	next := at.Add(time.Duration(c.RetryDelayMinutes) * time.Minute)
+	i.NextTryDate, i.DueAt = &next, next
+	return []happened{ended("Nobody answered; the next attempt is due at "+next.UTC().Format(time.RFC3339), in.Reason)}
+}
+
+// breakOff ends an attempt that failed technically.
+func breakOff(i *CampaignItem, c *Campaign, in AdvanceCampaignItemInput, at time.Time) []happened {
+	_ = giveUp(i, c, in, at)
+	return []happened{ended("The attempt failed", i.Error)}
+}
+
+// giveUp ends an evaluation that failed; the attempt is over by then.
+func giveUp(i *CampaignItem, _ *Campaign, in AdvanceCampaignItemInput, _ time.Time) []happened {
+	i.ClaimID, i.IsPickedUp = nil, false
+	i.Error = in.Reason
+	if i.Error == nil || *i.Error == "" {
+		i.Error = new("no reason was given")
+	}
+	return nil
+}
+
+func finish(i *CampaignItem, _ *Campaign, in AdvanceCampaignItemInput, at time.Time) []happened {
+	i.ClaimID, i.ProcessedAt = nil, &at
+	i.Result = in.Result.result()
+	return nil
+}
+
+func ended(what string, reason *string) happened {
+	if reason != nil && *reason != "" {
+		what += ": " + *reason
+	}
+	return happened{CampaignItemEventTypeEndCall, strings.TrimSuffix(what, ".") + "."}
+}
+
+// noAnswer is the platform's tag for a contact that never answered.
+func noAnswer() *CampaignItemTag {
+	return &CampaignItemTag{ID: "tag_no_answer", Name: "No answer", Color: "#6B7280"}
+}
+
+func isSystemTag(tags []ClassificationTag, name string) bool {
+	return name == noAnswer().Name || slices.ContainsFunc(tags, func(t ClassificationTag) bool { return t.Name == name && t.IsSystem })
+}
+
+// tagColors are what tags that come without a color are shown in.
+var tagColors = []string{"#2563EB", "#059669", "#D97706", "#7C3AED", "#DB2777", "#0891B2", "#65A30D", "#DC2626"}
+
+func (in *CampaignItemResultInput) result() *CampaignItemResult {
+	if in == nil {
+		return &CampaignItemResult{Metadata: JSONObject("{}")}
+	}
+	r := &CampaignItemResult{Summary: in.Summary, Metadata: in.Metadata}
+	if tag := in.Tag; tag != nil {
+		sum := fnv.New64a()
+		_, _ = sum.Write([]byte(tag.Name))
+		r.Tag = &CampaignItemTag{
+			ID: fmt.Sprintf("tag_%016x", sum.Sum64()), Name: tag.Name, Color: tagColors[sum.Sum64()%uint64(len(tagColors))],
+		}
+		if tag.Name == noAnswer().Name {
+			r.Tag = noAnswer()
+		}
+		set(&r.Tag.ID, tag.ID)
+		set(&r.Tag.Color, tag.Color)
+	}
+	if in.Conversation != nil {
+		r.Conversation = &CampaignItemConversation{ID: in.Conversation.ID, Messages: []*CampaignItemMessage{}}
+		for _, m := range in.Conversation.Messages {
+			message := CampaignItemMessage(*m)
+			r.Conversation.Messages = append(r.Conversation.Messages, &message)
+		}
+	}
+	return r
+}

@@ -286,17 +286,20 @@ func TestRangesThatAreRefused(t *testing.T) {
 
 func TestNamesOfABreakdown(t *testing.T) {
 	t.Parallel()
-	store, conn := fresh(t)
-	tenant, companyID := newCompany(t, store)
+	store, _ := fresh(t)
+	tenant, _ := newCompany(t, store)
 	other, _ := newCompany(t, store)
-	here, gone, theirs := newAgent(t, tenant), newAgent(t, tenant), newAgent(t, other)
+	here, gone, theirs := newOutboundAgent(t, tenant), newOutboundAgent(t, tenant), newAgent(t, other)
+	running := newCampaign(t, tenant, func(in *model.CreateCampaignInput) { in.AgentID = here.ID })
+	ended := newCampaign(t, tenant, func(in *model.CreateCampaignInput) { in.AgentID = gone.ID })
 	require.NoError(t, tenant.DeleteAgent(t.Context(), gone.ID))
-	_, err := conn.Exec(t.Context(), "INSERT INTO tombstones VALUES ($1, 'campaign', 'campaign_gone', now())", companyID)
-	require.NoError(t, err)
 	for i, id := range []string{here.ID, gone.ID, theirs.ID, "agent_never"} {
 		e := entry(fmt.Sprint(i), "2026-03-01T00:00:00Z", model.Credits(10-i))
-		e.AgentID, e.CampaignID = id, new("campaign_gone")
-		if id == here.ID {
+		e.AgentID, e.CampaignID = id, &ended.ID
+		switch id {
+		case here.ID:
+			e.CampaignID = &running.ID
+		case "agent_never":
 			e.CampaignID = new("campaign_never")
 		}
 		record(t, tenant, e)
@@ -306,7 +309,7 @@ func TestNamesOfABreakdown(t *testing.T) {
 	for _, a := range b.ByAgent {
 		got = append(got, a.NameStatus, a.Campaigns[0].NameStatus)
 	}
-	require.Equal(t, []model.NameStatus{"Resolved", "Unknown", "Deleted", "Deleted", "Unknown", "Deleted", "Unknown", "Deleted"}, got)
+	require.Equal(t, []model.NameStatus{"Resolved", "Resolved", "Deleted", "Deleted", "Unknown", "Deleted", "Unknown", "Unknown"}, got)
 	require.Empty(t, breakdownOf(t, other, "2026-03-01", "2026-03-01").ByAgent)
 }
 

@@ -23,9 +23,18 @@ func (t *Tenant) bury(ctx context.Context, noun, id string) error {
 	return translate(err)
 }
 
+// buryCampaigns does the same for the campaigns of an agent that is to be deleted with them.
+func (t *Tenant) buryCampaigns(ctx context.Context, agentID string) error {
+	_, err := t.db.NewRaw(`INSERT INTO tombstones (company_id, noun, id, deleted_at)
+		SELECT company_id, ?, id, ? FROM campaigns WHERE company_id = ? AND agent_id = ? ORDER BY id
+		ON CONFLICT (company_id, noun, id) DO UPDATE SET deleted_at = excluded.deleted_at`, nounCampaign, now(), t.companyID, agentID).Exec(ctx)
+	return translate(err)
+}
+
 // living are the rows of each noun that leaves a tombstone.
 var living = map[string]any{
-	nounAgent: (*model.Agent)(nil),
+	nounAgent:    (*model.Agent)(nil),
+	nounCampaign: (*model.Campaign)(nil),
 }
 
 // nameStatus reads, in one statement, which of the ids of each noun exist or existed, and returns how to ask

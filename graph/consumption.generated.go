@@ -20,6 +20,9 @@ import (
 type AgentConsumptionResolver interface {
 	Agent(ctx context.Context, obj *model.AgentConsumption) (*model.Agent, error)
 }
+type CampaignConsumptionResolver interface {
+	Campaign(ctx context.Context, obj *model.CampaignConsumption) (*model.Campaign, error)
+}
 
 // endregion ************************** generated!.gotpl **************************
 
@@ -183,6 +186,38 @@ func (ec *executionContext) _CampaignConsumption_campaignId(ctx context.Context,
 }
 func (ec *executionContext) fieldContext_CampaignConsumption_campaignId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("CampaignConsumption", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _CampaignConsumption_campaign(ctx context.Context, field graphql.CollectedField, obj *model.CampaignConsumption) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CampaignConsumption_campaign(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.CampaignConsumption().Campaign(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Campaign) graphql.Marshaler {
+			return ec.marshalOCampaign2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCampaign(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CampaignConsumption_campaign(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CampaignConsumption",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Campaign(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _CampaignConsumption_nameStatus(ctx context.Context, field graphql.CollectedField, obj *model.CampaignConsumption) (ret graphql.Marshaler) {
@@ -606,17 +641,55 @@ func (ec *executionContext) _CampaignConsumption(ctx context.Context, sel ast.Se
 		case "campaignId":
 			out.Values[i] = ec._CampaignConsumption_campaignId(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "campaign":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._CampaignConsumption_campaign(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "nameStatus":
 			out.Values[i] = ec._CampaignConsumption_nameStatus(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "credits":
 			out.Values[i] = ec._CampaignConsumption_credits(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))

@@ -29,6 +29,7 @@ type ResolverRoot interface {
 	AgentTestFolder() AgentTestFolderResolver
 	AgentTestRun() AgentTestRunResolver
 	Campaign() CampaignResolver
+	CampaignConsumption() CampaignConsumptionResolver
 	CampaignItem() CampaignItemResolver
 	ClassificationTest() ClassificationTestResolver
 	Company() CompanyResolver
@@ -306,6 +307,7 @@ type ComplexityRoot struct {
 	}
 
 	CampaignConsumption struct {
+		Campaign   func(childComplexity int) int
 		CampaignID func(childComplexity int) int
 		Credits    func(childComplexity int) int
 		NameStatus func(childComplexity int) int
@@ -2192,6 +2194,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.CampaignConnection.TotalCount(childComplexity), true
 
+	case "CampaignConsumption.campaign":
+		if e.ComplexityRoot.CampaignConsumption.Campaign == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CampaignConsumption.Campaign(childComplexity), true
 	case "CampaignConsumption.campaignId":
 		if e.ComplexityRoot.CampaignConsumption.CampaignID == nil {
 			break
@@ -7537,6 +7545,8 @@ type AgentConsumption {
 type CampaignConsumption {
   "The id that the usage was recorded with."
   campaignId: ID!
+  "The campaign; null unless ` + "`" + `nameStatus` + "`" + ` is ` + "`" + `Resolved` + "`" + `."
+  campaign: Campaign
   "Whether the campaign exists."
   nameStatus: NameStatus!
   "The credits."
@@ -9366,6 +9376,8 @@ func (ec *executionContext) childFields_CampaignConsumption(ctx context.Context,
 	switch field.Name {
 	case "campaignId":
 		return ec.fieldContext_CampaignConsumption_campaignId(ctx, field)
+	case "campaign":
+		return ec.fieldContext_CampaignConsumption_campaign(ctx, field)
 	case "nameStatus":
 		return ec.fieldContext_CampaignConsumption_nameStatus(ctx, field)
 	case "credits":

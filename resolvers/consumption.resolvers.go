@@ -16,6 +16,10 @@ func (r *agentConsumptionResolver) Agent(ctx context.Context, obj *model.AgentCo
 	return load(ctx).consumptionAgent.load(ctx, obj)
 }
 
+func (r *campaignConsumptionResolver) Campaign(ctx context.Context, obj *model.CampaignConsumption) (*model.Campaign, error) {
+	return load(ctx).consumptionCampaign.load(ctx, obj)
+}
+
 func (r *queryResolver) ConsumptionBreakdown(ctx context.Context, from model.DateBound, to model.DateBound) (*model.ConsumptionBreakdown, error) {
 	return r.tenant(ctx).ConsumptionBreakdown(ctx, from, to)
 }
@@ -24,4 +28,11 @@ func (r *Resolver) AgentConsumption() graph.AgentConsumptionResolver {
 	return &agentConsumptionResolver{r}
 }
 
-type agentConsumptionResolver struct{ *Resolver }
+func (r *Resolver) CampaignConsumption() graph.CampaignConsumptionResolver {
+	return &campaignConsumptionResolver{r}
+}
+
+type (
+	agentConsumptionResolver    struct{ *Resolver }
+	campaignConsumptionResolver struct{ *Resolver }
+)

@@ -31,6 +31,7 @@ type loaders struct {
 	simulationToolCalls    *edge[*model.SimulationChat, []*model.ToolCall]
 	simulationCoverage     *edge[*model.SimulationChat, []*model.CallCoverage]
 	consumptionAgent       *edge[*model.AgentConsumption, *model.Agent]
+	consumptionCampaign    *edge[*model.CampaignConsumption, *model.Campaign]
 
 	*testLoaders
 	*campaignLoaders
@@ -54,6 +55,7 @@ func newLoaders(ctx context.Context, t *db.Tenant, e *engine.Engine, n nouns) *l
 		simulationToolCalls:    newEdge(ctx, nil, idOf[*model.SimulationChat], many(whole(t.ToolCallsOfChats))),
 		simulationCoverage:     newEdge(ctx, nil, idOf[*model.SimulationChat], coverage(t, e)),
 		consumptionAgent:       newEdge(ctx, n.agent, resolvedAgent, one("agent", t.AgentsByID)),
+		consumptionCampaign:    newEdge(ctx, n.campaign, resolvedCampaign, one("campaign", t.CampaignsByID)),
 
 		testLoaders:     newTestLoaders(ctx, t, n),
 		campaignLoaders: newCampaignLoaders(ctx, t, n),
@@ -71,6 +73,14 @@ func resolvedAgent(c *model.AgentConsumption) string {
 		return ""
 	}
 	return c.AgentID
+}
+
+// resolvedCampaign is the campaign that something was used for, if it still exists.
+func resolvedCampaign(c *model.CampaignConsumption) string {
+	if c.NameStatus != model.NameStatusResolved {
+		return ""
+	}
+	return c.CampaignID
 }
 
 // want is how a field wants what it leads to: which columns, and which part of a list.

@@ -139,13 +139,17 @@ func TestAgentsOfABreakdown(t *testing.T) {
 	var entries []any
 	for i := range 30 {
 		agent, err := tenant.CreateAgent(t.Context(), model.CreateAgentInput{
-			Name: fmt.Sprint("Agent ", i), Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en", Prompt: "Help.",
+			Name: fmt.Sprint("Agent ", i), Channel: model.ChannelWeb, Direction: model.DirectionOutbound, Language: "en", Prompt: "Help.",
 		})
+		require.NoError(t, err)
+		campaign, err := tenant.CreateCampaign(t.Context(), model.CreateCampaignInput{AgentID: agent.ID, Name: fmt.Sprint("Campaign ", i), MaxAttempts: 1})
 		require.NoError(t, err)
 		if i == 29 {
 			require.NoError(t, tenant.DeleteAgent(t.Context(), agent.ID))
 		}
-		entries = append(entries, spend(fmt.Sprint(i), agent.ID, "2026-03-01T09:30:00Z", 100-i))
+		used := spend(fmt.Sprint(i), agent.ID, "2026-03-01T09:30:00Z", 100-i)
+		used["campaignId"] = campaign.ID
+		entries = append(entries, used)
 	}
 	require.Equal(t, []string{"FORBIDDEN"}, g.query(t, reader, recordUsage, map[string]any{"entries": entries}).codes())
 	g.must(t, key, recordUsage, map[string]any{"entries": entries}, nil)
@@ -154,22 +158,30 @@ func TestAgentsOfABreakdown(t *testing.T) {
 			ByAgent []struct {
 				NameStatus string
 				Agent      *struct{ Name string }
+				Campaigns  []struct {
+					NameStatus string
+					Campaign   *struct{ Name string }
+				}
 			}
 		}
 	}
-	const query = `{ consumptionBreakdown(from: "2026-03-01", to: "2026-03-01") { totalCredits byAgent { nameStatus agent { name } } } }`
+	const query = `{ consumptionBreakdown(from: "2026-03-01", to: "2026-03-01") { totalCredits byAgent { nameStatus agent { name } campaigns { nameStatus campaign { name } } } } }`
 	g.must(t, reader, `{ company { id } }`, nil, nil)
 	before := g.statements.Load()
 	g.must(t, reader, query, nil, &got)
-	require.EqualValues(t, 4, g.statements.Load()-before, "the key, the sums, the names, the agents")
+	require.EqualValues(t, 5, g.statements.Load()-before, "the key, the sums, the names, the agents, the campaigns")
 	require.Len(t, got.ConsumptionBreakdown.ByAgent, 30)
 	for i, agent := range got.ConsumptionBreakdown.ByAgent[:29] {
 		require.Equal(t, "Resolved", agent.NameStatus)
 		require.Equal(t, fmt.Sprint("Agent ", i), agent.Agent.Name)
+		require.Equal(t, "Resolved", agent.Campaigns[0].NameStatus)
+		require.Equal(t, fmt.Sprint("Campaign ", i), agent.Campaigns[0].Campaign.Name)
 	}
 	last := got.ConsumptionBreakdown.ByAgent[29]
 	require.Equal(t, "Deleted", last.NameStatus)
 	require.Nil(t, last.Agent)
+	require.Equal(t, "Deleted", last.Campaigns[0].NameStatus)
+	require.Nil(t, last.Campaigns[0].Campaign)
 
 	require.JSONEq(t, `{"consumptionBreakdown":{"totalCredits":0,"byAgent":[]}}`, string(g.query(t, stranger, query, nil).Data))
 	require.Contains(t, g.read(t, 200, "/Consumption/export?from=2026-03-01&to=2026-03-01", stranger), `"entries":[]`)

@@ -238,6 +238,16 @@ func TestUpdatesOfTests(t *testing.T) {
 	retagged, err := tenant.UpdateClassificationTest(t.Context(), model.UpdateClassificationTestInput{TestID: tagged.ID, TagExpected: &old})
 	require.NoError(t, err)
 	same(t, retagged.AgentTestRow, batchless(testByID(t, tenant, tagged.ID).Row()))
+	retold, err := tenant.UpdateClassificationTest(t.Context(), model.UpdateClassificationTestInput{
+		TestID: tagged.ID, ConversationContext: &model.ConversationContext{Messages: conversation("Hi").Messages},
+	})
+	require.NoError(t, err)
+	require.Equal(t, model.JSONObject("{}"), retold.ConversationContext.DataBag, "there is always one")
+
+	_, err = tenant.UpdateAgentTest(t.Context(), model.UpdateAgentTestInput{TestID: simulation.ID, ConversationMessages: []*model.TestMessage{{Role: "user"}}})
+	faults(t, err, model.BadInput, "conversationMessages.0.text", "must not be empty")
+	_, err = tenant.UpdateAgentTest(t.Context(), model.UpdateAgentTestInput{TestID: simulation.ID, Criteria: []string{"a", " "}})
+	faults(t, err, model.BadInput, "criteria.1", "must not be blank")
 
 	// A test whose agent has lost the tag can still be renamed.
 	_, err = tenant.UpdateAgent(t.Context(), model.UpdateAgentInput{AgentID: agent.ID, ClassificationTags: []*model.ClassificationTag{}})

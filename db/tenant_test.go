@@ -19,81 +19,6 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// estate is one row of every noun of a company. Every text of it contains the mark.
-type estate struct {
-	tenant *db.Tenant
-	mark   string
-	// ids holds an id by the name that inputs have for it.
-	ids map[string]string
-}
-
-func newEstate(t *testing.T, store *db.Store, mark string) estate {
-	t.Helper()
-	ctx := t.Context()
-	company, err := store.CreateCompany(ctx, mark)
-	require.NoError(t, err)
-	tenant := store.Tenant(company.ID)
-	key, _, err := tenant.CreateAPIKey(ctx, model.CreateAPIKeyInput{Name: mark, Scopes: []model.APIKeyScope{model.APIKeyScopeAdmin}})
-	require.NoError(t, err)
-	in := agentInput()
-	in.Name, in.Prompt, in.Direction = mark, mark, model.DirectionOutbound
-	in.ClassificationTags = []*model.ClassificationTag{{Name: "New"}}
-	agent, err := tenant.By(key.ID).CreateAgent(ctx, in)
-	require.NoError(t, err)
-	tool, err := tenant.CreateTool(ctx, model.CreateToolInput{Name: mark, TechnicalName: strings.ToLower(mark) + "_tool"})
-	require.NoError(t, err)
-	_, err = tenant.ConnectTool(ctx, model.ConnectToolInput{AgentID: agent.ID, ToolID: tool.ID})
-	require.NoError(t, err)
-	edge, _, err := tenant.AddSubAgent(ctx, model.AddSubAgentInput{
-		AgentID: agent.ID, DelegateAgentID: agent.ID, Name: mark, TechnicalName: strings.ToLower(mark) + "_agent",
-	})
-	require.NoError(t, err)
-	dataset, err := tenant.CreateDataset(ctx, model.CreateDatasetInput{Name: mark})
-	require.NoError(t, err)
-	chat, err := tenant.CreateKnowledgeBaseChat(ctx, model.CreateKnowledgeBaseChatInput{Name: mark, DatasetIds: []string{dataset.ID}})
-	require.NoError(t, err)
-	_, err = tenant.ConnectKnowledgeBaseChat(ctx, model.ConnectKnowledgeBaseChatInput{AgentID: agent.ID, ChatID: chat.ID})
-	require.NoError(t, err)
-	simulation := &model.SimulationChat{AgentID: agent.ID, Warnings: []string{mark}}
-	require.NoError(t, tenant.CreateSimulationChat(ctx, simulation, &mark))
-	turn, err := tenant.BeginTurn(ctx, simulation.ID, time.Minute)
-	require.NoError(t, err)
-	require.NoError(t, turn.Release(ctx, []*model.ToolCall{{
-		ID: model.NewID("call"), Kind: model.ToolCallKindTool, TechnicalName: "find", Result: &mark, StartedAt: time.Now(),
-	}}))
-	folder, err := tenant.CreateAgentTestFolder(ctx, model.CreateAgentTestFolderInput{AgentID: agent.ID, Name: mark, Color: "#6B7280"})
-	require.NoError(t, err)
-	test := newSimulationTest(t, tenant, agent.ID, func(in *model.CreateSimulationTestInput) { in.Name, in.FolderID = mark, &folder.ID })
-	tagged := newClassificationTest(t, tenant, agent.ID, mark)
-	// Two executions, one a retry of the other, of which nothing is under way.
-	execution := start(t, tenant, test.ID, tagged.ID)
-	for _, run := range runsOf(t, tenant, execution.ID) {
-		require.NoError(t, finish(t, tenant, run.ID, model.AgentTestRunStatusFailed))
-	}
-	retry, err := tenant.RetryAgentTestExecution(ctx, model.RetryAgentTestExecutionInput{ExecutionID: execution.ID, Only: model.AgentTestRetryAll})
-	require.NoError(t, err)
-	run := runsOf(t, tenant, retry.ID)[0]
-	used := entry("the same key", "2026-03-01T09:30:00Z", 1)
-	used.AgentID, used.CampaignID = agent.ID, &mark
-	record(t, tenant, used)
-	require.NoError(t, tenant.SetPlan(ctx, model.SetPlanInput{Name: mark}))
-	campaign := newCampaign(t, tenant, func(in *model.CreateCampaignInput) { in.AgentID, in.Name = agent.ID, mark })
-	_, _, err = tenant.AddCampaignField(ctx, model.AddCampaignFieldInput{CampaignID: campaign.ID, Name: mark})
-	require.NoError(t, err)
-	items := add(t, tenant, campaign.ID, 2)
-	_, err = tenant.AdvanceCampaignItem(ctx, model.AdvanceCampaignItemInput{
-		CampaignID: campaign.ID, ItemID: report(t, tenant, items[1], model.CampaignItemStatusCalling).ID, To: model.CampaignItemStatusError, Reason: &mark,
-	})
-	require.NoError(t, err)
-	return estate{tenant: tenant, mark: mark, ids: map[string]string{
-		"CampaignID": campaign.ID, "ItemID": items[0].ID, "ItemIds": items[0].ID,
-		"FolderID": folder.ID, "TestID": test.ID, "ClassificationTestID": tagged.ID, "TestIds": test.ID, "ExecutionID": retry.ID,
-		"FinishedExecutionID": execution.ID, "RunID": run.ID,
-		"AgentID": agent.ID, "DelegateAgentID": agent.ID, "ToolID": tool.ID, "SubAgentID": edge.ID, "DatasetIds": dataset.ID,
-		"ChatID": chat.ID, "SimulationChatID": simulation.ID, "APIKeyID": key.ID,
-	}}
-}
-
 // rowsOf reads everything that is stored, by company. What River carries is told by the rows of jobs.
 func rowsOf(t *testing.T, conn *pgx.Conn) map[string][]string {
 	t.Helper()
@@ -164,6 +89,13 @@ func arguments(of reflect.Type, own, other estate) (values []any, known bool) {
 		return []any{model.ConsumptionRange{From: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), End: time.Now()}}, true
 	case reflect.TypeFor[time.Time]():
 		return []any{time.Now()}, true
+	case reflect.TypeFor[[]time.Time]():
+		return []any{[]time.Time{time.Now()}}, true
+	case reflect.TypeFor[db.AgentTestHistory]():
+		folder := func(of estate) db.AgentTestHistory {
+			return db.AgentTestHistory{Folders: []*model.AgentTestFolder{{ID: model.NewID("folder"), AgentID: of.ids["AgentID"], Name: "New", Color: "#112233"}}}
+		}
+		return []any{folder(own), folder(other)}, true
 	case reflect.TypeFor[time.Duration]():
 		return []any{time.Minute}, true
 	case reflect.TypeFor[int32]():

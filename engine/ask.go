@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -49,6 +50,15 @@ type unusable string
 func (u unusable) Error() string { return string(u) }
 
 func unusablef(format string, args ...any) error { return unusable(fmt.Sprintf(format, args...)) }
+
+// malformed is what is wrong with an answer that err kept from being read as the JSON that is asked for.
+func malformed(err error) error {
+	var mistyped *json.UnmarshalTypeError
+	if errors.As(err, &mistyped) {
+		return unusablef("it is not the JSON object that is asked for (%q cannot be a JSON %s)", mistyped.Field, mistyped.Value)
+	}
+	return unusablef("it is not the JSON object that is asked for (%v)", err)
+}
 
 // askFor asks a model for an answer that read accepts. One that read finds unusable is asked for once
 // more, with what was wrong with it. The error is a *runFault, or ctx's once it has ended.

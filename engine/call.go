@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/agentgraph/agentgraph/engine/endpoint"
 	"github.com/agentgraph/agentgraph/engine/llm"
@@ -47,6 +48,8 @@ type call struct {
 	isReal   bool
 	cause    error
 	warnings []string
+	// delay is that of the mock that answered, whether it was waited for or not.
+	delay time.Duration
 }
 
 // obey carries out the calls of an answer and lets the model know what came of them: first tools and
@@ -201,7 +204,7 @@ func (c *conversation) begin(call *call) model.ToolCall {
 // perform does what a call asks for and completes its record.
 func (c *conversation) perform(ctx context.Context, call *call, emit func(event)) {
 	result, err := c.outcome(ctx, call, emit)
-	call.record.DurationMs = int32(max(0, c.effects.now().Sub(call.record.StartedAt)).Milliseconds())
+	call.record.DurationMs = int32(max(call.delay, c.effects.now().Sub(call.record.StartedAt)).Milliseconds())
 	if err == nil {
 		result = cut(result, maxResult)
 		call.record.Result, call.answer = &result, result

@@ -73,7 +73,7 @@ func readTag(text string, tags []model.ClassificationTag) (*model.Classification
 		Tag       json.RawMessage `json:"tag"`
 	}
 	if err := json.Unmarshal([]byte(text), &answer); err != nil {
-		return nil, unusablef("it is not the JSON object that is asked for (%v)", err)
+		return nil, malformed(err)
 	}
 	rationale, err := readRationale(answer.Rationale)
 	if err != nil {

@@ -95,7 +95,7 @@ func readVerdict(text, criterion string, t transcript) (*model.CriterionResult, 
 		Passed    *bool   `json:"passed"`
 	}
 	if err := json.Unmarshal([]byte(text), &verdict); err != nil {
-		return nil, unusablef("it is not the JSON object that is asked for (%v)", err)
+		return nil, malformed(err)
 	}
 	switch {
 	case verdict.Passed == nil:

@@ -73,7 +73,7 @@ func TestJudgeVerdicts(t *testing.T) {
 		"JSON in words":         {"Here: " + good, "not the JSON object"},
 		"an array":              {"[]", "not the JSON object"},
 		"null":                  {"null", `"passed" is missing`},
-		"passed as text":        {`{"evidence":[],"rationale":"r","passed":"true"}`, "not the JSON object"},
+		"passed as text":        {`{"evidence":[],"rationale":"r","passed":"true"}`, `not the JSON object that is asked for ("passed" cannot be a JSON string)`},
 		"without passed":        {`{"evidence":[],"rationale":"r"}`, `"passed" is missing`},
 		"without evidence":      {`{"rationale":"r","passed":true}`, `"evidence" is missing`},
 		"without rationale":     {`{"evidence":[],"passed":true}`, `"rationale" is missing`},

@@ -98,6 +98,7 @@ func (c *conversation) mocked(ctx context.Context, call *call) (string, error) {
 		if err := c.effects.wait(ctx, answer.delay); err != nil {
 			return "", err
 		}
+		call.delay = answer.delay
 	}
 	if answer.failure == nil {
 		return answer.result, nil

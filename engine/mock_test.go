@@ -200,6 +200,7 @@ func TestMockedCall(t *testing.T) {
 	require.Empty(t, s.effected)
 	require.NotContains(t, s.script.asked, "Expert of Lakeside", "the sub-agent's conversation is never opened")
 	require.Equal(t, []time.Duration{250 * time.Millisecond}, s.waited)
+	require.GreaterOrEqual(t, got.calls[0].DurationMs, int32(250), "a delay counts even where nobody waits")
 	require.Equal(t, []string{"the mock of book has the placeholder {nobody}, for which there is no value; it stays as it is"}, got.warnings)
 	require.Empty(t, s.begun)
 	require.Equal(t, []string{

@@ -9,11 +9,12 @@ import (
 const (
 	doubleMarks = "\"“”„‟«»"
 	singleMarks = "'‘’‚‛‹›`´"
+	dashes      = "-‐‑‒–—―−"
 )
 
 // find returns what stands in the message and is the quote word for word: in its text, or in one of its
-// calls. Only white space and the shape of quotation marks may differ, and marks around the quote may be
-// missing there. A quote without a letter or digit is none. Of a call can be quoted: its name with its
+// calls. Only white space and the shape of quotation marks and dashes may differ, and marks around the quote
+// may be missing there. A quote without a letter or digit is none. Of a call can be quoted: its name with its
 // arguments, its result, its error, and its JSON as a whole; there white space matters in words only.
 func (m transcriptMessage) find(quote string) (string, bool) {
 	quote = strings.TrimFunc(quote, isSpace)
@@ -80,6 +81,8 @@ func pattern(quote string, loose bool) *regexp.Regexp {
 			expression.WriteString("[" + doubleMarks + "]")
 		case strings.ContainsRune(singleMarks, r):
 			expression.WriteString("[" + singleMarks + "]")
+		case strings.ContainsRune(dashes, r):
+			expression.WriteString("[" + dashes + "]")
 		default:
 			expression.WriteString(regexp.QuoteMeta(string(r)))
 		}

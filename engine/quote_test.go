@@ -15,7 +15,7 @@ func TestFindQuote(t *testing.T) {
 	t.Parallel()
 	result, failure := `{"status": "ok", "says": "It's \"done\""}`, "the tool answered 500"
 	message := transcriptMessage{
-		Text: "It’s on  Monday,\nat “nine”. C'est «\u00a0prêt\u00a0» (a+b)*2.",
+		Text: "It’s on  Monday,\nat “nine” – not ten. C'est «\u00a0prêt\u00a0» (a+b)*2.",
 		Calls: []transcriptCall{
 			{Name: "book", Arguments: model.JSONObject(`{"day":"Monday","who":{"name":"Ana <Ann>"}}`), Result: &result},
 			{Name: "ask_expert", Arguments: model.JSONObject(`{}`), Error: &failure},
@@ -24,7 +24,8 @@ func TestFindQuote(t *testing.T) {
 	for quote, want := range map[string]string{
 		"on Monday":                        "on  Monday",
 		"Monday, at":                       "Monday,\nat",
-		`It's on Monday, at "nine".`:       "It’s on  Monday,\nat “nine”.",
+		`It's on Monday, at "nine"`:        "It’s on  Monday,\nat “nine”",
+		`"nine" - not`:                     "“nine” – not",
 		`"on Monday,"`:                     "on  Monday,",
 		`« prêt »`:                         "«\u00a0prêt\u00a0»",
 		`C’est " prêt " (a+b)`:             "C'est «\u00a0prêt\u00a0» (a+b)",
@@ -59,6 +60,8 @@ func normal(text string) string {
 			return '"'
 		case '‘', '’', '‚', '‛', '‹', '›', '`', '´':
 			return '\''
+		case '‐', '‑', '‒', '–', '—', '―', '−':
+			return '-'
 		}
 		return r
 	}, text)
@@ -67,7 +70,7 @@ func normal(text string) string {
 
 func TestFindQuoteProperties(t *testing.T) {
 	t.Parallel()
-	pieces := []string{" ", "\n", "\t", "\u00a0", "\u202f", "\"", "“", "»", "'", "’", "`", ".", "*", "(", "[", "\\", "|", "a", "b", "é", "ß", "Monday", "7", "日", "\u0301"}
+	pieces := []string{" ", "\n", "\t", "\u00a0", "\u202f", "\"", "“", "»", "'", "’", "`", "-", "—", ".", "*", "(", "[", "\\", "|", "a", "b", "é", "ß", "Monday", "7", "日", "\u0301"}
 	texts := rapid.Custom(func(t *rapid.T) string {
 		return strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 20).Draw(t, "pieces"), "")
 	})
@@ -85,6 +88,8 @@ func TestFindQuoteProperties(t *testing.T) {
 					return rapid.SampledFrom([]rune(doubleMarks)).Draw(t, "double")
 				case strings.ContainsRune(singleMarks, r):
 					return rapid.SampledFrom([]rune(singleMarks)).Draw(t, "single")
+				case strings.ContainsRune(dashes, r):
+					return rapid.SampledFrom([]rune(dashes)).Draw(t, "dash")
 				}
 				return r
 			}, string(quote))

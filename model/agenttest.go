@@ -140,13 +140,13 @@ func (t *SimulationTest) Update(in UpdateSimulationTestInput, now time.Time) err
 
 	var faults Fields
 	faults.name("name", t.Name, 255)
-	faults.text("scenario", t.Scenario, 1, maxScenario)
+	faults.name("scenario", t.Scenario, maxScenario)
 	if len(t.Criteria) == 0 {
 		faults.Add("criteria", "must have at least one criterion")
 	}
 	if faults.list("criteria", len(t.Criteria), maxCriteria) {
 		for i, c := range t.Criteria {
-			faults.text(fmt.Sprintf("criteria.%d", i), c, 1, maxCriterion)
+			faults.name(fmt.Sprintf("criteria.%d", i), c, maxCriterion)
 		}
 	}
 	faults.count("maxTurns", &t.MaxTurns, 1, MaxTurns)
@@ -177,6 +177,9 @@ func (t *ClassificationTest) Update(in UpdateClassificationTestInput, now time.T
 	} else if t.ConversationContext == nil {
 		t.ConversationContext = &ConversationContext{}
 	}
+	if t.ConversationContext.DataBag == nil {
+		t.ConversationContext.DataBag = JSONObject("{}")
+	}
 	t.UpdatedAt = now
 
 	var faults Fields
@@ -196,6 +199,8 @@ func (in *UpdateAgentTestInput) OfSimulation() (UpdateSimulationTestInput, error
 	var faults Fields
 	faults.foreign("conversationContext", in.ConversationContext != nil, AgentTestKindClassification)
 	faults.foreign("tagExpected", in.TagExpected != nil, AgentTestKindClassification)
+	// Here, because the messages have another name in the input of a simulation test.
+	faults.messages("conversationMessages", values(in.ConversationMessages))
 	return UpdateSimulationTestInput{
 		TestID: in.TestID, Name: in.Name, FolderID: in.FolderID, Scenario: in.Scenario, Criteria: in.Criteria, MaxTurns: in.MaxTurns,
 		ConversationContext: in.ConversationMessages, Variables: in.Variables, ToolMocking: in.ToolMocking,

@@ -23,7 +23,7 @@ func (f *Fields) text(path, value string, least, most int) {
 	}
 }
 
-// name is text for what people read in lists: it must show something.
+// name is text for what people read, such as a name in a list: it must show something.
 func (f *Fields) name(path, value string, most int) {
 	f.text(path, value, 1, most)
 	if value != "" && !strings.ContainsFunc(value, isVisible) {

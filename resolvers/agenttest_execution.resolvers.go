@@ -75,7 +75,7 @@ func (r *mutationResolver) RetryAgentTestExecution(ctx context.Context, input mo
 }
 
 func (r *queryResolver) AgentTestExecution(ctx context.Context, id string) (*model.AgentTestExecution, error) {
-	return byID(ctx, r.nouns.agentTestExecution, "test execution", id, r.tenant(ctx).AgentTestExecutionsByID)
+	return byID(ctx, r.nouns.agentTestExecution, "agent test execution", id, r.tenant(ctx).AgentTestExecutionsByID)
 }
 
 func (r *queryResolver) AgentTestExecutions(ctx context.Context, agentID *string, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestExecution], error) {

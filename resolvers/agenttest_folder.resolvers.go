@@ -48,7 +48,7 @@ func (r *mutationResolver) DeleteAgentTestFolder(ctx context.Context, input mode
 }
 
 func (r *queryResolver) AgentTestFolder(ctx context.Context, id string) (*model.AgentTestFolder, error) {
-	return byID(ctx, nil, "test folder", id, r.tenant(ctx).AgentTestFoldersByID)
+	return byID(ctx, nil, "agent test folder", id, r.tenant(ctx).AgentTestFoldersByID)
 }
 
 func (r *queryResolver) AgentTestFolders(ctx context.Context, agentID *string, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestFolder], error) {

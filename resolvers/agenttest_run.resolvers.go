@@ -21,7 +21,7 @@ func (r *agentTestRunResolver) Execution(ctx context.Context, obj *model.AgentTe
 }
 
 func (r *queryResolver) AgentTestRun(ctx context.Context, id string) (*model.AgentTestRun, error) {
-	return byID(ctx, r.nouns.agentTestRun, "test run", id, r.tenant(ctx).AgentTestRunsByID)
+	return byID(ctx, r.nouns.agentTestRun, "agent test run", id, r.tenant(ctx).AgentTestRunsByID)
 }
 
 func (r *queryResolver) AgentTestRuns(ctx context.Context, executionID *string, testID *string, status *model.AgentTestRunStatus, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestRun], error) {

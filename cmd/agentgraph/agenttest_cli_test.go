@@ -8,12 +8,9 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/creack/pty"
@@ -266,97 +263,6 @@ func TestATestRunThatIsInterruptedIsCancelledOnTheServer(t *testing.T) {
 	var read junitSuites
 	require.NoError(t, xml.Unmarshal(text, &read))
 	require.Equal(t, 3, read.Skipped)
-}
-
-// cut is a proxy whose connections can be cut.
-type cut struct {
-	*httptest.Server
-	target  atomic.Pointer[url.URL]
-	streams chan struct{}
-	// noStreams refuses streams of events, as some proxies do.
-	noStreams bool
-}
-
-func newCut(t *testing.T, target string, noStreams bool) *cut {
-	t.Helper()
-	c := &cut{streams: make(chan struct{}, 100), noStreams: noStreams}
-	c.pointTo(t, target)
-	proxy := &httputil.ReverseProxy{
-		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(c.target.Load()) },
-		FlushInterval: -1,
-		ErrorHandler:  func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
-	}
-	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Accept") == "text/event-stream" {
-			c.streams <- struct{}{}
-			if c.noStreams {
-				w.WriteHeader(http.StatusBadGateway)
-				return
-			}
-		}
-		proxy.ServeHTTP(w, r)
-	}))
-	t.Cleanup(c.Close)
-	return c
-}
-
-func (c *cut) pointTo(t *testing.T, target string) {
-	t.Helper()
-	address, err := url.Parse(target)
-	require.NoError(t, err)
-	c.target.Store(address)
-}
-
-func TestATestRunGoesOnWhereALostConnectionLeftIt(t *testing.T) {
-	t.Parallel()
-	b := newBench(t, "--workers", "0")
-	test := b.simulation(t, "Passing", holds)
-	proxy := newCut(t, b.url, false)
-	ran := make(chan outcome, 1)
-	go func() {
-		ran <- testAgainst(context.WithoutCancel(t.Context()), proxy.URL, b.key, "run", "--test", test, "--repeat", "5")
-	}()
-	<-proxy.streams
-	proxy.pointTo(t, "http://127.0.0.1:1") // the server is gone
-	proxy.CloseClientConnections()
-	<-proxy.streams // it was looked for in vain
-	proxy.pointTo(t, serve(t, b.database, b.key).url)
-	o := <-ran
-	require.Equal(t, 0, o.code, o.out+o.log)
-	require.Contains(t, o.out, "5 runs: 5 passed")
-	require.Equal(t, 5, strings.Count(o.out, "Passed     Passing"), "each run is told once")
-}
-
-func TestATestRunWithoutEventsIsPolled(t *testing.T) {
-	t.Parallel()
-	b := newBench(t)
-	test := b.simulation(t, "Passing", holds)
-	o := testAgainst(t.Context(), newCut(t, b.url, true).URL, b.key, "run", "--test", test, "--repeat", "5")
-	require.Equal(t, 0, o.code, o.out+o.log)
-	require.Equal(t, 5, strings.Count(o.out, "Passed     Passing"), "each run is told once")
-}
-
-func TestATestRunWhoseServerStaysLostIsAnError(t *testing.T) {
-	t.Parallel()
-	b := newBench(t, "--workers", "0")
-	test := b.simulation(t, "Passing", holds)
-	proxy := newCut(t, b.url, false)
-	junit := filepath.Join(t.TempDir(), "junit.xml")
-	ran := make(chan outcome, 1)
-	go func() {
-		ran <- testAgainst(context.WithoutCancel(t.Context()), proxy.URL, b.key, "run", "--test", test, "--reconnect", "0s", "--junit", junit)
-	}()
-	<-proxy.streams
-	proxy.pointTo(t, "http://127.0.0.1:1")
-	proxy.CloseClientConnections()
-	o := <-ran
-	require.Equal(t, 3, o.code, o.out+o.log)
-	require.Contains(t, o.log, "goes on without this client")
-	text, err := os.ReadFile(junit)
-	require.NoError(t, err)
-	var read junitSuites
-	require.NoError(t, xml.Unmarshal(text, &read))
-	require.Equal(t, 1, read.Errors, "what was not seen to pass has not passed")
 }
 
 func TestATestRunOnATerminal(t *testing.T) {

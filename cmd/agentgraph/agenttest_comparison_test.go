@@ -28,14 +28,20 @@ func executed(t *testing.T, tenant *db.Tenant, tests []string, outcomes ...model
 	return execution.ID
 }
 
-func TestComparisonsTakeTheSameStatements(t *testing.T) {
-	t.Parallel()
-	// What is written goes through a store of its own, which signals when it likes.
+// countingGateway returns a gateway whose statements are counted, and a store for what is written: it signals
+// when it likes.
+func countingGateway(t *testing.T) (*gatewayUnderTest, *db.Store) {
+	t.Helper()
 	address, counted, options := dbtest.URL(t), &statements{}, dbOptions()
 	options.Tracer = counted
 	g := &gatewayUnderTest{store: dbtest.Open(t, address, options), statements: counted}
 	g.url = serveStore(t, g.store)
-	writer := dbtest.Open(t, address, dbOptions())
+	return g, dbtest.Open(t, address, dbOptions())
+}
+
+func TestComparisonsTakeTheSameStatements(t *testing.T) {
+	t.Parallel()
+	g, writer := countingGateway(t)
 	const query = `query ($base: ID!, $head: ID!) { compareAgentTestExecutions(baseId: $base, headId: $head) {
 		base { id agent { name } flakyTestIds passHatK } head { id counts { total judged passRate } flakyTestIds }
 		tests {

@@ -92,11 +92,6 @@ func enqueue(t testing.TB, pool *pgxpool.Pool, q *queue.Queue, jobs ...queue.Job
 	require.NoError(t, pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error { return q.Enqueue(t.Context(), tx, jobs...) }))
 }
 
-func cancel(t testing.TB, pool *pgxpool.Pool, q *queue.Queue, jobs ...queue.Job) {
-	t.Helper()
-	require.NoError(t, pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error { return q.Cancel(t.Context(), tx, jobs...) }))
-}
-
 // attempt is one call of a worker.
 type attempt struct {
 	queue.Job

@@ -27,14 +27,9 @@ type Job struct{ CompanyID, ID string }
 // job have the same, and one with a later attempt means that those before it count no more.
 //
 // When Work returns nil the job is done. When it returns an error, or panics, it is called again after a
-// while, and after MaxFailures of those the job is dropped. When ctx has ended Work must return soon: the
-// cause is ErrCancelled when the job is not wanted any more, and it is then dropped whatever Work returns;
-// otherwise, when Work returns an error, the job is given to another worker, except after the timeout, which
-// is a failure.
+// while, and after MaxFailures of those the job is dropped. When ctx has ended Work must return soon: when it
+// returns an error the job is given to another worker, except after the timeout, which is a failure.
 type Work func(ctx context.Context, job Job, attempt int32) error
-
-// ErrCancelled is the cause with which the context of a cancelled job ends.
-var ErrCancelled = errors.New("the job was cancelled")
 
 // errInterrupted is the cause with which the contexts of jobs end that others are to do.
 var errInterrupted = errors.New("this worker has stopped")
@@ -155,55 +150,6 @@ func add(ctx context.Context, tx pgx.Tx, companyID string, ids []string) error {
 		return fmt.Errorf("enqueue jobs: %w", err)
 	}
 	return nil
-}
-
-// Cancel takes jobs out of the queue as part of the transaction. A job that is being worked stays until its
-// worker has returned; its context ends, with the cause ErrCancelled, soon after the commit. Should its
-// worker be lost before, it is given to another.
-func (q *Queue) Cancel(ctx context.Context, tx pgx.Tx, jobs ...Job) error {
-	for companyID, ids := range byCompany(jobs) {
-		if err := q.hold(ctx, tx, companyID); err != nil {
-			return err
-		}
-		running, err := q.cancelAdmitted(ctx, tx, companyID, ids)
-		if err != nil {
-			return err
-		}
-		_, err = tx.Exec(ctx, `DELETE FROM jobs WHERE company_id = $1 AND id = ANY($2::text[])
-			AND (river_job_id IS NULL OR river_job_id <> ALL($3::bigint[]))`, companyID, ids, running)
-		if err != nil {
-			return fmt.Errorf("cancel jobs: %w", err)
-		}
-		if err := q.admit(ctx, tx, companyID); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// cancelAdmitted cancels what River carries of the jobs, and returns those of River's jobs that are being worked.
-func (q *Queue) cancelAdmitted(ctx context.Context, tx pgx.Tx, companyID string, ids []string) ([]int64, error) {
-	rows, err := tx.Query(ctx, `SELECT river_job_id FROM jobs WHERE company_id = $1 AND id = ANY($2::text[])
-		AND river_job_id IS NOT NULL ORDER BY river_job_id`, companyID, ids)
-	if err != nil {
-		return nil, fmt.Errorf("cancel jobs: %w", err)
-	}
-	admitted, err := pgx.CollectRows(rows, pgx.RowTo[int64])
-	if err != nil {
-		return nil, fmt.Errorf("cancel jobs: %w", err)
-	}
-	running := []int64{}
-	for _, id := range admitted {
-		row, err := q.inserter.JobCancelTx(ctx, tx, id)
-		switch {
-		case errors.Is(err, river.ErrNotFound):
-		case err != nil:
-			return nil, fmt.Errorf("cancel jobs: %w", err)
-		case row.FinalizedAt == nil:
-			running = append(running, id)
-		}
-	}
-	return running, nil
 }
 
 // byCompany returns the ids of each company's jobs.

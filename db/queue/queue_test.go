@@ -201,38 +201,6 @@ func TestManyJobsOfOneCompanyDoNotStarveAnother(t *testing.T) {
 	require.Less(t, before, many/10)
 }
 
-func TestCancel(t *testing.T) {
-	t.Parallel()
-	url, pool := fresh(t)
-	q, s := newQueue(t, connect(t, url), 2), newStage()
-	enqueuer := newQueue(t, pool, 2)
-	jobs := jobsOf(newCompany(t, pool, "company_1"), 5)
-	// The first runs, the second is admitted, the others wait.
-	enqueue(t, pool, enqueuer, jobs...)
-	s.start(t, q, 1)
-	running := s.next(t)
-	require.Equal(t, jobs[0], running.Job)
-
-	changed := errors.New("changed my mind")
-	require.ErrorIs(t, pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
-		require.NoError(t, enqueuer.Cancel(t.Context(), tx, jobs...))
-		return changed
-	}), changed)
-	require.NoError(t, running.ctx.Err())
-	require.Equal(t, 5, count(t, pool, allJobs))
-
-	begun := time.Now()
-	cancel(t, pool, enqueuer, jobs[:4]...)
-	require.ErrorIs(t, running.ended(t), queue.ErrCancelled)
-	t.Logf("a job was cancelled from elsewhere within %s", time.Since(begun).Round(time.Millisecond))
-	last := s.next(t)
-	require.Equal(t, jobs[4], last.Job, "its place is free")
-	last.result <- nil
-	awaitCount(t, pool, 0, allJobs)
-	require.Empty(t, s.begun)
-	cancel(t, pool, enqueuer, jobs...) // is no fault
-}
-
 func TestJobsThatAreEnqueuedBehind(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)

@@ -90,7 +90,7 @@ func (q *Queue) end(ctx context.Context, companyID string, outcomes []*outcome) 
 	for _, o := range outcomes {
 		attrs := []any{"company", companyID, "job", o.JobID, "attempt", o.Attempt, "error", o.err}
 		switch {
-		case o.err == nil || errors.Is(o.cause, ErrCancelled):
+		case o.err == nil:
 			ended = append(ended, o.riverID)
 		case errors.Is(o.cause, errInterrupted):
 			interrupted = append(interrupted, o.riverID)

@@ -7,7 +7,6 @@ import (
 	"runtime/debug"
 
 	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/rivertype"
 )
 
 // worker is what River calls with each job of a session.
@@ -35,14 +34,10 @@ func (w *worker) Work(ctx context.Context, carried *river.Job[carrier]) error {
 
 // cause says why River has ended the context of a job.
 func (w *worker) cause(ctx context.Context) error {
-	cause := context.Cause(ctx)
-	switch {
-	case w.working.Err() != nil:
+	if w.working.Err() != nil {
 		return errInterrupted
-	case errors.Is(cause, rivertype.ErrJobCancelledRemotely):
-		return ErrCancelled
 	}
-	return cause
+	return context.Cause(ctx)
 }
 
 func (w *worker) call(ctx context.Context, c carrier) (err error) {

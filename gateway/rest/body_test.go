@@ -202,7 +202,8 @@ func TestBodiesOfSimulationTests(t *testing.T) {
 	}
 	for body, want := range map[string]values{
 		`"extra":{"deep":[1]},"sideEffects":"Deny"}`: base(nil),
-		`"toolMocking":{"MOCKALLTOOLS":true}}`:       base(values{"toolMocking": values{"mockAllTools": true}}),
+		`"folderId":""}`:                       base(values{"folderId": ""}),
+		`"toolMocking":{"MOCKALLTOOLS":true}}`: base(values{"toolMocking": values{"mockAllTools": true}}),
 		`"conversationContext":[{"role":"user","text":"Hi","timestamp":"2026-03-01T09:30:00+02:00","extra":1}]}`: base(values{
 			"conversationContext": []any{values{"role": "user", "text": "Hi", "timestamp": "2026-03-01T09:30:00+02:00"}}}),
 	} {
@@ -214,7 +215,8 @@ func TestBodiesOfSimulationTests(t *testing.T) {
 		`"toolMocking":{"sideEffects":"Deny"}}`: {"toolMocking.sideEffects": {unknown}},
 		`"maxTurns":1.5}`:                       {"maxTurns": {wholeNumber}},
 		`"maxTurns":"5"}`:                       {"maxTurns": {wholeNumber}},
-		`"conversationContext":[{"role":"user","text":"Hi","timestamp":17}]}`: {"conversationContext.0.timestamp": {dateTime}},
+		`"conversationContext":[{"role":"user","text":"Hi","timestamp":17}]}`:     {"conversationContext.0.timestamp": {dateTime}},
+		`"conversationContext":[{"role":"user","text":"Hi","timestamp":"soon"}]}`: {"conversationContext.0.timestamp": {dateTime}},
 	} {
 		p := refused(t, simulate, frame+body)
 		require.Equal(t, 400, p.Status, body)

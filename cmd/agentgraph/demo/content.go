@@ -28,6 +28,8 @@ type company struct {
 	Datasets           []dataset               `json:"datasets"`
 	KnowledgeBaseChats []knowledgeBaseChat     `json:"knowledgeBaseChats"`
 	Agents             []agent                 `json:"agents"`
+	AgentTests         []agentTests            `json:"agentTests"`
+	History            history                 `json:"history"`
 }
 
 type dataset struct {
@@ -78,6 +80,8 @@ func read(folder string) (company, error) {
 		whole.Datasets = append(whole.Datasets, part.Datasets...)
 		whole.KnowledgeBaseChats = append(whole.KnowledgeBaseChats, part.KnowledgeBaseChats...)
 		whole.Agents = append(whole.Agents, part.Agents...)
+		whole.AgentTests = append(whole.AgentTests, part.AgentTests...)
+		whole.History.add(part.History)
 	}
 	return whole, nil
 }

@@ -155,7 +155,7 @@ func TestDemoCompanyShowsEveryKind(t *testing.T) {
 	require.Equal(t, map[string]bool{"en": true, "fr": true}, languages)
 	require.Positive(t, transfers)
 	require.Equal(t, 2, chats)
-	require.Equal(t, 2, histories)
+	require.Equal(t, 3, histories)
 }
 
 func TestAgentsAreRich(t *testing.T) {
@@ -274,6 +274,51 @@ func TestSubAgentsNestAndCycle(t *testing.T) {
 	}
 	require.GreaterOrEqual(t, deepest, 3)
 	require.True(t, cyclic)
+}
+
+func TestEveryAgentHasTestsOfBothKinds(t *testing.T) {
+	t.Parallel()
+	c := mustRead(t, "merrowby")
+	var agents, keys []string
+	var tests, folders int
+	outcomes := map[model.AgentTestRunStatus]int{}
+	for _, of := range c.AgentTests {
+		agents = append(agents, of.Agent)
+		between(t, len(of.Simulations), 3, 10, of.Agent)
+		require.NotEmpty(t, of.Classifications, of.Agent)
+		between(t, len(of.Folders), 1, 4, of.Agent)
+		folders += len(of.Folders)
+		for _, f := range of.Folders {
+			require.NotEmpty(t, f.Body, f.Key)
+		}
+		for _, s := range of.Simulations {
+			keys = append(keys, s.Key)
+			outcomes[s.Expect]++
+			mocking := s.ToolMocking
+			if mocking == nil {
+				mocking = of.ToolMocking
+			}
+			require.True(t, mocking.MockAllTools && mocking.Denies(), "%s: nothing real may happen", s.Key)
+		}
+		for _, s := range of.Classifications {
+			keys = append(keys, s.Key)
+			outcomes[s.Expect]++
+		}
+		tests = len(keys)
+	}
+	all := keysOf(t, c.Agents, func(a agent) string { return a.Key })
+	require.ElementsMatch(t, all, agents)
+	keysOf(t, keys, func(key string) string { return key })
+	require.GreaterOrEqual(t, tests, 30)
+	require.GreaterOrEqual(t, folders, len(all))
+	require.Equal(t, map[model.AgentTestRunStatus]int{
+		model.AgentTestRunStatusPassed: tests - 4, model.AgentTestRunStatusFailed: 3, model.AgentTestRunStatusError: 1,
+	}, outcomes)
+	// The history dates every agent, and every version of its prompt.
+	for _, a := range c.Agents {
+		require.Len(t, c.History.DaysAgo[a.Key], len(a.prompts()), a.Key)
+		require.IsDecreasing(t, append(c.History.DaysAgo[a.Key], 0), a.Key)
+	}
 }
 
 func TestTelephoneNumbersBelongToNobody(t *testing.T) {

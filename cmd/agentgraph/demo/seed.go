@@ -42,11 +42,11 @@ func seed(ctx context.Context, store *db.Store, folder string) (*model.Company, 
 	if err != nil {
 		return nil, fmt.Errorf("seed company %q: %w", content.Name, err)
 	}
-	s := seeding{
-		tenant: store.Tenant(company.ID),
-		tools:  ids{}, datasets: ids{}, chats: ids{}, agents: ids{},
+	recorded, err := readRecording(folder)
+	if err != nil {
+		return nil, fmt.Errorf("read the history of %s: %w", folder, err)
 	}
-	if err := s.all(ctx, content); err != nil {
+	if err := newSeeding(store.Tenant(company.ID)).all(ctx, content, recorded); err != nil {
 		return nil, fmt.Errorf("seed company %q: %w", content.Name, err)
 	}
 	return company, nil
@@ -56,9 +56,15 @@ func seed(ctx context.Context, store *db.Store, folder string) (*model.Company, 
 type seeding struct {
 	tenant                         *db.Tenant
 	tools, datasets, chats, agents ids
+	// subAgents have the key of their agent, a dot and their technical name.
+	subAgents ids
 }
 
-func (s seeding) all(ctx context.Context, c company) error {
+func newSeeding(tenant *db.Tenant) seeding {
+	return seeding{tenant: tenant, tools: ids{}, datasets: ids{}, chats: ids{}, agents: ids{}, subAgents: ids{}}
+}
+
+func (s seeding) all(ctx context.Context, c company, recorded recording) error {
 	for _, in := range c.Tools {
 		tool, err := s.tenant.CreateTool(ctx, in)
 		if err != nil {
@@ -89,7 +95,7 @@ func (s seeding) all(ctx context.Context, c company) error {
 			return fmt.Errorf("agent %s: %w", in.Key, err)
 		}
 	}
-	return nil
+	return s.agentTests(ctx, c, recorded)
 }
 
 func (s seeding) chat(ctx context.Context, c knowledgeBaseChat) error {
@@ -156,9 +162,11 @@ func (s seeding) connect(ctx context.Context, a agent) error {
 		if in.DelegateAgentID, err = s.agents.of(in.DelegateAgentID); err != nil {
 			return err
 		}
-		if _, _, err := s.tenant.AddSubAgent(ctx, in); err != nil {
+		edge, _, err := s.tenant.AddSubAgent(ctx, in)
+		if err != nil {
 			return err
 		}
+		s.subAgents[a.Key+"."+in.TechnicalName] = edge.ID
 	}
 	return nil
 }

@@ -1,0 +1,178 @@
+package demo
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// history is what happened before the seed.
+type history struct {
+	// DaysAgo says how long ago the prompts of agents were written, by the agent's key, oldest first.
+	DaysAgo    map[string][]float64 `json:"promptsDaysAgo"`
+	Executions []pastExecution      `json:"executions"`
+}
+
+func (h *history) add(part history) {
+	if h.DaysAgo == nil {
+		h.DaysAgo = map[string][]float64{}
+	}
+	maps.Copy(h.DaysAgo, part.DaysAgo)
+	h.Executions = append(h.Executions, part.Executions...)
+}
+
+// pastExecution is an execution that has ended.
+type pastExecution struct {
+	Key   string `json:"key"`
+	Agent string `json:"agent"`
+	// PromptVersion is that of the agent at the time.
+	PromptVersion int32   `json:"promptVersion"`
+	DaysAgo       float64 `json:"daysAgo"`
+	// Tests are keys. Those of a retry are the tests of the runs that did not pass.
+	Tests   []string `json:"tests"`
+	Repeats int32    `json:"repeats"`
+	RetryOf string   `json:"retryOf"`
+	// CancelledAfter is how many runs had ended when it was cancelled; 0 when it was not.
+	CancelledAfter int `json:"cancelledAfter"`
+	// Unmocked are tools that its tests did not mock yet.
+	Unmocked []string `json:"unmocked"`
+}
+
+// plannedRun is a run of a past execution.
+type plannedRun struct {
+	test    string
+	attempt int32
+}
+
+// plan returns the runs of the execution in their order.
+func (e pastExecution) plan() []plannedRun {
+	var runs []plannedRun
+	for attempt := int32(1); attempt <= e.Repeats; attempt++ {
+		for _, test := range e.Tests {
+			runs = append(runs, plannedRun{test, attempt})
+		}
+	}
+	return runs
+}
+
+// recording is what the runs of past executions came to: by the key of the execution and that of the test, in the
+// order of the attempts. A test of this package records it with the program's own engine.
+type recording map[string]map[string][]take
+
+// take is what a run, or several in turn, came to.
+type take struct {
+	// Times is how many attempts came to the same.
+	Times                int                         `json:"times"`
+	Status               model.AgentTestRunStatus    `json:"status"`
+	DurationMs           int32                       `json:"durationMs"`
+	Messages             []model.TestMessage         `json:"messages"`
+	ToolCalls            []recordedCall              `json:"toolCalls"`
+	TurnCount            int32                       `json:"turnCount"`
+	EndReason            *string                     `json:"endReason"`
+	CriteriaResults      []model.CriterionResult     `json:"criteriaResults"`
+	ClassificationResult *model.ClassificationResult `json:"classificationResult"`
+	Error                *model.RunError             `json:"error"`
+}
+
+// recordedCall is a call with nothing in it that is new in every database.
+type recordedCall struct {
+	Kind            model.ToolCallKind `json:"kind"`
+	TechnicalName   string             `json:"technicalName"`
+	Arguments       model.JSONObject   `json:"arguments"`
+	Result          *string            `json:"result"`
+	Error           *string            `json:"error"`
+	Mocked          bool               `json:"mocked"`
+	MockRule        *int32             `json:"mockRule"`
+	MessageSequence int32              `json:"messageSequence"`
+	DurationMs      int32              `json:"durationMs"`
+}
+
+// readRecording returns the recording of a folder; an empty one when there is none.
+func readRecording(folder string) (recording, error) {
+	text, err := files.ReadFile(folder + "/history.json")
+	if errors.Is(err, fs.ErrNotExist) {
+		return recording{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var r recording
+	return r, json.Unmarshal(text, &r)
+}
+
+// of returns what an attempt at a test in an execution came to; nil when it was never begun.
+func (r recording) of(execution string, run plannedRun) *take {
+	left := int(run.attempt)
+	for i, t := range r[execution][run.test] {
+		if left -= t.Times; left <= 0 {
+			return &r[execution][run.test][i]
+		}
+	}
+	return nil
+}
+
+// agentTests puts the tests and what happened to them into the database.
+func (s seeding) agentTests(ctx context.Context, c company, r recording) error {
+	now := time.Now().UTC().Truncate(time.Second)
+	ago := func(days float64) time.Time {
+		return now.Add(-time.Duration(days * float64(24*time.Hour))).Truncate(time.Second)
+	}
+	first := ago(1)
+	for key, days := range c.History.DaysAgo {
+		var written []time.Time
+		for _, day := range days {
+			written = append(written, ago(day))
+		}
+		if err := s.tenant.DateAgent(ctx, s.agents[key], written); err != nil {
+			return err
+		}
+		if written[0].Before(first) {
+			first = written[0]
+		}
+	}
+	// The tests came a day after the first agents.
+	rows, err := s.testRows(c.AgentTests, first.Add(24*time.Hour))
+	if err != nil {
+		return err
+	}
+	past := past{seeding: s, rows: rows, recording: r, executions: map[string]*model.AgentTestExecution{}}
+	if past.agents, err = s.agentsByKey(ctx); err != nil {
+		return err
+	}
+	prompts := map[string][]string{}
+	for _, a := range c.Agents {
+		prompts[a.Key] = a.prompts()
+	}
+	h := db.AgentTestHistory{Folders: rows.folders, Tests: rows.tests}
+	for _, e := range c.History.Executions {
+		agent := *past.agents[e.Agent]
+		agent.PromptVersion, agent.Prompt = e.PromptVersion, prompts[e.Agent][e.PromptVersion-1]
+		execution, runs, err := past.execution(e, &agent, ago(e.DaysAgo))
+		if err != nil {
+			return fmt.Errorf("execution %s: %w", e.Key, err)
+		}
+		h.Executions, h.Runs = append(h.Executions, execution), append(h.Runs, runs...)
+	}
+	return s.tenant.ImportAgentTests(ctx, h)
+}
+
+func (s seeding) agentsByKey(ctx context.Context) (map[string]*model.Agent, error) {
+	rows, err := s.tenant.AgentsByID(ctx, slices.Collect(maps.Values(s.agents)))
+	byKey := map[string]*model.Agent{}
+	for key, id := range s.agents {
+		for _, row := range rows {
+			if row.ID == id {
+				byKey[key] = row
+			}
+		}
+	}
+	return byKey, err
+}

@@ -1,0 +1,205 @@
+package demo
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+var record = flag.Bool("record", false, "record the past executions anew")
+
+// theatre is the demo company before its history, with workers, and a timetable that is called for real.
+type theatre struct {
+	seeding
+	// timetable is the address of a list of trial classes that has one at most calls and none at some.
+	timetable string
+}
+
+func newTheatre(t *testing.T) *theatre {
+	t.Helper()
+	store := dbtest.New(t)
+	company, err := store.CreateCompany(t.Context(), "Merrowby Group")
+	require.NoError(t, err)
+	content := mustRead(t, "merrowby")
+	content.History = history{}
+	s := newSeeding(store.Tenant(company.ID))
+	require.NoError(t, s.all(t.Context(), content, recording{}))
+	working(t, store)
+	var calls atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		answer := `[{"trialId":"T7","class":"Back care","when":"Wednesday 18:30","trainer":"Noor"}]`
+		if slices.Contains([]int32{4, 5, 9}, calls.Add(1)) {
+			answer = `[]`
+		}
+		_, _ = w.Write([]byte(answer))
+	}))
+	t.Cleanup(server.Close)
+	return &theatre{s, server.URL}
+}
+
+// play runs an execution of the history again and returns what its runs come to.
+func (s *theatre) play(t *testing.T, c company, e pastExecution) map[string][]take {
+	t.Helper()
+	agents := slices.IndexFunc(c.Agents, func(a agent) bool { return a.Key == e.Agent })
+	_, err := s.tenant.UpdateAgentPrompt(t.Context(), model.UpdateAgentPromptInput{
+		AgentID: s.agents[e.Agent], Prompt: c.Agents[agents].prompts()[e.PromptVersion-1],
+	})
+	require.NoError(t, err)
+	byName := s.testsByName(t)
+	keys := map[string]string{}
+	in := model.StartAgentTestExecutionInput{Repeats: e.Repeats, Concurrency: 1}
+	for _, key := range e.Tests {
+		test := byName[nameOf(t, c, key)]
+		keys[test.ID] = key
+		in.TestIds = append(in.TestIds, test.ID)
+		if len(e.Unmocked) > 0 && test.Kind == model.AgentTestKindSimulation {
+			mocking := (past{seeding: s.seeding}).unmocked(test, e.Unmocked).ToolMocking
+			_, err := s.tenant.UpdateSimulationTest(t.Context(), model.UpdateSimulationTestInput{TestID: test.ID, ToolMocking: mocking})
+			require.NoError(t, err)
+		}
+	}
+	for _, key := range e.Unmocked {
+		_, err := s.tenant.UpdateTool(t.Context(), model.UpdateToolInput{ToolID: s.tools[key], Endpoint: &model.ToolEndpointInput{
+			Method: "GET", URL: s.timetable, TimeoutSeconds: 4,
+		}})
+		require.NoError(t, err)
+	}
+	takes := map[string][]take{}
+	for i, run := range played(t, s.tenant, in) {
+		if e.CancelledAfter > 0 && i >= e.CancelledAfter {
+			break
+		}
+		key, next := keys[run.TestedID], takeOf(run)
+		last := len(takes[key]) - 1
+		if last >= 0 && sameTake(takes[key][last], next) == "" {
+			takes[key][last].Times++
+			continue
+		}
+		takes[key] = append(takes[key], next)
+	}
+	return takes
+}
+
+func (s *theatre) testsByName(t *testing.T) map[string]*model.AgentTestRow {
+	t.Helper()
+	page, err := s.tenant.AgentTests(t.Context(), wholeList, nil, nil, nil)
+	require.NoError(t, err)
+	byName := map[string]*model.AgentTestRow{}
+	for _, test := range page.Nodes {
+		byName[test.Row().Name] = test.Row()
+	}
+	return byName
+}
+
+func nameOf(t *testing.T, c company, key string) string {
+	t.Helper()
+	for _, of := range c.AgentTests {
+		for _, s := range of.Simulations {
+			if s.Key == key {
+				return s.Name
+			}
+		}
+		for _, s := range of.Classifications {
+			if s.Key == key {
+				return s.Name
+			}
+		}
+	}
+	require.FailNow(t, "there is no test "+key)
+	return ""
+}
+
+// takeOf is what is recorded of a run.
+func takeOf(run *model.AgentTestRun) take {
+	recorded := take{
+		Times: 1, Status: run.Status, DurationMs: *run.DurationMs, ToolCalls: []recordedCall{}, TurnCount: run.TurnCount, EndReason: run.EndReason,
+		CriteriaResults: run.CriteriaResults, ClassificationResult: run.ClassificationResult, Error: run.Error,
+	}
+	for _, m := range run.Messages {
+		m.Timestamp = nil
+		recorded.Messages = append(recorded.Messages, m)
+	}
+	for _, c := range run.ToolCalls {
+		recorded.ToolCalls = append(recorded.ToolCalls, recordedCall{
+			Kind: c.Kind, TechnicalName: c.TechnicalName, Arguments: c.Arguments, Result: c.Result, Error: c.Error, Mocked: c.Mocked,
+			MockRule: c.MockRule, MessageSequence: c.MessageSequence, DurationMs: c.DurationMs,
+		})
+	}
+	return recorded
+}
+
+// sameTake tells how two takes differ but for how long they took and how often.
+func sameTake(a, b take) string {
+	return cmp.Diff(a, b, cmpopts.IgnoreFields(take{}, "Times", "DurationMs"), cmpopts.IgnoreFields(recordedCall{}, "DurationMs"), cmpopts.EquateEmpty())
+}
+
+// separator is what stands before the nth of several.
+func separator(n int, before string) string {
+	if n == 0 {
+		return before
+	}
+	return ",\n" + strings.TrimLeft(before, "{\n")
+}
+
+// lines is the recording as JSON with a line for each take.
+func lines(t *testing.T, r recording) []byte {
+	t.Helper()
+	var text bytes.Buffer
+	for i, execution := range slices.Sorted(maps.Keys(r)) {
+		fmt.Fprintf(&text, "%s%q: {", separator(i, "{\n"), execution)
+		for j, test := range slices.Sorted(maps.Keys(r[execution])) {
+			fmt.Fprintf(&text, "%s%q: [", separator(j, "\n  "), test)
+			for k, take := range r[execution][test] {
+				line, err := json.Marshal(take)
+				require.NoError(t, err)
+				fmt.Fprintf(&text, "%s%s", separator(k, "\n    "), line)
+			}
+			text.WriteString("]")
+		}
+		text.WriteString("}")
+	}
+	text.WriteString("}\n")
+	return text.Bytes()
+}
+
+// What the history says happened is what the program does: each of its executions is run again. With -record
+// it is written anew.
+func TestHistoryIsWhatTheProgramDoes(t *testing.T) {
+	t.Parallel()
+	content := mustRead(t, "merrowby")
+	theatre, again := newTheatre(t), recording{}
+	for _, e := range content.History.Executions {
+		again[e.Key] = theatre.play(t, content, e)
+	}
+	if *record {
+		require.NoError(t, os.WriteFile("merrowby/history.json", lines(t, again), 0o644))
+		return
+	}
+	recorded, err := readRecording("merrowby")
+	require.NoError(t, err)
+	for _, e := range content.History.Executions {
+		for _, plan := range e.plan() {
+			was, is := recorded.of(e.Key, plan), again.of(e.Key, plan)
+			require.Equal(t, was == nil, is == nil, "%s %v", e.Key, plan)
+			if is != nil {
+				require.Empty(t, sameTake(*was, *is), "%s %v", e.Key, plan)
+			}
+		}
+	}
+}

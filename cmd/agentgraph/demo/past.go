@@ -1,0 +1,147 @@
+package demo
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// past makes rows of what is recorded.
+type past struct {
+	seeding
+	rows      testRows
+	recording recording
+	agents    map[string]*model.Agent
+	// executions are those that are made, by key.
+	executions map[string]*model.AgentTestExecution
+}
+
+// pastConcurrency is how many runs of a past execution were under way at once.
+const pastConcurrency = 5
+
+// execution returns the rows of an execution of tests of the agent, as it was then, that began at a time.
+func (p past) execution(e pastExecution, agent *model.Agent, at time.Time) (*model.AgentTestExecution, []*model.AgentTestRun, error) {
+	planned := e.plan()
+	execution := &model.AgentTestExecution{
+		ID: model.NewID("execution"), AgentID: &agent.ID, Repeats: e.Repeats, Concurrency: pastConcurrency, VirtualTime: true,
+		Status: model.AgentTestExecutionStatusCompleted, Version: 1, CreatedAt: at, StartedAt: &at,
+	}
+	if e.RetryOf != "" {
+		execution.RetryOfID = &p.executions[e.RetryOf].ID
+	}
+	free := [pastConcurrency]time.Time{at, at, at, at, at}
+	runs := make([]*model.AgentTestRun, len(planned))
+	for i, plan := range planned {
+		test, known := p.rows.byKey[plan.test]
+		if !known {
+			return nil, nil, fmt.Errorf("there is no test %s", plan.test)
+		}
+		run := &model.AgentTestRun{
+			ID: model.NewID("run"), ExecutionID: execution.ID, TestID: &test.ID, TestedID: test.ID, TestName: test.Name,
+			Position: int32(i), Attempt: plan.attempt, Status: model.AgentTestRunStatusCancelled, PromptVersion: agent.PromptVersion,
+			Snapshot: model.RunSnapshot{Test: p.unmocked(test, e.Unmocked), Agent: agent, VirtualTime: true},
+			Messages: []model.TestMessage{}, ToolCalls: []*model.ToolCall{}, CriteriaResults: []model.CriterionResult{},
+			CreatedAt: at,
+		}
+		runs[i] = run
+		if len(e.Unmocked) > 0 {
+			test.UpdatedAt = at.Add(24 * time.Hour)
+		}
+		if e.CancelledAfter > 0 && i >= e.CancelledAfter {
+			continue
+		}
+		lane := slices.Index(free[:], slices.MinFunc(free[:], time.Time.Compare))
+		if err := p.play(run, p.recording.of(e.Key, plan), free[lane]); err != nil {
+			return nil, nil, fmt.Errorf("run %d of test %s: %w", plan.attempt, plan.test, err)
+		}
+		free[lane] = *run.FinishedAt
+		execution.Version += 2
+		run.Version = execution.Version
+	}
+	end := slices.MaxFunc(free[:], time.Time.Compare)
+	execution.FinishedAt = &end
+	execution.NextPosition = int32(min(pastConcurrency, len(runs)) + len(runs))
+	if e.CancelledAfter > 0 {
+		execution.Status, execution.NextPosition = model.AgentTestExecutionStatusCancelled, int32(pastConcurrency+e.CancelledAfter)
+		execution.Version++
+		for _, run := range runs[e.CancelledAfter:] {
+			run.FinishedAt, run.Version = &end, execution.Version
+		}
+	}
+	p.executions[e.Key] = execution
+	return execution, runs, nil
+}
+
+// unmocked returns the test as it was when it did not mock the tools.
+func (p past) unmocked(test *model.AgentTestRow, tools []string) *model.AgentTestRow {
+	if len(tools) == 0 {
+		return test
+	}
+	was, mocking := *test, *test.ToolMocking
+	was.UpdatedAt = was.CreatedAt
+	mocking.MockedTools = slices.DeleteFunc(slices.Clone(mocking.MockedTools), func(m model.MockedTool) bool {
+		return slices.ContainsFunc(tools, func(key string) bool { return p.tools[key] == m.ToolID })
+	})
+	mocking.MockAllTools, mocking.SideEffects = false, model.SideEffectsAllow
+	was.ToolMocking = &mocking
+	return &was
+}
+
+// play sets in the run what it came to when it began at a time.
+func (p past) play(run *model.AgentTestRun, t *take, at time.Time) error {
+	if t == nil {
+		return fmt.Errorf("it is not recorded")
+	}
+	end := at.Add(time.Duration(t.DurationMs) * time.Millisecond)
+	run.Status, run.Claim, run.StartedAt, run.FinishedAt, run.DurationMs = t.Status, 1, &at, &end, &t.DurationMs
+	run.TurnCount, run.EndReason, run.Error = t.TurnCount, t.EndReason, t.Error
+	run.CriteriaResults, run.ClassificationResult = t.CriteriaResults, t.ClassificationResult
+	step := end.Sub(at) / time.Duration(len(t.Messages)+1)
+	when := func(message int) time.Time { return at.Add(time.Duration(message+1) * step).Truncate(time.Millisecond) }
+	given := 0
+	if run.Snapshot.Test.Kind == model.AgentTestKindClassification {
+		given = len(t.Messages)
+	} else {
+		given = len(run.Snapshot.Test.ConversationMessages)
+	}
+	for i, m := range t.Messages {
+		if i >= given {
+			written := when(i)
+			m.Timestamp = &written
+		}
+		run.Messages = append(run.Messages, m)
+	}
+	for i, c := range t.ToolCalls {
+		call := &model.ToolCall{
+			ID: model.NewID("call"), Position: int32(i), Kind: c.Kind, TechnicalName: c.TechnicalName, Arguments: c.Arguments,
+			Result: c.Result, Error: c.Error, Mocked: c.Mocked, MockRule: c.MockRule, MessageSequence: c.MessageSequence,
+			StartedAt: when(int(c.MessageSequence)), DurationMs: c.DurationMs, IsTurnKept: true,
+		}
+		switch c.Kind {
+		case model.ToolCallKindTool:
+			call.TargetID = idOf(p.tools, c.TechnicalName)
+		case model.ToolCallKindSubAgent:
+			call.TargetID = idOf(p.subAgents, p.keyOf(run.Snapshot.Agent.ID)+"."+c.TechnicalName)
+		}
+		run.ToolCalls = append(run.ToolCalls, call)
+	}
+	return nil
+}
+
+func (p past) keyOf(agentID string) string {
+	for key, id := range p.seeding.agents {
+		if id == agentID {
+			return key
+		}
+	}
+	return ""
+}
+
+func idOf(known ids, key string) *string {
+	if id, ok := known[key]; ok {
+		return &id
+	}
+	return nil
+}

@@ -1,0 +1,162 @@
+package demo
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// agentTests are the tests of one agent.
+type agentTests struct {
+	Agent string `json:"agent"`
+	// Variables are those of every simulation, which may have others and more.
+	Variables map[string]string `json:"variables"`
+	// ToolMocking is that of every simulation that has none of its own; the key of a sub-agent is its technical name.
+	ToolMocking     *model.ToolMocking `json:"toolMocking"`
+	Folders         []testFolder       `json:"folders"`
+	Simulations     []simulation       `json:"simulations"`
+	Classifications []classification   `json:"classifications"`
+}
+
+type testFolder struct {
+	Key string `json:"key"`
+	model.CreateAgentTestFolderInput
+}
+
+// about is what the files say of a test beside what is stored.
+type about struct {
+	Key string `json:"key"`
+	// Expect is what the offline models make of it. No row keeps it.
+	Expect model.AgentTestRunStatus `json:"expect"`
+}
+
+type simulation struct {
+	about
+	model.CreateSimulationTestInput
+}
+
+type classification struct {
+	about
+	model.CreateClassificationTestInput
+}
+
+// testRows are the rows of the tests, by their keys, and what the keys of an agent's tests lead to.
+type testRows struct {
+	folders []*model.AgentTestFolder
+	tests   []*model.AgentTestRow
+	byKey   map[string]*model.AgentTestRow
+}
+
+// testRows makes the rows of the tests, as created at a time.
+func (s seeding) testRows(all []agentTests, at time.Time) (testRows, error) {
+	rows := testRows{byKey: map[string]*model.AgentTestRow{}}
+	for _, of := range all {
+		if err := s.testRowsOf(&rows, of, at); err != nil {
+			return testRows{}, fmt.Errorf("tests of agent %s: %w", of.Agent, err)
+		}
+	}
+	return rows, nil
+}
+
+func (s seeding) testRowsOf(rows *testRows, of agentTests, at time.Time) error {
+	agentID, err := s.agents.of(of.Agent)
+	if err != nil {
+		return err
+	}
+	folders := ids{}
+	for _, f := range of.Folders {
+		f.AgentID = agentID
+		folder, err := model.NewAgentTestFolder(f.CreateAgentTestFolderInput, at)
+		if err != nil {
+			return fmt.Errorf("folder %s: %w", f.Key, err)
+		}
+		folders[f.Key] = folder.ID
+		rows.folders = append(rows.folders, folder)
+	}
+	place := func(key *string) (*string, error) {
+		if key == nil {
+			return nil, nil
+		}
+		id, err := folders.of(*key)
+		return &id, err
+	}
+	add := func(key string, row *model.AgentTestRow, err error) error {
+		if err != nil {
+			return fmt.Errorf("test %s: %w", key, err)
+		}
+		// Lists have the newest first: the files begin with what was made last.
+		row.CreatedAt = at.Add(-time.Duration(len(rows.tests)) * time.Minute)
+		row.UpdatedAt = row.CreatedAt
+		rows.tests, rows.byKey[key] = append(rows.tests, row), row
+		return nil
+	}
+	for _, in := range of.Simulations {
+		input, err := s.simulation(of, in.CreateSimulationTestInput)
+		if err == nil {
+			input.FolderID, err = place(in.FolderID)
+		}
+		if err != nil {
+			return fmt.Errorf("test %s: %w", in.Key, err)
+		}
+		test, err := model.NewSimulationTest(input, at)
+		if err := add(in.Key, test.Row(), err); err != nil {
+			return err
+		}
+	}
+	for _, in := range of.Classifications {
+		input := in.CreateClassificationTestInput
+		input.AgentID = agentID
+		if input.FolderID, err = place(in.FolderID); err != nil {
+			return fmt.Errorf("test %s: %w", in.Key, err)
+		}
+		test, err := model.NewClassificationTest(input, at)
+		if err := add(in.Key, test.Row(), err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// defaultMaxTurns is the schema's default.
+const defaultMaxTurns = 10
+
+// simulation completes a simulation with what is the same for all of the agent, and with ids.
+func (s seeding) simulation(of agentTests, in model.CreateSimulationTestInput) (model.CreateSimulationTestInput, error) {
+	in.AgentID = s.agents[of.Agent]
+	if in.MaxTurns == 0 {
+		in.MaxTurns = defaultMaxTurns
+	}
+	variables := maps.Clone(of.Variables)
+	if len(in.Variables) > 0 {
+		if err := json.Unmarshal(in.Variables, &variables); err != nil {
+			return in, err
+		}
+	}
+	text, err := json.Marshal(variables)
+	if err != nil {
+		return in, err
+	}
+	in.Variables = text
+	if in.ToolMocking == nil {
+		in.ToolMocking = of.ToolMocking
+	}
+	mocking := *in.ToolMocking
+	mocking.MockedTools, mocking.MockedSubAgents = nil, nil
+	for _, mock := range in.ToolMocking.MockedTools {
+		if mock.ToolID, err = s.tools.of(mock.ToolID); err != nil {
+			return in, err
+		}
+		mocking.MockedTools = append(mocking.MockedTools, mock)
+	}
+	for _, mock := range in.ToolMocking.MockedSubAgents {
+		if mock.SubAgentID, err = s.subAgents.of(of.Agent + "." + mock.SubAgentID); err != nil {
+			return in, err
+		}
+		mocking.MockedSubAgents = append(mocking.MockedSubAgents, mock)
+	}
+	in.ToolMocking = &mocking
+	return in, nil
+}

@@ -1,0 +1,106 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/engine"
+	"github.com/agentgraph/agentgraph/engine/endpoint"
+	"github.com/agentgraph/agentgraph/engine/llm/offline"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// working lets workers with the offline models run tests until the test ends.
+func working(t *testing.T, store *db.Store) {
+	t.Helper()
+	caller, err := endpoint.New(endpoint.Options{Allow: []string{"127.0.0.1"}})
+	require.NoError(t, err)
+	t.Cleanup(caller.Close)
+	e := engine.New(offline.New(), engine.Options{
+		Contact: offline.Contact(), Judge: offline.Judge(), Classifier: offline.Classifier(), Caller: caller, Log: slog.New(slog.DiscardHandler),
+	})
+	require.NoError(t, store.Work(t.Context(), 4, e.RunTest))
+	t.Cleanup(func() { require.NoError(t, store.StopWork(context.Background())) })
+}
+
+// played runs tests and returns the runs in their order.
+func played(t *testing.T, tenant *db.Tenant, in model.StartAgentTestExecutionInput) []*model.AgentTestRun {
+	t.Helper()
+	in.VirtualTime = true
+	execution, err := tenant.StartAgentTestExecution(t.Context(), in)
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		execution, err = tenant.AgentTestExecution(t.Context(), execution.ID)
+		return err == nil && execution.IsFinished()
+	}, time.Minute, 20*time.Millisecond)
+	runs, err := tenant.RunsOfExecutions(nil, nil).Pages(t.Context(), []string{execution.ID}, wholeList)
+	require.NoError(t, err)
+	ordered := make([]*model.AgentTestRun, len(runs))
+	for _, run := range runs {
+		ordered[run.Position] = run
+	}
+	return ordered
+}
+
+// told is a run as it is shown when it came out otherwise than expected.
+func told(run *model.AgentTestRun) string {
+	var b strings.Builder
+	for _, m := range run.Messages {
+		fmt.Fprintf(&b, "  %s: %s\n", m.Role, m.Text)
+	}
+	for _, c := range run.ToolCalls {
+		fmt.Fprintf(&b, "  %d %s %s\n", c.MessageSequence, c.TechnicalName, c.Arguments)
+	}
+	for _, r := range run.CriteriaResults {
+		fmt.Fprintf(&b, "  %t %s: %s\n", r.Passed, r.Criterion, r.Rationale)
+	}
+	if r := run.ClassificationResult; r != nil {
+		fmt.Fprintf(&b, "  %s\n", r.Rationale)
+	}
+	if run.Error != nil {
+		fmt.Fprintf(&b, "  %s: %s\n", run.Error.Cause, run.Error.Message)
+	}
+	return b.String()
+}
+
+// Every test comes to what its file says, with the workers of the program and the offline models.
+func TestTestsComeToWhatTheirFilesSay(t *testing.T) {
+	t.Parallel()
+	store := dbtest.New(t)
+	shown, err := Seed(t.Context(), store)
+	require.NoError(t, err)
+	working(t, store)
+	tenant := store.Tenant(shown.ID)
+	expected := map[string]model.AgentTestRunStatus{}
+	var tests []about
+	for _, of := range mustRead(t, "merrowby").AgentTests {
+		for _, s := range of.Simulations {
+			tests, expected[s.Name] = append(tests, s.about), s.Expect
+		}
+		for _, c := range of.Classifications {
+			tests, expected[c.Name] = append(tests, c.about), c.Expect
+		}
+	}
+	require.Len(t, expected, len(tests), "names tell tests apart")
+	counts := map[model.AgentTestRunStatus]int{}
+	_, agents := agentsOf(t, tenant)
+	for _, id := range agents {
+		for _, run := range played(t, tenant, model.StartAgentTestExecutionInput{AgentID: &id, Repeats: 1, Concurrency: 10}) {
+			counts[run.Status]++
+			if expected[run.TestName] != run.Status {
+				t.Errorf("%s: %s, not %s\n%s", run.TestName, run.Status, expected[run.TestName], told(run))
+			} else {
+				t.Logf("%s: %s\n%s", run.TestName, run.Status, told(run))
+			}
+		}
+	}
+	t.Log(counts)
+}

@@ -1,0 +1,125 @@
+package db
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// AgentTestHistory is tests of agents that are there already, with executions that ended before they come here.
+type AgentTestHistory struct {
+	Folders    []*model.AgentTestFolder
+	Tests      []*model.AgentTestRow
+	Executions []*model.AgentTestExecution
+	Runs       []*model.AgentTestRun
+}
+
+// ImportAgentTests adds tests with their history, all or nothing; NOT_FOUND names an agent that does not exist.
+// Everything is written as it is given, its times included: only what the database itself can check is checked. The
+// newest run of each test becomes its last one, and nothing is enqueued, so an execution that is not finished is an error.
+func (t *Tenant) ImportAgentTests(ctx context.Context, h AgentTestHistory) error {
+	for _, execution := range h.Executions {
+		if !execution.IsFinished() {
+			return fmt.Errorf("import agent tests: execution %s is not finished", execution.ID)
+		}
+	}
+	return t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
+		if err := t.holdAgents(ctx, h.agentIDs()); err != nil {
+			return err
+		}
+		if err := insert(ctx, t, h.Folders...); err != nil {
+			return err
+		}
+		if err := insert(ctx, t, h.Tests...); err != nil {
+			return err
+		}
+		if err := insert(ctx, t, h.Executions...); err != nil {
+			return err
+		}
+		for some := range slices.Chunk(h.Runs, runsPerInsert) {
+			if err := insert(ctx, t, some...); err != nil {
+				return err
+			}
+		}
+		return t.importLastRuns(ctx, h.Runs)
+	})
+}
+
+// agentIDs are those of the agents that the tests and folders belong to, in order.
+func (h AgentTestHistory) agentIDs() []string {
+	ids := []string{}
+	for _, folder := range h.Folders {
+		ids = append(ids, folder.AgentID)
+	}
+	for _, test := range h.Tests {
+		ids = append(ids, test.AgentID)
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// holdAgents holds agents until the end of the transaction, or returns NOT_FOUND.
+func (t *Tenant) holdAgents(ctx context.Context, ids []string) error {
+	held := []string{}
+	err := t.find((*model.Agent)(nil)).Column("id").Where("id IN (?)", bun.List(ids)).Order("id").For(string(forShare)).Scan(ctx, &held)
+	if err != nil {
+		return translate(err)
+	}
+	for _, id := range ids {
+		if !slices.Contains(held, id) {
+			return model.Missing("agent", id)
+		}
+	}
+	return nil
+}
+
+// importLastRuns makes the newest of the runs of each test its last one.
+func (t *Tenant) importLastRuns(ctx context.Context, runs []*model.AgentTestRun) error {
+	newest := map[string]*model.AgentTestRun{}
+	for _, run := range runs {
+		last := newest[run.TestedID]
+		if last == nil || run.CreatedAt.After(last.CreatedAt) || run.ExecutionID == last.ExecutionID && run.Attempt > last.Attempt {
+			newest[run.TestedID] = run
+		}
+	}
+	var tests, ids, statuses, times []string
+	for id, run := range newest {
+		tests, ids = append(tests, id), append(ids, run.ID)
+		statuses, times = append(statuses, string(run.Status)), append(times, run.FinishedAt.Format(time.RFC3339Nano))
+	}
+	_, err := t.change((*model.AgentTestRow)(nil)).
+		TableExpr("unnest(?::text[], ?::text[], ?::text[], ?::timestamptz[]) AS newest (test_id, run_id, status, at)",
+			pgdialect.Array(tests), pgdialect.Array(ids), pgdialect.Array(statuses), pgdialect.Array(times)).
+		Set("last_run_id = newest.run_id").Set("last_run_status = newest.status").Set("last_run_at = newest.at").
+		Where("?TableAlias.id = newest.test_id").Exec(ctx)
+	return translate(err)
+}
+
+// DateAgent gives an agent an earlier life: it was created with the first version of its prompt, and the others
+// were written at the times, oldest first. NOT_FOUND when the agent does not exist.
+func (t *Tenant) DateAgent(ctx context.Context, id string, prompts []time.Time) error {
+	return t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
+		if _, err := t.agent(ctx, id, forUpdate); err != nil {
+			return err
+		}
+		_, err := t.change((*model.Agent)(nil)).Set("created_at = ?", prompts[0]).Set("updated_at = ?", prompts[len(prompts)-1]).
+			Where("id = ?", id).Exec(ctx)
+		if err != nil {
+			return translate(err)
+		}
+		times := make([]string, len(prompts))
+		for i, at := range prompts {
+			times[i] = at.Format(time.RFC3339Nano)
+		}
+		_, err = t.change((*model.PromptVersion)(nil)).
+			TableExpr("unnest(?::timestamptz[]) WITH ORDINALITY AS written (at, version)", pgdialect.Array(times)).
+			Set("created_at = written.at").Where("?TableAlias.agent_id = ?", id).Where("?TableAlias.version = written.version").Exec(ctx)
+		return translate(err)
+	})
+}

@@ -1,0 +1,102 @@
+package db_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// ended is an execution of a test that ended at a time, with as many runs as statuses.
+func ended(agent *model.Agent, test *model.AgentTestRow, at time.Time, statuses ...model.AgentTestRunStatus) (*model.AgentTestExecution, []*model.AgentTestRun) {
+	execution := &model.AgentTestExecution{
+		ID: model.NewID("execution"), AgentID: &agent.ID, Repeats: int32(len(statuses)), Concurrency: 1, Version: 1,
+		Status: model.AgentTestExecutionStatusCompleted, CreatedAt: at, StartedAt: &at, FinishedAt: &at,
+	}
+	runs := make([]*model.AgentTestRun, len(statuses))
+	for i, status := range statuses {
+		runs[i] = &model.AgentTestRun{
+			ID: model.NewID("run"), ExecutionID: execution.ID, TestID: &test.ID, TestedID: test.ID, TestName: test.Name,
+			Position: int32(i), Attempt: int32(i + 1), Status: status, Snapshot: model.RunSnapshot{Test: test, Agent: agent}, PromptVersion: 1,
+			Claim: 1, Messages: []model.TestMessage{}, ToolCalls: []*model.ToolCall{}, CriteriaResults: []model.CriterionResult{},
+			Version: 1, CreatedAt: at, StartedAt: &at, FinishedAt: &at, DurationMs: new(int32),
+		}
+	}
+	return execution, runs
+}
+
+func TestImportedTestsHaveAHistory(t *testing.T) {
+	t.Parallel()
+	tenant, queue := lined(t)
+	agent := newTaggedAgent(t, tenant, "New")
+	long, lately := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
+	folder, err := model.NewAgentTestFolder(folderInput(agent.ID, "Smoke"), long)
+	require.NoError(t, err)
+	made, err := model.NewSimulationTest(model.CreateSimulationTestInput{
+		AgentID: agent.ID, Name: "Old", Scenario: "a", Criteria: []string{"b"}, MaxTurns: 1, FolderID: &folder.ID,
+	}, long)
+	require.NoError(t, err)
+	test := made.Row()
+	newer, runs := ended(agent, test, lately, model.AgentTestRunStatusPassed, model.AgentTestRunStatusFailed)
+	older, before := ended(agent, test, long, model.AgentTestRunStatusPassed)
+	newer.RetryOfID = &older.ID
+	history := db.AgentTestHistory{
+		Folders: []*model.AgentTestFolder{folder}, Tests: []*model.AgentTestRow{test},
+		Executions: []*model.AgentTestExecution{older, newer}, Runs: append(runs, before...),
+	}
+	older.FinishedAt = nil
+	require.ErrorContains(t, tenant.ImportAgentTests(t.Context(), history), older.ID+" is not finished")
+	older.FinishedAt = &long
+	runs[1].Attempt = 6
+	require.Error(t, tenant.ImportAgentTests(t.Context(), history), "the database checks it")
+	none, err := tenant.AgentTestFoldersByID(t.Context(), []string{folder.ID})
+	require.NoError(t, err)
+	require.Empty(t, none, "all or nothing")
+
+	runs[1].Attempt = 2
+	require.NoError(t, tenant.ImportAgentTests(t.Context(), history))
+	require.Empty(t, queue.take())
+	stored, err := tenant.AgentTestsByID(t.Context(), []string{test.ID})
+	require.NoError(t, err)
+	require.True(t, long.Equal(stored[0].Row().CreatedAt))
+	require.Equal(t, runs[1].ID, *stored[0].Row().LastRunID)
+	require.Equal(t, model.AgentTestRunStatusFailed, *stored[0].Row().LastRunStatus)
+	require.True(t, lately.Equal(*stored[0].Row().LastRunAt))
+	require.Equal(t, model.AgentTestRunCounts{Total: 2, Passed: 1, Failed: 1}, counts(t, tenant, newer.ID))
+	flaky, err := tenant.FlakyTests(t.Context(), []string{test.ID})
+	require.NoError(t, err)
+	require.True(t, flaky[test.ID])
+
+	// It goes on from there as if it had happened here.
+	again, err := tenant.RetryAgentTestExecution(t.Context(), model.RetryAgentTestExecutionInput{ExecutionID: newer.ID, Only: model.AgentTestRetryNotPassed})
+	require.NoError(t, err)
+	require.EqualValues(t, 1, again.Unfinished)
+	require.Len(t, queue.take(), 1)
+}
+
+func TestAnAgentIsGivenAnEarlierLife(t *testing.T) {
+	t.Parallel()
+	tenant := freshTenant(t)
+	agent, other := newAgent(t, tenant), newAgent(t, tenant)
+	_, err := tenant.UpdateAgentPrompt(t.Context(), model.UpdateAgentPromptInput{AgentID: agent.ID, Prompt: "Second."})
+	require.NoError(t, err)
+	first := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	second := first.Add(time.Hour)
+	require.NoError(t, tenant.DateAgent(t.Context(), agent.ID, []time.Time{first, second}))
+	stored, err := tenant.Agent(t.Context(), agent.ID)
+	require.NoError(t, err)
+	require.True(t, first.Equal(stored.CreatedAt))
+	require.True(t, second.Equal(stored.UpdatedAt))
+	versions, err := tenant.AgentPromptVersions().Pages(t.Context(), []string{agent.ID}, model.PageArgs{First: 10})
+	require.NoError(t, err)
+	require.Len(t, versions, 2)
+	for _, v := range versions {
+		require.True(t, []time.Time{first, second}[v.Version-1].Equal(v.CreatedAt))
+	}
+	untouched, err := tenant.Agent(t.Context(), other.ID)
+	require.NoError(t, err)
+	require.True(t, other.CreatedAt.Equal(untouched.CreatedAt))
+}

@@ -24,12 +24,12 @@ func (t *Tenant) AgentTestRunsByID(ctx context.Context, ids []string, columns ..
 func (t *Tenant) RunsOfExecutions(status *model.AgentTestRunStatus, testID *string) Children[*model.AgentTestRun] {
 	return Children[*model.AgentTestRun]{t, func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Where("?TableAlias.execution_id = parent.id").Apply(given("status", status)).Apply(given("tested_id", testID))
-	}}
+	}, newestFirst}
 }
 
 // RunsOfTests are the runs of each of several tests.
 func (t *Tenant) RunsOfTests() Children[*model.AgentTestRun] {
-	return Children[*model.AgentTestRun]{t, where("?TableAlias.test_id = parent.id")}
+	return Children[*model.AgentTestRun]{t, where("?TableAlias.test_id = parent.id"), newestFirst}
 }
 
 // errMoved says that a run is no longer as it was read.
@@ -191,7 +191,7 @@ func (t *Tenant) enqueueNext(ctx context.Context, execution *model.AgentTestExec
 	if err != nil || len(next) == 0 {
 		return translate(err)
 	}
-	return t.enqueue(ctx, next)
+	return t.enqueueRuns(ctx, next)
 }
 
 // Why the context of a run that is held ends.

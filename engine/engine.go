@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agentgraph/agentgraph/engine/endpoint"
+	"github.com/agentgraph/agentgraph/engine/knowledge"
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -36,6 +37,8 @@ type Options struct {
 	Caller *endpoint.Caller
 	// TransferWebhook is the address of the telephony provider; "" when there is none.
 	TransferWebhook string
+	// Knowledge is what agents answer from; one without settings when nil.
+	Knowledge *knowledge.Base
 	// Lease is how long a chat stays claimed by a process that died in mid-reply; 10 seconds when zero.
 	Lease time.Duration
 	// Log hears what failed and why, beyond what clients are told; slog's default when nil.
@@ -51,6 +54,7 @@ type Engine struct {
 	webhook string
 	lease   time.Duration
 	schemas *schemas
+	base    *knowledge.Base
 	log     *slog.Logger
 }
 
@@ -58,6 +62,7 @@ type Engine struct {
 func New(m llm.Model, o Options) *Engine {
 	e := &Engine{
 		model: m, caller: o.Caller, webhook: o.TransferWebhook, schemas: newSchemas(), log: o.Log,
+		base:  o.Knowledge,
 		lease: positive(o.Lease, defaultLease),
 		limits: limits{
 			modelCalls: positive(o.MaxModelCalls, defaultMaxModelCalls),
@@ -77,8 +82,14 @@ func New(m llm.Model, o Options) *Engine {
 	if e.log == nil {
 		e.log = slog.Default()
 	}
+	if e.base == nil {
+		e.base = knowledge.New(knowledge.Options{Log: e.log})
+	}
 	return e
 }
+
+// Knowledge returns what the agents answer from.
+func (e *Engine) Knowledge() *knowledge.Base { return e.base }
 
 func positive[N int | time.Duration](setting, preset N) N {
 	if setting > 0 {

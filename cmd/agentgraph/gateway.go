@@ -28,7 +28,7 @@ import (
 // drainTime is how long requests under way are given when the program ends.
 const drainTime = 20 * time.Second
 
-// stopTime is how long runs of agent tests under way are given when the program ends.
+// stopTime is how long jobs under way are given when the program ends.
 const stopTime = 5 * time.Second
 
 // modelFlags choose the language model.
@@ -44,7 +44,7 @@ type conversationFlags struct {
 	TurnTimeout     time.Duration `env:"AGENTGRAPH_TURN_TIMEOUT" default:"10m" help:"How long an agent may take to answer one message, its calls and their delays included."`
 	MaxModelCalls   int           `env:"AGENTGRAPH_MAX_MODEL_CALLS" default:"8" help:"How often the model is asked for one answer of an agent; sub-agents have as many of their own, 5 times as many together."`
 	ToolAllow       []string      `env:"AGENTGRAPH_TOOL_ALLOW" placeholder:"HOST" help:"Host or CIDR that tools may reach although it is private; by default only public addresses are reached."`
-	Workers         int           `env:"AGENTGRAPH_WORKERS" default:"10" help:"Runs of agent tests that this process works on at once; 0 leaves them to other processes."`
+	Workers         int           `env:"AGENTGRAPH_WORKERS" default:"10" help:"Jobs, runs of agent tests and documents to index, that this process works on at once; 0 leaves them to other processes."`
 	TransferWebhook string        `env:"AGENTGRAPH_TRANSFER_WEBHOOK" placeholder:"URL" help:"Address of the telephony provider that transfers calls. Without one agents are told that there is none."`
 }
 
@@ -180,11 +180,11 @@ func newFront(store *db.Store, engine *engine.Engine, settings gateway.Settings,
 	}, nil
 }
 
-// serve answers requests and works on runs of agent tests until ctx ends, and then lets the requests
-// under way end. Runs under way are given to other processes.
+// serve answers requests and works on jobs until ctx ends, and then lets the requests under way end. Jobs
+// under way are given to other processes.
 func (f *front) serve(ctx context.Context, listener net.Listener, workers int, engine *engine.Engine) (err error) {
 	if workers > 0 {
-		if err := f.store.Work(ctx, workers, engine.RunTest); err != nil {
+		if err := f.store.Work(ctx, workers, db.Workers{RunTest: engine.RunTest, Index: engine.Knowledge().Index}); err != nil {
 			return err
 		}
 		defer func() {

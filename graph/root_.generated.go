@@ -401,6 +401,7 @@ type ComplexityRoot struct {
 		ContentType func(childComplexity int) int
 		CreatedAt   func(childComplexity int) int
 		Dataset     func(childComplexity int) int
+		DatasetID   func(childComplexity int) int
 		Error       func(childComplexity int) int
 		ID          func(childComplexity int) int
 		IndexedAt   func(childComplexity int) int
@@ -2176,6 +2177,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Document.Dataset(childComplexity), true
+	case "Document.datasetId":
+		if e.ComplexityRoot.Document.DatasetID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Document.DatasetID(childComplexity), true
 	case "Document.error":
 		if e.ComplexityRoot.Document.Error == nil {
 			break
@@ -5739,6 +5746,8 @@ type Document implements Node {
   name: String!
   "The dataset that it is of."
   dataset: Dataset!
+  "The id of its dataset."
+  datasetId: ID!
   "The media type, told by the content and the name."
   contentType: String!
   "Size in bytes."
@@ -7692,6 +7701,8 @@ func (ec *executionContext) childFields_Document(ctx context.Context, field grap
 		return ec.fieldContext_Document_name(ctx, field)
 	case "dataset":
 		return ec.fieldContext_Document_dataset(ctx, field)
+	case "datasetId":
+		return ec.fieldContext_Document_datasetId(ctx, field)
 	case "contentType":
 		return ec.fieldContext_Document_contentType(ctx, field)
 	case "size":

@@ -102,10 +102,14 @@ func (f modelFlags) model() (llm.Model, error) {
 	return model, nil
 }
 
+// mostUpload is the largest file that is read, in bytes.
+const mostUpload = 25 << 20
+
 // gatewayFlags bound what clients may ask. A 0 of a size or a time is refused, not taken for no bound.
 type gatewayFlags struct {
 	Introspection  bool          `env:"AGENTGRAPH_INTROSPECTION" default:"true" negatable:"" help:"Let clients read the schema."`
 	MaxBody        int64         `env:"AGENTGRAPH_MAX_BODY" default:"1048576" help:"Largest request body, in bytes."`
+	MaxUpload      int64         `env:"AGENTGRAPH_MAX_UPLOAD" default:"26214400" help:"The most that the files of a request may have together, in bytes."`
 	RequestTimeout time.Duration `env:"AGENTGRAPH_REQUEST_TIMEOUT" default:"30s" help:"How long a query or a mutation may take."`
 	AllowedOrigin  []string      `env:"AGENTGRAPH_ALLOWED_ORIGINS" placeholder:"HOST" help:"Host, other than the gateway's own, whose pages may open a socket."`
 	LogLevel       slog.Level    `env:"AGENTGRAPH_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
@@ -114,8 +118,11 @@ type gatewayFlags struct {
 
 // Validate refuses bounds that would let nothing, or everything, through.
 func (f gatewayFlags) Validate() error {
-	if f.MaxBody <= 0 || f.RequestTimeout <= 0 {
-		return errors.New("--max-body and --request-timeout must be above 0")
+	if f.MaxBody <= 0 || f.MaxUpload <= 0 || f.RequestTimeout <= 0 {
+		return errors.New("--max-body, --max-upload and --request-timeout must be above 0")
+	}
+	if f.MaxUpload > mostUpload {
+		return fmt.Errorf("--max-upload must be at most %d", mostUpload)
 	}
 	_, err := f.secretKey()
 	return err
@@ -133,6 +140,7 @@ func (f gatewayFlags) settings(turnTimeout time.Duration) gateway.Settings {
 	settings := gateway.DefaultSettings()
 	settings.Introspection = f.Introspection
 	settings.BodyBytes = f.MaxBody
+	settings.UploadBytes = f.MaxUpload
 	settings.RequestTimeout = f.RequestTimeout
 	settings.AllowedOrigins = f.AllowedOrigin
 	settings.SlowFields = map[string]time.Duration{"sendSimulationMessage": turnTimeout}
@@ -153,7 +161,7 @@ func newFront(store *db.Store, engine *engine.Engine, settings gateway.Settings,
 	resolver := resolvers.New(store, engine)
 	schema := graph.NewExecutableSchema(resolver.Config())
 	v1, err := rest.New(schema.Schema(), rest.Options{
-		Status: gateway.StatusOf, TraceID: gateway.TraceID, MaxBody: settings.BodyBytes,
+		Status: gateway.StatusOf, TraceID: gateway.TraceID, MaxBody: settings.BodyBytes, MaxUpload: settings.UploadBytes,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("load the REST operations: %w", err)

@@ -105,4 +105,3 @@ func asRows(text Text) ([]Block, int) {
 	table.addTable(records[0], records[1:])
 	return table.Blocks, len(table.Blocks)
 }
-

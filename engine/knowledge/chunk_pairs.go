@@ -48,6 +48,8 @@ type pairing struct {
 	// question and answer are the pair under way: answered once the answer has begun.
 	question, answer strings.Builder
 	asked, answered  bool
+	// header is that of the table under way.
+	header []string
 	// between is text that belongs to no pair.
 	between strings.Builder
 }
@@ -84,6 +86,11 @@ func (p *pairing) row(b Block) {
 		p.cells(b.Cells[q], b.Cells[a])
 		return
 	}
+	// A table of two columns often has no header: then its first pair has been taken for one.
+	if !slices.Equal(p.header, b.Header) && len(b.Header) == 2 && strings.ContainsAny(b.Header[0], " ?") {
+		p.cells(b.Header[0], b.Header[1])
+	}
+	p.header = b.Header
 	if cells := shown(b.Cells); len(cells) >= 2 {
 		p.cells(cells[0], strings.Join(cells[1:], "\n"))
 	} else {

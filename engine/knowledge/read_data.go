@@ -216,4 +216,3 @@ func clip(text string, most int) string {
 	}
 	return text
 }
-

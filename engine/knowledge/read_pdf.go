@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"reflect"
-	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -139,48 +138,44 @@ func pdfPage(reader pdfium.Pdfium, document references.FPDF_DOCUMENT, index int)
 	return lines, nil
 }
 
-// withoutRunningLines drops the first and last lines of pages that most pages share but for their number.
+// withoutRunningLines drops the lines at the top and the bottom of pages that most pages share but for their number.
 func withoutRunningLines(pages [][]line) [][]line {
-	const enough = 4
-	if len(pages) < enough {
+	if len(pages) < 4 {
 		return pages
 	}
-	seen := map[string]int{}
+	seen := map[edge]int{}
 	for _, page := range pages {
-		for _, end := range ends(page) {
-			seen[end]++
+		for i := range page {
+			if isEdge(i, len(page)) {
+				seen[edgeOf(page[i])]++
+			}
 		}
 	}
+	out := make([][]line, len(pages))
 	for i, page := range pages {
-		for len(page) > 0 && seen[running(page[0])] > len(pages)/2 {
-			page = page[1:]
-		}
-		for len(page) > 0 && seen[running(page[len(page)-1])] > len(pages)/2 {
-			page = page[:len(page)-1]
-		}
-		pages[i] = page
-	}
-	return pages
-}
-
-// ends are what may be running lines of a page: its first two lines and its last two, each once.
-func ends(page []line) []string {
-	var out []string
-	for i, l := range page {
-		if i < 2 || i >= len(page)-2 {
-			out = append(out, running(l))
+		for j, l := range page {
+			if !isEdge(j, len(page)) || seen[edgeOf(l)] <= len(pages)/2 {
+				out[i] = append(out[i], l)
+			}
 		}
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	return out
 }
 
-// running is a line without its numbers.
-func running(l line) string {
-	return strings.TrimSpace(strings.Map(func(r rune) rune {
+// isEdge reports whether a line is the first or the last.
+func isEdge(i, lines int) bool { return i == 0 || i == lines-1 }
+
+// edge is where a line stands and what it says without its numbers.
+type edge struct {
+	text string
+	top  int
+}
+
+func edgeOf(l line) edge {
+	return edge{top: round(l.top), text: strings.Map(func(r rune) rune {
 		if unicode.IsDigit(r) {
-			return '0'
+			return -1
 		}
 		return r
-	}, l.text))
+	}, l.text)}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"maps"
 	"reflect"
 	"slices"
@@ -53,6 +54,16 @@ func newEstate(t *testing.T, store *db.Store, mark string) estate {
 	require.NoError(t, err)
 	_, err = tenant.ConnectKnowledgeBaseChat(ctx, model.ConnectKnowledgeBaseChatInput{AgentID: agent.ID, ChatID: chat.ID})
 	require.NoError(t, err)
+	documents := []*model.Document{}
+	for range 2 {
+		added := addDocument(t, tenant, dataset.ID, mark)
+		claimed, err := tenant.ClaimDocument(ctx, added.IndexingID, 1)
+		require.NoError(t, err)
+		documents = append(documents, claimed)
+	}
+	// One is indexed, the other one is being indexed.
+	chunk := &model.Chunk{Content: mark, Folded: mark}
+	require.NoError(t, tenant.FinishDocument(ctx, documents[0], []*model.Chunk{chunk}))
 	simulation := &model.SimulationChat{AgentID: agent.ID, Warnings: []string{mark}}
 	require.NoError(t, tenant.CreateSimulationChat(ctx, simulation, &mark))
 	turn, err := tenant.BeginTurn(ctx, simulation.ID, time.Minute)
@@ -75,6 +86,7 @@ func newEstate(t *testing.T, store *db.Store, mark string) estate {
 	return estate{tenant: tenant, mark: mark, ids: map[string]string{
 		"FolderID": folder.ID, "TestID": test.ID, "ClassificationTestID": tagged.ID, "TestIds": test.ID, "ExecutionID": retry.ID,
 		"FinishedExecutionID": execution.ID, "RunID": run.ID,
+		"DatasetID": dataset.ID, "DocumentID": documents[0].ID, "ChunkID": chunk.ID, "IndexingID": documents[1].IndexingID, "IndexedID": documents[1].ID,
 		"AgentID": agent.ID, "DelegateAgentID": agent.ID, "ToolID": tool.ID, "SubAgentID": edge.ID, "DatasetIds": dataset.ID,
 		"ChatID": chat.ID, "SimulationChatID": simulation.ID, "APIKeyID": key.ID,
 	}}
@@ -106,6 +118,7 @@ var (
 	quiet = []string{
 		"MessagesAfter", "TouchAPIKey", "APIKeysByPrefix", "SimulationChats",
 		"AgentTests", "TestsOfAgents", "AgentTestFolders", "AgentTestExecutions", "AgentTestRuns", "RunsOfExecutions",
+		"Documents", "ClaimDocument", "ContentOfDocument", "DocumentsOf", "ChunksOfChat",
 	}
 	// free take no id, or give no answer.
 	free = []string{"HeadersOf", "Tx", "By", "HoldRun"}
@@ -141,6 +154,15 @@ func arguments(of reflect.Type, own, other estate) (values []any, known bool) {
 			}
 		}
 		return []any{run(own), run(other)}, true
+	case reflect.TypeFor[*model.Document]():
+		claimed := func(of estate) *model.Document {
+			return &model.Document{ID: of.ids["IndexedID"], DatasetID: of.ids["DatasetID"], IndexingID: of.ids["IndexingID"], Claim: 1, Error: new("New")}
+		}
+		return []any{claimed(own), claimed(other)}, true
+	case reflect.TypeFor[io.Reader]():
+		return []any{strings.NewReader("New")}, true
+	case reflect.TypeFor[[]*model.Chunk]():
+		return []any{[]*model.Chunk{{Content: "New", Folded: "new"}}}, true
 	case reflect.TypeFor[*model.AgentFilter]():
 		return []any{(*model.AgentFilter)(nil)}, true
 	case reflect.TypeFor[time.Time]():
@@ -372,7 +394,8 @@ func requireHidden(t *testing.T, name string, err error) {
 	t.Helper()
 	var known *model.Error
 	require.ErrorAs(t, err, &known, name)
-	if name == "CreateSimulationChat" || name == "FinishRun" || name == "ReleaseRun" { // the caller has read the agent, has claimed the run
+	// The caller has read the agent, has claimed the run or the document.
+	if slices.Contains([]string{"CreateSimulationChat", "FinishRun", "ReleaseRun", "FinishDocument", "FailDocument"}, name) {
 		require.Equal(t, model.Conflict, known.Code)
 		return
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agentgraph/agentgraph/engine/endpoint"
+	"github.com/agentgraph/agentgraph/engine/knowledge"
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -37,6 +38,8 @@ type Options struct {
 	Caller *endpoint.Caller
 	// TransferWebhook is the address of the telephony provider; "" when there is none.
 	TransferWebhook string
+	// Knowledge is what agents answer from; one without settings when nil.
+	Knowledge *knowledge.Base
 	// Lease is how long a chat stays claimed by a process that died in mid-reply; 10 seconds when zero.
 	Lease time.Duration
 	// Log hears what failed and why, beyond what clients are told; slog's default when nil.
@@ -54,6 +57,7 @@ type Engine struct {
 	webhook string
 	lease   time.Duration
 	schemas *schemas
+	base    *knowledge.Base
 	log     *slog.Logger
 	traceID func(context.Context) string
 }
@@ -62,6 +66,7 @@ type Engine struct {
 func New(m llm.Model, o Options) *Engine {
 	e := &Engine{
 		model: m, caller: o.Caller, webhook: o.TransferWebhook, schemas: newSchemas(), log: o.Log, traceID: o.TraceID,
+		base:  o.Knowledge,
 		lease: positive(o.Lease, defaultLease),
 		limits: limits{
 			modelCalls: positive(o.MaxModelCalls, defaultMaxModelCalls),
@@ -84,8 +89,14 @@ func New(m llm.Model, o Options) *Engine {
 	if e.traceID == nil {
 		e.traceID = func(context.Context) string { return "" }
 	}
+	if e.base == nil {
+		e.base = knowledge.New(knowledge.Options{Log: e.log})
+	}
 	return e
 }
+
+// Knowledge returns what the agents answer from.
+func (e *Engine) Knowledge() *knowledge.Base { return e.base }
 
 func positive[N int | time.Duration](setting, preset N) N {
 	if setting > 0 {

@@ -8,11 +8,31 @@ import (
 	"io"
 	"strconv"
 	"time"
+
+	"github.com/99designs/gqlgen/graphql"
 )
 
 // What happens in a simulated chat.
 type SimulationChatEvent interface {
 	IsSimulationChatEvent()
+}
+
+// A new document: exactly one of `text` and `upload`.
+type AddDocumentInput struct {
+	// The dataset to add it to.
+	DatasetID string `json:"datasetId"`
+	// 1 to 255 characters. Its ending tells Markdown, HTML, CSV and JSON from plain text. Default: the name of the uploaded file.
+	Name *string `json:"name,omitempty"`
+	// 1 to 1,000,000 characters.
+	Text *string `json:"text,omitempty"`
+	// Text, Markdown, HTML, CSV, JSON, PDF or DOCX, of at most 25 MiB unless the gateway is set up otherwise. A file that cannot be read becomes a document that has failed.
+	Upload *graphql.Upload `json:"upload,omitempty"`
+}
+
+// The new document.
+type AddDocumentPayload struct {
+	// The document.
+	Document *Document `json:"document"`
 }
 
 // A new edge of the agent graph.
@@ -361,6 +381,32 @@ type DeleteAgentTestPayload struct {
 	DeletedID string `json:"deletedId"`
 }
 
+// The dataset to delete.
+type DeleteDatasetInput struct {
+	// The dataset.
+	DatasetID string `json:"datasetId"`
+}
+
+// What is gone.
+type DeleteDatasetPayload struct {
+	// The id of the deleted dataset.
+	DeletedID string `json:"deletedId"`
+}
+
+// The document to delete.
+type DeleteDocumentInput struct {
+	// The document.
+	DocumentID string `json:"documentId"`
+	// The dataset that it must be of, when given.
+	DatasetID *string `json:"datasetId,omitempty"`
+}
+
+// What is gone.
+type DeleteDocumentPayload struct {
+	// The id of the deleted document.
+	DeletedID string `json:"deletedId"`
+}
+
 // The chat to delete.
 type DeleteKnowledgeBaseChatInput struct {
 	// The chat.
@@ -488,6 +534,18 @@ type PromptSettingsInput struct {
 	RerankModel *string `json:"rerankModel,omitempty"`
 	// Default true.
 	ShowQuote *bool `json:"showQuote,omitempty"`
+}
+
+// The dataset whose documents to index again.
+type ReindexDatasetInput struct {
+	// The dataset.
+	DatasetID string `json:"datasetId"`
+}
+
+// The dataset whose documents are indexed again.
+type ReindexDatasetPayload struct {
+	// The dataset.
+	Dataset *Dataset `json:"dataset"`
 }
 
 // The edge to remove.
@@ -797,6 +855,27 @@ type UpdateClassificationTestInput struct {
 type UpdateClassificationTestPayload struct {
 	// The test.
 	AgentTest *ClassificationTest `json:"agentTest"`
+}
+
+// What to change of a dataset. What is absent or null stays; `parserConfig` merges key by key. Bounds as in
+// `CreateDatasetInput`. When documents are to be cut otherwise, all of them are indexed again.
+type UpdateDatasetInput struct {
+	// The dataset.
+	DatasetID string `json:"datasetId"`
+	// The new name.
+	Name *string `json:"name,omitempty"`
+	// The new description.
+	Description *string `json:"description,omitempty"`
+	// The new chunk method.
+	ChunkMethod *string `json:"chunkMethod,omitempty"`
+	// How documents are parsed from now on.
+	ParserConfig *ParserConfigInput `json:"parserConfig,omitempty"`
+}
+
+// The changed dataset.
+type UpdateDatasetPayload struct {
+	// The dataset.
+	Dataset *Dataset `json:"dataset"`
 }
 
 // What to change of a chat. What is absent or null stays; settings merge key by key; `datasetIds` replaces the set, `[]` disconnects all.
@@ -1569,6 +1648,70 @@ func (e *Direction) UnmarshalJSON(b []byte) error {
 }
 
 func (e Direction) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// How far the indexing of a document has come.
+type DocumentStatus string
+
+const (
+	// Waits for a worker.
+	DocumentStatusPending DocumentStatus = "Pending"
+	// Is being read and cut into chunks.
+	DocumentStatusIndexing DocumentStatus = "Indexing"
+	// Its chunks can be found.
+	DocumentStatusReady DocumentStatus = "Ready"
+	// Could not be indexed; `error` says why.
+	DocumentStatusFailed DocumentStatus = "Failed"
+)
+
+var AllDocumentStatus = []DocumentStatus{
+	DocumentStatusPending,
+	DocumentStatusIndexing,
+	DocumentStatusReady,
+	DocumentStatusFailed,
+}
+
+func (e DocumentStatus) IsValid() bool {
+	switch e {
+	case DocumentStatusPending, DocumentStatusIndexing, DocumentStatusReady, DocumentStatusFailed:
+		return true
+	}
+	return false
+}
+
+func (e DocumentStatus) String() string {
+	return string(e)
+}
+
+func (e *DocumentStatus) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = DocumentStatus(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid DocumentStatus", str)
+	}
+	return nil
+}
+
+func (e DocumentStatus) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *DocumentStatus) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e DocumentStatus) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

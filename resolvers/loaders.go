@@ -32,6 +32,7 @@ type loaders struct {
 	simulationCoverage     *edge[*model.SimulationChat, []*model.CallCoverage]
 
 	*testLoaders
+	*documentLoaders
 }
 
 func newLoaders(ctx context.Context, t *db.Tenant, e *engine.Engine, n nouns) *loaders {
@@ -52,7 +53,8 @@ func newLoaders(ctx context.Context, t *db.Tenant, e *engine.Engine, n nouns) *l
 		simulationToolCalls:    newEdge(ctx, nil, idOf[*model.SimulationChat], many(whole(t.ToolCallsOfChats))),
 		simulationCoverage:     newEdge(ctx, nil, idOf[*model.SimulationChat], coverage(t, e)),
 
-		testLoaders: newTestLoaders(ctx, t, n),
+		testLoaders:     newTestLoaders(ctx, t, n),
+		documentLoaders: newDocumentLoaders(ctx, t, n),
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/engine"
 	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/model"
 )
 

@@ -80,6 +80,7 @@ func (t *Tenant) CreateSimulationChat(ctx context.Context, chat *model.Simulatio
 		}
 		return insert(ctx, t, &model.SimulationChatMessage{
 			ChatID: chat.ID, Sequence: 1, Role: model.MessageRoleAssistant, Text: *welcome, Timestamp: chat.CreatedAt,
+			Citations: []model.Citation{},
 		})
 	})
 }

@@ -26,6 +26,9 @@ const (
 type Options struct {
 	// Contact, Judge and Classifier do their parts in tests of agents; the agents' own model when nil.
 	Contact, Judge, Classifier llm.Model
+	// Rephraser makes of a contact's message and those before it a question to the knowledge base that stands by
+	// itself; nil lets the knowledge base be asked the message. When it fails, or takes longer than 5 seconds, so it is.
+	Rephraser llm.Model
 	// ReplyTimeout bounds what the language model takes for one answer; a minute when zero.
 	ReplyTimeout time.Duration
 	// MaxModelCalls is how often the language model is asked in one turn, and as often in each
@@ -50,23 +53,24 @@ type Options struct {
 
 // Engine runs conversations. It is safe for concurrent use and keeps nothing of them between calls.
 type Engine struct {
-	model   llm.Model
-	tests   parts
-	limits  limits
-	caller  *endpoint.Caller
-	webhook string
-	lease   time.Duration
-	schemas *schemas
-	base    *knowledge.Base
-	log     *slog.Logger
-	traceID func(context.Context) string
+	model     llm.Model
+	rephraser llm.Model
+	tests     parts
+	limits    limits
+	caller    *endpoint.Caller
+	webhook   string
+	lease     time.Duration
+	schemas   *schemas
+	base      *knowledge.Base
+	log       *slog.Logger
+	traceID   func(context.Context) string
 }
 
 // New returns an Engine whose agents speak through the model.
 func New(m llm.Model, o Options) *Engine {
 	e := &Engine{
 		model: m, caller: o.Caller, webhook: o.TransferWebhook, schemas: newSchemas(), log: o.Log, traceID: o.TraceID,
-		base:  o.Knowledge,
+		base: o.Knowledge, rephraser: o.Rephraser,
 		lease: positive(o.Lease, defaultLease),
 		limits: limits{
 			modelCalls: positive(o.MaxModelCalls, defaultMaxModelCalls),

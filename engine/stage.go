@@ -40,6 +40,7 @@ func (s *stage) answer(ctx context.Context, message *model.SimulationChatMessage
 	}
 	answer := &model.SimulationChatMessage{
 		Text: said.text, Timestamp: now(), IsConversationEnded: said.endReason != nil, EndReason: said.endReason,
+		Citations: said.citations,
 	}
 	ctx, cancel := keeping(ctx)
 	defer cancel()
@@ -90,7 +91,7 @@ func (s *stage) load(ctx context.Context, message *model.SimulationChatMessage) 
 		return nil, err
 	}
 	t := &turn{
-		model: s.model, limits: s.limits, effects: s.effects(s.tenant, chat.ID, chat.AgentID), schemas: s.schemas,
+		model: s.model, rephraser: s.rephraser, limits: s.limits, effects: s.effects(s.tenant, chat.ID, chat.AgentID), schemas: s.schemas,
 		variables: variables, mocking: &chat.ToolMocking,
 	}
 	t.effects.begin = s.turn.BeginCall
@@ -113,6 +114,9 @@ func (e *Engine) effects(t *db.Tenant, conversationID, agentID string) effects {
 		},
 		open: func(ctx context.Context, sub *model.SubAgent) (*speaker, error) {
 			return loadSpeaker(ctx, t, sub.DelegateAgentID)
+		},
+		retrieve: func(ctx context.Context, chat *model.KnowledgeBaseChat, question string) ([]*model.RetrievedChunk, error) {
+			return e.base.Retrieve(ctx, t, chat, question)
 		},
 	}
 	if e.canTransfer() {

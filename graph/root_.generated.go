@@ -290,6 +290,15 @@ type ComplexityRoot struct {
 		Node   func(childComplexity int) int
 	}
 
+	Citation struct {
+		ChunkID      func(childComplexity int) int
+		Content      func(childComplexity int) int
+		DocumentID   func(childComplexity int) int
+		DocumentName func(childComplexity int) int
+		Number       func(childComplexity int) int
+		Position     func(childComplexity int) int
+	}
+
 	ClassificationResult struct {
 		Passed      func(childComplexity int) int
 		Rationale   func(childComplexity int) int
@@ -752,6 +761,7 @@ type ComplexityRoot struct {
 	}
 
 	SimulationChatMessage struct {
+		Citations           func(childComplexity int) int
 		EndReason           func(childComplexity int) int
 		IsConversationEnded func(childComplexity int) int
 		Role                func(childComplexity int) int
@@ -1979,6 +1989,43 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ChunkEdge.Node(childComplexity), true
+
+	case "Citation.chunkId":
+		if e.ComplexityRoot.Citation.ChunkID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Citation.ChunkID(childComplexity), true
+	case "Citation.content":
+		if e.ComplexityRoot.Citation.Content == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Citation.Content(childComplexity), true
+	case "Citation.documentId":
+		if e.ComplexityRoot.Citation.DocumentID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Citation.DocumentID(childComplexity), true
+	case "Citation.documentName":
+		if e.ComplexityRoot.Citation.DocumentName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Citation.DocumentName(childComplexity), true
+	case "Citation.number":
+		if e.ComplexityRoot.Citation.Number == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Citation.Number(childComplexity), true
+	case "Citation.position":
+		if e.ComplexityRoot.Citation.Position == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Citation.Position(childComplexity), true
 
 	case "ClassificationResult.passed":
 		if e.ComplexityRoot.ClassificationResult.Passed == nil {
@@ -3982,6 +4029,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.SimulationChatEdge.Node(childComplexity), true
 
+	case "SimulationChatMessage.citations":
+		if e.ComplexityRoot.SimulationChatMessage.Citations == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SimulationChatMessage.Citations(childComplexity), true
 	case "SimulationChatMessage.endReason":
 		if e.ComplexityRoot.SimulationChatMessage.EndReason == nil {
 			break
@@ -6972,6 +7025,27 @@ type SimulationChatMessage {
   isConversationEnded: Boolean!
   "Why it ended, in the agent's own words."
   endReason: String
+  """
+  What ` + "`" + `[n]` + "`" + ` in the text stands for, each number once, lowest first. Only agents with a knowledge base chat whose
+  ` + "`" + `showQuote` + "`" + ` is true cite, and a number that stands for nothing is taken out of the text.
+  """
+  citations: [Citation!]!
+}
+
+"A chunk that a message cites, as it was when the message was written: its document may have changed or gone since."
+type Citation {
+  "The n of ` + "`" + `[n]` + "`" + `."
+  number: Int!
+  "The document."
+  documentId: ID!
+  "Its name."
+  documentName: String!
+  "The chunk."
+  chunkId: ID!
+  "The place of the chunk in its document, counted from 0."
+  position: Int!
+  "The text of the chunk."
+  content: String!
 }
 
 "A page of simulated chats."
@@ -7403,7 +7477,7 @@ extend type Mutation {
   disconnectTool("The tool." input: DisconnectToolInput!): DisconnectToolPayload @requires(scope: write)
 }
 `, BuiltIn: false},
-	{Name: "../schema/tool_call.graphqls", Input: `"What an agent can call in a conversation."
+	{Name: "../schema/tool_call.graphqls", Input: `"What an agent can call in a conversation, and what is asked for it."
 enum ToolCallKind {
   "A tool."
   Tool
@@ -7411,7 +7485,7 @@ enum ToolCallKind {
   SubAgent
   "The transfer to a human."
   CallTransfer
-  "The knowledge base."
+  "The knowledge base, which is asked before the agent answers, for real in any case: to read is no side effect."
   Retrieval
 }
 
@@ -7421,13 +7495,17 @@ type ToolCall {
   id: ID!
   "What was called."
   kind: ToolCallKind!
-  "The tool or sub-agent; null for the others."
+  "The tool, the sub-agent, or the knowledge base chat that was asked; null for the transfer."
   targetId: ID
-  "The name by which the language model called it."
+  "The name by which the language model called it; ` + "`" + `knowledge_base` + "`" + ` when the gateway asked the knowledge base for it."
   technicalName: String!
-  "What it was called with."
+  "What it was called with; of the knowledge base, the ` + "`" + `question` + "`" + `."
   arguments: JSONObject!
-  "What was handed back to the agent; null when the call failed."
+  """
+  What was handed back to the agent; null when the call failed. Of the knowledge base, an object with ` + "`" + `chunks` + "`" + `, best
+  first: ` + "`" + `number` + "`" + ` as it is cited, ` + "`" + `chunkId` + "`" + `, ` + "`" + `documentId` + "`" + `, ` + "`" + `documentName` + "`" + `, ` + "`" + `position` + "`" + `, ` + "`" + `score` + "`" + `, ` + "`" + `termSimilarity` + "`" + `,
+  ` + "`" + `vectorSimilarity` + "`" + ` and ` + "`" + `content` + "`" + `. Contents are shortened, all alike, where they are longer than 64 KiB together.
+  """
   result: String
   "Whether nothing real happened."
   mocked: Boolean!
@@ -7459,7 +7537,7 @@ type ToolCallStarted {
   id: ID!
   "What is called."
   kind: ToolCallKind!
-  "The tool or sub-agent; null for the others."
+  "The tool, the sub-agent, or the knowledge base chat that is asked; null for the transfer."
   targetId: ID
   "The name by which the language model calls it."
   technicalName: String!
@@ -7477,7 +7555,7 @@ type ToolCallFinished {
   id: ID!
   "What was called."
   kind: ToolCallKind!
-  "The tool or sub-agent; null for the others."
+  "The tool, the sub-agent, or the knowledge base chat that is asked; null for the transfer."
   targetId: ID
   "The name by which the language model called it."
   technicalName: String!
@@ -7516,7 +7594,7 @@ enum CallEffect {
 type CallCoverage {
   "What is called."
   kind: ToolCallKind!
-  "The tool or sub-agent; null for the others."
+  "The tool, the sub-agent, or the knowledge base chat that is asked; null for the transfer."
   targetId: ID
   "The name by which the language model calls it."
   technicalName: String!
@@ -7530,8 +7608,8 @@ extend type SimulationChat {
   "All calls that the agent and those it delegated to made, in the order in which they began."
   toolCalls: [ToolCall!]!
   """
-  What would happen to each thing that can be called: tools, sub-agents and the transfer of the chat's agent, then those
-  of the agents that it can delegate to for real, and of theirs. Each agent is listed once, with the shortest path to it.
+  What would happen to each thing that can be called: tools, sub-agents, the transfer and the knowledge base of the chat's
+  agent, then those of the agents that it can delegate to for real, and of theirs. Each agent is listed once, with the shortest path to it.
   """
   coverage: [CallCoverage!]!
 }
@@ -8185,6 +8263,24 @@ func (ec *executionContext) childFields_ChunkEdge(ctx context.Context, field gra
 		return ec.fieldContext_ChunkEdge_node(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ChunkEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_Citation(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "number":
+		return ec.fieldContext_Citation_number(ctx, field)
+	case "documentId":
+		return ec.fieldContext_Citation_documentId(ctx, field)
+	case "documentName":
+		return ec.fieldContext_Citation_documentName(ctx, field)
+	case "chunkId":
+		return ec.fieldContext_Citation_chunkId(ctx, field)
+	case "position":
+		return ec.fieldContext_Citation_position(ctx, field)
+	case "content":
+		return ec.fieldContext_Citation_content(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Citation", field.Name)
 }
 
 func (ec *executionContext) childFields_ClassificationResult(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -8959,6 +9055,8 @@ func (ec *executionContext) childFields_SimulationChatMessage(ctx context.Contex
 		return ec.fieldContext_SimulationChatMessage_isConversationEnded(ctx, field)
 	case "endReason":
 		return ec.fieldContext_SimulationChatMessage_endReason(ctx, field)
+	case "citations":
+		return ec.fieldContext_SimulationChatMessage_citations(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SimulationChatMessage", field.Name)
 }

@@ -73,7 +73,7 @@ type AgentFilter struct {
 type CallCoverage struct {
 	// What is called.
 	Kind ToolCallKind `json:"kind"`
-	// The tool or sub-agent; null for the others.
+	// The tool, the sub-agent, or the knowledge base chat that is asked; null for the transfer.
 	TargetID *string `json:"targetId,omitempty"`
 	// The name by which the language model calls it.
 	TechnicalName string `json:"technicalName"`
@@ -670,7 +670,7 @@ type ToolCallFinished struct {
 	ID string `json:"id"`
 	// What was called.
 	Kind ToolCallKind `json:"kind"`
-	// The tool or sub-agent; null for the others.
+	// The tool, the sub-agent, or the knowledge base chat that is asked; null for the transfer.
 	TargetID *string `json:"targetId,omitempty"`
 	// The name by which the language model called it.
 	TechnicalName string `json:"technicalName"`
@@ -698,7 +698,7 @@ type ToolCallStarted struct {
 	ID string `json:"id"`
 	// What is called.
 	Kind ToolCallKind `json:"kind"`
-	// The tool or sub-agent; null for the others.
+	// The tool, the sub-agent, or the knowledge base chat that is asked; null for the transfer.
 	TargetID *string `json:"targetId,omitempty"`
 	// The name by which the language model calls it.
 	TechnicalName string `json:"technicalName"`
@@ -2147,7 +2147,7 @@ func (e SimulationChatStatus) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// What an agent can call in a conversation.
+// What an agent can call in a conversation, and what is asked for it.
 type ToolCallKind string
 
 const (
@@ -2157,7 +2157,7 @@ const (
 	ToolCallKindSubAgent ToolCallKind = "SubAgent"
 	// The transfer to a human.
 	ToolCallKindCallTransfer ToolCallKind = "CallTransfer"
-	// The knowledge base.
+	// The knowledge base, which is asked before the agent answers, for real in any case: to read is no side effect.
 	ToolCallKindRetrieval ToolCallKind = "Retrieval"
 )
 

@@ -37,6 +37,7 @@ type modelFlags struct {
 	OpenaiBaseURL string        `env:"OPENAI_BASE_URL" placeholder:"URL" help:"Address of the provider, before /chat/completions."`
 	Model         string        `env:"AGENTGRAPH_MODEL" default:"gpt-4.1-mini" help:"The model that speaks for the agents."`
 	ModelTimeout  time.Duration `env:"AGENTGRAPH_MODEL_TIMEOUT" default:"25s" help:"How long one answer of the model may take."`
+	QuestionModel string        `env:"AGENTGRAPH_QUESTION_MODEL" placeholder:"MODEL" help:"A small model of the same provider that makes of a message and those before it the question to the knowledge base. Without one the knowledge base is asked the message."`
 }
 
 // conversationFlags bound conversations and say what they may reach.
@@ -49,19 +50,24 @@ type conversationFlags struct {
 	TransferWebhook string        `env:"AGENTGRAPH_TRANSFER_WEBHOOK" placeholder:"URL" help:"Address of the telephony provider that transfers calls. Without one agents are told that there is none."`
 }
 
-// engine returns the engine whose agents speak through the model, and what to call when it is no
+// engine returns the engine whose agents speak through the model, the chosen one, and what to call when it is no
 // longer needed.
-func (f conversationFlags) engine(model llm.Model, isOffline bool, log *slog.Logger) (*engine.Engine, func(), error) {
+func (f conversationFlags) engine(model llm.Model, chosen modelFlags, log *slog.Logger) (*engine.Engine, func(), error) {
 	caller, err := endpoint.New(endpoint.Options{Allow: f.ToolAllow})
 	if err != nil {
 		return nil, nil, fmt.Errorf("allow tools: %w", err)
 	}
+	rephraser, err := chosen.rephraser()
+	if err != nil {
+		return nil, nil, err
+	}
 	options := engine.Options{
+		Rephraser: rephraser,
 		// What bounds one answer is the model's own time-out.
 		ReplyTimeout:  f.TurnTimeout,
 		MaxModelCalls: f.MaxModelCalls, Caller: caller, TransferWebhook: f.TransferWebhook, Log: log, TraceID: gateway.TraceID,
 	}
-	if isOffline {
+	if chosen.isOffline() {
 		options.Contact, options.Judge, options.Classifier = offline.Contact(), offline.Judge(), offline.Classifier()
 	}
 	return engine.New(model, options), caller.Close, nil
@@ -97,8 +103,21 @@ func (f modelFlags) model() (llm.Model, error) {
 	if f.isOffline() {
 		return offline.New(), nil
 	}
+	return f.named(f.Model)
+}
+
+// rephraser returns the model that makes questions to the knowledge base of messages; nil when none is named.
+func (f modelFlags) rephraser() (llm.Model, error) {
+	if f.isOffline() || f.QuestionModel == "" {
+		return nil, nil
+	}
+	return f.named(f.QuestionModel)
+}
+
+// named returns a model of the provider.
+func (f modelFlags) named(name string) (llm.Model, error) {
 	model, err := openai.New(openai.Config{
-		BaseURL: f.OpenaiBaseURL, Key: f.OpenaiAPIKey, Model: f.Model, Timeout: f.ModelTimeout, IdleTimeout: f.ModelTimeout,
+		BaseURL: f.OpenaiBaseURL, Key: f.OpenaiAPIKey, Model: name, Timeout: f.ModelTimeout, IdleTimeout: f.ModelTimeout,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("choose the language model: %w", err)

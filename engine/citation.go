@@ -18,7 +18,7 @@ var (
 // cite returns a text without the citations of chunks that the model was not shown, and what the others stand for,
 // each number once, lowest first. Nothing is cited when the chat does not show its sources.
 func (r *retrieval) cite(text string) (string, []model.Citation) {
-	citations := []model.Citation{}
+	var citations []model.Citation
 	var kept strings.Builder
 	rest := 0
 	for _, at := range citing.FindAllStringIndex(text, -1) {

@@ -243,7 +243,7 @@ func (c *conversation) close(failure error, emit func(event) bool) (*reply, erro
 
 // spoken is what the agent has said up to now, with what it cites.
 func (c *conversation) spoken() (string, []model.Citation) {
-	text, citations := c.said.String(), []model.Citation{}
+	text, citations := c.said.String(), []model.Citation(nil)
 	if c.knowledge != nil {
 		text, citations = c.knowledge.cite(text)
 	}

@@ -3,6 +3,7 @@ package knowledge
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/agentgraph/agentgraph/db"
@@ -36,7 +37,9 @@ func (*Base) Retrieve(ctx context.Context, t *db.Tenant, chat *model.KnowledgeBa
 // termSimilarity is the share of the question's terms, by weight, that a text holds.
 func termSimilarity(asked, held map[string]float64) float64 {
 	var all, both float64
-	for term, weight := range asked {
+	// In one order, so that equal questions have equal scores to the last digit.
+	for _, term := range slices.Sorted(maps.Keys(asked)) {
+		weight := asked[term]
 		all += weight
 		if _, holds := held[term]; holds {
 			both += weight

@@ -6642,7 +6642,7 @@ type KnowledgeBaseChat implements Node {
   datasetNames: [String!]!
   "How many agents use the chat."
   connectedAgentCount: Int!
-  "How the language model writes."
+  "How the language model writes the answers of agents with the chat."
   llmSettings: LlmSettings!
   "How knowledge is found and used."
   promptSettings: PromptSettings!
@@ -6690,15 +6690,27 @@ type PromptSettings {
   keywordsSimilarityWeight: Float!
   "How many chunks are used, 1 to 100."
   topN: Int!
-  "Instructions for the model; ` + "`" + `{knowledge}` + "`" + ` is where the chunks go."
+  """
+  What the instructions of an agent with the chat go on with; ` + "`" + `{knowledge}` + "`" + ` is where the chunks go. Other placeholders are
+  filled from the data bag.
+  """
   prompt: String!
-  "What the chat begins with."
+  """
+  What an agent with the chat says first when it has no welcome message of its direction, placeholders filled from the
+  data bag; empty for nothing.
+  """
   opener: String!
-  "Given verbatim when nothing is found; empty lets the model answer."
+  """
+  What an agent with the chat answers, verbatim and without the model being asked, whenever nothing is found for the
+  contact's message, be it a greeting; empty lets the model answer. An agent that also does other things needs it empty.
+  """
   emptyResponse: String!
   "The model that ranks again what was found; empty for none."
   rerankModel: String!
-  "Whether answers name their sources."
+  """
+  Whether answers name their sources: the model is given the chunks with numbers, and cites them as ` + "`" + `[n]` + "`" + `. Numbers that
+  stand for nothing are taken out of the answer, and all of them when this is false.
+  """
   showQuote: Boolean!
 }
 

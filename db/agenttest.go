@@ -37,12 +37,12 @@ func (t *Tenant) AgentTests(
 func (t *Tenant) TestsOfAgents(kind *model.AgentTestKind, folderID *string) TestChildren {
 	return TestChildren{Children[*model.AgentTestRow]{t, func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Where("?TableAlias.agent_id = parent.id").Apply(given("folder_id", folderID)).Apply(given("kind", kind))
-	}}}
+	}, newestFirst}}
 }
 
 // TestsOfFolders are the tests in each of several folders.
 func (t *Tenant) TestsOfFolders() TestChildren {
-	return TestChildren{Children[*model.AgentTestRow]{t, where("?TableAlias.folder_id = parent.id")}}
+	return TestChildren{Children[*model.AgentTestRow]{t, where("?TableAlias.folder_id = parent.id"), newestFirst}}
 }
 
 // TestChildren are Children whose rows are tests of either kind.

@@ -35,7 +35,7 @@ func (t *Tenant) AgentTestExecutions(
 
 // ExecutionsOfAgents are the executions of the tests of each of several agents.
 func (t *Tenant) ExecutionsOfAgents() Children[*model.AgentTestExecution] {
-	return Children[*model.AgentTestExecution]{t, where("?TableAlias.agent_id = parent.id")}
+	return Children[*model.AgentTestExecution]{t, where("?TableAlias.agent_id = parent.id"), newestFirst}
 }
 
 // CountsOfExecutions returns how many runs of each of several executions are in which state, by the

@@ -35,12 +35,12 @@ func (t *Tenant) AgentTestRuns(
 func (t *Tenant) RunsOfExecutions(status *model.AgentTestRunStatus, testID *string) Children[*model.AgentTestRun] {
 	return Children[*model.AgentTestRun]{t, func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Where("?TableAlias.execution_id = parent.id").Apply(given("status", status)).Apply(given("tested_id", testID))
-	}}
+	}, newestFirst}
 }
 
 // RunsOfTests are the runs of each of several tests.
 func (t *Tenant) RunsOfTests() Children[*model.AgentTestRun] {
-	return Children[*model.AgentTestRun]{t, where("?TableAlias.test_id = parent.id")}
+	return Children[*model.AgentTestRun]{t, where("?TableAlias.test_id = parent.id"), newestFirst}
 }
 
 // errMoved says that a run is no longer as it was read.
@@ -218,7 +218,7 @@ func (t *Tenant) move(ctx context.Context, run *model.AgentTestRun, was runState
 			return err
 		}
 		if next := moved[0].NextRunID; next != nil && run.Status.IsFinal() {
-			return t.enqueue(ctx, []string{*next}, (*queue.Queue).EnqueueBehind)
+			return t.enqueueRuns(ctx, []string{*next}, (*queue.Queue).EnqueueBehind)
 		}
 		return nil
 	})

@@ -90,7 +90,7 @@ func TestRunsThatTheQueueHasDropped(t *testing.T) {
 	alive := newRun(t, tenant)
 
 	worked := make(chan string, 10)
-	require.NoError(t, store.Work(t.Context(), 2, func(ctx context.Context, t *db.Tenant, id string, attempt int32) error {
+	require.NoError(t, store.Work(t.Context(), 2, db.Workers{RunTest: func(ctx context.Context, t *db.Tenant, id string, attempt int32) error {
 		run, err := t.ClaimRun(ctx, id, attempt)
 		if err != nil || run == nil {
 			return err
@@ -98,7 +98,7 @@ func TestRunsThatTheQueueHasDropped(t *testing.T) {
 		run.Status = model.AgentTestRunStatusPassed
 		worked <- id
 		return t.FinishRun(ctx, run)
-	}))
+	}}))
 	t.Cleanup(func() { require.NoError(t, store.StopWork(context.Background())) })
 	for _, id := range []string{queued.ID, running.ExecutionID, cancelled.ExecutionID, alive.ExecutionID} {
 		require.Eventually(t, func() bool {
@@ -130,12 +130,12 @@ func TestARunWhoseWorkFailsAgainAndAgain(t *testing.T) {
 	require.NoError(t, err)
 	_, err = conn.Exec(t.Context(), "UPDATE river_job SET args = jsonb_set(args, '{failures}', '2')")
 	require.NoError(t, err)
-	require.NoError(t, store.Work(t.Context(), 1, func(ctx context.Context, t *db.Tenant, id string, attempt int32) error {
+	require.NoError(t, store.Work(t.Context(), 1, db.Workers{RunTest: func(ctx context.Context, t *db.Tenant, id string, attempt int32) error {
 		if _, err := t.ClaimRun(ctx, id, attempt); err != nil {
 			return err
 		}
 		return errors.New("it does not work")
-	}))
+	}}))
 	t.Cleanup(func() { require.NoError(t, store.StopWork(context.Background())) })
 	require.Eventually(t, func() bool { return runByID(t, tenant, queued.ID).Status.IsFinal() }, time.Minute, 10*time.Millisecond)
 	require.Equal(t, model.RunErrorCauseInfrastructure, runByID(t, tenant, queued.ID).Error.Cause)

@@ -55,7 +55,7 @@ func (t *Tenant) Campaigns(ctx context.Context, args model.PageArgs, filter *mod
 
 // CampaignsOfAgents are the campaigns of each of several agents.
 func (t *Tenant) CampaignsOfAgents() Children[*model.Campaign] {
-	return Children[*model.Campaign]{t, where("?TableAlias.agent_id = parent.id")}
+	return Children[*model.Campaign]{t, where("?TableAlias.agent_id = parent.id"), newestFirst}
 }
 
 // CreateCampaign creates a campaign, as a draft.

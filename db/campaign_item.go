@@ -52,7 +52,7 @@ func (t *Tenant) CampaignItems(
 func (t *Tenant) ItemsOfCampaigns(status *model.CampaignItemStatus, isArchived *bool) Children[*model.CampaignItem] {
 	return Children[*model.CampaignItem]{t, func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Where("?TableAlias.campaign_id = parent.id").Apply(given("running_status", status)).Apply(given("is_archived", isArchived))
-	}}
+	}, newestFirst}
 }
 
 // EventsOfItems returns what happened to several items, each item's events in order.

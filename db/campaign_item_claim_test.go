@@ -14,7 +14,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func claim(t *testing.T, tenant *db.Tenant, campaignID string, limit int32) (string, []*model.CampaignItem) {
+func claimItems(t *testing.T, tenant *db.Tenant, campaignID string, limit int32) (string, []*model.CampaignItem) {
 	t.Helper()
 	id, items, err := tenant.ClaimCampaignItems(t.Context(), model.ClaimCampaignItemsInput{CampaignID: campaignID, Limit: limit, LeaseSeconds: 60})
 	require.NoError(t, err)
@@ -73,16 +73,16 @@ func TestClaims(t *testing.T) {
 	tenant, _ := newCompany(t, store)
 	campaign := newCampaign(t, tenant)
 	items := add(t, tenant, campaign.ID, 4)
-	id, first := claim(t, tenant, campaign.ID, 3)
+	id, first := claimItems(t, tenant, campaign.ID, 3)
 	require.Equal(t, idsOf(items[:3]), idsOf(first), "those that have waited longest")
 	for _, item := range first {
 		require.Equal(t, model.CampaignItemStatusPending, stored(t, tenant, item).RunningStatus)
 		require.WithinDuration(t, time.Now().Add(time.Minute), *item.ClaimedUntil(), 30*time.Second)
 		require.Zero(t, item.AttemptCount)
 	}
-	_, rest := claim(t, tenant, campaign.ID, 3)
+	_, rest := claimItems(t, tenant, campaign.ID, 3)
 	require.Equal(t, []string{items[3].ID}, idsOf(rest))
-	none, _ := claim(t, tenant, campaign.ID, 3)
+	none, _ := claimItems(t, tenant, campaign.ID, 3)
 	require.Empty(t, none)
 
 	// A call that has begun is not under the claim any more, and never handed out again.
@@ -94,7 +94,7 @@ func TestClaims(t *testing.T) {
 
 	lapse(t, conn)
 	require.Nil(t, reread(t, tenant, items[1]).ClaimedUntil())
-	second, again := claim(t, tenant, campaign.ID, 10)
+	second, again := claimItems(t, tenant, campaign.ID, 10)
 	require.ElementsMatch(t, idsOf(items[1:]), idsOf(again))
 	held, err = tenant.RenewCampaignClaim(t.Context(), model.RenewCampaignClaimInput{CampaignID: campaign.ID, ClaimID: id, LeaseSeconds: 60})
 	require.NoError(t, err)
@@ -113,7 +113,7 @@ func TestClaims(t *testing.T) {
 	held, err = tenant.RenewCampaignClaim(t.Context(), model.RenewCampaignClaimInput{CampaignID: campaign.ID, ClaimID: second, LeaseSeconds: 60})
 	require.NoError(t, err)
 	require.Equal(t, idsOf(items[2:]), idsOf(held))
-	none, _ = claim(t, tenant, campaign.ID, 10)
+	none, _ = claimItems(t, tenant, campaign.ID, 10)
 	require.Empty(t, none)
 }
 
@@ -131,15 +131,15 @@ func TestOnlyWhatIsDueIsHandedOut(t *testing.T) {
 	missed, err := advance(t.Context(), tenant, items[1], model.CampaignItemStatusPending, new(false))
 	require.NoError(t, err)
 	require.NotNil(t, missed.NextTryDate)
-	_, due := claim(t, tenant, campaign.ID, 10)
+	_, due := claimItems(t, tenant, campaign.ID, 10)
 	require.Equal(t, []string{items[2].ID}, idsOf(due))
 	lapse(t, conn)
-	_, due = claim(t, tenant, campaign.ID, 10)
+	_, due = claimItems(t, tenant, campaign.ID, 10)
 	require.ElementsMatch(t, idsOf(items[1:]), idsOf(due))
 	reset, err := tenant.ResetCampaignItem(t.Context(), model.ResetCampaignItemInput{CampaignID: campaign.ID, ItemID: items[1].ID})
 	require.NoError(t, err)
 	require.Nil(t, reset.ClaimedUntil())
-	_, due = claim(t, tenant, campaign.ID, 10)
+	_, due = claimItems(t, tenant, campaign.ID, 10)
 	require.Equal(t, []string{items[1].ID}, idsOf(due), "due at once")
 
 	for _, status := range []model.CampaignStatus{model.CampaignStatusPaused, model.CampaignStatusCompleted, model.CampaignStatusArchived} {

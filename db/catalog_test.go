@@ -39,7 +39,8 @@ var rules = map[string]string{
 		JOIN pg_class c ON c.oid = a.attrelid AND c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace
 		WHERE a.attnum > 0 AND (a.attidentity <> '' OR a.atthasdef)`,
 	"there are tables and indexes only": `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind NOT IN ('r', 'i')
-		UNION ALL SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace`,
+		UNION ALL SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace
+			AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_proc'::regclass AND objid = pg_proc.oid AND deptype = 'e')`,
 	"names leave room for a shard's number": `SELECT name FROM (
 			SELECT relname::text AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace
 			UNION ALL SELECT conname FROM pg_constraint WHERE connamespace = 'public'::regnamespace) AS names WHERE length(name) > 54`,

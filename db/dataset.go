@@ -8,10 +8,12 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
+const dataset = "dataset"
+
 // Dataset returns one dataset, or NOT_FOUND.
 func (t *Tenant) Dataset(ctx context.Context, id string) (*model.Dataset, error) {
-	dataset := &model.Dataset{}
-	return dataset, t.one(ctx, "dataset", id, dataset, noLock)
+	row := &model.Dataset{}
+	return row, t.one(ctx, dataset, id, row, noLock)
 }
 
 // DatasetsByID returns the datasets with the ids, in any order; what does not exist is left out.
@@ -36,9 +38,45 @@ func (t *Tenant) DatasetsOfChats(ctx context.Context, chatIDs []string, columns 
 
 // CreateDataset creates a dataset.
 func (t *Tenant) CreateDataset(ctx context.Context, in model.CreateDatasetInput) (*model.Dataset, error) {
-	dataset, err := model.NewDataset(in, now())
+	created, err := model.NewDataset(in, now())
 	if err != nil {
 		return nil, err
 	}
-	return dataset, insert(ctx, t, dataset)
+	return created, insert(ctx, t, created)
+}
+
+// UpdateDataset changes what the input gives. When the dataset's documents are to be cut otherwise they are
+// indexed again.
+func (t *Tenant) UpdateDataset(ctx context.Context, in model.UpdateDatasetInput) (*model.Dataset, error) {
+	changed := &model.Dataset{}
+	err := t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
+		if err := t.one(ctx, dataset, in.DatasetID, changed, forUpdate); err != nil {
+			return err
+		}
+		before := *changed
+		if err := changed.Update(in); err != nil {
+			return err
+		}
+		if _, err := t.change(changed).WherePK().Exec(ctx); err != nil || changed.Cuts(&before) {
+			return translate(err)
+		}
+		return t.reindex(ctx, changed.ID)
+	})
+	return changed, err
+}
+
+// ReindexDataset puts the indexing of all documents of a dataset into the queue, and returns the dataset.
+func (t *Tenant) ReindexDataset(ctx context.Context, id string) (*model.Dataset, error) {
+	held := &model.Dataset{}
+	return held, t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
+		if err := t.one(ctx, dataset, id, held, forUpdate); err != nil {
+			return err
+		}
+		return t.reindex(ctx, id)
+	})
+}
+
+// DeleteDataset deletes a dataset with its documents and disconnects it from every chat.
+func (t *Tenant) DeleteDataset(ctx context.Context, id string) error {
+	return t.delete(ctx, dataset, id, (*model.Dataset)(nil))
 }

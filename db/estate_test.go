@@ -46,6 +46,16 @@ func newEstate(t *testing.T, store *db.Store, mark string) estate {
 	require.NoError(t, err)
 	_, err = tenant.ConnectKnowledgeBaseChat(ctx, model.ConnectKnowledgeBaseChatInput{AgentID: agent.ID, ChatID: chat.ID})
 	require.NoError(t, err)
+	documents := []*model.Document{}
+	for range 2 {
+		added := addDocument(t, tenant, dataset.ID, mark)
+		claimed, err := tenant.ClaimDocument(ctx, added.IndexingID, 1)
+		require.NoError(t, err)
+		documents = append(documents, claimed)
+	}
+	// One is indexed, the other one is being indexed.
+	chunk := &model.Chunk{Content: mark, Folded: mark}
+	require.NoError(t, tenant.FinishDocument(ctx, documents[0], []*model.Chunk{chunk}))
 	simulation := &model.SimulationChat{AgentID: agent.ID, Warnings: []string{mark}}
 	require.NoError(t, tenant.CreateSimulationChat(ctx, simulation, &mark))
 	turn, err := tenant.BeginTurn(ctx, simulation.ID, time.Minute)
@@ -81,6 +91,7 @@ func newEstate(t *testing.T, store *db.Store, mark string) estate {
 		"CampaignID": campaign.ID, "ItemID": items[0].ID, "ItemIds": items[0].ID,
 		"FolderID": folder.ID, "TestID": test.ID, "ClassificationTestID": tagged.ID, "TestIds": test.ID, "ExecutionID": retry.ID,
 		"FinishedExecutionID": execution.ID, "RunID": run.ID,
+		"DatasetID": dataset.ID, "DocumentID": documents[0].ID, "ChunkID": chunk.ID, "IndexingID": documents[1].IndexingID, "IndexedID": documents[1].ID,
 		"AgentID": agent.ID, "DelegateAgentID": agent.ID, "ToolID": tool.ID, "SubAgentID": edge.ID, "DatasetIds": dataset.ID,
 		"ChatID": chat.ID, "SimulationChatID": simulation.ID, "APIKeyID": key.ID,
 	}}

@@ -2,9 +2,9 @@ package db
 
 import (
 	"context"
+	"slices"
 
 	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -33,7 +33,7 @@ func (t *Tenant) KnowledgeBaseChats(ctx context.Context, args model.PageArgs, co
 func (t *Tenant) AgentCountsOfChats(ctx context.Context, chatIDs []string) ([]int32, error) {
 	return Children[*model.Agent]{t, func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Where("?TableAlias.knowledge_base_chat_id = parent.id")
-	}}.Counts(ctx, chatIDs)
+	}, newestFirst}.Counts(ctx, chatIDs)
 }
 
 // chatDataset connects a dataset to a chat.
@@ -54,6 +54,9 @@ func (t *Tenant) CreateKnowledgeBaseChat(ctx context.Context, in model.CreateKno
 	}
 	return chat, t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
 		if err := insert(ctx, t, chat); err != nil {
+			return err
+		}
+		if err := t.holdDatasets(ctx, in.DatasetIds); err != nil {
 			return err
 		}
 		return t.connectDatasets(ctx, chat.ID, in.DatasetIds)
@@ -87,6 +90,10 @@ func (t *Tenant) UpdateKnowledgeBaseChat(ctx context.Context, in model.UpdateKno
 		if in.DatasetIds == nil {
 			return nil
 		}
+		// First, because who deletes one of them waits for its connections.
+		if err := t.holdDatasets(ctx, in.DatasetIds); err != nil {
+			return err
+		}
 		if _, err := t.remove((*chatDataset)(nil)).Where("chat_id = ?", chat.ID).Exec(ctx); err != nil {
 			return translate(err)
 		}
@@ -95,21 +102,26 @@ func (t *Tenant) UpdateKnowledgeBaseChat(ctx context.Context, in model.UpdateKno
 	return chat, err
 }
 
-func (t *Tenant) connectDatasets(ctx context.Context, chatID string, datasetIDs []string) error {
-	ids := model.Unique(datasetIDs)
+// holdDatasets keeps datasets from being deleted until the end of the transaction; NOT_FOUND names the first
+// that does not exist.
+func (t *Tenant) holdDatasets(ctx context.Context, ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	var missing []string
-	known := t.find((*model.Dataset)(nil)).Column("id").Where("id IN (?)", bun.List(ids))
-	err := t.db.NewSelect().TableExpr("unnest(?::text[]) AS given (id)", pgdialect.Array(ids)).Column("id").
-		Where("id NOT IN (?)", known).Scan(ctx, &missing)
-	if err != nil {
+	found := []*model.Dataset{}
+	if err := t.find(&found).Column("id").Where("id IN (?)", bun.List(ids)).Order("id").For("KEY SHARE").Scan(ctx); err != nil {
 		return translate(err)
 	}
-	if len(missing) > 0 {
-		return model.Missing("dataset", missing[0])
+	for _, id := range ids {
+		if !slices.ContainsFunc(found, func(d *model.Dataset) bool { return d.ID == id }) {
+			return model.Missing(dataset, id)
+		}
 	}
+	return nil
+}
+
+func (t *Tenant) connectDatasets(ctx context.Context, chatID string, datasetIDs []string) error {
+	ids := model.Unique(datasetIDs)
 	edges := make([]*chatDataset, len(ids))
 	for i, id := range ids {
 		edges[i] = &chatDataset{ChatID: chatID, DatasetID: id, Position: int32(i)}

@@ -87,6 +87,15 @@ func newDataset(t *testing.T, tenant *db.Tenant) *model.Dataset {
 	return dataset
 }
 
+// addDocument adds a text that waits to be indexed.
+func addDocument(t require.TestingT, tenant *db.Tenant, datasetID, text string) *model.Document {
+	d, err := model.NewDocument(model.AddDocumentInput{DatasetID: datasetID, Name: new("A text"), Text: &text}, time.Now().UTC().Truncate(time.Microsecond))
+	require.NoError(t, err)
+	d.ContentType = "text/plain"
+	require.NoError(t, tenant.AddDocument(ctxOf(t), d, strings.NewReader(text)))
+	return d
+}
+
 func newChat(t *testing.T, tenant *db.Tenant, datasetIDs ...string) *model.KnowledgeBaseChat {
 	t.Helper()
 	chat, err := tenant.CreateKnowledgeBaseChat(t.Context(), model.CreateKnowledgeBaseChatInput{Name: "A chat", DatasetIds: datasetIDs})

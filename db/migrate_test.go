@@ -19,18 +19,21 @@ func newMigrator(t *testing.T, address string) *db.Migrator {
 	return migrator
 }
 
-// catalog lists everything that the migrations made, one line each.
+// catalog lists everything that the migrations made, one line each, without what extensions brought.
 func catalog(t *testing.T, conn *pgx.Conn) []string {
 	t.Helper()
 	rows, err := conn.Query(t.Context(), `
 		SELECT format('%s %s %s', relkind, relname, relrowsecurity) FROM pg_class WHERE relnamespace = 'public'::regnamespace
-		UNION ALL SELECT format('%s.%s %s %s %s %s', attrelid::regclass, attname, attnum, format_type(atttypid, atttypmod), attnotnull, pg_get_expr(adbin, adrelid))
+		UNION ALL SELECT format('%s.%s %s %s %s %s', attrelid::regclass, attname,
+				count(*) FILTER (WHERE NOT attisdropped) OVER (PARTITION BY attrelid ORDER BY attnum), format_type(atttypid, atttypmod), attnotnull, pg_get_expr(adbin, adrelid))
 			FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
-			WHERE relnamespace = 'public'::regnamespace AND attnum > 0
+			WHERE relnamespace = 'public'::regnamespace AND attnum > 0 AND NOT attisdropped
 		UNION ALL SELECT format('%s %s %s', conrelid::regclass, conname, pg_get_constraintdef(oid)) FROM pg_constraint WHERE connamespace = 'public'::regnamespace
 		UNION ALL SELECT pg_get_indexdef(indexrelid) FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid WHERE relnamespace = 'public'::regnamespace
 		UNION ALL SELECT format('type %s', typname) FROM pg_type WHERE typnamespace = 'public'::regnamespace AND typelem = 0
+			AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_type'::regclass AND objid = pg_type.oid AND deptype = 'e')
 		UNION ALL SELECT format('function %s', oid::regprocedure) FROM pg_proc WHERE pronamespace = 'public'::regnamespace
+			AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_proc'::regclass AND objid = pg_proc.oid AND deptype = 'e')
 		ORDER BY 1`)
 	require.NoError(t, err)
 	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])

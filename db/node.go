@@ -17,7 +17,7 @@ func (t *Tenant) Kinds(ctx context.Context, ids []string) (map[string]string, er
 	for kind, row := range map[string]any{
 		"agent": (*model.Agent)(nil), "promptVersion": (*model.PromptVersion)(nil), "tool": (*model.Tool)(nil),
 		"subAgent": (*model.SubAgent)(nil), "knowledgeBaseChat": (*model.KnowledgeBaseChat)(nil),
-		"dataset": (*model.Dataset)(nil), "simulationChat": (*model.SimulationChat)(nil),
+		"dataset": (*model.Dataset)(nil), "document": (*model.Document)(nil), "chunk": (*model.Chunk)(nil), "simulationChat": (*model.SimulationChat)(nil),
 		"agentTest": (*model.AgentTestRow)(nil), "agentTestFolder": (*model.AgentTestFolder)(nil),
 		"agentTestExecution": (*model.AgentTestExecution)(nil), "agentTestRun": (*model.AgentTestRun)(nil),
 		"campaign": (*model.Campaign)(nil), "campaignItem": (*model.CampaignItem)(nil),

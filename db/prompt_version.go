@@ -19,7 +19,7 @@ func (t *Tenant) PromptVersionsByID(ctx context.Context, ids []string, columns .
 func (t *Tenant) AgentPromptVersions() Children[*model.PromptVersion] {
 	return Children[*model.PromptVersion]{t, func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Where("?TableAlias.agent_id = parent.id")
-	}}
+	}, newestFirst}
 }
 
 // UpdateAgentPrompt replaces the prompt of an agent; one that differs becomes a new version.

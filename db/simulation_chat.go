@@ -41,7 +41,7 @@ func (t *Tenant) SimulationChats(ctx context.Context, args model.PageArgs, agent
 func (t *Tenant) AgentSimulationChats() Children[*model.SimulationChat] {
 	return Children[*model.SimulationChat]{t, func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Where("?TableAlias.agent_id = parent.id")
-	}}
+	}, newestFirst}
 }
 
 // MessagesOfChats returns all messages of several chats, each chat's in order.
@@ -83,6 +83,7 @@ func (t *Tenant) CreateSimulationChat(ctx context.Context, chat *model.Simulatio
 		}
 		return insert(ctx, t, &model.SimulationChatMessage{
 			ChatID: chat.ID, Sequence: 1, Role: model.MessageRoleAssistant, Text: *welcome, Timestamp: chat.CreatedAt,
+			Citations: []model.Citation{},
 		})
 	})
 }

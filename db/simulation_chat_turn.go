@@ -156,6 +156,11 @@ func (u *Turn) Finish(ctx context.Context, message, reply *model.SimulationChatM
 		}
 		message.ChatID, message.Sequence, message.Role = chat.ID, chat.LastSequence-1, model.MessageRoleUser
 		reply.ChatID, reply.Sequence, reply.Role = chat.ID, chat.LastSequence, model.MessageRoleAssistant
+		for _, m := range []*model.SimulationChatMessage{message, reply} {
+			if m.Citations == nil {
+				m.Citations = []model.Citation{}
+			}
+		}
 		if err := insert(ctx, t, message, reply); err != nil {
 			return err
 		}

@@ -159,16 +159,3 @@ func (s *Store) Companies(ctx context.Context) ([]*model.Company, error) {
 	err := s.db.NewSelect().Model(&companies).Order("created_at", "id").Scan(ctx)
 	return companies, translate(err)
 }
-
-// Work gives the runs of agent tests that are ready to workers of this process, so many at once, until
-// StopWork is called. The attempt counts how often a run was given to a worker. A run whose work failed again
-// and again is ended, as an Error of the infrastructure.
-func (s *Store) Work(ctx context.Context, workers int, work func(ctx context.Context, t *Tenant, runID string, attempt int32) error) error {
-	return s.queue.Start(ctx, workers, func(ctx context.Context, job queue.Job, attempt int32) error {
-		return work(ctx, s.Tenant(job.CompanyID), job.ID, attempt)
-	})
-}
-
-// StopWork takes no more runs, and returns when those under way are done. When ctx ends before, they are told to
-// stop, and are given to other workers.
-func (s *Store) StopWork(ctx context.Context) error { return s.queue.Stop(ctx) }

@@ -148,7 +148,7 @@ func list[R interface {
 		return nil, err
 	}
 	rows := []R{}
-	if err := paged(t.find(&rows).Apply(only(columns)).Apply(where), args).Scan(ctx); err != nil {
+	if err := paged(t.find(&rows).Apply(only(columns)).Apply(where), args, newestFirst).Scan(ctx); err != nil {
 		return nil, translate(err)
 	}
 	page := model.NewPage(rows, args, func(ctx context.Context) (int32, error) {
@@ -162,16 +162,24 @@ func list[R interface {
 
 func all(q *bun.SelectQuery) *bun.SelectQuery { return q }
 
-// paged orders newest first and takes one row more than the page holds, to know whether another follows.
-func paged(q *bun.SelectQuery, args model.PageArgs) *bun.SelectQuery {
-	q = q.OrderExpr("?TableAlias.created_at DESC, ?TableAlias.id DESC").Limit(int64(args.First) + 1)
+// order is how a list is ordered, by time of creation and then by id, and what is behind a row of it.
+type order struct{ direction, behind bun.Safe }
+
+var (
+	newestFirst = order{"DESC", "<"}
+	oldestFirst = order{"ASC", ">"}
+)
+
+// paged orders rows and takes one more than the page holds, to know whether another follows.
+func paged(q *bun.SelectQuery, args model.PageArgs, o order) *bun.SelectQuery {
+	q = q.OrderExpr("?TableAlias.created_at ?0, ?TableAlias.id ?0", o.direction).Limit(int64(args.First) + 1)
 	if args.Offset != nil {
 		q = q.Offset(int64(*args.Offset))
 	}
 	if args.After != nil {
 		// Validate has read it before.
 		cursor, _ := model.ParseCursor(*args.After)
-		q = q.Where("(?TableAlias.created_at, ?TableAlias.id) < (?, ?)", cursor.CreatedAt, cursor.ID)
+		q = q.Where("(?TableAlias.created_at, ?TableAlias.id) ? (?, ?)", o.behind, cursor.CreatedAt, cursor.ID)
 	}
 	return q
 }
@@ -183,10 +191,11 @@ type Children[R interface {
 }] struct {
 	tenant *Tenant
 	// of narrows a query to the rows of the parent whose id stands in the column parent.id.
-	of selection
+	of    selection
+	order order
 }
 
-// Pages reads one page of each parent's list, newest first, at most one row more than args.First each,
+// Pages reads one page of each parent's list, in its order, at most one row more than args.First each,
 // every row with its ParentID.
 func (c Children[R]) Pages(ctx context.Context, parents []string, args model.PageArgs, columns ...string) ([]R, error) {
 	if err := args.Validate(); err != nil {
@@ -194,10 +203,10 @@ func (c Children[R]) Pages(ctx context.Context, parents []string, args model.Pag
 	}
 	rows := []R{}
 	var none R
-	page := paged(c.tenant.find(none).Apply(only(columns)).Apply(c.of), args)
+	page := paged(c.tenant.find(none).Apply(only(columns)).Apply(c.of), args, c.order)
 	err := c.tenant.db.NewSelect().Model(&rows).ModelTableExpr("unnest(?::text[]) AS parent (id)", pgdialect.Array(parents)).
 		ColumnExpr("parent.id AS parent_id, child.*").Join("CROSS JOIN LATERAL (?) AS child", page).
-		OrderExpr("parent.id, child.created_at DESC, child.id DESC").Scan(ctx)
+		OrderExpr("parent.id, child.created_at ?0, child.id ?0", c.order.direction).Scan(ctx)
 	return together(rows), translate(err)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"iter"
 	"maps"
 	"reflect"
@@ -45,6 +46,7 @@ var (
 	quiet = []string{
 		"MessagesAfter", "TouchAPIKey", "APIKeysByPrefix", "SimulationChats",
 		"AgentTests", "TestsOfAgents", "AgentTestFolders", "AgentTestExecutions", "AgentTestRuns", "RunsOfExecutions", "CountsOfCampaigns",
+		"Documents", "ClaimDocument", "ContentOfDocument", "DocumentsOf", "ChunksOfChat",
 	}
 	// free take no id, or give no answer.
 	free = []string{"HeadersOf", "Tx", "By", "HoldRun"}
@@ -87,6 +89,15 @@ func arguments(of reflect.Type, own, other estate) (values []any, known bool) {
 		return []any{model.DateBound{At: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), IsDay: true}}, true
 	case reflect.TypeFor[model.ConsumptionRange]():
 		return []any{model.ConsumptionRange{From: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), End: time.Now()}}, true
+	case reflect.TypeFor[*model.Document]():
+		claimed := func(of estate) *model.Document {
+			return &model.Document{ID: of.ids["IndexedID"], DatasetID: of.ids["DatasetID"], IndexingID: of.ids["IndexingID"], Claim: 1, Error: new("New")}
+		}
+		return []any{claimed(own), claimed(other)}, true
+	case reflect.TypeFor[io.Reader]():
+		return []any{strings.NewReader("New")}, true
+	case reflect.TypeFor[[]*model.Chunk]():
+		return []any{[]*model.Chunk{{Content: "New", Folded: "new"}}}, true
 	case reflect.TypeFor[time.Time]():
 		return []any{time.Now()}, true
 	case reflect.TypeFor[[]time.Time]():
@@ -338,7 +349,8 @@ func requireHidden(t *testing.T, name string, err error) {
 	t.Helper()
 	var known *model.Error
 	require.ErrorAs(t, err, &known, name)
-	if name == "CreateSimulationChat" || name == "FinishRun" || name == "ReleaseRun" { // the caller has read the agent, has claimed the run
+	// The caller has read the agent, has claimed the run or the document.
+	if slices.Contains([]string{"CreateSimulationChat", "FinishRun", "ReleaseRun", "FinishDocument", "FailDocument"}, name) {
 		require.Equal(t, model.Conflict, known.Code)
 		return
 	}

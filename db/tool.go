@@ -43,7 +43,7 @@ func (t *Tenant) ToolAgents() Children[*model.Agent] {
 	return Children[*model.Agent]{t, func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Where(`EXISTS (SELECT FROM agent_tools AS edge WHERE edge.company_id = ?
 			AND edge.agent_id = ?TableAlias.id AND edge.tool_id = parent.id)`, t.companyID)
-	}}
+	}, newestFirst}
 }
 
 // CreateTool creates a tool.

@@ -19,7 +19,7 @@ func TestBunAndPgxShareATransaction(t *testing.T) {
 	store, conn := fresh(t)
 	tenant, companyID := newCompany(t, store)
 	enqueue := func(tx pgx.Tx, id string) error {
-		_, err := tx.Exec(t.Context(), "INSERT INTO jobs VALUES ($1, $2, 0, 0, 0, $3)", companyID, id, time.Now())
+		_, err := tx.Exec(t.Context(), "INSERT INTO jobs VALUES ($1, $2, 0, 0, 0, $3, NULL, 'test')", companyID, id, time.Now())
 		return err
 	}
 	for _, outcome := range []error{errChanged, nil} {

@@ -83,10 +83,13 @@ type reads struct {
 	atomic.Int64
 	// broken is the beginning of statements that fail; nil when none does.
 	broken atomic.Pointer[string]
+	// holding is a text that makes a statement fail wherever it stands; nil when none does.
+	holding atomic.Pointer[string]
 }
 
 func (r *reads) TraceQueryStart(ctx context.Context, _ *pgx.Conn, query pgx.TraceQueryStartData) context.Context {
-	if broken := r.broken.Load(); broken != nil && strings.HasPrefix(query.SQL, *broken) {
+	broken, holding := r.broken.Load(), r.holding.Load()
+	if broken != nil && strings.HasPrefix(query.SQL, *broken) || holding != nil && strings.Contains(query.SQL, *holding) {
 		failed, cancel := context.WithCancel(ctx)
 		cancel()
 		return failed

@@ -9,7 +9,7 @@ import (
 )
 
 // Coverage returns, by the id of the chat, what would happen to each thing that can be called: by the chat's agent, its
-// tools, its sub-agents and, when it may, the transfer; and by the agents that it can delegate to for real, each listed
+// tools, its sub-agents, when it may, the transfer, and its knowledge base; and by the agents that it can delegate to for real, each listed
 // once with the shortest path to it. The number of statements depends on the depth of the delegations alone.
 func (e *Engine) Coverage(ctx context.Context, t *db.Tenant, chats []*model.SimulationChat) (map[string][]*model.CallCoverage, error) {
 	surveys := make([]*survey, len(chats))
@@ -95,6 +95,12 @@ func (s *survey) descend(known map[string]*speaker) {
 			}
 			s.calls = append(s.calls, &target.CallCoverage)
 		}
+		if speaker.chat != nil {
+			s.calls = append(s.calls, &model.CallCoverage{
+				Kind: model.ToolCallKindRetrieval, TargetID: &speaker.chat.ID, TechnicalName: knowledgeBase,
+				Path: at.path, Effect: model.CallEffectReal,
+			})
+		}
 	}
 }
 
@@ -112,7 +118,8 @@ func (s *survey) follow(from place, t *target) {
 	}
 }
 
-// loadSpeakers reads agents with their tools and sub-agents, by the id of the agent, in three statements.
+// loadSpeakers reads agents with their tools, sub-agents and knowledge base chats, by the id of the agent, in three
+// statements, and one for the chats when there are any.
 func loadSpeakers(ctx context.Context, t *db.Tenant, agentIDs []string) (map[string]*speaker, error) {
 	agentIDs = model.Unique(agentIDs)
 	speakers := make(map[string]*speaker, len(agentIDs))
@@ -125,6 +132,9 @@ func loadSpeakers(ctx context.Context, t *db.Tenant, agentIDs []string) (map[str
 	}
 	for _, agent := range agents {
 		speakers[agent.ID] = &speaker{agent: agent}
+	}
+	if err := loadChats(ctx, t, agents, speakers); err != nil {
+		return nil, err
 	}
 	tools, err := t.ToolsOfAgents(ctx, agentIDs)
 	if err != nil {
@@ -147,7 +157,31 @@ func loadSpeakers(ctx context.Context, t *db.Tenant, agentIDs []string) (map[str
 	return speakers, nil
 }
 
-// loadSpeaker reads one agent with its tools and sub-agents; NOT_FOUND when it does not exist.
+func loadChats(ctx context.Context, t *db.Tenant, agents []*model.Agent, speakers map[string]*speaker) error {
+	var ids []string
+	for _, agent := range agents {
+		if agent.KnowledgeBaseChatID != nil {
+			ids = append(ids, *agent.KnowledgeBaseChatID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	chats, err := t.KnowledgeBaseChatsByID(ctx, model.Unique(ids))
+	if err != nil {
+		return err
+	}
+	for _, agent := range agents {
+		for _, chat := range chats {
+			if agent.KnowledgeBaseChatID != nil && *agent.KnowledgeBaseChatID == chat.ID {
+				speakers[agent.ID].chat = chat
+			}
+		}
+	}
+	return nil
+}
+
+// loadSpeaker reads one agent with its tools, sub-agents and knowledge base chat; NOT_FOUND when it does not exist.
 func loadSpeaker(ctx context.Context, t *db.Tenant, agentID string) (*speaker, error) {
 	speakers, err := loadSpeakers(ctx, t, []string{agentID})
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agentgraph/agentgraph/engine/endpoint"
+	"github.com/agentgraph/agentgraph/engine/knowledge"
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -25,6 +26,9 @@ const (
 type Options struct {
 	// Contact, Judge and Classifier do their parts in tests of agents; the agents' own model when nil.
 	Contact, Judge, Classifier llm.Model
+	// Rephraser makes of a contact's message and those before it a question to the knowledge base that stands by
+	// itself; nil lets the knowledge base be asked the message. When it fails, or takes longer than 5 seconds, so it is.
+	Rephraser llm.Model
 	// ReplyTimeout bounds what the language model takes for one answer; a minute when zero.
 	ReplyTimeout time.Duration
 	// MaxModelCalls is how often the language model is asked in one turn, and as often in each
@@ -37,6 +41,8 @@ type Options struct {
 	Caller *endpoint.Caller
 	// TransferWebhook is the address of the telephony provider; "" when there is none.
 	TransferWebhook string
+	// Knowledge is what agents answer from; one without settings when nil.
+	Knowledge *knowledge.Base
 	// Lease is how long a chat stays claimed by a process that died in mid-reply; 10 seconds when zero.
 	Lease time.Duration
 	// Prices are what conversations cost; the zero value records no usage.
@@ -49,22 +55,25 @@ type Options struct {
 
 // Engine runs conversations. It is safe for concurrent use and keeps nothing of them between calls.
 type Engine struct {
-	model   llm.Model
-	tests   parts
-	limits  limits
-	caller  *endpoint.Caller
-	webhook string
-	lease   time.Duration
-	schemas *schemas
-	prices  model.Prices
-	log     *slog.Logger
-	traceID func(context.Context) string
+	model     llm.Model
+	rephraser llm.Model
+	tests     parts
+	limits    limits
+	caller    *endpoint.Caller
+	webhook   string
+	lease     time.Duration
+	schemas   *schemas
+	base      *knowledge.Base
+	prices    model.Prices
+	log       *slog.Logger
+	traceID   func(context.Context) string
 }
 
 // New returns an Engine whose agents speak through the model.
 func New(m llm.Model, o Options) *Engine {
 	e := &Engine{
 		model: m, caller: o.Caller, webhook: o.TransferWebhook, schemas: newSchemas(), prices: o.Prices, log: o.Log, traceID: o.TraceID,
+		base: o.Knowledge, rephraser: o.Rephraser,
 		lease: positive(o.Lease, defaultLease),
 		limits: limits{
 			modelCalls: positive(o.MaxModelCalls, defaultMaxModelCalls),
@@ -87,8 +96,14 @@ func New(m llm.Model, o Options) *Engine {
 	if e.traceID == nil {
 		e.traceID = func(context.Context) string { return "" }
 	}
+	if e.base == nil {
+		e.base = knowledge.New(knowledge.Options{Log: e.log})
+	}
 	return e
 }
+
+// Knowledge returns what the agents answer from.
+func (e *Engine) Knowledge() *knowledge.Base { return e.base }
 
 func positive[N int | time.Duration](setting, preset N) N {
 	if setting > 0 {

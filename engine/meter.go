@@ -14,8 +14,13 @@ import (
 // does not report its tokens is counted by an estimate; one that failed, or was left early, not at all.
 type meter struct{ input, output atomic.Int64 }
 
-// of is the model, with its answers counted.
-func (m *meter) of(counted llm.Model) llm.Model { return metered{counted, m} }
+// of is the model, with its answers counted; nil for none.
+func (m *meter) of(counted llm.Model) llm.Model {
+	if counted == nil {
+		return nil
+	}
+	return metered{counted, m}
+}
 
 // ofAll are the parts, with their models' answers counted.
 func (m *meter) ofAll(p parts) parts {

@@ -19,9 +19,10 @@ type opening struct {
 	warnings []string
 }
 
-// begin returns how a conversation with the agent begins at a time when the values are given.
+// begin returns how a conversation with the agent begins at a time when the values are given. An agent without a
+// welcome message begins with the opener, if that is not empty.
 // UNPROCESSABLE names the mandatory fields that have none.
-func begin(agent *model.Agent, given map[string]string, at time.Time) (*opening, error) {
+func begin(agent *model.Agent, opener string, given map[string]string, at time.Time) (*opening, error) {
 	o := &opening{values: maps.Clone(given), warnings: []string{}}
 	if o.values == nil {
 		o.values = map[string]string{}
@@ -32,8 +33,12 @@ func begin(agent *model.Agent, given map[string]string, at time.Time) (*opening,
 	if _, err := o.render("the prompt", agent.Prompt); err != nil {
 		return nil, err
 	}
-	if template := agent.WelcomeMessage(); template != nil {
-		welcome, err := o.render("the welcome message", *template)
+	template, where := agent.WelcomeMessage(), "the welcome message"
+	if template == nil && opener != "" {
+		template, where = &opener, "the opener of the knowledge base chat"
+	}
+	if template != nil {
+		welcome, err := o.render(where, *template)
 		if err != nil {
 			return nil, err
 		}

@@ -63,7 +63,7 @@ func TestBegin(t *testing.T) {
 			{Name: "contactEmail", IsSystem: true}, {Name: "city", IsMandatory: true}, {Name: "topic"},
 		},
 	}
-	o, err := begin(agent, map[string]string{"firstName": "Ana", "city": "Lyon", "shoe": "38", "contactEmail": "ana@example.org"}, at)
+	o, err := begin(agent, "", map[string]string{"firstName": "Ana", "city": "Lyon", "shoe": "38", "contactEmail": "ana@example.org"}, at)
 	require.NoError(t, err)
 	require.Equal(t, "Hello Ana, {agency} here.", *o.welcome)
 	require.Equal(t, map[string]string{
@@ -75,7 +75,7 @@ func TestBegin(t *testing.T) {
 		"the welcome message has the placeholder {agency}, for which there is no value; it stays as it is",
 	}, o.warnings)
 
-	_, err = begin(agent, map[string]string{"firstName": " "}, at)
+	_, err = begin(agent, "", map[string]string{"firstName": " "}, at)
 	var known *model.Error
 	require.ErrorAs(t, err, &known)
 	require.Equal(t, model.Unprocessable, known.Code)
@@ -84,12 +84,12 @@ func TestBegin(t *testing.T) {
 	require.Contains(t, known.Fields, "dataBag.city")
 
 	agent.Direction = model.DirectionInbound
-	o, err = begin(agent, map[string]string{"firstName": "Ana", "city": "Lyon"}, at)
+	o, err = begin(agent, "", map[string]string{"firstName": "Ana", "city": "Lyon"}, at)
 	require.NoError(t, err)
 	require.Equal(t, inbound, *o.welcome)
 
 	agent.InboundWelcomeMessage = nil
-	o, err = begin(agent, map[string]string{"firstName": "Ana", "city": "Lyon"}, at)
+	o, err = begin(agent, "", map[string]string{"firstName": "Ana", "city": "Lyon"}, at)
 	require.NoError(t, err)
 	require.Nil(t, o.welcome, "the contact begins")
 }

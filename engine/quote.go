@@ -15,7 +15,8 @@ const (
 // find returns what stands in the message and is the quote word for word: in its text, or in one of its
 // calls. Only white space and the shape of quotation marks and dashes may differ, and marks around the quote
 // may be missing there. A quote without a letter or digit is none. Of a call can be quoted: its name with its
-// arguments, its result, its error, and its JSON as a whole; there white space matters in words only.
+// arguments, its result, its error, its JSON as a whole, and what it found in the knowledge base; there white
+// space matters in words only.
 func (m transcriptMessage) find(quote string) (string, bool) {
 	quote = strings.TrimFunc(quote, isSpace)
 	bare := strings.TrimFunc(quote, func(r rune) bool { return isSpace(r) || strings.ContainsRune(doubleMarks+singleMarks, r) })
@@ -54,7 +55,7 @@ func (c transcriptCall) texts() []string {
 			texts = append(texts, *text)
 		}
 	}
-	return texts
+	return append(texts, c.excerpts...)
 }
 
 // pattern matches a quote. Loosely, white space matters between letters and digits only.

@@ -76,8 +76,8 @@ func finishRun(ctx context.Context, t *db.Tenant, run *model.AgentTestRun) error
 	}
 }
 
-// test runs what the run's snapshot says, and sets what came of it in the run. The agent's tools and sub-agents are
-// as they are now, the agent itself as it was.
+// test runs what the run's snapshot says, and sets what came of it in the run. The agent's tools, sub-agents
+// and knowledge base chat are as they are now, the agent itself as it was.
 func (e *Engine) test(ctx context.Context, t *db.Tenant, run *model.AgentTestRun) (err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
@@ -102,6 +102,13 @@ func (e *Engine) test(ctx context.Context, t *db.Tenant, run *model.AgentTestRun
 	if run.Snapshot.VirtualTime {
 		real.wait = func(ctx context.Context, _ time.Duration) error { return ctx.Err() }
 	}
+	runner.opener = func() (string, error) {
+		s, err := load()
+		if err != nil || s.chat == nil {
+			return "", err
+		}
+		return s.chat.PromptSettings.Opener, nil
+	}
 	runner.reply = func(ctx context.Context, at situation) (*reply, []*model.ToolCall, error) {
 		s, err := load()
 		if err != nil {
@@ -109,7 +116,7 @@ func (e *Engine) test(ctx context.Context, t *db.Tenant, run *model.AgentTestRun
 		}
 		s.agent = subject
 		next := &turn{
-			model: counted.of(e.model), limits: e.limits, effects: real, schemas: e.schemas,
+			model: counted.of(e.model), rephraser: counted.of(e.rephraser), limits: e.limits, effects: real, schemas: e.schemas,
 			variables: at.variables, mocking: mockingOf(test.ToolMocking),
 		}
 		return next.rehearse(ctx, s, at)

@@ -288,3 +288,10 @@ func requireFault(t *testing.T, err error) string {
 	require.Equal(t, model.UpstreamFailed, known.Code)
 	return known.Error()
 }
+
+// retrieves is an effect that finds the same chunks for every question.
+func retrieves(found ...*model.RetrievedChunk) func(context.Context, *model.KnowledgeBaseChat, string) ([]*model.RetrievedChunk, error) {
+	return func(context.Context, *model.KnowledgeBaseChat, string) ([]*model.RetrievedChunk, error) {
+		return found, nil
+	}
+}

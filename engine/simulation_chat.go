@@ -10,8 +10,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// StartSimulationChat starts a chat with an agent of the tenant, with the agent's welcome message if it
-// has one. UNPROCESSABLE when a mandatory field has no value, and when something is to be mocked that is
+// StartSimulationChat starts a chat with an agent of the tenant, with the agent's welcome message, else the opener of its
+// knowledge base chat, if there is one. UNPROCESSABLE when a mandatory field has no value, and when something is to be mocked that is
 // not connected to the agent, or twice.
 func (e *Engine) StartSimulationChat(ctx context.Context, t *db.Tenant, in model.StartSimulationChatInput) (*model.SimulationChat, error) {
 	if err := in.Validate(); err != nil {
@@ -25,7 +25,11 @@ func (e *Engine) StartSimulationChat(ctx context.Context, t *db.Tenant, in model
 	if err != nil {
 		return nil, err
 	}
-	opening, err := begin(s.agent, given, now())
+	opener := ""
+	if s.chat != nil {
+		opener = s.chat.PromptSettings.Opener
+	}
+	opening, err := begin(s.agent, opener, given, now())
 	if err != nil {
 		return nil, err
 	}
@@ -35,8 +39,12 @@ func (e *Engine) StartSimulationChat(ctx context.Context, t *db.Tenant, in model
 	}
 	targets := s.targets(mocking, e.canTransfer())
 	opening.warnings = append(opening.warnings, unfillable(targets, opening.values)...)
-	if s.agent.KnowledgeBaseChatID != nil {
-		opening.warn("the agent has a knowledge base chat, which simulated chats do not use yet")
+	if s.chat != nil {
+		_, unknown, err := renderKnowledge(s.chat.PromptSettings.Prompt, opening.values, "")
+		if err != nil {
+			return nil, err
+		}
+		opening.warnings = append(opening.warnings, unfilled(promptOfKnowledge, unknown)...)
 	}
 	bag, err := model.ObjectOf(opening.values)
 	if err != nil {

@@ -162,22 +162,6 @@ func TestStartSimulationChat(t *testing.T) {
 	require.Len(t, page.Nodes, 1, "what was refused left nothing")
 }
 
-func TestKnowledgeBaseChatIsNotUsedYet(t *testing.T) {
-	t.Parallel()
-	store := dbtest.New(t)
-	tenant, _ := newTenant(t, store)
-	agent := newAgent(t, tenant, nil)
-	knowledge, err := tenant.CreateKnowledgeBaseChat(t.Context(), model.CreateKnowledgeBaseChatInput{Name: "Prices"})
-	require.NoError(t, err)
-	_, err = tenant.ConnectKnowledgeBaseChat(t.Context(), model.ConnectKnowledgeBaseChatInput{AgentID: agent.ID, ChatID: knowledge.ID})
-	require.NoError(t, err)
-	chat, err := newEngine(offline.New(), engine.Options{}).StartSimulationChat(t.Context(), tenant, model.StartSimulationChatInput{
-		AgentID: agent.ID, DataBag: model.JSONObject(`{"clinic":"Lakeside"}`),
-	})
-	require.NoError(t, err)
-	require.Equal(t, []string{"the agent has a knowledge base chat, which simulated chats do not use yet"}, chat.Warnings)
-}
-
 func TestConversationWithTheOfflineModel(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)

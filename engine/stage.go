@@ -43,6 +43,7 @@ func (s *stage) answer(ctx context.Context, message *model.SimulationChatMessage
 	}
 	answer := &model.SimulationChatMessage{
 		Text: said.text, Timestamp: now(), IsConversationEnded: said.endReason != nil, EndReason: said.endReason,
+		Citations: said.citations,
 	}
 	s.turn.Spent = s.spent(s.agent, &s.meter, 1)
 	ctx, cancel := keeping(ctx)
@@ -95,7 +96,8 @@ func (s *stage) load(ctx context.Context, message *model.SimulationChatMessage) 
 		return nil, err
 	}
 	t := &turn{
-		model: s.meter.of(s.model), limits: s.limits, effects: s.effects(s.tenant, chat.ID, chat.AgentID), schemas: s.schemas,
+		model: s.meter.of(s.model), rephraser: s.meter.of(s.rephraser), limits: s.limits,
+		effects: s.effects(s.tenant, chat.ID, chat.AgentID), schemas: s.schemas,
 		variables: variables, mocking: &chat.ToolMocking,
 	}
 	t.effects.begin = s.turn.BeginCall
@@ -118,6 +120,9 @@ func (e *Engine) effects(t *db.Tenant, conversationID, agentID string) effects {
 		},
 		open: func(ctx context.Context, sub *model.SubAgent) (*speaker, error) {
 			return loadSpeaker(ctx, t, sub.DelegateAgentID)
+		},
+		retrieve: func(ctx context.Context, chat *model.KnowledgeBaseChat, question string) ([]*model.RetrievedChunk, error) {
+			return e.base.Retrieve(ctx, t, chat, question)
 		},
 	}
 	if e.canTransfer() {

@@ -12,6 +12,8 @@ type speaker struct {
 	agent     *model.Agent
 	tools     []*model.Tool
 	subAgents []*model.SubAgent
+	// chat is its knowledge base chat; nil when it has none.
+	chat *model.KnowledgeBaseChat
 }
 
 // target is something that an agent can call, and what happens when it does.

@@ -19,6 +19,8 @@ type tester struct {
 	// reply lets the agent answer the last message, which is the contact's, and returns what it called as well,
 	// also when it fails. Its error is UPSTREAM_FAILED for what is the language model's fault.
 	reply func(context.Context, situation) (*reply, []*model.ToolCall, error)
+	// opener returns what the agent says first when it has no welcome message of its own; nil when it says nothing then.
+	opener func() (string, error)
 	// now is the time of a message.
 	now func() time.Time
 }
@@ -91,7 +93,13 @@ func (t *tester) converse(ctx context.Context, run *model.AgentTestRun) (*ending
 	if err != nil {
 		return nil, faultOfAgent(err)
 	}
-	opening, err := begin(run.Snapshot.Agent, variables, t.now())
+	opener := ""
+	if t.opener != nil && len(run.Messages) == 0 && run.Snapshot.Agent.WelcomeMessage() == nil && run.Snapshot.Agent.KnowledgeBaseChatID != nil {
+		if opener, err = t.opener(); err != nil {
+			return nil, faultOfAgent(err)
+		}
+	}
+	opening, err := begin(run.Snapshot.Agent, opener, variables, t.now())
 	if err != nil {
 		return nil, faultOfAgent(err)
 	}

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"encoding/json"
+
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -35,6 +37,8 @@ type transcriptCall struct {
 	// Result is what came back; absent when the call failed, for the reason in Error.
 	Result *string `json:"result,omitempty"`
 	Error  *string `json:"error,omitempty"`
+	// excerpts are the chunks that a retrieval found, whole, as they can be quoted.
+	excerpts []string
 }
 
 // ending is how the conversation came to its end.
@@ -60,6 +64,9 @@ func transcriptOf(run *model.AgentTestRun, given int, end ending) transcript {
 		shown := transcriptCall{
 			Name: call.TechnicalName, Arguments: call.Arguments, Result: shorten(call.Result), Error: shorten(call.Error),
 		}
+		if call.Kind == model.ToolCallKindRetrieval {
+			shown.excerpts = excerptsOf(call)
+		}
 		if call.DelegationID != nil {
 			shown.Within = names[*call.DelegationID]
 		}
@@ -75,6 +82,19 @@ func transcriptOf(run *model.AgentTestRun, given int, end ending) transcript {
 		t.Messages = append(t.Messages, shown)
 	}
 	return t
+}
+
+// excerptsOf are the texts of what a retrieval found.
+func excerptsOf(call *model.ToolCall) []string {
+	var found retrievalResult
+	if call.Result == nil || json.Unmarshal([]byte(*call.Result), &found) != nil {
+		return nil
+	}
+	texts := make([]string, len(found.Chunks))
+	for i, chunk := range found.Chunks {
+		texts[i] = chunk.Content
+	}
+	return texts
 }
 
 func shorten(text *string) *string {

@@ -25,10 +25,12 @@ const (
 // turn is what the conversations of one turn share: that of the chat's agent with the contact, and
 // those that it opens with its sub-agents.
 type turn struct {
-	model   llm.Model
-	limits  limits
-	effects effects
-	schemas *schemas
+	model llm.Model
+	// rephraser makes of a message a question that stands by itself; nil when the knowledge base is asked the message.
+	rephraser llm.Model
+	limits    limits
+	effects   effects
+	schemas   *schemas
 	// variables are the chat's data bag.
 	variables map[string]string
 	mocking   *model.ToolMocking
@@ -60,6 +62,8 @@ type effects struct {
 	open func(context.Context, *model.SubAgent) (*speaker, error)
 	// transfer hands the contact over to a human, for a reason; nil when there is no provider.
 	transfer func(context.Context, string) error
+	// retrieve returns what a knowledge base chat finds for a question, best first.
+	retrieve func(context.Context, *model.KnowledgeBaseChat, string) ([]*model.RetrievedChunk, error)
 	// begin keeps that a call is about to be made for real. It is not made when that fails.
 	begin func(context.Context, *model.ToolCall) error
 }
@@ -94,13 +98,19 @@ type reply struct {
 	endReason *string
 	// failure is what the model did wrong once the conversation was over, for the log alone; nil when nothing.
 	failure error
+	// citations are what the numbers in the text stand for.
+	citations []model.Citation
 }
 
 // conversation is an agent's side of a conversation in the course of a turn.
 type conversation struct {
 	*turn
-	req     llm.Request
-	targets map[string]*target
+	req llm.Request
+	// prompt and instruction are what the instructions begin and end with.
+	prompt, instruction string
+	// knowledge is what the agent answers from; nil when it has no knowledge base chat.
+	knowledge *retrieval
+	targets   map[string]*target
 	// variables fill the placeholders of the prompt and of mocks.
 	variables map[string]string
 	// unknown are the placeholders of the prompt without a value.
@@ -143,7 +153,10 @@ func (t *turn) conversation(s *speaker, variables map[string]string, mocking *mo
 	}
 	c := &conversation{
 		turn: t, targets: map[string]*target{}, variables: variables, unknown: unknown, language: s.agent.Language,
-		req: llm.Request{System: prompt + instruction},
+		prompt: prompt, instruction: instruction, req: llm.Request{System: prompt + instruction},
+	}
+	if s.chat != nil {
+		c.knowledge, c.req.Settings = &retrieval{chat: s.chat}, settingsOf(s.chat)
 	}
 	for _, target := range s.targets(mocking, t.effects.transfer != nil) {
 		c.offer(target)
@@ -176,10 +189,15 @@ func (c *conversation) events(ctx context.Context) iter.Seq2[event, error] {
 // errLeft says that nobody wants the rest of the turn.
 var errLeft = errors.New("left")
 
-// reply asks the model until it has an answer, and does what it asks for. emit is handed all events
+// reply asks the knowledge base, then the model until it has an answer, and does what it asks for. emit is handed all events
 // but the reply, one at a time, and returns whether it wants more. Once the contact was transferred or the agent
 // ended the conversation, there is a reply whatever the model does: what is done must not be done again.
 func (c *conversation) reply(ctx context.Context, emit func(event) bool) (*reply, error) {
+	if c.knowledge != nil && c.endReason == nil {
+		if answer, err := c.consult(ctx, emit); answer != nil || err != nil {
+			return answer, err
+		}
+	}
 	for asked := 1; asked <= c.limits.modelCalls; asked++ {
 		calls, err := c.ask(ctx, emit)
 		isLeft := err != nil && (errors.Is(err, errLeft) || ctx.Err() != nil)
@@ -197,7 +215,7 @@ func (c *conversation) reply(ctx context.Context, emit func(event) bool) (*reply
 		if err := c.obey(ctx, calls, emit); err != nil {
 			return nil, err
 		}
-		text := strings.TrimSpace(c.said.String())
+		text, citations := c.spoken()
 		switch {
 		case c.endReason != nil && (isLast || text != ""):
 			return c.close(nil, emit)
@@ -205,7 +223,7 @@ func (c *conversation) reply(ctx context.Context, emit func(event) bool) (*reply
 		case text == "":
 			return nil, c.fault("gave an empty answer")
 		default:
-			return &reply{text: text}, nil
+			return &reply{text: text, citations: citations}, nil
 		}
 	}
 	return nil, c.fault("was asked %d times in one turn without coming to an answer", c.limits.modelCalls)
@@ -213,14 +231,23 @@ func (c *conversation) reply(ctx context.Context, emit func(event) bool) (*reply
 
 // close returns the last reply of a conversation that is over, and tells it when the model said nothing.
 func (c *conversation) close(failure error, emit func(event) bool) (*reply, error) {
-	text := strings.TrimSpace(c.said.String())
+	text, citations := c.spoken()
 	if text == "" {
 		text = farewell(c.language, c.transfer.done() != nil)
 		if !emit(event{text: text}) {
 			return nil, errLeft
 		}
 	}
-	return &reply{text: text, endReason: c.endReason, failure: failure}, nil
+	return &reply{text: text, endReason: c.endReason, failure: failure, citations: citations}, nil
+}
+
+// spoken is what the agent has said up to now, with what it cites.
+func (c *conversation) spoken() (string, []model.Citation) {
+	text, citations := c.said.String(), []model.Citation(nil)
+	if c.knowledge != nil {
+		text, citations = c.knowledge.cite(text)
+	}
+	return strings.TrimSpace(text), citations
 }
 
 // farewell is what is said for an agent of the language that ends a conversation without a word; French

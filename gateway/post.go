@@ -9,9 +9,11 @@ import (
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
+
+	"github.com/agentgraph/agentgraph/gateway/form"
 )
 
-// postTransport serves operations of any kind whose request is a JSON body.
+// postTransport serves operations of any kind whose request is a JSON body, or a form with files.
 type postTransport struct{ *Server }
 
 func (postTransport) Supports(r *http.Request) bool { return r.Method == http.MethodPost }
@@ -20,6 +22,10 @@ func (t postTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.G
 	x := exchange{Server: t.Server, w: w, r: r, exec: exec, accept: negotiate(r.Header)}
 	if x.accept.none() {
 		x.notAcceptable()
+		return
+	}
+	if form.Is(r.Header) {
+		x.multipart()
 		return
 	}
 	if f := checkContent(r.Header); f != nil {

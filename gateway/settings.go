@@ -6,6 +6,8 @@ import "time"
 type Settings struct {
 	// BodyBytes is the largest request body and the largest WebSocket message.
 	BodyBytes int64
+	// UploadBytes is the most that the files of a request may have together; BodyBytes bounds the rest of it.
+	UploadBytes int64
 	// QueryBytes, QueryTokens and QueryDepth bound a document before it is validated. Depth counts
 	// nested fields, leaves included.
 	QueryBytes  int
@@ -40,6 +42,7 @@ type Settings struct {
 func DefaultSettings() Settings {
 	return Settings{
 		BodyBytes:        1 << 20,
+		UploadBytes:      25 << 20,
 		QueryBytes:       32 << 10,
 		QueryTokens:      4_000,
 		QueryDepth:       15,

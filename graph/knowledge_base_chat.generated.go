@@ -22,11 +22,27 @@ type KnowledgeBaseChatResolver interface {
 	DatasetIds(ctx context.Context, obj *model.KnowledgeBaseChat) ([]string, error)
 	DatasetNames(ctx context.Context, obj *model.KnowledgeBaseChat) ([]string, error)
 	ConnectedAgentCount(ctx context.Context, obj *model.KnowledgeBaseChat) (int32, error)
+
+	Retrieve(ctx context.Context, obj *model.KnowledgeBaseChat, question string) ([]*model.RetrievedChunk, error)
 }
 
 // endregion ************************** generated!.gotpl **************************
 
 // region    ***************************** args.gotpl *****************************
+
+func (ec *executionContext) field_KnowledgeBaseChat_retrieve_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "question",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["question"] = arg0
+	return args, nil
+}
 
 // endregion ***************************** args.gotpl *****************************
 
@@ -406,6 +422,50 @@ func (ec *executionContext) _KnowledgeBaseChat_updatedAt(ctx context.Context, fi
 }
 func (ec *executionContext) fieldContext_KnowledgeBaseChat_updatedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("KnowledgeBaseChat", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _KnowledgeBaseChat_retrieve(ctx context.Context, field graphql.CollectedField, obj *model.KnowledgeBaseChat) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_KnowledgeBaseChat_retrieve(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.KnowledgeBaseChat().Retrieve(ctx, obj, fc.Args["question"].(string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.RetrievedChunk) graphql.Marshaler {
+			return ec.marshalNRetrievedChunk2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐRetrievedChunkᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_KnowledgeBaseChat_retrieve(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "KnowledgeBaseChat",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RetrievedChunk(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_KnowledgeBaseChat_retrieve_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _KnowledgeBaseChatConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.Page[*model.KnowledgeBaseChat]) (ret graphql.Marshaler) {
@@ -856,6 +916,153 @@ func (ec *executionContext) _PromptSettings_showQuote(ctx context.Context, field
 }
 func (ec *executionContext) fieldContext_PromptSettings_showQuote(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("PromptSettings", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _RetrievedChunk_document(ctx context.Context, field graphql.CollectedField, obj *model.RetrievedChunk) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RetrievedChunk_document(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Document, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Document) graphql.Marshaler {
+			return ec.marshalNDocument2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐDocument(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RetrievedChunk_document(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RetrievedChunk",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Document(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RetrievedChunk_position(ctx context.Context, field graphql.CollectedField, obj *model.RetrievedChunk) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RetrievedChunk_position(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Position, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int32) graphql.Marshaler {
+			return ec.marshalNInt2int32(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RetrievedChunk_position(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RetrievedChunk", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _RetrievedChunk_content(ctx context.Context, field graphql.CollectedField, obj *model.RetrievedChunk) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RetrievedChunk_content(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Content, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RetrievedChunk_content(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RetrievedChunk", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _RetrievedChunk_score(ctx context.Context, field graphql.CollectedField, obj *model.RetrievedChunk) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RetrievedChunk_score(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Score, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RetrievedChunk_score(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RetrievedChunk", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _RetrievedChunk_termSimilarity(ctx context.Context, field graphql.CollectedField, obj *model.RetrievedChunk) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RetrievedChunk_termSimilarity(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TermSimilarity, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RetrievedChunk_termSimilarity(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RetrievedChunk", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _RetrievedChunk_vectorSimilarity(ctx context.Context, field graphql.CollectedField, obj *model.RetrievedChunk) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RetrievedChunk_vectorSimilarity(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.VectorSimilarity, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RetrievedChunk_vectorSimilarity(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RetrievedChunk", field, false, false, errors.New("field of type Float does not have child fields"))
 }
 
 func (ec *executionContext) _UpdateKnowledgeBaseChatPayload_knowledgeBaseChat(ctx context.Context, field graphql.CollectedField, obj *model.UpdateKnowledgeBaseChatPayload) (ret graphql.Marshaler) {
@@ -1588,6 +1795,44 @@ func (ec *executionContext) _KnowledgeBaseChat(ctx context.Context, sel ast.Sele
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "retrieve":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._KnowledgeBaseChat_retrieve(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -1864,6 +2109,69 @@ func (ec *executionContext) _PromptSettings(ctx context.Context, sel ast.Selecti
 	return out
 }
 
+var retrievedChunkImplementors = []string{"RetrievedChunk"}
+
+func (ec *executionContext) _RetrievedChunk(ctx context.Context, sel ast.SelectionSet, obj *model.RetrievedChunk) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, retrievedChunkImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RetrievedChunk")
+		case "document":
+			out.Values[i] = ec._RetrievedChunk_document(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "position":
+			out.Values[i] = ec._RetrievedChunk_position(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "content":
+			out.Values[i] = ec._RetrievedChunk_content(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "score":
+			out.Values[i] = ec._RetrievedChunk_score(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "termSimilarity":
+			out.Values[i] = ec._RetrievedChunk_termSimilarity(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "vectorSimilarity":
+			out.Values[i] = ec._RetrievedChunk_vectorSimilarity(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var updateKnowledgeBaseChatPayloadImplementors = []string{"UpdateKnowledgeBaseChatPayload"}
 
 func (ec *executionContext) _UpdateKnowledgeBaseChatPayload(ctx context.Context, sel ast.SelectionSet, obj *model.UpdateKnowledgeBaseChatPayload) graphql.Marshaler {
@@ -1994,6 +2302,32 @@ func (ec *executionContext) marshalNLlmSettings2githubᚗcomᚋagentgraphᚋagen
 
 func (ec *executionContext) marshalNPromptSettings2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐPromptSettings(ctx context.Context, sel ast.SelectionSet, v model.PromptSettings) graphql.Marshaler {
 	return ec._PromptSettings(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNRetrievedChunk2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐRetrievedChunkᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.RetrievedChunk) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNRetrievedChunk2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐRetrievedChunk(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNRetrievedChunk2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐRetrievedChunk(ctx context.Context, sel ast.SelectionSet, v *model.RetrievedChunk) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._RetrievedChunk(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNUpdateKnowledgeBaseChatInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐUpdateKnowledgeBaseChatInput(ctx context.Context, v any) (model.UpdateKnowledgeBaseChatInput, error) {

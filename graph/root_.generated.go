@@ -31,8 +31,11 @@ type ResolverRoot interface {
 	Campaign() CampaignResolver
 	CampaignConsumption() CampaignConsumptionResolver
 	CampaignItem() CampaignItemResolver
+	Chunk() ChunkResolver
 	ClassificationTest() ClassificationTestResolver
 	Company() CompanyResolver
+	Dataset() DatasetResolver
+	Document() DocumentResolver
 	KnowledgeBaseChat() KnowledgeBaseChatResolver
 	Mutation() MutationResolver
 	Query() QueryResolver
@@ -55,6 +58,10 @@ type ComplexityRoot struct {
 
 	AddCampaignItemsPayload struct {
 		Items func(childComplexity int) int
+	}
+
+	AddDocumentPayload struct {
+		Document func(childComplexity int) int
 	}
 
 	AddSubAgentPayload struct {
@@ -412,6 +419,35 @@ type ComplexityRoot struct {
 		EndedAt   func(childComplexity int) int
 	}
 
+	Chunk struct {
+		Content  func(childComplexity int) int
+		Document func(childComplexity int) int
+		ID       func(childComplexity int) int
+		Position func(childComplexity int) int
+		Tokens   func(childComplexity int) int
+	}
+
+	ChunkConnection struct {
+		Edges      func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	ChunkEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	Citation struct {
+		ChunkID      func(childComplexity int) int
+		Content      func(childComplexity int) int
+		DocumentID   func(childComplexity int) int
+		DocumentName func(childComplexity int) int
+		Number       func(childComplexity int) int
+		Position     func(childComplexity int) int
+	}
+
 	ClaimCampaignItemsPayload struct {
 		ClaimID func(childComplexity int) int
 		Items   func(childComplexity int) int
@@ -541,12 +577,15 @@ type ComplexityRoot struct {
 	}
 
 	Dataset struct {
-		ChunkMethod  func(childComplexity int) int
-		CreatedAt    func(childComplexity int) int
-		Description  func(childComplexity int) int
-		ID           func(childComplexity int) int
-		Name         func(childComplexity int) int
-		ParserConfig func(childComplexity int) int
+		ChunkCount    func(childComplexity int) int
+		ChunkMethod   func(childComplexity int) int
+		CreatedAt     func(childComplexity int) int
+		Description   func(childComplexity int) int
+		DocumentCount func(childComplexity int) int
+		Documents     func(childComplexity int, first int32, after *string, offset *int32) int
+		ID            func(childComplexity int) int
+		Name          func(childComplexity int) int
+		ParserConfig  func(childComplexity int) int
 	}
 
 	DatasetConnection struct {
@@ -577,6 +616,14 @@ type ComplexityRoot struct {
 		DeletedID func(childComplexity int) int
 	}
 
+	DeleteDatasetPayload struct {
+		DeletedID func(childComplexity int) int
+	}
+
+	DeleteDocumentPayload struct {
+		DeletedID func(childComplexity int) int
+	}
+
 	DeleteKnowledgeBaseChatPayload struct {
 		DeletedID func(childComplexity int) int
 	}
@@ -591,6 +638,34 @@ type ComplexityRoot struct {
 
 	DisconnectToolPayload struct {
 		Agent func(childComplexity int) int
+	}
+
+	Document struct {
+		ChunkCount  func(childComplexity int) int
+		Chunks      func(childComplexity int, first int32, after *string, offset *int32) int
+		ContentType func(childComplexity int) int
+		CreatedAt   func(childComplexity int) int
+		Dataset     func(childComplexity int) int
+		DatasetID   func(childComplexity int) int
+		Error       func(childComplexity int) int
+		ID          func(childComplexity int) int
+		IndexedAt   func(childComplexity int) int
+		Name        func(childComplexity int) int
+		Size        func(childComplexity int) int
+		Status      func(childComplexity int) int
+		Warning     func(childComplexity int) int
+	}
+
+	DocumentConnection struct {
+		Edges      func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	DocumentEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
 	}
 
 	EndSimulationChatPayload struct {
@@ -618,6 +693,7 @@ type ComplexityRoot struct {
 		LlmSettings         func(childComplexity int) int
 		Name                func(childComplexity int) int
 		PromptSettings      func(childComplexity int) int
+		Retrieve            func(childComplexity int, question string) int
 		UpdatedAt           func(childComplexity int) int
 	}
 
@@ -693,6 +769,7 @@ type ComplexityRoot struct {
 	Mutation struct {
 		AddCampaignField             func(childComplexity int, input model.AddCampaignFieldInput) int
 		AddCampaignItems             func(childComplexity int, input model.AddCampaignItemsInput) int
+		AddDocument                  func(childComplexity int, input model.AddDocumentInput) int
 		AddSubAgent                  func(childComplexity int, input model.AddSubAgentInput) int
 		AdvanceCampaignItem          func(childComplexity int, input model.AdvanceCampaignItemInput) int
 		ArchiveCampaignItems         func(childComplexity int, input model.ArchiveCampaignItemsInput) int
@@ -714,12 +791,15 @@ type ComplexityRoot struct {
 		DeleteAgentTest              func(childComplexity int, input model.DeleteAgentTestInput) int
 		DeleteAgentTestFolder        func(childComplexity int, input model.DeleteAgentTestFolderInput) int
 		DeleteCampaignItem           func(childComplexity int, input model.DeleteCampaignItemInput) int
+		DeleteDataset                func(childComplexity int, input model.DeleteDatasetInput) int
+		DeleteDocument               func(childComplexity int, input model.DeleteDocumentInput) int
 		DeleteKnowledgeBaseChat      func(childComplexity int, input model.DeleteKnowledgeBaseChatInput) int
 		DeleteTool                   func(childComplexity int, input model.DeleteToolInput) int
 		DisconnectKnowledgeBaseChat  func(childComplexity int, input model.DisconnectKnowledgeBaseChatInput) int
 		DisconnectTool               func(childComplexity int, input model.DisconnectToolInput) int
 		EndSimulationChat            func(childComplexity int, input model.EndSimulationChatInput) int
 		RecordUsage                  func(childComplexity int, input model.RecordUsageInput) int
+		ReindexDataset               func(childComplexity int, input model.ReindexDatasetInput) int
 		RemoveSubAgent               func(childComplexity int, input model.RemoveSubAgentInput) int
 		RenewCampaignClaim           func(childComplexity int, input model.RenewCampaignClaimInput) int
 		ResetCampaignItem            func(childComplexity int, input model.ResetCampaignItemInput) int
@@ -735,6 +815,7 @@ type ComplexityRoot struct {
 		UpdateAgentTestFolder        func(childComplexity int, input model.UpdateAgentTestFolderInput) int
 		UpdateCampaign               func(childComplexity int, input model.UpdateCampaignInput) int
 		UpdateClassificationTest     func(childComplexity int, input model.UpdateClassificationTestInput) int
+		UpdateDataset                func(childComplexity int, input model.UpdateDatasetInput) int
 		UpdateKnowledgeBaseChat      func(childComplexity int, input model.UpdateKnowledgeBaseChatInput) int
 		UpdateSimulationTest         func(childComplexity int, input model.UpdateSimulationTestInput) int
 		UpdateTool                   func(childComplexity int, input model.UpdateToolInput) int
@@ -805,6 +886,8 @@ type ComplexityRoot struct {
 		ConsumptionBreakdown       func(childComplexity int, from model.DateBound, to model.DateBound) int
 		Dataset                    func(childComplexity int, id string) int
 		Datasets                   func(childComplexity int, first int32, after *string, offset *int32) int
+		Document                   func(childComplexity int, id string, datasetID *string) int
+		Documents                  func(childComplexity int, datasetID *string, first int32, after *string, offset *int32) int
 		KnowledgeBaseChat          func(childComplexity int, id string) int
 		KnowledgeBaseChats         func(childComplexity int, first int32, after *string, offset *int32) int
 		Node                       func(childComplexity int, id string) int
@@ -818,6 +901,10 @@ type ComplexityRoot struct {
 	RecordUsagePayload struct {
 		Duplicates func(childComplexity int) int
 		Recorded   func(childComplexity int) int
+	}
+
+	ReindexDatasetPayload struct {
+		Dataset func(childComplexity int) int
 	}
 
 	RemoveSubAgentPayload struct {
@@ -835,6 +922,15 @@ type ComplexityRoot struct {
 
 	RestoreAgentPromptPayload struct {
 		Agent func(childComplexity int) int
+	}
+
+	RetrievedChunk struct {
+		Content          func(childComplexity int) int
+		Document         func(childComplexity int) int
+		Position         func(childComplexity int) int
+		Score            func(childComplexity int) int
+		TermSimilarity   func(childComplexity int) int
+		VectorSimilarity func(childComplexity int) int
 	}
 
 	RetryAgentTestExecutionPayload struct {
@@ -882,6 +978,7 @@ type ComplexityRoot struct {
 	}
 
 	SimulationChatMessage struct {
+		Citations           func(childComplexity int) int
 		EndReason           func(childComplexity int) int
 		IsConversationEnded func(childComplexity int) int
 		Role                func(childComplexity int) int
@@ -1055,6 +1152,10 @@ type ComplexityRoot struct {
 		AgentTest func(childComplexity int) int
 	}
 
+	UpdateDatasetPayload struct {
+		Dataset func(childComplexity int) int
+	}
+
 	UpdateKnowledgeBaseChatPayload struct {
 		KnowledgeBaseChat func(childComplexity int) int
 	}
@@ -1101,6 +1202,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.AddCampaignItemsPayload.Items(childComplexity), true
+
+	case "AddDocumentPayload.document":
+		if e.ComplexityRoot.AddDocumentPayload.Document == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AddDocumentPayload.Document(childComplexity), true
 
 	case "AddSubAgentPayload.agent":
 		if e.ComplexityRoot.AddSubAgentPayload.Agent == nil {
@@ -2575,6 +2683,112 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ChatEnded.EndedAt(childComplexity), true
 
+	case "Chunk.content":
+		if e.ComplexityRoot.Chunk.Content == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Chunk.Content(childComplexity), true
+	case "Chunk.document":
+		if e.ComplexityRoot.Chunk.Document == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Chunk.Document(childComplexity), true
+	case "Chunk.id":
+		if e.ComplexityRoot.Chunk.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Chunk.ID(childComplexity), true
+	case "Chunk.position":
+		if e.ComplexityRoot.Chunk.Position == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Chunk.Position(childComplexity), true
+	case "Chunk.tokens":
+		if e.ComplexityRoot.Chunk.Tokens == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Chunk.Tokens(childComplexity), true
+
+	case "ChunkConnection.edges":
+		if e.ComplexityRoot.ChunkConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChunkConnection.Edges(childComplexity), true
+	case "ChunkConnection.nodes":
+		if e.ComplexityRoot.ChunkConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChunkConnection.Nodes(childComplexity), true
+	case "ChunkConnection.pageInfo":
+		if e.ComplexityRoot.ChunkConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChunkConnection.PageInfo(childComplexity), true
+	case "ChunkConnection.totalCount":
+		if e.ComplexityRoot.ChunkConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChunkConnection.TotalCount(childComplexity), true
+
+	case "ChunkEdge.cursor":
+		if e.ComplexityRoot.ChunkEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChunkEdge.Cursor(childComplexity), true
+	case "ChunkEdge.node":
+		if e.ComplexityRoot.ChunkEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChunkEdge.Node(childComplexity), true
+
+	case "Citation.chunkId":
+		if e.ComplexityRoot.Citation.ChunkID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Citation.ChunkID(childComplexity), true
+	case "Citation.content":
+		if e.ComplexityRoot.Citation.Content == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Citation.Content(childComplexity), true
+	case "Citation.documentId":
+		if e.ComplexityRoot.Citation.DocumentID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Citation.DocumentID(childComplexity), true
+	case "Citation.documentName":
+		if e.ComplexityRoot.Citation.DocumentName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Citation.DocumentName(childComplexity), true
+	case "Citation.number":
+		if e.ComplexityRoot.Citation.Number == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Citation.Number(childComplexity), true
+	case "Citation.position":
+		if e.ComplexityRoot.Citation.Position == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Citation.Position(childComplexity), true
+
 	case "ClaimCampaignItemsPayload.claimId":
 		if e.ComplexityRoot.ClaimCampaignItemsPayload.ClaimID == nil {
 			break
@@ -2991,6 +3205,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.CriterionResult.Rationale(childComplexity), true
 
+	case "Dataset.chunkCount":
+		if e.ComplexityRoot.Dataset.ChunkCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Dataset.ChunkCount(childComplexity), true
 	case "Dataset.chunkMethod":
 		if e.ComplexityRoot.Dataset.ChunkMethod == nil {
 			break
@@ -3009,6 +3229,23 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Dataset.Description(childComplexity), true
+	case "Dataset.documentCount":
+		if e.ComplexityRoot.Dataset.DocumentCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Dataset.DocumentCount(childComplexity), true
+	case "Dataset.documents":
+		if e.ComplexityRoot.Dataset.Documents == nil {
+			break
+		}
+
+		args, err := ec.field_Dataset_documents_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Dataset.Documents(childComplexity, args["first"].(int32), args["after"].(*string), args["offset"].(*int32)), true
 	case "Dataset.id":
 		if e.ComplexityRoot.Dataset.ID == nil {
 			break
@@ -3094,6 +3331,20 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.DeleteCampaignItemPayload.DeletedID(childComplexity), true
 
+	case "DeleteDatasetPayload.deletedId":
+		if e.ComplexityRoot.DeleteDatasetPayload.DeletedID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteDatasetPayload.DeletedID(childComplexity), true
+
+	case "DeleteDocumentPayload.deletedId":
+		if e.ComplexityRoot.DeleteDocumentPayload.DeletedID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteDocumentPayload.DeletedID(childComplexity), true
+
 	case "DeleteKnowledgeBaseChatPayload.deletedId":
 		if e.ComplexityRoot.DeleteKnowledgeBaseChatPayload.DeletedID == nil {
 			break
@@ -3121,6 +3372,128 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.DisconnectToolPayload.Agent(childComplexity), true
+
+	case "Document.chunkCount":
+		if e.ComplexityRoot.Document.ChunkCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Document.ChunkCount(childComplexity), true
+	case "Document.chunks":
+		if e.ComplexityRoot.Document.Chunks == nil {
+			break
+		}
+
+		args, err := ec.field_Document_chunks_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Document.Chunks(childComplexity, args["first"].(int32), args["after"].(*string), args["offset"].(*int32)), true
+	case "Document.contentType":
+		if e.ComplexityRoot.Document.ContentType == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Document.ContentType(childComplexity), true
+	case "Document.createdAt":
+		if e.ComplexityRoot.Document.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Document.CreatedAt(childComplexity), true
+	case "Document.dataset":
+		if e.ComplexityRoot.Document.Dataset == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Document.Dataset(childComplexity), true
+	case "Document.datasetId":
+		if e.ComplexityRoot.Document.DatasetID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Document.DatasetID(childComplexity), true
+	case "Document.error":
+		if e.ComplexityRoot.Document.Error == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Document.Error(childComplexity), true
+	case "Document.id":
+		if e.ComplexityRoot.Document.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Document.ID(childComplexity), true
+	case "Document.indexedAt":
+		if e.ComplexityRoot.Document.IndexedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Document.IndexedAt(childComplexity), true
+	case "Document.name":
+		if e.ComplexityRoot.Document.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Document.Name(childComplexity), true
+	case "Document.size":
+		if e.ComplexityRoot.Document.Size == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Document.Size(childComplexity), true
+	case "Document.status":
+		if e.ComplexityRoot.Document.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Document.Status(childComplexity), true
+	case "Document.warning":
+		if e.ComplexityRoot.Document.Warning == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Document.Warning(childComplexity), true
+
+	case "DocumentConnection.edges":
+		if e.ComplexityRoot.DocumentConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentConnection.Edges(childComplexity), true
+	case "DocumentConnection.nodes":
+		if e.ComplexityRoot.DocumentConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentConnection.Nodes(childComplexity), true
+	case "DocumentConnection.pageInfo":
+		if e.ComplexityRoot.DocumentConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentConnection.PageInfo(childComplexity), true
+	case "DocumentConnection.totalCount":
+		if e.ComplexityRoot.DocumentConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentConnection.TotalCount(childComplexity), true
+
+	case "DocumentEdge.cursor":
+		if e.ComplexityRoot.DocumentEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentEdge.Cursor(childComplexity), true
+	case "DocumentEdge.node":
+		if e.ComplexityRoot.DocumentEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentEdge.Node(childComplexity), true
 
 	case "EndSimulationChatPayload.simulationChat":
 		if e.ComplexityRoot.EndSimulationChatPayload.SimulationChat == nil {
@@ -3215,6 +3588,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.KnowledgeBaseChat.PromptSettings(childComplexity), true
+	case "KnowledgeBaseChat.retrieve":
+		if e.ComplexityRoot.KnowledgeBaseChat.Retrieve == nil {
+			break
+		}
+
+		args, err := ec.field_KnowledgeBaseChat_retrieve_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.KnowledgeBaseChat.Retrieve(childComplexity, args["question"].(string)), true
 	case "KnowledgeBaseChat.updatedAt":
 		if e.ComplexityRoot.KnowledgeBaseChat.UpdatedAt == nil {
 			break
@@ -3471,6 +3855,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.AddCampaignItems(childComplexity, args["input"].(model.AddCampaignItemsInput)), true
+	case "Mutation.addDocument":
+		if e.ComplexityRoot.Mutation.AddDocument == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_addDocument_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.AddDocument(childComplexity, args["input"].(model.AddDocumentInput)), true
 	case "Mutation.addSubAgent":
 		if e.ComplexityRoot.Mutation.AddSubAgent == nil {
 			break
@@ -3702,6 +4097,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.DeleteCampaignItem(childComplexity, args["input"].(model.DeleteCampaignItemInput)), true
+	case "Mutation.deleteDataset":
+		if e.ComplexityRoot.Mutation.DeleteDataset == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_deleteDataset_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DeleteDataset(childComplexity, args["input"].(model.DeleteDatasetInput)), true
+	case "Mutation.deleteDocument":
+		if e.ComplexityRoot.Mutation.DeleteDocument == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_deleteDocument_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DeleteDocument(childComplexity, args["input"].(model.DeleteDocumentInput)), true
 	case "Mutation.deleteKnowledgeBaseChat":
 		if e.ComplexityRoot.Mutation.DeleteKnowledgeBaseChat == nil {
 			break
@@ -3768,6 +4185,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RecordUsage(childComplexity, args["input"].(model.RecordUsageInput)), true
+	case "Mutation.reindexDataset":
+		if e.ComplexityRoot.Mutation.ReindexDataset == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_reindexDataset_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.ReindexDataset(childComplexity, args["input"].(model.ReindexDatasetInput)), true
 	case "Mutation.removeSubAgent":
 		if e.ComplexityRoot.Mutation.RemoveSubAgent == nil {
 			break
@@ -3933,6 +4361,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.UpdateClassificationTest(childComplexity, args["input"].(model.UpdateClassificationTestInput)), true
+	case "Mutation.updateDataset":
+		if e.ComplexityRoot.Mutation.UpdateDataset == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_updateDataset_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UpdateDataset(childComplexity, args["input"].(model.UpdateDatasetInput)), true
 	case "Mutation.updateKnowledgeBaseChat":
 		if e.ComplexityRoot.Mutation.UpdateKnowledgeBaseChat == nil {
 			break
@@ -4339,6 +4778,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Datasets(childComplexity, args["first"].(int32), args["after"].(*string), args["offset"].(*int32)), true
+	case "Query.document":
+		if e.ComplexityRoot.Query.Document == nil {
+			break
+		}
+
+		args, err := ec.field_Query_document_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Document(childComplexity, args["id"].(string), args["datasetId"].(*string)), true
+	case "Query.documents":
+		if e.ComplexityRoot.Query.Documents == nil {
+			break
+		}
+
+		args, err := ec.field_Query_documents_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Documents(childComplexity, args["datasetId"].(*string), args["first"].(int32), args["after"].(*string), args["offset"].(*int32)), true
 
 	case "Query.knowledgeBaseChat":
 		if e.ComplexityRoot.Query.KnowledgeBaseChat == nil {
@@ -4442,6 +4903,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.RecordUsagePayload.Recorded(childComplexity), true
 
+	case "ReindexDatasetPayload.dataset":
+		if e.ComplexityRoot.ReindexDatasetPayload.Dataset == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReindexDatasetPayload.Dataset(childComplexity), true
+
 	case "RemoveSubAgentPayload.agent":
 		if e.ComplexityRoot.RemoveSubAgentPayload.Agent == nil {
 			break
@@ -4475,6 +4943,43 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.RestoreAgentPromptPayload.Agent(childComplexity), true
+
+	case "RetrievedChunk.content":
+		if e.ComplexityRoot.RetrievedChunk.Content == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RetrievedChunk.Content(childComplexity), true
+	case "RetrievedChunk.document":
+		if e.ComplexityRoot.RetrievedChunk.Document == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RetrievedChunk.Document(childComplexity), true
+	case "RetrievedChunk.position":
+		if e.ComplexityRoot.RetrievedChunk.Position == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RetrievedChunk.Position(childComplexity), true
+	case "RetrievedChunk.score":
+		if e.ComplexityRoot.RetrievedChunk.Score == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RetrievedChunk.Score(childComplexity), true
+	case "RetrievedChunk.termSimilarity":
+		if e.ComplexityRoot.RetrievedChunk.TermSimilarity == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RetrievedChunk.TermSimilarity(childComplexity), true
+	case "RetrievedChunk.vectorSimilarity":
+		if e.ComplexityRoot.RetrievedChunk.VectorSimilarity == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RetrievedChunk.VectorSimilarity(childComplexity), true
 
 	case "RetryAgentTestExecutionPayload.execution":
 		if e.ComplexityRoot.RetryAgentTestExecutionPayload.Execution == nil {
@@ -4621,6 +5126,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.SimulationChatEdge.Node(childComplexity), true
 
+	case "SimulationChatMessage.citations":
+		if e.ComplexityRoot.SimulationChatMessage.Citations == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SimulationChatMessage.Citations(childComplexity), true
 	case "SimulationChatMessage.endReason":
 		if e.ComplexityRoot.SimulationChatMessage.EndReason == nil {
 			break
@@ -5326,6 +5837,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.UpdateClassificationTestPayload.AgentTest(childComplexity), true
 
+	case "UpdateDatasetPayload.dataset":
+		if e.ComplexityRoot.UpdateDatasetPayload.Dataset == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateDatasetPayload.Dataset(childComplexity), true
+
 	case "UpdateKnowledgeBaseChatPayload.knowledgeBaseChat":
 		if e.ComplexityRoot.UpdateKnowledgeBaseChatPayload.KnowledgeBaseChat == nil {
 			break
@@ -5357,6 +5875,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 	inputUnmarshalMap := graphql.BuildUnmarshalerMap(
 		ec.unmarshalInputAddCampaignFieldInput,
 		ec.unmarshalInputAddCampaignItemsInput,
+		ec.unmarshalInputAddDocumentInput,
 		ec.unmarshalInputAddSubAgentInput,
 		ec.unmarshalInputAdvanceCampaignItemInput,
 		ec.unmarshalInputAgentFieldInput,
@@ -5388,6 +5907,8 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputDeleteAgentTestFolderInput,
 		ec.unmarshalInputDeleteAgentTestInput,
 		ec.unmarshalInputDeleteCampaignItemInput,
+		ec.unmarshalInputDeleteDatasetInput,
+		ec.unmarshalInputDeleteDocumentInput,
 		ec.unmarshalInputDeleteKnowledgeBaseChatInput,
 		ec.unmarshalInputDeleteToolInput,
 		ec.unmarshalInputDisconnectKnowledgeBaseChatInput,
@@ -5403,6 +5924,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputParserConfigInput,
 		ec.unmarshalInputPromptSettingsInput,
 		ec.unmarshalInputRecordUsageInput,
+		ec.unmarshalInputReindexDatasetInput,
 		ec.unmarshalInputRemoveSubAgentInput,
 		ec.unmarshalInputRenewCampaignClaimInput,
 		ec.unmarshalInputResetCampaignItemInput,
@@ -5421,6 +5943,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputUpdateAgentTestInput,
 		ec.unmarshalInputUpdateCampaignInput,
 		ec.unmarshalInputUpdateClassificationTestInput,
+		ec.unmarshalInputUpdateDatasetInput,
 		ec.unmarshalInputUpdateKnowledgeBaseChatInput,
 		ec.unmarshalInputUpdateSimulationTestInput,
 		ec.unmarshalInputUpdateToolInput,
@@ -7639,6 +8162,53 @@ type CreateDatasetPayload {
   dataset: Dataset!
 }
 
+"""
+What to change of a dataset. What is absent or null stays; ` + "`" + `parserConfig` + "`" + ` merges key by key. Bounds as in
+` + "`" + `CreateDatasetInput` + "`" + `. When documents are to be cut otherwise, all of them are indexed again.
+"""
+input UpdateDatasetInput {
+  "The dataset."
+  datasetId: ID!
+  "The new name."
+  name: String
+  "The new description."
+  description: String
+  "The new chunk method."
+  chunkMethod: String
+  "How documents are parsed from now on."
+  parserConfig: ParserConfigInput
+}
+
+"The changed dataset."
+type UpdateDatasetPayload {
+  "The dataset."
+  dataset: Dataset!
+}
+
+"The dataset to delete."
+input DeleteDatasetInput {
+  "The dataset."
+  datasetId: ID!
+}
+
+"What is gone."
+type DeleteDatasetPayload {
+  "The id of the deleted dataset."
+  deletedId: ID!
+}
+
+"The dataset whose documents to index again."
+input ReindexDatasetInput {
+  "The dataset."
+  datasetId: ID!
+}
+
+"The dataset whose documents are indexed again."
+type ReindexDatasetPayload {
+  "The dataset."
+  dataset: Dataset!
+}
+
 extend type Query {
   "One dataset."
   dataset("Its id." id: ID!): Dataset @requires(scope: read)
@@ -7656,6 +8226,198 @@ extend type Query {
 extend type Mutation {
   "Creates a dataset."
   createDataset("The dataset." input: CreateDatasetInput!): CreateDatasetPayload @requires(scope: write)
+  "Changes a dataset."
+  updateDataset("What to change." input: UpdateDatasetInput!): UpdateDatasetPayload @requires(scope: write)
+  "Deletes a dataset with its documents and disconnects it from every knowledge base chat."
+  deleteDataset("The dataset." input: DeleteDatasetInput!): DeleteDatasetPayload @requires(scope: write)
+  "Indexes all documents of a dataset again, those that failed included."
+  reindexDataset("The dataset." input: ReindexDatasetInput!): ReindexDatasetPayload @requires(scope: write)
+}
+`, BuiltIn: false},
+	{Name: "../schema/document.graphqls", Input: `"""
+A file of a multipart request (https://github.com/jaydenseric/graphql-multipart-request-spec). Such a request
+needs the header ` + "`" + `GraphQL-Require-Preflight` + "`" + ` or ` + "`" + `X-Requested-By` + "`" + `, with any value, so that no page of another
+site can send it.
+"""
+scalar Upload
+
+"A text or file of a dataset."
+type Document implements Node {
+  "The id."
+  id: ID!
+  "The name."
+  name: String!
+  "The dataset that it is of."
+  dataset: Dataset!
+  "The id of its dataset."
+  datasetId: ID!
+  "The media type, told by the content and the name."
+  contentType: String!
+  "Size in bytes."
+  size: Int!
+  "How far indexing has come. While a document is indexed again its previous chunks are still found."
+  status: DocumentStatus!
+  "Why indexing failed; null unless ` + "`" + `status` + "`" + ` is ` + "`" + `Failed` + "`" + `."
+  error: String
+  "What the last indexing did otherwise than the dataset says, such as falling back to another chunk method."
+  warning: String
+  "How many chunks it has."
+  chunkCount: Int!
+  "Its chunks, in order."
+  chunks(
+    "Page size, 1 to 100."
+    first: Int! = 50
+    "Continue after this cursor."
+    after: String
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    offset: Int
+  ): ChunkConnection!
+  "When it was added."
+  createdAt: DateTime!
+  "When its chunks were made; null when they never were."
+  indexedAt: DateTime
+}
+
+"How far the indexing of a document has come."
+enum DocumentStatus {
+  "Waits for a worker."
+  Pending
+  "Is being read and cut into chunks."
+  Indexing
+  "Its chunks can be found."
+  Ready
+  "Could not be indexed; ` + "`" + `error` + "`" + ` says why."
+  Failed
+}
+
+"A piece of a document: what retrieval finds."
+type Chunk implements Node {
+  "The id. Indexing again makes new chunks with new ids."
+  id: ID!
+  "The document that it is of."
+  document: Document!
+  "Its place in the document, from 0."
+  position: Int!
+  "The text."
+  content: String!
+  "Length in tokens."
+  tokens: Int!
+}
+
+"A page of documents."
+type DocumentConnection {
+  "The documents with their cursors."
+  edges: [DocumentEdge!]!
+  "The documents."
+  nodes: [Document!]!
+  "Where the page stands."
+  pageInfo: PageInfo!
+  "How many there are on all pages."
+  totalCount: Int!
+}
+
+"A document in a list."
+type DocumentEdge {
+  "Its place in the list."
+  cursor: String!
+  "The document."
+  node: Document!
+}
+
+"A page of chunks."
+type ChunkConnection {
+  "The chunks with their cursors."
+  edges: [ChunkEdge!]!
+  "The chunks."
+  nodes: [Chunk!]!
+  "Where the page stands."
+  pageInfo: PageInfo!
+  "How many there are on all pages."
+  totalCount: Int!
+}
+
+"A chunk in a list."
+type ChunkEdge {
+  "Its place in the list."
+  cursor: String!
+  "The chunk."
+  node: Chunk!
+}
+
+"A new document: exactly one of ` + "`" + `text` + "`" + ` and ` + "`" + `upload` + "`" + `."
+input AddDocumentInput {
+  "The dataset to add it to."
+  datasetId: ID!
+  "1 to 255 characters. Its ending tells Markdown, HTML, CSV and JSON from plain text. Default: the name of the uploaded file."
+  name: String
+  "1 to 1,000,000 characters."
+  text: String
+  "Text, Markdown, HTML, CSV, JSON, PDF or DOCX, of at most 25 MiB unless the gateway is set up otherwise. A file that cannot be read becomes a document that has failed."
+  upload: Upload
+}
+
+"The new document."
+type AddDocumentPayload {
+  "The document."
+  document: Document!
+}
+
+"The document to delete."
+input DeleteDocumentInput {
+  "The document."
+  documentId: ID!
+  "The dataset that it must be of, when given."
+  datasetId: ID
+}
+
+"What is gone."
+type DeleteDocumentPayload {
+  "The id of the deleted document."
+  deletedId: ID!
+}
+
+extend type Dataset {
+  "Its documents, newest first."
+  documents(
+    "Page size, 1 to 100."
+    first: Int! = 50
+    "Continue after this cursor."
+    after: String
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    offset: Int
+  ): DocumentConnection!
+  "How many documents it has."
+  documentCount: Int!
+  "How many chunks its documents have."
+  chunkCount: Int!
+}
+
+extend type Query {
+  "One document."
+  document(
+    "Its id."
+    id: ID!
+    "The dataset that it must be of, when given."
+    datasetId: ID
+  ): Document @requires(scope: read)
+  "The documents of the company, or of one dataset, newest first."
+  documents(
+    "Only those of this dataset."
+    datasetId: ID
+    "Page size, 1 to 100."
+    first: Int! = 50
+    "Continue after this cursor."
+    after: String
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    offset: Int
+  ): DocumentConnection! @requires(scope: read)
+}
+
+extend type Mutation {
+  "Adds a document to a dataset. It is indexed soon after: see its ` + "`" + `status` + "`" + `."
+  addDocument("The document." input: AddDocumentInput!): AddDocumentPayload @requires(scope: write)
+  "Deletes a document with its chunks."
+  deleteDocument("The document." input: DeleteDocumentInput!): DeleteDocumentPayload @requires(scope: write)
 }
 `, BuiltIn: false},
 	{Name: "../schema/knowledge_base_chat.graphqls", Input: `"A knowledge base chat: datasets and the settings with which an agent answers from them."
@@ -7672,7 +8434,7 @@ type KnowledgeBaseChat implements Node {
   datasetNames: [String!]!
   "How many agents use the chat."
   connectedAgentCount: Int!
-  "How the language model writes."
+  "How the language model writes the answers of agents with the chat."
   llmSettings: LlmSettings!
   "How knowledge is found and used."
   promptSettings: PromptSettings!
@@ -7680,6 +8442,24 @@ type KnowledgeBaseChat implements Node {
   createdAt: DateTime!
   "When it was last changed; null when never."
   updatedAt: DateTime
+  "Exactly what the chat retrieves for a question, best first: conversations use the same function."
+  retrieve("The question, 1 to 10,000 characters." question: String!): [RetrievedChunk!]!
+}
+
+"A chunk that was found for a question."
+type RetrievedChunk {
+  "The document that it is of."
+  document: Document!
+  "The chunk's place in the document, from 0."
+  position: Int!
+  "The text."
+  content: String!
+  "How well it fits, 0 to 1: the two similarities, weighted by ` + "`" + `keywordsSimilarityWeight` + "`" + `."
+  score: Float!
+  "How much of the question's words it holds, 0 to 1."
+  termSimilarity: Float!
+  "How near it is in meaning, 0 to 1; null without an embedding model."
+  vectorSimilarity: Float
 }
 
 "How the language model writes."
@@ -7702,15 +8482,27 @@ type PromptSettings {
   keywordsSimilarityWeight: Float!
   "How many chunks are used, 1 to 100."
   topN: Int!
-  "Instructions for the model; ` + "`" + `{knowledge}` + "`" + ` is where the chunks go."
+  """
+  What the instructions of an agent with the chat go on with; ` + "`" + `{knowledge}` + "`" + ` is where the chunks go. Other placeholders are
+  filled from the data bag.
+  """
   prompt: String!
-  "What the chat begins with."
+  """
+  What an agent with the chat says first when it has no welcome message of its direction, placeholders filled from the
+  data bag; empty for nothing.
+  """
   opener: String!
-  "Given verbatim when nothing is found; empty lets the model answer."
+  """
+  What an agent with the chat answers, verbatim and without the model being asked, whenever nothing is found for the
+  contact's message, be it a greeting; empty lets the model answer. An agent that also does other things needs it empty.
+  """
   emptyResponse: String!
   "The model that ranks again what was found; empty for none."
   rerankModel: String!
-  "Whether answers name their sources."
+  """
+  Whether answers name their sources: the model is given the chunks with numbers, and cites them as ` + "`" + `[n]` + "`" + `. Numbers that
+  stand for nothing are taken out of the answer, and all of them when this is false.
+  """
   showQuote: Boolean!
 }
 
@@ -8070,6 +8862,27 @@ type SimulationChatMessage {
   isConversationEnded: Boolean!
   "Why it ended, in the agent's own words."
   endReason: String
+  """
+  What ` + "`" + `[n]` + "`" + ` in the text stands for, each number once, lowest first. Only agents with a knowledge base chat whose
+  ` + "`" + `showQuote` + "`" + ` is true cite, and a number that stands for nothing is taken out of the text.
+  """
+  citations: [Citation!]!
+}
+
+"A chunk that a message cites, as it was when the message was written: its document may have changed or gone since."
+type Citation {
+  "The n of ` + "`" + `[n]` + "`" + `."
+  number: Int!
+  "The document."
+  documentId: ID!
+  "Its name."
+  documentName: String!
+  "The chunk."
+  chunkId: ID!
+  "The place of the chunk in its document, counted from 0."
+  position: Int!
+  "The text of the chunk."
+  content: String!
 }
 
 "A page of simulated chats."
@@ -8504,7 +9317,7 @@ extend type Mutation {
   disconnectTool("The tool." input: DisconnectToolInput!): DisconnectToolPayload @requires(scope: write)
 }
 `, BuiltIn: false},
-	{Name: "../schema/tool_call.graphqls", Input: `"What an agent can call in a conversation."
+	{Name: "../schema/tool_call.graphqls", Input: `"What an agent can call in a conversation, and what is asked for it."
 enum ToolCallKind {
   "A tool."
   Tool
@@ -8512,7 +9325,7 @@ enum ToolCallKind {
   SubAgent
   "The transfer to a human."
   CallTransfer
-  "The knowledge base."
+  "The knowledge base, which is asked before the agent answers, for real in any case: to read is no side effect."
   Retrieval
 }
 
@@ -8522,13 +9335,17 @@ type ToolCall {
   id: ID!
   "What was called."
   kind: ToolCallKind!
-  "The tool or sub-agent; null for the others."
+  "The tool, the sub-agent, or the knowledge base chat that was asked; null for the transfer."
   targetId: ID
-  "The name by which the language model called it."
+  "The name by which the language model called it; ` + "`" + `knowledge_base` + "`" + ` when the gateway asked the knowledge base for it."
   technicalName: String!
-  "What it was called with."
+  "What it was called with; of the knowledge base, the ` + "`" + `question` + "`" + `."
   arguments: JSONObject!
-  "What was handed back to the agent; null when the call failed."
+  """
+  What was handed back to the agent; null when the call failed. Of the knowledge base, an object with ` + "`" + `chunks` + "`" + `, best
+  first: ` + "`" + `number` + "`" + ` as it is cited, ` + "`" + `chunkId` + "`" + `, ` + "`" + `documentId` + "`" + `, ` + "`" + `documentName` + "`" + `, ` + "`" + `position` + "`" + `, ` + "`" + `score` + "`" + `, ` + "`" + `termSimilarity` + "`" + `,
+  ` + "`" + `vectorSimilarity` + "`" + ` and ` + "`" + `content` + "`" + `. Contents are shortened, all alike, where they are longer than 64 KiB together.
+  """
   result: String
   "Whether nothing real happened."
   mocked: Boolean!
@@ -8560,7 +9377,7 @@ type ToolCallStarted {
   id: ID!
   "What is called."
   kind: ToolCallKind!
-  "The tool or sub-agent; null for the others."
+  "The tool, the sub-agent, or the knowledge base chat that is asked; null for the transfer."
   targetId: ID
   "The name by which the language model calls it."
   technicalName: String!
@@ -8578,7 +9395,7 @@ type ToolCallFinished {
   id: ID!
   "What was called."
   kind: ToolCallKind!
-  "The tool or sub-agent; null for the others."
+  "The tool, the sub-agent, or the knowledge base chat that is asked; null for the transfer."
   targetId: ID
   "The name by which the language model called it."
   technicalName: String!
@@ -8617,7 +9434,7 @@ enum CallEffect {
 type CallCoverage {
   "What is called."
   kind: ToolCallKind!
-  "The tool or sub-agent; null for the others."
+  "The tool, the sub-agent, or the knowledge base chat that is asked; null for the transfer."
   targetId: ID
   "The name by which the language model calls it."
   technicalName: String!
@@ -8631,8 +9448,8 @@ extend type SimulationChat {
   "All calls that the agent and those it delegated to made, in the order in which they began."
   toolCalls: [ToolCall!]!
   """
-  What would happen to each thing that can be called: tools, sub-agents and the transfer of the chat's agent, then those
-  of the agents that it can delegate to for real, and of theirs. Each agent is listed once, with the shortest path to it.
+  What would happen to each thing that can be called: tools, sub-agents, the transfer and the knowledge base of the chat's
+  agent, then those of the agents that it can delegate to for real, and of theirs. Each agent is listed once, with the shortest path to it.
   """
   coverage: [CallCoverage!]!
 }
@@ -8872,6 +9689,14 @@ func (ec *executionContext) childFields_AddCampaignItemsPayload(ctx context.Cont
 		return ec.fieldContext_AddCampaignItemsPayload_items(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type AddCampaignItemsPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_AddDocumentPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "document":
+		return ec.fieldContext_AddDocumentPayload_document(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AddDocumentPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_AddSubAgentPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -9574,6 +10399,64 @@ func (ec *executionContext) childFields_ChannelConsumption(ctx context.Context, 
 	return nil, fmt.Errorf("no field named %q was found under type ChannelConsumption", field.Name)
 }
 
+func (ec *executionContext) childFields_Chunk(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Chunk_id(ctx, field)
+	case "document":
+		return ec.fieldContext_Chunk_document(ctx, field)
+	case "position":
+		return ec.fieldContext_Chunk_position(ctx, field)
+	case "content":
+		return ec.fieldContext_Chunk_content(ctx, field)
+	case "tokens":
+		return ec.fieldContext_Chunk_tokens(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Chunk", field.Name)
+}
+
+func (ec *executionContext) childFields_ChunkConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_ChunkConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_ChunkConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_ChunkConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_ChunkConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ChunkConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_ChunkEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_ChunkEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_ChunkEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ChunkEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_Citation(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "number":
+		return ec.fieldContext_Citation_number(ctx, field)
+	case "documentId":
+		return ec.fieldContext_Citation_documentId(ctx, field)
+	case "documentName":
+		return ec.fieldContext_Citation_documentName(ctx, field)
+	case "chunkId":
+		return ec.fieldContext_Citation_chunkId(ctx, field)
+	case "position":
+		return ec.fieldContext_Citation_position(ctx, field)
+	case "content":
+		return ec.fieldContext_Citation_content(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Citation", field.Name)
+}
+
 func (ec *executionContext) childFields_ClaimCampaignItemsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "claimId":
@@ -9844,6 +10727,12 @@ func (ec *executionContext) childFields_Dataset(ctx context.Context, field graph
 		return ec.fieldContext_Dataset_parserConfig(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_Dataset_createdAt(ctx, field)
+	case "documents":
+		return ec.fieldContext_Dataset_documents(ctx, field)
+	case "documentCount":
+		return ec.fieldContext_Dataset_documentCount(ctx, field)
+	case "chunkCount":
+		return ec.fieldContext_Dataset_chunkCount(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Dataset", field.Name)
 }
@@ -9904,6 +10793,22 @@ func (ec *executionContext) childFields_DeleteCampaignItemPayload(ctx context.Co
 	return nil, fmt.Errorf("no field named %q was found under type DeleteCampaignItemPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_DeleteDatasetPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "deletedId":
+		return ec.fieldContext_DeleteDatasetPayload_deletedId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeleteDatasetPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_DeleteDocumentPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "deletedId":
+		return ec.fieldContext_DeleteDocumentPayload_deletedId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeleteDocumentPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_DeleteKnowledgeBaseChatPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "deletedId":
@@ -9934,6 +10839,62 @@ func (ec *executionContext) childFields_DisconnectToolPayload(ctx context.Contex
 		return ec.fieldContext_DisconnectToolPayload_agent(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type DisconnectToolPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_Document(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Document_id(ctx, field)
+	case "name":
+		return ec.fieldContext_Document_name(ctx, field)
+	case "dataset":
+		return ec.fieldContext_Document_dataset(ctx, field)
+	case "datasetId":
+		return ec.fieldContext_Document_datasetId(ctx, field)
+	case "contentType":
+		return ec.fieldContext_Document_contentType(ctx, field)
+	case "size":
+		return ec.fieldContext_Document_size(ctx, field)
+	case "status":
+		return ec.fieldContext_Document_status(ctx, field)
+	case "error":
+		return ec.fieldContext_Document_error(ctx, field)
+	case "warning":
+		return ec.fieldContext_Document_warning(ctx, field)
+	case "chunkCount":
+		return ec.fieldContext_Document_chunkCount(ctx, field)
+	case "chunks":
+		return ec.fieldContext_Document_chunks(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_Document_createdAt(ctx, field)
+	case "indexedAt":
+		return ec.fieldContext_Document_indexedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Document", field.Name)
+}
+
+func (ec *executionContext) childFields_DocumentConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_DocumentConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_DocumentConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_DocumentConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_DocumentConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DocumentConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_DocumentEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_DocumentEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_DocumentEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DocumentEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_EndSimulationChatPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -9988,6 +10949,8 @@ func (ec *executionContext) childFields_KnowledgeBaseChat(ctx context.Context, f
 		return ec.fieldContext_KnowledgeBaseChat_createdAt(ctx, field)
 	case "updatedAt":
 		return ec.fieldContext_KnowledgeBaseChat_updatedAt(ctx, field)
+	case "retrieve":
+		return ec.fieldContext_KnowledgeBaseChat_retrieve(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type KnowledgeBaseChat", field.Name)
 }
@@ -10208,6 +11171,14 @@ func (ec *executionContext) childFields_RecordUsagePayload(ctx context.Context, 
 	return nil, fmt.Errorf("no field named %q was found under type RecordUsagePayload", field.Name)
 }
 
+func (ec *executionContext) childFields_ReindexDatasetPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "dataset":
+		return ec.fieldContext_ReindexDatasetPayload_dataset(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ReindexDatasetPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_RemoveSubAgentPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "deletedId":
@@ -10240,6 +11211,24 @@ func (ec *executionContext) childFields_RestoreAgentPromptPayload(ctx context.Co
 		return ec.fieldContext_RestoreAgentPromptPayload_agent(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type RestoreAgentPromptPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_RetrievedChunk(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "document":
+		return ec.fieldContext_RetrievedChunk_document(ctx, field)
+	case "position":
+		return ec.fieldContext_RetrievedChunk_position(ctx, field)
+	case "content":
+		return ec.fieldContext_RetrievedChunk_content(ctx, field)
+	case "score":
+		return ec.fieldContext_RetrievedChunk_score(ctx, field)
+	case "termSimilarity":
+		return ec.fieldContext_RetrievedChunk_termSimilarity(ctx, field)
+	case "vectorSimilarity":
+		return ec.fieldContext_RetrievedChunk_vectorSimilarity(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RetrievedChunk", field.Name)
 }
 
 func (ec *executionContext) childFields_RetryAgentTestExecutionPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -10344,6 +11333,8 @@ func (ec *executionContext) childFields_SimulationChatMessage(ctx context.Contex
 		return ec.fieldContext_SimulationChatMessage_isConversationEnded(ctx, field)
 	case "endReason":
 		return ec.fieldContext_SimulationChatMessage_endReason(ctx, field)
+	case "citations":
+		return ec.fieldContext_SimulationChatMessage_citations(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SimulationChatMessage", field.Name)
 }
@@ -10600,6 +11591,14 @@ func (ec *executionContext) childFields_UpdateClassificationTestPayload(ctx cont
 		return ec.fieldContext_UpdateClassificationTestPayload_agentTest(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type UpdateClassificationTestPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_UpdateDatasetPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "dataset":
+		return ec.fieldContext_UpdateDatasetPayload_dataset(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UpdateDatasetPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_UpdateKnowledgeBaseChatPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -21,6 +21,9 @@ type Dataset struct {
 	CreatedAt    time.Time
 }
 
+// DatasetCounts are how many documents a dataset has, and chunks they have together.
+type DatasetCounts struct{ Documents, Chunks int32 }
+
 // ParserConfig says how documents are parsed.
 type ParserConfig struct {
 	ChunkTokenNum   int32  `json:"chunkTokenNum"`
@@ -46,10 +49,22 @@ var escapes = strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\r`, "\r", `\t`, "\t")
 // or BAD_INPUT with every bound that it breaks.
 func NewDataset(in CreateDatasetInput, now time.Time) (*Dataset, error) {
 	d := &Dataset{
-		ID: NewID("dataset"), Name: in.Name, Description: in.Description, ChunkMethod: ChunkMethods[0], CreatedAt: now,
+		ID: NewID("dataset"), ChunkMethod: ChunkMethods[0], CreatedAt: now,
 		ParserConfig: ParserConfig{ChunkTokenNum: 512, LayoutRecognize: true, Delimiter: "\n", TaskPageSize: 12},
 	}
+	return d, d.Update(UpdateDatasetInput{
+		Name: &in.Name, Description: in.Description, ChunkMethod: in.ChunkMethod, ParserConfig: in.ParserConfig,
+	})
+}
+
+// Update merges what the input gives, key by key, and returns BAD_INPUT with every fault when the
+// dataset would break a bound.
+func (d *Dataset) Update(in UpdateDatasetInput) error {
+	set(&d.Name, in.Name)
 	set(&d.ChunkMethod, in.ChunkMethod)
+	if in.Description != nil {
+		d.Description = in.Description
+	}
 	var faults Fields
 	faults.name("name", d.Name, 255)
 	faults.optional("description", d.Description, 5_000)
@@ -67,5 +82,10 @@ func NewDataset(in CreateDatasetInput, now time.Time) (*Dataset, error) {
 		faults.text("parserConfig.delimiter", d.ParserConfig.Delimiter, 1, 255)
 		faults.count("parserConfig.taskPageSize", &d.ParserConfig.TaskPageSize, 1, 1000)
 	}
-	return d, faults.Err()
+	return faults.Err()
+}
+
+// Cuts reports whether the dataset cuts documents into chunks as the other one does.
+func (d *Dataset) Cuts(as *Dataset) bool {
+	return d.ChunkMethod == as.ChunkMethod && d.ParserConfig == as.ParserConfig
 }

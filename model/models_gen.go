@@ -8,6 +8,8 @@ import (
 	"io"
 	"strconv"
 	"time"
+
+	"github.com/99designs/gqlgen/graphql"
 )
 
 // What happens in a simulated chat.
@@ -47,6 +49,24 @@ type AddCampaignItemsInput struct {
 type AddCampaignItemsPayload struct {
 	// The items, in the order of the input.
 	Items []*CampaignItem `json:"items"`
+}
+
+// A new document: exactly one of `text` and `upload`.
+type AddDocumentInput struct {
+	// The dataset to add it to.
+	DatasetID string `json:"datasetId"`
+	// 1 to 255 characters. Its ending tells Markdown, HTML, CSV and JSON from plain text. Default: the name of the uploaded file.
+	Name *string `json:"name,omitempty"`
+	// 1 to 1,000,000 characters.
+	Text *string `json:"text,omitempty"`
+	// Text, Markdown, HTML, CSV, JSON, PDF or DOCX, of at most 25 MiB unless the gateway is set up otherwise. A file that cannot be read becomes a document that has failed.
+	Upload *graphql.Upload `json:"upload,omitempty"`
+}
+
+// The new document.
+type AddDocumentPayload struct {
+	// The document.
+	Document *Document `json:"document"`
 }
 
 // A new edge of the agent graph.
@@ -130,7 +150,7 @@ type ArchiveCampaignItemsPayload struct {
 type CallCoverage struct {
 	// What is called.
 	Kind ToolCallKind `json:"kind"`
-	// The tool or sub-agent; null for the others.
+	// The tool, the sub-agent, or the knowledge base chat that is asked; null for the transfer.
 	TargetID *string `json:"targetId,omitempty"`
 	// The name by which the language model calls it.
 	TechnicalName string `json:"technicalName"`
@@ -622,6 +642,32 @@ type DeleteCampaignItemPayload struct {
 	DeletedID string `json:"deletedId"`
 }
 
+// The dataset to delete.
+type DeleteDatasetInput struct {
+	// The dataset.
+	DatasetID string `json:"datasetId"`
+}
+
+// What is gone.
+type DeleteDatasetPayload struct {
+	// The id of the deleted dataset.
+	DeletedID string `json:"deletedId"`
+}
+
+// The document to delete.
+type DeleteDocumentInput struct {
+	// The document.
+	DocumentID string `json:"documentId"`
+	// The dataset that it must be of, when given.
+	DatasetID *string `json:"datasetId,omitempty"`
+}
+
+// What is gone.
+type DeleteDocumentPayload struct {
+	// The id of the deleted document.
+	DeletedID string `json:"deletedId"`
+}
+
 // The chat to delete.
 type DeleteKnowledgeBaseChatInput struct {
 	// The chat.
@@ -763,6 +809,18 @@ type RecordUsagePayload struct {
 	Recorded int32 `json:"recorded"`
 	// How many were in the ledger before, or stand in the same request twice. They change nothing.
 	Duplicates int32 `json:"duplicates"`
+}
+
+// The dataset whose documents to index again.
+type ReindexDatasetInput struct {
+	// The dataset.
+	DatasetID string `json:"datasetId"`
+}
+
+// The dataset whose documents are indexed again.
+type ReindexDatasetPayload struct {
+	// The dataset.
+	Dataset *Dataset `json:"dataset"`
 }
 
 // The edge to remove.
@@ -917,7 +975,7 @@ type ToolCallFinished struct {
 	ID string `json:"id"`
 	// What was called.
 	Kind ToolCallKind `json:"kind"`
-	// The tool or sub-agent; null for the others.
+	// The tool, the sub-agent, or the knowledge base chat that is asked; null for the transfer.
 	TargetID *string `json:"targetId,omitempty"`
 	// The name by which the language model called it.
 	TechnicalName string `json:"technicalName"`
@@ -945,7 +1003,7 @@ type ToolCallStarted struct {
 	ID string `json:"id"`
 	// What is called.
 	Kind ToolCallKind `json:"kind"`
-	// The tool or sub-agent; null for the others.
+	// The tool, the sub-agent, or the knowledge base chat that is asked; null for the transfer.
 	TargetID *string `json:"targetId,omitempty"`
 	// The name by which the language model calls it.
 	TechnicalName string `json:"technicalName"`
@@ -1124,6 +1182,27 @@ type UpdateClassificationTestInput struct {
 type UpdateClassificationTestPayload struct {
 	// The test.
 	AgentTest *ClassificationTest `json:"agentTest"`
+}
+
+// What to change of a dataset. What is absent or null stays; `parserConfig` merges key by key. Bounds as in
+// `CreateDatasetInput`. When documents are to be cut otherwise, all of them are indexed again.
+type UpdateDatasetInput struct {
+	// The dataset.
+	DatasetID string `json:"datasetId"`
+	// The new name.
+	Name *string `json:"name,omitempty"`
+	// The new description.
+	Description *string `json:"description,omitempty"`
+	// The new chunk method.
+	ChunkMethod *string `json:"chunkMethod,omitempty"`
+	// How documents are parsed from now on.
+	ParserConfig *ParserConfigInput `json:"parserConfig,omitempty"`
+}
+
+// The changed dataset.
+type UpdateDatasetPayload struct {
+	// The dataset.
+	Dataset *Dataset `json:"dataset"`
 }
 
 // What to change of a chat. What is absent or null stays; settings merge key by key; `datasetIds` replaces the set, `[]` disconnects all.
@@ -2174,6 +2253,70 @@ func (e Direction) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
+// How far the indexing of a document has come.
+type DocumentStatus string
+
+const (
+	// Waits for a worker.
+	DocumentStatusPending DocumentStatus = "Pending"
+	// Is being read and cut into chunks.
+	DocumentStatusIndexing DocumentStatus = "Indexing"
+	// Its chunks can be found.
+	DocumentStatusReady DocumentStatus = "Ready"
+	// Could not be indexed; `error` says why.
+	DocumentStatusFailed DocumentStatus = "Failed"
+)
+
+var AllDocumentStatus = []DocumentStatus{
+	DocumentStatusPending,
+	DocumentStatusIndexing,
+	DocumentStatusReady,
+	DocumentStatusFailed,
+}
+
+func (e DocumentStatus) IsValid() bool {
+	switch e {
+	case DocumentStatusPending, DocumentStatusIndexing, DocumentStatusReady, DocumentStatusFailed:
+		return true
+	}
+	return false
+}
+
+func (e DocumentStatus) String() string {
+	return string(e)
+}
+
+func (e *DocumentStatus) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = DocumentStatus(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid DocumentStatus", str)
+	}
+	return nil
+}
+
+func (e DocumentStatus) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *DocumentStatus) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e DocumentStatus) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
 // The type of an extracted value.
 type ExtractedValueType string
 
@@ -2665,7 +2808,7 @@ func (e SimulationChatStatus) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// What an agent can call in a conversation.
+// What an agent can call in a conversation, and what is asked for it.
 type ToolCallKind string
 
 const (
@@ -2675,7 +2818,7 @@ const (
 	ToolCallKindSubAgent ToolCallKind = "SubAgent"
 	// The transfer to a human.
 	ToolCallKindCallTransfer ToolCallKind = "CallTransfer"
-	// The knowledge base.
+	// The knowledge base, which is asked before the agent answers, for real in any case: to read is no side effect.
 	ToolCallKindRetrieval ToolCallKind = "Retrieval"
 )
 

@@ -159,6 +159,14 @@ type (
 	DatasetConnection = Page[*Dataset]
 	// DatasetEdge is a dataset in a page.
 	DatasetEdge = Edge[*Dataset]
+	// DocumentConnection is a page of documents.
+	DocumentConnection = Page[*Document]
+	// DocumentEdge is a document in a page.
+	DocumentEdge = Edge[*Document]
+	// ChunkConnection is a page of chunks.
+	ChunkConnection = Page[*Chunk]
+	// ChunkEdge is a chunk in a page.
+	ChunkEdge = Edge[*Chunk]
 	// AgentTestConnection is a page of tests.
 	AgentTestConnection = Page[AgentTest]
 	// AgentTestEdge is a test in a page.

@@ -105,3 +105,15 @@ func (o *JSONObject) Scan(src any) error {
 	}
 	return nil
 }
+
+// MarshalUpload writes nothing of a file: it is only ever an input.
+func MarshalUpload(graphql.Upload) graphql.Marshaler { return graphql.Null }
+
+// UnmarshalUpload reads the Upload scalar: a file of a multipart request.
+func UnmarshalUpload(v any) (graphql.Upload, error) {
+	upload, ok := v.(graphql.Upload)
+	if !ok {
+		return graphql.Upload{}, Errorf(BadInput, "an Upload is a file of a multipart request")
+	}
+	return upload, nil
+}

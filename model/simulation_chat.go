@@ -53,6 +53,8 @@ type SimulationChatMessage struct {
 	Timestamp           time.Time `bun:"written_at"`
 	IsConversationEnded bool
 	EndReason           *string
+	// Citations are what the text cites by number, each number once; never nil in a row that is written.
+	Citations []Citation `bun:"type:jsonb"`
 }
 
 // IsNode marks a Node.

@@ -113,7 +113,7 @@ func (n *noun) names(set columnSet) []string {
 // nouns are the nouns that loaders and lists read.
 type nouns struct {
 	agent, tool, subAgent, promptVersion, knowledgeBaseChat, dataset, simulationChat *noun
-	agentTest, agentTestFolder, agentTestExecution, agentTestRun                     *noun
+	agentTest, agentTestFolder, agentTestExecution, agentTestRun, document, chunk    *noun
 	campaign, campaignItem                                                           *noun
 }
 
@@ -130,7 +130,11 @@ func newNouns(store *db.Store) nouns {
 		knowledgeBaseChat: newNoun(store, "KnowledgeBaseChat", model.KnowledgeBaseChat{}, map[string][]string{
 			"datasets": nil, "datasetIds": nil, "datasetNames": nil, "connectedAgentCount": nil,
 		}),
-		dataset: newNoun(store, "Dataset", model.Dataset{}, nil),
+		dataset: newNoun(store, "Dataset", model.Dataset{}, map[string][]string{
+			"documents": nil, "documentCount": nil, "chunkCount": nil,
+		}),
+		document: newNoun(store, "Document", model.Document{}, map[string][]string{"dataset": {"dataset_id"}, "chunks": nil}),
+		chunk:    newNoun(store, "Chunk", model.Chunk{}, map[string][]string{"document": {"document_id"}}),
 		agentTest: newNoun(store, "AgentTest", model.AgentTestRow{}, map[string][]string{
 			"agent": {"agent_id"}, "folder": {"folder_id"}, "lastRun": {"last_run_id"}, "isFlaky": nil, "runs": nil,
 		}, "SimulationTest", "ClassificationTest"),

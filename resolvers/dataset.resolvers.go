@@ -8,6 +8,7 @@ package resolvers
 import (
 	"context"
 
+	"github.com/agentgraph/agentgraph/graph"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -19,6 +20,29 @@ func (r *mutationResolver) CreateDataset(ctx context.Context, input model.Create
 	return &model.CreateDatasetPayload{Dataset: dataset}, nil
 }
 
+func (r *mutationResolver) UpdateDataset(ctx context.Context, input model.UpdateDatasetInput) (*model.UpdateDatasetPayload, error) {
+	dataset, err := r.tenant(ctx).UpdateDataset(ctx, input)
+	if err != nil {
+		return nil, err
+	}
+	return &model.UpdateDatasetPayload{Dataset: dataset}, nil
+}
+
+func (r *mutationResolver) DeleteDataset(ctx context.Context, input model.DeleteDatasetInput) (*model.DeleteDatasetPayload, error) {
+	if err := r.tenant(ctx).DeleteDataset(ctx, input.DatasetID); err != nil {
+		return nil, err
+	}
+	return &model.DeleteDatasetPayload{DeletedID: input.DatasetID}, nil
+}
+
+func (r *mutationResolver) ReindexDataset(ctx context.Context, input model.ReindexDatasetInput) (*model.ReindexDatasetPayload, error) {
+	dataset, err := r.tenant(ctx).ReindexDataset(ctx, input.DatasetID)
+	if err != nil {
+		return nil, err
+	}
+	return &model.ReindexDatasetPayload{Dataset: dataset}, nil
+}
+
 func (r *queryResolver) Dataset(ctx context.Context, id string) (*model.Dataset, error) {
 	return byID(ctx, r.nouns.dataset, "dataset", id, r.tenant(ctx).DatasetsByID)
 }
@@ -26,3 +50,7 @@ func (r *queryResolver) Dataset(ctx context.Context, id string) (*model.Dataset,
 func (r *queryResolver) Datasets(ctx context.Context, first int32, after *string, offset *int32) (*model.Page[*model.Dataset], error) {
 	return r.tenant(ctx).Datasets(ctx, pageArgs(first, after, offset), r.nouns.dataset.names(r.nouns.dataset.listed(ctx))...)
 }
+
+func (r *Resolver) Dataset() graph.DatasetResolver { return &datasetResolver{r} }
+
+type datasetResolver struct{ *Resolver }

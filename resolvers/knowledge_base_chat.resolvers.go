@@ -28,6 +28,10 @@ func (r *knowledgeBaseChatResolver) ConnectedAgentCount(ctx context.Context, obj
 	return load(ctx).chatAgentCount.load(ctx, obj)
 }
 
+func (r *knowledgeBaseChatResolver) Retrieve(ctx context.Context, obj *model.KnowledgeBaseChat, question string) ([]*model.RetrievedChunk, error) {
+	return r.engine.Knowledge().Retrieve(ctx, r.tenant(ctx), obj, question)
+}
+
 func (r *mutationResolver) CreateKnowledgeBaseChat(ctx context.Context, input model.CreateKnowledgeBaseChatInput) (*model.CreateKnowledgeBaseChatPayload, error) {
 	chat, err := r.tenant(ctx).CreateKnowledgeBaseChat(ctx, input)
 	if err != nil {

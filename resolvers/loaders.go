@@ -35,6 +35,7 @@ type loaders struct {
 
 	*testLoaders
 	*campaignLoaders
+	*documentLoaders
 }
 
 func newLoaders(ctx context.Context, t *db.Tenant, e *engine.Engine, n nouns) *loaders {
@@ -59,6 +60,7 @@ func newLoaders(ctx context.Context, t *db.Tenant, e *engine.Engine, n nouns) *l
 
 		testLoaders:     newTestLoaders(ctx, t, n),
 		campaignLoaders: newCampaignLoaders(ctx, t, n),
+		documentLoaders: newDocumentLoaders(ctx, t, n),
 	}
 }
 

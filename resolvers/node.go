@@ -36,6 +36,8 @@ func (r *Resolver) nodes(ctx context.Context, ids []string) ([]model.Node, error
 	readers["subAgent"] = collect(ctx, found, t.SubAgentsByID)
 	readers["knowledgeBaseChat"] = collect(ctx, found, t.KnowledgeBaseChatsByID)
 	readers["dataset"] = collect(ctx, found, t.DatasetsByID)
+	readers["document"] = collect(ctx, found, t.DocumentsByID)
+	readers["chunk"] = collect(ctx, found, t.ChunksByID)
 	readers["simulationChat"] = collect(ctx, found, t.SimulationChatsByID)
 	readers["agentTest"] = collect(ctx, found, t.AgentTestsByID)
 	readers["agentTestFolder"] = collect(ctx, found, t.AgentTestFoldersByID)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/engine"
 	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -70,10 +71,10 @@ func TestARunThatPanics(t *testing.T) {
 	t.Parallel()
 	s := newTheatre(t)
 	var times atomic.Int32
-	require.NoError(t, s.store.Work(t.Context(), 1, engineOf(&cast{hook: func(context.Context) error {
+	require.NoError(t, s.store.Work(t.Context(), 1, db.Workers{RunTest: engineOf(&cast{hook: func(context.Context) error {
 		times.Add(1)
 		panic("a mistake with a secret in it")
-	}}).RunTest))
+	}}).RunTest}))
 	t.Cleanup(func() { require.NoError(t, s.store.StopWork(context.Background())) })
 	execution := execute(t, s.tenant, s.tests(t, 1), 1, 1)
 	s.await(t, func() bool { return s.count(t, finals) == 1 }, "it has ended")
@@ -119,10 +120,10 @@ func TestRunsSurviveADatabaseThatBreaksOff(t *testing.T) {
 	const runs = 40
 	s := newTheatre(t)
 	begun := make(chan struct{}, 10*runs)
-	require.NoError(t, s.store.Work(t.Context(), 20, engineOf(&cast{thinks: 20 * time.Millisecond, hook: func(context.Context) error {
+	require.NoError(t, s.store.Work(t.Context(), 20, db.Workers{RunTest: engineOf(&cast{thinks: 20 * time.Millisecond, hook: func(context.Context) error {
 		begun <- struct{}{}
 		return nil
-	}}).RunTest))
+	}}).RunTest}))
 	t.Cleanup(func() { require.NoError(t, s.store.StopWork(context.Background())) })
 	execution := execute(t, s.tenant, s.tests(t, runs), 1, 20)
 	broken := 0

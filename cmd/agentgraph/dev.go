@@ -58,7 +58,7 @@ func (c *devCommand) Run(ctx context.Context, std streams) (err error) {
 	if err != nil {
 		return err
 	}
-	engine, closeEngine, err := c.engine(model, c.isOffline(), log)
+	engine, closeEngine, err := c.engine(model, c.modelFlags, log)
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ import (
 // drainTime is how long requests under way are given when the program ends.
 const drainTime = 20 * time.Second
 
-// stopTime is how long runs of agent tests under way are given when the program ends.
+// stopTime is how long jobs under way are given when the program ends.
 const stopTime = 5 * time.Second
 
 // modelFlags choose the language model.
@@ -39,6 +39,7 @@ type modelFlags struct {
 	OpenaiBaseURL string        `env:"OPENAI_BASE_URL" placeholder:"URL" help:"Address of the provider, before /chat/completions."`
 	Model         string        `env:"AGENTGRAPH_MODEL" default:"gpt-4.1-mini" help:"The model that speaks for the agents."`
 	ModelTimeout  time.Duration `env:"AGENTGRAPH_MODEL_TIMEOUT" default:"25s" help:"How long one answer of the model may take."`
+	QuestionModel string        `env:"AGENTGRAPH_QUESTION_MODEL" placeholder:"MODEL" help:"A small model of the same provider that makes of a message and those before it the question to the knowledge base. Without one the knowledge base is asked the message."`
 }
 
 // conversationFlags bound conversations and say what they may reach.
@@ -46,25 +47,30 @@ type conversationFlags struct {
 	TurnTimeout     time.Duration `env:"AGENTGRAPH_TURN_TIMEOUT" default:"10m" help:"How long an agent may take to answer one message, its calls and their delays included."`
 	MaxModelCalls   int           `env:"AGENTGRAPH_MAX_MODEL_CALLS" default:"8" help:"How often the model is asked for one answer of an agent; sub-agents have as many of their own, 5 times as many together."`
 	ToolAllow       []string      `env:"AGENTGRAPH_TOOL_ALLOW" placeholder:"HOST" help:"Host or CIDR that tools may reach although it is private; by default only public addresses are reached."`
-	Workers         int           `env:"AGENTGRAPH_WORKERS" default:"10" help:"Runs of agent tests that this process works on at once; 0 leaves them to other processes."`
-	RunsPerCompany  int           `env:"AGENTGRAPH_RUNS_PER_COMPANY" default:"50" help:"Runs of agent tests of one company that are worked on at once, over all processes, which should have the same."`
+	Workers         int           `env:"AGENTGRAPH_WORKERS" default:"10" help:"Jobs, runs of agent tests and documents to index, that this process works on at once; 0 leaves them to other processes."`
+	RunsPerCompany  int           `env:"AGENTGRAPH_RUNS_PER_COMPANY" default:"50" help:"Jobs of one company that are worked on at once, over all processes, which should have the same."`
 	TransferWebhook string        `env:"AGENTGRAPH_TRANSFER_WEBHOOK" placeholder:"URL" help:"Address of the telephony provider that transfers calls. Without one agents are told that there is none."`
 	priceFlags
 }
 
-// engine returns the engine whose agents speak through the model, and what to call when it is no
+// engine returns the engine whose agents speak through the model, the chosen one, and what to call when it is no
 // longer needed.
-func (f conversationFlags) engine(model llm.Model, isOffline bool, log *slog.Logger) (*engine.Engine, func(), error) {
+func (f conversationFlags) engine(model llm.Model, chosen modelFlags, log *slog.Logger) (*engine.Engine, func(), error) {
 	caller, err := endpoint.New(endpoint.Options{Allow: f.ToolAllow})
 	if err != nil {
 		return nil, nil, fmt.Errorf("allow tools: %w", err)
 	}
+	rephraser, err := chosen.rephraser()
+	if err != nil {
+		return nil, nil, err
+	}
 	options := engine.Options{
+		Rephraser: rephraser,
 		// What bounds one answer is the model's own time-out.
 		ReplyTimeout:  f.TurnTimeout,
 		MaxModelCalls: f.MaxModelCalls, Caller: caller, TransferWebhook: f.TransferWebhook, Prices: f.prices(), Log: log, TraceID: gateway.TraceID,
 	}
-	if isOffline {
+	if chosen.isOffline() {
 		options.Contact, options.Judge, options.Classifier = offline.Contact(), offline.Judge(), offline.Classifier()
 	}
 	return engine.New(model, options), caller.Close, nil
@@ -100,8 +106,21 @@ func (f modelFlags) model() (llm.Model, error) {
 	if f.isOffline() {
 		return offline.New(), nil
 	}
+	return f.named(f.Model)
+}
+
+// rephraser returns the model that makes questions to the knowledge base of messages; nil when none is named.
+func (f modelFlags) rephraser() (llm.Model, error) {
+	if f.isOffline() || f.QuestionModel == "" {
+		return nil, nil
+	}
+	return f.named(f.QuestionModel)
+}
+
+// named returns a model of the provider.
+func (f modelFlags) named(name string) (llm.Model, error) {
 	model, err := openai.New(openai.Config{
-		BaseURL: f.OpenaiBaseURL, Key: f.OpenaiAPIKey, Model: f.Model, Timeout: f.ModelTimeout, IdleTimeout: f.ModelTimeout,
+		BaseURL: f.OpenaiBaseURL, Key: f.OpenaiAPIKey, Model: name, Timeout: f.ModelTimeout, IdleTimeout: f.ModelTimeout,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("choose the language model: %w", err)
@@ -109,10 +128,14 @@ func (f modelFlags) model() (llm.Model, error) {
 	return model, nil
 }
 
+// mostUpload is the largest file that is read, in bytes.
+const mostUpload = 25 << 20
+
 // gatewayFlags bound what clients may ask. A 0 of a size or a time is refused, not taken for no bound.
 type gatewayFlags struct {
 	Introspection  bool          `env:"AGENTGRAPH_INTROSPECTION" default:"true" negatable:"" help:"Let clients read the schema."`
 	MaxBody        int64         `env:"AGENTGRAPH_MAX_BODY" default:"1048576" help:"Largest request body, in bytes."`
+	MaxUpload      int64         `env:"AGENTGRAPH_MAX_UPLOAD" default:"26214400" help:"The most that the files of a request may have together, in bytes."`
 	RequestTimeout time.Duration `env:"AGENTGRAPH_REQUEST_TIMEOUT" default:"30s" help:"How long a query or a mutation may take."`
 	AllowedOrigin  []string      `env:"AGENTGRAPH_ALLOWED_ORIGINS" placeholder:"HOST" help:"Host, other than the gateway's own, whose pages may open a socket."`
 	LogLevel       slog.Level    `env:"AGENTGRAPH_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
@@ -121,8 +144,11 @@ type gatewayFlags struct {
 
 // Validate refuses bounds that would let nothing, or everything, through.
 func (f gatewayFlags) Validate() error {
-	if f.MaxBody <= 0 || f.RequestTimeout <= 0 {
-		return errors.New("--max-body and --request-timeout must be above 0")
+	if f.MaxBody <= 0 || f.MaxUpload <= 0 || f.RequestTimeout <= 0 {
+		return errors.New("--max-body, --max-upload and --request-timeout must be above 0")
+	}
+	if f.MaxUpload > mostUpload {
+		return fmt.Errorf("--max-upload must be at most %d", mostUpload)
 	}
 	_, err := f.secretKey()
 	return err
@@ -140,6 +166,7 @@ func (f gatewayFlags) settings(turnTimeout time.Duration) gateway.Settings {
 	settings := gateway.DefaultSettings()
 	settings.Introspection = f.Introspection
 	settings.BodyBytes = f.MaxBody
+	settings.UploadBytes = f.MaxUpload
 	settings.RequestTimeout = f.RequestTimeout
 	settings.AllowedOrigins = f.AllowedOrigin
 	settings.SlowFields = map[string]time.Duration{"sendSimulationMessage": turnTimeout}
@@ -160,7 +187,8 @@ func newFront(store *db.Store, engine *engine.Engine, settings gateway.Settings,
 	resolver := resolvers.New(store, engine)
 	schema := graph.NewExecutableSchema(resolver.Config())
 	v1, err := rest.New(schema.Schema(), rest.Options{
-		Status: gateway.StatusOf, TraceID: gateway.TraceID, Ledger: ledgerOf(store), MaxBody: settings.BodyBytes,
+		Status: gateway.StatusOf, TraceID: gateway.TraceID, Ledger: ledgerOf(store),
+		MaxBody: settings.BodyBytes, MaxUpload: settings.UploadBytes,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("load the REST operations: %w", err)
@@ -195,11 +223,11 @@ func ledgerOf(store *db.Store) rest.Ledger {
 	}
 }
 
-// serve answers requests and works on runs of agent tests until ctx ends. Then it takes no more of either, and
-// lets those under way end; runs that take too long for that are given to other processes.
+// serve answers requests and works on jobs until ctx ends. Then it takes no more of either, and lets those under way
+// end; jobs that take too long for that are given to other processes.
 func (f *front) serve(ctx context.Context, listener net.Listener, workers int, engine *engine.Engine) error {
 	if workers > 0 {
-		if err := f.store.Work(ctx, workers, engine.RunTest); err != nil {
+		if err := f.store.Work(ctx, workers, db.Workers{RunTest: engine.RunTest, Index: engine.Knowledge().Index}); err != nil {
 			return errors.Join(err, ctx.Err())
 		}
 	}

@@ -110,7 +110,9 @@ type request struct {
 		Role, Content string
 		ToolCallID    string `json:"tool_call_id"`
 	}
-	Tools []struct{ Function struct{ Name string } }
+	Tools            []struct{ Function struct{ Name string } }
+	Temperature      *float64
+	FrequencyPenalty *float64 `json:"frequency_penalty"`
 }
 
 // asked returns the requests that a model has had, in order.

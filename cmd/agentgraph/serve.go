@@ -47,7 +47,7 @@ func (c *serveCommand) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
-	engine, closeEngine, err := c.engine(model, c.isOffline(), log)
+	engine, closeEngine, err := c.engine(model, c.modelFlags, log)
 	if err != nil {
 		return err
 	}

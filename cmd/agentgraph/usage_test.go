@@ -209,7 +209,7 @@ func startPriced(t *testing.T) (*gatewayUnderTest, *lockedBuffer) {
 	require.NoError(t, err)
 	server := httptest.NewServer(front.server)
 	t.Cleanup(server.Close)
-	require.NoError(t, store.Work(t.Context(), 2, e.RunTest))
+	require.NoError(t, store.Work(t.Context(), 2, db.Workers{RunTest: e.RunTest}))
 	t.Cleanup(func() { require.NoError(t, store.StopWork(t.Context())) })
 	return &gatewayUnderTest{url: server.URL, store: store}, log
 }

@@ -82,7 +82,7 @@ var silent = slog.New(slog.NewTextHandler(io.Discard, nil))
 func jobsOf(companyID string, n int) []queue.Job {
 	jobs := make([]queue.Job, n)
 	for i := range jobs {
-		jobs[i] = queue.Job{CompanyID: companyID, ID: "job_" + strconv.Itoa(10_000+i)}
+		jobs[i] = queue.Job{CompanyID: companyID, Kind: "test", ID: "job_" + strconv.Itoa(10_000+i)}
 	}
 	return jobs
 }

@@ -126,7 +126,7 @@ func TestKilledWorkerLosesNoJob(t *testing.T) {
 	awaitCount(t, pool, jobs, "SELECT count(*) FROM begun")
 	heir := startProcess(t, url)
 	// Only a sweep finds this one: the heir is at rest by then.
-	_, err := pool.Exec(t.Context(), "INSERT INTO jobs VALUES ($1, 'job_found', 0, 0, 0, $2)", newCompany(t, pool, "company_2"), time.Now())
+	_, err := pool.Exec(t.Context(), "INSERT INTO jobs VALUES ($1, 'job_found', 0, 0, 0, $2, NULL, 'test')", newCompany(t, pool, "company_2"), time.Now())
 	require.NoError(t, err)
 	awaitCount(t, pool, jobs+1, "SELECT count(*) FROM begun")
 

@@ -20,8 +20,9 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 )
 
-// Job names a piece of work of a company. The caller knows by the id, of 1 to 64 characters, what is to be done.
-type Job struct{ CompanyID, ID string }
+// Job names a piece of work of a company. The caller knows by the kind, of 1 to 32 characters, and the id, of
+// 1 to 64, what is to be done. No two jobs of a company have the same id, whatever their kinds.
+type Job struct{ CompanyID, Kind, ID string }
 
 // Work does a job. The attempt counts how often the job was given to a worker, from 1: no two calls for a
 // job have the same, and one with a later attempt means that those before it count no more.
@@ -117,11 +118,11 @@ func (q quiet) WithGroup(name string) slog.Handler { return quiet{q.Handler.With
 // if it is not. A job that is in the queue is not put there again. Until the transaction ends no job of
 // its companies begins or ends, so this should be the last thing that a transaction does.
 func (q *Queue) Enqueue(ctx context.Context, tx pgx.Tx, jobs ...Job) error {
-	for companyID, ids := range byCompany(jobs) {
+	for companyID, some := range byCompany(jobs) {
 		if err := q.hold(ctx, tx, companyID); err != nil {
 			return err
 		}
-		if err := add(ctx, tx, companyID, ids); err != nil {
+		if err := add(ctx, tx, companyID, some); err != nil {
 			return err
 		}
 		if err := q.admit(ctx, tx, companyID); err != nil {
@@ -134,8 +135,8 @@ func (q *Queue) Enqueue(ctx context.Context, tx pgx.Tx, jobs ...Job) error {
 // EnqueueBehind is Enqueue for jobs that may wait until the next job of their company ends, or a second or so when
 // none is under way. It makes nobody wait.
 func (q *Queue) EnqueueBehind(ctx context.Context, tx pgx.Tx, jobs ...Job) error {
-	for companyID, ids := range byCompany(jobs) {
-		if err := add(ctx, tx, companyID, ids); err != nil {
+	for companyID, some := range byCompany(jobs) {
+		if err := add(ctx, tx, companyID, some); err != nil {
 			return err
 		}
 	}
@@ -143,22 +144,27 @@ func (q *Queue) EnqueueBehind(ctx context.Context, tx pgx.Tx, jobs ...Job) error
 }
 
 // add makes jobs of the company that wait to be admitted.
-func add(ctx context.Context, tx pgx.Tx, companyID string, ids []string) error {
-	_, err := tx.Exec(ctx, `INSERT INTO jobs (company_id, id, attempt, failures, losses, ready_at)
-		SELECT $1, id, 0, 0, 0, $3 FROM unnest($2::text[]) AS id ON CONFLICT (company_id, id) DO NOTHING`, companyID, ids, now())
+func add(ctx context.Context, tx pgx.Tx, companyID string, jobs columns) error {
+	_, err := tx.Exec(ctx, `INSERT INTO jobs (company_id, id, kind, attempt, failures, losses, ready_at)
+		SELECT $1, id, kind, 0, 0, 0, $4 FROM unnest($2::text[], $3::text[]) AS job (id, kind)
+		ON CONFLICT (company_id, id) DO NOTHING`, companyID, jobs.ids, jobs.kinds, now())
 	if err != nil {
 		return fmt.Errorf("enqueue jobs: %w", err)
 	}
 	return nil
 }
 
-// byCompany returns the ids of each company's jobs.
-func byCompany(jobs []Job) map[string][]string {
-	ids := map[string][]string{}
+// columns are the ids and kinds of jobs.
+type columns struct{ ids, kinds []string }
+
+// byCompany returns the columns of each company's jobs.
+func byCompany(jobs []Job) map[string]columns {
+	all := map[string]columns{}
 	for _, job := range jobs {
-		ids[job.CompanyID] = append(ids[job.CompanyID], job.ID)
+		of := all[job.CompanyID]
+		all[job.CompanyID] = columns{append(of.ids, job.ID), append(of.kinds, job.Kind)}
 	}
-	return ids
+	return all
 }
 
 // now is the present time, as exact as Postgres keeps it.

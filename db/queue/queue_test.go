@@ -74,7 +74,7 @@ func TestJobsOfACompanyThatIsUnknown(t *testing.T) {
 	_, pool := fresh(t)
 	q := newQueue(t, pool, 2)
 	err := pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
-		return q.Enqueue(t.Context(), tx, queue.Job{CompanyID: "company_none", ID: "job_1"})
+		return q.Enqueue(t.Context(), tx, queue.Job{CompanyID: "company_none", Kind: "test", ID: "job_1"})
 	})
 	require.ErrorContains(t, err, "enqueue jobs: ")
 }

@@ -11,6 +11,7 @@ import (
 // carrier is what River carries: one attempt of a job.
 type carrier struct {
 	CompanyID string `json:"companyId"`
+	JobKind   string `json:"jobKind"`
 	JobID     string `json:"jobId"`
 	Attempt   int32  `json:"attempt"`
 	// Failures is how often the job has failed before.
@@ -20,7 +21,7 @@ type carrier struct {
 // Kind is the name under which River knows carriers.
 func (carrier) Kind() string { return "job" }
 
-func (c carrier) job() Job { return Job{c.CompanyID, c.JobID} }
+func (c carrier) job() Job { return Job{c.CompanyID, c.JobKind, c.JobID} }
 
 // companyLock tells the locks of companies from other advisory locks.
 const companyLock = 0x6a6f6273
@@ -35,7 +36,7 @@ func (q *Queue) hold(ctx context.Context, tx pgx.Tx, companyID string) error {
 
 // admit fills the window of the company, which the transaction holds, with the jobs that have waited longest.
 func (q *Queue) admit(ctx context.Context, tx pgx.Tx, companyID string) error {
-	rows, err := tx.Query(ctx, `SELECT id, attempt + 1, failures FROM jobs WHERE company_id = $1 AND river_job_id IS NULL AND ready_at <= $2
+	rows, err := tx.Query(ctx, `SELECT id, kind, attempt + 1, failures FROM jobs WHERE company_id = $1 AND river_job_id IS NULL AND ready_at <= $2
 		ORDER BY ready_at, id
 		LIMIT greatest(0, $3 - (SELECT count(*) FROM jobs WHERE company_id = $1 AND river_job_id IS NOT NULL))`, companyID, now(), q.window)
 	if err != nil {
@@ -43,7 +44,7 @@ func (q *Queue) admit(ctx context.Context, tx pgx.Tx, companyID string) error {
 	}
 	carriers, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (river.InsertManyParams, error) {
 		c := carrier{CompanyID: companyID}
-		err := row.Scan(&c.JobID, &c.Attempt, &c.Failures)
+		err := row.Scan(&c.JobID, &c.JobKind, &c.Attempt, &c.Failures)
 		return river.InsertManyParams{Args: c, InsertOpts: &river.InsertOpts{Queue: riverQueue, MaxAttempts: 1}}, err
 	})
 	if err != nil {

@@ -21,6 +21,8 @@ type endpoint struct {
 	operation *operation
 	// members are the variables that the JSON body fills, or the query string where the method takes no body.
 	members ast.FieldList
+	// upload is the variable that a file fills, which comes in a form; "" when the route takes none.
+	upload string
 }
 
 // newEndpoint checks a route against its operation: each variable is filled by the path, by the page
@@ -49,6 +51,12 @@ func newEndpoint(schema *ast.Schema, all *ast.QueryDocument, r route) (*endpoint
 		}
 		if !slices.Equal(o.members, []string{"data", "total"}) {
 			return nil, fmt.Errorf("the result of a paged list is data and total, not %v", o.members)
+		}
+	}
+	for _, member := range o.variables {
+		if member.Type.String() == "Upload" {
+			e.upload = member.Name
+			e.members = slices.DeleteFunc(e.members, func(f *ast.FieldDefinition) bool { return f.Name == member.Name })
 		}
 	}
 	for _, segment := range segments(e.location) {

@@ -90,8 +90,19 @@ var routes = []route{
 	{method: http.MethodGet, path: "/KnowledgeBaseChat", operation: "ListKnowledgeBaseChats", result: "knowledgeBaseChats", paged: true},
 	{method: http.MethodGet, path: "/KnowledgeBaseChat/{chatId}", operation: "GetKnowledgeBaseChat", result: "knowledgeBaseChat"},
 	{method: http.MethodPatch, path: "/KnowledgeBaseChat/{chatId}", operation: "UpdateKnowledgeBaseChat", result: "updateKnowledgeBaseChat.knowledgeBaseChat"},
+	{method: http.MethodDelete, path: "/KnowledgeBaseChat/{chatId}", operation: "DeleteKnowledgeBaseChat", result: "deleteKnowledgeBaseChat",
+		status: http.StatusNoContent},
 
 	{method: http.MethodGet, path: "/Dataset", operation: "ListDatasets", result: "datasets", paged: true},
 	{method: http.MethodGet, path: "/Dataset/{datasetId}", operation: "GetDataset", result: "dataset"},
 	{method: http.MethodPost, path: "/Dataset", operation: "CreateDataset", result: "createDataset.dataset", location: "/Dataset/{id}"},
+	{method: http.MethodPatch, path: "/Dataset/{datasetId}", operation: "UpdateDataset", result: "updateDataset.dataset"},
+	{method: http.MethodDelete, path: "/Dataset/{datasetId}", operation: "DeleteDataset", result: "deleteDataset", status: http.StatusNoContent},
+
+	{method: http.MethodPost, path: "/Dataset/{datasetId}/document", operation: "AddDocument", result: "addDocument.document",
+		location: "/Dataset/{datasetId}/document/{id}"},
+	{method: http.MethodGet, path: "/Dataset/{datasetId}/document", operation: "ListDocuments", result: "dataset.documents", paged: true},
+	{method: http.MethodGet, path: "/Dataset/{datasetId}/document/{documentId}", operation: "GetDocument", result: "document"},
+	{method: http.MethodDelete, path: "/Dataset/{datasetId}/document/{documentId}", operation: "DeleteDocument", result: "deleteDocument",
+		status: http.StatusNoContent},
 }

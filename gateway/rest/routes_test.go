@@ -35,6 +35,8 @@ const (
 		`"createdAt":"<createdAt>","updatedAt":"<updatedAt>"}`
 	datasetBody = `{"id":"<id>","name":"<name>","description":"<description>","chunkMethod":"<chunkMethod>",` +
 		`"parserConfig":{"chunkTokenNum":7,"layoutRecognize":true,"delimiter":"<delimiter>","taskPageSize":7},"createdAt":"<createdAt>"}`
+	documentBody = `{"id":"<id>","datasetId":"<datasetId>","name":"<name>","contentType":"<contentType>","size":7,"status":"Pending",` +
+		`"error":"<error>","warning":"<warning>","chunkCount":7,"createdAt":"<createdAt>","indexedAt":"<indexedAt>"}`
 	testBody = `"id":"<id>","kind":"Simulation","agentId":"<agentId>","folderId":"<folderId>","name":"<name>","lastRunId":"<lastRunId>",` +
 		`"lastRunStatus":"Queued","lastRunAt":"<lastRunAt>","createdAt":"<createdAt>","updatedAt":"<updatedAt>"`
 	testMessages       = `[{"role":"assistant","text":"<text>","timestamp":"<timestamp>"}]`
@@ -105,6 +107,16 @@ func TestRoutes(t *testing.T) {
 			`{"data":[` + datasetBody + `],"total":7,"pageNumber":3,"pageSize":20}`},
 		{"POST /Dataset", `{"name":"Prices","parserConfig":{"delimiter":"\n"}}`,
 			values{"name": "Prices", "parserConfig": values{"delimiter": "\n"}}, 200, datasetBody},
+		{"PATCH /Dataset/dataset_1", `{"chunkMethod":"qa","parserConfig":{"chunkTokenNum":64}}`,
+			values{"datasetId": "dataset_1", "chunkMethod": "qa", "parserConfig": values{"chunkTokenNum": int64(64)}}, 200, datasetBody},
+		{"DELETE /Dataset/dataset_1", "", values{"datasetId": "dataset_1"}, 204, ""},
+		{"DELETE /KnowledgeBaseChat/kbchat_1", "", values{"chatId": "kbchat_1"}, 204, ""},
+		{"POST /Dataset/dataset_1/document", `{"name":"Hours","text":"Open at nine.","file":"ignored"}`,
+			values{"datasetId": "dataset_1", "name": "Hours", "text": "Open at nine."}, 200, documentBody},
+		{"GET /Dataset/dataset_1/document?pageSize=5", "", values{"datasetId": "dataset_1", "first": int64(5), "offset": int64(0)}, 200,
+			`{"data":[` + documentBody + `],"total":7,"pageNumber":1,"pageSize":5}`},
+		{"GET /Dataset/dataset_1/document/document_1", "", values{"datasetId": "dataset_1", "documentId": "document_1"}, 200, documentBody},
+		{"DELETE /Dataset/dataset_1/document/document_1", "", values{"datasetId": "dataset_1", "documentId": "document_1"}, 204, ""},
 		{"POST /AgentTest/simulation", `{"agentId":"agent_1","name":"Angry","scenario":"Wants a refund","criteria":["Is polite"],` +
 			`"conversationContext":[{"role":"user","text":"Hi","timestamp":"2026-03-01T09:30:00Z"}],"variables":{"firstName":"Ada"},` +
 			`"toolMocking":{"mockAllTools":true},"folderId":"folder_1"}`,

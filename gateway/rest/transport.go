@@ -13,6 +13,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
 
+	"github.com/agentgraph/agentgraph/gateway/form"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -26,6 +27,8 @@ type Options struct {
 	Ledger Ledger
 	// MaxBody is the largest request body in bytes; 0 stands for no limit.
 	MaxBody int64
+	// MaxUpload is the largest file in bytes, which comes in a form whose rest MaxBody bounds.
+	MaxUpload int64
 }
 
 // Transport serves v1 REST. It is safe for concurrent use.
@@ -36,6 +39,7 @@ type Transport struct {
 	traceID   func(ctx context.Context) string
 	ledger    Ledger
 	maxBody   int64
+	maxUpload int64
 }
 
 var _ graphql.Transport = (*Transport)(nil)
@@ -55,7 +59,8 @@ func New(schema *ast.Schema, o Options) (*Transport, error) {
 		return nil, err
 	}
 	return &Transport{
-		endpoints: endpoints, types: schema.Types, status: o.Status, traceID: o.TraceID, ledger: o.Ledger, maxBody: o.MaxBody,
+		endpoints: endpoints, types: schema.Types, status: o.Status, traceID: o.TraceID,
+		ledger: o.Ledger, maxBody: o.MaxBody, maxUpload: o.MaxUpload,
 	}, nil
 }
 
@@ -115,9 +120,15 @@ func (t *Transport) serve(w http.ResponseWriter, r *http.Request, exec graphql.G
 			return fault
 		}
 	}
-	if len(e.members) > 0 && e.takesBody() {
+	switch {
+	case e.upload != "" && form.Is(r.Header):
+		var sent *form.Form
+		if sent, fault = t.readForm(w, r, e, variables); sent != nil {
+			defer sent.Close()
+		}
+	case len(e.members) > 0 && e.takesBody():
 		fault = t.readBody(w, r, e, variables)
-	} else if len(e.members) > 0 {
+	case len(e.members) > 0:
 		fault = t.readQuery(r, e, variables)
 	}
 	if fault != nil {

@@ -27,7 +27,7 @@ func working(t *testing.T, store *db.Store) {
 	e := engine.New(offline.New(), engine.Options{
 		Contact: offline.Contact(), Judge: offline.Judge(), Classifier: offline.Classifier(), Caller: caller, Log: slog.New(slog.DiscardHandler),
 	})
-	require.NoError(t, store.Work(t.Context(), 4, e.RunTest))
+	require.NoError(t, store.Work(t.Context(), 4, db.Workers{RunTest: e.RunTest}))
 	t.Cleanup(func() { require.NoError(t, store.StopWork(context.Background())) })
 }
 

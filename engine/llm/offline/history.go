@@ -11,7 +11,9 @@ import (
 // conversation is a request as the rules read it. It is made anew for each answer: all that the
 // model knows of what went before is in the messages.
 type conversation struct {
+	// req has the instructions without the excerpts.
 	req      llm.Request
+	excerpts []llm.Excerpt
 	language language
 	speak    phrasebook
 	tools    []tool
@@ -49,7 +51,9 @@ type answered struct {
 }
 
 func read(req llm.Request) *conversation {
-	c := &conversation{req: req, language: languageOf(req), tools: toolsOf(req), today: todayOf(req.System), turn: -1}
+	excerpts, instructions := llm.Excerpts(req.System)
+	req.System = instructions
+	c := &conversation{req: req, excerpts: excerpts, language: languageOf(req), tools: toolsOf(req), today: todayOf(req.System), turn: -1}
 	c.speak = phrases[c.language]
 	results := map[string]string{}
 	for i, message := range slices.Backward(req.Messages) {
@@ -195,8 +199,7 @@ func (c *conversation) isAnswer(asked question, text string) bool {
 	other, score, ok := c.choose(concepts(text), threshold)
 	if asked.property.isCode() && len(said) > 2 {
 		if _, read := asked.property.in(text, true, c.today); !read {
-			found, _ := relevant(c.req.System, concepts(text))
-			return len(found) == 0 && (!ok || other.name == asked.tool.name)
+			return len(c.relevant(concepts(text)).sentences) == 0 && (!ok || other.name == asked.tool.name)
 		}
 	}
 	if !ok || other.name == asked.tool.name {

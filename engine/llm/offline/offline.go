@@ -148,11 +148,11 @@ func (c *conversation) serve(lead string) *reply {
 	facts := asksForFacts(c.said())
 	quoted := func() *reply {
 		subject, _ := c.subject()
-		found, known := relevant(c.req.System, subject)
-		if len(found) == 0 {
+		found := c.relevant(subject)
+		if len(found.sentences) == 0 {
 			return nil
 		}
-		told := say(lead, c.speak.quote(found, known), c.speak.more)
+		told := say(lead, c.speak.quote(found), c.speak.more)
 		return &told
 	}
 	used := func() *reply {

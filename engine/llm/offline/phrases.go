@@ -119,12 +119,12 @@ func fill(phrase, with string) string { return strings.Replace(phrase, "%", with
 func about(phrase string, t tool) string { return strings.Replace(phrase, "@", t.title, 1) }
 
 // quote gives sentences as what they are.
-func (p phrasebook) quote(found []string, fromKnowledge bool) string {
+func (p phrasebook) quote(found quotation) string {
 	phrase := p.found
-	if fromKnowledge {
+	if found.isKnown {
 		phrase = p.known
 	}
-	return fill(phrase, strings.Join(found, " "))
+	return found.cited(fill(phrase, strings.Join(found.sentences, " ")))
 }
 
 // unknown says what the model is and what it understood.

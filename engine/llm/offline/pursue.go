@@ -37,9 +37,9 @@ func (c *conversation) goOn() (reply, bool) {
 	}
 	if !c.isAnswer(asked, c.said()) {
 		// A question in between is answered, and the own one asked again.
-		found, known := relevant(c.req.System, concepts(c.said()))
-		if strings.Contains(c.said(), "?") && len(found) > 0 && inquires(c.said()) {
-			return say(c.speak.quote(found, known), c.asking(asked)), true
+		found := c.relevant(concepts(c.said()))
+		if strings.Contains(c.said(), "?") && len(found.sentences) > 0 && inquires(c.said()) {
+			return say(c.speak.quote(found), c.asking(asked)), true
 		}
 		return reply{}, false
 	}

@@ -54,7 +54,6 @@ func leastShared(subject []string) int { return min(2, (len(subject)+1)/2) }
 // relevant returns the sentences of the agent's knowledge, or else of its instructions, that share
 // words with the subject, and whether they are knowledge.
 func relevant(system string, subject []string) ([]string, bool) {
-	subject = slices.DeleteFunc(slices.Clone(subject), func(word string) bool { return empty[word] })
 	instructions, knowledge := system, ""
 	if at := knowledgeMark.FindStringIndex(system); at != nil {
 		instructions, knowledge = system[:at[0]], system[at[1]:]
@@ -67,25 +66,9 @@ func relevant(system string, subject []string) ([]string, bool) {
 
 // closest returns the passages that share words with the subject, in the order in which they
 // stand: at most two, the first only if it shares so many words at least, and the second only if it
-// scores at least half of the first.
-//
-// A shared word counts 1/n, where n is the number of passages that have it: a word that is
-// everywhere tells little. Of equal scores the earlier passage wins.
+// scores at least half of the first. Of equal scores the earlier passage wins.
 func closest(passages []passage, subject []string, least int) []string {
-	scores, shared := make([]float64, len(passages)), make([]int, len(passages))
-	for _, word := range subject {
-		var having []int
-		for i, passage := range passages {
-			if hasAlike(passage.content, word) {
-				having = append(having, i)
-			}
-		}
-		for _, i := range having {
-			scores[i] += 1 / float64(len(having))
-			shared[i]++
-		}
-	}
-
+	scores, shared := sharing(passages, subject)
 	var chosen []int
 	for range maxQuoted {
 		best := -1
@@ -105,6 +88,25 @@ func closest(passages []passage, subject []string, least int) []string {
 		quoted = append(quoted, passages[i].text)
 	}
 	return quoted
+}
+
+// sharing returns, for each passage, the sum over the words that it shares with the subject, and how many these are. A
+// shared word counts 1/n, where n is the number of passages that have it: a word that is everywhere tells little.
+func sharing(passages []passage, subject []string) (scores []float64, shared []int) {
+	scores, shared = make([]float64, len(passages)), make([]int, len(passages))
+	for _, word := range subject {
+		var having []int
+		for i, passage := range passages {
+			if hasAlike(passage.content, word) {
+				having = append(having, i)
+			}
+		}
+		for _, i := range having {
+			scores[i] += 1 / float64(len(having))
+			shared[i]++
+		}
+	}
+	return scores, shared
 }
 
 // passagesOf splits a text into what may be said to a contact, each with an end mark. Instructions have more

@@ -1,0 +1,169 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/uptrace/bun"
+
+	"github.com/agentgraph/agentgraph/db/queue"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+const document = "document"
+
+// Document returns one document, or NOT_FOUND.
+func (t *Tenant) Document(ctx context.Context, id string) (*model.Document, error) {
+	row := &model.Document{}
+	return row, t.one(ctx, document, id, row, noLock)
+}
+
+// DocumentsByID returns the documents with the ids, in any order; what does not exist is left out.
+func (t *Tenant) DocumentsByID(ctx context.Context, ids []string, columns ...string) ([]*model.Document, error) {
+	return byID[*model.Document](ctx, t, ids, columns)
+}
+
+// DocumentsOf is DocumentsByID for the documents of one dataset.
+func (t *Tenant) DocumentsOf(ctx context.Context, datasetID string, ids []string, columns ...string) ([]*model.Document, error) {
+	rows := []*model.Document{}
+	err := t.find(&rows).Apply(only(columns)).Where("?TableAlias.id IN (?)", bun.List(ids)).
+		Where("?TableAlias.dataset_id = ?", datasetID).Scan(ctx)
+	return together(rows), translate(err)
+}
+
+// Documents returns a page of the documents, newest first, or of those of one dataset.
+func (t *Tenant) Documents(ctx context.Context, args model.PageArgs, datasetID *string, columns ...string) (*model.Page[*model.Document], error) {
+	return list[*model.Document](ctx, t, args, columns, given("dataset_id", datasetID))
+}
+
+// DocumentsOfDatasets are the documents of each of several datasets.
+func (t *Tenant) DocumentsOfDatasets() Children[*model.Document] {
+	return Children[*model.Document]{t, where("?TableAlias.dataset_id = parent.id"), newestFirst}
+}
+
+// ChunksByID returns the chunks with the ids, in any order; what does not exist is left out.
+func (t *Tenant) ChunksByID(ctx context.Context, ids []string, columns ...string) ([]*model.Chunk, error) {
+	return byID[*model.Chunk](ctx, t, ids, columns)
+}
+
+// ChunksOfDocuments are the chunks of each of several documents, in order.
+func (t *Tenant) ChunksOfDocuments() Children[*model.Chunk] {
+	return Children[*model.Chunk]{t, where("?TableAlias.document_id = parent.id"), oldestFirst}
+}
+
+// ChunksOfChat returns the chunks of all datasets of a chat.
+func (t *Tenant) ChunksOfChat(ctx context.Context, chatID string) ([]*model.Chunk, error) {
+	datasets := t.find((*chatDataset)(nil)).Column("dataset_id").Where("chat_id = ?", chatID)
+	documents := t.find((*model.Document)(nil)).Column("id").Where("dataset_id IN (?)", datasets)
+	chunks := []*model.Chunk{}
+	err := t.find(&chunks).Apply(only([]string{"document_id", "position", "content", "tokens"})).
+		Where("document_id IN (?)", documents).Scan(ctx)
+	return together(chunks), translate(err)
+}
+
+// CountsOfDatasets returns how many documents and chunks each of the datasets has, by its id.
+func (t *Tenant) CountsOfDatasets(ctx context.Context, ids []string) (map[string]model.DatasetCounts, error) {
+	rows := []struct {
+		DatasetID string
+		Counts    model.DatasetCounts `bun:"embed:"`
+	}{}
+	err := t.find((*model.Document)(nil)).
+		ColumnExpr("?TableAlias.dataset_id, count(*) AS documents, sum(?TableAlias.chunk_count) AS chunks").
+		Where("?TableAlias.dataset_id IN (?)", bun.List(ids)).GroupExpr("?TableAlias.dataset_id").Scan(ctx, &rows)
+	counts := make(map[string]model.DatasetCounts, len(ids))
+	for _, row := range rows {
+		counts[row.DatasetID] = row.Counts
+	}
+	return counts, translate(err)
+}
+
+// AddDocument adds a document, as model.NewDocument makes it, with its content to its dataset, and puts its
+// indexing into the queue.
+func (t *Tenant) AddDocument(ctx context.Context, added *model.Document, content io.Reader) error {
+	return t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
+		// Held, so that a change of how it is cut sees the document, or is seen by the document's indexing.
+		if err := t.one(ctx, dataset, added.DatasetID, &model.Dataset{}, forShare); err != nil {
+			return err
+		}
+		if err := insert(ctx, t, added); err != nil {
+			return err
+		}
+		if err := t.keepContent(ctx, added.ID, content); err != nil {
+			return err
+		}
+		return t.enqueue(ctx, documentJob, []string{added.IndexingID}, (*queue.Queue).Enqueue)
+	})
+}
+
+// partSize is how much of a document is held in memory while it is stored.
+const partSize = 1 << 20
+
+func (t *Tenant) keepContent(ctx context.Context, documentID string, content io.Reader) error {
+	part := make([]byte, partSize)
+	for i := 0; ; i++ {
+		n, err := io.ReadFull(content, part)
+		ended := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+		if err != nil && !ended {
+			return fmt.Errorf("read an uploaded file: %w", err)
+		}
+		if n == 0 {
+			return nil
+		}
+		// pgx sends bytes as they are; bun would write them as text.
+		if err := t.store.tx.pgx(func(tx pgx.Tx) error {
+			_, err := tx.Exec(ctx, "INSERT INTO document_contents (company_id, document_id, part, content) VALUES ($1, $2, $3, $4)",
+				t.companyID, documentID, i, part[:n])
+			return err
+		}); err != nil {
+			return translate(err)
+		}
+		if ended {
+			return nil
+		}
+	}
+}
+
+// documentContent is a part of the file that a document came as.
+type documentContent struct {
+	bun.BaseModel `bun:"table:document_contents,alias:document_content"`
+	model.Owned
+
+	DocumentID string `bun:",pk"`
+	Part       int32  `bun:",pk"`
+	Content    []byte
+}
+
+// ContentOfDocument returns the file that a document came as; nothing when it does not exist any more.
+func (t *Tenant) ContentOfDocument(ctx context.Context, id string) ([]byte, error) {
+	parts := []*documentContent{}
+	if err := t.find(&parts).Column("content").Where("document_id = ?", id).Order("part").Scan(ctx); err != nil {
+		return nil, translate(err)
+	}
+	if len(parts) == 1 {
+		return parts[0].Content, nil
+	}
+	var content []byte
+	for _, part := range parts {
+		content = append(content, part.Content...)
+	}
+	return content, nil
+}
+
+// DeleteDocument deletes a document with its chunks. NOT_FOUND when it is not of the dataset that is given.
+func (t *Tenant) DeleteDocument(ctx context.Context, in model.DeleteDocumentInput) error {
+	query := t.remove((*model.Document)(nil)).Where("id = ?", in.DocumentID)
+	if in.DatasetID != nil {
+		query = query.Where("dataset_id = ?", *in.DatasetID)
+	}
+	result, err := query.Exec(ctx)
+	if err != nil {
+		return translate(err)
+	}
+	if n, err := result.RowsAffected(); err != nil || n == 0 {
+		return model.Missing(document, in.DocumentID)
+	}
+	return nil
+}

@@ -1,0 +1,123 @@
+package db
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"github.com/agentgraph/agentgraph/db/queue"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// reindex puts the documents of a dataset, which is held, into the queue anew. Indexings of them that are
+// under way count no more. The previous chunks stay until there are new ones.
+func (t *Tenant) reindex(ctx context.Context, datasetID string) error {
+	documents := []*model.Document{}
+	if err := t.find(&documents).Column("id").Where("dataset_id = ?", datasetID).
+		Order("id").For(string(forUpdate)).Scan(ctx); err != nil {
+		return translate(err)
+	}
+	if len(documents) == 0 {
+		return nil
+	}
+	ids, indexings := make([]string, len(documents)), make([]string, len(documents))
+	for i, d := range documents {
+		ids[i], indexings[i] = d.ID, model.NewID("indexing")
+	}
+	_, err := t.change((*model.Document)(nil)).
+		TableExpr("unnest(?::text[], ?::text[]) AS next (id, indexing_id)", pgdialect.Array(ids), pgdialect.Array(indexings)).
+		Set("indexing_id = next.indexing_id").Set("status = ?", model.DocumentStatusPending).Set("claim = 0").Set("error = NULL").
+		Where("?TableAlias.id = next.id").Exec(ctx)
+	if err != nil {
+		return translate(err)
+	}
+	return t.enqueue(ctx, documentJob, indexings, (*queue.Queue).Enqueue)
+}
+
+// ClaimDocument makes the caller the one that indexes a document, and returns the document; nil when there is
+// nothing to do: the document is gone, is indexed, or is to be indexed anew. The attempt counts how often the
+// queue has delivered the indexing, from 1, and is never delivered twice: of two callers with the same attempt
+// one gets the document. After model.MaxIndexAttempts attempts that came to no end the document has failed.
+func (t *Tenant) ClaimDocument(ctx context.Context, indexingID string, attempt int32) (*model.Document, error) {
+	claim := t.change((*model.Document)(nil)).Set("claim = ?", attempt).
+		Where("indexing_id = ?", indexingID).Where("claim < ?", attempt).Where("status IN (?, ?)", model.DocumentStatusPending, model.DocumentStatusIndexing)
+	if attempt > model.MaxIndexAttempts {
+		claim = claim.Set("status = ?", model.DocumentStatusFailed).
+			Set("error = ?", fmt.Sprintf("its indexing was begun %d times and never came to an end", model.MaxIndexAttempts))
+	} else {
+		claim = claim.Set("status = ?", model.DocumentStatusIndexing)
+	}
+	claimed := []*model.Document{}
+	if err := claim.Returning("*").Scan(ctx, &claimed); err != nil || len(claimed) == 0 || claimed[0].Status == model.DocumentStatusFailed {
+		return nil, translate(err)
+	}
+	return claimed[0], nil
+}
+
+// FailDocument keeps the error that says why a document that the caller has claimed cannot be indexed; chunks
+// that it has from before stay. CONFLICT, and nothing is kept, when the claim was lost.
+func (t *Tenant) FailDocument(ctx context.Context, d *model.Document) error {
+	d.Status = model.DocumentStatusFailed
+	return t.settleDocument(ctx, d, "status", "error")
+}
+
+// FinishDocument replaces the chunks of a document that the caller has claimed, and makes it Ready with its
+// warning and its embedding model. The chunks have content, tokens and folded text, in order, and the vectors
+// that the embedding model stands for. CONFLICT, and nothing is kept, when the claim was lost.
+func (t *Tenant) FinishDocument(ctx context.Context, d *model.Document, chunks []*model.Chunk) error {
+	at := now()
+	d.Status, d.Error, d.IndexedAt, d.ChunkCount = model.DocumentStatusReady, nil, &at, int32(len(chunks))
+	for i, c := range chunks {
+		c.ID, c.DocumentID, c.Position, c.CreatedAt = model.NewID("chunk"), d.ID, int32(i), at
+	}
+	return t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
+		// First, so that whoever else would end this document waits.
+		if err := t.settleDocument(ctx, d, "status", "error", "warning", "indexed_at", "chunk_count", "embedding_model"); err != nil {
+			return err
+		}
+		if _, err := t.remove((*model.Chunk)(nil)).Where("document_id = ?", d.ID).Exec(ctx); err != nil {
+			return translate(err)
+		}
+		for some := range slices.Chunk(chunks, chunksPerBatch) {
+			if err := t.store.tx.pgx(func(tx pgx.Tx) error { return t.insertChunks(ctx, tx, some) }); err != nil {
+				return translate(err)
+			}
+		}
+		return nil
+	})
+}
+
+// settleDocument writes what came of an indexing, if it still counts.
+func (t *Tenant) settleDocument(ctx context.Context, d *model.Document, columns ...string) error {
+	result, err := t.change(d).Column(columns...).WherePK().Where("indexing_id = ?", d.IndexingID).
+		Where("claim = ?", d.Claim).Where("status = ?", model.DocumentStatusIndexing).Exec(ctx)
+	if err != nil {
+		return translate(err)
+	}
+	if n, err := result.RowsAffected(); err != nil || n == 0 {
+		return model.Errorf(model.Conflict, "document %q is gone, or is indexed by another worker", d.ID)
+	}
+	return nil
+}
+
+const (
+	// chunksPerBatch bounds what is sent at once.
+	chunksPerBatch = 500
+
+	// insertChunk finds words as they are and by the stems of either language. A text search vector has at
+	// most 1 MiB, which so many characters never exceed.
+	insertChunk = `INSERT INTO chunks (company_id, id, document_id, position, content, tokens, folded, search, embedding, created_at)
+		SELECT $1, $2, $3, $4, $5, $6, $7, to_tsvector('simple', head) || to_tsvector('english', head) || to_tsvector('french', head), $8, $9
+		FROM left($7, 100000) AS head`
+)
+
+func (t *Tenant) insertChunks(ctx context.Context, tx pgx.Tx, chunks []*model.Chunk) error {
+	batch := &pgx.Batch{}
+	for _, c := range chunks {
+		batch.Queue(insertChunk, t.companyID, c.ID, c.DocumentID, c.Position, c.Content, c.Tokens, c.Folded, c.Embedding, c.CreatedAt)
+	}
+	return tx.SendBatch(ctx, batch).Close()
+}

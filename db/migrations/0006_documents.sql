@@ -1,0 +1,82 @@
+-- Documents of datasets and what they were cut into. Rows are locked in one order everywhere: datasets,
+-- documents. The extensions stay when the tables go: others may use them.
+
+-- +goose Up
+CREATE EXTENSION IF NOT EXISTS btree_gin;
+
+CREATE EXTENSION IF NOT EXISTS pg_trgm;
+
+-- What a job is for; its worker is chosen by it.
+ALTER TABLE jobs ADD COLUMN kind text CHECK (char_length(kind) BETWEEN 1 AND 32);
+
+UPDATE jobs SET kind = 'agentTestRun';
+
+ALTER TABLE jobs ALTER COLUMN kind SET NOT NULL;
+
+-- indexing_id names the indexing that counts, and its job: whoever works on an earlier one writes nothing.
+CREATE TABLE documents (
+    company_id text NOT NULL,
+    id text NOT NULL CHECK (char_length(id) BETWEEN 1 AND 64),
+    dataset_id text NOT NULL,
+    name text NOT NULL CHECK (char_length(name) BETWEEN 1 AND 255),
+    content_type text NOT NULL CHECK (char_length(content_type) BETWEEN 1 AND 255),
+    size int NOT NULL CHECK (size >= 0),
+    status text NOT NULL CHECK (status IN ('Pending', 'Indexing', 'Ready', 'Failed')),
+    error text CHECK (char_length(error) BETWEEN 1 AND 1000),
+    warning text CHECK (char_length(warning) BETWEEN 1 AND 1000),
+    chunk_count int NOT NULL CHECK (chunk_count >= 0),
+    embedding_model text CHECK (char_length(embedding_model) BETWEEN 1 AND 255),
+    indexing_id text NOT NULL CHECK (char_length(indexing_id) BETWEEN 1 AND 64),
+    claim int NOT NULL CHECK (claim >= 0),
+    created_at timestamptz NOT NULL,
+    indexed_at timestamptz,
+    PRIMARY KEY (company_id, id),
+    CONSTRAINT documents_indexing_key UNIQUE (company_id, indexing_id),
+    CONSTRAINT documents_failed_check CHECK ((status = 'Failed') = (error IS NOT NULL)),
+    CONSTRAINT documents_claimed_check CHECK (CASE status WHEN 'Pending' THEN claim = 0 ELSE claim > 0 END),
+    CONSTRAINT documents_ready_check CHECK (CASE status WHEN 'Ready' THEN indexed_at IS NOT NULL ELSE true END),
+    FOREIGN KEY (company_id, dataset_id) REFERENCES datasets (company_id, id) ON DELETE CASCADE
+);
+
+CREATE INDEX documents_dataset_idx ON documents (company_id, dataset_id, created_at DESC, id DESC);
+
+CREATE INDEX documents_list_idx ON documents (company_id, created_at DESC, id DESC);
+
+-- The file as it came, in parts, so that it can be indexed again.
+CREATE TABLE document_contents (
+    company_id text NOT NULL,
+    document_id text NOT NULL,
+    part int NOT NULL CHECK (part >= 0),
+    content bytea NOT NULL,
+    PRIMARY KEY (company_id, document_id, part),
+    FOREIGN KEY (company_id, document_id) REFERENCES documents (company_id, id) ON DELETE CASCADE
+);
+
+-- folded is the content in lower case and without accents, search what full text search finds it by.
+CREATE TABLE chunks (
+    company_id text NOT NULL,
+    id text NOT NULL CHECK (char_length(id) BETWEEN 1 AND 64),
+    document_id text NOT NULL,
+    position int NOT NULL CHECK (position >= 0),
+    content text NOT NULL,
+    tokens int NOT NULL CHECK (tokens >= 0),
+    folded text NOT NULL,
+    search tsvector NOT NULL,
+    embedding real[],
+    created_at timestamptz NOT NULL,
+    PRIMARY KEY (company_id, id),
+    CONSTRAINT chunks_position_key UNIQUE (company_id, document_id, position),
+    FOREIGN KEY (company_id, document_id) REFERENCES documents (company_id, id) ON DELETE CASCADE
+);
+
+CREATE INDEX chunks_document_idx ON chunks (company_id, document_id, created_at, id);
+
+CREATE INDEX chunks_search_idx ON chunks USING gin (company_id, search);
+
+CREATE INDEX chunks_folded_idx ON chunks USING gin (company_id, folded gin_trgm_ops);
+
+-- +goose Down
+DROP TABLE chunks;
+DROP TABLE document_contents;
+DROP TABLE documents;
+ALTER TABLE jobs DROP COLUMN kind;

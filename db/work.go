@@ -1,0 +1,67 @@
+package db
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/agentgraph/agentgraph/db/queue"
+)
+
+// The kinds of jobs.
+const (
+	runJob      = "agentTestRun"
+	documentJob = "document"
+)
+
+// Worker does one job of a company. The attempt counts how often the job was given to a worker, from 1: no two
+// calls for it have the same. When it returns an error it is called again after a while, a few times; when
+// ctx has ended it must return soon, and the job is given to another worker.
+type Worker func(ctx context.Context, t *Tenant, id string, attempt int32) error
+
+// Workers are who does the jobs of each kind.
+type Workers struct {
+	// RunTest works on a run of an agent test, by the run's id.
+	RunTest Worker
+	// Index indexes a document, by the id of the indexing.
+	Index Worker
+}
+
+func (w Workers) of(kind string) (Worker, error) {
+	switch kind {
+	case runJob:
+		return w.RunTest, nil
+	case documentJob:
+		return w.Index, nil
+	}
+	return nil, fmt.Errorf("there is no worker for jobs of the kind %q", kind)
+}
+
+// Work gives the jobs that are ready to workers of this process, so many at once, until StopWork is called.
+func (s *Store) Work(ctx context.Context, size int, workers Workers) error {
+	return s.queue.Start(ctx, size, func(ctx context.Context, job queue.Job, attempt int32) error {
+		work, err := workers.of(job.Kind)
+		if err != nil {
+			return err
+		}
+		return work(ctx, s.Tenant(job.CompanyID), job.ID, attempt)
+	})
+}
+
+// StopWork takes no more jobs, and returns when those under way are done. When ctx ends before, they are told to
+// stop, and are given to other workers.
+func (s *Store) StopWork(ctx context.Context) error { return s.queue.Stop(ctx) }
+
+// method is a method of the queue that puts jobs into it.
+type method func(*queue.Queue, context.Context, pgx.Tx, ...queue.Job) error
+
+// enqueue puts jobs into the queue, in the transaction that the Tenant is in. It should be the last thing that
+// the transaction does.
+func (t *Tenant) enqueue(ctx context.Context, kind string, ids []string, put method) error {
+	jobs := make([]queue.Job, len(ids))
+	for i, id := range ids {
+		jobs[i] = queue.Job{CompanyID: t.companyID, Kind: kind, ID: id}
+	}
+	return t.store.tx.pgx(func(tx pgx.Tx) error { return put(t.store.queue, ctx, tx, jobs...) })
+}

@@ -1,0 +1,97 @@
+package engine
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// foundChunks are chunks of one document.
+func foundChunks(contents ...string) []*model.RetrievedChunk {
+	tenth, chunks := 0.1, make([]*model.RetrievedChunk, len(contents))
+	for i, content := range contents {
+		chunks[i] = &model.RetrievedChunk{
+			Chunk:    &model.Chunk{ID: "chunk", DocumentID: "document", Position: int32(i), Content: content},
+			Document: &model.Document{Name: "Leaflet"}, Score: tenth + 0.2,
+		}
+	}
+	return chunks
+}
+
+func TestCitations(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		said, text string
+		numbers    []int32
+	}{
+		"one":                 {"It is 30 [1].", "It is 30 [1].", []int32{1}},
+		"several":             {"A [2][1] b [1].", "A [2][1] b [1].", []int32{1, 2}},
+		"a list":              {"A [2, 9;1].", "A [2, 1].", []int32{1, 2}},
+		"beyond the chunks":   {"A [3]. B [0] c\t[12].", "A. B c.", nil},
+		"at a line's start":   {"[9] A\n[8] B\n- [7] C", "A\nB\n- C", nil},
+		"alone":               {"[9]", "", nil},
+		"a link":              {"See [1](https://example.com) [2]", "See [1](https://example.com) [2]", []int32{2}},
+		"a year":              {"In [2024], [2, 2024] and [x], [-1], [1.5]", "In [2024], [2, 2024] and [x], [-1], [1.5]", nil},
+		"an open one":         {"A [1", "A [1", nil},
+		"digits with a blank": {"A [1 ] [ 2]", "A [1 ] [ 2]", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := &retrieval{chat: &model.KnowledgeBaseChat{PromptSettings: model.PromptSettings{ShowQuote: true}}, shown: foundChunks("one", "two")}
+			text, citations := r.cite(test.said)
+			require.Equal(t, test.text, strings.TrimSpace(text))
+			var numbers []int32
+			for _, c := range citations {
+				numbers = append(numbers, c.Number)
+				require.Equal(t, r.shown[c.Number-1].Content, c.Content)
+				require.Equal(t, c.Number-1, c.Position)
+			}
+			require.Equal(t, test.numbers, numbers)
+		})
+	}
+}
+
+func TestWhatIsKeptOfARetrieval(t *testing.T) {
+	t.Parallel()
+	require.JSONEq(t, `{"chunks":[{"number":1,"chunkId":"chunk","documentId":"document","documentName":"Leaflet","position":0,
+		"score":0.30000000000000004,"termSimilarity":0,"vectorSimilarity":null,"content":"<a> & \"b\""}]}`, resultOfRetrieval(foundChunks(`<a> & "b"`)))
+	long := resultOfRetrieval(foundChunks(strings.Repeat("\n", 60_000), "short", strings.Repeat("é", 40_000)))
+	require.LessOrEqual(t, len(long), maxResult)
+	require.Contains(t, long, `"short"`)
+	require.Contains(t, long, cutMark)
+	excerpts := excerptsOf(&model.ToolCall{Result: &long})
+	require.Len(t, excerpts, 3)
+	message := transcriptMessage{Calls: []transcriptCall{{Name: knowledgeBase, excerpts: []string{"First \"line\"\nsecond line"}}}}
+	quoted, ok := message.find("\"line\" second")
+	require.True(t, ok, "the judge can quote what was found")
+	require.Equal(t, "\"line\"\nsecond", quoted)
+}
+
+func TestInstructionsHoldNoMoreThanTheyCan(t *testing.T) {
+	t.Parallel()
+	s := newScene(say("It says so [1] [2] [3]."))
+	s.main.chat = &model.KnowledgeBaseChat{ID: "chat", PromptSettings: model.PromptSettings{Prompt: "{knowledge}", ShowQuote: true}}
+	chunk := strings.Repeat("x", 200<<10)
+	s.effects.retrieve = retrieves(foundChunks(chunk, chunk, chunk)...)
+	got := s.play(t)
+	require.NoError(t, got.err)
+	require.Equal(t, "It says so [1] [2].", got.reply.text)
+	require.Len(t, got.reply.citations, 2)
+	require.Equal(t, []string{"what the knowledge base found is too long for the agent's instructions: 1 of 3 chunks were left out"}, got.warnings)
+	excerpts, _ := llm.Excerpts(s.script.asked["Main"][0].System)
+	require.Len(t, excerpts, 2)
+
+	s = newScene(say("Never"))
+	s.main.chat = &model.KnowledgeBaseChat{ID: "chat", PromptSettings: model.PromptSettings{Prompt: strings.Repeat("{knowledge}", 10)}}
+	s.effects.retrieve = retrieves(foundChunks(chunk)...)
+	got = s.play(t)
+	var known *model.Error
+	require.ErrorAs(t, got.err, &known)
+	require.Equal(t, model.Unprocessable, known.Code)
+	require.Equal(t, []string{"+knowledge_base", "-knowledge_base"}, got.order)
+	require.NotNil(t, got.calls[0].Error)
+}

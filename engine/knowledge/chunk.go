@@ -1,0 +1,107 @@
+package knowledge
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// Piece is a chunk of a document.
+type Piece struct {
+	Content string
+	// Tokens is about how many tokens a language model makes of Content.
+	Tokens int
+}
+
+const (
+	// maxWhole bounds what is kept in one piece whatever the dataset says, in tokens: a row, or a question and its
+	// answer. It is the highest chunkTokenNum.
+	maxWhole = 2048
+	// maxDocument bounds the piece that is a whole document, in bytes: Postgres indexes no text much longer.
+	maxDocument = 256 << 10
+)
+
+// Chunk cuts a text by one of model.ChunkMethods, in reading order. The note tells the document's owner where the
+// method could not be followed; it is empty where it was. An error is never the document's fault.
+func Chunk(text Text, method string, config model.ParserConfig) (pieces []Piece, note string, err error) {
+	tokens, err := tokenizerOnce()
+	if err != nil {
+		return nil, "", err
+	}
+	c := &cutter{tokens: tokens, limit: int(config.ChunkTokenNum), delimiters: delimiters(config.Delimiter)}
+	switch method {
+	case "naive":
+		c.loose(text.String())
+	case "one":
+		note = c.one(text.String())
+	case "qa":
+		note = c.pairs(text)
+	case "table":
+		note = c.table(text)
+	case "manual", "book", "laws", "paper":
+		note = c.sections(text, method)
+	default:
+		c.loose(text.String())
+		note = fmt.Sprintf("The chunk method %s is not available; the document was cut by the method naive.", method)
+	}
+	return c.pieces, note, nil
+}
+
+func (c *cutter) one(whole string) string {
+	if len(whole) <= maxDocument {
+		c.keep(whole, c.count(whole))
+		return ""
+	}
+	c.limit = maxWhole
+	c.loose(whole)
+	return fmt.Sprintf("The document has more than %d KiB of text, too much for one chunk; it was cut by the method naive.", maxDocument>>10)
+}
+
+func (c *cutter) table(text Text) string {
+	blocks, rows := asRows(text)
+	if rows == 0 {
+		c.loose(text.String())
+		return "The document holds no table; it was cut by the method naive."
+	}
+	var between strings.Builder
+	for _, b := range blocks {
+		if b.Kind != Row {
+			between.WriteString(b.String() + "\n")
+			continue
+		}
+		c.loose(between.String())
+		between.Reset()
+		c.whole("", b.String())
+	}
+	c.loose(between.String())
+	return ""
+}
+
+// asRows is a text with its rows counted. Plain text that is a table in form, as when somebody pastes one, is read as one.
+func asRows(text Text) ([]Block, int) {
+	rows := 0
+	var lines strings.Builder
+	for _, b := range text.Blocks {
+		if b.Kind == Row {
+			rows++
+		} else if b.Kind == Paragraph {
+			lines.WriteString(b.Text + "\n")
+		}
+	}
+	if rows > 0 || lines.Len() == 0 {
+		return text.Blocks, rows
+	}
+	records, err := parseCSV(lines.String())
+	if err != nil || len(records) < 2 || len(records[0]) < 2 {
+		return text.Blocks, 0
+	}
+	for _, record := range records {
+		if len(record) != len(records[0]) {
+			return text.Blocks, 0
+		}
+	}
+	var table Text
+	table.addTable(records[0], records[1:])
+	return table.Blocks, len(table.Blocks)
+}

@@ -1,0 +1,184 @@
+package knowledge
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/clipperhouse/uax29/v2/graphemes"
+	"github.com/clipperhouse/uax29/v2/sentences"
+	"github.com/clipperhouse/uax29/v2/words"
+	"github.com/tiktoken-go/tokenizer"
+)
+
+// tokenizerOnce is cl100k, the vocabulary of the embedding models in use; its tables are in the program.
+var tokenizerOnce = sync.OnceValues(func() (tokenizer.Codec, error) { return tokenizer.Get(tokenizer.Cl100kBase) })
+
+// maxToken is the length of the longest token, in bytes.
+const maxToken = 128
+
+// cutter cuts text into pieces of at most limit tokens.
+type cutter struct {
+	tokens     tokenizer.Codec
+	limit      int
+	delimiters *regexp.Regexp
+	pieces     []Piece
+}
+
+func (c *cutter) count(text string) int {
+	n, err := c.tokens.Count(text)
+	if err != nil {
+		// Not seen to happen; a token is seldom shorter than this.
+		return len(text)/2 + 1
+	}
+	return n
+}
+
+// delimiters matches what ends a unit: each character of the setting, and each text that stands between back quotes.
+func delimiters(setting string) *regexp.Regexp {
+	var parts []string
+	for setting != "" {
+		_, size := utf8.DecodeRuneInString(setting)
+		part, rest := setting[:size], setting[size:]
+		if part == "`" {
+			if quoted, after, closed := strings.Cut(rest, "`"); closed && quoted != "" {
+				part, rest = quoted, after
+			}
+		}
+		parts, setting = append(parts, regexp.QuoteMeta(part)), rest
+	}
+	if parts == nil {
+		return regexp.MustCompile(`\n`)
+	}
+	slices.SortStableFunc(parts, func(a, b string) int { return len(b) - len(a) })
+	return regexp.MustCompile(strings.Join(parts, "|"))
+}
+
+// loose cuts text at the delimiters and merges what lies between them, up to the limit.
+func (c *cutter) loose(text string) { c.pack(text, c.limit, c.keep) }
+
+// whole keeps text in one piece if that is at all possible. Every piece begins with the head.
+func (c *cutter) whole(head, text string) {
+	if whole := head + "\n" + text; len(whole) <= maxWhole {
+		c.keep(whole, c.count(whole))
+	} else {
+		c.under(head, text, maxWhole)
+	}
+}
+
+// under cuts text into pieces that all begin with the head, which counts. A head that would take more than half of a
+// piece is text like the rest.
+func (c *cutter) under(head, text string, limit int) {
+	if head == "" {
+		c.pack(text, limit, c.keep)
+		return
+	}
+	head += "\n"
+	tokens := c.count(head)
+	if tokens > limit/2 {
+		c.pack(head+text, limit, c.keep)
+		return
+	}
+	c.pack(text, limit-tokens, func(text string, more int) { c.keep(head+text, tokens+more) })
+}
+
+// keep appends a piece that shows something.
+func (c *cutter) keep(text string, tokens int) {
+	if text = strings.TrimSpace(text); text != "" {
+		c.pieces = append(c.pieces, Piece{Content: text, Tokens: tokens})
+	}
+}
+
+// pack merges units as long as they fit into the limit.
+func (c *cutter) pack(text string, limit int, keep func(text string, tokens int)) {
+	start, end, tokens := 0, 0, 0
+	flush := func() {
+		if strings.TrimSpace(text[start:end]) != "" {
+			keep(text[start:end], tokens)
+		}
+		start, tokens = end, 0
+	}
+	c.units(text, limit, 0, func(unit string, more int) {
+		if tokens+more > limit {
+			flush()
+		}
+		end += len(unit)
+		tokens += more
+	})
+	flush()
+}
+
+// units cuts text into parts of at most limit tokens each: at delimiters; what is still too long after sentences, words,
+// some characters, one character. The parts lie side by side and cover the text.
+func (c *cutter) units(text string, limit, depth int, yield func(unit string, tokens int)) {
+	for text != "" {
+		part := text[:c.end(text, depth)]
+		text = text[len(part):]
+		// Counting what is too long in any case takes time for nothing.
+		tokens := limit + 1
+		if len(part) <= limit*maxToken {
+			tokens = c.count(part)
+		}
+		if tokens > limit && depth < ofRunes {
+			c.units(part, limit, depth+1, yield)
+		} else {
+			yield(part, tokens)
+		}
+	}
+}
+
+const (
+	ofDelimiters = iota
+	ofSentences
+	ofWords
+	ofStretches
+	ofGraphemes
+	ofRunes
+)
+
+// maxStretch is how much of an endless word is one unit, in bytes.
+const maxStretch = 32
+
+// end is where the first part of a text ends.
+func (c *cutter) end(text string, depth int) int {
+	switch depth {
+	case ofDelimiters:
+		if found := c.delimiters.FindStringIndex(text); found != nil {
+			return found[1]
+		}
+		return len(text)
+	case ofSentences:
+		return first(sentences.FromString(text))
+	case ofWords:
+		// White space goes with the word behind it, as it does in tokens.
+		blank := len(text) - len(strings.TrimLeftFunc(text, unicode.IsSpace))
+		if blank == len(text) {
+			return blank
+		}
+		return blank + first(words.FromString(text[blank:]))
+	case ofStretches:
+		size := 0
+		for it := graphemes.FromString(text); it.Next(); size += len(it.Value()) {
+			if size > 0 && size+len(it.Value()) > maxStretch {
+				break
+			}
+		}
+		return size
+	case ofGraphemes:
+		return first(graphemes.FromString(text))
+	}
+	_, size := utf8.DecodeRuneInString(text)
+	return size
+}
+
+// first is the length of the first segment of a text.
+func first(it interface {
+	Next() bool
+	Value() string
+}) int {
+	it.Next()
+	return len(it.Value())
+}

@@ -1,0 +1,140 @@
+package knowledge
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+var (
+	question = regexp.MustCompile(`^(?i:questions?\s*(?:n[°o]\s*)?\d*\s*[:.)–—-]|q\s*\d*\s*[:.)])\s*(.*)$`)
+	answer   = regexp.MustCompile(`^(?i:(?:answer|réponse|reponse)s?\s*(?:n[°o]\s*)?\d*\s*[:.)–—-]|(?:ans|rép|rep|a|r)\s*\d*\s*[:.)])\s*(.*)$`)
+
+	questionColumns = []string{"question", "questions", "q"}
+	answerColumns   = []string{"answer", "answers", "réponse", "réponses", "reponse", "reponses", "a", "r"}
+)
+
+// pairs keeps each question with its answer: rows with two columns, lines that are marked ("Q:" and "A:", "Question :"
+// and "Réponse :") or parted by a tab, else headings with what stands under them. What lies between is cut as naive.
+func (c *cutter) pairs(text Text) string {
+	blocks, _ := asRows(text)
+	p := pairing{cutter: c}
+	for _, b := range blocks {
+		if b.Kind == Row {
+			p.row(b)
+			continue
+		}
+		for line := range strings.SplitSeq(b.String(), "\n") {
+			p.line(line)
+		}
+	}
+	p.end()
+	c.loose(p.between.String())
+	if p.found {
+		return ""
+	}
+	c.pieces = nil
+	if c.bySection(outlineOf(text, nil), maxWhole) {
+		return "The document holds no marked questions and answers; each heading was taken for a question."
+	}
+	c.loose(text.String())
+	return "The document holds no questions and answers; it was cut by the method naive."
+}
+
+// pairing gathers pairs line by line.
+type pairing struct {
+	*cutter
+	found bool
+	// question and answer are the pair under way: answered once the answer has begun.
+	question, answer strings.Builder
+	asked, answered  bool
+	// header is that of the table under way.
+	header []string
+	// between is text that belongs to no pair.
+	between strings.Builder
+}
+
+// pair keeps a question with its answer.
+func (p *pairing) pair(question, answer string) {
+	p.loose(p.between.String())
+	p.between.Reset()
+	p.whole(strings.TrimSpace(question), strings.TrimSpace(answer))
+	p.found = true
+}
+
+// end closes the pair under way. A question that nothing answers is text like any other.
+func (p *pairing) end() {
+	switch {
+	case p.answered:
+		p.pair(p.question.String(), p.answer.String())
+	case p.asked:
+		p.between.WriteString(p.question.String())
+	}
+	if !p.asked && !p.answered {
+		return
+	}
+	p.question.Reset()
+	p.answer.Reset()
+	p.asked, p.answered = false, false
+}
+
+// row takes the columns that are named for it, else the first two that are not empty.
+func (p *pairing) row(b Block) {
+	p.end()
+	q, a := column(b.Header, questionColumns), column(b.Header, answerColumns)
+	if q >= 0 && a >= 0 && q < len(b.Cells) && a < len(b.Cells) {
+		p.cells(b.Cells[q], b.Cells[a])
+		return
+	}
+	// A table of two columns often has no header: then its first pair has been taken for one.
+	if !slices.Equal(p.header, b.Header) && len(b.Header) == 2 && strings.ContainsAny(b.Header[0], " ?") {
+		p.cells(b.Header[0], b.Header[1])
+	}
+	p.header = b.Header
+	if cells := shown(b.Cells); len(cells) >= 2 {
+		p.cells(cells[0], strings.Join(cells[1:], "\n"))
+	} else {
+		p.between.WriteString(strings.Join(cells, "") + "\n")
+	}
+}
+
+func (p *pairing) cells(question, answer string) {
+	if question == "" || answer == "" {
+		p.between.WriteString(question + answer + "\n")
+		return
+	}
+	p.pair(question, answer)
+}
+
+func column(header, names []string) int {
+	return slices.IndexFunc(header, func(name string) bool { return slices.Contains(names, strings.ToLower(name)) })
+}
+
+func (p *pairing) line(line string) {
+	text := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "- "))
+	if asked := question.FindStringSubmatch(text); asked != nil {
+		p.end()
+		p.asked = true
+		p.question.WriteString(asked[1] + "\n")
+		return
+	}
+	if answered := answer.FindStringSubmatch(text); answered != nil && p.asked && !p.answered {
+		p.answered = true
+		p.answer.WriteString(answered[1] + "\n")
+		return
+	}
+	left, right, tab := strings.Cut(text, "\t")
+	switch right = strings.TrimSpace(right); {
+	case tab && right != "" && !strings.Contains(right, "\t"):
+		p.end()
+		p.asked, p.answered = true, true
+		p.question.WriteString(left)
+		p.answer.WriteString(right + "\n")
+	case p.answered:
+		p.answer.WriteString(text + "\n")
+	case p.asked:
+		p.question.WriteString(text + "\n")
+	default:
+		p.between.WriteString(text + "\n")
+	}
+}

@@ -1,0 +1,228 @@
+package knowledge
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxHeading is the longest line that may be a heading, in characters.
+const maxHeading = 120
+
+// rule finds headings by their words.
+type rule struct {
+	label *regexp.Regexp
+	// level is the heading's rank among the rules of its method.
+	level int
+}
+
+// ordinal and numeral are what counts parts and chapters: words, figures, Roman numerals, a single letter.
+const (
+	ordinal = `(?:first|second|third|fourth|fifth|premier|première|deuxième|seconde?|troisième|quatrième|cinquième)`
+	numeral = `(?:\d{1,4}|[IVXLC]{1,7}|[A-Z]|(?i:` + ordinal + `|one|two|three|four|five|six|seven|eight|nine|ten|` +
+		`une?|deux|trois|quatre|cinq|sept|huit|neuf|dix|préliminaire))`
+)
+
+// labelled is a heading such as "Chapter 2", "Titre Ier" or "Première partie".
+func labelled(names string, level int) rule {
+	return rule{regexp.MustCompile(`^(?:(?i:` + names + `)\s+` + numeral + `(?:er|ère|e|bis|ter)?|(?i:` + ordinal + `\s+(?:` + names +
+		`)))(?:$|[\s.:–—-])`), level}
+}
+
+// numbered is a heading such as "2.1 Setup"; its dots put it further in.
+func numbered(level int) rule { return rule{number, level} }
+
+var (
+	number  = regexp.MustCompile(`^\d{1,3}(?:\.\d{1,3}){0,4}[.)]?\s+[\p{Lu}«"“]`)
+	roman   = rule{regexp.MustCompile(`^[IVX]{1,5}[.)]\s+\p{Lu}`), 1}
+	article = rule{regexp.MustCompile(`^(?i:articles?|art\.)\s+(?:[LRD]\.?\s?)?\d+(?:[.-]\d+)*(?:er)?(?:\s(?:bis|ter))?(?:$|[\s.:–—-])`), 5}
+	sign    = rule{regexp.MustCompile(`^§{1,2}\s?\d+[a-z]?(?:$|[\s.:–—-])`), 5}
+	named   = rule{regexp.MustCompile(`^(?i:abstract|summary|introduction|background|related work|methods?|methodology|results|discussion|` +
+		`conclusions?|acknowledge?ments?|references|bibliography|appendix|résumé|contexte|état de l'art|méthodes?|méthodologie|` +
+		`résultats|remerciements|références|bibliographie|annexes?)(?:\s+[A-Z0-9])?$`), 1}
+	hashes = regexp.MustCompile(`^(#{1,6})\s+(.+?)\s*#*$`)
+)
+
+// rules are, for each method, what makes a line a heading beside the headings that the document's form shows.
+var rules = map[string][]rule{
+	"manual": {labelled(`part|partie`, 1), labelled(`chapter|chapitre`, 2), labelled(`section|appendix|annexe`, 3), numbered(6)},
+	"book": {labelled(`book|livre|volume|tome`, 1), labelled(`part|partie`, 2), labelled(`chapter|chapitre`, 3),
+		labelled(`section`, 4), numbered(6)},
+	"laws": {labelled(`book|livre|part|partie|title|titre`, 1), labelled(`chapter|chapitre`, 2), labelled(`section`, 3),
+		labelled(`subsection|sous-section|paragraphe`, 4), article, sign, numbered(6)},
+	"paper": {named, roman, labelled(`section|appendix|annexe`, 1), numbered(1)},
+}
+
+// entry is a line of a document, or a heading.
+type entry struct {
+	text string
+	// level is 0 for a line.
+	level int
+	// inline is a heading that is the label of a longer line: the line itself is content.
+	inline bool
+	kind   Kind
+}
+
+// sections cuts a text at its headings. Each piece begins with the headings that it stands under, and stays within
+// one section.
+func (c *cutter) sections(text Text, method string) string {
+	entries := outlineOf(text, rules[method])
+	if !c.bySection(entries, c.limit) {
+		c.loose(text.String())
+		return "The document has no headings; it was cut by the method naive."
+	}
+	return ""
+}
+
+// bySection reports false, and cuts nothing, when there is no heading.
+func (c *cutter) bySection(entries []entry, limit int) bool {
+	found := false
+	for _, e := range entries {
+		found = found || e.level > 0
+	}
+	if !found {
+		return false
+	}
+	var path []entry
+	var body strings.Builder
+	// bare is a heading that nothing stands under so far.
+	bare := false
+	flush := func() {
+		switch head := c.head(path, limit); {
+		case strings.TrimSpace(body.String()) != "":
+			c.under(head, body.String(), limit)
+		case bare:
+			c.under("", head, limit)
+		}
+		body.Reset()
+	}
+	for _, e := range entries {
+		if e.level > 0 {
+			if len(path) == 0 || e.level <= path[len(path)-1].level || strings.TrimSpace(body.String()) != "" {
+				flush()
+			}
+			for len(path) > 0 && path[len(path)-1].level >= e.level {
+				path = path[:len(path)-1]
+			}
+			path = append(path[:len(path):len(path)], e)
+			bare = true
+			if !e.inline {
+				continue
+			}
+		}
+		bare = false
+		body.WriteString(e.text + "\n")
+	}
+	flush()
+	return true
+}
+
+// head is the path of headings, the outermost first. It leaves out the outermost as long as it takes more than half of
+// a piece.
+func (c *cutter) head(path []entry, limit int) string {
+	var titles []string
+	for i, e := range path {
+		// The label of a line is at the line's beginning as well.
+		if !e.inline || i < len(path)-1 {
+			titles = append(titles, e.title())
+		}
+	}
+	for len(titles) > 1 && c.count(strings.Join(titles, " > ")) > limit/2 {
+		titles = titles[1:]
+	}
+	return strings.Join(titles, " > ")
+}
+
+// title is a heading's text; of an inline one, its label.
+func (e entry) title() string {
+	if !e.inline {
+		return strings.Join(strings.Fields(e.text), " ")
+	}
+	fields := strings.Fields(e.text)
+	return strings.TrimRight(strings.Join(fields[:min(2, len(fields))], " "), ".:–—-")
+}
+
+// outlineOf is the lines and headings of a text. Headings found by their words stand under those of the form.
+func outlineOf(text Text, rules []rule) []entry {
+	var entries []entry
+	for _, b := range text.Blocks {
+		if b.Kind == Heading {
+			entries = append(entries, entry{text: b.Text, level: b.Level * 10, kind: Heading})
+			continue
+		}
+		for line := range strings.SplitSeq(b.String(), "\n") {
+			if strings.TrimSpace(line) != "" {
+				entries = append(entries, entry{text: line, kind: b.Kind})
+			}
+		}
+	}
+	form := 0
+	for i := range entries {
+		e := &entries[i]
+		if found := hashes.FindStringSubmatch(e.text); e.kind == Paragraph && found != nil {
+			e.text, e.kind, e.level = found[2], Heading, len(found[1])*10
+		}
+		switch e.kind {
+		case Heading:
+			form = e.level
+		case Paragraph:
+			if level, inline := match(entries, i, rules); level > 0 {
+				e.level, e.inline = form+level, inline
+			}
+		}
+	}
+	return entries
+}
+
+// match is the rank of a line that is a heading by its words, else 0.
+func match(entries []entry, i int, rules []rule) (level int, inline bool) {
+	text := strings.TrimSpace(entries[i].text)
+	for _, r := range rules {
+		label := r.label.FindString(text)
+		if label == "" {
+			continue
+		}
+		short := utf8.RuneCountInString(text) <= maxHeading && !endsSentence(text)
+		switch {
+		case r.label == number:
+			// A list counts as well: its entries follow each other.
+			if !short || isListed(entries, i-1, label) || isListed(entries, i+1, label) {
+				return 0, false
+			}
+			return r.level + strings.Count(numberOf(label), "."), false
+		case short:
+			return r.level, false
+		case r == article || r == sign:
+			// "Article 5. The customer may …": a sentence that only begins with "Article 5 of" is no heading.
+			rest := strings.TrimSpace(text[len(strings.TrimRight(label, ".:–—- \t")):])
+			return r.level, rest == "" || strings.ContainsAny(rest[:1], ".:(") || startsDash(rest)
+		}
+	}
+	return 0, false
+}
+
+func startsDash(text string) bool {
+	first, _ := utf8.DecodeRuneInString(text)
+	return strings.ContainsRune("–—-", first)
+}
+
+func endsSentence(text string) bool {
+	last, _ := utf8.DecodeLastRuneInString(text)
+	return strings.ContainsRune(".;,!", last)
+}
+
+// isListed reports whether a neighbouring line is numbered as deep as this one.
+func isListed(entries []entry, i int, label string) bool {
+	if i < 0 || i >= len(entries) || entries[i].kind == Heading {
+		return false
+	}
+	other := number.FindString(strings.TrimSpace(entries[i].text))
+	return other != "" && strings.Count(numberOf(other), ".") == strings.Count(numberOf(label), ".")
+}
+
+// numberOf is the number that a line begins with, without a mark at its end.
+func numberOf(label string) string {
+	end := strings.IndexFunc(label, unicode.IsSpace)
+	return strings.TrimRight(label[:max(end, 0)], ".)")
+}

@@ -1,0 +1,103 @@
+package knowledge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+const (
+	// indexTimeout bounds one attempt.
+	indexTimeout = 10 * time.Minute
+	// lastAttempt is the one whose failure, whatever the reason, is the document's.
+	lastAttempt = 3
+)
+
+// Index reads a document, cuts it into chunks and keeps them. The attempt counts how often the indexing was
+// given to a worker, from 1. It returns nil when the document is Ready or Failed or there is nothing to do,
+// and an error when the indexing is to be tried again.
+func (b *Base) Index(ctx context.Context, t *db.Tenant, indexingID string, attempt int32) error {
+	d, err := t.ClaimDocument(ctx, indexingID, attempt)
+	if err != nil || d == nil {
+		return err
+	}
+	err = b.index(ctx, t, d)
+	var known *model.Error
+	switch errors.As(err, &known); {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case known != nil && known.Code == model.Unprocessable:
+		err = fail(ctx, t, d, known.Message)
+	case !isOver(err) && attempt >= lastAttempt:
+		b.log.ErrorContext(ctx, "a document could not be indexed", "document", d.ID, "error", err)
+		err = fail(ctx, t, d, "it could not be indexed, for a reason that is not in the document; index its dataset again")
+	}
+	if isOver(err) {
+		return nil
+	}
+	return err
+}
+
+func fail(ctx context.Context, t *db.Tenant, d *model.Document, reason string) error {
+	reason = model.Reason(reason)
+	d.Error = &reason
+	return t.FailDocument(ctx, d)
+}
+
+// isOver reports whether the document is gone, or is with another worker.
+func isOver(err error) bool {
+	var known *model.Error
+	return errors.As(err, &known) && (known.Code == model.Conflict || known.Code == model.NotFound)
+}
+
+// index makes the chunks of a document. An UNPROCESSABLE error says what is wrong with the document.
+func (b *Base) index(ctx context.Context, t *db.Tenant, d *model.Document) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, indexTimeout)
+	defer cancel()
+	defer func() {
+		if reason := recover(); reason != nil {
+			b.log.ErrorContext(ctx, "indexing panicked", "document", d.ID, "reason", reason, "stack", string(debug.Stack()))
+			err = fmt.Errorf("indexing panicked: %v", reason)
+		}
+	}()
+	// Whoever changes the dataset afterwards has its documents indexed again.
+	dataset, err := t.Dataset(ctx, d.DatasetID)
+	if err != nil {
+		return err
+	}
+	content, err := t.ContentOfDocument(ctx, d.ID)
+	if err != nil {
+		return err
+	}
+	text, err := Read(ctx, d.Name, d.ContentType, content)
+	if err != nil {
+		return err
+	}
+	pieces, warning, err := Chunk(text, dataset.ChunkMethod, dataset.ParserConfig)
+	if err != nil {
+		return err
+	}
+	if d.Warning = nil; warning != "" {
+		warning = model.Reason(warning)
+		d.Warning = &warning
+	}
+	chunks := make([]*model.Chunk, len(pieces))
+	for i, p := range pieces {
+		kept := storable(p.Content)
+		chunks[i] = &model.Chunk{Content: kept, Tokens: int32(p.Tokens), Folded: fold(kept)}
+	}
+	return t.FinishDocument(ctx, d, chunks)
+}
+
+// storable leaves out what Postgres cannot keep.
+func storable(text string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "")
+}

@@ -1,0 +1,178 @@
+package knowledge
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"mime"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+	textunicode "golang.org/x/text/encoding/unicode"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+const (
+	// maxContent is the largest file that is read, in bytes.
+	maxContent = 25 << 20
+	// maxReading is how long reading a file may take.
+	maxReading = time.Minute
+)
+
+// Read is the text of a document. What kind of file it is shows in its first bytes, else in its name's ending, else in
+// the content type; the rest is read as plain text. A file that cannot be read is a model.Error whose sentence is
+// written for the document's owner. Any other error is the context's: reading again may succeed.
+func Read(ctx context.Context, name, contentType string, content []byte) (Text, error) {
+	if len(content) > maxContent {
+		return Text{}, unreadable("the file is larger than 25 MiB")
+	}
+	reading, cancel := context.WithTimeout(ctx, maxReading)
+	defer cancel()
+	type result struct {
+		text Text
+		err  error
+	}
+	// Not every library stops when it is told to. One that goes on is left behind, and ends by itself:
+	// what it reads is bounded.
+	done := make(chan result, 1)
+	go func() {
+		var r result
+		defer func() {
+			if recover() != nil {
+				r = result{err: unreadable("the file is damaged")}
+			}
+			done <- r
+		}()
+		r.text, r.err = reader(name, contentType, content)(reading, content)
+	}()
+	var r result
+	select {
+	case r = <-done:
+	case <-reading.Done():
+		r.err = reading.Err()
+	}
+	switch {
+	case ctx.Err() != nil:
+		return Text{}, ctx.Err()
+	case errors.Is(r.err, context.DeadlineExceeded):
+		return Text{}, unreadable("reading the file took longer than a minute")
+	case r.err != nil:
+		return Text{}, r.err
+	case r.text.full():
+		return Text{}, unreadable("the file holds more than 64 MiB of text")
+	case len(r.text.Blocks) == 0:
+		return Text{}, unreadable("the file holds no text")
+	}
+	return r.text, nil
+}
+
+func unreadable(sentence string) error {
+	return &model.Error{Code: model.Unprocessable, Message: sentence}
+}
+
+type readFunc func(ctx context.Context, content []byte) (Text, error)
+
+// reader chooses how a file is read.
+func reader(name, contentType string, content []byte) readFunc {
+	switch {
+	case bytes.Contains(content[:min(len(content), 1024)], []byte("%PDF-")):
+		return readPDF
+	case bytes.HasPrefix(content, []byte("PK\x03\x04")):
+		return readDOCX
+	case bytes.HasPrefix(content, []byte("\xD0\xCF\x11\xE0")):
+		return refuse("the file is an old or an encrypted Office document; save it as DOCX without a password")
+	}
+	media, _, _ := mime.ParseMediaType(contentType)
+	for _, key := range []string{strings.ToLower(path.Ext(name)), media, sniff(content)} {
+		switch key {
+		case ".md", ".markdown", "text/markdown", "text/x-markdown":
+			return readMarkdown
+		case ".html", ".htm", ".xhtml", "text/html", "application/xhtml+xml":
+			return func(_ context.Context, content []byte) (Text, error) { return readHTML(content, contentType) }
+		case ".csv", ".tsv", "text/csv", "text/tab-separated-values":
+			return readCSV
+		case ".json", ".jsonl", ".ndjson", "application/json", "application/x-ndjson", "application/jsonl":
+			return readJSON
+		case ".txt", ".text", ".log", "text/plain":
+			return readPlain
+		case ".pdf", "application/pdf":
+			return refuse("the file is named a PDF and is none")
+		case ".docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document":
+			return refuse("the file is named a Word document and is none")
+		}
+	}
+	return readPlain
+}
+
+func refuse(sentence string) readFunc {
+	return func(context.Context, []byte) (Text, error) { return Text{}, unreadable(sentence) }
+}
+
+// sniff is the media type of a file that nothing else tells.
+func sniff(content []byte) string {
+	media, _, _ := mime.ParseMediaType(http.DetectContentType(content))
+	return media
+}
+
+func readPlain(_ context.Context, content []byte) (Text, error) {
+	decoded, err := decode(content)
+	var text Text
+	for part := range strings.SplitSeq(decoded, "\n\n") {
+		text.add(Block{Text: part})
+	}
+	return text, err
+}
+
+// decode is a text file's text: UTF-8 or UTF-16 by its byte order mark or its look, else Windows-1252.
+func decode(content []byte) (string, error) {
+	var from encoding.Encoding
+	switch {
+	case bytes.HasPrefix(content, []byte("\xFF\xFE")), bytes.HasPrefix(content, []byte("\xFE\xFF")):
+		from = textunicode.UTF16(textunicode.LittleEndian, textunicode.ExpectBOM)
+	case utf8.Valid(content) && bytes.Count(content, []byte{0}) <= len(content)/100:
+		return text(content)
+	case zeros(content, 1) > len(content)/5:
+		from = textunicode.UTF16(textunicode.LittleEndian, textunicode.IgnoreBOM)
+	case zeros(content, 0) > len(content)/5:
+		from = textunicode.UTF16(textunicode.BigEndian, textunicode.IgnoreBOM)
+	default:
+		from = charmap.Windows1252
+	}
+	decoded, err := from.NewDecoder().Bytes(content)
+	if err != nil {
+		return "", unreadable("the file is not text in UTF-8, UTF-16 or Windows-1252")
+	}
+	return text(decoded)
+}
+
+// zeros counts the bytes at odd or at even places that are zero: Western letters in UTF-16.
+func zeros(content []byte, first int) int {
+	n := 0
+	for i := first; i < len(content); i += 2 {
+		if content[i] == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// text is decoded text, or an error when too much of it is what no text holds.
+func text(decoded []byte) (string, error) {
+	strange := 0
+	for _, r := range string(decoded) {
+		if r == utf8.RuneError || unicode.IsControl(r) && !unicode.IsSpace(r) {
+			strange++
+		}
+	}
+	if strange > 8+len(decoded)/50 {
+		return "", unreadable("the file is not a document that can be read: text, Markdown, HTML, CSV, JSON, PDF and DOCX are")
+	}
+	return clean(string(decoded)), nil
+}

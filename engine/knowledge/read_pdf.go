@@ -1,0 +1,181 @@
+package knowledge
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"strings"
+	"sync"
+	"unicode"
+
+	"github.com/klippa-app/go-pdfium"
+	pdfiumerrors "github.com/klippa-app/go-pdfium/errors"
+	"github.com/klippa-app/go-pdfium/references"
+	"github.com/klippa-app/go-pdfium/requests"
+	"github.com/klippa-app/go-pdfium/webassembly"
+	"github.com/tetratelabs/wazero"
+)
+
+const (
+	// maxPages bounds the pages of a PDF.
+	maxPages = 5_000
+	// pdfReaders is how many PDFs are read at once, each in at most pdfMemory pages of 64 KiB.
+	pdfReaders, pdfMemory = 2, 8_192
+)
+
+// pdfs holds PDFium, the reader of Chrome, compiled to WebAssembly: no file makes it touch anything outside of its own
+// memory. Compiling it takes seconds, so that waits for the first PDF.
+var pdfs = sync.OnceValues(func() (pdfium.Pool, error) {
+	return webassembly.Init(webassembly.Config{
+		MaxIdle: 1, MaxTotal: pdfReaders, FSConfig: wazero.NewFSConfig(),
+		RuntimeConfig: wazero.NewRuntimeConfig().WithMemoryLimitPages(pdfMemory).WithCloseOnContextDone(true),
+	})
+})
+
+func readPDF(ctx context.Context, content []byte) (Text, error) {
+	pool, err := pdfs()
+	if err != nil {
+		return Text{}, err
+	}
+	reader, err := pool.GetInstanceWithContext(ctx)
+	if err != nil {
+		return Text{}, errors.Join(ctx.Err(), err)
+	}
+	defer func() { _ = reader.Close() }()
+	// The library's calls take no context. They use this one, which ends them in the middle of a page.
+	reflect.ValueOf(reader.GetImplementation()).Elem().FieldByName("Context").Set(reflect.ValueOf(ctx))
+	pages, err := pdfPages(ctx, reader, content)
+	switch {
+	case ctx.Err() != nil:
+		return Text{}, ctx.Err()
+	case errors.Is(err, pdfiumerrors.ErrPassword), errors.Is(err, pdfiumerrors.ErrSecurity):
+		return Text{}, unreadable("the PDF is encrypted")
+	case errors.Is(err, errPages):
+		return Text{}, unreadable("the PDF has more than 5,000 pages")
+	case err != nil:
+		return Text{}, unreadable("the PDF is damaged")
+	}
+	text := paragraphs(withoutRunningLines(pages))
+	if len(text.Blocks) == 0 {
+		return Text{}, unreadable("the PDF holds no text: it may be scanned pages")
+	}
+	return text, nil
+}
+
+var errPages = errors.New("too many pages")
+
+// line is a line of a page: where its first letter stands, in points from the page's lower left corner, and how high
+// that letter's font is.
+type line struct {
+	text            string
+	left, top, size float32
+}
+
+func pdfPages(ctx context.Context, reader pdfium.Pdfium, content []byte) ([][]line, error) {
+	document, err := reader.OpenDocument(&requests.OpenDocument{File: &content})
+	if err != nil {
+		return nil, err
+	}
+	count, err := reader.FPDF_GetPageCount(&requests.FPDF_GetPageCount{Document: document.Document})
+	if err != nil {
+		return nil, err
+	}
+	if count.PageCount > maxPages {
+		return nil, errPages
+	}
+	var pages [][]line
+	size := 0
+	for i := range count.PageCount {
+		// A damaged page is left out; the others still answer questions.
+		lines, err := pdfPage(reader, document.Document, i)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		} else if err == nil {
+			pages = append(pages, lines)
+		}
+		for _, l := range lines {
+			size += len(l.text)
+		}
+		if size > maxText {
+			break
+		}
+	}
+	return pages, nil
+}
+
+func pdfPage(reader pdfium.Pdfium, document references.FPDF_DOCUMENT, index int) ([]line, error) {
+	page, err := reader.FPDF_LoadPage(&requests.FPDF_LoadPage{Document: document, Index: index})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _, _ = reader.FPDF_ClosePage(&requests.FPDF_ClosePage{Page: page.Page}) }()
+	text, err := reader.FPDFText_LoadPage(&requests.FPDFText_LoadPage{Page: requests.Page{ByReference: &page.Page}})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _, _ = reader.FPDFText_ClosePage(&requests.FPDFText_ClosePage{TextPage: text.TextPage}) }()
+	count, err := reader.FPDFText_CountChars(&requests.FPDFText_CountChars{TextPage: text.TextPage})
+	if err != nil || count.Count <= 0 {
+		return nil, err
+	}
+	all, err := reader.FPDFText_GetText(&requests.FPDFText_GetText{TextPage: text.TextPage, Count: count.Count})
+	if err != nil {
+		return nil, err
+	}
+	var lines []line
+	at := 0
+	for row := range strings.Lines(all.Text) {
+		l := line{text: strings.TrimRight(row, "\r\n")}
+		if strings.TrimSpace(l.text) != "" {
+			box, err := reader.FPDFText_GetLooseCharBox(&requests.FPDFText_GetLooseCharBox{TextPage: text.TextPage, Index: at})
+			if err == nil {
+				l.left, l.top, l.size = box.Rect.Left, box.Rect.Top, box.Rect.Top-box.Rect.Bottom
+			}
+			lines = append(lines, l)
+		}
+		at += len([]rune(row))
+	}
+	return lines, nil
+}
+
+// withoutRunningLines drops the lines at the top and the bottom of pages that most pages share but for their number.
+func withoutRunningLines(pages [][]line) [][]line {
+	if len(pages) < 4 {
+		return pages
+	}
+	seen := map[edge]int{}
+	for _, page := range pages {
+		for i := range page {
+			if isEdge(i, len(page)) {
+				seen[edgeOf(page[i])]++
+			}
+		}
+	}
+	out := make([][]line, len(pages))
+	for i, page := range pages {
+		for j, l := range page {
+			if !isEdge(j, len(page)) || seen[edgeOf(l)] <= len(pages)/2 {
+				out[i] = append(out[i], l)
+			}
+		}
+	}
+	return out
+}
+
+// isEdge reports whether a line is the first or the last.
+func isEdge(i, lines int) bool { return i == 0 || i == lines-1 }
+
+// edge is where a line stands and what it says without its numbers.
+type edge struct {
+	text string
+	top  int
+}
+
+func edgeOf(l line) edge {
+	return edge{top: round(l.top), text: strings.Map(func(r rune) rune {
+		if unicode.IsDigit(r) {
+			return -1
+		}
+		return r
+	}, l.text)}
+}

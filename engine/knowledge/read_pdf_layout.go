@@ -1,0 +1,113 @@
+package knowledge
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// paragraphs joins lines to paragraphs: a wider gap, another size or a mark of a list begins the next one. Short lines
+// in a larger font are headings, the largest the outermost.
+func paragraphs(pages [][]line) Text {
+	sizes := headingSizes(pages)
+	gap := usualGap(pages)
+	var text Text
+	var block Block
+	for _, page := range pages {
+		for i, l := range page {
+			level := 0
+			if utf8.RuneCountInString(l.text) <= 120 {
+				level = 1 + slices.Index(sizes, round(l.size))
+			}
+			kind := Paragraph
+			if level > 0 {
+				kind = Heading
+			} else if isItem(l.text) {
+				kind = Plain
+			}
+			goesOn := kind == block.Kind && level == block.Level || kind == Paragraph && block.Kind == Plain
+			if i > 0 && kind != Plain && goesOn && follows(page[i-1], l, gap) || i == 0 && kind == Paragraph && unfinished(block) {
+				block.Text = join(block.Text, l.text)
+				continue
+			}
+			text.add(block)
+			block = Block{Kind: kind, Level: level, Text: l.text}
+		}
+	}
+	text.add(block)
+	return text
+}
+
+// follows reports whether a line belongs to the paragraph of the line before it.
+func follows(before, l line, usual float32) bool {
+	down := before.top - l.top
+	return down > 0 && down <= max(usual, before.size)*1.35
+}
+
+// unfinished reports whether the next page may go on with a paragraph.
+func unfinished(b Block) bool {
+	last, _ := utf8.DecodeLastRuneInString(b.Text)
+	return b.Kind != Heading && (unicode.IsLower(last) || last == ',')
+}
+
+// join puts a line behind the text before it. PDFium marks a word that was broken at the line's end.
+func join(text, next string) string {
+	if whole, broken := strings.CutSuffix(text, "\u0002"); broken {
+		return whole + next
+	}
+	return text + " " + next
+}
+
+// isItem reports whether a line begins an entry of a list.
+func isItem(text string) bool {
+	first, size := utf8.DecodeRuneInString(text)
+	return strings.ContainsRune("•◦▪‣–-*·", first) && strings.HasPrefix(text[size:], " ")
+}
+
+func round(size float32) int { return int(math.Round(float64(size))) }
+
+// headingSizes are the font sizes of headings, the largest first: at least a sixth above the size of most letters.
+func headingSizes(pages [][]line) []int {
+	letters := map[int]int{}
+	for _, page := range pages {
+		for _, l := range page {
+			letters[round(l.size)] += len(l.text)
+		}
+	}
+	body, most := 0, -1
+	for size, n := range letters {
+		if n > most || n == most && size > body {
+			body, most = size, n
+		}
+	}
+	var sizes []int
+	for _, size := range slices.SortedFunc(maps.Keys(letters), func(a, b int) int { return cmp.Compare(b, a) }) {
+		if size*6 >= body*7 && len(sizes) < 6 {
+			sizes = append(sizes, size)
+		}
+	}
+	return sizes
+}
+
+// usualGap is the distance from line to line that occurs most.
+func usualGap(pages [][]line) float32 {
+	gaps := map[int]int{}
+	for _, page := range pages {
+		for i := 1; i < len(page); i++ {
+			if down := page[i-1].top - page[i].top; down > 0 {
+				gaps[round(down)]++
+			}
+		}
+	}
+	usual, most := 0, 0
+	for gap, n := range gaps {
+		if n > most || n == most && gap < usual {
+			usual, most = gap, n
+		}
+	}
+	return float32(usual)
+}

@@ -1,0 +1,113 @@
+package offline
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/agentgraph/agentgraph/engine/llm"
+)
+
+// maxKnown is how many sentences of an excerpt one reply quotes.
+const maxKnown = 3
+
+// quotation is what a reply quotes.
+type quotation struct {
+	sentences []string
+	// isKnown is whether they are knowledge, and not instructions.
+	isKnown bool
+	// number is what the excerpt is cited by that they stand in; 0 when it is none, or is not to be cited.
+	number int
+}
+
+// relevant returns the sentences that share words with the subject: of the excerpts of documents, else of the other
+// knowledge, else of the instructions; none when there are none.
+func (c *conversation) relevant(subject []string) quotation {
+	subject = slices.DeleteFunc(slices.Clone(subject), func(word string) bool { return empty[word] })
+	if found := c.excerpt(subject); len(found.sentences) > 0 {
+		return found
+	}
+	found, isKnown := relevant(c.req.System, subject)
+	return quotation{sentences: found, isKnown: isKnown}
+}
+
+// excerpt returns the sentences that share most words with the subject, all of one excerpt, in the order in which
+// they stand.
+func (c *conversation) excerpt(subject []string) quotation {
+	var passages []passage
+	var owners []int
+	for i, e := range c.excerpts {
+		for _, p := range sentencesOf(e) {
+			passages, owners = append(passages, p), append(owners, i)
+		}
+	}
+	scores, shared := sharing(passages, subject)
+	best := -1
+	for i := range passages {
+		if shared[i] >= max(1, leastShared(subject)) && (best < 0 || scores[i] > scores[best]) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return quotation{}
+	}
+	var chosen []int
+	for i := range passages {
+		if owners[i] == owners[best] && scores[i] >= scores[best]/2 {
+			chosen = append(chosen, i)
+		}
+	}
+	slices.SortStableFunc(chosen, func(i, j int) int {
+		switch {
+		case scores[i] > scores[j]:
+			return -1
+		case scores[i] < scores[j]:
+			return 1
+		}
+		return 0
+	})
+	chosen = chosen[:min(len(chosen), maxKnown)]
+	slices.Sort(chosen)
+	found := quotation{isKnown: true, number: c.excerpts[owners[best]].Number}
+	for _, i := range chosen {
+		found.sentences = append(found.sentences, passages[i].text)
+	}
+	return found
+}
+
+// sentencesOf splits an excerpt into what may be quoted. Each sentence is about what the headings above it are about,
+// and an answer is about what its question is about.
+func sentencesOf(e llm.Excerpt) []passage {
+	var passages []passage
+	above := concepts(e.Document)
+	var asked []string
+	lines := strings.Split(sentenceEnd.ReplaceAllString(e.Text, "$1\n"), "\n")
+	for i, sentence := range lines {
+		isHeading := strings.HasPrefix(sentence, "#") ||
+			i == 0 && len(lines) > 1 && !listMark.MatchString(sentence) && !strings.ContainsAny(lastOf(sentence), ".!?;:")
+		sentence = strings.TrimSpace(listMark.ReplaceAllString(strings.TrimSpace(sentence), ""))
+		switch {
+		case sentence == "" || strings.HasSuffix(sentence, ":"):
+		case isHeading:
+			above = append(above, concepts(sentence)...)
+		case strings.HasSuffix(sentence, "?"):
+			asked = concepts(sentence)
+		default:
+			passages = append(passages, passage{text: ended(sentence), content: slices.Concat(concepts(sentence), asked, above)})
+		}
+	}
+	return passages
+}
+
+func lastOf(text string) string {
+	text = strings.TrimSpace(text)
+	return text[max(0, len(text)-1):]
+}
+
+// cited is a text with what it is cited by.
+func (q quotation) cited(text string) string {
+	if q.number == 0 {
+		return text
+	}
+	return text + " [" + strconv.Itoa(q.number) + "]"
+}

@@ -1,0 +1,251 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+const (
+	// knowledgeBase is the name under which the knowledge base is asked.
+	knowledgeBase = "knowledge_base"
+	// maxKnowledge bounds, in bytes, the chunks that stand in the instructions of an agent.
+	maxKnowledge = 512 << 10
+	// maxQuestion is the longest question, in characters.
+	maxQuestion = 10_000
+
+	nothingFound        = "You are without knowledge here: nothing was found about the contact's last message."
+	citationInstruction = "\n\nUse the number before an excerpt to cite it, as in [1], behind every statement that you take from it. " +
+		"Never write another number in square brackets."
+)
+
+// retrieval is what the knowledge base was asked, and what it found.
+type retrieval struct {
+	chat *model.KnowledgeBaseChat
+	// shown are the chunks that the model sees, best first; it cites the first as 1.
+	shown []*model.RetrievedChunk
+}
+
+// retrievalResult is what is kept of a retrieval.
+type retrievalResult struct {
+	Chunks []retrievedChunk `json:"chunks"`
+}
+
+type retrievedChunk struct {
+	Number           int      `json:"number"`
+	ChunkID          string   `json:"chunkId"`
+	DocumentID       string   `json:"documentId"`
+	DocumentName     string   `json:"documentName"`
+	Position         int32    `json:"position"`
+	Score            float64  `json:"score"`
+	TermSimilarity   float64  `json:"termSimilarity"`
+	VectorSimilarity *float64 `json:"vectorSimilarity"`
+	Content          string   `json:"content"`
+}
+
+// consult asks the knowledge base about the contact's last message, and puts what it finds into the instructions.
+// There is a reply, and the model need not be asked, when nothing was found and there are words for that. It is a
+// call like others to those who watch, but neither a mock nor a denial of side effects reaches it.
+func (c *conversation) consult(ctx context.Context, emit func(event) bool) (*reply, error) {
+	chat := c.knowledge.chat
+	question := c.question(ctx)
+	call := model.ToolCall{
+		ID: model.NewID("call"), Kind: model.ToolCallKindRetrieval, TargetID: &chat.ID, TechnicalName: knowledgeBase,
+		Arguments:    model.JSONObject(encode(map[string]string{"question": question})),
+		DelegationID: c.delegation, StartedAt: c.effects.now(),
+	}
+	begun := call
+	if !emit(event{started: &begun}) {
+		return nil, errLeft
+	}
+	found, err := c.effects.retrieve(ctx, chat, question)
+	call.DurationMs = int32(max(0, c.effects.now().Sub(call.StartedAt)).Milliseconds())
+	done := &finished{}
+	if err == nil {
+		result := resultOfRetrieval(found)
+		call.Result = &result
+		done.warnings, err = c.learn(found)
+	}
+	if err != nil {
+		text := cut(told(err), maxError)
+		if ctx.Err() != nil {
+			text = "the turn was broken off before the call ended"
+		}
+		call.Result, call.Error, done.cause = nil, &text, err
+	}
+	done.call = call
+	if !emit(event{finished: done}) {
+		return nil, errLeft
+	}
+	switch empty := chat.PromptSettings.EmptyResponse; {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		return nil, unknowing(err)
+	case len(found) > 0 || empty == "":
+		return nil, nil
+	case !emit(event{text: empty}):
+		return nil, errLeft
+	default:
+		return &reply{text: empty}, nil
+	}
+}
+
+// unknowing is why there is no answer without the knowledge base, for whoever sent the message.
+func unknowing(err error) error {
+	var known *model.Error
+	if errors.As(err, &known) {
+		return model.Errorf(known.Code, "the agent's knowledge base could not be asked: %s", known.Message)
+	}
+	return fmt.Errorf("ask the knowledge base: %w", err)
+}
+
+// learn puts what was found into the instructions.
+func (c *conversation) learn(found []*model.RetrievedChunk) ([]string, error) {
+	settings := c.knowledge.chat.PromptSettings
+	var texts []string
+	length := 0
+	for i, chunk := range found {
+		excerpt := llm.Excerpt{Document: chunk.Document.Name, Text: chunk.Content}
+		if settings.ShowQuote {
+			excerpt.Number = i + 1
+		}
+		text := excerpt.String()
+		if length += len(text); length > maxKnowledge {
+			break
+		}
+		texts = append(texts, text)
+	}
+	c.knowledge.shown = found[:len(texts)]
+	knowledge := nothingFound
+	if len(texts) > 0 {
+		knowledge = strings.Join(texts, "\n\n")
+	}
+	prompt, unknown, err := renderKnowledge(settings.Prompt, c.variables, knowledge)
+	if err != nil {
+		return nil, err
+	}
+	warnings := unfilled(promptOfKnowledge, unknown)
+	if left := len(found) - len(texts); left > 0 {
+		warnings = append(warnings, fmt.Sprintf("what the knowledge base found is too long for the agent's instructions: %d of %d chunks were left out", left, len(found)))
+	}
+	if settings.ShowQuote && len(texts) > 0 {
+		prompt += citationInstruction
+	}
+	c.req.System = c.prompt + "\n\n" + prompt + c.instruction
+	return warnings, nil
+}
+
+const promptOfKnowledge = "the prompt of the knowledge base chat"
+
+// renderKnowledge is render for the prompt of a knowledge base chat.
+func renderKnowledge(prompt string, variables map[string]string, knowledge string) (string, []string, error) {
+	filled, unknown := fill(prompt, maxRendered, func(name string) (string, bool) {
+		if name == "knowledge" {
+			return knowledge, true
+		}
+		value, ok := variables[name]
+		return value, ok
+	})
+	if len(filled) > maxRendered {
+		return "", nil, model.Errorf(model.Unprocessable, "the prompt of the knowledge base chat is too long once its placeholders are filled in")
+	}
+	return filled, unknown, nil
+}
+
+// resultOfRetrieval is what was found, as JSON. Contents give way where it would be too long to keep.
+func resultOfRetrieval(found []*model.RetrievedChunk) string {
+	for most := maxResult; ; most /= 2 {
+		result := retrievalResult{Chunks: make([]retrievedChunk, len(found))}
+		for i, f := range found {
+			result.Chunks[i] = retrievedChunk{
+				Number: i + 1, ChunkID: f.ID, DocumentID: f.DocumentID, DocumentName: f.Document.Name, Position: f.Position,
+				Score: f.Score, TermSimilarity: f.TermSimilarity, VectorSimilarity: f.VectorSimilarity,
+			}
+			if most > len(cutMark) {
+				result.Chunks[i].Content = cut(f.Content, most)
+			}
+		}
+		if text := encode(result); len(text) <= maxResult || most == 0 {
+			return text
+		}
+	}
+}
+
+const (
+	// rephraseTimeout bounds what the conversation waits for a better question.
+	rephraseTimeout = 5 * time.Second
+	// maxRemembered is how many messages, the last one included, a better question is made of.
+	maxRemembered = 6
+	// maxRecalled bounds, in characters, what is told of each of them.
+	maxRecalled = 1_000
+	// maxRephrased is the longest better question, in characters.
+	maxRephrased = 1_000
+
+	rephraseInstruction = "You are given the end of a conversation between a contact and an agent. Write the contact's last message as one question " +
+		"that can be understood without the conversation, for a search in documents: put in what words such as \"it\" or \"that one\" stand for. " +
+		"Keep its language and add nothing that was not said. If it can be understood already, repeat it. Write the question and nothing else."
+)
+
+// question is what the knowledge base is asked: the contact's last message, or, when there is a model for that and
+// something was said before, what that model makes of both.
+func (c *conversation) question(ctx context.Context) string {
+	var said []llm.Message
+	for _, m := range c.req.Messages {
+		if m.Role != llm.RoleTool && m.Text != "" {
+			said = append(said, m)
+		}
+	}
+	for len(said) > 0 && said[len(said)-1].Role != llm.RoleUser {
+		said = said[:len(said)-1]
+	}
+	if len(said) == 0 {
+		return ""
+	}
+	message := clip(said[len(said)-1].Text, maxQuestion)
+	if c.rephraser == nil || len(said) == 1 {
+		return message
+	}
+	if better := c.rephrased(ctx, said[max(0, len(said)-maxRemembered):]); better != "" {
+		return better
+	}
+	return message
+}
+
+// rephrased asks the model for a better question; "" when it has none.
+func (c *conversation) rephrased(ctx context.Context, said []llm.Message) string {
+	ctx, cancel := context.WithTimeout(ctx, min(rephraseTimeout, c.limits.reply))
+	defer cancel()
+	var told strings.Builder
+	for _, m := range said {
+		speaker := "Contact: "
+		if m.Role == llm.RoleAssistant {
+			speaker = "Agent: "
+		}
+		told.WriteString(speaker + clip(m.Text, maxRecalled) + "\n")
+	}
+	coldest := 0.0
+	answer, err := llm.Collect(c.rephraser.Chat(ctx, llm.Request{
+		System: rephraseInstruction, Messages: []llm.Message{{Role: llm.RoleUser, Text: told.String()}},
+		Settings: llm.Settings{Temperature: &coldest},
+	}))
+	better := strings.Join(strings.Fields(clean(answer.Text)), " ")
+	if err != nil || utf8.RuneCountInString(better) > maxRephrased {
+		return ""
+	}
+	return better
+}
+
+// settingsOf are the settings of the answers of an agent with the knowledge base chat.
+func settingsOf(chat *model.KnowledgeBaseChat) llm.Settings {
+	s := chat.LlmSettings
+	return llm.Settings{
+		Temperature: &s.Temperature, TopP: &s.TopP, PresencePenalty: &s.PresencePenalty, FrequencyPenalty: &s.FrequencyPenalty,
+	}
+}

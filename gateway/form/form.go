@@ -1,0 +1,145 @@
+// Package form reads requests that carry files, as multipart/form-data.
+package form
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+)
+
+// Limits bound a form, in bytes.
+type Limits struct {
+	// File is the most that the files of a form may have together, Rest the most for everything else.
+	File, Rest int64
+}
+
+// TooLargeError says that a form breaks a limit.
+type TooLargeError struct{ Limits }
+
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("the body is larger than the limit of %d bytes for files and %d for the rest", e.File, e.Rest)
+}
+
+// ErrMalformed means that a body is no form, or did not arrive whole.
+var ErrMalformed = errors.New("the body is not a well-formed multipart/form-data body, or did not arrive whole")
+
+// Is reports whether a request says that its body is a form.
+func Is(h http.Header) bool {
+	media, _, err := mime.ParseMediaType(h.Get("Content-Type"))
+	return err == nil && media == "multipart/form-data"
+}
+
+// Form is what was read. Close it when its files are no longer needed.
+type Form struct {
+	form *multipart.Form
+	open []multipart.File
+}
+
+// inMemory is how much of a form's files is held in memory; the rest waits on disk.
+const inMemory = 1 << 20
+
+// Read reads a request's form until the deadline, zero for none. It returns a *TooLargeError, ErrMalformed, or an
+// error of this machine.
+func Read(w http.ResponseWriter, r *http.Request, limits Limits, deadline time.Time) (*Form, error) {
+	if r.ContentLength > limits.File+limits.Rest {
+		return nil, &TooLargeError{limits}
+	}
+	control := http.NewResponseController(w)
+	if !deadline.IsZero() {
+		_ = control.SetReadDeadline(deadline)
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, limits.File+limits.Rest)
+	reader, err := r.MultipartReader()
+	if err != nil {
+		return nil, ErrMalformed
+	}
+	read, err := reader.ReadForm(inMemory)
+	if err != nil {
+		return nil, reason(err, limits)
+	}
+	if !deadline.IsZero() {
+		// One that stayed behind would end the request's context while it is answered. After a failure it
+		// must stay: net/http would wait for the rest of the body before it answers.
+		_ = control.SetReadDeadline(time.Time{})
+	}
+	f := &Form{form: read}
+	var files, rest int64
+	for _, headers := range read.File {
+		for _, header := range headers {
+			files += header.Size
+		}
+	}
+	for _, values := range read.Value {
+		for _, value := range values {
+			rest += int64(len(value))
+		}
+	}
+	if files > limits.File || rest > limits.Rest {
+		f.Close()
+		return nil, &TooLargeError{limits}
+	}
+	return f, nil
+}
+
+func reason(err error, limits Limits) error {
+	var tooLarge *http.MaxBytesError
+	var disk *fs.PathError
+	switch {
+	case errors.As(err, &tooLarge), errors.Is(err, multipart.ErrMessageTooLarge):
+		return &TooLargeError{limits}
+	case errors.As(err, &disk):
+		return fmt.Errorf("keep an uploaded file: %w", err)
+	}
+	return ErrMalformed
+}
+
+// Value returns the text of the name, "" when it is absent. The last of equal names counts.
+func (f *Form) Value(name string) (value string, given bool) {
+	values := f.form.Value[name]
+	if len(values) == 0 {
+		return "", false
+	}
+	return values[len(values)-1], true
+}
+
+// Names returns the names of the form's texts.
+func (f *Form) Names() []string {
+	names := make([]string, 0, len(f.form.Value))
+	for name := range f.form.Value {
+		names = append(names, name)
+	}
+	return names
+}
+
+// Upload returns the file of the name; given is false when it is absent. Each call returns a reader of its own.
+func (f *Form) Upload(name string) (upload graphql.Upload, given bool, err error) {
+	headers := f.form.File[name]
+	if len(headers) == 0 {
+		return graphql.Upload{}, false, nil
+	}
+	header := headers[len(headers)-1]
+	file, err := header.Open()
+	if err != nil {
+		return graphql.Upload{}, true, fmt.Errorf("open an uploaded file: %w", err)
+	}
+	f.open = append(f.open, file)
+	return graphql.Upload{
+		File: io.NewSectionReader(file, 0, header.Size), Filename: header.Filename, Size: header.Size,
+		ContentType: header.Header.Get("Content-Type"),
+	}, true, nil
+}
+
+// Close lets go of the files.
+func (f *Form) Close() {
+	for _, file := range f.open {
+		_ = file.Close()
+	}
+	_ = f.form.RemoveAll()
+}

@@ -1,0 +1,120 @@
+package gateway
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+
+	"github.com/agentgraph/agentgraph/gateway/form"
+)
+
+// preflightHeaders are those of which one must come with a form. A page of another site cannot send any of them
+// without asking first, while it could send the form.
+var preflightHeaders = []string{"GraphQL-Require-Preflight", "X-Requested-By", "Apollo-Require-Preflight"}
+
+// multipart runs a GraphQL multipart request: the request is the JSON in the part operations, and the part map
+// says for each file where in the variables it belongs.
+// https://github.com/jaydenseric/graphql-multipart-request-spec
+func (x exchange) multipart() {
+	if !slices.ContainsFunc(preflightHeaders, func(name string) bool { return x.r.Header.Get(name) != "" }) {
+		refusal(http.StatusUnsupportedMediaType, "a multipart/form-data body needs the header %s or %s",
+			preflightHeaders[0], preflightHeaders[1]).write(x.w, x.accept)
+		return
+	}
+	limits := form.Limits{File: x.settings.UploadBytes, Rest: x.settings.BodyBytes}
+	sent, err := form.Read(x.w, x.r, limits, time.Now().Add(x.settings.longestTimeout()))
+	if err != nil {
+		x.unread(err)
+		return
+	}
+	defer sent.Close()
+	operations, _ := sent.Value("operations")
+	params, f := decodeParams([]byte(operations))
+	if f == nil {
+		f, err = fillUploads(params, sent)
+	}
+	switch {
+	case err != nil:
+		x.unread(err)
+	case f != nil:
+		f.write(x.w, x.accept)
+	default:
+		x.run(params)
+	}
+}
+
+// unread answers a form that could not be read.
+func (x exchange) unread(err error) {
+	var tooLarge *form.TooLargeError
+	switch {
+	case errors.As(err, &tooLarge):
+		refusal(http.StatusRequestEntityTooLarge, "%s", tooLarge).write(x.w, x.accept)
+	case errors.Is(err, form.ErrMalformed):
+		refusal(http.StatusBadRequest, "%s", form.ErrMalformed).write(x.w, x.accept)
+	default:
+		x.refuse(x.w, x.r, err)
+	}
+}
+
+// fillUploads puts the files of a form into the variables.
+func fillUploads(params request, sent *form.Form) (*fault, error) {
+	var places map[string][]string
+	text, _ := sent.Value("map")
+	if json.Unmarshal([]byte(text), &places) != nil {
+		return refusal(http.StatusBadRequest, "map must be an object of lists of paths, such as {\"0\": [\"variables.input.upload\"]}"), nil
+	}
+	for name, paths := range places {
+		for _, path := range paths {
+			upload, given, err := sent.Upload(name)
+			if err != nil {
+				return nil, err
+			}
+			if !given {
+				return refusal(http.StatusBadRequest, "map names a file that is not there"), nil
+			}
+			if !place(params.Variables, path, upload) {
+				return refusal(http.StatusBadRequest, "map has a path at which there is no null in the variables"), nil
+			}
+		}
+	}
+	return nil, nil
+}
+
+// place puts a file where the variables have a null, and reports false where they have none.
+func place(variables map[string]any, path string, upload graphql.Upload) bool {
+	steps := strings.Split(path, ".")
+	if steps[0] != "variables" {
+		return false
+	}
+	var at any = variables
+	var put func()
+	for _, step := range steps[1:] {
+		switch holder := at.(type) {
+		case map[string]any:
+			inner, given := holder[step]
+			if !given {
+				return false
+			}
+			at, put = inner, func() { holder[step] = upload }
+		case []any:
+			i, err := strconv.Atoi(step)
+			if err != nil || i < 0 || i >= len(holder) {
+				return false
+			}
+			at, put = holder[i], func() { holder[i] = upload }
+		default:
+			return false
+		}
+	}
+	if put == nil || at != nil {
+		return false
+	}
+	put()
+	return true
+}

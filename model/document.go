@@ -1,0 +1,111 @@
+package model
+
+import (
+	"slices"
+	"time"
+
+	"github.com/uptrace/bun"
+)
+
+// MaxText is how many characters a document that is given as text may have.
+const MaxText = 1_000_000
+
+// MaxIndexAttempts is how often the indexing of a document may begin without coming to an end.
+const MaxIndexAttempts = 4
+
+// Document is a text or file of a dataset.
+type Document struct {
+	bun.BaseModel `bun:"table:documents,alias:document"`
+	Owned
+
+	ID          string `bun:",pk"`
+	DatasetID   string
+	Name        string
+	ContentType string
+	// Size is in bytes.
+	Size   int32
+	Status DocumentStatus
+	// Error is set exactly when the status is Failed.
+	Error   *string
+	Warning *string
+	// ChunkCount is how many chunks are stored.
+	ChunkCount int32
+	// EmbeddingModel is what the vectors of its chunks are of; nil when they have none.
+	EmbeddingModel *string
+	// IndexingID names the indexing that counts: it changes whenever the document is to be indexed again.
+	IndexingID string
+	// Claim is the attempt of the worker that indexes it, from 1; 0 when none has begun.
+	Claim     int32
+	CreatedAt time.Time
+	IndexedAt *time.Time
+}
+
+// IsNode marks a Node.
+func (*Document) IsNode() {}
+
+// Cursor is its place in a list of documents.
+func (d *Document) Cursor() Cursor { return Cursor{d.CreatedAt, d.ID} }
+
+// Chunk is a piece of a document. All chunks of a document have the same CreatedAt, and ids in the order
+// of their positions.
+type Chunk struct {
+	bun.BaseModel `bun:"table:chunks,alias:chunk"`
+	Owned
+
+	ID         string `bun:",pk"`
+	DocumentID string
+	// Position counts from 0.
+	Position int32
+	Content  string
+	Tokens   int32
+	// Folded is the content in lower case and without accents.
+	Folded string
+	// Embedding is the vector of the document's EmbeddingModel; empty when it has none.
+	Embedding []float32 `bun:",array"`
+	CreatedAt time.Time
+}
+
+// IsNode marks a Node.
+func (*Chunk) IsNode() {}
+
+// Cursor is its place in a list of chunks.
+func (c *Chunk) Cursor() Cursor { return Cursor{c.CreatedAt, c.ID} }
+
+// NewDocument returns the document that the input describes, which waits to be indexed, or BAD_INPUT with
+// every bound that the input breaks. The content type is the caller's to set.
+func NewDocument(in AddDocumentInput, now time.Time) (*Document, error) {
+	d := &Document{
+		ID: NewID("document"), DatasetID: in.DatasetID, Status: DocumentStatusPending, IndexingID: NewID("indexing"), CreatedAt: now,
+	}
+	var faults Fields
+	if (in.Text == nil) == (in.Upload == nil) {
+		faults.Add("text", "must be given, or else upload: exactly one of them")
+	}
+	if in.Text != nil {
+		d.Size = int32(len(*in.Text))
+		faults.text("text", *in.Text, 1, MaxText)
+	}
+	if in.Upload != nil {
+		d.Size = int32(in.Upload.Size)
+	}
+	switch {
+	case in.Name != nil:
+		d.Name = *in.Name
+		faults.name("name", d.Name, 255)
+	case in.Upload != nil:
+		d.Name = in.Upload.Filename
+		faults.name("name", d.Name, 255)
+	case in.Text != nil:
+		faults.Add("name", "is required for a text")
+	}
+	return d, faults.Err()
+}
+
+// Reason cuts what is wrong with a document to what a document can say.
+func Reason(text string) string {
+	const most = 1000
+	if runes := []rune(text); len(runes) > most {
+		return string(slices.Concat(runes[:most-1], []rune("…")))
+	}
+	return text
+}

@@ -193,7 +193,8 @@ func (t *Tenant) move(ctx context.Context, run *model.AgentTestRun, was runState
 	if run.Status.IsFinal() {
 		run.FinishedAt = &at
 		if run.StartedAt != nil {
-			ms := int32(at.Sub(*run.StartedAt).Milliseconds())
+			// The clock of another replica, whose run it was first, may be ahead.
+			ms := int32(max(0, at.Sub(*run.StartedAt).Milliseconds()))
 			run.DurationMs = &ms
 		}
 	}

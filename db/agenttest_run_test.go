@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -206,6 +207,17 @@ func TestARunIsGivenUp(t *testing.T) {
 	execution, err := tenant.AgentTestExecution(t.Context(), queued.ExecutionID)
 	require.NoError(t, err)
 	require.Equal(t, model.AgentTestExecutionStatusCompleted, execution.Status)
+}
+
+func TestARunThatBeganOnAClockThatIsAhead(t *testing.T) {
+	t.Parallel()
+	tenant := freshTenant(t)
+	run, err := tenant.ClaimRun(t.Context(), newRun(t, tenant).ID, 1)
+	require.NoError(t, err)
+	ahead := run.StartedAt.Add(time.Hour)
+	run.Status, run.StartedAt = model.AgentTestRunStatusPassed, &ahead
+	require.NoError(t, tenant.FinishRun(t.Context(), run))
+	require.Zero(t, *runByID(t, tenant, run.ID).DurationMs)
 }
 
 func TestOnlyTheNewestRunIsTheLastRun(t *testing.T) {

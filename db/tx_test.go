@@ -68,3 +68,58 @@ func TestPgxDoesNothingAfterTheTransaction(t *testing.T) {
 	})
 	require.Error(t, err)
 }
+
+func TestTransactions(t *testing.T) {
+	t.Parallel()
+	store, conn := fresh(t)
+	ctx := t.Context()
+	tenant, _ := newCompany(t, store)
+	agent := newAgent(t, tenant)
+	before := rowsOf(t, conn)
+	write := func(ctx context.Context, tenant *db.Tenant) {
+		newAgent(t, tenant)
+		require.NoError(t, tenant.DeleteAgent(ctx, agent.ID))
+		// A nested transaction is part of the outer one.
+		require.NoError(t, tenant.Tx(ctx, func(_ context.Context, tenant *db.Tenant) error {
+			newTool(t, tenant, "inner")
+			return nil
+		}))
+	}
+	require.ErrorIs(t, tenant.Tx(ctx, func(ctx context.Context, tenant *db.Tenant) error {
+		write(ctx, tenant)
+		return errChanged
+	}), errChanged)
+	require.PanicsWithValue(t, "oh", func() {
+		_ = tenant.Tx(ctx, func(ctx context.Context, tenant *db.Tenant) error {
+			write(ctx, tenant)
+			panic("oh")
+		})
+	})
+	require.PanicsWithValue(t, "oh", func() {
+		_ = store.Tx(ctx, func(ctx context.Context, store *db.Store) error {
+			_, err := store.CreateCompany(ctx, "Half")
+			require.NoError(t, err)
+			panic("oh")
+		})
+	})
+	require.Equal(t, before, rowsOf(t, conn))
+	companies, err := store.Companies(ctx)
+	require.NoError(t, err)
+	require.Len(t, companies, 1)
+
+	require.NoError(t, store.Tx(ctx, func(ctx context.Context, store *db.Store) error {
+		company, err := store.CreateCompany(ctx, "Whole")
+		if err != nil {
+			return err
+		}
+		newAgent(t, store.Tenant(company.ID))
+		return store.Tx(ctx, func(ctx context.Context, store *db.Store) error {
+			_, err := store.CreateCompany(ctx, "And another")
+			return err
+		})
+	}))
+	companies, err = store.Companies(ctx)
+	require.NoError(t, err)
+	require.Len(t, companies, 3)
+	require.Len(t, rowsOf(t, conn), 2)
+}

@@ -56,7 +56,7 @@ func (o *opening) fill(fields []model.AgentField, at time.Time) error {
 		}
 		return &model.Error{
 			Code: model.Unprocessable, Fields: faults,
-			Message: "the data bag lacks values for mandatory fields of the agent: " + strings.Join(missing, ", "),
+			Message: "values for mandatory fields of the agent are missing: " + strings.Join(missing, ", "),
 		}
 	}
 	known := map[string]bool{}

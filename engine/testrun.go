@@ -173,7 +173,7 @@ func faultOfAgent(err error) *runFault {
 	if errors.As(err, &known) {
 		switch known.Code {
 		case model.UpstreamFailed, model.Unprocessable, model.NotFound, model.BadInput:
-			return &runFault{RunError: model.RunError{Cause: model.RunErrorCauseAgent, Message: "the agent: " + known.Error()}, err: err}
+			return &runFault{RunError: model.RunError{Cause: model.RunErrorCauseAgent, Message: "the agent: " + known.Message}, err: err}
 		}
 	}
 	return faultOfGateway(err)

@@ -176,7 +176,7 @@ func TestSimulation(t *testing.T) {
 		"a mandatory field has no value": {
 			rehearsal: rehearsal{agent: model.Agent{Fields: []model.AgentField{{Name: "name", IsMandatory: true}}}},
 			messages:  []string{}, status: model.AgentTestRunStatusError, cause: model.RunErrorCauseAgent,
-			err: "the agent: the data bag lacks values for mandatory fields of the agent: name (dataBag.name: is mandatory for this agent)",
+			err: "the agent: values for mandatory fields of the agent are missing: name",
 		},
 		"the judge fails": {
 			rehearsal: rehearsal{test: model.AgentTestRow{MaxTurns: 1}, judge: lines("Passed.")},

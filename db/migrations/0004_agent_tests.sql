@@ -138,11 +138,15 @@ CREATE TABLE agent_test_runs (
     FOREIGN KEY (company_id, test_id) REFERENCES agent_tests (company_id, id)
 );
 
+CREATE INDEX agent_test_runs_list_idx ON agent_test_runs (company_id, created_at DESC, id DESC);
+
 CREATE INDEX agent_test_runs_execution_idx ON agent_test_runs (company_id, execution_id, created_at DESC, id DESC);
 
 CREATE INDEX agent_test_runs_version_idx ON agent_test_runs (company_id, execution_id, version, position);
 
 CREATE INDEX agent_test_runs_test_idx ON agent_test_runs (company_id, test_id, created_at DESC, id DESC);
+
+CREATE INDEX agent_test_runs_tested_idx ON agent_test_runs (company_id, tested_id, created_at DESC, id DESC);
 
 ALTER TABLE agent_tests ADD FOREIGN KEY (company_id, last_run_id) REFERENCES agent_test_runs (company_id, id);
 

@@ -11,6 +11,8 @@ var (
 	inquiring = regexp.MustCompile(`^(what|which|when|how|who|why|do you|does|is|are|quel|quelle|quels|quelles|quand|comment|combien|qui|pourquoi|est-ce que vous|avez-vous|y a-t-il|faut-il)\b`)
 	// inverted is a French question by the order of its words.
 	inverted = regexp.MustCompile(`\pL-(?:t-)?(?:elles?|ils?|on|ce)\b`)
+	// permitted begins a question that a document may answer, or a tool.
+	permitted = regexp.MustCompile(`^(can i|may i|must i|should i|do i|puis-je|dois-je|peut-on|doit-on|est-ce que je)\b`)
 	// personal marks a matter of the contact's own, which is for a tool.
 	personal = regexp.MustCompile(`\b(my|our|mon|ma|mes|notre|nos|i want|i need|i'd like|i would like|i lost|can you|could you|je veux|je voudrais|j'aimerais|pouvez-vous)\b`)
 )
@@ -18,6 +20,12 @@ var (
 // asksForFacts reports whether a message asks how things are, and not for something to be done.
 func asksForFacts(text string) bool {
 	return inquires(text) && !personal.MatchString(plain(text))
+}
+
+// isInDocuments reports whether a message asks what one may or must do, and an excerpt tells.
+func (c *conversation) isInDocuments(subject []string) bool {
+	text := plain(c.said())
+	return permitted.MatchString(text) && !personal.MatchString(text) && len(c.excerpt(subject).sentences) > 0
 }
 
 // inquires reports whether a message is a question that is not answered by yes or no, or about how things are.

@@ -145,9 +145,9 @@ func (c *conversation) lead() string {
 // serve calls the tool that the message is about, or quotes what is known of it: a question about how things
 // are is answered from what is known if that can be, and calls a tool only if that fits very well. Nil when there is neither.
 func (c *conversation) serve(lead string) *reply {
-	facts := asksForFacts(c.said())
+	subject, _ := c.subject()
+	facts := asksForFacts(c.said()) || c.isInDocuments(subject)
 	quoted := func() *reply {
-		subject, _ := c.subject()
 		found := c.relevant(subject)
 		if len(found.sentences) == 0 {
 			return nil

@@ -24,7 +24,12 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+	}
+	os.Exit(dbtest.Main(m))
+}
 
 // gatewayUnderTest is the whole program on a database of its own.
 type gatewayUnderTest struct {

@@ -77,6 +77,9 @@ func (b *Base) index(ctx context.Context, t *db.Tenant, d *model.Document) (err 
 	if err != nil {
 		return err
 	}
+	if !isReadable(d.ContentType) {
+		return unreadable("a file of the type " + d.ContentType + " cannot be read; send text, Markdown, HTML, CSV, JSON, PDF or DOCX")
+	}
 	text, err := Read(ctx, d.Name, d.ContentType, content)
 	if err != nil {
 		return err

@@ -20,7 +20,7 @@ const (
 	// maxPages bounds the pages of a PDF.
 	maxPages = 5_000
 	// pdfReaders is how many PDFs are read at once, each in at most pdfMemory pages of 64 KiB.
-	pdfReaders, pdfMemory = 2, 8_192
+	pdfReaders, pdfMemory = 2, 4_096
 )
 
 // pdfs holds PDFium, the reader of Chrome, compiled to WebAssembly: no file makes it touch anything outside of its own

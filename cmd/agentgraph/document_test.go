@@ -129,9 +129,9 @@ type documentRead struct {
 	}
 }
 
-func newDatasetOf(t testing.TB, tenant *db.Tenant, method string) *model.Dataset {
+func newDatasetOf(t testing.TB, tenant *db.Tenant) *model.Dataset {
 	t.Helper()
-	dataset, err := tenant.CreateDataset(t.Context(), model.CreateDatasetInput{Name: "Handbook", ChunkMethod: &method})
+	dataset, err := tenant.CreateDataset(t.Context(), model.CreateDatasetInput{Name: "Handbook"})
 	require.NoError(t, err)
 	return dataset
 }
@@ -153,7 +153,7 @@ func TestUploadedFilesBecomeChunks(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	tenant, key := g.company(t, "Uploads")
-	dataset := newDatasetOf(t, tenant, "naive")
+	dataset := newDatasetOf(t, tenant)
 	for _, file := range []part{
 		{"0", "hours.txt", "text/plain", "Open at nine."},
 		{"0", "hours.md", "application/octet-stream", "# Hours\n\nOpen at nine."},
@@ -197,7 +197,7 @@ func TestFormsThatAreNoUploads(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	tenant, key := g.company(t, "Forms")
-	dataset := newDatasetOf(t, tenant, "naive")
+	dataset := newDatasetOf(t, tenant)
 	operations := part{name: "operations", content: fmt.Sprintf(uploadPart, dataset.ID)}
 	file := part{"0", "a.txt", "text/plain", "Hello"}
 	places := func(text string) part { return part{name: "map", content: text} }
@@ -235,7 +235,7 @@ func TestDocumentInputs(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	tenant, key := g.company(t, "Inputs")
-	dataset := newDatasetOf(t, tenant, "naive")
+	dataset := newDatasetOf(t, tenant)
 	for field, in := range map[string]map[string]any{
 		"text": {"name": "x"},
 		"name": {"name": " ", "text": "x"},
@@ -271,7 +271,7 @@ func TestDocumentsOverREST(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	tenant, key := g.company(t, "REST")
-	dataset, other := newDatasetOf(t, tenant, "naive"), newDatasetOf(t, tenant, "naive")
+	dataset, other := newDatasetOf(t, tenant), newDatasetOf(t, tenant)
 	path := "/Dataset/" + dataset.ID + "/document"
 	status, header, text := g.sendForm(t, path, key, nil,
 		part{name: "NAME", content: "Prices"}, part{"file", "prices.csv", "text/csv", "room,price\nsingle,80\n"})
@@ -344,7 +344,7 @@ func TestStatementsForDocumentsDoNotGrow(t *testing.T) {
 	tenant, key := g.company(t, "Many datasets")
 	var ids []string
 	for range 12 {
-		dataset := newDatasetOf(t, tenant, "naive")
+		dataset := newDatasetOf(t, tenant)
 		for i := range 3 {
 			in := model.AddDocumentInput{DatasetID: dataset.ID, Name: new(fmt.Sprint("Document ", i)), Text: new("One.\nTwo.")}
 			d, err := knowledge.New(knowledge.Options{}).AddDocument(t.Context(), tenant, in)
@@ -426,7 +426,7 @@ func TestAWorkerThatIsKilledWhileItIndexesLosesNothing(t *testing.T) {
 	store := dbtest.Open(t, address, dbOptions())
 	g := &gatewayUnderTest{store: store}
 	tenant, _ := g.company(t, "Crash")
-	dataset := newDatasetOf(t, tenant, "naive")
+	dataset := newDatasetOf(t, tenant)
 	const documents, lines = 40, 2000
 	text := strings.Repeat("The refund is paid within fourteen days after the parcel came back.\n", lines)
 	for i := range documents {
@@ -461,7 +461,7 @@ func TestDocumentsOfAnotherCompanyAreNotThere(t *testing.T) {
 	g := startGateway(t)
 	tenant, key := g.company(t, "Victim")
 	_, stranger := g.company(t, "Stranger")
-	dataset := newDatasetOf(t, tenant, "naive")
+	dataset := newDatasetOf(t, tenant)
 	chat, err := tenant.CreateKnowledgeBaseChat(t.Context(), model.CreateKnowledgeBaseChatInput{Name: "Chat", DatasetIds: []string{dataset.ID}})
 	require.NoError(t, err)
 	g.must(t, key, addText, map[string]any{"in": map[string]any{"datasetId": dataset.ID, "name": "Secret", "text": "SECRET"}}, nil)
@@ -503,7 +503,7 @@ func TestRetrieve(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	tenant, key := g.company(t, "Retrieval")
-	dataset := newDatasetOf(t, tenant, "naive")
+	dataset := newDatasetOf(t, tenant)
 	chat, err := tenant.CreateKnowledgeBaseChat(t.Context(), model.CreateKnowledgeBaseChatInput{Name: "Chat", DatasetIds: []string{dataset.ID}})
 	require.NoError(t, err)
 	for name, text := range map[string]string{"Refunds": "A refund is paid within fourteen days.", "Hours": "We open at nine.", "Parking": "Parking costs five euros."} {

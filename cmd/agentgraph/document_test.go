@@ -26,7 +26,7 @@ import (
 
 // Bounds of what is waited for.
 const (
-	indexed = time.Minute
+	indexed = 3 * time.Minute // the race detector slows the reading of PDF down
 	often   = 10 * time.Millisecond
 )
 

@@ -29,6 +29,8 @@ type Options struct {
 	// Enqueue takes the place of the database's own queue for runs of agent tests; it is called in the
 	// transaction that made them ready.
 	Enqueue func(ctx context.Context, tx bun.Tx, companyID string, runIDs []string) error
+	// RerankModels are those that knowledge base chats may name.
+	RerankModels []string
 	// Tracer sees every statement; nil for none.
 	Tracer pgx.QueryTracer
 }
@@ -45,6 +47,8 @@ type Store struct {
 	// tx is the transaction that db is; nil outside of one.
 	tx          *transaction
 	enqueueRuns func(ctx context.Context, tx bun.Tx, companyID string, runIDs []string) error
+
+	rerankModels []string
 }
 
 // Open connects to the database at the address and verifies that it answers. Close closes it.
@@ -81,7 +85,7 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
 	root := bun.NewDB(stdlib.OpenDBFromPool(pool), dialect{pgdialect.New()}, bun.WithDiscardUnknownColumns())
-	return &Store{pool: pool, root: root, db: root, hub: notify.New(pool), sealer: sealer, queue: jobs, enqueueRuns: o.Enqueue}, nil
+	return &Store{pool: pool, root: root, db: root, hub: notify.New(pool), sealer: sealer, queue: jobs, enqueueRuns: o.Enqueue, rerankModels: o.RerankModels}, nil
 }
 
 // dialect is Postgres's with literals that say exactly what they were given.

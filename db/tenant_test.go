@@ -62,7 +62,7 @@ func newEstate(t *testing.T, store *db.Store, mark string) estate {
 		documents = append(documents, claimed)
 	}
 	// One is indexed, the other one is being indexed.
-	chunk := &model.Chunk{Content: mark, Folded: mark}
+	chunk := &model.Chunk{Content: mark, Terms: []string{mark}}
 	require.NoError(t, tenant.FinishDocument(ctx, documents[0], []*model.Chunk{chunk}))
 	simulation := &model.SimulationChat{AgentID: agent.ID, Warnings: []string{mark}}
 	require.NoError(t, tenant.CreateSimulationChat(ctx, simulation, &mark))
@@ -118,7 +118,7 @@ var (
 	quiet = []string{
 		"MessagesAfter", "TouchAPIKey", "APIKeysByPrefix", "SimulationChats",
 		"AgentTests", "TestsOfAgents", "AgentTestExecutions", "RunsOfExecutions",
-		"Documents", "ClaimDocument", "ContentOfDocument", "DocumentsOf", "ChunksOfChat",
+		"Documents", "ClaimDocument", "ContentOfDocument", "DocumentsOf", "SearchedDatasets", "ReindexOtherModels",
 	}
 	// free take no id, or give no answer.
 	free = []string{"HeadersOf", "Tx", "By", "HoldRun"}
@@ -162,7 +162,13 @@ func arguments(of reflect.Type, own, other estate) (values []any, known bool) {
 	case reflect.TypeFor[io.Reader]():
 		return []any{strings.NewReader("New")}, true
 	case reflect.TypeFor[[]*model.Chunk]():
-		return []any{[]*model.Chunk{{Content: "New", Folded: "new"}}}, true
+		return []any{[]*model.Chunk{{Content: "New", Terms: []string{"new"}}}}, true
+	case reflect.TypeFor[[][]string]():
+		return []any{[][]string{{other.mark}}}, true
+	case reflect.TypeFor[[]db.WeighedToken]():
+		return []any{[]db.WeighedToken{{Terms: []string{other.mark}, Weight: 1}}}, true
+	case reflect.TypeFor[int]():
+		return []any{10}, true
 	case reflect.TypeFor[*model.AgentFilter]():
 		return []any{(*model.AgentFilter)(nil)}, true
 	case reflect.TypeFor[time.Time]():

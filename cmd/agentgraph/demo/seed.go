@@ -49,6 +49,9 @@ func seed(ctx context.Context, store *db.Store, folder string) (*model.Company, 
 	if err := s.all(ctx, content); err != nil {
 		return nil, fmt.Errorf("seed company %q: %w", content.Name, err)
 	}
+	if err := s.documents(ctx, folder, content.Datasets); err != nil {
+		return nil, fmt.Errorf("seed company %q: %w", content.Name, err)
+	}
 	return company, nil
 }
 

@@ -4,7 +4,7 @@ GO ?= go
 GOLANGCI_LINT := $(shell $(GO) env GOPATH)/bin/golangci-lint
 GOLANGCI_LINT_VERSION := v2.15.0
 
-.PHONY: run test race e2e e2e-deps bench generate check-generated lint build tidy postgres
+.PHONY: run test race e2e e2e-deps bench eval-knowledge generate check-generated lint build tidy postgres
 
 run: postgres
 	@$(GO) build -o bin/agentgraph ./cmd/agentgraph
@@ -25,6 +25,10 @@ e2e: postgres e2e-deps
 
 bench: postgres
 	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+# How well retrieval answers questions whose answers are known, beside what Postgres does by itself.
+eval-knowledge: postgres
+	$(GO) test -count=1 -v -run '^TestRetrievalQuality$$' ./cmd/agentgraph/demo
 
 generate:
 	rm -rf graph

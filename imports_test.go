@@ -33,7 +33,7 @@ var mayImport = map[string]string{
 	"gateway/form":        "",
 	"gateway/rest":        "model gateway/form",
 	"cmd/agentgraph":      "any",
-	"cmd/agentgraph/demo": "model db",
+	"cmd/agentgraph/demo": "model db engine/knowledge",
 }
 
 // forTests are packages that only tests may import.

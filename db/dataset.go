@@ -60,7 +60,7 @@ func (t *Tenant) UpdateDataset(ctx context.Context, in model.UpdateDatasetInput)
 		if _, err := t.change(changed).WherePK().Exec(ctx); err != nil || changed.Cuts(&before) {
 			return translate(err)
 		}
-		return t.reindex(ctx, changed.ID)
+		return t.reindex(ctx, changed.ID, all)
 	})
 	return changed, err
 }
@@ -72,7 +72,7 @@ func (t *Tenant) ReindexDataset(ctx context.Context, id string) (*model.Dataset,
 		if err := t.one(ctx, dataset, id, held, forUpdate); err != nil {
 			return err
 		}
-		return t.reindex(ctx, id)
+		return t.reindex(ctx, id, all)
 	})
 }
 

@@ -54,16 +54,6 @@ func (t *Tenant) ChunksOfDocuments() Children[*model.Chunk] {
 	return Children[*model.Chunk]{t, where("?TableAlias.document_id = parent.id"), oldestFirst}
 }
 
-// ChunksOfChat returns the chunks of all datasets of a chat.
-func (t *Tenant) ChunksOfChat(ctx context.Context, chatID string) ([]*model.Chunk, error) {
-	datasets := t.find((*chatDataset)(nil)).Column("dataset_id").Where("chat_id = ?", chatID)
-	documents := t.find((*model.Document)(nil)).Column("id").Where("dataset_id IN (?)", datasets)
-	chunks := []*model.Chunk{}
-	err := t.find(&chunks).Apply(only([]string{"document_id", "position", "content", "tokens"})).
-		Where("document_id IN (?)", documents).Scan(ctx)
-	return together(chunks), translate(err)
-}
-
 // CountsOfDatasets returns how many documents and chunks each of the datasets has, by its id.
 func (t *Tenant) CountsOfDatasets(ctx context.Context, ids []string) (map[string]model.DatasetCounts, error) {
 	rows := []struct {
@@ -154,16 +144,24 @@ func (t *Tenant) ContentOfDocument(ctx context.Context, id string) ([]byte, erro
 
 // DeleteDocument deletes a document with its chunks. NOT_FOUND when it is not of the dataset that is given.
 func (t *Tenant) DeleteDocument(ctx context.Context, in model.DeleteDocumentInput) error {
-	query := t.remove((*model.Document)(nil)).Where("id = ?", in.DocumentID)
-	if in.DatasetID != nil {
-		query = query.Where("dataset_id = ?", *in.DatasetID)
-	}
-	result, err := query.Exec(ctx)
-	if err != nil {
-		return translate(err)
-	}
-	if n, err := result.RowsAffected(); err != nil || n == 0 {
-		return model.Missing(document, in.DocumentID)
-	}
-	return nil
+	return t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
+		deleted, err := t.Document(ctx, in.DocumentID)
+		if err != nil {
+			return err
+		}
+		if in.DatasetID != nil && *in.DatasetID != deleted.DatasetID {
+			return model.Missing(document, in.DocumentID)
+		}
+		// Datasets are held before documents, everywhere.
+		if err := t.holdDatasets(ctx, []string{deleted.DatasetID}); err != nil {
+			return model.Missing(document, in.DocumentID)
+		}
+		if err := t.one(ctx, document, in.DocumentID, deleted, forDelete); err != nil {
+			return err
+		}
+		if err := t.replaceChunks(ctx, deleted, nil); err != nil {
+			return err
+		}
+		return t.delete(ctx, document, deleted.ID, (*model.Document)(nil))
+	})
 }

@@ -2,21 +2,21 @@ package db
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"slices"
 
-	"github.com/jackc/pgx/v5"
+	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/agentgraph/agentgraph/db/queue"
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// reindex puts the documents of a dataset, which is held, into the queue anew. Indexings of them that are
+// reindex puts documents of a dataset, which is held, into the queue anew. Indexings of them that are
 // under way count no more. The previous chunks stay until there are new ones.
-func (t *Tenant) reindex(ctx context.Context, datasetID string) error {
+func (t *Tenant) reindex(ctx context.Context, datasetID string, which selection) error {
 	documents := []*model.Document{}
-	if err := t.find(&documents).Column("id").Where("dataset_id = ?", datasetID).
+	if err := t.find(&documents).Column("id").Where("dataset_id = ?", datasetID).Apply(which).
 		Order("id").For(string(forUpdate)).Scan(ctx); err != nil {
 		return translate(err)
 	}
@@ -35,6 +35,35 @@ func (t *Tenant) reindex(ctx context.Context, datasetID string) error {
 		return translate(err)
 	}
 	return t.enqueue(ctx, documentJob, indexings, (*queue.Queue).Enqueue)
+}
+
+// ReindexOtherModels puts the indexing of every document that has chunks, but not vectors of the embedding
+// model, into the queue; those whose indexing is under way are left alone.
+func (t *Tenant) ReindexOtherModels(ctx context.Context, embeddingModel string) error {
+	others := func(q *bun.SelectQuery) *bun.SelectQuery {
+		return q.Where("embedding_model IS DISTINCT FROM ?", embeddingModel).Where("chunk_count > 0").
+			Where("status IN (?, ?)", model.DocumentStatusReady, model.DocumentStatusFailed)
+	}
+	datasets := []string{}
+	if err := t.find((*model.Document)(nil)).ColumnExpr("DISTINCT dataset_id").Apply(others).Order("dataset_id").Scan(ctx, &datasets); err != nil {
+		return translate(err)
+	}
+	for _, id := range datasets {
+		if err := t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
+			if err := t.one(ctx, dataset, id, &model.Dataset{}, forUpdate); err != nil {
+				return err
+			}
+			return t.reindex(ctx, id, others)
+		}); err != nil && !isMissing(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+func isMissing(err error) bool {
+	var known *model.Error
+	return errors.As(err, &known) && known.Code == model.NotFound
 }
 
 // ClaimDocument makes the caller the one that indexes a document, and returns the document; nil when there is
@@ -65,28 +94,26 @@ func (t *Tenant) FailDocument(ctx context.Context, d *model.Document) error {
 }
 
 // FinishDocument replaces the chunks of a document that the caller has claimed, and makes it Ready with its
-// warning and its embedding model. The chunks have content, tokens and folded text, in order, and the vectors
+// warning and its embedding model. The chunks have content, tokens and terms, in order, and the vectors
 // that the embedding model stands for. CONFLICT, and nothing is kept, when the claim was lost.
 func (t *Tenant) FinishDocument(ctx context.Context, d *model.Document, chunks []*model.Chunk) error {
 	at := now()
 	d.Status, d.Error, d.IndexedAt, d.ChunkCount = model.DocumentStatusReady, nil, &at, int32(len(chunks))
 	for i, c := range chunks {
-		c.ID, c.DocumentID, c.Position, c.CreatedAt = model.NewID("chunk"), d.ID, int32(i), at
+		c.ID, c.DatasetID, c.DocumentID, c.Position, c.CreatedAt = model.NewID("chunk"), d.DatasetID, d.ID, int32(i), at
 	}
 	return t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
-		// First, so that whoever else would end this document waits.
+		// Datasets are held before documents, everywhere.
+		if err := t.holdDatasets(ctx, []string{d.DatasetID}); isMissing(err) {
+			return claimLost(d)
+		} else if err != nil {
+			return err
+		}
+		// Then this, so that whoever else would end this document waits.
 		if err := t.settleDocument(ctx, d, "status", "error", "warning", "indexed_at", "chunk_count", "embedding_model"); err != nil {
 			return err
 		}
-		if _, err := t.remove((*model.Chunk)(nil)).Where("document_id = ?", d.ID).Exec(ctx); err != nil {
-			return translate(err)
-		}
-		for some := range slices.Chunk(chunks, chunksPerBatch) {
-			if err := t.store.tx.pgx(func(tx pgx.Tx) error { return t.insertChunks(ctx, tx, some) }); err != nil {
-				return translate(err)
-			}
-		}
-		return nil
+		return t.replaceChunks(ctx, d, chunks)
 	})
 }
 
@@ -98,26 +125,11 @@ func (t *Tenant) settleDocument(ctx context.Context, d *model.Document, columns 
 		return translate(err)
 	}
 	if n, err := result.RowsAffected(); err != nil || n == 0 {
-		return model.Errorf(model.Conflict, "document %q is gone, or is indexed by another worker", d.ID)
+		return claimLost(d)
 	}
 	return nil
 }
 
-const (
-	// chunksPerBatch bounds what is sent at once.
-	chunksPerBatch = 500
-
-	// insertChunk finds words as they are and by the stems of either language. A text search vector has at
-	// most 1 MiB, which so many characters never exceed.
-	insertChunk = `INSERT INTO chunks (company_id, id, document_id, position, content, tokens, folded, search, embedding, created_at)
-		SELECT $1, $2, $3, $4, $5, $6, $7, to_tsvector('simple', head) || to_tsvector('english', head) || to_tsvector('french', head), $8, $9
-		FROM left($7, 100000) AS head`
-)
-
-func (t *Tenant) insertChunks(ctx context.Context, tx pgx.Tx, chunks []*model.Chunk) error {
-	batch := &pgx.Batch{}
-	for _, c := range chunks {
-		batch.Queue(insertChunk, t.companyID, c.ID, c.DocumentID, c.Position, c.Content, c.Tokens, c.Folded, c.Embedding, c.CreatedAt)
-	}
-	return tx.SendBatch(ctx, batch).Close()
+func claimLost(d *model.Document) error {
+	return model.Errorf(model.Conflict, "document %q is gone, or is indexed by another worker", d.ID)
 }

@@ -48,7 +48,7 @@ type chatDataset struct {
 
 // CreateKnowledgeBaseChat creates a chat and connects its datasets.
 func (t *Tenant) CreateKnowledgeBaseChat(ctx context.Context, in model.CreateKnowledgeBaseChatInput) (*model.KnowledgeBaseChat, error) {
-	chat, err := model.NewKnowledgeBaseChat(in, now())
+	chat, err := model.NewKnowledgeBaseChat(in, now(), t.store.rerankModels...)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (t *Tenant) UpdateKnowledgeBaseChat(ctx context.Context, in model.UpdateKno
 			}
 			datasets = int(connected)
 		}
-		if err := chat.Update(in, datasets, now()); err != nil {
+		if err := chat.Update(in, datasets, now(), t.store.rerankModels...); err != nil {
 			return err
 		}
 		if _, err := t.change(chat).WherePK().Exec(ctx); err != nil {

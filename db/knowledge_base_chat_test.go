@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -196,4 +197,29 @@ func TestDeleteKnowledgeBaseChat(t *testing.T) {
 	}
 	_, err := tenant.Dataset(ctx, dataset.ID)
 	require.NoError(t, err, "its datasets stay")
+}
+
+func TestRerankModelsAreConfigured(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		configured []string
+		says       string
+	}{{nil, "must be empty: no rerank model is configured"}, {[]string{"good", "best"}, "must be empty or one of good, best"}} {
+		tenant, _ := newCompany(t, dbtest.Open(t, dbtest.URL(t), db.Options{RerankModels: c.configured}))
+		_, err := tenant.CreateKnowledgeBaseChat(t.Context(), model.CreateKnowledgeBaseChatInput{
+			Name: "A chat", PromptSettings: &model.PromptSettingsInput{RerankModel: new("other")},
+		})
+		faults(t, err, model.Unprocessable, "promptSettings.rerankModel", c.says)
+		chat := newChat(t, tenant)
+		_, err = tenant.UpdateKnowledgeBaseChat(t.Context(), model.UpdateKnowledgeBaseChatInput{
+			ChatID: chat.ID, PromptSettings: &model.PromptSettingsInput{RerankModel: new("other")},
+		})
+		faults(t, err, model.Unprocessable, "promptSettings.rerankModel", c.says)
+		for _, name := range append(c.configured, "") {
+			_, err = tenant.UpdateKnowledgeBaseChat(t.Context(), model.UpdateKnowledgeBaseChatInput{
+				ChatID: chat.ID, PromptSettings: &model.PromptSettingsInput{RerankModel: &name},
+			})
+			require.NoError(t, err)
+		}
+	}
 }

@@ -36,6 +36,8 @@ type Options struct {
 	// Enqueue takes the place of the database's own queue for runs of agent tests; it is called in the
 	// transaction that made them ready.
 	Enqueue func(ctx context.Context, tx bun.Tx, companyID string, runIDs []string) error
+	// RerankModels are those that knowledge base chats may name.
+	RerankModels []string
 	// Tracer sees every statement; nil for none.
 	Tracer pgx.QueryTracer
 }
@@ -53,6 +55,8 @@ type Store struct {
 	// tx is the transaction that db is; nil outside of one.
 	tx          *transaction
 	enqueueRuns func(ctx context.Context, tx bun.Tx, companyID string, runIDs []string) error
+
+	rerankModels []string
 }
 
 // Open connects to the database at the address and verifies that it answers. Close closes it.
@@ -84,7 +88,7 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 		return nil, fmt.Errorf("open database: %w", reason(err))
 	}
 	root := bun.NewDB(stdlib.OpenDBFromPool(pool), dialect{pgdialect.New()}, bun.WithDiscardUnknownColumns())
-	store := &Store{pool: pool, root: root, db: root, hub: notify.New(pool), sealer: sealer, budget: newBudgets(o.Log), enqueueRuns: o.Enqueue}
+	store := &Store{pool: pool, root: root, db: root, hub: notify.New(pool), sealer: sealer, budget: newBudgets(o.Log), enqueueRuns: o.Enqueue, rerankModels: o.RerankModels}
 	store.queue, err = queue.New(pool, queue.Options{Window: o.RunsPerCompany, Sweep: store.endAbandonedRuns, Log: o.Log})
 	if err != nil {
 		store.Close()

@@ -46,7 +46,7 @@ var (
 	quiet = []string{
 		"MessagesAfter", "TouchAPIKey", "APIKeysByPrefix", "SimulationChats",
 		"AgentTests", "TestsOfAgents", "AgentTestFolders", "AgentTestExecutions", "AgentTestRuns", "RunsOfExecutions", "CountsOfCampaigns",
-		"Documents", "ClaimDocument", "ContentOfDocument", "DocumentsOf", "ChunksOfChat",
+		"Documents", "ClaimDocument", "ContentOfDocument", "DocumentsOf", "SearchedDatasets", "ReindexOtherModels",
 	}
 	// free take no id, or give no answer.
 	free = []string{"HeadersOf", "Tx", "By", "HoldRun"}
@@ -97,7 +97,13 @@ func arguments(of reflect.Type, own, other estate) (values []any, known bool) {
 	case reflect.TypeFor[io.Reader]():
 		return []any{strings.NewReader("New")}, true
 	case reflect.TypeFor[[]*model.Chunk]():
-		return []any{[]*model.Chunk{{Content: "New", Folded: "new"}}}, true
+		return []any{[]*model.Chunk{{Content: "New", Terms: []string{"new"}}}}, true
+	case reflect.TypeFor[[][]string]():
+		return []any{[][]string{{other.mark}}}, true
+	case reflect.TypeFor[[]db.WeighedToken]():
+		return []any{[]db.WeighedToken{{Terms: []string{other.mark}, Weight: 1}}}, true
+	case reflect.TypeFor[int]():
+		return []any{10}, true
 	case reflect.TypeFor[time.Time]():
 		return []any{time.Now()}, true
 	case reflect.TypeFor[[]time.Time]():

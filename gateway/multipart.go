@@ -66,7 +66,8 @@ func (x exchange) unread(err error) {
 func fillUploads(params request, sent *form.Form) (*fault, error) {
 	var places map[string][]string
 	text, _ := sent.Value("map")
-	if json.Unmarshal([]byte(text), &places) != nil {
+	_ = json.Unmarshal([]byte(text), &places) // What cannot be read leaves none.
+	if places == nil {
 		return refusal(http.StatusBadRequest, "map must be an object of lists of paths, such as {\"0\": [\"variables.input.upload\"]}"), nil
 	}
 	for name, paths := range places {

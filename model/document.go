@@ -53,13 +53,14 @@ type Chunk struct {
 	Owned
 
 	ID         string `bun:",pk"`
+	DatasetID  string
 	DocumentID string
 	// Position counts from 0.
 	Position int32
 	Content  string
 	Tokens   int32
-	// Folded is the content in lower case and without accents.
-	Folded string
+	// Terms are what search finds it by. They are written, never read.
+	Terms []string `bun:"-"`
 	// Embedding is the vector of the document's EmbeddingModel; empty when it has none.
 	Embedding []float32 `bun:",array"`
 	CreatedAt time.Time

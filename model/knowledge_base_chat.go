@@ -2,6 +2,7 @@ package model
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -50,8 +51,8 @@ func (*KnowledgeBaseChat) IsNode() {}
 func (c *KnowledgeBaseChat) Cursor() Cursor { return Cursor{c.CreatedAt, c.ID} }
 
 // NewKnowledgeBaseChat returns the chat that the input describes, with defaults for what it leaves
-// open. Its datasets are connected by the db package.
-func NewKnowledgeBaseChat(in CreateKnowledgeBaseChatInput, now time.Time) (*KnowledgeBaseChat, error) {
+// open. Its datasets are connected by the db package. The rerank models are those that are configured.
+func NewKnowledgeBaseChat(in CreateKnowledgeBaseChatInput, now time.Time, rerankModels ...string) (*KnowledgeBaseChat, error) {
 	c := &KnowledgeBaseChat{
 		ID: NewID("kbchat"), CreatedAt: now,
 		LlmSettings: LlmSettings{Temperature: 0.1, TopP: 0.3, PresencePenalty: 0.4, FrequencyPenalty: 0.7},
@@ -60,13 +61,13 @@ func NewKnowledgeBaseChat(in CreateKnowledgeBaseChatInput, now time.Time) (*Know
 			Prompt: defaultKnowledgePrompt, ShowQuote: true,
 		},
 	}
-	return c, c.merge(&in.Name, len(in.DatasetIds), len(in.DatasetIds), in.LlmSettings, in.PromptSettings)
+	return c, c.merge(&in.Name, len(in.DatasetIds), len(in.DatasetIds), in.LlmSettings, in.PromptSettings, rerankModels)
 }
 
 // Validate returns BAD_INPUT with every bound that the input alone breaks.
 func (in UpdateKnowledgeBaseChatInput) Validate() error {
 	any := KnowledgeBaseChat{Name: "any"}
-	err := any.merge(in.Name, len(in.DatasetIds), 0, in.LlmSettings, in.PromptSettings)
+	err := any.merge(in.Name, len(in.DatasetIds), 0, in.LlmSettings, in.PromptSettings, nil)
 	var known *Error
 	if errors.As(err, &known) && known.Code == BadInput {
 		return err
@@ -75,13 +76,14 @@ func (in UpdateKnowledgeBaseChatInput) Validate() error {
 }
 
 // Update merges what the input gives, key by key, and returns BAD_INPUT with every fault when the
-// chat would break a bound. datasets is the number of datasets that the chat will have.
-func (c *KnowledgeBaseChat) Update(in UpdateKnowledgeBaseChatInput, datasets int, now time.Time) error {
+// chat would break a bound. datasets is the number of datasets that the chat will have, the rerank models are those
+// that are configured.
+func (c *KnowledgeBaseChat) Update(in UpdateKnowledgeBaseChatInput, datasets int, now time.Time, rerankModels ...string) error {
 	c.UpdatedAt = &now
-	return c.merge(in.Name, len(in.DatasetIds), datasets, in.LlmSettings, in.PromptSettings)
+	return c.merge(in.Name, len(in.DatasetIds), datasets, in.LlmSettings, in.PromptSettings, rerankModels)
 }
 
-func (c *KnowledgeBaseChat) merge(name *string, given, datasets int, llm *LlmSettingsInput, prompt *PromptSettingsInput) error {
+func (c *KnowledgeBaseChat) merge(name *string, given, datasets int, llm *LlmSettingsInput, prompt *PromptSettingsInput, rerankModels []string) error {
 	set(&c.Name, name)
 	var faults Fields
 	faults.name("name", c.Name, 255)
@@ -110,10 +112,21 @@ func (c *KnowledgeBaseChat) merge(name *string, given, datasets int, llm *LlmSet
 	if forgets {
 		faults.Add("promptSettings.prompt", "must contain {knowledge} when a dataset is connected")
 	}
-	if c.PromptSettings.RerankModel != "" {
-		faults.Add("promptSettings.rerankModel", "must be empty: no rerank model is configured")
+	// A model that is configured no more does not stand in the way of other changes.
+	if prompt != nil && prompt.RerankModel != nil {
+		faults.rerankModel(c.PromptSettings.RerankModel, rerankModels)
 	}
 	return faults.As(Unprocessable)
+}
+
+func (f *Fields) rerankModel(name string, configured []string) {
+	switch {
+	case name == "" || slices.Contains(configured, name):
+	case len(configured) == 0:
+		f.Add("promptSettings.rerankModel", "must be empty: no rerank model is configured")
+	default:
+		f.Add("promptSettings.rerankModel", "must be empty or one of %s", strings.Join(configured, ", "))
+	}
 }
 
 func (s *PromptSettings) merge(faults *Fields, in *PromptSettingsInput) {

@@ -16,6 +16,7 @@ func TestEachFieldAloneIsWhatItIsAmongAll(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	key, _ := g.demo(t)
+	g.addDocumentOfDemo(t, key)
 	ways := map[string][]string{
 		"Agent": {
 			`{ agents { nodes { %s } } }`, `{ agents { edges { node { ... on Agent { %s } } } } }`,
@@ -26,11 +27,19 @@ func TestEachFieldAloneIsWhatItIsAmongAll(t *testing.T) {
 		"PromptVersion":     {`{ agents { nodes { promptVersions { ... on PromptVersionConnection { nodes { %s } } } } } }`},
 		"KnowledgeBaseChat": {`{ knowledgeBaseChats { nodes { %s } } }`, `{ agents { nodes { knowledgeBaseChat { %s } } } }`},
 		"Dataset":           {`{ datasets { nodes { %s } } }`, `{ knowledgeBaseChats { nodes { datasets { %s } } } }`},
+		"Document": {
+			`{ documents { nodes { %s } } }`, `{ datasets { nodes { documents { nodes { %s } } } } }`,
+			`{ documents { nodes { chunks { nodes { document { %s } } } } } }`,
+		},
+		"Chunk": {`{ documents { nodes { chunks { nodes { %s } } } } }`},
 	}
 	schema := graph.NewExecutableSchema(graph.Config{}).Schema()
 	for noun, queries := range ways {
 		w := walker{schema: schema}
 		for _, field := range schema.Types[noun].Fields {
+			if field.Name == "retrieve" { // its argument is no page
+				continue
+			}
 			selection := field.Name + w.selection(field.Type, 2)
 			for _, query := range queries {
 				var alone, among any
@@ -46,7 +55,7 @@ func TestEachFieldAloneIsWhatItIsAmongAll(t *testing.T) {
 // everyColumn is a field that needs what no other does, so that asking for it reads different columns.
 var everyColumn = map[string]string{
 	"Agent": "prompt", "Tool": "parameters", "SubAgent": "description", "PromptVersion": "prompt",
-	"KnowledgeBaseChat": "name", "Dataset": "name",
+	"KnowledgeBaseChat": "name", "Dataset": "name", "Document": "size", "Chunk": "tokens",
 }
 
 // strip removes the probe from a response.

@@ -26,6 +26,7 @@ import (
 // devCommand runs everything on one machine.
 type devCommand struct {
 	modelFlags
+	knowledgeFlags
 	conversationFlags
 	gatewayFlags
 	DatabaseURL   string `env:"DATABASE_URL" placeholder:"URL" help:"Database to use instead of a private one."`
@@ -36,7 +37,7 @@ type devCommand struct {
 
 // Validate checks all groups of flags.
 func (c *devCommand) Validate() error {
-	return errors.Join(c.modelFlags.Validate(), c.conversationFlags.Validate(), c.gatewayFlags.Validate())
+	return errors.Join(c.modelFlags.Validate(), c.knowledgeFlags.Validate(), c.conversationFlags.Validate(), c.gatewayFlags.Validate())
 }
 
 // banner is what a start shows.
@@ -58,7 +59,11 @@ func (c *devCommand) Run(ctx context.Context, std streams) (err error) {
 	if err != nil {
 		return err
 	}
-	engine, closeEngine, err := c.engine(model, c.modelFlags, log)
+	base, err := c.knowledge(c.modelFlags, log)
+	if err != nil {
+		return err
+	}
+	engine, closeEngine, err := c.engine(model, c.modelFlags, base, log)
 	if err != nil {
 		return err
 	}
@@ -90,7 +95,9 @@ func (c *devCommand) Run(ctx context.Context, std streams) (err error) {
 	if err != nil {
 		return err
 	}
-	store, err := db.Open(ctx, address, db.Options{SecretKey: secretKey, RunsPerCompany: c.RunsPerCompany, Log: log})
+	store, err := db.Open(ctx, address, db.Options{
+		SecretKey: secretKey, RunsPerCompany: c.RunsPerCompany, RerankModels: c.RerankModel, Log: log,
+	})
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/engine"
 	"github.com/agentgraph/agentgraph/engine/endpoint"
+	"github.com/agentgraph/agentgraph/engine/knowledge"
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/engine/llm/offline"
 	"github.com/agentgraph/agentgraph/engine/llm/openai"
@@ -42,6 +43,47 @@ type modelFlags struct {
 	QuestionModel string        `env:"AGENTGRAPH_QUESTION_MODEL" placeholder:"MODEL" help:"A small model of the same provider that makes of a message and those before it the question to the knowledge base. Without one the knowledge base is asked the message."`
 }
 
+// knowledgeFlags say which models help to find what agents answer from.
+type knowledgeFlags struct {
+	EmbeddingModel   string   `env:"AGENTGRAPH_EMBEDDING_MODEL" placeholder:"NAME" help:"The model that compares questions and documents by meaning. Without one they are compared by their words."`
+	EmbeddingBaseURL string   `env:"AGENTGRAPH_EMBEDDING_BASE_URL" placeholder:"URL" help:"Address of the embedding model's provider, before /embeddings. Default: that of the language model."`
+	EmbeddingAPIKey  string   `env:"AGENTGRAPH_EMBEDDING_API_KEY" placeholder:"KEY" help:"Key of the embedding model's provider. Default: that of the language model, when the address is the same."`
+	RerankURL        string   `env:"AGENTGRAPH_RERANK_URL" placeholder:"URL" help:"Whole address of a reranker as Cohere and Jina have it."`
+	RerankAPIKey     string   `env:"AGENTGRAPH_RERANK_API_KEY" placeholder:"KEY" help:"Key of the reranker."`
+	RerankModel      []string `env:"AGENTGRAPH_RERANK_MODELS" placeholder:"NAME" help:"Model of the reranker that knowledge base chats may name."`
+}
+
+// Validate refuses half a reranker.
+func (f knowledgeFlags) Validate() error { return f.reranker().Validate() }
+
+func (f knowledgeFlags) reranker() knowledge.Reranker {
+	return knowledge.Reranker{URL: f.RerankURL, Key: f.RerankAPIKey, Models: f.RerankModel}
+}
+
+// knowledge returns the knowledge base that the flags describe; what they leave open is the language model's.
+func (f knowledgeFlags) knowledge(m modelFlags, log *slog.Logger) (*knowledge.Base, error) {
+	options := knowledge.Options{Reranker: f.reranker(), Log: log}
+	if f.EmbeddingModel != "" {
+		config := openai.Config{BaseURL: f.EmbeddingBaseURL, Key: f.EmbeddingAPIKey, Model: f.EmbeddingModel, Timeout: embeddingTimeout}
+		if config.BaseURL == "" {
+			config.BaseURL = m.OpenaiBaseURL
+		}
+		// A key is not shown to anybody whom it was not given for.
+		if config.Key == "" && config.BaseURL == m.OpenaiBaseURL {
+			config.Key = m.OpenaiAPIKey
+		}
+		embedder, err := openai.NewEmbedder(config)
+		if err != nil {
+			return nil, fmt.Errorf("choose the embedding model: %w", err)
+		}
+		options.Embedder = embedder
+	}
+	return knowledge.New(options), nil
+}
+
+// embeddingTimeout is how long a batch of texts may take.
+const embeddingTimeout = time.Minute
+
 // conversationFlags bound conversations and say what they may reach.
 type conversationFlags struct {
 	TurnTimeout     time.Duration `env:"AGENTGRAPH_TURN_TIMEOUT" default:"10m" help:"How long an agent may take to answer one message, its calls and their delays included."`
@@ -55,7 +97,7 @@ type conversationFlags struct {
 
 // engine returns the engine whose agents speak through the model, the chosen one, and what to call when it is no
 // longer needed.
-func (f conversationFlags) engine(model llm.Model, chosen modelFlags, log *slog.Logger) (*engine.Engine, func(), error) {
+func (f conversationFlags) engine(model llm.Model, chosen modelFlags, base *knowledge.Base, log *slog.Logger) (*engine.Engine, func(), error) {
 	caller, err := endpoint.New(endpoint.Options{Allow: f.ToolAllow})
 	if err != nil {
 		return nil, nil, fmt.Errorf("allow tools: %w", err)
@@ -68,7 +110,8 @@ func (f conversationFlags) engine(model llm.Model, chosen modelFlags, log *slog.
 		Rephraser: rephraser,
 		// What bounds one answer is the model's own time-out.
 		ReplyTimeout:  f.TurnTimeout,
-		MaxModelCalls: f.MaxModelCalls, Caller: caller, TransferWebhook: f.TransferWebhook, Prices: f.prices(), Log: log, TraceID: gateway.TraceID,
+		MaxModelCalls: f.MaxModelCalls, Caller: caller, TransferWebhook: f.TransferWebhook, Knowledge: base,
+		Prices: f.prices(), Log: log, TraceID: gateway.TraceID,
 	}
 	if chosen.isOffline() {
 		options.Contact, options.Judge, options.Classifier = offline.Contact(), offline.Judge(), offline.Classifier()
@@ -227,6 +270,9 @@ func ledgerOf(store *db.Store) rest.Ledger {
 // end; jobs that take too long for that are given to other processes.
 func (f *front) serve(ctx context.Context, listener net.Listener, workers int, engine *engine.Engine) error {
 	if workers > 0 {
+		if err := engine.Knowledge().Refresh(ctx, f.store); err != nil {
+			return err
+		}
 		if err := f.store.Work(ctx, workers, db.Workers{RunTest: engine.RunTest, Index: engine.Knowledge().Index}); err != nil {
 			return errors.Join(err, ctx.Err())
 		}

@@ -25,6 +25,7 @@ func (f databaseFlag) Validate() error {
 type serveCommand struct {
 	databaseFlag
 	modelFlags
+	knowledgeFlags
 	conversationFlags
 	gatewayFlags
 	Listen         string `env:"AGENTGRAPH_LISTEN" default:":8080" help:"Address to listen on."`
@@ -37,7 +38,7 @@ func (c *serveCommand) Validate() error {
 	if c.MaxConnections < 2 {
 		return errors.New("--max-connections must be at least 2")
 	}
-	return errors.Join(c.databaseFlag.Validate(), c.modelFlags.Validate(), c.conversationFlags.Validate(), c.gatewayFlags.Validate())
+	return errors.Join(c.databaseFlag.Validate(), c.modelFlags.Validate(), c.knowledgeFlags.Validate(), c.conversationFlags.Validate(), c.gatewayFlags.Validate())
 }
 
 // Run serves until ctx ends. It refuses a schema that is older or newer than the program.
@@ -47,7 +48,11 @@ func (c *serveCommand) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
-	engine, closeEngine, err := c.engine(model, c.modelFlags, log)
+	base, err := c.knowledge(c.modelFlags, log)
+	if err != nil {
+		return err
+	}
+	engine, closeEngine, err := c.engine(model, c.modelFlags, base, log)
 	if err != nil {
 		return err
 	}
@@ -60,7 +65,7 @@ func (c *serveCommand) Run(ctx context.Context, std streams) error {
 		return err
 	}
 	store, err := db.Open(ctx, c.DatabaseURL, db.Options{
-		MaxConnections: c.MaxConnections, SecretKey: secretKey, RunsPerCompany: c.RunsPerCompany, Log: log,
+		MaxConnections: c.MaxConnections, SecretKey: secretKey, RunsPerCompany: c.RunsPerCompany, RerankModels: c.RerankModel, Log: log,
 	})
 	if err != nil {
 		return err

@@ -31,6 +31,7 @@ CREATE TABLE documents (
     created_at timestamptz NOT NULL,
     indexed_at timestamptz,
     PRIMARY KEY (company_id, id),
+    CONSTRAINT documents_dataset_key UNIQUE (company_id, dataset_id, id),
     CONSTRAINT documents_indexing_key UNIQUE (company_id, indexing_id),
     CONSTRAINT documents_failed_check CHECK ((status = 'Failed') = (error IS NOT NULL)),
     CONSTRAINT documents_claimed_check CHECK (CASE status WHEN 'Pending' THEN claim = 0 ELSE claim > 0 END),
@@ -52,30 +53,51 @@ CREATE TABLE document_contents (
     FOREIGN KEY (company_id, document_id) REFERENCES documents (company_id, id) ON DELETE CASCADE
 );
 
--- folded is the content in lower case and without accents, search what full text search finds it by.
+-- search holds the terms of the content, as the program makes them: those of questions are made the same way.
+-- Long values are kept apart and ids are not, so that a search which visits many rows visits few pages.
 CREATE TABLE chunks (
     company_id text NOT NULL,
     id text NOT NULL CHECK (char_length(id) BETWEEN 1 AND 64),
+    dataset_id text NOT NULL,
     document_id text NOT NULL,
     position int NOT NULL CHECK (position >= 0),
     content text NOT NULL,
     tokens int NOT NULL CHECK (tokens >= 0),
-    folded text NOT NULL,
     search tsvector NOT NULL,
     embedding real[],
     created_at timestamptz NOT NULL,
     PRIMARY KEY (company_id, id),
     CONSTRAINT chunks_position_key UNIQUE (company_id, document_id, position),
-    FOREIGN KEY (company_id, document_id) REFERENCES documents (company_id, id) ON DELETE CASCADE
-);
+    FOREIGN KEY (company_id, dataset_id, document_id) REFERENCES documents (company_id, dataset_id, id) ON DELETE CASCADE
+) WITH (toast_tuple_target = 128);
+
+ALTER TABLE chunks
+    ALTER COLUMN company_id SET STORAGE PLAIN,
+    ALTER COLUMN id SET STORAGE PLAIN,
+    ALTER COLUMN dataset_id SET STORAGE PLAIN,
+    ALTER COLUMN document_id SET STORAGE PLAIN;
 
 CREATE INDEX chunks_document_idx ON chunks (company_id, document_id, created_at, id);
 
-CREATE INDEX chunks_search_idx ON chunks USING gin (company_id, search);
+CREATE INDEX chunks_dataset_idx ON chunks (company_id, dataset_id);
 
-CREATE INDEX chunks_folded_idx ON chunks USING gin (company_id, folded gin_trgm_ops);
+CREATE INDEX chunks_search_idx ON chunks USING gin (company_id, dataset_id, search);
+
+-- Which terms a dataset's chunks hold, and how many hold each. Rows change with every document: they have
+-- room to do so in place.
+CREATE TABLE dataset_terms (
+    company_id text NOT NULL,
+    dataset_id text NOT NULL,
+    term text NOT NULL,
+    chunks int NOT NULL,
+    PRIMARY KEY (company_id, dataset_id, term),
+    FOREIGN KEY (company_id, dataset_id) REFERENCES datasets (company_id, id) ON DELETE CASCADE
+) WITH (fillfactor = 60);
+
+CREATE INDEX dataset_terms_near_idx ON dataset_terms USING gin (company_id, dataset_id, term gin_trgm_ops);
 
 -- +goose Down
+DROP TABLE dataset_terms;
 DROP TABLE chunks;
 DROP TABLE document_contents;
 DROP TABLE documents;

@@ -103,7 +103,10 @@ func (q *Queue) lockName(ctx context.Context) (*pgx.Conn, int64, error) {
 		config.RuntimeParams[name] = value
 	}
 	conn, err := pgx.ConnectConfig(ctx, config)
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, 0, ctx.Err()
+	case err != nil:
 		// The driver's text may hold the address.
 		return nil, 0, errors.New("the database accepts no further connection")
 	}

@@ -83,9 +83,10 @@ func asRows(text Text) ([]Block, int) {
 	rows := 0
 	var lines strings.Builder
 	for _, b := range text.Blocks {
-		if b.Kind == Row {
+		switch b.Kind {
+		case Row:
 			rows++
-		} else if b.Kind == Paragraph {
+		case Paragraph:
 			lines.WriteString(b.Text + "\n")
 		}
 	}

@@ -29,11 +29,10 @@ func (c *cutter) pairs(text Text) string {
 		}
 	}
 	p.end()
-	c.loose(p.between.String())
 	if p.found {
+		c.loose(p.between.String())
 		return ""
 	}
-	c.pieces = nil
 	if c.bySection(outlineOf(text, nil), maxWhole) {
 		return "The document holds no marked questions and answers; each heading was taken for a question."
 	}

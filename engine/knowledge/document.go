@@ -21,49 +21,67 @@ func (*Base) AddDocument(ctx context.Context, t *db.Tenant, in model.AddDocument
 	if err != nil {
 		return nil, err
 	}
-	var content io.ReadSeeker
-	declared := ""
 	if in.Text != nil {
-		content = strings.NewReader(*in.Text)
-	} else {
-		content, declared = in.Upload.File, in.Upload.ContentType
+		d.ContentType = byName(d.Name, plain)
+		return d, t.AddDocument(ctx, d, strings.NewReader(*in.Text))
 	}
-	if d.ContentType, err = contentTypeOf(d.Name, declared, content); err != nil {
+	if d.ContentType, err = contentTypeOf(d.Name, in.Upload.ContentType, in.Upload.File); err != nil {
 		return nil, err
 	}
-	if _, err := content.Seek(0, io.SeekStart); err != nil {
+	if _, err := in.Upload.File.Seek(0, io.SeekStart); err != nil {
 		return nil, fmt.Errorf("read an uploaded file: %w", err)
 	}
-	return d, t.AddDocument(ctx, d, content)
+	return d, t.AddDocument(ctx, d, in.Upload.File)
 }
 
-// texts are the media types of texts, which only their names tell apart.
+const plain = "text/plain"
+
+// texts are the media types of texts that their names tell apart.
 var texts = map[string]string{
-	".csv": "text/csv", ".htm": "text/html", ".html": "text/html", ".json": "application/json", ".log": "text/plain",
-	".markdown": "text/markdown", ".md": "text/markdown", ".tsv": "text/tab-separated-values", ".txt": "text/plain",
+	".csv": "text/csv", ".htm": "text/html", ".html": "text/html", ".json": "application/json", ".log": plain,
+	".markdown": "text/markdown", ".md": "text/markdown", ".tsv": "text/tab-separated-values", ".txt": plain,
 }
 
-// contentTypeOf tells the media type of a document by its first bytes where these are not text, and else by
-// its name, then by what its sender declared.
+func byName(name, otherwise string) string {
+	if known, ok := texts[strings.ToLower(path.Ext(name))]; ok {
+		return known
+	}
+	return otherwise
+}
+
+// contentTypeOf tells the media type of a file by its first bytes where these are not text, and else by its
+// name, by what its sender declared, or by its look.
 func contentTypeOf(name, declared string, content io.Reader) (string, error) {
 	found, err := mimetype.DetectReader(content)
 	if err != nil {
 		return "", fmt.Errorf("read an uploaded file: %w", err)
 	}
 	sniffed, _, _ := mime.ParseMediaType(found.String())
-	isText := found.Is("text/plain")
-	for parent := found.Parent(); parent != nil && !isText; parent = parent.Parent() {
-		isText = parent.Is("text/plain")
+	root := found
+	for ; root.Parent() != nil && !root.Is(plain); root = root.Parent() {
 	}
-	if !isText {
+	if !root.Is(plain) {
 		return sniffed, nil
 	}
-	if byName, known := texts[strings.ToLower(path.Ext(name))]; known {
-		return byName, nil
+	for _, candidate := range []string{declared, sniffed} {
+		media, _, err := mime.ParseMediaType(candidate)
+		if err == nil && isText(media) && media != plain && len(media) <= 255 {
+			return byName(name, media), nil
+		}
 	}
-	declared, _, err = mime.ParseMediaType(declared)
-	if err == nil && (strings.HasPrefix(declared, "text/") || declared == "application/json") && len(declared) <= 255 {
-		return declared, nil
+	return byName(name, plain), nil
+}
+
+// isReadable reports whether there is a reader for a media type, one of bytes that nothing tells included.
+func isReadable(media string) bool {
+	switch media {
+	case "application/pdf", "application/octet-stream", "application/zip",
+		"application/vnd.openxmlformats-officedocument.wordprocessingml.document", "application/msword", "application/x-ole-storage":
+		return true
 	}
-	return sniffed, nil
+	return isText(media)
+}
+
+func isText(media string) bool {
+	return strings.HasPrefix(media, "text/") || media == "application/json" || media == "application/x-ndjson"
 }

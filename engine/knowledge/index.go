@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -38,7 +39,12 @@ func (b *Base) Index(ctx context.Context, t *db.Tenant, indexingID string, attem
 		err = fail(ctx, t, d, known.Message)
 	case !isOver(err) && attempt >= lastAttempt:
 		b.log.ErrorContext(ctx, "a document could not be indexed", "document", d.ID, "error", err)
-		err = fail(ctx, t, d, "it could not be indexed, for a reason that is not in the document; index its dataset again")
+		reason := "it could not be indexed, for a reason that is not in the document; index its dataset again"
+		var failure *llm.Error
+		if errors.As(err, &failure) {
+			reason = "it could not be embedded: " + failure.Message
+		}
+		err = fail(ctx, t, d, reason)
 	}
 	if isOver(err) {
 		return nil
@@ -77,6 +83,9 @@ func (b *Base) index(ctx context.Context, t *db.Tenant, d *model.Document) (err 
 	if err != nil {
 		return err
 	}
+	if !isReadable(d.ContentType) {
+		return unreadable("a file of the type " + d.ContentType + " cannot be read; send text, Markdown, HTML, CSV, JSON, PDF or DOCX")
+	}
 	text, err := Read(ctx, d.Name, d.ContentType, content)
 	if err != nil {
 		return err
@@ -92,7 +101,10 @@ func (b *Base) index(ctx context.Context, t *db.Tenant, d *model.Document) (err 
 	chunks := make([]*model.Chunk, len(pieces))
 	for i, p := range pieces {
 		kept := storable(p.Content)
-		chunks[i] = &model.Chunk{Content: kept, Tokens: int32(p.Tokens), Folded: fold(kept)}
+		chunks[i] = &model.Chunk{Content: kept, Tokens: int32(p.Tokens), Terms: termsOf(kept)}
+	}
+	if err := b.embed(ctx, d, chunks); err != nil {
+		return err
 	}
 	return t.FinishDocument(ctx, d, chunks)
 }

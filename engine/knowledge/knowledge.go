@@ -1,20 +1,34 @@
 // Package knowledge turns documents into chunks, and finds the chunks that help to answer a question.
 package knowledge
 
-import "log/slog"
+import (
+	"log/slog"
+
+	"github.com/agentgraph/agentgraph/engine/llm"
+)
 
 // Options tune a Base; the zero value is fit for use.
 type Options struct {
+	// Embedder makes the vectors of chunks and questions; without one words alone are compared.
+	Embedder llm.Embedder
+	// Reranker orders anew what was found, for the chats that name one of its models.
+	Reranker Reranker
 	// Log hears what failed and why, beyond what clients are told; slog's default when nil.
 	Log *slog.Logger
 }
 
 // Base is the knowledge of all companies. It is safe for concurrent use.
-type Base struct{ log *slog.Logger }
+type Base struct {
+	embedder llm.Embedder
+	rerank   Reranker
+	log      *slog.Logger
+	limits   limits
+	vectors  *vectorCache
+}
 
 // New returns a Base.
 func New(o Options) *Base {
-	b := &Base{log: o.Log}
+	b := &Base{embedder: o.Embedder, rerank: o.Reranker, log: o.Log, limits: defaultLimits, vectors: newVectorCache()}
 	if b.log == nil {
 		b.log = slog.Default()
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // maxPart bounds a part of a DOCX file when it is unpacked, in bytes.
-const maxPart = 128 << 20
+const maxPart = 64 << 20
 
 // readDOCX reads the paragraphs, headings, lists and tables of a Word document. Text that was deleted, or that stands
 // in headers, footers and notes, is left out.
@@ -63,11 +63,12 @@ func (d *docx) each(part io.Reader, visit func(decoder *xml.Decoder, element xml
 			return d.ctx.Err()
 		}
 		token, err := decoder.Token()
-		if errors.Is(err, io.EOF) {
+		switch {
+		case errors.Is(err, io.EOF):
 			return nil
-		} else if err != nil && decoder.InputOffset() >= maxPart {
+		case err != nil && decoder.InputOffset() >= maxPart:
 			return unreadable("the Word document is too large when it is unpacked")
-		} else if err != nil {
+		case err != nil:
 			return unreadable("the Word document is damaged")
 		}
 		if err := visit(decoder, token); err != nil || d.text.full() {

@@ -2,6 +2,7 @@ package knowledge
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -12,145 +13,203 @@ import (
 	"golang.org/x/net/html/charset"
 )
 
-func readHTML(content []byte, contentType string) (Text, error) {
+// readHTML reads the blocks of a page without scripts, styles and navigation.
+func readHTML(ctx context.Context, content []byte, contentType string) (Text, error) {
 	var source io.Reader = bytes.NewReader(content)
 	from, name, _ := charset.DetermineEncoding(content[:min(len(content), 1024)], contentType)
 	// Pages that say nothing count as Windows-1252, and are UTF-8.
-	if name != "utf-8" && (!utf8.Valid(content) || name != "windows-1252") {
+	if name != "utf-8" && (name != "windows-1252" || !utf8.Valid(content)) {
 		source = from.NewDecoder().Reader(source)
 	}
-	root, err := html.Parse(source)
-	if err != nil {
-		return Text{}, unreadable("the HTML is nested too deep")
+	// Tags as they come, no tree: building one as browsers do lets a small page grow without bound.
+	tags := html.NewTokenizer(source)
+	var p page
+	for n := 0; !p.text.full(); n++ {
+		if n%1000 == 0 && ctx.Err() != nil {
+			return Text{}, ctx.Err()
+		}
+		kind := tags.Next()
+		if kind == html.ErrorToken {
+			break
+		}
+		switch tag := tags.Token(); {
+		case p.skipped != 0:
+			p.skip(tag)
+		case kind == html.TextToken:
+			p.write(tag.Data)
+		case kind == html.EndTagToken:
+			p.end(tag.DataAtom)
+		case kind == html.StartTagToken, kind == html.SelfClosingTagToken:
+			p.start(tag)
+		}
 	}
-	p := page{places: map[*html.Node]int{}}
-	p.children(root)
-	p.flush(Block{})
+	p.endTable()
+	p.flush()
 	return p.text, nil
 }
 
-// page collects the blocks of an HTML document.
+// page gathers the blocks of an HTML document tag by tag.
 type page struct {
-	text Text
-	line strings.Builder
-	pre  int
-	// places are the numbers of the next entries of the lists under way.
-	places map[*html.Node]int
+	text  Text
+	block Block
+	line  strings.Builder
+	pre   bool
+	// lists are those open, each with the number of its next entry; 0 where entries have none.
+	lists []int
+	// mark is what stands before the text of the entry that has begun.
+	mark string
+	// skipped is the tag whose content is left out, open depth times.
+	skipped atom.Atom
+	depth   int
+	table
 }
 
-// flush ends the block under way. It becomes a block of this kind.
-func (p *page) flush(b Block) {
-	lines := strings.Split(p.line.String(), "\n")
-	if p.pre == 0 {
+// table is the innermost table that is open.
+type table struct {
+	open, inCell bool
+	header       []string
+	rows         [][]string
+	cells        []string
+	// titles are the title cells, of the row and of the whole table.
+	titles, allTitles int
+}
+
+func (p *page) skip(tag html.Token) {
+	switch {
+	case tag.DataAtom != p.skipped:
+	case tag.Type == html.StartTagToken:
+		p.depth++
+	case tag.Type == html.EndTagToken:
+		if p.depth--; p.depth == 0 {
+			p.skipped = 0
+		}
+	}
+}
+
+// flush ends the block under way. In a cell there are no blocks.
+func (p *page) flush() {
+	text := p.line.String()
+	if p.inCell {
+		p.line.WriteByte(' ')
+		return
+	}
+	if p.mark != "" && strings.TrimSpace(text) == strings.TrimSpace(p.mark) {
+		return
+	}
+	if !p.pre {
+		lines := strings.Split(text, "\n")
 		for i := range lines {
 			lines[i] = strings.TrimSpace(lines[i])
 		}
+		text = strings.Join(lines, "\n")
 	}
+	if len(p.lists) > 0 && p.block.Kind == Paragraph {
+		p.block.Kind = Plain
+	}
+	p.block.Text = text
+	p.text.add(p.block)
+	p.block, p.mark = Block{}, ""
 	p.line.Reset()
-	b.Text = strings.Join(lines, "\n")
-	p.text.add(b)
 }
 
-func (p *page) children(n *html.Node) {
-	for child := n.FirstChild; child != nil && !p.text.full(); child = child.NextSibling {
-		switch child.Type {
-		case html.TextNode:
-			p.write(child.Data)
-		case html.ElementNode:
-			p.element(child)
-		case html.DocumentNode:
-			p.children(child)
-		}
-	}
-}
-
-// write appends text, its white space folded as a browser does.
+// write appends text, its white space folded as browsers do.
 func (p *page) write(text string) {
-	if p.pre > 0 {
+	if p.pre {
 		p.line.WriteString(text)
 		return
 	}
+	const blank = " \t\n\r\f"
 	words := strings.Fields(text)
-	if len(words) == 0 || startsBlank(text) {
+	if text != "" && (len(words) == 0 || strings.IndexByte(blank, text[0]) >= 0) {
 		p.line.WriteByte(' ')
 	}
 	p.line.WriteString(strings.Join(words, " "))
-	if len(words) > 0 && startsBlank(text[len(text)-1:]) {
+	if len(words) > 0 && strings.IndexByte(blank, text[len(text)-1]) >= 0 {
 		p.line.WriteByte(' ')
 	}
 }
 
-func startsBlank(text string) bool { return strings.IndexAny(text, " \t\n\r\f") == 0 }
+func isBlock(tag atom.Atom) bool {
+	switch tag {
+	case atom.Html, atom.Head, atom.Body, atom.Title, atom.P, atom.Div, atom.Section, atom.Article, atom.Main, atom.Header,
+		atom.Footer, atom.Aside, atom.Dl, atom.Dt, atom.Dd, atom.Blockquote, atom.Figure, atom.Figcaption, atom.Hr, atom.Form,
+		atom.Fieldset, atom.Details, atom.Summary, atom.Address, atom.Caption, atom.Textarea, atom.Button:
+		return true
+	}
+	return false
+}
 
-func (p *page) element(n *html.Node) {
-	switch n.DataAtom {
-	case atom.Script, atom.Style, atom.Template, atom.Noscript, atom.Svg, atom.Iframe, atom.Nav, atom.Select, atom.Button:
+func headingLevel(tag atom.Atom) int {
+	switch tag {
+	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
+		return int(tag.String()[1] - '0')
+	}
+	return 0
+}
+
+func (p *page) start(tag html.Token) {
+	switch name := tag.DataAtom; name {
+	case atom.Script, atom.Style, atom.Template, atom.Noscript, atom.Svg, atom.Iframe, atom.Nav, atom.Select:
+		if tag.Type == html.StartTagToken {
+			p.skipped, p.depth = name, 1
+		}
 	case atom.Br:
 		p.line.WriteByte('\n')
 	case atom.Img:
-		p.write(" " + attribute(n, "alt") + " ")
-	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
-		p.block(n, Block{Kind: Heading, Level: int(n.Data[1] - '0')})
-	case atom.Title:
-		p.block(n, Block{})
+		p.write(" " + attribute(tag, "alt") + " ")
+	case atom.Ul, atom.Menu, atom.Ol:
+		p.flush()
+		p.lists = append(p.lists, firstNumber(tag))
 	case atom.Li:
-		p.flush(Block{})
-		p.line.WriteString(p.marker(n))
-		p.children(n)
-		p.flush(Block{Kind: Plain})
+		p.flush()
+		p.entry()
 	case atom.Pre:
-		p.flush(Block{})
-		p.pre++
-		p.children(n)
-		p.flush(Block{Kind: Plain})
-		p.pre--
+		p.flush()
+		p.pre = true
 	case atom.Table:
-		p.flush(Block{})
-		p.table(n)
-	case atom.Html, atom.Head, atom.Body, atom.P, atom.Div, atom.Section, atom.Article, atom.Main, atom.Header, atom.Footer,
-		atom.Aside, atom.Ul, atom.Ol, atom.Dl, atom.Dt, atom.Dd, atom.Blockquote, atom.Figure, atom.Figcaption, atom.Hr,
-		atom.Form, atom.Fieldset, atom.Details, atom.Summary, atom.Address, atom.Caption, atom.Tr, atom.Td, atom.Th, atom.Option:
-		p.block(n, Block{})
+		p.endTable()
+		p.flush()
+		p.table = table{open: true}
+	case atom.Tr:
+		p.endRow()
+	case atom.Td, atom.Th:
+		p.startCell(name == atom.Th)
 	default:
-		p.children(n)
-	}
-}
-
-// block is an element that stands by itself.
-func (p *page) block(n *html.Node, b Block) {
-	kind := Block{}
-	if n.Parent != nil && n.Parent.DataAtom == atom.Li {
-		kind.Kind = Plain
-	}
-	// The mark of a list's entry stays with the entry's first paragraph.
-	if mark := strings.TrimSpace(p.line.String()); kind.Kind != Plain || strings.Trim(mark, "-.0123456789") != "" {
-		p.flush(kind)
-	}
-	p.children(n)
-	if b.Kind == Paragraph {
-		b = kind
-	}
-	p.flush(b)
-}
-
-// marker is what stands before an entry of a list.
-func (p *page) marker(n *html.Node) string {
-	list := n.Parent
-	if list == nil || list.DataAtom != atom.Ol {
-		return "- "
-	}
-	place, begun := p.places[list]
-	if !begun {
-		if _, err := fmt.Sscan(attribute(list, "start"), &place); err != nil {
-			place = 1
+		if level := headingLevel(name); level > 0 && !p.inCell {
+			p.flush()
+			p.block = Block{Kind: Heading, Level: level}
+		} else if isBlock(name) {
+			p.flush()
 		}
 	}
-	p.places[list] = place + 1
-	return fmt.Sprintf("%d. ", place)
 }
 
-func attribute(n *html.Node, name string) string {
-	for _, a := range n.Attr {
+func (p *page) end(tag atom.Atom) {
+	switch tag {
+	case atom.Ul, atom.Menu, atom.Ol:
+		p.flush()
+		p.lists = p.lists[:max(len(p.lists)-1, 0)]
+	case atom.Pre:
+		if !p.inCell && p.pre {
+			p.block.Kind = Plain
+		}
+		p.flush()
+		p.pre = false
+	case atom.Td, atom.Th:
+		p.endCell()
+	case atom.Tr:
+		p.endRow()
+	case atom.Table:
+		p.endTable()
+	default:
+		if isBlock(tag) || tag == atom.Li || headingLevel(tag) > 0 {
+			p.flush()
+		}
+	}
+}
+
+func attribute(tag html.Token, name string) string {
+	for _, a := range tag.Attr {
 		if a.Key == name {
 			return a.Val
 		}
@@ -158,58 +217,73 @@ func attribute(n *html.Node, name string) string {
 	return ""
 }
 
-// table reads the rows of a table. One that only places blocks on the page is read as these blocks.
-func (p *page) table(table *html.Node) {
-	var rows []*html.Node
-	layout := false
-	for n := range table.Descendants() {
-		switch n.DataAtom {
-		case atom.Tr:
-			rows = append(rows, n)
-		case atom.Table, atom.H1, atom.H2, atom.H3, atom.H4:
-			layout = true
-		case atom.Caption:
-			p.block(n, Block{})
-		}
+// firstNumber is the number of a list's first entry, 0 for a list without numbers.
+func firstNumber(tag html.Token) int {
+	if tag.DataAtom != atom.Ol {
+		return 0
 	}
-	if layout || len(rows) == 0 {
-		p.children(table)
-		p.flush(Block{})
-		return
+	place := 1
+	if _, err := fmt.Sscan(attribute(tag, "start"), &place); err != nil {
+		return 1
 	}
-	var header []string
-	var body [][]string
-	titles := 0
-	for i, row := range rows {
-		cells, heads := p.cells(row)
-		titles += heads
-		switch {
-		case i == 0 && len(cells) > 1 && heads == len(cells):
-			header = cells
-		case len(cells) > 0:
-			body = append(body, cells)
-		}
-	}
-	// A table without a single title cell has its titles in its first row, like a spreadsheet.
-	if header == nil && titles == 0 && len(body) > 1 && len(body[0]) > 1 {
-		header, body = body[0], body[1:]
-	}
-	p.text.addTable(header, body)
+	return place
 }
 
-// cells are the texts of a row's cells, and how many of these are titles.
-func (p *page) cells(row *html.Node) (cells []string, titles int) {
-	for n := range row.ChildNodes() {
-		if n.DataAtom != atom.Td && n.DataAtom != atom.Th {
-			continue
-		}
-		if n.DataAtom == atom.Th {
-			titles++
-		}
-		cell := page{places: p.places}
-		cell.children(n)
-		cell.flush(Block{})
-		cells = append(cells, strings.TrimSpace(strings.ReplaceAll(cell.text.String(), "\n", " ")))
+// entry begins an entry of the innermost list.
+func (p *page) entry() {
+	p.mark = "- "
+	if last := len(p.lists) - 1; last >= 0 && p.lists[last] > 0 {
+		p.mark = fmt.Sprintf("%d. ", p.lists[last])
+		p.lists[last]++
 	}
-	return cells, titles
+	p.block = Block{Kind: Plain}
+	if !p.inCell {
+		p.line.Reset()
+	}
+	p.line.WriteString(p.mark)
+}
+
+func (p *page) startCell(title bool) {
+	p.endCell()
+	if !p.open {
+		p.flush()
+		return
+	}
+	p.flush()
+	p.inCell = true
+	if title {
+		p.titles++
+		p.allTitles++
+	}
+}
+
+func (p *page) endCell() {
+	if p.inCell {
+		p.cells = append(p.cells, strings.Join(strings.Fields(p.line.String()), " "))
+		p.inCell, p.mark = false, ""
+		p.line.Reset()
+	}
+}
+
+// endRow keeps the row under way. A first row of title cells is the header.
+func (p *page) endRow() {
+	p.endCell()
+	if cells := p.cells; len(cells) > 1 && len(cells) == p.titles && len(p.rows) == 0 && p.header == nil {
+		p.header = cells
+	} else if len(cells) > 0 {
+		p.rows = append(p.rows, cells)
+		p.text.size += len(cells) * cellCost
+	}
+	p.cells, p.titles = nil, 0
+}
+
+// endTable keeps the table under way. One that holds another is there for the layout, and is kept in parts.
+func (p *page) endTable() {
+	p.endRow()
+	// A table without a single title cell has its titles in its first row, as in a spreadsheet.
+	if p.header == nil && p.allTitles == 0 && len(p.rows) > 1 && len(p.rows[0]) > 1 {
+		p.header, p.rows = p.rows[0], p.rows[1:]
+	}
+	p.text.addTable(p.header, p.rows)
+	p.table = table{}
 }

@@ -3,41 +3,91 @@ package knowledge
 import (
 	"bytes"
 	"context"
-	"errors"
 	"strings"
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/extension"
-	markdownhtml "github.com/yuin/goldmark/renderer/html"
+	"github.com/yuin/goldmark/renderer/html"
 )
 
 // Line ends within a paragraph are kept: question and answer often stand on two lines of one.
 var markdown = goldmark.New(
 	goldmark.WithExtensions(extension.Table),
-	goldmark.WithRendererOptions(markdownhtml.WithHardWraps(), markdownhtml.WithUnsafe()),
+	goldmark.WithRendererOptions(html.WithHardWraps(), html.WithUnsafe()),
 )
 
-// maxNesting bounds how many quotes or lists stand in each other in Markdown: parsing takes the square of it.
-const maxNesting = 100
+const (
+	// segmentSize is about how much Markdown is parsed at once, in bytes. Parsing takes the square of what hostile text
+	// has: small parts keep that small, and let the context end it between them.
+	segmentSize = 32 << 10
+	// maxSegment is the longest part, in bytes; what has no place to part it is read as plain text.
+	maxSegment = 8 * segmentSize
+	// maxNesting bounds how many quotes and lists begin on one line.
+	maxNesting = 50
+)
 
 // readMarkdown renders Markdown and reads the HTML, so that HTML within it is read as well.
-func readMarkdown(_ context.Context, content []byte) (Text, error) {
+func readMarkdown(ctx context.Context, content []byte) (Text, error) {
 	source, err := decode(content)
 	if err != nil {
 		return Text{}, err
 	}
+	var text Text
+	for source != "" && !text.full() {
+		if ctx.Err() != nil {
+			return Text{}, ctx.Err()
+		}
+		segment := source[:segmentEnd(source)]
+		source = source[len(segment):]
+		var page bytes.Buffer
+		if !isTame(segment) || markdown.Convert([]byte(segment), &page) != nil {
+			text.add(Block{Text: segment})
+			continue
+		}
+		part, err := readHTML(ctx, page.Bytes(), "text/html; charset=utf-8")
+		if err != nil {
+			return Text{}, err
+		}
+		text.Blocks = append(text.Blocks, part.Blocks...)
+		text.size += part.size
+	}
+	return text, nil
+}
+
+// segmentEnd is where the first part of a text ends: at an empty line, outside of code, that no indented line follows.
+func segmentEnd(source string) int {
+	at, fence, empty := 0, "", false
 	for line := range strings.Lines(source) {
+		if at >= segmentSize && empty && fence == "" && strings.Trim(line[:1], " \t\n") != "" {
+			return at
+		}
+		trimmed := strings.TrimSpace(line)
+		empty = trimmed == ""
+		switch {
+		case fence != "" && strings.HasPrefix(trimmed, fence):
+			fence = ""
+		case fence == "" && strings.HasPrefix(trimmed, "```"):
+			fence = "```"
+		case fence == "" && strings.HasPrefix(trimmed, "~~~"):
+			fence = "~~~"
+		}
+		at += len(line)
+	}
+	return len(source)
+}
+
+// isTame reports whether parsing takes time and memory in keeping with the text's length. Rows of a table are filled up
+// to the longest.
+func isTame(segment string) bool {
+	lines, columns := 0, 0
+	for line := range strings.Lines(segment) {
+		lines++
+		columns = max(columns, strings.Count(line, "|"))
 		if nesting(line) > maxNesting {
-			return Text{}, unreadable("the Markdown is nested more than 100 levels deep")
+			return false
 		}
 	}
-	page := bounded{most: maxText}
-	if err := markdown.Convert([]byte(source), &page); errors.Is(err, errFull) {
-		return Text{size: maxText + 1}, nil
-	} else if err != nil {
-		return Text{}, unreadable("the Markdown cannot be read")
-	}
-	return readHTML(page.Bytes(), "text/html; charset=utf-8")
+	return lines*columns <= 10_000+len(segment) && len(segment) <= maxSegment
 }
 
 // nesting counts the marks of quotes and list entries that a line begins with.
@@ -55,19 +105,4 @@ func nesting(line string) int {
 		}
 		n++
 	}
-}
-
-var errFull = errors.New("full")
-
-// bounded is a buffer that refuses to grow beyond a number of bytes.
-type bounded struct {
-	bytes.Buffer
-	most int
-}
-
-func (b *bounded) Write(p []byte) (int, error) {
-	if b.Len()+len(p) > b.most {
-		return 0, errFull
-	}
-	return b.Buffer.Write(p)
 }

@@ -3,6 +3,8 @@ package knowledge
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"sync"
@@ -20,17 +22,27 @@ const (
 	// maxPages bounds the pages of a PDF.
 	maxPages = 5_000
 	// pdfReaders is how many PDFs are read at once, each in at most pdfMemory pages of 64 KiB.
-	pdfReaders, pdfMemory = 2, 8_192
+	pdfReaders, pdfMemory = 2, 4_096
 )
 
 // pdfs holds PDFium, the reader of Chrome, compiled to WebAssembly: no file makes it touch anything outside of its own
-// memory. Compiling it takes seconds, so that waits for the first PDF.
+// memory. Compiling it takes seconds, so that waits for the first PDF ever: the user's cache keeps the result.
 var pdfs = sync.OnceValues(func() (pdfium.Pool, error) {
 	return webassembly.Init(webassembly.Config{
 		MaxIdle: 1, MaxTotal: pdfReaders, FSConfig: wazero.NewFSConfig(),
-		RuntimeConfig: wazero.NewRuntimeConfig().WithMemoryLimitPages(pdfMemory).WithCloseOnContextDone(true),
+		RuntimeConfig: wazero.NewRuntimeConfig().WithMemoryLimitPages(pdfMemory).WithCloseOnContextDone(true).
+			WithCompilationCache(compiled()),
 	})
 })
+
+func compiled() wazero.CompilationCache {
+	if folder, err := os.UserCacheDir(); err == nil {
+		if cache, err := wazero.NewCompilationCacheWithDir(filepath.Join(folder, "agentgraph")); err == nil {
+			return cache
+		}
+	}
+	return wazero.NewCompilationCache()
+}
 
 func readPDF(ctx context.Context, content []byte) (Text, error) {
 	pool, err := pdfs()

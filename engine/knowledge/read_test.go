@@ -195,28 +195,24 @@ func TestReadRefusesWithASentence(t *testing.T) {
 		content []byte
 		want    string
 	}{
-		"nothing":              {"a.txt", nil, "the file holds no text"},
-		"white space":          {"a.md", []byte(" \n\n\t"), "the file holds no text"},
-		"too large":            {"a.txt", make([]byte, 25<<20+1), "the file is larger than 25 MiB"},
-		"an image":             {"a.txt", []byte("\x89PNG\r\n\x1a\n" + strings.Repeat("\x00\x01\xfe\x02", 100)), "the file is not a document that can be read"},
-		"an encrypted PDF":     {"a.pdf", pdf(t, func(f *fpdf.Fpdf) { f.SetProtection(0, "secret", "owner"); f.AddPage(); f.Cell(9, 9, "hidden") }), "the PDF is encrypted"},
-		"an empty PDF":         {"a.pdf", pdf(t, func(f *fpdf.Fpdf) { f.AddPage(); f.Rect(9, 9, 9, 9, "F") }), "the PDF holds no text: it may be scanned pages"},
-		"a broken PDF":         {"a.pdf", []byte("%PDF-1.7\nnothing"), "the PDF is damaged"},
-		"no PDF":               {"a.pdf", []byte("hello"), "the file is named a PDF and is none"},
-		"an old document":      {"a.doc", []byte("\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1"), "the file is an old or an encrypted Office document"},
-		"another archive":      {"a.docx", archive(t, map[string]string{"a.txt": "hello"}), "the file is an archive that holds no Word document"},
-		"a broken archive":     {"a.docx", []byte("PK\x03\x04nothing"), "the file is damaged"},
-		"an XML bomb":          {"a.docx", archive(t, map[string]string{"word/document.xml": `<!DOCTYPE a [<!ENTITY b "bbbb"><!ENTITY c "&b;&b;&b;">]><a>&c;</a>`}), "the Word document is damaged"},
-		"a zip bomb":           {"a.docx", docx(t, zeros), "the file holds more than 64 MiB of text"},
-		"a zip bomb of blanks": {"a.docx", docx(t, strings.Repeat(" ", 130<<20)), "the Word document is too large when it is unpacked"},
-		"deep JSON":            {"a.json", []byte(strings.Repeat("[", 100_000)), "the JSON is nested more than 100 levels deep"},
-		"deep objects":         {"a.json", []byte(strings.Repeat(`{"a":`, 100_000)), "the JSON is nested more than 100 levels deep"},
-		"broken JSON":          {"a.json", []byte(`{"a": [1, 2`), "the JSON is not valid"},
-		"trailing JSON":        {"a.json", []byte(`{"a": 1} ]`), "the JSON is not valid"},
-		"deep HTML":            {"a.html", []byte(strings.Repeat("<div>", 100_000)), "the HTML is nested too deep"},
-		"deep Markdown":        {"a.md", []byte(strings.Repeat(">", 100_000) + "a"), "the Markdown is nested more than 100 levels deep"},
-		"wide CSV":             {"a.csv", []byte(strings.Repeat(",", 100_000)), "a row of the CSV has more than 10000 columns"},
-		"amplified links":      {"a.md", []byte("[a]: http://x.example/" + strings.Repeat("a", 1<<20) + "\n\n" + strings.Repeat("[a] ", 1000)), "the file holds more than 64 MiB of text"},
+		"nothing":          {"a.txt", nil, "the file holds no text"},
+		"white space":      {"a.md", []byte(" \n\n\t"), "the file holds no text"},
+		"too large":        {"a.txt", make([]byte, 25<<20+1), "the file is larger than 25 MiB"},
+		"an image":         {"a.txt", []byte("\x89PNG\r\n\x1a\n" + strings.Repeat("\x00\x01\xfe\x02", 100)), "the file is not a document that can be read"},
+		"an encrypted PDF": {"a.pdf", pdf(t, func(f *fpdf.Fpdf) { f.SetProtection(0, "secret", "owner"); f.AddPage(); f.Cell(9, 9, "hidden") }), "the PDF is encrypted"},
+		"an empty PDF":     {"a.pdf", pdf(t, func(f *fpdf.Fpdf) { f.AddPage(); f.Rect(9, 9, 9, 9, "F") }), "the PDF holds no text: it may be scanned pages"},
+		"a broken PDF":     {"a.pdf", []byte("%PDF-1.7\nnothing"), "the PDF is damaged"},
+		"no PDF":           {"a.pdf", []byte("hello"), "the file is named a PDF and is none"},
+		"an old document":  {"a.doc", []byte("\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1"), "the file is an old or an encrypted Office document"},
+		"another archive":  {"a.docx", archive(t, map[string]string{"a.txt": "hello"}), "the file is an archive that holds no Word document"},
+		"a broken archive": {"a.docx", []byte("PK\x03\x04nothing"), "the file is damaged"},
+		"an XML bomb":      {"a.docx", archive(t, map[string]string{"word/document.xml": `<!DOCTYPE a [<!ENTITY b "bbbb"><!ENTITY c "&b;&b;&b;">]><a>&c;</a>`}), "the Word document is damaged"},
+		"a zip bomb":       {"a.docx", docx(t, zeros), "the Word document is too large when it is unpacked"},
+		"deep JSON":        {"a.json", []byte(strings.Repeat("[", 100_000)), "the JSON is nested more than 100 levels deep"},
+		"deep objects":     {"a.json", []byte(strings.Repeat(`{"a":`, 100_000)), "the JSON is nested more than 100 levels deep"},
+		"broken JSON":      {"a.json", []byte(`{"a": [1, 2`), "the JSON is not valid"},
+		"trailing JSON":    {"a.json", []byte(`{"a": 1} ]`), "the JSON is not valid"},
+		"wide CSV":         {"a.csv", []byte(strings.Repeat(",", 100_000)), "a row of the CSV has more than 10000 columns"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -243,6 +239,35 @@ func TestReadEndsWithItsContext(t *testing.T) {
 		_, err := knowledge.Read(ctx, name, "", content)
 		require.ErrorIs(t, err, context.Canceled)
 		require.False(t, errors.As(err, &known), "the document is not to blame")
+	}
+}
+
+// Each of these takes the square of its length, or more, when it is read without care.
+func TestReadKeepsUpWithHostileFiles(t *testing.T) {
+	t.Parallel()
+	const n = 1 << 17
+	formatting := "<p>"
+	for i := range 400 {
+		formatting += fmt.Sprintf("<b a=%d>", i)
+	}
+	for name, c := range map[string]struct{ file, content string }{
+		"tags without end":   {"a.html", strings.Repeat("<div>", n) + "a"},
+		"lists without end":  {"a.html", strings.Repeat("<ol><li>", n) + "a"},
+		"tables in tables":   {"a.html", strings.Repeat("<table><tr><td>", n) + "a"},
+		"restored tags":      {"a.html", formatting + strings.Repeat("</p><p>a", n)},
+		"quotes in quotes":   {"a.md", strings.Repeat(">", n) + "a"},
+		"links in links":     {"a.md", strings.Repeat("[a](", n)},
+		"stars":              {"a.md", strings.Repeat("*", n) + "a" + strings.Repeat("*", n)},
+		"a table filled up":  {"a.md", strings.Repeat("|a", 5000) + "\n" + strings.Repeat("|-", 5000) + "\n" + strings.Repeat("|\n", 20_000)},
+		"references":         {"a.md", strings.Repeat("[a]: b\n", n)},
+		"links to one place": {"a.md", "[a]: http://x.example/" + strings.Repeat("a", n) + "\n\n" + strings.Repeat("[a] ", n)},
+		"quotes":             {"a.csv", strings.Repeat("\"a\n", n)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			text := read(t, c.file, c.content)
+			require.LessOrEqual(t, len(text.String()), 4*len(c.content))
+		})
 	}
 }
 

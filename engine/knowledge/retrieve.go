@@ -10,65 +10,270 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Retrieve returns the chunks of the chat's datasets that answer a question, best first.
-func (*Base) Retrieve(ctx context.Context, t *db.Tenant, chat *model.KnowledgeBaseChat, question string) ([]*model.RetrievedChunk, error) {
+// limits say from where on retrieval looks at a part of the chunks only.
+type limits struct {
+	// whole is how many chunks a chat may have for each of them to be scored.
+	whole int
+	// window is how many chunks of a larger set are scored for their terms, and as many for their vectors.
+	window int
+	// visits bounds how often, in all, chunks of a larger set are found by a term.
+	visits int
+	// vectors is how many chunks a chat may have for all their vectors to be compared. Of a larger set those
+	// are that the terms found.
+	vectors int
+}
+
+var defaultLimits = limits{whole: 2_000, window: 300, visits: 10_000, vectors: 20_000}
+
+// nearLimit is how many similar terms are considered for a misspelled word, of each dataset.
+const nearLimit = 50
+
+// Retrieve returns the chunks of the chat's datasets that help to answer the question, best first: at most topN, each
+// with a score of at least similarityThreshold and above 0, with its content and its document. It returns an empty
+// list when there are none. It takes a constant number of statements.
+//
+// BAD_INPUT is for a question that is empty or has more than 10,000 characters, UNPROCESSABLE for datasets whose
+// vectors are of several models. An embedding model or a reranker that fails is heard of in the log alone: the chunks
+// are then found and ordered without it.
+func (b *Base) Retrieve(ctx context.Context, t *db.Tenant, chat *model.KnowledgeBaseChat, question string) ([]*model.RetrievedChunk, error) {
 	if err := model.ValidateQuestion(question); err != nil {
 		return nil, err
 	}
-	chunks, err := t.ChunksOfChat(ctx, chat.ID)
+	s, err := b.searchOf(ctx, t, chat, question)
+	if err != nil || s.chunks == 0 {
+		return []*model.RetrievedChunk{}, err
+	}
+	matches, err := s.matches(ctx)
 	if err != nil {
 		return nil, err
 	}
-	asked := Terms(question, "en")
-	found := []*model.RetrievedChunk{}
-	for _, c := range chunks {
-		similarity := termSimilarity(asked, Terms(c.Content, "en"))
-		if similarity > 0 && similarity >= chat.PromptSettings.SimilarityThreshold {
-			found = append(found, &model.RetrievedChunk{Chunk: c, Score: similarity, TermSimilarity: similarity})
-		}
+	scored := s.score(matches, chat.PromptSettings)
+	reranks := b.rerank.has(chat.PromptSettings.RerankModel)
+	most := int(chat.PromptSettings.TopN)
+	if reranks {
+		most = max(most, rerankWindow)
 	}
-	slices.SortFunc(found, func(a, b *model.RetrievedChunk) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.DocumentID, b.DocumentID), cmp.Compare(a.Position, b.Position))
-	})
-	found = found[:min(len(found), int(chat.PromptSettings.TopN))]
-	return found, withDocuments(ctx, t, found)
+	found, err := read(ctx, t, scored[:min(len(scored), most)])
+	if err != nil {
+		return nil, err
+	}
+	if reranks {
+		found = b.reranked(ctx, chat.PromptSettings.RerankModel, question, found)
+	}
+	return found[:min(len(found), int(chat.PromptSettings.TopN))], nil
 }
 
-// termSimilarity is the share of the question's terms, by weight, that a text holds.
-func termSimilarity(asked, held map[string]float64) float64 {
-	var all, both float64
-	// In one order, so that equal questions have equal scores to the last digit.
-	for _, term := range slices.Sorted(maps.Keys(asked)) {
-		weight := asked[term]
-		all += weight
-		if _, holds := held[term]; holds {
-			both += weight
-		}
-	}
-	if all == 0 {
-		return 0
-	}
-	return both / all
+// search is one question to the datasets of one chat.
+type search struct {
+	base     *Base
+	tenant   *db.Tenant
+	datasets []string
+	chunks   int
+	tokens   []token
+	// question is the question's vector; nil when vectors are not compared.
+	question []float32
+	// cosines are the chunks' likeness to it, by id. A chunk that has none has no vector.
+	cosines map[string]float64
 }
 
-func withDocuments(ctx context.Context, t *db.Tenant, found []*model.RetrievedChunk) error {
-	if len(found) == 0 {
-		return nil
+func (b *Base) searchOf(ctx context.Context, t *db.Tenant, chat *model.KnowledgeBaseChat, question string) (*search, error) {
+	datasets, err := t.SearchedDatasets(ctx, chat.ID)
+	if err != nil {
+		return nil, err
 	}
-	ids := make([]string, len(found))
-	for i, f := range found {
-		ids[i] = f.DocumentID
+	s := &search{base: b, tenant: t, tokens: tokensOf(question)}
+	var models []string
+	for _, d := range datasets {
+		s.datasets = append(s.datasets, d.ID)
+		s.chunks += d.Chunks
+		models = append(models, d.EmbeddingModels...)
 	}
-	documents, err := t.DocumentsByID(ctx, ids)
+	if err := oneModel(models); err != nil || s.chunks == 0 {
+		return s, err
+	}
+	if err := s.lookUp(ctx); err != nil {
+		return nil, err
+	}
+	// Without a share of the score vectors need not be compared.
+	if len(models) > 0 && chat.PromptSettings.KeywordsSimilarityWeight < 1 {
+		s.question = b.embedQuestion(ctx, models[0], question)
+	}
+	return s, nil
+}
+
+// lookUp finds out how many chunks hold each token, and what the words that none holds may stand for.
+func (s *search) lookUp(ctx context.Context) error {
+	var terms []string
+	for _, t := range s.tokens {
+		terms = append(terms, t.terms...)
+	}
+	counts, err := s.tenant.CountsOfTerms(ctx, s.datasets, terms)
 	if err != nil {
 		return err
 	}
-	for _, f := range found {
-		at := slices.IndexFunc(documents, func(d *model.Document) bool { return d.ID == f.DocumentID })
-		if at < 0 {
-			return model.Missing("document", f.DocumentID) // deleted meanwhile
+	var unknown []string
+	for i := range s.tokens {
+		t := &s.tokens[i]
+		if t.count(counts); t.chunks == 0 && t.mayBeMisspelled() {
+			unknown = append(unknown, t.word)
 		}
-		f.Document = documents[at]
 	}
-	return nil
+	if len(unknown) == 0 {
+		return nil
+	}
+	near, err := s.tenant.NearTerms(ctx, s.datasets, unknown, nearLimit)
+	if err != nil {
+		return err
+	}
+	terms = nil
+	for i, t := range s.tokens {
+		if known := near[t.word]; len(known) > 0 {
+			s.tokens[i] = t.near(known)
+			terms = append(terms, s.tokens[i].terms...)
+		}
+	}
+	if len(terms) == 0 {
+		return nil
+	}
+	counts, err = s.tenant.CountsOfTerms(ctx, s.datasets, terms)
+	for i := range s.tokens {
+		if s.tokens[i].credit < 1 {
+			s.tokens[i].count(counts)
+		}
+	}
+	return err
+}
+
+// count takes the term that most chunks hold: they hold the others as well, as a rule.
+func (t *token) count(chunks map[string]int) {
+	t.chunks = 0
+	for _, term := range t.terms {
+		t.chunks = max(t.chunks, chunks[term])
+	}
+}
+
+// matches returns the chunks that may have a score, with the tokens that they hold.
+func (s *search) matches(ctx context.Context) ([]db.ChunkMatch, error) {
+	if s.chunks <= s.base.limits.whole {
+		matches, err := s.tenant.MatchChunks(ctx, s.datasets, s.queries())
+		if err != nil || s.question == nil {
+			return matches, err
+		}
+		nearest, err := s.nearest(ctx, nil)
+		return withNearest(matches, nearest), err
+	}
+	ids, err := s.tenant.LikelyChunks(ctx, s.datasets, s.rarest(), s.base.limits.window)
+	if err != nil {
+		return nil, err
+	}
+	if s.question != nil {
+		nearest, err := s.nearest(ctx, ids)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range nearest {
+			ids = append(ids, m.ID)
+		}
+		ids = model.Unique(ids)
+	}
+	return s.tenant.MatchChunksByID(ctx, ids, s.queries())
+}
+
+func (s *search) queries() [][]string {
+	queries := make([][]string, len(s.tokens))
+	for i, t := range s.tokens {
+		queries[i] = t.terms
+	}
+	return queries
+}
+
+// rarest are the tokens that a large set is searched by: words that say something before those that do not, the rarest
+// first, as long as they are not in too many chunks together.
+func (s *search) rarest() []db.WeighedToken {
+	tokens := slices.DeleteFunc(slices.Clone(s.tokens), func(t token) bool { return t.chunks == 0 })
+	lightness := func(t token) int {
+		if t.weight <= stopWeight {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(tokens, func(a, b token) int {
+		return cmp.Or(cmp.Compare(lightness(a), lightness(b)), cmp.Compare(a.chunks, b.chunks))
+	})
+	var rarest []db.WeighedToken
+	visits := 0
+	for i, t := range tokens {
+		if visits += t.chunks; i > 0 && visits > s.base.limits.visits {
+			break
+		}
+		rarest = append(rarest, db.WeighedToken{Terms: t.terms, Weight: int64(t.weight * t.credit * 1e6)})
+	}
+	return rarest
+}
+
+// withNearest adds the chunks that are not among the matches.
+func withNearest(matches, nearest []db.ChunkMatch) []db.ChunkMatch {
+	seen := make(map[string]bool, len(matches))
+	for _, m := range matches {
+		seen[m.ID] = true
+	}
+	for _, m := range nearest {
+		if !seen[m.ID] {
+			matches = append(matches, m)
+		}
+	}
+	return matches
+}
+
+// score returns the chunks whose score is high enough, best first, then by document and position.
+func (s *search) score(matches []db.ChunkMatch, settings model.PromptSettings) []*model.RetrievedChunk {
+	comparable := slices.ContainsFunc(slices.Collect(maps.Values(s.cosines)), func(c float64) bool { return c > 0 })
+	scored := []*model.RetrievedChunk{}
+	for _, m := range matches {
+		c := &model.RetrievedChunk{Chunk: &model.Chunk{ID: m.ID, DocumentID: m.DocumentID, Position: m.Position}}
+		c.TermSimilarity = termSimilarity(s.tokens, m.Has)
+		c.Score = c.TermSimilarity
+		if s.question != nil {
+			vector := s.cosines[m.ID]
+			c.VectorSimilarity = &vector
+			if comparable {
+				c.Score = blend(c.TermSimilarity, vector, settings.KeywordsSimilarityWeight)
+			}
+		}
+		if c.Score > 0 && c.Score >= settings.SimilarityThreshold {
+			scored = append(scored, c)
+		}
+	}
+	slices.SortFunc(scored, func(a, b *model.RetrievedChunk) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.DocumentID, b.DocumentID), cmp.Compare(a.Position, b.Position))
+	})
+	return scored
+}
+
+// read gives the chunks their contents and documents; what was deleted meanwhile is left out.
+func read(ctx context.Context, t *db.Tenant, found []*model.RetrievedChunk) ([]*model.RetrievedChunk, error) {
+	if len(found) == 0 {
+		return found, nil
+	}
+	chunkIDs, documentIDs := make([]string, len(found)), make([]string, len(found))
+	for i, f := range found {
+		chunkIDs[i], documentIDs[i] = f.ID, f.DocumentID
+	}
+	chunks, err := t.ChunksByID(ctx, chunkIDs, "dataset_id", "document_id", "position", "content", "tokens")
+	if err != nil {
+		return nil, err
+	}
+	documents, err := t.DocumentsByID(ctx, model.Unique(documentIDs))
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(found, func(f *model.RetrievedChunk) bool {
+		chunk := slices.IndexFunc(chunks, func(c *model.Chunk) bool { return c.ID == f.ID })
+		document := slices.IndexFunc(documents, func(d *model.Document) bool { return d.ID == f.DocumentID })
+		if chunk < 0 || document < 0 {
+			return true
+		}
+		f.Chunk, f.Document = chunks[chunk], documents[document]
+		return false
+	}), nil
 }

@@ -35,6 +35,8 @@ type company struct {
 type dataset struct {
 	Key string `json:"key"`
 	model.CreateDatasetInput
+	// Documents are files of the folder that holds a company's knowledge.
+	Documents []string `json:"documents"`
 }
 
 type knowledgeBaseChat struct {

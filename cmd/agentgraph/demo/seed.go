@@ -46,7 +46,11 @@ func seed(ctx context.Context, store *db.Store, folder string) (*model.Company, 
 	if err != nil {
 		return nil, fmt.Errorf("read the history of %s: %w", folder, err)
 	}
-	if err := newSeeding(store.Tenant(company.ID)).all(ctx, content, recorded); err != nil {
+	s := newSeeding(store.Tenant(company.ID))
+	if err := s.all(ctx, content, recorded); err != nil {
+		return nil, fmt.Errorf("seed company %q: %w", content.Name, err)
+	}
+	if err := s.documents(ctx, folder, content.Datasets); err != nil {
 		return nil, fmt.Errorf("seed company %q: %w", content.Name, err)
 	}
 	return company, nil

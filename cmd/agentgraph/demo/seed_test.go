@@ -112,9 +112,10 @@ func TestSeedConnectsDatasets(t *testing.T) {
 	agents, _ := agentsOf(t, tenant)
 	datasets, err := tenant.DatasetsOfChats(t.Context(), []string{*agents["Product help"].KnowledgeBaseChatID})
 	require.NoError(t, err)
-	require.Len(t, datasets, 2)
+	require.Len(t, datasets, 3)
 	require.Equal(t, "Merrowby Home manuals", datasets[0].Name)
 	require.Equal(t, "Support questions and answers", datasets[1].Name)
+	require.Equal(t, "Price list", datasets[2].Name)
 }
 
 // The last agent of the last company is refused: nothing may be left of all the rest.

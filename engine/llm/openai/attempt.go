@@ -99,13 +99,18 @@ func (a *attempt) inspect(req *http.Request, next option.MiddlewareNext) (*http.
 	if res.StatusCode == http.StatusOK {
 		return nil, a.model.fail(llm.Malformed, a.status, "the provider answered 200 OK with something that is not a stream")
 	}
+	return nil, a.refusal(res)
+}
+
+// refusal is the failure that an answer other than 200 stands for.
+func (a *attempt) refusal(res *http.Response) *llm.Error {
 	// A body that breaks off tells no code; the status is enough.
 	body, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBytes))
 	code := a.errorCode(body)
 	failure := a.model.fail(causeOf(a.status), a.status, "the provider answered %s%s",
 		strings.TrimSpace(strconv.Itoa(a.status)+" "+http.StatusText(a.status)), code)
 	failure.RetryAfter = retryAfter(res.Header)
-	return nil, failure
+	return failure
 }
 
 func causeOf(status int) llm.Cause {

@@ -1,0 +1,279 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/engine/knowledge"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+const (
+	// shown is how many chunks count as found.
+	shown = 6
+	// leastHits is the part of the questions whose answer must be among them: two less than all.
+	leastHits = 0.95
+)
+
+// asked is a question with the chunks that answer it.
+type asked struct {
+	Chat     string
+	Language string
+	// Kind is what makes it hard: plain, paraphrase, typo (letters wrong), accent (accents missing).
+	Kind     string
+	Question string
+	Answer   rightChunk `yaml:",inline"`
+	// Or are other chunks that answer it as well.
+	Or []rightChunk
+}
+
+// rightChunk is given by its document and a phrase that no other chunk of the document holds.
+type rightChunk struct{ Document, Phrase string }
+
+func (c rightChunk) is(document, content string) bool {
+	return c.Document == document && strings.Contains(content, c.Phrase)
+}
+
+// place is where in a ranking the first right chunk is, from 1; 0 when there is none.
+func (a asked) place(ranking []found) int {
+	return 1 + slices.IndexFunc(ranking, func(f found) bool {
+		return slices.ContainsFunc(append(a.Or, a.Answer), func(c rightChunk) bool { return c.is(f.document, f.content) })
+	})
+}
+
+// found is a chunk of a ranking.
+type found struct {
+	document, content string
+	score             float64
+}
+
+func readQuestions(t *testing.T) []asked {
+	t.Helper()
+	text, err := os.ReadFile("testdata/questions.yaml")
+	require.NoError(t, err)
+	var all []asked
+	require.NoError(t, yaml.UnmarshalWithOptions(text, &all, yaml.Strict()))
+	return all
+}
+
+// ranking is a way to find chunks.
+type ranking struct {
+	name string
+	rank func(*testing.T, asked) []found
+}
+
+// library is the demo company's knowledge, indexed, and its chats by key.
+type library struct {
+	tenant *db.Tenant
+	base   *knowledge.Base
+	conn   *pgx.Conn
+	chats  map[string]*model.KnowledgeBaseChat
+}
+
+func newLibrary(t *testing.T) library {
+	t.Helper()
+	address := dbtest.URL(t)
+	store := dbtest.Open(t, address, db.Options{})
+	company, err := Seed(t.Context(), store)
+	require.NoError(t, err)
+	index(t, store)
+	conn, err := pgx.Connect(t.Context(), address)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, conn.Close(context.Background())) })
+	l := library{store.Tenant(company.ID), knowledge.New(knowledge.Options{}), conn, map[string]*model.KnowledgeBaseChat{}}
+	page, err := l.tenant.KnowledgeBaseChats(t.Context(), wholeList)
+	require.NoError(t, err)
+	for _, c := range mustRead(t, "merrowby").KnowledgeBaseChats {
+		i := slices.IndexFunc(page.Nodes, func(chat *model.KnowledgeBaseChat) bool { return chat.Name == c.Name })
+		l.chats[c.Key] = page.Nodes[i]
+	}
+	return l
+}
+
+// retrieve asks as an agent does, but for how many chunks it wants.
+func (l library) retrieve(t *testing.T, a asked) []found {
+	return l.retrieveWith(t, a, l.chats[a.Chat].PromptSettings.SimilarityThreshold, shown)
+}
+
+func (l library) retrieveAll(t *testing.T, a asked) []found {
+	return l.retrieveWith(t, a, 0, 1000)
+}
+
+func (l library) retrieveWith(t *testing.T, a asked, threshold float64, most int32) []found {
+	t.Helper()
+	chat := *l.chats[a.Chat]
+	chat.PromptSettings.SimilarityThreshold, chat.PromptSettings.TopN = threshold, most
+	chunks, err := l.base.Retrieve(t.Context(), l.tenant, &chat, a.Question)
+	require.NoError(t, err)
+	ranked := make([]found, len(chunks))
+	for i, c := range chunks {
+		ranked[i] = found{c.Document.Name, c.Content, c.Score}
+	}
+	return ranked
+}
+
+const chunksOfChat = `FROM chunks
+	JOIN documents ON documents.company_id = chunks.company_id AND documents.id = chunks.document_id
+	JOIN knowledge_base_chat_datasets AS connected ON connected.company_id = chunks.company_id AND connected.dataset_id = chunks.dataset_id`
+
+// plainRanking is what Postgres offers by itself, with the dictionary of the question's language.
+const plainRanking = `SELECT documents.name, chunks.content, ts_rank_cd(to_tsvector($1::regconfig, chunks.content), asked) AS rank ` +
+	chunksOfChat + ` CROSS JOIN LATERAL (SELECT %s AS asked) AS question
+	WHERE connected.chat_id = $2 AND to_tsvector($1::regconfig, chunks.content) @@ asked
+	ORDER BY rank DESC, documents.id, chunks.position`
+
+// postgres ranks by a query, which is made of the language $1 and the question $3.
+func (l library) postgres(query string) func(*testing.T, asked) []found {
+	return func(t *testing.T, a asked) []found {
+		t.Helper()
+		language := map[string]string{"en": "english", "fr": "french"}[a.Language]
+		rows, err := l.conn.Query(t.Context(), fmt.Sprintf(plainRanking, query), language, l.chats[a.Chat].ID, a.Question)
+		require.NoError(t, err)
+		ranked, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (found, error) {
+			var f found
+			return f, row.Scan(&f.document, &f.content, &f.score)
+		})
+		require.NoError(t, err)
+		return ranked
+	}
+}
+
+func (l library) rankings() []ranking {
+	return []ranking{
+		{"agentgraph", l.retrieve},
+		{"without threshold", l.retrieveAll},
+		{"Postgres, any word", l.postgres(`replace(plainto_tsquery($1::regconfig, $3)::text, '&', '|')::tsquery`)},
+		{"Postgres, all words", l.postgres(`plainto_tsquery($1::regconfig, $3)`)},
+	}
+}
+
+// quality is how well a ranking answers some questions.
+type quality struct {
+	questions, first, hits int
+	reciprocals            float64
+}
+
+func (q *quality) add(place int) {
+	q.questions++
+	if place < 1 || place > shown {
+		return
+	}
+	q.hits++
+	q.reciprocals += 1 / float64(place)
+	if place == 1 {
+		q.first++
+	}
+}
+
+func (q quality) hitRate() float64 { return float64(q.hits) / float64(q.questions) }
+
+func (q quality) meanReciprocal() float64 { return q.reciprocals / float64(q.questions) }
+
+func (q quality) String() string {
+	return fmt.Sprintf("%.2f / %.2f / %.2f", float64(q.first)/float64(q.questions), q.hitRate(), q.meanReciprocal())
+}
+
+// outcome is what the rankings make of a question.
+type outcome struct {
+	asked
+	rankings [][]found
+}
+
+// TestRetrievalQuality asks questions whose answers are known. It prints, for each ranking, hit@1, hit@6 and the mean
+// reciprocal rank within the first 6, and then where retrieval puts something before the answer.
+func TestRetrievalQuality(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t)
+	all := readQuestions(t)
+	l.requireAnswers(t, all)
+	rankings := l.rankings()
+	var outcomes []outcome
+	for _, a := range all {
+		o := outcome{asked: a}
+		for _, r := range rankings {
+			o.rankings = append(o.rankings, r.rank(t, a))
+		}
+		outcomes = append(outcomes, o)
+	}
+	measured := measure(outcomes, len(rankings))
+	printQuality(t.Output(), rankings, measured)
+	printMissed(t.Output(), outcomes)
+
+	ours := measured["all"][0]
+	require.GreaterOrEqual(t, ours.hitRate(), leastHits)
+	for i, baseline := range measured["all"][2:] {
+		require.GreaterOrEqual(t, ours.hitRate(), baseline.hitRate(), rankings[2+i].name)
+		require.GreaterOrEqual(t, ours.meanReciprocal(), baseline.meanReciprocal(), rankings[2+i].name)
+	}
+}
+
+// measure returns the quality of each ranking, by group.
+func measure(outcomes []outcome, rankings int) map[string][]quality {
+	measured := map[string][]quality{}
+	for _, o := range outcomes {
+		for _, group := range []string{"all", o.Language, o.Kind} {
+			if measured[group] == nil {
+				measured[group] = make([]quality, rankings)
+			}
+			for i := range measured[group] {
+				measured[group][i].add(o.place(o.rankings[i]))
+			}
+		}
+	}
+	return measured
+}
+
+func printQuality(to io.Writer, rankings []ranking, measured map[string][]quality) {
+	fmt.Fprint(to, "| questions | |")
+	for _, r := range rankings {
+		fmt.Fprintf(to, " %s |", r.name)
+	}
+	fmt.Fprintf(to, "\n|---|---|%s\n", strings.Repeat("---|", len(rankings)))
+	for _, group := range []string{"all", "en", "fr", "plain", "paraphrase", "typo", "accent"} {
+		fmt.Fprintf(to, "| %s | %d |", group, measured[group][0].questions)
+		for _, q := range measured[group] {
+			fmt.Fprintf(to, " %s |", q)
+		}
+		fmt.Fprintln(to)
+	}
+}
+
+func printMissed(to io.Writer, outcomes []outcome) {
+	for _, o := range outcomes {
+		place, anyway := o.place(o.rankings[0]), o.place(o.rankings[1])
+		if place == 1 {
+			continue
+		}
+		fmt.Fprintf(to, "place %d, without threshold %d (0: none): %s\n", place, anyway, o.Question)
+		for _, f := range o.rankings[1][:min(len(o.rankings[1]), max(anyway, 1))] {
+			fmt.Fprintf(to, "  %.3f %s: %.100q\n", f.score, f.document, f.content)
+		}
+	}
+}
+
+// requireAnswers checks that each answer is one chunk of the chat's.
+func (l library) requireAnswers(t *testing.T, all []asked) {
+	t.Helper()
+	require.GreaterOrEqual(t, len(all), 50)
+	for _, a := range all {
+		require.Contains(t, l.chats, a.Chat, a.Question)
+		for _, c := range append(a.Or, a.Answer) {
+			var chunks int
+			require.NoError(t, l.conn.QueryRow(t.Context(), `SELECT count(*) `+chunksOfChat+`
+				WHERE connected.chat_id = $1 AND documents.name = $2 AND strpos(chunks.content, $3) > 0`,
+				l.chats[a.Chat].ID, c.Document, c.Phrase).Scan(&chunks))
+			require.Equal(t, 1, chunks, "%s: %s", a.Question, c.Phrase)
+		}
+	}
+}

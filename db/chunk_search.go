@@ -1,0 +1,209 @@
+package db
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// MaxSearchTokens is how many tokens chunks can be looked for by at once.
+const MaxSearchTokens = 62
+
+// SearchedDataset is a dataset of a chat, as retrieval sees it.
+type SearchedDataset struct {
+	ID     string
+	Chunks int
+	// EmbeddingModels are those of its documents, without repetition.
+	EmbeddingModels []string `bun:",array"`
+}
+
+// SearchedDatasets returns the datasets of a chat.
+func (t *Tenant) SearchedDatasets(ctx context.Context, chatID string) ([]SearchedDataset, error) {
+	datasets := []SearchedDataset{}
+	err := t.find((*chatDataset)(nil)).
+		ColumnExpr("?TableAlias.dataset_id AS id, coalesce(sum(document.chunk_count), 0) AS chunks").
+		ColumnExpr("array_remove(array_agg(DISTINCT document.embedding_model), NULL) AS embedding_models").
+		Join("LEFT JOIN documents AS document ON document.company_id = ?TableAlias.company_id AND document.dataset_id = ?TableAlias.dataset_id").
+		Where("?TableAlias.chat_id = ?", chatID).GroupExpr("?TableAlias.dataset_id").OrderExpr("?TableAlias.dataset_id").Scan(ctx, &datasets)
+	return datasets, translate(err)
+}
+
+// CountsOfTerms returns how many chunks of the datasets hold each of the terms; those that none holds are
+// left out.
+func (t *Tenant) CountsOfTerms(ctx context.Context, datasetIDs, terms []string) (map[string]int, error) {
+	rows := []struct {
+		Term   string
+		Chunks int
+	}{}
+	err := t.db.NewSelect().TableExpr("dataset_terms AS known").ColumnExpr("known.term, sum(known.chunks) AS chunks").
+		Where("known.company_id = ?", t.companyID).Where("known.dataset_id IN (?)", bun.List(datasetIDs)).
+		Where("known.term IN (?)", bun.List(terms)).GroupExpr("known.term").Scan(ctx, &rows)
+	counts := make(map[string]int, len(rows))
+	for _, row := range rows {
+		counts[row.Term] = row.Chunks
+	}
+	return counts, translate(err)
+}
+
+// nearTerms are taken by a lower bound of similarity than Postgres's own, since short words with an error
+// in their middle share few trigrams. The setting holds for this statement's transaction.
+const nearTerms = `SELECT DISTINCT asked.term, near.term
+	FROM unnest(?::text[]) AS asked (term)
+	CROSS JOIN unnest(?::text[]) AS dataset (id)
+	CROSS JOIN LATERAL (
+		SELECT known.term FROM dataset_terms AS known
+		WHERE known.company_id = ? AND known.dataset_id = dataset.id AND known.term % asked.term
+		ORDER BY similarity(known.term, asked.term) DESC, known.term LIMIT ?) AS near`
+
+// NearTerms returns terms that chunks of the datasets hold and that share the most trigrams with each of the
+// asked ones, at most limit of each dataset.
+func (t *Tenant) NearTerms(ctx context.Context, datasetIDs, asked []string, limit int) (map[string][]string, error) {
+	near := map[string][]string{}
+	err := t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
+		if _, err := t.db.NewRaw("SELECT set_config('pg_trgm.similarity_threshold', '0.15', true)").Exec(ctx); err != nil {
+			return translate(err)
+		}
+		rows, err := t.db.QueryContext(ctx, nearTerms, pgdialect.Array(asked), pgdialect.Array(datasetIDs), t.companyID, limit)
+		if err != nil {
+			return translate(err)
+		}
+		defer func() { _ = rows.Close() }()
+		for rows.Next() {
+			var from, to string
+			if err := rows.Scan(&from, &to); err != nil {
+				return err
+			}
+			near[from] = append(near[from], to)
+		}
+		return translate(rows.Err())
+	})
+	return near, err
+}
+
+// ChunkMatch is a chunk and which tokens it holds.
+type ChunkMatch struct {
+	ID         string
+	DocumentID string
+	Position   int32
+	// Tokens has a bit for each token, the lowest for the first.
+	Tokens uint64
+}
+
+// Has reports whether the chunk holds the i-th token.
+func (m ChunkMatch) Has(i int) bool { return m.Tokens>>i&1 == 1 }
+
+// A token is given by its terms: a chunk holds it when it holds any of them.
+
+// MatchChunks returns every chunk of the datasets that holds any of the tokens, at most MaxSearchTokens.
+func (t *Tenant) MatchChunks(ctx context.Context, datasetIDs []string, tokens [][]string) ([]ChunkMatch, error) {
+	var all []string
+	for _, terms := range tokens {
+		all = append(all, terms...)
+	}
+	return t.matches(ctx, tokens, func(q *bun.SelectQuery) *bun.SelectQuery {
+		return q.Apply(inDatasets(datasetIDs)).Where("chunk.search @@ ?::tsquery", query(all))
+	})
+}
+
+// MatchChunksByID returns which of the tokens, at most MaxSearchTokens, each chunk holds.
+func (t *Tenant) MatchChunksByID(ctx context.Context, ids []string, tokens [][]string) ([]ChunkMatch, error) {
+	return t.matches(ctx, tokens, func(q *bun.SelectQuery) *bun.SelectQuery { return q.Where("chunk.id IN (?)", bun.List(ids)) })
+}
+
+func (t *Tenant) matches(ctx context.Context, tokens [][]string, which selection) ([]ChunkMatch, error) {
+	var held strings.Builder
+	args := make([]any, len(tokens))
+	for i, terms := range tokens {
+		fmt.Fprintf(&held, " | ((held.terms @@ ?::tsquery)::int::bigint << %d)", i)
+		args[i] = query(terms)
+	}
+	rows := []ChunkMatch{}
+	// Without OFFSET 0 the vector would be read anew for each token.
+	err := t.db.NewSelect().TableExpr("chunks AS chunk").Where("chunk.company_id = ?", t.companyID).Apply(which).
+		ColumnExpr("chunk.id, chunk.document_id, chunk.position").ColumnExpr("0"+held.String()+" AS tokens", args...).
+		Join("CROSS JOIN LATERAL (SELECT strip(chunk.search) AS terms OFFSET 0) AS held").Scan(ctx, &rows)
+	return rows, translate(err)
+}
+
+// WeighedToken is a token and what holding it adds to a chunk's rank.
+type WeighedToken struct {
+	Terms  []string
+	Weight int64
+}
+
+// LikelyChunks returns the ids of the chunks of the datasets whose tokens weigh most together, best first, then by
+// id, at most limit. Ids sort much faster by their bytes than as a language would have it.
+func (t *Tenant) LikelyChunks(ctx context.Context, datasetIDs []string, tokens []WeighedToken, limit int) ([]string, error) {
+	if len(tokens) == 0 {
+		return nil, nil
+	}
+	parts := make([]string, len(tokens))
+	args := make([]any, len(tokens))
+	for i, token := range tokens {
+		parts[i] = "?"
+		args[i] = t.db.NewSelect().TableExpr("chunks AS chunk").ColumnExpr("chunk.id, ?::bigint AS weight", token.Weight).
+			Where("chunk.company_id = ?", t.companyID).Apply(inDatasets(datasetIDs)).Where("chunk.search @@ ?::tsquery", query(token.Terms))
+	}
+	ids := []string{}
+	err := t.db.NewSelect().TableExpr("("+strings.Join(parts, " UNION ALL ")+") AS hit", args...).Column("hit.id").
+		GroupExpr("hit.id").OrderExpr(`sum(hit.weight) DESC, hit.id COLLATE "C"`).Limit(int64(limit)).Scan(ctx, &ids)
+	return ids, translate(err)
+}
+
+// inDatasets is a join because an index on several columns serves one value of each at a time, but no list.
+func inDatasets(ids []string) selection {
+	return func(q *bun.SelectQuery) *bun.SelectQuery {
+		return q.Join("JOIN unnest(?::text[]) AS dataset (id) ON dataset.id = chunk.dataset_id", pgdialect.Array(ids))
+	}
+}
+
+var quoteTerm = strings.NewReplacer(`\`, `\\`, `'`, `''`)
+
+// query finds what holds any of the terms.
+func query(terms []string) string {
+	quoted := make([]string, len(terms))
+	for i, term := range terms {
+		quoted[i] = "'" + quoteTerm.Replace(term) + "'"
+	}
+	return strings.Join(quoted, " | ")
+}
+
+// EmbeddedDocuments returns id and indexing of the documents of the datasets whose chunks have vectors.
+func (t *Tenant) EmbeddedDocuments(ctx context.Context, datasetIDs []string) ([]*model.Document, error) {
+	rows := []*model.Document{}
+	err := t.find(&rows).Apply(only([]string{"indexed_at", "chunk_count"})).Where("dataset_id IN (?)", bun.List(datasetIDs)).
+		Where("embedding_model IS NOT NULL").Scan(ctx)
+	return together(rows), translate(err)
+}
+
+const vectors = `SELECT id, document_id, position, embedding FROM chunks
+	WHERE company_id = $1 AND embedding IS NOT NULL AND `
+
+// VectorsOfDocuments returns the chunks of documents that have a vector, with it.
+func (t *Tenant) VectorsOfDocuments(ctx context.Context, documentIDs []string) ([]*model.Chunk, error) {
+	return t.vectors(ctx, vectors+"document_id = ANY ($2)", documentIDs)
+}
+
+// VectorsByID returns those of the chunks that have a vector, with it.
+func (t *Tenant) VectorsByID(ctx context.Context, ids []string) ([]*model.Chunk, error) {
+	return t.vectors(ctx, vectors+"id = ANY ($2)", ids)
+}
+
+// vectors reads by pgx: it takes vectors as they are, where bun would write and read them as text.
+func (t *Tenant) vectors(ctx context.Context, statement string, ids []string) ([]*model.Chunk, error) {
+	rows, err := t.store.pool.Query(ctx, statement, pgx.QueryExecModeCacheDescribe, t.companyID, ids)
+	if err != nil {
+		return nil, translate(err)
+	}
+	chunks, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (*model.Chunk, error) {
+		c := &model.Chunk{}
+		return c, row.Scan(&c.ID, &c.DocumentID, &c.Position, &c.Embedding)
+	})
+	return chunks, translate(err)
+}

@@ -1,0 +1,151 @@
+package db_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// requireTermsToBeRight compares the counted terms with those that the chunks have.
+func requireTermsToBeRight(t *testing.T, conn *pgx.Conn) {
+	t.Helper()
+	var wrong int
+	require.NoError(t, conn.QueryRow(t.Context(), `SELECT count(*) FROM (
+			SELECT chunks.company_id, chunks.dataset_id, term.lexeme AS term, count(*) AS chunks
+			FROM chunks CROSS JOIN LATERAL unnest(chunks.search) AS term GROUP BY 1, 2, 3) AS held
+		FULL JOIN dataset_terms AS known USING (company_id, dataset_id, term)
+		WHERE held.chunks IS DISTINCT FROM known.chunks`).Scan(&wrong))
+	require.Zero(t, wrong)
+}
+
+func TestTermsOfDatasetsAreCounted(t *testing.T) {
+	t.Parallel()
+	store, conn := fresh(t)
+	tenant, _ := newCompany(t, store)
+	dataset := newDataset(t, tenant)
+	first := addDocument(t, tenant, dataset.ID, "a")
+	second := addDocument(t, tenant, dataset.ID, "b")
+	finishDocument(t, tenant, first, "red apple", "green apple")
+	finishDocument(t, tenant, second, "red pear")
+	counts, err := tenant.CountsOfTerms(t.Context(), []string{dataset.ID}, []string{"apple", "red", "pear", "plum"})
+	require.NoError(t, err)
+	require.Equal(t, map[string]int{"apple": 2, "red": 2, "pear": 1}, counts)
+	requireTermsToBeRight(t, conn)
+
+	_, err = tenant.ReindexDataset(t.Context(), dataset.ID)
+	require.NoError(t, err)
+	finishDocument(t, tenant, readDocument(t, tenant, first.ID), "blue apple")
+	requireTermsToBeRight(t, conn)
+	require.NoError(t, tenant.DeleteDocument(t.Context(), model.DeleteDocumentInput{DocumentID: second.ID}))
+	requireTermsToBeRight(t, conn)
+	require.NoError(t, tenant.DeleteDataset(t.Context(), dataset.ID))
+	requireTermsToBeRight(t, conn)
+}
+
+func TestTermsAreCountedWhenDocumentsEndTogether(t *testing.T) {
+	t.Parallel()
+	store, conn := fresh(t)
+	tenant, _ := newCompany(t, store)
+	dataset := newDataset(t, tenant)
+	documents := make([]*model.Document, 24)
+	for i := range documents {
+		documents[i] = addDocument(t, tenant, dataset.ID, "a")
+		if i%3 == 0 {
+			finishDocument(t, tenant, documents[i], "red apple", fmt.Sprint("only ", i))
+		}
+	}
+	require.Empty(t, together(len(documents), func(i int) error {
+		if i%3 == 0 {
+			return tenant.DeleteDocument(context.Background(), model.DeleteDocumentInput{DocumentID: documents[i].ID})
+		}
+		claimed, err := tenant.ClaimDocument(context.Background(), documents[i].IndexingID, 1)
+		if err != nil {
+			return err
+		}
+		return tenant.FinishDocument(context.Background(), claimed, chunksOf("red apple", "apple pear", fmt.Sprint("none ", i%5)))
+	}))
+	requireTermsToBeRight(t, conn)
+	matches, err := tenant.MatchChunks(t.Context(), []string{dataset.ID}, [][]string{{"apple"}, {"pear", "plum"}, {"it's \\ odd"}})
+	require.NoError(t, err)
+	require.Len(t, matches, 32)
+	for _, m := range matches {
+		require.True(t, m.Has(0))
+		require.Equal(t, m.Position == 1, m.Has(1))
+		require.False(t, m.Has(2))
+	}
+}
+
+// recorder keeps what a store asks of the database.
+type recorder struct {
+	mu    sync.Mutex
+	asked []string
+}
+
+func (r *recorder) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.asked = append(r.asked, data.SQL)
+	return ctx
+}
+
+func (*recorder) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+func TestSearchUsesItsIndexes(t *testing.T) {
+	t.Parallel()
+	address := dbtest.URL(t)
+	asked := &recorder{}
+	tenant, _ := newCompany(t, dbtest.Open(t, address, db.Options{Tracer: asked}))
+	conn := connect(t, address)
+	var datasets []string
+	for range 2 {
+		dataset := newDataset(t, tenant)
+		datasets = append(datasets, dataset.ID)
+		texts := make([]string, 5000)
+		for i := range texts {
+			texts[i] = fmt.Sprintf("common word%d rare%d a%db b%dc c%dd d%de %s", i%50, i, i, i, i, i, strings.Repeat("filler ", 100))
+		}
+		finishDocument(t, tenant, addDocument(t, tenant, dataset.ID, "a"), texts...)
+	}
+	_, err := conn.Exec(t.Context(), "ANALYZE")
+	require.NoError(t, err)
+
+	ids, err := tenant.LikelyChunks(t.Context(), datasets, []db.WeighedToken{{Terms: []string{"rare7"}, Weight: 5}, {Terms: []string{"word3"}, Weight: 2}}, 20)
+	require.NoError(t, err)
+	require.Len(t, ids, 20)
+	best, err := tenant.ChunksByID(t.Context(), ids[:2], "content")
+	require.NoError(t, err)
+	for _, c := range best {
+		require.Contains(t, c.Content, "rare7 ")
+	}
+	near, err := tenant.NearTerms(t.Context(), datasets, []string{"comomn"}, 5)
+	require.NoError(t, err)
+	require.Contains(t, near["comomn"], "common")
+	_, err = tenant.MatchChunksByID(t.Context(), ids, [][]string{{"rare7"}})
+	require.NoError(t, err)
+
+	for fragment, index := range map[string]string{
+		"UNION ALL": "chunks_search_idx", "AS near": "dataset_terms_near_idx", "strip(": "chunks_pkey",
+	} {
+		var plan strings.Builder
+		for _, statement := range asked.asked {
+			if strings.Contains(statement, fragment) {
+				rows, err := conn.Query(t.Context(), "EXPLAIN "+statement)
+				require.NoError(t, err)
+				lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+				require.NoError(t, err)
+				plan.WriteString(strings.Join(lines, "\n"))
+			}
+		}
+		require.Contains(t, plan.String(), index)
+		require.NotContains(t, plan.String(), "Seq Scan")
+	}
+}

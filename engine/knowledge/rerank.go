@@ -1,0 +1,145 @@
+package knowledge
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+const (
+	// rerankWindow is how many of the best chunks are ranked again at least.
+	rerankWindow = 64
+	// rerankTimeout is how long a question waits for it.
+	rerankTimeout = 10 * time.Second
+	// maxRanking bounds what a reranker may answer, in bytes.
+	maxRanking = 1 << 20
+)
+
+// Reranker is a service that orders texts by how well they answer a question, by the protocol that Cohere and Jina
+// have in common.
+type Reranker struct {
+	// URL is the whole address, such as https://api.jina.ai/v1/rerank.
+	URL string
+	// Key is sent as a bearer token; none is sent when it is empty.
+	Key string
+	// Models are the names that the service knows.
+	Models []string
+}
+
+// Validate returns what is wrong with the settings. Without an address there must be no models.
+func (r Reranker) Validate() error {
+	if r.URL == "" && len(r.Models) == 0 {
+		return nil
+	}
+	// The address is not repeated in the error: people put passwords into addresses.
+	address, err := url.Parse(r.URL)
+	if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
+		return errors.New("the reranker's address is not an http or https URL")
+	}
+	if len(r.Models) == 0 || slices.Contains(r.Models, "") {
+		return errors.New("the reranker's models are missing")
+	}
+	return nil
+}
+
+func (r Reranker) has(name string) bool { return name != "" && slices.Contains(r.Models, name) }
+
+// reranked returns the chunks in the order of the reranker. When it fails they stay as they are: an answer from
+// somewhat worse chunks is better than none.
+func (b *Base) reranked(ctx context.Context, name, question string, found []*model.RetrievedChunk) []*model.RetrievedChunk {
+	if len(found) < 2 {
+		return found
+	}
+	documents := make([]string, len(found))
+	for i, f := range found {
+		documents[i] = f.Content
+	}
+	ranks, err := b.rerank.rank(ctx, name, question, documents)
+	if err != nil {
+		b.log.WarnContext(ctx, "chunks were not reranked", "model", name, "error", err)
+		return found
+	}
+	order := make([]int, len(found))
+	for i := range order {
+		order[i] = i
+	}
+	// Stable: what the reranker finds equal, or leaves out, stays in the order of the scores.
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(ranks[b], ranks[a]) })
+	sorted := make([]*model.RetrievedChunk, len(found))
+	for i, at := range order {
+		sorted[i] = found[at]
+	}
+	return sorted
+}
+
+type rerankRequest struct {
+	Model     string   `json:"model"`
+	Query     string   `json:"query"`
+	Documents []string `json:"documents"`
+	TopN      int      `json:"top_n"`
+}
+
+type rerankAnswer struct {
+	Results []struct {
+		Index          int     `json:"index"`
+		RelevanceScore float64 `json:"relevance_score"`
+	} `json:"results"`
+}
+
+// rank returns the relevance of each document; one that the service leaves out has the least.
+func (r Reranker) rank(ctx context.Context, name, question string, documents []string) ([]float64, error) {
+	ctx, cancel := context.WithTimeout(ctx, rerankTimeout)
+	defer cancel()
+	body, err := json.Marshal(rerankRequest{Model: name, Query: question, Documents: documents, TopN: len(documents)})
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.URL, bytes.NewReader(body))
+	if err != nil {
+		return nil, errors.New("the reranker's address is wrong")
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json")
+	if r.Key != "" {
+		req.Header.Set("Authorization", "Bearer "+r.Key)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		// Without the address, which may hold a password.
+		var failed *url.Error
+		if errors.As(err, &failed) {
+			err = failed.Err
+		}
+		return nil, fmt.Errorf("ask the reranker: %w", err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	if res.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("the reranker answered %d", res.StatusCode)
+	}
+	var answer rerankAnswer
+	if err := json.NewDecoder(io.LimitReader(res.Body, maxRanking)).Decode(&answer); err != nil {
+		return nil, errors.New("the reranker's answer is not the JSON that was expected")
+	}
+	if len(answer.Results) == 0 {
+		return nil, errors.New("the reranker's answer has no results")
+	}
+	ranks := slices.Repeat([]float64{math.Inf(-1)}, len(documents))
+	for _, result := range answer.Results {
+		if result.Index < 0 || result.Index >= len(ranks) {
+			return nil, errors.New("the reranker's answer names a document that was not sent")
+		}
+		ranks[result.Index] = result.RelevanceScore
+	}
+	return ranks, nil
+}

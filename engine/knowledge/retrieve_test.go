@@ -1,0 +1,346 @@
+package knowledge_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/engine/knowledge"
+	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// library is a company with one chat.
+type library struct {
+	t      testing.TB
+	base   *knowledge.Base
+	store  *db.Store
+	tenant *db.Tenant
+	chat   *model.KnowledgeBaseChat
+}
+
+// newLibrary returns a chat with a dataset for each list of documents, whose chunks are their lines.
+func newLibrary(t testing.TB, o knowledge.Options, store *db.Store, datasets ...[]string) library {
+	t.Helper()
+	company, err := store.CreateCompany(t.Context(), "A company")
+	require.NoError(t, err)
+	l := library{t: t, base: knowledge.New(o), store: store, tenant: store.Tenant(company.ID)}
+	var ids []string
+	table := "table"
+	for _, documents := range datasets {
+		dataset, err := l.tenant.CreateDataset(t.Context(), model.CreateDatasetInput{Name: "A dataset", ChunkMethod: &table})
+		require.NoError(t, err)
+		ids = append(ids, dataset.ID)
+		for i, text := range documents {
+			l.add(dataset.ID, fmt.Sprintf("%d.csv", i), text)
+		}
+	}
+	l.chat, err = l.tenant.CreateKnowledgeBaseChat(t.Context(), model.CreateKnowledgeBaseChatInput{Name: "A chat", DatasetIds: ids})
+	require.NoError(t, err)
+	return l
+}
+
+func (l library) add(datasetID, name, text string) *model.Document {
+	l.t.Helper()
+	// A column without a title, beside one without anything.
+	text = ",\n" + strings.ReplaceAll(text, "\n", ",\n") + ",\n"
+	d, err := l.base.AddDocument(l.t.Context(), l.tenant, model.AddDocumentInput{DatasetID: datasetID, Name: &name, Text: &text})
+	require.NoError(l.t, err)
+	require.NoError(l.t, l.base.Index(l.t.Context(), l.tenant, d.IndexingID, 1))
+	d, err = l.tenant.Document(l.t.Context(), d.ID)
+	require.NoError(l.t, err)
+	require.Equal(l.t, model.DocumentStatusReady, d.Status)
+	return d
+}
+
+func (l library) ask(question string) []*model.RetrievedChunk {
+	l.t.Helper()
+	found, err := l.base.Retrieve(l.t.Context(), l.tenant, l.chat, question)
+	require.NoError(l.t, err)
+	return found
+}
+
+// texts are the contents of what was found.
+func texts(found []*model.RetrievedChunk) []string {
+	texts := []string{}
+	for _, f := range found {
+		texts = append(texts, strings.TrimSpace(f.Content))
+	}
+	return texts
+}
+
+var shop = []string{
+	"Orders are delivered within three days.",
+	"Returned goods are refunded within ten days.",
+	"Our shop in Lyon opens at nine.",
+	"Les remboursements sont effectués sous dix jours.",
+	"La livraison est gratuite à partir de cinquante euros.",
+}
+
+func TestRetrieveFindsWords(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t, knowledge.Options{}, dbtest.New(t), shop[:3], shop[3:])
+	for question, want := range map[string]string{
+		"delivery": shop[0],
+		"When will I be refunded for my returns?": shop[1],
+		"opening hours of the shop in lyon":       shop[2],
+		"Quand serai-je rembourse ?":              shop[3],
+		"LIVRAISON gratuité":                      shop[4],
+		// With errors.
+		"refnuded":                shop[1],
+		"remboursemnts":           shop[3],
+		"is the livrasion cheap?": shop[4],
+	} {
+		found := l.ask(question)
+		require.NotEmpty(t, found, question)
+		require.Equal(t, want, texts(found)[0], question)
+		require.NotNil(t, found[0].Document)
+		require.Nil(t, found[0].VectorSimilarity)
+		require.Equal(t, found[0].TermSimilarity, found[0].Score)
+	}
+	require.Empty(t, l.ask("xylophone"))
+	require.Empty(t, l.ask("?!"))
+	require.InDelta(t, 1.0, l.ask("refunded goods")[0].Score, 1e-9)
+	require.InDelta(t, 1-1.0/8, l.ask("refnuded")[0].Score, 1e-9)
+}
+
+func TestRetrieveKeepsToItsSettings(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t, knowledge.Options{}, dbtest.New(t), []string{"red apples\ngreen apples\nred pears\nblue plums", "red apples"})
+	settings := &l.chat.PromptSettings
+	settings.SimilarityThreshold = 0
+	found := l.ask("red apples")
+	require.Equal(t, []string{"red apples", "red apples", "green apples", "red pears"}, texts(found), "by score, then document and position")
+	require.Less(t, found[0].DocumentID, found[1].DocumentID)
+	settings.SimilarityThreshold = 0.9
+	require.Equal(t, []string{"red apples", "red apples"}, texts(l.ask("red apples")))
+	settings.TopN = 1
+	require.Len(t, l.ask("red apples"), 1)
+
+	_, err := l.base.Retrieve(t.Context(), l.tenant, l.chat, "")
+	var known *model.Error
+	require.ErrorAs(t, err, &known)
+	require.Equal(t, model.BadInput, known.Code)
+}
+
+func TestWindowChangesNothingForASmallSet(t *testing.T) {
+	t.Parallel()
+	embedder := &lengths{name: "m"}
+	plain := newLibrary(t, knowledge.Options{}, dbtest.New(t), shop[:3], shop[3:])
+	embedded := newLibrary(t, knowledge.Options{Embedder: embedder}, dbtest.New(t), shop[:3], shop[3:])
+	words := rapid.SampledFrom(strings.Fields(strings.Join(shop, " ") + " delivrey remborsement what is the xylophone l'été"))
+	rapid.Check(t, func(t *rapid.T) {
+		question := strings.Join(rapid.SliceOfN(words, 1, 6).Draw(t, "words"), " ")
+		for _, l := range []library{plain, embedded} {
+			l.chat.PromptSettings.SimilarityThreshold = rapid.Float64Range(0, 1).Draw(t, "threshold")
+			l.chat.PromptSettings.KeywordsSimilarityWeight = rapid.Float64Range(0, 1).Draw(t, "weight")
+			whole, err := l.base.Retrieve(context.Background(), l.tenant, l.chat, question)
+			require.NoError(t, err)
+			windowed, err := l.base.Windowed().Retrieve(context.Background(), l.tenant, l.chat, question)
+			require.NoError(t, err)
+			require.Equal(t, len(whole), len(windowed), question)
+			for i := range whole {
+				require.Equal(t, whole[i].ID, windowed[i].ID)
+				require.Equal(t, whole[i].Score, windowed[i].Score)
+			}
+		}
+	})
+}
+
+// statements counts what is asked of the database.
+type statements struct{ n atomic.Int64 }
+
+func (s *statements) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+	s.n.Add(1)
+	return ctx
+}
+
+func (*statements) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+func TestRetrieveTakesAConstantNumberOfStatements(t *testing.T) {
+	t.Parallel()
+	counter := &statements{}
+	store := dbtest.Open(t, dbtest.URL(t), db.Options{Tracer: counter})
+	few := newLibrary(t, knowledge.Options{}, store, shop[:1])
+	many := newLibrary(t, knowledge.Options{}, store, shop[:2], shop[2:4], shop[4:])
+	count := func(l library, question string) int64 {
+		before := counter.n.Load()
+		require.NotEmpty(t, l.ask(question))
+		return counter.n.Load() - before
+	}
+	for _, windowed := range []bool{false, true} {
+		if windowed {
+			few.base, many.base = few.base.Windowed(), many.base.Windowed()
+		}
+		require.Equal(t, count(few, "orders"), count(many, "orders delivered refunded livraison shop Lyon"))
+		require.Equal(t, count(few, "ordres"), count(many, "ordres delivrered refnuded livrasion"))
+		require.LessOrEqual(t, count(many, "ordres delivrered refnuded livrasion"), int64(12))
+	}
+}
+
+// lengths embeds texts by how often they hold an "e" or an "i", and fails when told to.
+type lengths struct {
+	name string
+	err  error
+}
+
+func (l *lengths) Name() string { return l.name }
+
+func (l *lengths) Embed(_ context.Context, texts []string) ([][]float32, error) {
+	vectors := make([][]float32, len(texts))
+	for i, text := range texts {
+		vectors[i] = []float32{float32(strings.Count(text, "e")), -float32(strings.Count(text, "i")), 0}
+	}
+	return vectors, l.err
+}
+
+func TestVectorsAreAPartOfTheScore(t *testing.T) {
+	t.Parallel()
+	embedder := &lengths{name: "m"}
+	l := newLibrary(t, knowledge.Options{Embedder: embedder}, dbtest.New(t), []string{"eee\niii\nei ei", "tree"})
+	l.chat.PromptSettings.SimilarityThreshold = 0.05
+	l.chat.PromptSettings.KeywordsSimilarityWeight = 0.25
+	for _, base := range []*knowledge.Base{l.base, l.base, l.base.Windowed()} {
+		l.base = base
+		found := l.ask("tree")
+		require.Equal(t, []string{"tree", "eee", "ei ei"}, texts(found))
+		require.InDelta(t, 1, found[0].Score, 1e-6)
+		require.InDelta(t, 0.75, found[1].Score, 1e-6)
+		require.InDelta(t, 0.75*0.70710678, found[2].Score, 1e-6)
+		require.Zero(t, found[2].TermSimilarity)
+		require.InDelta(t, 0.70710678, *found[2].VectorSimilarity, 1e-6)
+	}
+	few := l
+	few.base = l.base.Few()
+	require.Equal(t, []string{"tree"}, texts(few.ask("tree")))
+
+	// A question whose vector says nothing is answered by its words.
+	found := l.ask("bush eee")
+	require.Equal(t, []string{"eee", "tree"}, texts(found)[:2])
+	require.Empty(t, l.ask("bush"))
+	l.chat.PromptSettings.KeywordsSimilarityWeight = 1
+	require.Nil(t, l.ask("tree")[0].VectorSimilarity)
+	l.chat.PromptSettings.KeywordsSimilarityWeight = 0.25
+	embedder.err = errors.New("no")
+	l.base = knowledge.New(knowledge.Options{Embedder: embedder, Log: slog.New(slog.DiscardHandler)})
+	found = l.ask("tree")
+	require.Equal(t, []string{"tree"}, texts(found), "a model that fails does not stop a conversation")
+	require.Nil(t, found[0].VectorSimilarity)
+}
+
+func TestModelsDoNotMix(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t, knowledge.Options{Embedder: &lengths{name: "old"}}, dbtest.New(t), []string{"tree"})
+	datasets, err := l.tenant.DatasetsOfChats(t.Context(), []string{l.chat.ID})
+	require.NoError(t, err)
+	l.base = knowledge.New(knowledge.Options{Embedder: &lengths{name: "new"}})
+	require.Nil(t, l.ask("tree")[0].VectorSimilarity, "vectors of another model are not compared")
+	l.add(datasets[0].ID, "b.csv", "bush")
+	_, err = l.base.Retrieve(t.Context(), l.tenant, l.chat, "tree")
+	var known *model.Error
+	require.ErrorAs(t, err, &known)
+	require.Equal(t, model.Unprocessable, known.Code)
+	require.Contains(t, known.Message, "new, old")
+
+	// Another model has what it did not make indexed again.
+	require.NoError(t, l.base.Refresh(t.Context(), l.store))
+	documents, err := l.tenant.Documents(t.Context(), model.PageArgs{First: 10}, nil)
+	require.NoError(t, err)
+	pending := 0
+	for _, d := range documents.Nodes {
+		if d.Status == model.DocumentStatusPending {
+			pending++
+			require.NoError(t, l.base.Index(t.Context(), l.tenant, d.IndexingID, 1))
+		}
+	}
+	require.Equal(t, 1, pending)
+	require.NotNil(t, l.ask("tree")[0].VectorSimilarity)
+}
+
+func TestDocumentFailsWhenItCannotBeEmbedded(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t, knowledge.Options{}, dbtest.New(t), []string{})
+	datasets, err := l.tenant.DatasetsOfChats(t.Context(), []string{l.chat.ID})
+	require.NoError(t, err)
+	failure := &llm.Error{Cause: llm.Rejected, Message: "model m: the provider answered 400 Bad Request"}
+	base := knowledge.New(knowledge.Options{Embedder: &lengths{name: "m", err: failure}, Log: slog.New(slog.DiscardHandler)})
+	d, err := base.AddDocument(t.Context(), l.tenant, model.AddDocumentInput{DatasetID: datasets[0].ID, Name: new("a"), Text: new("tree")})
+	require.NoError(t, err)
+	require.ErrorIs(t, base.Index(t.Context(), l.tenant, d.IndexingID, 1), failure, "it is tried again")
+	require.NoError(t, base.Index(t.Context(), l.tenant, d.IndexingID, 3))
+	d, err = l.tenant.Document(t.Context(), d.ID)
+	require.NoError(t, err)
+	require.Equal(t, model.DocumentStatusFailed, d.Status)
+	require.Equal(t, "it could not be embedded: model m: the provider answered 400 Bad Request", *d.Error)
+}
+
+func TestRerank(t *testing.T) {
+	t.Parallel()
+	var asked map[string]any
+	answer := `{"results":[{"index":2,"relevance_score":0.9},{"index":1,"relevance_score":0.1}]}`
+	status := http.StatusOK
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer secret" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		asked = nil
+		_ = json.NewDecoder(r.Body).Decode(&asked)
+		w.WriteHeader(status)
+		_, _ = fmt.Fprint(w, answer)
+	}))
+	t.Cleanup(server.Close)
+	var log bytes.Buffer
+	l := newLibrary(t, knowledge.Options{
+		Reranker: knowledge.Reranker{URL: server.URL, Key: "secret", Models: []string{"best"}}, Log: slog.New(slog.NewTextHandler(&log, nil)),
+	}, dbtest.New(t), []string{"red apples and pears\nred apples\nred\nblue"})
+	l.chat.PromptSettings.SimilarityThreshold = 0
+	question := "red apples and pears"
+	plain := texts(l.ask(question))
+	require.Equal(t, []string{"red apples and pears", "red apples", "red"}, plain)
+	require.Nil(t, asked)
+
+	l.chat.PromptSettings.RerankModel = "best"
+	l.chat.PromptSettings.TopN = 2
+	require.Equal(t, []string{"red", "red apples"}, texts(l.ask(question)), "more is ranked than is returned")
+	require.Equal(t, "best", asked["model"])
+	require.Equal(t, question, asked["query"])
+	require.Len(t, asked["documents"], 3)
+	require.EqualValues(t, 3, asked["top_n"])
+	require.Empty(t, log.String())
+
+	l.chat.PromptSettings.TopN = 6
+	for _, bad := range []string{`{"results":[{"index":7,"relevance_score":1}]}`, `{}`, `no`} {
+		answer = bad
+		require.Equal(t, plain, texts(l.ask(question)), bad)
+	}
+	answer, status = "secret", http.StatusInternalServerError
+	require.Equal(t, plain, texts(l.ask(question)))
+	require.Equal(t, 4, strings.Count(log.String(), "chunks were not reranked"))
+	require.NotContains(t, log.String(), "secret")
+	l.chat.PromptSettings.RerankModel = "gone"
+	require.Equal(t, plain, texts(l.ask(question)), "a model that is configured no more")
+}
+
+func TestRerankerValidate(t *testing.T) {
+	t.Parallel()
+	require.NoError(t, knowledge.Reranker{}.Validate())
+	require.NoError(t, knowledge.Reranker{URL: "https://api.example.com/v1/rerank", Models: []string{"m"}}.Validate())
+	require.ErrorContains(t, knowledge.Reranker{URL: "https://api.example.com"}.Validate(), "models are missing")
+	require.ErrorContains(t, knowledge.Reranker{Models: []string{"m"}}.Validate(), "not an http or https URL")
+	require.ErrorContains(t, knowledge.Reranker{URL: "ftp://x", Models: []string{"m"}}.Validate(), "not an http or https URL")
+}

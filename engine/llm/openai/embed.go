@@ -1,0 +1,189 @@
+package openai
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+
+	"github.com/agentgraph/agentgraph/engine/llm"
+)
+
+const (
+	// textsPerRequest and bytesPerRequest bound what is embedded at once: providers take some 2,048 texts and
+	// 300,000 tokens.
+	textsPerRequest = 128
+	bytesPerRequest = 256 << 10
+	// maxEmbedded is how much of a text is embedded, in bytes: some 8,192 tokens are what models take.
+	maxEmbedded = 16 << 10
+	// maxVectorBytes bounds an answer: a number takes some 12 bytes.
+	maxVectorBytes = 64 << 20
+)
+
+// Embedder asks one embedding model of one provider. It is an llm.Embedder, and reads nothing from the environment
+// but the usual proxy settings.
+type Embedder struct {
+	// model names the provider's failures as those of any other model.
+	model      *Model
+	embeddings openai.EmbeddingService
+}
+
+// NewEmbedder returns the embedding model that config describes, or an error that says what is wrong with config. It
+// does not call the provider. Timeout bounds one request for up to 128 vectors, retries included.
+func NewEmbedder(config Config) (*Embedder, error) {
+	model, err := New(config)
+	if err != nil {
+		return nil, err
+	}
+	return &Embedder{model: model, embeddings: openai.NewEmbeddingService(model.completions.Options...)}, nil
+}
+
+// Name is the model's name as the provider spells it.
+func (e *Embedder) Name() string { return e.model.Name() }
+
+// Embed is llm.Embedder's. A failure that may pass is retried twice at most.
+func (e *Embedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	vectors := make([][]float32, 0, len(texts))
+	for len(texts) > 0 {
+		some := batch(texts)
+		texts = texts[len(some):]
+		made, err := e.embed(ctx, some)
+		if err != nil {
+			return nil, err
+		}
+		vectors = append(vectors, made...)
+	}
+	for _, vector := range vectors {
+		if len(vector) == 0 || len(vector) != len(vectors[0]) {
+			return nil, e.model.fail(llm.Malformed, http.StatusOK, "the provider answered with vectors of different lengths")
+		}
+	}
+	return vectors, nil
+}
+
+// batch returns as many of the first texts as one request takes, each cut to what a model takes.
+func batch(texts []string) []string {
+	var some []string
+	size := 0
+	for _, text := range texts {
+		if len(text) > maxEmbedded {
+			text = strings.ToValidUTF8(text[:maxEmbedded], "")
+		}
+		if size += len(text); len(some) == textsPerRequest || len(some) > 0 && size > bytesPerRequest {
+			break
+		}
+		if strings.TrimSpace(text) == "" {
+			text = "-" // providers refuse a text without content
+		}
+		some = append(some, text)
+	}
+	return some
+}
+
+func (e *Embedder) embed(ctx context.Context, texts []string) ([][]float32, error) {
+	whole, cancel := context.WithTimeoutCause(ctx, e.model.config.Timeout, errTimeout)
+	defer cancel()
+	for retries := 0; ; retries++ {
+		vectors, err := e.once(whole, texts)
+		if err == nil {
+			return vectors, nil
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if delay, again := backoff(err, retries); !again || !sleep(whole, delay) {
+			return nil, err
+		}
+	}
+}
+
+// once asks for the vectors of the texts, in their order.
+func (e *Embedder) once(ctx context.Context, texts []string) ([][]float32, error) {
+	a := attempt{model: e.model}
+	answer, err := e.embeddings.New(ctx, openai.EmbeddingNewParams{
+		Model: e.model.config.Model, Input: openai.EmbeddingNewParamsInputUnion{OfArrayOfStrings: texts},
+		EncodingFormat: openai.EmbeddingNewParamsEncodingFormatFloat,
+	}, option.WithMiddleware(a.inspectVectors))
+	if err != nil {
+		return nil, e.failure(ctx, &a, err)
+	}
+	vectors := make([][]float32, len(texts))
+	for _, made := range answer.Data {
+		if made.Index < 0 || made.Index >= int64(len(vectors)) || vectors[made.Index] != nil {
+			return nil, e.model.fail(llm.Malformed, a.status, "the provider answered %d with vectors that do not fit the texts", a.status)
+		}
+		vector := make([]float32, len(made.Embedding))
+		for i, x := range made.Embedding {
+			vector[i] = float32(x)
+		}
+		vectors[made.Index] = vector
+	}
+	if slices.ContainsFunc(vectors, func(v []float32) bool { return len(v) == 0 }) {
+		return nil, e.model.fail(llm.Malformed, a.status, "the provider answered %d with fewer vectors than texts", a.status)
+	}
+	return vectors, nil
+}
+
+// inspectVectors turns refusals into failures, as inspect does, and bounds what is read of an answer.
+func (a *attempt) inspectVectors(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+	res, err := next(req)
+	if err != nil {
+		return nil, err
+	}
+	a.status = res.StatusCode
+	if res.StatusCode != http.StatusOK {
+		defer func() { _ = res.Body.Close() }()
+		return nil, a.refusal(res)
+	}
+	res.Body = &boundedBody{ReadCloser: res.Body, left: maxVectorBytes}
+	return res, nil
+}
+
+var errTooLong = errors.New("the answer is too long")
+
+// boundedBody fails when more is read than it may hold.
+type boundedBody struct {
+	io.ReadCloser
+	left int
+}
+
+func (b *boundedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.left -= n; b.left < 0 {
+		return 0, errTooLong
+	}
+	return n, err
+}
+
+// failure says why there are no vectors.
+func (e *Embedder) failure(ctx context.Context, a *attempt, err error) error {
+	var known *llm.Error
+	var network *url.Error
+	var syntax *json.SyntaxError
+	switch {
+	case errors.As(err, &known):
+		return known
+	case context.Cause(ctx) != nil:
+		return e.model.fail(llm.TimedOut, a.status, "the provider did not answer in time")
+	case errors.Is(err, errTooLong):
+		return e.model.fail(llm.TooLong, a.status, "the provider answered %d with more than %d bytes", a.status, maxVectorBytes)
+	case a.status == 0 && errors.As(err, &network):
+		failure := e.model.fail(llm.Unavailable, 0, "the provider could not be reached")
+		failure.Err = network.Err // without the request's address, which may hold a password
+		return failure
+	case a.status == 0:
+		return e.model.fail(llm.Unavailable, 0, "the provider could not be asked")
+	case errors.As(err, &syntax):
+		return e.model.fail(llm.Malformed, a.status, "the provider answered %d with something that is not JSON", a.status)
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, new(interface{ Timeout() bool })):
+		return e.model.fail(llm.CutOff, a.status, "the provider answered %d and broke off before the end of the answer", a.status)
+	}
+	return e.model.fail(llm.Malformed, a.status, "the provider answered %d with something that is not a list of vectors", a.status)
+}

@@ -177,6 +177,7 @@ func (t *ClassificationTest) Update(in UpdateClassificationTestInput, now time.T
 	} else if t.ConversationContext == nil {
 		t.ConversationContext = &ConversationContext{}
 	}
+	t.ConversationContext.DataBag = t.ConversationContext.DataBag.text()
 	t.UpdatedAt = now
 
 	var faults Fields

@@ -28,6 +28,7 @@ type company struct {
 	Datasets           []dataset               `json:"datasets"`
 	KnowledgeBaseChats []knowledgeBaseChat     `json:"knowledgeBaseChats"`
 	Agents             []agent                 `json:"agents"`
+	months
 }
 
 type dataset struct {
@@ -78,6 +79,7 @@ func read(folder string) (company, error) {
 		whole.Datasets = append(whole.Datasets, part.Datasets...)
 		whole.KnowledgeBaseChats = append(whole.KnowledgeBaseChats, part.KnowledgeBaseChats...)
 		whole.Agents = append(whole.Agents, part.Agents...)
+		whole.months.add(part.months)
 	}
 	return whole, nil
 }

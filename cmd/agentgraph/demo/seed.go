@@ -3,6 +3,7 @@ package demo
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/model"
@@ -89,7 +90,7 @@ func (s seeding) all(ctx context.Context, c company) error {
 			return fmt.Errorf("agent %s: %w", in.Key, err)
 		}
 	}
-	return nil
+	return s.months(ctx, c.months, time.Now().UTC().Truncate(time.Microsecond))
 }
 
 func (s seeding) chat(ctx context.Context, c knowledgeBaseChat) error {

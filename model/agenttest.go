@@ -177,9 +177,7 @@ func (t *ClassificationTest) Update(in UpdateClassificationTestInput, now time.T
 	} else if t.ConversationContext == nil {
 		t.ConversationContext = &ConversationContext{}
 	}
-	if t.ConversationContext.DataBag == nil {
-		t.ConversationContext.DataBag = JSONObject("{}")
-	}
+	t.ConversationContext.DataBag = t.ConversationContext.DataBag.text()
 	t.UpdatedAt = now
 
 	var faults Fields

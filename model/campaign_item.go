@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"strings"
 	"time"
@@ -97,8 +98,8 @@ func (in AddCampaignItemsInput) Validate() error {
 }
 
 // NewItems returns the items of the campaign that the input describes, with versions that follow the
-// campaign's. It returns BAD_INPUT with every bound that an item breaks and every number that is not valid,
-// else UNPROCESSABLE with every mandatory field that has no value.
+// campaign's. It returns BAD_INPUT with every fault when an item breaks a bound or has a number that is not
+// valid, and UNPROCESSABLE when nothing is wrong but that mandatory fields have no value.
 func (c *Campaign) NewItems(in AddCampaignItemsInput, agent *Agent, now time.Time) ([]*CampaignItem, error) {
 	var faults, missing Fields
 	fields := c.Fields(agent)
@@ -109,7 +110,7 @@ func (c *Campaign) NewItems(in AddCampaignItemsInput, agent *Agent, now time.Tim
 		}
 		path := fmt.Sprintf("items.%d", n)
 		item := &CampaignItem{
-			ID: NewID("item"), CampaignID: c.ID, DataBag: given.DataBag, RunningStatus: CampaignItemStatusPending,
+			ID: NewID("item"), CampaignID: c.ID, DataBag: given.DataBag.text(), RunningStatus: CampaignItemStatusPending,
 			DueAt: now, Version: c.Version + int32(n) + 1, CreatedAt: now,
 		}
 		items = append(items, item)
@@ -118,15 +119,20 @@ func (c *Campaign) NewItems(in AddCampaignItemsInput, agent *Agent, now time.Tim
 		} else if agent.Channel != ChannelWeb {
 			faults.Add(path+".phoneNumber", "must not be empty: %s campaigns need a phone number", agent.Channel)
 		}
+		known := len(faults)
 		texts := faults.dataBag(path+".dataBag", given.DataBag)
+		if len(faults) > known {
+			continue
+		}
 		for _, field := range fields {
 			if field.IsMandatory && !field.IsSystem && strings.TrimSpace(texts[field.Name]) == "" {
 				missing.Add(path+".dataBag."+field.Name, "is mandatory for this campaign")
 			}
 		}
 	}
-	if err := faults.Err(); err != nil {
-		return nil, err
+	if len(faults) > 0 {
+		maps.Copy(faults, missing)
+		return nil, faults.Err()
 	}
 	return items, missing.As(Unprocessable)
 }

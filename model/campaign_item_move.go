@@ -258,7 +258,7 @@ func (in *CampaignItemResultInput) result() *CampaignItemResult {
 	if in == nil {
 		return &CampaignItemResult{Metadata: JSONObject("{}")}
 	}
-	r := &CampaignItemResult{Summary: in.Summary, Metadata: in.Metadata}
+	r := &CampaignItemResult{Summary: in.Summary, Metadata: in.Metadata.text()}
 	if tag := in.Tag; tag != nil {
 		sum := fnv.New64a()
 		_, _ = sum.Write([]byte(tag.Name))

@@ -186,6 +186,7 @@ func TestResultsOfItems(t *testing.T) {
 	require.Equal(t, booked.Tag, processed(&CampaignItemResultInput{Tag: &CampaignItemTagInput{Name: "Booked"}}).Tag, "equal for one name")
 	require.NotEqual(t, booked.Tag.ID, processed(&CampaignItemResultInput{Tag: &CampaignItemTagInput{Name: "Refused"}}).Tag.ID)
 	require.Equal(t, "Yes", booked.Conversation.Messages[0].Text)
+	require.Equal(t, JSONObject("{}"), processed(&CampaignItemResultInput{Summary: new("Short")}).Metadata)
 	require.True(t, processed(&CampaignItemResultInput{Tag: &CampaignItemTagInput{Name: "Voicemail"}}).IsSystem)
 	own := processed(&CampaignItemResultInput{Tag: &CampaignItemTagInput{Name: "No answer", Color: new("#000000")}})
 	require.True(t, own.IsSystem)
@@ -319,4 +320,7 @@ func TestItemsNeedTheirMandatoryFields(t *testing.T) {
 	faults(t, err, "items.0.dataBag", "must map names to texts")
 	_, err = c.NewItems(AddCampaignItemsInput{Items: make([]*CampaignItemInput, 0)}, agent, now)
 	require.NoError(t, err)
+	items, err = (&Campaign{}).NewItems(AddCampaignItemsInput{Items: []*CampaignItemInput{{}}}, &Agent{Channel: ChannelWeb}, now)
+	require.NoError(t, err)
+	require.Equal(t, JSONObject("{}"), items[0].DataBag)
 }

@@ -47,6 +47,7 @@ func ObjectOf(v any) (JSONObject, error) {
 	return JSONObject(text), nil
 }
 
+// text is the object as text. What is to be shown is made of it: gqlgen takes the zero value for null.
 func (o JSONObject) text() []byte {
 	if len(o) == 0 {
 		return []byte("{}")

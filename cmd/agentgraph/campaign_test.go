@@ -92,6 +92,7 @@ func TestACampaignOverGraphQL(t *testing.T) {
 	require.Equal(t, []string{"BAD_INPUT"}, refused.codes())
 	require.Contains(t, refused.Errors[0].Extensions.Fields, "items.1.phoneNumber")
 	require.Contains(t, refused.Errors[0].Extensions.Fields, "items.2.phoneNumber")
+	require.Contains(t, refused.Errors[0].Extensions.Fields, "items.2.dataBag.firstName", "all faults at once")
 	refused = g.query(t, key, `mutation ($id: ID!) { addCampaignItems(input: {campaignId: $id, items: [{phoneNumber: "202 555 0143"}]}) { items { id } } }`,
 		map[string]any{"id": id})
 	require.Equal(t, []string{"UNPROCESSABLE"}, refused.codes())
@@ -156,6 +157,41 @@ func TestACampaignOverGraphQL(t *testing.T) {
 	}`, names, nil)
 	gone := g.query(t, key, `query ($id: ID!, $item: ID!) { campaignItem(campaignId: $id, id: $item) { id } campaign(id: "campaign_none") { id } }`, names)
 	require.ElementsMatch(t, []string{"NOT_FOUND", "NOT_FOUND"}, gone.codes())
+}
+
+func TestObjectsThatAreLeftOutAreEmpty(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t)
+	tenant, key := g.company(t, "Campaigns")
+	agent, err := tenant.CreateAgent(t.Context(), model.CreateAgentInput{
+		Name: "Widget", Channel: model.ChannelWeb, Direction: model.DirectionOutbound, Language: "en", Prompt: "Talk.",
+		ClassificationTags: []*model.ClassificationTag{{Name: "Praise", Definition: "Praises."}},
+	})
+	require.NoError(t, err)
+	campaign, err := tenant.CreateCampaign(t.Context(), model.CreateCampaignInput{AgentID: agent.ID, Name: "Visits", MaxAttempts: 1})
+	require.NoError(t, err)
+	names := map[string]any{"agent": agent.ID, "id": campaign.ID}
+	added := g.query(t, key, `mutation ($id: ID!) { addCampaignItems(input: {campaignId: $id, items: [{}, {dataBag: null}]}) { items { dataBag } } }`, names)
+	require.Empty(t, added.Errors)
+	require.JSONEq(t, `{"addCampaignItems": {"items": [{"dataBag": {}}, {"dataBag": {}}]}}`, string(added.Data))
+	var page struct {
+		Campaign struct {
+			Items struct{ Nodes []struct{ ID string } }
+		}
+	}
+	g.must(t, key, `query ($id: ID!) { campaign(id: $id) { items { nodes { id } } } }`, names, &page)
+	names["item"] = page.Campaign.Items.Nodes[0].ID
+	moved := g.query(t, key, `mutation ($id: ID!, $item: ID!) {
+		a: advanceCampaignItem(input: {campaignId: $id, itemId: $item, to: Calling}) { item { id } }
+		b: advanceCampaignItem(input: {campaignId: $id, itemId: $item, to: ProcessingResult}) { item { id } }
+		c: advanceCampaignItem(input: {campaignId: $id, itemId: $item, to: Processed, result: {summary: "Short"}}) { item { result { summary metadata } } }
+	}`, names)
+	require.Empty(t, moved.Errors)
+	require.Contains(t, string(moved.Data), `{"summary":"Short","metadata":{}}`)
+	made := g.query(t, key, `mutation ($agent: ID!) { createClassificationTest(input: {agentId: $agent, name: "One", tagExpected: "Praise",
+		conversationContext: {messages: [{role: user, text: "Fine."}]}}) { agentTest { ... on ClassificationTest { conversationContext { dataBag } } } } }`, names)
+	require.Empty(t, made.Errors)
+	require.Contains(t, string(made.Data), `{"dataBag":{}}`)
 }
 
 func TestCampaignItemsOverREST(t *testing.T) {

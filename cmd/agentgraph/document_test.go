@@ -402,9 +402,6 @@ func TestStatementsForDocumentsDoNotGrow(t *testing.T) {
 	require.Equal(t, "Document", nodes.Nodes[1].Typename)
 }
 
-// asProgram makes the test binary the program itself.
-const asProgram = "AGENTGRAPH_TEST_PROGRAM"
-
 func startReplica(t *testing.T, address string) *exec.Cmd {
 	t.Helper()
 	binary, err := os.Executable()
@@ -412,8 +409,11 @@ func startReplica(t *testing.T, address string) *exec.Cmd {
 	replica := exec.CommandContext(context.WithoutCancel(t.Context()), binary, "serve")
 	replica.Env = append(os.Environ(), asProgram+"=1", "DATABASE_URL="+address, "AGENTGRAPH_LISTEN=127.0.0.1:0",
 		"AGENTGRAPH_WORKERS=4", "AGENTGRAPH_MAX_CONNECTIONS=8", "OPENAI_API_KEY=", "OPENAI_BASE_URL=")
+	stdin, err := replica.StdinPipe()
+	require.NoError(t, err)
 	require.NoError(t, replica.Start())
 	t.Cleanup(func() {
+		_ = stdin.Close()
 		_ = replica.Process.Kill()
 		_ = replica.Wait()
 	})

@@ -30,6 +30,7 @@ type company struct {
 	Agents             []agent                 `json:"agents"`
 	AgentTests         []agentTests            `json:"agentTests"`
 	History            history                 `json:"history"`
+	months
 }
 
 type dataset struct {
@@ -84,6 +85,7 @@ func read(folder string) (company, error) {
 		whole.Agents = append(whole.Agents, part.Agents...)
 		whole.AgentTests = append(whole.AgentTests, part.AgentTests...)
 		whole.History.add(part.History)
+		whole.months.add(part.months)
 	}
 	return whole, nil
 }

@@ -184,8 +184,8 @@ func (q quality) String() string {
 	return fmt.Sprintf("%.2f / %.2f / %.2f", float64(q.first)/float64(q.questions), q.hitRate(), q.meanReciprocal())
 }
 
-// outcome is what the rankings make of a question.
-type outcome struct {
+// result is what the rankings make of a question.
+type result struct {
 	asked
 	rankings [][]found
 }
@@ -198,17 +198,17 @@ func TestRetrievalQuality(t *testing.T) {
 	all := readQuestions(t)
 	l.requireAnswers(t, all)
 	rankings := l.rankings()
-	var outcomes []outcome
+	var results []result
 	for _, a := range all {
-		o := outcome{asked: a}
+		o := result{asked: a}
 		for _, r := range rankings {
 			o.rankings = append(o.rankings, r.rank(t, a))
 		}
-		outcomes = append(outcomes, o)
+		results = append(results, o)
 	}
-	measured := measure(outcomes, len(rankings))
+	measured := measure(results, len(rankings))
 	printQuality(t.Output(), rankings, measured)
-	printMissed(t.Output(), outcomes)
+	printMissed(t.Output(), results)
 
 	ours := measured["all"][0]
 	require.GreaterOrEqual(t, ours.hitRate(), leastHits)
@@ -219,9 +219,9 @@ func TestRetrievalQuality(t *testing.T) {
 }
 
 // measure returns the quality of each ranking, by group.
-func measure(outcomes []outcome, rankings int) map[string][]quality {
+func measure(results []result, rankings int) map[string][]quality {
 	measured := map[string][]quality{}
-	for _, o := range outcomes {
+	for _, o := range results {
 		for _, group := range []string{"all", o.Language, o.Kind} {
 			if measured[group] == nil {
 				measured[group] = make([]quality, rankings)
@@ -249,8 +249,8 @@ func printQuality(to io.Writer, rankings []ranking, measured map[string][]qualit
 	}
 }
 
-func printMissed(to io.Writer, outcomes []outcome) {
-	for _, o := range outcomes {
+func printMissed(to io.Writer, results []result) {
+	for _, o := range results {
 		place, anyway := o.place(o.rankings[0]), o.place(o.rankings[1])
 		if place == 1 {
 			continue

@@ -3,6 +3,7 @@ package demo
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/model"
@@ -99,7 +100,10 @@ func (s seeding) all(ctx context.Context, c company, recorded recording) error {
 			return fmt.Errorf("agent %s: %w", in.Key, err)
 		}
 	}
-	return s.agentTests(ctx, c, recorded)
+	if err := s.agentTests(ctx, c, recorded); err != nil {
+		return err
+	}
+	return s.months(ctx, c.months, time.Now().UTC().Truncate(time.Microsecond))
 }
 
 func (s seeding) chat(ctx context.Context, c knowledgeBaseChat) error {

@@ -1,0 +1,85 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// agentUsage is how much an agent is used beside the campaigns.
+type agentUsage struct {
+	AgentID string `json:"agentId"`
+	// PerDay is the credits of an ordinary weekday at the end of the time.
+	PerDay float64 `json:"perDay"`
+	// Weekend is what of it is used on a Saturday or Sunday.
+	Weekend float64 `json:"weekend"`
+	// Seasons is what of it is used in January, February and so on.
+	Seasons [12]float64 `json:"seasons"`
+	// LastDaysAgo is when the agent was used last, for one that is not used any more.
+	LastDaysAgo int `json:"lastDaysAgo"`
+}
+
+const (
+	// usageMonths is how many calendar months have usage, the present one included.
+	usageMonths = 14
+	// firstUsage is what of the usage at the end there was at the beginning.
+	firstUsage = 0.6
+)
+
+// usage returns an entry for each day and agent up to now.
+func usage(all []agentUsage, agents map[string]*model.Agent, random *rand.Rand, now time.Time) ([]*model.UsageEntryInput, error) {
+	begin := model.MonthOf(now).AddDate(0, 1-usageMonths, 0)
+	var entries []*model.UsageEntryInput
+	for _, u := range all {
+		agent, known := agents[u.AgentID]
+		if !known {
+			return nil, fmt.Errorf("usage: there is no agent with the key %q", u.AgentID)
+		}
+		last := now.AddDate(0, 0, -u.LastDaysAgo)
+		for day := begin; day.Before(last); day = day.AddDate(0, 0, 1) {
+			at := day.Add(span(random, 8*time.Hour, 20*time.Hour)).Truncate(time.Millisecond)
+			grown := firstUsage + (1-firstUsage)*float64(day.Sub(begin))/float64(now.Sub(begin))
+			credits := u.of(day) * grown * (0.8 + 0.4*random.Float64())
+			if at.After(last) {
+				continue
+			}
+			entries = append(entries, &model.UsageEntryInput{
+				IdempotencyKey: fmt.Sprintf("demo:day:%s:%s", u.AgentID, day.Format(time.DateOnly)),
+				AgentID:        agent.ID, Channel: agent.Channel, Credits: hundredths(credits), At: at,
+			})
+		}
+	}
+	return entries, nil
+}
+
+// of returns the credits of a day without growth.
+func (u agentUsage) of(day time.Time) float64 {
+	credits := u.PerDay * u.Seasons[day.Month()-1]
+	if weekday := day.Weekday(); weekday == time.Saturday || weekday == time.Sunday {
+		credits *= u.Weekend
+	}
+	return credits
+}
+
+// hundredths are credits rounded to two decimals.
+func hundredths(credits float64) model.Credits {
+	return model.Credits(credits*100) * (model.Credit / 100)
+}
+
+func (s seeding) recordUsage(ctx context.Context, entries []*model.UsageEntryInput) error {
+	for batch := range slices.Chunk(entries, model.MaxUsageEntries) {
+		if _, err := s.tenant.RecordUsage(ctx, model.RecordUsageInput{Entries: batch}); err != nil {
+			return fmt.Errorf("usage: %w", err)
+		}
+	}
+	return nil
+}
+
+// span returns a duration that is at least the first and below the second.
+func span(random *rand.Rand, least, end time.Duration) time.Duration {
+	return least + time.Duration(random.Int64N(int64(end-least)))
+}

@@ -1,0 +1,26 @@
+package db
+
+import (
+	"context"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// ImportCampaign keeps a campaign of an agent that exists, with all of its items and what happened to them, as
+// the methods of the model led to it elsewhere.
+func (t *Tenant) ImportCampaign(
+	ctx context.Context, campaign *model.Campaign, items []*model.CampaignItem, events []*model.CampaignItemEvent,
+) error {
+	return t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
+		if _, err := t.agent(ctx, campaign.AgentID, forShare); err != nil {
+			return err
+		}
+		if err := insert(ctx, t, campaign); err != nil {
+			return err
+		}
+		if err := insert(ctx, t, items...); err != nil {
+			return err
+		}
+		return insert(ctx, t, events...)
+	})
+}

@@ -106,6 +106,13 @@ func arguments(of reflect.Type, own, other estate) (values []any, known bool) {
 		return []any{10}, true
 	case reflect.TypeFor[time.Time]():
 		return []any{time.Now()}, true
+	case reflect.TypeFor[*model.Campaign]():
+		campaign := func(of estate) *model.Campaign {
+			return &model.Campaign{ID: model.NewID("campaign"), AgentID: of.ids["AgentID"], Name: "New", Status: model.CampaignStatusDraft, MaxAttempts: 1}
+		}
+		return []any{campaign(own), campaign(other)}, true
+	case reflect.TypeFor[[]*model.CampaignItem](), reflect.TypeFor[[]*model.CampaignItemEvent]():
+		return []any{reflect.Zero(of).Interface()}, true
 	case reflect.TypeFor[[]time.Time]():
 		return []any{[]time.Time{time.Now()}}, true
 	case reflect.TypeFor[db.AgentTestHistory]():

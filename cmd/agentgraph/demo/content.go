@@ -85,7 +85,7 @@ func read(folder string) (company, error) {
 		whole.Agents = append(whole.Agents, part.Agents...)
 		whole.AgentTests = append(whole.AgentTests, part.AgentTests...)
 		whole.History.add(part.History)
-		whole.months.add(part.months)
+		whole.add(part.months)
 	}
 	return whole, nil
 }

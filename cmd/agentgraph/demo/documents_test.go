@@ -67,6 +67,7 @@ func index(t *testing.T, store *db.Store) {
 	for range jobs {
 		require.NoError(t, <-done)
 	}
+	require.NoError(t, store.StopWork(t.Context()))
 }
 
 func TestSeededDocumentsAreIndexed(t *testing.T) {

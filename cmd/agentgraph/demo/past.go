@@ -122,6 +122,8 @@ func (p past) play(run *model.AgentTestRun, t *take, at time.Time) error {
 		switch c.Kind {
 		case model.ToolCallKindTool:
 			call.TargetID = idOf(p.tools, c.TechnicalName)
+		case model.ToolCallKindRetrieval:
+			call.TargetID = run.Snapshot.Agent.KnowledgeBaseChatID
 		case model.ToolCallKindSubAgent:
 			call.TargetID = idOf(p.subAgents, p.keyOf(run.Snapshot.Agent.ID)+"."+c.TechnicalName)
 		}

@@ -27,7 +27,7 @@ func working(t *testing.T, store *db.Store) {
 	e := engine.New(offline.New(), engine.Options{
 		Contact: offline.Contact(), Judge: offline.Judge(), Classifier: offline.Classifier(), Caller: caller, Log: slog.New(slog.DiscardHandler),
 	})
-	require.NoError(t, store.Work(t.Context(), 4, db.Workers{RunTest: e.RunTest}))
+	require.NoError(t, store.Work(t.Context(), 4, db.Workers{RunTest: e.RunTest, Index: e.Knowledge().Index}))
 	t.Cleanup(func() { require.NoError(t, store.StopWork(context.Background())) })
 }
 
@@ -77,6 +77,7 @@ func TestTestsComeToWhatTheirFilesSay(t *testing.T) {
 	store := dbtest.New(t)
 	shown, err := Seed(t.Context(), store)
 	require.NoError(t, err)
+	index(t, store)
 	working(t, store)
 	tenant := store.Tenant(shown.ID)
 	expected := map[string]model.AgentTestRunStatus{}

@@ -3,23 +3,18 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"mime/multipart"
 	"net/http"
 	"net/textproto"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/db"
-	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/engine/knowledge"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -267,77 +262,6 @@ func TestDocumentInputs(t *testing.T) {
 	require.Equal(t, 1, added.AddDocument.Document.Dataset.DocumentCount)
 }
 
-func TestDocumentsOverREST(t *testing.T) {
-	t.Parallel()
-	g := startGateway(t)
-	tenant, key := g.company(t, "REST")
-	dataset, other := newDatasetOf(t, tenant), newDatasetOf(t, tenant)
-	path := "/Dataset/" + dataset.ID + "/document"
-	status, header, text := g.sendForm(t, path, key, nil,
-		part{name: "NAME", content: "Prices"}, part{"file", "prices.csv", "text/csv", "room,price\nsingle,80\n"})
-	require.Equal(t, 200, status, text)
-	var added map[string]any
-	require.NoError(t, json.Unmarshal([]byte(text), &added))
-	require.Equal(t, "Prices", added["name"])
-	require.Equal(t, dataset.ID, added["datasetId"])
-	require.Equal(t, "text/csv", added["contentType"])
-	require.Equal(t, path+"/"+added["id"].(string), header.Get("Location"))
-
-	send := func(method, path, body string) (int, string) {
-		response := g.do(t, method, path, key, body)
-		defer func() { _ = response.Body.Close() }()
-		text, err := io.ReadAll(response.Body)
-		require.NoError(t, err)
-		return response.StatusCode, string(text)
-	}
-	status, text = send("POST", path, `{"name":"Hours","text":"Open at nine."}`)
-	require.Equal(t, 200, status, text)
-	status, text = send("POST", path, `{"name":"Hours"}`)
-	require.Equal(t, 400, status, text)
-	require.Contains(t, text, `"text":["must be given`)
-	status, _, text = g.sendForm(t, path, key, nil, part{name: "text", content: "x"}, part{"file", "a.txt", "text/plain", "x"})
-	require.Equal(t, 400, status, text)
-	status, _, text = g.sendForm(t, path, key, nil, part{"file", "a.txt", "text/plain", strings.Repeat("a", 25<<20+1)})
-	require.Equal(t, 413, status, text)
-	require.Contains(t, text, "LIMIT_EXCEEDED")
-	status, _, text = g.sendForm(t, "/Dataset/dataset_none/document", key, nil, part{"file", "a.txt", "text/plain", "x"})
-	require.Equal(t, 404, status, text)
-	status, _, text = g.sendForm(t, "/Dataset", key, nil, part{name: "name", content: "x"})
-	require.Equal(t, 415, status, text)
-
-	g.startWorkers(t)
-	require.Len(t, g.settled(t, key, dataset.ID), 2)
-	status, text = send("GET", path+"?pageSize=1", "")
-	require.Equal(t, 200, status, text)
-	require.Contains(t, text, `"name":"Hours"`)
-	require.Contains(t, text, `"total":2,"pageNumber":1,"pageSize":1}`)
-	one := "/document/" + added["id"].(string)
-	for _, missing := range []string{"GET /Dataset/" + other.ID + one, "DELETE /Dataset/" + other.ID + one, "GET /Dataset/none/document", "DELETE /Dataset/none", "PATCH /Dataset/none"} {
-		method, path, _ := strings.Cut(missing, " ")
-		body := ""
-		if method == http.MethodPatch {
-			body = `{"name":"x"}`
-		}
-		status, text = send(method, path, body)
-		require.Equal(t, 404, status, "%s: %s", missing, text)
-	}
-	status, text = send("GET", "/Dataset/"+dataset.ID+one, "")
-	require.Equal(t, 200, status, text)
-	require.Contains(t, text, `"status":"Ready"`)
-	status, text = send("PATCH", "/Dataset/"+dataset.ID, `{"name":"Renamed","chunkMethod":"table"}`)
-	require.Equal(t, 200, status, text)
-	require.Contains(t, text, `"chunkMethod":"table"`)
-	documents := g.settled(t, key, dataset.ID)
-	require.Contains(t, *documents["Hours"].Warning, "naive")
-	require.Nil(t, documents["Prices"].Warning)
-	for _, path := range []string{path + "/" + added["id"].(string), "/Dataset/" + dataset.ID} {
-		status, text = send("DELETE", path, "")
-		require.Equal(t, 204, status, text)
-		status, _ = send("GET", path, "")
-		require.Equal(t, 404, status)
-	}
-}
-
 func TestStatementsForDocumentsDoNotGrow(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
@@ -400,60 +324,6 @@ func TestStatementsForDocumentsDoNotGrow(t *testing.T) {
 	}
 	g.must(t, key, `query ($ids: [ID!]!) { nodes(ids: $ids) { typename: __typename id } }`, map[string]any{"ids": ids[:2]}, &nodes)
 	require.Equal(t, "Document", nodes.Nodes[1].Typename)
-}
-
-func startReplica(t *testing.T, address string) *exec.Cmd {
-	t.Helper()
-	binary, err := os.Executable()
-	require.NoError(t, err)
-	replica := exec.CommandContext(context.WithoutCancel(t.Context()), binary, "serve")
-	replica.Env = append(os.Environ(), asProgram+"=1", "DATABASE_URL="+address, "AGENTGRAPH_LISTEN=127.0.0.1:0",
-		"AGENTGRAPH_WORKERS=4", "AGENTGRAPH_MAX_CONNECTIONS=8", "OPENAI_API_KEY=", "OPENAI_BASE_URL=")
-	stdin, err := replica.StdinPipe()
-	require.NoError(t, err)
-	require.NoError(t, replica.Start())
-	t.Cleanup(func() {
-		_ = stdin.Close()
-		_ = replica.Process.Kill()
-		_ = replica.Wait()
-	})
-	return replica
-}
-
-func TestAWorkerThatIsKilledWhileItIndexesLosesNothing(t *testing.T) {
-	t.Parallel()
-	address := dbtest.URL(t)
-	store := dbtest.Open(t, address, dbOptions())
-	g := &gatewayUnderTest{store: store}
-	tenant, _ := g.company(t, "Crash")
-	dataset := newDatasetOf(t, tenant)
-	const documents, lines = 40, 2000
-	text := strings.Repeat("The refund is paid within fourteen days after the parcel came back.\n", lines)
-	for i := range documents {
-		_, err := knowledge.New(knowledge.Options{}).AddDocument(t.Context(), tenant,
-			model.AddDocumentInput{DatasetID: dataset.ID, Name: new(fmt.Sprint("Document ", i)), Text: &text})
-		require.NoError(t, err)
-	}
-	conn, err := pgx.Connect(t.Context(), address)
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(t.Context())) })
-	count := func(where string) (n int) {
-		require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*) FROM documents WHERE "+where).Scan(&n))
-		return n
-	}
-	victim := startReplica(t, address)
-	require.Eventually(t, func() bool { return count("status = 'Ready'") > 2 && count("status = 'Indexing'") > 0 }, indexed, often)
-	require.NoError(t, victim.Process.Kill())
-	_ = victim.Wait()
-	require.Positive(t, count("status IN ('Pending', 'Indexing')"), "it was killed in the middle")
-	startReplica(t, address)
-	require.Eventually(t, func() bool { return count("status = 'Ready'") == documents }, indexed, often)
-	require.Positive(t, count("claim > 1"), "some were begun twice")
-	var wrong int
-	require.NoError(t, conn.QueryRow(t.Context(), `SELECT count(*) FROM documents d WHERE chunk_count = 0
-		OR chunk_count <> (SELECT count(*) FROM chunks c WHERE c.company_id = d.company_id AND c.document_id = d.id)
-		OR chunk_count <> (SELECT max(position) + 1 FROM chunks c WHERE c.company_id = d.company_id AND c.document_id = d.id)`).Scan(&wrong))
-	require.Zero(t, wrong)
 }
 
 func TestDocumentsOfAnotherCompanyAreNotThere(t *testing.T) {

@@ -67,19 +67,37 @@ func parseCSV(source string) ([][]string, error) {
 			return nil, unreadable(fmt.Sprintf("a row of the CSV has more than %d columns", maxColumns))
 		}
 	}
-	parser := newCSV(source, separator(source))
+	comma := separator(source)
+	parser := newCSV(source, comma)
 	var records [][]string
+	last := int64(0)
 	for size := 0; size <= maxText; {
+		start := parser.InputOffset()
 		record, err := parser.Read()
 		if errors.Is(err, io.EOF) {
+			if isQuoteOpen(source[last:], comma) {
+				return nil, unreadable("the CSV cannot be read: a quote is not closed")
+			}
 			break
 		} else if err != nil {
-			return nil, unreadable("the CSV cannot be read: a quote is not closed")
+			return nil, fmt.Errorf("parse a CSV: %w", err)
 		}
+		last = start
 		size += len(record) * cellCost
 		records = append(records, record)
 	}
 	return records, nil
+}
+
+// isQuoteOpen reports whether a quote of the last record is not closed: one more makes it well-formed.
+func isQuoteOpen(record string, separator rune) bool {
+	isWellFormed := func(record string) bool {
+		parser := newCSV(record, separator)
+		parser.LazyQuotes = false
+		_, err := parser.ReadAll()
+		return err == nil
+	}
+	return !isWellFormed(record) && isWellFormed(record+`"`)
 }
 
 const (

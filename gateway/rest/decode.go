@@ -182,9 +182,10 @@ func readID(text json.RawMessage) (any, bool) {
 	return id, ok && id != "" && !strings.ContainsRune(id.(string), 0)
 }
 
+// readInt takes a whole number however it is spelled: 6, 6.0 and 6e0 are the same number in JSON.
 func readInt(text json.RawMessage) (any, bool) {
-	n, err := strconv.ParseInt(string(text), 10, 32)
-	return n, err == nil
+	n, err := strconv.ParseFloat(string(text), 64)
+	return int64(n), err == nil && n == math.Trunc(n) && n >= math.MinInt32 && n <= math.MaxInt32
 }
 
 // readFloat refuses numbers that are too large to be finite.

@@ -175,7 +175,9 @@ func TestObjectsThatAreLeftOutAreEmpty(t *testing.T) {
 	require.Empty(t, added.Errors)
 	require.JSONEq(t, `{"addCampaignItems": {"items": [{"dataBag": {}}, {"dataBag": {}}]}}`, string(added.Data))
 	var page struct {
-		Campaign struct{ Items struct{ Nodes []struct{ ID string } } }
+		Campaign struct {
+			Items struct{ Nodes []struct{ ID string } }
+		}
 	}
 	g.must(t, key, `query ($id: ID!) { campaign(id: $id) { items { nodes { id } } } }`, names, &page)
 	names["item"] = page.Campaign.Items.Nodes[0].ID

@@ -59,11 +59,15 @@ func (t *Tenant) RenewCampaignClaim(ctx context.Context, in model.RenewCampaignC
 	if _, err := t.Campaign(ctx, in.CampaignID); err != nil {
 		return nil, err
 	}
-	items := []*model.CampaignItem{}
-	err := t.change((*model.CampaignItem)(nil)).Set(untilLapse, in.LeaseSeconds).
+	// Held in the order in which whoever archives items holds them, so that nobody waits in a circle.
+	held := t.find((*model.CampaignItem)(nil)).Column("id").
 		Where("?TableAlias.campaign_id = ?", in.CampaignID).Where("?TableAlias.claim_id = ?", in.ClaimID).
 		Where("?TableAlias.running_status = ? AND NOT ?TableAlias.is_archived", model.CampaignItemStatusPending).
-		Returning("*").Scan(ctx, &items)
+		Order("id").For(string(forUpdate))
+	items := []*model.CampaignItem{}
+	err := t.change((*model.CampaignItem)(nil)).WithQuery(bun.NewWithQuery("held", held).Materialized()).TableExpr("held").
+		Set(untilLapse, in.LeaseSeconds).Where("?TableAlias.id = held.id").
+		Returning("?TableAlias.*").Scan(ctx, &items)
 	return inOrder(items), translate(err)
 }
 

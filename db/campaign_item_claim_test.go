@@ -2,6 +2,7 @@ package db_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"testing"
 	"time"
@@ -151,4 +152,33 @@ func TestOnlyWhatIsDueIsHandedOut(t *testing.T) {
 	faults(t, err, model.NotFound, "campaignId", "names no campaign")
 	_, err = tenant.RenewCampaignClaim(t.Context(), model.RenewCampaignClaimInput{CampaignID: "campaign_none", ClaimID: "claim_1", LeaseSeconds: 60})
 	faults(t, err, model.NotFound, "campaignId", "names no campaign")
+}
+
+func TestClaimsAreRenewedWhileItemsAreArchived(t *testing.T) {
+	t.Parallel()
+	store := dbtest.New(t)
+	tenant, _ := newCompany(t, store)
+	campaign := newCampaign(t, tenant)
+	items := add(t, tenant, campaign.ID, 300)
+	id, _ := claim(t, tenant, campaign.ID, 300)
+	errs := together(6, func(n int) error {
+		random := rand.New(rand.NewPCG(1, uint64(n)))
+		ids := idsOf(items)
+		for range 20 {
+			var err error
+			if n%2 == 0 {
+				_, err = tenant.RenewCampaignClaim(t.Context(), model.RenewCampaignClaimInput{CampaignID: campaign.ID, ClaimID: id, LeaseSeconds: 60})
+			} else {
+				random.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
+				_, err = tenant.ArchiveCampaignItems(t.Context(), model.ArchiveCampaignItemsInput{
+					CampaignID: campaign.ID, ItemIds: ids[:150], IsArchived: random.IntN(2) == 0,
+				})
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	require.Empty(t, errs)
 }

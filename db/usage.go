@@ -73,7 +73,7 @@ func (t *Tenant) addUsage(ctx context.Context, rows []*model.UsageEntry) (int, e
 	return recorded, translate(err)
 }
 
-// checkDuplicates returns CONFLICT when the ledger has other entries under the keys of the input.
+// checkDuplicates returns UNPROCESSABLE when the ledger has other entries under the keys of the input.
 func (t *Tenant) checkDuplicates(ctx context.Context, in model.RecordUsageInput, rows []*model.UsageEntry) error {
 	keys := make([]string, len(rows))
 	given := make(map[string]*model.UsageEntry, len(rows))
@@ -94,7 +94,7 @@ func (t *Tenant) checkDuplicates(ctx context.Context, in model.RecordUsageInput,
 			faults.Add(fmt.Sprintf("entries.%d.idempotencyKey", i), "%q is recorded already, with another content", entry.IdempotencyKey)
 		}
 	}
-	return faults.As(model.Conflict)
+	return faults.As(model.Unprocessable)
 }
 
 // spend records what a simulated conversation cost, in the transaction that the Tenant is in: the last thing

@@ -41,11 +41,11 @@ func TestRecordUsageTwice(t *testing.T) {
 	changed := *b
 	changed.Credits = 3
 	_, err := tenant.RecordUsage(t.Context(), model.RecordUsageInput{Entries: []*model.UsageEntryInput{entry("c", "2026-03-01T00:00:00Z", 5), &changed}})
-	faults(t, err, model.Conflict, "entries.1.idempotencyKey", `"b" is recorded already`)
+	faults(t, err, model.Unprocessable, "entries.1.idempotencyKey", `"b" is recorded already`)
 	require.EqualValues(t, -1, breakdownOf(t, tenant, "2026-03-01", "2026-03-01").TotalCredits, "nothing of it was kept")
 }
 
-func TestOtherContentUnderTheSameKeyIsAConflict(t *testing.T) {
+func TestOtherContentUnderTheSameKeyIsRefused(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	campaign := "campaign_1"
@@ -60,7 +60,7 @@ func TestOtherContentUnderTheSameKeyIsAConflict(t *testing.T) {
 		e := entry("a", "2026-03-01T00:00:00Z", 1)
 		change(e)
 		_, err := tenant.RecordUsage(t.Context(), model.RecordUsageInput{Entries: []*model.UsageEntryInput{e}})
-		faults(t, err, model.Conflict, "entries.0.idempotencyKey", "another content")
+		faults(t, err, model.Unprocessable, "entries.0.idempotencyKey", "another content")
 		_, err = tenant.RecordUsage(t.Context(), model.RecordUsageInput{Entries: []*model.UsageEntryInput{entry("new", "2026-03-01T00:00:00Z", 1), entry("b", "2026-03-01T00:00:00Z", 1), e, entry("b", "2026-03-01T00:00:00Z", 2)}})
 		faults(t, err, model.BadInput, "entries.3.idempotencyKey", "another entry of the same request")
 		require.NotEmpty(t, name)

@@ -9632,7 +9632,7 @@ scalar Credits
 input UsageEntryInput {
   """
   Tells the entry apart from all others of the company, for good: 1 to 200 characters, not beginning with
-  ` + "`" + `agentgraph:` + "`" + `. A key that is recorded already is a duplicate when the entry says the same, and ` + "`" + `CONFLICT` + "`" + ` when not.
+  ` + "`" + `agentgraph:` + "`" + `. A key that is recorded already is a duplicate when the entry says the same, and ` + "`" + `UNPROCESSABLE` + "`" + ` when not.
   """
   idempotencyKey: String!
   "The agent that used them, 1 to 64 characters. It need not exist, or no longer."

@@ -65,6 +65,7 @@ func TestReadTellsFilesByContentThenNameThenType(t *testing.T) {
 		want                       knowledge.Block
 	}{
 		{"a.csv", "application/vnd.ms-excel", "A,B\n1,2", row([]string{"A", "B"}, "1", "2")},
+		{"a.csv", "", "A,B\n1,3\" pipe\n", row([]string{"A", "B"}, "1", "3\" pipe")},
 		{"upload", "text/csv; charset=utf-8", "A,B\n1,2", row([]string{"A", "B"}, "1", "2")},
 		{"upload", "application/json", `{"a":{"b":[1,2.50,"x"]}}`, row([]string{"a.b"}, "1, 2.50, x")},
 		{"upload", "", "<!DOCTYPE html><p>Hello", para("Hello")},
@@ -212,6 +213,7 @@ func TestReadRefusesWithASentence(t *testing.T) {
 		"deep objects":     {"a.json", []byte(strings.Repeat(`{"a":`, 100_000)), "the JSON is nested more than 100 levels deep"},
 		"broken JSON":      {"a.json", []byte(`{"a": [1, 2`), "the JSON is not valid"},
 		"trailing JSON":    {"a.json", []byte(`{"a": 1} ]`), "the JSON is not valid"},
+		"an open quote":    {"a.csv", []byte("A,B\n\"1,2\n3,4\n"), "the CSV cannot be read: a quote is not closed"},
 		"wide CSV":         {"a.csv", []byte(strings.Repeat(",", 100_000)), "a row of the CSV has more than 10000 columns"},
 	} {
 		t.Run(name, func(t *testing.T) {

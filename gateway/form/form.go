@@ -118,6 +118,15 @@ func (f *Form) Names() []string {
 	return names
 }
 
+// Files returns the names of the form's files.
+func (f *Form) Files() []string {
+	names := make([]string, 0, len(f.form.File))
+	for name := range f.form.File {
+		names = append(names, name)
+	}
+	return names
+}
+
 // Upload returns the file of the name; given is false when it is absent. Each call returns a reader of its own.
 func (f *Form) Upload(name string) (upload graphql.Upload, given bool, err error) {
 	headers := f.form.File[name]

@@ -78,7 +78,7 @@ func TestFaultsOfABodyAreNamed(t *testing.T) {
 		{patch, `{"promptSettings":{"topN":1.5,"showQuote":"true"}}`, model.Fields{
 			"promptSettings.topN": {wholeNumber}, "promptSettings.showQuote": {"must be true or false"}}},
 		{patch, `{"promptSettings":{"topN":2147483648}}`, model.Fields{"promptSettings.topN": {wholeNumber}}},
-		{patch, `{"promptSettings":{"topN":1e2}}`, model.Fields{"promptSettings.topN": {wholeNumber}}},
+		{patch, `{"promptSettings":{"topN":-1e10}}`, model.Fields{"promptSettings.topN": {wholeNumber}}},
 		{create, `{"parserConfig":{"chunkTokenNum":"512"}}`, model.Fields{
 			"name": {"is required"}, "parserConfig.chunkTokenNum": {wholeNumber}}},
 	}
@@ -179,6 +179,10 @@ func TestLenientBodies(t *testing.T) {
 	require.Equal(t, values{"agentId": "a", "prompt": "last"}, taken(t, prompt, `{"prompt":3,"Prompt":"first","prompt":"last"}`))
 	require.Equal(t, values{"chatId": "c"}, taken(t, patch,
 		`{"name":null,"datasetIds":null,"llmSettings":null,"promptSettings":null}`), "null is absent")
+	for _, three := range []string{"3", "3.0", "30e-1"} {
+		require.Equal(t, values{"chatId": "c", "promptSettings": values{"topN": int64(3)}},
+			taken(t, patch, `{"promptSettings":{"topN":`+three+`}}`), "they are the same number")
+	}
 	require.Equal(t, values{"chatId": "c", "llmSettings": values{}}, taken(t, patch, `{"llmSettings":{"TOPP":null,"other":1}}`))
 	require.Equal(t, values{"agentId": "a", "dataBag": json.RawMessage(`{"FirstName":"A","firstname":"b"}`)},
 		taken(t, start, `{"AgentId":"a","databag":{"FirstName":"A","firstname":"b"},"toolMocking":null}`), "a data bag's keys are data")

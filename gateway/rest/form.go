@@ -11,7 +11,7 @@ import (
 )
 
 // readForm adds the texts and the file of a form to the variables. Names are matched ignoring case; the file is
-// the part that is named like its variable.
+// the part that is named like its variable, and another file is a fault: it would be lost.
 func (t *Transport) readForm(w http.ResponseWriter, r *http.Request, e *endpoint, variables map[string]any) (*form.Form, *problem) {
 	limits := form.Limits{File: t.maxUpload, Rest: t.maxBody}
 	if t.maxBody == 0 {
@@ -35,12 +35,16 @@ func (t *Transport) readForm(w http.ResponseWriter, r *http.Request, e *endpoint
 			}
 		}
 	}
-	upload, given, err := sent.Upload(e.upload)
-	if err != nil {
-		sent.Close()
-		panic(err)
-	}
-	if given {
+	for _, name := range sent.Files() {
+		if !strings.EqualFold(name, e.upload) {
+			sent.Close()
+			return nil, problemf(http.StatusBadRequest, model.BadInput, "the file must be in the part %s", e.upload)
+		}
+		upload, _, err := sent.Upload(name)
+		if err != nil {
+			sent.Close()
+			panic(err)
+		}
 		variables[e.upload] = upload
 	}
 	return sent, nil

@@ -160,7 +160,7 @@ func TestClaimsAreRenewedWhileItemsAreArchived(t *testing.T) {
 	tenant, _ := newCompany(t, store)
 	campaign := newCampaign(t, tenant)
 	items := add(t, tenant, campaign.ID, 300)
-	id, _ := claim(t, tenant, campaign.ID, 300)
+	id, _ := claimItems(t, tenant, campaign.ID, 300)
 	errs := together(6, func(n int) error {
 		random := rand.New(rand.NewPCG(1, uint64(n)))
 		ids := idsOf(items)

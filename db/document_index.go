@@ -37,6 +37,27 @@ func (t *Tenant) reindex(ctx context.Context, datasetID string, which selection)
 	return t.enqueue(ctx, documentJob, indexings, (*queue.Queue).Enqueue)
 }
 
+// ReindexDocument puts the indexing of a document into the queue, and returns the document.
+func (t *Tenant) ReindexDocument(ctx context.Context, id string) (*model.Document, error) {
+	var again *model.Document
+	err := t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
+		found, err := t.Document(ctx, id)
+		if err != nil {
+			return err
+		}
+		// Datasets are held before documents, everywhere.
+		if err := t.holdDatasets(ctx, []string{found.DatasetID}); err != nil {
+			return model.Missing(document, id)
+		}
+		if err := t.reindex(ctx, found.DatasetID, where("id = ?", id)); err != nil {
+			return err
+		}
+		again, err = t.Document(ctx, id)
+		return err
+	})
+	return again, err
+}
+
 // ReindexOtherModels puts the indexing of every document that has chunks, but not vectors of the embedding
 // model, into the queue; those whose indexing is under way are left alone.
 func (t *Tenant) ReindexOtherModels(ctx context.Context, embeddingModel string) error {

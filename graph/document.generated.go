@@ -920,6 +920,38 @@ func (ec *executionContext) fieldContext_DocumentEdge_node(_ context.Context, fi
 	return fc, nil
 }
 
+func (ec *executionContext) _ReindexDocumentPayload_document(ctx context.Context, field graphql.CollectedField, obj *model.ReindexDocumentPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ReindexDocumentPayload_document(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Document, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Document) graphql.Marshaler {
+			return ec.marshalNDocument2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐDocument(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ReindexDocumentPayload_document(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ReindexDocumentPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Document(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 // endregion **************************** field.gotpl *****************************
 
 // region    **************************** input.gotpl *****************************
@@ -1007,6 +1039,36 @@ func (ec *executionContext) unmarshalInputDeleteDocumentInput(ctx context.Contex
 				return it, err
 			}
 			it.DatasetID = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputReindexDocumentInput(ctx context.Context, obj any) (model.ReindexDocumentInput, error) {
+	var it model.ReindexDocumentInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"documentId"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "documentId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("documentId"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.DocumentID = data
 		}
 	}
 	return it, nil
@@ -1609,6 +1671,44 @@ func (ec *executionContext) _DocumentEdge(ctx context.Context, sel ast.Selection
 	return out
 }
 
+var reindexDocumentPayloadImplementors = []string{"ReindexDocumentPayload"}
+
+func (ec *executionContext) _ReindexDocumentPayload(ctx context.Context, sel ast.SelectionSet, obj *model.ReindexDocumentPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, reindexDocumentPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ReindexDocumentPayload")
+		case "document":
+			out.Values[i] = ec._ReindexDocumentPayload_document(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 // endregion **************************** object.gotpl ****************************
 
 // region    ***************************** type.gotpl *****************************
@@ -1757,6 +1857,11 @@ func (ec *executionContext) marshalNDocumentStatus2githubᚗcomᚋagentgraphᚋa
 	return v
 }
 
+func (ec *executionContext) unmarshalNReindexDocumentInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐReindexDocumentInput(ctx context.Context, v any) (model.ReindexDocumentInput, error) {
+	res, err := ec.unmarshalInputReindexDocumentInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) marshalOAddDocumentPayload2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAddDocumentPayload(ctx context.Context, sel ast.SelectionSet, v *model.AddDocumentPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -1776,6 +1881,13 @@ func (ec *executionContext) marshalODocument2ᚖgithubᚗcomᚋagentgraphᚋagen
 		return graphql.Null
 	}
 	return ec._Document(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOReindexDocumentPayload2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐReindexDocumentPayload(ctx context.Context, sel ast.SelectionSet, v *model.ReindexDocumentPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ReindexDocumentPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalOUpload2ᚖgithubᚗcomᚋ99designsᚋgqlgenᚋgraphqlᚐUpload(ctx context.Context, v any) (*graphql.Upload, error) {

@@ -800,6 +800,7 @@ type ComplexityRoot struct {
 		EndSimulationChat            func(childComplexity int, input model.EndSimulationChatInput) int
 		RecordUsage                  func(childComplexity int, input model.RecordUsageInput) int
 		ReindexDataset               func(childComplexity int, input model.ReindexDatasetInput) int
+		ReindexDocument              func(childComplexity int, input model.ReindexDocumentInput) int
 		RemoveSubAgent               func(childComplexity int, input model.RemoveSubAgentInput) int
 		RenewCampaignClaim           func(childComplexity int, input model.RenewCampaignClaimInput) int
 		ResetCampaignItem            func(childComplexity int, input model.ResetCampaignItemInput) int
@@ -905,6 +906,10 @@ type ComplexityRoot struct {
 
 	ReindexDatasetPayload struct {
 		Dataset func(childComplexity int) int
+	}
+
+	ReindexDocumentPayload struct {
+		Document func(childComplexity int) int
 	}
 
 	RemoveSubAgentPayload struct {
@@ -4196,6 +4201,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.ReindexDataset(childComplexity, args["input"].(model.ReindexDatasetInput)), true
+	case "Mutation.reindexDocument":
+		if e.ComplexityRoot.Mutation.ReindexDocument == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_reindexDocument_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.ReindexDocument(childComplexity, args["input"].(model.ReindexDocumentInput)), true
 	case "Mutation.removeSubAgent":
 		if e.ComplexityRoot.Mutation.RemoveSubAgent == nil {
 			break
@@ -4909,6 +4925,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ReindexDatasetPayload.Dataset(childComplexity), true
+
+	case "ReindexDocumentPayload.document":
+		if e.ComplexityRoot.ReindexDocumentPayload.Document == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReindexDocumentPayload.Document(childComplexity), true
 
 	case "RemoveSubAgentPayload.agent":
 		if e.ComplexityRoot.RemoveSubAgentPayload.Agent == nil {
@@ -5925,6 +5948,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputPromptSettingsInput,
 		ec.unmarshalInputRecordUsageInput,
 		ec.unmarshalInputReindexDatasetInput,
+		ec.unmarshalInputReindexDocumentInput,
 		ec.unmarshalInputRemoveSubAgentInput,
 		ec.unmarshalInputRenewCampaignClaimInput,
 		ec.unmarshalInputResetCampaignItemInput,
@@ -8370,6 +8394,18 @@ input DeleteDocumentInput {
   datasetId: ID
 }
 
+"The document to index again."
+input ReindexDocumentInput {
+  "The document."
+  documentId: ID!
+}
+
+"The document that is indexed again."
+type ReindexDocumentPayload {
+  "The document."
+  document: Document!
+}
+
 "What is gone."
 type DeleteDocumentPayload {
   "The id of the deleted document."
@@ -8416,6 +8452,8 @@ extend type Query {
 extend type Mutation {
   "Adds a document to a dataset. It is indexed soon after: see its ` + "`" + `status` + "`" + `."
   addDocument("The document." input: AddDocumentInput!): AddDocumentPayload @requires(scope: write)
+  "Indexes a document again, for instance one that failed. Its previous chunks are found until the new ones are there."
+  reindexDocument("The document." input: ReindexDocumentInput!): ReindexDocumentPayload @requires(scope: write)
   "Deletes a document with its chunks."
   deleteDocument("The document." input: DeleteDocumentInput!): DeleteDocumentPayload @requires(scope: write)
 }
@@ -11177,6 +11215,14 @@ func (ec *executionContext) childFields_ReindexDatasetPayload(ctx context.Contex
 		return ec.fieldContext_ReindexDatasetPayload_dataset(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ReindexDatasetPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_ReindexDocumentPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "document":
+		return ec.fieldContext_ReindexDocumentPayload_document(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ReindexDocumentPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_RemoveSubAgentPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

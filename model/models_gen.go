@@ -823,6 +823,18 @@ type ReindexDatasetPayload struct {
 	Dataset *Dataset `json:"dataset"`
 }
 
+// The document to index again.
+type ReindexDocumentInput struct {
+	// The document.
+	DocumentID string `json:"documentId"`
+}
+
+// The document that is indexed again.
+type ReindexDocumentPayload struct {
+	// The document.
+	Document *Document `json:"document"`
+}
+
 // The edge to remove.
 type RemoveSubAgentInput struct {
 	// The id of the edge.

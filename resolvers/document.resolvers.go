@@ -46,6 +46,14 @@ func (r *mutationResolver) AddDocument(ctx context.Context, input model.AddDocum
 	return &model.AddDocumentPayload{Document: document}, nil
 }
 
+func (r *mutationResolver) ReindexDocument(ctx context.Context, input model.ReindexDocumentInput) (*model.ReindexDocumentPayload, error) {
+	document, err := r.tenant(ctx).ReindexDocument(ctx, input.DocumentID)
+	if err != nil {
+		return nil, err
+	}
+	return &model.ReindexDocumentPayload{Document: document}, nil
+}
+
 func (r *mutationResolver) DeleteDocument(ctx context.Context, input model.DeleteDocumentInput) (*model.DeleteDocumentPayload, error) {
 	if err := r.tenant(ctx).DeleteDocument(ctx, input); err != nil {
 		return nil, err

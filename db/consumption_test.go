@@ -345,6 +345,7 @@ func TestStatementsOfABreakdown(t *testing.T) {
 		record(t, tenant, e)
 	}
 	before := counted.n.Load()
-	breakdownOf(t, tenant, "2026-02-01T01:00:00Z", "2026-04-01T01:00:00Z")
+	_, err := tenant.ConsumptionBreakdown(counted.in(t.Context()), bound(t, "2026-02-01T01:00:00Z"), bound(t, "2026-04-01T01:00:00Z"))
+	require.NoError(t, err)
 	require.EqualValues(t, 2, counted.n.Load()-before)
 }

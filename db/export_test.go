@@ -1,6 +1,13 @@
 package db
 
-import "github.com/jackc/pgx/v5"
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+)
 
 // Pgx gives tests the transaction that the Tenant is in, as pgx knows one.
 func Pgx(t *Tenant, fn func(pgx.Tx) error) error { return t.store.tx.pgx(fn) }
+
+// Listen returns when the Store hears the signals of others, or ctx ends. Something must be followed.
+func Listen(ctx context.Context, s *Store) { s.hub.Listening(ctx) }

@@ -180,8 +180,8 @@ func TestMostTools(t *testing.T) {
 // However many parents there are, each list is read in one statement.
 func TestStatementsDoNotGrowWithTheParents(t *testing.T) {
 	t.Parallel()
-	ctx, count := t.Context(), &statements{}
-	store := dbtest.Open(t, dbtest.URL(t), db.Options{Tracer: count})
+	count := &statements{}
+	ctx, store := count.in(t.Context()), dbtest.Open(t, dbtest.URL(t), db.Options{Tracer: count})
 	var agents, tools, chats, campaigns []string
 	own := newEstate(t, store, "OWN")
 	for range 5 {

@@ -22,7 +22,7 @@ import (
 const (
 	// maxContent is the largest file that is read, in bytes.
 	maxContent = 25 << 20
-	// maxReading is how long reading a file may take.
+	// maxReading is how long reading a file may take, not counting the wait for a reader.
 	maxReading = time.Minute
 )
 
@@ -32,6 +32,14 @@ const (
 func Read(ctx context.Context, name, contentType string, content []byte) (Text, error) {
 	if len(content) > maxContent {
 		return Text{}, unreadable("the file is larger than 25 MiB")
+	}
+	read := reader(name, contentType, content)
+	if isPDF(content) {
+		// What this waits for is not the document's fault.
+		var err error
+		if read, err = pdfReader(ctx); err != nil {
+			return Text{}, err
+		}
 	}
 	reading, cancel := context.WithTimeout(ctx, maxReading)
 	defer cancel()
@@ -50,7 +58,7 @@ func Read(ctx context.Context, name, contentType string, content []byte) (Text, 
 			}
 			done <- r
 		}()
-		r.text, r.err = reader(name, contentType, content)(reading, content)
+		r.text, r.err = read(reading, content)
 	}()
 	var r result
 	select {
@@ -79,11 +87,13 @@ func unreadable(sentence string) error {
 
 type readFunc func(ctx context.Context, content []byte) (Text, error)
 
-// reader chooses how a file is read.
+func isPDF(content []byte) bool {
+	return bytes.Contains(content[:min(len(content), 1024)], []byte("%PDF-"))
+}
+
+// reader chooses how a file that is no PDF is read.
 func reader(name, contentType string, content []byte) readFunc {
 	switch {
-	case bytes.Contains(content[:min(len(content), 1024)], []byte("%PDF-")):
-		return readPDF
 	case bytes.HasPrefix(content, []byte("PK\x03\x04")):
 		return readDOCX
 	case bytes.HasPrefix(content, []byte("\xD0\xCF\x11\xE0")):

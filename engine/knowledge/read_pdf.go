@@ -44,16 +44,34 @@ func compiled() wazero.CompilationCache {
 	return wazero.NewCompilationCache()
 }
 
-func readPDF(ctx context.Context, content []byte) (Text, error) {
+// pdfReader waits until PDFium is compiled and one of its readers is free, or ctx ends. What it returns reads one
+// file, and must be called, for it gives the reader back.
+func pdfReader(ctx context.Context) (readFunc, error) {
+	compiled := make(chan struct{})
+	go func() {
+		defer close(compiled)
+		_, _ = pdfs()
+	}()
+	select {
+	case <-compiled:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 	pool, err := pdfs()
 	if err != nil {
-		return Text{}, err
+		return nil, err
 	}
 	reader, err := pool.GetInstanceWithContext(ctx)
 	if err != nil {
-		return Text{}, errors.Join(ctx.Err(), err)
+		return nil, errors.Join(ctx.Err(), err)
 	}
-	defer func() { _ = reader.Close() }()
+	return func(ctx context.Context, content []byte) (Text, error) {
+		defer func() { _ = reader.Close() }()
+		return readPDF(ctx, reader, content)
+	}, nil
+}
+
+func readPDF(ctx context.Context, reader pdfium.Pdfium, content []byte) (Text, error) {
 	// The library's calls take no context. They use this one, which ends them in the middle of a page.
 	reflect.ValueOf(reader.GetImplementation()).Elem().FieldByName("Context").Set(reflect.ValueOf(ctx))
 	pages, err := pdfPages(ctx, reader, content)

@@ -15,7 +15,7 @@ import (
 )
 
 // RecordUsage adds entries to the ledger, all of them or none. Those that are in it already are duplicates;
-// CONFLICT when one of them says something else.
+// UNPROCESSABLE when one of them says something else.
 func (t *Tenant) RecordUsage(ctx context.Context, in model.RecordUsageInput) (*model.RecordUsagePayload, error) {
 	rows, repeated, err := in.Rows()
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/agentgraph/agentgraph/db/notify"
-	"github.com/agentgraph/agentgraph/db/queue"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -43,49 +42,37 @@ func (t *Tenant) RunsOfTests() Children[*model.AgentTestRun] {
 	return Children[*model.AgentTestRun]{t, where("?TableAlias.test_id = parent.id"), newestFirst}
 }
 
-// errMoved says that a run is no longer as it was read.
-var errMoved = errors.New("the run has changed")
-
 // ClaimRun makes the caller the one that works on a run, and returns the run; nil when there is nothing to
 // do. The attempt counts how often the queue has delivered the run, from 1, and is never delivered twice: of
 // two callers with the same attempt one gets the run. One with a later attempt means that the worker before
 // it was lost. After model.MaxLost lost workers the run is given up, as an Error of the infrastructure.
 func (t *Tenant) ClaimRun(ctx context.Context, id string, attempt int32) (*model.AgentTestRun, error) {
-	for {
-		run, err := t.claimRun(ctx, id, attempt)
-		if !errors.Is(err, errMoved) {
-			return run, err
+	var run *model.AgentTestRun
+	err := t.move(ctx, id, func(stored *model.AgentTestRun, execution *model.AgentTestExecution) *model.AgentTestRun {
+		if run = nil; stored.Status.IsFinal() || stored.Claim >= attempt {
+			return nil
 		}
-	}
-}
-
-func (t *Tenant) claimRun(ctx context.Context, id string, attempt int32) (*model.AgentTestRun, error) {
-	run := &model.AgentTestRun{}
-	if err := t.one(ctx, agentTestRun, id, run, noLock); err != nil {
-		return nil, err
-	}
-	if run.Status.IsFinal() || run.Claim >= attempt {
+		run = stored
+		claim(run, execution)
+		run.Claim = attempt
+		return run
+	})
+	if errors.Is(err, errMoved) || err == nil && run.Status.IsFinal() {
 		return nil, nil
 	}
-	at, was := now(), stateOf(run)
-	run.Claim = attempt
-	if was.status == model.AgentTestRunStatusQueued {
-		run.Status, run.StartedAt = model.AgentTestRunStatusRunning, &at
-	} else if err := t.replaceWorker(ctx, run); err != nil {
-		return nil, err
-	}
-	if err := t.move(ctx, run, was, at); err != nil || run.Status.IsFinal() {
+	if err != nil {
 		return nil, err
 	}
 	return run, nil
 }
 
-// replaceWorker says how a run goes on whose worker was lost.
-func (t *Tenant) replaceWorker(ctx context.Context, run *model.AgentTestRun) error {
-	execution, err := t.AgentTestExecution(ctx, run.ExecutionID)
+// claim says how a run goes on that a worker takes up.
+func claim(run *model.AgentTestRun, execution *model.AgentTestExecution) {
 	switch {
-	case err != nil:
-		return err
+	case run.Status == model.AgentTestRunStatusQueued:
+		at := now()
+		run.Status, run.StartedAt = model.AgentTestRunStatusRunning, &at
+	// From here on the worker before was lost.
 	case execution.Status == model.AgentTestExecutionStatusCancelled:
 		run.Status = model.AgentTestRunStatusCancelled
 	case run.Lost >= model.MaxLost:
@@ -95,7 +82,6 @@ func (t *Tenant) replaceWorker(ctx context.Context, run *model.AgentTestRun) err
 	default:
 		run.Lost++
 	}
-	return nil
 }
 
 // FinishRun keeps the outcome of a run that the caller has claimed: its final status and everything that led
@@ -113,11 +99,13 @@ func (t *Tenant) FinishRun(ctx context.Context, run *model.AgentTestRun) error {
 	if run.CriteriaResults == nil {
 		run.CriteriaResults = []model.CriterionResult{}
 	}
-	err := t.move(ctx, run, runState{model.AgentTestRunStatusRunning, run.Claim}, now())
-	if errors.Is(err, errMoved) {
-		return errors.Join(model.Errorf(model.Conflict, "agent test run %q was taken over by another worker, or has ended", run.ID), ErrRunLost)
-	}
-	return err
+	err := t.move(ctx, run.ID, func(stored *model.AgentTestRun, _ *model.AgentTestExecution) *model.AgentTestRun {
+		if !isHeld(stored, run) {
+			return nil
+		}
+		return run
+	})
+	return lostOr(run, err)
 }
 
 // ReleaseRun gives a run that the caller has claimed, and cannot finish, back to the queue, without what led
@@ -129,12 +117,29 @@ func (t *Tenant) ReleaseRun(ctx context.Context, run *model.AgentTestRun) error 
 		Claim: run.Claim, Lost: run.Lost,
 		Messages: []model.TestMessage{}, ToolCalls: []*model.ToolCall{}, CriteriaResults: []model.CriterionResult{},
 	}
-	err := t.move(ctx, released, runState{model.AgentTestRunStatusRunning, run.Claim}, now())
-	if !errors.Is(err, errMoved) {
-		return err
+	err := t.move(ctx, run.ID, func(stored *model.AgentTestRun, execution *model.AgentTestExecution) *model.AgentTestRun {
+		if !isHeld(stored, run) {
+			return nil
+		}
+		if execution.Status == model.AgentTestExecutionStatusCancelled {
+			released.Status, released.StartedAt = model.AgentTestRunStatusCancelled, run.StartedAt
+		}
+		return released
+	})
+	return lostOr(run, err)
+}
+
+// isHeld reports whether the worker that claimed the run still has it.
+func isHeld(stored, run *model.AgentTestRun) bool {
+	return stateOf(stored) == runState{model.AgentTestRunStatusRunning, run.Claim}
+}
+
+// lostOr returns what it means for the run's worker that the run did not move.
+func lostOr(run *model.AgentTestRun, err error) error {
+	if errors.Is(err, errMoved) || isMissing(err) {
+		return errors.Join(model.Errorf(model.Conflict, "agent test run %q was taken over by another worker, or has ended", run.ID), ErrRunLost)
 	}
-	released.Status, released.StartedAt = model.AgentTestRunStatusCancelled, run.StartedAt
-	return t.FinishRun(ctx, released)
+	return err
 }
 
 // endAbandonedRuns ends the runs that were put into the queue and are not there any more, for whatever reason.
@@ -158,24 +163,21 @@ func (s *Store) endAbandonedRuns(ctx context.Context) error {
 }
 
 func (t *Tenant) endAbandonedRun(ctx context.Context, id string) error {
-	run := &model.AgentTestRun{}
-	if err := t.one(ctx, agentTestRun, id, run, noLock); err != nil {
-		return err
-	}
-	execution, err := t.AgentTestExecution(ctx, run.ExecutionID)
-	if err != nil || run.Status.IsFinal() {
-		return err
-	}
-	was := stateOf(run)
-	if run.Status = model.AgentTestRunStatusCancelled; execution.Status != model.AgentTestExecutionStatusCancelled {
-		run.Status, run.Error = model.AgentTestRunStatusError, &model.RunError{
-			Cause: model.RunErrorCauseInfrastructure, Message: "the gateway could not carry out the run, although it tried several times",
+	err := t.move(ctx, id, func(run *model.AgentTestRun, execution *model.AgentTestExecution) *model.AgentTestRun {
+		if run.Status.IsFinal() {
+			return nil
 		}
+		if run.Status = model.AgentTestRunStatusCancelled; execution.Status != model.AgentTestExecutionStatusCancelled {
+			run.Status, run.Error = model.AgentTestRunStatusError, &model.RunError{
+				Cause: model.RunErrorCauseInfrastructure, Message: "the gateway could not carry out the run, although it tried several times",
+			}
+		}
+		return run
+	})
+	if errors.Is(err, errMoved) {
+		return nil // somebody else has ended it
 	}
-	if err := t.move(ctx, run, was, now()); !errors.Is(err, errMoved) {
-		return err
-	}
-	return nil // somebody else has ended it
+	return err
 }
 
 // runState tells every state that a run is in from all others that it is ever in.
@@ -185,76 +187,6 @@ type runState struct {
 }
 
 func stateOf(run *model.AgentTestRun) runState { return runState{run.Status, run.Claim} }
-
-// move makes the run's new state the stored one, in its test and its execution too, and tells the followers.
-// It returns errMoved, and changes nothing, when the run is not in the state that it was in, or its
-// execution was cancelled and the run is not final.
-func (t *Tenant) move(ctx context.Context, run *model.AgentTestRun, was runState, at time.Time) error {
-	if run.Status.IsFinal() {
-		run.FinishedAt = &at
-		if run.StartedAt != nil {
-			// The clock of another replica, whose run it was first, may be ahead.
-			ms := int32(max(0, at.Sub(*run.StartedAt).Milliseconds()))
-			run.DurationMs = &ms
-		}
-	}
-	err := t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
-		moved := []struct {
-			Version   int32
-			NextRunID *string
-		}{}
-		err := t.change(run).With("test", t.tellTest(run, at)).With("execution", t.countMove(run, at)).TableExpr("execution").
-			Column("status", "claim", "lost", "messages", "tool_calls", "turn_count", "end_reason",
-				"criteria_results", "classification_result", "error", "started_at", "finished_at", "duration_ms").
-			Set("version = execution.version").WherePK().Where("?TableAlias.status = ?", was.status).Where("?TableAlias.claim = ?", was.claim).
-			Returning("execution.version, execution.next_run_id").Scan(ctx, &moved)
-		if err != nil {
-			return translate(err)
-		}
-		if len(moved) == 0 {
-			return errMoved
-		}
-		run.Version = moved[0].Version
-		if err := t.spend(ctx, fmt.Sprintf("%s:%d", run.ID, run.Claim), run.Spent); err != nil {
-			return err
-		}
-		if next := moved[0].NextRunID; next != nil && run.Status.IsFinal() {
-			return t.enqueueRuns(ctx, []string{*next}, (*queue.Queue).EnqueueBehind)
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	t.store.hub.Wake(t.signalOf(run.ExecutionID))
-	return nil
-}
-
-// tellTest makes a run's new state that of its test, if there is no newer run of it.
-func (t *Tenant) tellTest(run *model.AgentTestRun, at time.Time) *bun.UpdateQuery {
-	return t.change((*model.AgentTestRow)(nil)).Set("last_run_status = ?", run.Status).Set("last_run_at = ?", at).
-		Where("id = ?", run.TestedID).Where("last_run_id = ?", run.ID).Returning("id")
-}
-
-// countMove counts a move of a run in its execution, which it holds, and returns the number of the move and the run
-// that follows when this one has ended; nothing when the run must not move.
-func (t *Tenant) countMove(run *model.AgentTestRun, at time.Time) *bun.UpdateQuery {
-	next := t.db.NewSelect().TableExpr("agent_test_runs AS next").Column("next.id").Where("next.company_id = ?", t.companyID).
-		Where("next.execution_id = agent_test_execution.id").Where("next.position = agent_test_execution.next_position - 1").
-		Where("agent_test_execution.status = ?", model.AgentTestExecutionStatusRunning)
-	query := t.change((*model.AgentTestExecution)(nil)).Set("version = version + 1").Where("id = ?", run.ExecutionID).
-		// Whoever holds several rows holds tests before executions: this makes Postgres write the test first.
-		Where("(SELECT count(*) FROM test) >= 0").Returning("version, (?) AS next_run_id", next)
-	if !run.Status.IsFinal() {
-		return query.Where("status <> ?", model.AgentTestExecutionStatusCancelled).
-			Set("status = ?", model.AgentTestExecutionStatusRunning).Set("started_at = COALESCE(started_at, ?)", at)
-	}
-	return query.Where("unfinished > 0").Set("unfinished = unfinished - 1").Set("next_position = next_position + 1").
-		Set("finished_at = CASE WHEN unfinished = 1 THEN ?::timestamptz END", at).
-		Set("started_at = CASE WHEN status = ? THEN started_at ELSE COALESCE(started_at, ?) END", model.AgentTestExecutionStatusCancelled, at).
-		Set("status = CASE WHEN status = ? THEN status WHEN unfinished = 1 THEN ? ELSE ? END",
-			model.AgentTestExecutionStatusCancelled, model.AgentTestExecutionStatusCompleted, model.AgentTestExecutionStatusRunning)
-}
 
 // Why the context of a run that is held ends.
 var (

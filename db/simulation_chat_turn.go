@@ -167,7 +167,7 @@ func (u *Turn) Finish(ctx context.Context, message, reply *model.SimulationChatM
 		if err := u.record(ctx, t, calls, true); err != nil {
 			return err
 		}
-		return t.spend(ctx, fmt.Sprintf("%s:%d", chat.ID, chat.LastSequence), u.Spent)
+		return t.spend(ctx, map[string]*model.UsageEntry{fmt.Sprintf("%s:%d", chat.ID, chat.LastSequence): u.Spent})
 	})
 	if err != nil {
 		return nil, err

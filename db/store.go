@@ -50,6 +50,7 @@ type Store struct {
 	hub    *notify.Hub
 	sealer sealer
 	budget *budgets
+	moves  *runMoves
 
 	queue *queue.Queue
 	// tx is the transaction that db is; nil outside of one.
@@ -88,7 +89,7 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 		return nil, fmt.Errorf("open database: %w", reason(err))
 	}
 	root := bun.NewDB(stdlib.OpenDBFromPool(pool), dialect{pgdialect.New()}, bun.WithDiscardUnknownColumns())
-	store := &Store{pool: pool, root: root, db: root, hub: notify.New(pool), sealer: sealer, budget: newBudgets(o.Log), enqueueRuns: o.Enqueue, rerankModels: o.RerankModels}
+	store := &Store{pool: pool, root: root, db: root, hub: notify.New(pool), sealer: sealer, budget: newBudgets(o.Log), moves: &runMoves{waiting: map[string][]*runMove{}}, enqueueRuns: o.Enqueue, rerankModels: o.RerankModels}
 	store.queue, err = queue.New(pool, queue.Options{Window: o.RunsPerCompany, Sweep: store.endAbandonedRuns, Log: o.Log})
 	if err != nil {
 		store.Close()

@@ -97,15 +97,22 @@ func (t *Tenant) checkDuplicates(ctx context.Context, in model.RecordUsageInput,
 	return faults.As(model.Unprocessable)
 }
 
-// spend records what a simulated conversation cost, in the transaction that the Tenant is in: the last thing
-// that it does, since others wait for the day's row. Nothing is recorded when it cost nothing.
-func (t *Tenant) spend(ctx context.Context, key string, spent *model.UsageEntry) error {
-	if spent == nil || spent.Credits == 0 {
+// spend records what simulated conversations cost, by key, in the transaction that the Tenant is in: the last
+// thing that it does, since others wait for the day's row. Nothing is recorded of what cost nothing.
+func (t *Tenant) spend(ctx context.Context, spent map[string]*model.UsageEntry) error {
+	at, entries := now().Truncate(time.Millisecond), []*model.UsageEntry{}
+	for key, cost := range spent {
+		if cost == nil || cost.Credits == 0 {
+			continue
+		}
+		entry := *cost
+		entry.IdempotencyKey, entry.At = model.OwnUsageKeys+key, at
+		entries = append(entries, &entry)
+	}
+	if len(entries) == 0 {
 		return nil
 	}
-	entry := *spent
-	entry.IdempotencyKey, entry.At = model.OwnUsageKeys+key, now().Truncate(time.Millisecond)
-	_, err := t.addUsage(ctx, []*model.UsageEntry{&entry})
+	_, err := t.addUsage(ctx, entries)
 	return err
 }
 

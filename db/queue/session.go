@@ -22,7 +22,7 @@ const (
 	heartbeat        = time.Second
 	heartbeatTimeout = 5 * time.Second
 
-	fetchCooldown = 5 * time.Millisecond
+	fetchCooldown = 1 * time.Millisecond
 	// fetchPoll finds jobs whose announcement was left out, because another had just been made.
 	fetchPoll = 200 * time.Millisecond
 )

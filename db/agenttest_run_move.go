@@ -1,0 +1,285 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"github.com/agentgraph/agentgraph/db/queue"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+const (
+	// movesPerTransaction bounds a transaction: a run that has ended carries its conversation.
+	movesPerTransaction = 50
+	// moveTimeout bounds one try.
+	moveTimeout = 10 * time.Second
+)
+
+// errMoved says that a run is not in the state that was expected.
+var errMoved = errors.New("the run has changed")
+
+// nextRun returns what a run is to be, given what is stored of it and its execution, both held; nil when it is to
+// stay as it is. It may be called again, and may change what is stored.
+type nextRun func(stored *model.AgentTestRun, execution *model.AgentTestExecution) *model.AgentTestRun
+
+// runMove is a run that is to go on to its next state.
+type runMove struct {
+	runID string
+	next  nextRun
+	// err is why the run has not moved.
+	err  error
+	done chan struct{}
+}
+
+// runMoves gathers moves: each holds the run's execution, so those of one company that come while others are
+// under way share the next transaction.
+type runMoves struct {
+	mu sync.Mutex
+	// waiting has a company while moves of it are under way.
+	waiting map[string][]*runMove
+}
+
+// add reports whether nobody else is moving runs of the company, so that the caller must.
+func (m *runMoves) add(companyID string, move *runMove) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	waiting, busy := m.waiting[companyID]
+	m.waiting[companyID] = append(waiting, move)
+	return !busy
+}
+
+// take returns moves of different runs that wait; nothing when there are none, and then nobody moves runs of the
+// company any more.
+func (m *runMoves) take(companyID string) []*runMove {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	taken, left := []*runMove{}, []*runMove{}
+	for _, move := range m.waiting[companyID] {
+		if len(taken) == movesPerTransaction || slices.ContainsFunc(taken, func(t *runMove) bool { return t.runID == move.runID }) {
+			left = append(left, move)
+		} else {
+			taken = append(taken, move)
+		}
+	}
+	if m.waiting[companyID] = left; len(taken) == 0 {
+		delete(m.waiting, companyID)
+	}
+	return taken
+}
+
+// move makes the next state of a run the stored one, in its test and its execution too, and tells the followers.
+// NOT_FOUND when there is no such run; errMoved, and nothing is changed, when it is to stay as it is.
+func (t *Tenant) move(ctx context.Context, runID string, next nextRun) error {
+	m := &runMove{runID: runID, next: next, done: make(chan struct{})}
+	if t.store.tx != nil {
+		return errors.Join(t.moveTogether(ctx, []*runMove{m}), m.err)
+	}
+	if t.store.moves.add(t.companyID, m) {
+		go t.moveWaiting(context.WithoutCancel(ctx))
+	}
+	<-m.done
+	return m.err
+}
+
+// moveWaiting moves runs of the company until none waits.
+func (t *Tenant) moveWaiting(ctx context.Context) {
+	for {
+		moves := t.store.moves.take(t.companyID)
+		if len(moves) == 0 {
+			return
+		}
+		if err := t.moveTogether(ctx, moves); err != nil {
+			t.moveApart(ctx, moves, err)
+		}
+		for _, m := range moves {
+			close(m.done)
+		}
+	}
+}
+
+// moveApart moves runs one by one that could not be moved together: what is wrong with one must not keep the
+// others back. It gives up when it is the database.
+func (t *Tenant) moveApart(ctx context.Context, moves []*runMove, err error) {
+	for _, m := range moves {
+		if isAway(err) {
+			m.err = err
+			continue
+		}
+		if err = t.moveTogether(ctx, []*runMove{m}); err != nil {
+			m.err = err
+		}
+	}
+}
+
+// isAway reports whether the error is that the database does not answer.
+func isAway(err error) bool {
+	var known *model.Error
+	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &known) && known.Code == model.Unavailable
+}
+
+// moveTogether moves runs in one transaction. Its error is that of all of them.
+func (t *Tenant) moveTogether(ctx context.Context, moves []*runMove) error {
+	ctx, cancel := context.WithTimeout(ctx, moveTimeout)
+	defer cancel()
+	var executions []*model.AgentTestExecution
+	err := t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
+		at := now()
+		held, err := t.holdForMoves(ctx, moves)
+		if err != nil {
+			return err
+		}
+		executions = held.executions
+		runs, following := held.next(moves, at)
+		if len(runs) == 0 {
+			return nil
+		}
+		if err := t.writeMoves(ctx, runs, executions, at); err != nil {
+			return err
+		}
+		if err := t.spendOfRuns(ctx, runs); err != nil || len(following) == 0 {
+			return err
+		}
+		return t.enqueueFollowing(ctx, following)
+	})
+	if err != nil {
+		return err
+	}
+	for _, e := range executions {
+		t.store.hub.Wake(t.signalOf(e.ID))
+	}
+	return nil
+}
+
+// moving are the rows that moves change, held.
+type moving struct {
+	executions []*model.AgentTestExecution
+	runs       []*model.AgentTestRun
+}
+
+// holdForMoves holds the tests of the runs that move, then their executions, then the runs.
+func (t *Tenant) holdForMoves(ctx context.Context, moves []*runMove) (*moving, error) {
+	ids := make([]string, len(moves))
+	for i, m := range moves {
+		ids[i] = m.runID
+	}
+	tests := t.find((*model.AgentTestRow)(nil)).Column("id").Where("last_run_id IN (?)", bun.List(ids)).Order("id").For(string(forUpdate))
+	executionIDs := t.find((*model.AgentTestRun)(nil)).Column("execution_id").Where("id IN (?)", bun.List(ids))
+	held := &moving{}
+	// To count the tests is to hold them first.
+	if err := t.find(&held.executions).With("test", tests).Where("(SELECT count(*) FROM test) >= 0").
+		Where("id IN (?)", executionIDs).Order("id").For(string(forUpdate)).Scan(ctx); err != nil {
+		return nil, translate(err)
+	}
+	err := t.find(&held.runs).Where("id IN (?)", bun.List(ids)).Order("id").For(string(forUpdate)).Scan(ctx)
+	return held, translate(err)
+}
+
+// place is that of a run in an execution.
+type place struct {
+	executionID string
+	position    int32
+}
+
+// next makes runs and executions what they are to be. It returns the runs that move and the places of those that
+// are to follow.
+func (h *moving) next(moves []*runMove, at time.Time) (runs []*model.AgentTestRun, following []place) {
+	for _, m := range moves {
+		stored := slices.IndexFunc(h.runs, func(r *model.AgentTestRun) bool { return r.ID == m.runID })
+		if stored < 0 {
+			m.err = model.Missing(agentTestRun, m.runID)
+			continue
+		}
+		of := slices.IndexFunc(h.executions, func(e *model.AgentTestExecution) bool { return e.ID == h.runs[stored].ExecutionID })
+		run := m.next(h.runs[stored], h.executions[of])
+		if run == nil {
+			m.err = errMoved
+			continue
+		}
+		m.err = nil
+		runs = append(runs, run)
+		if next, ok := count(h.executions[of], run, at); ok {
+			following = append(following, next)
+		}
+	}
+	return runs, following
+}
+
+// count makes a run's move part of its execution, and returns the place of the run that is to follow, if one is.
+func count(execution *model.AgentTestExecution, run *model.AgentTestRun, at time.Time) (place, bool) {
+	execution.Version++
+	run.Version = execution.Version
+	cancelled := execution.Status == model.AgentTestExecutionStatusCancelled
+	if !cancelled {
+		execution.Status = model.AgentTestExecutionStatusRunning
+		if execution.StartedAt == nil {
+			execution.StartedAt = &at
+		}
+	}
+	if !run.Status.IsFinal() {
+		return place{}, false
+	}
+	run.FinishedAt = &at
+	if run.StartedAt != nil {
+		// The clock of another replica, whose run it was first, may be ahead.
+		ms := int32(max(0, at.Sub(*run.StartedAt).Milliseconds()))
+		run.DurationMs = &ms
+	}
+	next := place{execution.ID, execution.NextPosition}
+	execution.NextPosition++
+	if execution.Unfinished--; execution.Unfinished > 0 {
+		return next, !cancelled
+	}
+	execution.FinishedAt = &at
+	if !cancelled {
+		execution.Status = model.AgentTestExecutionStatusCompleted
+	}
+	return place{}, false
+}
+
+// writeMoves writes runs and executions, and tells the tests of which the runs are the most recent.
+func (t *Tenant) writeMoves(ctx context.Context, runs []*model.AgentTestRun, executions []*model.AgentTestExecution, at time.Time) error {
+	ids, statuses := make([]string, len(runs)), make([]string, len(runs))
+	for i, run := range runs {
+		ids[i], statuses[i] = run.ID, string(run.Status)
+	}
+	tests := t.change((*model.AgentTestRow)(nil)).
+		TableExpr("unnest(?::text[], ?::text[]) AS moved (run_id, status)", pgdialect.Array(ids), pgdialect.Array(statuses)).
+		Set("last_run_status = moved.status").Set("last_run_at = ?", at).Where("?TableAlias.last_run_id = moved.run_id")
+	counts := t.change(&executions).Column("status", "unfinished", "next_position", "version", "started_at", "finished_at").Bulk()
+	_, err := t.change(&runs).With("test", tests).With("execution", counts).
+		Column("status", "claim", "lost", "messages", "tool_calls", "turn_count", "end_reason",
+			"criteria_results", "classification_result", "error", "version", "started_at", "finished_at", "duration_ms").Bulk().Exec(ctx)
+	return translate(err)
+}
+
+// spendOfRuns records what the runs that have ended cost. Others wait for the day's rows, so little should come after it.
+func (t *Tenant) spendOfRuns(ctx context.Context, runs []*model.AgentTestRun) error {
+	spent := map[string]*model.UsageEntry{}
+	for _, run := range runs {
+		spent[fmt.Sprintf("%s:%d", run.ID, run.Claim)] = run.Spent
+	}
+	return t.spend(ctx, spent)
+}
+
+// enqueueFollowing puts the runs at the places into the queue.
+func (t *Tenant) enqueueFollowing(ctx context.Context, places []place) error {
+	executionIDs, positions := make([]string, len(places)), make([]int32, len(places))
+	for i, p := range places {
+		executionIDs[i], positions[i] = p.executionID, p.position
+	}
+	ids := []string{}
+	err := t.find((*model.AgentTestRun)(nil)).Column("id").
+		Where("(execution_id, position) IN (SELECT * FROM unnest(?::text[], ?::int[]))", pgdialect.Array(executionIDs), pgdialect.Array(positions)).
+		Order("id").Scan(ctx, &ids)
+	if err != nil || len(ids) == 0 {
+		return translate(err)
+	}
+	return t.enqueueRuns(ctx, ids, (*queue.Queue).EnqueueBehind)
+}

@@ -1,9 +1,14 @@
 package gateway
 
-import "github.com/vektah/gqlparser/v2/ast"
+import (
+	"github.com/vektah/gqlparser/v2/ast"
 
-// keepSpelling makes texts of the numbers in a validated document that stand for custom scalars. gqlparser would
-// read them as floats, and a decimal number would no longer be what the client wrote.
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// keepSpelling makes texts of the numbers in a validated document that stand for custom scalars: gqlparser would
+// read them as floats, and a decimal number would no longer be what the client wrote. It makes of objects that
+// stand for custom scalars what model.Spelled says: gqlparser would forget the order of their keys.
 func keepSpelling(document *ast.QueryDocument) {
 	for _, operation := range document.Operations {
 		for _, variable := range operation.VariableDefinitions {
@@ -34,11 +39,35 @@ func spellValue(value *ast.Value) {
 	if value == nil {
 		return
 	}
-	isNumber := value.Kind == ast.IntValue || value.Kind == ast.FloatValue
-	if of := value.Definition; isNumber && of != nil && of.Kind == ast.Scalar && !of.BuiltIn {
-		value.Kind = ast.StringValue
+	if of := value.Definition; of != nil && of.Kind == ast.Scalar && !of.BuiltIn {
+		switch value.Kind {
+		case ast.IntValue, ast.FloatValue:
+			value.Kind = ast.StringValue
+		case ast.ObjectValue:
+			spellMembers(value)
+		}
+		return
 	}
 	for _, child := range value.Children {
 		spellValue(child.Value)
+	}
+}
+
+// spellMembers does what model.Spelled says to an object, and to all that it contains.
+func spellMembers(value *ast.Value) {
+	for _, child := range value.Children {
+		spellMembers(child.Value)
+	}
+	switch value.Kind {
+	case ast.ObjectValue:
+		members := &ast.Value{Kind: ast.ListValue}
+		for _, child := range value.Children {
+			member := &ast.Value{Kind: ast.ObjectValue, Children: ast.ChildValueList{child}}
+			members.Children = append(members.Children, &ast.ChildValue{Value: member})
+		}
+		value.Children = ast.ChildValueList{{Name: model.Spelled, Value: members}}
+	case ast.IntValue, ast.FloatValue:
+		number := &ast.Value{Kind: ast.StringValue, Raw: value.Raw}
+		value.Kind, value.Children = ast.ObjectValue, ast.ChildValueList{{Name: model.Spelled, Value: number}}
 	}
 }

@@ -70,22 +70,81 @@ func (o *JSONObject) UnmarshalJSON(text []byte) error {
 // MarshalGQL writes the text.
 func (o JSONObject) MarshalGQL(w io.Writer) { _, _ = w.Write(o.text()) }
 
-// UnmarshalGQL reads an object, and keeps the order of its keys when it is given as text.
+// Spelled is the only key of the map that stands for a part of an object which a client has written into its
+// query, so that nothing of it is lost: with a list, of maps with at most one key each, it stands for an object
+// with these keys in this order; with a text, for the number that is spelled so.
+const Spelled = ""
+
+// UnmarshalGQL reads an object, and keeps the order of its keys.
 func (o *JSONObject) UnmarshalGQL(v any) error {
-	// A variable comes as the client spelled it, a literal as a map, which has no order.
+	// A variable comes as the client spelled it, what is in the query as a map.
 	text, ok := v.(json.RawMessage)
-	if _, literal := v.(map[string]any); literal {
-		var err error
-		if text, err = json.Marshal(v); err != nil {
+	if members, literal := v.(map[string]any); literal {
+		var written bytes.Buffer
+		if err := writeSpelled(&written, members); err != nil {
 			return Errorf(BadInput, "a JSONObject holds JSON values only")
 		}
-		ok = true
+		text, ok = written.Bytes(), true
 	}
 	var compact bytes.Buffer
 	if !ok || json.Compact(&compact, text) != nil || !bytes.HasPrefix(compact.Bytes(), []byte("{")) {
 		return Errorf(BadInput, "a JSONObject is a JSON object")
 	}
 	*o = compact.Bytes()
+	return nil
+}
+
+// writeSpelled writes a value, of which parts may be as Spelled says, as JSON.
+func writeSpelled(w *bytes.Buffer, v any) error {
+	switch v := v.(type) {
+	case map[string]any:
+		switch spelled := v[Spelled].(type) {
+		case string:
+			w.WriteString(spelled)
+			return nil
+		case []any:
+			return writeMembers(w, spelled)
+		}
+	case []any:
+		w.WriteByte('[')
+		for i, element := range v {
+			if i > 0 {
+				w.WriteByte(',')
+			}
+			if err := writeSpelled(w, element); err != nil {
+				return err
+			}
+		}
+		w.WriteByte(']')
+		return nil
+	}
+	text, err := json.Marshal(v)
+	w.Write(text)
+	return err
+}
+
+func writeMembers(w *bytes.Buffer, members []any) error {
+	separator := byte('{')
+	for _, member := range members {
+		one, _ := member.(map[string]any)
+		for key, value := range one { // there is none where a variable was not given
+			name, err := json.Marshal(key)
+			if err != nil {
+				return err
+			}
+			w.WriteByte(separator)
+			w.Write(name)
+			w.WriteByte(':')
+			if err := writeSpelled(w, value); err != nil {
+				return err
+			}
+			separator = ','
+		}
+	}
+	if separator == '{' {
+		w.WriteByte('{')
+	}
+	w.WriteByte('}')
 	return nil
 }
 

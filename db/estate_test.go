@@ -15,6 +15,8 @@ import (
 type estate struct {
 	tenant *db.Tenant
 	mark   string
+	// tokenHash is that of an access token.
+	tokenHash []byte
 	// ids holds an id by the name that inputs have for it.
 	ids map[string]string
 }
@@ -27,10 +29,13 @@ func newEstate(t *testing.T, store *db.Store, mark string) estate {
 	tenant := store.Tenant(company.ID)
 	key, _, err := tenant.CreateAPIKey(ctx, model.CreateAPIKeyInput{Name: mark, Scopes: []model.APIKeyScope{model.APIKeyScopeAdmin}})
 	require.NoError(t, err)
+	tenant = tenant.By(key.ID)
+	token, _, err := tenant.CreateAccessToken(ctx, readToken)
+	require.NoError(t, err)
 	in := agentInput()
 	in.Name, in.Prompt, in.Direction = mark, mark, model.DirectionOutbound
 	in.ClassificationTags = []*model.ClassificationTag{{Name: "New"}}
-	agent, err := tenant.By(key.ID).CreateAgent(ctx, in)
+	agent, err := tenant.CreateAgent(ctx, in)
 	require.NoError(t, err)
 	tool, err := tenant.CreateTool(ctx, model.CreateToolInput{Name: mark, TechnicalName: strings.ToLower(mark) + "_tool"})
 	require.NoError(t, err)
@@ -87,7 +92,7 @@ func newEstate(t *testing.T, store *db.Store, mark string) estate {
 		CampaignID: campaign.ID, ItemID: report(t, tenant, items[1], model.CampaignItemStatusCalling).ID, To: model.CampaignItemStatusError, Reason: &mark,
 	})
 	require.NoError(t, err)
-	return estate{tenant: tenant, mark: mark, ids: map[string]string{
+	return estate{tenant: tenant, mark: mark, tokenHash: token.Hash, ids: map[string]string{
 		"CampaignID": campaign.ID, "ItemID": items[0].ID, "ItemIds": items[0].ID,
 		"FolderID": folder.ID, "TestID": test.ID, "ClassificationTestID": tagged.ID, "TestIds": test.ID, "ExecutionID": retry.ID,
 		"FinishedExecutionID": execution.ID, "RunID": run.ID,

@@ -62,6 +62,8 @@ func arguments(of reflect.Type, own, other estate) (values []any, known bool) {
 		}
 		slices.SortFunc(values, func(a, b any) int { return strings.Compare(a.(string), b.(string)) })
 		return append([]any{own.ids["AgentID"]}, values...), true
+	case reflect.TypeFor[[]byte]():
+		return []any{own.tokenHash, other.tokenHash}, true
 	case reflect.TypeFor[*string]():
 		id := other.ids["AgentID"]
 		return []any{(*string)(nil), &id}, true
@@ -165,7 +167,7 @@ func inputs(of reflect.Type, own, other estate) []any {
 			field.SetInt(1)
 		case name == "Entries":
 			field.Set(reflect.ValueOf([]*model.UsageEntryInput{entry("a new key", "2026-03-01T09:30:00Z", 1)}))
-		case name == "LeaseSeconds":
+		case name == "LeaseSeconds", name == "TTLSeconds":
 			field.SetInt(60)
 		case field.Type() == reflect.TypeFor[[]*model.CampaignItemInput]():
 			field.Set(reflect.ValueOf(contacts("", 1).Items))

@@ -16,7 +16,6 @@ import (
 )
 
 const (
-	apiKeyHeader  = "X-Api-Key"
 	traceHeader   = "X-Trace-Id"
 	versionHeader = "X-Api-Version"
 	version       = "v1"
@@ -32,6 +31,8 @@ type (
 type record struct {
 	operation string
 	company   string
+	// header is that of the response; nil on a socket.
+	header http.Header
 }
 
 // TraceID returns the identifier of the request: the trace of its traceparent header, or one that
@@ -45,7 +46,7 @@ func TraceID(ctx context.Context) string {
 func (s *Server) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 	begin := time.Now()
 	trace := traceOf(r.Header)
-	rec := &record{}
+	rec := &record{header: response.Header()}
 	ctx := context.WithValue(r.Context(), traceKey{}, trace)
 	ctx = context.WithValue(ctx, recordKey{}, rec)
 	r = r.WithContext(ctx)
@@ -64,12 +65,12 @@ func (s *Server) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 			slog.String("company", rec.company), slog.String("traceId", trace))
 	}()
 	defer s.survive(w, r)
-	s.admit(w, r, rec)
+	s.entrance.ServeHTTP(w, r)
 }
 
-// admit answers health checks, and lets a request in when the server is not draining and the key is
-// good.
-func (s *Server) admit(w *statusWriter, r *http.Request, rec *record) {
+// admit answers health checks, and lets a request in when the server is not draining, the credential is
+// good and its rate limit not reached.
+func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/healthz":
 		health(w, r, "ok", http.StatusOK)
@@ -89,32 +90,39 @@ func (s *Server) admit(w *statusWriter, r *http.Request, rec *record) {
 		s.refuse(w, r, model.Errorf(model.BadInput, "version %q does not exist; this is %s", asked, version))
 		return
 	}
-	// A browser cannot set headers on a socket, so a socket shows its key in connection_init.
+	// A browser cannot set headers on a socket, so a socket shows its credential in connection_init.
 	if (socketTransport{}).Supports(r) && r.URL.Path == Path {
 		s.route(w, r)
 		return
 	}
-	principal, err := s.principal(r.Context(), r.Header.Get(apiKeyHeader))
+	principal, err := s.principal(r.Context(), credentialOf(r.Header))
 	if err != nil {
 		s.refuse(w, r, err)
 		return
 	}
-	rec.company = principal.CompanyID
+	if rec, ok := r.Context().Value(recordKey{}).(*record); ok {
+		rec.company = principal.CompanyID
+	}
+	if err := s.requests.take(w.Header(), principal.KeyID, 1, time.Now()); err != nil {
+		s.refuse(w, r, err)
+		return
+	}
 	s.route(w, r.WithContext(model.WithPrincipal(r.Context(), principal)))
 }
 
-func (s *Server) principal(ctx context.Context, key string) (model.Principal, error) {
-	if key == "" {
-		return model.Principal{}, model.Errorf(model.Unauthenticated, "an API key is needed: send it as %s", apiKeyHeader)
+func (s *Server) principal(ctx context.Context, credential string) (model.Principal, error) {
+	if credential == "" {
+		return model.Principal{}, model.Errorf(model.Unauthenticated,
+			"a credential is needed: send an API key as %s, or an access token as %s: Bearer", apiKeyHeader, authorizationHeader)
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.settings.RequestTimeout)
 	defer cancel()
-	return s.authenticate(ctx, key)
+	return s.authenticate(ctx, credential)
 }
 
-// revoked reports whether a key that was good is no longer so. A failure to find out is not a no.
-func (s *Server) revoked(ctx context.Context, key string) bool {
-	_, err := s.principal(ctx, key)
+// revoked reports whether a credential that was good is no longer so. A failure to find out is not a no.
+func (s *Server) revoked(ctx context.Context, credential string) bool {
+	_, err := s.principal(ctx, credential)
 	var known *model.Error
 	return errors.As(err, &known) && known.Code == model.Unauthenticated
 }

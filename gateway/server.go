@@ -13,6 +13,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/99designs/gqlgen/graphql/executor"
 	"github.com/99designs/gqlgen/graphql/handler/extension"
+	"github.com/rs/cors"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/agentgraph/agentgraph/model"
@@ -21,9 +22,9 @@ import (
 // Path is where GraphQL is served, over every transport.
 const Path = "/graphql"
 
-// Authenticate tells whom an API key stands for. It returns an UNAUTHENTICATED *model.Error for a
-// key that is malformed, unknown, revoked or expired; any other error means that it could not tell.
-type Authenticate func(ctx context.Context, apiKey string) (model.Principal, error)
+// Authenticate tells whom an API key or an access token stands for. It returns an UNAUTHENTICATED *model.Error for
+// one that is malformed, unknown, revoked or expired; any other error means that it could not tell.
+type Authenticate func(ctx context.Context, credential string) (model.Principal, error)
 
 // Options is what a Server is made of. Schema, Authenticate, Ready and Log are required.
 type Options struct {
@@ -42,7 +43,7 @@ type Options struct {
 }
 
 // Refuser is a transport that answers in its own form what is refused before a request reaches it:
-// a missing or wrong key, draining, a panic. The error is fit for the client; StatusOf tells the
+// a missing or wrong credential, a rate limit, draining, a panic. The error is fit for the client; StatusOf tells the
 // status of its code. Headers that belong to the refusal (WWW-Authenticate, Retry-After) are set already.
 type Refuser interface {
 	graphql.Transport
@@ -60,6 +61,10 @@ type Server struct {
 	presenter    presenter
 	log          *slog.Logger
 	traffic      traffic
+	// entrance is where requests come in.
+	entrance http.Handler
+	cors     *cors.Cors
+	requests *rateLimit
 }
 
 // schemas serialises the one change that New makes to a schema, which servers may share.
@@ -83,12 +88,19 @@ func New(o Options) *Server {
 		presenter:    presenter{log: o.Log, settings: o.Settings},
 		log:          o.Log,
 		traffic:      newTraffic(),
+		cors:         newCORS(o.Settings.CORSOrigins),
+		requests:     newRateLimit("requests", o.Settings.RateLimit),
+	}
+	s.entrance = http.HandlerFunc(s.admit)
+	if s.cors != nil {
+		s.entrance = s.cors.Handler(s.entrance)
 	}
 	documents := newDocuments(o.Settings.CachedQueries, o.Settings.CachedBytes)
 	s.exec.SetErrorPresenter(s.presenter.present)
 	s.exec.SetRecoverFunc(recovered)
 	s.exec.SetQueryCache(documents)
 	s.exec.Use(guard{settings: o.Settings, documents: documents, schema: o.Schema.Schema()})
+	s.exec.Use(modelDriven{newRateLimit("operations that make a model work", o.Settings.ModelRateLimit)})
 	s.exec.Use(operationName{})
 	s.exec.Use(deadline{o.Settings})
 	s.exec.SetDisableSuggestion(!o.Settings.Introspection)
@@ -134,7 +146,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, cause error) {
 	err := s.presenter.present(r.Context(), cause)
 	switch status := StatusOf(codeOf(err)); status {
 	case http.StatusUnauthorized:
-		w.Header().Set("WWW-Authenticate", "ApiKey")
+		w.Header().Set("WWW-Authenticate", challenge(r.Header))
 	case http.StatusServiceUnavailable:
 		w.Header().Set("Retry-After", "5")
 	}

@@ -36,9 +36,16 @@ type Settings struct {
 	// AllowedOrigins are the hosts, other than the gateway's own, whose pages may open a socket. A
 	// pattern is matched as in path.Match, against scheme://host when it has a scheme.
 	AllowedOrigins []string
+	// CORSOrigins are the origins, such as https://console.example.com, whose pages may call the gateway and open
+	// sockets. "*" stands for every origin, and in https://*.example.com for any name before the rest.
+	CORSOrigins []string
+	// RateLimit is how many requests one key may make in a minute, operations on sockets included, and ModelRateLimit
+	// how many fields marked @modelDriven it may ask for; 0 is any number. Each Server counts for itself.
+	RateLimit      int
+	ModelRateLimit int
 }
 
-// DefaultSettings returns the bounds of a production gateway.
+// DefaultSettings returns the bounds of a production gateway, without rate limits, which depend on its clients.
 func DefaultSettings() Settings {
 	return Settings{
 		BodyBytes:        1 << 20,

@@ -70,13 +70,17 @@ func (s *socket) complete(id string) {
 func (s *socket) run(ctx context.Context, op *operation, params request) {
 	begin, rec := time.Now(), &record{}
 	ctx = graphql.StartOperationTrace(context.WithValue(ctx, recordKey{}, rec))
+	principal, _ := model.PrincipalOf(ctx)
 	defer func() {
-		principal, _ := model.PrincipalOf(ctx)
 		s.log.LogAttrs(ctx, slog.LevelInfo, "operation", slog.String("operation", rec.operation),
 			slog.Duration("duration", time.Since(begin)), slog.String("company", principal.CompanyID),
 			slog.String("traceId", TraceID(ctx)))
 	}()
 
+	if err := s.requests.take(nil, principal.KeyID, 1, begin); err != nil {
+		s.last(op, "error", errorsJSON(gqlerror.List{s.presenter.present(ctx, err)}))
+		return
+	}
 	var operation *graphql.OperationContext
 	var errs gqlerror.List
 	if broken := s.guarded(ctx, func() {

@@ -57,7 +57,7 @@ func (e events) send(parts ...[]byte) bool {
 }
 
 // stream executes the operation and sends its results as they come, until it ends, the client
-// leaves, its key is revoked or the server drains. When it returns, nothing of it runs any more.
+// leaves, its credential is not good any more or the server drains. When it returns, nothing of it runs any more.
 func (x exchange) stream(ctx context.Context, operation *graphql.OperationContext) {
 	ctx, cancel := context.WithCancel(ctx)
 	results, left := make(chan []byte), make(chan struct{})
@@ -90,8 +90,8 @@ func (x exchange) stream(ctx context.Context, operation *graphql.OperationContex
 				return
 			}
 		case <-ticker.C:
-			if x.revoked(ctx, x.r.Header.Get(apiKeyHeader)) {
-				err := x.presenter.present(ctx, model.Errorf(model.Unauthenticated, "the API key is no longer valid"))
+			if x.revoked(ctx, credentialOf(x.r.Header)) {
+				err := x.presenter.present(ctx, model.Errorf(model.Unauthenticated, "the credential is no longer valid"))
 				out.next(appendResponse(nil, &graphql.Response{Errors: gqlerror.List{err}}))
 				out.complete()
 				return

@@ -27,7 +27,7 @@ type closure struct {
 // The closures that the protocol knows. They are compared and sent, never changed.
 var (
 	closeDraining    = &closure{websocket.StatusGoingAway, "The gateway is shutting down"}
-	closeTryLater    = &closure{websocket.StatusTryAgainLater, "The key could not be checked, try again"}
+	closeTryLater    = &closure{websocket.StatusTryAgainLater, "The credential could not be checked, try again"}
 	closeInvalid     = &closure{4400, "Invalid message"}
 	closeNotInit     = &closure{4401, "Unauthorized"}
 	closeForbidden   = &closure{4403, "Forbidden"}
@@ -49,6 +49,8 @@ func (t socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql
 	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{
 		Subprotocols:   []string{subprotocol},
 		OriginPatterns: t.settings.AllowedOrigins,
+		// What pages may call, they may open a socket to.
+		InsecureSkipVerify: t.cors != nil && t.cors.OriginAllowed(r),
 	})
 	if err != nil {
 		return // Accept has answered.
@@ -57,7 +59,7 @@ func (t socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql
 	ctx, cancel := context.WithCancel(r.Context())
 	s := &socket{
 		Server: t.Server, exec: exec, conn: conn, header: r.Header, ctx: ctx, cancel: cancel,
-		key: r.Header.Get(apiKeyHeader), operations: map[string]*operation{},
+		credential: credentialOf(r.Header), operations: map[string]*operation{},
 	}
 	defer s.end()
 	if conn.Subprotocol() != subprotocol {
@@ -83,8 +85,8 @@ type socket struct {
 	cancel context.CancelFunc
 	// patience closes a socket that is never initialised.
 	patience *time.Timer
-	// Only the reading goroutine touches these two, and key no more once it is acknowledged.
-	key          string
+	// Only the reading goroutine touches these two, and credential no more once it is acknowledged.
+	credential   string
 	acknowledged bool
 
 	running sync.WaitGroup
@@ -156,7 +158,7 @@ func isObjectOrAbsent(payload json.RawMessage) bool {
 	return len(payload) == 0 || payload[0] == '{' || string(payload) == "null"
 }
 
-// initialise checks the key, the payload's before the handshake's, and acknowledges the socket.
+// initialise checks the credential, the payload's before the handshake's, and acknowledges the socket.
 func (s *socket) initialise(payload json.RawMessage) *closure {
 	if s.acknowledged {
 		return closeInitTwice
@@ -169,12 +171,14 @@ func (s *socket) initialise(payload json.RawMessage) *closure {
 	if len(payload) > 0 && json.Unmarshal(payload, &members) != nil {
 		return closeInvalid
 	}
-	for name, value := range members {
-		if strings.EqualFold(name, apiKeyHeader) && json.Unmarshal(value, &s.key) != nil {
-			return closeForbidden
-		}
+	h, ok := shown(members)
+	if !ok {
+		return closeForbidden
 	}
-	principal, err := s.principal(s.ctx, s.key)
+	if h != nil {
+		s.credential = credentialOf(h)
+	}
+	principal, err := s.principal(s.ctx, s.credential)
 	if err != nil {
 		switch StatusOf(codeOf(s.presenter.present(s.ctx, err))) {
 		case http.StatusUnauthorized, http.StatusForbidden:
@@ -193,7 +197,7 @@ func (s *socket) initialise(payload json.RawMessage) *closure {
 	return nil
 }
 
-// watch drops a socket whose client is gone and closes one whose key was revoked.
+// watch drops a socket whose client is gone and closes one whose credential is not good any more.
 func (s *socket) watch() {
 	ticker := time.NewTicker(s.settings.PingInterval)
 	defer ticker.Stop()
@@ -210,7 +214,7 @@ func (s *socket) watch() {
 			_ = s.conn.CloseNow()
 			return
 		}
-		if s.revoked(s.ctx, s.key) {
+		if s.revoked(s.ctx, s.credential) {
 			s.close(closeForbidden)
 			return
 		}

@@ -97,11 +97,16 @@ func (ec *executionContext) _Company_apiKeys(ctx context.Context, field graphql.
 					var zeroVal []*model.APIKey
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal []*model.APIKey
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal []*model.APIKey
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, obj, directive0, scope)
+				return ec.Directives.Requires(ctx, obj, directive0, scope, keyOnly)
 			}
 
 			next = directive1

@@ -47,7 +47,7 @@ type ResolverRoot interface {
 }
 
 type DirectiveRoot struct {
-	Requires func(ctx context.Context, obj any, next graphql.Resolver, scope model.APIKeyScope) (res any, err error)
+	Requires func(ctx context.Context, obj any, next graphql.Resolver, scope model.APIKeyScope, keyOnly bool) (res any, err error)
 }
 
 type ComplexityRoot struct {
@@ -527,6 +527,11 @@ type ComplexityRoot struct {
 		Messages func(childComplexity int) int
 	}
 
+	CreateAccessTokenPayload struct {
+		ExpiresAt func(childComplexity int) int
+		Token     func(childComplexity int) int
+	}
+
 	CreateAgentPayload struct {
 		Agent func(childComplexity int) int
 	}
@@ -778,6 +783,7 @@ type ComplexityRoot struct {
 		ConnectKnowledgeBaseChat     func(childComplexity int, input model.ConnectKnowledgeBaseChatInput) int
 		ConnectTool                  func(childComplexity int, input model.ConnectToolInput) int
 		CreateAPIKey                 func(childComplexity int, input model.CreateAPIKeyInput) int
+		CreateAccessToken            func(childComplexity int, input model.CreateAccessTokenInput) int
 		CreateAgent                  func(childComplexity int, input model.CreateAgentInput) int
 		CreateAgentTestFolder        func(childComplexity int, input model.CreateAgentTestFolderInput) int
 		CreateCampaign               func(childComplexity int, input model.CreateCampaignInput) int
@@ -3103,6 +3109,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ConversationContext.Messages(childComplexity), true
 
+	case "CreateAccessTokenPayload.expiresAt":
+		if e.ComplexityRoot.CreateAccessTokenPayload.ExpiresAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateAccessTokenPayload.ExpiresAt(childComplexity), true
+	case "CreateAccessTokenPayload.token":
+		if e.ComplexityRoot.CreateAccessTokenPayload.Token == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateAccessTokenPayload.Token(childComplexity), true
+
 	case "CreateAgentPayload.agent":
 		if e.ComplexityRoot.CreateAgentPayload.Agent == nil {
 			break
@@ -3959,6 +3978,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.CreateAPIKey(childComplexity, args["input"].(model.CreateAPIKeyInput)), true
+	case "Mutation.createAccessToken":
+		if e.ComplexityRoot.Mutation.CreateAccessToken == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_createAccessToken_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CreateAccessToken(childComplexity, args["input"].(model.CreateAccessTokenInput)), true
 	case "Mutation.createAgent":
 		if e.ComplexityRoot.Mutation.CreateAgent == nil {
 			break
@@ -5916,6 +5946,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputConnectKnowledgeBaseChatInput,
 		ec.unmarshalInputConnectToolInput,
 		ec.unmarshalInputConversationContextInput,
+		ec.unmarshalInputCreateAccessTokenInput,
 		ec.unmarshalInputCreateAgentInput,
 		ec.unmarshalInputCreateAgentTestFolderInput,
 		ec.unmarshalInputCreateApiKeyInput,
@@ -6064,6 +6095,31 @@ func newExecutionContext(
 }
 
 var sources = []*ast.Source{
+	{Name: "../schema/access_token.graphqls", Input: `"What an access token is to be."
+input CreateAccessTokenInput {
+  "What it may do; at least one, and no more than the API key may."
+  scopes: [ApiKeyScope!]!
+  "For how many seconds it is good, 60 to 86,400; no longer than the API key."
+  ttlSeconds: Int! = 900
+}
+
+"The new access token."
+type CreateAccessTokenPayload {
+  "The token, for the header ` + "`" + `Authorization: Bearer …` + "`" + `, or ` + "`" + `authorization` + "`" + ` in a socket's ` + "`" + `connection_init` + "`" + `. It is never shown again."
+  token: String!
+  "From when it is refused. It is refused sooner when its API key is revoked."
+  expiresAt: DateTime!
+}
+
+extend type Mutation {
+  """
+  Makes a short-lived token for a client that cannot keep a secret, such as a page in a browser. It stands for the API
+  key that makes it, whose rate limits it shares. ` + "`" + `FORBIDDEN` + "`" + ` for a scope that the key does not have; an access token
+  cannot make another.
+  """
+  createAccessToken("The token." input: CreateAccessTokenInput!): CreateAccessTokenPayload @requires(scope: read, keyOnly: true)
+}
+`, BuiltIn: false},
 	{Name: "../schema/agent.graphqls", Input: `"The channel on which an agent talks."
 enum Channel {
   "Voice calls."
@@ -7039,11 +7095,11 @@ extend type Query {
 
 extend type Mutation {
   "Runs tests: all runs are created and queued, or none. ` + "`" + `BUDGET_EXCEEDED` + "`" + ` when the company's budget is used up."
-  startAgentTestExecution("What to run." input: StartAgentTestExecutionInput!): StartAgentTestExecutionPayload @requires(scope: simulate)
+  startAgentTestExecution("What to run." input: StartAgentTestExecutionInput!): StartAgentTestExecutionPayload @requires(scope: simulate) @modelDriven
   "Cancels an execution: queued runs end at once, running ones within two seconds. ` + "`" + `CONFLICT` + "`" + ` when it is finished."
   cancelAgentTestExecution("The execution." input: CancelAgentTestExecutionInput!): CancelAgentTestExecutionPayload @requires(scope: simulate)
   "Runs tests of a finished execution again, as a new execution. ` + "`" + `BUDGET_EXCEEDED` + "`" + ` as for the first."
-  retryAgentTestExecution("The execution." input: RetryAgentTestExecutionInput!): RetryAgentTestExecutionPayload @requires(scope: simulate)
+  retryAgentTestExecution("The execution." input: RetryAgentTestExecutionInput!): RetryAgentTestExecutionPayload @requires(scope: simulate) @modelDriven
 }
 
 extend type Subscription {
@@ -7431,8 +7487,8 @@ type RevokeApiKeyPayload {
 }
 
 extend type Mutation {
-  "Makes an API key."
-  createApiKey("The key." input: CreateApiKeyInput!): CreateApiKeyPayload @requires(scope: admin)
+  "Makes an API key. An access token cannot: what it makes would outlive it."
+  createApiKey("The key." input: CreateApiKeyInput!): CreateApiKeyPayload @requires(scope: admin, keyOnly: true)
   "Revokes an API key at once and for good. Revoking it again changes nothing."
   revokeApiKey("The key." input: RevokeApiKeyInput!): RevokeApiKeyPayload @requires(scope: admin)
 }
@@ -8798,7 +8854,18 @@ scalar JSONObject
 The scope that a credential must hold for a field. ` + "`" + `admin` + "`" + ` holds every scope; ` + "`" + `write` + "`" + ` and ` + "`" + `simulate` + "`" + ` hold ` + "`" + `read` + "`" + `.
 A credential without it gets ` + "`" + `FORBIDDEN` + "`" + `.
 """
-directive @requires("The scope." scope: ApiKeyScope!) on FIELD_DEFINITION
+directive @requires(
+  "The scope."
+  scope: ApiKeyScope!
+  "Whether an access token will not do, only the API key itself."
+  keyOnly: Boolean! = false
+) on FIELD_DEFINITION
+
+"""
+An operation that makes a language model work. A key may run fewer of these in a minute than of others: beyond that
+it gets ` + "`" + `RATE_LIMITED` + "`" + `.
+"""
+directive @modelDriven on FIELD_DEFINITION
 
 "An input field that clients of GraphQL have and those of v1 REST do not: there it is an unknown property."
 directive @beyondV1 on INPUT_FIELD_DEFINITION
@@ -9065,14 +9132,14 @@ extend type Mutation {
   Starts a simulated chat; the agent's welcome message, if it has one, is written at once. ` + "`" + `BUDGET_EXCEEDED` + "`" + ` when the
   company's budget is used up.
   """
-  startSimulationChat("The chat." input: StartSimulationChatInput!): StartSimulationChatPayload @requires(scope: simulate)
+  startSimulationChat("The chat." input: StartSimulationChatInput!): StartSimulationChatPayload @requires(scope: simulate) @modelDriven
   """
   Sends the contact's message and answers when the agent's reply is written. ` + "`" + `CONFLICT` + "`" + ` when the chat has ended or
   another message is being answered; ` + "`" + `UPSTREAM_FAILED` + "`" + ` when the language model failed: then no message is kept, and
   it can be sent again. Calls that were made stay on record with ` + "`" + `isTurnKept` + "`" + ` false: what they did is done, and the
   agent remembers what it really did.
   """
-  sendSimulationMessage("The message." input: SendSimulationMessageInput!): SendSimulationMessagePayload @requires(scope: simulate)
+  sendSimulationMessage("The message." input: SendSimulationMessageInput!): SendSimulationMessagePayload @requires(scope: simulate) @modelDriven
   "Ends a simulated chat. A reply that is being written is dropped; ending it again changes nothing."
   endSimulationChat("The chat." input: EndSimulationChatInput!): EndSimulationChatPayload @requires(scope: simulate)
 }
@@ -10651,6 +10718,16 @@ func (ec *executionContext) childFields_ConversationContext(ctx context.Context,
 		return ec.fieldContext_ConversationContext_dataBag(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ConversationContext", field.Name)
+}
+
+func (ec *executionContext) childFields_CreateAccessTokenPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "token":
+		return ec.fieldContext_CreateAccessTokenPayload_token(ctx, field)
+	case "expiresAt":
+		return ec.fieldContext_CreateAccessTokenPayload_expiresAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CreateAccessTokenPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_CreateAgentPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -20,6 +20,7 @@ import (
 // region    ************************** generated!.gotpl **************************
 
 type MutationResolver interface {
+	CreateAccessToken(ctx context.Context, input model.CreateAccessTokenInput) (*model.CreateAccessTokenPayload, error)
 	CreateAgent(ctx context.Context, input model.CreateAgentInput) (*model.CreateAgentPayload, error)
 	UpdateAgent(ctx context.Context, input model.UpdateAgentInput) (*model.UpdateAgentPayload, error)
 	DeleteAgent(ctx context.Context, input model.DeleteAgentInput) (*model.DeleteAgentPayload, error)
@@ -128,6 +129,14 @@ func (ec *executionContext) dir_requires_args(ctx context.Context, rawArgs map[s
 		return nil, err
 	}
 	args["scope"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "keyOnly",
+		func(ctx context.Context, v any) (bool, error) {
+			return ec.unmarshalNBoolean2bool(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["keyOnly"] = arg1
 	return args, nil
 }
 
@@ -263,6 +272,20 @@ func (ec *executionContext) field_Mutation_connectTool_args(ctx context.Context,
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.ConnectToolInput, error) {
 			return ec.unmarshalNConnectToolInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐConnectToolInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_createAccessToken_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.CreateAccessTokenInput, error) {
+			return ec.unmarshalNCreateAccessTokenInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCreateAccessTokenInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -1713,6 +1736,73 @@ func (ec *executionContext) field_Subscription_simulationChatMessages_args(ctx c
 
 // region    **************************** field.gotpl *****************************
 
+func (ec *executionContext) _Mutation_createAccessToken(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_createAccessToken(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CreateAccessToken(ctx, fc.Args["input"].(model.CreateAccessTokenInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				if err != nil {
+					var zeroVal *model.CreateAccessTokenPayload
+					return zeroVal, err
+				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, true)
+				if err != nil {
+					var zeroVal *model.CreateAccessTokenPayload
+					return zeroVal, err
+				}
+				if ec.Directives.Requires == nil {
+					var zeroVal *model.CreateAccessTokenPayload
+					return zeroVal, errors.New("directive requires is not implemented")
+				}
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.CreateAccessTokenPayload) graphql.Marshaler {
+			return ec.marshalOCreateAccessTokenPayload2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCreateAccessTokenPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_createAccessToken(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CreateAccessTokenPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_createAccessToken_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_createAgent(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1734,11 +1824,16 @@ func (ec *executionContext) _Mutation_createAgent(ctx context.Context, field gra
 					var zeroVal *model.CreateAgentPayload
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.CreateAgentPayload
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.CreateAgentPayload
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -1796,11 +1891,16 @@ func (ec *executionContext) _Mutation_updateAgent(ctx context.Context, field gra
 					var zeroVal *model.UpdateAgentPayload
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.UpdateAgentPayload
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.UpdateAgentPayload
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -1858,11 +1958,16 @@ func (ec *executionContext) _Mutation_deleteAgent(ctx context.Context, field gra
 					var zeroVal *model.DeleteAgentPayload
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.DeleteAgentPayload
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.DeleteAgentPayload
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -1920,11 +2025,16 @@ func (ec *executionContext) _Mutation_updateAgentPrompt(ctx context.Context, fie
 					var zeroVal *model.UpdateAgentPromptPayload
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.UpdateAgentPromptPayload
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.UpdateAgentPromptPayload
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -1982,11 +2092,16 @@ func (ec *executionContext) _Mutation_createSimulationTest(ctx context.Context, 
 					var zeroVal *model.CreateSimulationTestPayload
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.CreateSimulationTestPayload
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.CreateSimulationTestPayload
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -2044,11 +2159,16 @@ func (ec *executionContext) _Mutation_createClassificationTest(ctx context.Conte
 					var zeroVal *model.CreateClassificationTestPayload
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.CreateClassificationTestPayload
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.CreateClassificationTestPayload
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -2106,11 +2226,16 @@ func (ec *executionContext) _Mutation_updateSimulationTest(ctx context.Context, 
 					var zeroVal *model.UpdateSimulationTestPayload
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.UpdateSimulationTestPayload
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.UpdateSimulationTestPayload
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -2168,11 +2293,16 @@ func (ec *executionContext) _Mutation_updateClassificationTest(ctx context.Conte
 					var zeroVal *model.UpdateClassificationTestPayload
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.UpdateClassificationTestPayload
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.UpdateClassificationTestPayload
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -2230,11 +2360,16 @@ func (ec *executionContext) _Mutation_updateAgentTest(ctx context.Context, field
 					var zeroVal *model.UpdateAgentTestPayload
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.UpdateAgentTestPayload
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.UpdateAgentTestPayload
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -2292,11 +2427,16 @@ func (ec *executionContext) _Mutation_deleteAgentTest(ctx context.Context, field
 					var zeroVal *model.DeleteAgentTestPayload
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.DeleteAgentTestPayload
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.DeleteAgentTestPayload
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -2354,11 +2494,16 @@ func (ec *executionContext) _Mutation_startAgentTestExecution(ctx context.Contex
 					var zeroVal *model.StartAgentTestExecutionPayload
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.StartAgentTestExecutionPayload
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.StartAgentTestExecutionPayload
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -2416,11 +2561,16 @@ func (ec *executionContext) _Mutation_cancelAgentTestExecution(ctx context.Conte
 					var zeroVal *model.CancelAgentTestExecutionPayload
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.CancelAgentTestExecutionPayload
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.CancelAgentTestExecutionPayload
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -2478,11 +2628,16 @@ func (ec *executionContext) _Mutation_retryAgentTestExecution(ctx context.Contex
 					var zeroVal *model.RetryAgentTestExecutionPayload
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.RetryAgentTestExecutionPayload
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.RetryAgentTestExecutionPayload
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -2540,11 +2695,16 @@ func (ec *executionContext) _Mutation_createAgentTestFolder(ctx context.Context,
 					var zeroVal *model.CreateAgentTestFolderPayload
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.CreateAgentTestFolderPayload
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.CreateAgentTestFolderPayload
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -2602,11 +2762,16 @@ func (ec *executionContext) _Mutation_updateAgentTestFolder(ctx context.Context,
 					var zeroVal *model.UpdateAgentTestFolderPayload
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.UpdateAgentTestFolderPayload
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.UpdateAgentTestFolderPayload
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -2664,11 +2829,16 @@ func (ec *executionContext) _Mutation_deleteAgentTestFolder(ctx context.Context,
 					var zeroVal *model.DeleteAgentTestFolderPayload
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.DeleteAgentTestFolderPayload
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.DeleteAgentTestFolderPayload
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -2726,11 +2896,16 @@ func (ec *executionContext) _Mutation_createTestFromSimulationChat(ctx context.C
 					var zeroVal *model.CreateTestFromSimulationChatPayload
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.CreateTestFromSimulationChatPayload
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.CreateTestFromSimulationChatPayload
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -2788,11 +2963,16 @@ func (ec *executionContext) _Mutation_createApiKey(ctx context.Context, field gr
 					var zeroVal *model.CreateAPIKeyPayload
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, true)
+				if err != nil {
+					var zeroVal *model.CreateAPIKeyPayload
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.CreateAPIKeyPayload
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -2850,11 +3030,16 @@ func (ec *executionContext) _Mutation_revokeApiKey(ctx context.Context, field gr
 					var zeroVal *model.RevokeAPIKeyPayload
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.RevokeAPIKeyPayload
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.RevokeAPIKeyPayload
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -2912,11 +3097,16 @@ func (ec *executionContext) _Mutation_createCampaign(ctx context.Context, field 
 					var zeroVal *model.CreateCampaignPayload
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.CreateCampaignPayload
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.CreateCampaignPayload
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -2974,11 +3164,16 @@ func (ec *executionContext) _Mutation_updateCampaign(ctx context.Context, field 
 					var zeroVal *model.UpdateCampaignPayload
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.UpdateCampaignPayload
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.UpdateCampaignPayload
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -3036,11 +3231,16 @@ func (ec *executionContext) _Mutation_addCampaignField(ctx context.Context, fiel
 					var zeroVal *model.AddCampaignFieldPayload
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.AddCampaignFieldPayload
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.AddCampaignFieldPayload
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -3098,11 +3298,16 @@ func (ec *executionContext) _Mutation_addCampaignItems(ctx context.Context, fiel
 					var zeroVal *model.AddCampaignItemsPayload
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.AddCampaignItemsPayload
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.AddCampaignItemsPayload
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -3160,11 +3365,16 @@ func (ec *executionContext) _Mutation_advanceCampaignItem(ctx context.Context, f
 					var zeroVal *model.AdvanceCampaignItemPayload
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.AdvanceCampaignItemPayload
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.AdvanceCampaignItemPayload
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -3222,11 +3432,16 @@ func (ec *executionContext) _Mutation_resetCampaignItem(ctx context.Context, fie
 					var zeroVal *model.ResetCampaignItemPayload
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.ResetCampaignItemPayload
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.ResetCampaignItemPayload
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -3284,11 +3499,16 @@ func (ec *executionContext) _Mutation_deleteCampaignItem(ctx context.Context, fi
 					var zeroVal *model.DeleteCampaignItemPayload
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.DeleteCampaignItemPayload
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.DeleteCampaignItemPayload
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -3346,11 +3566,16 @@ func (ec *executionContext) _Mutation_archiveCampaignItems(ctx context.Context, 
 					var zeroVal *model.ArchiveCampaignItemsPayload
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.ArchiveCampaignItemsPayload
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.ArchiveCampaignItemsPayload
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -3408,11 +3633,16 @@ func (ec *executionContext) _Mutation_claimCampaignItems(ctx context.Context, fi
 					var zeroVal *model.ClaimCampaignItemsPayload
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.ClaimCampaignItemsPayload
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.ClaimCampaignItemsPayload
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -3470,11 +3700,16 @@ func (ec *executionContext) _Mutation_renewCampaignClaim(ctx context.Context, fi
 					var zeroVal *model.RenewCampaignClaimPayload
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.RenewCampaignClaimPayload
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.RenewCampaignClaimPayload
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -3532,11 +3767,16 @@ func (ec *executionContext) _Mutation_createDataset(ctx context.Context, field g
 					var zeroVal *model.CreateDatasetPayload
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.CreateDatasetPayload
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.CreateDatasetPayload
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -3594,11 +3834,16 @@ func (ec *executionContext) _Mutation_updateDataset(ctx context.Context, field g
 					var zeroVal *model.UpdateDatasetPayload
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.UpdateDatasetPayload
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.UpdateDatasetPayload
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -3656,11 +3901,16 @@ func (ec *executionContext) _Mutation_deleteDataset(ctx context.Context, field g
 					var zeroVal *model.DeleteDatasetPayload
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.DeleteDatasetPayload
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.DeleteDatasetPayload
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -3718,11 +3968,16 @@ func (ec *executionContext) _Mutation_reindexDataset(ctx context.Context, field 
 					var zeroVal *model.ReindexDatasetPayload
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.ReindexDatasetPayload
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.ReindexDatasetPayload
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -3780,11 +4035,16 @@ func (ec *executionContext) _Mutation_addDocument(ctx context.Context, field gra
 					var zeroVal *model.AddDocumentPayload
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.AddDocumentPayload
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.AddDocumentPayload
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -3842,11 +4102,16 @@ func (ec *executionContext) _Mutation_reindexDocument(ctx context.Context, field
 					var zeroVal *model.ReindexDocumentPayload
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.ReindexDocumentPayload
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.ReindexDocumentPayload
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -3904,11 +4169,16 @@ func (ec *executionContext) _Mutation_deleteDocument(ctx context.Context, field 
 					var zeroVal *model.DeleteDocumentPayload
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.DeleteDocumentPayload
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.DeleteDocumentPayload
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -3966,11 +4236,16 @@ func (ec *executionContext) _Mutation_createKnowledgeBaseChat(ctx context.Contex
 					var zeroVal *model.CreateKnowledgeBaseChatPayload
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.CreateKnowledgeBaseChatPayload
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.CreateKnowledgeBaseChatPayload
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -4028,11 +4303,16 @@ func (ec *executionContext) _Mutation_updateKnowledgeBaseChat(ctx context.Contex
 					var zeroVal *model.UpdateKnowledgeBaseChatPayload
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.UpdateKnowledgeBaseChatPayload
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.UpdateKnowledgeBaseChatPayload
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -4090,11 +4370,16 @@ func (ec *executionContext) _Mutation_deleteKnowledgeBaseChat(ctx context.Contex
 					var zeroVal *model.DeleteKnowledgeBaseChatPayload
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.DeleteKnowledgeBaseChatPayload
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.DeleteKnowledgeBaseChatPayload
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -4152,11 +4437,16 @@ func (ec *executionContext) _Mutation_connectKnowledgeBaseChat(ctx context.Conte
 					var zeroVal *model.ConnectKnowledgeBaseChatPayload
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.ConnectKnowledgeBaseChatPayload
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.ConnectKnowledgeBaseChatPayload
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -4214,11 +4504,16 @@ func (ec *executionContext) _Mutation_disconnectKnowledgeBaseChat(ctx context.Co
 					var zeroVal *model.DisconnectKnowledgeBaseChatPayload
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.DisconnectKnowledgeBaseChatPayload
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.DisconnectKnowledgeBaseChatPayload
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -4276,11 +4571,16 @@ func (ec *executionContext) _Mutation_restoreAgentPrompt(ctx context.Context, fi
 					var zeroVal *model.RestoreAgentPromptPayload
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.RestoreAgentPromptPayload
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.RestoreAgentPromptPayload
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -4338,11 +4638,16 @@ func (ec *executionContext) _Mutation_startSimulationChat(ctx context.Context, f
 					var zeroVal *model.StartSimulationChatPayload
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.StartSimulationChatPayload
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.StartSimulationChatPayload
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -4400,11 +4705,16 @@ func (ec *executionContext) _Mutation_sendSimulationMessage(ctx context.Context,
 					var zeroVal *model.SendSimulationMessagePayload
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.SendSimulationMessagePayload
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.SendSimulationMessagePayload
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -4462,11 +4772,16 @@ func (ec *executionContext) _Mutation_endSimulationChat(ctx context.Context, fie
 					var zeroVal *model.EndSimulationChatPayload
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.EndSimulationChatPayload
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.EndSimulationChatPayload
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -4524,11 +4839,16 @@ func (ec *executionContext) _Mutation_addSubAgent(ctx context.Context, field gra
 					var zeroVal *model.AddSubAgentPayload
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.AddSubAgentPayload
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.AddSubAgentPayload
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -4586,11 +4906,16 @@ func (ec *executionContext) _Mutation_removeSubAgent(ctx context.Context, field 
 					var zeroVal *model.RemoveSubAgentPayload
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.RemoveSubAgentPayload
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.RemoveSubAgentPayload
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -4648,11 +4973,16 @@ func (ec *executionContext) _Mutation_createTool(ctx context.Context, field grap
 					var zeroVal *model.CreateToolPayload
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.CreateToolPayload
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.CreateToolPayload
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -4710,11 +5040,16 @@ func (ec *executionContext) _Mutation_updateTool(ctx context.Context, field grap
 					var zeroVal *model.UpdateToolPayload
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.UpdateToolPayload
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.UpdateToolPayload
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -4772,11 +5107,16 @@ func (ec *executionContext) _Mutation_deleteTool(ctx context.Context, field grap
 					var zeroVal *model.DeleteToolPayload
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.DeleteToolPayload
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.DeleteToolPayload
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -4834,11 +5174,16 @@ func (ec *executionContext) _Mutation_connectTool(ctx context.Context, field gra
 					var zeroVal *model.ConnectToolPayload
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.ConnectToolPayload
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.ConnectToolPayload
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -4896,11 +5241,16 @@ func (ec *executionContext) _Mutation_disconnectTool(ctx context.Context, field 
 					var zeroVal *model.DisconnectToolPayload
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.DisconnectToolPayload
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.DisconnectToolPayload
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -4958,11 +5308,16 @@ func (ec *executionContext) _Mutation_recordUsage(ctx context.Context, field gra
 					var zeroVal *model.RecordUsagePayload
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.RecordUsagePayload
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.RecordUsagePayload
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -5111,11 +5466,16 @@ func (ec *executionContext) _Query_company(ctx context.Context, field graphql.Co
 					var zeroVal *model.Company
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.Company
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.Company
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -5162,11 +5522,16 @@ func (ec *executionContext) _Query_node(ctx context.Context, field graphql.Colle
 					var zeroVal model.Node
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal model.Node
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal model.Node
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -5224,11 +5589,16 @@ func (ec *executionContext) _Query_nodes(ctx context.Context, field graphql.Coll
 					var zeroVal []model.Node
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal []model.Node
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal []model.Node
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -5286,11 +5656,16 @@ func (ec *executionContext) _Query_agent(ctx context.Context, field graphql.Coll
 					var zeroVal *model.Agent
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.Agent
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.Agent
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -5348,11 +5723,16 @@ func (ec *executionContext) _Query_agents(ctx context.Context, field graphql.Col
 					var zeroVal *model.Page[*model.Agent]
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.Page[*model.Agent]
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.Page[*model.Agent]
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -5410,11 +5790,16 @@ func (ec *executionContext) _Query_agentTest(ctx context.Context, field graphql.
 					var zeroVal model.AgentTest
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal model.AgentTest
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal model.AgentTest
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -5472,11 +5857,16 @@ func (ec *executionContext) _Query_agentTests(ctx context.Context, field graphql
 					var zeroVal *model.Page[model.AgentTest]
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.Page[model.AgentTest]
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.Page[model.AgentTest]
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -5534,11 +5924,16 @@ func (ec *executionContext) _Query_compareAgentTestExecutions(ctx context.Contex
 					var zeroVal *model.AgentTestComparison
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.AgentTestComparison
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.AgentTestComparison
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -5596,11 +5991,16 @@ func (ec *executionContext) _Query_agentTestExecution(ctx context.Context, field
 					var zeroVal *model.AgentTestExecution
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.AgentTestExecution
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.AgentTestExecution
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -5658,11 +6058,16 @@ func (ec *executionContext) _Query_agentTestExecutions(ctx context.Context, fiel
 					var zeroVal *model.Page[*model.AgentTestExecution]
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.Page[*model.AgentTestExecution]
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.Page[*model.AgentTestExecution]
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -5720,11 +6125,16 @@ func (ec *executionContext) _Query_agentTestFolder(ctx context.Context, field gr
 					var zeroVal *model.AgentTestFolder
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.AgentTestFolder
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.AgentTestFolder
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -5782,11 +6192,16 @@ func (ec *executionContext) _Query_agentTestFolders(ctx context.Context, field g
 					var zeroVal *model.Page[*model.AgentTestFolder]
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.Page[*model.AgentTestFolder]
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.Page[*model.AgentTestFolder]
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -5844,11 +6259,16 @@ func (ec *executionContext) _Query_agentTestRun(ctx context.Context, field graph
 					var zeroVal *model.AgentTestRun
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.AgentTestRun
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.AgentTestRun
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -5906,11 +6326,16 @@ func (ec *executionContext) _Query_agentTestRuns(ctx context.Context, field grap
 					var zeroVal *model.Page[*model.AgentTestRun]
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.Page[*model.AgentTestRun]
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.Page[*model.AgentTestRun]
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -5968,11 +6393,16 @@ func (ec *executionContext) _Query_campaign(ctx context.Context, field graphql.C
 					var zeroVal *model.Campaign
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.Campaign
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.Campaign
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -6030,11 +6460,16 @@ func (ec *executionContext) _Query_campaigns(ctx context.Context, field graphql.
 					var zeroVal *model.Page[*model.Campaign]
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.Page[*model.Campaign]
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.Page[*model.Campaign]
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -6092,11 +6527,16 @@ func (ec *executionContext) _Query_campaignItem(ctx context.Context, field graph
 					var zeroVal *model.CampaignItem
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.CampaignItem
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.CampaignItem
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -6154,11 +6594,16 @@ func (ec *executionContext) _Query_campaignItems(ctx context.Context, field grap
 					var zeroVal *model.Page[*model.CampaignItem]
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.Page[*model.CampaignItem]
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.Page[*model.CampaignItem]
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -6216,11 +6661,16 @@ func (ec *executionContext) _Query_consumptionBreakdown(ctx context.Context, fie
 					var zeroVal *model.ConsumptionBreakdown
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.ConsumptionBreakdown
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.ConsumptionBreakdown
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -6278,11 +6728,16 @@ func (ec *executionContext) _Query_dataset(ctx context.Context, field graphql.Co
 					var zeroVal *model.Dataset
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.Dataset
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.Dataset
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -6340,11 +6795,16 @@ func (ec *executionContext) _Query_datasets(ctx context.Context, field graphql.C
 					var zeroVal *model.Page[*model.Dataset]
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.Page[*model.Dataset]
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.Page[*model.Dataset]
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -6402,11 +6862,16 @@ func (ec *executionContext) _Query_document(ctx context.Context, field graphql.C
 					var zeroVal *model.Document
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.Document
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.Document
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -6464,11 +6929,16 @@ func (ec *executionContext) _Query_documents(ctx context.Context, field graphql.
 					var zeroVal *model.Page[*model.Document]
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.Page[*model.Document]
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.Page[*model.Document]
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -6526,11 +6996,16 @@ func (ec *executionContext) _Query_knowledgeBaseChat(ctx context.Context, field 
 					var zeroVal *model.KnowledgeBaseChat
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.KnowledgeBaseChat
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.KnowledgeBaseChat
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -6588,11 +7063,16 @@ func (ec *executionContext) _Query_knowledgeBaseChats(ctx context.Context, field
 					var zeroVal *model.Page[*model.KnowledgeBaseChat]
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.Page[*model.KnowledgeBaseChat]
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.Page[*model.KnowledgeBaseChat]
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -6650,11 +7130,16 @@ func (ec *executionContext) _Query_simulationChat(ctx context.Context, field gra
 					var zeroVal *model.SimulationChat
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.SimulationChat
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.SimulationChat
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -6712,11 +7197,16 @@ func (ec *executionContext) _Query_simulationChats(ctx context.Context, field gr
 					var zeroVal *model.Page[*model.SimulationChat]
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.Page[*model.SimulationChat]
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.Page[*model.SimulationChat]
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -6774,11 +7264,16 @@ func (ec *executionContext) _Query_tool(ctx context.Context, field graphql.Colle
 					var zeroVal *model.Tool
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.Tool
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.Tool
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -6836,11 +7331,16 @@ func (ec *executionContext) _Query_tools(ctx context.Context, field graphql.Coll
 					var zeroVal *model.Page[*model.Tool]
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.Page[*model.Tool]
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.Page[*model.Tool]
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -6974,11 +7474,16 @@ func (ec *executionContext) _Subscription_agentTestExecutionUpdated(ctx context.
 					var zeroVal *model.AgentTestExecution
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.AgentTestExecution
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.AgentTestExecution
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -7036,11 +7541,16 @@ func (ec *executionContext) _Subscription_agentTestRunUpdated(ctx context.Contex
 					var zeroVal *model.AgentTestRun
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.AgentTestRun
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.AgentTestRun
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -7098,11 +7608,16 @@ func (ec *executionContext) _Subscription_campaignItemUpdated(ctx context.Contex
 					var zeroVal *model.CampaignItem
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.CampaignItem
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.CampaignItem
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -7160,11 +7675,16 @@ func (ec *executionContext) _Subscription_simulationChatMessages(ctx context.Con
 					var zeroVal *model.SimulationChatMessage
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.SimulationChatMessage
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal *model.SimulationChatMessage
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -7222,11 +7742,16 @@ func (ec *executionContext) _Subscription_simulationChatEvents(ctx context.Conte
 					var zeroVal model.SimulationChatEvent
 					return zeroVal, err
 				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal model.SimulationChatEvent
+					return zeroVal, err
+				}
 				if ec.Directives.Requires == nil {
 					var zeroVal model.SimulationChatEvent
 					return zeroVal, errors.New("directive requires is not implemented")
 				}
-				return ec.Directives.Requires(ctx, nil, directive0, scope)
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
 			}
 
 			next = directive1
@@ -7402,6 +7927,13 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		switch field.Name {
 		case "__typename":
 			out.Values[i] = graphql.MarshalString("Mutation")
+		case "createAccessToken":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_createAccessToken(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "createAgent":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_createAgent(ctx, field)

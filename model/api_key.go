@@ -40,6 +40,8 @@ const (
 	prefixLength = 6
 )
 
+const keyKind = "ag"
+
 // NewAPIKey makes a key of the company and returns it with its secret, or BAD_INPUT with every bound
 // that the input breaks.
 //
@@ -49,14 +51,7 @@ const (
 func NewAPIKey(companyID string, in CreateAPIKeyInput, now time.Time) (*APIKey, string, error) {
 	var faults Fields
 	faults.name("name", in.Name, 100)
-	if len(in.Scopes) == 0 {
-		faults.Add("scopes", "must hold at least one scope")
-	}
-	for i, scope := range in.Scopes {
-		if !scope.IsValid() {
-			faults.Add(fmt.Sprintf("scopes.%d", i), "must be one of read, write, simulate, admin")
-		}
-	}
+	faults.scopes(in.Scopes)
 	expiresAt := in.ExpiresAt
 	if expiresAt != nil {
 		// As exact as it is stored.
@@ -65,28 +60,54 @@ func NewAPIKey(companyID string, in CreateAPIKeyInput, now time.Time) (*APIKey, 
 			faults.Add("expiresAt", "must lie in the future")
 		}
 	}
-	var random [secretLength * 5 / 8]byte
-	_, _ = rand.Read(random[:])
-	body := "ag_" + strings.TrimPrefix(companyID, "company_") + "_" + crockford.EncodeToString(random[:])
-	secret := body + checksum(body)
+	body, secret := newSecret(keyKind, companyID)
 	return &APIKey{
 		ID: NewID("key"), Name: in.Name, Prefix: prefixOf(body), Hash: hashOf(secret),
 		Scopes: unique(in.Scopes), CreatedAt: now, ExpiresAt: expiresAt,
 	}, secret, faults.Err()
 }
 
+// scopes checks those that a credential is to have.
+func (f *Fields) scopes(scopes []APIKeyScope) {
+	if len(scopes) == 0 {
+		f.Add("scopes", "must hold at least one scope")
+	}
+	for i, scope := range scopes {
+		if !scope.IsValid() {
+			f.Add(fmt.Sprintf("scopes.%d", i), "must be one of read, write, simulate, admin")
+		}
+	}
+}
+
+// newSecret makes a secret of the kind, and returns it also without its checksum.
+func newSecret(kind, companyID string) (body, secret string) {
+	var random [secretLength * 5 / 8]byte
+	_, _ = rand.Read(random[:])
+	body = kind + "_" + strings.TrimPrefix(companyID, "company_") + "_" + crockford.EncodeToString(random[:])
+	return body, body + checksum(body)
+}
+
 // ParseAPIKey reads which company a secret names and the prefix of its key; false when it is not a
 // secret of ours.
 func ParseAPIKey(secret string) (companyID, prefix string, ok bool) {
-	if len(secret) > 200 || len(secret) < 8 || !strings.HasPrefix(secret, "ag_") {
+	companyID, body, ok := parseSecret(keyKind, secret)
+	if !ok {
 		return "", "", false
 	}
-	body := secret[:len(secret)-8]
-	company, random, ok := strings.Cut(strings.TrimPrefix(body, "ag_"), "_")
+	return companyID, prefixOf(body), true
+}
+
+// parseSecret reads a secret of the kind as newSecret makes it.
+func parseSecret(kind, secret string) (companyID, body string, ok bool) {
+	if len(secret) > 200 || len(secret) < 8 || !strings.HasPrefix(secret, kind+"_") {
+		return "", "", false
+	}
+	body = secret[:len(secret)-8]
+	company, random, ok := strings.Cut(strings.TrimPrefix(body, kind+"_"), "_")
 	if !ok || len(random) != secretLength || checksum(body) != secret[len(body):] {
 		return "", "", false
 	}
-	return "company_" + company, prefixOf(body), true
+	return "company_" + company, body, true
 }
 
 // Matches reports, in constant time, whether the secret is the key's.

@@ -372,6 +372,22 @@ type ConnectToolPayload struct {
 	Agent *Agent `json:"agent"`
 }
 
+// What an access token is to be.
+type CreateAccessTokenInput struct {
+	// What it may do; at least one, and no more than the API key may.
+	Scopes []APIKeyScope `json:"scopes"`
+	// For how many seconds it is good, 60 to 86,400; no longer than the API key.
+	TTLSeconds int32 `json:"ttlSeconds"`
+}
+
+// The new access token.
+type CreateAccessTokenPayload struct {
+	// The token, for the header `Authorization: Bearer …`, or `authorization` in a socket's `connection_init`. It is never shown again.
+	Token string `json:"token"`
+	// From when it is refused. It is refused sooner when its API key is revoked.
+	ExpiresAt time.Time `json:"expiresAt"`
+}
+
 // A new agent.
 type CreateAgentInput struct {
 	// 1 to 255 characters.

@@ -8,9 +8,11 @@ import (
 // Principal is who a request acts for: one company, through one credential.
 type Principal struct {
 	CompanyID string
-	// KeyID is the API key that was shown, for the record of who changed what.
+	// KeyID is the API key that was shown or whose access token was, for the record of who changed what.
 	KeyID  string
 	Scopes []APIKeyScope
+	// IsToken says that an access token of the key was shown, not the key itself.
+	IsToken bool
 }
 
 // Can reports whether the principal holds the scope. admin holds every scope, and write and

@@ -8,14 +8,17 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// requires answers a field only when the caller holds the scope.
-func requires(ctx context.Context, _ any, next graphql.Resolver, scope model.APIKeyScope) (any, error) {
+// requires answers a field only when the caller holds the scope, by an API key where an access token will not do.
+func requires(ctx context.Context, _ any, next graphql.Resolver, scope model.APIKeyScope, keyOnly bool) (any, error) {
 	principal, ok := model.PrincipalOf(ctx)
 	if !ok {
-		return nil, model.Errorf(model.Unauthenticated, "an API key is needed")
+		return nil, model.Errorf(model.Unauthenticated, "a credential is needed")
 	}
 	if !principal.Can(scope) {
-		return nil, model.Errorf(model.Forbidden, "the API key does not have the scope %s", scope)
+		return nil, model.Errorf(model.Forbidden, "the credential does not have the scope %s", scope)
+	}
+	if keyOnly && principal.IsToken {
+		return nil, model.Errorf(model.Forbidden, "an access token cannot do this, only an API key")
 	}
 	return next(ctx)
 }

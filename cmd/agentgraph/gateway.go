@@ -9,6 +9,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -174,13 +176,17 @@ func (f modelFlags) named(name string) (llm.Model, error) {
 // mostUpload is the largest file that is read, in bytes.
 const mostUpload = 25 << 20
 
-// gatewayFlags bound what clients may ask. A 0 of a size or a time is refused, not taken for no bound.
+// gatewayFlags bound what clients may ask. A 0 of a size or a time is refused, not taken for no bound. The variables
+// of its defaults are set where it is embedded.
 type gatewayFlags struct {
 	Introspection  bool          `env:"AGENTGRAPH_INTROSPECTION" default:"true" negatable:"" help:"Let clients read the schema."`
 	MaxBody        int64         `env:"AGENTGRAPH_MAX_BODY" default:"1048576" help:"Largest request body, in bytes."`
 	MaxUpload      int64         `env:"AGENTGRAPH_MAX_UPLOAD" default:"26214400" help:"The most that the files of a request may have together, in bytes."`
 	RequestTimeout time.Duration `env:"AGENTGRAPH_REQUEST_TIMEOUT" default:"30s" help:"How long a query or a mutation may take."`
 	AllowedOrigin  []string      `env:"AGENTGRAPH_ALLOWED_ORIGINS" placeholder:"HOST" help:"Host, other than the gateway's own, whose pages may open a socket."`
+	CORSOrigin     []string      `env:"AGENTGRAPH_CORS_ORIGINS" placeholder:"ORIGIN" help:"Origin, such as https://console.example.com, whose pages may call the gateway and open sockets; * for all. Without one browsers let no other pages call."`
+	RateLimit      int           `env:"AGENTGRAPH_RATE_LIMIT" default:"${rateLimit}" help:"Requests that one API key may make in a minute, in each process; 0 for any number."`
+	ModelRateLimit int           `env:"AGENTGRAPH_MODEL_RATE_LIMIT" default:"${modelRateLimit}" help:"Operations that make a model work that one API key may start in a minute, in each process; 0 for any number."`
 	LogLevel       slog.Level    `env:"AGENTGRAPH_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
 	SecretKey      string        `env:"AGENTGRAPH_SECRET_KEY" placeholder:"BASE64" help:"32 bytes in base64 that encrypt the header values of tools. Without it tools have no headers."`
 }
@@ -193,8 +199,23 @@ func (f gatewayFlags) Validate() error {
 	if f.MaxUpload > mostUpload {
 		return fmt.Errorf("--max-upload must be at most %d", mostUpload)
 	}
+	if f.RateLimit < 0 || f.ModelRateLimit < 0 {
+		return errors.New("--rate-limit and --model-rate-limit must not be negative")
+	}
+	for _, origin := range f.CORSOrigin {
+		if !isOrigin(origin) {
+			return fmt.Errorf("--cors-origin must be *, or an origin such as https://console.example.com or https://*.example.com, not %q", origin)
+		}
+	}
 	_, err := f.secretKey()
 	return err
+}
+
+// isOrigin reports whether the text is "*" or an origin as browsers send it, whose host may begin with "*.".
+func isOrigin(text string) bool {
+	address, err := url.Parse(text)
+	return text == "*" || err == nil && (address.Scheme == "http" || address.Scheme == "https") && address.Hostname() != "" &&
+		text == address.Scheme+"://"+address.Host && !strings.Contains(strings.TrimPrefix(address.Host, "*."), "*")
 }
 
 func (f gatewayFlags) secretKey() ([]byte, error) {
@@ -212,6 +233,9 @@ func (f gatewayFlags) settings(turnTimeout time.Duration) gateway.Settings {
 	settings.UploadBytes = f.MaxUpload
 	settings.RequestTimeout = f.RequestTimeout
 	settings.AllowedOrigins = f.AllowedOrigin
+	settings.CORSOrigins = f.CORSOrigin
+	settings.RateLimit = f.RateLimit
+	settings.ModelRateLimit = f.ModelRateLimit
 	settings.SlowFields = map[string]time.Duration{"sendSimulationMessage": turnTimeout}
 	return settings
 }

@@ -69,7 +69,13 @@ func dbOptions() db.Options { return db.Options{SecretKey: bytes.Repeat([]byte{7
 // serveStore runs one replica on the store and returns its address.
 func serveStore(t testing.TB, store *db.Store) string {
 	t.Helper()
-	front, err := newFront(store, engine.New(offline.New(), engine.Options{}), gateway.DefaultSettings(), slog.New(slog.DiscardHandler))
+	return serveWith(t, store, gateway.DefaultSettings())
+}
+
+// serveWith is serveStore with other settings.
+func serveWith(t testing.TB, store *db.Store, settings gateway.Settings) string {
+	t.Helper()
+	front, err := newFront(store, engine.New(offline.New(), engine.Options{}), settings, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	server := httptest.NewServer(front.server)
 	t.Cleanup(server.Close)

@@ -40,7 +40,7 @@ func (t *Transport) export(w http.ResponseWriter, r *http.Request) *problem {
 		return problemf(http.StatusMethodNotAllowed, model.BadInput, "the method is not allowed here; use GET, HEAD")
 	}
 	if principal, _ := model.PrincipalOf(r.Context()); !principal.Can(model.APIKeyScopeRead) {
-		return t.problem(model.Errorf(model.Forbidden, "the API key does not have the scope read"))
+		return t.problem(model.Errorf(model.Forbidden, "the credential does not have the scope read"))
 	}
 	wanted, isCSV, fault := t.readExport(r)
 	if fault != nil {

@@ -127,7 +127,7 @@ func (t *Transport) refuse(w http.ResponseWriter, r *http.Request, p *problem) {
 		panic(fmt.Errorf("encode problem details: %w", err))
 	}
 	h := w.Header()
-	if p.Status == http.StatusUnauthorized {
+	if p.Status == http.StatusUnauthorized && h.Get("WWW-Authenticate") == "" {
 		h.Set("WWW-Authenticate", "ApiKey")
 	}
 	h.Set("Content-Type", "application/problem+json")

@@ -1,0 +1,45 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// AccessToken returns the token with the hash and its API key, whether or not they can still be used.
+func (t *Tenant) AccessToken(ctx context.Context, hash []byte) (*model.AccessToken, error) {
+	token := &model.AccessToken{}
+	err := t.find(token).Relation("APIKey").Where("access_token.hash = ?", hash).Scan(ctx)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, model.Errorf(model.NotFound, "the access token does not exist")
+	}
+	return token, translate(err)
+}
+
+// CreateAccessToken makes a token of the API key that the Tenant acts by, and returns it with its text, which is kept
+// nowhere. Tokens of the company that have expired are removed.
+func (t *Tenant) CreateAccessToken(ctx context.Context, in model.CreateAccessTokenInput) (*model.AccessToken, string, error) {
+	if t.keyID == nil {
+		return nil, "", errors.New("an access token needs the API key that makes it")
+	}
+	key := &model.APIKey{}
+	if err := t.one(ctx, "API key", *t.keyID, key, noLock); err != nil {
+		return nil, "", err
+	}
+	at := now()
+	token, text, err := model.NewAccessToken(key, in, at)
+	if err != nil {
+		return nil, "", err
+	}
+	// Several at a time, so that there are never many; what others are removing is left to them.
+	expired := t.find((*model.AccessToken)(nil)).Column("hash").Where("expires_at <= ?", at).Limit(mostRemoved).For("UPDATE SKIP LOCKED")
+	if _, err := t.remove((*model.AccessToken)(nil)).Where("hash IN (?)", expired).Exec(ctx); err != nil {
+		return nil, "", translate(err)
+	}
+	return token, text, insert(ctx, t, token)
+}
+
+// mostRemoved is how many expired tokens are removed when one is made.
+const mostRemoved = 100

@@ -1,0 +1,110 @@
+package gateway
+
+import (
+	"context"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+	lru "github.com/hashicorp/golang-lru/v2"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+	"golang.org/x/time/rate"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// mostBuckets bounds the memory of a rate limit: the keys that were used last have a bucket, others begin anew.
+const mostBuckets = 10_000
+
+// rateLimit lets each key do so many things a minute: a key has a bucket of that size, which fills evenly. Access
+// tokens share their key's. A nil one lets everything pass. It is safe for concurrent use.
+type rateLimit struct {
+	// things is what is counted.
+	things    string
+	perMinute int
+	buckets   *lru.Cache[string, *rate.Limiter]
+}
+
+// newRateLimit returns nil, no limit, for 0.
+func newRateLimit(things string, perMinute int) *rateLimit {
+	if perMinute <= 0 {
+		return nil
+	}
+	buckets, _ := lru.New[string, *rate.Limiter](mostBuckets) // fails for sizes below 1 only
+	return &rateLimit{things: things, perMinute: perMinute, buckets: buckets}
+}
+
+func (l *rateLimit) perSecond() float64 { return float64(l.perMinute) / 60 }
+
+// take lets the key do n things now, and tells in the RateLimit headers, unless h is nil, how it stands. It returns
+// RATE_LIMITED, and sets Retry-After, when that would be too many, which counts for nothing; and LIMIT_EXCEEDED when
+// it always would.
+func (l *rateLimit) take(h http.Header, keyID string, n int, at time.Time) error {
+	if l == nil || n == 0 {
+		return nil
+	}
+	if n > l.perMinute {
+		return model.Errorf(model.LimitExceeded, "%d %s at once are more than the limit of %d a minute", n, l.things, l.perMinute)
+	}
+	bucket := l.bucket(keyID)
+	allowed := bucket.AllowN(at, n)
+	left := max(bucket.TokensAt(at), 0)
+	if h == nil {
+		h = http.Header{}
+	}
+	h.Set("RateLimit-Limit", strconv.Itoa(l.perMinute))
+	h.Set("RateLimit-Remaining", strconv.Itoa(int(left)))
+	h.Set("RateLimit-Reset", l.seconds(float64(l.perMinute)-left))
+	if allowed {
+		return nil
+	}
+	wait := l.seconds(float64(n) - left)
+	h.Set("Retry-After", wait)
+	return model.Errorf(model.RateLimited, "the API key has the limit of %d %s a minute; try again in %s seconds", l.perMinute, l.things, wait)
+}
+
+func (l *rateLimit) bucket(keyID string) *rate.Limiter {
+	if bucket, known := l.buckets.Get(keyID); known {
+		return bucket
+	}
+	fresh := rate.NewLimiter(rate.Limit(l.perSecond()), l.perMinute)
+	if earlier, known, _ := l.buckets.PeekOrAdd(keyID, fresh); known {
+		return earlier
+	}
+	return fresh
+}
+
+// seconds is how long it takes until so many more things are allowed, in whole seconds, at least 1.
+func (l *rateLimit) seconds(things float64) string {
+	return strconv.Itoa(max(int(math.Ceil(things/l.perSecond())), 1))
+}
+
+// modelDriven is an extension that limits the fields marked @modelDriven, each as often as an operation has it.
+type modelDriven struct{ limit *rateLimit }
+
+func (modelDriven) ExtensionName() string                   { return "ModelDriven" }
+func (modelDriven) Validate(graphql.ExecutableSchema) error { return nil }
+
+// MutateOperationContext refuses an operation before anything of it is executed.
+func (m modelDriven) MutateOperationContext(ctx context.Context, operation *graphql.OperationContext) *gqlerror.Error {
+	if m.limit == nil {
+		return nil
+	}
+	n := 0
+	for _, field := range graphql.CollectFields(operation, operation.Operation.SelectionSet, []string{"Query", "Mutation", "Subscription"}) {
+		if field.Definition.Directives.ForName("modelDriven") != nil {
+			n++
+		}
+	}
+	var header http.Header
+	if rec, ok := ctx.Value(recordKey{}).(*record); ok {
+		header = rec.header
+	}
+	principal, _ := model.PrincipalOf(ctx)
+	if err := m.limit.take(header, principal.KeyID, n, time.Now()); err != nil {
+		return gqlerror.Wrap(err)
+	}
+	return nil
+}

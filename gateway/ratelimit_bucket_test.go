@@ -1,0 +1,72 @@
+package gateway
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+func codeIs(t require.TestingT, err error, code model.Code) {
+	var known *model.Error
+	require.True(t, errors.As(err, &known), "%v", err)
+	require.Equal(t, code, known.Code)
+}
+
+func TestABucketFillsEvenly(t *testing.T) {
+	t.Parallel()
+	l, h, at := newRateLimit("things", 60), http.Header{}, time.Unix(1_800_000_000, 0)
+	for range 60 {
+		require.NoError(t, l.take(h, "k", 1, at))
+	}
+	codeIs(t, l.take(h, "k", 1, at), model.RateLimited)
+	require.Equal(t, "1", h.Get("Retry-After"))
+	require.Equal(t, "60", h.Get("RateLimit-Reset"))
+	codeIs(t, l.take(h, "k", 10, at), model.RateLimited)
+	require.Equal(t, "10", h.Get("Retry-After"))
+	codeIs(t, l.take(h, "k", 10, at.Add(9*time.Second)), model.RateLimited)
+	require.NoError(t, l.take(h, "k", 10, at.Add(10*time.Second)), "what was refused does not count")
+	require.Equal(t, "0", h.Get("RateLimit-Remaining"))
+	require.NoError(t, l.take(h, "other", 60, at), "each key has its own")
+	codeIs(t, l.take(h, "k", 61, at.Add(time.Hour)), model.LimitExceeded)
+	require.NoError(t, l.take(nil, "k", 60, at.Add(time.Hour)))
+	require.NoError(t, newRateLimit("things", 0).take(nil, "k", 1_000, at))
+}
+
+// However the requests come, no more pass in any time than a full bucket and what flows in meanwhile, and whoever
+// waits as long as the answer says passes.
+func TestNoMorePassThanTheLimit(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(r *rapid.T) {
+		perMinute := rapid.IntRange(1, 1_000).Draw(r, "per minute")
+		l, at, begin, passed := newRateLimit("things", perMinute), time.Unix(1_800_000_000, 0), time.Unix(1_800_000_000, 0), 0
+		for range rapid.IntRange(1, 50).Draw(r, "requests") {
+			at = at.Add(time.Duration(rapid.IntRange(0, 20_000).Draw(r, "pause")) * time.Millisecond)
+			n, h := rapid.IntRange(1, perMinute).Draw(r, "n"), http.Header{}
+			if l.take(h, "k", n, at) != nil {
+				wait, err := time.ParseDuration(h.Get("Retry-After") + "s")
+				require.NoError(r, err)
+				at = at.Add(wait)
+				require.NoError(r, l.take(h, "k", n, at))
+			}
+			passed += n
+			require.LessOrEqual(r, float64(passed), float64(perMinute)*(1+at.Sub(begin).Minutes())+1e-6)
+		}
+	})
+}
+
+func TestBucketsAreBounded(t *testing.T) {
+	t.Parallel()
+	l, at := newRateLimit("things", 1), time.Unix(1_800_000_000, 0)
+	for i := range 2 * mostBuckets {
+		require.NoError(t, l.take(nil, fmt.Sprint(i), 1, at))
+	}
+	require.Equal(t, mostBuckets, l.buckets.Len())
+	codeIs(t, l.take(nil, fmt.Sprint(2*mostBuckets-1), 1, at), model.RateLimited)
+}

@@ -113,6 +113,9 @@ func TestExitCodesOfTestRuns(t *testing.T) {
 		"too often":                {[]string{"--test", passing, "--repeat", "6"}, 1, nil, "--repeat must be 1 to 5"},
 		"no rate":                  {[]string{"--test", passing, "--min-pass-rate", "NaN"}, 1, nil, "--min-pass-rate must be 0 to 1"},
 		"unknown flag":             {[]string{"--tset", "x"}, 1, nil, "unknown flag --tset"},
+		"unknown agent":            {[]string{"--agent", "nope"}, 1, nil, `agent "nope" does not exist`},
+		"no timeout":               {[]string{"--test", passing, "--timeout=-1s"}, 1, nil, "--timeout must not be negative"},
+		"in time":                  {[]string{"--test", passing, "--timeout", "10m"}, 0, []string{"Passed: all 1 runs passed"}, ""},
 		"no directory":             {[]string{"--test", passing, "--junit", "/nowhere/at/all.xml"}, 1, nil, "--junit: there is no directory /nowhere/at"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -265,6 +268,32 @@ func TestATestRunThatIsInterruptedIsCancelledOnTheServer(t *testing.T) {
 	require.Equal(t, 3, read.Skipped)
 }
 
+func TestATestRunThatTakesTooLongIsCancelledOnTheServer(t *testing.T) {
+	t.Parallel()
+	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // only then is it seen that the client leaves
+		<-r.Context().Done()
+	}))
+	t.Cleanup(silent.Close)
+	b := newBench(t, "--openai-base-url", silent.URL, "--openai-api-key", "k")
+	test := b.simulation(t, "Endless", holds)
+	file := filepath.Join(t.TempDir(), "report.json")
+	ran := b.test(t, "run", "--test", test, "--repeat", "2", "--timeout", "200ms", "--virtual-time", "--json", file)
+	require.Equal(t, 4, ran.code, ran.out+ran.log)
+	require.Contains(t, ran.out, "--timeout is over: cancelling the execution on the server\n")
+	require.Contains(t, ran.out, "2 runs: 0 passed, 0 failed, 0 error, 2 cancelled")
+	require.Contains(t, ran.log, "the execution was cancelled after 0 of 2 runs, because it took longer than --timeout 200ms")
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	var report testReport
+	require.NoError(t, json.Unmarshal(text, &report))
+	require.Equal(t, "Cancelled", report.Outcome)
+	require.NotNil(t, report.Execution.FinishedAt)
+	execution, err := dbtest.Open(t, b.database, dbOptions()).Tenant(b.companyID(t)).AgentTestExecution(t.Context(), report.Execution.ID)
+	require.NoError(t, err)
+	require.True(t, execution.VirtualTime)
+}
+
 func TestATestRunOnATerminal(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -364,6 +393,16 @@ func TestListAndShowTests(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(b.test(t, "show", run.Execution.ID, "--json").out), &execution))
 	require.NotEmpty(t, execution.Runs[0].Messages)
 
+	for what, args := range map[string][]string{
+		`agent "nope" does not exist`:             {"--agent", "nope"},
+		`agent test folder "nope" does not exist`: {"--agent", b.agent, "--folder", "nope"},
+		`agent "" does not exist`:                 {"--agent", "", "--json"},
+	} {
+		unknown := b.test(t, append([]string{"list"}, args...)...)
+		require.Equal(t, 1, unknown.code, unknown.out)
+		require.Contains(t, unknown.log, what)
+		require.Empty(t, unknown.out)
+	}
 	missing := b.test(t, "show", b.agent)
 	require.Equal(t, 1, missing.code)
 	require.Contains(t, missing.log, "there is no test, execution or run")

@@ -6860,7 +6860,7 @@ type AgentTestComparisonTest {
 }
 
 extend type Query {
-  "Compares two executions, test by test and as a whole. The tests are told apart by their ids."
+  "Compares two executions, test by test and as a whole, by what has been judged so far. The tests are told apart by their ids."
   compareAgentTestExecutions(
     "The execution to compare with, usually the earlier one."
     baseId: ID!

@@ -226,6 +226,11 @@ func TestReportsOfTestRuns(t *testing.T) {
 		require.NotEmpty(t, run.Messages)
 		require.Equal(t, b.agent, run.Test.Agent.ID)
 	}
+
+	ran = b.test(t, "run", "--agent", b.agent, "--baseline", "x", "--junit", junit, "--json", report)
+	require.Equal(t, 1, ran.code)
+	require.NoFileExists(t, junit, "nobody takes it for the report of this command")
+	require.NoFileExists(t, report)
 }
 
 func TestATestRunThatIsInterruptedIsCancelledOnTheServer(t *testing.T) {

@@ -56,12 +56,12 @@ func (c *testRunCommand) Run(ctx context.Context, std streams) error {
 		ctx, stop = context.WithTimeoutCause(ctx, c.Timeout, errTimeout)
 		defer stop()
 	}
+	if err := errors.Join(discard(c.JUnit), discard(c.JSON)); err != nil {
+		return &exitError{exitFault, err}
+	}
 	client := c.client()
 	if err := c.checkBaseline(ctx, client); err != nil {
 		return exitWith(ctx, err)
-	}
-	if err := errors.Join(discard(c.JUnit), discard(c.JSON)); err != nil {
-		return &exitError{exitFault, err}
 	}
 	started, err := c.start(ctx, client)
 	if err != nil {

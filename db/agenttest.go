@@ -19,13 +19,12 @@ func (t *Tenant) AgentTestsByID(ctx context.Context, ids []string, columns ...st
 	return testsOf(rows), err
 }
 
-// AgentTests returns a page of the tests, newest first: all of them, or those of one agent, in one
-// folder, of one kind.
+// AgentTests returns a page of the tests that are wanted, newest first: of all agents, or of one.
 func (t *Tenant) AgentTests(
-	ctx context.Context, args model.PageArgs, agentID, folderID *string, kind *model.AgentTestKind, columns ...string,
+	ctx context.Context, args model.PageArgs, agentID *string, wanted model.AgentTestFilter, columns ...string,
 ) (*model.Page[model.AgentTest], error) {
 	rows, err := list[*model.AgentTestRow](ctx, t, args, withKind(columns), func(q *bun.SelectQuery) *bun.SelectQuery {
-		return q.Apply(given("agent_id", agentID)).Apply(given("folder_id", folderID)).Apply(given("kind", kind))
+		return q.Apply(given("agent_id", agentID)).Apply(filtered(wanted))
 	})
 	if err != nil {
 		return nil, err
@@ -33,11 +32,27 @@ func (t *Tenant) AgentTests(
 	return &model.Page[model.AgentTest]{Nodes: testsOf(rows.Nodes), PageInfo: rows.PageInfo, Count: rows.Count}, nil
 }
 
-// TestsOfAgents are the tests of each of several agents, or those of them in one folder, of one kind.
-func (t *Tenant) TestsOfAgents(kind *model.AgentTestKind, folderID *string) TestChildren {
+// TestsOfAgents are the tests of each of several agents that are wanted.
+func (t *Tenant) TestsOfAgents(wanted model.AgentTestFilter) TestChildren {
 	return TestChildren{Children[*model.AgentTestRow]{t, func(q *bun.SelectQuery) *bun.SelectQuery {
-		return q.Where("?TableAlias.agent_id = parent.id").Apply(given("folder_id", folderID)).Apply(given("kind", kind))
+		return q.Where("?TableAlias.agent_id = parent.id").Apply(filtered(wanted))
 	}, newestFirst}}
+}
+
+// filtered selects the tests that are wanted.
+func filtered(wanted model.AgentTestFilter) selection {
+	return func(q *bun.SelectQuery) *bun.SelectQuery {
+		if wanted.FolderID != "" {
+			q = q.Where("?TableAlias.folder_id = ?", wanted.FolderID)
+		}
+		if wanted.IsAtRoot {
+			q = q.Where("?TableAlias.folder_id IS NULL")
+		}
+		if wanted.Kind != "" {
+			q = q.Where("?TableAlias.kind = ?", wanted.Kind)
+		}
+		return q
+	}
 }
 
 // TestsOfFolders are the tests in each of several folders.

@@ -68,8 +68,8 @@ func (t *Tenant) testsToRun(ctx context.Context, in model.StartAgentTestExecutio
 }
 
 // RetryAgentTestExecution runs tests of a finished execution again, as a new execution; the old one stays
-// as it is. CONFLICT when it is not finished; UNPROCESSABLE when no run is left to repeat, or a test of one
-// was deleted.
+// as it is. Tests that were deleted meanwhile are left out. CONFLICT when it is not finished; UNPROCESSABLE when
+// no run is left to repeat.
 func (t *Tenant) RetryAgentTestExecution(ctx context.Context, in model.RetryAgentTestExecutionInput) (*model.AgentTestExecution, error) {
 	execution := &model.AgentTestExecution{}
 	return execution, t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
@@ -81,10 +81,11 @@ func (t *Tenant) RetryAgentTestExecution(ctx context.Context, in model.RetryAgen
 			return model.Errorf(model.Conflict, "agent test execution %q is not finished", old.ID)
 		}
 		execution.Concurrency, execution.VirtualTime, execution.RetryOfID = old.Concurrency, old.VirtualTime, &old.ID
-		planned, err := t.runsToRepeat(ctx, in)
+		planned, leftOut, err := t.runsToRepeat(ctx, in)
 		if err != nil {
 			return err
 		}
+		execution.LeftOutTests = leftOut
 		for _, p := range planned {
 			execution.Repeats = max(execution.Repeats, p.attempts)
 		}
@@ -92,9 +93,12 @@ func (t *Tenant) RetryAgentTestExecution(ctx context.Context, in model.RetryAgen
 	})
 }
 
-func (t *Tenant) runsToRepeat(ctx context.Context, in model.RetryAgentTestExecutionInput) ([]plannedTest, error) {
-	runs := []*model.AgentTestRun{}
-	query := t.find(&runs).Column("test_id", "test_name").Where("execution_id = ?", in.ExecutionID).Order("position")
+// runsToRepeat returns the tests to run again, and those that were deleted.
+func (t *Tenant) runsToRepeat(ctx context.Context, in model.RetryAgentTestExecutionInput) (
+	planned []plannedTest, leftOut []model.LeftOutTest, err error,
+) {
+	runs, faults := []*model.AgentTestRun{}, model.Fields(nil)
+	query := t.find(&runs).Column("test_id", "tested_id", "test_name").Where("execution_id = ?", in.ExecutionID).Order("position")
 	switch in.Only {
 	case model.AgentTestRetryNotPassed:
 		query = query.Where("status <> ?", model.AgentTestRunStatusPassed)
@@ -102,22 +106,18 @@ func (t *Tenant) runsToRepeat(ctx context.Context, in model.RetryAgentTestExecut
 		query = query.Where("status = ?", model.AgentTestRunStatusError)
 	case model.AgentTestRetryAll:
 	default:
-		var faults model.Fields
 		faults.Add("only", "must be one of NotPassed, Errors, All")
-		return nil, faults.Err()
+		return nil, nil, faults.Err()
 	}
 	if err := query.Scan(ctx); err != nil {
-		return nil, translate(err)
+		return nil, nil, translate(err)
 	}
-	if len(runs) == 0 {
-		var faults model.Fields
-		faults.Add("only", "leaves no run of the execution to repeat")
-		return nil, faults.As(model.Unprocessable)
-	}
-	planned := []plannedTest{}
 	for _, run := range runs {
 		if run.TestID == nil {
-			return nil, model.Errorf(model.Unprocessable, "the test %q of the execution was deleted", run.TestName)
+			if gone := (model.LeftOutTest{TestID: run.TestedID, TestName: run.TestName}); !slices.Contains(leftOut, gone) {
+				leftOut = append(leftOut, gone)
+			}
+			continue
 		}
 		at := slices.IndexFunc(planned, func(p plannedTest) bool { return p.id == *run.TestID })
 		if at < 0 {
@@ -126,7 +126,13 @@ func (t *Tenant) runsToRepeat(ctx context.Context, in model.RetryAgentTestExecut
 		}
 		planned[at].attempts++
 	}
-	return planned, nil
+	switch {
+	case len(runs) == 0:
+		faults.Add("only", "leaves no run of the execution to repeat")
+	case len(planned) == 0:
+		faults.Add("executionId", "is of an execution whose tests to repeat were all deleted")
+	}
+	return planned, leftOut, faults.As(model.Unprocessable)
 }
 
 // plannedTest is a test and how often it is run.

@@ -208,3 +208,53 @@ func TestRetries(t *testing.T) {
 	_, err = retry(good.ID, "Some")
 	faults(t, err, model.BadInput, "only", "must be one of")
 }
+
+func TestARetryLeavesOutTestsThatWereDeleted(t *testing.T) {
+	t.Parallel()
+	tenant := freshTenant(t)
+	agent := newAgent(t, tenant)
+	named := func(name string) *model.SimulationTest {
+		return newSimulationTest(t, tenant, agent.ID, func(in *model.CreateSimulationTestInput) { in.Name = name })
+	}
+	kept, gone, passed := named("Kept"), named("Gone"), named("Passed")
+	old, err := tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{
+		TestIds: []string{gone.ID, kept.ID, passed.ID}, Repeats: 2, Concurrency: 1,
+	})
+	require.NoError(t, err)
+	for _, run := range runsOf(t, tenant, old.ID) {
+		status := model.AgentTestRunStatusFailed
+		if run.TestedID == passed.ID {
+			status = model.AgentTestRunStatusPassed
+		}
+		require.NoError(t, finish(t, tenant, run.ID, status))
+	}
+	retry := func(id string, only model.AgentTestRetry) (*model.AgentTestExecution, error) {
+		return tenant.RetryAgentTestExecution(t.Context(), model.RetryAgentTestExecutionInput{ExecutionID: id, Only: only})
+	}
+	stored := func(id string) []model.LeftOutTest {
+		execution, err := tenant.AgentTestExecution(t.Context(), id)
+		require.NoError(t, err)
+		return execution.LeftOutTests
+	}
+	whole, err := retry(old.ID, model.AgentTestRetryNotPassed)
+	require.NoError(t, err)
+	require.Empty(t, stored(whole.ID))
+
+	require.NoError(t, tenant.DeleteAgentTest(t.Context(), gone.ID))
+	require.NoError(t, tenant.DeleteAgentTest(t.Context(), passed.ID))
+	failed, err := retry(old.ID, model.AgentTestRetryNotPassed)
+	require.NoError(t, err)
+	require.Equal(t, []model.LeftOutTest{{TestID: gone.ID, TestName: "Gone"}}, failed.LeftOutTests, "what passed would not have been repeated")
+	require.Equal(t, failed.LeftOutTests, stored(failed.ID))
+	runs := runsOf(t, tenant, failed.ID)
+	require.Equal(t, []string{kept.ID, kept.ID}, []string{runs[0].TestedID, runs[1].TestedID})
+	all, err := retry(old.ID, model.AgentTestRetryAll)
+	require.NoError(t, err)
+	require.Equal(t, []model.LeftOutTest{{TestID: gone.ID, TestName: "Gone"}, {TestID: passed.ID, TestName: "Passed"}}, stored(all.ID))
+
+	require.NoError(t, tenant.DeleteAgentTest(t.Context(), kept.ID))
+	_, err = retry(old.ID, model.AgentTestRetryNotPassed)
+	faults(t, err, model.Unprocessable, "executionId", "whose tests to repeat were all deleted")
+	_, err = retry(old.ID, model.AgentTestRetryErrors)
+	faults(t, err, model.Unprocessable, "only", "leaves no run")
+}

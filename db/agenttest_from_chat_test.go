@@ -76,7 +76,7 @@ func TestATestIsMadeOfAChat(t *testing.T) {
 	beyond, elsewhere, unknown := in, in, in
 	beyond.UpToSequence, elsewhere.FolderID, unknown.SimulationChatID = new(int32(8)), new("folder_none"), "chat_none"
 	_, _, err = tenant.CreateTestFromSimulationChat(t.Context(), beyond)
-	faults(t, err, model.BadInput, "upToSequence", "between 0 and 7")
+	faults(t, err, model.Unprocessable, "upToSequence", "at most 7")
 	_, _, err = tenant.CreateTestFromSimulationChat(t.Context(), elsewhere)
 	require.Error(t, err)
 	_, _, err = tenant.CreateTestFromSimulationChat(t.Context(), unknown)
@@ -84,7 +84,7 @@ func TestATestIsMadeOfAChat(t *testing.T) {
 	stranger, _ := newCompany(t, store)
 	_, _, err = stranger.CreateTestFromSimulationChat(t.Context(), in)
 	require.Contains(t, fails(t, err, model.NotFound), chat.ID)
-	page, err := tenant.AgentTests(t.Context(), model.PageArgs{First: 10}, nil, nil, nil)
+	page, err := tenant.AgentTests(t.Context(), model.PageArgs{First: 10}, nil, model.AgentTestFilter{})
 	require.NoError(t, err)
 	require.Len(t, page.Nodes, 2, "what was refused left nothing behind")
 }

@@ -118,17 +118,20 @@ func TestListsOfTests(t *testing.T) {
 	foreign := newSimulationTest(t, tenant, other.ID)
 	kind := model.AgentTestKindClassification
 	for _, c := range []struct {
-		agentID, folderID *string
-		kind              *model.AgentTestKind
-		want              []string
+		agentID *string
+		wanted  model.AgentTestFilter
+		want    []string
 	}{
-		{nil, nil, nil, []string{foreign.ID, tagged.ID, inFolder.ID}},
-		{&agent.ID, nil, nil, []string{tagged.ID, inFolder.ID}},
-		{&agent.ID, &folder.ID, nil, []string{inFolder.ID}},
-		{nil, nil, &kind, []string{tagged.ID}},
-		{&other.ID, nil, &kind, []string{}},
+		{nil, model.AgentTestFilter{}, []string{foreign.ID, tagged.ID, inFolder.ID}},
+		{nil, model.AgentTestFilter{IsAtRoot: true}, []string{foreign.ID, tagged.ID}},
+		{&agent.ID, model.AgentTestFilter{}, []string{tagged.ID, inFolder.ID}},
+		{&agent.ID, model.AgentTestFilter{FolderID: folder.ID}, []string{inFolder.ID}},
+		{&agent.ID, model.AgentTestFilter{IsAtRoot: true}, []string{tagged.ID}},
+		{&agent.ID, model.AgentTestFilter{IsAtRoot: true, Kind: model.AgentTestKindSimulation}, []string{}},
+		{nil, model.AgentTestFilter{Kind: kind}, []string{tagged.ID}},
+		{&other.ID, model.AgentTestFilter{Kind: kind}, []string{}},
 	} {
-		page, err := tenant.AgentTests(t.Context(), model.PageArgs{First: 100}, c.agentID, c.folderID, c.kind, "name")
+		page, err := tenant.AgentTests(t.Context(), model.PageArgs{First: 100}, c.agentID, c.wanted, "name")
 		require.NoError(t, err)
 		require.Equal(t, c.want, idsOf(page.Nodes))
 		total, err := page.TotalCount(t.Context())
@@ -139,7 +142,7 @@ func TestListsOfTests(t *testing.T) {
 			require.Implements(t, (*model.AgentTest)(nil), test.Batch().Rows[0])
 		}
 		if c.agentID != nil {
-			children := tenant.TestsOfAgents(c.kind, c.folderID)
+			children := tenant.TestsOfAgents(c.wanted)
 			rows, err := children.Pages(t.Context(), []string{*c.agentID}, model.PageArgs{First: 10}, "name")
 			require.NoError(t, err)
 			require.Equal(t, c.want, idsOf(rows))
@@ -154,7 +157,7 @@ func TestListsOfTests(t *testing.T) {
 	rows, err := tenant.TestsOfFolders().Pages(t.Context(), []string{folder.ID}, model.PageArgs{First: 10})
 	require.NoError(t, err)
 	require.Equal(t, []string{inFolder.ID}, idsOf(rows))
-	_, err = tenant.AgentTests(t.Context(), model.PageArgs{}, nil, nil, nil)
+	_, err = tenant.AgentTests(t.Context(), model.PageArgs{}, nil, model.AgentTestFilter{})
 	fails(t, err, model.BadInput)
 }
 
@@ -196,7 +199,7 @@ func TestTestsThatDoNotFitTheirAgent(t *testing.T) {
 	faults(t, classify(other.ID, "New"), model.Unprocessable, "tagExpected", "has no classification tags")
 	_, err = tenant.CreateClassificationTest(t.Context(), model.CreateClassificationTestInput{AgentID: agent.ID, Name: "Tags", TagExpected: "New"})
 	faults(t, err, model.BadInput, "conversationContext.messages", "at least one message")
-	page, err := tenant.AgentTests(t.Context(), model.PageArgs{First: 1}, nil, nil, nil)
+	page, err := tenant.AgentTests(t.Context(), model.PageArgs{First: 1}, nil, model.AgentTestFilter{})
 	require.NoError(t, err)
 	require.Empty(t, page.Nodes)
 }
@@ -275,8 +278,6 @@ func TestDeletedTests(t *testing.T) {
 	for _, run := range runs {
 		require.NoError(t, finish(t, tenant, run.ID, model.AgentTestRunStatusFailed))
 	}
-	_, err := tenant.RetryAgentTestExecution(t.Context(), model.RetryAgentTestExecutionInput{ExecutionID: execution.ID, Only: model.AgentTestRetryNotPassed})
-	require.Contains(t, fails(t, err, model.Unprocessable), "was deleted")
 	tallies, err := tenant.TalliesOfExecutions(t.Context(), []string{execution.ID})
 	require.NoError(t, err)
 	require.Equal(t, []model.TestTally{
@@ -305,7 +306,7 @@ func TestDeletedAgentsLeaveTheirRuns(t *testing.T) {
 	runs := runsOf(t, tenant, mixed.ID)
 	require.Nil(t, runs[0].TestID)
 	require.Equal(t, &theirs.ID, runs[1].TestID)
-	page, err := tenant.AgentTests(t.Context(), model.PageArgs{First: 10}, nil, nil, nil)
+	page, err := tenant.AgentTests(t.Context(), model.PageArgs{First: 10}, nil, model.AgentTestFilter{})
 	require.NoError(t, err)
 	require.Equal(t, []string{theirs.ID}, idsOf(page.Nodes))
 	var folders int

@@ -77,7 +77,7 @@ func spoil(arg any, bad string) []any {
 	}
 	var all []any
 	value := reflect.ValueOf(arg)
-	if value.Kind() != reflect.Struct || !strings.HasSuffix(value.Type().Name(), "Input") {
+	if name := value.Type().Name(); value.Kind() != reflect.Struct || !strings.HasSuffix(name, "Input") && !strings.HasSuffix(name, "Filter") {
 		return nil
 	}
 	for i := range value.NumField() {

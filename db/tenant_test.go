@@ -122,6 +122,8 @@ func arguments(of reflect.Type, own, other estate) (values []any, known bool) {
 			return db.AgentTestHistory{Folders: []*model.AgentTestFolder{{ID: model.NewID("folder"), AgentID: of.ids["AgentID"], Name: "New", Color: "#112233"}}}
 		}
 		return []any{folder(own), folder(other)}, true
+	case reflect.TypeFor[model.AgentTestFilter]():
+		return []any{model.AgentTestFilter{FolderID: own.ids["FolderID"]}, model.AgentTestFilter{FolderID: other.ids["FolderID"]}}, true
 	case reflect.TypeFor[time.Duration]():
 		return []any{time.Minute}, true
 	case reflect.TypeFor[int32]():

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
@@ -58,6 +59,19 @@ func malformed(err error) error {
 		return unusablef("it is not the JSON object that is asked for (%q cannot be a JSON %s)", mistyped.Field, mistyped.Value)
 	}
 	return unusablef("it is not the JSON object that is asked for (%v)", err)
+}
+
+// objectIn returns the one JSON object that a text holds, with words or the fence of a code block around it, or
+// else the text.
+func objectIn(text string) []byte {
+	first, last := strings.IndexByte(text, '{'), strings.LastIndexByte(text, '}')
+	if first < 0 || last < first || strings.HasSuffix(strings.TrimSpace(text[:first]), "[") {
+		return []byte(text)
+	}
+	if object := []byte(text[first : last+1]); json.Valid(object) {
+		return object
+	}
+	return []byte(text)
 }
 
 // askFor asks a model for an answer that read accepts. One that read finds unusable is asked for once

@@ -72,7 +72,7 @@ func readTag(text string, tags []model.ClassificationTag) (*model.Classification
 		Rationale *string         `json:"rationale"`
 		Tag       json.RawMessage `json:"tag"`
 	}
-	if err := json.Unmarshal([]byte(text), &answer); err != nil {
+	if err := json.Unmarshal(objectIn(text), &answer); err != nil {
 		return nil, malformed(err)
 	}
 	rationale, err := readRationale(answer.Rationale)

@@ -39,6 +39,10 @@ func TestClassify(t *testing.T) {
 			[]string{`{"rationale":"r","tag":"Not \"interested\""}`}, "Booked",
 			&model.ClassificationResult{TagExpected: "Booked", TagProduced: &not, Rationale: "r"}, "",
 		},
+		"in a fence": {
+			[]string{"```json\n" + `{"rationale":"r","tag":"Not \"interested\""}` + "\n```"}, not,
+			&model.ClassificationResult{TagExpected: not, TagProduced: &not, Passed: true, Rationale: "r"}, "",
+		},
 		"none": {
 			[]string{`{"rationale":"r","tag":null}`}, "Booked",
 			&model.ClassificationResult{TagExpected: "Booked", Rationale: "r"}, "",

@@ -94,7 +94,7 @@ func readVerdict(text, criterion string, t transcript) (*model.CriterionResult, 
 		Rationale *string `json:"rationale"`
 		Passed    *bool   `json:"passed"`
 	}
-	if err := json.Unmarshal([]byte(text), &verdict); err != nil {
+	if err := json.Unmarshal(objectIn(text), &verdict); err != nil {
 		return nil, malformed(err)
 	}
 	switch {

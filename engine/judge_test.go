@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -70,8 +71,19 @@ func TestJudgeVerdicts(t *testing.T) {
 		"no such message":       {`{"evidence":[{"messageIndex":3,"quote":"a"}],"rationale":"r","passed":true}`, "no message with the messageIndex 3"},
 		"a negative message":    {`{"evidence":[{"messageIndex":-1,"quote":"a"}],"rationale":"r","passed":true}`, "no message with the messageIndex -1"},
 		"not JSON":              {"It passed.", "not the JSON object"},
-		"JSON in words":         {"Here: " + good, "not the JSON object"},
+		"in a fence":            {"```json\n" + good + "\n```", ""},
+		"in a plain fence":      {"\n```\n" + good + "```\n", ""},
+		"in words":              {"Here is the verdict: " + good + " I hope it helps.", ""},
+		"in a fence in words":   {"Sure!\n\n```json\n" + good + "\n```\nThat is all.", ""},
+		"two objects":           {good + "\n" + good, "not the JSON object"},
+		"two fences":            {"```json\n" + good + "\n```\n```json\n" + good + "\n```", "not the JSON object"},
+		"an example before it":  {`With {"passed":true} it would be: ` + good, "not the JSON object"},
+		"a cut object":          {"```json\n" + strings.TrimSuffix(good, "}") + "\n```", "not the JSON object"},
+		"a fenced array":        {"```json\n[" + good + "]\n```", "not the JSON object"},
+		"fenced, with a fault":  {"```json\n" + `{"evidence":[],"passed":true}` + "\n```", `"rationale" is missing`},
 		"an array":              {"[]", "not the JSON object"},
+		"an array of verdicts":  {"[ " + good + "]", "not the JSON object"},
+		"verdict as text":       {strconv.Quote(good), "not the JSON object"},
 		"null":                  {"null", `"passed" is missing`},
 		"passed as text":        {`{"evidence":[],"rationale":"r","passed":"true"}`, `not the JSON object that is asked for ("passed" cannot be a JSON string)`},
 		"without passed":        {`{"evidence":[],"rationale":"r"}`, `"passed" is missing`},

@@ -22,7 +22,7 @@ type AgentResolver interface {
 
 	KnowledgeBaseChatName(ctx context.Context, obj *model.Agent) (*string, error)
 	KnowledgeBaseChat(ctx context.Context, obj *model.Agent) (*model.KnowledgeBaseChat, error)
-	Tests(ctx context.Context, obj *model.Agent, kind *model.AgentTestKind, folderID *string, first int32, after *string, offset *int32) (*model.Page[model.AgentTest], error)
+	Tests(ctx context.Context, obj *model.Agent, kind *model.AgentTestKind, folderID *string, atRoot bool, first int32, after *string, offset *int32) (*model.Page[model.AgentTest], error)
 	TestExecutions(ctx context.Context, obj *model.Agent, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestExecution], error)
 	TestFolders(ctx context.Context, obj *model.Agent) ([]*model.AgentTestFolder, error)
 	Campaigns(ctx context.Context, obj *model.Agent, first int32, after *string, offset *int32) (*model.Page[*model.Campaign], error)
@@ -174,30 +174,38 @@ func (ec *executionContext) field_Agent_tests_args(ctx context.Context, rawArgs 
 		return nil, err
 	}
 	args["folderId"] = arg1
-	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "atRoot",
+		func(ctx context.Context, v any) (bool, error) {
+			return ec.unmarshalNBoolean2bool(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["atRoot"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "first",
 		func(ctx context.Context, v any) (int32, error) {
 			return ec.unmarshalNInt2int32(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["first"] = arg2
-	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+	args["first"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "after",
 		func(ctx context.Context, v any) (*string, error) {
 			return ec.unmarshalOString2ᚖstring(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["after"] = arg3
-	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "offset",
+	args["after"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "offset",
 		func(ctx context.Context, v any) (*int32, error) {
 			return ec.unmarshalOInt2ᚖint32(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["offset"] = arg4
+	args["offset"] = arg5
 	return args, nil
 }
 
@@ -732,7 +740,7 @@ func (ec *executionContext) _Agent_tests(ctx context.Context, field graphql.Coll
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Agent().Tests(ctx, obj, fc.Args["kind"].(*model.AgentTestKind), fc.Args["folderId"].(*string), fc.Args["first"].(int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32))
+			return ec.Resolvers.Agent().Tests(ctx, obj, fc.Args["kind"].(*model.AgentTestKind), fc.Args["folderId"].(*string), fc.Args["atRoot"].(bool), fc.Args["first"].(int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *model.Page[model.AgentTest]) graphql.Marshaler {

@@ -398,6 +398,38 @@ func (ec *executionContext) fieldContext_AgentTestExecution_retryOfId(_ context.
 	return graphql.NewScalarFieldContext("AgentTestExecution", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
+func (ec *executionContext) _AgentTestExecution_leftOutTests(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestExecution) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestExecution_leftOutTests(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LeftOutTests, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []model.LeftOutTest) graphql.Marshaler {
+			return ec.marshalNLeftOutTest2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐLeftOutTestᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestExecution_leftOutTests(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AgentTestExecution",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_LeftOutTest(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _AgentTestExecution_createdAt(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestExecution) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -878,6 +910,52 @@ func (ec *executionContext) fieldContext_CancelAgentTestExecutionPayload_executi
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _LeftOutTest_testId(ctx context.Context, field graphql.CollectedField, obj *model.LeftOutTest) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeftOutTest_testId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TestID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LeftOutTest_testId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeftOutTest", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _LeftOutTest_testName(ctx context.Context, field graphql.CollectedField, obj *model.LeftOutTest) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LeftOutTest_testName(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TestName, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LeftOutTest_testName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LeftOutTest", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _RetryAgentTestExecutionPayload_execution(ctx context.Context, field graphql.CollectedField, obj *model.RetryAgentTestExecutionPayload) (ret graphql.Marshaler) {
@@ -1405,6 +1483,11 @@ func (ec *executionContext) _AgentTestExecution(ctx context.Context, sel ast.Sel
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "leftOutTests":
+			out.Values[i] = ec._AgentTestExecution_leftOutTests(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
 		case "createdAt":
 			out.Values[i] = ec._AgentTestExecution_createdAt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -1686,6 +1769,49 @@ func (ec *executionContext) _CancelAgentTestExecutionPayload(ctx context.Context
 	return out
 }
 
+var leftOutTestImplementors = []string{"LeftOutTest"}
+
+func (ec *executionContext) _LeftOutTest(ctx context.Context, sel ast.SelectionSet, obj *model.LeftOutTest) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, leftOutTestImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("LeftOutTest")
+		case "testId":
+			out.Values[i] = ec._LeftOutTest_testId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "testName":
+			out.Values[i] = ec._LeftOutTest_testName(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var retryAgentTestExecutionPayloadImplementors = []string{"RetryAgentTestExecutionPayload"}
 
 func (ec *executionContext) _RetryAgentTestExecutionPayload(ctx context.Context, sel ast.SelectionSet, obj *model.RetryAgentTestExecutionPayload) graphql.Marshaler {
@@ -1861,6 +1987,26 @@ func (ec *executionContext) marshalNAgentTestRunCounts2ᚖgithubᚗcomᚋagentgr
 func (ec *executionContext) unmarshalNCancelAgentTestExecutionInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCancelAgentTestExecutionInput(ctx context.Context, v any) (model.CancelAgentTestExecutionInput, error) {
 	res, err := ec.unmarshalInputCancelAgentTestExecutionInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNLeftOutTest2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐLeftOutTest(ctx context.Context, sel ast.SelectionSet, v model.LeftOutTest) graphql.Marshaler {
+	return ec._LeftOutTest(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNLeftOutTest2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐLeftOutTestᚄ(ctx context.Context, sel ast.SelectionSet, v []model.LeftOutTest) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNLeftOutTest2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐLeftOutTest(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) unmarshalNRetryAgentTestExecutionInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐRetryAgentTestExecutionInput(ctx context.Context, v any) (model.RetryAgentTestExecutionInput, error) {

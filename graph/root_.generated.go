@@ -98,7 +98,7 @@ type ComplexityRoot struct {
 		Tags                   func(childComplexity int) int
 		TestExecutions         func(childComplexity int, first int32, after *string, offset *int32) int
 		TestFolders            func(childComplexity int) int
-		Tests                  func(childComplexity int, kind *model.AgentTestKind, folderID *string, first int32, after *string, offset *int32) int
+		Tests                  func(childComplexity int, kind *model.AgentTestKind, folderID *string, atRoot bool, first int32, after *string, offset *int32) int
 		Tools                  func(childComplexity int) int
 		UpdatedAt              func(childComplexity int) int
 	}
@@ -175,6 +175,7 @@ type ComplexityRoot struct {
 		FinishedAt   func(childComplexity int) int
 		FlakyTestIds func(childComplexity int) int
 		ID           func(childComplexity int) int
+		LeftOutTests func(childComplexity int) int
 		PassHatK     func(childComplexity int) int
 		PassRate     func(childComplexity int) int
 		Repeats      func(childComplexity int) int
@@ -714,6 +715,11 @@ type ComplexityRoot struct {
 		Node   func(childComplexity int) int
 	}
 
+	LeftOutTest struct {
+		TestID   func(childComplexity int) int
+		TestName func(childComplexity int) int
+	}
+
 	LlmSettings struct {
 		FrequencyPenalty func(childComplexity int) int
 		PresencePenalty  func(childComplexity int) int
@@ -882,7 +888,7 @@ type ComplexityRoot struct {
 		AgentTestFolders           func(childComplexity int, agentID *string, first int32, after *string, offset *int32) int
 		AgentTestRun               func(childComplexity int, id string) int
 		AgentTestRuns              func(childComplexity int, executionID *string, testID *string, status *model.AgentTestRunStatus, first int32, after *string, offset *int32) int
-		AgentTests                 func(childComplexity int, agentID *string, folderID *string, kind *model.AgentTestKind, first int32, after *string, offset *int32) int
+		AgentTests                 func(childComplexity int, agentID *string, folderID *string, atRoot bool, kind *model.AgentTestKind, first int32, after *string, offset *int32) int
 		Agents                     func(childComplexity int, first int32, after *string, offset *int32, filter *model.AgentFilter) int
 		Campaign                   func(childComplexity int, id string) int
 		CampaignItem               func(childComplexity int, campaignID string, id string) int
@@ -1415,7 +1421,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Agent.Tests(childComplexity, args["kind"].(*model.AgentTestKind), args["folderId"].(*string), args["first"].(int32), args["after"].(*string), args["offset"].(*int32)), true
+		return e.ComplexityRoot.Agent.Tests(childComplexity, args["kind"].(*model.AgentTestKind), args["folderId"].(*string), args["atRoot"].(bool), args["first"].(int32), args["after"].(*string), args["offset"].(*int32)), true
 	case "Agent.tools":
 		if e.ComplexityRoot.Agent.Tools == nil {
 			break
@@ -1719,6 +1725,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.AgentTestExecution.ID(childComplexity), true
+	case "AgentTestExecution.leftOutTests":
+		if e.ComplexityRoot.AgentTestExecution.LeftOutTests == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTestExecution.LeftOutTests(childComplexity), true
 	case "AgentTestExecution.passHatK":
 		if e.ComplexityRoot.AgentTestExecution.PassHatK == nil {
 			break
@@ -3668,6 +3680,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.KnowledgeBaseChatEdge.Node(childComplexity), true
 
+	case "LeftOutTest.testId":
+		if e.ComplexityRoot.LeftOutTest.TestID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeftOutTest.TestID(childComplexity), true
+	case "LeftOutTest.testName":
+		if e.ComplexityRoot.LeftOutTest.TestName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LeftOutTest.TestName(childComplexity), true
+
 	case "LlmSettings.frequencyPenalty":
 		if e.ComplexityRoot.LlmSettings.FrequencyPenalty == nil {
 			break
@@ -4718,7 +4743,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.AgentTests(childComplexity, args["agentId"].(*string), args["folderId"].(*string), args["kind"].(*model.AgentTestKind), args["first"].(int32), args["after"].(*string), args["offset"].(*int32)), true
+		return e.ComplexityRoot.Query.AgentTests(childComplexity, args["agentId"].(*string), args["folderId"].(*string), args["atRoot"].(bool), args["kind"].(*model.AgentTestKind), args["first"].(int32), args["after"].(*string), args["offset"].(*int32)), true
 	case "Query.agents":
 		if e.ComplexityRoot.Query.Agents == nil {
 			break
@@ -6762,8 +6787,10 @@ extend type Agent {
   tests(
     "Only of this kind."
     kind: AgentTestKind
-    "Only in this folder."
+    "Only in this folder, which is not the empty text; of all folders and the root when absent or null."
     folderId: ID
+    "Only those at the root, which are in no folder; not together with ` + "`" + `folderId` + "`" + `."
+    atRoot: Boolean! = false
     "Page size, 1 to 100."
     first: Int! = 50
     "Continue after this cursor."
@@ -6780,8 +6807,10 @@ extend type Query {
   agentTests(
     "Only of this agent."
     agentId: ID
-    "Only in this folder."
+    "Only in this folder, which is not the empty text; of all folders and the root when absent or null."
     folderId: ID
+    "Only those at the root, which are in no folder; not together with ` + "`" + `folderId` + "`" + `."
+    atRoot: Boolean! = false
     "Only of this kind."
     kind: AgentTestKind
     "Page size, 1 to 100."
@@ -6887,7 +6916,7 @@ type AgentTestComparisonTest {
 }
 
 extend type Query {
-  "Compares two executions, test by test and as a whole. The tests are told apart by their ids."
+  "Compares two executions, test by test and as a whole, by what has been judged so far. The tests are told apart by their ids."
   compareAgentTestExecutions(
     "The execution to compare with, usually the earlier one."
     baseId: ID!
@@ -6957,12 +6986,22 @@ type AgentTestExecution implements Node {
   ): AgentTestRunConnection!
   "The execution of which this is a retry."
   retryOfId: ID
+  "The tests that this retry would repeat, and leaves out because they were deleted before it. Empty when there are none."
+  leftOutTests: [LeftOutTest!]!
   "When it was created."
   createdAt: DateTime!
   "When its first run began."
   startedAt: DateTime
   "When its last run ended."
   finishedAt: DateTime
+}
+
+"A deleted test that a retry does not repeat."
+type LeftOutTest {
+  "The id that it had."
+  testId: ID!
+  "The name that it had when it was run."
+  testName: String!
 }
 
 "How many runs are in each state."
@@ -7098,7 +7137,11 @@ extend type Mutation {
   startAgentTestExecution("What to run." input: StartAgentTestExecutionInput!): StartAgentTestExecutionPayload @requires(scope: simulate) @modelDriven
   "Cancels an execution: queued runs end at once, running ones within two seconds. ` + "`" + `CONFLICT` + "`" + ` when it is finished."
   cancelAgentTestExecution("The execution." input: CancelAgentTestExecutionInput!): CancelAgentTestExecutionPayload @requires(scope: simulate)
-  "Runs tests of a finished execution again, as a new execution. ` + "`" + `BUDGET_EXCEEDED` + "`" + ` as for the first."
+  """
+  Runs tests of a finished execution again, as they are now, as a new execution. Those that were deleted meanwhile are
+  left out, and the new execution names them; ` + "`" + `UNPROCESSABLE` + "`" + ` when no other is left. ` + "`" + `CONFLICT` + "`" + ` when the execution is not
+  finished, ` + "`" + `BUDGET_EXCEEDED` + "`" + ` as for the first.
+  """
   retryAgentTestExecution("The execution." input: RetryAgentTestExecutionInput!): RetryAgentTestExecutionPayload @requires(scope: simulate) @modelDriven
 }
 
@@ -7240,7 +7283,7 @@ extend type Mutation {
 input CreateTestFromSimulationChatInput {
   "The chat; the test is of its agent."
   simulationChatId: ID!
-  "The sequence of the last message that the test starts from, 0 to that of the chat's last message; all messages when absent, 0 starts from scratch."
+  "The sequence of the last message that the test starts from, 0 to 200; all messages when absent, 0 starts from scratch. ` + "`" + `UNPROCESSABLE` + "`" + ` beyond the chat's last message, and when absent for a chat of more than 200."
   upToSequence: Int
   "The name; when absent it names the time of the chat."
   name: String
@@ -10036,6 +10079,8 @@ func (ec *executionContext) childFields_AgentTestExecution(ctx context.Context, 
 		return ec.fieldContext_AgentTestExecution_runs(ctx, field)
 	case "retryOfId":
 		return ec.fieldContext_AgentTestExecution_retryOfId(ctx, field)
+	case "leftOutTests":
+		return ec.fieldContext_AgentTestExecution_leftOutTests(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_AgentTestExecution_createdAt(ctx, field)
 	case "startedAt":
@@ -11092,6 +11137,16 @@ func (ec *executionContext) childFields_KnowledgeBaseChatEdge(ctx context.Contex
 		return ec.fieldContext_KnowledgeBaseChatEdge_node(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type KnowledgeBaseChatEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_LeftOutTest(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "testId":
+		return ec.fieldContext_LeftOutTest_testId(ctx, field)
+	case "testName":
+		return ec.fieldContext_LeftOutTest_testName(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type LeftOutTest", field.Name)
 }
 
 func (ec *executionContext) childFields_LlmSettings(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

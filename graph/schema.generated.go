@@ -82,7 +82,7 @@ type QueryResolver interface {
 	Agent(ctx context.Context, id string) (*model.Agent, error)
 	Agents(ctx context.Context, first int32, after *string, offset *int32, filter *model.AgentFilter) (*model.Page[*model.Agent], error)
 	AgentTest(ctx context.Context, id string) (model.AgentTest, error)
-	AgentTests(ctx context.Context, agentID *string, folderID *string, kind *model.AgentTestKind, first int32, after *string, offset *int32) (*model.Page[model.AgentTest], error)
+	AgentTests(ctx context.Context, agentID *string, folderID *string, atRoot bool, kind *model.AgentTestKind, first int32, after *string, offset *int32) (*model.Page[model.AgentTest], error)
 	CompareAgentTestExecutions(ctx context.Context, baseID string, headID string) (*model.AgentTestComparison, error)
 	AgentTestExecution(ctx context.Context, id string) (*model.AgentTestExecution, error)
 	AgentTestExecutions(ctx context.Context, agentID *string, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestExecution], error)
@@ -1115,38 +1115,46 @@ func (ec *executionContext) field_Query_agentTests_args(ctx context.Context, raw
 		return nil, err
 	}
 	args["folderId"] = arg1
-	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "kind",
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "atRoot",
+		func(ctx context.Context, v any) (bool, error) {
+			return ec.unmarshalNBoolean2bool(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["atRoot"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "kind",
 		func(ctx context.Context, v any) (*model.AgentTestKind, error) {
 			return ec.unmarshalOAgentTestKind2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestKind(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["kind"] = arg2
-	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+	args["kind"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "first",
 		func(ctx context.Context, v any) (int32, error) {
 			return ec.unmarshalNInt2int32(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["first"] = arg3
-	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+	args["first"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "after",
 		func(ctx context.Context, v any) (*string, error) {
 			return ec.unmarshalOString2ᚖstring(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["after"] = arg4
-	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "offset",
+	args["after"] = arg5
+	arg6, err := graphql.ProcessArgField(ctx, rawArgs, "offset",
 		func(ctx context.Context, v any) (*int32, error) {
 			return ec.unmarshalOInt2ᚖint32(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["offset"] = arg5
+	args["offset"] = arg6
 	return args, nil
 }
 
@@ -5846,7 +5854,7 @@ func (ec *executionContext) _Query_agentTests(ctx context.Context, field graphql
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().AgentTests(ctx, fc.Args["agentId"].(*string), fc.Args["folderId"].(*string), fc.Args["kind"].(*model.AgentTestKind), fc.Args["first"].(int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32))
+			return ec.Resolvers.Query().AgentTests(ctx, fc.Args["agentId"].(*string), fc.Args["folderId"].(*string), fc.Args["atRoot"].(bool), fc.Args["kind"].(*model.AgentTestKind), fc.Args["first"].(int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next

@@ -67,6 +67,31 @@ type SimulationTest struct{ *AgentTestRow }
 // ClassificationTest expects a tag for a given conversation.
 type ClassificationTest struct{ *AgentTestRow }
 
+// AgentTestFilter says which tests of a list are wanted; what is empty narrows nothing.
+type AgentTestFilter struct {
+	FolderID string
+	// IsAtRoot wants those that are in no folder.
+	IsAtRoot bool
+	Kind     AgentTestKind
+}
+
+// NewAgentTestFilter returns the filter of a list's arguments; BAD_INPUT when they name an empty folder or two places.
+func NewAgentTestFilter(folderID *string, atRoot bool, kind *AgentTestKind) (f AgentTestFilter, err error) {
+	var faults Fields
+	f.IsAtRoot = atRoot
+	if kind != nil {
+		f.Kind = *kind
+	}
+	if folderID != nil {
+		f.FolderID = *folderID
+		faults.Filter("folderId", folderID)
+		if atRoot {
+			faults.Add("atRoot", "must not be given together with folderId")
+		}
+	}
+	return f, faults.Err()
+}
+
 // TestMessage is a message of a test or of its run.
 type TestMessage struct {
 	Role      MessageRole `json:"role"`

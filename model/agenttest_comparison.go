@@ -1,6 +1,6 @@
 package model
 
-import "math"
+import "math/big"
 
 // significant is the level at or below which a p decides.
 const significant = 0.05
@@ -148,32 +148,32 @@ func conclude(base, head *AgentTestRunCounts) (*float64, AgentTestConclusion) {
 
 // fisher returns the two-sided p of Fisher's exact test that the chance to pass is the same on both sides: the
 // probability, given how many runs each side has and how many of all passed, of what was seen and of everything
-// that is no more likely. The second value is the least p that any spread of so many passed runs would have.
+// that is no more likely. The second value is the least p that any spread of so many passed runs would have. Both
+// are computed in whole numbers, so that only the result is rounded.
 func fisher(passedA, failedA, passedB, failedB int32) (p, least float64) {
-	a, b, passed := passedA+failedA, passedB+failedB, passedA+passedB
-	of := func(inA int32) float64 {
-		return math.Exp(logChoose(a, inA) + logChoose(b, passed-inA) - logChoose(a+b, passed))
-	}
+	a, b, passed := int64(passedA+failedA), int64(passedB+failedB), int64(passedA+passedB)
 	lowest, highest := max(0, passed-b), min(a, passed)
-	// Probabilities that are equal may differ in their last digits.
-	seen, rarest := of(passedA)*(1+1e-7), min(of(lowest), of(highest))*(1+1e-7)
-	for inA := lowest; inA <= highest; inA++ {
-		chance := of(inA)
-		if chance <= seen {
-			p += chance
-		}
-		if chance <= rarest {
-			least += chance
-		}
+	// ways is in how many ways so many of A, beginning with the lowest, can be among those that passed.
+	ways := make([]*big.Int, highest-lowest+1)
+	ways[0] = new(big.Int).Mul(new(big.Int).Binomial(a, lowest), new(big.Int).Binomial(b, passed-lowest))
+	for i := 1; i < len(ways); i++ {
+		inA := lowest + int64(i)
+		next := new(big.Int).Mul(ways[i-1], big.NewInt((a-inA+1)*(passed-inA+1)))
+		ways[i] = next.Quo(next, big.NewInt(inA*(b-passed+inA)))
 	}
-	return min(p, 1), min(least, 1)
-}
-
-// logChoose is the logarithm of the number of ways to choose k of n.
-func logChoose(n, k int32) float64 {
-	logFactorial := func(n int32) float64 {
-		value, _ := math.Lgamma(float64(n) + 1)
-		return value
+	seen, rarest := ways[int64(passedA)-lowest], ways[0]
+	if last := ways[len(ways)-1]; last.Cmp(rarest) < 0 {
+		rarest = last
 	}
-	return logFactorial(n) - logFactorial(k) - logFactorial(n-k)
+	chance := func(most *big.Int) float64 {
+		sum := new(big.Int)
+		for _, n := range ways {
+			if n.Cmp(most) <= 0 {
+				sum.Add(sum, n)
+			}
+		}
+		share, _ := new(big.Rat).SetFrac(sum, new(big.Int).Binomial(a+b, passed)).Float64()
+		return share
+	}
+	return chance(seen), chance(rarest)
 }

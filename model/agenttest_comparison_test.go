@@ -40,11 +40,6 @@ func exactly(passedA, failedA, passedB, failedB int64) (p, least float64) {
 	return share(seen), share(rarest)
 }
 
-// near requires two values to be the same but for what a float64 cannot hold.
-func near(t require.TestingT, want, got float64) {
-	require.InDelta(t, want, got, want*1e-8+1e-300)
-}
-
 func TestFisherCountsAllSpreads(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -53,14 +48,15 @@ func TestFisherCountsAllSpreads(t *testing.T) {
 		passedA, failedA, passedB, failedB := n.Draw(t, "passedA"), n.Draw(t, "failedA"), n.Draw(t, "passedB"), n.Draw(t, "failedB")
 		p, least := fisher(passedA, failedA, passedB, failedB)
 		wantP, wantLeast := exactly(int64(passedA), int64(failedA), int64(passedB), int64(failedB))
-		near(t, wantP, p)
-		near(t, wantLeast, least)
+		require.Equal(t, wantP, p)
+		require.Equal(t, wantLeast, least)
+		require.True(t, p >= least && p <= 1)
 
 		// Neither the order of the sides matters, nor which outcome is called passed.
 		swapped, _ := fisher(passedB, failedB, passedA, failedA)
-		near(t, p, swapped)
+		require.Equal(t, p, swapped)
 		turned, _ := fisher(failedA, passedA, failedB, passedB)
-		near(t, p, turned)
+		require.Equal(t, p, turned)
 	})
 }
 
@@ -76,9 +72,11 @@ func TestFisherOfKnownTables(t *testing.T) {
 		{3, 0, 0, 3, 2.0 / 20},
 		{1, 0, 0, 1, 1},
 		{7, 0, 9, 0, 1},
+		{500, 500, 500, 500, 1},
+		{36, 4, 36, 4, 1},
 	} {
 		p, _ := fisher(test.passedA, test.failedA, test.passedB, test.failedB)
-		require.InDelta(t, test.p, p, 1e-12, "%v", test)
+		require.Equal(t, test.p, p, "%v", test) // the same digits, not only near
 	}
 }
 

@@ -26,6 +26,8 @@ type AgentTestExecution struct {
 	VirtualTime bool
 	Status      AgentTestExecutionStatus
 	RetryOfID   *string
+	// LeftOutTests are those that a retry would repeat, had they not been deleted.
+	LeftOutTests []LeftOutTest `bun:"type:jsonb,nullzero"`
 	// Unfinished is how many of its runs are not final.
 	Unfinished int32
 	// NextPosition is that of the run which is handed to the queue when another one ends, so that no
@@ -36,6 +38,12 @@ type AgentTestExecution struct {
 	CreatedAt  time.Time
 	StartedAt  *time.Time
 	FinishedAt *time.Time
+}
+
+// LeftOutTest is a test that was deleted, as the runs that it had know it.
+type LeftOutTest struct {
+	TestID   string `json:"testId"`
+	TestName string `json:"testName"`
 }
 
 // IsNode marks a Node.

@@ -20,7 +20,7 @@ type ChatRecording struct {
 }
 
 // NewTestFromSimulationChat returns the simulation test that goes on from a message of the chat, and warnings
-// of what it does not repeat; BAD_INPUT with every bound that it breaks.
+// of what it does not repeat; BAD_INPUT with every bound that it breaks, UNPROCESSABLE where the chat breaks one.
 func NewTestFromSimulationChat(in CreateTestFromSimulationChatInput, r ChatRecording, now time.Time) (*SimulationTest, []string, error) {
 	last, err := r.lastMessage(in.UpToSequence)
 	if err != nil {
@@ -46,24 +46,24 @@ func NewTestFromSimulationChat(in CreateTestFromSimulationChatInput, r ChatRecor
 	return test, warnings, faultsOfChat(err)
 }
 
-// lastMessage returns the sequence of the last message that a test starts from.
+// lastMessage returns the sequence of the last message that a test starts from; UNPROCESSABLE when the chat does
+// not have it or has too many, BAD_INPUT when no test could start from it.
 func (r *ChatRecording) lastMessage(upTo *int32) (int32, error) {
 	var faults Fields
 	last := r.Chat.LastSequence
 	switch {
 	case upTo == nil && last > maxStartingMessages:
-		faults.Add("upToSequence", "must be given and be at most %d: the chat has %d messages, and a test starts from at most %d",
-			maxStartingMessages, last, maxStartingMessages)
+		faults.Add("upToSequence", "must be given and be at most %d: the chat has %d messages, and a test starts from at most %[1]d",
+			maxStartingMessages, last)
 	case upTo == nil:
 		return last, nil
-	case *upTo < 0 || *upTo > last:
-		faults.Add("upToSequence", "must be between 0 and %d, the sequence of the chat's last message", last)
-	case *upTo > maxStartingMessages:
-		faults.Add("upToSequence", "must be at most %d: a test starts from at most so many messages", maxStartingMessages)
+	case *upTo > last:
+		faults.Add("upToSequence", "must be at most %d, the sequence of the chat's last message", last)
 	default:
-		return *upTo, nil
+		faults.count("upToSequence", upTo, 0, maxStartingMessages)
+		return *upTo, faults.Err()
 	}
-	return 0, faults.Err()
+	return 0, faults.As(Unprocessable)
 }
 
 // messages returns the chat's messages up to the sequence as those that a test starts from.
@@ -105,13 +105,14 @@ func (r *ChatRecording) checkVariables(variables map[string]string, warn func(st
 	}
 }
 
-// faultsOfChat says of faults that the caller has no field for that they are the chat's.
+// faultsOfChat says of faults that the caller has no field for that they are the chat's. UNPROCESSABLE when all are.
 func faultsOfChat(err error) error {
 	var fault *Error
 	if !errors.As(err, &fault) {
 		return err
 	}
 	var faults Fields
+	code := Unprocessable
 	for _, path := range slices.Sorted(maps.Keys(fault.Fields)) {
 		root, _, _ := strings.Cut(path, ".")
 		for _, text := range fault.Fields[path] {
@@ -120,8 +121,9 @@ func faultsOfChat(err error) error {
 				faults.Add("simulationChatId", "is of a chat that no test can be made from: its %s %s", path, text)
 			default:
 				faults.Add(path, "%s", text)
+				code = fault.Code
 			}
 		}
 	}
-	return faults.As(fault.Code)
+	return faults.As(code)
 }

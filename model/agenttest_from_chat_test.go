@@ -97,27 +97,30 @@ func TestBoundsOfATestFromAChat(t *testing.T) {
 	crowded.Chat.DataBag = JSONObject("{" + strings.Join(fields, ",") + "}")
 	for name, test := range map[string]struct {
 		r           ChatRecording
+		code        Code
 		field, text string
 		with        func(*CreateTestFromSimulationChatInput)
 	}{
-		"beyond":        {recorded(), "upToSequence", "between 0 and 5", func(in *CreateTestFromSimulationChatInput) { in.UpToSequence = new(int32(6)) }},
-		"before":        {recorded(), "upToSequence", "between 0 and 5", func(in *CreateTestFromSimulationChatInput) { in.UpToSequence = new(int32(-1)) }},
-		"too long":      {long, "upToSequence", "must be given and be at most 200: the chat has 201", func(*CreateTestFromSimulationChatInput) {}},
-		"too many":      {long, "upToSequence", "at most 200", func(in *CreateTestFromSimulationChatInput) { in.UpToSequence = new(int32(201)) }},
-		"no scenario":   {recorded(), "scenario", "empty", func(in *CreateTestFromSimulationChatInput) { in.Scenario = "" }},
-		"no criteria":   {recorded(), "criteria", "at least one", func(in *CreateTestFromSimulationChatInput) { in.Criteria = []string{} }},
-		"a criterion":   {recorded(), "criteria.0", "2000", func(in *CreateTestFromSimulationChatInput) { in.Criteria = []string{chars(2001)} }},
-		"turns":         {recorded(), "maxTurns", "30", func(in *CreateTestFromSimulationChatInput) { in.MaxTurns = 31 }},
-		"name":          {recorded(), "name", "255", func(in *CreateTestFromSimulationChatInput) { in.Name = new(chars(256)) }},
-		"the chat's":    {crowded, "simulationChatId", "its variables must have at most 200", func(*CreateTestFromSimulationChatInput) {}},
-		"not the chat'": {crowded, "scenario", "empty", func(in *CreateTestFromSimulationChatInput) { in.Scenario = "" }},
+		"beyond": {recorded(), Unprocessable, "upToSequence", "at most 5, the sequence of the chat's last message",
+			func(in *CreateTestFromSimulationChatInput) { in.UpToSequence = new(int32(6)) }},
+		"far beyond":    {recorded(), Unprocessable, "upToSequence", "at most 5,", func(in *CreateTestFromSimulationChatInput) { in.UpToSequence = new(int32(201)) }},
+		"before":        {recorded(), BadInput, "upToSequence", "between 0 and 200", func(in *CreateTestFromSimulationChatInput) { in.UpToSequence = new(int32(-1)) }},
+		"too long":      {long, Unprocessable, "upToSequence", "must be given and be at most 200: the chat has 201 messages, and a test starts from at most 200", func(*CreateTestFromSimulationChatInput) {}},
+		"too many":      {long, BadInput, "upToSequence", "between 0 and 200", func(in *CreateTestFromSimulationChatInput) { in.UpToSequence = new(int32(201)) }},
+		"no scenario":   {recorded(), BadInput, "scenario", "empty", func(in *CreateTestFromSimulationChatInput) { in.Scenario = "" }},
+		"no criteria":   {recorded(), BadInput, "criteria", "at least one", func(in *CreateTestFromSimulationChatInput) { in.Criteria = []string{} }},
+		"a criterion":   {recorded(), BadInput, "criteria.0", "2000", func(in *CreateTestFromSimulationChatInput) { in.Criteria = []string{chars(2001)} }},
+		"turns":         {recorded(), BadInput, "maxTurns", "30", func(in *CreateTestFromSimulationChatInput) { in.MaxTurns = 31 }},
+		"name":          {recorded(), BadInput, "name", "255", func(in *CreateTestFromSimulationChatInput) { in.Name = new(chars(256)) }},
+		"the chat's":    {crowded, Unprocessable, "simulationChatId", "its variables must have at most 200", func(*CreateTestFromSimulationChatInput) {}},
+		"not the chat'": {crowded, BadInput, "scenario", "empty", func(in *CreateTestFromSimulationChatInput) { in.Scenario = "" }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			in := good
 			test.with(&in)
 			_, _, err := NewTestFromSimulationChat(in, test.r, now)
-			faults(t, err, test.field, test.text)
+			faultsAs(t, err, test.code, test.field, test.text)
 		})
 	}
 }

@@ -15,9 +15,14 @@ var now = time.Date(2026, 3, 1, 9, 30, 0, 0, time.UTC)
 
 // faults requires BAD_INPUT that names the field, and says the text about it.
 func faults(t require.TestingT, err error, field, text string) {
+	faultsAs(t, err, BadInput, field, text)
+}
+
+// faultsAs is faults for another code.
+func faultsAs(t require.TestingT, err error, code Code, field, text string) {
 	var known *Error
 	require.ErrorAs(t, err, &known)
-	require.Equal(t, BadInput, known.Code, "%v", err)
+	require.Equal(t, code, known.Code, "%v", err)
 	require.Contains(t, known.Fields, field, "%v", err)
 	require.Contains(t, strings.Join(known.Fields[field], "; "), text)
 }

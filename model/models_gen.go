@@ -566,7 +566,7 @@ type CreateSimulationTestPayload struct {
 type CreateTestFromSimulationChatInput struct {
 	// The chat; the test is of its agent.
 	SimulationChatID string `json:"simulationChatId"`
-	// The sequence of the last message that the test starts from, 0 to that of the chat's last message; all messages when absent, 0 starts from scratch.
+	// The sequence of the last message that the test starts from, 0 to 200; all messages when absent, 0 starts from scratch. `UNPROCESSABLE` beyond the chat's last message, and when absent for a chat of more than 200.
 	UpToSequence *int32 `json:"upToSequence,omitempty"`
 	// The name; when absent it names the time of the chat.
 	Name *string `json:"name,omitempty"`

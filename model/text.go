@@ -57,6 +57,13 @@ func (f *Fields) count(path string, value *int32, least, most int32) {
 	}
 }
 
+// Filter records a fault when an id that narrows a list is empty: it narrows to nothing, and is no way to leave it out.
+func (f *Fields) Filter(path string, id *string) {
+	if id != nil && *id == "" {
+		f.Add(path, "must not be empty; leave it out to narrow nothing")
+	}
+}
+
 var technicalName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
 
 // technicalName records a fault when a name cannot be offered to a language model as a function.

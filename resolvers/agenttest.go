@@ -10,7 +10,7 @@ import (
 
 // testLoaders are the loaders of agent tests, their folders, executions and runs.
 type testLoaders struct {
-	agentTests      *edgesBy[testFilter, *model.Agent, *model.AgentTestConnection]
+	agentTests      *edgesBy[model.AgentTestFilter, *model.Agent, *model.AgentTestConnection]
 	agentFolders    *edge[*model.Agent, []*model.AgentTestFolder]
 	agentExecutions *edge[*model.Agent, *model.AgentTestExecutionConnection]
 	folderAgent     *edge[*model.AgentTestFolder, *model.Agent]
@@ -29,24 +29,17 @@ type testLoaders struct {
 	comparedTest    *edge[*model.AgentTestComparisonTest, model.AgentTest]
 }
 
-// testFilter and runFilter say which tests of an agent, and which runs of an execution, are wanted;
-// empty is any.
-type (
-	testFilter struct {
-		kind     model.AgentTestKind
-		folderID string
-	}
-	runFilter struct {
-		status model.AgentTestRunStatus
-		testID string
-	}
-)
+// runFilter says which runs of an execution are wanted; empty is any.
+type runFilter struct {
+	status model.AgentTestRunStatus
+	testID string
+}
 
 func newTestLoaders(ctx context.Context, t *db.Tenant, n nouns) *testLoaders {
 	testRow := func(test model.AgentTest) *model.AgentTestRow { return test.Row() }
 	return &testLoaders{
-		agentTests: newEdgesBy(func(f testFilter) *edge[*model.Agent, *model.AgentTestConnection] {
-			return newEdge(ctx, n.agentTest, idOf[*model.Agent], pages(t.TestsOfAgents(given(f.kind), given(f.folderID))))
+		agentTests: newEdgesBy(func(f model.AgentTestFilter) *edge[*model.Agent, *model.AgentTestConnection] {
+			return newEdge(ctx, n.agentTest, idOf[*model.Agent], pages(t.TestsOfAgents(f)))
 		}),
 		agentFolders:    newEdge(ctx, nil, idOf[*model.Agent], many(t.FoldersOfAgents)),
 		agentExecutions: newEdge(ctx, n.agentTestExecution, idOf[*model.Agent], pages(t.ExecutionsOfAgents())),
@@ -71,6 +64,13 @@ func newTestLoaders(ctx context.Context, t *db.Tenant, n nouns) *testLoaders {
 		comparedTest: newEdge(ctx, n.agentTest, func(c *model.AgentTestComparisonTest) string { return textOf(c.ExistingID) },
 			one("agent test", t.AgentTestsByID)),
 	}
+}
+
+// narrowed is BAD_INPUT when the id that narrows a list is empty.
+func narrowed(argument string, id *string) error {
+	var faults model.Fields
+	faults.Filter(argument, id)
+	return faults.Err()
 }
 
 // edgesBy are edges that differ in a filter, made as they are asked for.

@@ -12,8 +12,12 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func (r *agentResolver) Tests(ctx context.Context, obj *model.Agent, kind *model.AgentTestKind, folderID *string, first int32, after *string, offset *int32) (*model.Page[model.AgentTest], error) {
-	return load(ctx).agentTests.of(testFilter{textOf(kind), textOf(folderID)}).page(ctx, obj, first, after, offset)
+func (r *agentResolver) Tests(ctx context.Context, obj *model.Agent, kind *model.AgentTestKind, folderID *string, atRoot bool, first int32, after *string, offset *int32) (*model.Page[model.AgentTest], error) {
+	wanted, err := model.NewAgentTestFilter(folderID, atRoot, kind)
+	if err != nil {
+		return nil, err
+	}
+	return load(ctx).agentTests.of(wanted).page(ctx, obj, first, after, offset)
 }
 
 func (r *classificationTestResolver) Agent(ctx context.Context, obj *model.ClassificationTest) (*model.Agent, error) {
@@ -87,8 +91,12 @@ func (r *queryResolver) AgentTest(ctx context.Context, id string) (model.AgentTe
 	return byID(ctx, r.nouns.agentTest, "agent test", id, r.tenant(ctx).AgentTestsByID)
 }
 
-func (r *queryResolver) AgentTests(ctx context.Context, agentID *string, folderID *string, kind *model.AgentTestKind, first int32, after *string, offset *int32) (*model.Page[model.AgentTest], error) {
-	return r.tenant(ctx).AgentTests(ctx, pageArgs(first, after, offset), agentID, folderID, kind, r.nouns.agentTest.names(r.nouns.agentTest.listed(ctx))...)
+func (r *queryResolver) AgentTests(ctx context.Context, agentID *string, folderID *string, atRoot bool, kind *model.AgentTestKind, first int32, after *string, offset *int32) (*model.Page[model.AgentTest], error) {
+	wanted, err := model.NewAgentTestFilter(folderID, atRoot, kind)
+	if err != nil {
+		return nil, err
+	}
+	return r.tenant(ctx).AgentTests(ctx, pageArgs(first, after, offset), agentID, wanted, r.nouns.agentTest.names(r.nouns.agentTest.listed(ctx))...)
 }
 
 func (r *simulationTestResolver) Agent(ctx context.Context, obj *model.SimulationTest) (*model.Agent, error) {

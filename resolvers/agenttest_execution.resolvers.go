@@ -47,6 +47,9 @@ func (r *agentTestExecutionResolver) FlakyTestIds(ctx context.Context, obj *mode
 }
 
 func (r *agentTestExecutionResolver) Runs(ctx context.Context, obj *model.AgentTestExecution, status *model.AgentTestRunStatus, testID *string, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestRun], error) {
+	if err := narrowed("testId", testID); err != nil {
+		return nil, err
+	}
 	return load(ctx).executionRuns.of(runFilter{textOf(status), textOf(testID)}).page(ctx, obj, first, after, offset)
 }
 

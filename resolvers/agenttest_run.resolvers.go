@@ -25,6 +25,9 @@ func (r *queryResolver) AgentTestRun(ctx context.Context, id string) (*model.Age
 }
 
 func (r *queryResolver) AgentTestRuns(ctx context.Context, executionID *string, testID *string, status *model.AgentTestRunStatus, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestRun], error) {
+	if err := narrowed("testId", testID); err != nil {
+		return nil, err
+	}
 	return r.tenant(ctx).AgentTestRuns(ctx, pageArgs(first, after, offset), executionID, testID, status, r.nouns.agentTestRun.names(r.nouns.agentTestRun.listed(ctx))...)
 }
 

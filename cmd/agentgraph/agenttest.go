@@ -50,6 +50,9 @@ func exitWith(ctx context.Context, err error) error {
 		return err
 	}
 	if ctx.Err() != nil {
+		if errors.Is(context.Cause(ctx), errTimeout) {
+			return &exitError{exitCancelled, fmt.Errorf("cancelled before anything was run: %w", errTimeout)}
+		}
 		return &exitError{exitCancelled, errors.New("cancelled")}
 	}
 	switch codeOf(err) {
@@ -91,7 +94,12 @@ type testListCommand struct {
 	JSON   bool    `name:"json" env:"AGENTGRAPH_TEST_JSON" help:"Print JSON."`
 }
 
-const testsDocument = `query ($agent: ID, $folder: ID, $after: String) {
+// testsDocument reads a page of tests, and NOT_FOUND when the agent or folder that they are narrowed to does not exist.
+const testsDocument = `query (
+	$agent: ID, $folder: ID, $after: String, $ofAgent: Boolean!, $inFolder: Boolean!, $agentId: ID! = "", $folderId: ID! = ""
+) {
+	agent(id: $agentId) @include(if: $ofAgent) { id }
+	agentTestFolder(id: $folderId) @include(if: $inFolder) { id }
 	agentTests(agentId: $agent, folderId: $folder, first: 100, after: $after) {
 		nodes { id kind name agent { id name } folder { id name } lastRunId lastRunStatus lastRunAt }
 		pageInfo { hasNextPage endCursor }
@@ -114,7 +122,13 @@ func (c *testListCommand) Run(ctx context.Context, std streams) error {
 				PageInfo pageInfo
 			}
 		}
-		with := variables{"agent": c.Agent, "folder": c.Folder, "after": page.EndCursor}
+		with := variables{"after": page.EndCursor, "ofAgent": c.Agent != nil, "inFolder": c.Folder != nil}
+		if c.Agent != nil {
+			with["agent"], with["agentId"] = *c.Agent, *c.Agent
+		}
+		if c.Folder != nil {
+			with["folder"], with["folderId"] = *c.Folder, *c.Folder
+		}
 		if err := client.ask(ctx, testsDocument, with, &read); err != nil {
 			return exitWith(ctx, err)
 		}

@@ -113,6 +113,9 @@ func TestExitCodesOfTestRuns(t *testing.T) {
 		"too often":                {[]string{"--test", passing, "--repeat", "6"}, 1, nil, "--repeat must be 1 to 5"},
 		"no rate":                  {[]string{"--test", passing, "--min-pass-rate", "NaN"}, 1, nil, "--min-pass-rate must be 0 to 1"},
 		"unknown flag":             {[]string{"--tset", "x"}, 1, nil, "unknown flag --tset"},
+		"unknown agent":            {[]string{"--agent", "nope"}, 1, nil, `agent "nope" does not exist`},
+		"no timeout":               {[]string{"--test", passing, "--timeout=-1s"}, 1, nil, "--timeout must not be negative"},
+		"in time":                  {[]string{"--test", passing, "--timeout", "10m"}, 0, []string{"Passed: all 1 runs passed"}, ""},
 		"no directory":             {[]string{"--test", passing, "--junit", "/nowhere/at/all.xml"}, 1, nil, "--junit: there is no directory /nowhere/at"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -223,6 +226,11 @@ func TestReportsOfTestRuns(t *testing.T) {
 		require.NotEmpty(t, run.Messages)
 		require.Equal(t, b.agent, run.Test.Agent.ID)
 	}
+
+	ran = b.test(t, "run", "--agent", b.agent, "--baseline", "x", "--junit", junit, "--json", report)
+	require.Equal(t, 1, ran.code)
+	require.NoFileExists(t, junit, "nobody takes it for the report of this command")
+	require.NoFileExists(t, report)
 }
 
 func TestATestRunThatIsInterruptedIsCancelledOnTheServer(t *testing.T) {
@@ -263,6 +271,32 @@ func TestATestRunThatIsInterruptedIsCancelledOnTheServer(t *testing.T) {
 	var read junitSuites
 	require.NoError(t, xml.Unmarshal(text, &read))
 	require.Equal(t, 3, read.Skipped)
+}
+
+func TestATestRunThatTakesTooLongIsCancelledOnTheServer(t *testing.T) {
+	t.Parallel()
+	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // only then is it seen that the client leaves
+		<-r.Context().Done()
+	}))
+	t.Cleanup(silent.Close)
+	b := newBench(t, "--openai-base-url", silent.URL, "--openai-api-key", "k")
+	test := b.simulation(t, "Endless", holds)
+	file := filepath.Join(t.TempDir(), "report.json")
+	ran := b.test(t, "run", "--test", test, "--repeat", "2", "--timeout", "200ms", "--virtual-time", "--json", file)
+	require.Equal(t, 4, ran.code, ran.out+ran.log)
+	require.Contains(t, ran.out, "--timeout is over: cancelling the execution on the server\n")
+	require.Contains(t, ran.out, "2 runs: 0 passed, 0 failed, 0 error, 2 cancelled")
+	require.Contains(t, ran.log, "the execution was cancelled after 0 of 2 runs, because it took longer than --timeout 200ms")
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	var report testReport
+	require.NoError(t, json.Unmarshal(text, &report))
+	require.Equal(t, "Cancelled", report.Outcome)
+	require.NotNil(t, report.Execution.FinishedAt)
+	execution, err := dbtest.Open(t, b.database, dbOptions()).Tenant(b.companyID(t)).AgentTestExecution(t.Context(), report.Execution.ID)
+	require.NoError(t, err)
+	require.True(t, execution.VirtualTime)
 }
 
 func TestATestRunOnATerminal(t *testing.T) {
@@ -324,48 +358,4 @@ func TestATestRunAgainstABaseline(t *testing.T) {
 	require.Equal(t, 2, worse.code, worse.out)
 	require.Contains(t, worse.log, "worse than the baseline "+good)
 	require.Contains(t, worse.out, "Greets: newly failing (5/5 before, 0/5 now, p = 0.0079), regressed")
-}
-
-func TestListAndShowTests(t *testing.T) {
-	t.Parallel()
-	b := newBench(t)
-	test := b.simulation(t, "Fails \x1b[31mred", holds, fails)
-	listed := b.test(t, "list", "--agent", b.agent)
-	require.Zero(t, listed.code, listed.log)
-	require.Contains(t, listed.out, test+"  Simulation  -         Front <desk>  -       Fails [31mred")
-	require.Equal(t, 2, b.test(t, "run", "--test", test).code)
-
-	var tests []listedTest
-	require.NoError(t, json.Unmarshal([]byte(b.test(t, "list", "--json").out), &tests))
-	require.Len(t, tests, 1)
-	require.Equal(t, "Failed", *tests[0].LastRunStatus)
-	runID := *tests[0].LastRunID
-
-	shown := b.test(t, "show", runID)
-	require.Zero(t, shown.code, shown.log)
-	require.Contains(t, shown.out, "[0] agent: Welcome.\n[1] contact: Goodbye")
-	require.Contains(t, shown.out, "✓ "+holds+"\n")
-	require.Contains(t, shown.out, "✗ "+fails+"\n")
-	require.Contains(t, shown.out, "message 0: “Welcome”")
-
-	shown = b.test(t, "show", test)
-	require.Contains(t, shown.out, "Turns      10 at most")
-	require.Contains(t, shown.out, runID+"  Failed")
-	var run struct {
-		Execution named
-		Messages  []messageShown
-	}
-	require.NoError(t, json.Unmarshal([]byte(b.test(t, "show", runID, "--json").out), &run))
-	require.NotEmpty(t, run.Messages)
-	shown = b.test(t, "show", run.Execution.ID)
-	require.Contains(t, shown.out, "1 run: 0 passed, 1 failed, 0 error, 0 cancelled")
-	require.Contains(t, shown.out, runID+"  Failed")
-	var execution struct{ Runs []runShown }
-	require.NoError(t, json.Unmarshal([]byte(b.test(t, "show", run.Execution.ID, "--json").out), &execution))
-	require.NotEmpty(t, execution.Runs[0].Messages)
-
-	missing := b.test(t, "show", b.agent)
-	require.Equal(t, 1, missing.code)
-	require.Contains(t, missing.log, "there is no test, execution or run")
-	require.NotContains(t, listed.out+shown.out, "\x1b")
 }

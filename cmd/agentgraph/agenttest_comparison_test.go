@@ -188,8 +188,8 @@ func TestATestIsMadeOfAChat(t *testing.T) {
 
 	in["upToSequence"] = len(test.ConversationMessages) + 1
 	a = c.ask(t, testFromChat, map[string]any{"in": in})
-	require.Equal(t, []string{"BAD_INPUT"}, a.codes())
-	require.Contains(t, a.Errors[0].Extensions.Fields["upToSequence"][0], fmt.Sprintf("between 0 and %d", len(test.ConversationMessages)))
+	require.Equal(t, []string{"UNPROCESSABLE"}, a.codes())
+	require.Contains(t, a.Errors[0].Extensions.Fields["upToSequence"][0], fmt.Sprintf("at most %d, the sequence of the chat", len(test.ConversationMessages)))
 	in["simulationChatId"] = "simchat_none"
 	require.Equal(t, []string{"NOT_FOUND"}, c.ask(t, testFromChat, map[string]any{"in": in}).codes())
 	in["simulationChatId"], in["criteria"], in["upToSequence"] = id, []string{}, 0

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -49,7 +50,13 @@ func (p *testProgress) changed(run runShown, counts countsShown) {
 	}
 }
 
-func (p *testProgress) cancelling() { p.write("Cancelling the execution on the server\n") }
+func (p *testProgress) cancelling(why error) {
+	text := "Cancelling the execution on the server"
+	if errors.Is(why, errTimeout) {
+		text = errTimeout.Error() + ": cancelling the execution on the server"
+	}
+	p.write(text + "\n")
+}
 
 // close ends the bar and shows what the execution came to.
 func (p *testProgress) close(report testReport) {

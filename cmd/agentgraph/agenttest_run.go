@@ -20,6 +20,8 @@ type testRunCommand struct {
 	JSON        string        `name:"json" env:"AGENTGRAPH_TEST_JSON_FILE" placeholder:"FILE" help:"Write a JSON report, with transcripts."`
 	Baseline    string        `env:"AGENTGRAPH_TEST_BASELINE" placeholder:"EXECUTION" help:"Compare with this finished execution; getting worse is a failure."`
 	MinPassRate *float64      `env:"AGENTGRAPH_TEST_MIN_PASS_RATE" placeholder:"RATE" help:"Pass when at least this share of the judged runs passed, 0 to 1, although some failed."`
+	VirtualTime bool          `env:"AGENTGRAPH_TEST_VIRTUAL_TIME" help:"Record the delays of mocks without waiting for them."`
+	Timeout     time.Duration `env:"AGENTGRAPH_TEST_TIMEOUT" placeholder:"DURATION" help:"Cancel the execution when it takes longer, such as 10m; 0, the default, waits for it however long it takes."`
 	Reconnect   time.Duration `env:"AGENTGRAPH_TEST_RECONNECT" default:"1m" help:"How long a server that is lost is waited for."`
 }
 
@@ -35,20 +37,31 @@ func (c *testRunCommand) Validate() error {
 	if x := c.MinPassRate; x != nil && !(*x >= 0 && *x <= 1) {
 		return errors.New("--min-pass-rate must be 0 to 1")
 	}
+	if c.Timeout < 0 {
+		return errors.New("--timeout must not be negative")
+	}
 	if c.Reconnect < 0 {
 		return errors.New("--reconnect must not be negative")
 	}
 	return errors.Join(c.serverFlags.Validate(), writable("--junit", c.JUnit), writable("--json", c.JSON))
 }
 
+// errTimeout ends what takes longer than --timeout.
+var errTimeout = errors.New("--timeout is over")
+
 // Run starts an execution, follows it to its end, reports it, and says by the exit code what it came to.
 func (c *testRunCommand) Run(ctx context.Context, std streams) error {
-	client := c.client()
-	if err := c.checkBaseline(ctx, client); err != nil {
-		return exitWith(ctx, err)
+	if c.Timeout > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeoutCause(ctx, c.Timeout, errTimeout)
+		defer stop()
 	}
 	if err := errors.Join(discard(c.JUnit), discard(c.JSON)); err != nil {
 		return &exitError{exitFault, err}
+	}
+	client := c.client()
+	if err := c.checkBaseline(ctx, client); err != nil {
+		return exitWith(ctx, err)
 	}
 	started, err := c.start(ctx, client)
 	if err != nil {
@@ -61,10 +74,13 @@ func (c *testRunCommand) Run(ctx context.Context, std streams) error {
 	}
 	lost := f.follow(ctx)
 	if ctx.Err() != nil && f.execution.FinishedAt == nil {
-		shown.cancelling()
+		shown.cancelling(context.Cause(ctx))
 		lost = f.cancel(context.WithoutCancel(ctx))
 	}
 	report := testReport{Server: c.URL, Execution: f.execution, Runs: f.results(), MinPassRate: c.MinPassRate}
+	if errors.Is(context.Cause(ctx), errTimeout) {
+		report.timeout = c.Timeout
+	}
 	if lost == nil && c.Baseline != "" && f.execution.Status != "Cancelled" {
 		report.Comparison, lost = client.compare(context.WithoutCancel(ctx), c.Baseline, f.execution.ID)
 	}
@@ -86,7 +102,7 @@ const startDocument = executionFields + `mutation ($input: StartAgentTestExecuti
 // start starts the execution. It is not interrupted: an execution that has begun must be known, or nobody
 // could cancel it.
 func (c *testRunCommand) start(ctx context.Context, client *client) (executionShown, error) {
-	input := variables{"repeats": c.Repeat, "concurrency": c.Concurrency}
+	input := variables{"repeats": c.Repeat, "concurrency": c.Concurrency, "virtualTime": c.VirtualTime}
 	switch {
 	case c.Agent != nil:
 		input["agentId"] = *c.Agent

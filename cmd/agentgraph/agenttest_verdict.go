@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 )
 
 // testReport is all that is known of an execution when this program ends, and what it came to.
@@ -18,6 +19,8 @@ type testReport struct {
 	Execution   executionShown   `json:"execution"`
 	Comparison  *comparisonShown `json:"comparison"`
 	Runs        []runShown       `json:"runs"`
+	// timeout is the --timeout that was over before the end; 0 when there was none.
+	timeout time.Duration
 	// isLost says that the end was not seen.
 	isLost bool
 }
@@ -101,6 +104,9 @@ func (r *testReport) decide(lost error) {
 	case lost != nil:
 		r.isLost = true
 		set(exitFault, "%v", lost)
+	case r.Execution.Status == "Cancelled" && r.timeout > 0:
+		set(exitCancelled, "the execution was cancelled after %d of %d runs, because it took longer than --timeout %s",
+			counts.ended()-counts.Cancelled, counts.Total, r.timeout)
 	case r.Execution.Status == "Cancelled":
 		set(exitCancelled, "the execution was cancelled after %d of %d runs", counts.ended()-counts.Cancelled, counts.Total)
 	case r.MinPassRate == nil && counts.Failed > 0:

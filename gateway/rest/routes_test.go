@@ -48,7 +48,7 @@ const (
 	folderBody             = `{"id":"<id>","agentId":"<agentId>","name":"<name>","color":"<color>","body":"<body>",` +
 		`"createdAt":"<createdAt>","updatedAt":"<updatedAt>"}`
 	executionBody = `{"id":"<id>","agentId":"<agentId>","status":"Queued","verdict":"Passed","repeats":7,"counts":{"total":7,"queued":7,"running":7,"passed":7,` +
-		`"failed":7,"error":7,"cancelled":7},"passRate":0.50,"passHatK":[0.50],"retryOfId":"<retryOfId>","createdAt":"<createdAt>",` +
+		`"failed":7,"error":7,"cancelled":7},"passRate":0.50,"passHatK":[0.50],"retryOfId":"<retryOfId>","leftOutTests":[{"testId":"<testId>","testName":"<testName>"}],"createdAt":"<createdAt>",` +
 		`"startedAt":"<startedAt>","finishedAt":"<finishedAt>"}`
 	runBody = `{"id":"<id>","testId":"<testId>","testName":"<testName>","executionId":"<executionId>","attempt":7,"status":"Queued",` +
 		`"messages":` + testMessages + `,"toolCalls":[{"id":"<id>","kind":"Tool","targetId":"<targetId>","technicalName":"<technicalName>",` +
@@ -131,8 +131,8 @@ func TestRoutes(t *testing.T) {
 			200, classificationTestBody},
 		{"PATCH /AgentTest/test_1", `{"criteria":["Is brief"],"maxTurns":3,"scenario":null}`,
 			values{"testId": "test_1", "criteria": []any{"Is brief"}, "maxTurns": int64(3)}, 200, simulationTestBody},
-		{"GET /AgentTest?agentId=agent_1&KIND=Classification&unknown=x&folderId=&pageNumber=2&pageSize=10", "",
-			values{"agentId": "agent_1", "kind": "Classification", "first": int64(10), "offset": int64(10)}, 200,
+		{"GET /AgentTest?agentId=agent_1&KIND=Classification&unknown=x&folderId=&atRoot=true&pageNumber=2&pageSize=10", "",
+			values{"agentId": "agent_1", "atRoot": true, "kind": "Classification", "first": int64(10), "offset": int64(10)}, 200,
 			`{"data":[` + classificationTestBody + `],"total":7,"pageNumber":2,"pageSize":10}`},
 		{"GET /AgentTest/test_1", "", values{"testId": "test_1"}, 200, simulationTestBody},
 		{"DELETE /AgentTest/test_1", "", values{"testId": "test_1"}, 204, ""},

@@ -98,7 +98,7 @@ func (s *theatre) play(t *testing.T, c company, e pastExecution) map[string][]ta
 
 func (s *theatre) testsByName(t *testing.T) map[string]*model.AgentTestRow {
 	t.Helper()
-	page, err := s.tenant.AgentTests(t.Context(), wholeList, nil, nil, nil)
+	page, err := s.tenant.AgentTests(t.Context(), wholeList, nil, model.AgentTestFilter{})
 	require.NoError(t, err)
 	byName := map[string]*model.AgentTestRow{}
 	for _, test := range page.Nodes {

@@ -115,7 +115,7 @@ func TestHistoryHoldsTogether(t *testing.T) {
 			checkTimes(t, run)
 		}
 	}
-	page, err := h.tenant.AgentTests(t.Context(), wholeList, nil, nil, nil)
+	page, err := h.tenant.AgentTests(t.Context(), wholeList, nil, model.AgentTestFilter{})
 	require.NoError(t, err)
 	for _, test := range page.Nodes {
 		row, last := test.Row(), newest[test.Row().ID]

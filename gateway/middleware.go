@@ -100,7 +100,7 @@ func (s *Server) admit(w *statusWriter, r *http.Request, rec *record) {
 		return
 	}
 	rec.company = principal.CompanyID
-	s.route(w, r.WithContext(model.WithPrincipal(r.Context(), principal)))
+	s.once(w, r.WithContext(model.WithPrincipal(r.Context(), principal)))
 }
 
 func (s *Server) principal(ctx context.Context, key string) (model.Principal, error) {

@@ -213,6 +213,7 @@ func (f gatewayFlags) settings(turnTimeout time.Duration) gateway.Settings {
 	settings.RequestTimeout = f.RequestTimeout
 	settings.AllowedOrigins = f.AllowedOrigin
 	settings.SlowFields = map[string]time.Duration{"sendSimulationMessage": turnTimeout}
+	settings.SecretFields = []string{"createApiKey"}
 	return settings
 }
 
@@ -239,11 +240,14 @@ func newFront(store *db.Store, engine *engine.Engine, settings gateway.Settings,
 	server := gateway.New(gateway.Options{
 		Schema:       schema,
 		Authenticate: auth.Keys{Store: store}.Authenticate,
-		Ready:        store.Ping,
-		Log:          log,
-		Extensions:   []graphql.HandlerExtension{resolvers.Loading{Resolver: resolver}},
-		Transports:   []graphql.Transport{v1},
-		Settings:     settings,
+		Claim: func(ctx context.Context, companyID string, id, fingerprint []byte) (*model.KeptAnswer, db.EndRequest, error) {
+			return store.Tenant(companyID).ClaimRequest(ctx, id, fingerprint)
+		},
+		Ready:      store.Ping,
+		Log:        log,
+		Extensions: []graphql.HandlerExtension{resolvers.Loading{Resolver: resolver}},
+		Transports: []graphql.Transport{v1},
+		Settings:   settings,
 	})
 	return &front{
 		store:  store,

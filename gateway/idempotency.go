@@ -241,6 +241,11 @@ func isFinal(errs gqlerror.List, count int) bool {
 // mutations are the fields of the operation's root that do something.
 func mutations(ctx context.Context) []graphql.CollectedField {
 	operation := graphql.GetOperationContext(ctx)
-	fields := graphql.CollectFields(operation, operation.Operation.SelectionSet, []string{"Mutation"})
-	return slices.DeleteFunc(fields, func(f graphql.CollectedField) bool { return strings.HasPrefix(f.Name, "__") })
+	var fields []graphql.CollectedField
+	for _, field := range graphql.CollectFields(operation, operation.Operation.SelectionSet, []string{"Mutation"}) {
+		if !strings.HasPrefix(field.Name, "__") {
+			fields = append(fields, field)
+		}
+	}
+	return fields
 }

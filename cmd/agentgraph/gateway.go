@@ -213,7 +213,6 @@ func (f gatewayFlags) settings(turnTimeout time.Duration) gateway.Settings {
 	settings.RequestTimeout = f.RequestTimeout
 	settings.AllowedOrigins = f.AllowedOrigin
 	settings.SlowFields = map[string]time.Duration{"sendSimulationMessage": turnTimeout}
-	settings.SecretFields = []string{"createApiKey"}
 	return settings
 }
 
@@ -237,6 +236,7 @@ func newFront(store *db.Store, engine *engine.Engine, settings gateway.Settings,
 	if err != nil {
 		return nil, fmt.Errorf("load the REST operations: %w", err)
 	}
+	settings.SecretFields = []string{"createApiKey"}
 	server := gateway.New(gateway.Options{
 		Schema:       schema,
 		Authenticate: auth.Keys{Store: store}.Authenticate,

@@ -61,7 +61,11 @@ func TestARequestIsCarriedOutOnce(t *testing.T) {
 			same(t, answer, kept)
 		}
 		refused(t, tenant, name, "another body", model.Unprocessable)
-		require.NoError(t, claimRequest(t, other, name, "another body")(ctx, answer), "another company has never heard of it")
+		require.NoError(t, claimRequest(t, other, name, "another body")(ctx, &model.KeptAnswer{Status: 200, Headers: map[string]string{}, Body: []byte("other")}),
+			"another company has never heard of it")
+		kept, _, err := tenant.ClaimRequest(ctx, digestOf(name), digestOf("body"))
+		require.NoError(t, err)
+		same(t, answer, kept)
 	}
 }
 

@@ -224,6 +224,9 @@ type front struct {
 	log    *slog.Logger
 }
 
+// secretFields are the mutations whose answers show what is kept nowhere.
+var secretFields = []string{"createApiKey"}
+
 // newFront wires the gateway to the store and the engine. It fails when a stored operation of REST v1
 // no longer fits the schema.
 func newFront(store *db.Store, engine *engine.Engine, settings gateway.Settings, log *slog.Logger) (*front, error) {
@@ -236,7 +239,7 @@ func newFront(store *db.Store, engine *engine.Engine, settings gateway.Settings,
 	if err != nil {
 		return nil, fmt.Errorf("load the REST operations: %w", err)
 	}
-	settings.SecretFields = []string{"createApiKey"}
+	settings.SecretFields = secretFields
 	server := gateway.New(gateway.Options{
 		Schema:       schema,
 		Authenticate: auth.Keys{Store: store}.Authenticate,

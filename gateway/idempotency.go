@@ -5,9 +5,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -81,7 +81,6 @@ func (s *Server) once(w http.ResponseWriter, r *http.Request) {
 	k := &keyed{ResponseWriter: w, id: id[:], url: r.URL.RawQuery, body: digestOf(r)}
 	r = r.WithContext(context.WithValue(r.Context(), keyedKey{}, k))
 	r.Body = k.body
-	before := w.Header().Clone()
 	answered := false
 	defer func() {
 		if k.end != nil {
@@ -91,8 +90,6 @@ func (s *Server) once(w http.ResponseWriter, r *http.Request) {
 	s.route(k, r)
 	answered = true
 	if k.kept != nil {
-		clear(w.Header())
-		maps.Copy(w.Header(), before)
 		k.replay()
 	}
 }
@@ -139,8 +136,15 @@ func (k *keyed) keepable() *model.KeptAnswer {
 // replay answers what the request was answered before.
 func (k *keyed) replay() {
 	h := k.Header()
-	for name, value := range k.kept.Headers {
-		h.Set(name, value)
+	for _, name := range keptHeaders {
+		h.Del(name)
+		if value, given := k.kept.Headers[name]; given {
+			h.Set(name, value)
+		}
+	}
+	h.Del("Content-Length")
+	if len(k.kept.Body) > 0 {
+		h.Set("Content-Length", strconv.Itoa(len(k.kept.Body)))
 	}
 	h.Set(replayedHeader, "true")
 	k.ResponseWriter.WriteHeader(k.kept.Status)

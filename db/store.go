@@ -90,7 +90,7 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	}
 	root := bun.NewDB(stdlib.OpenDBFromPool(pool), dialect{pgdialect.New()}, bun.WithDiscardUnknownColumns())
 	store := &Store{pool: pool, root: root, db: root, hub: notify.New(pool), sealer: sealer, budget: newBudgets(o.Log), moves: &runMoves{waiting: map[string][]*runMove{}}, enqueueRuns: o.Enqueue, rerankModels: o.RerankModels}
-	store.queue, err = queue.New(pool, queue.Options{Window: o.RunsPerCompany, Sweep: store.endAbandonedRuns, Log: o.Log})
+	store.queue, err = queue.New(pool, queue.Options{Window: o.RunsPerCompany, Sweep: store.sweeper(), Log: o.Log})
 	if err != nil {
 		store.Close()
 		return nil, fmt.Errorf("open database: %w", err)

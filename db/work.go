@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -64,4 +65,20 @@ func (t *Tenant) enqueue(ctx context.Context, kind string, ids []string, put met
 		jobs[i] = queue.Job{CompanyID: t.companyID, Kind: kind, ID: id}
 	}
 	return t.store.tx.pgx(func(tx pgx.Tx) error { return put(t.store.queue, ctx, tx, jobs...) })
+}
+
+// forgetEvery is how often a process looks for requests whose answers are kept no longer.
+const forgetEvery = time.Minute
+
+// sweeper returns what the queue does about once a second: it ends what was left behind, and now and then forgets
+// what counts no more. It is not safe for concurrent use.
+func (s *Store) sweeper() func(context.Context) error {
+	var forgotten time.Time
+	return func(ctx context.Context) error {
+		if err := s.endAbandonedRuns(ctx); err != nil || time.Since(forgotten) < forgetEvery {
+			return err
+		}
+		forgotten = time.Now()
+		return s.forgetRequests(ctx)
+	}
 }

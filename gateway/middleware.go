@@ -107,7 +107,7 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, err)
 		return
 	}
-	s.route(w, r.WithContext(model.WithPrincipal(r.Context(), principal)))
+	s.once(w, r.WithContext(model.WithPrincipal(r.Context(), principal)))
 }
 
 func (s *Server) principal(ctx context.Context, credential string) (model.Principal, error) {

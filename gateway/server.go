@@ -39,7 +39,9 @@ type Options struct {
 	// the request. They find the principal in the request's context.
 	// One that is a Refuser also answers what the gateway refuses on its paths.
 	Transports []graphql.Transport
-	Settings   Settings
+	// Claim makes POST requests with an Idempotency-Key repeatable; without it the header is ignored.
+	Claim    ClaimRequest
+	Settings Settings
 }
 
 // Refuser is a transport that answers in its own form what is refused before a request reaches it:
@@ -57,6 +59,7 @@ type Server struct {
 	own          []graphql.Transport
 	others       []graphql.Transport
 	authenticate Authenticate
+	claim        ClaimRequest
 	ready        func(context.Context) error
 	presenter    presenter
 	log          *slog.Logger
@@ -84,6 +87,7 @@ func New(o Options) *Server {
 		exec:         executor.New(o.Schema),
 		others:       o.Transports,
 		authenticate: o.Authenticate,
+		claim:        o.Claim,
 		ready:        o.Ready,
 		presenter:    presenter{log: o.Log, settings: o.Settings},
 		log:          o.Log,
@@ -103,6 +107,7 @@ func New(o Options) *Server {
 	s.exec.Use(modelDriven{newRateLimit("operations that make a model work", o.Settings.ModelRateLimit)})
 	s.exec.Use(operationName{})
 	s.exec.Use(deadline{o.Settings})
+	s.exec.Use(idempotency{s})
 	s.exec.SetDisableSuggestion(!o.Settings.Introspection)
 	if o.Settings.Introspection {
 		s.exec.Use(extension.Introspection{})

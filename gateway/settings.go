@@ -23,6 +23,8 @@ type Settings struct {
 	RequestTimeout time.Duration
 	// SlowFields are fields of the mutation root that have a bound of their own.
 	SlowFields map[string]time.Duration
+	// SecretFields are fields of the mutation root whose answers are never kept.
+	SecretFields []string
 	// WriteTimeout is how long a client may take to receive one response or one message before it is
 	// dropped.
 	WriteTimeout time.Duration

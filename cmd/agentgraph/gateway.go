@@ -248,6 +248,9 @@ type front struct {
 	log    *slog.Logger
 }
 
+// secretFields are the mutations whose answers show what is kept nowhere.
+var secretFields = []string{"createApiKey", "createAccessToken"}
+
 // newFront wires the gateway to the store and the engine. It fails when a stored operation of REST v1
 // no longer fits the schema.
 func newFront(store *db.Store, engine *engine.Engine, settings gateway.Settings, log *slog.Logger) (*front, error) {
@@ -260,14 +263,18 @@ func newFront(store *db.Store, engine *engine.Engine, settings gateway.Settings,
 	if err != nil {
 		return nil, fmt.Errorf("load the REST operations: %w", err)
 	}
+	settings.SecretFields = secretFields
 	server := gateway.New(gateway.Options{
 		Schema:       schema,
 		Authenticate: auth.Keys{Store: store}.Authenticate,
-		Ready:        store.Ping,
-		Log:          log,
-		Extensions:   []graphql.HandlerExtension{resolvers.Loading{Resolver: resolver}},
-		Transports:   []graphql.Transport{v1},
-		Settings:     settings,
+		Claim: func(ctx context.Context, companyID string, id, fingerprint []byte) (*model.KeptAnswer, db.EndRequest, error) {
+			return store.Tenant(companyID).ClaimRequest(ctx, id, fingerprint)
+		},
+		Ready:      store.Ping,
+		Log:        log,
+		Extensions: []graphql.HandlerExtension{resolvers.Loading{Resolver: resolver}},
+		Transports: []graphql.Transport{v1},
+		Settings:   settings,
 	})
 	return &front{
 		store:  store,

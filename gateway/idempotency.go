@@ -1,0 +1,255 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+const (
+	idempotencyHeader = "Idempotency-Key"
+	replayedHeader    = "Idempotent-Replayed"
+	longestKey        = 255
+	// mostKept is the largest answer that is kept, in bytes.
+	mostKept = 1 << 20
+)
+
+// keptHeaders are those that belong to an answer rather than to its transmission.
+var keptHeaders = []string{"Content-Type", "Location", "Cache-Control"}
+
+// keptStatuses are those failures that a repetition would only meet again.
+var keptStatuses = []int{http.StatusBadRequest, http.StatusNotFound, http.StatusUnprocessableEntity}
+
+// finalCodes are those of errors that a repetition would only meet again.
+var finalCodes = []string{string(model.BadInput), string(model.NotFound), string(model.Unprocessable), string(model.LimitExceeded)}
+
+// ClaimRequest lets a company's request be carried out once, whichever process it is sent to. Requests with the same
+// id are one request, which must have the same fingerprint; both are a SHA-256. It returns what the request was
+// answered before, or, when it is to be carried out now, what ends the claim: with the answer to keep, or with nil to
+// keep none. Errors for the client are CONFLICT and UNPROCESSABLE.
+type ClaimRequest func(ctx context.Context, companyID string, id, fingerprint []byte) (
+	kept *model.KeptAnswer, end func(context.Context, *model.KeptAnswer) error, err error)
+
+type keyedKey struct{}
+
+// keyed is a request with an Idempotency-Key, and where it is answered. What it is answered as long as no mutation
+// was begun goes to the client as it comes. Then it waits here until it is kept.
+type keyed struct {
+	http.ResponseWriter
+	id   []byte
+	url  string
+	body *digest
+
+	// kept is what the request was answered before; end ends the claim of one that is carried out now.
+	kept *model.KeptAnswer
+	end  func(context.Context, *model.KeptAnswer) error
+	// isFinal: a repetition must not, or need not, be carried out. isSecret: the answer must not be kept.
+	isFinal, isSecret bool
+
+	status int
+	answer bytes.Buffer
+}
+
+// once hands the request on. A mutation that came with an Idempotency-Key is carried out once, and whoever repeats
+// the request gets the same answer.
+func (s *Server) once(w http.ResponseWriter, r *http.Request) {
+	keys, given := r.Header[idempotencyHeader]
+	if !given || r.Method != http.MethodPost || s.claim == nil {
+		s.route(w, r)
+		return
+	}
+	if !isKey(keys) {
+		s.refuse(w, r, model.Errorf(model.BadInput, "%s must be 1 to %d printable ASCII characters, given once", idempotencyHeader, longestKey))
+		return
+	}
+	if r.URL.Path == Path && negotiate(r.Header).first {
+		s.refuse(w, r, model.Errorf(model.BadInput, "an answer of type %s cannot be repeated; leave %s out", eventType, idempotencyHeader))
+		return
+	}
+	id := sha256.Sum256([]byte(r.Method + "\x00" + r.URL.EscapedPath() + "\x00" + keys[0]))
+	k := &keyed{ResponseWriter: w, id: id[:], url: r.URL.RawQuery, body: digestOf(r)}
+	r = r.WithContext(context.WithValue(r.Context(), keyedKey{}, k))
+	r.Body = k.body
+	answered := false
+	defer func() {
+		if k.end != nil {
+			s.settle(r.Context(), k, answered)
+		}
+	}()
+	s.route(k, r)
+	answered = true
+	if k.kept != nil {
+		k.replay()
+	}
+}
+
+func isKey(keys []string) bool {
+	return len(keys) == 1 && keys[0] != "" && len(keys[0]) <= longestKey &&
+		!strings.ContainsFunc(keys[0], func(c rune) bool { return c < ' ' || c > '~' })
+}
+
+// settle ends the claim of a request, and then sends what it was answered.
+func (s *Server) settle(ctx context.Context, k *keyed, answered bool) {
+	var kept *model.KeptAnswer
+	if answered {
+		kept = k.keepable()
+	}
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.settings.RequestTimeout)
+	defer cancel()
+	if err := k.end(ending, kept); err != nil {
+		s.log.ErrorContext(ctx, "the answer to a request with an idempotency key could not be kept", "error", err, "traceId", TraceID(ctx))
+	}
+	if answered && k.status != 0 {
+		k.ResponseWriter.WriteHeader(k.status)
+		_, _ = k.ResponseWriter.Write(k.answer.Bytes())
+	}
+}
+
+// keepable returns the answer when whoever repeats the request is to get it, else nil.
+func (k *keyed) keepable() *model.KeptAnswer {
+	if isSuccess := k.status >= 200 && k.status < 300; !k.isFinal || !isSuccess && !slices.Contains(keptStatuses, k.status) {
+		return nil
+	}
+	kept := &model.KeptAnswer{Status: k.status, Headers: map[string]string{}}
+	for _, name := range keptHeaders {
+		if value := k.Header().Get(name); value != "" {
+			kept.Headers[name] = value
+		}
+	}
+	if !k.isSecret && k.answer.Len() <= mostKept {
+		kept.Body = append([]byte{}, k.answer.Bytes()...)
+	}
+	return kept
+}
+
+// replay answers what the request was answered before.
+func (k *keyed) replay() {
+	h := k.Header()
+	for _, name := range keptHeaders {
+		h.Del(name)
+		if value, given := k.kept.Headers[name]; given {
+			h.Set(name, value)
+		}
+	}
+	h.Del("Content-Length")
+	if len(k.kept.Body) > 0 {
+		h.Set("Content-Length", strconv.Itoa(len(k.kept.Body)))
+	}
+	h.Set(replayedHeader, "true")
+	k.ResponseWriter.WriteHeader(k.kept.Status)
+	_, _ = k.ResponseWriter.Write(k.kept.Body)
+}
+
+// waits: the answer does not go to the client as it comes.
+func (k *keyed) waits() bool { return k.end != nil || k.kept != nil }
+
+func (k *keyed) WriteHeader(status int) {
+	switch {
+	case !k.waits():
+		k.ResponseWriter.WriteHeader(status)
+	case k.status == 0:
+		k.status = status
+	}
+}
+
+func (k *keyed) Write(p []byte) (int, error) {
+	if !k.waits() {
+		return k.ResponseWriter.Write(p)
+	}
+	if k.status == 0 {
+		k.status = http.StatusOK
+	}
+	return k.answer.Write(p)
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (k *keyed) Unwrap() http.ResponseWriter { return k.ResponseWriter }
+
+// fingerprint is of what must be the same when the request is repeated, as far as the id does not say it. The body
+// must have been read.
+func (k *keyed) fingerprint(p model.Principal) []byte {
+	scopes := slices.Sorted(slices.Values(p.Scopes))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %x", k.body.mediaType, k.url, scopes, k.body.hash.Sum(nil)))
+	return sum[:]
+}
+
+// idempotency is an extension that claims the mutations of requests with an Idempotency-Key.
+type idempotency struct{ *Server }
+
+func (idempotency) ExtensionName() string                   { return "Idempotency" }
+func (idempotency) Validate(graphql.ExecutableSchema) error { return nil }
+
+func (i idempotency) InterceptOperation(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
+	k, given := ctx.Value(keyedKey{}).(*keyed)
+	if !given || graphql.GetOperationContext(ctx).Operation.Operation != ast.Mutation {
+		return next(ctx)
+	}
+	principal, _ := model.PrincipalOf(ctx)
+	// Whoever leaves will ask again, and is to get the answer then.
+	ctx = context.WithoutCancel(ctx)
+	claiming, cancel := context.WithTimeout(ctx, i.settings.RequestTimeout)
+	defer cancel()
+	var err error
+	switch k.kept, k.end, err = i.claim(claiming, principal.CompanyID, k.id, k.fingerprint(principal)); {
+	case err != nil:
+		shown := i.presenter.present(ctx, err)
+		if codeOf(shown) == string(model.Conflict) {
+			k.Header().Set("Retry-After", "1")
+		}
+		return graphql.OneShot(&graphql.Response{Errors: gqlerror.List{shown}})
+	case k.kept != nil:
+		return graphql.OneShot(&graphql.Response{Data: []byte("null")}) // which nobody sees
+	}
+	for _, field := range mutations(ctx) {
+		k.isSecret = k.isSecret || slices.Contains(i.settings.SecretFields, field.Name)
+	}
+	return next(ctx)
+}
+
+// InterceptResponse notes whether a repetition must not be carried out, because something was done, or need not,
+// because it would only meet the same errors.
+func (i idempotency) InterceptResponse(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
+	response := next(ctx)
+	if k, given := ctx.Value(keyedKey{}).(*keyed); given && k.end != nil && response != nil {
+		k.isFinal = isFinal(response.Errors, len(mutations(ctx)))
+	}
+	return response
+}
+
+// isFinal reports whether so many mutations with the errors are not to be carried out again.
+func isFinal(errs gqlerror.List, count int) bool {
+	final, failed := true, map[string]bool{}
+	for _, err := range errs {
+		final = final && slices.Contains(finalCodes, codeOf(err))
+		switch len(err.Path) {
+		case 0: // of the whole operation
+			count = 0
+		case 1:
+			failed[err.Path.String()] = true
+		}
+	}
+	return final || len(failed) < count
+}
+
+// mutations are the fields of the operation's root that do something.
+func mutations(ctx context.Context) []graphql.CollectedField {
+	operation := graphql.GetOperationContext(ctx)
+	var fields []graphql.CollectedField
+	for _, field := range graphql.CollectFields(operation, operation.Operation.SelectionSet, []string{"Mutation"}) {
+		if !strings.HasPrefix(field.Name, "__") {
+			fields = append(fields, field)
+		}
+	}
+	return fields
+}

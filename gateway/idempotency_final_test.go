@@ -1,0 +1,81 @@
+package gateway
+
+import (
+	"net/http/httptest"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+func TestWhatIsNotToBeCarriedOutAgain(t *testing.T) {
+	t.Parallel()
+	at := func(code model.Code, path ...string) *gqlerror.Error {
+		err := &gqlerror.Error{Extensions: map[string]any{"code": string(code)}}
+		for _, name := range path {
+			err.Path = append(err.Path, ast.PathName(name))
+		}
+		return err
+	}
+	for name, c := range map[string]struct {
+		errs  gqlerror.List
+		count int
+		want  bool
+	}{
+		"no error":                         {nil, 1, true},
+		"bad input":                        {gqlerror.List{at(model.BadInput, "a")}, 1, true},
+		"not found":                        {gqlerror.List{at(model.NotFound, "a")}, 1, true},
+		"unprocessable":                    {gqlerror.List{at(model.Unprocessable, "a")}, 1, true},
+		"too large":                        {gqlerror.List{at(model.LimitExceeded, "a")}, 1, true},
+		"conflict":                         {gqlerror.List{at(model.Conflict, "a")}, 1, false},
+		"forbidden":                        {gqlerror.List{at(model.Forbidden, "a")}, 1, false},
+		"unauthenticated":                  {gqlerror.List{at(model.Unauthenticated, "a")}, 1, false},
+		"too often":                        {gqlerror.List{at(model.RateLimited, "a")}, 1, false},
+		"no budget":                        {gqlerror.List{at(model.BudgetExceeded, "a")}, 1, false},
+		"a model failed":                   {gqlerror.List{at(model.UpstreamFailed, "a")}, 1, false},
+		"unavailable":                      {gqlerror.List{at(model.Unavailable, "a")}, 1, false},
+		"internal":                         {gqlerror.List{at(model.Internal, "a")}, 1, false},
+		"unknown code":                     {gqlerror.List{at("", "a")}, 1, false},
+		"done, and not shown whole":        {gqlerror.List{at(model.Internal, "a", "agent", "tools")}, 1, true},
+		"one of two was done":              {gqlerror.List{at(model.UpstreamFailed, "b")}, 2, true},
+		"none of two was done":             {gqlerror.List{at(model.UpstreamFailed, "b"), at(model.BadInput, "a")}, 2, false},
+		"one of two, with several errors":  {gqlerror.List{at(model.Internal, "b"), at(model.Internal, "b")}, 2, true},
+		"the whole operation was too late": {gqlerror.List{at(model.Unavailable)}, 2, false},
+		"the whole operation was wrong":    {gqlerror.List{at(model.BadInput)}, 2, true},
+	} {
+		require.Equal(t, c.want, isFinal(c.errs, c.count), name)
+	}
+}
+
+func TestAnswersThatAreKept(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[int]bool{
+		200: true, 201: true, 202: true, 204: true, 400: true, 404: true, 422: true,
+		0: false, 303: false, 401: false, 403: false, 406: false, 409: false, 413: false, 429: false, 500: false, 502: false, 503: false, 504: false,
+	} {
+		k := &keyed{ResponseWriter: httptest.NewRecorder(), status: status, isFinal: true}
+		k.Header().Set("Content-Type", "application/json")
+		k.Header().Set("Location", "/Dataset/1")
+		k.Header().Set("X-Trace-Id", "1")
+		kept := k.keepable()
+		require.Equal(t, want, kept != nil, status)
+		if !want {
+			continue
+		}
+		require.Equal(t, map[string]string{"Content-Type": "application/json", "Location": "/Dataset/1"}, kept.Headers)
+		require.Equal(t, []byte{}, kept.Body)
+
+		k.answer.Write(make([]byte, mostKept))
+		require.Len(t, k.keepable().Body, mostKept)
+		k.isSecret = true
+		require.Nil(t, k.keepable().Body, "a secret")
+		k.isSecret = false
+		k.answer.WriteByte(0)
+		require.Nil(t, k.keepable().Body, "too large")
+		k.isFinal = false
+		require.Nil(t, k.keepable())
+	}
+}

@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -20,10 +21,16 @@ func (t *Tenant) AgentTestsByID(ctx context.Context, ids []string, columns ...st
 }
 
 // AgentTests returns a page of the tests, newest first: all of them, or those of one agent, in one
-// folder, of one kind.
+// folder, of one kind. NOT_FOUND names an agent or a folder that does not exist.
 func (t *Tenant) AgentTests(
 	ctx context.Context, args model.PageArgs, agentID, folderID *string, kind *model.AgentTestKind, columns ...string,
 ) (*model.Page[model.AgentTest], error) {
+	if err := t.exists(ctx, "agent", agentID, (*model.Agent)(nil)); err != nil {
+		return nil, err
+	}
+	if err := t.exists(ctx, agentTestFolder, folderID, (*model.AgentTestFolder)(nil)); err != nil {
+		return nil, err
+	}
 	rows, err := list[*model.AgentTestRow](ctx, t, args, withKind(columns), func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Apply(given("agent_id", agentID)).Apply(given("folder_id", folderID)).Apply(given("kind", kind))
 	})
@@ -196,11 +203,11 @@ func (t *Tenant) updateTest(
 		if err := t.one(ctx, agentTest, id, test, forUpdate); err != nil {
 			return err
 		}
-		if folderID != nil {
-			test.FolderID = folder
-		}
 		if err := update(test); err != nil {
 			return err
+		}
+		if folderID != nil && !reflect.DeepEqual(test.FolderID, folder) {
+			test.FolderID, test.UpdatedAt = folder, now()
 		}
 		if check {
 			if err := t.checkTest(ctx, test, agent); err != nil {

@@ -91,6 +91,7 @@ func New(o Options) *Server {
 	s.exec.Use(guard{settings: o.Settings, documents: documents, schema: o.Schema.Schema()})
 	s.exec.Use(operationName{})
 	s.exec.Use(deadline{o.Settings})
+	s.exec.Use(answerLimit{o.Settings})
 	s.exec.SetDisableSuggestion(!o.Settings.Introspection)
 	if o.Settings.Introspection {
 		s.exec.Use(extension.Introspection{})

@@ -20,7 +20,7 @@ func TestEachFieldAloneIsWhatItIsAmongAll(t *testing.T) {
 	ways := map[string][]string{
 		"Agent": {
 			`{ agents { nodes { %s } } }`, `{ agents { edges { node { ... on Agent { %s } } } } }`,
-			`{ agents { nodes { subAgents { agent { %s } } } } }`, `{ tools { nodes { agents { nodes { %s } } } } }`,
+			`{ agents(first: 30) { nodes { subAgents { agent { %s } } } } }`, `{ tools(first: 20) { nodes { agents(first: 20) { nodes { %s } } } } }`,
 		},
 		"Tool":              {`{ tools { nodes { %s } } }`, `{ agents { nodes { tools { ... on Node { id } %s } } } }`},
 		"SubAgent":          {`{ agents { nodes { subAgents { %s } } } }`},
@@ -29,7 +29,7 @@ func TestEachFieldAloneIsWhatItIsAmongAll(t *testing.T) {
 		"Dataset":           {`{ datasets { nodes { %s } } }`, `{ knowledgeBaseChats { nodes { datasets { %s } } } }`},
 		"Document": {
 			`{ documents { nodes { %s } } }`, `{ datasets { nodes { documents { nodes { %s } } } } }`,
-			`{ documents { nodes { chunks { nodes { document { %s } } } } } }`,
+			`{ documents(first: 20) { nodes { chunks(first: 20) { nodes { document { %s } } } } } }`,
 		},
 		"Chunk": {`{ documents { nodes { chunks { nodes { %s } } } } }`},
 	}

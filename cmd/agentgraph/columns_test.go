@@ -20,7 +20,7 @@ func TestEachFieldAloneIsWhatItIsAmongAll(t *testing.T) {
 	ways := map[string][]string{
 		"Agent": {
 			`{ agents { nodes { %s } } }`, `{ agents { edges { node { ... on Agent { %s } } } } }`,
-			`{ agents(first: 30) { nodes { subAgents { agent { %s } } } } }`, `{ tools(first: 20) { nodes { agents(first: 20) { nodes { %s } } } } }`,
+			`{ agents { nodes { subAgents { agent { %s } } } } }`, `{ tools(first: 20) { nodes { agents(first: 20) { nodes { %s } } } } }`,
 		},
 		"Tool":              {`{ tools { nodes { %s } } }`, `{ agents { nodes { tools { ... on Node { id } %s } } } }`},
 		"SubAgent":          {`{ agents { nodes { subAgents { %s } } } }`},
@@ -28,7 +28,7 @@ func TestEachFieldAloneIsWhatItIsAmongAll(t *testing.T) {
 		"KnowledgeBaseChat": {`{ knowledgeBaseChats { nodes { %s } } }`, `{ agents { nodes { knowledgeBaseChat { %s } } } }`},
 		"Dataset":           {`{ datasets { nodes { %s } } }`, `{ knowledgeBaseChats { nodes { datasets { %s } } } }`},
 		"Document": {
-			`{ documents { nodes { %s } } }`, `{ datasets { nodes { documents { nodes { %s } } } } }`,
+			`{ documents { nodes { %s } } }`, `{ datasets(first: 20) { nodes { documents { nodes { %s } } } } }`,
 			`{ documents(first: 20) { nodes { chunks(first: 20) { nodes { document { %s } } } } } }`,
 		},
 		"Chunk": {`{ documents { nodes { chunks { nodes { %s } } } } }`},

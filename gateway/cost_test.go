@@ -12,6 +12,7 @@ import (
 	"github.com/vektah/gqlparser/v2"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/validator"
+	"github.com/vektah/gqlparser/v2/validator/rules"
 
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -40,7 +41,7 @@ type Vase implements Thing { name: String! shelf: Shelf! }
 // costIn is the cost of a document's only operation.
 func costIn(t testing.TB, schema *ast.Schema, query string, variables map[string]any) int {
 	t.Helper()
-	document, errs := gqlparser.LoadQuery(schema, query)
+	document, errs := gqlparser.LoadQueryWithRules(schema, query, rules.NewDefaultRules())
 	require.Empty(t, errs, query)
 	require.Len(t, document.Operations, 1)
 	coerced, err := validator.VariableValues(schema, document.Operations[0], variables)
@@ -186,7 +187,7 @@ func TestPricesOfREST(t *testing.T) {
 	for _, name := range names {
 		all.WriteString(read(t, name))
 	}
-	document, errs := gqlparser.LoadQuery(schema, all.String())
+	document, errs := gqlparser.LoadQueryWithRules(schema, all.String(), rules.NewDefaultRules())
 	require.Empty(t, errs)
 	for _, operation := range document.Operations {
 		cost := costOf(schema, operation, map[string]any{"first": int64(model.MaxPageSize), "items": make([]any, 1000)})

@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -19,10 +20,19 @@ func (t *Tenant) AgentTestsByID(ctx context.Context, ids []string, columns ...st
 	return testsOf(rows), err
 }
 
-// AgentTests returns a page of the tests that are wanted, newest first: of all agents, or of one.
+// AgentTests returns a page of the tests that are wanted, newest first: of all agents, or of one. NOT_FOUND names an
+// agent or a folder that does not exist.
 func (t *Tenant) AgentTests(
 	ctx context.Context, args model.PageArgs, agentID *string, wanted model.AgentTestFilter, columns ...string,
 ) (*model.Page[model.AgentTest], error) {
+	if err := t.exists(ctx, "agent", agentID, (*model.Agent)(nil)); err != nil {
+		return nil, err
+	}
+	if wanted.FolderID != "" {
+		if err := t.exists(ctx, agentTestFolder, &wanted.FolderID, (*model.AgentTestFolder)(nil)); err != nil {
+			return nil, err
+		}
+	}
 	rows, err := list[*model.AgentTestRow](ctx, t, args, withKind(columns), func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Apply(given("agent_id", agentID)).Apply(filtered(wanted))
 	})
@@ -211,11 +221,11 @@ func (t *Tenant) updateTest(
 		if err := t.one(ctx, agentTest, id, test, forUpdate); err != nil {
 			return err
 		}
-		if folderID != nil {
-			test.FolderID = folder
-		}
 		if err := update(test); err != nil {
 			return err
+		}
+		if folderID != nil && !reflect.DeepEqual(test.FolderID, folder) {
+			test.FolderID, test.UpdatedAt = folder, now()
 		}
 		if check {
 			if err := t.checkTest(ctx, test, agent); err != nil {

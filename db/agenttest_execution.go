@@ -27,9 +27,13 @@ func (t *Tenant) AgentTestExecutionsByID(ctx context.Context, ids []string, colu
 }
 
 // AgentTestExecutions returns a page of the executions, newest first: all of them, or those of one agent's tests.
+// NOT_FOUND names an agent that does not exist.
 func (t *Tenant) AgentTestExecutions(
 	ctx context.Context, args model.PageArgs, agentID *string, columns ...string,
 ) (*model.Page[*model.AgentTestExecution], error) {
+	if err := t.exists(ctx, "agent", agentID, (*model.Agent)(nil)); err != nil {
+		return nil, err
+	}
 	return list[*model.AgentTestExecution](ctx, t, args, columns, given("agent_id", agentID))
 }
 

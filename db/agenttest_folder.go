@@ -16,9 +16,13 @@ func (t *Tenant) AgentTestFoldersByID(ctx context.Context, ids []string, columns
 }
 
 // AgentTestFolders returns a page of the company's folders, newest first, or of those of one agent.
+// NOT_FOUND names an agent that does not exist.
 func (t *Tenant) AgentTestFolders(
 	ctx context.Context, args model.PageArgs, agentID *string, columns ...string,
 ) (*model.Page[*model.AgentTestFolder], error) {
+	if err := t.exists(ctx, "agent", agentID, (*model.Agent)(nil)); err != nil {
+		return nil, err
+	}
 	return list[*model.AgentTestFolder](ctx, t, args, columns, given("agent_id", agentID))
 }
 

@@ -20,10 +20,13 @@ func (t *Tenant) AgentTestRunsByID(ctx context.Context, ids []string, columns ..
 }
 
 // AgentTestRuns returns a page of the company's runs, newest first, or of those of one execution, of one test,
-// which may have been deleted since, in one state.
+// which may have been deleted since, in one state. NOT_FOUND names an execution that does not exist.
 func (t *Tenant) AgentTestRuns(
 	ctx context.Context, args model.PageArgs, executionID, testID *string, status *model.AgentTestRunStatus, columns ...string,
 ) (*model.Page[*model.AgentTestRun], error) {
+	if err := t.exists(ctx, agentTestExecution, executionID, (*model.AgentTestExecution)(nil)); err != nil {
+		return nil, err
+	}
 	return list[*model.AgentTestRun](ctx, t, args, columns, func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Apply(given("execution_id", executionID)).Apply(given("tested_id", testID)).Apply(given("status", status))
 	})

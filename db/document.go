@@ -35,7 +35,11 @@ func (t *Tenant) DocumentsOf(ctx context.Context, datasetID string, ids []string
 }
 
 // Documents returns a page of the documents, newest first, or of those of one dataset.
+// NOT_FOUND names a dataset that does not exist.
 func (t *Tenant) Documents(ctx context.Context, args model.PageArgs, datasetID *string, columns ...string) (*model.Page[*model.Document], error) {
+	if err := t.exists(ctx, dataset, datasetID, (*model.Dataset)(nil)); err != nil {
+		return nil, err
+	}
 	return list[*model.Document](ctx, t, args, columns, given("dataset_id", datasetID))
 }
 

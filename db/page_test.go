@@ -212,3 +212,53 @@ func TestOnlyTheColumnsThatAreWanted(t *testing.T) {
 	require.Error(t, err)
 	require.False(t, strings.Contains(err.Error(), "syntax"), "a column is an identifier: %v", err)
 }
+
+// A list that is narrowed to something that does not exist for the company is NOT_FOUND, which names it.
+func TestListsOfWhatDoesNotExist(t *testing.T) {
+	t.Parallel()
+	ctx, args := t.Context(), model.PageArgs{First: 10}
+	store, _ := fresh(t)
+	own, _ := newCompany(t, store)
+	stranger, _ := newCompany(t, store)
+	agent, dataset, run := newAgent(t, own), newDataset(t, own), newRun(t, own)
+	folder := newFolder(t, own, agent.ID, "Smoke")
+	for _, c := range []struct {
+		noun, id string
+		list     func(*db.Tenant) error
+	}{
+		{"agent", agent.ID, func(t *db.Tenant) error {
+			_, err := t.AgentTests(ctx, args, &agent.ID, model.AgentTestFilter{})
+			return err
+		}},
+		{"agent test folder", folder.ID, func(t *db.Tenant) error {
+			_, err := t.AgentTests(ctx, args, nil, model.AgentTestFilter{FolderID: folder.ID})
+			return err
+		}},
+		{"agent", agent.ID, func(t *db.Tenant) error {
+			_, err := t.AgentTestFolders(ctx, args, &agent.ID)
+			return err
+		}},
+		{"agent", agent.ID, func(t *db.Tenant) error {
+			_, err := t.AgentTestExecutions(ctx, args, &agent.ID)
+			return err
+		}},
+		{"agent", agent.ID, func(t *db.Tenant) error {
+			_, err := t.SimulationChats(ctx, args, &agent.ID)
+			return err
+		}},
+		{"agent test execution", run.ExecutionID, func(t *db.Tenant) error {
+			_, err := t.AgentTestRuns(ctx, args, &run.ExecutionID, nil, nil)
+			return err
+		}},
+		{"dataset", dataset.ID, func(t *db.Tenant) error {
+			_, err := t.Documents(ctx, args, &dataset.ID)
+			return err
+		}},
+	} {
+		require.NoError(t, c.list(own), c.noun)
+		require.Equal(t, model.Missing(c.noun, c.id).Message, fails(t, c.list(stranger), model.NotFound))
+	}
+	page, err := stranger.AgentTestRuns(ctx, args, nil, run.TestID, nil)
+	require.NoError(t, err, "the test may have been deleted")
+	require.Empty(t, page.Nodes)
+}

@@ -23,18 +23,12 @@ func (t *Tenant) SimulationChatsByID(ctx context.Context, ids []string, columns 
 }
 
 // SimulationChats returns a page of the chats, newest first: all of them, or those with one agent.
+// NOT_FOUND names an agent that does not exist.
 func (t *Tenant) SimulationChats(ctx context.Context, args model.PageArgs, agentID *string, columns ...string) (*model.Page[*model.SimulationChat], error) {
-	if agentID != nil {
-		if _, err := t.Agent(ctx, *agentID); err != nil {
-			return nil, err
-		}
+	if err := t.exists(ctx, "agent", agentID, (*model.Agent)(nil)); err != nil {
+		return nil, err
 	}
-	return list[*model.SimulationChat](ctx, t, args, columns, func(q *bun.SelectQuery) *bun.SelectQuery {
-		if agentID == nil {
-			return q
-		}
-		return q.Where("?TableAlias.agent_id = ?", *agentID)
-	})
+	return list[*model.SimulationChat](ctx, t, args, columns, given("agent_id", agentID))
 }
 
 // AgentSimulationChats are the chats with each of several agents.

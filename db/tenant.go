@@ -113,6 +113,19 @@ func (t *Tenant) one(ctx context.Context, noun, id string, dst any, hold rowLock
 	return translate(err)
 }
 
+// exists returns NOT_FOUND, which names the noun, when an id that narrows a list is that of no row like none, a nil
+// pointer to its struct.
+func (t *Tenant) exists(ctx context.Context, noun string, id *string, none any) error {
+	if id == nil {
+		return nil
+	}
+	found, err := t.find(none).Where("?TableAlias.id = ?", *id).Exists(ctx)
+	if err == nil && !found {
+		return model.Missing(noun, *id)
+	}
+	return translate(err)
+}
+
 // byID reads the rows with the ids, in any order; what does not exist is left out.
 func byID[R batched](ctx context.Context, t *Tenant, ids, columns []string) ([]R, error) {
 	rows := []R{}

@@ -13,8 +13,9 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// guard is an extension that refuses documents which would cost too much to validate or to execute,
-// each check before the work that it bounds, and variables that do not fit their types.
+// guard is an extension that refuses documents which would cost too much to validate, operations which
+// would cost too much to execute, each check before the work that it bounds, and variables that do not
+// fit their types.
 type guard struct {
 	settings  Settings
 	documents *documents
@@ -56,8 +57,8 @@ func (g guard) MutateOperationParameters(ctx context.Context, request *graphql.R
 	return nil
 }
 
-// MutateOperationContext checks the variables, which gqlparser has coerced, and gives custom scalars
-// their objects as the client spelled them.
+// MutateOperationContext checks the variables, which gqlparser has coerced, gives custom scalars their
+// objects as the client spelled them, and checks what the operation costs with these variables.
 func (g guard) MutateOperationContext(ctx context.Context, operation *graphql.OperationContext) *gqlerror.Error {
 	texts := variableTexts(ctx)
 	for _, definition := range operation.Operation.VariableDefinitions {
@@ -68,11 +69,11 @@ func (g guard) MutateOperationContext(ctx context.Context, operation *graphql.Op
 			operation.Variables[definition.Variable] = asSpelled(g.schema, definition.Type, value, texts[definition.Variable])
 		}
 	}
-	return nil
+	return g.checkCost(operation)
 }
 
-func exceeded(format string, limit int) *gqlerror.Error {
-	return gqlerror.Wrap(model.Errorf(model.LimitExceeded, format, limit))
+func exceeded(format string, numbers ...any) *gqlerror.Error {
+	return gqlerror.Wrap(model.Errorf(model.LimitExceeded, format, numbers...))
 }
 
 // invalid is an error like those of gqlparser's validation.

@@ -13,6 +13,11 @@ type Settings struct {
 	QueryBytes  int
 	QueryTokens int
 	QueryDepth  int
+	// QueryCost bounds what one operation may cost, in values of its answer, as the schema's @cost and
+	// @listSize tell before it is executed; 0 switches it off.
+	QueryCost int
+	// AnswerBytes bounds what one answer holds, each value counted with 64 bytes beside its name and text.
+	AnswerBytes int64
 	// CachedQueries and CachedBytes bound the cache of parsed documents, whichever is reached first.
 	CachedQueries int
 	CachedBytes   int
@@ -55,6 +60,8 @@ func DefaultSettings() Settings {
 		QueryBytes:       32 << 10,
 		QueryTokens:      4_000,
 		QueryDepth:       15,
+		QueryCost:        1_000_000,
+		AnswerBytes:      32 << 20,
 		CachedQueries:    1_000,
 		CachedBytes:      32 << 20,
 		Introspection:    true,

@@ -6874,7 +6874,7 @@ type AgentTestComparison {
   "The execution that is looked at."
   head: AgentTestExecution!
   "Each test that stands in either: those of the head in its order, then those of the base alone."
-  tests: [AgentTestComparisonTest!]!
+  tests: [AgentTestComparisonTest!]! @listSize(assumedSize: 100)
   "How many tests are newly failing."
   newlyFailing: Int!
   "How many tests are newly passing."
@@ -6922,7 +6922,7 @@ extend type Query {
     baseId: ID!
     "The execution to look at."
     headId: ID!
-  ): AgentTestComparison @requires(scope: read)
+  ): AgentTestComparison @requires(scope: read) @cost(weight: 2000)
 }
 `, BuiltIn: false},
 	{Name: "../schema/agenttest_execution.graphqls", Input: `"Where an execution stands."
@@ -7350,7 +7350,7 @@ type AgentTestRun implements Node {
   "Where it stands."
   status: AgentTestRunStatus!
   "The conversation, starting messages included."
-  messages: [TestMessage!]!
+  messages: [TestMessage!]! @listSize(assumedSize: 20)
   "The calls that the agent made."
   toolCalls: [ToolCall!]!
   "How many exchanges there were."
@@ -7384,7 +7384,7 @@ type CriterionResult {
   "Why."
   rationale: String!
   "Quotes that show it, each checked to stand in the message that it cites."
-  evidence: [Evidence!]!
+  evidence: [Evidence!]! @listSize(assumedSize: 2)
 }
 
 "A quote from a run."
@@ -7849,7 +7849,7 @@ type CampaignItemConversation {
   "The id that the dialer has for it."
   id: ID!
   "Its messages, in order."
-  messages: [CampaignItemMessage!]!
+  messages: [CampaignItemMessage!]! @listSize(assumedSize: 20)
 }
 
 "A message of a conversation."
@@ -8052,7 +8052,7 @@ input RenewCampaignClaimInput {
 "What the claim holds."
 type RenewCampaignClaimPayload {
   "The items under the claim that still wait for their calls; none when all have been called or were given to others."
-  items: [CampaignItem!]!
+  items: [CampaignItem!]! @listSize(assumedSize: 100)
 }
 
 extend type Query {
@@ -8077,7 +8077,7 @@ extend type Query {
 
 extend type Mutation {
   "Adds contacts to a campaign, all of them or none. Faults are named by their place in the list: ` + "`" + `items.3.phoneNumber` + "`" + `."
-  addCampaignItems("The contacts." input: AddCampaignItemsInput!): AddCampaignItemsPayload @requires(scope: write)
+  addCampaignItems("The contacts." input: AddCampaignItemsInput!): AddCampaignItemsPayload @requires(scope: write) @listSize(slicingArguments: ["input.items"])
   """
   Moves an item as a dialer reports it: ` + "`" + `Pending` + "`" + ` to ` + "`" + `Calling` + "`" + `, from there to ` + "`" + `ProcessingResult` + "`" + ` when the contact
   answered, and to ` + "`" + `Processed` + "`" + ` with its result; back to ` + "`" + `Pending` + "`" + ` when nobody answered; to ` + "`" + `Error` + "`" + ` from ` + "`" + `Calling` + "`" + `
@@ -8089,12 +8089,12 @@ extend type Mutation {
   "Deletes an item with its events. ` + "`" + `CONFLICT` + "`" + ` while it is being called."
   deleteCampaignItem("The item." input: DeleteCampaignItemInput!): DeleteCampaignItemPayload @requires(scope: write)
   "Archives items, all of them or none. ` + "`" + `CONFLICT` + "`" + ` while one is being called or evaluated."
-  archiveCampaignItems("The items." input: ArchiveCampaignItemsInput!): ArchiveCampaignItemsPayload @requires(scope: write)
+  archiveCampaignItems("The items." input: ArchiveCampaignItemsInput!): ArchiveCampaignItemsPayload @requires(scope: write) @listSize(slicingArguments: ["input.itemIds"])
   """
   Hands items that are due to a dialer, those that have waited longest first: no two dialers get the same one. A
   claim that is not renewed lapses, and its items are handed out again. Only a running campaign hands out items.
   """
-  claimCampaignItems("How many." input: ClaimCampaignItemsInput!): ClaimCampaignItemsPayload @requires(scope: write)
+  claimCampaignItems("How many." input: ClaimCampaignItemsInput!): ClaimCampaignItemsPayload @requires(scope: write) @listSize(slicingArguments: ["input.limit"])
   "Prolongs a claim."
   renewCampaignClaim("The claim." input: RenewCampaignClaimInput!): RenewCampaignClaimPayload @requires(scope: write)
 }
@@ -8140,11 +8140,11 @@ type ConsumptionBreakdown {
   "Everything that was used."
   totalCredits: Credits!
   "By channel: all four, in the order of ` + "`" + `Channel` + "`" + `."
-  byChannel: [ChannelConsumption!]!
+  byChannel: [ChannelConsumption!]! @listSize(assumedSize: 4)
   "By UTC month: every one that the range touches, in order of time."
-  byMonth: [MonthConsumption!]!
+  byMonth: [MonthConsumption!]! @listSize(assumedSize: 12)
   "By agent: those with entries in the range, the most credits first, then by id."
-  byAgent: [AgentConsumption!]!
+  byAgent: [AgentConsumption!]! @listSize(assumedSize: 100)
 }
 
 "What was used on a channel."
@@ -8204,7 +8204,7 @@ extend type Query {
   What the company used between two bounds, both inclusive, at most 366 days apart.
   """
   consumptionBreakdown("The first day or moment." from: DateBound!, "The last day or moment." to: DateBound!): ConsumptionBreakdown!
-    @requires(scope: read)
+    @requires(scope: read) @cost(weight: 10000)
 }
 `, BuiltIn: false},
 	{Name: "../schema/dataset.graphqls", Input: `"A collection of documents that knowledge base chats draw from."
@@ -8580,7 +8580,7 @@ type KnowledgeBaseChat implements Node {
   "When it was last changed; null when never."
   updatedAt: DateTime
   "Exactly what the chat retrieves for a question, best first: conversations use the same function."
-  retrieve("The question, 1 to 10,000 characters." question: String!): [RetrievedChunk!]!
+  retrieve("The question, 1 to 10,000 characters." question: String!): [RetrievedChunk!]! @cost(weight: 20000)
 }
 
 "A chunk that was found for a question."
@@ -8916,6 +8916,23 @@ directive @beyondV1 on INPUT_FIELD_DEFINITION
 "An input whose unknown properties are refused to clients of v1 REST too, whatever the body that it stands in."
 directive @strict on INPUT_OBJECT
 
+"""
+What a field costs, where that is more than the 1 of any other value in the answer. Together the values of an
+operation may cost no more than the gateway's limit: else it is refused with ` + "`" + `LIMIT_EXCEEDED` + "`" + ` before anything is done.
+"""
+directive @cost("The cost, whatever the field answers; what is selected of it comes on top." weight: Int!) on FIELD_DEFINITION
+
+"""
+How long a list is taken to be when an operation's cost is estimated. A page has ` + "`" + `first` + "`" + ` elements; any other list
+without this directive is taken to have 5.
+"""
+directive @listSize(
+  "A usual length."
+  assumedSize: Int
+  "Arguments, or fields within them, that are the length or a list of that length. They count for the lists of the object that the field answers with, too."
+  slicingArguments: [String!]
+) on FIELD_DEFINITION
+
 "Something with an id of its own, which ` + "`" + `node` + "`" + ` finds."
 interface Node {
   "The id: a prefix and a time-ordered part (` + "`" + `agent_01h2x…` + "`" + `). Imported ids are kept as they are."
@@ -8936,7 +8953,8 @@ type PageInfo {
 
 """
 Everything that can be read. All of it belongs to the company of the credential: what does not exist for this
-company, another company's included, is null with an error whose ` + "`" + `extensions.code` + "`" + ` is ` + "`" + `NOT_FOUND` + "`" + `.
+company, another company's included, is null with an error whose ` + "`" + `extensions.code` + "`" + ` is ` + "`" + `NOT_FOUND` + "`" + `. So is a list that an
+argument narrows to an agent, a folder, an execution, a campaign or a dataset that does not exist.
 """
 type Query {
   "The company that the credential belongs to."
@@ -8944,7 +8962,7 @@ type Query {
   "Anything with an id. Null, without an error, when it does not exist."
   node("The id." id: ID!): Node @requires(scope: read)
   "Many things by id, at most 100, in the order of the ids, null where one does not exist."
-  nodes("The ids." ids: [ID!]!): [Node]! @requires(scope: read)
+  nodes("The ids." ids: [ID!]!): [Node]! @requires(scope: read) @listSize(slicingArguments: ["ids"])
 }
 
 "Everything that can be changed. Each field is one transaction; a failing one leaves the answers of the others."
@@ -8984,7 +9002,7 @@ type SimulationChat implements Node {
   "What is mocked."
   toolMocking: ToolMocking!
   "All messages, in order."
-  messages: [SimulationChatMessage!]!
+  messages: [SimulationChatMessage!]! @listSize(assumedSize: 20)
   """
   What was odd but not wrong: unknown keys of the data bag, placeholders without a value. What comes up in the
   conversation is added, each warning once.
@@ -9014,7 +9032,7 @@ type SimulationChatMessage {
   What ` + "`" + `[n]` + "`" + ` in the text stands for, each number once, lowest first. Only agents with a knowledge base chat whose
   ` + "`" + `showQuote` + "`" + ` is true cite, and a number that stands for nothing is taken out of the text.
   """
-  citations: [Citation!]!
+  citations: [Citation!]! @listSize(assumedSize: 2)
 }
 
 "A chunk that a message cites, as it was when the message was written: its document may have changed or gone since."
@@ -9127,7 +9145,7 @@ type SendSimulationMessagePayload {
   "The chat."
   simulationChat: SimulationChat!
   "The contact's message and what the agent replied."
-  newMessages: [SimulationChatMessage!]!
+  newMessages: [SimulationChatMessage!]! @listSize(assumedSize: 2)
 }
 
 "The chat to end."
@@ -9182,7 +9200,7 @@ extend type Mutation {
   it can be sent again. Calls that were made stay on record with ` + "`" + `isTurnKept` + "`" + ` false: what they did is done, and the
   agent remembers what it really did.
   """
-  sendSimulationMessage("The message." input: SendSimulationMessageInput!): SendSimulationMessagePayload @requires(scope: simulate) @modelDriven
+  sendSimulationMessage("The message." input: SendSimulationMessageInput!): SendSimulationMessagePayload @requires(scope: simulate) @modelDriven @cost(weight: 20000)
   "Ends a simulated chat. A reply that is being written is dropped; ending it again changes nothing."
   endSimulationChat("The chat." input: EndSimulationChatInput!): EndSimulationChatPayload @requires(scope: simulate)
 }
@@ -9254,7 +9272,7 @@ type RemoveSubAgentPayload {
 
 extend type Agent {
   "Sub-agents that the agent can delegate to, in the order in which they were added."
-  subAgents: [SubAgent!]!
+  subAgents: [SubAgent!]! @listSize(assumedSize: 3)
 }
 
 extend type Mutation {
@@ -9599,17 +9617,17 @@ extend type SimulationChat {
   What would happen to each thing that can be called: tools, sub-agents, the transfer and the knowledge base of the chat's
   agent, then those of the agents that it can delegate to for real, and of theirs. Each agent is listed once, with the shortest path to it.
   """
-  coverage: [CallCoverage!]!
+  coverage: [CallCoverage!]! @cost(weight: 1000)
 }
 `, BuiltIn: false},
 	{Name: "../schema/tool_mocking.graphqls", Input: `"What is mocked in a simulation. Nothing is mocked unless requested."
 type ToolMocking {
   "Tools to mock, by id."
-  mockedTools: [MockedTool!]!
+  mockedTools: [MockedTool!]! @listSize(assumedSize: 3)
   "Mocks every tool connected to the agent; those listed keep their own template."
   mockAllTools: Boolean!
   "Sub-agents to mock, by id."
-  mockedSubAgents: [MockedSubAgent!]!
+  mockedSubAgents: [MockedSubAgent!]! @listSize(assumedSize: 3)
   "Mocks every sub-agent; those listed keep their own template."
   mockAllSubAgents: Boolean!
   "Never transfers to a human; independent of ` + "`" + `mockAllTools` + "`" + `."
@@ -9635,7 +9653,7 @@ type MockedTool {
   "Simulated execution time, 0 to 60 seconds."
   delaySeconds: Float!
   "Rules that go before the template, the first that matches."
-  rules: [MockRule!]!
+  rules: [MockRule!]! @listSize(assumedSize: 2)
 }
 
 "A mocked sub-agent."
@@ -9647,7 +9665,7 @@ type MockedSubAgent {
   "Simulated execution time, 0 to 60 seconds."
   delaySeconds: Float!
   "Rules that go before the template, the first that matches."
-  rules: [MockRule!]!
+  rules: [MockRule!]! @listSize(assumedSize: 2)
 }
 
 "See ` + "`" + `ToolMocking` + "`" + `."
@@ -9693,7 +9711,7 @@ input MockedSubAgentInput @strict {
 "How one mocked target answers some of its calls. It matches when every condition holds and the call has the index."
 type MockRule {
   "Conditions on the arguments; none always hold."
-  when: [MockCondition!]!
+  when: [MockCondition!]! @listSize(assumedSize: 2)
   "Only the call with this number among the calls of the target in the chat, counted from 0; null for any."
   callIndex: Int
   "Handed back; ` + "`" + `{name}` + "`" + ` placeholders are filled. Empty means the default that says the call succeeded."

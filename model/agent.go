@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"reflect"
 	"regexp"
 	"time"
 
@@ -101,6 +102,7 @@ func NewAgent(in CreateAgentInput, now time.Time) (*Agent, error) {
 // Update applies everything that the input gives and returns BAD_INPUT with every fault when the
 // agent would break a bound. A prompt that differs raises the number of its version.
 func (a *Agent) Update(in UpdateAgentInput, now time.Time) error {
+	defer touch(&a.UpdatedAt, now, a, *a)
 	if in.Prompt != nil && *in.Prompt != a.Prompt {
 		a.Prompt = *in.Prompt
 		a.PromptVersion++
@@ -124,7 +126,6 @@ func (a *Agent) Update(in UpdateAgentInput, now time.Time) error {
 	if in.ExtractedValues != nil {
 		a.ExtractedValues = values(in.ExtractedValues)
 	}
-	a.UpdatedAt = now
 	return a.Validate()
 }
 
@@ -219,6 +220,13 @@ func (in UpdateAgentPromptInput) Validate() error {
 func set[T any](field *T, given *T) {
 	if given != nil {
 		*field = *given
+	}
+}
+
+// touch sets the time of the last change when the row is not as it was before.
+func touch[T any](updatedAt *time.Time, now time.Time, row *T, before T) {
+	if !reflect.DeepEqual(*row, before) {
+		*updatedAt = now
 	}
 }
 

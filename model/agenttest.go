@@ -142,6 +142,7 @@ func NewSimulationTest(in CreateSimulationTestInput, now time.Time) (*Simulation
 // Update applies everything that the input gives, but for the folder, and returns BAD_INPUT with
 // every fault when the test would break a bound.
 func (t *SimulationTest) Update(in UpdateSimulationTestInput, now time.Time) error {
+	defer touch(&t.UpdatedAt, now, t.AgentTestRow, *t.AgentTestRow)
 	set(&t.Name, in.Name)
 	set(&t.Scenario, in.Scenario)
 	set(&t.MaxTurns, in.MaxTurns)
@@ -161,7 +162,6 @@ func (t *SimulationTest) Update(in UpdateSimulationTestInput, now time.Time) err
 		}
 		t.ToolMocking = &mocking
 	}
-	t.UpdatedAt = now
 
 	var faults Fields
 	faults.name("name", t.Name, 255)
@@ -195,6 +195,7 @@ func NewClassificationTest(in CreateClassificationTestInput, now time.Time) (*Cl
 // Update applies everything that the input gives, but for the folder, and returns BAD_INPUT with
 // every fault when the test would break a bound.
 func (t *ClassificationTest) Update(in UpdateClassificationTestInput, now time.Time) error {
+	defer touch(&t.UpdatedAt, now, t.AgentTestRow, *t.AgentTestRow)
 	set(&t.Name, in.Name)
 	set(&t.TagExpected, in.TagExpected)
 	if in.ConversationContext != nil {
@@ -203,7 +204,6 @@ func (t *ClassificationTest) Update(in UpdateClassificationTestInput, now time.T
 		t.ConversationContext = &ConversationContext{}
 	}
 	t.ConversationContext.DataBag = t.ConversationContext.DataBag.text()
-	t.UpdatedAt = now
 
 	var faults Fields
 	faults.name("name", t.Name, 255)

@@ -41,10 +41,10 @@ func NewAgentTestFolder(in CreateAgentTestFolderInput, now time.Time) (*AgentTes
 // Update applies everything that the input gives and returns BAD_INPUT with every fault when the
 // folder would break a bound.
 func (f *AgentTestFolder) Update(in UpdateAgentTestFolderInput, now time.Time) error {
+	defer touch(&f.UpdatedAt, now, f, *f)
 	set(&f.Name, in.Name)
 	set(&f.Color, in.Color)
 	set(&f.Body, in.Body)
-	f.UpdatedAt = now
 	var faults Fields
 	faults.name("name", f.Name, 100)
 	faults.text("body", f.Body, 0, 20_000)

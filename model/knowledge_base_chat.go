@@ -79,8 +79,12 @@ func (in UpdateKnowledgeBaseChatInput) Validate() error {
 // chat would break a bound. datasets is the number of datasets that the chat will have, the rerank models are those
 // that are configured.
 func (c *KnowledgeBaseChat) Update(in UpdateKnowledgeBaseChatInput, datasets int, now time.Time, rerankModels ...string) error {
-	c.UpdatedAt = &now
-	return c.merge(in.Name, len(in.DatasetIds), datasets, in.LlmSettings, in.PromptSettings, rerankModels)
+	before := *c
+	err := c.merge(in.Name, len(in.DatasetIds), datasets, in.LlmSettings, in.PromptSettings, rerankModels)
+	if in.DatasetIds != nil || *c != before {
+		c.UpdatedAt = &now
+	}
+	return err
 }
 
 func (c *KnowledgeBaseChat) merge(name *string, given, datasets int, llm *LlmSettingsInput, prompt *PromptSettingsInput, rerankModels []string) error {

@@ -66,13 +66,13 @@ func NewTool(in CreateToolInput, now time.Time, seal Seal) (*Tool, error) {
 // Update applies everything that the input gives and returns BAD_INPUT with every fault when the
 // tool would break a bound.
 func (t *Tool) Update(in UpdateToolInput, now time.Time, seal Seal) error {
+	defer touch(&t.UpdatedAt, now, t, *t)
 	set(&t.Name, in.Name)
 	set(&t.TechnicalName, in.TechnicalName)
 	set(&t.Description, in.Description)
 	if in.Parameters != nil {
 		t.Parameters = in.Parameters
 	}
-	t.UpdatedAt = now
 
 	var faults Fields
 	faults.name("name", t.Name, 255)

@@ -63,7 +63,7 @@ func waysToNouns(execution string) map[string][]string {
 	return map[string][]string{
 		"Agent": {
 			`{ agents { nodes { %s } } }`, `{ agents { edges { node { ... on Agent { %s } } } } }`,
-			`{ agents { nodes { subAgents { agent { %s } } } } }`, `{ tools { nodes { agents { nodes { %s } } } } }`,
+			`{ agents { nodes { subAgents { agent { %s } } } } }`, `{ tools(first: 20) { nodes { agents(first: 20) { nodes { %s } } } } }`,
 			`{ agentTests { nodes { agent { %s } } } }`, `{ agentTestFolders { nodes { agent { %s } } } }`,
 			`{ agentTestExecutions { nodes { agent { %s } } } }`, `{ campaigns { nodes { agent { %s } } } }`,
 			`{ simulationChats { nodes { agent { %s } } } }`, fmt.Sprintf(usage, `byAgent { agent { %s } }`),
@@ -74,8 +74,8 @@ func waysToNouns(execution string) map[string][]string {
 		"KnowledgeBaseChat": {`{ knowledgeBaseChats { nodes { %s } } }`, `{ agents { nodes { knowledgeBaseChat { %s } } } }`},
 		"Dataset":           {`{ datasets { nodes { %s } } }`, `{ knowledgeBaseChats { nodes { datasets { %s } } } }`},
 		"Document": {
-			`{ documents { nodes { %s } } }`, `{ datasets { nodes { documents { nodes { %s } } } } }`,
-			`{ documents { nodes { chunks { nodes { document { %s } } } } } }`,
+			`{ documents { nodes { %s } } }`, `{ datasets(first: 20) { nodes { documents { nodes { %s } } } } }`,
+			`{ documents(first: 20) { nodes { chunks(first: 20) { nodes { document { %s } } } } } }`,
 		},
 		"Chunk":              {`{ documents { nodes { chunks { nodes { %s } } } } }`},
 		"SimulationChat":     {`{ simulationChats { nodes { %s } } }`, `{ agents { nodes { simulationChats { nodes { %s } } } } }`},

@@ -176,12 +176,14 @@ func (f modelFlags) named(name string) (llm.Model, error) {
 // mostUpload is the largest file that is read, in bytes.
 const mostUpload = 25 << 20
 
-// gatewayFlags bound what clients may ask. A 0 of a size or a time is refused, not taken for no bound. The variables
-// of its defaults are set where it is embedded.
+// gatewayFlags bound what clients may ask. A 0 of a size or a time is refused, not taken for no bound; that of the
+// cost of queries and of the rates is none. The variables of its defaults are set where it is embedded.
 type gatewayFlags struct {
 	Introspection  bool          `env:"AGENTGRAPH_INTROSPECTION" default:"true" negatable:"" help:"Let clients read the schema."`
 	MaxBody        int64         `env:"AGENTGRAPH_MAX_BODY" default:"1048576" help:"Largest request body, in bytes."`
 	MaxUpload      int64         `env:"AGENTGRAPH_MAX_UPLOAD" default:"26214400" help:"The most that the files of a request may have together, in bytes."`
+	MaxAnswer      int64         `env:"AGENTGRAPH_MAX_ANSWER" default:"33554432" help:"What one answer may hold, in bytes."`
+	QueryCost      int           `env:"AGENTGRAPH_QUERY_COST" default:"1000000" help:"What one operation may cost, as the schema tells; 0 for any."`
 	RequestTimeout time.Duration `env:"AGENTGRAPH_REQUEST_TIMEOUT" default:"30s" help:"How long a query or a mutation may take."`
 	AllowedOrigin  []string      `env:"AGENTGRAPH_ALLOWED_ORIGINS" placeholder:"HOST" help:"Host, other than the gateway's own, whose pages may open a socket."`
 	CORSOrigin     []string      `env:"AGENTGRAPH_CORS_ORIGINS" placeholder:"ORIGIN" help:"Origin, such as https://console.example.com, whose pages may call the gateway and open sockets; * for all. Without one browsers let no other pages call."`
@@ -193,8 +195,11 @@ type gatewayFlags struct {
 
 // Validate refuses bounds that would let nothing, or everything, through.
 func (f gatewayFlags) Validate() error {
-	if f.MaxBody <= 0 || f.MaxUpload <= 0 || f.RequestTimeout <= 0 {
-		return errors.New("--max-body, --max-upload and --request-timeout must be above 0")
+	if f.MaxBody <= 0 || f.MaxUpload <= 0 || f.MaxAnswer <= 0 || f.RequestTimeout <= 0 {
+		return errors.New("--max-body, --max-upload, --max-answer and --request-timeout must be above 0")
+	}
+	if f.QueryCost < 0 {
+		return errors.New("--query-cost must not be below 0")
 	}
 	if f.MaxUpload > mostUpload {
 		return fmt.Errorf("--max-upload must be at most %d", mostUpload)
@@ -231,6 +236,8 @@ func (f gatewayFlags) settings(turnTimeout time.Duration) gateway.Settings {
 	settings.Introspection = f.Introspection
 	settings.BodyBytes = f.MaxBody
 	settings.UploadBytes = f.MaxUpload
+	settings.AnswerBytes = f.MaxAnswer
+	settings.QueryCost = f.QueryCost
 	settings.RequestTimeout = f.RequestTimeout
 	settings.AllowedOrigins = f.AllowedOrigin
 	settings.CORSOrigins = f.CORSOrigin

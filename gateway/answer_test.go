@@ -1,0 +1,62 @@
+package gateway_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/gateway"
+)
+
+func TestLimitOfCost(t *testing.T) {
+	t.Parallel()
+	f := start(t, settings(func(s *gateway.Settings) { s.QueryCost = 4 }))
+	require.Equal(t, http.StatusOK, f.post(t, "{ hello tree { child { name } } }").status)
+	require.Equal(t, http.StatusOK, f.post(t, "query ($no: Boolean!) { hello company live a: hello b: hello @include(if: $no) }", map[string]any{"no": false}).status)
+
+	a := f.post(t, "query ($yes: Boolean!) { hello company live a: hello b: hello @include(if: $yes) }", map[string]any{"yes": true})
+	require.Equal(t, http.StatusBadRequest, a.status)
+	err, code := a.fault(t)
+	require.Equal(t, "LIMIT_EXCEEDED", code)
+	require.Equal(t, "the operation costs 5, more than the limit of 4: ask for fewer at a time, or for less of each", err["message"])
+	require.NotContains(t, a.json, "data")
+
+	f.post(t, "mutation { a: increment b: increment c: increment d: increment e: increment }")
+	require.Zero(t, f.root.Increments.Load(), "refused before anything is done")
+
+	free := start(t, settings(func(s *gateway.Settings) { s.QueryCost = 0 }))
+	require.Equal(t, http.StatusOK, free.post(t, "{ hello company live a: hello b: hello }").status)
+}
+
+func TestLimitOfTheAnswer(t *testing.T) {
+	t.Parallel()
+	f := start(t, settings(func(s *gateway.Settings) { s.AnswerBytes = 1000 }))
+	echo := func(bytes int) answer {
+		return f.post(t, "query ($text: String) { echo(input: {text: $text}) hello }", map[string]any{"text": strings.Repeat("x", bytes)})
+	}
+	require.NotContains(t, echo(500).json, "errors")
+
+	large := echo(1000)
+	err, code := large.fault(t)
+	require.Equal(t, "LIMIT_EXCEEDED", code)
+	require.Contains(t, err["message"], "1000 bytes")
+	require.Len(t, large.json["errors"], 1)
+	require.Nil(t, large.json["data"])
+
+	// Names count, too, and values that have neither name nor text.
+	_, code = f.post(t, "{ "+strings.Repeat("x", 1000)+": live }").fault(t)
+	require.Equal(t, "LIMIT_EXCEEDED", code)
+	_, code = f.post(t, "{ a: live b: live c: live d: live e: live f: live g: live h: live i: live j: live k: live l: live m: live n: live o: live p: live }").fault(t)
+	require.Equal(t, "LIMIT_EXCEEDED", code)
+}
+
+// A mutation that comes after the limit is carried out all the same.
+func TestLimitOfTheAnswerOfMutations(t *testing.T) {
+	t.Parallel()
+	f := start(t, settings(func(s *gateway.Settings) { s.AnswerBytes = 100 }))
+	_, code := f.post(t, "mutation { a: increment b: increment c: increment }").fault(t)
+	require.Equal(t, "LIMIT_EXCEEDED", code)
+	require.EqualValues(t, 3, f.root.Increments.Load())
+}

@@ -1,0 +1,209 @@
+package gateway
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+const (
+	// usualLength is the length of a list of which neither the operation nor the schema says anything.
+	usualLength = 5
+	// mostCost is the largest number that a cost is counted to. Two of them can be multiplied.
+	mostCost = 1_000_000_000
+)
+
+// checkCost refuses an operation that would cost too much to execute.
+func (g guard) checkCost(operation *graphql.OperationContext) *gqlerror.Error {
+	if g.settings.QueryCost == 0 {
+		return nil
+	}
+	cost := costOf(g.schema, operation.Operation, operation.Variables)
+	if cost <= g.settings.QueryCost {
+		return nil
+	}
+	return exceeded("the operation costs %d, more than the limit of %d: ask for fewer at a time, or for less of each",
+		cost, g.settings.QueryCost)
+}
+
+// costOf estimates how many values the answer to a valid operation holds. An object, a list and a leaf are one
+// each, or the weight of their field's @cost. A list is as long as its page size says, or the argument that its
+// field's @listSize names, and else as @listSize assumes. A field that is selected twice counts twice, and of an
+// interface's types the dearest counts. Reading the schema is free. The cost stops growing at mostCost.
+func costOf(schema *ast.Schema, operation *ast.OperationDefinition, variables map[string]any) int {
+	root := map[ast.Operation]*ast.Definition{
+		ast.Query: schema.Query, ast.Mutation: schema.Mutation, ast.Subscription: schema.Subscription,
+	}[operation.Operation]
+	c := costs{schema: schema, variables: variables, fragments: map[spread]int{}}
+	return c.object(operation.SelectionSet, root, 0)
+}
+
+// costs adds up an operation, each fragment once for each type and page size however often it is spread.
+type costs struct {
+	schema    *ast.Schema
+	variables map[string]any
+	fragments map[spread]int
+}
+
+type spread struct {
+	fragment, on string
+	page         int
+}
+
+// object returns the cost of a selection on one object. The object's own lists have page elements, unless page is 0.
+func (c costs) object(set ast.SelectionSet, definition *ast.Definition, page int) int {
+	dearest := 0
+	if len(set) > 0 {
+		for _, concrete := range c.schema.GetPossibleTypes(definition) {
+			dearest = max(dearest, c.selection(set, concrete, page))
+		}
+	}
+	return dearest
+}
+
+func (c costs) selection(set ast.SelectionSet, on *ast.Definition, page int) int {
+	sum := 0
+	for _, selected := range set {
+		cost := 0
+		switch s := selected.(type) {
+		case *ast.Field:
+			if c.included(s.Directives) {
+				cost = c.field(s, page)
+			}
+		case *ast.InlineFragment:
+			if c.included(s.Directives) && c.applies(s.TypeCondition, on) {
+				cost = c.selection(s.SelectionSet, on, page)
+			}
+		case *ast.FragmentSpread:
+			if c.included(s.Directives) && c.applies(s.Definition.TypeCondition, on) {
+				cost = c.fragment(s.Definition, on, page)
+			}
+		}
+		sum = plus(sum, cost)
+	}
+	return sum
+}
+
+func (c costs) fragment(fragment *ast.FragmentDefinition, on *ast.Definition, page int) int {
+	key := spread{fragment.Name, on.Name, page}
+	cost, known := c.fragments[key]
+	if !known {
+		cost = c.selection(fragment.SelectionSet, on, page)
+		c.fragments[key] = cost
+	}
+	return cost
+}
+
+// field returns the cost of a field of an object whose lists have page elements.
+func (c costs) field(f *ast.Field, page int) int {
+	if f.Name == "__schema" || f.Name == "__type" {
+		return 0
+	}
+	weight := 1
+	if number, given := constant(f.Definition, "cost", "weight"); given {
+		weight = number
+	}
+	definition := c.schema.Types[f.Definition.Type.Name()]
+	asked := c.asked(f)
+	if f.Definition.Type.Elem == nil {
+		return plus(weight, c.object(f.SelectionSet, definition, asked))
+	}
+	length := usualLength
+	assumed, given := constant(f.Definition, "listSize", "assumedSize")
+	switch {
+	case asked > 0:
+		length = asked
+	case given:
+		length = assumed
+	case page > 0:
+		length = page
+	}
+	return plus(weight, times(length, plus(1, c.object(f.SelectionSet, definition, 0))))
+}
+
+// asked returns how many elements the arguments of a field ask for, 0 when they do not say. What a page cannot
+// hold is left to the field, which refuses it.
+func (c costs) asked(f *ast.Field) int {
+	if directive := f.Definition.Directives.ForName("listSize"); directive != nil {
+		if names := directive.Arguments.ForName("slicingArguments"); names != nil {
+			for _, path := range names.Value.Children {
+				if n := lengthOf(c.argument(f, strings.Split(path.Value.Raw, "."))); n > 0 {
+					return n
+				}
+			}
+		}
+	}
+	return min(lengthOf(c.argument(f, []string{"first"})), model.MaxPageSize)
+}
+
+// argument returns the value of an argument, or of a field within it; nil when there is none.
+func (c costs) argument(f *ast.Field, path []string) any {
+	definition := f.Definition.Arguments.ForName(path[0])
+	if definition == nil {
+		return nil
+	}
+	var value any
+	if given := f.Arguments.ForName(path[0]); given != nil {
+		value, _ = given.Value.Value(c.variables) // A number that is none is refused by the field.
+	}
+	if value == nil {
+		value, _ = definition.DefaultValue.Value(nil)
+	}
+	for _, name := range path[1:] {
+		members, _ := value.(map[string]any)
+		value = members[name]
+	}
+	return value
+}
+
+// included tells whether @skip and @include leave a selection in.
+func (c costs) included(directives ast.DirectiveList) bool {
+	for _, directive := range directives {
+		condition := directive.Arguments.ForName("if")
+		if condition == nil {
+			continue
+		}
+		value, _ := condition.Value.Value(c.variables)
+		if directive.Name == "skip" && value == true || directive.Name == "include" && value == false {
+			return false
+		}
+	}
+	return true
+}
+
+// applies tells whether a fragment with the type condition applies to objects of the type.
+func (c costs) applies(condition string, on *ast.Definition) bool {
+	return condition == "" || condition == on.Name ||
+		slices.Contains(c.schema.GetPossibleTypes(c.schema.Types[condition]), on)
+}
+
+// constant returns a number that a directive of the schema gives to a field.
+func constant(definition *ast.FieldDefinition, directive, argument string) (number int, given bool) {
+	if d := definition.Directives.ForName(directive); d != nil {
+		if a := d.Arguments.ForName(argument); a != nil {
+			value, _ := a.Value.Value(nil)
+			return lengthOf(value), true
+		}
+	}
+	return 0, false
+}
+
+// lengthOf returns the length that a value stands for: a list's own, or a number; 0 for anything else.
+func lengthOf(value any) int {
+	if n, ok := integer(value); ok {
+		return int(max(0, min(n, mostCost)))
+	}
+	if list := reflect.ValueOf(value); list.IsValid() && list.Kind() == reflect.Slice {
+		return list.Len()
+	}
+	return 0
+}
+
+func plus(a, b int) int  { return min(a+b, mostCost) }
+func times(a, b int) int { return min(a*b, mostCost) }

@@ -1,0 +1,196 @@
+package gateway
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/vektah/gqlparser/v2"
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/validator"
+	"github.com/vektah/gqlparser/v2/validator/rules"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+const priced = `
+directive @cost(weight: Int!) on FIELD_DEFINITION
+directive @listSize(assumedSize: Int, slicingArguments: [String!]) on FIELD_DEFINITION
+type Query {
+  one: Shelf
+  shelves(first: Int! = 50): Page!
+  many(ids: [ID!]!): [Thing]! @listSize(slicingArguments: ["ids"])
+  things: [Thing!]!
+  dear: [Book!]! @cost(weight: 1000)
+}
+type Mutation { take(input: Take!): Taken @listSize(slicingArguments: ["input.limit"]) }
+type Subscription { shelf: Shelf! }
+input Take { limit: Int! }
+type Taken { books: [Book!]! label: String }
+type Page { nodes: [Shelf!]! total: Int! }
+type Shelf { name: String! labels: [String!]! books: [Book!]! @listSize(assumedSize: 20) shelves(first: Int! = 50): Page! }
+interface Thing { name: String! }
+type Book implements Thing { name: String! pages: Int! shelf: Shelf! }
+type Vase implements Thing { name: String! shelf: Shelf! }
+`
+
+// costIn is the cost of a document's only operation.
+func costIn(t testing.TB, schema *ast.Schema, query string, variables map[string]any) int {
+	t.Helper()
+	document, errs := gqlparser.LoadQueryWithRules(schema, query, rules.NewDefaultRules())
+	require.Empty(t, errs, query)
+	require.Len(t, document.Operations, 1)
+	coerced, err := validator.VariableValues(schema, document.Operations[0], variables)
+	require.NoError(t, err, query)
+	return costOf(schema, document.Operations[0], coerced)
+}
+
+func TestCost(t *testing.T) {
+	t.Parallel()
+	schema := gqlparser.MustLoadSchema(&ast.Source{Input: priced})
+	type values = map[string]any
+	for _, c := range []struct {
+		query     string
+		variables values
+		want      int
+	}{
+		{"{ one { name } }", nil, 2},
+		{"{ one { __typename } __typename }", nil, 3},
+		{"{ __schema { types { name } } __type(name: \"Book\") { name } }", nil, 0},
+		{"{ a: one { name } b: one { name } }", nil, 4},
+		{"{ one { labels } }", nil, 1 + 1 + 5},
+		{"{ one { books { name } } }", nil, 1 + 1 + 20*2},
+		{"{ shelves { total } }", nil, 2},
+		{"{ shelves { nodes { name } } }", nil, 2 + 50*2},
+		{"{ shelves(first: 3) { nodes { name } total } }", nil, 3 + 3*2},
+		{"query ($n: Int!) { shelves(first: $n) { nodes { name } } }", values{"n": int64(7)}, 2 + 7*2},
+		{"query ($n: Int! = 8) { shelves(first: $n) { nodes { name } } }", nil, 2 + 8*2},
+		{"{ shelves(first: 3) { nodes { books { name } labels } } }", nil, 2 + 3*(1+1+20*2+1+5)},
+		{"{ dear { name } }", nil, 1000 + 5*2},
+		{"{ many(ids: [1, 2, 3]) { name } }", nil, 1 + 3*2},
+		{"query ($ids: [ID!]!) { many(ids: $ids) { name } }", values{"ids": []any{"a", "b"}}, 1 + 2*2},
+		{"query ($ids: [ID!]!) { many(ids: $ids) { name } }", values{"ids": "a"}, 1 + 1*2},
+		{"mutation { take(input: {limit: 9}) { label books { name } } }", nil, 1 + 1 + 1 + 9*2},
+		{"mutation ($l: Int!) { take(input: {limit: $l}) { books { name } } }", values{"l": int64(9)}, 1 + 1 + 9*2},
+		{"mutation ($i: Take!) { take(input: $i) { books { name } } }", values{"i": values{"limit": json.Number("9")}}, 1 + 1 + 9*2},
+		{"subscription { shelf { name } }", nil, 2},
+		// A page larger than there are is refused by its field; it costs no more than the largest.
+		{"{ shelves(first: 2147483647) { nodes { name } } }", nil, 2 + model.MaxPageSize*2},
+		{"{ shelves(first: 0) { nodes { name } } }", nil, 2 + 5*2},
+		{"{ shelves(first: -1) { nodes { name } } }", nil, 2 + 5*2},
+		// What is left out costs nothing.
+		{"query ($no: Boolean!) { one { name @include(if: $no) labels @skip(if: true) } }", values{"no": false}, 1},
+		{"query ($no: Boolean!) { one { name @skip(if: $no) labels @include(if: true) } }", values{"no": false}, 1 + 1 + 6},
+		{"query ($no: Boolean!) { one { ...f @include(if: $no) ... @include(if: $no) { name } } } fragment f on Shelf { name }", values{"no": false}, 1},
+		// Each object is of one type: the dearest counts.
+		{"{ things { name ... on Book { pages shelf { name } } ... on Vase { shelf { name } } } }", nil, 1 + 5*(1+1+1+2)},
+		{"{ things { ... on Thing { name } ...b } } fragment b on Book { pages }", nil, 1 + 5*(1+2)},
+		// A fragment costs what its place makes of it.
+		{"{ a: shelves(first: 2) { ...p } b: shelves(first: 3) { ...p } } fragment p on Page { nodes { name } }", nil, 4 + 2*2 + 3*2},
+	} {
+		require.Equal(t, c.want, costIn(t, schema, c.query, c.variables), c.query)
+	}
+}
+
+// Costs grow with the power of the depth, and the time to add them up must not.
+func TestCostOfWhatExplodes(t *testing.T) {
+	t.Parallel()
+	schema := gqlparser.MustLoadSchema(&ast.Source{Input: priced})
+	pages := strings.Repeat("shelves(first: 100) { nodes { ", 20) + "name" + strings.Repeat(" } }", 20)
+	require.Equal(t, mostCost, costIn(t, schema, "{ "+pages+" }", nil))
+
+	chain := func(last int, link string) string {
+		var text strings.Builder
+		text.WriteString("{ one { ...f0 } }")
+		for i := range last {
+			fmt.Fprintf(&text, " fragment f%d on Shelf { %s }", i, strings.ReplaceAll(link, "...next", fmt.Sprintf("...f%d", i+1)))
+		}
+		fmt.Fprintf(&text, " fragment f%d on Shelf { name }", last)
+		return text.String()
+	}
+	require.Equal(t, 1+1<<20, costIn(t, schema, chain(20, "...next ...next"), nil))
+	require.Equal(t, mostCost, costIn(t, schema, chain(60, "...next ...next"), nil))
+	require.Equal(t, mostCost, costIn(t, schema, chain(14, "a: shelves { nodes { ...next } } b: shelves { nodes { ...next } }"), nil))
+}
+
+// productSchema is the schema that the program serves.
+func productSchema(t testing.TB) *ast.Schema {
+	t.Helper()
+	names, err := filepath.Glob("../schema/*.graphqls")
+	require.NoError(t, err)
+	var sources []*ast.Source
+	for _, name := range names {
+		sources = append(sources, &ast.Source{Name: name, Input: read(t, name)})
+	}
+	schema, err := gqlparser.LoadSchema(sources...)
+	require.NoError(t, err)
+	return schema
+}
+
+func read(t testing.TB, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	require.NoError(t, err)
+	return string(text)
+}
+
+// What clients ask for passes with a margin, and what multiplies does not.
+func TestPricesOfTheProduct(t *testing.T) {
+	t.Parallel()
+	schema := productSchema(t)
+	limit := DefaultSettings().QueryCost
+	const agent = `id name channel direction language tags createdAt updatedAt prompt promptVersion outboundWelcomeMessage
+		inboundWelcomeMessage fields { name isMandatory isSystem } classificationTags { name definition isSystem }
+		extractedValues { name definition type } isCallTransferEnabled tools { id name technicalName description parameters endpoint { method url } }`
+	const chat = `knowledgeBaseChat { id name datasets { id name description documentCount chunkCount } llmSettings { temperature } promptSettings { prompt } }`
+	const tests = `tests(first: 50) { totalCount nodes { id name kind lastRunStatus lastRunAt isFlaky ... on SimulationTest { scenario criteria } ... on ClassificationTest { tagExpected } } }`
+	for name, query := range map[string]string{
+		"a whole company": `{ agents(first: 50) { totalCount nodes { ` + agent + chat + tests +
+			` subAgents { name agent { ` + agent + ` subAgents { name agent { ` + agent + ` } } } } } } }`,
+		"pages in pages in pages": `{ campaigns { totalCount nodes { id name status agent { name } fields { name } counts { total calling }
+			items { totalCount nodes { id phoneNumber eventList { type } } } } } agents { nodes { campaigns { nodes { items { nodes { id } } } } } } }`,
+		"a hundred agents": `{ agents(first: 100) { nodes { ` + agent + chat + ` subAgents { id name agent { id name } } } } }`,
+		"a hundred runs": `{ agentTestRuns(first: 100) { nodes { id test { id name } messages { role text } toolCalls { technicalName arguments result }
+			criteriaResults { criterion passed rationale evidence { quote } } } } }`,
+		"a hundred chats": `{ simulationChats(first: 100) { nodes { id messages { role text citations { number } } toolCalls { technicalName result } coverage { effect } } } }`,
+		"a full claim":    `mutation { claimCampaignItems(input: {campaignId: "c", limit: 1000}) { claimId items { id phoneNumber dataBag attemptCount version } } }`,
+		"a year":          `{ consumptionBreakdown(from: "2026-01-01", to: "2026-12-31") { byAgent { agent { name } credits campaigns { campaign { name } credits } } } }`,
+		"some nodes":      `{ nodes(ids: ["a", "b", "c"]) { id ... on Agent { ` + agent + tests + ` } ... on AgentTestExecution { runs(first: 100) { nodes { testName status } } } } }`,
+	} {
+		require.Less(t, costIn(t, schema, query, nil), limit*2/3, name)
+	}
+	for name, query := range map[string]string{
+		"three hundreds": `{ agents(first: 100) { nodes { tests(first: 100) { nodes { runs(first: 100) { nodes { id } } } } } } }`,
+		"five hundreds": `{ agents(first: 100) { nodes { tests(first: 100) { nodes { runs(first: 100) { nodes { execution { runs(first: 100) { nodes {
+			execution { runs(first: 100) { nodes { id } } } } } } } } } } } } }`,
+		"hundreds on the way back": `{ tools(first: 100) { nodes { agents(first: 100) { nodes { tools { agents(first: 100) { nodes { __typename } } } } } } } }`,
+		"a subscription": `subscription { agentTestRunUpdated(executionId: "e") { execution { runs(first: 100) { nodes { execution { runs(first: 100) { nodes {
+			execution { runs(first: 100) { nodes { id } } } } } } } } } } }`,
+		"retrieval for each": `{ knowledgeBaseChats { nodes { retrieve(question: "When?") { content } } } }`,
+	} {
+		require.Greater(t, costIn(t, schema, query, nil), limit, name)
+	}
+}
+
+// The operations of REST cost far less than the limit, with the largest pages and the most items to add.
+func TestPricesOfREST(t *testing.T) {
+	t.Parallel()
+	schema := productSchema(t)
+	names, err := filepath.Glob("rest/operations/*.graphql")
+	require.NoError(t, err)
+	require.NotEmpty(t, names)
+	var all strings.Builder
+	for _, name := range names {
+		all.WriteString(read(t, name))
+	}
+	document, errs := gqlparser.LoadQueryWithRules(schema, all.String(), rules.NewDefaultRules())
+	require.Empty(t, errs)
+	for _, operation := range document.Operations {
+		cost := costOf(schema, operation, map[string]any{"first": int64(model.MaxPageSize), "items": make([]any, 1000)})
+		require.Less(t, cost, DefaultSettings().QueryCost/5, operation.Name)
+	}
+}

@@ -36,7 +36,8 @@ func (t *Tenant) RecordUsage(ctx context.Context, in model.RecordUsageInput) (*m
 }
 
 // addUsage writes those rows, of different keys, that are not in the ledger yet, sums them up by day and by
-// month, and returns how many they were.
+// month, and returns how many they were. The budget, when there is one, is looked at after the commit of the
+// transaction that the Tenant is in.
 func (t *Tenant) addUsage(ctx context.Context, rows []*model.UsageEntry) (int, error) {
 	// Everybody writes keys in the same order, then days, then months, so nobody waits in a circle.
 	slices.SortFunc(rows, func(a, b *model.UsageEntry) int { return cmp.Compare(a.IdempotencyKey, b.IdempotencyKey) })
@@ -48,6 +49,7 @@ func (t *Tenant) addUsage(ctx context.Context, rows []*model.UsageEntry) (int, e
 		times = append(times, row.At.UTC().Format(time.RFC3339Nano))
 	}
 	var recorded int
+	var hasBudget bool
 	err := t.db.NewRaw(`
 		WITH entry AS (
 			INSERT INTO usage_entries (company_id, idempotency_key, channel, agent_id, campaign_id, micro_credits, at)
@@ -67,9 +69,12 @@ func (t *Tenant) addUsage(ctx context.Context, rows []*model.UsageEntry) (int, e
 			ON CONFLICT (company_id, month, channel, agent_id, campaign_id) DO UPDATE
 			SET micro_credits = usage_months.micro_credits + excluded.micro_credits, entries = usage_months.entries + excluded.entries
 		)
-		SELECT count(*) FROM entry`,
+		SELECT count(*), EXISTS (SELECT FROM plans WHERE company_id = ?0 AND micro_credits_budget IS NOT NULL) FROM entry`,
 		t.companyID, pgdialect.Array(keys), pgdialect.Array(channels), pgdialect.Array(agents), pgdialect.Array(campaigns),
-		pgdialect.Array(credits), pgdialect.Array(times)).Scan(ctx, &recorded)
+		pgdialect.Array(credits), pgdialect.Array(times)).Scan(ctx, &recorded, &hasBudget)
+	if hasBudget && recorded > 0 {
+		t.store.tx.spenders = append(t.store.tx.spenders, t.companyID)
+	}
 	return recorded, translate(err)
 }
 

@@ -313,6 +313,8 @@ func TestBudget(t *testing.T) {
 	require.Contains(t, subscription(), `{"planName":"Pro","status":"Active","creditsIncluded":8,"creditsUsed":7.9,"creditsRemaining":0.1,"periodStart":"`)
 
 	g.must(t, key, recordUsage, map[string]any{"entries": []any{spend("2", agent, today, "0.1")}}, nil)
+	warned := func() bool { return strings.Contains(log.String(), "8 of the 10 credits of the budget") }
+	require.Eventually(t, warned, 10*time.Second, 10*time.Millisecond, "nobody has to start anything for it")
 	require.Empty(t, start().codes())
 	rest(200)
 	require.Equal(t, 1, strings.Count(log.String(), "8 of the 10 credits of the budget for "+model.MonthName(now)+" are used"), log.String())

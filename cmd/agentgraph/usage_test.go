@@ -298,7 +298,7 @@ func TestBudget(t *testing.T) {
 		return body(t, response)
 	}
 	subscription := func() string { return g.read(t, 200, "/Subscription", key) }
-	require.Contains(t, g.read(t, 404, "/Subscription", key), "NOT_FOUND")
+	require.Contains(t, g.read(t, 404, "/Subscription", key), `"detail":"the company has no plan","instance":"/Subscription","code":"NOT_FOUND"`)
 	g.must(t, key, `{ company { subscription { planName } } }`, nil, nil)
 
 	require.NoError(t, tenant.SetPlan(t.Context(), model.SetPlanInput{Name: "Pro", CreditsIncluded: 8 * model.Credit, Budget: new(10 * model.Credit)}))

@@ -46,7 +46,7 @@ func (t *Tenant) addUsage(ctx context.Context, rows []*model.UsageEntry) (int, e
 	for _, row := range rows {
 		keys, channels, agents = append(keys, row.IdempotencyKey), append(channels, string(row.Channel)), append(agents, row.AgentID)
 		campaigns, credits = append(campaigns, row.CampaignID), append(credits, int64(row.Credits))
-		times = append(times, row.At.UTC().Format(time.RFC3339Nano))
+		times = append(times, literalTime(row.At))
 	}
 	var recorded int
 	var hasBudget bool
@@ -77,6 +77,9 @@ func (t *Tenant) addUsage(ctx context.Context, rows []*model.UsageEntry) (int, e
 	}
 	return recorded, translate(err)
 }
+
+// literalTime is a time as a text that Postgres reads, for arrays of them.
+func literalTime(at time.Time) string { return at.UTC().Format(time.RFC3339Nano) }
 
 // checkDuplicates returns UNPROCESSABLE when the ledger has other entries under the keys of the input.
 func (t *Tenant) checkDuplicates(ctx context.Context, in model.RecordUsageInput, rows []*model.UsageEntry) error {

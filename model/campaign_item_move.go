@@ -56,7 +56,7 @@ func justAnswered(i *CampaignItem, _ *Campaign, answered *bool) bool {
 	return !i.IsPickedUp && answered != nil && *answered
 }
 
-func nobodyAnswered(i *CampaignItem, c *Campaign, answered *bool) bool {
+func nobodyAnswered(i *CampaignItem, _ *Campaign, answered *bool) bool {
 	return !i.IsPickedUp && (answered == nil || !*answered)
 }
 

@@ -369,6 +369,11 @@ func TestPlanOnTheCommandLine(t *testing.T) {
 	warnings, err := budgetWarnings(t.Context(), store)
 	require.NoError(t, err)
 	require.Equal(t, []string{"Acme: 900 of the 1000 credits of the budget for " + month + " are used"}, warnings)
+	bare, err := store.CreateCompany(t.Context(), "Without")
+	require.NoError(t, err)
+	var out, log bytes.Buffer
+	require.Zero(t, run(t.Context(), []string{"plan", "list", "--database-url", address}, streams{out: &out, log: &log}), log.String())
+	require.Equal(t, company.ID+" Acme Free Active 900 used 0 included budget 1000 "+bare.ID+" Without no plan", strings.Join(strings.Fields(out.String()), " "))
 	require.Contains(t, command(1, "set", "--name", "Free", "--credits=-1"), "creditsIncluded must not be negative")
 	require.Contains(t, command(2, "set", "--name", "Free", "--credits", "0.0000001"), "at most six decimals")
 	require.Equal(t, "no plan, and no budget", command(0, "clear"))

@@ -46,6 +46,8 @@ type runMoves struct {
 	waiting map[string][]*runMove
 }
 
+func newRunMoves() *runMoves { return &runMoves{waiting: map[string][]*runMove{}} }
+
 // add reports whether nobody else is moving runs of the company, so that the caller must.
 func (m *runMoves) add(companyID string, move *runMove) bool {
 	m.mu.Lock()

@@ -111,28 +111,6 @@ func (t *Tenant) ResetCampaignItem(ctx context.Context, in model.ResetCampaignIt
 	})
 }
 
-// moveItem keeps a change of an item and what happened to it by that.
-func (t *Tenant) moveItem(
-	ctx context.Context, campaignID, itemID string, move func(*model.CampaignItem, *model.Campaign) ([]*model.CampaignItemEvent, error),
-) (*model.CampaignItem, error) {
-	item := &model.CampaignItem{}
-	return item, t.changeItems(ctx, campaignID, 1, func(ctx context.Context, t *Tenant, campaign *model.Campaign) error {
-		if err := t.itemOf(ctx, campaignID, itemID, item, forUpdate); err != nil {
-			return err
-		}
-		events, err := move(item, campaign)
-		if err != nil {
-			return err
-		}
-		item.Version = campaign.Version + 1
-		_, err = t.change(item).ExcludeColumn("campaign_id", "phone_number", "data_bag", "is_archived", "created_at").WherePK().Exec(ctx)
-		if err != nil {
-			return translate(err)
-		}
-		return insert(ctx, t, events...)
-	})
-}
-
 // DeleteCampaignItem deletes an item with its events. CONFLICT while it is being called.
 func (t *Tenant) DeleteCampaignItem(ctx context.Context, in model.DeleteCampaignItemInput) error {
 	return t.Tx(ctx, func(ctx context.Context, t *Tenant) error {

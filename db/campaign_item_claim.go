@@ -25,7 +25,7 @@ func (t *Tenant) ClaimCampaignItems(ctx context.Context, in model.ClaimCampaignI
 		Where("campaign.company_id = ?", t.companyID).Where("campaign.status = ?", model.CampaignStatusRunning).
 		Where("?TableAlias.campaign_id = ?", in.CampaignID).
 		Where("?TableAlias.running_status = ? AND NOT ?TableAlias.is_archived", model.CampaignItemStatusPending).
-		Where("?TableAlias.due_at <= now()").
+		Where("?TableAlias.due_at <= now()").Where("?TableAlias.attempt_count < campaign.max_attempts").
 		OrderExpr("?TableAlias.due_at, ?TableAlias.id").Limit(int64(in.Limit)).For("NO KEY UPDATE OF ?TableAlias SKIP LOCKED")
 	items := []*model.CampaignItem{}
 	err := t.change((*model.CampaignItem)(nil)).WithQuery(bun.NewWithQuery("due", due).Materialized()).TableExpr("due").
@@ -56,16 +56,18 @@ func (t *Tenant) RenewCampaignClaim(ctx context.Context, in model.RenewCampaignC
 	if err := in.Validate(); err != nil {
 		return nil, err
 	}
-	if _, err := t.Campaign(ctx, in.CampaignID); err != nil {
+	campaign, err := t.Campaign(ctx, in.CampaignID)
+	if err != nil {
 		return nil, err
 	}
 	// Held in the order in which whoever archives items holds them, so that nobody waits in a circle.
 	held := t.find((*model.CampaignItem)(nil)).Column("id").
 		Where("?TableAlias.campaign_id = ?", in.CampaignID).Where("?TableAlias.claim_id = ?", in.ClaimID).
 		Where("?TableAlias.running_status = ? AND NOT ?TableAlias.is_archived", model.CampaignItemStatusPending).
+		Where("?TableAlias.attempt_count < ?", campaign.MaxAttempts).
 		Order("id").For(string(forUpdate))
 	items := []*model.CampaignItem{}
-	err := t.change((*model.CampaignItem)(nil)).WithQuery(bun.NewWithQuery("held", held).Materialized()).TableExpr("held").
+	err = t.change((*model.CampaignItem)(nil)).WithQuery(bun.NewWithQuery("held", held).Materialized()).TableExpr("held").
 		Set(untilLapse, in.LeaseSeconds).Where("?TableAlias.id = held.id").
 		Returning("?TableAlias.*").Scan(ctx, &items)
 	return inOrder(items), translate(err)

@@ -182,3 +182,48 @@ func TestClaimsAreRenewedWhileItemsAreArchived(t *testing.T) {
 	})
 	require.Empty(t, errs)
 }
+
+func TestItemsWithoutAttemptsAreNotCalled(t *testing.T) {
+	t.Parallel()
+	store, conn := fresh(t)
+	tenant, _ := newCompany(t, store)
+	campaign := newCampaign(t, tenant)
+	attempts := func(most int32) {
+		_, err := tenant.UpdateCampaign(t.Context(), model.UpdateCampaignInput{CampaignID: campaign.ID, MaxAttempts: &most})
+		require.NoError(t, err)
+	}
+	attempts(3)
+	item, waiting := add(t, tenant, campaign.ID, 1)[0], add(t, tenant, campaign.ID, 1)[0]
+	for range 2 {
+		report(t, tenant, item, model.CampaignItemStatusCalling)
+		_, err := advance(t.Context(), tenant, item, model.CampaignItemStatusPending, new(false))
+		require.NoError(t, err)
+	}
+	lapse(t, conn)
+	claim, claimed := claimItems(t, tenant, campaign.ID, 10)
+	require.ElementsMatch(t, []string{item.ID, waiting.ID}, idsOf(claimed))
+
+	attempts(2)
+	renewed, err := tenant.RenewCampaignClaim(t.Context(), model.RenewCampaignClaimInput{CampaignID: campaign.ID, ClaimID: claim, LeaseSeconds: 60})
+	require.NoError(t, err)
+	require.Equal(t, []string{waiting.ID}, idsOf(renewed))
+	_, err = advance(t.Context(), tenant, item, model.CampaignItemStatusCalling, nil)
+	require.Contains(t, fails(t, err, model.Conflict), "has had 2 of 2 attempts")
+	_, types := eventsOf(t, tenant, item.ID)
+	require.Equal(t, "LaunchCall EndCall LaunchCall EndCall", types)
+	lapse(t, conn)
+	_, claimed = claimItems(t, tenant, campaign.ID, 10)
+	require.Equal(t, []string{waiting.ID}, idsOf(claimed))
+
+	attempts(3)
+	lapse(t, conn)
+	_, claimed = claimItems(t, tenant, campaign.ID, 10)
+	require.ElementsMatch(t, []string{item.ID, waiting.ID}, idsOf(claimed))
+	attempts(1)
+	_, err = tenant.ResetCampaignItem(t.Context(), model.ResetCampaignItemInput{CampaignID: campaign.ID, ItemID: item.ID})
+	require.NoError(t, err)
+	report(t, tenant, item, model.CampaignItemStatusCalling)
+	last, err := advance(t.Context(), tenant, item, model.CampaignItemStatusPending, new(false))
+	require.NoError(t, err)
+	require.Equal(t, model.CampaignItemStatusProcessed, last.RunningStatus)
+}

@@ -45,8 +45,8 @@ func (t *Tenant) FollowCampaignItems(ctx context.Context, campaignID string, ver
 }
 
 // itemsAfter returns, in the order of their last changes, the items that changed after the version. Whoever
-// changes items holds their campaign, which numbers the changes: a change that is seen has none before it
-// that is not.
+// changes items holds their campaign, which numbers the changes, until the commit: a change that is seen has none
+// before it that is not.
 func (t *Tenant) itemsAfter(ctx context.Context, campaignID string, version int32) ([]*model.CampaignItem, error) {
 	items := []*model.CampaignItem{}
 	err := t.find(&items).Where("?TableAlias.campaign_id = ?", campaignID).Where("?TableAlias.version > ?", version).

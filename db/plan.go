@@ -2,8 +2,6 @@ package db
 
 import (
 	"context"
-	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/agentgraph/agentgraph/model"
@@ -42,44 +40,4 @@ func (t *Tenant) SetPlan(ctx context.Context, in model.SetPlanInput) error {
 func (t *Tenant) ClearPlan(ctx context.Context) error {
 	_, err := t.remove((*model.Plan)(nil)).Exec(ctx)
 	return translate(err)
-}
-
-// checkBudget returns BUDGET_EXCEEDED when the budget of the month is used up. It costs one statement.
-func (t *Tenant) checkBudget(ctx context.Context) error {
-	subscription, err := t.Subscription(ctx, now())
-	if err != nil || subscription == nil {
-		return err
-	}
-	warning := subscription.Warning()
-	if warning != "" {
-		t.store.budget.warn(ctx, t.companyID, warning, subscription)
-	}
-	if subscription.Status() == model.CompanySubscriptionStatusExhausted {
-		return model.Errorf(model.BudgetExceeded, "%s", warning)
-	}
-	return nil
-}
-
-// budgets warns of those that are nearly used up, once for each company, month and status.
-type budgets struct {
-	log  *slog.Logger
-	told sync.Map
-}
-
-func newBudgets(log *slog.Logger) *budgets {
-	if log == nil {
-		log = slog.Default()
-	}
-	return &budgets{log: log}
-}
-
-func (b *budgets) warn(ctx context.Context, companyID, warning string, s *model.CompanySubscription) {
-	type occasion struct {
-		companyID string
-		month     time.Time
-		status    model.CompanySubscriptionStatus
-	}
-	if _, told := b.told.LoadOrStore(occasion{companyID, s.PeriodStart, s.Status()}, true); !told {
-		b.log.WarnContext(ctx, warning, "company", companyID)
-	}
 }

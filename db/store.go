@@ -49,8 +49,9 @@ type Store struct {
 	db     bun.IDB
 	hub    *notify.Hub
 	sealer sealer
-	budget *budgets
-	moves  *runMoves
+
+	budgets *budgets
+	moves   *runMoves
 
 	queue *queue.Queue
 	// tx is the transaction that db is; nil outside of one.
@@ -89,7 +90,10 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 		return nil, fmt.Errorf("open database: %w", reason(err))
 	}
 	root := bun.NewDB(stdlib.OpenDBFromPool(pool), dialect{pgdialect.New()}, bun.WithDiscardUnknownColumns())
-	store := &Store{pool: pool, root: root, db: root, hub: notify.New(pool), sealer: sealer, budget: newBudgets(o.Log), moves: &runMoves{waiting: map[string][]*runMove{}}, enqueueRuns: o.Enqueue, rerankModels: o.RerankModels}
+	store := &Store{pool: pool, root: root, db: root, hub: notify.New(pool), sealer: sealer, moves: newRunMoves(), enqueueRuns: o.Enqueue, rerankModels: o.RerankModels}
+	store.budgets = newBudgets(o.Log, func(ctx context.Context, companyID string) (*model.CompanySubscription, error) {
+		return store.Tenant(companyID).Subscription(ctx, now())
+	})
 	store.queue, err = queue.New(pool, queue.Options{Window: o.RunsPerCompany, Sweep: store.sweeper(), Log: o.Log})
 	if err != nil {
 		store.Close()
@@ -115,6 +119,7 @@ func (d dialect) AppendJSON(b, json []byte) []byte { return d.AppendString(b, st
 
 // Close ends every connection.
 func (s *Store) Close() {
+	s.budgets.close()
 	s.hub.Close()
 	_ = s.root.Close()
 	s.pool.Close()
@@ -136,9 +141,9 @@ func (s *Store) Tx(ctx context.Context, fn func(context.Context, *Store) error) 
 	if _, nested := s.db.(bun.Tx); nested {
 		return fn(ctx, s)
 	}
-	return translate(s.inTx(ctx, func(ctx context.Context, tx transaction) error {
+	return translate(s.inTx(ctx, func(ctx context.Context, tx *transaction) error {
 		inner := *s
-		inner.db, inner.tx = tx.Tx, &tx
+		inner.db, inner.tx = tx.Tx, tx
 		return fn(ctx, &inner)
 	}))
 }

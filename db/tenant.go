@@ -33,9 +33,9 @@ func (t *Tenant) Tx(ctx context.Context, fn func(context.Context, *Tenant) error
 	if _, nested := t.db.(bun.Tx); nested {
 		return fn(ctx, t)
 	}
-	return translate(t.store.inTx(ctx, func(ctx context.Context, tx transaction) error {
+	return translate(t.store.inTx(ctx, func(ctx context.Context, tx *transaction) error {
 		inner, store := *t, *t.store
-		store.db, store.tx = tx.Tx, &tx
+		store.db, store.tx = tx.Tx, tx
 		inner.db, inner.store = tx.Tx, &store
 		return fn(ctx, &inner)
 	}))

@@ -16,18 +16,27 @@ import (
 type transaction struct {
 	bun.Tx
 	conn bun.Conn
+	// spenders are the companies whose budgets it used.
+	spenders []string
 }
 
 // inTx runs fn in one transaction on a connection of its own.
-func (s *Store) inTx(ctx context.Context, fn func(context.Context, transaction) error) error {
+func (s *Store) inTx(ctx context.Context, fn func(context.Context, *transaction) error) error {
 	conn, err := s.root.Conn(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = conn.Close() }()
-	err = conn.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
-		return fn(ctx, transaction{tx, conn})
+	tx := &transaction{conn: conn}
+	err = conn.RunInTx(ctx, nil, func(ctx context.Context, begun bun.Tx) error {
+		tx.Tx = begun
+		return fn(ctx, tx)
 	})
+	if err == nil {
+		for _, companyID := range tx.spenders {
+			s.budgets.look(companyID)
+		}
+	}
 	if errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil {
 		return ctx.Err() // which rolled the transaction back
 	}
@@ -36,7 +45,7 @@ func (s *Store) inTx(ctx context.Context, fn func(context.Context, transaction) 
 
 // pgx calls fn with the same transaction as pgx knows one. It belongs to fn until that returns, and nothing
 // else may be done in the transaction meanwhile; it ends with bun's.
-func (t transaction) pgx(fn func(pgx.Tx) error) error {
+func (t *transaction) pgx(fn func(pgx.Tx) error) error {
 	// While Raw has the connection, bun cannot roll back on it when a context ends.
 	return t.conn.Raw(func(driver any) error {
 		conn, ok := driver.(*stdlib.Conn)

@@ -36,7 +36,8 @@ func (t *Tenant) RecordUsage(ctx context.Context, in model.RecordUsageInput) (*m
 }
 
 // addUsage writes those rows, of different keys, that are not in the ledger yet, sums them up by day and by
-// month, and returns how many they were.
+// month, and returns how many they were. The budget, when there is one, is looked at after the commit of the
+// transaction that the Tenant is in.
 func (t *Tenant) addUsage(ctx context.Context, rows []*model.UsageEntry) (int, error) {
 	// Everybody writes keys in the same order, then days, then months, so nobody waits in a circle.
 	slices.SortFunc(rows, func(a, b *model.UsageEntry) int { return cmp.Compare(a.IdempotencyKey, b.IdempotencyKey) })
@@ -45,9 +46,10 @@ func (t *Tenant) addUsage(ctx context.Context, rows []*model.UsageEntry) (int, e
 	for _, row := range rows {
 		keys, channels, agents = append(keys, row.IdempotencyKey), append(channels, string(row.Channel)), append(agents, row.AgentID)
 		campaigns, credits = append(campaigns, row.CampaignID), append(credits, int64(row.Credits))
-		times = append(times, row.At.UTC().Format(time.RFC3339Nano))
+		times = append(times, literalTime(row.At))
 	}
 	var recorded int
+	var hasBudget bool
 	err := t.db.NewRaw(`
 		WITH entry AS (
 			INSERT INTO usage_entries (company_id, idempotency_key, channel, agent_id, campaign_id, micro_credits, at)
@@ -67,11 +69,17 @@ func (t *Tenant) addUsage(ctx context.Context, rows []*model.UsageEntry) (int, e
 			ON CONFLICT (company_id, month, channel, agent_id, campaign_id) DO UPDATE
 			SET micro_credits = usage_months.micro_credits + excluded.micro_credits, entries = usage_months.entries + excluded.entries
 		)
-		SELECT count(*) FROM entry`,
+		SELECT count(*), EXISTS (SELECT FROM plans WHERE company_id = ?0 AND micro_credits_budget IS NOT NULL) FROM entry`,
 		t.companyID, pgdialect.Array(keys), pgdialect.Array(channels), pgdialect.Array(agents), pgdialect.Array(campaigns),
-		pgdialect.Array(credits), pgdialect.Array(times)).Scan(ctx, &recorded)
+		pgdialect.Array(credits), pgdialect.Array(times)).Scan(ctx, &recorded, &hasBudget)
+	if hasBudget && recorded > 0 {
+		t.store.tx.spenders = append(t.store.tx.spenders, t.companyID)
+	}
 	return recorded, translate(err)
 }
+
+// literalTime is a time as a text that Postgres reads, for arrays of them.
+func literalTime(at time.Time) string { return at.UTC().Format(time.RFC3339Nano) }
 
 // checkDuplicates returns UNPROCESSABLE when the ledger has other entries under the keys of the input.
 func (t *Tenant) checkDuplicates(ctx context.Context, in model.RecordUsageInput, rows []*model.UsageEntry) error {

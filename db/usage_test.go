@@ -165,6 +165,27 @@ func TestSumsThatAreTooLarge(t *testing.T) {
 	require.Equal(t, "9223372036854.775807", breakdownOf(t, tenant, "2026-03-01", "2026-03-01").TotalCredits.String())
 }
 
+func TestSumsOfMonthsThatAreTooLarge(t *testing.T) {
+	t.Parallel()
+	store, conn := fresh(t)
+	tenant, companyID := newCompany(t, store)
+	setBudget(t, tenant, 10*model.Credit)
+	month := model.MonthOf(time.Now())
+	for i := range 2 {
+		_, err := conn.Exec(t.Context(), "INSERT INTO usage_months VALUES ($1, $2, 'Phone', $3, '', 9223372036854775807, 1)", companyID, month, fmt.Sprint("agent_", i))
+		require.NoError(t, err)
+	}
+	last := &model.UsageEntryInput{IdempotencyKey: "a", AgentID: "agent_1", Channel: model.ChannelPhone, Credits: 1, At: time.Now()}
+	_, err := tenant.RecordUsage(t.Context(), model.RecordUsageInput{Entries: []*model.UsageEntryInput{last}})
+	require.Equal(t, "a sum is larger than can be kept", fails(t, err, model.Unprocessable))
+	day := model.DateBound{At: month, IsDay: true}
+	_, err = tenant.ConsumptionBreakdown(t.Context(), day, model.DateBound{At: month.AddDate(0, 1, -1), IsDay: true})
+	fails(t, err, model.Unprocessable)
+	_, err = tenant.Subscription(t.Context(), time.Now())
+	fails(t, err, model.Unprocessable)
+	fails(t, tenant.CreateSimulationChat(t.Context(), &model.SimulationChat{AgentID: "agent_1", Warnings: []string{}}, nil), model.Unprocessable)
+}
+
 func TestUsageEntriesAreReadInOrder(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)

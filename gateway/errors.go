@@ -7,9 +7,11 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"strings"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/99designs/gqlgen/graphql/errcode"
+	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/agentgraph/agentgraph/model"
@@ -78,8 +80,38 @@ func (p presenter) present(ctx context.Context, err error) *gqlerror.Error {
 		located = &gqlerror.Error{Path: graphql.GetPath(ctx)}
 	}
 	out := p.translate(ctx, err, located)
-	out.Path, out.Locations = located.Path, located.Locations
+	field, argument := splitPath(ctx, located.Path)
+	out.Path, out.Locations = field, located.Locations
+	if _, named := out.Extensions["fields"]; argument != "" && !named && codeOf(out) == string(model.BadInput) {
+		out.Extensions["fields"] = model.Fields{argument: {out.Message}}
+	}
 	return out
+}
+
+// splitPath returns the path of the field, and what follows it when an argument of the field could not be read:
+// the path of the input at fault as the domain names inputs, without the argument "input" that holds it.
+func splitPath(ctx context.Context, path ast.Path) (field ast.Path, argument string) {
+	at := graphql.GetFieldContext(ctx)
+	if at == nil {
+		return path, ""
+	}
+	begins := len(at.Path())
+	if len(path) <= begins {
+		return path, ""
+	}
+	name, isName := path[begins].(ast.PathName)
+	if !isName || at.Field.Definition == nil || at.Field.Definition.Arguments.ForName(string(name)) == nil {
+		return path, ""
+	}
+	rest := path[begins:]
+	if name == "input" && len(rest) > 1 {
+		rest = rest[1:]
+	}
+	steps := make([]string, len(rest))
+	for i, step := range rest {
+		steps[i] = fmt.Sprint(step)
+	}
+	return path[:begins], strings.Join(steps, ".")
 }
 
 func (p presenter) translate(ctx context.Context, err error, located *gqlerror.Error) *gqlerror.Error {

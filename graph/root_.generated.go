@@ -7675,7 +7675,7 @@ input UpdateCampaignInput {
   name: String
   "The new state. ` + "`" + `CONFLICT` + "`" + ` when it does not lead there, and for ` + "`" + `Archived` + "`" + ` while items are being called or evaluated; ` + "`" + `UNPROCESSABLE` + "`" + ` for ` + "`" + `Running` + "`" + ` when the agent is an inbound one."
   status: CampaignStatus
-  "The new number of attempts; those under way are not interrupted."
+  "The new number of attempts; those under way are not interrupted. A ` + "`" + `Pending` + "`" + ` item that has had as many stays as it is and is not called any more, until it is reset or the number is raised."
   maxAttempts: Int
   "The new delay, for attempts that end from now on."
   retryDelayMinutes: Int

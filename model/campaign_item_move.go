@@ -28,7 +28,7 @@ type happened struct {
 // itemMoves is the state machine. Reset, which leads to Pending from everywhere, is no move: no dialer
 // reports it.
 var itemMoves = []itemMove{
-	{CampaignItemStatusPending, CampaignItemStatusCalling, "Calling", notAnswered, launch},
+	{CampaignItemStatusPending, CampaignItemStatusCalling, "Calling", mayCall, launch},
 	{CampaignItemStatusCalling, CampaignItemStatusCalling, "Calling with answered true", justAnswered, pickUp},
 	{CampaignItemStatusCalling, CampaignItemStatusProcessingResult, "ProcessingResult", notMissed, hangUp},
 	{CampaignItemStatusCalling, CampaignItemStatusPending, "Pending with answered false", nobodyAnswered, miss},
@@ -40,8 +40,12 @@ var itemMoves = []itemMove{
 
 func always(*CampaignItem, *Campaign, *bool) bool { return true }
 
-func notAnswered(_ *CampaignItem, _ *Campaign, answered *bool) bool {
-	return answered == nil || !*answered
+// hasAttempts reports whether the item may be called. The campaign may have fewer attempts than when the item had
+// its last one.
+func (i *CampaignItem) hasAttempts(c *Campaign) bool { return i.AttemptCount < c.MaxAttempts }
+
+func mayCall(i *CampaignItem, c *Campaign, answered *bool) bool {
+	return i.hasAttempts(c) && (answered == nil || !*answered)
 }
 
 func notMissed(_ *CampaignItem, _ *Campaign, answered *bool) bool {
@@ -52,12 +56,12 @@ func justAnswered(i *CampaignItem, _ *Campaign, answered *bool) bool {
 	return !i.IsPickedUp && answered != nil && *answered
 }
 
-func nobodyAnswered(i *CampaignItem, c *Campaign, answered *bool) bool {
-	return !i.IsPickedUp && notAnswered(i, c, answered)
+func nobodyAnswered(i *CampaignItem, _ *Campaign, answered *bool) bool {
+	return !i.IsPickedUp && (answered == nil || !*answered)
 }
 
 func lastMissed(i *CampaignItem, c *Campaign, answered *bool) bool {
-	return !i.IsPickedUp && i.AttemptCount >= c.MaxAttempts && answered != nil && !*answered
+	return !i.IsPickedUp && !i.hasAttempts(c) && answered != nil && !*answered
 }
 
 // Validate returns BAD_INPUT with every bound that the report breaks.
@@ -148,6 +152,10 @@ func (i *CampaignItem) refuse(in AdvanceCampaignItemInput, c *Campaign) error {
 	if in.Answered != nil {
 		report = fmt.Sprintf("%s with answered %t", in.To, *in.Answered)
 	}
+	if i.RunningStatus == CampaignItemStatusPending && !i.hasAttempts(c) {
+		return Errorf(Conflict, "campaign item %q has had %d of %d attempts: it cannot go to %s, it can only be reset, or called once the campaign's maxAttempts is raised",
+			i.ID, i.AttemptCount, c.MaxAttempts, report)
+	}
 	if labels == nil {
 		return Errorf(Conflict, "campaign item %q is %s: it cannot go to %s, it can only be reset", i.ID, i.RunningStatus, report)
 	}
@@ -179,7 +187,7 @@ func (i *CampaignItem) record(all []happened, at time.Time) []*CampaignItemEvent
 func launch(i *CampaignItem, c *Campaign, _ AdvanceCampaignItemInput, at time.Time) []happened {
 	i.AttemptCount++
 	i.LastCallDate, i.NextTryDate = &at, nil
-	description := fmt.Sprintf("Attempt %d of %d began", i.AttemptCount, max(c.MaxAttempts, i.AttemptCount))
+	description := fmt.Sprintf("Attempt %d of %d began", i.AttemptCount, c.MaxAttempts)
 	if i.PhoneNumber != "" {
 		description += ": " + mask(i.PhoneNumber)
 	}
@@ -203,7 +211,7 @@ func hangUp(i *CampaignItem, c *Campaign, in AdvanceCampaignItemInput, at time.T
 // miss ends an attempt that nobody answered: the item is tried again, or given the tag for no answer.
 func miss(i *CampaignItem, c *Campaign, in AdvanceCampaignItemInput, at time.Time) []happened {
 	i.ClaimID = nil
-	if i.AttemptCount >= c.MaxAttempts {
+	if !i.hasAttempts(c) {
 		i.RunningStatus, i.ProcessedAt = CampaignItemStatusProcessed, &at
 		i.Result = &CampaignItemResult{Tag: noAnswer(), Metadata: JSONObject("{}")}
 		return []happened{ended("Nobody answered the last attempt", in.Reason)}

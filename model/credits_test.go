@@ -83,4 +83,10 @@ func TestPrices(t *testing.T) {
 	require.EqualValues(t, 0, small.Of(0, 249, 250))
 	require.EqualValues(t, 1, small.Of(0, 250, 250))
 	require.EqualValues(t, 1, small.Of(0, 499, 1_000))
+	dear := model.Prices{Message: model.MaxEntryCredits, InputTokens: model.MaxEntryCredits, OutputTokens: model.MaxEntryCredits}
+	require.Equal(t, model.MaxEntryCredits, dear.Of(1, 0, 0))
+	require.Equal(t, model.MaxEntryCredits/1_000*999, dear.Of(0, 499, 500))
+	require.Equal(t, model.MaxEntryCredits, dear.Of(math.MaxInt64, math.MaxInt64, math.MaxInt64), "nothing wraps around")
+	beyond := model.Prices{Message: math.MaxInt64, InputTokens: math.MaxInt64, OutputTokens: math.MaxInt64}
+	require.Equal(t, model.MaxEntryCredits, beyond.Of(1, 1, 1))
 }

@@ -1178,7 +1178,7 @@ type UpdateCampaignInput struct {
 	Name *string `json:"name,omitempty"`
 	// The new state. `CONFLICT` when it does not lead there, and for `Archived` while items are being called or evaluated; `UNPROCESSABLE` for `Running` when the agent is an inbound one.
 	Status *CampaignStatus `json:"status,omitempty"`
-	// The new number of attempts; those under way are not interrupted.
+	// The new number of attempts; those under way are not interrupted. A `Pending` item that has had as many stays as it is and is not called any more, until it is reset or the number is raised.
 	MaxAttempts *int32 `json:"maxAttempts,omitempty"`
 	// The new delay, for attempts that end from now on.
 	RetryDelayMinutes *int32 `json:"retryDelayMinutes,omitempty"`

@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"math/big"
 	"strings"
 	"time"
 
@@ -130,15 +131,19 @@ type Prices struct {
 // what one entry may hold.
 func (p Prices) Of(messages, inputTokens, outputTokens int64) Credits {
 	const perThousand = 1_000
-	tokens := capped(p.InputTokens, inputTokens) + capped(p.OutputTokens, outputTokens)
-	return min(capped(p.Message, messages)+(tokens+perThousand/2)/perThousand, MaxEntryCredits)
-}
-
-// capped is price times count, at most what Of can add up.
-func capped(price Credits, count int64) Credits {
-	const most = MaxEntryCredits * 1_000
-	if count > 0 && price > most/Credits(count) {
+	// In thousandths of a micro-credit, of which there may be more than 64 bits hold.
+	total := big.NewInt(perThousand / 2)
+	add := func(price Credits, thousandths, count int64) {
+		part := big.NewInt(int64(price))
+		part.Mul(part, big.NewInt(thousandths))
+		total.Add(total, part.Mul(part, big.NewInt(max(count, 0))))
+	}
+	add(p.Message, perThousand, messages)
+	add(p.InputTokens, 1, inputTokens)
+	add(p.OutputTokens, 1, outputTokens)
+	total.Quo(total, big.NewInt(perThousand))
+	if most := MaxEntryCredits; total.Cmp(big.NewInt(int64(most))) > 0 {
 		return most
 	}
-	return price * Credits(max(count, 0))
+	return Credits(total.Int64())
 }

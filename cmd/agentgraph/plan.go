@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 type planCommand struct {
 	Set   planSet   `cmd:"" help:"Set the plan, from the current month on."`
 	Show  planShow  `cmd:"" help:"Show the plan and what was used of it."`
+	List  planList  `cmd:"" help:"List every company with its plan and what was used of it."`
 	Clear planClear `cmd:"" help:"Take the plan away, and the budget with it."`
 }
 
@@ -75,10 +78,6 @@ func showPlan(ctx context.Context, std streams, tenant *db.Tenant) error {
 		_, err := fmt.Fprintln(std.out, "no plan, and no budget")
 		return err
 	}
-	budget := "none"
-	if s.Budget != nil {
-		budget = s.Budget.String()
-	}
 	table := tabwriter.NewWriter(std.out, 0, 4, 2, ' ', 0)
 	for _, line := range [][2]string{
 		{"plan", s.PlanName},
@@ -87,29 +86,60 @@ func showPlan(ctx context.Context, std streams, tenant *db.Tenant) error {
 		{"included", s.CreditsIncluded.String()},
 		{"used", s.CreditsUsed.String()},
 		{"remaining", s.CreditsRemaining().String()},
-		{"budget", budget},
+		{"budget", budgetOf(s)},
 	} {
 		_, _ = fmt.Fprintf(table, "%s\t%s\n", line[0], line[1])
 	}
 	return table.Flush()
 }
 
+func budgetOf(s *model.CompanySubscription) string {
+	if s.Budget == nil {
+		return "none"
+	}
+	return s.Budget.String()
+}
+
+type planList struct{ databaseFlag }
+
+// Run prints one line for each company, oldest first.
+func (c *planList) Run(ctx context.Context, std streams) error {
+	return withStore(ctx, c.DatabaseURL, func(store *db.Store) error {
+		table := tabwriter.NewWriter(std.out, 0, 4, 2, ' ', 0)
+		err := eachSubscription(ctx, store, func(company *model.Company, s *model.CompanySubscription) {
+			line := []string{company.ID, company.Name, "no plan"}
+			if s != nil {
+				line = append(line[:2], s.PlanName, string(s.Status()), s.CreditsUsed.String()+" used", s.CreditsIncluded.String()+" included", "budget "+budgetOf(s))
+			}
+			_, _ = fmt.Fprintln(table, strings.Join(line, "\t"))
+		})
+		return errors.Join(err, table.Flush())
+	})
+}
+
 // budgetWarnings returns a line for each company whose budget is nearly used up.
 func budgetWarnings(ctx context.Context, store *db.Store) ([]string, error) {
+	var warnings []string
+	err := eachSubscription(ctx, store, func(company *model.Company, s *model.CompanySubscription) {
+		if s != nil && s.Warning() != "" {
+			warnings = append(warnings, company.Name+": "+s.Warning())
+		}
+	})
+	return warnings, err
+}
+
+// eachSubscription calls fn with every company and its plan, nil for none.
+func eachSubscription(ctx context.Context, store *db.Store, fn func(*model.Company, *model.CompanySubscription)) error {
 	companies, err := store.Companies(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var warnings []string
 	for _, company := range companies {
 		s, err := store.Tenant(company.ID).Subscription(ctx, time.Now())
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if s == nil || s.Warning() == "" {
-			continue
-		}
-		warnings = append(warnings, company.Name+": "+s.Warning())
+		fn(company, s)
 	}
-	return warnings, nil
+	return nil
 }

@@ -298,7 +298,7 @@ func TestBudget(t *testing.T) {
 		return body(t, response)
 	}
 	subscription := func() string { return g.read(t, 200, "/Subscription", key) }
-	require.Contains(t, g.read(t, 404, "/Subscription", key), "NOT_FOUND")
+	require.Contains(t, g.read(t, 404, "/Subscription", key), `"detail":"the company has no plan","instance":"/Subscription","code":"NOT_FOUND"`)
 	g.must(t, key, `{ company { subscription { planName } } }`, nil, nil)
 
 	require.NoError(t, tenant.SetPlan(t.Context(), model.SetPlanInput{Name: "Pro", CreditsIncluded: 8 * model.Credit, Budget: new(10 * model.Credit)}))
@@ -313,6 +313,8 @@ func TestBudget(t *testing.T) {
 	require.Contains(t, subscription(), `{"planName":"Pro","status":"Active","creditsIncluded":8,"creditsUsed":7.9,"creditsRemaining":0.1,"periodStart":"`)
 
 	g.must(t, key, recordUsage, map[string]any{"entries": []any{spend("2", agent, today, "0.1")}}, nil)
+	warned := func() bool { return strings.Contains(log.String(), "8 of the 10 credits of the budget") }
+	require.Eventually(t, warned, 10*time.Second, 10*time.Millisecond, "nobody has to start anything for it")
 	require.Empty(t, start().codes())
 	rest(200)
 	require.Equal(t, 1, strings.Count(log.String(), "8 of the 10 credits of the budget for "+model.MonthName(now)+" are used"), log.String())
@@ -367,6 +369,11 @@ func TestPlanOnTheCommandLine(t *testing.T) {
 	warnings, err := budgetWarnings(t.Context(), store)
 	require.NoError(t, err)
 	require.Equal(t, []string{"Acme: 900 of the 1000 credits of the budget for " + month + " are used"}, warnings)
+	bare, err := store.CreateCompany(t.Context(), "Without")
+	require.NoError(t, err)
+	var out, log bytes.Buffer
+	require.Zero(t, run(t.Context(), []string{"plan", "list", "--database-url", address}, streams{out: &out, log: &log}), log.String())
+	require.Equal(t, company.ID+" Acme Free Active 900 used 0 included budget 1000 "+bare.ID+" Without no plan", strings.Join(strings.Fields(out.String()), " "))
 	require.Contains(t, command(1, "set", "--name", "Free", "--credits=-1"), "creditsIncluded must not be negative")
 	require.Contains(t, command(2, "set", "--name", "Free", "--credits", "0.0000001"), "at most six decimals")
 	require.Equal(t, "no plan, and no budget", command(0, "clear"))

@@ -26,6 +26,8 @@ type route struct {
 	// lookup is the variable for which v1 has a failed lookup of the 400 kind: that what it names does not
 	// exist is BAD_INPUT.
 	lookup string
+	// absent says what it means that the result is null; that the path names nothing when empty.
+	absent string
 	// paged lists take pageNumber and pageSize and answer them behind data and total.
 	paged bool
 	// strict bodies refuse unknown properties, at every depth.
@@ -74,7 +76,8 @@ var routes = []route{
 	{method: http.MethodGet, path: "/AgentTestRun/{runId}", operation: "GetAgentTestRun", result: "agentTestRun"},
 
 	{method: http.MethodGet, path: "/Consumption/breakdown", operation: "GetConsumptionBreakdown", result: "consumptionBreakdown"},
-	{method: http.MethodGet, path: "/Subscription", operation: "GetSubscription", result: "company.subscription"},
+	{method: http.MethodGet, path: "/Subscription", operation: "GetSubscription", result: "company.subscription",
+		absent: "the company has no plan"},
 
 	{method: http.MethodGet, path: "/CampaignItem/{campaignId}", operation: "ListCampaignItems", result: "campaignItems", paged: true,
 		lookup: "campaignId"},

@@ -1,0 +1,60 @@
+package db_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// A few archived items are found without reading the campaign, alone and for several campaigns at once.
+func TestArchivedItemsAreListedByTheirIndex(t *testing.T) {
+	t.Parallel()
+	address := dbtest.URL(t)
+	asked := &recorder{}
+	tenant, _ := newCompany(t, dbtest.Open(t, address, db.Options{Tracer: asked}))
+	conn := connect(t, address)
+	campaign := newCampaign(t, tenant)
+	for range 5 {
+		add(t, tenant, campaign.ID, 1_000)
+	}
+	archived := add(t, tenant, campaign.ID, 3)
+	_, err := tenant.ArchiveCampaignItems(t.Context(), model.ArchiveCampaignItemsInput{CampaignID: campaign.ID, ItemIds: idsOf(archived), IsArchived: true})
+	require.NoError(t, err)
+	_, err = conn.Exec(t.Context(), "ANALYZE")
+	require.NoError(t, err)
+
+	asked.asked = nil
+	page, err := tenant.CampaignItems(t.Context(), model.PageArgs{First: 50}, campaign.ID, nil, new(true))
+	require.NoError(t, err)
+	require.Len(t, page.Nodes, 3)
+	total, err := page.TotalCount(t.Context())
+	require.NoError(t, err)
+	require.EqualValues(t, 3, total)
+	of := tenant.ItemsOfCampaigns(nil, new(true))
+	items, err := of.Pages(t.Context(), []string{campaign.ID}, model.PageArgs{First: 50})
+	require.NoError(t, err)
+	require.Len(t, items, 3)
+	counts, err := of.Counts(t.Context(), []string{campaign.ID})
+	require.NoError(t, err)
+	require.Equal(t, []int32{3}, counts)
+
+	seen := 0
+	for _, statement := range asked.asked {
+		if !strings.Contains(statement, "is_archived") {
+			continue
+		}
+		seen++
+		rows, err := conn.Query(t.Context(), "EXPLAIN "+statement)
+		require.NoError(t, err)
+		lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		require.NoError(t, err)
+		require.Contains(t, strings.Join(lines, "\n"), "campaign_items_archived_idx", statement)
+	}
+	require.Equal(t, 4, seen)
+}

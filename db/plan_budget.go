@@ -1,0 +1,109 @@
+package db
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// checkBudget returns BUDGET_EXCEEDED when the budget of the month is used up. It costs one statement.
+func (t *Tenant) checkBudget(ctx context.Context) error {
+	subscription, err := t.Subscription(ctx, now())
+	if err != nil || subscription == nil {
+		return err
+	}
+	t.store.budgets.warn(ctx, t.companyID, subscription)
+	if subscription.Status() == model.CompanySubscriptionStatusExhausted {
+		return model.Errorf(model.BudgetExceeded, "%s", subscription.Warning())
+	}
+	return nil
+}
+
+// Bounds of looks at budgets.
+const (
+	// lookDelay is how long after usage was recorded the budget is looked at, once for all that is recorded until
+	// then.
+	lookDelay = time.Second
+	lookTime  = 5 * time.Second
+)
+
+// budgets warns of those that are nearly used up, once for each company, month, budget and status.
+type budgets struct {
+	log *slog.Logger
+	// of reads how a company's plan stands now.
+	of   func(ctx context.Context, companyID string) (*model.CompanySubscription, error)
+	told sync.Map
+
+	mu sync.Mutex
+	// awaited are the companies whose budgets will be looked at; nil once closed.
+	awaited map[string]bool
+	closing chan struct{}
+	looks   sync.WaitGroup
+}
+
+func newBudgets(log *slog.Logger, of func(context.Context, string) (*model.CompanySubscription, error)) *budgets {
+	if log == nil {
+		log = slog.Default()
+	}
+	return &budgets{log: log, of: of, awaited: map[string]bool{}, closing: make(chan struct{})}
+}
+
+// look has the budget of a company looked at soon, in the background.
+func (b *budgets) look(companyID string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.awaited == nil || b.awaited[companyID] {
+		return
+	}
+	b.awaited[companyID] = true
+	b.looks.Go(func() {
+		select {
+		case <-time.After(lookDelay):
+		case <-b.closing:
+		}
+		// What is committed from here on has a look of its own.
+		b.mu.Lock()
+		delete(b.awaited, companyID)
+		b.mu.Unlock()
+		ctx, cancel := context.WithTimeout(context.Background(), lookTime)
+		defer cancel()
+		subscription, err := b.of(ctx, companyID)
+		if err != nil {
+			b.log.WarnContext(ctx, "a budget was not looked at after usage was recorded", "company", companyID, "error", err)
+			return
+		}
+		if subscription != nil {
+			b.warn(ctx, companyID, subscription)
+		}
+	})
+}
+
+// close looks at once at the budgets that were to be looked at, and returns when that is done.
+func (b *budgets) close() {
+	b.mu.Lock()
+	if b.awaited != nil {
+		b.awaited = nil
+		close(b.closing)
+	}
+	b.mu.Unlock()
+	b.looks.Wait()
+}
+
+func (b *budgets) warn(ctx context.Context, companyID string, s *model.CompanySubscription) {
+	type occasion struct {
+		companyID string
+		month     time.Time
+		budget    model.Credits
+		status    model.CompanySubscriptionStatus
+	}
+	warning := s.Warning()
+	if warning == "" {
+		return
+	}
+	if _, told := b.told.LoadOrStore(occasion{companyID, s.PeriodStart, *s.Budget, s.Status()}, true); !told {
+		b.log.WarnContext(ctx, warning, "company", companyID, "used", s.CreditsUsed, "budget", *s.Budget)
+	}
+}

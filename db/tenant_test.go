@@ -97,7 +97,7 @@ func arguments(of reflect.Type, own, other estate) (values []any, known bool) {
 	case reflect.TypeFor[io.Reader]():
 		return []any{strings.NewReader("New")}, true
 	case reflect.TypeFor[[]*model.Chunk]():
-		return []any{[]*model.Chunk{{Content: "New", Terms: []string{"new"}}}}, true
+		return []any{[]*model.Chunk{{Content: "New", Words: []string{"new"}}}}, true
 	case reflect.TypeFor[[][]string]():
 		return []any{[][]string{{other.mark}}}, true
 	case reflect.TypeFor[[]db.WeighedToken]():

@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -116,13 +117,14 @@ func (m ChunkMatch) Has(i int) bool { return m.Tokens>>i&1 == 1 }
 
 // MatchChunks returns every chunk of the datasets that holds any of the tokens, at most MaxSearchTokens.
 func (t *Tenant) MatchChunks(ctx context.Context, datasetIDs []string, tokens [][]string) ([]ChunkMatch, error) {
-	var all []string
-	for _, terms := range tokens {
-		all = append(all, terms...)
-	}
 	return t.matches(ctx, tokens, func(q *bun.SelectQuery) *bun.SelectQuery {
-		return q.Apply(inDatasets(datasetIDs)).Where("chunk.search @@ ?::tsquery", query(all))
+		return q.Apply(inDatasets(datasetIDs)).Where("chunk.search @@ ?::tsquery", query(slices.Concat(tokens...)))
 	})
+}
+
+// MatchAllChunks returns every chunk of the datasets, whether or not it holds any of the tokens.
+func (t *Tenant) MatchAllChunks(ctx context.Context, datasetIDs []string, tokens [][]string) ([]ChunkMatch, error) {
+	return t.matches(ctx, tokens, inDatasets(datasetIDs))
 }
 
 // MatchChunksByID returns which of the tokens, at most MaxSearchTokens, each chunk holds.
@@ -132,10 +134,10 @@ func (t *Tenant) MatchChunksByID(ctx context.Context, ids []string, tokens [][]s
 
 func (t *Tenant) matches(ctx context.Context, tokens [][]string, which selection) ([]ChunkMatch, error) {
 	var held strings.Builder
-	args := make([]any, len(tokens))
+	var args []any
 	for i, terms := range tokens {
 		fmt.Fprintf(&held, " | ((held.terms @@ ?::tsquery)::int::bigint << %d)", i)
-		args[i] = query(terms)
+		args = append(args, query(terms))
 	}
 	rows := []ChunkMatch{}
 	// Without OFFSET 0 the vector would be read anew for each token.

@@ -43,7 +43,7 @@ func (b *Base) Retrieve(ctx context.Context, t *db.Tenant, chat *model.Knowledge
 	if err != nil || s.chunks == 0 {
 		return []*model.RetrievedChunk{}, err
 	}
-	matches, err := s.matches(ctx)
+	matches, err := s.matches(ctx, chat.PromptSettings.SimilarityThreshold)
 	if err != nil {
 		return nil, err
 	}
@@ -151,15 +151,18 @@ func (s *search) guess(ctx context.Context, near map[string][]string) error {
 	return nil
 }
 
-// matches returns the chunks that may have a score, with the tokens that they hold.
-func (s *search) matches(ctx context.Context) ([]db.ChunkMatch, error) {
+// matches returns the chunks that may score as much as the threshold, with the tokens that they hold.
+func (s *search) matches(ctx context.Context, threshold float64) ([]db.ChunkMatch, error) {
 	if s.chunks <= s.base.limits.whole {
-		matches, err := s.tenant.MatchChunks(ctx, s.datasets, s.queries())
-		if err != nil || s.question == nil {
-			return matches, err
+		if s.question == nil && threshold > 0 {
+			return s.tenant.MatchChunks(ctx, s.datasets, s.queries())
 		}
-		nearest, err := s.nearest(ctx, nil)
-		return withNearest(matches, nearest), err
+		if s.question != nil {
+			if _, err := s.nearest(ctx, nil); err != nil {
+				return nil, err
+			}
+		}
+		return s.tenant.MatchAllChunks(ctx, s.datasets, s.queries())
 	}
 	ids, err := s.tenant.LikelyChunks(ctx, s.datasets, s.rarest(), s.base.limits.window)
 	if err != nil {
@@ -208,20 +211,6 @@ func (s *search) rarest() []db.WeighedToken {
 		rarest = append(rarest, db.WeighedToken{Terms: t.Terms, Weight: int32(t.weight * t.credit * 1e6)})
 	}
 	return rarest
-}
-
-// withNearest adds the chunks that are not among the matches.
-func withNearest(matches, nearest []db.ChunkMatch) []db.ChunkMatch {
-	seen := make(map[string]bool, len(matches))
-	for _, m := range matches {
-		seen[m.ID] = true
-	}
-	for _, m := range nearest {
-		if !seen[m.ID] {
-			matches = append(matches, m)
-		}
-	}
-	return matches
 }
 
 // score returns the chunks whose score is high enough, best first, then by document and position.

@@ -80,9 +80,14 @@ func (t *Tenant) dropChunks(ctx context.Context, tx pgx.Tx, documentID string) (
 }
 
 func (t *Tenant) insertChunks(ctx context.Context, tx pgx.Tx, chunks []*model.Chunk) error {
+	// Planning anew for each chunk would take a good part of what making its terms takes.
+	statement, err := tx.Prepare(ctx, "insert_chunk", insertChunk)
+	if err != nil {
+		return err
+	}
 	batch := &pgx.Batch{}
 	for _, c := range chunks {
-		batch.Queue(insertChunk, t.companyID, c.ID, c.DatasetID, c.DocumentID, c.Position, c.Content, c.Tokens,
+		batch.Queue(statement.Name, t.companyID, c.ID, c.DatasetID, c.DocumentID, c.Position, c.Content, c.Tokens,
 			strings.Join(c.Words, " "), c.Embedding, c.CreatedAt)
 	}
 	return tx.SendBatch(ctx, batch).Close()

@@ -44,7 +44,6 @@ require (
 	github.com/go-pdf/fpdf v0.9.0
 	github.com/jolestar/go-commons-pool/v2 v2.1.2 // indirect
 	github.com/klippa-app/go-pdfium v1.17.3
-	github.com/kljensen/snowball v0.10.0
 	github.com/mattn/go-runewidth v0.0.16 // indirect
 	github.com/riverqueue/river/riverdriver v0.51.0 // indirect
 	github.com/riverqueue/river/rivershared v0.51.0 // indirect

@@ -2,8 +2,9 @@ package db
 
 import (
 	"context"
-	"maps"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -14,89 +15,80 @@ const (
 	// chunksPerBatch bounds what is sent at once.
 	chunksPerBatch = 500
 
-	insertChunk = `INSERT INTO chunks (company_id, id, dataset_id, document_id, position, content, tokens, search, embedding, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, array_to_tsvector($8::text[]), $9, $10)`
+	// The stemmer of French finds "é" and "ée" by their accents, which the words have lost: they are made the same.
+	inEnglish = `to_tsvector('knowledge_english', %[1]s)`
+	inFrench  = `to_tsvector('knowledge_french', replace(replace(%[1]s || ' ', 'ees ', 'es '), 'ee ', 'e '))`
 
-	termsOfDocument = `SELECT term.lexeme, count(*) FROM chunks CROSS JOIN LATERAL unnest(chunks.search) AS term
-		WHERE chunks.company_id = $1 AND chunks.document_id = $2 GROUP BY term.lexeme`
+	// searchTerms are the terms of words, parted by spaces: chunks and questions have theirs from here.
+	searchTerms = `strip(to_tsvector('pg_catalog.simple', %[1]s)) || strip(` + inEnglish + `) || strip(` + inFrench + `)`
 
-	// addTerms locks rows in the order of their terms, so that documents that end together wait for each other
-	// one way only.
-	addTerms = `INSERT INTO dataset_terms AS known (company_id, dataset_id, term, chunks)
-		SELECT $1, $2, added.term, added.chunks FROM unnest($3::text[], $4::int[]) WITH ORDINALITY AS added (term, chunks, place)
-		ORDER BY added.place
+	// dropChunks says in how many of the chunks each term was.
+	dropChunks = `WITH dropped AS (DELETE FROM chunks WHERE company_id = $1 AND document_id = $2 RETURNING search)
+		SELECT term, count(*) FROM dropped CROSS JOIN LATERAL unnest(tsvector_to_array(dropped.search)) AS term GROUP BY term`
+
+	// countTerms adds the terms of a document's chunks, and takes away those that it had. It locks rows in the order of
+	// their terms, so that documents that end together wait for each other one way only.
+	countTerms = `INSERT INTO dataset_terms AS known (company_id, dataset_id, term, chunks)
+		SELECT $1, $2, counted.term, sum(counted.chunks) FROM (
+			SELECT term, count(*) AS chunks FROM chunks CROSS JOIN LATERAL unnest(tsvector_to_array(chunks.search)) AS term
+			WHERE chunks.company_id = $1 AND chunks.document_id = $3 GROUP BY term
+			UNION ALL SELECT dropped.term, -dropped.chunks FROM unnest($4::text[], $5::int[]) AS dropped (term, chunks)) AS counted
+		GROUP BY counted.term HAVING sum(counted.chunks) <> 0 ORDER BY counted.term
 		ON CONFLICT (company_id, dataset_id, term) DO UPDATE SET chunks = known.chunks + excluded.chunks`
 
 	dropTerms = `DELETE FROM dataset_terms WHERE company_id = $1 AND dataset_id = $2 AND term = ANY ($3) AND chunks <= 0`
 )
+
+var insertChunk = `INSERT INTO chunks (company_id, id, dataset_id, document_id, position, content, tokens, search, embedding, created_at)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, ` + fmt.Sprintf(searchTerms, "$8::text") + `, $9, $10)`
 
 // replaceChunks writes the chunks of a document, which is held, in place of those that it has, and counts
 // their terms. It should be the last thing that the transaction does: whoever ends a document of the same
 // dataset waits for it.
 func (t *Tenant) replaceChunks(ctx context.Context, d *model.Document, chunks []*model.Chunk) error {
 	return translate(t.store.tx.pgx(func(tx pgx.Tx) error {
-		terms, err := t.countTerms(ctx, tx, d.ID)
+		terms, counts, err := t.dropChunks(ctx, tx, d.ID)
 		if err != nil {
 			return err
-		}
-		if _, err := tx.Exec(ctx, "DELETE FROM chunks WHERE company_id = $1 AND document_id = $2", t.companyID, d.ID); err != nil {
-			return err
-		}
-		for _, c := range chunks {
-			for _, term := range c.Terms {
-				terms[term]++
-			}
 		}
 		for some := range slices.Chunk(chunks, chunksPerBatch) {
 			if err := t.insertChunks(ctx, tx, some); err != nil {
 				return err
 			}
 		}
-		return t.addTerms(ctx, tx, d.DatasetID, terms)
+		if _, err := tx.Exec(ctx, countTerms, t.companyID, d.DatasetID, d.ID, terms, counts); err != nil || len(terms) == 0 {
+			return err
+		}
+		_, err = tx.Exec(ctx, dropTerms, t.companyID, d.DatasetID, terms)
+		return err
 	}))
 }
 
-// countTerms returns in how many chunks of a document each term is, negated: as many are to be taken away.
-func (t *Tenant) countTerms(ctx context.Context, tx pgx.Tx, documentID string) (map[string]int32, error) {
-	rows, err := tx.Query(ctx, termsOfDocument, t.companyID, documentID)
+// dropChunks deletes the chunks of a document, and returns their terms and in how many of them each was.
+func (t *Tenant) dropChunks(ctx context.Context, tx pgx.Tx, documentID string) (terms []string, counts []int32, err error) {
+	rows, err := tx.Query(ctx, dropChunks, t.companyID, documentID)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	terms := map[string]int32{}
 	var term string
 	var count int32
 	_, err = pgx.ForEachRow(rows, []any{&term, &count}, func() error {
-		terms[term] = -count
+		terms, counts = append(terms, term), append(counts, count)
 		return nil
 	})
-	return terms, err
-}
-
-func (t *Tenant) addTerms(ctx context.Context, tx pgx.Tx, datasetID string, terms map[string]int32) error {
-	maps.DeleteFunc(terms, func(_ string, count int32) bool { return count == 0 })
-	if len(terms) == 0 {
-		return nil
-	}
-	names := slices.Sorted(maps.Keys(terms))
-	counts := make([]int32, len(names))
-	var fewer []string
-	for i, term := range names {
-		if counts[i] = terms[term]; counts[i] < 0 {
-			fewer = append(fewer, term)
-		}
-	}
-	if _, err := tx.Exec(ctx, addTerms, t.companyID, datasetID, names, counts); err != nil || len(fewer) == 0 {
-		return err
-	}
-	_, err := tx.Exec(ctx, dropTerms, t.companyID, datasetID, fewer)
-	return err
+	return terms, counts, err
 }
 
 func (t *Tenant) insertChunks(ctx context.Context, tx pgx.Tx, chunks []*model.Chunk) error {
+	// Planning anew for each chunk would take a good part of what making its terms takes.
+	statement, err := tx.Prepare(ctx, "insert_chunk", insertChunk)
+	if err != nil {
+		return err
+	}
 	batch := &pgx.Batch{}
 	for _, c := range chunks {
-		batch.Queue(insertChunk, t.companyID, c.ID, c.DatasetID, c.DocumentID, c.Position, c.Content, c.Tokens,
-			append([]string{}, c.Terms...), c.Embedding, c.CreatedAt)
+		batch.Queue(statement.Name, t.companyID, c.ID, c.DatasetID, c.DocumentID, c.Position, c.Content, c.Tokens,
+			strings.Join(c.Words, " "), c.Embedding, c.CreatedAt)
 	}
 	return tx.SendBatch(ctx, batch).Close()
 }

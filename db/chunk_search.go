@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -34,21 +35,35 @@ func (t *Tenant) SearchedDatasets(ctx context.Context, chatID string) ([]Searche
 	return datasets, translate(err)
 }
 
-// CountsOfTerms returns how many chunks of the datasets hold each of the terms; those that none holds are
-// left out.
-func (t *Tenant) CountsOfTerms(ctx context.Context, datasetIDs, terms []string) (map[string]int, error) {
-	rows := []struct {
-		Term   string
-		Chunks int
-	}{}
-	err := t.db.NewSelect().TableExpr("dataset_terms AS known").ColumnExpr("known.term, sum(known.chunks) AS chunks").
-		Where("known.company_id = ?", t.companyID).Where("known.dataset_id IN (?)", bun.List(datasetIDs)).
-		Where("known.term IN (?)", bun.List(terms)).GroupExpr("known.term").Scan(ctx, &rows)
-	counts := make(map[string]int, len(rows))
-	for _, row := range rows {
-		counts[row.Term] = row.Chunks
-	}
-	return counts, translate(err)
+// Token is a word that chunks are looked for by.
+type Token struct {
+	Word string
+	// Terms are what Postgres makes of the word: a chunk holds it when it holds any of them.
+	Terms []string `bun:",array"`
+	// IsStopWord says that English or French has it as one.
+	IsStopWord bool
+	// Chunks is how many hold the term that most of them hold.
+	Chunks int
+}
+
+var tokens = `SELECT asked.word, asked.terms, asked.is_stop_word, coalesce(held.chunks, 0) AS chunks
+	FROM (
+		SELECT asked.word, asked.place, tsvector_to_array(` + fmt.Sprintf(searchTerms, "asked.word") + `) AS terms,
+			` + fmt.Sprintf(inEnglish, "asked.word") + ` = '' AS is_stop_word
+		FROM unnest(?::text[]) WITH ORDINALITY AS asked (word, place)) AS asked
+	CROSS JOIN LATERAL (
+		SELECT max(each_term.chunks) AS chunks FROM (
+			SELECT sum(known.chunks) AS chunks FROM dataset_terms AS known
+			WHERE known.company_id = ? AND known.dataset_id = ANY (?::text[]) AND known.term = ANY (asked.terms)
+			GROUP BY known.term) AS each_term) AS held
+	WHERE asked.terms <> '{}' ORDER BY asked.place`
+
+// Tokens returns the words with their terms, and how many chunks of the datasets hold them, in order. Words that Postgres
+// makes no term of are left out.
+func (t *Tenant) Tokens(ctx context.Context, datasetIDs, words []string) ([]Token, error) {
+	rows := []Token{}
+	err := t.db.NewRaw(tokens, pgdialect.Array(words), t.companyID, pgdialect.Array(datasetIDs)).Scan(ctx, &rows)
+	return rows, translate(err)
 }
 
 // nearTerms are taken by a lower bound of similarity than Postgres's own, since short words with an error
@@ -102,13 +117,14 @@ func (m ChunkMatch) Has(i int) bool { return m.Tokens>>i&1 == 1 }
 
 // MatchChunks returns every chunk of the datasets that holds any of the tokens, at most MaxSearchTokens.
 func (t *Tenant) MatchChunks(ctx context.Context, datasetIDs []string, tokens [][]string) ([]ChunkMatch, error) {
-	var all []string
-	for _, terms := range tokens {
-		all = append(all, terms...)
-	}
 	return t.matches(ctx, tokens, func(q *bun.SelectQuery) *bun.SelectQuery {
-		return q.Apply(inDatasets(datasetIDs)).Where("chunk.search @@ ?::tsquery", query(all))
+		return q.Apply(inDatasets(datasetIDs)).Where("chunk.search @@ ?::tsquery", query(slices.Concat(tokens...)))
 	})
+}
+
+// MatchAllChunks returns every chunk of the datasets, whether or not it holds any of the tokens.
+func (t *Tenant) MatchAllChunks(ctx context.Context, datasetIDs []string, tokens [][]string) ([]ChunkMatch, error) {
+	return t.matches(ctx, tokens, inDatasets(datasetIDs))
 }
 
 // MatchChunksByID returns which of the tokens, at most MaxSearchTokens, each chunk holds.
@@ -118,10 +134,10 @@ func (t *Tenant) MatchChunksByID(ctx context.Context, ids []string, tokens [][]s
 
 func (t *Tenant) matches(ctx context.Context, tokens [][]string, which selection) ([]ChunkMatch, error) {
 	var held strings.Builder
-	args := make([]any, len(tokens))
+	var args []any
 	for i, terms := range tokens {
 		fmt.Fprintf(&held, " | ((held.terms @@ ?::tsquery)::int::bigint << %d)", i)
-		args[i] = query(terms)
+		args = append(args, query(terms))
 	}
 	rows := []ChunkMatch{}
 	// Without OFFSET 0 the vector would be read anew for each token.
@@ -134,7 +150,7 @@ func (t *Tenant) matches(ctx context.Context, tokens [][]string, which selection
 // WeighedToken is a token and what holding it adds to a chunk's rank.
 type WeighedToken struct {
 	Terms  []string
-	Weight int64
+	Weight int32
 }
 
 // LikelyChunks returns the ids of the chunks of the datasets whose tokens weigh most together, best first, then by
@@ -147,7 +163,7 @@ func (t *Tenant) LikelyChunks(ctx context.Context, datasetIDs []string, tokens [
 	args := make([]any, len(tokens))
 	for i, token := range tokens {
 		parts[i] = "?"
-		args[i] = t.db.NewSelect().TableExpr("chunks AS chunk").ColumnExpr("chunk.id, ?::bigint AS weight", token.Weight).
+		args[i] = t.db.NewSelect().TableExpr("chunks AS chunk").ColumnExpr("chunk.id, ?::int AS weight", token.Weight).
 			Where("chunk.company_id = ?", t.companyID).Apply(inDatasets(datasetIDs)).Where("chunk.search @@ ?::tsquery", query(token.Terms))
 	}
 	ids := []string{}

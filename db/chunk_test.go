@@ -36,9 +36,14 @@ func TestTermsOfDatasetsAreCounted(t *testing.T) {
 	second := addDocument(t, tenant, dataset.ID, "b")
 	finishDocument(t, tenant, first, "red apple", "green apple")
 	finishDocument(t, tenant, second, "red pear")
-	counts, err := tenant.CountsOfTerms(t.Context(), []string{dataset.ID}, []string{"apple", "red", "pear", "plum"})
+	found, err := tenant.Tokens(t.Context(), []string{dataset.ID, "gone"}, []string{"apples", "the", "pear", "plum", "-"})
 	require.NoError(t, err)
-	require.Equal(t, map[string]int{"apple": 2, "red": 2, "pear": 1}, counts)
+	require.Equal(t, []db.Token{
+		{Word: "apples", Terms: []string{"appl", "apple", "apples"}, Chunks: 2},
+		{Word: "the", Terms: []string{"the"}, IsStopWord: true},
+		{Word: "pear", Terms: []string{"pear"}, Chunks: 1},
+		{Word: "plum", Terms: []string{"plum"}},
+	}, found)
 	requireTermsToBeRight(t, conn)
 
 	_, err = tenant.ReindexDataset(t.Context(), dataset.ID)
@@ -133,7 +138,7 @@ func TestSearchUsesItsIndexes(t *testing.T) {
 	require.NoError(t, err)
 
 	for fragment, index := range map[string]string{
-		"UNION ALL": "chunks_search_idx", "AS near": "dataset_terms_near_idx", "strip(": "chunks_pkey",
+		"AS hit": "chunks_search_idx", "AS near": "dataset_terms_near_idx", "strip(chunk.search)": "chunks_pkey",
 	} {
 		var plan strings.Builder
 		for _, statement := range asked.asked {
@@ -147,5 +152,36 @@ func TestSearchUsesItsIndexes(t *testing.T) {
 		}
 		require.Contains(t, plan.String(), index)
 		require.NotContains(t, plan.String(), "Seq Scan")
+	}
+}
+
+func TestChunksOfBeforeFullTextAreFound(t *testing.T) {
+	t.Parallel()
+	address := dbtest.URL(t)
+	conn, migrator := connect(t, address), newMigrator(t, address)
+	tenant, _ := newCompany(t, dbtest.Open(t, address, db.Options{}))
+	dataset := newDataset(t, tenant)
+	finishDocument(t, tenant, addDocument(t, tenant, dataset.ID, "a"), "They were delivered at 12,50", "Elle est remboursee")
+	for schema, err := migrator.Schema(t.Context()); schema.Current >= 10; schema, err = migrator.Schema(t.Context()) {
+		require.NoError(t, err)
+		require.NoError(t, migrator.Down(t.Context()))
+	}
+	// What the program made of them then.
+	for position, terms := range []string{`{"12,50",at,deliv,deliver,delivered,they,were}`, "{elle,est,rembours,remboursee}"} {
+		_, err := conn.Exec(t.Context(), "UPDATE chunks SET search = array_to_tsvector($1::text[]) WHERE position = $2", terms, position)
+		require.NoError(t, err)
+	}
+	require.NoError(t, migrator.Up(t.Context()))
+	requireTermsToBeRight(t, conn)
+	for position, words := range [][]string{{"12.50", "at", "deliver", "delivering", "were"}, {"rembourse", "remboursements", "est"}} {
+		tokens, err := tenant.Tokens(t.Context(), []string{dataset.ID}, words)
+		require.NoError(t, err)
+		for _, token := range tokens {
+			matches, err := tenant.MatchChunks(t.Context(), []string{dataset.ID}, [][]string{token.Terms})
+			require.NoError(t, err)
+			require.Len(t, matches, 1, token.Word)
+			require.EqualValues(t, position, matches[0].Position, token.Word)
+			require.Equal(t, 1, token.Chunks, token.Word)
+		}
 	}
 }

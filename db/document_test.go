@@ -18,7 +18,7 @@ import (
 func chunksOf(texts ...string) []*model.Chunk {
 	chunks := make([]*model.Chunk, len(texts))
 	for i, text := range texts {
-		chunks[i] = &model.Chunk{Content: text, Terms: model.Unique(strings.Fields(strings.ToLower(text))), Tokens: int32(i + 1)}
+		chunks[i] = &model.Chunk{Content: text, Words: model.Unique(strings.Fields(strings.ToLower(text))), Tokens: int32(i + 1)}
 	}
 	return chunks
 }

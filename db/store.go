@@ -73,6 +73,9 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
 	config.ConnConfig.RuntimeParams["application_name"] = "agentgraph"
 	config.ConnConfig.RuntimeParams["timezone"] = "UTC"
+	// Requests are many and small: what Postgres would start or compile for a single one costs all of them.
+	config.ConnConfig.RuntimeParams["max_parallel_workers_per_gather"] = "0"
+	config.ConnConfig.RuntimeParams["jit"] = "off"
 	config.ConnConfig.Tracer = o.Tracer
 	if o.MaxConnections > 0 {
 		config.MaxConns = o.MaxConnections

@@ -59,8 +59,8 @@ type Chunk struct {
 	Position int32
 	Content  string
 	Tokens   int32
-	// Terms are what search finds it by. They are written, never read.
-	Terms []string `bun:"-"`
+	// Words are those of the content, each once: search finds it by their terms. They are written, never read.
+	Words []string `bun:"-"`
 	// Embedding is the vector of the document's EmbeddingModel; empty when it has none.
 	Embedding []float32 `bun:",array"`
 	CreatedAt time.Time

@@ -20,8 +20,8 @@ type Token = token
 
 // The parts of a score.
 var (
+	WordsOf        = wordsOf
 	TokensOf       = tokensOf
-	TermsOf        = termsOf
 	TermSimilarity = termSimilarity
 	Blend          = blend
 	Distance       = distance
@@ -29,14 +29,8 @@ var (
 	Cosine         = cosine
 )
 
-// Word, Terms, Weight and Credit are what a token is.
-func (t token) Word() string { return t.word }
-
 // Weight is what holding the token counts.
 func (t token) Weight() float64 { return t.weight }
 
-// Near is the token for which similar words stand, and its credit.
-func (t token) Near(known []string) (terms []string, credit float64) {
-	t = t.near(known)
-	return t.terms, t.credit
-}
+// Nearest are the words that the token stands for, and its credit.
+func (t token) Nearest(known []string) (words []string, credit float64) { return t.nearest(known) }

@@ -101,7 +101,7 @@ func (b *Base) index(ctx context.Context, t *db.Tenant, d *model.Document) (err 
 	chunks := make([]*model.Chunk, len(pieces))
 	for i, p := range pieces {
 		kept := storable(p.Content)
-		chunks[i] = &model.Chunk{Content: kept, Tokens: int32(p.Tokens), Terms: termsOf(kept)}
+		chunks[i] = &model.Chunk{Content: kept, Tokens: int32(p.Tokens), Words: wordsOf(kept)}
 	}
 	if err := b.embed(ctx, d, chunks); err != nil {
 		return err

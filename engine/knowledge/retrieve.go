@@ -29,8 +29,8 @@ var defaultLimits = limits{whole: 2_000, window: 300, visits: 10_000, vectors: 2
 const nearLimit = 50
 
 // Retrieve returns the chunks of the chat's datasets that help to answer the question, best first: at most topN, each
-// with a score of at least similarityThreshold and above 0, with its content and its document. It returns an empty
-// list when there are none. It takes a constant number of statements.
+// with a score of at least similarityThreshold, with its content and its document. It returns an empty list when there
+// are none. It takes a constant number of statements.
 //
 // BAD_INPUT is for a question that is empty or has more than 10,000 characters, UNPROCESSABLE for datasets whose
 // vectors are of several models. An embedding model or a reranker that fails is heard of in the log alone: the chunks
@@ -43,7 +43,7 @@ func (b *Base) Retrieve(ctx context.Context, t *db.Tenant, chat *model.Knowledge
 	if err != nil || s.chunks == 0 {
 		return []*model.RetrievedChunk{}, err
 	}
-	matches, err := s.matches(ctx)
+	matches, err := s.matches(ctx, chat.PromptSettings.SimilarityThreshold)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (b *Base) searchOf(ctx context.Context, t *db.Tenant, chat *model.Knowledge
 	if err != nil {
 		return nil, err
 	}
-	s := &search{base: b, tenant: t, tokens: tokensOf(question)}
+	s := &search{base: b, tenant: t}
 	var models []string
 	for _, d := range datasets {
 		s.datasets = append(s.datasets, d.ID)
@@ -91,7 +91,7 @@ func (b *Base) searchOf(ctx context.Context, t *db.Tenant, chat *model.Knowledge
 	if err := oneModel(models); err != nil || s.chunks == 0 {
 		return s, err
 	}
-	if err := s.lookUp(ctx); err != nil {
+	if err := s.lookUp(ctx, question); err != nil {
 		return nil, err
 	}
 	// Without a share of the score vectors need not be compared.
@@ -101,21 +101,18 @@ func (b *Base) searchOf(ctx context.Context, t *db.Tenant, chat *model.Knowledge
 	return s, nil
 }
 
-// lookUp finds out how many chunks hold each token, and what the words that none holds may stand for.
-func (s *search) lookUp(ctx context.Context) error {
-	var terms []string
-	for _, t := range s.tokens {
-		terms = append(terms, t.terms...)
-	}
-	counts, err := s.tenant.CountsOfTerms(ctx, s.datasets, terms)
+// lookUp makes the tokens of the question: it finds out how many chunks hold each word, and what the words that none
+// holds may stand for.
+func (s *search) lookUp(ctx context.Context, question string) error {
+	words, err := s.tenant.Tokens(ctx, s.datasets, wordsOf(question))
 	if err != nil {
 		return err
 	}
+	s.tokens = tokensOf(words)
 	var unknown []string
-	for i := range s.tokens {
-		t := &s.tokens[i]
-		if t.count(counts); t.chunks == 0 && t.mayBeMisspelled() {
-			unknown = append(unknown, t.word)
+	for _, t := range s.tokens {
+		if t.Chunks == 0 && t.mayBeMisspelled() {
+			unknown = append(unknown, t.Word)
 		}
 	}
 	if len(unknown) == 0 {
@@ -125,42 +122,47 @@ func (s *search) lookUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	terms = nil
-	for i, t := range s.tokens {
-		if known := near[t.word]; len(known) > 0 {
-			s.tokens[i] = t.near(known)
-			terms = append(terms, s.tokens[i].terms...)
+	return s.guess(ctx, near)
+}
+
+// guess has the words of the question stand for the nearest of the terms.
+func (s *search) guess(ctx context.Context, near map[string][]string) error {
+	nearest, credits := map[string][]string{}, map[string]float64{}
+	var all []string
+	for _, t := range s.tokens {
+		if words, credit := t.nearest(near[t.Word]); len(words) > 0 {
+			nearest[t.Word], credits[t.Word] = words, credit
+			all = append(all, words...)
 		}
 	}
-	if len(terms) == 0 {
+	if len(all) == 0 {
 		return nil
 	}
-	counts, err = s.tenant.CountsOfTerms(ctx, s.datasets, terms)
+	known, err := s.tenant.Tokens(ctx, s.datasets, model.Unique(all))
+	if err != nil {
+		return err
+	}
 	for i := range s.tokens {
-		if s.tokens[i].credit < 1 {
-			s.tokens[i].count(counts)
+		t := &s.tokens[i]
+		if words := nearest[t.Word]; len(words) > 0 {
+			t.standFor(slices.DeleteFunc(slices.Clone(known), func(k db.Token) bool { return !slices.Contains(words, k.Word) }), credits[t.Word])
 		}
 	}
-	return err
+	return nil
 }
 
-// count takes the term that most chunks hold: they hold the others as well, as a rule.
-func (t *token) count(chunks map[string]int) {
-	t.chunks = 0
-	for _, term := range t.terms {
-		t.chunks = max(t.chunks, chunks[term])
-	}
-}
-
-// matches returns the chunks that may have a score, with the tokens that they hold.
-func (s *search) matches(ctx context.Context) ([]db.ChunkMatch, error) {
+// matches returns the chunks that may score as much as the threshold, with the tokens that they hold.
+func (s *search) matches(ctx context.Context, threshold float64) ([]db.ChunkMatch, error) {
 	if s.chunks <= s.base.limits.whole {
-		matches, err := s.tenant.MatchChunks(ctx, s.datasets, s.queries())
-		if err != nil || s.question == nil {
-			return matches, err
+		if s.question == nil && threshold > 0 {
+			return s.tenant.MatchChunks(ctx, s.datasets, s.queries())
 		}
-		nearest, err := s.nearest(ctx, nil)
-		return withNearest(matches, nearest), err
+		if s.question != nil {
+			if _, err := s.nearest(ctx, nil); err != nil {
+				return nil, err
+			}
+		}
+		return s.tenant.MatchAllChunks(ctx, s.datasets, s.queries())
 	}
 	ids, err := s.tenant.LikelyChunks(ctx, s.datasets, s.rarest(), s.base.limits.window)
 	if err != nil {
@@ -182,7 +184,7 @@ func (s *search) matches(ctx context.Context) ([]db.ChunkMatch, error) {
 func (s *search) queries() [][]string {
 	queries := make([][]string, len(s.tokens))
 	for i, t := range s.tokens {
-		queries[i] = t.terms
+		queries[i] = t.Terms
 	}
 	return queries
 }
@@ -190,7 +192,7 @@ func (s *search) queries() [][]string {
 // rarest are the tokens that a large set is searched by: words that say something before those that do not, the rarest
 // first, as long as they are not in too many chunks together.
 func (s *search) rarest() []db.WeighedToken {
-	tokens := slices.DeleteFunc(slices.Clone(s.tokens), func(t token) bool { return t.chunks == 0 })
+	tokens := slices.DeleteFunc(slices.Clone(s.tokens), func(t token) bool { return t.Chunks == 0 })
 	lightness := func(t token) int {
 		if t.weight <= stopWeight {
 			return 1
@@ -198,31 +200,17 @@ func (s *search) rarest() []db.WeighedToken {
 		return 0
 	}
 	slices.SortStableFunc(tokens, func(a, b token) int {
-		return cmp.Or(cmp.Compare(lightness(a), lightness(b)), cmp.Compare(a.chunks, b.chunks))
+		return cmp.Or(cmp.Compare(lightness(a), lightness(b)), cmp.Compare(a.Chunks, b.Chunks))
 	})
 	var rarest []db.WeighedToken
 	visits := 0
 	for i, t := range tokens {
-		if visits += t.chunks; i > 0 && visits > s.base.limits.visits {
+		if visits += t.Chunks; i > 0 && visits > s.base.limits.visits {
 			break
 		}
-		rarest = append(rarest, db.WeighedToken{Terms: t.terms, Weight: int64(t.weight * t.credit * 1e6)})
+		rarest = append(rarest, db.WeighedToken{Terms: t.Terms, Weight: int32(t.weight * t.credit * 1e6)})
 	}
 	return rarest
-}
-
-// withNearest adds the chunks that are not among the matches.
-func withNearest(matches, nearest []db.ChunkMatch) []db.ChunkMatch {
-	seen := make(map[string]bool, len(matches))
-	for _, m := range matches {
-		seen[m.ID] = true
-	}
-	for _, m := range nearest {
-		if !seen[m.ID] {
-			matches = append(matches, m)
-		}
-	}
-	return matches
 }
 
 // score returns the chunks whose score is high enough, best first, then by document and position.
@@ -240,7 +228,7 @@ func (s *search) score(matches []db.ChunkMatch, settings model.PromptSettings) [
 				c.Score = blend(c.TermSimilarity, vector, settings.KeywordsSimilarityWeight)
 			}
 		}
-		if c.Score > 0 && c.Score >= settings.SimilarityThreshold {
+		if c.Score >= settings.SimilarityThreshold {
 			scored = append(scored, c)
 		}
 	}

@@ -124,8 +124,13 @@ func TestRetrieveKeepsToItsSettings(t *testing.T) {
 	settings := &l.chat.PromptSettings
 	settings.SimilarityThreshold = 0
 	found := l.ask("red apples")
-	require.Equal(t, []string{"red apples", "red apples", "green apples", "red pears"}, texts(found), "by score, then document and position")
+	require.Equal(t, []string{"red apples", "red apples", "green apples", "red pears", "blue plums"}, texts(found), "by score, then document and position")
 	require.Less(t, found[0].DocumentID, found[1].DocumentID)
+	require.Zero(t, found[4].Score)
+	require.Equal(t, []string{"red apples", "green apples", "red pears", "blue plums", "red apples"}, texts(l.ask("?!")), "nothing is asked for")
+	settings.SimilarityThreshold = 1e-9
+	require.Len(t, l.ask("red apples"), 4)
+	require.Empty(t, l.ask("?!"))
 	settings.SimilarityThreshold = 0.9
 	require.Equal(t, []string{"red apples", "red apples"}, texts(l.ask("red apples")))
 	settings.TopN = 1
@@ -146,7 +151,7 @@ func TestWindowChangesNothingForASmallSet(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		question := strings.Join(rapid.SliceOfN(words, 1, 6).Draw(t, "words"), " ")
 		for _, l := range []library{plain, embedded} {
-			l.chat.PromptSettings.SimilarityThreshold = rapid.Float64Range(0, 1).Draw(t, "threshold")
+			l.chat.PromptSettings.SimilarityThreshold = rapid.Float64Range(1e-9, 1).Draw(t, "threshold")
 			l.chat.PromptSettings.KeywordsSimilarityWeight = rapid.Float64Range(0, 1).Draw(t, "weight")
 			whole, err := l.base.Retrieve(context.Background(), l.tenant, l.chat, question)
 			require.NoError(t, err)
@@ -308,7 +313,7 @@ func TestRerank(t *testing.T) {
 	l := newLibrary(t, knowledge.Options{
 		Reranker: knowledge.Reranker{URL: server.URL, Key: "secret", Models: []string{"best"}}, Log: slog.New(slog.NewTextHandler(&log, nil)),
 	}, dbtest.New(t), []string{"red apples and pears\nred apples\nred\nblue"})
-	l.chat.PromptSettings.SimilarityThreshold = 0
+	l.chat.PromptSettings.SimilarityThreshold = 0.01
 	question := "red apples and pears"
 	plain := texts(l.ask(question))
 	require.Equal(t, []string{"red apples and pears", "red apples", "red"}, plain)

@@ -9,70 +9,33 @@ import (
 	"unicode/utf8"
 
 	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/model"
 )
 
-// maxTerm bounds a term, in bytes: Postgres indexes none that is much longer.
-const maxTerm = 200
-
-// termsOf are the terms that a text is found by: each of its words, and the word's stems in English and in French.
-func termsOf(text string) []string {
-	held := map[string]bool{}
-	for word := range Terms(text, "") {
-		for _, form := range formsOf(word) {
-			held[form] = true
-		}
-	}
-	terms := make([]string, 0, len(held))
-	for term := range held {
-		terms = append(terms, term)
-	}
-	slices.Sort(terms)
-	return terms
-}
-
-var inEnglish, inFrench = stemmer("en"), stemmer("fr")
-
-// formsOf are the terms of a folded word. Two words are the same when they share one.
-func formsOf(word string) []string {
-	if len(word) > maxTerm {
-		word = strings.ToValidUTF8(word[:maxTerm], "")
-	}
-	forms := []string{word}
-	if isStopWord(word) {
-		return forms
-	}
-	for _, stem := range []string{inEnglish(word), inFrench(word)} {
-		if stem != "" && !slices.Contains(forms, stem) {
-			forms = append(forms, stem)
-		}
-	}
-	return forms
-}
+// stopWeight is the weight of a word that says little: it decides between texts that are otherwise alike.
+const stopWeight = 0.1
 
 // token is a word of a question.
 type token struct {
-	word string
-	// terms are what a chunk holds the token by: any of them.
-	terms  []string
+	// Terms are what a chunk holds the token by: any of them. Chunks is about how many hold it.
+	db.Token
 	weight float64
 	// credit is the part of the weight that a chunk gets for it, 1 unless the terms are only near the word.
 	credit float64
-	// chunks is about how many hold it.
-	chunks int
 }
 
 // tokensOf are the words of a question, the weightiest first, at most db.MaxSearchTokens. Of words that are the
 // same one remains.
-func tokensOf(question string) []token {
+func tokensOf(words []db.Token) []token {
 	var tokens []token
-	for word, weight := range Terms(question, "") {
-		tokens = append(tokens, token{word: word, terms: formsOf(word), weight: weight, credit: 1})
+	for _, word := range words {
+		tokens = append(tokens, token{word, weight(word), 1})
 	}
-	slices.SortFunc(tokens, func(a, b token) int { return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(a.word, b.word)) })
+	slices.SortFunc(tokens, func(a, b token) int { return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(a.Word, b.Word)) })
 	seen := map[string]bool{}
 	tokens = slices.DeleteFunc(tokens, func(t token) bool {
-		again := slices.ContainsFunc(t.terms, func(term string) bool { return seen[term] })
-		for _, term := range t.terms {
+		again := slices.ContainsFunc(t.Terms, func(term string) bool { return seen[term] })
+		for _, term := range t.Terms {
 			seen[term] = true
 		}
 		return again
@@ -80,9 +43,22 @@ func tokensOf(question string) []token {
 	return tokens[:min(len(tokens), db.MaxSearchTokens)]
 }
 
+// weight is log2(1 + letters), half as much again for a word with a digit: long words and numbers are rare, and rare
+// words tell texts apart.
+func weight(t db.Token) float64 {
+	if t.IsStopWord || isStopWord(t.Word) {
+		return stopWeight
+	}
+	w := math.Log2(1 + float64(utf8.RuneCountInString(t.Word)))
+	if strings.ContainsFunc(t.Word, unicode.IsDigit) {
+		w *= 1.5
+	}
+	return w
+}
+
 // mayBeMisspelled reports whether another word may stand for the token: a name or a number may not be guessed.
 func (t token) mayBeMisspelled() bool {
-	return maxDistance(t.word) > 0 && t.weight > stopWeight && !strings.ContainsFunc(t.word, unicode.IsDigit)
+	return maxDistance(t.Word) > 0 && t.weight > stopWeight && !strings.ContainsFunc(t.Word, unicode.IsDigit)
 }
 
 // maxDistance is how many letters a misspelled word may have wrong.
@@ -96,31 +72,30 @@ func maxDistance(word string) int {
 	return 2
 }
 
-// near gives a token that no chunk holds the nearest of the words that chunks do hold, if any is near enough. Its
-// credit is the share of its letters that are right.
-func (t token) near(known []string) token {
-	best := maxDistance(t.word)
-	var nearest []string
+// nearest are the known words that a token which no chunk holds may stand for, and its credit for them: the share of its
+// letters that are right. There are none when none is near enough.
+func (t token) nearest(known []string) (words []string, credit float64) {
+	best := maxDistance(t.Word)
 	for _, word := range known {
-		switch d := distance(t.word, word, best); {
+		switch d := distance(t.Word, word, best); {
 		case d > best:
 		case d < best:
-			best, nearest = d, []string{word}
+			best, words = d, []string{word}
 		default:
-			nearest = append(nearest, word)
+			words = append(words, word)
 		}
 	}
-	if len(nearest) == 0 {
-		return t
+	return words, 1 - float64(best)/float64(utf8.RuneCountInString(t.Word))
+}
+
+// standFor gives a token the terms of the words that it stands for.
+func (t *token) standFor(words []db.Token, credit float64) {
+	t.Terms, t.credit = nil, credit
+	for _, word := range words {
+		t.Terms = append(t.Terms, word.Terms...)
+		t.Chunks = max(t.Chunks, word.Chunks)
 	}
-	t.terms = nil
-	for _, word := range nearest {
-		t.terms = append(t.terms, formsOf(word)...)
-	}
-	slices.Sort(t.terms)
-	t.terms = slices.Compact(t.terms)
-	t.credit = 1 - float64(best)/float64(utf8.RuneCountInString(t.word))
-	return t
+	t.Terms = model.Unique(t.Terms)
 }
 
 // distance is how many letters must be put in, left out, replaced or swapped with their neighbour to make one word of

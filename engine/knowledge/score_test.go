@@ -2,25 +2,29 @@ package knowledge_test
 
 import (
 	"math"
-	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/engine/knowledge"
 )
 
-func question(t *rapid.T) string {
-	return rapid.SampledFrom([]string{
-		"How long does the delivery of order A1234 take?", "Puis-je être remboursé de ma commande ?", "the the the", "returns returned returning",
-	}).Draw(t, "question") + rapid.String().Draw(t, "more")
+// tokensOf are the tokens of words that each have one term.
+func tokensOf(words ...string) []knowledge.Token {
+	tokens := make([]db.Token, len(words))
+	for i, word := range words {
+		tokens[i] = db.Token{Word: word, Terms: []string{word}, IsStopWord: word == "the"}
+	}
+	return knowledge.TokensOf(tokens)
 }
 
 func TestTermSimilarityIsAShareOfTheWeight(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		tokens := knowledge.TokensOf(question(t))
+		tokens := tokensOf(rapid.SliceOf(rapid.SampledFrom([]string{"the", "delivery", "order", "a1234", "remboursement"})).Draw(t, "words")...)
 		held := rapid.SliceOfN(rapid.Bool(), len(tokens), len(tokens)).Draw(t, "held")
 		var all, some float64
 		for i, token := range tokens {
@@ -101,47 +105,41 @@ func TestDistanceCountsTypingErrors(t *testing.T) {
 	})
 }
 
-func TestTokensAreOneForAWordsForms(t *testing.T) {
+func TestWeights(t *testing.T) {
 	t.Parallel()
-	words := func(question string) (words []string) {
-		for _, token := range knowledge.TokensOf(question) {
-			words = append(words, token.Word())
-		}
-		return words
+	weights := map[string]float64{}
+	for _, token := range tokensOf("the", "quelles", "order", "express", "a1234") {
+		weights[token.Word] = token.Weight()
 	}
-	require.Len(t, words("return returned RETURNS"), 1)
-	require.Equal(t, words("What is a remboursement?"), words("what a remboursement is"))
-	require.LessOrEqual(t, len(words("a b c d e f g h i j k l m n o p q r s t u v w x y z aa bb cc dd ee ff gg hh ii jj kk ll mm nn oo pp qq rr ss tt uu vv ww xx yy zz "+
-		"aab bbc ccd dde eef ffg ggh hhi iij jjk kkl llm mmn nno oop ppq qqr rrs sst ttu uuv vvw")), 62)
+	require.InDelta(t, 0.1, weights["the"], 0)
+	require.InDelta(t, 0.1, weights["quelles"], 0)
+	require.InDelta(t, math.Log2(6), weights["order"], 1e-12)
+	require.InDelta(t, 3, weights["express"], 1e-12)
+	require.InDelta(t, 1.5*math.Log2(6), weights["a1234"], 1e-12)
 }
 
-func TestQuestionsFindEitherLanguage(t *testing.T) {
+func TestTheWeightiestTokensRemain(t *testing.T) {
 	t.Parallel()
-	for text, asked := range map[string]string{
-		"Les remboursements sont effectués sous dix jours.": "remboursé", "Returned goods are refunded.": "returns",
-		"Les qualités générales": "generale", "Nos cafés": "café", "l'été": "ete", "deliveries": "Delivery",
-	} {
-		held := knowledge.TermsOf(text)
-		tokens := knowledge.TokensOf(asked)
-		require.Len(t, tokens, 1)
-		terms, credit := tokens[0].Near(nil)
-		require.Equal(t, 1.0, credit)
-		require.True(t, slices.ContainsFunc(terms, func(term string) bool { return slices.Contains(held, term) }), "%s: %v %v", asked, terms, held)
+	var words []string
+	for i := range 80 {
+		words = append(words, strings.Repeat("a", i+1))
 	}
+	tokens := tokensOf(words...)
+	require.Len(t, tokens, db.MaxSearchTokens)
+	require.Equal(t, words[79], tokens[0].Word)
+	require.Equal(t, words[18], tokens[61].Word)
 }
 
-func TestNearWords(t *testing.T) {
+func TestNearestWords(t *testing.T) {
 	t.Parallel()
-	near := func(asked string, known ...string) ([]string, float64) {
-		return knowledge.TokensOf(asked)[0].Near(known)
-	}
-	terms, credit := near("delivrey", "delivery", "deliver", "livery")
-	require.Contains(t, terms, "delivery")
-	require.NotContains(t, terms, "livery")
+	nearest := func(asked string, known ...string) ([]string, float64) { return tokensOf(asked)[0].Nearest(known) }
+	words, credit := nearest("delivrey", "delivery", "deliver", "livery")
+	require.Equal(t, []string{"delivery"}, words[:1])
+	require.NotContains(t, words, "livery")
 	require.InDelta(t, 1-1.0/8, credit, 1e-9)
-	_, credit = near("hause", "house", "mouse", "hose")
+	words, credit = nearest("hause", "house", "mouse", "hose")
+	require.Equal(t, []string{"house"}, words)
 	require.InDelta(t, 1-1.0/5, credit, 1e-9)
-	terms, credit = near("zebra", "house")
-	require.Equal(t, 1.0, credit)
-	require.Contains(t, terms, "zebra")
+	words, _ = nearest("zebra", "house")
+	require.Empty(t, words)
 }

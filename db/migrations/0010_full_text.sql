@@ -1,0 +1,43 @@
+-- The terms of chunks are made by Postgres, of words that the program has folded. A word that either language does
+-- not index is stemmed by neither.
+
+-- +goose Up
+CREATE TEXT SEARCH DICTIONARY english_stop (TEMPLATE = pg_catalog.simple, STOPWORDS = english, ACCEPT = false);
+
+CREATE TEXT SEARCH DICTIONARY french_stop (TEMPLATE = pg_catalog.simple, STOPWORDS = french, ACCEPT = false);
+
+CREATE TEXT SEARCH CONFIGURATION knowledge_english (COPY = pg_catalog.english);
+
+ALTER TEXT SEARCH CONFIGURATION knowledge_english ALTER MAPPING FOR asciiword, word WITH french_stop, english_stem;
+
+CREATE TEXT SEARCH CONFIGURATION knowledge_french (COPY = pg_catalog.french);
+
+ALTER TEXT SEARCH CONFIGURATION knowledge_french ALTER MAPPING FOR asciiword, word WITH english_stop, french_stem;
+
+-- Chunks that exist hold their words among the terms that they have.
+DROP INDEX chunks_search_idx;
+
+UPDATE chunks SET search = chunks.search
+    || strip(to_tsvector('pg_catalog.simple', known.words))
+    || strip(to_tsvector('knowledge_english', known.words))
+    || strip(to_tsvector('knowledge_french', replace(replace(known.words || ' ', 'ees ', 'es '), 'ee ', 'e ')))
+FROM (
+    SELECT company_id, id, replace(array_to_string(tsvector_to_array(search), ' '), ',', '.') AS words FROM chunks
+) AS known
+WHERE known.company_id = chunks.company_id AND known.id = chunks.id;
+
+CREATE INDEX chunks_search_idx ON chunks USING gin (company_id, dataset_id, search);
+
+DELETE FROM dataset_terms;
+
+INSERT INTO dataset_terms (company_id, dataset_id, term, chunks)
+SELECT chunks.company_id, chunks.dataset_id, term, count(*)
+FROM chunks CROSS JOIN LATERAL unnest(tsvector_to_array(chunks.search)) AS term
+GROUP BY chunks.company_id, chunks.dataset_id, term;
+
+-- +goose Down
+-- The terms that the program before this made are among those that the chunks have.
+DROP TEXT SEARCH CONFIGURATION knowledge_french;
+DROP TEXT SEARCH CONFIGURATION knowledge_english;
+DROP TEXT SEARCH DICTIONARY french_stop;
+DROP TEXT SEARCH DICTIONARY english_stop;

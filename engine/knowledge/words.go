@@ -1,0 +1,78 @@
+package knowledge
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/clipperhouse/uax29/v2/words"
+	"golang.org/x/text/unicode/norm"
+)
+
+// maxWord bounds a word, in bytes: Postgres indexes none that is much longer.
+const maxWord = 200
+
+// wordsOf are the words of a text, each once, as Postgres is given them to make terms of: in lower case, without accents
+// and without what an apostrophe joins to them. They hold nothing that its parser would cut them at.
+func wordsOf(text string) []string {
+	all := []string{}
+	seen := map[string]bool{}
+	for it := words.FromString(ligatures.Replace(fold(text))); it.Next(); {
+		for _, word := range parts(strip(it.Value())) {
+			if len(word) > maxWord {
+				word = strings.ToValidUTF8(word[:maxWord], "")
+			}
+			if !seen[word] {
+				seen[word] = true
+				all = append(all, word)
+			}
+		}
+	}
+	return all
+}
+
+// fold returns a text in lower case and without accents, so that what people type finds what is written.
+func fold(text string) string {
+	var folded strings.Builder
+	folded.Grow(len(text))
+	for _, r := range norm.NFKD.String(strings.ToLower(text)) {
+		if !unicode.Is(unicode.Mn, r) {
+			folded.WriteRune(r)
+		}
+	}
+	return folded.String()
+}
+
+var ligatures = strings.NewReplacer("œ", "oe", "æ", "ae", "ß", "ss", "ø", "o", "ł", "l", "’", "'", "ʼ", "'")
+
+// strip takes off what is joined to a word by an apostrophe: l'article, qu'il, customer's.
+func strip(word string) string {
+	before, after, joined := strings.Cut(word, "'")
+	if !joined {
+		return word
+	}
+	switch before {
+	case "l", "d", "j", "n", "s", "t", "m", "c", "qu", "jusqu", "lorsqu", "puisqu", "quoiqu", "presqu":
+		return strip(after)
+	}
+	return strings.TrimSuffix(word, "'s")
+}
+
+// parts cuts a word at what is neither letter nor digit, but for decimals, with either sign.
+func parts(word string) []string {
+	if strings.Trim(word, "0123456789.,") == "" {
+		return strings.Fields(strings.Trim(strings.ReplaceAll(word, ",", "."), "."))
+	}
+	return strings.FieldsFunc(word, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) })
+}
+
+// isStopWord knows stop words of French that Postgres does not: those that its list has with accents, and a few that it
+// lacks.
+func isStopWord(word string) bool {
+	switch word {
+	case "les", "quel", "quelle", "quels", "quelles", "comment", "si", "cette", "cet", "ils", "elles", "ca", "etre", "meme",
+		"ete", "etee", "etes", "etees", "etant", "etante", "etants", "etantes", "etais", "etait", "etions", "etiez", "etaient",
+		"fumes", "futes", "eumes", "eutes":
+		return true
+	}
+	return false
+}

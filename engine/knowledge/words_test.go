@@ -1,0 +1,115 @@
+package knowledge_test
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/engine/knowledge"
+)
+
+func TestWords(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"The café, the CAFE\u0301!":                 "the cafe",
+		"l’article qu'il d’accord customer's don't": "article il accord customer don t",
+		"œuvre Straße Ærø ｆｕｌｌ":                     "oeuvre strasse aero full",
+		"sous-section A1234-B and/or foo_bar":       "sous section a1234 b and or foo bar",
+		"12,50 or 12.50, v1.2.3; 1;2 100 000 1.5kg": "12.50 or v1 2 3 1 100 000 5kg",
+		"ada@example.com https://example.com/a?b=c": "ada example com https a b c",
+		"日本 ?! … \x00\xff":                          "日 本",
+	} {
+		require.Equal(t, want, strings.Join(knowledge.WordsOf(text), " "), text)
+	}
+}
+
+// tokensIn makes tokens of texts, which no chunk holds.
+func tokensIn(t *testing.T) func(text string) []db.Token {
+	store := dbtest.New(t)
+	company, err := store.CreateCompany(t.Context(), "A company")
+	require.NoError(t, err)
+	return func(text string) []db.Token {
+		tokens, err := store.Tenant(company.ID).Tokens(t.Context(), []string{"none"}, knowledge.WordsOf(text))
+		require.NoError(t, err)
+		return tokens
+	}
+}
+
+func TestAWordsFormsShareATerm(t *testing.T) {
+	t.Parallel()
+	tokens := tokensIn(t)
+	for _, forms := range []string{
+		"return Returns RETURNED returning", "delivery deliveries", "café CAFE cafés cafe's café’s CAFE\u0301",
+		"remboursé rembourse remboursée remboursees REMBOURSER remboursements", "article l'article articles d’articles qu'articles",
+		"généraux general générale", "qualité qualites", "œuvre oeuvres", "Straße STRASSE", "ｆｕｌｌ full", "employee EMPLOYÉES employees",
+		"12,50 12.50",
+	} {
+		all := tokens(forms)
+		for _, token := range all {
+			require.False(t, token.IsStopWord)
+			require.True(t, slices.ContainsFunc(token.Terms, func(term string) bool { return slices.Contains(all[0].Terms, term) }), "%s: %v", forms, all)
+		}
+		require.Len(t, knowledge.TokensOf(all), 1, forms)
+	}
+	require.Len(t, knowledge.TokensOf(tokens("return refund")), 2)
+}
+
+func TestStopWordsOfBothLanguages(t *testing.T) {
+	t.Parallel()
+	tokens := tokensIn(t)
+	for _, token := range knowledge.TokensOf(tokens("What is the, Quels sont les pour être à été où le même l'on comment")) {
+		require.InDelta(t, 0.1, token.Weight(), 0, token.Word)
+	}
+	for _, token := range knowledge.TokensOf(tokens("can refund order A1234 express délais remboursé"))[:6] {
+		require.Greater(t, token.Weight(), 2.0, token.Word)
+	}
+}
+
+// exponent is what its parser takes for the end of a number.
+var exponent = regexp.MustCompile(`[0-9]e[0-9]`)
+
+func TestPostgresCutsNoWord(t *testing.T) {
+	t.Parallel()
+	tokens := tokensIn(t)
+	letters := rapid.SampledFrom([]rune("abeéeœß 0123456789 .,-_/:'’@&+\\<>|!()日λж"))
+	rapid.Check(t, func(r *rapid.T) {
+		text := string(rapid.SliceOf(letters).Draw(r, "letters"))
+		found := tokens(text)
+		require.Len(t, found, len(knowledge.WordsOf(text)))
+		for _, token := range found {
+			if !exponent.MatchString(token.Word) {
+				require.Contains(t, token.Terms, token.Word)
+				require.LessOrEqual(t, len(token.Terms), 3)
+			}
+		}
+	})
+}
+
+func TestWordsOfAnyText(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.String().Draw(t, "text")
+		words := knowledge.WordsOf(text)
+		require.Equal(t, words, knowledge.WordsOf(text+" — "+text), "saying it twice adds nothing")
+		for _, word := range words {
+			require.NotEmpty(t, word)
+			require.True(t, utf8.ValidString(word))
+			require.NotContains(t, word, " ")
+		}
+	})
+}
+
+func BenchmarkWords(b *testing.B) {
+	text := strings.Repeat("Le client peut demander le remboursement de sa commande dans les trente jours. ", 25)
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		knowledge.WordsOf(text)
+	}
+}

@@ -14,8 +14,11 @@ const (
 	// chunksPerBatch bounds what is sent at once.
 	chunksPerBatch = 500
 
-	insertChunk = `INSERT INTO chunks (company_id, id, dataset_id, document_id, position, content, tokens, search, embedding, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, array_to_tsvector($8::text[]), $9, $10)`
+	insertChunk = `INSERT INTO chunks (company_id, id, dataset_id, document_id, position, content, tokens, search, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, array_to_tsvector($8::text[]), $9)`
+
+	insertVector = `INSERT INTO chunk_vectors (company_id, dataset_id, document_id, position, chunk_id, embedding)
+		VALUES ($1, $2, $3, $4, $5, $6::real[])`
 
 	termsOfDocument = `SELECT term.lexeme, count(*) FROM chunks CROSS JOIN LATERAL unnest(chunks.search) AS term
 		WHERE chunks.company_id = $1 AND chunks.document_id = $2 GROUP BY term.lexeme`
@@ -40,6 +43,9 @@ func (t *Tenant) replaceChunks(ctx context.Context, d *model.Document, chunks []
 			return err
 		}
 		if _, err := tx.Exec(ctx, "DELETE FROM chunks WHERE company_id = $1 AND document_id = $2", t.companyID, d.ID); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, "DELETE FROM chunk_vectors WHERE company_id = $1 AND dataset_id = $2 AND document_id = $3", t.companyID, d.DatasetID, d.ID); err != nil {
 			return err
 		}
 		for _, c := range chunks {
@@ -96,7 +102,10 @@ func (t *Tenant) insertChunks(ctx context.Context, tx pgx.Tx, chunks []*model.Ch
 	batch := &pgx.Batch{}
 	for _, c := range chunks {
 		batch.Queue(insertChunk, t.companyID, c.ID, c.DatasetID, c.DocumentID, c.Position, c.Content, c.Tokens,
-			append([]string{}, c.Terms...), c.Embedding, c.CreatedAt)
+			append([]string{}, c.Terms...), c.CreatedAt)
+		if len(c.Embedding) > 0 {
+			batch.Queue(insertVector, t.companyID, c.DatasetID, c.DocumentID, c.Position, c.ID, c.Embedding)
+		}
 	}
 	return tx.SendBatch(ctx, batch).Close()
 }

@@ -57,6 +57,7 @@ type Store struct {
 	enqueueRuns func(ctx context.Context, tx bun.Tx, companyID string, runIDs []string) error
 
 	rerankModels []string
+	vectors      vectorType
 }
 
 // Open connects to the database at the address and verifies that it answers. Close closes it.
@@ -90,6 +91,9 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	root := bun.NewDB(stdlib.OpenDBFromPool(pool), dialect{pgdialect.New()}, bun.WithDiscardUnknownColumns())
 	store := &Store{pool: pool, root: root, db: root, hub: notify.New(pool), sealer: sealer, budget: newBudgets(o.Log), enqueueRuns: o.Enqueue, rerankModels: o.RerankModels}
 	store.queue, err = queue.New(pool, queue.Options{Window: o.RunsPerCompany, Sweep: store.endAbandonedRuns, Log: o.Log})
+	if err == nil {
+		store.vectors, err = vectorTypeOf(ctx, pool)
+	}
 	if err != nil {
 		store.Close()
 		return nil, fmt.Errorf("open database: %w", err)

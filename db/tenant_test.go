@@ -47,6 +47,7 @@ var (
 		"MessagesAfter", "TouchAPIKey", "APIKeysByPrefix", "SimulationChats",
 		"AgentTests", "TestsOfAgents", "AgentTestFolders", "AgentTestExecutions", "AgentTestRuns", "RunsOfExecutions", "CountsOfCampaigns",
 		"Documents", "ClaimDocument", "ContentOfDocument", "DocumentsOf", "SearchedDatasets", "ReindexOtherModels",
+		"NearestChunks", "VectorsOfDocuments",
 	}
 	// free take no id, or give no answer.
 	free = []string{"HeadersOf", "Tx", "By", "HoldRun"}
@@ -98,6 +99,8 @@ func arguments(of reflect.Type, own, other estate) (values []any, known bool) {
 		return []any{strings.NewReader("New")}, true
 	case reflect.TypeFor[[]*model.Chunk]():
 		return []any{[]*model.Chunk{{Content: "New", Terms: []string{"new"}}}}, true
+	case reflect.TypeFor[[]float32]():
+		return []any{[]float32{1, 0}}, true
 	case reflect.TypeFor[[][]string]():
 		return []any{[][]string{{other.mark}}}, true
 	case reflect.TypeFor[[]db.WeighedToken]():
@@ -243,6 +246,14 @@ func shown(ctx context.Context, t *testing.T, result reflect.Value, other estate
 		require.Len(t, all, 1)
 		result = reflect.ValueOf(all)
 	}
+	if chunks, ok := result.Interface().(iter.Seq2[*model.Chunk, error]); ok {
+		all := []*model.Chunk{}
+		for c, err := range chunks {
+			require.NoError(t, err)
+			all = append(all, c)
+		}
+		result = reflect.ValueOf(all)
+	}
 	text, err := json.Marshal(result.Interface())
 	require.NoError(t, err)
 	return string(text)
@@ -346,6 +357,7 @@ func probe(t *testing.T, name string, c call, own, other estate) {
 				text := shown(ctx, t, out, other)
 				require.NotContains(t, text, other.mark)
 				require.NotContains(t, text, other.ids["AgentID"])
+				require.NotContains(t, text, other.ids["ChunkID"])
 			}
 		}
 		return errRolledBack
@@ -363,7 +375,7 @@ func requireHidden(t *testing.T, name string, err error) {
 	var known *model.Error
 	require.ErrorAs(t, err, &known, name)
 	// The caller has read the agent, has claimed the run or the document.
-	if slices.Contains([]string{"CreateSimulationChat", "FinishRun", "ReleaseRun", "FinishDocument", "FailDocument"}, name) {
+	if slices.Contains([]string{"CreateSimulationChat", "FinishRun", "ReleaseRun", "FinishDocument", "FailDocument", "PostponeDocument"}, name) {
 		require.Equal(t, model.Conflict, known.Code)
 		return
 	}

@@ -8,13 +8,6 @@ func (b *Base) Windowed() *Base {
 	return &windowed
 }
 
-// Few returns the same base that compares the vectors only of what words found.
-func (b *Base) Few() *Base {
-	few := *b.Windowed()
-	few.limits.vectors = 0
-	return &few
-}
-
 // Token is one of a question's.
 type Token = token
 

@@ -18,12 +18,9 @@ type limits struct {
 	window int
 	// visits bounds how often, in all, chunks of a larger set are found by a term.
 	visits int
-	// vectors is how many chunks a chat may have for all their vectors to be compared. Of a larger set those
-	// are that the terms found.
-	vectors int
 }
 
-var defaultLimits = limits{whole: 2_000, window: 300, visits: 10_000, vectors: 20_000}
+var defaultLimits = limits{whole: 2_000, window: 300, visits: 10_000}
 
 // nearLimit is how many similar terms are considered for a misspelled word, of each dataset.
 const nearLimit = 50
@@ -159,22 +156,22 @@ func (s *search) matches(ctx context.Context) ([]db.ChunkMatch, error) {
 		if err != nil || s.question == nil {
 			return matches, err
 		}
-		nearest, err := s.nearest(ctx, nil)
-		return withNearest(matches, nearest), err
+		all, err := s.compareAll(ctx)
+		return withOthers(matches, all), err
 	}
 	ids, err := s.tenant.LikelyChunks(ctx, s.datasets, s.rarest(), s.base.limits.window)
 	if err != nil {
 		return nil, err
 	}
 	if s.question != nil {
-		nearest, err := s.nearest(ctx, ids)
+		near, err := s.nearest(ctx)
 		if err != nil {
 			return nil, err
 		}
-		for _, m := range nearest {
-			ids = append(ids, m.ID)
+		if near, err = s.compare(ctx, ids, near); err != nil {
+			return nil, err
 		}
-		ids = model.Unique(ids)
+		ids = model.Unique(append(ids, near...))
 	}
 	return s.tenant.MatchChunksByID(ctx, ids, s.queries())
 }
@@ -211,13 +208,13 @@ func (s *search) rarest() []db.WeighedToken {
 	return rarest
 }
 
-// withNearest adds the chunks that are not among the matches.
-func withNearest(matches, nearest []db.ChunkMatch) []db.ChunkMatch {
+// withOthers adds the chunks that are not among the matches.
+func withOthers(matches, chunks []db.ChunkMatch) []db.ChunkMatch {
 	seen := make(map[string]bool, len(matches))
 	for _, m := range matches {
 		seen[m.ID] = true
 	}
-	for _, m := range nearest {
+	for _, m := range chunks {
 		if !seen[m.ID] {
 			matches = append(matches, m)
 		}

@@ -224,10 +224,6 @@ func TestVectorsAreAPartOfTheScore(t *testing.T) {
 		require.Zero(t, found[2].TermSimilarity)
 		require.InDelta(t, 0.70710678, *found[2].VectorSimilarity, 1e-6)
 	}
-	few := l
-	few.base = l.base.Few()
-	require.Equal(t, []string{"tree"}, texts(few.ask("tree")))
-
 	// A question whose vector says nothing is answered by its words.
 	found := l.ask("bush eee")
 	require.Equal(t, []string{"eee", "tree"}, texts(found)[:2])

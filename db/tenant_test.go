@@ -237,22 +237,12 @@ func shown(ctx context.Context, t *testing.T, result reflect.Value, other estate
 	if result.Kind() == reflect.Chan {
 		return "a channel"
 	}
-	if entries, ok := result.Interface().(iter.Seq2[*model.UsageEntry, error]); ok {
-		var all []*model.UsageEntry
-		for e, err := range entries {
-			require.NoError(t, err)
-			all = append(all, e)
-		}
-		require.Len(t, all, 1)
-		result = reflect.ValueOf(all)
-	}
-	if chunks, ok := result.Interface().(iter.Seq2[*model.Chunk, error]); ok {
-		all := []*model.Chunk{}
-		for c, err := range chunks {
-			require.NoError(t, err)
-			all = append(all, c)
-		}
-		result = reflect.ValueOf(all)
+	switch rows := result.Interface().(type) {
+	case iter.Seq2[*model.UsageEntry, error]:
+		result = reflect.ValueOf(collect(t, rows))
+		require.Equal(t, 1, result.Len())
+	case iter.Seq2[*model.Chunk, error]:
+		result = reflect.ValueOf(collect(t, rows))
 	}
 	text, err := json.Marshal(result.Interface())
 	require.NoError(t, err)

@@ -19,6 +19,9 @@ const (
 	inEnglish = `to_tsvector('knowledge_english', %[1]s)`
 	inFrench  = `to_tsvector('knowledge_french', replace(replace(%[1]s || ' ', 'ees ', 'es '), 'ee ', 'e '))`
 
+	insertVector = `INSERT INTO chunk_vectors (company_id, dataset_id, document_id, position, chunk_id, embedding)
+		VALUES ($1, $2, $3, $4, $5, $6::real[])`
+
 	// searchTerms are the terms of words, parted by spaces: chunks and questions have theirs from here.
 	searchTerms = `strip(to_tsvector('pg_catalog.simple', %[1]s)) || strip(` + inEnglish + `) || strip(` + inFrench + `)`
 
@@ -39,8 +42,8 @@ const (
 	dropTerms = `DELETE FROM dataset_terms WHERE company_id = $1 AND dataset_id = $2 AND term = ANY ($3) AND chunks <= 0`
 )
 
-var insertChunk = `INSERT INTO chunks (company_id, id, dataset_id, document_id, position, content, tokens, search, embedding, created_at)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, ` + fmt.Sprintf(searchTerms, "$8::text") + `, $9, $10)`
+var insertChunk = `INSERT INTO chunks (company_id, id, dataset_id, document_id, position, content, tokens, search, created_at)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, ` + fmt.Sprintf(searchTerms, "$8::text") + `, $9)`
 
 // replaceChunks writes the chunks of a document, which is held, in place of those that it has, and counts
 // their terms. It should be the last thing that the transaction does: whoever ends a document of the same
@@ -49,6 +52,9 @@ func (t *Tenant) replaceChunks(ctx context.Context, d *model.Document, chunks []
 	return translate(t.store.tx.pgx(func(tx pgx.Tx) error {
 		terms, counts, err := t.dropChunks(ctx, tx, d.ID)
 		if err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, "DELETE FROM chunk_vectors WHERE company_id = $1 AND dataset_id = $2 AND document_id = $3", t.companyID, d.DatasetID, d.ID); err != nil {
 			return err
 		}
 		for some := range slices.Chunk(chunks, chunksPerBatch) {
@@ -88,7 +94,10 @@ func (t *Tenant) insertChunks(ctx context.Context, tx pgx.Tx, chunks []*model.Ch
 	batch := &pgx.Batch{}
 	for _, c := range chunks {
 		batch.Queue(statement.Name, t.companyID, c.ID, c.DatasetID, c.DocumentID, c.Position, c.Content, c.Tokens,
-			strings.Join(c.Words, " "), c.Embedding, c.CreatedAt)
+			strings.Join(c.Words, " "), c.CreatedAt)
+		if len(c.Embedding) > 0 {
+			batch.Queue(insertVector, t.companyID, c.DatasetID, c.DocumentID, c.Position, c.ID, c.Embedding)
+		}
 	}
 	return tx.SendBatch(ctx, batch).Close()
 }

@@ -6,11 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
-
-	"github.com/agentgraph/agentgraph/model"
 )
 
 // MaxSearchTokens is how many tokens chunks can be looked for by at once.
@@ -188,38 +185,4 @@ func query(terms []string) string {
 		quoted[i] = "'" + quoteTerm.Replace(term) + "'"
 	}
 	return strings.Join(quoted, " | ")
-}
-
-// EmbeddedDocuments returns id and indexing of the documents of the datasets whose chunks have vectors.
-func (t *Tenant) EmbeddedDocuments(ctx context.Context, datasetIDs []string) ([]*model.Document, error) {
-	rows := []*model.Document{}
-	err := t.find(&rows).Apply(only([]string{"indexed_at", "chunk_count"})).Where("dataset_id IN (?)", bun.List(datasetIDs)).
-		Where("embedding_model IS NOT NULL").Scan(ctx)
-	return together(rows), translate(err)
-}
-
-const vectors = `SELECT id, document_id, position, embedding FROM chunks
-	WHERE company_id = $1 AND embedding IS NOT NULL AND `
-
-// VectorsOfDocuments returns the chunks of documents that have a vector, with it.
-func (t *Tenant) VectorsOfDocuments(ctx context.Context, documentIDs []string) ([]*model.Chunk, error) {
-	return t.vectors(ctx, vectors+"document_id = ANY ($2)", documentIDs)
-}
-
-// VectorsByID returns those of the chunks that have a vector, with it.
-func (t *Tenant) VectorsByID(ctx context.Context, ids []string) ([]*model.Chunk, error) {
-	return t.vectors(ctx, vectors+"id = ANY ($2)", ids)
-}
-
-// vectors reads by pgx: it takes vectors as they are, where bun would write and read them as text.
-func (t *Tenant) vectors(ctx context.Context, statement string, ids []string) ([]*model.Chunk, error) {
-	rows, err := t.store.pool.Query(ctx, statement, pgx.QueryExecModeCacheDescribe, t.companyID, ids)
-	if err != nil {
-		return nil, translate(err)
-	}
-	chunks, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (*model.Chunk, error) {
-		c := &model.Chunk{}
-		return c, row.Scan(&c.ID, &c.DocumentID, &c.Position, &c.Embedding)
-	})
-	return chunks, translate(err)
 }

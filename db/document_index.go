@@ -30,6 +30,7 @@ func (t *Tenant) reindex(ctx context.Context, datasetID string, which selection)
 	_, err := t.change((*model.Document)(nil)).
 		TableExpr("unnest(?::text[], ?::text[]) AS next (id, indexing_id)", pgdialect.Array(ids), pgdialect.Array(indexings)).
 		Set("indexing_id = next.indexing_id").Set("status = ?", model.DocumentStatusPending).Set("claim = 0").Set("error = NULL").
+		Set("warning = CASE WHEN waits = 0 THEN warning END").Set("waits = 0").
 		Where("?TableAlias.id = next.id").Exec(ctx)
 	if err != nil {
 		return translate(err)
@@ -90,16 +91,14 @@ func isMissing(err error) bool {
 // ClaimDocument makes the caller the one that indexes a document, and returns the document; nil when there is
 // nothing to do: the document is gone, is indexed, or is to be indexed anew. The attempt counts how often the
 // queue has delivered the indexing, from 1, and is never delivered twice: of two callers with the same attempt
-// one gets the document. After model.MaxIndexAttempts attempts that came to no end the document has failed.
+// one gets the document. After model.MaxIndexAttempts attempts that came to no end, nor to a wait, the document has
+// failed.
 func (t *Tenant) ClaimDocument(ctx context.Context, indexingID string, attempt int32) (*model.Document, error) {
 	claim := t.change((*model.Document)(nil)).Set("claim = ?", attempt).
 		Where("indexing_id = ?", indexingID).Where("claim < ?", attempt).Where("status IN (?, ?)", model.DocumentStatusPending, model.DocumentStatusIndexing)
-	if attempt > model.MaxIndexAttempts {
-		claim = claim.Set("status = ?", model.DocumentStatusFailed).
-			Set("error = ?", fmt.Sprintf("its indexing was begun %d times and never came to an end", model.MaxIndexAttempts))
-	} else {
-		claim = claim.Set("status = ?", model.DocumentStatusIndexing)
-	}
+	const isLost = "CASE WHEN ? - waits > ? THEN ? END"
+	claim = claim.Set("status = coalesce("+isLost+", ?)", attempt, model.MaxIndexAttempts, model.DocumentStatusFailed, model.DocumentStatusIndexing).
+		Set("error = "+isLost, attempt, model.MaxIndexAttempts, fmt.Sprintf("its indexing was begun %d times and never came to an end", model.MaxIndexAttempts))
 	claimed := []*model.Document{}
 	if err := claim.Returning("*").Scan(ctx, &claimed); err != nil || len(claimed) == 0 || claimed[0].Status == model.DocumentStatusFailed {
 		return nil, translate(err)
@@ -111,7 +110,17 @@ func (t *Tenant) ClaimDocument(ctx context.Context, indexingID string, attempt i
 // that it has from before stay. CONFLICT, and nothing is kept, when the claim was lost.
 func (t *Tenant) FailDocument(ctx context.Context, d *model.Document) error {
 	d.Status = model.DocumentStatusFailed
-	return t.settleDocument(ctx, d, "status", "error")
+	if d.Waits > 0 {
+		d.Warning = nil // it said what was waited for
+	}
+	return t.settleDocument(ctx, d, "status", "error", "warning")
+}
+
+// PostponeDocument keeps the warning that says what the indexing of a document, which the caller has claimed, has to
+// wait for, and counts the wait. CONFLICT, and nothing is kept, when the claim was lost.
+func (t *Tenant) PostponeDocument(ctx context.Context, d *model.Document) error {
+	d.Waits++
+	return t.settleDocument(ctx, d, "warning", "waits")
 }
 
 // FinishDocument replaces the chunks of a document that the caller has claimed, and makes it Ready with its

@@ -75,8 +75,10 @@ func TestDocumentFromPendingToReady(t *testing.T) {
 	require.Equal(t, model.DocumentStatusReady, claimed.Status)
 	require.EqualValues(t, 3, claimed.ChunkCount)
 	require.Equal(t, []string{"one", "two", "three"}, contentsOf(t, tenant, added.ID))
-	read, err := tenant.ChunksByID(t.Context(), []string{written[1].ID})
+	read, err := tenant.VectorsOfChunks(t.Context(), []string{written[0].ID, written[1].ID})
 	require.NoError(t, err)
+	require.Len(t, read, 1)
+	require.Equal(t, written[1].ID, read[0].ID)
 	require.Equal(t, []float32{0.25, -1}, read[0].Embedding)
 	require.Nil(t, claim(t, tenant, added.IndexingID, 2), "there is nothing left to do")
 	fails(t, tenant.FinishDocument(t.Context(), claimed, chunksOf("again")), model.Conflict)
@@ -131,6 +133,50 @@ func TestADocumentWhoseIndexingNeverEndsFails(t *testing.T) {
 	failed := readDocument(t, tenant, added.ID)
 	require.Equal(t, model.DocumentStatusFailed, failed.Status)
 	require.Contains(t, *failed.Error, "4 times")
+}
+
+func TestADocumentThatWaitsIsNotGivenUp(t *testing.T) {
+	t.Parallel()
+	ctx, tenant := t.Context(), freshTenant(t)
+	added := addDocument(t, tenant, newDataset(t, tenant).ID, "x")
+	attempt := int32(0)
+	for range 3 * model.MaxIndexAttempts {
+		attempt++
+		waiting := claim(t, tenant, added.IndexingID, attempt)
+		require.NotNil(t, waiting)
+		waiting.Warning = new("it waits")
+		require.NoError(t, tenant.PostponeDocument(ctx, waiting))
+		same(t, waiting, readDocument(t, tenant, added.ID))
+		require.Equal(t, model.DocumentStatusIndexing, waiting.Status)
+		require.Equal(t, attempt, waiting.Waits)
+	}
+	var claimed *model.Document
+	for range model.MaxIndexAttempts {
+		attempt++
+		claimed = claim(t, tenant, added.IndexingID, attempt)
+		require.NotNil(t, claimed)
+	}
+	stale := *claimed
+	stale.Claim--
+	fails(t, tenant.PostponeDocument(ctx, &stale), model.Conflict)
+	claimed.Error = new("it is damaged")
+	require.NoError(t, tenant.FailDocument(ctx, claimed))
+	require.Nil(t, readDocument(t, tenant, added.ID).Warning, "it waits no more")
+
+	again, err := tenant.ReindexDocument(ctx, added.ID)
+	require.NoError(t, err)
+	require.Zero(t, again.Waits)
+	claimed = claim(t, tenant, again.IndexingID, 1)
+	claimed.Warning = new("it waits")
+	require.NoError(t, tenant.PostponeDocument(ctx, claimed))
+	again, err = tenant.ReindexDocument(ctx, added.ID)
+	require.NoError(t, err)
+	require.Nil(t, again.Warning)
+	for attempt := range int32(model.MaxIndexAttempts) {
+		require.NotNil(t, claim(t, tenant, again.IndexingID, attempt+1))
+	}
+	require.Nil(t, claim(t, tenant, again.IndexingID, model.MaxIndexAttempts+1))
+	require.Equal(t, model.DocumentStatusFailed, readDocument(t, tenant, added.ID).Status)
 }
 
 func TestReindexingKeepsChunksUntilThereAreNewOnes(t *testing.T) {

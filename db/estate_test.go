@@ -59,7 +59,7 @@ func newEstate(t *testing.T, store *db.Store, mark string) estate {
 		documents = append(documents, claimed)
 	}
 	// One is indexed, the other one is being indexed.
-	chunk := &model.Chunk{Content: mark, Words: []string{mark}}
+	chunk := &model.Chunk{Content: mark, Words: []string{mark}, Embedding: []float32{1, 0}}
 	require.NoError(t, tenant.FinishDocument(ctx, documents[0], []*model.Chunk{chunk}))
 	simulation := &model.SimulationChat{AgentID: agent.ID, Warnings: []string{mark}}
 	require.NoError(t, tenant.CreateSimulationChat(ctx, simulation, &mark))

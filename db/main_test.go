@@ -3,6 +3,7 @@ package db_test
 import (
 	"context"
 	"flag"
+	"iter"
 	"os"
 	"reflect"
 	"slices"
@@ -168,6 +169,17 @@ func (s *statements) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.Tra
 }
 
 func (*statements) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+// collect returns what a sequence yields, without an error.
+func collect[R any](t *testing.T, rows iter.Seq2[R, error]) []R {
+	t.Helper()
+	all := []R{}
+	for row, err := range rows {
+		require.NoError(t, err)
+		all = append(all, row)
+	}
+	return all
+}
 
 func idsOf[N model.Node](nodes []N) []string {
 	ids := make([]string, len(nodes))

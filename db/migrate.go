@@ -26,6 +26,8 @@ var migrations embed.FS
 type Schema struct {
 	// Current is the version of the database, 0 when it is empty; Wanted that of the program.
 	Current, Wanted int64
+	// fault says what is wrong beside the version; empty when nothing is.
+	fault string
 }
 
 // Err returns nil when the program can use the schema, and else one sentence that says why not.
@@ -35,6 +37,8 @@ func (s Schema) Err() error {
 		return fmt.Errorf("the database has schema version %d and this program needs %d: run \"agentgraph migrate up\"", s.Current, s.Wanted)
 	case s.Current > s.Wanted:
 		return fmt.Errorf("the database has schema version %d, newer than the %d that this program knows: run a newer agentgraph", s.Current, s.Wanted)
+	case s.fault != "":
+		return errors.New(s.fault)
 	}
 	return nil
 }
@@ -63,7 +67,7 @@ func NewMigrator(ctx context.Context, address string) (*Migrator, error) {
 		_ = m.Close()
 		return nil, fmt.Errorf("open database: %w", reason(err))
 	}
-	if m.goose, err = newProvider(ctx, m.db, riverTables(pool)); err != nil {
+	if m.goose, err = newProvider(ctx, m.db, riverTables(pool), vectorTable()); err != nil {
 		_ = m.Close()
 		return nil, fmt.Errorf("read migrations: %w", err)
 	}
@@ -80,7 +84,7 @@ func riverTables(pool *pgxpool.Pool) *goose.Migration {
 	return m
 }
 
-func newProvider(ctx context.Context, pool *sql.DB, river *goose.Migration) (*goose.Provider, error) {
+func newProvider(ctx context.Context, pool *sql.DB, program ...*goose.Migration) (*goose.Provider, error) {
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		return nil, err
@@ -97,7 +101,7 @@ func newProvider(ctx context.Context, pool *sql.DB, river *goose.Migration) (*go
 		return nil, err
 	}
 	return goose.NewProvider("", pool, files, goose.WithStore(store), goose.WithSessionLocker(locker),
-		goose.WithGoMigrations(river))
+		goose.WithGoMigrations(program...))
 }
 
 // createVersionSchema makes the place of the version's table, beside the product's schema, which
@@ -128,10 +132,17 @@ func (m *Migrator) Schema(ctx context.Context) (Schema, error) {
 	if err != nil {
 		return Schema{}, fmt.Errorf("read the schema's version: %w", err)
 	}
-	return Schema{Current: current, Wanted: wanted}, nil
+	schema := Schema{Current: current, Wanted: wanted}
+	if current == wanted {
+		if schema.fault, err = m.faultOfVectors(ctx); err != nil {
+			return Schema{}, fmt.Errorf("look at the vectors: %w", err)
+		}
+	}
+	return schema, nil
 }
 
-// Up applies every migration that is missing. It refuses a schema that is newer than the program.
+// Up applies every migration that is missing, and has vectors kept as the server can best do it. It refuses a schema
+// that is newer than the program.
 func (m *Migrator) Up(ctx context.Context) error {
 	schema, err := m.Schema(ctx)
 	if err != nil {
@@ -143,7 +154,13 @@ func (m *Migrator) Up(ctx context.Context) error {
 	if _, err := m.goose.Up(ctx); err != nil {
 		return fmt.Errorf("migrate up: %w", err)
 	}
-	return nil
+	if err := m.moveVectors(ctx); err != nil {
+		return fmt.Errorf("migrate up: %w", err)
+	}
+	if schema, err = m.Schema(ctx); err != nil {
+		return err
+	}
+	return schema.Err()
 }
 
 // Down takes back the newest migration, with all data that it holds. It refuses a schema that is

@@ -59,6 +59,7 @@ type Store struct {
 	enqueueRuns func(ctx context.Context, tx bun.Tx, companyID string, runIDs []string) error
 
 	rerankModels []string
+	vectors      vectorType
 }
 
 // Open connects to the database at the address and verifies that it answers. Close closes it.
@@ -98,6 +99,9 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 		return store.Tenant(companyID).Subscription(ctx, now())
 	})
 	store.queue, err = queue.New(pool, queue.Options{Window: o.RunsPerCompany, Sweep: store.sweeper(), Log: o.Log})
+	if err == nil {
+		store.vectors, err = vectorTypeOf(ctx, pool)
+	}
 	if err != nil {
 		store.Close()
 		return nil, fmt.Errorf("open database: %w", err)

@@ -47,6 +47,7 @@ var (
 		"MessagesAfter", "TouchAPIKey", "APIKeysByPrefix", "SimulationChats",
 		"AgentTests", "TestsOfAgents", "AgentTestFolders", "AgentTestExecutions", "AgentTestRuns", "RunsOfExecutions", "CountsOfCampaigns",
 		"Documents", "ClaimDocument", "ContentOfDocument", "DocumentsOf", "SearchedDatasets", "ReindexOtherModels",
+		"NearestChunks", "VectorsOfDocuments",
 	}
 	// free take no id, or give no answer; ClaimRequest takes ids of clients, and has tests of its own.
 	free = []string{"HeadersOf", "Tx", "By", "HoldRun", "ClaimRequest"}
@@ -100,6 +101,8 @@ func arguments(of reflect.Type, own, other estate) (values []any, known bool) {
 		return []any{strings.NewReader("New")}, true
 	case reflect.TypeFor[[]*model.Chunk]():
 		return []any{[]*model.Chunk{{Content: "New", Words: []string{"new"}}}}, true
+	case reflect.TypeFor[[]float32]():
+		return []any{[]float32{1, 0}}, true
 	case reflect.TypeFor[[][]string]():
 		return []any{[][]string{{other.mark}}}, true
 	case reflect.TypeFor[[]db.WeighedToken]():
@@ -238,14 +241,12 @@ func shown(ctx context.Context, t *testing.T, result reflect.Value, other estate
 	if result.Kind() == reflect.Chan {
 		return "a channel"
 	}
-	if entries, ok := result.Interface().(iter.Seq2[*model.UsageEntry, error]); ok {
-		var all []*model.UsageEntry
-		for e, err := range entries {
-			require.NoError(t, err)
-			all = append(all, e)
-		}
-		require.Len(t, all, 1)
-		result = reflect.ValueOf(all)
+	switch rows := result.Interface().(type) {
+	case iter.Seq2[*model.UsageEntry, error]:
+		result = reflect.ValueOf(collect(t, rows))
+		require.Equal(t, 1, result.Len())
+	case iter.Seq2[*model.Chunk, error]:
+		result = reflect.ValueOf(collect(t, rows))
 	}
 	text, err := json.Marshal(result.Interface())
 	require.NoError(t, err)
@@ -352,6 +353,7 @@ func probe(t *testing.T, name string, c call, own, other estate) {
 				if name != "Tokens" { // which returns the words that it is given
 					require.NotContains(t, text, other.ids["AgentID"])
 				}
+				require.NotContains(t, text, other.ids["ChunkID"])
 			}
 		}
 		return errRolledBack
@@ -369,7 +371,7 @@ func requireHidden(t *testing.T, name string, err error) {
 	var known *model.Error
 	require.ErrorAs(t, err, &known, name)
 	// The caller has read the agent, has claimed the run or the document.
-	if slices.Contains([]string{"CreateSimulationChat", "FinishRun", "ReleaseRun", "FinishDocument", "FailDocument"}, name) {
+	if slices.Contains([]string{"CreateSimulationChat", "FinishRun", "ReleaseRun", "FinishDocument", "FailDocument", "PostponeDocument"}, name) {
 		require.Equal(t, model.Conflict, known.Code)
 		return
 	}

@@ -17,9 +17,12 @@ const (
 )
 
 // Worker does one job of a company. The attempt counts how often the job was given to a worker, from 1: no two
-// calls for it have the same. When it returns an error it is called again after a while, a few times; when
-// ctx has ended it must return soon, and the job is given to another worker.
+// calls for it have the same. When it returns an error it is called again after a while, a few times, or as a Later
+// says; when ctx has ended it must return soon, and the job is given to another worker.
 type Worker func(ctx context.Context, t *Tenant, id string, attempt int32) error
+
+// Later is the error of a Worker whose job cannot be done yet: it is called again after In, as often as it says so.
+type Later = queue.Later
 
 // Workers are who does the jobs of each kind.
 type Workers struct {

@@ -8382,7 +8382,10 @@ type Document implements Node {
   status: DocumentStatus!
   "Why indexing failed; null unless ` + "`" + `status` + "`" + ` is ` + "`" + `Failed` + "`" + `."
   error: String
-  "What the last indexing did otherwise than the dataset says, such as falling back to another chunk method."
+  """
+  What the last indexing did otherwise than the dataset says, such as falling back to another chunk method; or what
+  the one under way waits for.
+  """
   warning: String
   "How many chunks it has."
   chunkCount: Int!
@@ -8405,7 +8408,7 @@ type Document implements Node {
 enum DocumentStatus {
   "Waits for a worker."
   Pending
-  "Is being read and cut into chunks."
+  "Is being read and cut into chunks, or waits for the embedding model to come back; then ` + "`" + `warning` + "`" + ` says so."
   Indexing
   "Its chunks can be found."
   Ready

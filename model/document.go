@@ -10,7 +10,7 @@ import (
 // MaxText is how many characters a document that is given as text may have.
 const MaxText = 1_000_000
 
-// MaxIndexAttempts is how often the indexing of a document may begin without coming to an end.
+// MaxIndexAttempts is how often the indexing of a document may begin without coming to an end, or to a wait.
 const MaxIndexAttempts = 4
 
 // Document is a text or file of a dataset.
@@ -35,7 +35,9 @@ type Document struct {
 	// IndexingID names the indexing that counts: it changes whenever the document is to be indexed again.
 	IndexingID string
 	// Claim is the attempt of the worker that indexes it, from 1; 0 when none has begun.
-	Claim     int32
+	Claim int32
+	// Waits counts the attempts of this indexing that ended because it could not be done yet.
+	Waits     int32
 	CreatedAt time.Time
 	IndexedAt *time.Time
 }
@@ -61,8 +63,8 @@ type Chunk struct {
 	Tokens   int32
 	// Words are those of the content, each once: search finds it by their terms. They are written, never read.
 	Words []string `bun:"-"`
-	// Embedding is the vector of the document's EmbeddingModel; empty when it has none.
-	Embedding []float32 `bun:",array"`
+	// Embedding is the vector of the document's EmbeddingModel; empty when it has none. It is kept beside the chunk.
+	Embedding []float32 `bun:"-"`
 	CreatedAt time.Time
 }
 

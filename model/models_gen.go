@@ -2287,7 +2287,7 @@ type DocumentStatus string
 const (
 	// Waits for a worker.
 	DocumentStatusPending DocumentStatus = "Pending"
-	// Is being read and cut into chunks.
+	// Is being read and cut into chunks, or waits for the embedding model to come back; then `warning` says so.
 	DocumentStatusIndexing DocumentStatus = "Indexing"
 	// Its chunks can be found.
 	DocumentStatusReady DocumentStatus = "Ready"

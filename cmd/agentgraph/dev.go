@@ -120,7 +120,7 @@ func (c *devCommand) Run(ctx context.Context, std streams) (err error) {
 	if err := shown.write(std.out); err != nil {
 		return err
 	}
-	log.Info("serving", "address", listener.Addr().String(), "model", model.Name())
+	log.Info("serving", "address", listener.Addr().String(), "model", model.Name(), "pgvector", store.ComparesVectors())
 	return front.serve(ctx, listener, c.Workers, engine)
 }
 

@@ -79,7 +79,7 @@ func (c *serveCommand) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
-	log.Info("serving", "address", listener.Addr().String(), "model", model.Name(), "version", version())
+	log.Info("serving", "address", listener.Addr().String(), "model", model.Name(), "pgvector", store.ComparesVectors(), "version", version())
 	return front.serve(ctx, listener, c.Workers, engine)
 }
 

@@ -127,6 +127,29 @@ func New(t testing.TB) *db.Store {
 	return Open(t, URL(t), db.Options{})
 }
 
+// Stores returns a store on a fresh, migrated database for each way to keep vectors that the server has, by its name:
+// "arrays" always, "pgvector" where it is installed.
+func Stores(t testing.TB, o db.Options) map[string]*db.Store {
+	t.Helper()
+	address := URL(t)
+	Arrays(t, address)
+	stores := map[string]*db.Store{"arrays": Open(t, address, o)}
+	if store := Open(t, URL(t), o); store.ComparesVectors() {
+		stores["pgvector"] = store
+	}
+	return stores
+}
+
+// Arrays has the database at the address keep vectors as arrays, whether or not the server has pgvector.
+func Arrays(t testing.TB, address string) {
+	t.Helper()
+	conn, err := pgx.Connect(context.Background(), address)
+	require.NoError(t, err)
+	_, err = conn.Exec(context.Background(), "ALTER TABLE chunk_vectors ALTER COLUMN embedding TYPE real[], ALTER COLUMN embedding SET STORAGE MAIN")
+	require.NoError(t, err)
+	require.NoError(t, conn.Close(context.Background()))
+}
+
 // Open returns a store on the database at the address, closed after the test.
 func Open(t testing.TB, address string, o db.Options) *db.Store {
 	t.Helper()

@@ -28,9 +28,21 @@ type Job struct{ CompanyID, Kind, ID string }
 // job have the same, and one with a later attempt means that those before it count no more.
 //
 // When Work returns nil the job is done. When it returns an error, or panics, it is called again after a
-// while, and after MaxFailures of those the job is dropped. When ctx has ended Work must return soon: when it
-// returns an error the job is given to another worker, except after the timeout, which is a failure.
+// while, and after MaxFailures of those the job is dropped; a Later does not count as one. When ctx has ended Work
+// must return soon: when it returns an error the job is given to another worker, except after the timeout, which is
+// a failure.
 type Work func(ctx context.Context, job Job, attempt int32) error
+
+// Later is the error of a job that cannot be done yet, and should be called for again after In.
+type Later struct {
+	In time.Duration
+	// Err is why.
+	Err error
+}
+
+func (l *Later) Error() string { return l.Err.Error() }
+
+func (l *Later) Unwrap() error { return l.Err }
 
 // errInterrupted is the cause with which the contexts of jobs end that others are to do.
 var errInterrupted = errors.New("this worker has stopped")

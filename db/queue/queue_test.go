@@ -3,6 +3,7 @@ package queue_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -121,6 +122,32 @@ func TestFailureIsForgottenWhenTheJobIsDone(t *testing.T) {
 	a := s.next(t)
 	require.EqualValues(t, 2, a.number)
 	a.result <- nil
+	awaitCount(t, pool, 0, allJobs)
+}
+
+func TestJobThatCannotBeDoneYet(t *testing.T) {
+	t.Parallel()
+	_, pool := fresh(t)
+	q, s := newQueue(t, pool, 2), newStage()
+	s.start(t, q, 2)
+	enqueue(t, pool, q, jobsOf(newCompany(t, pool, "company_1"), 1)...)
+	const waiting = "SELECT count(*) FROM jobs WHERE river_job_id IS NULL AND failures = $1 AND ready_at > $2"
+	later := &queue.Later{In: time.Hour, Err: errors.New("it is away")}
+	soon := time.Now().Add(50 * time.Minute)
+	for range 2 * queue.MaxFailures {
+		s.next(t).result <- fmt.Errorf("index: %w", later)
+		awaitCount(t, pool, 1, waiting, 0, soon)
+		hurry(t, pool)
+	}
+	for failures := 1; failures < queue.MaxFailures; failures++ {
+		s.next(t).result <- errors.New("it does not work")
+		awaitCount(t, pool, 1, "SELECT count(*) FROM jobs WHERE failures = $1", failures)
+		hurry(t, pool)
+		s.next(t).result <- later
+		awaitCount(t, pool, 1, waiting, failures, soon)
+		hurry(t, pool)
+	}
+	s.next(t).result <- errors.New("it does not work")
 	awaitCount(t, pool, 0, allJobs)
 }
 

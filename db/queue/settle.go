@@ -87,19 +87,24 @@ func (q *Queue) settleCompany(ctx context.Context, companyID string) {
 func (q *Queue) end(ctx context.Context, companyID string, outcomes []*outcome) error {
 	var ended, interrupted, failed []int64
 	var ready []time.Time
+	var failures []int32
 	for _, o := range outcomes {
+		var later *Later
 		attrs := []any{"company", companyID, "job", o.JobID, "attempt", o.Attempt, "error", o.err}
 		switch {
 		case o.err == nil:
 			ended = append(ended, o.riverID)
 		case errors.Is(o.cause, errInterrupted):
 			interrupted = append(interrupted, o.riverID)
+		case errors.As(o.err, &later):
+			q.log.Info("a job waits", append(attrs, "in", later.In)...)
+			failed, ready, failures = append(failed, o.riverID), append(ready, now().Add(later.In)), append(failures, o.Failures)
 		case o.Failures+1 >= MaxFailures:
 			q.log.Error("a job failed for the last time", attrs...)
 			ended = append(ended, o.riverID)
 		default:
 			q.log.Warn("a job failed", attrs...)
-			failed, ready = append(failed, o.riverID), append(ready, o.ready())
+			failed, ready, failures = append(failed, o.riverID), append(ready, o.ready()), append(failures, o.Failures+1)
 		}
 	}
 	return pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error {
@@ -113,9 +118,9 @@ func (q *Queue) end(ctx context.Context, companyID string, outcomes []*outcome) 
 		}{
 			{ended, "DELETE FROM jobs WHERE company_id = $1 AND river_job_id = ANY($2::bigint[])", nil},
 			{interrupted, "UPDATE jobs SET river_job_id = NULL WHERE company_id = $1 AND river_job_id = ANY($2::bigint[])", nil},
-			{failed, `UPDATE jobs SET river_job_id = NULL, failures = failures + 1, ready_at = failed.ready_at
-				FROM unnest($2::bigint[], $3::timestamptz[]) AS failed (river_job_id, ready_at)
-				WHERE jobs.company_id = $1 AND jobs.river_job_id = failed.river_job_id`, []any{ready}},
+			{failed, `UPDATE jobs SET river_job_id = NULL, failures = failed.failures, ready_at = failed.ready_at
+				FROM unnest($2::bigint[], $3::timestamptz[], $4::int[]) AS failed (river_job_id, ready_at, failures)
+				WHERE jobs.company_id = $1 AND jobs.river_job_id = failed.river_job_id`, []any{ready, failures}},
 		} {
 			if len(change.ids) == 0 {
 				continue

@@ -1,5 +1,7 @@
 package knowledge
 
+import "time"
+
 // Windowed returns the same base for which every set is a large one.
 func (b *Base) Windowed() *Base {
 	windowed := *b
@@ -8,12 +10,15 @@ func (b *Base) Windowed() *Base {
 	return &windowed
 }
 
-// Few returns the same base that compares the vectors only of what words found.
-func (b *Base) Few() *Base {
-	few := *b.Windowed()
-	few.limits.vectors = 0
-	return &few
+// Narrow returns the same base for which every set is a large one, of which it scores so many chunks.
+func (b *Base) Narrow(window int) *Base {
+	narrow := b.Windowed()
+	narrow.limits.window = window
+	return narrow
 }
+
+// EndOutage forgets that the embedding model was away.
+func (b *Base) EndOutage() { b.outage.until = time.Time{} }
 
 // Token is one of a question's.
 type Token = token

@@ -16,19 +16,24 @@ import (
 const (
 	// indexTimeout bounds one attempt.
 	indexTimeout = 10 * time.Minute
-	// lastAttempt is the one whose failure, whatever the reason, is the document's.
+	// lastAttempt is the one whose failure, whatever the reason, is the document's; those that ended with a wait do
+	// not count.
 	lastAttempt = 3
 )
 
 // Index reads a document, cuts it into chunks and keeps them. The attempt counts how often the indexing was
 // given to a worker, from 1. It returns nil when the document is Ready or Failed or there is nothing to do,
-// and an error when the indexing is to be tried again.
+// and an error when the indexing is to be tried again: a db.Later when the embedding model is away.
 func (b *Base) Index(ctx context.Context, t *db.Tenant, indexingID string, attempt int32) error {
 	d, err := t.ClaimDocument(ctx, indexingID, attempt)
 	if err != nil || d == nil {
 		return err
 	}
-	err = b.index(ctx, t, d)
+	if err = b.outage.err(); err == nil {
+		if err = b.index(ctx, t, d); isAway(err) != nil {
+			b.outage.begin(isAway(err))
+		}
+	}
 	var known *model.Error
 	switch errors.As(err, &known); {
 	case err == nil:
@@ -37,7 +42,9 @@ func (b *Base) Index(ctx context.Context, t *db.Tenant, indexingID string, attem
 		return ctx.Err()
 	case known != nil && known.Code == model.Unprocessable:
 		err = fail(ctx, t, d, known.Message)
-	case !isOver(err) && attempt >= lastAttempt:
+	case isAway(err) != nil && d.Waits < maxWaits:
+		err = postpone(ctx, t, d, isAway(err))
+	case !isOver(err) && attempt-d.Waits >= lastAttempt:
 		b.log.ErrorContext(ctx, "a document could not be indexed", "document", d.ID, "error", err)
 		reason := "it could not be indexed, for a reason that is not in the document; index its dataset again"
 		var failure *llm.Error
@@ -94,10 +101,6 @@ func (b *Base) index(ctx context.Context, t *db.Tenant, d *model.Document) (err 
 	if err != nil {
 		return err
 	}
-	if d.Warning = nil; warning != "" {
-		warning = model.Reason(warning)
-		d.Warning = &warning
-	}
 	chunks := make([]*model.Chunk, len(pieces))
 	for i, p := range pieces {
 		kept := storable(p.Content)
@@ -105,6 +108,10 @@ func (b *Base) index(ctx context.Context, t *db.Tenant, d *model.Document) (err 
 	}
 	if err := b.embed(ctx, d, chunks); err != nil {
 		return err
+	}
+	if d.Warning = nil; warning != "" {
+		warning = model.Reason(warning)
+		d.Warning = &warning
 	}
 	return t.FinishDocument(ctx, d, chunks)
 }

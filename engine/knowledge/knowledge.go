@@ -24,11 +24,12 @@ type Base struct {
 	log      *slog.Logger
 	limits   limits
 	vectors  *vectorCache
+	outage   *outage
 }
 
 // New returns a Base.
 func New(o Options) *Base {
-	b := &Base{embedder: o.Embedder, rerank: o.Reranker, log: o.Log, limits: defaultLimits, vectors: newVectorCache()}
+	b := &Base{embedder: o.Embedder, rerank: o.Reranker, log: o.Log, limits: defaultLimits, vectors: newVectorCache(), outage: &outage{}}
 	if b.log == nil {
 		b.log = slog.Default()
 	}

@@ -18,12 +18,9 @@ type limits struct {
 	window int
 	// visits bounds how often, in all, chunks of a larger set are found by a term.
 	visits int
-	// vectors is how many chunks a chat may have for all their vectors to be compared. Of a larger set those
-	// are that the terms found.
-	vectors int
 }
 
-var defaultLimits = limits{whole: 2_000, window: 300, visits: 10_000, vectors: 20_000}
+var defaultLimits = limits{whole: 2_000, window: 300, visits: 10_000}
 
 // nearLimit is how many similar terms are considered for a misspelled word, of each dataset.
 const nearLimit = 50
@@ -158,7 +155,7 @@ func (s *search) matches(ctx context.Context, threshold float64) ([]db.ChunkMatc
 			return s.tenant.MatchChunks(ctx, s.datasets, s.queries())
 		}
 		if s.question != nil {
-			if _, err := s.nearest(ctx, nil); err != nil {
+			if err := s.compareAll(ctx); err != nil {
 				return nil, err
 			}
 		}
@@ -169,14 +166,14 @@ func (s *search) matches(ctx context.Context, threshold float64) ([]db.ChunkMatc
 		return nil, err
 	}
 	if s.question != nil {
-		nearest, err := s.nearest(ctx, ids)
+		near, err := s.nearest(ctx)
 		if err != nil {
 			return nil, err
 		}
-		for _, m := range nearest {
-			ids = append(ids, m.ID)
+		if near, err = s.compare(ctx, ids, near); err != nil {
+			return nil, err
 		}
-		ids = model.Unique(ids)
+		ids = model.Unique(append(ids, near...))
 	}
 	return s.tenant.MatchChunksByID(ctx, ids, s.queries())
 }

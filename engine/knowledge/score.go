@@ -167,15 +167,21 @@ func cosine(a, b []float32) float64 {
 	if len(a) != len(b) {
 		return 0
 	}
-	var sums [4]float32
-	for len(a) >= 4 && len(b) >= 4 {
-		sums[0] += a[0] * b[0]
-		sums[1] += a[1] * b[1]
-		sums[2] += a[2] * b[2]
-		sums[3] += a[3] * b[3]
-		a, b = a[4:], b[4:]
+	// Eight sums that do not wait for each other; a and b are cut alike, so that bounds are checked once.
+	var s0, s1, s2, s3, s4, s5, s6, s7 float32
+	for len(a) >= 8 && len(b) >= 8 {
+		x, y := (*[8]float32)(a), (*[8]float32)(b)
+		s0 += x[0] * y[0]
+		s1 += x[1] * y[1]
+		s2 += x[2] * y[2]
+		s3 += x[3] * y[3]
+		s4 += x[4] * y[4]
+		s5 += x[5] * y[5]
+		s6 += x[6] * y[6]
+		s7 += x[7] * y[7]
+		a, b = a[8:], b[8:]
 	}
-	sum := float64(sums[0]) + float64(sums[1]) + float64(sums[2]) + float64(sums[3])
+	sum := float64(s0+s4) + float64(s1+s5) + float64(s2+s6) + float64(s3+s7)
 	for i := range a {
 		sum += float64(a[i] * b[i])
 	}

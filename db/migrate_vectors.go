@@ -1,0 +1,147 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/pressly/goose/v3"
+)
+
+// Vectors have a table of their own, which is the only one that needs pgvector: a dump can be restored without it.
+// They lie in the rows as long as they fit, so that a search which visits all of them visits few pages.
+var makeVectors = []string{
+	`CREATE TABLE chunk_vectors (
+		company_id text NOT NULL,
+		dataset_id text NOT NULL,
+		document_id text NOT NULL,
+		position int NOT NULL CHECK (position >= 0),
+		chunk_id text NOT NULL,
+		embedding real[] NOT NULL,
+		PRIMARY KEY (company_id, dataset_id, document_id, position),
+		FOREIGN KEY (company_id, dataset_id, document_id) REFERENCES documents (company_id, dataset_id, id) ON DELETE CASCADE
+	)`,
+	"ALTER TABLE chunk_vectors ALTER COLUMN embedding SET STORAGE MAIN",
+}
+
+// vectorTable is the migration that gives vectors their table. It is no file, since the table is also made anew when
+// it was lost.
+func vectorTable() *goose.Migration {
+	m := goose.NewGoMigration(11,
+		&goose.GoFunc{RunTx: run(append(makeVectors,
+			`INSERT INTO chunk_vectors (company_id, dataset_id, document_id, position, chunk_id, embedding)
+				SELECT company_id, dataset_id, document_id, position, id, embedding FROM chunks WHERE embedding IS NOT NULL`,
+			"ALTER TABLE chunks DROP COLUMN embedding",
+			"ALTER TABLE documents ADD COLUMN waits int CHECK (waits >= 0)",
+			"UPDATE documents SET waits = 0",
+			"ALTER TABLE documents ALTER COLUMN waits SET NOT NULL",
+		)...)},
+		&goose.GoFunc{RunTx: run(
+			"ALTER TABLE documents DROP COLUMN waits",
+			"ALTER TABLE chunks ADD COLUMN embedding real[]",
+			`UPDATE chunks SET embedding = kept.embedding::real[] FROM chunk_vectors AS kept
+				WHERE kept.company_id = chunks.company_id AND kept.chunk_id = chunks.id`,
+			"DROP TABLE chunk_vectors",
+		)},
+	)
+	m.Source = "0011_chunk_vectors.go"
+	return m
+}
+
+func run(statements ...string) func(context.Context, *sql.Tx) error {
+	return func(ctx context.Context, tx *sql.Tx) error {
+		for _, statement := range statements {
+			if _, err := tx.ExecContext(ctx, statement); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// vectorType is the type of the column that holds the vectors.
+type vectorType string
+
+const (
+	arrays   vectorType = "arrays"
+	pgvector vectorType = "pgvector"
+	// lost: a dump was restored without pgvector, or pgvector was dropped with all that needs it.
+	lost vectorType = "lost"
+)
+
+func vectorTypeOf(ctx context.Context, db interface {
+	QueryRow(ctx context.Context, query string, args ...any) pgx.Row
+}) (kept vectorType, err error) {
+	err = db.QueryRow(ctx, `SELECT coalesce((
+		SELECT CASE atttypid WHEN 'real[]'::regtype THEN 'arrays' ELSE 'pgvector' END FROM pg_attribute
+		WHERE attrelid = to_regclass('chunk_vectors') AND attname = 'embedding' AND NOT attisdropped), 'lost')`).Scan(&kept)
+	return kept, err
+}
+
+// faultOfVectors says in a sentence why the vectors of a complete schema cannot be used; nothing when they can.
+func (m *Migrator) faultOfVectors(ctx context.Context) (string, error) {
+	kept, err := vectorTypeOf(ctx, m.pool)
+	switch {
+	case err != nil:
+		return "", err
+	case kept == lost:
+		return `the table of the chunks' vectors is lost: run "agentgraph migrate up", and all documents are embedded again`, nil
+	case kept == pgvector:
+		_, err = m.pool.Exec(ctx, "SELECT '[1]'::vector")
+	}
+	if refused(err) {
+		return "the chunks' vectors are kept by pgvector, which the database server cannot load any more: install it again, or put it back into the search path", nil
+	}
+	return "", err
+}
+
+// refused reports whether it is the database that would not do something.
+func refused(err error) bool {
+	var known *pgconn.PgError
+	return errors.As(err, &known)
+}
+
+// vectorLock tells the lock of whoever moves vectors from other advisory locks.
+const vectorLock = 0x76656374
+
+// moveVectors has the vectors kept by pgvector as soon as the server has it and the role may create it, and else
+// leaves them as arrays. Vectors that are lost are made anew by indexing their documents again. Others wait meanwhile.
+func (m *Migrator) moveVectors(ctx context.Context) error {
+	return pgx.BeginFunc(ctx, m.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", vectorLock); err != nil {
+			return err
+		}
+		kept, err := vectorTypeOf(ctx, tx)
+		if err != nil || kept == pgvector {
+			return err
+		}
+		if kept == lost {
+			again := append([]string{"DROP TABLE IF EXISTS chunk_vectors", "UPDATE documents SET embedding_model = NULL"}, makeVectors...)
+			for _, statement := range again {
+				if _, err := tx.Exec(ctx, statement); err != nil {
+					return fmt.Errorf("make the table of vectors anew: %w", err)
+				}
+			}
+		}
+		var available bool
+		if err := tx.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_available_extensions WHERE name = 'vector')").Scan(&available); err != nil || !available {
+			return err
+		}
+		err = pgx.BeginFunc(ctx, tx, func(tx pgx.Tx) error {
+			if _, err := tx.Exec(ctx, "CREATE EXTENSION IF NOT EXISTS vector"); err != nil {
+				return err
+			}
+			_, err := tx.Exec(ctx, "ALTER TABLE chunk_vectors ALTER COLUMN embedding TYPE vector, ALTER COLUMN embedding SET STORAGE MAIN")
+			return err
+		})
+		if refused(err) {
+			slog.WarnContext(ctx, "vectors stay arrays: the server has pgvector, but it could not be used", "error", err)
+			return nil
+		}
+		return err
+	})
+}

@@ -1,0 +1,192 @@
+package db_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// kept are the vectors of a document with three chunks, of which the second has none.
+var kept = [][]float32{{0.1, -0.25, 3e-8}, nil, {1, 0, 0}}
+
+// keepVectors indexes a document with these vectors.
+func keepVectors(t *testing.T, tenant *db.Tenant, datasetID string) *model.Document {
+	t.Helper()
+	d := claim(t, tenant, addDocument(t, tenant, datasetID, "x").IndexingID, 1)
+	chunks := chunksOf("one", "two", "three")
+	for i, vector := range kept {
+		chunks[i].Embedding = vector
+	}
+	d.EmbeddingModel = new("a model")
+	require.NoError(t, tenant.FinishDocument(t.Context(), d, chunks))
+	return d
+}
+
+// requireVectors requires a document to have these vectors.
+func requireVectors(t *testing.T, tenant *db.Tenant, d *model.Document) {
+	t.Helper()
+	read := map[int32][]float32{}
+	for c, err := range tenant.VectorsOfDocuments(t.Context(), []string{d.DatasetID}, []string{d.ID}) {
+		require.NoError(t, err)
+		require.Equal(t, d.ID, c.DocumentID)
+		read[c.Position] = c.Embedding
+	}
+	require.Equal(t, map[int32][]float32{0: kept[0], 2: kept[2]}, read)
+}
+
+func typeOfVectors(t *testing.T, conn *pgx.Conn) (name string) {
+	t.Helper()
+	require.NoError(t, conn.QueryRow(t.Context(), `SELECT format_type(atttypid, atttypmod) FROM pg_attribute
+		WHERE attrelid = 'chunk_vectors'::regclass AND attname = 'embedding'`).Scan(&name))
+	return name
+}
+
+// typeByMigrating is what migrating has vectors kept as on this server.
+func typeByMigrating(t *testing.T, conn *pgx.Conn) string {
+	t.Helper()
+	var available bool
+	require.NoError(t, conn.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM pg_available_extensions WHERE name = 'vector')").Scan(&available))
+	if available {
+		return "vector"
+	}
+	return "real[]"
+}
+
+// A server gets pgvector, or loses it, and replicas run meanwhile.
+func TestVectorsMoveWithoutLoss(t *testing.T) {
+	t.Parallel()
+	ctx, address := t.Context(), dbtest.URL(t)
+	conn, migrator := connect(t, address), newMigrator(t, address)
+	dbtest.Arrays(t, address)
+	before := dbtest.Open(t, address, db.Options{})
+	require.False(t, before.ComparesVectors())
+	tenant, companyID := newCompany(t, before)
+	dataset := newDataset(t, tenant)
+	documents := []*model.Document{keepVectors(t, tenant, dataset.ID)}
+
+	require.Empty(t, together(4, func(int) error {
+		migrator, err := db.NewMigrator(ctx, address)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = migrator.Close() }()
+		return migrator.Up(ctx)
+	}), "several at once")
+	wanted := typeByMigrating(t, conn)
+	require.Equal(t, wanted, typeOfVectors(t, conn))
+	after := dbtest.Open(t, address, db.Options{})
+	require.Equal(t, wanted == "vector", after.ComparesVectors())
+	_, ok, err := after.Tenant(companyID).NearestChunks(ctx, []string{dataset.ID}, []float32{1, 0, 0}, 5)
+	require.NoError(t, err)
+	require.Equal(t, wanted == "vector", ok)
+	documents = append(documents, keepVectors(t, tenant, dataset.ID), keepVectors(t, after.Tenant(companyID), dataset.ID))
+
+	dbtest.Arrays(t, address)
+	documents = append(documents, keepVectors(t, after.Tenant(companyID), dataset.ID))
+	if wanted == "vector" {
+		ids, ok, err := after.Tenant(companyID).NearestChunks(ctx, []string{dataset.ID}, []float32{1, 0, 0}, 5)
+		require.NoError(t, err, "it goes on until it is started again")
+		require.True(t, ok)
+		require.Len(t, ids, 5)
+	}
+	for _, d := range documents {
+		for _, store := range []*db.Store{before, after} {
+			requireVectors(t, store.Tenant(companyID), d)
+		}
+	}
+
+	// An older program has them with the chunks.
+	require.NoError(t, migrator.Up(ctx))
+	require.NoError(t, migrator.Down(ctx))
+	var rows int
+	require.NoError(t, conn.QueryRow(ctx, "SELECT count(*) FROM chunks WHERE embedding = $1::real[]", kept[0]).Scan(&rows))
+	require.Equal(t, len(documents), rows)
+	require.NoError(t, migrator.Up(ctx))
+	for _, d := range documents {
+		requireVectors(t, tenant, d)
+	}
+	require.NoError(t, tenant.DeleteDataset(ctx, dataset.ID))
+	require.NoError(t, conn.QueryRow(ctx, "SELECT count(*) FROM chunk_vectors").Scan(&rows))
+	require.Zero(t, rows)
+}
+
+// A dump that was made with pgvector is restored without: the table cannot be.
+func TestVectorsThatAreLostAreMadeAnew(t *testing.T) {
+	t.Parallel()
+	for name, loss := range map[string]string{
+		"the table":  "DROP TABLE chunk_vectors",
+		"the column": "ALTER TABLE chunk_vectors DROP COLUMN embedding",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, address := t.Context(), dbtest.URL(t)
+			conn, migrator := connect(t, address), newMigrator(t, address)
+			complete := catalog(t, conn)
+			tenant, _ := newCompany(t, dbtest.Open(t, address, db.Options{}))
+			d := keepVectors(t, tenant, newDataset(t, tenant).ID)
+			_, err := conn.Exec(ctx, loss)
+			require.NoError(t, err)
+			schema, err := migrator.Schema(ctx)
+			require.NoError(t, err)
+			require.ErrorContains(t, schema.Err(), `the table of the chunks' vectors is lost: run "agentgraph migrate up"`)
+
+			require.NoError(t, migrator.Up(ctx))
+			require.Equal(t, complete, catalog(t, conn))
+			require.Nil(t, readDocument(t, tenant, d.ID).EmbeddingModel)
+			require.NoError(t, tenant.ReindexOtherModels(ctx, "a model"))
+			again := readDocument(t, tenant, d.ID)
+			require.Equal(t, model.DocumentStatusPending, again.Status)
+			require.Equal(t, []string{"one", "two", "three"}, contentsOf(t, tenant, d.ID))
+			require.NotNil(t, claim(t, tenant, again.IndexingID, 1))
+		})
+	}
+}
+
+// On most managed servers a superuser has to create extensions.
+func TestVectorsStayArraysWithoutTheRightToCreateExtensions(t *testing.T) {
+	t.Parallel()
+	ctx, address := t.Context(), dbtest.EmptyURL(t)
+	conn := connect(t, address)
+	role := "owner_" + conn.Config().Database
+	for _, statement := range []string{
+		"CREATE ROLE " + role + " LOGIN",
+		"GRANT CREATE ON DATABASE " + conn.Config().Database + " TO " + role,
+		"GRANT CREATE ON SCHEMA public TO " + role,
+	} {
+		_, err := conn.Exec(ctx, statement)
+		require.NoError(t, err)
+	}
+	t.Cleanup(func() {
+		_, err := conn.Exec(context.WithoutCancel(ctx), "DROP OWNED BY "+role+" CASCADE")
+		require.NoError(t, err)
+		_, err = conn.Exec(context.WithoutCancel(ctx), "DROP ROLE "+role)
+		require.NoError(t, err)
+	})
+	migrator := newMigrator(t, address+"&user="+role)
+	require.NoError(t, migrator.Up(ctx))
+	require.Equal(t, "real[]", typeOfVectors(t, conn))
+
+	// Once somebody else has created it, it is used.
+	if wanted := typeByMigrating(t, conn); wanted == "vector" {
+		_, err := conn.Exec(ctx, "CREATE EXTENSION vector")
+		require.NoError(t, err)
+		require.NoError(t, migrator.Up(ctx))
+		require.Equal(t, wanted, typeOfVectors(t, conn))
+
+		// And what cannot be read any more is said.
+		for _, statement := range []string{"CREATE SCHEMA elsewhere", "ALTER EXTENSION vector SET SCHEMA elsewhere"} {
+			_, err := conn.Exec(ctx, statement)
+			require.NoError(t, err)
+		}
+		schema, err := migrator.Schema(ctx)
+		require.NoError(t, err)
+		require.ErrorContains(t, schema.Err(), "which the database server cannot load any more")
+		require.ErrorContains(t, migrator.Up(ctx), "which the database server cannot load any more")
+	}
+}

@@ -1,0 +1,225 @@
+package knowledge
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"maps"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// nearMargin is how many chunks the database is asked for beyond the window: it computes inner products in another
+// order, so chunks with nearly the same one may change places.
+const nearMargin = 50
+
+// nearest returns the ids of the chunks of a large set that are nearest to the question, at least as many as the
+// window takes. Every vector is compared: by the database, or where it cannot, here.
+func (s *search) nearest(ctx context.Context) ([]string, error) {
+	ids, ok, err := s.tenant.NearestChunks(ctx, s.datasets, s.question, s.base.limits.window+nearMargin)
+	if ok || err != nil {
+		return ids, err
+	}
+	best := nearestFirst{most: s.base.limits.window}
+	for c, err := range s.base.vectors.of(ctx, s.tenant, s.datasets) {
+		if err != nil {
+			return nil, err
+		}
+		best.add(cosine(s.question, c.Embedding), c)
+	}
+	return best.ids(), nil
+}
+
+// compare computes the cosines of the chunks, and returns those of the near ones that the window takes.
+func (s *search) compare(ctx context.Context, found, near []string) ([]string, error) {
+	chunks, err := s.tenant.VectorsOfChunks(ctx, model.Unique(slices.Concat(found, near)))
+	if err != nil {
+		return nil, err
+	}
+	isNear := make(map[string]bool, len(near))
+	for _, id := range near {
+		isNear[id] = true
+	}
+	best := nearestFirst{most: s.base.limits.window}
+	s.cosines = make(map[string]float64, len(chunks))
+	for _, c := range chunks {
+		s.cosines[c.ID] = cosine(s.question, c.Embedding)
+		if isNear[c.ID] {
+			best.add(s.cosines[c.ID], c)
+		}
+	}
+	return best.ids(), nil
+}
+
+// compareAll computes the cosines of all chunks that have a vector.
+func (s *search) compareAll(ctx context.Context) error {
+	s.cosines = make(map[string]float64, s.chunks)
+	for c, err := range s.base.vectors.of(ctx, s.tenant, s.datasets) {
+		if err != nil {
+			return err
+		}
+		s.cosines[c.ID] = cosine(s.question, c.Embedding)
+	}
+	return nil
+}
+
+// near is a chunk and its cosine.
+type near struct {
+	cosine float64
+	chunk  *model.Chunk
+}
+
+// nearestFirst keeps the chunks with the largest cosines above 0, then by document and position.
+type nearestFirst struct {
+	most int
+	// kept has the best of those before some that came later.
+	kept []near
+	// least is what a cosine must reach.
+	least float64
+}
+
+func (f *nearestFirst) add(cosine float64, chunk *model.Chunk) {
+	if cosine <= 0 || cosine < f.least {
+		return
+	}
+	if f.kept = append(f.kept, near{cosine, chunk}); len(f.kept) >= 4*f.most {
+		f.sort()
+		f.least = f.kept[len(f.kept)-1].cosine
+	}
+}
+
+// sort leaves the best.
+func (f *nearestFirst) sort() {
+	slices.SortFunc(f.kept, func(a, b near) int {
+		return cmp.Or(cmp.Compare(b.cosine, a.cosine), cmp.Compare(a.chunk.DocumentID, b.chunk.DocumentID), cmp.Compare(a.chunk.Position, b.chunk.Position))
+	})
+	f.kept = f.kept[:min(len(f.kept), f.most)]
+}
+
+func (f *nearestFirst) ids() []string {
+	f.sort()
+	ids := make([]string, len(f.kept))
+	for i, n := range f.kept {
+		ids[i] = n.chunk.ID
+	}
+	return ids
+}
+
+// embedded are the chunks of a document with their vectors.
+type embedded struct {
+	chunks []*model.Chunk
+	// size is what they take, in bytes.
+	size int
+}
+
+// add returns by how much they grow.
+func (e *embedded) add(c *model.Chunk) int {
+	grown := 400 + 4*len(c.Embedding)
+	e.chunks = append(e.chunks, c)
+	e.size += grown
+	return grown
+}
+
+// maxVectors bounds the vectors that are kept in memory, in bytes.
+const maxVectors = 256 << 20
+
+// indexing names what was made of a document at one time: it never changes.
+type indexing struct {
+	documentID string
+	at         time.Time
+}
+
+// vectorCache keeps the vectors of the documents that were used last.
+type vectorCache struct {
+	mu    sync.Mutex
+	parts *simplelru.LRU[indexing, *embedded]
+	size  int
+}
+
+func newVectorCache() *vectorCache {
+	// It is the size of the vectors that bounds it, not their number.
+	parts, _ := simplelru.NewLRU[indexing, *embedded](math.MaxInt, nil)
+	return &vectorCache{parts: parts}
+}
+
+func (c *vectorCache) get(key indexing) *embedded {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	part, _ := c.parts.Get(key)
+	return part
+}
+
+func (c *vectorCache) put(key indexing, part *embedded) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.parts.Contains(key) {
+		return
+	}
+	c.parts.Add(key, part)
+	for c.size += part.size; c.size > maxVectors; {
+		_, oldest, _ := c.parts.RemoveOldest()
+		c.size -= oldest.size
+	}
+}
+
+// of yields every chunk of the datasets that has a vector, or one error. What is not kept yet is read, and then kept if
+// all of it has room.
+func (c *vectorCache) of(ctx context.Context, t *db.Tenant, datasets []string) iter.Seq2[*model.Chunk, error] {
+	return func(yield func(*model.Chunk, error) bool) {
+		documents, err := t.EmbeddedDocuments(ctx, datasets)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		read := &reading{parts: map[string]*embedded{}}
+		for _, d := range documents {
+			part := c.get(indexing{d.ID, *d.IndexedAt})
+			if part == nil {
+				read.parts[d.ID] = &embedded{}
+				continue
+			}
+			read.size += part.size
+			for _, chunk := range part.chunks {
+				if !yield(chunk, nil) {
+					return
+				}
+			}
+		}
+		if len(read.parts) == 0 {
+			return
+		}
+		for chunk, err := range t.VectorsOfDocuments(ctx, datasets, slices.Collect(maps.Keys(read.parts))) {
+			if !yield(chunk, err) || err != nil {
+				return
+			}
+			read.add(chunk)
+		}
+		for _, d := range documents {
+			if part := read.parts[d.ID]; part != nil {
+				c.put(indexing{d.ID, *d.IndexedAt}, part)
+			}
+		}
+	}
+}
+
+// reading is what one question reads, by document, until that is too much to keep.
+type reading struct {
+	parts map[string]*embedded
+	// size is what the vectors of the question's datasets take together, in bytes.
+	size int
+}
+
+func (r *reading) add(chunk *model.Chunk) {
+	if part := r.parts[chunk.DocumentID]; part != nil {
+		if r.size += part.add(chunk); r.size > maxVectors {
+			r.parts = nil
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package knowledge
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+const (
+	// firstWait is how long a document waits for an embedding model that is away, and twice as long each further
+	// time up to longestWait.
+	firstWait, longestWait = 5 * time.Second, 5 * time.Minute
+	// maxWaits is how often it waits before it fails: for about a day.
+	maxWaits = 290
+	// outageTime is for how long no further document is taken to a model that was found to be away.
+	outageTime = 15 * time.Second
+)
+
+// outage remembers that the embedding model was away a moment ago: documents need not be read in vain.
+type outage struct {
+	mu      sync.Mutex
+	until   time.Time
+	failure *llm.Error
+}
+
+func (o *outage) begin(failure *llm.Error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.until, o.failure = time.Now().Add(outageTime), failure
+}
+
+// err is what the model failed with, while it is not worth asking.
+func (o *outage) err() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if time.Now().Before(o.until) {
+		return o.failure
+	}
+	return nil
+}
+
+// isAway returns the failure of an embedding model that will be back, as it seems; nil for any other error.
+func isAway(err error) *llm.Error {
+	var failure *llm.Error
+	if errors.As(err, &failure) && (failure.Retryable() || failure.Cause == llm.TimedOut) {
+		return failure
+	}
+	return nil
+}
+
+// postpone has the indexing of a document tried again later.
+func postpone(ctx context.Context, t *db.Tenant, d *model.Document, failure *llm.Error) error {
+	wait := longestWait
+	if d.Waits < 8 {
+		wait = min(wait, firstWait<<d.Waits)
+	}
+	wait = min(max(wait, failure.RetryAfter), longestWait)
+	wait += rand.N(wait / 5)
+	reason := model.Reason("it waits to be embedded, and is tried again and again for about a day: " + failure.Message)
+	d.Warning = &reason
+	if err := t.PostponeDocument(ctx, d); err != nil {
+		return err
+	}
+	return &db.Later{In: wait, Err: failure}
+}

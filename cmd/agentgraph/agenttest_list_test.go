@@ -41,7 +41,6 @@ func TestListsOfTestsAreNarrowedAlike(t *testing.T) {
 		"all":              {map[string]any{}, []string{"root", "within"}},
 		"null for all":     {map[string]any{"folder": nil}, []string{"root", "within"}},
 		"one folder":       {map[string]any{"folder": folder.ID}, []string{"within"}},
-		"unknown folder":   {map[string]any{"folder": "folder_none"}, []string{}},
 		"the root":         {map[string]any{"root": true}, []string{"root"}},
 		"null at the root": {map[string]any{"folder": nil, "root": true}, []string{"root"}},
 	} {

@@ -19,7 +19,7 @@ func (s *theatre) startServing(t *testing.T) (*replica, *gatewayUnderTest) {
 	binary, err := os.Executable()
 	require.NoError(t, err)
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), binary, "serve", "--database-url", s.address, "--listen", "127.0.0.1:0",
-		"--openai-base-url", s.provider.URL+"/v1", "--openai-api-key", "any", "--model-timeout", "10m", "--workers", "0")
+		"--openai-base-url", s.provider.URL+"/v1", "--openai-api-key", "any", "--model-timeout", "10m", "--workers", "0", "--model-rate-limit", "0")
 	cmd.Env = append(os.Environ(), asProgram+"=1")
 	log := &servedLog{address: make(chan string, 1)}
 	cmd.Stderr = log

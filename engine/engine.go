@@ -63,6 +63,7 @@ type Engine struct {
 	webhook   string
 	lease     time.Duration
 	schemas   *schemas
+	speakers  *speakers
 	base      *knowledge.Base
 	prices    model.Prices
 	log       *slog.Logger
@@ -72,7 +73,7 @@ type Engine struct {
 // New returns an Engine whose agents speak through the model.
 func New(m llm.Model, o Options) *Engine {
 	e := &Engine{
-		model: m, caller: o.Caller, webhook: o.TransferWebhook, schemas: newSchemas(), prices: o.Prices, log: o.Log, traceID: o.TraceID,
+		model: m, caller: o.Caller, webhook: o.TransferWebhook, schemas: newSchemas(), speakers: newSpeakers(), prices: o.Prices, log: o.Log, traceID: o.TraceID,
 		base: o.Knowledge, rephraser: o.Rephraser,
 		lease: positive(o.Lease, defaultLease),
 		limits: limits{

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"sync"
 	"time"
 
 	"github.com/agentgraph/agentgraph/db"
@@ -94,10 +93,7 @@ func (e *Engine) test(ctx context.Context, t *db.Tenant, run *model.AgentTestRun
 		return runner.classify(ctx, run)
 	}
 	// The contact need not wait for what the agent knows.
-	load := sync.OnceValues(func() (*speaker, error) { return loadSpeaker(ctx, t, subject.ID) })
-	var loading sync.WaitGroup
-	defer loading.Wait()
-	loading.Go(func() { _, _ = load() })
+	load := e.speakers.Load(ctx, speakerOf{run.CompanyID, subject.ID, t})
 	real := e.effects(t, run.ID, subject.ID)
 	if run.Snapshot.VirtualTime {
 		real.wait = func(ctx context.Context, _ time.Duration) error { return ctx.Err() }
@@ -114,12 +110,13 @@ func (e *Engine) test(ctx context.Context, t *db.Tenant, run *model.AgentTestRun
 		if err != nil {
 			return nil, nil, err
 		}
-		s.agent = subject
+		own := *s // others may have been given the same
+		own.agent = subject
 		next := &turn{
 			model: counted.of(e.model), rephraser: counted.of(e.rephraser), limits: e.limits, effects: real, schemas: e.schemas,
 			variables: at.variables, mocking: mockingOf(test.ToolMocking),
 		}
-		return next.rehearse(ctx, s, at)
+		return next.rehearse(ctx, &own, at)
 	}
 	return runner.simulate(ctx, run)
 }

@@ -2,8 +2,10 @@ package db
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 
@@ -141,9 +143,6 @@ type plannedTest struct {
 	attempts int32
 }
 
-// runsPerInsert bounds a statement: a run carries its test and agent.
-const runsPerInsert = 50
-
 func (t *Tenant) createExecution(ctx context.Context, execution *model.AgentTestExecution, planned []plannedTest) error {
 	if err := t.checkBudget(ctx); err != nil {
 		return err
@@ -182,10 +181,8 @@ func (t *Tenant) createExecution(ctx context.Context, execution *model.AgentTest
 	if err := insert(ctx, t, execution); err != nil {
 		return err
 	}
-	for some := range slices.Chunk(runs, runsPerInsert) {
-		if err := insert(ctx, t, some...); err != nil {
-			return err
-		}
+	if err := t.insertRuns(ctx, runs); err != nil {
+		return err
 	}
 	if err := t.setLastRuns(ctx, execution, planned, newest); err != nil {
 		return err
@@ -195,6 +192,33 @@ func (t *Tenant) createExecution(ctx context.Context, execution *model.AgentTest
 		first = append(first, run.ID)
 	}
 	return t.enqueueRuns(ctx, first, (*queue.Queue).Enqueue)
+}
+
+// insertRuns copies new runs, which are queued: each carries its test and agent, of which there are few.
+func (t *Tenant) insertRuns(ctx context.Context, runs []*model.AgentTestRun) error {
+	columns := []string{
+		"company_id", "id", "execution_id", "test_id", "tested_id", "test_name", "position", "attempt", "status", "snapshot",
+		"prompt_version", "claim", "lost", "messages", "tool_calls", "turn_count", "criteria_results", "version", "created_at",
+	}
+	snapshots := map[string][]byte{}
+	row := func(i int) ([]any, error) {
+		r := runs[i]
+		if snapshots[r.TestedID] == nil {
+			text, err := json.Marshal(r.Snapshot)
+			if err != nil {
+				return nil, err
+			}
+			snapshots[r.TestedID] = text
+		}
+		return []any{
+			t.companyID, r.ID, r.ExecutionID, r.TestID, r.TestedID, r.TestName, r.Position, r.Attempt, string(r.Status), snapshots[r.TestedID],
+			r.PromptVersion, r.Claim, r.Lost, r.Messages, r.ToolCalls, r.TurnCount, r.CriteriaResults, r.Version, r.CreatedAt,
+		}, nil
+	}
+	return translate(t.store.tx.pgx(func(tx pgx.Tx) error {
+		_, err := tx.CopyFrom(ctx, pgx.Identifier{"agent_test_runs"}, columns, pgx.CopyFromSlice(len(runs), row))
+		return err
+	}))
 }
 
 // snapshots returns the tests with their agents, in the order of the plan, all held until the end of the

@@ -22,6 +22,9 @@ type AgentTestHistory struct {
 
 // ImportAgentTests adds tests with their history, all or nothing; NOT_FOUND names an agent that does not exist.
 // Everything is written as it is given, its times included: only what the database itself can check is checked. The
+// runsPerInsert bounds a statement: a run carries its test and agent.
+const runsPerInsert = 50
+
 // newest run of each test becomes its last one, and nothing is enqueued, so an execution that is not finished is an error.
 func (t *Tenant) ImportAgentTests(ctx context.Context, h AgentTestHistory) error {
 	for _, execution := range h.Executions {

@@ -3,6 +3,7 @@ package resolvers
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/graph-gophers/dataloader/v7"
@@ -176,8 +177,9 @@ func (e *edge[P, V]) loader(row P, w want) *dataloader.Loader[string, V] {
 			keys = append(keys, key)
 		}
 	}
-	// The last key fills the batch, which is then read at once.
-	loader := dataloader.NewBatchedLoader(e.batch(w), dataloader.WithBatchCapacity[string, V](len(keys)))
+	// The last key fills the batch, which is then read at once. The wait is never over: a busy process that took its
+	// time here would read twice.
+	loader := dataloader.NewBatchedLoader(e.batch(w), dataloader.WithBatchCapacity[string, V](len(keys)), dataloader.WithWait[string, V](time.Hour))
 	for _, key := range keys {
 		loader.Load(e.ctx, key)
 	}

@@ -3,16 +3,22 @@ package gateway
 import (
 	"context"
 	"reflect"
+	"sync"
 	"sync/atomic"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
 
 	"github.com/agentgraph/agentgraph/model"
 )
 
 // answerLimit is an extension that bounds what one answer, or one event of a subscription, holds while it is
 // made: the cost is an estimate, and lists may be longer and texts larger than it takes them to be.
-type answerLimit struct{ settings Settings }
+type answerLimit struct {
+	settings Settings
+	// underWay is what all answers hold that are being made.
+	underWay *atomic.Int64
+}
 
 func (answerLimit) ExtensionName() string                   { return "AnswerLimit" }
 func (answerLimit) Validate(graphql.ExecutableSchema) error { return nil }
@@ -24,16 +30,39 @@ const (
 	bytesPerObject = 512
 )
 
+// All answers that are being made may hold as much as mostLarge of the largest ones. Beyond that no answer grows above
+// a largeShare of the limit: what is asked for usually is far below, and goes on.
+const (
+	mostLarge  = 4
+	largeShare = 8
+)
+
 type sizeKey struct{}
+
+// size is what an answer holds so far.
+type size struct {
+	atomic.Int64
+	// isOver: nothing more is added. isBusy: because of the answers beside it.
+	isOver, isBusy atomic.Bool
+	// isMutation: what it did must not look as if it had to be tried again.
+	isMutation bool
+	// typenames has what the __typename fields of selections count.
+	typenames sync.Map
+}
 
 // InterceptResponse counts from zero, and has one error for all that is missing when the answer was too large.
 func (l answerLimit) InterceptResponse(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
-	size := new(atomic.Int64)
+	operation := graphql.GetOperationContext(ctx).Operation // nil when it was refused
+	size := &size{isMutation: operation != nil && operation.Operation == ast.Mutation}
+	defer func() { l.underWay.Add(-size.Load()) }()
 	response := next(context.WithValue(ctx, sizeKey{}, size))
-	if response != nil && size.Load() > l.settings.AnswerBytes {
-		tooLarge := model.Errorf(model.LimitExceeded,
+	if response != nil && size.isOver.Load() {
+		fault := model.Errorf(model.LimitExceeded,
 			"the answer is larger than the limit of %d bytes: ask for fewer at a time, or for less of each", l.settings.AnswerBytes)
-		response.Errors = append(response.Errors, shownTo(ctx, tooLarge))
+		if size.isBusy.Load() {
+			fault = model.Errorf(model.Unavailable, "too many large answers are being made; try again, or ask for less at a time")
+		}
+		response.Errors = append(response.Errors, shownTo(ctx, fault))
 	}
 	return response
 }
@@ -41,19 +70,78 @@ func (l answerLimit) InterceptResponse(ctx context.Context, next graphql.Respons
 // InterceptField answers null for all that comes after the answer became too large. Mutations are carried out all the
 // same: they were asked for, and who gets no answer must not have to guess which of them were.
 func (l answerLimit) InterceptField(ctx context.Context, next graphql.Resolver) (any, error) {
-	size, ok := ctx.Value(sizeKey{}).(*atomic.Int64)
+	size, ok := ctx.Value(sizeKey{}).(*size)
 	if !ok {
 		return next(ctx) // It opens the source of a subscription.
 	}
 	field := graphql.GetFieldContext(ctx)
-	if size.Load() > l.settings.AnswerBytes && field.Object != "Mutation" {
+	if size.isOver.Load() && field.Object != "Mutation" {
 		return graphql.Null, nil
 	}
 	value, err := next(ctx)
-	if err == nil && size.Add(int64(bytesPerValue+len(field.Field.Alias)+bytesOf(value))) > l.settings.AnswerBytes {
+	if err != nil {
+		return value, err
+	}
+	bytes := bytesPerValue + len(field.Field.Alias) + bytesOf(value) + objectsOf(value)*size.ofTypenames(field.Field.Selections)
+	if l.add(size, int64(bytes)); size.isOver.Load() {
 		return graphql.Null, nil
 	}
-	return value, err
+	return value, nil
+}
+
+func (l answerLimit) add(s *size, bytes int64) {
+	now, all := s.Add(bytes), l.underWay.Add(bytes)
+	switch most := l.settings.AnswerBytes; {
+	case now > most:
+		s.isOver.Store(true)
+	case all > mostLarge*most && now > most/largeShare && !s.isMutation:
+		if s.isOver.CompareAndSwap(false, true) {
+			s.isBusy.Store(true)
+		}
+	}
+}
+
+// ofTypenames returns what the __typename fields of one object count, which are made without asking InterceptField.
+func (s *size) ofTypenames(selections ast.SelectionSet) int {
+	if len(selections) == 0 {
+		return 0
+	}
+	key := &selections[0] // The executor keeps a field's selections while it makes the answer.
+	known, _ := s.typenames.Load(key)
+	if bytes, ok := known.(int); ok {
+		return bytes
+	}
+	bytes, seen := 0, map[string]bool{}
+	var add func(ast.SelectionSet)
+	add = func(selections ast.SelectionSet) {
+		for _, selected := range selections {
+			switch selected := selected.(type) {
+			case *ast.Field:
+				if selected.Name == "__typename" && !seen[selected.Alias] {
+					seen[selected.Alias] = true
+					bytes += bytesPerValue + len(selected.Alias)
+				}
+			case *ast.InlineFragment:
+				add(selected.SelectionSet)
+			case *ast.FragmentSpread:
+				if !seen["..."+selected.Name] {
+					seen["..."+selected.Name] = true
+					add(selected.Definition.SelectionSet)
+				}
+			}
+		}
+	}
+	add(selections)
+	s.typenames.Store(key, bytes)
+	return bytes
+}
+
+// objectsOf returns how many elements a list has; anything else is one.
+func objectsOf(value any) int {
+	if v := reflect.ValueOf(value); v.Kind() == reflect.Slice {
+		return v.Len()
+	}
+	return 1
 }
 
 // bytesOf returns what a text, or the elements of a list, count.

@@ -52,6 +52,24 @@ func TestLimitOfTheAnswer(t *testing.T) {
 	require.Equal(t, "LIMIT_EXCEEDED", code)
 }
 
+// Names of types come from the executor, which asks nobody.
+func TestLimitOfTheAnswerCountsTypenames(t *testing.T) {
+	t.Parallel()
+	f := start(t, settings(func(s *gateway.Settings) { s.AnswerBytes = 1000 }))
+	require.Equal(t, map[string]any{"tree": map[string]any{"__typename": "Tree"}}, f.post(t, "{ tree { __typename ...T ...T } } fragment T on Tree { __typename ...U } fragment U on Tree { __typename }").json["data"])
+	long := strings.Repeat("x", 1000) + ": __typename"
+	for _, query := range []string{
+		"{ tree { " + long + " } }",
+		"{ tree { ... on Tree { " + long + " } } }",
+		"{ tree { ...T } } fragment T on Tree { ...U } fragment U on Tree { " + long + " }",
+	} {
+		a := f.post(t, query)
+		_, code := a.fault(t)
+		require.Equal(t, "LIMIT_EXCEEDED", code)
+		require.Nil(t, a.json["data"])
+	}
+}
+
 // A mutation that comes after the limit is carried out all the same.
 func TestLimitOfTheAnswerOfMutations(t *testing.T) {
 	t.Parallel()

@@ -62,7 +62,7 @@ func (l *rateLimit) take(h http.Header, keyID string, n int, at time.Time) error
 	}
 	wait := l.seconds(float64(n) - left)
 	h.Set("Retry-After", wait)
-	return model.Errorf(model.RateLimited, "the API key has the limit of %d %s a minute; try again in %s seconds", l.perMinute, l.things, wait)
+	return model.Errorf(model.RateLimited, "the API key has the limit of %d %s a minute; try again in %s s", l.perMinute, l.things, wait)
 }
 
 func (l *rateLimit) bucket(keyID string) *rate.Limiter {

@@ -1,0 +1,46 @@
+package gateway
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/stretchr/testify/require"
+	"github.com/vektah/gqlparser/v2/ast"
+)
+
+// Beside many large answers no other becomes large, and small ones go on.
+func TestLimitOfAllAnswers(t *testing.T) {
+	t.Parallel()
+	l := answerLimit{Settings{AnswerBytes: 800}, new(atomic.Int64)}
+	l.underWay.Add(4 * 800)
+	s := new(size)
+	l.add(s, 100)
+	require.False(t, s.isOver.Load())
+	l.add(s, 1)
+	require.True(t, s.isOver.Load())
+	require.True(t, s.isBusy.Load())
+
+	// One that is too large by itself is not to be tried again.
+	s = new(size)
+	l.add(s, 801)
+	require.True(t, s.isOver.Load())
+	require.False(t, s.isBusy.Load())
+
+	s = &size{isMutation: true}
+	l.add(s, 800)
+	require.False(t, s.isOver.Load())
+
+	l.underWay.Store(0)
+	var last *size
+	ctx := graphql.WithOperationContext(t.Context(), &graphql.OperationContext{Operation: &ast.OperationDefinition{Operation: ast.Query}})
+	l.InterceptResponse(ctx, func(ctx context.Context) *graphql.Response {
+		last = ctx.Value(sizeKey{}).(*size)
+		l.add(last, 700)
+		require.EqualValues(t, 700, l.underWay.Load())
+		return &graphql.Response{}
+	})
+	require.False(t, last.isOver.Load())
+	require.Zero(t, l.underWay.Load(), "an answer that is made counts no more")
+}

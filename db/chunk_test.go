@@ -161,19 +161,19 @@ func TestChunksOfBeforeFullTextAreFound(t *testing.T) {
 	conn, migrator := connect(t, address), newMigrator(t, address)
 	tenant, _ := newCompany(t, dbtest.Open(t, address, db.Options{}))
 	dataset := newDataset(t, tenant)
-	finishDocument(t, tenant, addDocument(t, tenant, dataset.ID, "a"), "They were delivered at 12,50", "Elle est remboursee")
+	finishDocument(t, tenant, addDocument(t, tenant, dataset.ID, "a"), "They were delivered at 12,50 by example.com with v1.2", "Elle est remboursee")
 	for schema, err := migrator.Schema(t.Context()); schema.Current >= 10; schema, err = migrator.Schema(t.Context()) {
 		require.NoError(t, err)
 		require.NoError(t, migrator.Down(t.Context()))
 	}
 	// What the program made of them then.
-	for position, terms := range []string{`{"12,50",at,deliv,deliver,delivered,they,were}`, "{elle,est,rembours,remboursee}"} {
+	for position, terms := range []string{`{"12,50",at,by,deliv,deliver,delivered,example.com,they,v1.2,were,with}`, "{elle,est,rembours,remboursee}"} {
 		_, err := conn.Exec(t.Context(), "UPDATE chunks SET search = array_to_tsvector($1::text[]) WHERE position = $2", terms, position)
 		require.NoError(t, err)
 	}
 	require.NoError(t, migrator.Up(t.Context()))
 	requireTermsToBeRight(t, conn)
-	for position, words := range [][]string{{"12.50", "at", "deliver", "delivering", "were"}, {"rembourse", "remboursements", "est"}} {
+	for position, words := range [][]string{{"12.50", "at", "deliver", "delivering", "were", "example", "com", "v1", "2"}, {"rembourse", "remboursements", "est"}} {
 		tokens, err := tenant.Tokens(t.Context(), []string{dataset.ID}, words)
 		require.NoError(t, err)
 		for _, token := range tokens {

@@ -9,10 +9,13 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
+const cited = `\d{1,3}(?:\s*[-–]\s*\d{1,3})?`
+
 var (
-	// citing matches a citation: "[1]", "[1, 3]". Longer numbers are years and the like.
-	citing = regexp.MustCompile(`\[\d{1,3}(?:\s*[,;]\s*\d{1,3})*\]`)
-	digits = regexp.MustCompile(`\d+`)
+	// citing matches a citation: "[1]", "[1, 3]", "[1-3]". Longer numbers are years and the like.
+	citing = regexp.MustCompile(`\[` + cited + `(?:\s*[,;]\s*` + cited + `)*\]`)
+	// citedRange matches a number, or the first and the last of several.
+	citedRange = regexp.MustCompile(`(\d+)(?:\s*[-–]\s*(\d+))?`)
 )
 
 // cite returns a text without the citations of chunks that the model was not shown, and what the others stand for,
@@ -29,8 +32,7 @@ func (r *retrieval) cite(text string) (string, []model.Citation) {
 		kept.WriteString(text[rest:at[0]])
 		rest = at[1]
 		var marks []string
-		for _, written := range digits.FindAllString(text[at[0]:at[1]], -1) {
-			number, _ := strconv.Atoi(written)
+		for _, number := range numbersOf(text[at[0]:at[1]]) {
 			if r.chat.PromptSettings.ShowQuote && number >= 1 && number <= len(r.shown) {
 				marks = append(marks, strconv.Itoa(number))
 				citations = append(citations, r.citation(number))
@@ -52,6 +54,21 @@ func (r *retrieval) cite(text string) (string, []model.Citation) {
 	slices.SortFunc(citations, func(a, b model.Citation) int { return int(a.Number - b.Number) })
 	citations = slices.CompactFunc(citations, func(a, b model.Citation) bool { return a.Number == b.Number })
 	return kept.String(), citations
+}
+
+// numbersOf are the numbers that a citation names, those within its ranges included.
+func numbersOf(citation string) (numbers []int) {
+	for _, part := range citedRange.FindAllStringSubmatch(citation, -1) {
+		first, _ := strconv.Atoi(part[1])
+		last, err := strconv.Atoi(part[2])
+		if err != nil {
+			last = first
+		}
+		for number := min(first, last); number <= max(first, last); number++ {
+			numbers = append(numbers, number)
+		}
+	}
+	return numbers
 }
 
 func (r *retrieval) citation(number int) model.Citation {

@@ -32,6 +32,7 @@ func TestCitations(t *testing.T) {
 		"one":                 {"It is 30 [1].", "It is 30 [1].", []int32{1}},
 		"several":             {"A [2][1] b [1].", "A [2][1] b [1].", []int32{1, 2}},
 		"a list":              {"A [2, 9;1].", "A [2, 1].", []int32{1, 2}},
+		"a range":             {"A [1-3]. B [2–1; 9] c [7 - 9].", "A [1, 2]. B [1, 2] c.", []int32{1, 2}},
 		"beyond the chunks":   {"A [3]. B [0] c\t[12].", "A. B c.", nil},
 		"at a line's start":   {"[9] A\n[8] B\n- [7] C", "A\nB\n- C", nil},
 		"alone":               {"[9]", "", nil},

@@ -22,7 +22,11 @@ UPDATE chunks SET search = chunks.search
     || strip(to_tsvector('knowledge_english', known.words))
     || strip(to_tsvector('knowledge_french', replace(replace(known.words || ' ', 'ees ', 'es '), 'ee ', 'e ')))
 FROM (
-    SELECT company_id, id, replace(array_to_string(tsvector_to_array(search), ' '), ',', '.') AS words FROM chunks
+    -- Names such as example.com, which were one term, are cut as words now are; decimals are not.
+    SELECT company_id, id, array_to_string(ARRAY(
+        SELECT CASE WHEN term ~ '^[0-9.,]+$' THEN replace(term, ',', '.') ELSE translate(term, '.,:;_', '     ') END
+        FROM unnest(tsvector_to_array(search)) AS term), ' ') AS words
+    FROM chunks
 ) AS known
 WHERE known.company_id = chunks.company_id AND known.id = chunks.id;
 

@@ -166,6 +166,21 @@ func TestWindowChangesNothingForASmallSet(t *testing.T) {
 	})
 }
 
+// Chunks that are alike stay in the order of documents and positions, in whichever order they were made.
+func TestWindowTakesEqualChunksByDocumentAndPosition(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t, knowledge.Options{}, dbtest.New(t), []string{"red apples\ngreen apples", "blue apples"})
+	l.chat.PromptSettings.TopN = 1
+	first := l.ask("apples")
+	require.Equal(t, []string{"red apples"}, texts(first))
+	again, err := l.tenant.ReindexDocument(t.Context(), first[0].DocumentID)
+	require.NoError(t, err)
+	require.NoError(t, l.base.Index(t.Context(), l.tenant, again.IndexingID, 1))
+	found, err := l.base.Narrow(1).Retrieve(t.Context(), l.tenant, l.chat, "apples")
+	require.NoError(t, err)
+	require.Equal(t, []string{"red apples"}, texts(found))
+}
+
 // statements counts what is asked of the database.
 type statements struct{ n atomic.Int64 }
 

@@ -34,13 +34,16 @@ func wordsOf(text string) []string {
 func fold(text string) string {
 	var folded strings.Builder
 	folded.Grow(len(text))
-	for _, r := range norm.NFKD.String(strings.ToLower(text)) {
+	for _, r := range norm.NFKD.String(strings.ToLower(marks.Replace(text))) {
 		if !unicode.Is(unicode.Mn, r) {
 			folded.WriteRune(r)
 		}
 	}
 	return folded.String()
 }
+
+// marks are signs that stand at a word, and that normalization would make letters of the word.
+var marks = strings.NewReplacer("™", " ", "℠", " ")
 
 var ligatures = strings.NewReplacer("œ", "oe", "æ", "ae", "ß", "ss", "ø", "o", "ł", "l", "’", "'", "ʼ", "'")
 

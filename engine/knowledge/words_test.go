@@ -24,6 +24,7 @@ func TestWords(t *testing.T) {
 		"sous-section A1234-B and/or foo_bar":       "sous section a1234 b and or foo bar",
 		"12,50 or 12.50, v1.2.3; 1;2 100 000 1.5kg": "12.50 or v1 2 3 1 100 000 5kg",
 		"ada@example.com https://example.com/a?b=c": "ada example com https a b c",
+		"Wren™ V55 and Alder℠":                      "wren v55 and alder",
 		"日本 ?! … \x00\xff":                          "日 本",
 	} {
 		require.Equal(t, want, strings.Join(knowledge.WordsOf(text), " "), text)

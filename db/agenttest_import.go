@@ -12,6 +12,9 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
+// runsPerInsert bounds a statement: a run carries its test, its agent and its conversation.
+const runsPerInsert = 50
+
 // AgentTestHistory is tests of agents that are there already, with executions that ended before they come here.
 type AgentTestHistory struct {
 	Folders    []*model.AgentTestFolder
@@ -22,9 +25,6 @@ type AgentTestHistory struct {
 
 // ImportAgentTests adds tests with their history, all or nothing; NOT_FOUND names an agent that does not exist.
 // Everything is written as it is given, its times included: only what the database itself can check is checked. The
-// runsPerInsert bounds a statement: a run carries its test and agent.
-const runsPerInsert = 50
-
 // newest run of each test becomes its last one, and nothing is enqueued, so an execution that is not finished is an error.
 func (t *Tenant) ImportAgentTests(ctx context.Context, h AgentTestHistory) error {
 	for _, execution := range h.Executions {

@@ -124,7 +124,7 @@ func (t *Tenant) PostponeDocument(ctx context.Context, d *model.Document) error 
 }
 
 // FinishDocument replaces the chunks of a document that the caller has claimed, and makes it Ready with its
-// warning and its embedding model. The chunks have content, tokens and terms, in order, and the vectors
+// warning and its embedding model. The chunks have content, tokens and words, in order, and the vectors
 // that the embedding model stands for. CONFLICT, and nothing is kept, when the claim was lost.
 func (t *Tenant) FinishDocument(ctx context.Context, d *model.Document, chunks []*model.Chunk) error {
 	at := now()

@@ -20,26 +20,27 @@ func TestModelThatFailsKeepsNothing(t *testing.T) {
 	store := dbtest.New(t)
 	tenant, _ := newTenant(t, store)
 	for name, test := range map[string]struct {
-		model modelFunc
-		text  string
+		model   modelFunc
+		text    string
+		options engine.Options
 	}{
-		"refused": {func(context.Context, llm.Request, func(string)) error {
+		"refused": {model: func(context.Context, llm.Request, func(string)) error {
 			return &llm.Error{Cause: llm.RateLimited, Status: 429, Message: "the provider answered 429"}
-		}, "the provider answered 429"},
-		"cut off": {func(_ context.Context, _ llm.Request, speak func(string)) error {
+		}, text: "the provider answered 429"},
+		"cut off": {model: func(_ context.Context, _ llm.Request, speak func(string)) error {
 			speak("Good mor")
 			return &llm.Error{Cause: llm.CutOff, Status: 200, Message: "the provider's answer was cut off"}
-		}, "the provider's answer was cut off"},
-		"empty": {func(context.Context, llm.Request, func(string)) error { return nil }, "empty answer"},
-		"too slow": {func(ctx context.Context, _ llm.Request, speak func(string)) error {
+		}, text: "the provider's answer was cut off"},
+		"empty": {model: func(context.Context, llm.Request, func(string)) error { return nil }, text: "empty answer"},
+		"too slow": {model: func(ctx context.Context, _ llm.Request, speak func(string)) error {
 			speak("Good mor")
 			<-ctx.Done()
 			return ctx.Err()
-		}, "did not finish its reply within 20ms"},
+		}, text: "did not finish its reply within 20ms", options: engine.Options{ReplyTimeout: 20 * time.Millisecond}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			e := newEngine(test.model, engine.Options{ReplyTimeout: 20 * time.Millisecond})
+			e := newEngine(test.model, test.options)
 			chat := start(t, e, tenant)
 			_, _, err := send(t.Context(), e, tenant, chat.ID, "Hello")
 			require.Contains(t, requireCode(t, model.UpstreamFailed, err), test.text)

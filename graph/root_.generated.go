@@ -8893,7 +8893,7 @@ date-time is taken, whatever its offset.
 """
 scalar DateTime
 
-"A JSON object. Given in a variable, its keys keep their order."
+"A JSON object, whose keys keep their order."
 scalar JSONObject
 
 """

@@ -1,0 +1,26 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What the README shows first has to work as it stands.
+func TestQueriesOfTheReadme(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../README.md")
+	require.NoError(t, err)
+	bodies := regexp.MustCompile(`-d '(\{"query": "\{ .*\})'`).FindAllStringSubmatch(string(text), -1)
+	require.Len(t, bodies, 2, "the agents, and a question to the knowledge base")
+	g := startGateway(t)
+	key, _ := g.demo(t)
+	for _, body := range bodies {
+		var request struct{ Query string }
+		require.NoError(t, json.Unmarshal([]byte(body[1]), &request))
+		g.must(t, key, request.Query, nil, nil)
+	}
+}

@@ -60,9 +60,9 @@ func translate(err error) error {
 	return err
 }
 
-// isCut reports whether the connection ended in the middle of a statement.
+// isCut reports whether the connection ended in the middle of a statement, or had before it.
 func isCut(err error) bool {
-	return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, driver.ErrBadConn)
+	return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, driver.ErrBadConn) || pgconn.SafeToRetry(err)
 }
 
 // reason returns why a connection failed. The driver's own text has a line for each address that it

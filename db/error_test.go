@@ -205,3 +205,18 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 	_, err = db.Open(ctx, dbtest.URL(t), db.Options{SecretKey: make([]byte, 31)})
 	require.EqualError(t, err, "open database: the secret key must have 32 bytes, not 31")
 }
+
+// The connection breaks inside a transaction, which learns of it and is ended all the same.
+func TestATransactionWhoseConnectionIsClosedIsUnavailable(t *testing.T) {
+	t.Parallel()
+	store, conn := fresh(t)
+	own := newEstate(t, store, "OWN")
+	err := own.tenant.Tx(t.Context(), func(ctx context.Context, tenant *db.Tenant) error {
+		_, err := conn.Exec(ctx, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+		require.NoError(t, err)
+		_, err = tenant.Agents(ctx, model.PageArgs{First: 1}, nil)
+		require.Error(t, err)
+		return nil
+	})
+	_ = fails(t, err, model.Unavailable)
+}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/xml"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -12,8 +13,12 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/model"
 )
 
 // cut is a proxy whose connections can be cut.
@@ -105,4 +110,31 @@ func TestATestRunWhoseServerStaysLostIsAnError(t *testing.T) {
 	var read junitSuites
 	require.NoError(t, xml.Unmarshal(text, &read))
 	require.Equal(t, 1, read.Errors, "what was not seen to pass has not passed")
+}
+
+func TestATestRunWhoseServerStaysLostCountsWhatWasSeen(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "--workers", "0")
+	test := b.simulation(t, "Passing", holds)
+	proxy := newCut(t, b.url, false)
+	var out lockedBuffer
+	ran := make(chan int, 1)
+	go func() {
+		ran <- run(context.WithoutCancel(t.Context()), []string{
+			"test", "run", "--url", proxy.URL, "--api-key", b.key, "--test", test, "--repeat", "2", "--reconnect", "0s",
+		}, streams{out: &out, log: io.Discard})
+	}()
+	<-proxy.streams
+	tenant := dbtest.Open(t, b.database, dbOptions()).Tenant(b.companyID(t))
+	runs, err := tenant.AgentTestRuns(t.Context(), model.PageArgs{First: 1}, nil, &test, nil)
+	require.NoError(t, err)
+	one, err := tenant.ClaimRun(t.Context(), runs.Nodes[0].ID, 1)
+	require.NoError(t, err)
+	one.Status = model.AgentTestRunStatusPassed
+	require.NoError(t, tenant.FinishRun(t.Context(), one))
+	require.Eventually(t, func() bool { return strings.Contains(out.String(), "Passed     Passing") }, time.Minute, 10*time.Millisecond)
+	proxy.pointTo(t, "http://127.0.0.1:1")
+	proxy.CloseClientConnections()
+	require.Equal(t, 3, <-ran, out.String())
+	require.Contains(t, out.String(), "2 runs: 1 passed, 0 failed")
 }

@@ -84,6 +84,10 @@ func (c *testRunCommand) Run(ctx context.Context, std streams) error {
 	if lost == nil && c.Baseline != "" && f.execution.Status != "Cancelled" {
 		report.Comparison, lost = client.compare(context.WithoutCancel(ctx), c.Baseline, f.execution.ID)
 	}
+	if lost != nil {
+		// The server's own counts are older than the events.
+		report.Execution.Counts = f.counts()
+	}
 	report.decide(lost)
 	shown.close(report)
 	if err := errors.Join(report.writeJUnit(c.JUnit), report.writeJSON(c.JSON)); err != nil {

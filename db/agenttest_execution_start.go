@@ -73,6 +73,15 @@ func (t *Tenant) testsToRun(ctx context.Context, in model.StartAgentTestExecutio
 // as it is. Tests that were deleted meanwhile are left out. CONFLICT when it is not finished; UNPROCESSABLE when
 // no run is left to repeat.
 func (t *Tenant) RetryAgentTestExecution(ctx context.Context, in model.RetryAgentTestExecutionInput) (*model.AgentTestExecution, error) {
+	execution, err := t.retry(ctx, in)
+	if isMissing(err) {
+		// A test may have been deleted after it was seen. What is missing for another reason still is.
+		execution, err = t.retry(ctx, in)
+	}
+	return execution, err
+}
+
+func (t *Tenant) retry(ctx context.Context, in model.RetryAgentTestExecutionInput) (*model.AgentTestExecution, error) {
 	execution := &model.AgentTestExecution{}
 	return execution, t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
 		old, err := t.AgentTestExecution(ctx, in.ExecutionID)

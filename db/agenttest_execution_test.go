@@ -258,3 +258,32 @@ func TestARetryLeavesOutTestsThatWereDeleted(t *testing.T) {
 	_, err = retry(old.ID, model.AgentTestRetryErrors)
 	faults(t, err, model.Unprocessable, "only", "leaves no run")
 }
+
+func TestARetryWhileATestIsDeleted(t *testing.T) {
+	t.Parallel()
+	store, conn := fresh(t)
+	tenant, _ := newCompany(t, store)
+	agent := newAgent(t, tenant)
+	kept, gone := newSimulationTest(t, tenant, agent.ID), newSimulationTest(t, tenant, agent.ID)
+	old := start(t, tenant, kept.ID, gone.ID)
+	for _, run := range runsOf(t, tenant, old.ID) {
+		require.NoError(t, finish(t, tenant, run.ID, model.AgentTestRunStatusFailed))
+	}
+	again, errs := make(chan *model.AgentTestExecution, 1), make(chan error, 1)
+	require.NoError(t, tenant.Tx(t.Context(), func(ctx context.Context, deleting *db.Tenant) error {
+		if err := deleting.DeleteAgentTest(ctx, gone.ID); err != nil {
+			return err
+		}
+		go func() {
+			execution, err := tenant.RetryAgentTestExecution(t.Context(), model.RetryAgentTestExecutionInput{ExecutionID: old.ID, Only: model.AgentTestRetryAll})
+			again <- execution
+			errs <- err
+		}()
+		waitForLocks(t, conn, 1) // it has seen the test
+		return nil
+	}))
+	execution := <-again
+	require.NoError(t, <-errs)
+	require.Equal(t, []model.LeftOutTest{{TestID: gone.ID, TestName: gone.Name}}, execution.LeftOutTests)
+	require.Len(t, runsOf(t, tenant, execution.ID), 1)
+}

@@ -50,14 +50,16 @@ func (t *Tenant) RunsOfTests() Children[*model.AgentTestRun] {
 // two callers with the same attempt one gets the run. One with a later attempt means that the worker before
 // it was lost. After model.MaxLost lost workers the run is given up, as an Error of the infrastructure.
 func (t *Tenant) ClaimRun(ctx context.Context, id string, attempt int32) (*model.AgentTestRun, error) {
-	var run *model.AgentTestRun
+	run, claimed := t.begun(id, attempt)
+	if claimed {
+		return run, nil
+	}
 	err := t.move(ctx, id, func(stored *model.AgentTestRun, execution *model.AgentTestExecution) *model.AgentTestRun {
 		if run = nil; stored.Status.IsFinal() || stored.Claim >= attempt {
 			return nil
 		}
 		run = stored
-		claim(run, execution)
-		run.Claim = attempt
+		claim(run, execution, attempt)
 		return run
 	})
 	if errors.Is(err, errMoved) || err == nil && run.Status.IsFinal() {
@@ -69,8 +71,19 @@ func (t *Tenant) ClaimRun(ctx context.Context, id string, attempt int32) (*model
 	return run, nil
 }
 
-// claim says how a run goes on that a worker takes up.
-func claim(run *model.AgentTestRun, execution *model.AgentTestExecution) {
+// begun returns the run if it was claimed for the caller when the run before it ended.
+func (t *Tenant) begun(id string, attempt int32) (*model.AgentTestRun, bool) {
+	if t.delivery == nil {
+		return nil, false
+	}
+	run, ok := t.delivery.Begun.(*model.AgentTestRun)
+	t.delivery.Begun = nil // nobody else gets it
+	return run, ok && run.ID == id && run.Claim == attempt
+}
+
+// claim says how a run goes on that a worker takes up, at its attempt.
+func claim(run *model.AgentTestRun, execution *model.AgentTestExecution, attempt int32) {
+	run.Claim = attempt
 	switch {
 	case run.Status == model.AgentTestRunStatusQueued:
 		at := now()
@@ -88,7 +101,8 @@ func claim(run *model.AgentTestRun, execution *model.AgentTestExecution) {
 }
 
 // FinishRun keeps the outcome of a run that the caller has claimed: its final status and everything that led
-// to it. CONFLICT and ErrRunLost, and nothing is kept, when the claim was lost.
+// to it. With the Tenant of a worker the run's job ends with it, and the run that the worker goes on to may be claimed.
+// CONFLICT and ErrRunLost, and nothing is kept, when the claim was lost.
 func (t *Tenant) FinishRun(ctx context.Context, run *model.AgentTestRun) error {
 	if !run.Status.IsFinal() {
 		return fmt.Errorf("finish run %s: %s is not final", run.ID, run.Status)

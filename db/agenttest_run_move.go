@@ -16,8 +16,9 @@ import (
 )
 
 const (
-	// movesPerTransaction bounds a transaction: a run that has ended carries its conversation.
-	movesPerTransaction = 50
+	// movesPerTransaction bounds a transaction: when many runs move at once, the first need not wait until the last
+	// is written.
+	movesPerTransaction = 10
 	// moveTimeout bounds one try.
 	moveTimeout = 10 * time.Second
 )
@@ -33,6 +34,8 @@ type nextRun func(stored *model.AgentTestRun, execution *model.AgentTestExecutio
 type runMove struct {
 	runID string
 	next  nextRun
+	// delivery is the job for whose sake the run moves; nil for none. It ends with the run.
+	delivery *queue.Delivery
 	// err is why the run has not moved.
 	err  error
 	done chan struct{}
@@ -81,8 +84,10 @@ func (m *runMoves) take(companyID string) []*runMove {
 func (t *Tenant) move(ctx context.Context, runID string, next nextRun) error {
 	m := &runMove{runID: runID, next: next, done: make(chan struct{})}
 	if t.store.tx != nil {
+		// Only who began the transaction knows when it is committed, so no job ends with it.
 		return errors.Join(t.moveTogether(ctx, []*runMove{m}), m.err)
 	}
+	m.delivery = t.delivery
 	if t.store.moves.add(t.companyID, m) {
 		go t.moveWaiting(context.WithoutCancel(ctx))
 	}
@@ -110,7 +115,7 @@ func (t *Tenant) moveWaiting(ctx context.Context) {
 // others back. It gives up when it is the database.
 func (t *Tenant) moveApart(ctx context.Context, moves []*runMove, err error) {
 	for _, m := range moves {
-		if isAway(err) {
+		if IsAway(err) || errors.Is(err, context.DeadlineExceeded) {
 			m.err = err
 			continue
 		}
@@ -120,49 +125,49 @@ func (t *Tenant) moveApart(ctx context.Context, moves []*runMove, err error) {
 	}
 }
 
-// isAway reports whether the error is that the database does not answer.
-func isAway(err error) bool {
-	var known *model.Error
-	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &known) && known.Code == model.Unavailable
-}
-
 // moveTogether moves runs in one transaction. Its error is that of all of them.
 func (t *Tenant) moveTogether(ctx context.Context, moves []*runMove) error {
 	ctx, cancel := context.WithTimeout(ctx, moveTimeout)
 	defer cancel()
-	var executions []*model.AgentTestExecution
-	err := t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
+	var m *moving
+	err := t.Tx(ctx, func(ctx context.Context, t *Tenant) (err error) {
 		at := now()
-		held, err := t.holdForMoves(ctx, moves)
-		if err != nil {
+		if m, err = t.holdForMoves(ctx, moves); err != nil {
 			return err
 		}
-		executions = held.executions
-		runs, following := held.next(moves, at)
-		if len(runs) == 0 {
+		if m.move(moves, at); len(m.moved) == 0 {
 			return nil
 		}
-		if err := t.writeMoves(ctx, runs, executions, at); err != nil {
+		if err := t.followUp(ctx, m, at); err != nil {
 			return err
 		}
-		if err := t.spendOfRuns(ctx, runs); err != nil || len(following) == 0 {
+		if err := t.writeMoves(ctx, m, at); err != nil {
 			return err
 		}
-		return t.enqueueFollowing(ctx, following)
+		return t.spendOfRuns(ctx, m.moved)
 	})
 	if err != nil {
 		return err
 	}
-	for _, e := range executions {
+	for _, d := range m.ended {
+		d.Ended()
+	}
+	for _, e := range m.executions {
 		t.store.hub.Wake(t.signalOf(e.ID))
 	}
 	return nil
 }
 
-// moving are the rows that moves change, held.
+// moving are the rows that moves change, held, and what comes of the moves.
 type moving struct {
 	executions []*model.AgentTestExecution
 	runs       []*model.AgentTestRun
+
+	// moved are the runs that go on to their next states.
+	moved []*model.AgentTestRun
+	// following are the places of runs that are to follow those that have ended, ended the jobs of these.
+	following []place
+	ended     []*queue.Delivery
 }
 
 // holdForMoves holds the tests of the runs that move, then their executions, then the runs.
@@ -183,40 +188,42 @@ func (t *Tenant) holdForMoves(ctx context.Context, moves []*runMove) (*moving, e
 	return held, translate(err)
 }
 
-// place is that of a run in an execution.
-type place struct {
-	executionID string
-	position    int32
+// executionOf returns the execution of a run; nil when it is not held.
+func (m *moving) executionOf(run *model.AgentTestRun) *model.AgentTestExecution {
+	i := slices.IndexFunc(m.executions, func(e *model.AgentTestExecution) bool { return e.ID == run.ExecutionID })
+	if i < 0 {
+		return nil
+	}
+	return m.executions[i]
 }
 
-// next makes runs and executions what they are to be. It returns the runs that move and the places of those that
-// are to follow.
-func (h *moving) next(moves []*runMove, at time.Time) (runs []*model.AgentTestRun, following []place) {
-	for _, m := range moves {
-		stored := slices.IndexFunc(h.runs, func(r *model.AgentTestRun) bool { return r.ID == m.runID })
+// move makes runs and executions what they are to be.
+func (m *moving) move(moves []*runMove, at time.Time) {
+	for _, one := range moves {
+		stored := slices.IndexFunc(m.runs, func(r *model.AgentTestRun) bool { return r.ID == one.runID })
 		if stored < 0 {
-			m.err = model.Missing(agentTestRun, m.runID)
+			one.err = model.Missing(agentTestRun, one.runID)
 			continue
 		}
-		of := slices.IndexFunc(h.executions, func(e *model.AgentTestExecution) bool { return e.ID == h.runs[stored].ExecutionID })
-		run := m.next(h.runs[stored], h.executions[of])
+		run := one.next(m.runs[stored], m.executionOf(m.runs[stored]))
 		if run == nil {
-			m.err = errMoved
+			one.err = errMoved
 			continue
 		}
-		m.err = nil
-		runs = append(runs, run)
-		if next, ok := count(h.executions[of], run, at); ok {
-			following = append(following, next)
+		one.err = nil
+		m.count(run, at)
+		if one.delivery != nil && run.Status.IsFinal() {
+			m.ended = append(m.ended, one.delivery)
 		}
 	}
-	return runs, following
 }
 
-// count makes a run's move part of its execution, and returns the place of the run that is to follow, if one is.
-func count(execution *model.AgentTestExecution, run *model.AgentTestRun, at time.Time) (place, bool) {
+// count makes a run's move part of its execution.
+func (m *moving) count(run *model.AgentTestRun, at time.Time) {
+	execution := m.executionOf(run)
 	execution.Version++
 	run.Version = execution.Version
+	m.moved = append(m.moved, run)
 	cancelled := execution.Status == model.AgentTestExecutionStatusCancelled
 	if !cancelled {
 		execution.Status = model.AgentTestExecutionStatusRunning
@@ -225,7 +232,7 @@ func count(execution *model.AgentTestExecution, run *model.AgentTestRun, at time
 		}
 	}
 	if !run.Status.IsFinal() {
-		return place{}, false
+		return
 	}
 	run.FinishedAt = &at
 	if run.StartedAt != nil {
@@ -235,53 +242,40 @@ func count(execution *model.AgentTestExecution, run *model.AgentTestRun, at time
 	}
 	next := place{execution.ID, execution.NextPosition}
 	execution.NextPosition++
-	if execution.Unfinished--; execution.Unfinished > 0 {
-		return next, !cancelled
+	execution.Unfinished--
+	switch {
+	case execution.Unfinished > 0 && !cancelled:
+		m.following = append(m.following, next)
+	case execution.Unfinished == 0:
+		execution.FinishedAt = &at
+		if !cancelled {
+			execution.Status = model.AgentTestExecutionStatusCompleted
+		}
 	}
-	execution.FinishedAt = &at
-	if !cancelled {
-		execution.Status = model.AgentTestExecutionStatusCompleted
-	}
-	return place{}, false
 }
 
 // writeMoves writes runs and executions, and tells the tests of which the runs are the most recent.
-func (t *Tenant) writeMoves(ctx context.Context, runs []*model.AgentTestRun, executions []*model.AgentTestExecution, at time.Time) error {
-	ids, statuses := make([]string, len(runs)), make([]string, len(runs))
-	for i, run := range runs {
+func (t *Tenant) writeMoves(ctx context.Context, m *moving, at time.Time) error {
+	ids, statuses := make([]string, len(m.moved)), make([]string, len(m.moved))
+	for i, run := range m.moved {
 		ids[i], statuses[i] = run.ID, string(run.Status)
 	}
 	tests := t.change((*model.AgentTestRow)(nil)).
 		TableExpr("unnest(?::text[], ?::text[]) AS moved (run_id, status)", pgdialect.Array(ids), pgdialect.Array(statuses)).
 		Set("last_run_status = moved.status").Set("last_run_at = ?", at).Where("?TableAlias.last_run_id = moved.run_id")
-	counts := t.change(&executions).Column("status", "unfinished", "next_position", "version", "started_at", "finished_at").Bulk()
-	_, err := t.change(&runs).With("test", tests).With("execution", counts).
+	counts := t.change(&m.executions).Column("status", "unfinished", "next_position", "version", "started_at", "finished_at").Bulk()
+	_, err := t.change(&m.moved).With("test", tests).With("execution", counts).
 		Column("status", "claim", "lost", "messages", "tool_calls", "turn_count", "end_reason",
 			"criteria_results", "classification_result", "error", "version", "started_at", "finished_at", "duration_ms").Bulk().Exec(ctx)
 	return translate(err)
 }
 
-// spendOfRuns records what the runs that have ended cost. Others wait for the day's rows, so little should come after it.
+// spendOfRuns records what the runs that have ended cost. Others wait for the day's rows, so nothing should come
+// after it.
 func (t *Tenant) spendOfRuns(ctx context.Context, runs []*model.AgentTestRun) error {
 	spent := map[string]*model.UsageEntry{}
 	for _, run := range runs {
 		spent[fmt.Sprintf("%s:%d", run.ID, run.Claim)] = run.Spent
 	}
 	return t.spend(ctx, spent)
-}
-
-// enqueueFollowing puts the runs at the places into the queue.
-func (t *Tenant) enqueueFollowing(ctx context.Context, places []place) error {
-	executionIDs, positions := make([]string, len(places)), make([]int32, len(places))
-	for i, p := range places {
-		executionIDs[i], positions[i] = p.executionID, p.position
-	}
-	ids := []string{}
-	err := t.find((*model.AgentTestRun)(nil)).Column("id").
-		Where("(execution_id, position) IN (SELECT * FROM unnest(?::text[], ?::int[]))", pgdialect.Array(executionIDs), pgdialect.Array(positions)).
-		Order("id").Scan(ctx, &ids)
-	if err != nil || len(ids) == 0 {
-		return translate(err)
-	}
-	return t.enqueueRuns(ctx, ids, (*queue.Queue).EnqueueBehind)
 }

@@ -82,3 +82,9 @@ func reason(err error) error {
 	}
 	return err
 }
+
+// IsAway reports whether the error is that the database does not answer.
+func IsAway(err error) bool {
+	var known *model.Error
+	return errors.As(err, &known) && known.Code == model.Unavailable
+}

@@ -8,6 +8,7 @@ import (
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 
+	"github.com/agentgraph/agentgraph/db/queue"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -18,6 +19,8 @@ type Tenant struct {
 	db        bun.IDB
 	companyID string
 	keyID     *string
+	// delivery is the job that a worker was given this for; nil outside of workers.
+	delivery *queue.Delivery
 }
 
 // By returns the same part, for writes that record who made them.

@@ -18,7 +18,8 @@ const (
 
 // Worker does one job of a company. The attempt counts how often the job was given to a worker, from 1: no two
 // calls for it have the same. When it returns an error it is called again after a while, a few times, or as a Later
-// says; when ctx has ended it must return soon, and the job is given to another worker.
+// says; when ctx has ended it must return soon, and the job is given to another worker. But the job of a run has ended
+// once the run has reached a final status through the Tenant, whatever the worker returns after that.
 type Worker func(ctx context.Context, t *Tenant, id string, attempt int32) error
 
 // Later is the error of a Worker whose job cannot be done yet: it is called again after In, as often as it says so.
@@ -44,12 +45,14 @@ func (w Workers) of(kind string) (Worker, error) {
 
 // Work gives the jobs that are ready to workers of this process, so many at once, until StopWork is called.
 func (s *Store) Work(ctx context.Context, size int, workers Workers) error {
-	return s.queue.Start(ctx, size, func(ctx context.Context, job queue.Job, attempt int32) error {
-		work, err := workers.of(job.Kind)
+	return s.queue.Start(ctx, size, func(ctx context.Context, d *queue.Delivery) error {
+		work, err := workers.of(d.Kind)
 		if err != nil {
 			return err
 		}
-		return work(ctx, s.Tenant(job.CompanyID), job.ID, attempt)
+		t := s.Tenant(d.CompanyID)
+		t.delivery = d
+		return work(ctx, t, d.ID, d.Attempt)
 	})
 }
 

@@ -14,7 +14,7 @@ func BenchmarkJobs(b *testing.B) {
 	q := newQueue(b, pool, 50)
 	done := make(chan struct{}, b.N)
 	jobs := jobsOf(newCompany(b, pool, "company_1"), b.N)
-	if err := q.Start(b.Context(), 50, func(context.Context, queue.Job, int32) error {
+	if err := q.Start(b.Context(), 50, func(context.Context, *queue.Delivery) error {
 		done <- struct{}{}
 		return nil
 	}); err != nil {
@@ -34,7 +34,7 @@ func BenchmarkSchedule(b *testing.B) {
 		_, pool := fresh(b)
 		q := newQueue(b, pool, size)
 		done := make(chan struct{}, jobs)
-		if err := q.Start(b.Context(), size, func(context.Context, queue.Job, int32) error {
+		if err := q.Start(b.Context(), size, func(context.Context, *queue.Delivery) error {
 			<-time.After(length)
 			done <- struct{}{}
 			return nil
@@ -57,9 +57,9 @@ func BenchmarkFairness(b *testing.B) {
 		_, pool := fresh(b)
 		q := newQueue(b, pool, 10)
 		done := make(chan queue.Job, 10_000)
-		if err := q.Start(b.Context(), 10, func(_ context.Context, job queue.Job, _ int32) error {
+		if err := q.Start(b.Context(), 10, func(_ context.Context, d *queue.Delivery) error {
 			<-time.After(50 * time.Millisecond)
-			done <- job
+			done <- d.Job
 			return nil
 		}); err != nil {
 			b.Fatal(err)

@@ -94,9 +94,8 @@ func enqueue(t testing.TB, pool *pgxpool.Pool, q *queue.Queue, jobs ...queue.Job
 
 // attempt is one call of a worker.
 type attempt struct {
-	queue.Job
-	number int32
-	ctx    context.Context
+	*queue.Delivery
+	ctx context.Context
 	// result ends the call.
 	result chan error
 }
@@ -111,12 +110,12 @@ type stage struct {
 func newStage() *stage { return &stage{begun: make(chan *attempt, 10_000)} }
 
 // work ends when the test says so, or ctx does.
-func (s *stage) work(ctx context.Context, job queue.Job, number int32) error {
+func (s *stage) work(ctx context.Context, d *queue.Delivery) error {
 	working := s.working.Add(1)
 	defer s.working.Add(-1)
 	for most := s.most.Load(); working > most && !s.most.CompareAndSwap(most, working); most = s.most.Load() {
 	}
-	a := &attempt{job, number, ctx, make(chan error, 1)}
+	a := &attempt{d, ctx, make(chan error, 1)}
 	s.begun <- a
 	select {
 	case err := <-a.result:

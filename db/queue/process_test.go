@@ -46,8 +46,8 @@ func workerProcess(url string) int {
 			}
 			close(gate)
 		}()
-		err = q.Start(ctx, workersOfProcess, func(ctx context.Context, job queue.Job, attempt int32) error {
-			if _, err := pool.Exec(ctx, "INSERT INTO begun VALUES ($1, $2, $3)", job.ID, attempt, os.Getpid()); err != nil {
+		err = q.Start(ctx, workersOfProcess, func(ctx context.Context, d *queue.Delivery) error {
+			if _, err := pool.Exec(ctx, "INSERT INTO begun VALUES ($1, $2, $3)", d.ID, d.Attempt, os.Getpid()); err != nil {
 				return err
 			}
 			select {
@@ -55,7 +55,7 @@ func workerProcess(url string) int {
 			case <-ctx.Done():
 				return ctx.Err()
 			}
-			_, err := pool.Exec(ctx, "INSERT INTO done VALUES ($1, $2, $3)", job.ID, attempt, os.Getpid())
+			_, err := pool.Exec(ctx, "INSERT INTO done VALUES ($1, $2, $3)", d.ID, d.Attempt, os.Getpid())
 			return err
 		})
 		if err != nil {

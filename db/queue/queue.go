@@ -1,9 +1,10 @@
 // Package queue carries jobs to workers, durably: a job is enqueued in the transaction that made it necessary,
 // and a worker that is killed is noticed within seconds, and its jobs are given to others.
 //
-// The row of a job in the table jobs is the truth about it. River carries the jobs that are admitted: each
-// admission is one job of River, which is worked at most once, whatever comes of it. No more than a window of
-// a company's jobs is admitted at once, so that companies take turns however much one of them enqueues.
+// The row of a job in the table jobs is the truth about it. River carries the jobs that are admitted: each is
+// carried by one job of River, which is worked at most once, whatever comes of it, and may carry further jobs of
+// the company, one after another. No more than a window of a company's jobs is admitted at once, so that companies
+// take turns however much one of them enqueues.
 package queue
 
 import (
@@ -24,14 +25,13 @@ import (
 // 1 to 64, what is to be done. No two jobs of a company have the same id, whatever their kinds.
 type Job struct{ CompanyID, Kind, ID string }
 
-// Work does a job. The attempt counts how often the job was given to a worker, from 1: no two calls for a
-// job have the same, and one with a later attempt means that those before it count no more.
+// Work does a job.
 //
 // When Work returns nil the job is done. When it returns an error, or panics, it is called again after a
 // while, and after MaxFailures of those the job is dropped; a Later does not count as one. When ctx has ended Work
 // must return soon: when it returns an error the job is given to another worker, except after the timeout, which is
-// a failure.
-type Work func(ctx context.Context, job Job, attempt int32) error
+// a failure. None of that holds for a job that was ended in a transaction: that it is done is already true.
+type Work func(ctx context.Context, d *Delivery) error
 
 // Later is the error of a job that cannot be done yet, and should be called for again after In.
 type Later struct {
@@ -57,8 +57,13 @@ const (
 
 	// timeout bounds an attempt.
 	timeout = 30 * time.Minute
-	// deafness is how long after that Work may go on before the job counts as lost.
+	// shift is for how long a worker may begin further jobs of a company by itself.
+	shift = 10 * time.Minute
+	// deafness is how long Work may go on after the last attempt of a shift must have ended before its job counts as
+	// lost.
 	deafness = time.Minute
+	// patience is how long a job of River may be on its way to a worker before it counts as waiting for one.
+	patience = 20 * time.Millisecond
 	// retention is how long River remembers what it carried.
 	retention = 24 * time.Hour
 	// firstDelay is how long a job that failed waits, and four times as long after each further failure.
@@ -131,13 +136,7 @@ func (q quiet) WithGroup(name string) slog.Handler { return quiet{q.Handler.With
 // its companies begins or ends, so this should be the last thing that a transaction does.
 func (q *Queue) Enqueue(ctx context.Context, tx pgx.Tx, jobs ...Job) error {
 	for companyID, some := range byCompany(jobs) {
-		if err := q.hold(ctx, tx, companyID); err != nil {
-			return err
-		}
-		if err := add(ctx, tx, companyID, some); err != nil {
-			return err
-		}
-		if err := q.admit(ctx, tx, companyID); err != nil {
+		if err := q.admit(ctx, tx, companyID, func(b *pgx.Batch) { add(b, companyID, some) }); err != nil {
 			return err
 		}
 	}
@@ -147,23 +146,21 @@ func (q *Queue) Enqueue(ctx context.Context, tx pgx.Tx, jobs ...Job) error {
 // EnqueueBehind is Enqueue for jobs that may wait until the next job of their company ends, or a second or so when
 // none is under way. It makes nobody wait.
 func (q *Queue) EnqueueBehind(ctx context.Context, tx pgx.Tx, jobs ...Job) error {
+	batch := &pgx.Batch{}
 	for companyID, some := range byCompany(jobs) {
-		if err := add(ctx, tx, companyID, some); err != nil {
-			return err
-		}
+		add(batch, companyID, some)
+	}
+	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
+		return fmt.Errorf("enqueue jobs: %w", err)
 	}
 	return nil
 }
 
 // add makes jobs of the company that wait to be admitted.
-func add(ctx context.Context, tx pgx.Tx, companyID string, jobs columns) error {
-	_, err := tx.Exec(ctx, `INSERT INTO jobs (company_id, id, kind, attempt, failures, losses, ready_at)
+func add(batch *pgx.Batch, companyID string, jobs columns) {
+	batch.Queue(`INSERT INTO jobs (company_id, id, kind, attempt, failures, losses, ready_at)
 		SELECT $1, id, kind, 0, 0, 0, $4 FROM unnest($2::text[], $3::text[]) AS job (id, kind)
 		ON CONFLICT (company_id, id) DO NOTHING`, companyID, jobs.ids, jobs.kinds, now())
-	if err != nil {
-		return fmt.Errorf("enqueue jobs: %w", err)
-	}
-	return nil
 }
 
 // columns are the ids and kinds of jobs.

@@ -43,7 +43,7 @@ func TestJobsAreWorkedInOrder(t *testing.T) {
 	for _, job := range jobs {
 		a := s.next(t)
 		require.Equal(t, job, a.Job)
-		require.EqualValues(t, 1, a.number)
+		require.EqualValues(t, 1, a.Attempt)
 		a.result <- nil
 	}
 	awaitCount(t, pool, 0, allJobs)
@@ -77,13 +77,19 @@ func TestJobsOfACompanyThatIsUnknown(t *testing.T) {
 	err := pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
 		return q.Enqueue(t.Context(), tx, queue.Job{CompanyID: "company_none", Kind: "test", ID: "job_1"})
 	})
-	require.ErrorContains(t, err, "enqueue jobs: ")
+	require.ErrorContains(t, err, "admit jobs of company company_none: ")
 }
 
 // hurry makes what waits for another try ready now.
 func hurry(t *testing.T, pool *pgxpool.Pool) {
 	t.Helper()
 	awaitCount(t, pool, 1, "SELECT count(*) FROM jobs WHERE river_job_id IS NULL AND ready_at > $1", time.Now())
+	makeReady(t, pool)
+}
+
+// makeReady makes all that waits ready now.
+func makeReady(t *testing.T, pool *pgxpool.Pool) {
+	t.Helper()
 	_, err := pool.Exec(t.Context(), "UPDATE jobs SET ready_at = $1 WHERE river_job_id IS NULL", time.Now())
 	require.NoError(t, err)
 }
@@ -94,9 +100,9 @@ func TestFailingJobIsTriedAgain(t *testing.T) {
 	q := newQueue(t, pool, 2)
 	enqueue(t, pool, q, jobsOf(newCompany(t, pool, "company_1"), 1)...)
 	attempts := make(chan int32, 10)
-	require.NoError(t, q.Start(t.Context(), 2, func(_ context.Context, _ queue.Job, attempt int32) error {
-		attempts <- attempt
-		if attempt == 2 {
+	require.NoError(t, q.Start(t.Context(), 2, func(_ context.Context, d *queue.Delivery) error {
+		attempts <- d.Attempt
+		if d.Attempt == 2 {
 			panic("a mistake")
 		}
 		return errors.New("it does not work")
@@ -120,7 +126,7 @@ func TestFailureIsForgottenWhenTheJobIsDone(t *testing.T) {
 	s.next(t).result <- errors.New("it does not work")
 	hurry(t, pool)
 	a := s.next(t)
-	require.EqualValues(t, 2, a.number)
+	require.EqualValues(t, 2, a.Attempt)
 	a.result <- nil
 	awaitCount(t, pool, 0, allJobs)
 }
@@ -206,8 +212,8 @@ func TestManyJobsOfOneCompanyDoNotStarveAnother(t *testing.T) {
 	_, pool := fresh(t)
 	q := newQueue(t, pool, window)
 	done := make(chan queue.Job, many+few)
-	require.NoError(t, q.Start(t.Context(), size, func(_ context.Context, job queue.Job, _ int32) error {
-		done <- job
+	require.NoError(t, q.Start(t.Context(), size, func(_ context.Context, d *queue.Delivery) error {
+		done <- d.Job
 		return nil
 	}))
 	enqueue(t, pool, q, jobsOf(newCompany(t, pool, "company_large"), many)...)

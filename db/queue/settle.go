@@ -3,7 +3,6 @@ package queue
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -15,16 +14,14 @@ const settleTimeout = 10 * time.Second
 
 // outcome is what came of an attempt.
 type outcome struct {
-	carrier
-	// riverID is the job of River that carried the attempt.
-	riverID int64
+	*Delivery
 	// err is what Work returned, cause why its context had ended, if it had.
 	err, cause error
 	// settled receives when the outcome is written down, or could not be.
 	settled chan error
 }
 
-func (o *outcome) ready() time.Time { return now().Add(firstDelay << (2 * o.Failures)) }
+func (o *outcome) ready() time.Time { return now().Add(firstDelay << (2 * o.failures)) }
 
 // endings gathers outcomes: those of one company are written down one after another, so whatever ends meanwhile
 // goes into the next transaction together.
@@ -42,9 +39,10 @@ func (w *worker) settle(ctx context.Context, o *outcome) {
 		if err == nil {
 			return
 		}
-		w.queue.log.Error("what came of a job could not be written down", "company", o.CompanyID, "job", o.JobID, "error", err)
+		w.queue.log.Error("what came of a job could not be written down", "company", o.CompanyID, "job", o.ID, "error", err)
 		select {
 		case <-w.working.Done():
+			o.next = nil // whoever finds the job lost finds that one lost, too
 			return
 		case <-time.After(backoff):
 		}
@@ -83,52 +81,71 @@ func (q *Queue) settleCompany(ctx context.Context, companyID string) {
 	}
 }
 
+// attempts are columns of attempts.
+type attempts struct {
+	ids      []string
+	riverIDs []int64
+	numbers  []int32
+}
+
+func (a *attempts) add(d *Delivery) {
+	a.ids, a.riverIDs, a.numbers = append(a.ids, d.ID), append(a.riverIDs, d.riverID), append(a.numbers, d.Attempt)
+}
+
+// change adds a statement to the batch that changes the jobs of the attempts, if there are any.
+func (a *attempts) change(batch *pgx.Batch, companyID, statement string, more ...any) {
+	if len(a.ids) > 0 {
+		batch.Queue(statement, append([]any{companyID, a.ids, a.riverIDs, a.numbers}, more...)...)
+	}
+}
+
+// What can be done with the jobs of attempts. An attempt counts no more when its job is gone, was taken from it, or
+// has had another since.
+const (
+	endJobs = `DELETE FROM jobs USING unnest($2::text[], $3::bigint[], $4::int[]) AS settled (id, river_job_id, attempt)
+		WHERE ` + isSettled
+	giveJobsBack = `UPDATE jobs SET river_job_id = NULL FROM unnest($2::text[], $3::bigint[], $4::int[]) AS settled (id, river_job_id, attempt)
+		WHERE ` + isSettled
+	tryJobsAgain = `UPDATE jobs SET river_job_id = NULL, ready_at = settled.ready_at, failures = settled.failures
+		FROM unnest($2::text[], $3::bigint[], $4::int[], $5::timestamptz[], $6::int[]) AS settled (id, river_job_id, attempt, ready_at, failures)
+		WHERE ` + isSettled
+	isSettled = "jobs.company_id = $1 AND (jobs.id, jobs.river_job_id, jobs.attempt) = (settled.id, settled.river_job_id, settled.attempt)"
+)
+
 // end writes down outcomes, except of attempts that count no more, and admits what waits for their places.
 func (q *Queue) end(ctx context.Context, companyID string, outcomes []*outcome) error {
-	var ended, interrupted, failed []int64
+	var ended, interrupted, failed attempts
 	var ready []time.Time
 	var failures []int32
-	for _, o := range outcomes {
+	deliveries := make([]*Delivery, len(outcomes))
+	for i, o := range outcomes {
+		deliveries[i] = o.Delivery
 		var later *Later
-		attrs := []any{"company", companyID, "job", o.JobID, "attempt", o.Attempt, "error", o.err}
+		attrs := []any{"company", companyID, "job", o.ID, "attempt", o.Attempt, "error", o.err}
 		switch {
 		case o.err == nil:
-			ended = append(ended, o.riverID)
+			ended.add(o.Delivery)
 		case errors.Is(o.cause, errInterrupted):
-			interrupted = append(interrupted, o.riverID)
+			interrupted.add(o.Delivery)
 		case errors.As(o.err, &later):
 			q.log.Info("a job waits", append(attrs, "in", later.In)...)
-			failed, ready, failures = append(failed, o.riverID), append(ready, now().Add(later.In)), append(failures, o.Failures)
-		case o.Failures+1 >= MaxFailures:
+			failed.add(o.Delivery)
+			ready, failures = append(ready, now().Add(later.In)), append(failures, o.failures)
+		case o.failures+1 >= MaxFailures:
 			q.log.Error("a job failed for the last time", attrs...)
-			ended = append(ended, o.riverID)
+			ended.add(o.Delivery)
 		default:
 			q.log.Warn("a job failed", attrs...)
-			failed, ready, failures = append(failed, o.riverID), append(ready, o.ready()), append(failures, o.Failures+1)
+			failed.add(o.Delivery)
+			ready, failures = append(ready, o.ready()), append(failures, o.failures+1)
 		}
 	}
 	return pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error {
-		if err := q.hold(ctx, tx, companyID); err != nil {
-			return err
-		}
-		for _, change := range []struct {
-			ids       []int64
-			statement string
-			args      []any
-		}{
-			{ended, "DELETE FROM jobs WHERE company_id = $1 AND river_job_id = ANY($2::bigint[])", nil},
-			{interrupted, "UPDATE jobs SET river_job_id = NULL WHERE company_id = $1 AND river_job_id = ANY($2::bigint[])", nil},
-			{failed, `UPDATE jobs SET river_job_id = NULL, failures = failed.failures, ready_at = failed.ready_at
-				FROM unnest($2::bigint[], $3::timestamptz[], $4::int[]) AS failed (river_job_id, ready_at, failures)
-				WHERE jobs.company_id = $1 AND jobs.river_job_id = failed.river_job_id`, []any{ready, failures}},
-		} {
-			if len(change.ids) == 0 {
-				continue
-			}
-			if _, err := tx.Exec(ctx, change.statement, append([]any{companyID, change.ids}, change.args...)...); err != nil {
-				return fmt.Errorf("settle jobs: %w", err)
-			}
-		}
-		return q.admit(ctx, tx, companyID)
+		return q.admit(ctx, tx, companyID, func(batch *pgx.Batch) {
+			ended.change(batch, companyID, endJobs)
+			interrupted.change(batch, companyID, giveJobsBack)
+			failed.change(batch, companyID, tryJobsAgain, ready, failures)
+			q.goOn(batch, companyID, deliveries)
+		})
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 const (
@@ -51,12 +52,7 @@ func (q *Queue) sweep(ctx context.Context) error {
 		return err
 	}
 	for _, companyID := range companies {
-		err := pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error {
-			if err := q.hold(ctx, tx, companyID); err != nil {
-				return err
-			}
-			return q.admit(ctx, tx, companyID)
-		})
+		err := pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error { return q.admit(ctx, tx, companyID, nil) })
 		if err != nil {
 			return err
 		}
@@ -114,31 +110,35 @@ func (q *Queue) lost(ctx context.Context) (map[string][]int64, error) {
 
 // recover takes jobs from what carried them, and admits them anew.
 func (q *Queue) recover(ctx context.Context, companyID string, riverIDs []int64) error {
-	return pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error {
-		if err := q.hold(ctx, tx, companyID); err != nil {
-			return err
-		}
-		taken, err := tx.Exec(ctx, `UPDATE jobs SET river_job_id = NULL, losses = losses + 1
-			WHERE company_id = $1 AND river_job_id = ANY($2::bigint[])`, companyID, riverIDs)
-		if err != nil {
-			return fmt.Errorf("recover jobs: %w", err)
-		}
-		if taken.RowsAffected() > 0 {
-			q.log.Warn("workers of jobs were lost", "company", companyID, "jobs", taken.RowsAffected())
-		}
-		dropped, err := tx.Exec(ctx, "DELETE FROM jobs WHERE company_id = $1 AND river_job_id IS NULL AND losses > $2", companyID, MaxLosses)
-		if err != nil {
-			return fmt.Errorf("recover jobs: %w", err)
-		}
-		if dropped.RowsAffected() > 0 {
-			q.log.Error("jobs that lost too many workers were dropped", "company", companyID, "jobs", dropped.RowsAffected())
-		}
-		if _, err := tx.Exec(ctx, `UPDATE river_job SET state = 'discarded', finalized_at = $2
-			WHERE id = ANY($1::bigint[]) AND finalized_at IS NULL`, riverIDs, now()); err != nil {
-			return fmt.Errorf("recover jobs: %w", err)
-		}
-		return q.admit(ctx, tx, companyID)
+	var lost, dropped int64
+	err := pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error {
+		return q.admit(ctx, tx, companyID, func(batch *pgx.Batch) {
+			batch.Queue(`UPDATE jobs SET river_job_id = NULL, losses = losses + 1
+				WHERE company_id = $1 AND river_job_id = ANY($2::bigint[])`, companyID, riverIDs).Exec(rowsInto(&lost))
+			batch.Queue("DELETE FROM jobs WHERE company_id = $1 AND river_job_id IS NULL AND losses > $2",
+				companyID, MaxLosses).Exec(rowsInto(&dropped))
+			batch.Queue(`UPDATE river_job SET state = 'discarded', finalized_at = $2
+				WHERE id = ANY($1::bigint[]) AND finalized_at IS NULL`, riverIDs, now())
+		})
 	})
+	if err != nil {
+		return err
+	}
+	if lost > 0 {
+		q.log.Warn("workers of jobs were lost", "company", companyID, "jobs", lost)
+	}
+	if dropped > 0 {
+		q.log.Error("jobs that lost too many workers were dropped", "company", companyID, "jobs", dropped)
+	}
+	return nil
+}
+
+// rowsInto keeps how many rows a statement has changed.
+func rowsInto(rows *int64) func(pgconn.CommandTag) error {
+	return func(tag pgconn.CommandTag) error {
+		*rows = tag.RowsAffected()
+		return nil
+	}
 }
 
 // unfilled returns the companies that have jobs to admit and room in their window.

@@ -8,7 +8,7 @@ import (
 	"github.com/riverqueue/river"
 )
 
-// carrier is what River carries: one attempt of a job.
+// carrier is what a job of River carries: one attempt of a job, and when that has ended maybe one of another.
 type carrier struct {
 	CompanyID string `json:"companyId"`
 	JobKind   string `json:"jobKind"`
@@ -21,41 +21,48 @@ type carrier struct {
 // Kind is the name under which River knows carriers.
 func (carrier) Kind() string { return "job" }
 
-func (c carrier) job() Job { return Job{c.CompanyID, c.JobKind, c.JobID} }
+// isReady tells which jobs can be admitted, given the time when that was last looked at. A job that was never tried
+// always can, also one that somebody enqueued while the transaction waited for its turn.
+const isReady = "river_job_id IS NULL AND (ready_at <= $2 OR attempt = 0)"
 
 // companyLock tells the locks of companies from other advisory locks.
 const companyLock = 0x6a6f6273
 
-// hold makes the transaction the only one that admits jobs of the company, until it ends.
-func (q *Queue) hold(ctx context.Context, tx pgx.Tx, companyID string) error {
-	if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1::int, hashtext($2))", companyLock, companyID); err != nil {
-		return fmt.Errorf("hold the jobs of company %s: %w", companyID, err)
+// admit makes the transaction the only one that admits jobs of the company, until it ends; then it makes the
+// changes, which may be nil, and fills the window with the jobs that have waited longest.
+func (q *Queue) admit(ctx context.Context, tx pgx.Tx, companyID string, changes func(*pgx.Batch)) error {
+	batch := &pgx.Batch{}
+	batch.Queue("SELECT pg_advisory_xact_lock($1::int, hashtext($2))", companyLock, companyID)
+	if changes != nil {
+		changes(batch)
+	}
+	var waiting []river.InsertManyParams
+	batch.Queue(`SELECT id, kind, attempt + 1, failures FROM jobs WHERE company_id = $1 AND `+isReady+`
+		ORDER BY ready_at, id
+		LIMIT greatest(0, $3 - (SELECT count(*) FROM jobs WHERE company_id = $1 AND river_job_id IS NOT NULL))`,
+		companyID, now(), q.window).Query(func(rows pgx.Rows) (err error) {
+		waiting, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (river.InsertManyParams, error) {
+			c := carrier{CompanyID: companyID}
+			err := row.Scan(&c.JobID, &c.JobKind, &c.Attempt, &c.Failures)
+			return river.InsertManyParams{Args: c, InsertOpts: &river.InsertOpts{Queue: riverQueue, MaxAttempts: 1}}, err
+		})
+		return err
+	})
+	err := tx.SendBatch(ctx, batch).Close()
+	if err == nil && len(waiting) > 0 {
+		err = q.carry(ctx, tx, companyID, waiting)
+	}
+	if err != nil {
+		return fmt.Errorf("admit jobs of company %s: %w", companyID, err)
 	}
 	return nil
 }
 
-// admit fills the window of the company, which the transaction holds, with the jobs that have waited longest.
-func (q *Queue) admit(ctx context.Context, tx pgx.Tx, companyID string) error {
-	rows, err := tx.Query(ctx, `SELECT id, kind, attempt + 1, failures FROM jobs WHERE company_id = $1 AND river_job_id IS NULL AND ready_at <= $2
-		ORDER BY ready_at, id
-		LIMIT greatest(0, $3 - (SELECT count(*) FROM jobs WHERE company_id = $1 AND river_job_id IS NOT NULL))`, companyID, now(), q.window)
-	if err != nil {
-		return fmt.Errorf("admit jobs: %w", err)
-	}
-	carriers, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (river.InsertManyParams, error) {
-		c := carrier{CompanyID: companyID}
-		err := row.Scan(&c.JobID, &c.JobKind, &c.Attempt, &c.Failures)
-		return river.InsertManyParams{Args: c, InsertOpts: &river.InsertOpts{Queue: riverQueue, MaxAttempts: 1}}, err
-	})
-	if err != nil {
-		return fmt.Errorf("admit jobs: %w", err)
-	}
-	if len(carriers) == 0 {
-		return nil
-	}
+// carry gives jobs of the company to River.
+func (q *Queue) carry(ctx context.Context, tx pgx.Tx, companyID string, carriers []river.InsertManyParams) error {
 	inserted, err := q.inserter.InsertManyTx(ctx, tx, carriers)
 	if err != nil {
-		return fmt.Errorf("admit jobs: %w", err)
+		return err
 	}
 	ids, riverIDs := make([]string, len(carriers)), make([]int64, len(carriers))
 	for i, c := range carriers {
@@ -64,8 +71,48 @@ func (q *Queue) admit(ctx context.Context, tx pgx.Tx, companyID string) error {
 	_, err = tx.Exec(ctx, `UPDATE jobs SET river_job_id = admitted.river_job_id, attempt = attempt + 1
 		FROM unnest($2::text[], $3::bigint[]) AS admitted (id, river_job_id)
 		WHERE jobs.company_id = $1 AND jobs.id = admitted.id`, companyID, ids, riverIDs)
-	if err != nil {
-		return fmt.Errorf("admit jobs: %w", err)
+	return err
+}
+
+// goOn gives the next jobs of the company to jobs of River whose own have ended, which is much faster than a new
+// one for each. They do not go on while anybody waits for a worker.
+func (q *Queue) goOn(batch *pgx.Batch, companyID string, ended []*Delivery) {
+	going, riverIDs := map[int64]*Delivery{}, []int64{}
+	for _, d := range ended {
+		if d.next = nil; d.goesOn() {
+			going[d.riverID], riverIDs = d, append(riverIDs, d.riverID)
+		}
 	}
-	return nil
+	if len(going) == 0 {
+		return
+	}
+	// What they carry already was given to them by a try of which nobody heard that it had succeeded: nobody knows
+	// what came of that attempt. River's times are the database's, so it is the database's clock that tells how long
+	// somebody has waited.
+	batch.Queue(`WITH carried AS (
+			UPDATE jobs SET attempt = attempt + 1 WHERE company_id = $1 AND river_job_id = ANY($3::bigint[])
+			RETURNING river_job_id, id, kind, attempt, failures
+		), free AS (
+			SELECT id AS river_job_id, row_number() OVER (ORDER BY id) AS place FROM river_job
+			WHERE id = ANY($3::bigint[]) AND state = 'running' AND id NOT IN (SELECT river_job_id FROM carried)
+			AND NOT EXISTS (SELECT FROM river_job WHERE state = 'available' AND queue = $5 AND scheduled_at < statement_timestamp() - $6::interval)
+		), waiting AS (
+			SELECT id, row_number() OVER (ORDER BY ready_at, id) AS place FROM jobs
+			WHERE company_id = $1 AND `+isReady+` ORDER BY ready_at, id
+			LIMIT greatest(0, $4 - (SELECT count(*) FROM jobs WHERE company_id = $1 AND river_job_id IS NOT NULL))
+		), given AS (
+			UPDATE jobs SET river_job_id = free.river_job_id, attempt = attempt + 1 FROM waiting JOIN free USING (place)
+			WHERE jobs.company_id = $1 AND jobs.id = waiting.id
+			RETURNING jobs.river_job_id, jobs.id, jobs.kind, jobs.attempt, jobs.failures
+		) SELECT * FROM carried UNION ALL SELECT * FROM given`,
+		companyID, now(), riverIDs, q.window, riverQueue, patience).Query(func(rows pgx.Rows) error {
+		d := Delivery{Job: Job{CompanyID: companyID}}
+		_, err := pgx.ForEachRow(rows, []any{&d.riverID, &d.ID, &d.Kind, &d.Attempt, &d.failures}, func() error {
+			before, next := going[d.riverID], d
+			next.worker, next.since = before.worker, before.since
+			before.next = &next
+			return nil
+		})
+		return err
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"time"
 
 	"github.com/riverqueue/river"
 )
@@ -14,22 +15,46 @@ type worker struct {
 	river.WorkerDefaults[carrier]
 	queue *Queue
 	work  Work
-	// working ends when the session interrupts its jobs.
-	working context.Context
+	// working ends when the session interrupts its jobs, hiring when no further job is to begin.
+	working, hiring context.Context
 }
 
-// Work does a job and settles it. The error that it returns is only for River's record.
+// Work does a job and settles it, and goes on to other jobs of the company as long as it may. The error that it
+// returns is only for River's record.
 func (w *worker) Work(ctx context.Context, carried *river.Job[carrier]) error {
-	bounded, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer cancel(nil)
-	defer context.AfterFunc(ctx, func() { cancel(w.cause(ctx)) })()
-	err := w.call(bounded, carried.Args)
-	w.settle(context.WithoutCancel(ctx), &outcome{carried.Args, carried.ID, err, context.Cause(bounded), make(chan error, 1)})
+	c := carried.Args
+	next := &Delivery{
+		Job: Job{c.CompanyID, c.JobKind, c.JobID}, Attempt: c.Attempt, failures: c.Failures,
+		riverID: carried.ID, worker: w, since: time.Now(),
+	}
+	var err error
+	for next != nil {
+		d := next
+		var cause error
+		switch err, cause = w.attempt(ctx, d); {
+		case !d.ended:
+			w.settle(context.WithoutCancel(ctx), &outcome{d, err, cause, make(chan error, 1)})
+		case err != nil:
+			w.queue.log.Warn("a job failed after its end", "company", d.CompanyID, "job", d.ID, "attempt", d.Attempt, "error", err)
+		}
+		next = d.next
+	}
 	if err != nil {
 		// River would work this attempt again if it saw that its own stop was the reason.
 		return errors.New(err.Error())
 	}
 	return nil
+}
+
+// attempt returns what came of a delivery, and why its context had ended, if it had.
+func (w *worker) attempt(ctx context.Context, d *Delivery) (err, cause error) {
+	cancellable, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancel(nil)
+	defer context.AfterFunc(ctx, func() { cancel(w.cause(ctx)) })()
+	bounded, release := context.WithTimeout(cancellable, timeout)
+	defer release()
+	err = w.call(bounded, d)
+	return err, context.Cause(bounded)
 }
 
 // cause says why River has ended the context of a job.
@@ -40,12 +65,12 @@ func (w *worker) cause(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-func (w *worker) call(ctx context.Context, c carrier) (err error) {
+func (w *worker) call(ctx context.Context, d *Delivery) (err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
 			err = fmt.Errorf("panic: %v", reason)
-			w.queue.log.Error("a job panicked", "company", c.CompanyID, "job", c.JobID, "reason", reason, "stack", string(debug.Stack()))
+			w.queue.log.Error("a job panicked", "company", d.CompanyID, "job", d.ID, "reason", reason, "stack", string(debug.Stack()))
 		}
 	}()
-	return w.work(ctx, c.job(), c.Attempt)
+	return w.work(ctx, d)
 }

@@ -22,7 +22,8 @@ type workers struct {
 	size  int
 	work  Work
 
-	// stop ends what only runs to find work; done is closed when nothing of it is left.
+	// hiring ends with stop: then nothing looks for work any more; done is closed when nothing is left that did.
+	hiring  context.Context
 	stop    context.CancelFunc
 	done    chan struct{}
 	session *session
@@ -39,17 +40,17 @@ func (q *Queue) Start(ctx context.Context, size int, work Work) error {
 		return fmt.Errorf("start the queue's workers: there must be at least 1, not %d", size)
 	}
 	w := &workers{queue: q, size: size, work: work, done: make(chan struct{})}
+	w.hiring, w.stop = context.WithCancel(context.WithoutCancel(ctx))
 	first, err := w.open(ctx)
 	if err != nil {
+		w.stop()
 		return fmt.Errorf("start the queue's workers: %w", err)
 	}
 	w.session = first
-	running, stop := context.WithCancel(context.WithoutCancel(ctx))
-	w.stop = stop
 	q.workers = w
 	var all sync.WaitGroup
-	all.Go(func() { w.supervise(running) })
-	all.Go(func() { q.sweepUntil(running) })
+	all.Go(func() { w.supervise(w.hiring) })
+	all.Go(func() { q.sweepUntil(w.hiring) })
 	go func() {
 		all.Wait()
 		close(w.done)

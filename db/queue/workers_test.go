@@ -18,12 +18,21 @@ import (
 func TestStopWaitsForJobs(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)
-	q, s := newQueue(t, pool, 10), newStage()
+	s, sweeping, stopping := newStage(), make(chan struct{}, 10), make(chan struct{}, 10)
+	q, err := queue.New(pool, queue.Options{Window: 10, Log: silent, Sweep: func(ctx context.Context) error {
+		sweeping <- struct{}{}
+		<-ctx.Done() // the first of what ends
+		stopping <- struct{}{}
+		return ctx.Err()
+	}})
+	require.NoError(t, err)
 	enqueue(t, pool, q, jobsOf(newCompany(t, pool, "company_1"), 5)...)
 	s.start(t, q, 2)
 	running := []*attempt{s.next(t), s.next(t)}
 	stopped := make(chan error, 1)
+	await(t, sweeping)
 	go func() { stopped <- q.Stop(t.Context()) }()
+	await(t, stopping)
 	running[0].result <- nil
 	awaitCount(t, pool, 4, allJobs)
 	require.NoError(t, running[1].ctx.Err())
@@ -37,7 +46,7 @@ func TestStopWaitsForJobs(t *testing.T) {
 	s.start(t, q, 2)
 	for range 3 {
 		a := s.next(t)
-		require.EqualValues(t, 1, a.number)
+		require.EqualValues(t, 1, a.Attempt)
 		a.result <- nil
 	}
 	awaitCount(t, pool, 0, allJobs)
@@ -61,7 +70,7 @@ func TestStopInterruptsJobsThatTakeTooLong(t *testing.T) {
 	}
 	for range jobs {
 		a := s.next(t)
-		require.EqualValues(t, 2, a.number, "others take them over")
+		require.EqualValues(t, 2, a.Attempt, "others take them over")
 		a.result <- nil
 	}
 	awaitCount(t, pool, 0, allJobs)
@@ -73,8 +82,8 @@ func TestJobThatDoesNotEnd(t *testing.T) {
 	q := newQueue(t, pool, 10)
 	begun, release := make(chan int32, 10), make(chan struct{})
 	enqueue(t, pool, q, jobsOf(newCompany(t, pool, "company_1"), 1)...)
-	work := func(_ context.Context, _ queue.Job, attempt int32) error {
-		begun <- attempt
+	work := func(_ context.Context, d *queue.Delivery) error {
+		begun <- d.Attempt
 		<-release
 		return nil
 	}
@@ -109,7 +118,7 @@ func TestLostLockInterruptsTheJobs(t *testing.T) {
 	}
 	for range running {
 		a := s.next(t)
-		require.EqualValues(t, 2, a.number)
+		require.EqualValues(t, 2, a.Attempt)
 		a.result <- nil
 	}
 	t.Logf("3 jobs began anew within %s of a lost connection", time.Since(lost).Round(time.Millisecond))
@@ -128,8 +137,8 @@ func TestResultOfALostAttemptDoesNotCount(t *testing.T) {
 	}
 	begun := make(chan call, 10)
 	enqueue(t, pool, q, jobsOf(newCompany(t, pool, "company_1"), 1)...)
-	deaf := func(_ context.Context, _ queue.Job, attempt int32) error {
-		c := call{attempt, make(chan error)}
+	deaf := func(_ context.Context, d *queue.Delivery) error {
+		c := call{d.Attempt, make(chan error)}
 		begun <- c
 		return <-c.result
 	}
@@ -156,10 +165,10 @@ func TestDatabaseThatLosesEveryConnection(t *testing.T) {
 	var mu sync.Mutex
 	done := map[queue.Job]bool{}
 	begun := make(chan struct{}, 10*jobs)
-	require.NoError(t, q.Start(t.Context(), 10, func(_ context.Context, job queue.Job, _ int32) error {
+	require.NoError(t, q.Start(t.Context(), 10, func(_ context.Context, d *queue.Delivery) error {
 		mu.Lock()
 		defer mu.Unlock()
-		done[job] = true
+		done[d.Job] = true
 		begun <- struct{}{}
 		return nil
 	}))
@@ -187,7 +196,7 @@ func TestJobThatLosesEveryWorker(t *testing.T) {
 	s.start(t, q, 2)
 	a := s.next(t)
 	require.Equal(t, "job_10001", a.ID)
-	require.EqualValues(t, 2, a.number)
+	require.EqualValues(t, 2, a.Attempt)
 	require.Equal(t, 1, count(t, pool, allJobs))
 }
 
@@ -203,7 +212,7 @@ func TestJobsThatRiverHasForgotten(t *testing.T) {
 	s.start(t, q, 2)
 	for range 2 {
 		a := s.next(t)
-		require.EqualValues(t, 2, a.number)
+		require.EqualValues(t, 2, a.Attempt)
 		a.result <- nil
 	}
 	awaitCount(t, pool, 0, allJobs)

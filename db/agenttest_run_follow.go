@@ -1,0 +1,88 @@
+package db
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"github.com/agentgraph/agentgraph/db/queue"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// place is that of a run in an execution.
+type place struct {
+	executionID string
+	position    int32
+}
+
+// followUp takes the jobs of runs that have ended out of the queue, puts the runs that are to follow into it, and
+// claims those that the workers go on to.
+func (t *Tenant) followUp(ctx context.Context, m *moving, at time.Time) error {
+	ids, err := t.runsAt(ctx, m.following)
+	if err != nil || len(ids) == 0 && len(m.ended) == 0 {
+		return err
+	}
+	put, next := (*queue.Queue).EnqueueBehind, []*queue.Delivery(nil)
+	if len(m.ended) > 0 {
+		put = func(q *queue.Queue, ctx context.Context, tx pgx.Tx, jobs ...queue.Job) (err error) {
+			next, err = q.End(ctx, tx, m.ended, jobs...)
+			return err
+		}
+	}
+	if err := t.enqueueRuns(ctx, ids, put); err != nil || len(next) == 0 {
+		return err
+	}
+	return t.claimNext(ctx, m, next, at)
+}
+
+// claimNext claims runs of the held executions for the workers that have been given them. It leaves out those that
+// would have to be waited for, or are moving themselves: these are claimed by themselves.
+func (t *Tenant) claimNext(ctx context.Context, m *moving, next []*queue.Delivery, at time.Time) error {
+	ids := make([]string, len(next))
+	for i, d := range next {
+		ids[i] = d.ID
+	}
+	const skipHeld = string(forUpdate + " SKIP LOCKED")
+	runs := []*model.AgentTestRun{}
+	tests := func() *bun.SelectQuery {
+		return t.find((*model.AgentTestRow)(nil)).Column("last_run_id").Where("last_run_id IN (?)", bun.List(ids))
+	}
+	err := t.find(&runs).With("test", tests().For(skipHeld)).
+		Where("id IN (?)", bun.List(ids)).Where("status = ?", model.AgentTestRunStatusQueued).
+		Where("id IN (SELECT last_run_id FROM test) OR id NOT IN (?)", tests()).
+		Order("id").For(skipHeld).Scan(ctx)
+	if err != nil {
+		return translate(err)
+	}
+	for _, d := range next {
+		same := func(r *model.AgentTestRun) bool { return r.ID == d.ID }
+		i := slices.IndexFunc(runs, same)
+		if i < 0 || slices.ContainsFunc(m.runs, same) || m.executionOf(runs[i]) == nil {
+			continue
+		}
+		claim(runs[i], m.executionOf(runs[i]), d.Attempt)
+		m.count(runs[i], at)
+		d.Begun = runs[i]
+	}
+	return nil
+}
+
+// runsAt returns the ids of the runs at the places.
+func (t *Tenant) runsAt(ctx context.Context, places []place) ([]string, error) {
+	if len(places) == 0 {
+		return nil, nil
+	}
+	executionIDs, positions := make([]string, len(places)), make([]int32, len(places))
+	for i, p := range places {
+		executionIDs[i], positions[i] = p.executionID, p.position
+	}
+	ids := []string{}
+	err := t.find((*model.AgentTestRun)(nil)).Column("id").
+		Where("(execution_id, position) IN (SELECT * FROM unnest(?::text[], ?::int[]))", pgdialect.Array(executionIDs), pgdialect.Array(positions)).
+		Order("id").Scan(ctx, &ids)
+	return ids, translate(err)
+}

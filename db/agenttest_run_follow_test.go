@@ -1,0 +1,280 @@
+package db_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// turn is a worker that has finished a run and waits for the test before it says so to the queue.
+type turn struct {
+	runID string
+	goOn  chan struct{}
+}
+
+// passing lets the store's only worker pass every run that it has begun, and returns the worker after each.
+func passing(t *testing.T, store *db.Store, begun func(context.Context, *model.AgentTestRun) error) <-chan turn {
+	t.Helper()
+	finished, ended := make(chan turn, 100), make(chan struct{})
+	require.NoError(t, store.Work(t.Context(), 1, db.Workers{RunTest: func(ctx context.Context, t *db.Tenant, id string, attempt int32) error {
+		run, err := t.ClaimRun(ctx, id, attempt)
+		if err != nil || run == nil {
+			return err
+		}
+		if err := begun(ctx, run); err != nil {
+			return err
+		}
+		run.Status = model.AgentTestRunStatusPassed
+		if err := t.FinishRun(ctx, run); err != nil {
+			return err
+		}
+		done := turn{id, make(chan struct{})}
+		finished <- done
+		select {
+		case <-done.goOn:
+		case <-ended:
+		}
+		return nil
+	}}))
+	t.Cleanup(func() {
+		close(ended)
+		require.NoError(t, store.StopWork(context.Background()))
+	})
+	return finished
+}
+
+func nothingElse(context.Context, *model.AgentTestRun) error { return nil }
+
+func (d turn) next(t *testing.T, finished <-chan turn) turn {
+	t.Helper()
+	close(d.goOn)
+	return awaitTurn(t, finished)
+}
+
+func awaitTurn(t *testing.T, finished <-chan turn) turn {
+	t.Helper()
+	select {
+	case done := <-finished:
+		return done
+	case <-time.After(time.Minute):
+		require.FailNow(t, "no run has ended")
+		return turn{}
+	}
+}
+
+// oneByOne starts an execution of new tests of an agent whose runs follow each other, and returns these.
+func oneByOne(t *testing.T, tenant *db.Tenant, tests int) []*model.AgentTestRun {
+	t.Helper()
+	agentID, ids := newAgent(t, tenant).ID, make([]string, tests)
+	for i := range ids {
+		ids[i] = newSimulationTest(t, tenant, agentID).ID
+	}
+	execution, err := tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: ids, Repeats: 1, Concurrency: 1})
+	require.NoError(t, err)
+	return runsOf(t, tenant, execution.ID)
+}
+
+func TestTheEndOfARunIsTheBeginningOfTheNext(t *testing.T) {
+	t.Parallel()
+	store, conn := fresh(t)
+	tenant, _ := newCompany(t, store)
+	runs := oneByOne(t, tenant, 3)
+	finished := passing(t, store, nothingElse)
+	done := awaitTurn(t, finished)
+	for i, run := range runs {
+		require.Equal(t, run.ID, done.runID)
+		require.Equal(t, model.AgentTestRunStatusPassed, runByID(t, tenant, run.ID).Status)
+		lastRun(t, tenant, run.TestedID, run.ID, model.AgentTestRunStatusPassed)
+		var jobs int
+		require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*) FROM jobs WHERE id = $1", run.ID).Scan(&jobs))
+		require.Zero(t, jobs, "its job has ended with it")
+		if i == len(runs)-1 {
+			break
+		}
+		next := runByID(t, tenant, runs[i+1].ID)
+		require.Equal(t, model.AgentTestRunStatusRunning, next.Status)
+		require.EqualValues(t, 1, next.Claim)
+		require.NotNil(t, next.StartedAt)
+		require.Equal(t, runByID(t, tenant, run.ID).Version+1, next.Version)
+		lastRun(t, tenant, next.TestedID, next.ID, model.AgentTestRunStatusRunning)
+		done = done.next(t, finished)
+	}
+	execution, err := tenant.AgentTestExecution(t.Context(), runs[0].ExecutionID)
+	require.NoError(t, err)
+	require.Equal(t, model.AgentTestExecutionStatusCompleted, execution.Status)
+	for _, run := range runs {
+		require.Zero(t, runByID(t, tenant, run.ID).Lost)
+	}
+}
+
+// Somebody holds the test of the next run, and may be waiting for what the end of this one holds.
+func TestANextRunThatWouldHaveToBeWaitedFor(t *testing.T) {
+	t.Parallel()
+	store, conn := fresh(t)
+	tenant, _ := newCompany(t, store)
+	runs := oneByOne(t, tenant, 2)
+	tx, err := conn.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = tx.Exec(t.Context(), "SELECT FROM agent_tests WHERE id = $1 FOR UPDATE", runs[1].TestedID)
+	require.NoError(t, err)
+	finished := passing(t, store, nothingElse)
+	done := awaitTurn(t, finished)
+	require.Equal(t, model.AgentTestRunStatusPassed, runByID(t, tenant, runs[0].ID).Status)
+	require.Equal(t, model.AgentTestRunStatusQueued, runByID(t, tenant, runs[1].ID).Status)
+	close(done.goOn)
+	require.NoError(t, tx.Rollback(t.Context()))
+	require.Equal(t, runs[1].ID, awaitTurn(t, finished).runID)
+	require.Equal(t, model.AgentTestRunStatusPassed, runByID(t, tenant, runs[1].ID).Status)
+}
+
+// The next run has been cancelled while it was queued, or is one of another execution.
+func TestARunThatIsNotClaimedWithTheEndOfAnother(t *testing.T) {
+	t.Parallel()
+	address := dbtest.URL(t)
+	conn := connect(t, address)
+	store := dbtest.Open(t, address, db.Options{RunsPerCompany: 1}) // what is enqueued waits for the end of what is under way
+	tenant, _ := newCompany(t, store)
+	agentID := newAgent(t, tenant).ID
+	test := func() string { return newSimulationTest(t, tenant, agentID).ID }
+	cancelled := runsOf(t, tenant, start(t, tenant, test(), test()).ID)
+	other, last := runsOf(t, tenant, start(t, tenant, test()).ID)[0], runsOf(t, tenant, start(t, tenant, test()).ID)[0]
+	finished := passing(t, store, func(ctx context.Context, run *model.AgentTestRun) error {
+		if run.ID != cancelled[0].ID {
+			return nil
+		}
+		_, err := tenant.CancelAgentTestExecution(ctx, model.CancelAgentTestExecutionInput{ExecutionID: run.ExecutionID})
+		return err
+	})
+	given := func(run *model.AgentTestRun) {
+		t.Helper()
+		var attempt int
+		require.NoError(t, conn.QueryRow(t.Context(), "SELECT attempt FROM jobs WHERE id = $1 AND river_job_id IS NOT NULL", run.ID).Scan(&attempt))
+		require.Equal(t, 1, attempt)
+	}
+	done := awaitTurn(t, finished)
+	require.Equal(t, cancelled[0].ID, done.runID)
+	given(cancelled[1])
+	require.Equal(t, model.AgentTestRunStatusCancelled, runByID(t, tenant, cancelled[1].ID).Status)
+	require.Zero(t, runByID(t, tenant, cancelled[1].ID).Claim)
+	done = done.next(t, finished)
+	require.Equal(t, other.ID, done.runID)
+	given(last)
+	require.Equal(t, model.AgentTestRunStatusQueued, runByID(t, tenant, last.ID).Status)
+	require.Equal(t, last.ID, done.next(t, finished).runID)
+	for _, run := range []*model.AgentTestRun{cancelled[0], other, last} {
+		require.Equal(t, model.AgentTestRunStatusPassed, runByID(t, tenant, run.ID).Status)
+	}
+	execution, err := tenant.AgentTestExecution(t.Context(), cancelled[0].ExecutionID)
+	require.NoError(t, err)
+	require.Zero(t, execution.Unfinished)
+}
+
+// What a transaction that is rolled back has made of the run's job, and of the next run, has not happened.
+func TestAnEndThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	store, conn := fresh(t)
+	tenant, _ := newCompany(t, store)
+	runs := oneByOne(t, tenant, 2)
+	type begun struct {
+		run  model.AgentTestRun
+		errs []error
+	}
+	worked := make(chan begun, 10)
+	changed := errors.New("changed my mind")
+	require.NoError(t, store.Work(t.Context(), 1, db.Workers{RunTest: func(ctx context.Context, t *db.Tenant, id string, attempt int32) error {
+		run, err := t.ClaimRun(ctx, id, attempt)
+		if err != nil || run == nil {
+			return err
+		}
+		b := begun{run: *run}
+		defer func() { worked <- b }()
+		finish := func(t *db.Tenant, reason string) error {
+			run.Status, run.EndReason = model.AgentTestRunStatusPassed, &reason
+			err := t.FinishRun(ctx, run)
+			b.errs = append(b.errs, err)
+			return err
+		}
+		switch {
+		case id == runs[0].ID && attempt == 1:
+			return finish(t, "\x00")
+		case id == runs[0].ID && attempt == 2:
+			return t.Tx(ctx, func(_ context.Context, t *db.Tenant) error { return errors.Join(finish(t, "rolled back"), changed) })
+		case id == runs[0].ID:
+			_ = finish(t, "\x00")
+		}
+		return finish(t, "done")
+	}}))
+	t.Cleanup(func() { require.NoError(t, store.StopWork(context.Background())) })
+	next := func() begun {
+		select {
+		case b := <-worked:
+			return b
+		case <-time.After(time.Minute):
+			require.FailNow(t, "no run has begun")
+			return begun{}
+		}
+	}
+	for attempt := range int32(3) {
+		b := next()
+		require.Equal(t, runs[0].ID, b.run.ID)
+		require.Equal(t, attempt+1, b.run.Claim, "it failed, and has lost no worker")
+		if attempt == 1 {
+			require.Equal(t, []error{nil}, b.errs)
+			continue
+		}
+		fails(t, b.errs[0], model.BadInput)
+	}
+	b := next()
+	require.Equal(t, runs[1].ID, b.run.ID)
+	require.EqualValues(t, 1, b.run.Claim)
+	require.Equal(t, []error{nil}, b.errs)
+	var jobs int
+	require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*) FROM jobs").Scan(&jobs))
+	require.Zero(t, jobs)
+	for i, run := range runs {
+		stored := runByID(t, tenant, run.ID)
+		require.Equal(t, model.AgentTestRunStatusPassed, stored.Status)
+		require.Equal(t, "done", *stored.EndReason)
+		require.EqualValues(t, 2*(1-i), stored.Lost, "each failure counts as a lost worker of the run")
+	}
+	execution, err := tenant.AgentTestExecution(t.Context(), runs[0].ExecutionID)
+	require.NoError(t, err)
+	require.Equal(t, model.AgentTestExecutionStatusCompleted, execution.Status)
+}
+
+// A run that is given back after its execution was cancelled has ended, and its job with it.
+func TestAJobThatEndsWithACancelledRun(t *testing.T) {
+	t.Parallel()
+	store, conn := fresh(t)
+	tenant, _ := newCompany(t, store)
+	run := oneByOne(t, tenant, 1)[0]
+	released := make(chan error, 10)
+	require.NoError(t, store.Work(t.Context(), 1, db.Workers{RunTest: func(ctx context.Context, t *db.Tenant, id string, attempt int32) error {
+		run, err := t.ClaimRun(ctx, id, attempt)
+		if err != nil || run == nil {
+			return err
+		}
+		if _, err := tenant.CancelAgentTestExecution(ctx, model.CancelAgentTestExecutionInput{ExecutionID: run.ExecutionID}); err != nil {
+			return err
+		}
+		err = t.ReleaseRun(ctx, run)
+		var jobs int
+		released <- errors.Join(err, conn.QueryRow(ctx, "SELECT count(*) FROM jobs").Scan(&jobs))
+		if jobs > 0 {
+			released <- errors.New("its job is still there")
+		}
+		return errors.New("this comes too late")
+	}}))
+	t.Cleanup(func() { require.NoError(t, store.StopWork(context.Background())) })
+	require.NoError(t, <-released)
+	require.NoError(t, store.StopWork(t.Context()))
+	require.Empty(t, released)
+	require.Equal(t, model.AgentTestRunStatusCancelled, runByID(t, tenant, run.ID).Status)
+}

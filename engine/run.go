@@ -27,19 +27,20 @@ const (
 	claimDelay = time.Second
 	// finishTimeout bounds the writing of an outcome, which a worker that is being stopped still does.
 	finishTimeout = 10 * time.Second
-	// finishBackoff is how long a first write that failed waits for the next; each further waits twice as long.
-	finishBackoff = 50 * time.Millisecond
+	// finishBackoff is how long a first write that failed waits for the next; each further waits twice as long, up to
+	// lastFinishBackoff: a database that is back should hear of a run before others take it over.
+	finishBackoff, lastFinishBackoff = 50 * time.Millisecond, 200 * time.Millisecond
 )
 
 // RunTest works on a run of an agent test: claims it, runs it and keeps its outcome. The attempt counts
 // how often the run was given to a worker, from 1. It returns nil when the run is finished or there is
 // nothing to do. When ctx ends before there is an outcome the run is given back, to be run by another worker,
 // and the error is ctx's; but the run is finished, as an Error, when it has just taken too long. When the
-// database does not answer in the middle the run is given back, too, and the error is UNAVAILABLE; when it could not
-// even be claimed for that reason the error is a db.Later.
+// database does not answer in the middle the run is given back, too, and the error is a db.Later, as it is when the run
+// could not even be claimed for that reason.
 func (e *Engine) RunTest(ctx context.Context, t *db.Tenant, id string, attempt int32) error {
 	run, err := t.ClaimRun(ctx, id, attempt)
-	if isAway(err) || errors.Is(err, context.DeadlineExceeded) {
+	if db.IsAway(err) || errors.Is(err, context.DeadlineExceeded) {
 		return &db.Later{In: claimDelay, Err: err} // nothing was tried that could have failed
 	}
 	if err != nil || run == nil {
@@ -50,8 +51,9 @@ func (e *Engine) RunTest(ctx context.Context, t *db.Tenant, id string, attempt i
 	fault := e.test(held, t, run)
 	writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
 	defer cancel()
-	if isAway(fault) {
-		return errors.Join(fault, keep(writing, func() error { return t.ReleaseRun(writing, run) }))
+	if db.IsAway(fault) {
+		// Nobody's failure: however often it happens, the run is worked on again.
+		return &db.Later{In: claimDelay, Err: errors.Join(fault, keep(writing, func() error { return t.ReleaseRun(writing, run) }))}
 	}
 	if fault != nil && run.Status.IsFinal() {
 		e.log.WarnContext(ctx, "run has no verdict", "run", run.ID, "error", fault, reasonsOf(fault))
@@ -67,21 +69,15 @@ func (e *Engine) RunTest(ctx context.Context, t *db.Tenant, id string, attempt i
 				Cause: model.RunErrorCauseInfrastructure, Message: "the run took too long and was ended",
 			}
 		default:
-			return errors.Join(ctx.Err(), t.ReleaseRun(writing, run))
+			return errors.Join(ctx.Err(), keep(writing, func() error { return t.ReleaseRun(writing, run) }))
 		}
 	}
 	return keep(writing, func() error { return t.FinishRun(writing, run) })
 }
 
-// isAway reports whether the error is that the database does not answer.
-func isAway(err error) bool {
-	var known *model.Error
-	return errors.As(err, &known) && known.Code == model.Unavailable
-}
-
 // keep writes what came of a run as soon as the database lets it, until ctx ends.
 func keep(ctx context.Context, write func() error) error {
-	for backoff := finishBackoff; ; backoff *= 2 {
+	for backoff := finishBackoff; ; backoff = min(2*backoff, lastFinishBackoff) {
 		err := write()
 		if err == nil || errors.Is(err, db.ErrRunLost) {
 			return nil

@@ -16,14 +16,12 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// The database does not answer in the middle of a run, though it does when the run is given back.
-func TestARunWhoseDatabaseIsAway(t *testing.T) {
-	t.Parallel()
-	address := dbtest.URL(t)
-	store := dbtest.Open(t, address, db.Options{})
+// newRun returns the only run of a new execution, and what reads it anew.
+func newRun(t *testing.T, store *db.Store) (tenant *db.Tenant, id string, stored func() *model.AgentTestRun) {
+	t.Helper()
 	company, err := store.CreateCompany(t.Context(), "Company")
 	require.NoError(t, err)
-	tenant := store.Tenant(company.ID)
+	tenant = store.Tenant(company.ID)
 	agent, err := tenant.CreateAgent(t.Context(), model.CreateAgentInput{
 		Name: "Front desk", Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en", Prompt: "Be kind.",
 	})
@@ -38,13 +36,19 @@ func TestARunWhoseDatabaseIsAway(t *testing.T) {
 	require.NoError(t, err)
 	runs, err := tenant.RunsOfExecutions(nil, nil).Pages(t.Context(), []string{execution.ID}, model.PageArgs{First: 1})
 	require.NoError(t, err)
-	id := runs[0].ID
-	stored := func() *model.AgentTestRun {
+	id = runs[0].ID
+	return tenant, id, func() *model.AgentTestRun {
 		runs, err := tenant.AgentTestRunsByID(t.Context(), []string{id})
 		require.NoError(t, err)
 		return runs[0]
 	}
+}
 
+// The database does not answer in the middle of a run, though it does when the run is given back.
+func TestARunWhoseDatabaseIsAway(t *testing.T) {
+	t.Parallel()
+	address := dbtest.URL(t)
+	tenant, id, stored := newRun(t, dbtest.Open(t, address, db.Options{}))
 	e := New(&player{by: func(req llm.Request) line {
 		if len(req.Schema) > 0 {
 			return line{text: `{"evidence":[],"rationale":"It was booked.","passed":true}`}
@@ -59,7 +63,10 @@ func TestARunWhoseDatabaseIsAway(t *testing.T) {
 		}
 		return results
 	})
-	require.ErrorIs(t, e.RunTest(t.Context(), tenant, id, 1), away, "the queue calls again")
+	var later *db.Later
+	err := e.RunTest(t.Context(), tenant, id, 1)
+	require.ErrorIs(t, err, away)
+	require.ErrorAs(t, err, &later, "the queue calls again, and that is no failure of the run")
 	left := stored()
 	require.Equal(t, model.AgentTestRunStatusQueued, left.Status)
 	require.Zero(t, left.Lost)
@@ -70,12 +77,79 @@ func TestARunWhoseDatabaseIsAway(t *testing.T) {
 	require.Equal(t, model.AgentTestRunStatusPassed, stored().Status)
 
 	breakOff(t, address)
-	var later *db.Later
-	require.ErrorAs(t, e.RunTest(t.Context(), tenant, id, 3), &later, "that is no failure of the run")
+	later = nil
+	require.ErrorAs(t, e.RunTest(t.Context(), tenant, id, 3), &later, "nor is that")
+}
+
+// failedConnections tells of each connection that a store could not open.
+type failedConnections chan error
+
+func (failedConnections) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+	return ctx
+}
+
+func (failedConnections) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+func (failedConnections) TraceConnectStart(ctx context.Context, _ pgx.TraceConnectStartData) context.Context {
+	return ctx
+}
+
+func (f failedConnections) TraceConnectEnd(_ context.Context, data pgx.TraceConnectEndData) {
+	if data.Err != nil {
+		f <- data.Err
+	}
+}
+
+// A worker is interrupted because its database is away: it gives its run back as soon as the database lets it, and
+// does not count as lost.
+func TestARunThatIsInterruptedWhileTheDatabaseIsAway(t *testing.T) {
+	t.Parallel()
+	failed := make(failedConnections, 1000)
+	address := dbtest.URL(t)
+	tenant, id, stored := newRun(t, dbtest.Open(t, address, db.Options{Tracer: failed}))
+	begun, answer := make(chan struct{}), make(chan struct{})
+	e := New(&player{by: func(llm.Request) line {
+		close(begun)
+		<-answer
+		return line{text: "I would like an appointment."}
+	}}, Options{Log: slog.New(slog.DiscardHandler)})
+	ctx, interrupt := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- e.RunTest(ctx, tenant, id, 1) }()
+	<-begun
+	breakOff(t, address)
+	interrupt()
+	close(answer)
+	for range 5 {
+		require.Error(t, <-failed)
+	}
+	admit(t, address, true)
+	require.ErrorIs(t, <-ended, context.Canceled)
+	require.Equal(t, model.AgentTestRunStatusQueued, stored().Status)
+	require.Zero(t, stored().Lost)
 }
 
 // breakOff ends every connection with the database at the address, which accepts no other from then on.
 func breakOff(t *testing.T, address string) {
+	t.Helper()
+	admit(t, address, false)
+	aside(t, address, func(conn *pgx.Conn, name string) {
+		_, err := conn.Exec(t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", name)
+		require.NoError(t, err)
+	})
+}
+
+// admit lets the database at the address accept connections, or not.
+func admit(t *testing.T, address string, connections bool) {
+	t.Helper()
+	aside(t, address, func(conn *pgx.Conn, name string) {
+		_, err := conn.Exec(t.Context(), fmt.Sprintf("ALTER DATABASE %s ALLOW_CONNECTIONS %t", name, connections))
+		require.NoError(t, err)
+	})
+}
+
+// aside calls fn with a connection to another database of the server, and the name of the one at the address.
+func aside(t *testing.T, address string, fn func(conn *pgx.Conn, name string)) {
 	t.Helper()
 	config, err := pgx.ParseConfig(address)
 	require.NoError(t, err)
@@ -83,9 +157,6 @@ func breakOff(t *testing.T, address string) {
 	config.Database = "postgres"
 	conn, err := pgx.ConnectConfig(t.Context(), config)
 	require.NoError(t, err)
-	_, err = conn.Exec(t.Context(), fmt.Sprintf("ALTER DATABASE %s ALLOW_CONNECTIONS false", name))
-	require.NoError(t, err)
-	_, err = conn.Exec(t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", name)
-	require.NoError(t, err)
+	fn(conn, name)
 	require.NoError(t, conn.Close(t.Context()))
 }

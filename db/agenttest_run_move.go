@@ -1,6 +1,7 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -228,7 +229,7 @@ func (m *moving) count(run *model.AgentTestRun, at time.Time) {
 	if !cancelled {
 		execution.Status = model.AgentTestExecutionStatusRunning
 		if execution.StartedAt == nil {
-			execution.StartedAt = &at
+			execution.StartedAt = cmp.Or(run.StartedAt, &at)
 		}
 	}
 	if !run.Status.IsFinal() {

@@ -6961,9 +6961,9 @@ type AgentTestExecution implements Node {
   status: AgentTestExecutionStatus!
   "What it came to; null while it is not finished."
   verdict: AgentTestVerdict
-  "How often each test is run."
+  "How often each test is run; in a retry, the most often that one is."
   repeats: Int!
-  "How many runs are in each state."
+  "How many runs are in each state. They are counted after ` + "`" + `status` + "`" + ` was read, so while runs go on they may be newer than it."
   counts: AgentTestRunCounts!
   "The share of the judged runs that passed, 0 to 1; null when none was judged. Errors and cancelled runs do not count."
   passRate: Float
@@ -7417,7 +7417,7 @@ type RunError {
 
 "Whose part was not done."
 enum RunErrorCause {
-  "The agent's language model."
+  "The agent: its language model, which classifies too, or what it is made of, such as a sub-agent that was deleted."
   Agent
   "The simulated contact."
   Simulator

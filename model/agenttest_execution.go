@@ -1,6 +1,7 @@
 package model
 
 import (
+	"math/big"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -103,7 +104,7 @@ type TestTally struct {
 
 // PassHatK returns, for each k up to the most judged runs of a test, the chance that k runs of a test
 // all pass: the mean over the tests with at least k judged runs of C(passed, k) / C(judged, k), which
-// is unbiased.
+// is unbiased. Each is rounded once.
 func PassHatK(tallies []TestTally) []float64 {
 	most := int32(0)
 	for _, t := range tallies {
@@ -111,20 +112,19 @@ func PassHatK(tallies []TestTally) []float64 {
 	}
 	chances := make([]float64, 0, most)
 	for k := int32(1); k <= most; k++ {
-		sum, tests := 0.0, 0
+		sum, tests := new(big.Rat), int64(0)
 		for _, t := range tallies {
-			judged := t.Judged()
-			if judged < k {
+			if t.Judged() < k {
 				continue
 			}
-			chance := 1.0
-			for i := range k {
-				chance *= float64(max(t.Passed-i, 0)) / float64(judged-i)
-			}
-			sum += chance
+			all, judged := new(big.Int), new(big.Int)
+			all.Binomial(int64(t.Passed), int64(k))
+			judged.Binomial(int64(t.Judged()), int64(k))
+			sum.Add(sum, new(big.Rat).SetFrac(all, judged))
 			tests++
 		}
-		chances = append(chances, sum/float64(tests))
+		chance, _ := sum.Quo(sum, new(big.Rat).SetInt64(tests)).Float64()
+		chances = append(chances, chance)
 	}
 	return chances
 }

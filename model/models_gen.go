@@ -2657,7 +2657,7 @@ func (e NameStatus) MarshalJSON() ([]byte, error) {
 type RunErrorCause string
 
 const (
-	// The agent's language model.
+	// The agent: its language model, which classifies too, or what it is made of, such as a sub-agent that was deleted.
 	RunErrorCauseAgent RunErrorCause = "Agent"
 	// The simulated contact.
 	RunErrorCauseSimulator RunErrorCause = "Simulator"

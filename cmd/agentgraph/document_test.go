@@ -141,7 +141,9 @@ func (g *gatewayUnderTest) addDocumentOfDemo(t testing.TB, key string) {
 	id := read.Datasets.Nodes[0].ID
 	g.must(t, key, addText, map[string]any{"in": map[string]any{"datasetId": id, "name": "Hours", "text": "Open at nine."}}, nil)
 	g.startWorkers(t)
-	g.settled(t, key, id)
+	for _, dataset := range read.Datasets.Nodes {
+		g.settled(t, key, dataset.ID)
+	}
 }
 
 func TestUploadedFilesBecomeChunks(t *testing.T) {

@@ -73,7 +73,7 @@ func (q *Queue) settleCompany(ctx context.Context, companyID string) {
 		q.ending.waiting[companyID] = nil
 		q.ending.mu.Unlock()
 		trying, cancel := context.WithTimeout(ctx, settleTimeout)
-		err := q.end(trying, companyID, outcomes)
+		err := q.settleTogether(trying, companyID, outcomes)
 		cancel()
 		for _, o := range outcomes {
 			o.settled <- err
@@ -112,8 +112,8 @@ const (
 	isSettled = "jobs.company_id = $1 AND (jobs.id, jobs.river_job_id, jobs.attempt) = (settled.id, settled.river_job_id, settled.attempt)"
 )
 
-// end writes down outcomes, except of attempts that count no more, and admits what waits for their places.
-func (q *Queue) end(ctx context.Context, companyID string, outcomes []*outcome) error {
+// settleTogether writes down outcomes, except of attempts that count no more, and admits what waits for their places.
+func (q *Queue) settleTogether(ctx context.Context, companyID string, outcomes []*outcome) error {
 	var ended, interrupted, failed attempts
 	var ready []time.Time
 	var failures []int32

@@ -21,8 +21,8 @@ type carrier struct {
 // Kind is the name under which River knows carriers.
 func (carrier) Kind() string { return "job" }
 
-// isReady tells which jobs can be admitted, given the time when that was last looked at. A job that was never tried
-// always can, also one that somebody enqueued while the transaction waited for its turn.
+// isReady tells which jobs can be admitted. The time in $2 is older than the transaction's turn; a job that somebody
+// enqueued while it waited for that was never tried, and such jobs are always ready.
 const isReady = "river_job_id IS NULL AND (ready_at <= $2 OR attempt = 0)"
 
 // companyLock tells the locks of companies from other advisory locks.

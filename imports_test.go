@@ -27,6 +27,7 @@ var mayImport = map[string]string{
 	"engine/llm":          "",
 	"engine/llm/openai":   "engine/llm",
 	"engine/llm/offline":  "engine/llm",
+	"query":               "model db",
 	"resolvers":           "graph model db engine engine/knowledge",
 	"gateway":             "model gateway/form",
 	"gateway/auth":        "model db",

@@ -3,9 +3,6 @@ package db
 import (
 	"context"
 
-	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/dialect/pgdialect"
-
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -19,6 +16,12 @@ func (t *Tenant) agent(ctx context.Context, id string, hold rowLock) (*model.Age
 	return agent, t.one(ctx, "agent", id, agent, hold)
 }
 
+// Agents of a company, by their ids and in pages.
+var (
+	AgentRows = Rows{none: (*model.Agent)(nil), key: byOwnID}
+	AgentList = List{none: (*model.Agent)(nil), order: newestFirst}
+)
+
 // AgentsByID returns the agents with the ids, in any order; what does not exist is left out.
 func (t *Tenant) AgentsByID(ctx context.Context, ids []string, columns ...string) ([]*model.Agent, error) {
 	return byID[*model.Agent](ctx, t, ids, columns)
@@ -29,24 +32,22 @@ func (t *Tenant) Agents(ctx context.Context, args model.PageArgs, filter *model.
 	if err := filter.Validate(); err != nil {
 		return nil, err
 	}
-	return list[*model.Agent](ctx, t, args, columns, func(q *bun.SelectQuery) *bun.SelectQuery {
-		if filter == nil {
-			return q
-		}
-		if filter.Channel != nil {
-			q = q.Where("?TableAlias.channel = ?", *filter.Channel)
-		}
-		if filter.Direction != nil {
-			q = q.Where("?TableAlias.direction = ?", *filter.Direction)
-		}
-		if len(filter.Tags) > 0 {
-			q = q.Where("?TableAlias.tags @> to_jsonb(?::text[])", pgdialect.Array(filter.Tags))
-		}
-		if filter.NameContains != nil {
-			q = q.Where("strpos(lower(?TableAlias.name), lower(?)) > 0", *filter.NameContains)
-		}
-		return q
-	})
+	return list[*model.Agent](ctx, t, args, columns, AgentsThat(filter))
+}
+
+// AgentsThat is the filter of a list of agents, which is valid or nil.
+func AgentsThat(wanted *model.AgentFilter) (f Filter) {
+	if wanted == nil {
+		return nil
+	}
+	f = given(given(f, "channel", wanted.Channel), "direction", wanted.Direction)
+	if len(wanted.Tags) > 0 {
+		f = f.and("?TableAlias.tags @> to_jsonb(?::text[])", wanted.Tags)
+	}
+	if wanted.NameContains != nil {
+		f = f.and("strpos(lower(?TableAlias.name), lower(?)) > 0", *wanted.NameContains)
+	}
+	return f
 }
 
 // CreateAgent creates an agent; its prompt becomes version 1.

@@ -14,6 +14,14 @@ import (
 
 const agentTest = "agent test"
 
+// Tests of a company, by their ids, in pages, by their agents and by their folders.
+var (
+	AgentTestRows  = Rows{none: (*model.AgentTestRow)(nil), key: byOwnID}
+	AgentTestList  = List{none: (*model.AgentTestRow)(nil), order: newestFirst}
+	TestsOfAgents  = List{none: (*model.AgentTestRow)(nil), of: "?TableAlias.agent_id = parent.id", order: newestFirst}
+	TestsOfFolders = List{none: (*model.AgentTestRow)(nil), of: "?TableAlias.folder_id = parent.id", order: newestFirst}
+)
+
 // AgentTestsByID returns the tests with the ids, in any order; what does not exist is left out.
 func (t *Tenant) AgentTestsByID(ctx context.Context, ids []string, columns ...string) ([]model.AgentTest, error) {
 	rows, err := byID[*model.AgentTestRow](ctx, t, ids, withKind(columns))
@@ -33,9 +41,7 @@ func (t *Tenant) AgentTests(
 			return nil, err
 		}
 	}
-	rows, err := list[*model.AgentTestRow](ctx, t, args, withKind(columns), func(q *bun.SelectQuery) *bun.SelectQuery {
-		return q.Apply(given("agent_id", agentID)).Apply(filtered(wanted))
-	})
+	rows, err := list[*model.AgentTestRow](ctx, t, args, withKind(columns), append(OfAgent(agentID), TestsThat(wanted)...))
 	if err != nil {
 		return nil, err
 	}
@@ -44,30 +50,26 @@ func (t *Tenant) AgentTests(
 
 // TestsOfAgents are the tests of each of several agents that are wanted.
 func (t *Tenant) TestsOfAgents(wanted model.AgentTestFilter) TestChildren {
-	return TestChildren{Children[*model.AgentTestRow]{t, func(q *bun.SelectQuery) *bun.SelectQuery {
-		return q.Where("?TableAlias.agent_id = parent.id").Apply(filtered(wanted))
-	}, newestFirst}}
+	return TestChildren{Children[*model.AgentTestRow]{t, TestsOfAgents, TestsThat(wanted)}}
 }
 
-// filtered selects the tests that are wanted.
-func filtered(wanted model.AgentTestFilter) selection {
-	return func(q *bun.SelectQuery) *bun.SelectQuery {
-		if wanted.FolderID != "" {
-			q = q.Where("?TableAlias.folder_id = ?", wanted.FolderID)
-		}
-		if wanted.IsAtRoot {
-			q = q.Where("?TableAlias.folder_id IS NULL")
-		}
-		if wanted.Kind != "" {
-			q = q.Where("?TableAlias.kind = ?", wanted.Kind)
-		}
-		return q
+// TestsThat is the filter of a list of tests.
+func TestsThat(wanted model.AgentTestFilter) (f Filter) {
+	if wanted.FolderID != "" {
+		f = f.and("?TableAlias.folder_id = ?", wanted.FolderID)
 	}
+	if wanted.IsAtRoot {
+		f = f.and("?TableAlias.folder_id IS NULL", nil)
+	}
+	if wanted.Kind != "" {
+		f = f.and("?TableAlias.kind = ?", wanted.Kind)
+	}
+	return f
 }
 
 // TestsOfFolders are the tests in each of several folders.
 func (t *Tenant) TestsOfFolders() TestChildren {
-	return TestChildren{Children[*model.AgentTestRow]{t, where("?TableAlias.folder_id = parent.id"), newestFirst}}
+	return TestChildren{Children[*model.AgentTestRow]{t, TestsOfFolders, nil}}
 }
 
 // TestChildren are Children whose rows are tests of either kind.
@@ -99,14 +101,6 @@ func withKind(columns []string) []string {
 // where is a selection by a condition.
 func where(condition string, args ...any) selection {
 	return func(q *bun.SelectQuery) *bun.SelectQuery { return q.Where(condition, args...) }
-}
-
-// given selects by the value of a column, when there is one.
-func given[V any](column string, value *V) selection {
-	if value == nil {
-		return all
-	}
-	return where("?TableAlias.? = ?", bun.Ident(column), *value)
 }
 
 // holdTests returns the tests that the selection leaves, held until the end of the transaction. They

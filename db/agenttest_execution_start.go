@@ -43,19 +43,19 @@ func (t *Tenant) testsToRun(ctx context.Context, in model.StartAgentTestExecutio
 			return again
 		}), nil
 	}
-	path, of := "folderId", given("folder_id", in.FolderID)
+	path, of := "folderId", given(nil, "folder_id", in.FolderID)
 	err := error(nil)
 	if in.FolderID != nil {
 		err = t.one(ctx, agentTestFolder, *in.FolderID, &model.AgentTestFolder{}, noLock)
 	} else {
-		path, of = "agentId", given("agent_id", in.AgentID)
+		path, of = "agentId", OfAgent(in.AgentID)
 		_, err = t.Agent(ctx, *in.AgentID)
 	}
 	if err != nil {
 		return nil, err
 	}
 	ids := []string{}
-	if err := t.find((*model.AgentTestRow)(nil)).Column("id").Apply(of).Order("created_at", "id").Scan(ctx, &ids); err != nil {
+	if err := t.find((*model.AgentTestRow)(nil)).Column("id").Apply(of.apply).Order("created_at", "id").Scan(ctx, &ids); err != nil {
 		return nil, translate(err)
 	}
 	var faults model.Fields

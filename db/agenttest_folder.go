@@ -3,12 +3,17 @@ package db
 import (
 	"context"
 
-	"github.com/uptrace/bun"
-
 	"github.com/agentgraph/agentgraph/model"
 )
 
 const agentTestFolder = "agent test folder"
+
+// Folders of tests of a company, by their ids, in pages, and by their agents, each agent's by name.
+var (
+	AgentTestFolderRows = Rows{none: (*model.AgentTestFolder)(nil), key: byOwnID}
+	AgentTestFolderList = List{none: (*model.AgentTestFolder)(nil), order: newestFirst}
+	FoldersOfAgents     = Rows{none: (*model.AgentTestFolder)(nil), key: "?TableAlias.agent_id", order: "lower(?TableAlias.name)"}
+)
 
 // AgentTestFoldersByID returns the folders with the ids, in any order; what does not exist is left out.
 func (t *Tenant) AgentTestFoldersByID(ctx context.Context, ids []string, columns ...string) ([]*model.AgentTestFolder, error) {
@@ -23,15 +28,12 @@ func (t *Tenant) AgentTestFolders(
 	if err := t.exists(ctx, "agent", agentID, (*model.Agent)(nil)); err != nil {
 		return nil, err
 	}
-	return list[*model.AgentTestFolder](ctx, t, args, columns, given("agent_id", agentID))
+	return list[*model.AgentTestFolder](ctx, t, args, columns, OfAgent(agentID))
 }
 
 // FoldersOfAgents returns the folders of several agents, each agent's by name.
 func (t *Tenant) FoldersOfAgents(ctx context.Context, agentIDs []string, columns ...string) ([]*model.AgentTestFolder, error) {
-	folders := []*model.AgentTestFolder{}
-	err := t.find(&folders).Apply(only(columns)).ColumnExpr("?TableAlias.agent_id AS parent_id").
-		Where("?TableAlias.agent_id IN (?)", bun.List(agentIDs)).OrderExpr("?TableAlias.agent_id, lower(?TableAlias.name)").Scan(ctx)
-	return together(folders), translate(err)
+	return of[*model.AgentTestFolder](ctx, t, FoldersOfAgents, agentIDs, columns)
 }
 
 // CreateAgentTestFolder creates a folder for the tests of an agent.

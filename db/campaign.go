@@ -28,6 +28,13 @@ func (t *Tenant) campaign(ctx context.Context, id string, hold rowLock) (*model.
 	return campaigns[0], nil
 }
 
+// Campaigns of a company, by their ids, in pages, and by their agents.
+var (
+	CampaignRows      = Rows{none: (*model.Campaign)(nil), key: byOwnID}
+	CampaignList      = List{none: (*model.Campaign)(nil), order: newestFirst}
+	CampaignsOfAgents = List{none: (*model.Campaign)(nil), of: "?TableAlias.agent_id = parent.id", order: newestFirst}
+)
+
 // CampaignsByID returns the campaigns with the ids, in any order; what does not exist is left out.
 func (t *Tenant) CampaignsByID(ctx context.Context, ids []string, columns ...string) ([]*model.Campaign, error) {
 	return byID[*model.Campaign](ctx, t, ids, columns)
@@ -38,24 +45,27 @@ func (t *Tenant) Campaigns(ctx context.Context, args model.PageArgs, filter *mod
 	if err := filter.Validate(); err != nil {
 		return nil, err
 	}
-	return list[*model.Campaign](ctx, t, args, columns, func(q *bun.SelectQuery) *bun.SelectQuery {
-		if filter == nil {
-			return q
-		}
-		q = q.Apply(given("agent_id", filter.AgentID))
-		if filter.Statuses != nil {
-			q = q.Where("?TableAlias.status IN (?)", bun.List(filter.Statuses))
-		}
-		if filter.NameContains != nil {
-			q = q.Where("strpos(lower(?TableAlias.name), lower(?)) > 0", *filter.NameContains)
-		}
-		return q
-	})
+	return list[*model.Campaign](ctx, t, args, columns, CampaignsThat(filter))
+}
+
+// CampaignsThat is the filter of a list of campaigns, which is valid or nil.
+func CampaignsThat(wanted *model.CampaignFilter) (f Filter) {
+	if wanted == nil {
+		return nil
+	}
+	f = OfAgent(wanted.AgentID)
+	if wanted.Statuses != nil {
+		f = f.and("?TableAlias.status = ANY (?::text[])", wanted.Statuses)
+	}
+	if wanted.NameContains != nil {
+		f = f.and("strpos(lower(?TableAlias.name), lower(?)) > 0", *wanted.NameContains)
+	}
+	return f
 }
 
 // CampaignsOfAgents are the campaigns of each of several agents.
 func (t *Tenant) CampaignsOfAgents() Children[*model.Campaign] {
-	return Children[*model.Campaign]{t, where("?TableAlias.agent_id = parent.id"), newestFirst}
+	return Children[*model.Campaign]{t, CampaignsOfAgents, nil}
 }
 
 // CreateCampaign creates a campaign, as a draft.

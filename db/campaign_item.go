@@ -13,6 +13,19 @@ import (
 
 const campaignItem = "campaign item"
 
+// Items of campaigns of a company, by their ids, in pages, and by their campaigns; and the events of items, in order.
+var (
+	CampaignItemRows = Rows{none: (*model.CampaignItem)(nil), key: byOwnID}
+	CampaignItemList = List{none: (*model.CampaignItem)(nil), order: newestFirst}
+	ItemsOfCampaigns = List{none: (*model.CampaignItem)(nil), of: "?TableAlias.campaign_id = parent.id", order: newestFirst}
+	EventsOfItems    = Rows{none: (*model.CampaignItemEvent)(nil), key: "?TableAlias.item_id", order: "?TableAlias.number"}
+)
+
+// ItemsThat is the filter of a list of items.
+func ItemsThat(status *model.CampaignItemStatus, isArchived *bool) Filter {
+	return given(given(nil, "running_status", status), "is_archived", isArchived)
+}
+
 // CampaignItem returns one item of a campaign. NOT_FOUND names campaignId when there is no such campaign.
 func (t *Tenant) CampaignItem(ctx context.Context, campaignID, id string, columns ...string) (*model.CampaignItem, error) {
 	items := []*model.CampaignItem{}
@@ -43,23 +56,19 @@ func (t *Tenant) CampaignItems(
 	if _, err := t.Campaign(ctx, campaignID); err != nil {
 		return nil, err
 	}
-	return list[*model.CampaignItem](ctx, t, args, columns, func(q *bun.SelectQuery) *bun.SelectQuery {
-		return q.Where("?TableAlias.campaign_id = ?", campaignID).Apply(given("running_status", status)).Apply(given("is_archived", isArchived))
-	})
+	return list[*model.CampaignItem](ctx, t, args, columns, append(ItemsThat(status, isArchived), OfCampaign(&campaignID)...))
 }
 
 // ItemsOfCampaigns are the items of each of several campaigns, or those of them in one state, archived or not.
 func (t *Tenant) ItemsOfCampaigns(status *model.CampaignItemStatus, isArchived *bool) Children[*model.CampaignItem] {
-	return Children[*model.CampaignItem]{t, func(q *bun.SelectQuery) *bun.SelectQuery {
-		return q.Where("?TableAlias.campaign_id = parent.id").Apply(given("running_status", status)).Apply(given("is_archived", isArchived))
-	}, newestFirst}
+	return Children[*model.CampaignItem]{t, ItemsOfCampaigns, ItemsThat(status, isArchived)}
 }
 
 // EventsOfItems returns what happened to several items, each item's events in order.
 func (t *Tenant) EventsOfItems(ctx context.Context, itemIDs []string) ([]*model.CampaignItemEvent, error) {
 	events := []*model.CampaignItemEvent{}
-	err := t.find(&events).ColumnExpr("?TableColumns").ColumnExpr("?TableAlias.item_id AS parent_id").
-		Where("?TableAlias.item_id IN (?)", bun.List(itemIDs)).OrderExpr("?TableAlias.item_id, ?TableAlias.number").Scan(ctx)
+	q := t.find(&events).ColumnExpr("?TableColumns").ColumnExpr(EventsOfItems.key + " AS parent_id")
+	err := EventsOfItems.read(q, t.companyID, pgdialect.Array(itemIDs)).Scan(ctx)
 	return events, translate(err)
 }
 

@@ -3,8 +3,6 @@ package db
 import (
 	"context"
 
-	"github.com/uptrace/bun"
-
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -16,6 +14,17 @@ func (t *Tenant) Dataset(ctx context.Context, id string) (*model.Dataset, error)
 	return row, t.one(ctx, dataset, id, row, noLock)
 }
 
+// Datasets of a company, by their ids, in pages, and by the knowledge base chats that draw from them, each chat's in order.
+var (
+	DatasetRows     = Rows{none: (*model.Dataset)(nil), key: byOwnID}
+	DatasetList     = List{none: (*model.Dataset)(nil), order: newestFirst}
+	DatasetsOfChats = Rows{
+		none: (*model.Dataset)(nil),
+		join: "JOIN knowledge_base_chat_datasets AS edge ON edge.company_id = ?TableAlias.company_id AND edge.dataset_id = ?TableAlias.id",
+		key:  "edge.chat_id", order: "edge.position",
+	}
+)
+
 // DatasetsByID returns the datasets with the ids, in any order; what does not exist is left out.
 func (t *Tenant) DatasetsByID(ctx context.Context, ids []string, columns ...string) ([]*model.Dataset, error) {
 	return byID[*model.Dataset](ctx, t, ids, columns)
@@ -23,17 +32,12 @@ func (t *Tenant) DatasetsByID(ctx context.Context, ids []string, columns ...stri
 
 // Datasets returns a page of the datasets, newest first.
 func (t *Tenant) Datasets(ctx context.Context, args model.PageArgs, columns ...string) (*model.Page[*model.Dataset], error) {
-	return list[*model.Dataset](ctx, t, args, columns, all)
+	return list[*model.Dataset](ctx, t, args, columns, nil)
 }
 
 // DatasetsOfChats returns the datasets of several chats, each chat's in order.
 func (t *Tenant) DatasetsOfChats(ctx context.Context, chatIDs []string, columns ...string) ([]*model.Dataset, error) {
-	datasets := []*model.Dataset{}
-	err := t.find(&datasets).Apply(only(columns)).ColumnExpr("edge.chat_id AS parent_id").
-		Join("JOIN knowledge_base_chat_datasets AS edge ON edge.company_id = ?TableAlias.company_id AND edge.dataset_id = ?TableAlias.id").
-		Where("edge.company_id = ?", t.companyID).Where("edge.chat_id IN (?)", bun.List(chatIDs)).
-		OrderExpr("edge.chat_id, edge.position").Scan(ctx)
-	return together(datasets), translate(err)
+	return of[*model.Dataset](ctx, t, DatasetsOfChats, chatIDs, columns)
 }
 
 // CreateDataset creates a dataset.

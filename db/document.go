@@ -21,6 +21,14 @@ func (t *Tenant) Document(ctx context.Context, id string) (*model.Document, erro
 	return row, t.one(ctx, document, id, row, noLock)
 }
 
+// Documents of a company, by their ids, in pages, and by their datasets; and the chunks of documents, in order.
+var (
+	DocumentRows        = Rows{none: (*model.Document)(nil), key: byOwnID}
+	DocumentList        = List{none: (*model.Document)(nil), order: newestFirst}
+	DocumentsOfDatasets = List{none: (*model.Document)(nil), of: "?TableAlias.dataset_id = parent.id", order: newestFirst}
+	ChunksOfDocuments   = List{none: (*model.Chunk)(nil), of: "?TableAlias.document_id = parent.id", order: oldestFirst}
+)
+
 // DocumentsByID returns the documents with the ids, in any order; what does not exist is left out.
 func (t *Tenant) DocumentsByID(ctx context.Context, ids []string, columns ...string) ([]*model.Document, error) {
 	return byID[*model.Document](ctx, t, ids, columns)
@@ -40,12 +48,12 @@ func (t *Tenant) Documents(ctx context.Context, args model.PageArgs, datasetID *
 	if err := t.exists(ctx, dataset, datasetID, (*model.Dataset)(nil)); err != nil {
 		return nil, err
 	}
-	return list[*model.Document](ctx, t, args, columns, given("dataset_id", datasetID))
+	return list[*model.Document](ctx, t, args, columns, OfDataset(datasetID))
 }
 
 // DocumentsOfDatasets are the documents of each of several datasets.
 func (t *Tenant) DocumentsOfDatasets() Children[*model.Document] {
-	return Children[*model.Document]{t, where("?TableAlias.dataset_id = parent.id"), newestFirst}
+	return Children[*model.Document]{t, DocumentsOfDatasets, nil}
 }
 
 // ChunksByID returns the chunks with the ids, in any order; what does not exist is left out.
@@ -55,7 +63,7 @@ func (t *Tenant) ChunksByID(ctx context.Context, ids []string, columns ...string
 
 // ChunksOfDocuments are the chunks of each of several documents, in order.
 func (t *Tenant) ChunksOfDocuments() Children[*model.Chunk] {
-	return Children[*model.Chunk]{t, where("?TableAlias.document_id = parent.id"), oldestFirst}
+	return Children[*model.Chunk]{t, ChunksOfDocuments, nil}
 }
 
 // CountsOfDatasets returns how many documents and chunks each of the datasets has, by its id.

@@ -19,6 +19,13 @@ func (t *Tenant) knowledgeBaseChat(ctx context.Context, id string, hold rowLock)
 	return chat, t.one(ctx, "knowledge base chat", id, chat, hold)
 }
 
+// Knowledge base chats of a company, by their ids and in pages, and the agents that use them.
+var (
+	KnowledgeBaseChatRows = Rows{none: (*model.KnowledgeBaseChat)(nil), key: byOwnID}
+	KnowledgeBaseChatList = List{none: (*model.KnowledgeBaseChat)(nil), order: newestFirst}
+	AgentsOfChats         = List{none: (*model.Agent)(nil), of: "?TableAlias.knowledge_base_chat_id = parent.id", order: newestFirst}
+)
+
 // KnowledgeBaseChatsByID returns the chats with the ids, in any order; what does not exist is left out.
 func (t *Tenant) KnowledgeBaseChatsByID(ctx context.Context, ids []string, columns ...string) ([]*model.KnowledgeBaseChat, error) {
 	return byID[*model.KnowledgeBaseChat](ctx, t, ids, columns)
@@ -26,14 +33,12 @@ func (t *Tenant) KnowledgeBaseChatsByID(ctx context.Context, ids []string, colum
 
 // KnowledgeBaseChats returns a page of the chats, newest first.
 func (t *Tenant) KnowledgeBaseChats(ctx context.Context, args model.PageArgs, columns ...string) (*model.Page[*model.KnowledgeBaseChat], error) {
-	return list[*model.KnowledgeBaseChat](ctx, t, args, columns, all)
+	return list[*model.KnowledgeBaseChat](ctx, t, args, columns, nil)
 }
 
 // AgentCountsOfChats returns how many agents use each of the chats, in the order of the ids.
 func (t *Tenant) AgentCountsOfChats(ctx context.Context, chatIDs []string) ([]int32, error) {
-	return Children[*model.Agent]{t, func(q *bun.SelectQuery) *bun.SelectQuery {
-		return q.Where("?TableAlias.knowledge_base_chat_id = parent.id")
-	}, newestFirst}.Counts(ctx, chatIDs)
+	return Children[*model.Agent]{t, AgentsOfChats, nil}.Counts(ctx, chatIDs)
 }
 
 // chatDataset connects a dataset to a chat.

@@ -5,10 +5,11 @@ import (
 	"database/sql"
 	"errors"
 
-	"github.com/uptrace/bun"
-
 	"github.com/agentgraph/agentgraph/model"
 )
+
+// PromptVersionsOfAgents are the versions of the prompts of agents.
+var PromptVersionsOfAgents = List{none: (*model.PromptVersion)(nil), of: "?TableAlias.agent_id = parent.id", order: newestFirst}
 
 // PromptVersionsByID returns the versions with the ids, in any order; what does not exist is left out.
 func (t *Tenant) PromptVersionsByID(ctx context.Context, ids []string, columns ...string) ([]*model.PromptVersion, error) {
@@ -17,9 +18,7 @@ func (t *Tenant) PromptVersionsByID(ctx context.Context, ids []string, columns .
 
 // AgentPromptVersions are the versions of each of several agents.
 func (t *Tenant) AgentPromptVersions() Children[*model.PromptVersion] {
-	return Children[*model.PromptVersion]{t, func(q *bun.SelectQuery) *bun.SelectQuery {
-		return q.Where("?TableAlias.agent_id = parent.id")
-	}, newestFirst}
+	return Children[*model.PromptVersion]{t, PromptVersionsOfAgents, nil}
 }
 
 // UpdateAgentPrompt replaces the prompt of an agent; one that differs becomes a new version.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/agentgraph/agentgraph/db/notify"
 	"github.com/agentgraph/agentgraph/model"
@@ -17,6 +18,14 @@ func (t *Tenant) SimulationChat(ctx context.Context, id string) (*model.Simulati
 	return chat, t.one(ctx, simulationChat, id, chat, noLock)
 }
 
+// Simulated chats of a company, by their ids, in pages, and by their agents; and the messages of chats, in order.
+var (
+	SimulationChatRows      = Rows{none: (*model.SimulationChat)(nil), key: byOwnID}
+	SimulationChatList      = List{none: (*model.SimulationChat)(nil), order: newestFirst}
+	SimulationChatsOfAgents = List{none: (*model.SimulationChat)(nil), of: "?TableAlias.agent_id = parent.id", order: newestFirst}
+	MessagesOfChats         = Rows{none: (*model.SimulationChatMessage)(nil), key: "?TableAlias.chat_id", order: "?TableAlias.sequence"}
+)
+
 // SimulationChatsByID returns the chats with the ids, in any order; what does not exist is left out.
 func (t *Tenant) SimulationChatsByID(ctx context.Context, ids []string, columns ...string) ([]*model.SimulationChat, error) {
 	return byID[*model.SimulationChat](ctx, t, ids, columns)
@@ -28,21 +37,19 @@ func (t *Tenant) SimulationChats(ctx context.Context, args model.PageArgs, agent
 	if err := t.exists(ctx, "agent", agentID, (*model.Agent)(nil)); err != nil {
 		return nil, err
 	}
-	return list[*model.SimulationChat](ctx, t, args, columns, given("agent_id", agentID))
+	return list[*model.SimulationChat](ctx, t, args, columns, OfAgent(agentID))
 }
 
 // AgentSimulationChats are the chats with each of several agents.
 func (t *Tenant) AgentSimulationChats() Children[*model.SimulationChat] {
-	return Children[*model.SimulationChat]{t, func(q *bun.SelectQuery) *bun.SelectQuery {
-		return q.Where("?TableAlias.agent_id = parent.id")
-	}, newestFirst}
+	return Children[*model.SimulationChat]{t, SimulationChatsOfAgents, nil}
 }
 
 // MessagesOfChats returns all messages of several chats, each chat's in order.
 func (t *Tenant) MessagesOfChats(ctx context.Context, chatIDs []string) ([]*model.SimulationChatMessage, error) {
 	messages := []*model.SimulationChatMessage{}
-	err := t.find(&messages).ColumnExpr("?TableColumns").ColumnExpr("?TableAlias.chat_id AS parent_id").
-		Where("?TableAlias.chat_id IN (?)", bun.List(chatIDs)).OrderExpr("?TableAlias.chat_id, ?TableAlias.sequence").Scan(ctx)
+	q := t.find(&messages).ColumnExpr("?TableColumns").ColumnExpr(MessagesOfChats.key + " AS parent_id")
+	err := MessagesOfChats.read(q, t.companyID, pgdialect.Array(chatIDs)).Scan(ctx)
 	return messages, translate(err)
 }
 

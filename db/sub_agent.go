@@ -3,10 +3,11 @@ package db
 import (
 	"context"
 
-	"github.com/uptrace/bun"
-
 	"github.com/agentgraph/agentgraph/model"
 )
+
+// SubAgentsOfAgents are the sub-agents of agents, each agent's in the order in which they were added.
+var SubAgentsOfAgents = Rows{none: (*model.SubAgent)(nil), key: "?TableAlias.agent_id", order: "?TableAlias.position"}
 
 // SubAgentsByID returns the sub-agents with the ids, in any order; what does not exist is left out.
 func (t *Tenant) SubAgentsByID(ctx context.Context, ids []string, columns ...string) ([]*model.SubAgent, error) {
@@ -15,10 +16,7 @@ func (t *Tenant) SubAgentsByID(ctx context.Context, ids []string, columns ...str
 
 // SubAgentsOfAgents returns the sub-agents of several agents, each agent's in the order in which they were added.
 func (t *Tenant) SubAgentsOfAgents(ctx context.Context, agentIDs []string, columns ...string) ([]*model.SubAgent, error) {
-	subAgents := []*model.SubAgent{}
-	err := t.find(&subAgents).Apply(only(columns)).ColumnExpr("?TableAlias.agent_id AS parent_id").
-		Where("?TableAlias.agent_id IN (?)", bun.List(agentIDs)).OrderExpr("?TableAlias.agent_id, ?TableAlias.position").Scan(ctx)
-	return together(subAgents), translate(err)
+	return of[*model.SubAgent](ctx, t, SubAgentsOfAgents, agentIDs, columns)
 }
 
 // AddSubAgent lets an agent delegate to another and returns the edge with the parent.

@@ -44,6 +44,9 @@ func (t *Tenant) Tx(ctx context.Context, fn func(context.Context, *Tenant) error
 	}))
 }
 
+// Store is the database that the part is of.
+func (t *Tenant) Store() *Store { return t.store }
+
 // own is the one place where a statement is bound to the company.
 const own = "?TableAlias.company_id = ?"
 
@@ -136,6 +139,14 @@ func byID[R batched](ctx context.Context, t *Tenant, ids, columns []string) ([]R
 	return together(rows), translate(err)
 }
 
+// of reads the rows that the keys lead to, every row with its ParentID.
+func of[R batched](ctx context.Context, t *Tenant, r Rows, keys, columns []string) ([]R, error) {
+	rows := []R{}
+	q := t.find(&rows).Apply(only(columns)).ColumnExpr(r.key + " AS parent_id")
+	err := r.read(q, t.companyID, pgdialect.Array(keys)).Scan(ctx)
+	return together(rows), translate(err)
+}
+
 // only reads the given columns beside those that tell and order rows; all columns when none is given.
 func only(columns []string) selection {
 	return func(q *bun.SelectQuery) *bun.SelectQuery {
@@ -155,21 +166,21 @@ func only(columns []string) selection {
 // selection narrows a query.
 type selection func(*bun.SelectQuery) *bun.SelectQuery
 
-// list reads one page, newest first, of the rows that the selection leaves.
+// list reads one page, newest first, of the rows that pass the filter.
 func list[R interface {
 	model.Node
 	batched
-}](ctx context.Context, t *Tenant, args model.PageArgs, columns []string, where selection) (*model.Page[R], error) {
+}](ctx context.Context, t *Tenant, args model.PageArgs, columns []string, filter Filter) (*model.Page[R], error) {
 	if err := args.Validate(); err != nil {
 		return nil, err
 	}
 	rows := []R{}
-	if err := paged(t.find(&rows).Apply(only(columns)).Apply(where), args, newestFirst).Scan(ctx); err != nil {
+	if err := paged(t.find(&rows).Apply(only(columns)).Apply(filter.apply), args, newestFirst).Scan(ctx); err != nil {
 		return nil, translate(err)
 	}
 	page := model.NewPage(rows, args, func(ctx context.Context) (int32, error) {
 		var none R
-		count, err := t.find(none).Apply(where).Count(ctx)
+		count, err := t.find(none).Apply(filter.apply).Count(ctx)
 		return int32(count), translate(err)
 	})
 	together(page.Nodes)
@@ -206,9 +217,8 @@ type Children[R interface {
 	batched
 }] struct {
 	tenant *Tenant
-	// of narrows a query to the rows of the parent whose id stands in the column parent.id.
-	of    selection
-	order order
+	list   List
+	filter Filter
 }
 
 // Pages reads one page of each parent's list, in its order, at most one row more than args.First each,
@@ -219,10 +229,10 @@ func (c Children[R]) Pages(ctx context.Context, parents []string, args model.Pag
 	}
 	rows := []R{}
 	var none R
-	page := paged(c.tenant.find(none).Apply(only(columns)).Apply(c.of), args, c.order)
+	page := paged(c.filter.apply(c.list.narrow(c.tenant.find(none), c.tenant.companyID)).Apply(only(columns)), args, c.list.order)
 	err := c.tenant.db.NewSelect().Model(&rows).ModelTableExpr("unnest(?::text[]) AS parent (id)", pgdialect.Array(parents)).
 		ColumnExpr("parent.id AS parent_id, child.*").Join("CROSS JOIN LATERAL (?) AS child", page).
-		OrderExpr("parent.id, child.created_at ?0, child.id ?0", c.order.direction).Scan(ctx)
+		OrderExpr("parent.id, child.created_at ?0, child.id ?0", c.list.order.direction).Scan(ctx)
 	return together(rows), translate(err)
 }
 
@@ -230,7 +240,8 @@ func (c Children[R]) Pages(ctx context.Context, parents []string, args model.Pag
 func (c Children[R]) Counts(ctx context.Context, parents []string) ([]int32, error) {
 	var none R
 	counts := []int32{}
+	all := c.filter.apply(c.list.narrow(c.tenant.find(none), c.tenant.companyID))
 	err := c.tenant.db.NewSelect().TableExpr("unnest(?::text[]) WITH ORDINALITY AS parent (id, place)", pgdialect.Array(parents)).
-		ColumnExpr("(?)", c.tenant.find(none).Apply(c.of).ColumnExpr("count(*)::int")).OrderExpr("parent.place").Scan(ctx, &counts)
+		ColumnExpr("(?)", all.ColumnExpr("count(*)::int")).OrderExpr("parent.place").Scan(ctx, &counts)
 	return counts, translate(err)
 }

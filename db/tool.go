@@ -18,6 +18,23 @@ func (t *Tenant) tool(ctx context.Context, id string, hold rowLock) (*model.Tool
 	return tool, t.one(ctx, "tool", id, tool, hold)
 }
 
+// Tools of a company, by their ids, in pages, by the agents that they are connected to, in the order of their connection,
+// and the other way round.
+var (
+	ToolRows      = Rows{none: (*model.Tool)(nil), key: byOwnID}
+	ToolList      = List{none: (*model.Tool)(nil), order: newestFirst}
+	ToolsOfAgents = Rows{
+		none: (*model.Tool)(nil),
+		join: "JOIN agent_tools AS edge ON edge.company_id = ?TableAlias.company_id AND edge.tool_id = ?TableAlias.id",
+		key:  "edge.agent_id", order: "edge.position",
+	}
+	AgentsOfTools = List{
+		none:  (*model.Agent)(nil),
+		of:    "EXISTS (SELECT 1 FROM agent_tools AS edge WHERE edge.company_id = ? AND edge.agent_id = ?TableAlias.id AND edge.tool_id = parent.id)",
+		order: newestFirst,
+	}
+)
+
 // ToolsByID returns the tools with the ids, in any order; what does not exist is left out.
 func (t *Tenant) ToolsByID(ctx context.Context, ids []string, columns ...string) ([]*model.Tool, error) {
 	return byID[*model.Tool](ctx, t, ids, columns)
@@ -25,25 +42,17 @@ func (t *Tenant) ToolsByID(ctx context.Context, ids []string, columns ...string)
 
 // Tools returns a page of the tools, newest first.
 func (t *Tenant) Tools(ctx context.Context, args model.PageArgs, columns ...string) (*model.Page[*model.Tool], error) {
-	return list[*model.Tool](ctx, t, args, columns, all)
+	return list[*model.Tool](ctx, t, args, columns, nil)
 }
 
 // ToolsOfAgents returns the tools of several agents, each agent's in the order of their connection.
 func (t *Tenant) ToolsOfAgents(ctx context.Context, agentIDs []string, columns ...string) ([]*model.Tool, error) {
-	tools := []*model.Tool{}
-	err := t.find(&tools).Apply(only(columns)).ColumnExpr("edge.agent_id AS parent_id").
-		Join("JOIN agent_tools AS edge ON edge.company_id = ?TableAlias.company_id AND edge.tool_id = ?TableAlias.id").
-		Where("edge.company_id = ?", t.companyID).Where("edge.agent_id IN (?)", bun.List(agentIDs)).
-		OrderExpr("edge.agent_id, edge.position").Scan(ctx)
-	return together(tools), translate(err)
+	return of[*model.Tool](ctx, t, ToolsOfAgents, agentIDs, columns)
 }
 
 // ToolAgents are the agents that each of several tools is connected to.
 func (t *Tenant) ToolAgents() Children[*model.Agent] {
-	return Children[*model.Agent]{t, func(q *bun.SelectQuery) *bun.SelectQuery {
-		return q.Where(`EXISTS (SELECT FROM agent_tools AS edge WHERE edge.company_id = ?
-			AND edge.agent_id = ?TableAlias.id AND edge.tool_id = parent.id)`, t.companyID)
-	}, newestFirst}
+	return Children[*model.Agent]{t, AgentsOfTools, nil}
 }
 
 // CreateTool creates a tool.

@@ -5,17 +5,22 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/agentgraph/agentgraph/model"
 )
 
+// ToolCallsOfChats are the calls of simulated chats, each chat's in the order in which they began.
+var ToolCallsOfChats = Rows{
+	none: (*model.ToolCall)(nil), key: "?TableAlias.chat_id",
+	order: "?TableAlias.message_sequence, ?TableAlias.started_at, ?TableAlias.position",
+}
+
 // ToolCallsOfChats returns the calls of several chats, each chat's in the order in which they began.
 func (t *Tenant) ToolCallsOfChats(ctx context.Context, chatIDs []string) ([]*model.ToolCall, error) {
 	calls := []*model.ToolCall{}
-	err := t.find(&calls).ColumnExpr("?TableColumns").ColumnExpr("?TableAlias.chat_id AS parent_id").
-		Where("?TableAlias.chat_id IN (?)", bun.List(chatIDs)).
-		OrderExpr("?TableAlias.chat_id, ?TableAlias.message_sequence, ?TableAlias.started_at, ?TableAlias.position").Scan(ctx)
+	q := t.find(&calls).ColumnExpr("?TableColumns").ColumnExpr(ToolCallsOfChats.key + " AS parent_id")
+	err := ToolCallsOfChats.read(q, t.companyID, pgdialect.Array(chatIDs)).Scan(ctx)
 	return calls, translate(err)
 }
 

@@ -55,6 +55,7 @@ func (l answerLimit) InterceptResponse(ctx context.Context, next graphql.Respons
 	operation := graphql.GetOperationContext(ctx).Operation // nil when it was refused
 	size := &size{isMutation: operation != nil && operation.Operation == ast.Mutation}
 	defer func() { l.underWay.Add(-size.Load()) }()
+	ctx = model.WithBudget(ctx, budget{l, size})
 	response := next(context.WithValue(ctx, sizeKey{}, size))
 	if response != nil && size.isOver.Load() {
 		fault := model.Errorf(model.LimitExceeded,
@@ -87,6 +88,20 @@ func (l answerLimit) InterceptField(ctx context.Context, next graphql.Resolver) 
 		return graphql.Null, nil
 	}
 	return value, nil
+}
+
+// budget is the limit for those who make an answer by themselves.
+type budget struct {
+	limit answerLimit
+	size  *size
+}
+
+// Spend counts bytes that are read for the answer or written into it.
+func (b budget) Spend(bytes int) error {
+	if b.limit.add(b.size, int64(bytes)); b.size.isOver.Load() {
+		return model.ErrTooLarge
+	}
+	return nil
 }
 
 func (l answerLimit) add(s *size, bytes int64) {

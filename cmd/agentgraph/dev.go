@@ -107,7 +107,7 @@ func (c *devCommand) Run(ctx context.Context, std streams) (err error) {
 	if err != nil {
 		return err
 	}
-	front, err := newFront(store, engine, c.settings(c.TurnTimeout), log)
+	front, err := newFront(store, engine, c.settings(c.TurnTimeout), c.Plan, log)
 	if err != nil {
 		return err
 	}

@@ -27,6 +27,7 @@ import (
 	"github.com/agentgraph/agentgraph/gateway/rest"
 	"github.com/agentgraph/agentgraph/graph"
 	"github.com/agentgraph/agentgraph/model"
+	"github.com/agentgraph/agentgraph/query"
 	"github.com/agentgraph/agentgraph/resolvers"
 )
 
@@ -187,6 +188,7 @@ type gatewayFlags struct {
 	RequestTimeout time.Duration `env:"AGENTGRAPH_REQUEST_TIMEOUT" default:"30s" help:"How long a query or a mutation may take."`
 	AllowedOrigin  []string      `env:"AGENTGRAPH_ALLOWED_ORIGINS" placeholder:"HOST" help:"Host, other than the gateway's own, whose pages may open a socket."`
 	CORSOrigin     []string      `env:"AGENTGRAPH_CORS_ORIGINS" placeholder:"ORIGIN" help:"Origin, such as https://console.example.com, whose pages may call the gateway and open sockets; * for all. Without one browsers let no other pages call."`
+	Plan           bool          `env:"AGENTGRAPH_PLAN" default:"true" negatable:"" help:"Answer queries by plans. Without them every field has a resolver of its own: the same answers, slower."`
 	RateLimit      int           `env:"AGENTGRAPH_RATE_LIMIT" default:"${rateLimit}" help:"Requests that one API key may make in a minute, in each process; 0 for any number."`
 	ModelRateLimit int           `env:"AGENTGRAPH_MODEL_RATE_LIMIT" default:"${modelRateLimit}" help:"Operations that make a model work that one API key may start in a minute, in each process; 0 for any number."`
 	LogLevel       slog.Level    `env:"AGENTGRAPH_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
@@ -259,10 +261,16 @@ type front struct {
 var secretFields = []string{"createApiKey", "createAccessToken"}
 
 // newFront wires the gateway to the store and the engine. It fails when a stored operation of REST v1
-// no longer fits the schema.
-func newFront(store *db.Store, engine *engine.Engine, settings gateway.Settings, log *slog.Logger) (*front, error) {
+// no longer fits the schema. Queries that can be are answered by plans if planned.
+func newFront(store *db.Store, engine *engine.Engine, settings gateway.Settings, planned bool, log *slog.Logger) (*front, error) {
 	resolver := resolvers.New(store, engine)
-	schema := graph.NewExecutableSchema(resolver.Config())
+	var schema graphql.ExecutableSchema = graph.NewExecutableSchema(resolver.Config())
+	if planned {
+		var err error
+		if schema, err = query.New(schema, store); err != nil {
+			return nil, err
+		}
+	}
 	v1, err := rest.New(schema.Schema(), rest.Options{
 		Status: gateway.StatusOf, TraceID: gateway.TraceID, Ledger: ledgerOf(store),
 		MaxBody: settings.BodyBytes, MaxUpload: settings.UploadBytes,

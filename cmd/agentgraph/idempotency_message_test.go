@@ -46,7 +46,7 @@ func startGated(t *testing.T) (g *gatewayUnderTest, m *gatedModel, key, message 
 	t.Helper()
 	m = &gatedModel{begun: make(chan struct{}, 10), answers: make(chan error, 10)}
 	store := dbtest.Open(t, dbtest.URL(t), dbOptions())
-	front, err := newFront(store, engine.New(m, engine.Options{Log: slog.New(slog.DiscardHandler)}), gateway.DefaultSettings(), slog.New(slog.DiscardHandler))
+	front, err := newFront(store, engine.New(m, engine.Options{Log: slog.New(slog.DiscardHandler)}), gateway.DefaultSettings(), true, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	server := httptest.NewServer(front.server)
 	t.Cleanup(server.Close)

@@ -83,7 +83,7 @@ func serveStore(t testing.TB, store *db.Store) string {
 // serveWith is serveStore with other settings.
 func serveWith(t testing.TB, store *db.Store, settings gateway.Settings) string {
 	t.Helper()
-	front, err := newFront(store, engine.New(offline.New(), engine.Options{}), settings, slog.New(slog.DiscardHandler))
+	front, err := newFront(store, engine.New(offline.New(), engine.Options{}), settings, true, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	server := httptest.NewServer(front.server)
 	t.Cleanup(server.Close)

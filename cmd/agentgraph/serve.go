@@ -71,7 +71,7 @@ func (c *serveCommand) Run(ctx context.Context, std streams) error {
 		return err
 	}
 	defer store.Close()
-	front, err := newFront(store, engine, c.settings(c.TurnTimeout), log)
+	front, err := newFront(store, engine, c.settings(c.TurnTimeout), c.Plan, log)
 	if err != nil {
 		return err
 	}

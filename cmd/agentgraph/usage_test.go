@@ -205,7 +205,7 @@ func startPriced(t *testing.T) (*gatewayUnderTest, *lockedBuffer) {
 		Contact: offline.Contact(), Judge: offline.Judge(), Classifier: offline.Classifier(), Log: slog.New(slog.DiscardHandler),
 		Prices: model.Prices{Message: model.Credit, InputTokens: 1, OutputTokens: 1},
 	})
-	front, err := newFront(store, e, gateway.DefaultSettings(), slog.New(slog.DiscardHandler))
+	front, err := newFront(store, e, gateway.DefaultSettings(), true, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	server := httptest.NewServer(front.server)
 	t.Cleanup(server.Close)

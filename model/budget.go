@@ -1,0 +1,29 @@
+package model
+
+import (
+	"context"
+	"errors"
+)
+
+// ErrTooLarge says that an answer holds more than it may.
+var ErrTooLarge = errors.New("the answer is too large")
+
+// Budget bounds what an answer holds while it is made: what is read for it, and what is written. It is safe for
+// concurrent use.
+type Budget interface {
+	// Spend takes bytes, and returns an error that is ErrTooLarge when there were not as many left.
+	Spend(bytes int) error
+}
+
+type budgetKey struct{}
+
+// WithBudget returns a context in which answers are made out of the budget.
+func WithBudget(ctx context.Context, b Budget) context.Context {
+	return context.WithValue(ctx, budgetKey{}, b)
+}
+
+// BudgetOf returns the budget of the context; nil when there is none.
+func BudgetOf(ctx context.Context) Budget {
+	b, _ := ctx.Value(budgetKey{}).(Budget)
+	return b
+}

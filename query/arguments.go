@@ -1,0 +1,166 @@
+package query
+
+import (
+	"encoding/json"
+
+	"github.com/99designs/gqlgen/graphql"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// arguments are those of a field, as its operation and its variables give them.
+type arguments map[string]any
+
+// makeFilter makes a list's filter of its arguments; an error leaves them to the generated executor.
+type makeFilter func(a arguments) (db.Filter, error)
+
+// text returns an optional text or enum value; nil when it is not given.
+func text[T ~string](a arguments, name string) (*T, error) {
+	if a[name] == nil {
+		return nil, nil
+	}
+	given, err := graphql.UnmarshalString(a[name])
+	value := T(given)
+	return &value, err
+}
+
+// id returns an optional id that must not be empty; nil when it is not given.
+func id(a arguments, name string) (*string, error) {
+	if a[name] == nil {
+		return nil, nil
+	}
+	given, err := graphql.UnmarshalID(a[name])
+	if given == "" {
+		return nil, errUnplanned
+	}
+	return &given, err
+}
+
+// truth returns an optional truth value; nil when it is not given.
+func truth(a arguments, name string) (*bool, error) {
+	if a[name] == nil {
+		return nil, nil
+	}
+	given, err := graphql.UnmarshalBoolean(a[name])
+	return &given, err
+}
+
+// input returns an optional input object; nil when it is not given.
+func input[T any](a arguments, name string) (*T, error) {
+	if a[name] == nil {
+		return nil, nil
+	}
+	given, err := json.Marshal(a[name])
+	if err != nil {
+		return nil, err
+	}
+	value := new(T)
+	return value, json.Unmarshal(given, value)
+}
+
+// page returns which page is wanted; it is valid.
+func (a arguments) page() (page model.PageArgs, err error) {
+	if page.First, err = graphql.UnmarshalInt32(a["first"]); err != nil {
+		return page, err
+	}
+	if page.After, err = text[string](a, "after"); err != nil {
+		return page, err
+	}
+	if a["offset"] != nil {
+		offset, err := graphql.UnmarshalInt32(a["offset"])
+		if err != nil {
+			return page, err
+		}
+		page.Offset = &offset
+	}
+	return page, page.Validate()
+}
+
+func agentsThat(a arguments) (db.Filter, error) {
+	wanted, err := input[model.AgentFilter](a, "filter")
+	if err == nil {
+		err = wanted.Validate()
+	}
+	return db.AgentsThat(wanted), err
+}
+
+func campaignsThat(a arguments) (db.Filter, error) {
+	wanted, err := input[model.CampaignFilter](a, "filter")
+	if err == nil {
+		err = wanted.Validate()
+	}
+	return db.CampaignsThat(wanted), err
+}
+
+func ofAgent(a arguments) (db.Filter, error) {
+	agent, err := id(a, "agentId")
+	return db.OfAgent(agent), err
+}
+
+func documentsThat(a arguments) (db.Filter, error) {
+	dataset, err := id(a, "datasetId")
+	return db.OfDataset(dataset), err
+}
+
+func testsThat(a arguments) (db.Filter, error) {
+	folder, err := id(a, "folderId")
+	if err != nil {
+		return nil, err
+	}
+	atRoot, err := truth(a, "atRoot")
+	if err != nil {
+		return nil, err
+	}
+	kind, err := text[model.AgentTestKind](a, "kind")
+	if err != nil {
+		return nil, err
+	}
+	wanted, err := model.NewAgentTestFilter(folder, atRoot != nil && *atRoot, kind)
+	return db.TestsThat(wanted), err
+}
+
+func testsOfAgent(a arguments) (db.Filter, error) {
+	filter, err := testsThat(a)
+	if err != nil {
+		return nil, err
+	}
+	of, err := ofAgent(a)
+	return append(filter, of...), err
+}
+
+func runsThat(a arguments) (db.Filter, error) {
+	test, err := id(a, "testId")
+	if err != nil {
+		return nil, err
+	}
+	status, err := text[model.AgentTestRunStatus](a, "status")
+	return db.RunsThat(test, status), err
+}
+
+func runsOfExecution(a arguments) (db.Filter, error) {
+	filter, err := runsThat(a)
+	if err != nil {
+		return nil, err
+	}
+	execution, err := id(a, "executionId")
+	return append(filter, db.OfExecution(execution)...), err
+}
+
+func itemsThat(a arguments) (db.Filter, error) {
+	status, err := text[model.CampaignItemStatus](a, "runningStatus")
+	if err != nil {
+		return nil, err
+	}
+	isArchived, err := truth(a, "isArchived")
+	return db.ItemsThat(status, isArchived), err
+}
+
+func itemsOfCampaign(a arguments) (db.Filter, error) {
+	filter, err := itemsThat(a)
+	if err != nil {
+		return nil, err
+	}
+	campaign, err := id(a, "campaignId")
+	return append(filter, db.OfCampaign(campaign)...), err
+}

@@ -1,0 +1,130 @@
+package query
+
+import (
+	"sync"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"github.com/agentgraph/agentgraph/db"
+)
+
+// Bounds of what is remembered: operations, the values that they select together, and ways in which @skip and @include
+// make different plans of one operation.
+const (
+	mostPlanned  = 1_000
+	mostSelected = 100_000
+	mostVariants = 8
+)
+
+// plans remembers the plans of the operations that were used last. An operation is that of a cached document.
+type plans struct {
+	mu       sync.Mutex
+	cache    *simplelru.LRU[*ast.OperationDefinition, *planned]
+	selected int
+}
+
+// planned is what is known of an operation.
+type planned struct {
+	// conditions are the variables that @skip and @include read.
+	conditions []string
+	// variants are its plans, by the values of the conditions; nil where there is none.
+	variants map[uint64]*plan
+	selected int
+}
+
+func newPlans() *plans {
+	p := &plans{}
+	// The only error is a size below one.
+	p.cache, _ = simplelru.NewLRU(mostPlanned, func(_ *ast.OperationDefinition, known *planned) { p.selected -= known.selected })
+	return p
+}
+
+// of returns the plan of the operation with its variables, nil when there is none.
+func (p *plans) of(operation *graphql.OperationContext, t *table, store *db.Store) *plan {
+	p.mu.Lock()
+	known, ok := p.cache.Get(operation.Operation)
+	if !ok {
+		known = &planned{conditions: conditionsOf(operation), variants: map[uint64]*plan{}}
+		p.cache.Add(operation.Operation, known)
+	}
+	variant, countable := known.variant(operation.Variables)
+	found, ok := known.variants[variant]
+	full := len(known.variants) >= mostVariants
+	p.mu.Unlock()
+	if ok || full || !countable {
+		return found
+	}
+	// Whoever else makes the same plan meanwhile makes an equal one.
+	made := compile(operation, t, store)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	known.variants[variant] = made
+	if made != nil && p.cache.Contains(operation.Operation) {
+		known.selected += made.selected
+		p.selected += made.selected
+		for p.selected > mostSelected && p.cache.Len() > 1 {
+			p.cache.RemoveOldest()
+		}
+	}
+	return made
+}
+
+// variant tells the values of the conditions apart; false when there are too many of them, or one has no value.
+func (k *planned) variant(variables map[string]any) (uint64, bool) {
+	if len(k.conditions) > 64 {
+		return 0, false
+	}
+	variant := uint64(0)
+	for i, name := range k.conditions {
+		value, ok := variables[name].(bool)
+		if !ok {
+			return 0, false
+		}
+		if value {
+			variant |= 1 << i
+		}
+	}
+	return variant, true
+}
+
+// conditionsOf returns the variables that @skip and @include read, each once.
+func conditionsOf(operation *graphql.OperationContext) []string {
+	var names []string
+	seen, visited := map[string]bool{}, map[string]bool{}
+	add := func(directives ast.DirectiveList) {
+		for _, d := range directives {
+			if d.Name != "skip" && d.Name != "include" {
+				continue
+			}
+			for _, a := range d.Arguments {
+				if a.Value.Kind == ast.Variable && !seen[a.Value.Raw] {
+					seen[a.Value.Raw] = true
+					names = append(names, a.Value.Raw)
+				}
+			}
+		}
+	}
+	var visit func(ast.SelectionSet)
+	visit = func(set ast.SelectionSet) {
+		for _, selection := range set {
+			switch s := selection.(type) {
+			case *ast.Field:
+				add(s.Directives)
+				visit(s.SelectionSet)
+			case *ast.InlineFragment:
+				add(s.Directives)
+				visit(s.SelectionSet)
+			case *ast.FragmentSpread:
+				add(s.Directives)
+				if !visited[s.Name] {
+					visited[s.Name] = true
+					visit(s.Definition.SelectionSet)
+				}
+			}
+		}
+	}
+	visit(operation.Operation.SelectionSet)
+	return names
+}

@@ -1,0 +1,287 @@
+package query
+
+import (
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// mostValues bounds the values that a planned operation selects.
+const mostValues = 2_000
+
+// compiler makes a plan.
+type compiler struct {
+	operation *graphql.OperationContext
+	table     *table
+	plan      *plan
+}
+
+// compile returns the plan of an operation; nil when it selects something that is not planned.
+func compile(operation *graphql.OperationContext, t *table, store *db.Store) *plan {
+	c := &compiler{operation: operation, table: t, plan: &plan{}}
+	for i, field := range c.fields("Query", operation.Operation.SelectionSet) {
+		write := c.root(field)
+		if write == nil || c.plan.selected > mostValues {
+			return nil
+		}
+		c.plan.fields = append(c.plan.fields, output[writeKey]{headOf(i, field.Alias), write})
+	}
+	for _, r := range c.plan.reads {
+		if shape := r.relation.shape; shape == toOne || shape == toMany {
+			r.statement = store.Select(r.relation.rows, r.columns)
+		}
+	}
+	return c.plan
+}
+
+// fields returns what is selected of an object of the type.
+func (c *compiler) fields(of string, set ast.SelectionSet) []graphql.CollectedField {
+	if c.plan.selected > mostValues {
+		return nil // There is no plan any more.
+	}
+	fields := graphql.CollectFields(c.operation, set, c.table.satisfies[of])
+	c.plan.selected += len(fields)
+	for _, field := range fields {
+		if field.Definition == nil {
+			continue
+		}
+		if d := field.Definition.Directives.ForName("requires"); d != nil {
+			given := d.ArgumentMap(nil)
+			scope, _ := given["scope"].(string)
+			keyOnly, _ := given["keyOnly"].(bool)
+			c.plan.needs = append(c.plan.needs, need{model.APIKeyScope(scope), keyOnly})
+		}
+	}
+	return fields
+}
+
+func literal[W ~func(*answer, []byte, int) []byte](text string) W {
+	return func(_ *answer, dst []byte, _ int) []byte { return append(dst, text...) }
+}
+
+// root returns how a field of Query is written.
+func (c *compiler) root(field graphql.CollectedField) writeKey {
+	if field.Name == "__typename" {
+		return literal[writeKey](`"Query"`)
+	}
+	known, ok := c.table.roots[field.Name]
+	if !ok || field.Arguments.ForName(known.not) != nil {
+		return nil
+	}
+	for argument, rows := range known.existing {
+		if field.Arguments.ForName(argument) != nil {
+			c.add(&read{relation: &relation{shape: toOne, rows: rows}, field: field.Field, argument: argument, mustExist: true})
+		}
+	}
+	r := c.add(&read{relation: &known.relation, field: field.Field})
+	if known.shape == toOne {
+		r.argument, r.mustExist = "id", true
+	}
+	return c.leads(r.relation, r, field)
+}
+
+func (c *compiler) add(r *read) *read {
+	r.index = len(c.plan.reads)
+	c.plan.reads = append(c.plan.reads, r)
+	return r
+}
+
+// leads returns how what the keys of a read lead to is written.
+func (c *compiler) leads(rel *relation, r *read, field graphql.CollectedField) writeKey {
+	of := field.Definition.Type
+	switch rel.shape {
+	case toTotal:
+		r.wantsTotal = true
+		return func(a *answer, dst []byte, key int) []byte {
+			return strconv.AppendInt(dst, a.found[r.index].total(key), 10)
+		}
+	case toPage:
+		return c.connection(of, r, field)
+	}
+	element := of
+	if rel.shape == toMany {
+		element = of.Elem
+	}
+	var write writeRow
+	if rel.value != "" {
+		write = c.part(element, rel, r)
+	} else {
+		write = c.object(element.Name(), r, field.Selections)
+	}
+	if write == nil {
+		return nil
+	}
+	if rel.shape == toMany {
+		return list(r.index, write)
+	}
+	return func(a *answer, dst []byte, key int) []byte {
+		row := -1
+		if key >= 0 {
+			row = a.found[r.index].first(key)
+		}
+		switch {
+		case row >= 0:
+			return write(a, dst, row)
+		case key >= 0 || of.NonNull:
+			return a.leave(dst)
+		}
+		return append(dst, "null"...)
+	}
+}
+
+// list writes all rows of a key.
+func list(read int, write writeRow) writeKey {
+	return func(a *answer, dst []byte, key int) []byte {
+		dst = append(dst, '[')
+		if key < 0 {
+			return append(dst, ']')
+		}
+		found := &a.found[read]
+		for row, n := found.first(key), 0; row >= 0 && !a.isLeft; row, n = found.next(row), n+1 {
+			if n > 0 {
+				dst = append(dst, ',')
+			}
+			dst = a.spend(write(a, dst, row))
+		}
+		return append(dst, ']')
+	}
+}
+
+// part returns how the column of a row is written that is all that its field wants.
+func (c *compiler) part(of *ast.Type, rel *relation, r *read) writeRow {
+	row := rel.row()
+	for _, member := range reflect.VisibleFields(row) {
+		if c.table.columns[row][strings.ToLower(member.Name)] == rel.value {
+			return c.value(c.column(of, member.Type, nil), r, rel.value)
+		}
+	}
+	return nil
+}
+
+func (c *compiler) value(write writeValue, r *read, column string) writeRow {
+	if write == nil || column == "" {
+		return nil
+	}
+	read, at := r.index, r.column(column)
+	return func(a *answer, dst []byte, row int) []byte {
+		dst, ok := write(dst, a.found[read].rows.value(row, at))
+		if !ok {
+			return a.leave(dst)
+		}
+		return dst
+	}
+}
+
+// object returns how a row of the read is written as an object of the type; nil when it is not planned.
+func (c *compiler) object(of string, r *read, set ast.SelectionSet) writeRow {
+	names, isInterface := kinds[of]
+	if !isInterface {
+		return c.objectOf(of, r, set, "")
+	}
+	writes := make(map[string]writeRow, len(names))
+	for kind, name := range names {
+		if writes[kind] = c.objectOf(name, r, set, kind); writes[kind] == nil {
+			return nil
+		}
+	}
+	read, at := r.index, r.column("kind")
+	return func(a *answer, dst []byte, row int) []byte {
+		write, known := writes[string(a.found[read].rows.value(row, at))]
+		if !known {
+			return a.leave(dst)
+		}
+		return write(a, dst, row)
+	}
+}
+
+// objectOf is object for one type. kind is what the column kind of its rows holds; empty for a type that has none.
+func (c *compiler) objectOf(of string, r *read, set ast.SelectionSet, kind string) writeRow {
+	fields := c.fields(of, set)
+	outputs := make([]output[writeRow], len(fields))
+	for i, field := range fields {
+		write := c.field(of, r, field, kind)
+		if write == nil {
+			return nil
+		}
+		outputs[i] = output[writeRow]{headOf(i, field.Alias), write}
+	}
+	return func(a *answer, dst []byte, row int) []byte {
+		dst = append(dst, '{')
+		for i := range outputs {
+			dst = outputs[i].write(a, append(dst, outputs[i].head...), row)
+		}
+		return append(dst, '}')
+	}
+}
+
+// field returns how a field of a row is written; nil when it is not planned.
+func (c *compiler) field(of string, r *read, field graphql.CollectedField, kind string) writeRow {
+	if field.Name == "__typename" {
+		return literal[writeRow](`"` + of + `"`)
+	}
+	row := reflect.TypeOf(nouns[of])
+	if row == nil {
+		return nil
+	}
+	if rel, known := c.table.relations[of+"."+field.Name]; known {
+		return c.follow(rel, r, field, kind)
+	}
+	if made, known := computed[of+"."+field.Name]; known {
+		return made.of(r)
+	}
+	member, known := goField(row, field.Name)
+	if !known {
+		return nil
+	}
+	return c.value(c.column(field.Definition.Type, member.Type, field.Selections), r, c.table.columns[row][strings.ToLower(member.Name)])
+}
+
+// follow returns how what a relation leads to from the rows of a read is written.
+func (c *compiler) follow(rel *relation, from *read, field graphql.CollectedField, kind string) writeRow {
+	child := c.child(rel, from, field.Field)
+	if kind != "" && child.kinds != nil {
+		child.kinds[kind] = true
+	}
+	write := c.leads(rel, child, field)
+	if write == nil {
+		return nil
+	}
+	return func(a *answer, dst []byte, row int) []byte {
+		return write(a, dst, a.found[child.index].keyOf(a, child, row))
+	}
+}
+
+// child returns the read of a relation from the rows of another one: fields that lead to the same rows share it.
+func (c *compiler) child(rel *relation, from *read, field *ast.Field) *read {
+	for _, known := range c.plan.reads {
+		if known.parent == from && known.relation.isSame(rel) && (rel.shape != toPage || known.field == field) {
+			return known
+		}
+	}
+	child := &read{relation: rel, parent: from, from: from.column(rel.column)}
+	if rel.shape == toPage {
+		child.field = field
+	}
+	own := from.relation.shape == toOne && rel.column == "id"
+	child.shares = own
+	if isOfKinds(from) && !own {
+		child.kinds, child.kind = map[string]bool{}, from.column("kind")
+	}
+	return c.add(child)
+}
+
+// isOfKinds reports whether the rows of a read are of several types.
+func isOfKinds(r *read) bool {
+	return r.relation.row() == reflect.TypeFor[model.AgentTestRow]()
+}
+
+// isSame reports whether two relations lead to the same rows, whatever they make of them.
+func (r *relation) isSame(as *relation) bool {
+	return r.shape == as.shape && r.column == as.column && r.rows == as.rows && r.list == as.list
+}

@@ -1,0 +1,51 @@
+package query
+
+import (
+	"time"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// computation is a field that is computed of columns of its row.
+type computation struct {
+	columns []string
+	write   func(dst []byte, values func(column int) []byte) []byte
+}
+
+// computed are the fields whose value a method of the row makes.
+var computed = map[string]computation{
+	"SimulationChat.status": {[]string{"status", "reply_until"}, func(dst []byte, value func(int) []byte) []byte {
+		chat := model.SimulationChat{State: model.SimulationChatStatus(value(0)), ReplyUntil: optionalTime(value(1))}
+		return appendText(dst, string(chat.Status()))
+	}},
+	"CampaignItem.claimedUntil": {[]string{"running_status", "claim_id", "due_at"}, func(dst []byte, value func(int) []byte) []byte {
+		item := model.CampaignItem{RunningStatus: model.CampaignItemStatus(value(0)), DueAt: timeOf(value(2))}
+		if value(1) != nil {
+			item.ClaimID = new(string)
+		}
+		if until := item.ClaimedUntil(); until != nil {
+			return appendTime(dst, *until)
+		}
+		return append(dst, "null"...)
+	}},
+}
+
+func optionalTime(value []byte) *time.Time {
+	if value == nil {
+		return nil
+	}
+	at := timeOf(value)
+	return &at
+}
+
+// of returns how the field is written for a row of the read.
+func (c computation) of(r *read) writeRow {
+	at := make([]int, len(c.columns))
+	for i, column := range c.columns {
+		at[i] = r.column(column)
+	}
+	return func(a *answer, dst []byte, row int) []byte {
+		rows := &a.found[r.index].rows
+		return c.write(dst, func(column int) []byte { return rows.value(row, at[column]) })
+	}
+}

@@ -1,0 +1,114 @@
+package query
+
+import "bytes"
+
+// The functions here read JSON that Postgres has stored, which is valid.
+
+func skipSpace(src []byte, at int) int {
+	for at < len(src) && (src[at] == ' ' || src[at] == '\n' || src[at] == '\t' || src[at] == '\r') {
+		at++
+	}
+	return at
+}
+
+// skipString returns where the string that begins at the quote ends, behind its last quote.
+func skipString(src []byte, at int) int {
+	for at++; at < len(src); {
+		end := bytes.IndexByte(src[at:], '"')
+		if end < 0 {
+			break
+		}
+		at += end
+		backslashes := 0
+		for src[at-1-backslashes] == '\\' {
+			backslashes++
+		}
+		at++
+		if backslashes%2 == 0 {
+			return at
+		}
+	}
+	return len(src)
+}
+
+// skipValue returns where the value ends that begins at the place.
+func skipValue(src []byte, at int) int {
+	switch src[at] {
+	case '"':
+		return skipString(src, at)
+	case '{', '[':
+		depth := 0
+		for at < len(src) {
+			switch src[at] {
+			case '"':
+				at = skipString(src, at)
+				continue
+			case '{', '[':
+				depth++
+			case '}', ']':
+				depth--
+			}
+			at++
+			if depth == 0 {
+				return at
+			}
+		}
+		return at
+	}
+	for at < len(src) {
+		switch src[at] {
+		case ',', '}', ']', ' ', '\n', '\t', '\r':
+			return at
+		}
+		at++
+	}
+	return at
+}
+
+// reader goes through the members of an object, or the elements of an array.
+type reader struct {
+	src []byte
+	at  int
+	// name is that of the member, without its quotes.
+	name, value []byte
+}
+
+// open begins with the object or array that src is, and reports whether it is one that begins with the bracket.
+func (r *reader) open(src []byte, bracket byte) bool {
+	r.src, r.at = src, skipSpace(src, 0)
+	if r.at >= len(src) || src[r.at] != bracket {
+		return false
+	}
+	r.at = skipSpace(src, r.at+1)
+	return true
+}
+
+// member goes on to the next member of an object; false at its end.
+func (r *reader) member() bool {
+	if r.at >= len(r.src) || r.src[r.at] != '"' {
+		return false
+	}
+	end := skipString(r.src, r.at)
+	r.name = r.src[r.at+1 : end-1]
+	r.at = skipSpace(r.src, skipSpace(r.src, end)+1) // behind the colon
+	r.take()
+	return true
+}
+
+// element goes on to the next element of an array; false at its end.
+func (r *reader) element() bool {
+	if r.at >= len(r.src) || r.src[r.at] == ']' {
+		return false
+	}
+	r.take()
+	return true
+}
+
+func (r *reader) take() {
+	end := skipValue(r.src, r.at)
+	r.value = r.src[r.at:end]
+	r.at = skipSpace(r.src, end)
+	if r.at < len(r.src) && r.src[r.at] == ',' {
+		r.at = skipSpace(r.src, r.at+1)
+	}
+}

@@ -1,0 +1,110 @@
+package query
+
+import (
+	"sync"
+
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// plan is how an operation is answered: what is read, and how the answer is written from it. It is never changed once it
+// is made, and serves any number of requests at a time.
+type plan struct {
+	// reads are in an order in which each comes behind the one that it hangs on.
+	reads  []*read
+	fields []output[writeKey]
+	needs  []need
+	// selected is how many values the operation selects.
+	selected int
+}
+
+// need is what @requires asks of the caller.
+type need struct {
+	scope   model.APIKeyScope
+	keyOnly bool
+}
+
+// permits reports whether the caller may have every field. Who may not is told so by the generated executor.
+func (p *plan) permits(principal model.Principal) bool {
+	for _, n := range p.needs {
+		if !principal.Can(n.scope) || n.keyOnly && principal.IsToken {
+			return false
+		}
+	}
+	return true
+}
+
+// output is a field of an object, with what is before its value.
+type output[W writeKey | writeRow] struct {
+	head  string
+	write W
+}
+
+// writeRow writes what a field is for a row of the read that it was made for.
+type writeRow func(a *answer, dst []byte, row int) []byte
+
+// writeKey writes what a key of the read that it was made for leads to; -1 is the key of nothing.
+type writeKey func(a *answer, dst []byte, key int) []byte
+
+// read is a statement of a plan: rows that hang on the rows of another one, or on the operation's arguments.
+type read struct {
+	index    int
+	relation *relation
+	// parent is the read whose rows lead here, by the value of the column from; nil for a field of Query.
+	parent *read
+	from   int
+	// shares says that its keys are those of its parent, whose rows are read by their own ids.
+	shares bool
+	// kinds are the kinds of the parent's rows that lead here, whose column is kind; all of them when nil.
+	kinds map[string]bool
+	kind  int
+	// field has the arguments of a page, or of a field of Query.
+	field *ast.Field
+	// argument has the key of a field of Query; empty for a list of the company.
+	argument string
+	// mustExist leaves the operation to the generated executor when a key leads to nothing.
+	mustExist bool
+	columns   []string
+	// wantsTotal says that the rows of the list are counted.
+	wantsTotal bool
+	statement  db.Statement
+
+	mu sync.Mutex
+	// pages are the statements of a list by the shape of the page, the total's in the second place.
+	pages map[db.Shape][2]db.Statement
+}
+
+// mostShapes bounds the statements that a read remembers.
+const mostShapes = 32
+
+// column returns the place of a column in the rows of the read, which has it from now on.
+func (r *read) column(name string) int {
+	for i, known := range r.columns {
+		if known == name {
+			return i
+		}
+	}
+	r.columns = append(r.columns, name)
+	return len(r.columns) - 1
+}
+
+// page returns the statements for a page: the one that reads it and the one that counts all rows.
+func (r *read) page(store *db.Store, part db.Part) (rows, total db.Statement) {
+	shape := part.Shape()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known, ok := r.pages[shape]
+	if !ok {
+		known[0] = store.Page(r.relation.list, r.columns, part)
+		if r.wantsTotal {
+			known[1] = store.Total(r.relation.list, part.Filter)
+		}
+		if r.pages == nil || len(r.pages) >= mostShapes {
+			r.pages = map[db.Shape][2]db.Statement{}
+		}
+		r.pages[shape] = known
+	}
+	return known[0], known[1]
+}

@@ -1,0 +1,371 @@
+package query
+
+import (
+	"context"
+	"encoding/binary"
+	"sync"
+	"unsafe"
+
+	"github.com/99designs/gqlgen/graphql"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// answer is an answer while it is made.
+type answer struct {
+	plan   *plan
+	tenant *db.Tenant
+	budget model.Budget
+	found  []found
+	// isLeft says that the generated executor has to answer.
+	isLeft bool
+	// spent is how much of what is written was charged to the budget, and err what the budget said.
+	spent int
+	err   error
+}
+
+// found is what a read of the plan has found so far.
+type found struct {
+	rows rows
+	part db.Part
+	// keys are what the rows are read for.
+	keys []string
+	// isKeyed says that the keys are known, isSent that the rows are asked for, and isRead that they are there.
+	isKeyed, isSent, isRead bool
+	places          map[string]int32
+	// ofParent has the place among the keys for each row of the parent, -1 for none. It is empty where they are the same.
+	ofParent []int32
+	// heads and tails are the first and the last row of each key, -1 for none, and counts how many there are.
+	heads, tails, counts []int32
+	// others are the rows that follow each row, -1 behind the last; keyed is the key of each row.
+	others, keyed []int32
+	totals        []int64
+}
+
+func (f *found) first(key int) int {
+	if key >= len(f.heads) {
+		return -1
+	}
+	return int(f.heads[key])
+}
+
+func (f *found) next(row int) int { return int(f.others[row]) }
+
+// last returns the last row of a page.
+func (f *found) last(key int) int {
+	if !f.hasNext(key) {
+		if key >= len(f.tails) {
+			return -1
+		}
+		return int(f.tails[key])
+	}
+	row := f.first(key)
+	for range f.part.First - 1 {
+		row = f.next(row)
+	}
+	return row
+}
+
+func (f *found) hasNext(key int) bool { return key < len(f.counts) && f.counts[key] > f.part.First }
+
+func (f *found) total(key int) int64 {
+	if key < 0 || key >= len(f.totals) {
+		return 0
+	}
+	return f.totals[key]
+}
+
+// keyOf returns the key that a row of the parent leads to, -1 for none.
+func (f *found) keyOf(a *answer, r *read, row int) int {
+	if r.shares {
+		return int(a.found[r.parent.index].keyed[row])
+	}
+	return int(f.ofParent[row])
+}
+
+// answers keeps the memory of answers for others.
+var answers = sync.Pool{New: func() any { return &answer{} }}
+
+// mostKept is how much memory of one read is kept for others, in bytes of values.
+const mostKept = 256 << 10
+
+func newAnswer(p *plan, tenant *db.Tenant, budget model.Budget) *answer {
+	a := answers.Get().(*answer)
+	a.plan, a.tenant, a.budget, a.isLeft, a.spent, a.err = p, tenant, budget, false, 0, nil
+	for len(a.found) < len(p.reads) {
+		a.found = append(a.found, found{})
+	}
+	for i, r := range p.reads {
+		f := &a.found[i]
+		f.rows.reset(len(r.columns))
+		f.part, f.keys, f.isKeyed, f.isSent, f.isRead = db.Part{}, f.keys[:0], false, false, false
+		f.ofParent, f.heads, f.tails, f.counts = f.ofParent[:0], f.heads[:0], f.tails[:0], f.counts[:0]
+		f.others, f.keyed, f.totals = f.others[:0], f.keyed[:0], f.totals[:0]
+	}
+	return a
+}
+
+func (a *answer) release() {
+	for i := range a.plan.reads {
+		f := &a.found[i]
+		// They are parts of the values.
+		clear(f.keys)
+		clear(f.places)
+		if cap(f.rows.data) > mostKept || cap(f.rows.ends) > mostKept/8 {
+			*f = found{}
+		}
+	}
+	a.plan, a.tenant, a.budget = nil, nil, nil
+	answers.Put(a)
+}
+
+// leave leaves the operation to the generated executor.
+func (a *answer) leave(dst []byte) []byte {
+	a.isLeft = true
+	return dst
+}
+
+// spend charges what was written since it was called last, from time to time.
+func (a *answer) spend(dst []byte) []byte {
+	const step = 16 << 10
+	if grown := len(dst) - a.spent; grown > step && a.budget != nil {
+		a.spent = len(dst)
+		if err := a.budget.Spend(grown); err != nil {
+			a.err = err
+			return a.leave(dst)
+		}
+	}
+	return dst
+}
+
+// run answers the operation for the company; errUnplanned leaves it to the generated executor.
+func (p *plan) run(ctx context.Context, tenant *db.Tenant, variables map[string]any) ([]byte, error) {
+	a := newAnswer(p, tenant, model.BudgetOf(ctx))
+	defer a.release()
+	for i, r := range p.reads {
+		if err := a.found[i].bind(r, variables); err != nil {
+			return nil, err
+		}
+	}
+	if err := a.read(ctx); err != nil {
+		return nil, err
+	}
+	dst := append(make([]byte, 0, a.size()), '{')
+	for i := range p.fields {
+		dst = p.fields[i].write(a, append(dst, p.fields[i].head...), 0)
+	}
+	if a.isLeft {
+		if a.err != nil {
+			return nil, a.err
+		}
+		return nil, errUnplanned
+	}
+	return append(dst, '}'), nil
+}
+
+// size estimates how long the answer is.
+func (a *answer) size() int {
+	size := 256
+	for i := range a.plan.reads {
+		f := &a.found[i]
+		size += len(f.rows.data) + len(f.rows.ends)*16
+	}
+	return size
+}
+
+// bind reads the arguments of the operation.
+func (f *found) bind(r *read, variables map[string]any) error {
+	if r.field == nil {
+		return nil
+	}
+	given := arguments(r.field.ArgumentMap(variables))
+	if r.argument != "" {
+		f.isKeyed = true
+		if given[r.argument] == nil {
+			return nil
+		}
+		key, err := graphql.UnmarshalID(given[r.argument])
+		f.keys = append(f.keys, key)
+		return err
+	}
+	page, err := given.page()
+	if err != nil {
+		return err
+	}
+	f.part.PageArgs = page
+	if r.relation.filter != nil {
+		f.part.Filter, err = r.relation.filter(given)
+	}
+	return err
+}
+
+// sent is a statement that is under way.
+type sent struct {
+	read    int
+	isTotal bool
+}
+
+// read reads everything, as much as possible at once.
+func (a *answer) read(ctx context.Context) error {
+	reads := make([]db.Read, 0, len(a.plan.reads))
+	under := make([]sent, 0, len(a.plan.reads))
+	for {
+		reads, under = reads[:0], under[:0]
+		for i, r := range a.plan.reads {
+			f := &a.found[i]
+			if f.isSent || !a.keyed(r) {
+				continue
+			}
+			f.isSent = true
+			if len(f.keys) == 0 && !r.isOfCompany() {
+				f.isRead = true
+				continue
+			}
+			f.open(r)
+			reads, under = r.statements(a, reads, under)
+		}
+		if len(reads) == 0 {
+			return nil
+		}
+		err := a.tenant.Read(ctx, reads, func(n int, values [][]byte) error {
+			f := &a.found[under[n].read]
+			if under[n].isTotal {
+				f.totals[binary.BigEndian.Uint64(values[0])-1] = integerOf(values[1])
+				return nil
+			}
+			return a.take(f, a.plan.reads[under[n].read], values)
+		})
+		if err != nil {
+			return err
+		}
+		for _, s := range under {
+			f := &a.found[s.read]
+			if f.isRead = true; a.plan.reads[s.read].mustExist && len(f.keyed) == 0 {
+				return errUnplanned
+			}
+		}
+	}
+}
+
+// isOfCompany reports whether it reads a list of the company, which has no keys.
+func (r *read) isOfCompany() bool { return r.parent == nil && r.argument == "" }
+
+// statements adds the statements of a read whose keys are known.
+func (r *read) statements(a *answer, reads []db.Read, under []sent) ([]db.Read, []sent) {
+	f := &a.found[r.index]
+	keys := f.keys
+	if r.isOfCompany() {
+		keys = nil
+	}
+	switch r.relation.shape {
+	case toOne, toMany:
+		return append(reads, db.Read{Statement: r.statement, Keys: keys}), append(under, sent{read: r.index})
+	case toPage:
+		rows, total := r.page(a.tenant.Store(), f.part)
+		reads, under = append(reads, db.Read{Statement: rows, Keys: keys, Part: f.part}), append(under, sent{read: r.index})
+		if !r.wantsTotal {
+			return reads, under
+		}
+		return append(reads, db.Read{Statement: total, Keys: keys, Part: f.part, IsTotal: true}), append(under, sent{r.index, true})
+	}
+	_, total := r.page(a.tenant.Store(), f.part)
+	return append(reads, db.Read{Statement: total, Keys: keys, Part: f.part, IsTotal: true}), append(under, sent{r.index, true})
+}
+
+// open makes room for what the keys lead to.
+func (f *found) open(r *read) {
+	keys := max(len(f.keys), 1)
+	for range keys {
+		f.heads, f.tails, f.counts = append(f.heads, -1), append(f.tails, -1), append(f.counts, 0)
+		if r.wantsTotal {
+			f.totals = append(f.totals, 0)
+		}
+	}
+	if r.relation.shape == toPage || r.relation.shape == toTotal || len(f.keys) == 1 {
+		return // Their rows tell the place of their key, or there is no other.
+	}
+	if f.places == nil {
+		f.places = make(map[string]int32, keys)
+	}
+	if len(f.places) == 0 {
+		for i, key := range f.keys {
+			f.places[key] = int32(i)
+		}
+	}
+}
+
+// take keeps a row, which begins with its key.
+func (a *answer) take(f *found, r *read, values [][]byte) error {
+	key := int32(0)
+	switch {
+	case r.relation.shape == toPage:
+		key = int32(binary.BigEndian.Uint64(values[0])) - 1
+	case len(f.keys) > 1:
+		place, known := f.places[string(values[0])]
+		if !known {
+			return errUnplanned
+		}
+		key = place
+	}
+	before := len(f.rows.data)
+	row := int32(len(f.keyed))
+	f.rows.add(values[1:])
+	f.keyed, f.others = append(f.keyed, key), append(f.others, -1)
+	if tail := f.tails[key]; tail >= 0 {
+		f.others[tail] = row
+	} else {
+		f.heads[key] = row
+	}
+	f.tails[key] = row
+	f.counts[key]++
+	if a.budget == nil {
+		return nil
+	}
+	const perRow = 64
+	return a.budget.Spend(len(f.rows.data) - before + perRow + 4*len(values))
+}
+
+// keyed finds the keys of a read, and reports whether they are known yet.
+func (a *answer) keyed(r *read) bool {
+	f := &a.found[r.index]
+	if f.isKeyed || r.parent == nil {
+		return true
+	}
+	parent := &a.found[r.parent.index]
+	if r.shares {
+		if !parent.isKeyed {
+			return false
+		}
+		f.isKeyed, f.keys = true, append(f.keys, parent.keys...)
+		return true
+	}
+	if parent.isRead {
+		f.collect(r, parent)
+	}
+	return parent.isRead
+}
+
+// collect takes the keys from the rows of the parent, each once.
+func (f *found) collect(r *read, parent *found) {
+	f.isKeyed = true
+	if f.places == nil {
+		f.places = map[string]int32{}
+	}
+	for row := range parent.keyed {
+		value := parent.rows.value(row, r.from)
+		if value == nil || r.kinds != nil && !r.kinds[string(parent.rows.value(row, r.kind))] {
+			f.ofParent = append(f.ofParent, -1)
+			continue
+		}
+		place, known := f.places[string(value)]
+		if !known {
+			place = int32(len(f.keys))
+			// The values stay where they are until the answer is written.
+			key := unsafe.String(unsafe.SliceData(value), len(value))
+			f.places[key] = place
+			f.keys = append(f.keys, key)
+		}
+		f.ofParent = append(f.ofParent, place)
+	}
+}

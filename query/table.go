@@ -1,0 +1,280 @@
+package query
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// nouns are the types whose objects are rows. A field of theirs that has the name of a field of the row is that column,
+// or a part of it where it is JSON; relations and computed have the rest. A field that is in none of them is not planned.
+var nouns = map[string]any{
+	"Agent":                 model.Agent{},
+	"PromptVersion":         model.PromptVersion{},
+	"Tool":                  model.Tool{},
+	"SubAgent":              model.SubAgent{},
+	"KnowledgeBaseChat":     model.KnowledgeBaseChat{},
+	"Dataset":               model.Dataset{},
+	"Document":              model.Document{},
+	"Chunk":                 model.Chunk{},
+	"SimulationChat":        model.SimulationChat{},
+	"SimulationChatMessage": model.SimulationChatMessage{},
+	"ToolCall":              model.ToolCall{},
+	"AgentTest":             model.AgentTestRow{},
+	"SimulationTest":        model.AgentTestRow{},
+	"ClassificationTest":    model.AgentTestRow{},
+	"AgentTestFolder":       model.AgentTestFolder{},
+	"AgentTestExecution":    model.AgentTestExecution{},
+	"AgentTestRun":          model.AgentTestRun{},
+	"Campaign":              model.Campaign{},
+	"CampaignItem":          model.CampaignItem{},
+	"CampaignItemEvent":     model.CampaignItemEvent{},
+}
+
+// kinds are the interfaces whose types are told apart by the column kind of the row.
+var kinds = map[string]map[string]string{
+	"AgentTest": {
+		string(model.AgentTestKindSimulation):     "SimulationTest",
+		string(model.AgentTestKindClassification): "ClassificationTest",
+	},
+}
+
+// relations lead from a row to others.
+var relations = map[string]relation{
+	"Agent.tools":                 many(db.ToolsOfAgents),
+	"Agent.subAgents":             many(db.SubAgentsOfAgents),
+	"Agent.knowledgeBaseChat":     one("knowledge_base_chat_id", db.KnowledgeBaseChatRows),
+	"Agent.knowledgeBaseChatName": one("knowledge_base_chat_id", db.KnowledgeBaseChatRows).part("name"),
+	"Agent.promptVersions":        page(db.PromptVersionsOfAgents),
+	"Agent.simulationChats":       page(db.SimulationChatsOfAgents),
+	"Agent.tests":                 page(db.TestsOfAgents).that(testsThat),
+	"Agent.testFolders":           many(db.FoldersOfAgents),
+	"Agent.testExecutions":        page(db.ExecutionsOfAgents),
+	"Agent.campaigns":             page(db.CampaignsOfAgents),
+
+	"Tool.agents":    page(db.AgentsOfTools),
+	"SubAgent.agent": one("delegate_agent_id", db.AgentRows),
+
+	"KnowledgeBaseChat.datasets":            many(db.DatasetsOfChats),
+	"KnowledgeBaseChat.datasetIds":          many(db.DatasetsOfChats).part("id"),
+	"KnowledgeBaseChat.datasetNames":        many(db.DatasetsOfChats).part("name"),
+	"KnowledgeBaseChat.connectedAgentCount": total(db.AgentsOfChats),
+
+	"Dataset.documents": page(db.DocumentsOfDatasets),
+	"Document.dataset":  one("dataset_id", db.DatasetRows),
+	"Document.chunks":   page(db.ChunksOfDocuments),
+	"Chunk.document":    one("document_id", db.DocumentRows),
+
+	"SimulationChat.agent":     one("agent_id", db.AgentRows),
+	"SimulationChat.messages":  many(db.MessagesOfChats),
+	"SimulationChat.toolCalls": many(db.ToolCallsOfChats),
+
+	"AgentTest.agent":   one("agent_id", db.AgentRows),
+	"AgentTest.folder":  one("folder_id", db.AgentTestFolderRows),
+	"AgentTest.lastRun": one("last_run_id", db.AgentTestRunRows),
+	"AgentTest.runs":    page(db.RunsOfTests),
+
+	"AgentTestFolder.agent": one("agent_id", db.AgentRows),
+	"AgentTestFolder.tests": page(db.TestsOfFolders),
+
+	"AgentTestExecution.agent": one("agent_id", db.AgentRows),
+	"AgentTestExecution.runs":  page(db.RunsOfExecutions).that(runsThat),
+
+	"AgentTestRun.test":      one("test_id", db.AgentTestRows),
+	"AgentTestRun.execution": one("execution_id", db.AgentTestExecutionRows),
+
+	"Campaign.agent": one("agent_id", db.AgentRows),
+	"Campaign.items": page(db.ItemsOfCampaigns).that(itemsThat),
+
+	"CampaignItem.campaign":  one("campaign_id", db.CampaignRows),
+	"CampaignItem.eventList": many(db.EventsOfItems),
+}
+
+// roots are the fields of Query.
+var roots = map[string]root{
+	"agent":              byID(db.AgentRows),
+	"agents":             all(db.AgentList).that(agentsThat),
+	"tool":               byID(db.ToolRows),
+	"tools":              all(db.ToolList),
+	"knowledgeBaseChat":  byID(db.KnowledgeBaseChatRows),
+	"knowledgeBaseChats": all(db.KnowledgeBaseChatList),
+	"dataset":            byID(db.DatasetRows),
+	"datasets":           all(db.DatasetList),
+	"document":           byID(db.DocumentRows).unless("datasetId"),
+	"documents":          all(db.DocumentList).of("datasetId", db.DatasetRows).that(documentsThat),
+
+	"simulationChat":  byID(db.SimulationChatRows),
+	"simulationChats": all(db.SimulationChatList).of("agentId", db.AgentRows).that(ofAgent),
+
+	"agentTest":           byID(db.AgentTestRows),
+	"agentTests":          all(db.AgentTestList).of("agentId", db.AgentRows).of("folderId", db.AgentTestFolderRows).that(testsOfAgent),
+	"agentTestFolder":     byID(db.AgentTestFolderRows),
+	"agentTestFolders":    all(db.AgentTestFolderList).of("agentId", db.AgentRows).that(ofAgent),
+	"agentTestExecution":  byID(db.AgentTestExecutionRows),
+	"agentTestExecutions": all(db.AgentTestExecutionList).of("agentId", db.AgentRows).that(ofAgent),
+	"agentTestRun":        byID(db.AgentTestRunRows),
+	"agentTestRuns":       all(db.AgentTestRunList).of("executionId", db.AgentTestExecutionRows).that(runsOfExecution),
+
+	"campaign":      byID(db.CampaignRows),
+	"campaigns":     all(db.CampaignList).that(campaignsThat),
+	"campaignItems": all(db.CampaignItemList).of("campaignId", db.CampaignRows).that(itemsOfCampaign),
+}
+
+// shape says how many rows a relation leads to.
+type shape int
+
+const (
+	toOne shape = iota
+	toMany
+	toPage
+	toTotal
+)
+
+// relation leads from a row to others, by the key that stands in a column of it.
+type relation struct {
+	shape  shape
+	rows   db.Rows
+	list   db.List
+	column string
+	// value is the column that is the answer itself, where the field is no object.
+	value  string
+	filter makeFilter
+}
+
+func one(column string, rows db.Rows) relation {
+	return relation{shape: toOne, rows: rows, column: column}
+}
+func many(rows db.Rows) relation  { return relation{shape: toMany, rows: rows, column: "id"} }
+func page(list db.List) relation  { return relation{shape: toPage, list: list, column: "id"} }
+func total(list db.List) relation { return relation{shape: toTotal, list: list, column: "id"} }
+
+// part makes a column of the rows the answer.
+func (r relation) part(column string) relation {
+	r.value = column
+	return r
+}
+
+// that narrows a page by arguments of its field.
+func (r relation) that(filter makeFilter) relation {
+	r.filter = filter
+	return r
+}
+
+// row is the struct of the rows that the relation leads to.
+func (r relation) row() reflect.Type {
+	if r.shape == toOne || r.shape == toMany {
+		return r.rows.Row()
+	}
+	return r.list.Row()
+}
+
+// root is a field of Query: a row by its id, or a list of the company.
+type root struct {
+	relation
+	// existing are the rows that arguments must name, if they are given.
+	existing map[string]db.Rows
+	// not is an argument that is not planned.
+	not string
+}
+
+func byID(rows db.Rows) root { return root{relation: relation{shape: toOne, rows: rows}} }
+func all(list db.List) root  { return root{relation: relation{shape: toPage, list: list}} }
+
+func (r root) that(filter makeFilter) root {
+	r.filter = filter
+	return r
+}
+
+func (r root) of(argument string, rows db.Rows) root {
+	existing := map[string]db.Rows{argument: rows}
+	for known, its := range r.existing {
+		existing[known] = its
+	}
+	r.existing = existing
+	return r
+}
+
+func (r root) unless(argument string) root {
+	r.not = argument
+	return r
+}
+
+// table is what nouns, relations and roots say, held against a schema.
+type table struct {
+	schema *ast.Schema
+	// columns are the columns of each row by the lower-case names of its fields.
+	columns map[reflect.Type]map[string]string
+	// satisfies are the types that fragments on an object's type may name.
+	satisfies map[string][]string
+	relations map[string]*relation
+	roots     map[string]*root
+}
+
+func newTable(schema *ast.Schema, store *db.Store) (*table, error) {
+	t := &table{
+		schema: schema, columns: map[reflect.Type]map[string]string{}, satisfies: map[string][]string{},
+		relations: map[string]*relation{}, roots: map[string]*root{},
+	}
+	for name, definition := range schema.Types {
+		if definition.Kind == ast.Object {
+			t.satisfies[name] = append([]string{name}, definition.Interfaces...)
+		}
+	}
+	for name, row := range nouns {
+		if schema.Types[name] == nil {
+			return nil, fmt.Errorf("plan queries: the schema has no type %s", name)
+		}
+		t.columns[reflect.TypeOf(row)] = store.Columns(row)
+	}
+	for name, r := range relations {
+		if err := t.check(name, r); err != nil {
+			return nil, err
+		}
+		t.relations[name] = &r
+		noun, field, _ := strings.Cut(name, ".")
+		for _, kind := range kinds[noun] {
+			t.relations[kind+"."+field] = &r
+		}
+	}
+	for name, r := range roots {
+		if err := t.check("Query."+name, r.relation); err != nil {
+			return nil, err
+		}
+		t.roots[name] = &r
+	}
+	return t, nil
+}
+
+// check holds a relation against the field that it is of.
+func (t *table) check(name string, r relation) error {
+	noun, field, _ := strings.Cut(name, ".")
+	definition := t.schema.Types[noun].Fields.ForName(field)
+	if definition == nil {
+		return fmt.Errorf("plan queries: the schema has no field %s", name)
+	}
+	if r.shape == toTotal || r.value != "" {
+		return nil
+	}
+	target := t.target(definition.Type, r.shape)
+	if row, known := nouns[target]; !known || reflect.TypeOf(row) != r.row() {
+		return fmt.Errorf("plan queries: %s is of the type %q, and its rows are %s", name, target, r.row())
+	}
+	return nil
+}
+
+// target is the type of the objects that a field of the type and shape leads to.
+func (t *table) target(of *ast.Type, s shape) string {
+	if s != toPage {
+		return of.Name()
+	}
+	nodes := t.schema.Types[of.Name()].Fields.ForName("nodes")
+	if nodes == nil {
+		return ""
+	}
+	return nodes.Type.Name()
+}

@@ -1,0 +1,272 @@
+package query
+
+import (
+	"bytes"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// writeValue writes what a stored value is in the answer; nil stands for NULL. It reports whether it could.
+type writeValue func(dst, value []byte) ([]byte, bool)
+
+var (
+	timeType    = reflect.TypeFor[time.Time]()
+	objectType  = reflect.TypeFor[model.JSONObject]()
+	creditsType = reflect.TypeFor[model.Credits]()
+)
+
+// column returns how a value of a column is written, whose field of the row has the Go type.
+func (c *compiler) column(of *ast.Type, in reflect.Type, set ast.SelectionSet) writeValue {
+	given, optional := in, in.Kind() == reflect.Pointer
+	if optional {
+		in = in.Elem()
+	}
+	var write func(dst, value []byte) []byte
+	zero := "null"
+	switch {
+	case in == timeType:
+		write = func(dst, value []byte) []byte { return appendTime(dst, timeOf(value)) }
+	case in == creditsType:
+		write = func(dst, value []byte) []byte { return append(dst, model.Credits(integerOf(value)).String()...) }
+		zero = "0"
+	case in == objectType:
+		write = func(dst, value []byte) []byte { return append(dst, value...) }
+	case in.Kind() == reflect.String:
+		write, zero = appendText[[]byte], `""`
+	case in.Kind() == reflect.Int32 || in.Kind() == reflect.Int64:
+		write = func(dst, value []byte) []byte { return strconv.AppendInt(dst, integerOf(value), 10) }
+		zero = "0"
+	case in.Kind() == reflect.Float64:
+		write = func(dst, value []byte) []byte { return appendFloat(dst, floatOf(value)) }
+		zero = "0"
+	case in.Kind() == reflect.Bool:
+		write = func(dst, value []byte) []byte { return strconv.AppendBool(dst, value[0] != 0) }
+		zero = "false"
+	default: // Everything else is kept as JSON.
+		return c.stored(of, given, set)
+	}
+	if optional {
+		zero = "null"
+	}
+	refused := zero == "null" && of.NonNull
+	return func(dst, value []byte) ([]byte, bool) {
+		if value == nil {
+			return append(dst, zero...), !refused
+		}
+		return write(dst, value), true
+	}
+}
+
+// stored returns how a value of a JSON column, or a part of one, is written, which encoding/json has made of a value of
+// the Go type; nil when it has something that is not planned.
+func (c *compiler) stored(of *ast.Type, in reflect.Type, set ast.SelectionSet) writeValue {
+	optional := in.Kind() == reflect.Pointer
+	if optional {
+		in = in.Elem()
+	}
+	write := c.storedValue(of, in, set)
+	if write == nil {
+		return nil
+	}
+	return func(dst, value []byte) ([]byte, bool) {
+		if value == nil || string(value) == "null" {
+			if !optional || in.Kind() == reflect.Slice {
+				return write(dst, nil)
+			}
+			return append(dst, "null"...), !of.NonNull
+		}
+		return write(dst, value)
+	}
+}
+
+// storedValue is stored for a value that is there; nil stands for Go's zero value.
+func (c *compiler) storedValue(of *ast.Type, in reflect.Type, set ast.SelectionSet) writeValue {
+	switch {
+	case in == timeType:
+		return storedTime
+	case in == objectType:
+		return func(dst, value []byte) ([]byte, bool) {
+			if value == nil {
+				return append(dst, "{}"...), true
+			}
+			return append(dst, value...), true
+		}
+	case in.Kind() == reflect.String:
+		return storedText
+	case in.Kind() == reflect.Int32:
+		return storedInteger
+	case in.Kind() == reflect.Float64:
+		return func(dst, value []byte) ([]byte, bool) {
+			if value == nil {
+				return append(dst, '0'), true
+			}
+			number, err := strconv.ParseFloat(string(value), 64)
+			return appendFloat(dst, number), err == nil
+		}
+	case in.Kind() == reflect.Bool:
+		return func(dst, value []byte) ([]byte, bool) { return strconv.AppendBool(dst, string(value) == "true"), true }
+	case in.Kind() == reflect.Slice && of.Elem != nil:
+		return c.storedList(of, in, set)
+	case in.Kind() == reflect.Struct && of.Elem == nil:
+		return c.storedObject(of, in, set)
+	}
+	return nil
+}
+
+func storedTime(dst, value []byte) ([]byte, bool) {
+	if value == nil {
+		return appendTime(dst, time.Time{}), true
+	}
+	at, err := time.Parse(time.RFC3339Nano, string(bytes.Trim(value, `"`)))
+	return appendTime(dst, at), err == nil
+}
+
+func storedText(dst, value []byte) ([]byte, bool) {
+	if value == nil {
+		return append(dst, `""`...), true
+	}
+	if len(value) < 2 || value[0] != '"' {
+		return dst, false
+	}
+	if bytes.IndexByte(value, '\\') < 0 {
+		return append(dst, value...), true
+	}
+	return appendText(dst, unescape(value[1:len(value)-1])), true
+}
+
+func storedInteger(dst, value []byte) ([]byte, bool) {
+	if value == nil {
+		return append(dst, '0'), true
+	}
+	number, err := strconv.ParseInt(string(value), 10, 32)
+	return strconv.AppendInt(dst, number, 10), err == nil
+}
+
+func (c *compiler) storedList(of *ast.Type, in reflect.Type, set ast.SelectionSet) writeValue {
+	write := c.stored(of.Elem, in.Elem(), set)
+	if write == nil {
+		return nil
+	}
+	return func(dst, value []byte) ([]byte, bool) {
+		if value == nil {
+			if of.NonNull {
+				return append(dst, "[]"...), true
+			}
+			return append(dst, "null"...), true
+		}
+		var list reader
+		if !list.open(value, '[') {
+			return dst, false
+		}
+		dst = append(dst, '[')
+		for n := 0; list.element(); n++ {
+			if n > 0 {
+				dst = append(dst, ',')
+			}
+			var ok bool
+			if dst, ok = write(dst, list.value); !ok {
+				return dst, false
+			}
+		}
+		return append(dst, ']'), true
+	}
+}
+
+// part is a field of a value object.
+type part struct {
+	// head is the field's name in the answer, with what stands around it.
+	head  string
+	name  string
+	write writeValue
+}
+
+func (c *compiler) storedObject(of *ast.Type, in reflect.Type, set ast.SelectionSet) writeValue {
+	var parts []part
+	for i, field := range c.fields(of.Name(), set) {
+		head := headOf(i, field.Alias)
+		if field.Name == "__typename" {
+			parts = append(parts, part{head: head + `"` + of.Name() + `"`})
+			continue
+		}
+		member, known := goField(in, field.Name)
+		if !known {
+			return nil
+		}
+		write := c.stored(field.Definition.Type, member.Type, field.Selections)
+		if write == nil {
+			return nil
+		}
+		parts = append(parts, part{head: head, name: jsonName(member), write: write})
+	}
+	return func(dst, value []byte) ([]byte, bool) {
+		var few [12][]byte
+		found := few[:]
+		if len(parts) > len(few) {
+			found = make([][]byte, len(parts))
+		}
+		var object reader
+		if value != nil && !object.open(value, '{') {
+			return dst, false
+		}
+		for value != nil && object.member() {
+			for i := range parts {
+				if parts[i].name == string(object.name) {
+					found[i] = object.value
+				}
+			}
+		}
+		dst = append(dst, '{')
+		for i := range parts {
+			dst = append(dst, parts[i].head...)
+			if parts[i].write == nil {
+				continue
+			}
+			var ok bool
+			if dst, ok = parts[i].write(dst, found[i]); !ok {
+				return dst, false
+			}
+		}
+		return append(dst, '}'), true
+	}
+}
+
+// headOf is what stands before the value of the nth field of an object.
+func headOf(n int, alias string) string {
+	if n > 0 {
+		return `,"` + alias + `":`
+	}
+	return `"` + alias + `":`
+}
+
+// goField returns the field of a struct that a field of its GraphQL type is bound to; false when a method is, or nothing.
+func goField(in reflect.Type, name string) (reflect.StructField, bool) {
+	if _, computed := reflect.PointerTo(in).MethodByName(goName(in, name)); computed {
+		return reflect.StructField{}, false
+	}
+	return in.FieldByNameFunc(func(field string) bool { return strings.EqualFold(field, name) })
+}
+
+// goName returns the method of the type that has the name, whatever its case; empty for none.
+func goName(in reflect.Type, name string) string {
+	pointer := reflect.PointerTo(in)
+	for i := range pointer.NumMethod() {
+		if method := pointer.Method(i).Name; strings.EqualFold(method, name) {
+			return method
+		}
+	}
+	return ""
+}
+
+// jsonName is the name that encoding/json gives a field.
+func jsonName(field reflect.StructField) string {
+	if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" {
+		return name
+	}
+	return field.Name
+}

@@ -37,6 +37,7 @@ func (t *Tenant) RevokeAPIKey(ctx context.Context, id string) (*model.APIKey, er
 		Where("id = ?", id).Where("revoked_at IS NULL").Exec(ctx); err != nil {
 		return nil, translate(err)
 	}
+	t.store.revocations.announce()
 	key := &model.APIKey{}
 	return key, t.one(ctx, "API key", id, key, noLock)
 }

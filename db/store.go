@@ -52,8 +52,9 @@ type Store struct {
 	hub    *notify.Hub
 	sealer sealer
 
-	budgets *budgets
-	moves   *runMoves
+	budgets     *budgets
+	revocations *revocations
+	moves       *runMoves
 
 	queue *queue.Queue
 	// tx is the transaction that db is; nil outside of one.
@@ -102,6 +103,7 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	}
 	root := bun.NewDB(stdlib.OpenDBFromPool(pool), dialect{pgdialect.New()}, bun.WithDiscardUnknownColumns())
 	store := &Store{pool: pool, reads: reads, root: root, db: root, hub: notify.New(pool), sealer: sealer, moves: newRunMoves(), enqueueRuns: o.Enqueue, rerankModels: o.RerankModels}
+	store.revocations = newRevocations(store.hub)
 	store.budgets = newBudgets(o.Log, func(ctx context.Context, companyID string) (*model.CompanySubscription, error) {
 		return store.Tenant(companyID).Subscription(ctx, now())
 	})
@@ -152,6 +154,7 @@ func (d dialect) AppendJSON(b, json []byte) []byte { return d.AppendString(b, st
 // Close ends every connection.
 func (s *Store) Close() {
 	s.budgets.close()
+	s.revocations.close()
 	s.hub.Close()
 	_ = s.root.Close()
 	s.reads.Close()

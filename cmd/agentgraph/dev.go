@@ -205,7 +205,7 @@ func demoKey(ctx context.Context, store *db.Store, path string) (*string, error)
 	}
 	if text, err := os.ReadFile(path); err == nil && len(companies) > 0 {
 		secret := strings.TrimSpace(string(text))
-		if _, err := (auth.Keys{Store: store}).Authenticate(ctx, secret); err == nil {
+		if _, err := auth.NewKeys(store).Authenticate(ctx, secret); err == nil {
 			return &secret, nil
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
@@ -187,9 +188,10 @@ func TestKeysOnTheCommandLine(t *testing.T) {
 	require.Equal(t, []string{"FORBIDDEN"}, refused.codes())
 
 	require.Equal(t, listed[0]+" is revoked", command("keys", "revoke", listed[0], "--company", "Acme"))
-	response := g.do(t, http.MethodPost, "/graphql", secret, `{"query":"{ company { name } }"}`)
-	require.NoError(t, response.Body.Close())
-	require.Equal(t, http.StatusUnauthorized, response.StatusCode)
+	require.Eventually(t, func() bool {
+		response := g.do(t, http.MethodPost, "/graphql", secret, `{"query":"{ company { name } }"}`)
+		return response.Body.Close() == nil && response.StatusCode == http.StatusUnauthorized
+	}, 10*time.Second, time.Millisecond)
 	_, newest, _ := strings.Cut(up, " of ")
 	wanted, err := strconv.Atoi(newest)
 	require.NoError(t, err)

@@ -281,7 +281,7 @@ func newFront(store *db.Store, engine *engine.Engine, settings gateway.Settings,
 	settings.SecretFields = secretFields
 	server := gateway.New(gateway.Options{
 		Schema:       schema,
-		Authenticate: auth.Keys{Store: store}.Authenticate,
+		Authenticate: auth.NewKeys(store).Authenticate,
 		Claim: func(ctx context.Context, companyID string, id, fingerprint []byte) (*model.KeptAnswer, db.EndRequest, error) {
 			return store.Tenant(companyID).ClaimRequest(ctx, id, fingerprint)
 		},

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -43,11 +44,12 @@ type gatewayUnderTest struct {
 	statements *statements
 }
 
-// statements counts what is sent to the database. Signals are sent in the background, whenever that is.
+// statements counts what is sent to the database. Signals are sent and heard in the background, whenever that is, and
+// keys are read now and then.
 type statements struct{ atomic.Int64 }
 
 func (s *statements) TraceQueryStart(ctx context.Context, _ *pgx.Conn, query pgx.TraceQueryStartData) context.Context {
-	if !strings.Contains(query.SQL, "pg_notify") {
+	if !slices.ContainsFunc([]string{"pg_notify", "LISTEN", `FROM "api_keys"`}, func(part string) bool { return strings.Contains(query.SQL, part) }) {
 		s.Add(1)
 	}
 	return ctx

@@ -30,8 +30,8 @@ const (
 	fiftyAgents = `query Fifty { agents(first: 50) { nodes { ...everything } } }` + agentWithEverything
 )
 
-// Each is: the API key, the agents, and one for each edge: tools, sub-agents, their agents, chats and datasets.
-const promised = 7
+// Each is: the agents, and one for each edge: tools, sub-agents, their agents, chats and datasets.
+const promised = 6
 
 func TestStatementsDoNotGrowWithRows(t *testing.T) {
 	t.Parallel()
@@ -83,8 +83,8 @@ func TestNestedListsAreOneStatementAnEdge(t *testing.T) {
 		tools { agents(first: 5) { totalCount nodes { id } } }
 		knowledgeBaseChat { connectedAgentCount }
 	} } }`, nil, nil)
-	// The key, the agents and their number; two for each nested list; tools, chats, their counts.
-	require.LessOrEqual(t, g.statements.Load()-before, int64(13))
+	// The agents and their number; two for each nested list; tools, chats, their counts.
+	require.LessOrEqual(t, g.statements.Load()-before, int64(12))
 }
 
 // manyAgents creates agents with three tools, two sub-agents and a chat with two datasets each, and

@@ -169,7 +169,7 @@ func TestAgentsOfABreakdown(t *testing.T) {
 	g.must(t, reader, `{ company { id } }`, nil, nil)
 	before := g.statements.Load()
 	g.must(t, reader, query, nil, &got)
-	require.EqualValues(t, 5, g.statements.Load()-before, "the key, the sums, the names, the agents, the campaigns")
+	require.EqualValues(t, 4, g.statements.Load()-before, "the sums, the names, the agents, the campaigns")
 	require.Len(t, got.ConsumptionBreakdown.ByAgent, 30)
 	for i, agent := range got.ConsumptionBreakdown.ByAgent[:29] {
 		require.Equal(t, "Resolved", agent.NameStatus)

@@ -3,8 +3,11 @@ package auth
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/model"
@@ -13,67 +16,117 @@ import (
 // touchEvery is how exactly the last use of a key is recorded.
 const touchEvery = time.Minute
 
-// Keys authenticates API keys and their access tokens against the database. A revoked key is refused by the next
-// request, on every replica, and so are its tokens: nothing is cached.
-type Keys struct{ Store *db.Store }
+// rememberFor is how long a credential is taken for what it was: no longer is one accepted that was revoked by another
+// replica whose signal is lost.
+const rememberFor = 1500 * time.Millisecond
+
+// mostRemembered is how many credentials are remembered, those that were used last.
+const mostRemembered = 10_000
+
+// Keys authenticates API keys and their access tokens against the database, and remembers them for a moment. A revoked
+// key is refused by the next request, and so are its tokens: on the replica that revoked it at once, on the others as soon
+// as they hear of it, or within two seconds if they do not.
+type Keys struct {
+	store *db.Store
+	// known are credentials by the hashes of their texts. Those that were refused are not among them.
+	known *lru.Cache[[sha256.Size]byte, remembered]
+}
+
+// remembered is what a credential stands for.
+type remembered struct {
+	principal model.Principal
+	// until is when it is read again, or expires.
+	until time.Time
+	// revocations is the store's number from before it was read.
+	revocations uint64
+}
+
+// NewKeys returns what authenticates by the keys of the store.
+func NewKeys(store *db.Store) *Keys {
+	// The only error is a size below one.
+	known, _ := lru.New[[sha256.Size]byte, remembered](mostRemembered)
+	return &Keys{store: store, known: known}
+}
 
 // nobody is compared with when no key has the prefix, so that a wrong key takes as long as a right one.
 var nobody = model.APIKey{Hash: make([]byte, 32)}
 
 // Authenticate returns whom the secret stands for, or UNAUTHENTICATED, whose text does not tell an
 // unknown key or token from a revoked or an expired one.
-func (k Keys) Authenticate(ctx context.Context, secret string) (model.Principal, error) {
+func (k *Keys) Authenticate(ctx context.Context, secret string) (model.Principal, error) {
 	if secret == "" {
 		return model.Principal{}, model.Errorf(model.Unauthenticated, "an API key or an access token is needed")
 	}
-	if model.IsAccessToken(secret) {
-		return k.token(ctx, secret)
+	hash, now, revocations := sha256.Sum256([]byte(secret)), time.Now().UTC(), k.store.Revocations()
+	if known, ok := k.known.Get(hash); ok && known.revocations == revocations && now.Before(known.until) {
+		return known.principal, nil
 	}
+	authenticate := k.key
+	if model.IsAccessToken(secret) {
+		authenticate = k.token
+	}
+	principal, expires, err := authenticate(ctx, secret, now)
+	if err != nil {
+		k.known.Remove(hash)
+		return model.Principal{}, err
+	}
+	until := now.Add(rememberFor)
+	if expires != nil && expires.Before(until) {
+		until = *expires
+	}
+	k.known.Add(hash, remembered{principal, until, revocations})
+	return principal, nil
+}
+
+// key reads what an API key stands for, and when it expires.
+func (k *Keys) key(ctx context.Context, secret string, now time.Time) (model.Principal, *time.Time, error) {
 	refused := model.Errorf(model.Unauthenticated, "the API key is not valid")
 	companyID, prefix, ok := model.ParseAPIKey(secret)
 	if !ok {
-		return model.Principal{}, refused
+		return model.Principal{}, nil, refused
 	}
-	tenant := k.Store.Tenant(companyID)
+	tenant := k.store.Tenant(companyID)
 	keys, err := tenant.APIKeysByPrefix(ctx, prefix)
 	if err != nil {
-		return model.Principal{}, err
+		return model.Principal{}, nil, err
 	}
-	now := time.Now().UTC()
 	for _, key := range append(keys, &nobody) {
 		if !key.Matches(secret) {
 			continue
 		}
 		if !key.Usable(now) {
-			return model.Principal{}, refused
+			return model.Principal{}, nil, refused
 		}
-		return model.Principal{CompanyID: companyID, KeyID: key.ID, Scopes: key.Scopes}, touch(ctx, tenant, key, now)
+		return model.Principal{CompanyID: companyID, KeyID: key.ID, Scopes: key.Scopes}, key.ExpiresAt, touch(ctx, tenant, key, now)
 	}
-	return model.Principal{}, refused
+	return model.Principal{}, nil, refused
 }
 
-// token is Authenticate for access tokens.
-func (k Keys) token(ctx context.Context, text string) (model.Principal, error) {
+// token is key for access tokens.
+func (k *Keys) token(ctx context.Context, text string, now time.Time) (model.Principal, *time.Time, error) {
 	refused := model.Errorf(model.Unauthenticated, "the access token is not valid, or not any more")
 	companyID, hash, ok := model.ParseAccessToken(text)
 	if !ok {
-		return model.Principal{}, refused
+		return model.Principal{}, nil, refused
 	}
-	tenant := k.Store.Tenant(companyID)
+	tenant := k.store.Tenant(companyID)
 	token, err := tenant.AccessToken(ctx, hash)
 	var known *model.Error
 	if errors.As(err, &known) && known.Code == model.NotFound {
-		return model.Principal{}, refused
+		return model.Principal{}, nil, refused
 	}
 	if err != nil {
-		return model.Principal{}, err
+		return model.Principal{}, nil, err
 	}
-	now := time.Now().UTC()
 	if !token.Usable(now) {
-		return model.Principal{}, refused
+		return model.Principal{}, nil, refused
 	}
 	principal := model.Principal{CompanyID: companyID, KeyID: token.APIKeyID, Scopes: token.Scopes, IsToken: true}
-	return principal, touch(ctx, tenant, token.APIKey, now)
+	expires := token.ExpiresAt
+	if of := token.APIKey.ExpiresAt; of != nil && of.Before(expires) {
+		expires = *of
+	}
+	return principal, &expires, touch(ctx, tenant, token.APIKey, now)
 }
 
 // touch records that a key was used, now and then.

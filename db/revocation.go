@@ -1,0 +1,60 @@
+package db
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/agentgraph/agentgraph/db/notify"
+)
+
+// revocationSignal is what a replica that revokes a key wakes the others by. It is of no company: who is woken forgets
+// what it knows of any.
+var revocationSignal = notify.Key{ID: "revocation"}
+
+// revocations counts the API keys that were revoked since the process began, on this replica or, as far as its signals
+// arrived, on another one.
+type revocations struct {
+	hub   *notify.Hub
+	count atomic.Uint64
+
+	listens sync.Once
+	ended   chan struct{}
+	work    sync.WaitGroup
+}
+
+func newRevocations(hub *notify.Hub) *revocations {
+	return &revocations{hub: hub, ended: make(chan struct{})}
+}
+
+// Revocations returns a number that changes whenever an API key may have been revoked. Whoever remembers what a key
+// stands for asks for it before reading the key, and forgets when it changes, or soon: a signal may be lost.
+func (s *Store) Revocations() uint64 {
+	r := s.revocations
+	r.listens.Do(func() { r.work.Go(r.listen) })
+	return r.count.Load()
+}
+
+func (r *revocations) listen() {
+	signals := r.hub.Subscribe(revocationSignal)
+	defer signals.Close()
+	for {
+		select {
+		case <-signals.Woken():
+			r.count.Add(1)
+		case <-r.ended:
+			return
+		}
+	}
+}
+
+// announce tells every replica, and this one at once.
+func (r *revocations) announce() {
+	r.count.Add(1)
+	r.hub.Wake(revocationSignal)
+}
+
+func (r *revocations) close() {
+	r.listens.Do(func() {}) // nobody begins any more
+	close(r.ended)
+	r.work.Wait()
+}

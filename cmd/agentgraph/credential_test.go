@@ -39,8 +39,9 @@ func TestACredentialIsRememberedForAMoment(t *testing.T) {
 	for range requests {
 		g.must(t, key, "{ __typename }", nil, nil)
 	}
-	// On a machine that takes long for these the key is read again, once in a second and a half.
-	require.LessOrEqual(t, reads.Load(), 1+int64(time.Since(start)/time.Second))
+	// It is read again once the replica hears signals, and on a machine that takes long for these once in a second and a
+	// half.
+	require.LessOrEqual(t, reads.Load(), 2+int64(time.Since(start)/time.Second))
 
 	status := func() int {
 		response := g.do(t, http.MethodPost, "/graphql", key, `{"query":"{ __typename }"}`)

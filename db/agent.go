@@ -18,13 +18,13 @@ func (t *Tenant) agent(ctx context.Context, id string, hold rowLock) (*model.Age
 
 // Agents of a company, by their ids and in pages.
 var (
-	AgentRows = Rows{none: (*model.Agent)(nil), key: byOwnID}
+	AgentRows = Rows{noun: "agent", none: (*model.Agent)(nil), key: byOwnID}
 	AgentList = List{none: (*model.Agent)(nil), order: newestFirst}
 )
 
 // AgentsByID returns the agents with the ids, in any order; what does not exist is left out.
 func (t *Tenant) AgentsByID(ctx context.Context, ids []string, columns ...string) ([]*model.Agent, error) {
-	return byID[*model.Agent](ctx, t, ids, columns)
+	return of[*model.Agent](ctx, t, AgentRows, ids, columns)
 }
 
 // Agents returns a page of the agents that pass the filter, newest first.
@@ -32,7 +32,7 @@ func (t *Tenant) Agents(ctx context.Context, args model.PageArgs, filter *model.
 	if err := filter.Validate(); err != nil {
 		return nil, err
 	}
-	return list[*model.Agent](ctx, t, args, columns, AgentsThat(filter))
+	return list[*model.Agent](ctx, t, AgentList, args, columns, AgentsThat(filter))
 }
 
 // AgentsThat is the filter of a list of agents, which is valid or nil.

@@ -16,7 +16,7 @@ const agentTest = "agent test"
 
 // Tests of a company, by their ids, in pages, by their agents and by their folders.
 var (
-	AgentTestRows  = Rows{none: (*model.AgentTestRow)(nil), key: byOwnID}
+	AgentTestRows  = Rows{noun: agentTest, none: (*model.AgentTestRow)(nil), key: byOwnID}
 	AgentTestList  = List{none: (*model.AgentTestRow)(nil), order: newestFirst}
 	TestsOfAgents  = List{none: (*model.AgentTestRow)(nil), of: "?TableAlias.agent_id = parent.id", order: newestFirst}
 	TestsOfFolders = List{none: (*model.AgentTestRow)(nil), of: "?TableAlias.folder_id = parent.id", order: newestFirst}
@@ -24,8 +24,7 @@ var (
 
 // AgentTestsByID returns the tests with the ids, in any order; what does not exist is left out.
 func (t *Tenant) AgentTestsByID(ctx context.Context, ids []string, columns ...string) ([]model.AgentTest, error) {
-	rows, err := byID[*model.AgentTestRow](ctx, t, ids, withKind(columns))
-	return testsOf(rows), err
+	return of[model.AgentTest](ctx, t, AgentTestRows, ids, columns)
 }
 
 // AgentTests returns a page of the tests that are wanted, newest first: of all agents, or of one. NOT_FOUND names an
@@ -41,16 +40,7 @@ func (t *Tenant) AgentTests(
 			return nil, err
 		}
 	}
-	rows, err := list[*model.AgentTestRow](ctx, t, args, withKind(columns), append(OfAgent(agentID), TestsThat(wanted)...))
-	if err != nil {
-		return nil, err
-	}
-	return &model.Page[model.AgentTest]{Nodes: testsOf(rows.Nodes), PageInfo: rows.PageInfo, Count: rows.Count}, nil
-}
-
-// TestsOfAgents are the tests of each of several agents that are wanted.
-func (t *Tenant) TestsOfAgents(wanted model.AgentTestFilter) TestChildren {
-	return TestChildren{Children[*model.AgentTestRow]{t, TestsOfAgents, TestsThat(wanted)}}
+	return list[model.AgentTest](ctx, t, AgentTestList, args, columns, append(OfAgent(agentID), TestsThat(wanted)...))
 }
 
 // TestsThat is the filter of a list of tests.
@@ -67,32 +57,9 @@ func TestsThat(wanted model.AgentTestFilter) (f Filter) {
 	return f
 }
 
-// TestsOfFolders are the tests in each of several folders.
-func (t *Tenant) TestsOfFolders() TestChildren {
-	return TestChildren{Children[*model.AgentTestRow]{t, TestsOfFolders, nil}}
-}
-
-// TestChildren are Children whose rows are tests of either kind.
-type TestChildren struct{ Children[*model.AgentTestRow] }
-
-// Pages is that of Children.
-func (c TestChildren) Pages(ctx context.Context, parents []string, args model.PageArgs, columns ...string) ([]model.AgentTest, error) {
-	rows, err := c.Children.Pages(ctx, parents, args, withKind(columns)...)
-	return testsOf(rows), err
-}
-
-// testsOf returns the tests of the rows, read together as these were.
-func testsOf(rows []*model.AgentTestRow) []model.AgentTest {
-	tests := make([]model.AgentTest, len(rows))
-	for i, row := range rows {
-		tests[i] = row.Test()
-	}
-	return together(tests)
-}
-
-// withKind adds the column without which a row does not know what it is.
-func withKind(columns []string) []string {
-	if len(columns) == 0 || slices.Contains(columns, "kind") {
+// withKind adds the kind to the columns of a test: it tells what the row is.
+func withKind(row reflect.Type, columns []string) []string {
+	if row != reflect.TypeFor[model.AgentTestRow]() || len(columns) == 0 || slices.Contains(columns, "kind") {
 		return columns
 	}
 	return append(slices.Clip(columns), "kind")

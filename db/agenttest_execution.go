@@ -23,14 +23,14 @@ func (t *Tenant) agentTestExecution(ctx context.Context, id string, hold rowLock
 
 // Executions of a company, by their ids, in pages, and by the agents whose tests they run.
 var (
-	AgentTestExecutionRows = Rows{none: (*model.AgentTestExecution)(nil), key: byOwnID}
+	AgentTestExecutionRows = Rows{noun: agentTestExecution, none: (*model.AgentTestExecution)(nil), key: byOwnID}
 	AgentTestExecutionList = List{none: (*model.AgentTestExecution)(nil), order: newestFirst}
 	ExecutionsOfAgents     = List{none: (*model.AgentTestExecution)(nil), of: "?TableAlias.agent_id = parent.id", order: newestFirst}
 )
 
 // AgentTestExecutionsByID returns the executions with the ids, in any order; what does not exist is left out.
 func (t *Tenant) AgentTestExecutionsByID(ctx context.Context, ids []string, columns ...string) ([]*model.AgentTestExecution, error) {
-	return byID[*model.AgentTestExecution](ctx, t, ids, columns)
+	return of[*model.AgentTestExecution](ctx, t, AgentTestExecutionRows, ids, columns)
 }
 
 // AgentTestExecutions returns a page of the executions, newest first: all of them, or those of one agent's tests.
@@ -41,12 +41,7 @@ func (t *Tenant) AgentTestExecutions(
 	if err := t.exists(ctx, "agent", agentID, (*model.Agent)(nil)); err != nil {
 		return nil, err
 	}
-	return list[*model.AgentTestExecution](ctx, t, args, columns, OfAgent(agentID))
-}
-
-// ExecutionsOfAgents are the executions of the tests of each of several agents.
-func (t *Tenant) ExecutionsOfAgents() Children[*model.AgentTestExecution] {
-	return Children[*model.AgentTestExecution]{t, ExecutionsOfAgents, nil}
+	return list[*model.AgentTestExecution](ctx, t, AgentTestExecutionList, args, columns, OfAgent(agentID))
 }
 
 // CountsOfExecutions returns how many runs of each of several executions are in which state, by the

@@ -38,7 +38,7 @@ func TestFollowersSeeEveryRunToItsEnd(t *testing.T) {
 	var ids []string
 	all := map[string]model.AgentTestRunStatus{}
 	for offset := int32(0); offset < 150; offset += 50 {
-		runs, err := tenant.RunsOfExecutions(nil, nil).Pages(t.Context(), []string{execution.ID}, model.PageArgs{First: 49, Offset: &offset}, "status")
+		runs, err := dbtest.Pages[*model.AgentTestRun](t.Context(), tenant, db.RunsOfExecutions, nil, []string{execution.ID}, model.PageArgs{First: 49, Offset: &offset}, "status")
 		require.NoError(t, err)
 		ids = append(ids, idsOf(runs)...)
 	}

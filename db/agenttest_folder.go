@@ -10,14 +10,14 @@ const agentTestFolder = "agent test folder"
 
 // Folders of tests of a company, by their ids, in pages, and by their agents, each agent's by name.
 var (
-	AgentTestFolderRows = Rows{none: (*model.AgentTestFolder)(nil), key: byOwnID}
+	AgentTestFolderRows = Rows{noun: agentTestFolder, none: (*model.AgentTestFolder)(nil), key: byOwnID}
 	AgentTestFolderList = List{none: (*model.AgentTestFolder)(nil), order: newestFirst}
 	FoldersOfAgents     = Rows{none: (*model.AgentTestFolder)(nil), key: "?TableAlias.agent_id", order: "lower(?TableAlias.name)"}
 )
 
 // AgentTestFoldersByID returns the folders with the ids, in any order; what does not exist is left out.
 func (t *Tenant) AgentTestFoldersByID(ctx context.Context, ids []string, columns ...string) ([]*model.AgentTestFolder, error) {
-	return byID[*model.AgentTestFolder](ctx, t, ids, columns)
+	return of[*model.AgentTestFolder](ctx, t, AgentTestFolderRows, ids, columns)
 }
 
 // AgentTestFolders returns a page of the company's folders, newest first, or of those of one agent.
@@ -28,12 +28,7 @@ func (t *Tenant) AgentTestFolders(
 	if err := t.exists(ctx, "agent", agentID, (*model.Agent)(nil)); err != nil {
 		return nil, err
 	}
-	return list[*model.AgentTestFolder](ctx, t, args, columns, OfAgent(agentID))
-}
-
-// FoldersOfAgents returns the folders of several agents, each agent's by name.
-func (t *Tenant) FoldersOfAgents(ctx context.Context, agentIDs []string, columns ...string) ([]*model.AgentTestFolder, error) {
-	return of[*model.AgentTestFolder](ctx, t, FoldersOfAgents, agentIDs, columns)
+	return list[*model.AgentTestFolder](ctx, t, AgentTestFolderList, args, columns, OfAgent(agentID))
 }
 
 // CreateAgentTestFolder creates a folder for the tests of an agent.

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -28,7 +29,7 @@ func TestFolders(t *testing.T) {
 	smoke, booking := newFolder(t, tenant, agent.ID, "smoke"), newFolder(t, tenant, agent.ID, "Booking")
 	newFolder(t, tenant, other.ID, "Smoke")
 
-	folders, err := tenant.FoldersOfAgents(t.Context(), []string{agent.ID, "agent_none"}, "name")
+	folders, err := dbtest.Find[*model.AgentTestFolder](t.Context(), tenant, db.FoldersOfAgents, []string{agent.ID, "agent_none"}, "name")
 	require.NoError(t, err)
 	require.Equal(t, []string{booking.ID, smoke.ID}, idsOf(folders))
 	require.Equal(t, agent.ID, folders[0].Parent())

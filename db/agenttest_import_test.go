@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -90,7 +91,7 @@ func TestAnAgentIsGivenAnEarlierLife(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, first.Equal(stored.CreatedAt))
 	require.True(t, second.Equal(stored.UpdatedAt))
-	versions, err := tenant.AgentPromptVersions().Pages(t.Context(), []string{agent.ID}, model.PageArgs{First: 10})
+	versions, err := dbtest.Pages[*model.PromptVersion](t.Context(), tenant, db.PromptVersionsOfAgents, nil, []string{agent.ID}, model.PageArgs{First: 10})
 	require.NoError(t, err)
 	require.Len(t, versions, 2)
 	for _, v := range versions {

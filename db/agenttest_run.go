@@ -16,7 +16,7 @@ const agentTestRun = "agent test run"
 
 // Runs of a company, by their ids, in pages, by their executions and by their tests.
 var (
-	AgentTestRunRows = Rows{none: (*model.AgentTestRun)(nil), key: byOwnID}
+	AgentTestRunRows = Rows{noun: agentTestRun, none: (*model.AgentTestRun)(nil), key: byOwnID}
 	AgentTestRunList = List{none: (*model.AgentTestRun)(nil), order: newestFirst}
 	RunsOfExecutions = List{none: (*model.AgentTestRun)(nil), of: "?TableAlias.execution_id = parent.id", order: newestFirst}
 	RunsOfTests      = List{none: (*model.AgentTestRun)(nil), of: "?TableAlias.test_id = parent.id", order: newestFirst}
@@ -29,7 +29,7 @@ func RunsThat(testID *string, status *model.AgentTestRunStatus) Filter {
 
 // AgentTestRunsByID returns the runs with the ids, in any order; what does not exist is left out.
 func (t *Tenant) AgentTestRunsByID(ctx context.Context, ids []string, columns ...string) ([]*model.AgentTestRun, error) {
-	return byID[*model.AgentTestRun](ctx, t, ids, columns)
+	return of[*model.AgentTestRun](ctx, t, AgentTestRunRows, ids, columns)
 }
 
 // AgentTestRuns returns a page of the company's runs, newest first, or of those of one execution, of one test,
@@ -40,18 +40,7 @@ func (t *Tenant) AgentTestRuns(
 	if err := t.exists(ctx, agentTestExecution, executionID, (*model.AgentTestExecution)(nil)); err != nil {
 		return nil, err
 	}
-	return list[*model.AgentTestRun](ctx, t, args, columns, append(RunsThat(testID, status), OfExecution(executionID)...))
-}
-
-// RunsOfExecutions are the runs of each of several executions, or those of them in one state, of one test,
-// which may have been deleted since.
-func (t *Tenant) RunsOfExecutions(status *model.AgentTestRunStatus, testID *string) Children[*model.AgentTestRun] {
-	return Children[*model.AgentTestRun]{t, RunsOfExecutions, RunsThat(testID, status)}
-}
-
-// RunsOfTests are the runs of each of several tests.
-func (t *Tenant) RunsOfTests() Children[*model.AgentTestRun] {
-	return Children[*model.AgentTestRun]{t, RunsOfTests, nil}
+	return list[*model.AgentTestRun](ctx, t, AgentTestRunList, args, columns, append(RunsThat(testID, status), OfExecution(executionID)...))
 }
 
 // ClaimRun makes the caller the one that works on a run, and returns the run; nil when there is nothing to

@@ -24,7 +24,7 @@ func start(t *testing.T, tenant *db.Tenant, testIDs ...string) *model.AgentTestE
 // runsOf returns the runs of an execution in the order in which they are run.
 func runsOf(t *testing.T, tenant *db.Tenant, executionID string) []*model.AgentTestRun {
 	t.Helper()
-	runs, err := tenant.RunsOfExecutions(nil, nil).Pages(t.Context(), []string{executionID}, model.PageArgs{First: 100})
+	runs, err := dbtest.Pages[*model.AgentTestRun](t.Context(), tenant, db.RunsOfExecutions, nil, []string{executionID}, model.PageArgs{First: 100})
 	require.NoError(t, err)
 	ordered := make([]*model.AgentTestRun, len(runs))
 	for _, run := range runs {
@@ -80,9 +80,9 @@ func TestTheLifeOfARun(t *testing.T) {
 	tenant := freshTenant(t)
 	queued := newRun(t, tenant)
 	require.Equal(t, model.AgentTestRunStatusQueued, queued.Status)
-	kinds, err := tenant.Kinds(t.Context(), []string{queued.ID, queued.ExecutionID})
+	nouns, err := tenant.Nouns(t.Context(), []string{queued.ID, queued.ExecutionID})
 	require.NoError(t, err)
-	require.Equal(t, map[string]string{queued.ID: "agentTestRun", queued.ExecutionID: "agentTestExecution"}, kinds)
+	require.Equal(t, map[string]string{queued.ID: "agent test run", queued.ExecutionID: "agent test execution"}, nouns)
 	lastRun(t, tenant, queued.TestedID, queued.ID, model.AgentTestRunStatusQueued)
 
 	run, err := tenant.ClaimRun(t.Context(), queued.ID, 1)
@@ -229,7 +229,7 @@ func TestOnlyTheNewestRunIsTheLastRun(t *testing.T) {
 	require.NoError(t, finish(t, tenant, older.ID, model.AgentTestRunStatusFailed))
 	lastRun(t, tenant, older.TestedID, newer.ID, model.AgentTestRunStatusPassed)
 
-	runs, err := tenant.RunsOfTests().Pages(t.Context(), []string{older.TestedID}, model.PageArgs{First: 10}, "status")
+	runs, err := dbtest.Pages[*model.AgentTestRun](t.Context(), tenant, db.RunsOfTests, nil, []string{older.TestedID}, model.PageArgs{First: 10}, "status")
 	require.NoError(t, err)
 	require.Equal(t, []string{newer.ID, older.ID}, idsOf(runs))
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -95,9 +96,9 @@ func TestTestsAreKeptAsTheyWereGiven(t *testing.T) {
 	// What it is does not depend on the columns that are read.
 	require.IsType(t, &model.ClassificationTest{}, testByID(t, tenant, classification.ID, "name"))
 
-	kinds, err := tenant.Kinds(t.Context(), []string{plain.ID, folder.ID})
+	nouns, err := tenant.Nouns(t.Context(), []string{plain.ID, folder.ID})
 	require.NoError(t, err)
-	require.Equal(t, map[string]string{plain.ID: "agentTest", folder.ID: "agentTestFolder"}, kinds)
+	require.Equal(t, map[string]string{plain.ID: "agent test", folder.ID: "agent test folder"}, nouns)
 }
 
 // batchless returns a row as it was when it was made: read with no others, for no parent.
@@ -142,19 +143,19 @@ func TestListsOfTests(t *testing.T) {
 			require.Implements(t, (*model.AgentTest)(nil), test.Batch().Rows[0])
 		}
 		if c.agentID != nil {
-			children := tenant.TestsOfAgents(c.wanted)
-			rows, err := children.Pages(t.Context(), []string{*c.agentID}, model.PageArgs{First: 10}, "name")
+			wanted := db.TestsThat(c.wanted)
+			rows, err := dbtest.Pages[model.AgentTest](t.Context(), tenant, db.TestsOfAgents, wanted, []string{*c.agentID}, model.PageArgs{First: 10}, "name")
 			require.NoError(t, err)
 			require.Equal(t, c.want, idsOf(rows))
 			for _, row := range rows {
 				require.Equal(t, *c.agentID, row.Parent())
 			}
-			counts, err := children.Counts(t.Context(), []string{*c.agentID, "agent_none"})
+			counts, err := dbtest.Counts(t.Context(), tenant, db.TestsOfAgents, wanted, []string{*c.agentID, "agent_none"})
 			require.NoError(t, err)
 			require.Equal(t, []int32{int32(len(c.want)), 0}, counts)
 		}
 	}
-	rows, err := tenant.TestsOfFolders().Pages(t.Context(), []string{folder.ID}, model.PageArgs{First: 10})
+	rows, err := dbtest.Pages[model.AgentTest](t.Context(), tenant, db.TestsOfFolders, nil, []string{folder.ID}, model.PageArgs{First: 10})
 	require.NoError(t, err)
 	require.Equal(t, []string{inFolder.ID}, idsOf(rows))
 	_, err = tenant.AgentTests(t.Context(), model.PageArgs{}, nil, model.AgentTestFilter{})

@@ -30,22 +30,17 @@ func (t *Tenant) campaign(ctx context.Context, id string, hold rowLock) (*model.
 
 // Campaigns of a company, by their ids, in pages, and by their agents.
 var (
-	CampaignRows      = Rows{none: (*model.Campaign)(nil), key: byOwnID}
+	CampaignRows      = Rows{noun: "campaign", none: (*model.Campaign)(nil), key: byOwnID}
 	CampaignList      = List{none: (*model.Campaign)(nil), order: newestFirst}
 	CampaignsOfAgents = List{none: (*model.Campaign)(nil), of: "?TableAlias.agent_id = parent.id", order: newestFirst}
 )
-
-// CampaignsByID returns the campaigns with the ids, in any order; what does not exist is left out.
-func (t *Tenant) CampaignsByID(ctx context.Context, ids []string, columns ...string) ([]*model.Campaign, error) {
-	return byID[*model.Campaign](ctx, t, ids, columns)
-}
 
 // Campaigns returns a page of the campaigns that pass the filter, newest first.
 func (t *Tenant) Campaigns(ctx context.Context, args model.PageArgs, filter *model.CampaignFilter, columns ...string) (*model.Page[*model.Campaign], error) {
 	if err := filter.Validate(); err != nil {
 		return nil, err
 	}
-	return list[*model.Campaign](ctx, t, args, columns, CampaignsThat(filter))
+	return list[*model.Campaign](ctx, t, CampaignList, args, columns, CampaignsThat(filter))
 }
 
 // CampaignsThat is the filter of a list of campaigns, which is valid or nil.
@@ -61,11 +56,6 @@ func CampaignsThat(wanted *model.CampaignFilter) (f Filter) {
 		f = f.and("strpos(lower(?TableAlias.name), lower(?)) > 0", *wanted.NameContains)
 	}
 	return f
-}
-
-// CampaignsOfAgents are the campaigns of each of several agents.
-func (t *Tenant) CampaignsOfAgents() Children[*model.Campaign] {
-	return Children[*model.Campaign]{t, CampaignsOfAgents, nil}
 }
 
 // CreateCampaign creates a campaign, as a draft.

@@ -15,7 +15,7 @@ const campaignItem = "campaign item"
 
 // Items of campaigns of a company, by their ids, in pages, and by their campaigns; and the events of items, in order.
 var (
-	CampaignItemRows = Rows{none: (*model.CampaignItem)(nil), key: byOwnID}
+	CampaignItemRows = Rows{noun: campaignItem, none: (*model.CampaignItem)(nil), key: byOwnID}
 	CampaignItemList = List{none: (*model.CampaignItem)(nil), order: newestFirst}
 	ItemsOfCampaigns = List{none: (*model.CampaignItem)(nil), of: "?TableAlias.campaign_id = parent.id", order: newestFirst}
 	EventsOfItems    = Rows{none: (*model.CampaignItemEvent)(nil), key: "?TableAlias.item_id", order: "?TableAlias.number"}
@@ -43,11 +43,6 @@ func (t *Tenant) CampaignItem(ctx context.Context, campaignID, id string, column
 	return items[0], nil
 }
 
-// CampaignItemsByID returns the items with the ids, in any order; what does not exist is left out.
-func (t *Tenant) CampaignItemsByID(ctx context.Context, ids []string, columns ...string) ([]*model.CampaignItem, error) {
-	return byID[*model.CampaignItem](ctx, t, ids, columns)
-}
-
 // CampaignItems returns a page of the items of a campaign, newest first: all of them, or those in one state,
 // archived or not.
 func (t *Tenant) CampaignItems(
@@ -56,20 +51,7 @@ func (t *Tenant) CampaignItems(
 	if _, err := t.Campaign(ctx, campaignID); err != nil {
 		return nil, err
 	}
-	return list[*model.CampaignItem](ctx, t, args, columns, append(ItemsThat(status, isArchived), OfCampaign(&campaignID)...))
-}
-
-// ItemsOfCampaigns are the items of each of several campaigns, or those of them in one state, archived or not.
-func (t *Tenant) ItemsOfCampaigns(status *model.CampaignItemStatus, isArchived *bool) Children[*model.CampaignItem] {
-	return Children[*model.CampaignItem]{t, ItemsOfCampaigns, ItemsThat(status, isArchived)}
-}
-
-// EventsOfItems returns what happened to several items, each item's events in order.
-func (t *Tenant) EventsOfItems(ctx context.Context, itemIDs []string) ([]*model.CampaignItemEvent, error) {
-	events := []*model.CampaignItemEvent{}
-	q := t.find(&events).ColumnExpr("?TableColumns").ColumnExpr(EventsOfItems.key + " AS parent_id")
-	err := EventsOfItems.read(q, t.companyID, pgdialect.Array(itemIDs)).Scan(ctx)
-	return events, translate(err)
+	return list[*model.CampaignItem](ctx, t, CampaignItemList, args, columns, append(ItemsThat(status, isArchived), OfCampaign(&campaignID)...))
 }
 
 // AddCampaignItems adds items to a campaign, all of them or none.

@@ -47,7 +47,7 @@ func report(t *testing.T, tenant *db.Tenant, item *model.CampaignItem, to model.
 
 func eventsOf(t *testing.T, tenant *db.Tenant, itemID string) (events []*model.CampaignItemEvent, types string) {
 	t.Helper()
-	events, err := tenant.EventsOfItems(t.Context(), []string{itemID})
+	events, err := dbtest.Find[*model.CampaignItemEvent](t.Context(), tenant, db.EventsOfItems, []string{itemID})
 	require.NoError(t, err)
 	var names []string
 	for i, e := range events {
@@ -76,9 +76,9 @@ func TestTheLifeOfAnItem(t *testing.T) {
 	item := stored(t, tenant, add(t, tenant, campaign.ID, 1)[0])
 	require.Equal(t, "+12025550100", item.PhoneNumber)
 	require.Equal(t, `{"b":"1","a":"it's"}`, string(item.DataBag))
-	kinds, err := tenant.Kinds(t.Context(), []string{item.ID})
+	nouns, err := tenant.Nouns(t.Context(), []string{item.ID})
 	require.NoError(t, err)
-	require.Equal(t, map[string]string{item.ID: "campaignItem"}, kinds)
+	require.Equal(t, map[string]string{item.ID: "campaign item"}, nouns)
 
 	item = stored(t, tenant, report(t, tenant, item, model.CampaignItemStatusCalling))
 	require.EqualValues(t, 1, item.AttemptCount)
@@ -262,11 +262,11 @@ func TestListsOfItems(t *testing.T) {
 		page, err := tenant.CampaignItems(t.Context(), model.PageArgs{First: 10}, campaign.ID, c.status, c.isArchived, "running_status")
 		require.NoError(t, err)
 		require.Equal(t, want, idsOf(page.Nodes))
-		list := tenant.ItemsOfCampaigns(c.status, c.isArchived)
-		of, err := list.Pages(t.Context(), []string{campaign.ID}, model.PageArgs{First: 10})
+		wanted := db.ItemsThat(c.status, c.isArchived)
+		of, err := dbtest.Pages[*model.CampaignItem](t.Context(), tenant, db.ItemsOfCampaigns, wanted, []string{campaign.ID}, model.PageArgs{First: 10})
 		require.NoError(t, err)
 		require.Equal(t, want, idsOf(of))
-		counts, err := list.Counts(t.Context(), []string{campaign.ID})
+		counts, err := dbtest.Counts(t.Context(), tenant, db.ItemsOfCampaigns, wanted, []string{campaign.ID})
 		require.NoError(t, err)
 		require.Equal(t, []int32{int32(len(want))}, counts)
 	}

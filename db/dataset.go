@@ -16,7 +16,7 @@ func (t *Tenant) Dataset(ctx context.Context, id string) (*model.Dataset, error)
 
 // Datasets of a company, by their ids, in pages, and by the knowledge base chats that draw from them, each chat's in order.
 var (
-	DatasetRows     = Rows{none: (*model.Dataset)(nil), key: byOwnID}
+	DatasetRows     = Rows{noun: dataset, none: (*model.Dataset)(nil), key: byOwnID}
 	DatasetList     = List{none: (*model.Dataset)(nil), order: newestFirst}
 	DatasetsOfChats = Rows{
 		none: (*model.Dataset)(nil),
@@ -25,14 +25,9 @@ var (
 	}
 )
 
-// DatasetsByID returns the datasets with the ids, in any order; what does not exist is left out.
-func (t *Tenant) DatasetsByID(ctx context.Context, ids []string, columns ...string) ([]*model.Dataset, error) {
-	return byID[*model.Dataset](ctx, t, ids, columns)
-}
-
 // Datasets returns a page of the datasets, newest first.
 func (t *Tenant) Datasets(ctx context.Context, args model.PageArgs, columns ...string) (*model.Page[*model.Dataset], error) {
-	return list[*model.Dataset](ctx, t, args, columns, nil)
+	return list[*model.Dataset](ctx, t, DatasetList, args, columns, nil)
 }
 
 // DatasetsOfChats returns the datasets of several chats, each chat's in order.

@@ -44,7 +44,7 @@ func TestDatasetEchoesItsDefaults(t *testing.T) {
 	faults(t, err, model.BadInput, "chunkMethod", "presentation")
 }
 
-func TestKinds(t *testing.T) {
+func TestNouns(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	store, _ := fresh(t)
@@ -53,20 +53,20 @@ func TestKinds(t *testing.T) {
 	require.NoError(t, err)
 	versions := versionsOf(t, own.tenant, own.ids["AgentID"])
 	want := map[string]string{
-		company.ID: "company", own.ids["AgentID"]: "agent", own.ids["ToolID"]: "tool", own.ids["SubAgentID"]: "subAgent",
-		own.ids["ChatID"]: "knowledgeBaseChat", own.ids["DatasetIds"]: "dataset", own.ids["SimulationChatID"]: "simulationChat",
-		versions[0].ID: "promptVersion",
+		company.ID: "company", own.ids["AgentID"]: "agent", own.ids["ToolID"]: "tool", own.ids["SubAgentID"]: "sub-agent",
+		own.ids["ChatID"]: "knowledge base chat", own.ids["DatasetIds"]: "dataset", own.ids["SimulationChatID"]: "simulation chat",
+		versions[0].ID: "prompt version",
 	}
 	ids := []string{"unknown", own.ids["APIKeyID"]}
 	for id := range want {
 		ids = append(ids, id, id)
 	}
-	kinds, err := own.tenant.Kinds(ctx, ids)
+	nouns, err := own.tenant.Nouns(ctx, ids)
 	require.NoError(t, err)
-	require.Equal(t, want, kinds)
+	require.Equal(t, want, nouns)
 	for _, none := range [][]string{nil, {}} {
-		kinds, err = own.tenant.Kinds(ctx, none)
+		nouns, err = own.tenant.Nouns(ctx, none)
 		require.NoError(t, err)
-		require.Empty(t, kinds)
+		require.Empty(t, nouns)
 	}
 }

@@ -23,23 +23,29 @@ func (t *Tenant) Document(ctx context.Context, id string) (*model.Document, erro
 
 // Documents of a company, by their ids, in pages, and by their datasets; and the chunks of documents, in order.
 var (
-	DocumentRows        = Rows{none: (*model.Document)(nil), key: byOwnID}
+	DocumentRows        = Rows{noun: document, none: (*model.Document)(nil), key: byOwnID}
 	DocumentList        = List{none: (*model.Document)(nil), order: newestFirst}
 	DocumentsOfDatasets = List{none: (*model.Document)(nil), of: "?TableAlias.dataset_id = parent.id", order: newestFirst}
+	ChunkRows           = Rows{noun: "chunk", none: (*model.Chunk)(nil), key: byOwnID}
 	ChunksOfDocuments   = List{none: (*model.Chunk)(nil), of: "?TableAlias.document_id = parent.id", order: oldestFirst}
 )
 
 // DocumentsByID returns the documents with the ids, in any order; what does not exist is left out.
 func (t *Tenant) DocumentsByID(ctx context.Context, ids []string, columns ...string) ([]*model.Document, error) {
-	return byID[*model.Document](ctx, t, ids, columns)
+	return of[*model.Document](ctx, t, DocumentRows, ids, columns)
 }
 
-// DocumentsOf is DocumentsByID for the documents of one dataset.
-func (t *Tenant) DocumentsOf(ctx context.Context, datasetID string, ids []string, columns ...string) ([]*model.Document, error) {
+// DocumentOf returns one document of the dataset, or NOT_FOUND.
+func (t *Tenant) DocumentOf(ctx context.Context, datasetID, id string, columns ...string) (*model.Document, error) {
 	rows := []*model.Document{}
-	err := t.find(&rows).Apply(only(columns)).Where("?TableAlias.id IN (?)", bun.List(ids)).
-		Where("?TableAlias.dataset_id = ?", datasetID).Scan(ctx)
-	return together(rows), translate(err)
+	err := t.find(&rows).Apply(only(columns)).Where("?TableAlias.id = ?", id).Where("?TableAlias.dataset_id = ?", datasetID).Scan(ctx)
+	if err == nil && len(rows) == 0 {
+		return nil, model.Missing(document, id)
+	}
+	if err != nil {
+		return nil, translate(err)
+	}
+	return rows[0], nil
 }
 
 // Documents returns a page of the documents, newest first, or of those of one dataset.
@@ -48,22 +54,12 @@ func (t *Tenant) Documents(ctx context.Context, args model.PageArgs, datasetID *
 	if err := t.exists(ctx, dataset, datasetID, (*model.Dataset)(nil)); err != nil {
 		return nil, err
 	}
-	return list[*model.Document](ctx, t, args, columns, OfDataset(datasetID))
-}
-
-// DocumentsOfDatasets are the documents of each of several datasets.
-func (t *Tenant) DocumentsOfDatasets() Children[*model.Document] {
-	return Children[*model.Document]{t, DocumentsOfDatasets, nil}
+	return list[*model.Document](ctx, t, DocumentList, args, columns, OfDataset(datasetID))
 }
 
 // ChunksByID returns the chunks with the ids, in any order; what does not exist is left out.
 func (t *Tenant) ChunksByID(ctx context.Context, ids []string, columns ...string) ([]*model.Chunk, error) {
-	return byID[*model.Chunk](ctx, t, ids, columns)
-}
-
-// ChunksOfDocuments are the chunks of each of several documents, in order.
-func (t *Tenant) ChunksOfDocuments() Children[*model.Chunk] {
-	return Children[*model.Chunk]{t, ChunksOfDocuments, nil}
+	return of[*model.Chunk](ctx, t, ChunkRows, ids, columns)
 }
 
 // CountsOfDatasets returns how many documents and chunks each of the datasets has, by its id.

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -43,7 +44,7 @@ func readDocument(t require.TestingT, tenant *db.Tenant, id string) *model.Docum
 
 func contentsOf(t *testing.T, tenant *db.Tenant, documentID string) []string {
 	t.Helper()
-	chunks, err := tenant.ChunksOfDocuments().Pages(t.Context(), []string{documentID}, model.PageArgs{First: 100})
+	chunks, err := dbtest.Pages[*model.Chunk](t.Context(), tenant, db.ChunksOfDocuments, nil, []string{documentID}, model.PageArgs{First: 100})
 	require.NoError(t, err)
 	texts := []string{}
 	for i, c := range chunks {
@@ -96,7 +97,7 @@ func TestChunksArePagedInOrder(t *testing.T) {
 	read := []string{}
 	args := model.PageArgs{First: 100}
 	for {
-		rows, err := tenant.ChunksOfDocuments().Pages(t.Context(), []string{added.ID}, args)
+		rows, err := dbtest.Pages[*model.Chunk](t.Context(), tenant, db.ChunksOfDocuments, nil, []string{added.ID}, args)
 		require.NoError(t, err)
 		page := model.NewPage(rows, args, nil)
 		for _, c := range page.Nodes {

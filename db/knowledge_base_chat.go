@@ -21,24 +21,19 @@ func (t *Tenant) knowledgeBaseChat(ctx context.Context, id string, hold rowLock)
 
 // Knowledge base chats of a company, by their ids and in pages, and the agents that use them.
 var (
-	KnowledgeBaseChatRows = Rows{none: (*model.KnowledgeBaseChat)(nil), key: byOwnID}
+	KnowledgeBaseChatRows = Rows{noun: "knowledge base chat", none: (*model.KnowledgeBaseChat)(nil), key: byOwnID}
 	KnowledgeBaseChatList = List{none: (*model.KnowledgeBaseChat)(nil), order: newestFirst}
 	AgentsOfChats         = List{none: (*model.Agent)(nil), of: "?TableAlias.knowledge_base_chat_id = parent.id", order: newestFirst}
 )
 
 // KnowledgeBaseChatsByID returns the chats with the ids, in any order; what does not exist is left out.
 func (t *Tenant) KnowledgeBaseChatsByID(ctx context.Context, ids []string, columns ...string) ([]*model.KnowledgeBaseChat, error) {
-	return byID[*model.KnowledgeBaseChat](ctx, t, ids, columns)
+	return of[*model.KnowledgeBaseChat](ctx, t, KnowledgeBaseChatRows, ids, columns)
 }
 
 // KnowledgeBaseChats returns a page of the chats, newest first.
 func (t *Tenant) KnowledgeBaseChats(ctx context.Context, args model.PageArgs, columns ...string) (*model.Page[*model.KnowledgeBaseChat], error) {
-	return list[*model.KnowledgeBaseChat](ctx, t, args, columns, nil)
-}
-
-// AgentCountsOfChats returns how many agents use each of the chats, in the order of the ids.
-func (t *Tenant) AgentCountsOfChats(ctx context.Context, chatIDs []string) ([]int32, error) {
-	return Children[*model.Agent]{t, AgentsOfChats, nil}.Counts(ctx, chatIDs)
+	return list[*model.KnowledgeBaseChat](ctx, t, KnowledgeBaseChatList, args, columns, nil)
 }
 
 // chatDataset connects a dataset to a chat.

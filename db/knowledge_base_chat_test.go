@@ -143,7 +143,7 @@ func TestConnectKnowledgeBaseChat(t *testing.T) {
 	require.True(t, first.UpdatedAt.After(agent.UpdatedAt))
 	same(t, first, connect(a))
 	connect(b)
-	counts, err := tenant.AgentCountsOfChats(ctx, []string{b, a, "unknown"})
+	counts, err := dbtest.Counts(ctx, tenant, db.AgentsOfChats, nil, []string{b, a, "unknown"})
 	require.NoError(t, err)
 	require.Equal(t, []int32{1, 0, 0}, counts)
 	for _, id := range []string{"", strings.Repeat("x", 65)} {
@@ -163,7 +163,7 @@ func TestConnectKnowledgeBaseChat(t *testing.T) {
 		_, err := tenant.ConnectKnowledgeBaseChat(ctx, model.ConnectKnowledgeBaseChatInput{AgentID: agent.ID, ChatID: []string{a, b}[i%2]})
 		return err
 	}))
-	counts, err = tenant.AgentCountsOfChats(ctx, []string{a, b})
+	counts, err = dbtest.Counts(ctx, tenant, db.AgentsOfChats, nil, []string{a, b})
 	require.NoError(t, err)
 	require.EqualValues(t, 1, counts[0]+counts[1], "one chat at a time")
 }

@@ -8,28 +8,29 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Kinds returns the noun of every id that exists, in one statement: ids that were imported do not
-// show what they name. A company's own id is of the kind company.
-func (t *Tenant) Kinds(ctx context.Context, ids []string) (map[string]string, error) {
-	kinds := []struct{ Kind, ID string }{}
-	union := t.db.NewSelect().Model((*model.Company)(nil)).ColumnExpr("'company' AS kind, id").
+// CompanyNoun is the noun of a company's own id.
+const CompanyNoun = "company"
+
+// Nodes are the rows that have ids of their own, beside the company.
+var Nodes = []Rows{
+	AgentRows, PromptVersionRows, ToolRows, SubAgentRows, KnowledgeBaseChatRows, DatasetRows, DocumentRows, ChunkRows,
+	SimulationChatRows, AgentTestRows, AgentTestFolderRows, AgentTestExecutionRows, AgentTestRunRows, CampaignRows, CampaignItemRows,
+}
+
+// Nouns returns the noun of every id that exists, in one statement: ids that were imported do not show what they name.
+func (t *Tenant) Nouns(ctx context.Context, ids []string) (map[string]string, error) {
+	nodes := []struct{ Noun, ID string }{}
+	union := t.db.NewSelect().Model((*model.Company)(nil)).ColumnExpr("? AS noun, id", CompanyNoun).
 		Where("id = ?", t.companyID).Where("id IN (?)", bun.List(ids))
-	for kind, row := range map[string]any{
-		"agent": (*model.Agent)(nil), "promptVersion": (*model.PromptVersion)(nil), "tool": (*model.Tool)(nil),
-		"subAgent": (*model.SubAgent)(nil), "knowledgeBaseChat": (*model.KnowledgeBaseChat)(nil),
-		"dataset": (*model.Dataset)(nil), "document": (*model.Document)(nil), "chunk": (*model.Chunk)(nil), "simulationChat": (*model.SimulationChat)(nil),
-		"agentTest": (*model.AgentTestRow)(nil), "agentTestFolder": (*model.AgentTestFolder)(nil),
-		"agentTestExecution": (*model.AgentTestExecution)(nil), "agentTestRun": (*model.AgentTestRun)(nil),
-		"campaign": (*model.Campaign)(nil), "campaignItem": (*model.CampaignItem)(nil),
-	} {
-		union = union.UnionAll(t.find(row).ColumnExpr("? AS kind, ?TableAlias.id", kind).Where("?TableAlias.id IN (?)", bun.List(ids)))
+	for _, r := range Nodes {
+		union = union.UnionAll(t.find(r.none).ColumnExpr("? AS noun, ?TableAlias.id", r.noun).Where("?TableAlias.id IN (?)", bun.List(ids)))
 	}
-	if err := t.db.NewSelect().TableExpr("(?) AS node", union).Column("kind", "id").Scan(ctx, &kinds); err != nil {
+	if err := t.db.NewSelect().TableExpr("(?) AS node", union).Column("noun", "id").Scan(ctx, &nodes); err != nil {
 		return nil, translate(err)
 	}
-	found := make(map[string]string, len(kinds))
-	for _, k := range kinds {
-		found[k.ID] = k.Kind
+	nouns := make(map[string]string, len(nodes))
+	for _, n := range nodes {
+		nouns[n.ID] = n.Noun
 	}
-	return found, nil
+	return nouns, nil
 }

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -123,7 +124,7 @@ func TestPagesThatCannotBe(t *testing.T) {
 	} {
 		_, err := tenant.Datasets(t.Context(), c.args)
 		faults(t, err, model.BadInput, c.field, "")
-		_, err = tenant.ToolAgents().Pages(t.Context(), []string{"a"}, c.args)
+		_, err = dbtest.Pages[*model.Agent](t.Context(), tenant, db.AgentsOfTools, nil, []string{"a"}, c.args)
 		faults(t, err, model.BadInput, c.field, "")
 	}
 	for _, args := range []model.PageArgs{
@@ -157,13 +158,12 @@ func TestPagesOfManyParents(t *testing.T) {
 			require.NoError(t, err)
 		}
 	}
-	versions := tenant.AgentPromptVersions()
 	asked := append(slices.Clone(parents), foreign.ID, "unknown")
-	counts, err := versions.Counts(ctx, asked)
+	counts, err := dbtest.Counts(ctx, tenant, db.PromptVersionsOfAgents, nil, asked)
 	require.NoError(t, err)
 	require.Equal(t, []int32{1, 3, 5, 7, 0, 0}, counts)
 	read := func(args model.PageArgs) map[string][]int32 {
-		rows, err := versions.Pages(ctx, asked, args)
+		rows, err := dbtest.Pages[*model.PromptVersion](ctx, tenant, db.PromptVersionsOfAgents, nil, asked, args)
 		require.NoError(t, err)
 		pages := map[string][]int32{}
 		for _, v := range rows {
@@ -175,16 +175,16 @@ func TestPagesOfManyParents(t *testing.T) {
 	require.Equal(t, map[string][]int32{parents[0]: {1}, parents[1]: {3, 2, 1}, parents[2]: {5, 4, 3}, parents[3]: {7, 6, 5}},
 		read(model.PageArgs{First: 2}), "one more than the page holds")
 	require.Equal(t, map[string][]int32{parents[1]: {1}, parents[2]: {3, 2}, parents[3]: {5, 4}}, read(model.PageArgs{First: 1, Offset: new(int32(2))}))
-	all, err := versions.Pages(ctx, parents[3:], model.PageArgs{First: 10})
+	all, err := dbtest.Pages[*model.PromptVersion](ctx, tenant, db.PromptVersionsOfAgents, nil, parents[3:], model.PageArgs{First: 10})
 	require.NoError(t, err)
 	after := all[2].Cursor().String()
 	require.Equal(t, map[string][]int32{parents[0]: {1}, parents[1]: {3, 2, 1}, parents[2]: {5, 4, 3, 2, 1}, parents[3]: {4, 3, 2, 1}},
 		read(model.PageArgs{First: 10, After: &after}))
 	for _, none := range [][]string{nil, {}} {
-		rows, err := versions.Pages(ctx, none, model.PageArgs{First: 10})
+		rows, err := dbtest.Pages[*model.PromptVersion](ctx, tenant, db.PromptVersionsOfAgents, nil, none, model.PageArgs{First: 10})
 		require.NoError(t, err)
 		require.Empty(t, rows)
-		counts, err := versions.Counts(ctx, none)
+		counts, err := dbtest.Counts(ctx, tenant, db.PromptVersionsOfAgents, nil, none)
 		require.NoError(t, err)
 		require.Empty(t, counts)
 	}

@@ -8,18 +8,11 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// PromptVersionsOfAgents are the versions of the prompts of agents.
-var PromptVersionsOfAgents = List{none: (*model.PromptVersion)(nil), of: "?TableAlias.agent_id = parent.id", order: newestFirst}
-
-// PromptVersionsByID returns the versions with the ids, in any order; what does not exist is left out.
-func (t *Tenant) PromptVersionsByID(ctx context.Context, ids []string, columns ...string) ([]*model.PromptVersion, error) {
-	return byID[*model.PromptVersion](ctx, t, ids, columns)
-}
-
-// AgentPromptVersions are the versions of each of several agents.
-func (t *Tenant) AgentPromptVersions() Children[*model.PromptVersion] {
-	return Children[*model.PromptVersion]{t, PromptVersionsOfAgents, nil}
-}
+// Versions of prompts of a company, by their ids, and by their agents.
+var (
+	PromptVersionRows      = Rows{noun: "prompt version", none: (*model.PromptVersion)(nil), key: byOwnID}
+	PromptVersionsOfAgents = List{none: (*model.PromptVersion)(nil), of: "?TableAlias.agent_id = parent.id", order: newestFirst}
+)
 
 // UpdateAgentPrompt replaces the prompt of an agent; one that differs becomes a new version.
 func (t *Tenant) UpdateAgentPrompt(ctx context.Context, in model.UpdateAgentPromptInput) (*model.Agent, error) {

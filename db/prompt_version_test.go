@@ -8,12 +8,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/model"
 )
 
 func versionsOf(t *testing.T, tenant *db.Tenant, agentID string) []*model.PromptVersion {
 	t.Helper()
-	versions, err := tenant.AgentPromptVersions().Pages(t.Context(), []string{agentID}, model.PageArgs{First: 100})
+	versions, err := dbtest.Pages[*model.PromptVersion](t.Context(), tenant, db.PromptVersionsOfAgents, nil, []string{agentID}, model.PageArgs{First: 100})
 	require.NoError(t, err)
 	return versions
 }

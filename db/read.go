@@ -16,6 +16,8 @@ const byOwnID = "?TableAlias.id"
 
 // Rows are the rows of one noun that keys lead to: their own ids, or the ids of what they hang on.
 type Rows struct {
+	// noun is what a row is called, where rows are read by their own ids.
+	noun string
 	// none is a nil pointer to the struct of a row.
 	none any
 	// join reaches a table of edges as "edge"; empty when the rows hold the key themselves.
@@ -34,6 +36,9 @@ type List struct {
 	order order
 }
 
+// Noun is what a row is called; empty for rows that are not read by their own ids.
+func (r Rows) Noun() string { return r.noun }
+
 // Row is the struct of a row.
 func (r Rows) Row() reflect.Type { return reflect.TypeOf(r.none).Elem() }
 
@@ -47,6 +52,15 @@ type Filter []condition
 type condition struct {
 	sql   string
 	value any
+}
+
+// Values are the values of the conditions, with their SQL.
+func (f Filter) Values() []any {
+	values := make([]any, 0, 2*len(f))
+	for _, c := range f {
+		values = append(values, c.sql, c.value)
+	}
+	return values
 }
 
 // and adds a condition.

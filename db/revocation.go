@@ -1,6 +1,7 @@
 package db
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 
@@ -18,12 +19,15 @@ type revocations struct {
 	count atomic.Uint64
 
 	listens sync.Once
-	ended   chan struct{}
+	ctx     context.Context
+	cancel  context.CancelFunc
 	work    sync.WaitGroup
 }
 
 func newRevocations(hub *notify.Hub) *revocations {
-	return &revocations{hub: hub, ended: make(chan struct{})}
+	r := &revocations{hub: hub}
+	r.ctx, r.cancel = context.WithCancel(context.Background())
+	return r
 }
 
 // Revocations returns a number that changes whenever an API key may have been revoked. Whoever remembers what a key
@@ -41,7 +45,7 @@ func (r *revocations) listen() {
 		select {
 		case <-signals.Woken():
 			r.count.Add(1)
-		case <-r.ended:
+		case <-r.ctx.Done():
 			return
 		}
 	}
@@ -55,6 +59,6 @@ func (r *revocations) announce() {
 
 func (r *revocations) close() {
 	r.listens.Do(func() {}) // nobody begins any more
-	close(r.ended)
+	r.cancel()
 	r.work.Wait()
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/agentgraph/agentgraph/db/notify"
 	"github.com/agentgraph/agentgraph/model"
@@ -20,16 +19,11 @@ func (t *Tenant) SimulationChat(ctx context.Context, id string) (*model.Simulati
 
 // Simulated chats of a company, by their ids, in pages, and by their agents; and the messages of chats, in order.
 var (
-	SimulationChatRows      = Rows{none: (*model.SimulationChat)(nil), key: byOwnID}
+	SimulationChatRows      = Rows{noun: simulationChat, none: (*model.SimulationChat)(nil), key: byOwnID}
 	SimulationChatList      = List{none: (*model.SimulationChat)(nil), order: newestFirst}
 	SimulationChatsOfAgents = List{none: (*model.SimulationChat)(nil), of: "?TableAlias.agent_id = parent.id", order: newestFirst}
 	MessagesOfChats         = Rows{none: (*model.SimulationChatMessage)(nil), key: "?TableAlias.chat_id", order: "?TableAlias.sequence"}
 )
-
-// SimulationChatsByID returns the chats with the ids, in any order; what does not exist is left out.
-func (t *Tenant) SimulationChatsByID(ctx context.Context, ids []string, columns ...string) ([]*model.SimulationChat, error) {
-	return byID[*model.SimulationChat](ctx, t, ids, columns)
-}
 
 // SimulationChats returns a page of the chats, newest first: all of them, or those with one agent.
 // NOT_FOUND names an agent that does not exist.
@@ -37,20 +31,12 @@ func (t *Tenant) SimulationChats(ctx context.Context, args model.PageArgs, agent
 	if err := t.exists(ctx, "agent", agentID, (*model.Agent)(nil)); err != nil {
 		return nil, err
 	}
-	return list[*model.SimulationChat](ctx, t, args, columns, OfAgent(agentID))
-}
-
-// AgentSimulationChats are the chats with each of several agents.
-func (t *Tenant) AgentSimulationChats() Children[*model.SimulationChat] {
-	return Children[*model.SimulationChat]{t, SimulationChatsOfAgents, nil}
+	return list[*model.SimulationChat](ctx, t, SimulationChatList, args, columns, OfAgent(agentID))
 }
 
 // MessagesOfChats returns all messages of several chats, each chat's in order.
 func (t *Tenant) MessagesOfChats(ctx context.Context, chatIDs []string) ([]*model.SimulationChatMessage, error) {
-	messages := []*model.SimulationChatMessage{}
-	q := t.find(&messages).ColumnExpr("?TableColumns").ColumnExpr(MessagesOfChats.key + " AS parent_id")
-	err := MessagesOfChats.read(q, t.companyID, pgdialect.Array(chatIDs)).Scan(ctx)
-	return messages, translate(err)
+	return of[*model.SimulationChatMessage](ctx, t, MessagesOfChats, chatIDs, nil)
 }
 
 // maxMessages bounds what MessagesAfter returns at once.

@@ -83,7 +83,7 @@ func TestSimulationChats(t *testing.T) {
 	require.Len(t, page.Nodes, 1)
 	require.Equal(t, second.ID, page.Nodes[0].ID)
 
-	children, err := tenant.AgentSimulationChats().Pages(ctx, []string{other.ID, first.AgentID, foreign.AgentID}, model.PageArgs{First: 1})
+	children, err := dbtest.Pages[*model.SimulationChat](ctx, tenant, db.SimulationChatsOfAgents, nil, []string{other.ID, first.AgentID, foreign.AgentID}, model.PageArgs{First: 1})
 	require.NoError(t, err)
 	require.Len(t, children, 2)
 	for _, child := range children {

@@ -6,13 +6,11 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// SubAgentsOfAgents are the sub-agents of agents, each agent's in the order in which they were added.
-var SubAgentsOfAgents = Rows{none: (*model.SubAgent)(nil), key: "?TableAlias.agent_id", order: "?TableAlias.position"}
-
-// SubAgentsByID returns the sub-agents with the ids, in any order; what does not exist is left out.
-func (t *Tenant) SubAgentsByID(ctx context.Context, ids []string, columns ...string) ([]*model.SubAgent, error) {
-	return byID[*model.SubAgent](ctx, t, ids, columns)
-}
+// Sub-agents of a company, by their ids, and by their agents, each agent's in the order in which they were added.
+var (
+	SubAgentRows      = Rows{noun: "sub-agent", none: (*model.SubAgent)(nil), key: byOwnID}
+	SubAgentsOfAgents = Rows{none: (*model.SubAgent)(nil), key: "?TableAlias.agent_id", order: "?TableAlias.position"}
+)
 
 // SubAgentsOfAgents returns the sub-agents of several agents, each agent's in the order in which they were added.
 func (t *Tenant) SubAgentsOfAgents(ctx context.Context, agentIDs []string, columns ...string) ([]*model.SubAgent, error) {

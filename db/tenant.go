@@ -6,7 +6,6 @@ import (
 	"errors"
 
 	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/agentgraph/agentgraph/db/queue"
 	"github.com/agentgraph/agentgraph/model"
@@ -43,9 +42,6 @@ func (t *Tenant) Tx(ctx context.Context, fn func(context.Context, *Tenant) error
 		return fn(ctx, &inner)
 	}))
 }
-
-// Store is the database that the part is of.
-func (t *Tenant) Store() *Store { return t.store }
 
 // own is the one place where a statement is bound to the company.
 const own = "?TableAlias.company_id = ?"
@@ -132,19 +128,14 @@ func (t *Tenant) exists(ctx context.Context, noun string, id *string, none any) 
 	return translate(err)
 }
 
-// byID reads the rows with the ids, in any order; what does not exist is left out.
-func byID[R batched](ctx context.Context, t *Tenant, ids, columns []string) ([]R, error) {
-	rows := []R{}
-	err := t.find(&rows).Apply(only(columns)).Where("?TableAlias.id IN (?)", bun.List(ids)).Scan(ctx)
-	return together(rows), translate(err)
-}
-
-// of reads the rows that the keys lead to, every row with its ParentID.
-func of[R batched](ctx context.Context, t *Tenant, r Rows, keys, columns []string) ([]R, error) {
-	rows := []R{}
-	q := t.find(&rows).Apply(only(columns)).ColumnExpr(r.key + " AS parent_id")
-	err := r.read(q, t.companyID, pgdialect.Array(keys)).Scan(ctx)
-	return together(rows), translate(err)
+// of is Find for rows whose type the caller knows.
+func of[R any](ctx context.Context, t *Tenant, r Rows, keys, columns []string) ([]R, error) {
+	rows, err := t.Find(ctx, r, keys, columns...)
+	typed := make([]R, len(rows))
+	for i, row := range rows {
+		typed[i] = row.(R)
+	}
+	return typed, err
 }
 
 // only reads the given columns beside those that tell and order rows; all columns when none is given.
@@ -167,24 +158,24 @@ func only(columns []string) selection {
 type selection func(*bun.SelectQuery) *bun.SelectQuery
 
 // list reads one page, newest first, of the rows that pass the filter.
-func list[R interface {
-	model.Node
-	batched
-}](ctx context.Context, t *Tenant, args model.PageArgs, columns []string, filter Filter) (*model.Page[R], error) {
+func list[R model.Node](ctx context.Context, t *Tenant, l List, args model.PageArgs, columns []string, filter Filter) (*model.Page[R], error) {
 	if err := args.Validate(); err != nil {
 		return nil, err
 	}
-	rows := []R{}
-	if err := paged(t.find(&rows).Apply(only(columns)).Apply(filter.apply), args, newestFirst).Scan(ctx); err != nil {
+	rows := slice(l.none)
+	if err := paged(t.find(rows.Interface()).Apply(only(withKind(l.Row(), columns))).Apply(filter.apply), args, l.order).Scan(ctx); err != nil {
 		return nil, translate(err)
 	}
-	page := model.NewPage(rows, args, func(ctx context.Context) (int32, error) {
-		var none R
-		count, err := t.find(none).Apply(filter.apply).Count(ctx)
+	all := structs(rows)
+	together(all[:min(len(all), int(args.First))]) // what follows the page is not of it
+	nodes := make([]R, len(all))
+	for i, row := range all {
+		nodes[i] = row.(R)
+	}
+	return model.NewPage(nodes, args, func(ctx context.Context) (int32, error) {
+		count, err := t.find(l.none).Apply(filter.apply).Count(ctx)
 		return int32(count), translate(err)
-	})
-	together(page.Nodes)
-	return page, nil
+	}), nil
 }
 
 func all(q *bun.SelectQuery) *bun.SelectQuery { return q }
@@ -209,39 +200,4 @@ func paged(q *bun.SelectQuery, args model.PageArgs, o order) *bun.SelectQuery {
 		q = q.Where("(?TableAlias.created_at, ?TableAlias.id) ? (?, ?)", o.behind, cursor.CreatedAt, cursor.ID)
 	}
 	return q
-}
-
-// Children is a list that hangs on each of several parents, read for all of them in one statement.
-type Children[R interface {
-	model.Node
-	batched
-}] struct {
-	tenant *Tenant
-	list   List
-	filter Filter
-}
-
-// Pages reads one page of each parent's list, in its order, at most one row more than args.First each,
-// every row with its ParentID.
-func (c Children[R]) Pages(ctx context.Context, parents []string, args model.PageArgs, columns ...string) ([]R, error) {
-	if err := args.Validate(); err != nil {
-		return nil, err
-	}
-	rows := []R{}
-	var none R
-	page := paged(c.filter.apply(c.list.narrow(c.tenant.find(none), c.tenant.companyID)).Apply(only(columns)), args, c.list.order)
-	err := c.tenant.db.NewSelect().Model(&rows).ModelTableExpr("unnest(?::text[]) AS parent (id)", pgdialect.Array(parents)).
-		ColumnExpr("parent.id AS parent_id, child.*").Join("CROSS JOIN LATERAL (?) AS child", page).
-		OrderExpr("parent.id, child.created_at ?0, child.id ?0", c.list.order.direction).Scan(ctx)
-	return together(rows), translate(err)
-}
-
-// Counts returns how many rows each parent's list holds, in the order of the parents.
-func (c Children[R]) Counts(ctx context.Context, parents []string) ([]int32, error) {
-	var none R
-	counts := []int32{}
-	all := c.filter.apply(c.list.narrow(c.tenant.find(none), c.tenant.companyID))
-	err := c.tenant.db.NewSelect().TableExpr("unnest(?::text[]) WITH ORDINALITY AS parent (id, place)", pgdialect.Array(parents)).
-		ColumnExpr("(?)", all.ColumnExpr("count(*)::int")).OrderExpr("parent.place").Scan(ctx, &counts)
-	return counts, translate(err)
 }

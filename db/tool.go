@@ -21,7 +21,7 @@ func (t *Tenant) tool(ctx context.Context, id string, hold rowLock) (*model.Tool
 // Tools of a company, by their ids, in pages, by the agents that they are connected to, in the order of their connection,
 // and the other way round.
 var (
-	ToolRows      = Rows{none: (*model.Tool)(nil), key: byOwnID}
+	ToolRows      = Rows{noun: "tool", none: (*model.Tool)(nil), key: byOwnID}
 	ToolList      = List{none: (*model.Tool)(nil), order: newestFirst}
 	ToolsOfAgents = Rows{
 		none: (*model.Tool)(nil),
@@ -35,24 +35,14 @@ var (
 	}
 )
 
-// ToolsByID returns the tools with the ids, in any order; what does not exist is left out.
-func (t *Tenant) ToolsByID(ctx context.Context, ids []string, columns ...string) ([]*model.Tool, error) {
-	return byID[*model.Tool](ctx, t, ids, columns)
-}
-
 // Tools returns a page of the tools, newest first.
 func (t *Tenant) Tools(ctx context.Context, args model.PageArgs, columns ...string) (*model.Page[*model.Tool], error) {
-	return list[*model.Tool](ctx, t, args, columns, nil)
+	return list[*model.Tool](ctx, t, ToolList, args, columns, nil)
 }
 
 // ToolsOfAgents returns the tools of several agents, each agent's in the order of their connection.
 func (t *Tenant) ToolsOfAgents(ctx context.Context, agentIDs []string, columns ...string) ([]*model.Tool, error) {
 	return of[*model.Tool](ctx, t, ToolsOfAgents, agentIDs, columns)
-}
-
-// ToolAgents are the agents that each of several tools is connected to.
-func (t *Tenant) ToolAgents() Children[*model.Agent] {
-	return Children[*model.Agent]{t, AgentsOfTools, nil}
 }
 
 // CreateTool creates a tool.

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/uptrace/bun/dialect/pgdialect"
-
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -18,10 +16,7 @@ var ToolCallsOfChats = Rows{
 
 // ToolCallsOfChats returns the calls of several chats, each chat's in the order in which they began.
 func (t *Tenant) ToolCallsOfChats(ctx context.Context, chatIDs []string) ([]*model.ToolCall, error) {
-	calls := []*model.ToolCall{}
-	q := t.find(&calls).ColumnExpr("?TableColumns").ColumnExpr(ToolCallsOfChats.key + " AS parent_id")
-	err := ToolCallsOfChats.read(q, t.companyID, pgdialect.Array(chatIDs)).Scan(ctx)
-	return calls, translate(err)
+	return of[*model.ToolCall](ctx, t, ToolCallsOfChats, chatIDs, nil)
 }
 
 // HeadersOf returns the headers of a tool's endpoint with their values, which are secrets.

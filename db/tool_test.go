@@ -134,10 +134,10 @@ func TestConnectedToolsKeepTheirOrder(t *testing.T) {
 	}
 	connect(agent, a)
 	require.Equal(t, map[string][]string{agent.ID: {c.ID, b.ID, a.ID}, other.ID: {b.ID, a.ID}}, order())
-	counts, err := tenant.ToolAgents().Counts(ctx, []string{a.ID, c.ID, "unknown", a.ID})
+	counts, err := dbtest.Counts(ctx, tenant, db.AgentsOfTools, nil, []string{a.ID, c.ID, "unknown", a.ID})
 	require.NoError(t, err)
 	require.Equal(t, []int32{2, 1, 0, 2}, counts)
-	agents, err := tenant.ToolAgents().Pages(ctx, []string{c.ID, a.ID}, model.PageArgs{First: 10})
+	agents, err := dbtest.Pages[*model.Agent](ctx, tenant, db.AgentsOfTools, nil, []string{c.ID, a.ID}, model.PageArgs{First: 10})
 	require.NoError(t, err)
 	require.ElementsMatch(t, []string{agent.ID, other.ID, agent.ID}, idsOf(agents))
 
@@ -193,21 +193,33 @@ func TestStatementsDoNotGrowWithTheParents(t *testing.T) {
 	campaigns = append(campaigns, own.ids["CampaignID"])
 	agents, tools, chats = append(agents, own.ids["AgentID"]), append(tools, own.ids["ToolID"]), append(chats, own.ids["ChatID"])
 	for name, read := range map[string]func(many int) (any, error){
-		"agents":        func(n int) (any, error) { return tenant.AgentsByID(ctx, agents[n:]) },
-		"tools":         func(n int) (any, error) { return tenant.ToolsOfAgents(ctx, agents[n:]) },
-		"sub-agents":    func(n int) (any, error) { return tenant.SubAgentsOfAgents(ctx, agents[n:]) },
-		"datasets":      func(n int) (any, error) { return tenant.DatasetsOfChats(ctx, chats[n:]) },
-		"versions":      func(n int) (any, error) { return tenant.AgentPromptVersions().Pages(ctx, agents[n:], page) },
-		"version count": func(n int) (any, error) { return tenant.AgentPromptVersions().Counts(ctx, agents[n:]) },
-		"tool agents":   func(n int) (any, error) { return tenant.ToolAgents().Pages(ctx, tools[n:], page) },
-		"tool counts":   func(n int) (any, error) { return tenant.ToolAgents().Counts(ctx, tools[n:]) },
-		"agent counts":  func(n int) (any, error) { return tenant.AgentCountsOfChats(ctx, chats[n:]) },
-		"chats":         func(n int) (any, error) { return tenant.KnowledgeBaseChatsByID(ctx, chats[n:]) },
-		"simulations":   func(n int) (any, error) { return tenant.AgentSimulationChats().Pages(ctx, agents[n:], page) },
-		"campaigns":     func(n int) (any, error) { return tenant.CampaignsOfAgents().Pages(ctx, agents[n:], page) },
-		"counts":        func(n int) (any, error) { return tenant.CountsOfCampaigns(ctx, campaigns[n:]) },
-		"items":         func(n int) (any, error) { return tenant.ItemsOfCampaigns(nil, nil).Pages(ctx, campaigns[n:], page) },
-		"kinds":         func(n int) (any, error) { return tenant.Kinds(ctx, append(agents[n:], tools...)) },
+		"agents":     func(n int) (any, error) { return tenant.AgentsByID(ctx, agents[n:]) },
+		"tools":      func(n int) (any, error) { return tenant.ToolsOfAgents(ctx, agents[n:]) },
+		"sub-agents": func(n int) (any, error) { return tenant.SubAgentsOfAgents(ctx, agents[n:]) },
+		"datasets":   func(n int) (any, error) { return tenant.DatasetsOfChats(ctx, chats[n:]) },
+		"versions": func(n int) (any, error) {
+			return dbtest.Pages[*model.PromptVersion](ctx, tenant, db.PromptVersionsOfAgents, nil, agents[n:], page)
+		},
+		"version count": func(n int) (any, error) {
+			return dbtest.Counts(ctx, tenant, db.PromptVersionsOfAgents, nil, agents[n:])
+		},
+		"tool agents": func(n int) (any, error) {
+			return dbtest.Pages[*model.Agent](ctx, tenant, db.AgentsOfTools, nil, tools[n:], page)
+		},
+		"tool counts":  func(n int) (any, error) { return dbtest.Counts(ctx, tenant, db.AgentsOfTools, nil, tools[n:]) },
+		"agent counts": func(n int) (any, error) { return dbtest.Counts(ctx, tenant, db.AgentsOfChats, nil, chats[n:]) },
+		"chats":        func(n int) (any, error) { return tenant.KnowledgeBaseChatsByID(ctx, chats[n:]) },
+		"simulations": func(n int) (any, error) {
+			return dbtest.Pages[*model.SimulationChat](ctx, tenant, db.SimulationChatsOfAgents, nil, agents[n:], page)
+		},
+		"campaigns": func(n int) (any, error) {
+			return dbtest.Pages[*model.Campaign](ctx, tenant, db.CampaignsOfAgents, nil, agents[n:], page)
+		},
+		"counts": func(n int) (any, error) { return tenant.CountsOfCampaigns(ctx, campaigns[n:]) },
+		"items": func(n int) (any, error) {
+			return dbtest.Pages[*model.CampaignItem](ctx, tenant, db.ItemsOfCampaigns, nil, campaigns[n:], page)
+		},
+		"kinds": func(n int) (any, error) { return tenant.Nouns(ctx, append(agents[n:], tools...)) },
 	} {
 		for _, n := range []int{5, 0} {
 			before := count.n.Load()

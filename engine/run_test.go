@@ -34,7 +34,7 @@ func newRun(t *testing.T, store *db.Store) (tenant *db.Tenant, id string, stored
 		TestIds: []string{test.ID}, Repeats: 1, Concurrency: 1,
 	})
 	require.NoError(t, err)
-	runs, err := tenant.RunsOfExecutions(nil, nil).Pages(t.Context(), []string{execution.ID}, model.PageArgs{First: 1})
+	runs, err := dbtest.Pages[*model.AgentTestRun](t.Context(), tenant, db.RunsOfExecutions, nil, []string{execution.ID}, model.PageArgs{First: 1})
 	require.NoError(t, err)
 	id = runs[0].ID
 	return tenant, id, func() *model.AgentTestRun {

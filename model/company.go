@@ -43,6 +43,14 @@ func (o *Owned) OwnBy(companyID string) { o.CompanyID = companyID }
 // Parent returns ParentID.
 func (o *Owned) Parent() string { return o.ParentID }
 
+// Row is a row that was read with others.
+type Row interface {
+	// Parent is whose row it is, where rows of several parents were read at once.
+	Parent() string
+	JoinBatch(b *Batch, row any)
+	Batch() *Batch
+}
+
 // Batch is the rows of one noun that one statement read, so that what hangs on one of them can be
 // read for all of them at once.
 type Batch struct{ Rows []any }

@@ -6,8 +6,6 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 	"github.com/vektah/gqlparser/v2/ast"
-
-	"github.com/agentgraph/agentgraph/db"
 )
 
 // Bounds of what is remembered: operations, the values that they select together, and ways in which @skip and @include
@@ -42,7 +40,7 @@ func newPlans() *plans {
 }
 
 // of returns the plan of the operation with its variables, nil when there is none.
-func (p *plans) of(operation *graphql.OperationContext, t *table, store *db.Store) *plan {
+func (p *plans) of(operation *graphql.OperationContext, t *Table) *plan {
 	p.mu.Lock()
 	known, ok := p.cache.Get(operation.Operation)
 	if !ok {
@@ -57,7 +55,7 @@ func (p *plans) of(operation *graphql.OperationContext, t *table, store *db.Stor
 		return found
 	}
 	// Whoever else makes the same plan meanwhile makes an equal one.
-	made := compile(operation, t, store)
+	made := compile(operation, t)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	known.variants[variant] = made

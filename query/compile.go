@@ -8,7 +8,6 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
 
-	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -18,13 +17,13 @@ const mostValues = 2_000
 // compiler makes a plan.
 type compiler struct {
 	operation *graphql.OperationContext
-	table     *table
+	table     *Table
 	plan      *plan
 }
 
 // compile returns the plan of an operation; nil when it selects something that is not planned.
-func compile(operation *graphql.OperationContext, t *table, store *db.Store) *plan {
-	c := &compiler{operation: operation, table: t, plan: &plan{}}
+func compile(operation *graphql.OperationContext, t *Table) *plan {
+	c := &compiler{operation: operation, table: t, plan: &plan{store: t.store}}
 	for i, field := range c.fields("Query", operation.Operation.SelectionSet) {
 		write := c.root(field)
 		if write == nil || c.plan.selected > mostValues {
@@ -34,7 +33,7 @@ func compile(operation *graphql.OperationContext, t *table, store *db.Store) *pl
 	}
 	for _, r := range c.plan.reads {
 		if shape := r.relation.shape; shape == toOne || shape == toMany {
-			r.statement = store.Select(r.relation.rows, r.columns)
+			r.statement = t.store.Select(r.relation.rows, r.columns)
 		}
 	}
 	return c.plan
@@ -229,7 +228,7 @@ func (c *compiler) field(of string, r *read, field graphql.CollectedField, kind 
 	if row == nil {
 		return nil
 	}
-	if rel, known := c.table.relations[of+"."+field.Name]; known {
+	if rel, known := c.table.relations[of+"."+field.Name]; known && rel.reading == "" {
 		return c.follow(rel, r, field, kind)
 	}
 	if made, known := computed[of+"."+field.Name]; known {
@@ -260,7 +259,7 @@ func (c *compiler) follow(rel *relation, from *read, field graphql.CollectedFiel
 // child returns the read of a relation from the rows of another one: fields that lead to the same rows share it.
 func (c *compiler) child(rel *relation, from *read, field *ast.Field) *read {
 	for _, known := range c.plan.reads {
-		if known.parent == from && known.relation.isSame(rel) && (rel.shape != toPage || known.field == field) {
+		if known.parent == from && known.relation.same() == rel.same() && (rel.shape != toPage || known.field == field) {
 			return known
 		}
 	}
@@ -279,9 +278,4 @@ func (c *compiler) child(rel *relation, from *read, field *ast.Field) *read {
 // isOfKinds reports whether the rows of a read are of several types.
 func isOfKinds(r *read) bool {
 	return r.relation.row() == reflect.TypeFor[model.AgentTestRow]()
-}
-
-// isSame reports whether two relations lead to the same rows, whatever they make of them.
-func (r *relation) isSame(as *relation) bool {
-	return r.shape == as.shape && r.column == as.column && r.rows == as.rows && r.list == as.list
 }

@@ -12,6 +12,7 @@ import (
 // plan is how an operation is answered: what is read, and how the answer is written from it. It is never changed once it
 // is made, and serves any number of requests at a time.
 type plan struct {
+	store *db.Store
 	// reads are in an order in which each comes behind the one that it hangs on.
 	reads  []*read
 	fields []output[writeKey]

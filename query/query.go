@@ -10,7 +10,6 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
 
-	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -19,19 +18,13 @@ import (
 type Schema struct {
 	graphql.ExecutableSchema
 
-	store *db.Store
-	table *table
+	table *Table
 	plans *plans
 }
 
-// New returns the schema with plans for what the store holds. It fails when the table of types and relations does not
-// fit the schema.
-func New(schema graphql.ExecutableSchema, store *db.Store) (*Schema, error) {
-	table, err := newTable(schema.Schema(), store)
-	if err != nil {
-		return nil, err
-	}
-	return &Schema{ExecutableSchema: schema, store: store, table: table, plans: newPlans()}, nil
+// Plan returns the schema with plans.
+func (t *Table) Plan(schema graphql.ExecutableSchema) *Schema {
+	return &Schema{ExecutableSchema: schema, table: t, plans: newPlans()}
 }
 
 // Exec returns what answers the operation of the context.
@@ -41,7 +34,7 @@ func (s *Schema) Exec(ctx context.Context) graphql.ResponseHandler {
 	if operation.Operation.Operation != ast.Query || !known {
 		return s.ExecutableSchema.Exec(ctx)
 	}
-	plan := s.plans.of(operation, s.table, s.store)
+	plan := s.plans.of(operation, s.table)
 	if plan == nil || !plan.permits(principal) {
 		return s.ExecutableSchema.Exec(ctx)
 	}
@@ -51,7 +44,7 @@ func (s *Schema) Exec(ctx context.Context) graphql.ResponseHandler {
 			return nil
 		}
 		answered = true
-		data, err := plan.run(ctx, s.store.Tenant(principal.CompanyID), operation.Variables)
+		data, err := plan.run(ctx, s.table.store.Tenant(principal.CompanyID), operation.Variables)
 		switch {
 		case err == nil:
 			return &graphql.Response{Data: data}

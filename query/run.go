@@ -33,7 +33,7 @@ type found struct {
 	keys []string
 	// isKeyed says that the keys are known, isSent that the rows are asked for, and isRead that they are there.
 	isKeyed, isSent, isRead bool
-	places          map[string]int32
+	places                  map[string]int32
 	// ofParent has the place among the keys for each row of the parent, -1 for none. It is empty where they are the same.
 	ofParent []int32
 	// heads and tails are the first and the last row of each key, -1 for none, and counts how many there are.
@@ -262,14 +262,14 @@ func (r *read) statements(a *answer, reads []db.Read, under []sent) ([]db.Read, 
 	case toOne, toMany:
 		return append(reads, db.Read{Statement: r.statement, Keys: keys}), append(under, sent{read: r.index})
 	case toPage:
-		rows, total := r.page(a.tenant.Store(), f.part)
+		rows, total := r.page(a.plan.store, f.part)
 		reads, under = append(reads, db.Read{Statement: rows, Keys: keys, Part: f.part}), append(under, sent{read: r.index})
 		if !r.wantsTotal {
 			return reads, under
 		}
 		return append(reads, db.Read{Statement: total, Keys: keys, Part: f.part, IsTotal: true}), append(under, sent{r.index, true})
 	}
-	_, total := r.page(a.tenant.Store(), f.part)
+	_, total := r.page(a.plan.store, f.part)
 	return append(reads, db.Read{Statement: total, Keys: keys, Part: f.part, IsTotal: true}), append(under, sent{r.index, true})
 }
 

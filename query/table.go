@@ -48,19 +48,19 @@ var kinds = map[string]map[string]string{
 var relations = map[string]relation{
 	"Agent.tools":                 many(db.ToolsOfAgents),
 	"Agent.subAgents":             many(db.SubAgentsOfAgents),
-	"Agent.knowledgeBaseChat":     one("knowledge_base_chat_id", db.KnowledgeBaseChatRows),
+	"Agent.knowledgeBaseChat":     one("knowledge_base_chat_id", db.KnowledgeBaseChatRows).whole(),
 	"Agent.knowledgeBaseChatName": one("knowledge_base_chat_id", db.KnowledgeBaseChatRows).part("name"),
 	"Agent.promptVersions":        page(db.PromptVersionsOfAgents),
 	"Agent.simulationChats":       page(db.SimulationChatsOfAgents),
 	"Agent.tests":                 page(db.TestsOfAgents).that(testsThat),
-	"Agent.testFolders":           many(db.FoldersOfAgents),
+	"Agent.testFolders":           many(db.FoldersOfAgents).whole(),
 	"Agent.testExecutions":        page(db.ExecutionsOfAgents),
 	"Agent.campaigns":             page(db.CampaignsOfAgents),
 
 	"Tool.agents":    page(db.AgentsOfTools),
 	"SubAgent.agent": one("delegate_agent_id", db.AgentRows),
 
-	"KnowledgeBaseChat.datasets":            many(db.DatasetsOfChats),
+	"KnowledgeBaseChat.datasets":            many(db.DatasetsOfChats).whole(),
 	"KnowledgeBaseChat.datasetIds":          many(db.DatasetsOfChats).part("id"),
 	"KnowledgeBaseChat.datasetNames":        many(db.DatasetsOfChats).part("name"),
 	"KnowledgeBaseChat.connectedAgentCount": total(db.AgentsOfChats),
@@ -71,11 +71,11 @@ var relations = map[string]relation{
 	"Chunk.document":    one("document_id", db.DocumentRows),
 
 	"SimulationChat.agent":     one("agent_id", db.AgentRows),
-	"SimulationChat.messages":  many(db.MessagesOfChats),
-	"SimulationChat.toolCalls": many(db.ToolCallsOfChats),
+	"SimulationChat.messages":  many(db.MessagesOfChats).whole(),
+	"SimulationChat.toolCalls": many(db.ToolCallsOfChats).whole(),
 
 	"AgentTest.agent":   one("agent_id", db.AgentRows),
-	"AgentTest.folder":  one("folder_id", db.AgentTestFolderRows),
+	"AgentTest.folder":  one("folder_id", db.AgentTestFolderRows).whole(),
 	"AgentTest.lastRun": one("last_run_id", db.AgentTestRunRows),
 	"AgentTest.runs":    page(db.RunsOfTests),
 
@@ -90,9 +90,31 @@ var relations = map[string]relation{
 
 	"Campaign.agent": one("agent_id", db.AgentRows),
 	"Campaign.items": page(db.ItemsOfCampaigns).that(itemsThat),
+	// The fields of its agent; its own come on top.
+	"Campaign.fields": one("agent_id", db.AgentRows).only("fields"),
 
 	"CampaignItem.campaign":  one("campaign_id", db.CampaignRows),
-	"CampaignItem.eventList": many(db.EventsOfItems),
+	"CampaignItem.eventList": many(db.EventsOfItems).whole(),
+
+	// These are of no rows, so they are not planned.
+	"AgentConsumption.agent":       one("", db.AgentRows).by(resolvedAgent),
+	"CampaignConsumption.campaign": one("", db.CampaignRows).by(resolvedCampaign),
+	"AgentTestComparisonTest.test": one("", db.AgentTestRows).by(existingTest),
+}
+
+// logic are the fields with a resolver of their own, and the columns that they need beside the id.
+var logic = map[string][]string{
+	"AgentTest.isFlaky":               nil,
+	"AgentTestExecution.counts":       nil,
+	"AgentTestExecution.passRate":     nil,
+	"AgentTestExecution.passHatK":     nil,
+	"AgentTestExecution.flakyTestIds": nil,
+	"AgentTestExecution.verdict":      {"status", "finished_at"},
+	"Campaign.counts":                 nil,
+	"Campaign.fields":                 {"agent_id", "own_fields"},
+	"Dataset.documentCount":           nil,
+	"Dataset.chunkCount":              nil,
+	"SimulationChat.coverage":         nil,
 }
 
 // roots are the fields of Query.
@@ -141,9 +163,16 @@ type relation struct {
 	rows   db.Rows
 	list   db.List
 	column string
+	// at is where the column is in the struct of the row.
+	at []int
+	// key takes the column's place where the row is none of the database.
+	key func(row any) string
 	// value is the column that is the answer itself, where the field is no object.
-	value  string
-	filter makeFilter
+	value string
+	// isWhole says that resolvers read all columns, and reading which ones they read whatever is selected.
+	isWhole bool
+	reading string
+	filter  makeFilter
 }
 
 func one(column string, rows db.Rows) relation {
@@ -157,6 +186,40 @@ func total(list db.List) relation { return relation{shape: toTotal, list: list, 
 func (r relation) part(column string) relation {
 	r.value = column
 	return r
+}
+
+// by takes the key from a row by a function.
+func (r relation) by(key func(row any) string) relation {
+	r.key = key
+	return r
+}
+
+// whole lets resolvers of several fields share what one of them has read.
+func (r relation) whole() relation {
+	r.isWhole = true
+	return r
+}
+
+// only lets resolvers read one column of the rows, of which they make what the field is. It is not planned.
+func (r relation) only(column string) relation {
+	r.reading = column
+	return r
+}
+
+// same is what relations that lead to the same rows have in common.
+func (r *relation) same() any {
+	if r.key != nil {
+		return r
+	}
+	return leading{r.shape, r.column, r.rows, r.list}
+}
+
+// leading is where a relation leads.
+type leading struct {
+	shape  shape
+	column string
+	rows   db.Rows
+	list   db.List
 }
 
 // that narrows a page by arguments of its field.
@@ -204,20 +267,24 @@ func (r root) unless(argument string) root {
 	return r
 }
 
-// table is what nouns, relations and roots say, held against a schema.
-type table struct {
+// Table is what nouns, relations and roots say, held against a schema. Plans and resolvers read through it.
+type Table struct {
 	schema *ast.Schema
+	store  *db.Store
 	// columns are the columns of each row by the lower-case names of its fields.
 	columns map[reflect.Type]map[string]string
 	// satisfies are the types that fragments on an object's type may name.
 	satisfies map[string][]string
 	relations map[string]*relation
 	roots     map[string]*root
+	// needs are the columns that fields with a resolver of their own need.
+	needs map[string][]string
 }
 
-func newTable(schema *ast.Schema, store *db.Store) (*table, error) {
-	t := &table{
-		schema: schema, columns: map[reflect.Type]map[string]string{}, satisfies: map[string][]string{},
+// NewTable returns the table for what the store holds. It fails when the table does not fit the schema.
+func NewTable(schema *ast.Schema, store *db.Store) (*Table, error) {
+	t := &Table{
+		schema: schema, store: store, needs: map[string][]string{}, columns: map[reflect.Type]map[string]string{}, satisfies: map[string][]string{},
 		relations: map[string]*relation{}, roots: map[string]*root{},
 	}
 	for name, definition := range schema.Types {
@@ -235,10 +302,18 @@ func newTable(schema *ast.Schema, store *db.Store) (*table, error) {
 		if err := t.check(name, r); err != nil {
 			return nil, err
 		}
-		t.relations[name] = &r
 		noun, field, _ := strings.Cut(name, ".")
-		for _, kind := range kinds[noun] {
-			t.relations[kind+"."+field] = &r
+		if row := reflect.TypeOf(nouns[noun]); r.key == nil {
+			r.at = t.index(row, r.column)
+		}
+		for _, of := range typesOf(noun) {
+			t.relations[of+"."+field] = &r
+		}
+	}
+	for name, columns := range logic {
+		noun, field, _ := strings.Cut(name, ".")
+		for _, of := range typesOf(noun) {
+			t.needs[of+"."+field] = columns
 		}
 	}
 	for name, r := range roots {
@@ -250,14 +325,59 @@ func newTable(schema *ast.Schema, store *db.Store) (*table, error) {
 	return t, nil
 }
 
+// typesOf are the types whose fields are those of the noun.
+func typesOf(noun string) []string {
+	types := []string{noun}
+	for _, kind := range kinds[noun] {
+		types = append(types, kind)
+	}
+	return types
+}
+
+// index is where a column is in the struct of a row.
+func (t *Table) index(row reflect.Type, column string) []int {
+	for _, member := range reflect.VisibleFields(row) {
+		if t.columns[row][strings.ToLower(member.Name)] == column {
+			return member.Index
+		}
+	}
+	return nil
+}
+
+// resolvedAgent is the agent that used something, if it still exists.
+func resolvedAgent(row any) string {
+	consumption := row.(*model.AgentConsumption)
+	if consumption.NameStatus != model.NameStatusResolved {
+		return ""
+	}
+	return consumption.AgentID
+}
+
+// resolvedCampaign is the campaign that something was used for, if it still exists.
+func resolvedCampaign(row any) string {
+	consumption := row.(*model.CampaignConsumption)
+	if consumption.NameStatus != model.NameStatusResolved {
+		return ""
+	}
+	return consumption.CampaignID
+}
+
+// existingTest is the test that is compared, if it still exists.
+func existingTest(row any) string {
+	if id := row.(*model.AgentTestComparisonTest).ExistingID; id != nil {
+		return *id
+	}
+	return ""
+}
+
 // check holds a relation against the field that it is of.
-func (t *table) check(name string, r relation) error {
+func (t *Table) check(name string, r relation) error {
 	noun, field, _ := strings.Cut(name, ".")
 	definition := t.schema.Types[noun].Fields.ForName(field)
 	if definition == nil {
 		return fmt.Errorf("plan queries: the schema has no field %s", name)
 	}
-	if r.shape == toTotal || r.value != "" {
+	if r.shape == toTotal || r.value != "" || r.reading != "" {
 		return nil
 	}
 	target := t.target(definition.Type, r.shape)
@@ -268,7 +388,7 @@ func (t *table) check(name string, r relation) error {
 }
 
 // target is the type of the objects that a field of the type and shape leads to.
-func (t *table) target(of *ast.Type, s shape) string {
+func (t *Table) target(of *ast.Type, s shape) string {
 	if s != toPage {
 		return of.Name()
 	}

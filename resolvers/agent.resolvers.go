@@ -10,10 +10,11 @@ import (
 
 	"github.com/agentgraph/agentgraph/graph"
 	"github.com/agentgraph/agentgraph/model"
+	"github.com/agentgraph/agentgraph/query"
 )
 
 func (r *agentResolver) PromptVersions(ctx context.Context, obj *model.Agent, first int32, after *string, offset *int32) (*model.Page[*model.PromptVersion], error) {
-	return load(ctx).agentPromptVersions.page(ctx, obj, first, after, offset)
+	return query.Page[*model.PromptVersion](ctx, obj, first, after, offset, nil)
 }
 
 func (r *agentResolver) KnowledgeBaseChatName(ctx context.Context, obj *model.Agent) (*string, error) {
@@ -21,7 +22,7 @@ func (r *agentResolver) KnowledgeBaseChatName(ctx context.Context, obj *model.Ag
 }
 
 func (r *agentResolver) KnowledgeBaseChat(ctx context.Context, obj *model.Agent) (*model.KnowledgeBaseChat, error) {
-	return load(ctx).agentKnowledgeBaseChat.load(ctx, obj)
+	return query.One[*model.KnowledgeBaseChat](ctx, obj)
 }
 
 func (r *mutationResolver) CreateAgent(ctx context.Context, input model.CreateAgentInput) (*model.CreateAgentPayload, error) {
@@ -56,11 +57,11 @@ func (r *mutationResolver) UpdateAgentPrompt(ctx context.Context, input model.Up
 }
 
 func (r *queryResolver) Agent(ctx context.Context, id string) (*model.Agent, error) {
-	return byID(ctx, r.nouns.agent, "agent", id, r.tenant(ctx).AgentsByID)
+	return query.ByID[*model.Agent](ctx, id)
 }
 
 func (r *queryResolver) Agents(ctx context.Context, first int32, after *string, offset *int32, filter *model.AgentFilter) (*model.Page[*model.Agent], error) {
-	return r.tenant(ctx).Agents(ctx, pageArgs(first, after, offset), filter, r.nouns.agent.names(r.nouns.agent.listed(ctx))...)
+	return r.tenant(ctx).Agents(ctx, pageArgs(first, after, offset), filter, query.Columns(ctx)...)
 }
 
 func (r *Resolver) Agent() graph.AgentResolver { return &agentResolver{r} }

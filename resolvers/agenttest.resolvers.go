@@ -8,8 +8,10 @@ package resolvers
 import (
 	"context"
 
+	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/graph"
 	"github.com/agentgraph/agentgraph/model"
+	"github.com/agentgraph/agentgraph/query"
 )
 
 func (r *agentResolver) Tests(ctx context.Context, obj *model.Agent, kind *model.AgentTestKind, folderID *string, atRoot bool, first int32, after *string, offset *int32) (*model.Page[model.AgentTest], error) {
@@ -17,27 +19,27 @@ func (r *agentResolver) Tests(ctx context.Context, obj *model.Agent, kind *model
 	if err != nil {
 		return nil, err
 	}
-	return load(ctx).agentTests.of(wanted).page(ctx, obj, first, after, offset)
+	return query.Page[model.AgentTest](ctx, obj, first, after, offset, db.TestsThat(wanted))
 }
 
 func (r *classificationTestResolver) Agent(ctx context.Context, obj *model.ClassificationTest) (*model.Agent, error) {
-	return load(ctx).testAgent.load(ctx, obj)
+	return query.One[*model.Agent](ctx, obj)
 }
 
 func (r *classificationTestResolver) Folder(ctx context.Context, obj *model.ClassificationTest) (*model.AgentTestFolder, error) {
-	return load(ctx).testFolder.load(ctx, obj)
+	return query.One[*model.AgentTestFolder](ctx, obj)
 }
 
 func (r *classificationTestResolver) LastRun(ctx context.Context, obj *model.ClassificationTest) (*model.AgentTestRun, error) {
-	return load(ctx).testLastRun.load(ctx, obj)
+	return query.One[*model.AgentTestRun](ctx, obj)
 }
 
 func (r *classificationTestResolver) IsFlaky(ctx context.Context, obj *model.ClassificationTest) (bool, error) {
-	return load(ctx).testFlaky.load(ctx, obj)
+	return query.Value(ctx, obj, "flaky", (*db.Tenant).FlakyTests)
 }
 
 func (r *classificationTestResolver) Runs(ctx context.Context, obj *model.ClassificationTest, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestRun], error) {
-	return load(ctx).testRuns.page(ctx, obj, first, after, offset)
+	return query.Page[*model.AgentTestRun](ctx, obj, first, after, offset, nil)
 }
 
 func (r *mutationResolver) CreateSimulationTest(ctx context.Context, input model.CreateSimulationTestInput) (*model.CreateSimulationTestPayload, error) {
@@ -88,7 +90,7 @@ func (r *mutationResolver) DeleteAgentTest(ctx context.Context, input model.Dele
 }
 
 func (r *queryResolver) AgentTest(ctx context.Context, id string) (model.AgentTest, error) {
-	return byID(ctx, r.nouns.agentTest, "agent test", id, r.tenant(ctx).AgentTestsByID)
+	return query.ByID[model.AgentTest](ctx, id)
 }
 
 func (r *queryResolver) AgentTests(ctx context.Context, agentID *string, folderID *string, atRoot bool, kind *model.AgentTestKind, first int32, after *string, offset *int32) (*model.Page[model.AgentTest], error) {
@@ -96,27 +98,27 @@ func (r *queryResolver) AgentTests(ctx context.Context, agentID *string, folderI
 	if err != nil {
 		return nil, err
 	}
-	return r.tenant(ctx).AgentTests(ctx, pageArgs(first, after, offset), agentID, wanted, r.nouns.agentTest.names(r.nouns.agentTest.listed(ctx))...)
+	return r.tenant(ctx).AgentTests(ctx, pageArgs(first, after, offset), agentID, wanted, query.Columns(ctx)...)
 }
 
 func (r *simulationTestResolver) Agent(ctx context.Context, obj *model.SimulationTest) (*model.Agent, error) {
-	return load(ctx).testAgent.load(ctx, obj)
+	return query.One[*model.Agent](ctx, obj)
 }
 
 func (r *simulationTestResolver) Folder(ctx context.Context, obj *model.SimulationTest) (*model.AgentTestFolder, error) {
-	return load(ctx).testFolder.load(ctx, obj)
+	return query.One[*model.AgentTestFolder](ctx, obj)
 }
 
 func (r *simulationTestResolver) LastRun(ctx context.Context, obj *model.SimulationTest) (*model.AgentTestRun, error) {
-	return load(ctx).testLastRun.load(ctx, obj)
+	return query.One[*model.AgentTestRun](ctx, obj)
 }
 
 func (r *simulationTestResolver) IsFlaky(ctx context.Context, obj *model.SimulationTest) (bool, error) {
-	return load(ctx).testFlaky.load(ctx, obj)
+	return query.Value(ctx, obj, "flaky", (*db.Tenant).FlakyTests)
 }
 
 func (r *simulationTestResolver) Runs(ctx context.Context, obj *model.SimulationTest, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestRun], error) {
-	return load(ctx).testRuns.page(ctx, obj, first, after, offset)
+	return query.Page[*model.AgentTestRun](ctx, obj, first, after, offset, nil)
 }
 
 func (r *Resolver) ClassificationTest() graph.ClassificationTestResolver {

@@ -10,10 +10,11 @@ import (
 
 	"github.com/agentgraph/agentgraph/graph"
 	"github.com/agentgraph/agentgraph/model"
+	"github.com/agentgraph/agentgraph/query"
 )
 
 func (r *agentTestComparisonTestResolver) Test(ctx context.Context, obj *model.AgentTestComparisonTest) (model.AgentTest, error) {
-	return load(ctx).comparedTest.load(ctx, obj)
+	return query.One[model.AgentTest](ctx, obj)
 }
 
 func (r *queryResolver) CompareAgentTestExecutions(ctx context.Context, baseID string, headID string) (*model.AgentTestComparison, error) {

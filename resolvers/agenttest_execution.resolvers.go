@@ -8,16 +8,18 @@ package resolvers
 import (
 	"context"
 
+	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/graph"
 	"github.com/agentgraph/agentgraph/model"
+	"github.com/agentgraph/agentgraph/query"
 )
 
 func (r *agentResolver) TestExecutions(ctx context.Context, obj *model.Agent, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestExecution], error) {
-	return load(ctx).agentExecutions.page(ctx, obj, first, after, offset)
+	return query.Page[*model.AgentTestExecution](ctx, obj, first, after, offset, nil)
 }
 
 func (r *agentTestExecutionResolver) Agent(ctx context.Context, obj *model.AgentTestExecution) (*model.Agent, error) {
-	return load(ctx).executionAgent.load(ctx, obj)
+	return query.One[*model.Agent](ctx, obj)
 }
 
 func (r *agentTestExecutionResolver) Verdict(ctx context.Context, obj *model.AgentTestExecution) (*model.AgentTestVerdict, error) {
@@ -25,11 +27,11 @@ func (r *agentTestExecutionResolver) Verdict(ctx context.Context, obj *model.Age
 }
 
 func (r *agentTestExecutionResolver) Counts(ctx context.Context, obj *model.AgentTestExecution) (*model.AgentTestRunCounts, error) {
-	return load(ctx).executionCounts.load(ctx, obj)
+	return query.Value(ctx, obj, "counts", (*db.Tenant).CountsOfExecutions)
 }
 
 func (r *agentTestExecutionResolver) PassRate(ctx context.Context, obj *model.AgentTestExecution) (*float64, error) {
-	counts, err := load(ctx).executionCounts.load(ctx, obj)
+	counts, err := query.Value(ctx, obj, "counts", (*db.Tenant).CountsOfExecutions)
 	if err != nil {
 		return nil, err
 	}
@@ -37,12 +39,12 @@ func (r *agentTestExecutionResolver) PassRate(ctx context.Context, obj *model.Ag
 }
 
 func (r *agentTestExecutionResolver) PassHatK(ctx context.Context, obj *model.AgentTestExecution) ([]float64, error) {
-	tallies, err := load(ctx).executionTally.load(ctx, obj)
+	tallies, err := query.Value(ctx, obj, "tallies", (*db.Tenant).TalliesOfExecutions)
 	return model.PassHatK(tallies), err
 }
 
 func (r *agentTestExecutionResolver) FlakyTestIds(ctx context.Context, obj *model.AgentTestExecution) ([]string, error) {
-	tallies, err := load(ctx).executionTally.load(ctx, obj)
+	tallies, err := query.Value(ctx, obj, "tallies", (*db.Tenant).TalliesOfExecutions)
 	return model.FlakyTestIds(tallies), err
 }
 
@@ -50,7 +52,7 @@ func (r *agentTestExecutionResolver) Runs(ctx context.Context, obj *model.AgentT
 	if err := narrowed("testId", testID); err != nil {
 		return nil, err
 	}
-	return load(ctx).executionRuns.of(runFilter{textOf(status), textOf(testID)}).page(ctx, obj, first, after, offset)
+	return query.Page[*model.AgentTestRun](ctx, obj, first, after, offset, db.RunsThat(testID, status))
 }
 
 func (r *mutationResolver) StartAgentTestExecution(ctx context.Context, input model.StartAgentTestExecutionInput) (*model.StartAgentTestExecutionPayload, error) {
@@ -78,11 +80,11 @@ func (r *mutationResolver) RetryAgentTestExecution(ctx context.Context, input mo
 }
 
 func (r *queryResolver) AgentTestExecution(ctx context.Context, id string) (*model.AgentTestExecution, error) {
-	return byID(ctx, r.nouns.agentTestExecution, "agent test execution", id, r.tenant(ctx).AgentTestExecutionsByID)
+	return query.ByID[*model.AgentTestExecution](ctx, id)
 }
 
 func (r *queryResolver) AgentTestExecutions(ctx context.Context, agentID *string, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestExecution], error) {
-	return r.tenant(ctx).AgentTestExecutions(ctx, pageArgs(first, after, offset), agentID, r.nouns.agentTestExecution.names(r.nouns.agentTestExecution.listed(ctx))...)
+	return r.tenant(ctx).AgentTestExecutions(ctx, pageArgs(first, after, offset), agentID, query.Columns(ctx)...)
 }
 
 func (r *subscriptionResolver) AgentTestExecutionUpdated(ctx context.Context, executionID string) (<-chan *model.AgentTestExecution, error) {

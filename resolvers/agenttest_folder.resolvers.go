@@ -10,18 +10,19 @@ import (
 
 	"github.com/agentgraph/agentgraph/graph"
 	"github.com/agentgraph/agentgraph/model"
+	"github.com/agentgraph/agentgraph/query"
 )
 
 func (r *agentResolver) TestFolders(ctx context.Context, obj *model.Agent) ([]*model.AgentTestFolder, error) {
-	return load(ctx).agentFolders.load(ctx, obj)
+	return query.Many[*model.AgentTestFolder](ctx, obj)
 }
 
 func (r *agentTestFolderResolver) Agent(ctx context.Context, obj *model.AgentTestFolder) (*model.Agent, error) {
-	return load(ctx).folderAgent.load(ctx, obj)
+	return query.One[*model.Agent](ctx, obj)
 }
 
 func (r *agentTestFolderResolver) Tests(ctx context.Context, obj *model.AgentTestFolder, first int32, after *string, offset *int32) (*model.Page[model.AgentTest], error) {
-	return load(ctx).folderTests.page(ctx, obj, first, after, offset)
+	return query.Page[model.AgentTest](ctx, obj, first, after, offset, nil)
 }
 
 func (r *mutationResolver) CreateAgentTestFolder(ctx context.Context, input model.CreateAgentTestFolderInput) (*model.CreateAgentTestFolderPayload, error) {
@@ -48,11 +49,11 @@ func (r *mutationResolver) DeleteAgentTestFolder(ctx context.Context, input mode
 }
 
 func (r *queryResolver) AgentTestFolder(ctx context.Context, id string) (*model.AgentTestFolder, error) {
-	return byID(ctx, nil, "agent test folder", id, r.tenant(ctx).AgentTestFoldersByID)
+	return query.ByID[*model.AgentTestFolder](ctx, id)
 }
 
 func (r *queryResolver) AgentTestFolders(ctx context.Context, agentID *string, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestFolder], error) {
-	return r.tenant(ctx).AgentTestFolders(ctx, pageArgs(first, after, offset), agentID, r.nouns.agentTestFolder.names(r.nouns.agentTestFolder.listed(ctx))...)
+	return r.tenant(ctx).AgentTestFolders(ctx, pageArgs(first, after, offset), agentID, query.Columns(ctx)...)
 }
 
 func (r *Resolver) AgentTestFolder() graph.AgentTestFolderResolver {

@@ -10,25 +10,26 @@ import (
 
 	"github.com/agentgraph/agentgraph/graph"
 	"github.com/agentgraph/agentgraph/model"
+	"github.com/agentgraph/agentgraph/query"
 )
 
 func (r *agentTestRunResolver) Test(ctx context.Context, obj *model.AgentTestRun) (model.AgentTest, error) {
-	return load(ctx).runTest.load(ctx, obj)
+	return query.One[model.AgentTest](ctx, obj)
 }
 
 func (r *agentTestRunResolver) Execution(ctx context.Context, obj *model.AgentTestRun) (*model.AgentTestExecution, error) {
-	return load(ctx).runExecution.load(ctx, obj)
+	return query.One[*model.AgentTestExecution](ctx, obj)
 }
 
 func (r *queryResolver) AgentTestRun(ctx context.Context, id string) (*model.AgentTestRun, error) {
-	return byID(ctx, r.nouns.agentTestRun, "agent test run", id, r.tenant(ctx).AgentTestRunsByID)
+	return query.ByID[*model.AgentTestRun](ctx, id)
 }
 
 func (r *queryResolver) AgentTestRuns(ctx context.Context, executionID *string, testID *string, status *model.AgentTestRunStatus, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestRun], error) {
 	if err := narrowed("testId", testID); err != nil {
 		return nil, err
 	}
-	return r.tenant(ctx).AgentTestRuns(ctx, pageArgs(first, after, offset), executionID, testID, status, r.nouns.agentTestRun.names(r.nouns.agentTestRun.listed(ctx))...)
+	return r.tenant(ctx).AgentTestRuns(ctx, pageArgs(first, after, offset), executionID, testID, status, query.Columns(ctx)...)
 }
 
 func (r *Resolver) AgentTestRun() graph.AgentTestRunResolver { return &agentTestRunResolver{r} }

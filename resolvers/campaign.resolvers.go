@@ -8,16 +8,18 @@ package resolvers
 import (
 	"context"
 
+	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/graph"
 	"github.com/agentgraph/agentgraph/model"
+	"github.com/agentgraph/agentgraph/query"
 )
 
 func (r *agentResolver) Campaigns(ctx context.Context, obj *model.Agent, first int32, after *string, offset *int32) (*model.Page[*model.Campaign], error) {
-	return load(ctx).agentCampaigns.page(ctx, obj, first, after, offset)
+	return query.Page[*model.Campaign](ctx, obj, first, after, offset, nil)
 }
 
 func (r *campaignResolver) Agent(ctx context.Context, obj *model.Campaign) (*model.Agent, error) {
-	return load(ctx).campaignAgent.load(ctx, obj)
+	return query.One[*model.Agent](ctx, obj)
 }
 
 func (r *campaignResolver) Fields(ctx context.Context, obj *model.Campaign) ([]*model.CampaignField, error) {
@@ -29,7 +31,7 @@ func (r *campaignResolver) Counts(ctx context.Context, obj *model.Campaign) (*mo
 }
 
 func (r *campaignResolver) Items(ctx context.Context, obj *model.Campaign, runningStatus *model.CampaignItemStatus, isArchived *bool, first int32, after *string, offset *int32) (*model.Page[*model.CampaignItem], error) {
-	return load(ctx).campaignItems.of(newItemFilter(runningStatus, isArchived)).page(ctx, obj, first, after, offset)
+	return query.Page[*model.CampaignItem](ctx, obj, first, after, offset, db.ItemsThat(runningStatus, isArchived))
 }
 
 func (r *mutationResolver) CreateCampaign(ctx context.Context, input model.CreateCampaignInput) (*model.CreateCampaignPayload, error) {
@@ -61,7 +63,7 @@ func (r *queryResolver) Campaign(ctx context.Context, id string) (*model.Campaig
 }
 
 func (r *queryResolver) Campaigns(ctx context.Context, first int32, after *string, offset *int32, filter *model.CampaignFilter) (*model.Page[*model.Campaign], error) {
-	return r.tenant(ctx).Campaigns(ctx, pageArgs(first, after, offset), filter, r.nouns.campaign.names(r.nouns.campaign.listed(ctx))...)
+	return r.tenant(ctx).Campaigns(ctx, pageArgs(first, after, offset), filter, query.Columns(ctx)...)
 }
 
 func (r *Resolver) Campaign() graph.CampaignResolver { return &campaignResolver{r} }

@@ -10,14 +10,15 @@ import (
 
 	"github.com/agentgraph/agentgraph/graph"
 	"github.com/agentgraph/agentgraph/model"
+	"github.com/agentgraph/agentgraph/query"
 )
 
 func (r *campaignItemResolver) Campaign(ctx context.Context, obj *model.CampaignItem) (*model.Campaign, error) {
-	return load(ctx).itemCampaign.load(ctx, obj)
+	return query.One[*model.Campaign](ctx, obj)
 }
 
 func (r *campaignItemResolver) EventList(ctx context.Context, obj *model.CampaignItem) ([]*model.CampaignItemEvent, error) {
-	return load(ctx).itemEvents.load(ctx, obj)
+	return query.Many[*model.CampaignItemEvent](ctx, obj)
 }
 
 func (r *mutationResolver) AddCampaignItems(ctx context.Context, input model.AddCampaignItemsInput) (*model.AddCampaignItemsPayload, error) {
@@ -76,11 +77,11 @@ func (r *mutationResolver) RenewCampaignClaim(ctx context.Context, input model.R
 }
 
 func (r *queryResolver) CampaignItem(ctx context.Context, campaignID string, id string) (*model.CampaignItem, error) {
-	return r.tenant(ctx).CampaignItem(ctx, campaignID, id, r.nouns.campaignItem.names(r.nouns.campaignItem.selected(ctx))...)
+	return r.tenant(ctx).CampaignItem(ctx, campaignID, id, query.Columns(ctx)...)
 }
 
 func (r *queryResolver) CampaignItems(ctx context.Context, campaignID string, runningStatus *model.CampaignItemStatus, isArchived *bool, first int32, after *string, offset *int32) (*model.Page[*model.CampaignItem], error) {
-	return r.tenant(ctx).CampaignItems(ctx, pageArgs(first, after, offset), campaignID, runningStatus, isArchived, r.nouns.campaignItem.names(r.nouns.campaignItem.listed(ctx))...)
+	return r.tenant(ctx).CampaignItems(ctx, pageArgs(first, after, offset), campaignID, runningStatus, isArchived, query.Columns(ctx)...)
 }
 
 func (r *subscriptionResolver) CampaignItemUpdated(ctx context.Context, campaignID string, afterVersion int32) (<-chan *model.CampaignItem, error) {

@@ -10,14 +10,15 @@ import (
 
 	"github.com/agentgraph/agentgraph/graph"
 	"github.com/agentgraph/agentgraph/model"
+	"github.com/agentgraph/agentgraph/query"
 )
 
 func (r *agentConsumptionResolver) Agent(ctx context.Context, obj *model.AgentConsumption) (*model.Agent, error) {
-	return load(ctx).consumptionAgent.load(ctx, obj)
+	return query.One[*model.Agent](ctx, obj)
 }
 
 func (r *campaignConsumptionResolver) Campaign(ctx context.Context, obj *model.CampaignConsumption) (*model.Campaign, error) {
-	return load(ctx).consumptionCampaign.load(ctx, obj)
+	return query.One[*model.Campaign](ctx, obj)
 }
 
 func (r *queryResolver) ConsumptionBreakdown(ctx context.Context, from model.DateBound, to model.DateBound) (*model.ConsumptionBreakdown, error) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/graph"
 	"github.com/agentgraph/agentgraph/model"
+	"github.com/agentgraph/agentgraph/query"
 )
 
 func (r *mutationResolver) CreateDataset(ctx context.Context, input model.CreateDatasetInput) (*model.CreateDatasetPayload, error) {
@@ -44,11 +45,11 @@ func (r *mutationResolver) ReindexDataset(ctx context.Context, input model.Reind
 }
 
 func (r *queryResolver) Dataset(ctx context.Context, id string) (*model.Dataset, error) {
-	return byID(ctx, r.nouns.dataset, "dataset", id, r.tenant(ctx).DatasetsByID)
+	return query.ByID[*model.Dataset](ctx, id)
 }
 
 func (r *queryResolver) Datasets(ctx context.Context, first int32, after *string, offset *int32) (*model.Page[*model.Dataset], error) {
-	return r.tenant(ctx).Datasets(ctx, pageArgs(first, after, offset), r.nouns.dataset.names(r.nouns.dataset.listed(ctx))...)
+	return r.tenant(ctx).Datasets(ctx, pageArgs(first, after, offset), query.Columns(ctx)...)
 }
 
 func (r *Resolver) Dataset() graph.DatasetResolver { return &datasetResolver{r} }

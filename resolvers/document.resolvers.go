@@ -8,34 +8,36 @@ package resolvers
 import (
 	"context"
 
+	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/graph"
 	"github.com/agentgraph/agentgraph/model"
+	"github.com/agentgraph/agentgraph/query"
 )
 
 func (r *chunkResolver) Document(ctx context.Context, obj *model.Chunk) (*model.Document, error) {
-	return load(ctx).chunkDocument.load(ctx, obj)
+	return query.One[*model.Document](ctx, obj)
 }
 
 func (r *datasetResolver) Documents(ctx context.Context, obj *model.Dataset, first int32, after *string, offset *int32) (*model.Page[*model.Document], error) {
-	return load(ctx).datasetDocuments.page(ctx, obj, first, after, offset)
+	return query.Page[*model.Document](ctx, obj, first, after, offset, nil)
 }
 
 func (r *datasetResolver) DocumentCount(ctx context.Context, obj *model.Dataset) (int32, error) {
-	counts, err := load(ctx).datasetCounts.load(ctx, obj)
+	counts, err := query.Value(ctx, obj, "counts", (*db.Tenant).CountsOfDatasets)
 	return counts.Documents, err
 }
 
 func (r *datasetResolver) ChunkCount(ctx context.Context, obj *model.Dataset) (int32, error) {
-	counts, err := load(ctx).datasetCounts.load(ctx, obj)
+	counts, err := query.Value(ctx, obj, "counts", (*db.Tenant).CountsOfDatasets)
 	return counts.Chunks, err
 }
 
 func (r *documentResolver) Dataset(ctx context.Context, obj *model.Document) (*model.Dataset, error) {
-	return load(ctx).documentDataset.load(ctx, obj)
+	return query.One[*model.Dataset](ctx, obj)
 }
 
 func (r *documentResolver) Chunks(ctx context.Context, obj *model.Document, first int32, after *string, offset *int32) (*model.Page[*model.Chunk], error) {
-	return load(ctx).documentChunks.page(ctx, obj, first, after, offset)
+	return query.Page[*model.Chunk](ctx, obj, first, after, offset, nil)
 }
 
 func (r *mutationResolver) AddDocument(ctx context.Context, input model.AddDocumentInput) (*model.AddDocumentPayload, error) {
@@ -62,11 +64,11 @@ func (r *mutationResolver) DeleteDocument(ctx context.Context, input model.Delet
 }
 
 func (r *queryResolver) Document(ctx context.Context, id string, datasetID *string) (*model.Document, error) {
-	return byID(ctx, r.nouns.document, "document", id, documentsOf(r.tenant(ctx), datasetID))
+	return r.document(ctx, id, datasetID)
 }
 
 func (r *queryResolver) Documents(ctx context.Context, datasetID *string, first int32, after *string, offset *int32) (*model.Page[*model.Document], error) {
-	return r.tenant(ctx).Documents(ctx, pageArgs(first, after, offset), datasetID, r.nouns.document.names(r.nouns.document.listed(ctx))...)
+	return r.tenant(ctx).Documents(ctx, pageArgs(first, after, offset), datasetID, query.Columns(ctx)...)
 }
 
 func (r *Resolver) Chunk() graph.ChunkResolver { return &chunkResolver{r} }

@@ -10,10 +10,11 @@ import (
 
 	"github.com/agentgraph/agentgraph/graph"
 	"github.com/agentgraph/agentgraph/model"
+	"github.com/agentgraph/agentgraph/query"
 )
 
 func (r *knowledgeBaseChatResolver) Datasets(ctx context.Context, obj *model.KnowledgeBaseChat) ([]*model.Dataset, error) {
-	return load(ctx).chatDatasets.load(ctx, obj)
+	return query.Many[*model.Dataset](ctx, obj)
 }
 
 func (r *knowledgeBaseChatResolver) DatasetIds(ctx context.Context, obj *model.KnowledgeBaseChat) ([]string, error) {
@@ -25,7 +26,7 @@ func (r *knowledgeBaseChatResolver) DatasetNames(ctx context.Context, obj *model
 }
 
 func (r *knowledgeBaseChatResolver) ConnectedAgentCount(ctx context.Context, obj *model.KnowledgeBaseChat) (int32, error) {
-	return load(ctx).chatAgentCount.load(ctx, obj)
+	return query.Total(ctx, obj)
 }
 
 func (r *knowledgeBaseChatResolver) Retrieve(ctx context.Context, obj *model.KnowledgeBaseChat, question string) ([]*model.RetrievedChunk, error) {
@@ -72,11 +73,11 @@ func (r *mutationResolver) DisconnectKnowledgeBaseChat(ctx context.Context, inpu
 }
 
 func (r *queryResolver) KnowledgeBaseChat(ctx context.Context, id string) (*model.KnowledgeBaseChat, error) {
-	return byID(ctx, r.nouns.knowledgeBaseChat, "knowledge base chat", id, r.tenant(ctx).KnowledgeBaseChatsByID)
+	return query.ByID[*model.KnowledgeBaseChat](ctx, id)
 }
 
 func (r *queryResolver) KnowledgeBaseChats(ctx context.Context, first int32, after *string, offset *int32) (*model.Page[*model.KnowledgeBaseChat], error) {
-	return r.tenant(ctx).KnowledgeBaseChats(ctx, pageArgs(first, after, offset), r.nouns.knowledgeBaseChat.names(r.nouns.knowledgeBaseChat.listed(ctx))...)
+	return r.tenant(ctx).KnowledgeBaseChats(ctx, pageArgs(first, after, offset), query.Columns(ctx)...)
 }
 
 func (r *Resolver) KnowledgeBaseChat() graph.KnowledgeBaseChatResolver {

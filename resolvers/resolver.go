@@ -14,12 +14,11 @@ import (
 type Resolver struct {
 	store  *db.Store
 	engine *engine.Engine
-	nouns  nouns
 }
 
 // New returns the resolvers of a store and an engine on it.
 func New(store *db.Store, engine *engine.Engine) *Resolver {
-	return &Resolver{store: store, engine: engine, nouns: newNouns(store)}
+	return &Resolver{store: store, engine: engine}
 }
 
 // Config returns the resolvers and directives for the generated schema.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/graph"
 	"github.com/agentgraph/agentgraph/model"
+	"github.com/agentgraph/agentgraph/query"
 )
 
 func (r *queryResolver) Company(ctx context.Context) (*model.Company, error) {
@@ -17,7 +18,7 @@ func (r *queryResolver) Company(ctx context.Context) (*model.Company, error) {
 }
 
 func (r *queryResolver) Node(ctx context.Context, id string) (model.Node, error) {
-	nodes, err := r.nodes(ctx, []string{id})
+	nodes, err := query.Nodes(ctx, []string{id})
 	if err != nil {
 		return nil, err
 	}
@@ -25,7 +26,7 @@ func (r *queryResolver) Node(ctx context.Context, id string) (model.Node, error)
 }
 
 func (r *queryResolver) Nodes(ctx context.Context, ids []string) ([]model.Node, error) {
-	return r.nodes(ctx, ids)
+	return query.Nodes(ctx, ids)
 }
 
 func (r *Resolver) Mutation() graph.MutationResolver { return &mutationResolver{r} }

@@ -10,10 +10,11 @@ import (
 
 	"github.com/agentgraph/agentgraph/graph"
 	"github.com/agentgraph/agentgraph/model"
+	"github.com/agentgraph/agentgraph/query"
 )
 
 func (r *agentResolver) SimulationChats(ctx context.Context, obj *model.Agent, first int32, after *string, offset *int32) (*model.Page[*model.SimulationChat], error) {
-	return load(ctx).agentSimulationChats.page(ctx, obj, first, after, offset)
+	return query.Page[*model.SimulationChat](ctx, obj, first, after, offset, nil)
 }
 
 func (r *mutationResolver) StartSimulationChat(ctx context.Context, input model.StartSimulationChatInput) (*model.StartSimulationChatPayload, error) {
@@ -41,19 +42,19 @@ func (r *mutationResolver) EndSimulationChat(ctx context.Context, input model.En
 }
 
 func (r *queryResolver) SimulationChat(ctx context.Context, id string) (*model.SimulationChat, error) {
-	return byID(ctx, r.nouns.simulationChat, "simulation chat", id, r.tenant(ctx).SimulationChatsByID)
+	return query.ByID[*model.SimulationChat](ctx, id)
 }
 
 func (r *queryResolver) SimulationChats(ctx context.Context, agentID *string, first int32, after *string, offset *int32) (*model.Page[*model.SimulationChat], error) {
-	return r.tenant(ctx).SimulationChats(ctx, pageArgs(first, after, offset), agentID, r.nouns.simulationChat.names(r.nouns.simulationChat.listed(ctx))...)
+	return r.tenant(ctx).SimulationChats(ctx, pageArgs(first, after, offset), agentID, query.Columns(ctx)...)
 }
 
 func (r *simulationChatResolver) Agent(ctx context.Context, obj *model.SimulationChat) (*model.Agent, error) {
-	return load(ctx).simulationAgent.load(ctx, obj)
+	return query.One[*model.Agent](ctx, obj)
 }
 
 func (r *simulationChatResolver) Messages(ctx context.Context, obj *model.SimulationChat) ([]*model.SimulationChatMessage, error) {
-	return load(ctx).simulationMessages.load(ctx, obj)
+	return query.Many[*model.SimulationChatMessage](ctx, obj)
 }
 
 func (r *subscriptionResolver) SimulationChatMessages(ctx context.Context, simulationChatID string, afterSequence int32) (<-chan *model.SimulationChatMessage, error) {

@@ -10,10 +10,11 @@ import (
 
 	"github.com/agentgraph/agentgraph/graph"
 	"github.com/agentgraph/agentgraph/model"
+	"github.com/agentgraph/agentgraph/query"
 )
 
 func (r *agentResolver) SubAgents(ctx context.Context, obj *model.Agent) ([]*model.SubAgent, error) {
-	return load(ctx).agentSubAgents.load(ctx, obj)
+	return query.Many[*model.SubAgent](ctx, obj)
 }
 
 func (r *mutationResolver) AddSubAgent(ctx context.Context, input model.AddSubAgentInput) (*model.AddSubAgentPayload, error) {
@@ -33,7 +34,7 @@ func (r *mutationResolver) RemoveSubAgent(ctx context.Context, input model.Remov
 }
 
 func (r *subAgentResolver) Agent(ctx context.Context, obj *model.SubAgent) (*model.Agent, error) {
-	return load(ctx).subAgentAgent.load(ctx, obj)
+	return query.One[*model.Agent](ctx, obj)
 }
 
 func (r *Resolver) SubAgent() graph.SubAgentResolver { return &subAgentResolver{r} }

@@ -10,10 +10,11 @@ import (
 
 	"github.com/agentgraph/agentgraph/graph"
 	"github.com/agentgraph/agentgraph/model"
+	"github.com/agentgraph/agentgraph/query"
 )
 
 func (r *agentResolver) Tools(ctx context.Context, obj *model.Agent) ([]*model.Tool, error) {
-	return load(ctx).agentTools.load(ctx, obj)
+	return query.Many[*model.Tool](ctx, obj)
 }
 
 func (r *mutationResolver) CreateTool(ctx context.Context, input model.CreateToolInput) (*model.CreateToolPayload, error) {
@@ -56,15 +57,15 @@ func (r *mutationResolver) DisconnectTool(ctx context.Context, input model.Disco
 }
 
 func (r *queryResolver) Tool(ctx context.Context, id string) (*model.Tool, error) {
-	return byID(ctx, r.nouns.tool, "tool", id, r.tenant(ctx).ToolsByID)
+	return query.ByID[*model.Tool](ctx, id)
 }
 
 func (r *queryResolver) Tools(ctx context.Context, first int32, after *string, offset *int32) (*model.Page[*model.Tool], error) {
-	return r.tenant(ctx).Tools(ctx, pageArgs(first, after, offset), r.nouns.tool.names(r.nouns.tool.listed(ctx))...)
+	return r.tenant(ctx).Tools(ctx, pageArgs(first, after, offset), query.Columns(ctx)...)
 }
 
 func (r *toolResolver) Agents(ctx context.Context, obj *model.Tool, first int32, after *string, offset *int32) (*model.Page[*model.Agent], error) {
-	return load(ctx).toolAgents.page(ctx, obj, first, after, offset)
+	return query.Page[*model.Agent](ctx, obj, first, after, offset, nil)
 }
 
 func (r *Resolver) Tool() graph.ToolResolver { return &toolResolver{r} }

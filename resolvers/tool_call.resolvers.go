@@ -9,12 +9,13 @@ import (
 	"context"
 
 	"github.com/agentgraph/agentgraph/model"
+	"github.com/agentgraph/agentgraph/query"
 )
 
 func (r *simulationChatResolver) ToolCalls(ctx context.Context, obj *model.SimulationChat) ([]*model.ToolCall, error) {
-	return load(ctx).simulationToolCalls.load(ctx, obj)
+	return query.Many[*model.ToolCall](ctx, obj)
 }
 
 func (r *simulationChatResolver) Coverage(ctx context.Context, obj *model.SimulationChat) ([]*model.CallCoverage, error) {
-	return load(ctx).simulationCoverage.load(ctx, obj)
+	return query.Value(ctx, obj, "coverage", r.coverage)
 }

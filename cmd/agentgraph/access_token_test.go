@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/gateway"
 	"github.com/agentgraph/agentgraph/model"
@@ -76,7 +77,7 @@ func TestAnAccessTokenStandsForItsKey(t *testing.T) {
 	// Who changed something is the key.
 	_, text = g.bear(t, "/graphql", token, `{"query":"mutation { updateAgentPrompt(input: {agentId: \"`+agentID+`\", prompt: \"By a token\"}) { agent { id } } }"}`)
 	require.NotContains(t, text, "errors")
-	versions, err := tenant.AgentPromptVersions().Pages(t.Context(), []string{agentID}, model.PageArgs{First: 1})
+	versions, err := dbtest.Pages[*model.PromptVersion](t.Context(), tenant, db.PromptVersionsOfAgents, nil, []string{agentID}, model.PageArgs{First: 1})
 	require.NoError(t, err)
 	keys, err := tenant.APIKeys(t.Context())
 	require.NoError(t, err)

@@ -17,7 +17,7 @@ func executed(t *testing.T, tenant *db.Tenant, tests []string, outcomes ...model
 	t.Helper()
 	execution, err := tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: tests, Repeats: 2, Concurrency: 50})
 	require.NoError(t, err)
-	runs, err := tenant.RunsOfExecutions(nil, nil).Pages(t.Context(), []string{execution.ID}, model.PageArgs{First: 100})
+	runs, err := dbtest.Pages[*model.AgentTestRun](t.Context(), tenant, db.RunsOfExecutions, nil, []string{execution.ID}, model.PageArgs{First: 100})
 	require.NoError(t, err)
 	for _, r := range runs {
 		run, err := tenant.ClaimRun(t.Context(), r.ID, 1)

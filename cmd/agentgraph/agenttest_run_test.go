@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/engine"
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/model"
@@ -61,7 +62,7 @@ func engineOf(m llm.Model) *engine.Engine {
 // onlyRun returns the run of an execution that has one.
 func (s *theatre) onlyRun(t *testing.T, execution *model.AgentTestExecution) *model.AgentTestRun {
 	t.Helper()
-	runs, err := s.tenant.RunsOfExecutions(nil, nil).Pages(t.Context(), []string{execution.ID}, model.PageArgs{First: 10})
+	runs, err := dbtest.Pages[*model.AgentTestRun](t.Context(), s.tenant, db.RunsOfExecutions, nil, []string{execution.ID}, model.PageArgs{First: 10})
 	require.NoError(t, err)
 	require.Len(t, runs, 1)
 	return runs[0]
@@ -143,7 +144,7 @@ func TestRunsSurviveADatabaseThatBreaksOff(t *testing.T) {
 
 func (s *theatre) statuses(t *testing.T, execution *model.AgentTestExecution) map[string]int {
 	t.Helper()
-	runs, err := s.tenant.RunsOfExecutions(nil, nil).Pages(t.Context(), []string{execution.ID}, model.PageArgs{First: 100})
+	runs, err := dbtest.Pages[*model.AgentTestRun](t.Context(), s.tenant, db.RunsOfExecutions, nil, []string{execution.ID}, model.PageArgs{First: 100})
 	require.NoError(t, err)
 	counts := map[string]int{}
 	for _, run := range runs {

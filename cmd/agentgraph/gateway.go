@@ -265,11 +265,12 @@ var secretFields = []string{"createApiKey", "createAccessToken"}
 func newFront(store *db.Store, engine *engine.Engine, settings gateway.Settings, planned bool, log *slog.Logger) (*front, error) {
 	resolver := resolvers.New(store, engine)
 	var schema graphql.ExecutableSchema = graph.NewExecutableSchema(resolver.Config())
+	table, err := query.NewTable(schema.Schema(), store)
+	if err != nil {
+		return nil, err
+	}
 	if planned {
-		var err error
-		if schema, err = query.New(schema, store); err != nil {
-			return nil, err
-		}
+		schema = table.Plan(schema)
 	}
 	v1, err := rest.New(schema.Schema(), rest.Options{
 		Status: gateway.StatusOf, TraceID: gateway.TraceID, Ledger: ledgerOf(store),
@@ -287,7 +288,7 @@ func newFront(store *db.Store, engine *engine.Engine, settings gateway.Settings,
 		},
 		Ready:      store.Ping,
 		Log:        log,
-		Extensions: []graphql.HandlerExtension{resolvers.Loading{Resolver: resolver}},
+		Extensions: []graphql.HandlerExtension{query.Loading{Table: table}},
 		Transports: []graphql.Transport{v1},
 		Settings:   settings,
 	})

@@ -93,7 +93,7 @@ func TestSeedKeepsThePromptHistory(t *testing.T) {
 	tenant := store.Tenant(shown.ID)
 	agents, _ := agentsOf(t, tenant)
 	for _, a := range mustRead(t, "merrowby").Agents {
-		versions, err := tenant.AgentPromptVersions().Pages(t.Context(), []string{agents[a.Name].ID}, wholeList)
+		versions, err := dbtest.Pages[*model.PromptVersion](t.Context(), tenant, db.PromptVersionsOfAgents, nil, []string{agents[a.Name].ID}, wholeList)
 		require.NoError(t, err)
 		prompts := make([]string, len(versions))
 		for _, v := range versions {

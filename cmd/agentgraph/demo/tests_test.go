@@ -41,7 +41,7 @@ func played(t *testing.T, tenant *db.Tenant, in model.StartAgentTestExecutionInp
 		execution, err = tenant.AgentTestExecution(t.Context(), execution.ID)
 		return err == nil && execution.IsFinished()
 	}, time.Minute, 20*time.Millisecond)
-	runs, err := tenant.RunsOfExecutions(nil, nil).Pages(t.Context(), []string{execution.ID}, wholeList)
+	runs, err := dbtest.Pages[*model.AgentTestRun](t.Context(), tenant, db.RunsOfExecutions, nil, []string{execution.ID}, wholeList)
 	require.NoError(t, err)
 	ordered := make([]*model.AgentTestRun, len(runs))
 	for _, run := range runs {

@@ -1,0 +1,38 @@
+package dbtest
+
+import (
+	"context"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// Find is that of the company, for rows whose type the test knows.
+func Find[R any](ctx context.Context, t *db.Tenant, r db.Rows, keys []string, columns ...string) ([]R, error) {
+	rows, err := t.Find(ctx, r, keys, columns...)
+	return typed[R](rows), err
+}
+
+// Pages is FindPages of the company, for rows whose type the test knows.
+func Pages[R any](ctx context.Context, t *db.Tenant, l db.List, f db.Filter, parents []string, args model.PageArgs, columns ...string) ([]R, error) {
+	rows, err := t.FindPages(ctx, l, f, parents, args, columns...)
+	return typed[R](rows), err
+}
+
+// Counts is Count of the company, in the order of the parents.
+func Counts(ctx context.Context, t *db.Tenant, l db.List, f db.Filter, parents []string) ([]int32, error) {
+	byID, err := t.Count(ctx, l, f, parents)
+	counts := make([]int32, len(parents))
+	for i, id := range parents {
+		counts[i] = byID[id]
+	}
+	return counts, err
+}
+
+func typed[R any](rows []model.Row) []R {
+	all := make([]R, len(rows))
+	for i, row := range rows {
+		all[i] = row.(R)
+	}
+	return all
+}

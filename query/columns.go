@@ -1,0 +1,79 @@
+package query
+
+import (
+	"context"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
+)
+
+// columnsOf returns the columns that the selection of the field being resolved needs of the rows that it leads to, sorted;
+// none stands for all of them.
+func (t *Table) columnsOf(ctx context.Context) []string {
+	operation, field := graphql.GetOperationContext(ctx), graphql.GetFieldContext(ctx).Field
+	noun := field.Definition.Type.Name()
+	selections := []ast.SelectionSet{field.Selections}
+	if name, isPage := strings.CutSuffix(noun, "Connection"); isPage {
+		noun, selections = name, nil
+		for _, part := range graphql.CollectFields(operation, field.Selections, t.satisfies[field.Definition.Type.Name()]) {
+			switch part.Name {
+			case "nodes":
+				selections = append(selections, part.Selections)
+			case "edges":
+				for _, edge := range graphql.CollectFields(operation, part.Selections, t.satisfies[name+"Edge"]) {
+					if edge.Name == "node" {
+						selections = append(selections, edge.Selections)
+					}
+				}
+			}
+		}
+	}
+	types := []string{noun}
+	for _, kind := range kinds[noun] {
+		types = append(types, kind)
+	}
+	columns := []string{"id"} // which is read in any case, and says that not all are wanted
+	for _, of := range types {
+		for _, set := range selections {
+			for _, selected := range graphql.CollectFields(operation, set, t.satisfies[of]) {
+				needed, known := t.needed(of, selected.Name)
+				if !known {
+					return nil
+				}
+				columns = append(columns, needed...)
+			}
+		}
+	}
+	slices.Sort(columns)
+	return slices.Compact(columns)
+}
+
+// needed returns the columns that a field needs; false when it is not known.
+func (t *Table) needed(of, field string) ([]string, bool) {
+	if field == "__typename" {
+		return nil, true
+	}
+	name := of + "." + field
+	if columns, known := t.needs[name]; known {
+		return columns, true
+	}
+	if r, known := t.relations[name]; known {
+		return []string{r.column}, true
+	}
+	if c, known := computed[name]; known {
+		return c.columns, true
+	}
+	row := reflect.TypeOf(nouns[of])
+	if row == nil {
+		return nil, false
+	}
+	member, known := goField(row, field)
+	if !known {
+		return nil, false
+	}
+	column, known := t.columns[row][strings.ToLower(member.Name)]
+	return []string{column}, known
+}

@@ -1,0 +1,291 @@
+package query
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/graph-gophers/dataloader/v7"
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// Loading is the gqlgen extension by which resolvers read through the table: with one statement for each level and edge
+// of an operation, whatever the number of rows. What was read is remembered for one response, so for one event of a
+// subscription, and for one field of a mutation, which must see what the field before it wrote.
+type Loading struct{ *Table }
+
+// ExtensionName names the extension.
+func (Loading) ExtensionName() string { return "Loading" }
+
+// Validate accepts every schema.
+func (Loading) Validate(graphql.ExecutableSchema) error { return nil }
+
+// InterceptResponse begins to remember what is read for a response.
+func (l Loading) InterceptResponse(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
+	return next(l.begin(ctx))
+}
+
+// InterceptRootField begins anew for a mutation's field.
+func (l Loading) InterceptRootField(ctx context.Context, next graphql.RootResolver) graphql.Marshaler {
+	if graphql.GetOperationContext(ctx).Operation.Operation == ast.Mutation {
+		ctx = l.begin(ctx)
+	}
+	return next(ctx)
+}
+
+type loadsKey struct{}
+
+func (l Loading) begin(ctx context.Context) context.Context {
+	loads := &loads{table: l.Table}
+	loads.ctx = context.WithValue(ctx, loadsKey{}, loads)
+	return loads.ctx
+}
+
+func loadsOf(ctx context.Context) *loads { return ctx.Value(loadsKey{}).(*loads) }
+
+// loads are what was read for one response.
+type loads struct {
+	table *Table
+	// ctx is the response's, rather than that of the field that happens to ask first.
+	ctx     context.Context
+	mu      sync.Mutex
+	loaders map[asked]any
+}
+
+// tenant is the caller's company. Without a principal it is nobody's, which holds nothing.
+func (l *loads) tenant() *db.Tenant {
+	principal, _ := model.PrincipalOf(l.ctx)
+	return l.table.store.Tenant(principal.CompanyID)
+}
+
+// asked tells what was read apart: for which rows, a batch or a row that was read alone, what, and how.
+type asked struct {
+	rows    any
+	what    any
+	columns string
+	window  window
+}
+
+// window is how a page is wanted.
+type window struct {
+	first, offset       int32
+	after, filter       string
+	hasOffset, hasAfter bool
+}
+
+func windowOf(args model.PageArgs, filter db.Filter) window {
+	p := window{first: args.First}
+	if args.After != nil {
+		p.after, p.hasAfter = *args.After, true
+	}
+	if args.Offset != nil {
+		p.offset, p.hasOffset = *args.Offset, true
+	}
+	if len(filter) > 0 {
+		p.filter = fmt.Sprintf("%q", filter.Values())
+	}
+	return p
+}
+
+// read reads what all keys lead to, and returns how to find what one of them leads to.
+type readKeys[V any] func(keys []string) (func(key string) (V, error), error)
+
+// load returns what hangs on the row. The first row of a batch that asks makes it read for all of them. So the number of
+// statements does not depend on which fields happen to be resolved at the same time, and nobody waits for others to ask.
+func load[V any](l *loads, row any, a asked, keyOf func(row any) string, read readKeys[V]) (V, error) {
+	key := keyOf(row)
+	if key == "" {
+		var nothing V
+		return nothing, nil
+	}
+	rows := []any{row}
+	a.rows = row
+	if batched, ok := row.(interface{ Batch() *model.Batch }); ok && batched.Batch() != nil {
+		a.rows, rows = batched.Batch(), batched.Batch().Rows
+	}
+	return loaderOf(l, a, rows, keyOf, read).Load(l.ctx, key)()
+}
+
+// loaderOf returns the loader of the rows, which has read, or is reading, all of them.
+func loaderOf[V any](l *loads, a asked, rows []any, keyOf func(any) string, read readKeys[V]) *dataloader.Loader[string, V] {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if known, ok := l.loaders[a]; ok {
+		return known.(*dataloader.Loader[string, V])
+	}
+	keys := make([]string, 0, len(rows))
+	seen := make(map[string]bool, len(rows))
+	for _, r := range rows {
+		if key := keyOf(r); key != "" && !seen[key] {
+			seen[key] = true
+			keys = append(keys, key)
+		}
+	}
+	// The last key fills the batch, which is then read at once. The wait is never over: a busy process that took its
+	// time here would read twice.
+	loader := dataloader.NewBatchedLoader(batch(read), dataloader.WithBatchCapacity[string, V](len(keys)), dataloader.WithWait[string, V](time.Hour))
+	for _, key := range keys {
+		loader.Load(l.ctx, key)
+	}
+	if l.loaders == nil {
+		l.loaders = map[asked]any{}
+	}
+	l.loaders[a] = loader
+	return loader
+}
+
+func batch[V any](read readKeys[V]) dataloader.BatchFunc[string, V] {
+	return func(_ context.Context, keys []string) []*dataloader.Result[V] {
+		find, err := read(keys)
+		results := make([]*dataloader.Result[V], len(keys))
+		for i, key := range keys {
+			results[i] = &dataloader.Result[V]{Error: err}
+			if err == nil {
+				results[i].Data, results[i].Error = find(key)
+			}
+		}
+		return results
+	}
+}
+
+// field returns the relation of the field that is being resolved, and the columns that its selection needs.
+func (l *loads) field(ctx context.Context) (*relation, []string) {
+	field := graphql.GetFieldContext(ctx)
+	r := l.table.relations[field.Object+"."+field.Field.Name]
+	if r.reading != "" {
+		return r, []string{r.reading}
+	}
+	if r.value != "" || r.isWhole {
+		return r, nil // Several fields share it: all of them find what one statement read with all its columns.
+	}
+	return r, l.table.columnsOf(ctx)
+}
+
+// One returns the row that the field being resolved leads to from the row; R's zero value where it leads nowhere, and
+// NOT_FOUND where the row is missing.
+func One[R any](ctx context.Context, row any) (R, error) {
+	l := loadsOf(ctx)
+	r, columns := l.field(ctx)
+	return load(l, row, asked{what: r.same(), columns: strings.Join(columns, " ")}, r.keyOf, func(keys []string) (func(string) (R, error), error) {
+		found, err := l.tenant().Find(l.ctx, r.rows, keys, columns...)
+		byID := make(map[string]R, len(found))
+		for _, row := range found {
+			byID[row.(model.Node).Cursor().ID] = row.(R)
+		}
+		return func(key string) (R, error) {
+			row, ok := byID[key]
+			if !ok {
+				return row, model.Missing(r.rows.Noun(), key)
+			}
+			return row, nil
+		}, err
+	})
+}
+
+// Many returns the rows that the field being resolved leads to from the row, in their order.
+func Many[R any](ctx context.Context, row any) ([]R, error) {
+	l := loadsOf(ctx)
+	r, columns := l.field(ctx)
+	return load(l, row, asked{what: r.same(), columns: strings.Join(columns, " ")}, r.keyOf, func(keys []string) (func(string) ([]R, error), error) {
+		found, err := l.tenant().Find(l.ctx, r.rows, keys, columns...)
+		byParent := byParent[R](found)
+		return func(key string) ([]R, error) { return byParent[key], nil }, err
+	})
+}
+
+func byParent[R any](rows []model.Row) map[string][]R {
+	byParent := make(map[string][]R, len(rows))
+	for _, row := range rows {
+		byParent[row.Parent()] = append(byParent[row.Parent()], row.(R))
+	}
+	return byParent
+}
+
+// Page returns the page of rows that the field being resolved leads to from the row. All lists of the row's batch are
+// counted as soon as one is asked for its total.
+func Page[R model.Node](ctx context.Context, row any, first int32, after *string, offset *int32, filter db.Filter) (*model.Page[R], error) {
+	l := loadsOf(ctx)
+	r, columns := l.field(ctx)
+	args := model.PageArgs{First: first, After: after, Offset: offset}
+	a := asked{what: r.same(), columns: strings.Join(columns, " "), window: windowOf(args, filter)}
+	return load(l, row, a, r.keyOf, func(keys []string) (func(string) (*model.Page[R], error), error) {
+		found, err := l.tenant().FindPages(l.ctx, r.list, filter, keys, args, columns...)
+		byParent := byParent[R](found)
+		totals := sync.OnceValues(func() (map[string]int32, error) { return l.tenant().Count(l.ctx, r.list, filter, keys) })
+		return func(key string) (*model.Page[R], error) {
+			return model.NewPage(byParent[key], args, func(context.Context) (int32, error) {
+				total, err := totals()
+				return total[key], err
+			}), nil
+		}, err
+	})
+}
+
+// Total returns how many rows the field being resolved leads to from the row.
+func Total(ctx context.Context, row any) (int32, error) {
+	l := loadsOf(ctx)
+	r, _ := l.field(ctx)
+	return load(l, row, asked{what: r.same()}, r.keyOf, func(keys []string) (func(string) (int32, error), error) {
+		totals, err := l.tenant().Count(l.ctx, r.list, nil, keys)
+		return func(key string) (int32, error) { return totals[key], nil }, err
+	})
+}
+
+// Value returns what is read of the row under its name, by the row's id; V's zero value where there is none. Fields that
+// name the same thing share what was read.
+func Value[V any](ctx context.Context, row model.Node, name string, read func(t *db.Tenant, ctx context.Context, ids []string) (map[string]V, error)) (V, error) {
+	l := loadsOf(ctx)
+	return load(l, row, asked{what: name}, idOf, func(keys []string) (func(string) (V, error), error) {
+		found, err := read(l.tenant(), l.ctx, keys)
+		return func(key string) (V, error) { return found[key], nil }, err
+	})
+}
+
+func idOf(row any) string { return row.(model.Node).Cursor().ID }
+
+// ByID returns the row with the id that the field being resolved names, or NOT_FOUND.
+func ByID[R any](ctx context.Context, id string) (R, error) {
+	l := loadsOf(ctx)
+	var none R
+	rows := l.table.roots[graphql.GetFieldContext(ctx).Field.Name].rows
+	found, err := l.tenant().Find(l.ctx, rows, []string{id}, l.table.columnsOf(ctx)...)
+	if err != nil {
+		return none, err
+	}
+	if len(found) == 0 {
+		return none, model.Missing(rows.Noun(), id)
+	}
+	return found[0].(R), nil
+}
+
+// Columns returns the columns that the selection of the field being resolved needs of the rows that it leads to, a page of
+// them or one; none stands for all.
+func Columns(ctx context.Context) []string { return loadsOf(ctx).table.columnsOf(ctx) }
+
+// keyOf is the key that a row leads to by the relation; empty for none.
+func (r *relation) keyOf(row any) string {
+	if r.key != nil {
+		return r.key(row)
+	}
+	if r.column == "id" {
+		return idOf(row)
+	}
+	if test, ok := row.(model.AgentTest); ok {
+		row = test.Row()
+	}
+	value := reflect.ValueOf(row).Elem().FieldByIndex(r.at)
+	if value.Kind() == reflect.Pointer {
+		if value.IsNil() {
+			return ""
+		}
+		value = value.Elem()
+	}
+	return value.String()
+}

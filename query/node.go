@@ -1,0 +1,57 @@
+package query
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// Nodes returns what the ids name, in their order, nil where one names nothing.
+func Nodes(ctx context.Context, ids []string) ([]model.Node, error) {
+	if len(ids) > model.MaxPageSize {
+		var faults model.Fields
+		faults.Add("ids", "must have at most %d entries, not %d", model.MaxPageSize, len(ids))
+		return nil, faults.Err()
+	}
+	t := loadsOf(ctx).tenant()
+	// What no id can be names nothing.
+	possible := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return strings.ContainsRune(id, 0) || !utf8.ValidString(id) })
+	nouns, err := t.Nouns(ctx, possible)
+	if err != nil {
+		return nil, err
+	}
+	idsOf := map[string][]string{}
+	for id, noun := range nouns {
+		idsOf[noun] = append(idsOf[noun], id)
+	}
+	found := map[string]model.Node{}
+	for _, rows := range db.Nodes {
+		if len(idsOf[rows.Noun()]) == 0 {
+			continue
+		}
+		read, err := t.Find(ctx, rows, idsOf[rows.Noun()])
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range read {
+			node := row.(model.Node)
+			found[node.Cursor().ID] = node
+		}
+	}
+	if len(idsOf[db.CompanyNoun]) > 0 {
+		company, err := t.Company(ctx)
+		if err != nil {
+			return nil, err
+		}
+		found[company.ID] = company
+	}
+	nodes := make([]model.Node, len(ids))
+	for i, id := range ids {
+		nodes[i] = found[id]
+	}
+	return nodes, nil
+}

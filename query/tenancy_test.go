@@ -1,0 +1,110 @@
+package query
+
+import (
+	"context"
+	"os"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/demo"
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/graph"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
+
+// idsOfCompany returns every id that stands in a row of the company.
+func idsOfCompany(t *testing.T, conn *pgx.Conn, companyID string) []string {
+	t.Helper()
+	rows, _ := conn.Query(t.Context(), "SELECT table_name::text FROM information_schema.columns WHERE table_schema = 'public' AND column_name = 'id' AND table_name IN (SELECT table_name FROM information_schema.columns WHERE column_name = 'company_id')")
+	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	var ids []string
+	for _, table := range tables {
+		rows, _ := conn.Query(t.Context(), "SELECT id FROM "+table+" WHERE company_id = $1", companyID)
+		ids, err = pgx.AppendRows(ids, rows, pgx.RowTo[string])
+		require.NoError(t, err)
+	}
+	return ids
+}
+
+// TestNothingOfAnotherCompanyIsFound gives every relation, both ways of reading it, all ids of another company, and of its own.
+func TestNothingOfAnotherCompanyIsFound(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	address := dbtest.URL(t)
+	store := dbtest.Open(t, address, db.Options{})
+	_, err := demo.Seed(ctx, store)
+	require.NoError(t, err)
+	companies, err := store.Companies(ctx)
+	require.NoError(t, err)
+	require.Len(t, companies, 2)
+	conn, err := pgx.Connect(ctx, address)
+	require.NoError(t, err)
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	table, err := NewTable(graph.NewExecutableSchema(graph.Config{}).Schema(), store)
+	require.NoError(t, err)
+	tenant := store.Tenant(companies[0].ID)
+	own, foreign := idsOfCompany(t, conn, companies[0].ID), idsOfCompany(t, conn, companies[1].ID)
+	require.NotEmpty(t, foreign)
+
+	all := map[string]*relation{}
+	for name, r := range table.relations {
+		all[name] = r
+	}
+	for name, r := range table.roots {
+		all["Query."+name] = &r.relation
+	}
+	for _, rows := range db.Nodes {
+		all["Node "+rows.Noun()] = &relation{shape: toOne, rows: rows}
+	}
+	args := model.PageArgs{First: 100}
+	// reached is how many rows both ways lead to from the keys.
+	reached := func(r *relation, keys []string) (found, read int) {
+		var rows []model.Row
+		var reads []db.Read
+		if r.shape == toOne || r.shape == toMany {
+			rows, err = tenant.Find(ctx, r.rows, keys)
+			reads = []db.Read{{Statement: store.Select(r.rows, nil), Keys: keys}}
+		} else {
+			rows, err = tenant.FindPages(ctx, r.list, nil, keys, args)
+			reads = []db.Read{{Statement: store.Page(r.list, nil, db.Part{PageArgs: args}), Keys: keys, Part: db.Part{PageArgs: args}}}
+		}
+		require.NoError(t, err)
+		require.NoError(t, tenant.Read(ctx, reads, func(int, [][]byte) error {
+			read++
+			return nil
+		}))
+		return len(rows), read
+	}
+	for name, r := range all {
+		if r.shape == toPage && table.roots[nameOf(name)] != nil {
+			continue // A list of the company has no keys.
+		}
+		found, read := reached(r, foreign)
+		require.Zero(t, found, name)
+		require.Zero(t, read, name)
+		found, read = reached(r, own)
+		require.Equal(t, found, read, name)
+		if r.shape == toPage || r.shape == toTotal {
+			counts, err := tenant.Count(ctx, r.list, nil, foreign)
+			require.NoError(t, err)
+			for id, count := range counts {
+				require.Zero(t, count, "%s of %s", name, id)
+			}
+		}
+	}
+}
+
+// nameOf is the field of Query that a name is of; empty for any other.
+func nameOf(name string) string {
+	const of = "Query."
+	if len(name) > len(of) && name[:len(of)] == of {
+		return name[len(of):]
+	}
+	return ""
+}

@@ -1,0 +1,27 @@
+package resolvers
+
+import (
+	"context"
+
+	"github.com/agentgraph/agentgraph/model"
+	"github.com/agentgraph/agentgraph/query"
+)
+
+// knowledgeBaseChatName returns the name of the agent's chat, nil when none is connected.
+func knowledgeBaseChatName(ctx context.Context, agent *model.Agent) (*string, error) {
+	chat, err := query.One[*model.KnowledgeBaseChat](ctx, agent)
+	if err != nil || chat == nil {
+		return nil, err
+	}
+	return &chat.Name, nil
+}
+
+// datasetTexts returns one text of each of the chat's datasets, in order.
+func datasetTexts(ctx context.Context, chat *model.KnowledgeBaseChat, text func(*model.Dataset) string) ([]string, error) {
+	datasets, err := query.Many[*model.Dataset](ctx, chat)
+	texts := make([]string, len(datasets))
+	for i, d := range datasets {
+		texts[i] = text(d)
+	}
+	return texts, err
+}

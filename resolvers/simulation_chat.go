@@ -1,0 +1,21 @@
+package resolvers
+
+import (
+	"context"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// coverage returns what would happen to the calls of each of the chats.
+func (r *Resolver) coverage(t *db.Tenant, ctx context.Context, ids []string) (map[string][]*model.CallCoverage, error) {
+	found, err := t.Find(ctx, db.SimulationChatRows, ids, "agent_id", "tool_mocking")
+	if err != nil {
+		return nil, err
+	}
+	chats := make([]*model.SimulationChat, len(found))
+	for i, row := range found {
+		chats[i] = row.(*model.SimulationChat)
+	}
+	return r.engine.Coverage(ctx, t, chats)
+}

@@ -41,47 +41,87 @@ func (c *cell) ratio(other *cell) spread {
 	return spreadOf(values)
 }
 
-// cellsOf are those of a workload under the number of connections.
-func (b *bench) cellsOf(workload string, connections int) []*cell {
-	var found []*cell
-	for _, c := range b.cells {
-		if c.workload == workload && c.connections == connections {
-			found = append(found, c)
-		}
-	}
-	return found
+// group is the cells that are compared with each other, the first server's first.
+type group struct {
+	workload    int
+	connections int
+	cells       []*cell
 }
 
-// markdown writes a table for each workload and number of connections: medians, with the least and the most of the
-// rounds behind the rates and the ratios.
-func (b *bench) markdown(w io.Writer) {
-	fmt.Fprintf(w, "%d processors, %s; %d rounds of %s, pools of %d; medians [least–most]. The ratio is %s's rate over the server's, paired by round.\n",
-		runtime.NumCPU(), runtime.Version(), b.rounds, b.duration, b.pool, b.servers[0].name)
-	for _, workload := range workloads {
+func (g group) title() string {
+	return workloads[g.workload].name + ", " + plural(g.connections, "connection")
+}
+
+// groups are those of the cells, in the order of the workloads and connections.
+func (b *bench) groups() []group {
+	var all []group
+	for i, workload := range workloads {
 		for _, connections := range b.connections {
-			cells := b.cellsOf(workload.name, connections)
-			if len(cells) == 0 {
-				continue
-			}
-			fmt.Fprintf(w, "\n### %s, %s: %s\n\n| server | ratio |", workload.name, plural(connections, "connection"), workload.means)
-			for _, c := range columns {
-				fmt.Fprintf(w, " %s |", c.name)
-			}
-			fmt.Fprintf(w, " statements | round trips | KB |\n|---|---|%s---|---|---|\n", strings.Repeat("---|", len(columns)))
-			for _, c := range cells {
-				fmt.Fprintf(w, "| %s | %s |", c.server, withSpread("%.2f", cells[0].ratio(c)))
-				for i, column := range columns {
-					s := c.spread(column.value)
-					text := fmt.Sprintf(column.format, s.Median)
-					if i == 0 {
-						text = withSpread(column.format, s)
-					}
-					fmt.Fprintf(w, " %s |", text)
+			g := group{workload: i, connections: connections}
+			for _, c := range b.cells {
+				if c.workload == workload.name && c.connections == connections {
+					g.cells = append(g.cells, c)
 				}
-				n := b.counts[c.workload+" "+c.server]
-				fmt.Fprintf(w, " %d | %d | %.1f |\n", n.Statements, n.RoundTrips, float64(n.Bytes)/1000)
+			}
+			if len(g.cells) > 0 {
+				all = append(all, g)
 			}
 		}
+	}
+	return all
+}
+
+// markdown writes the ratios, and then a table for each group: medians, with the least and the most of the rounds behind
+// the rates and the ratios.
+func (b *bench) markdown(w io.Writer) {
+	first := b.servers[0].name
+	fmt.Fprintf(w, "%d processors, %s; %d rounds of %s, pools of %d; medians [least–most].\n\n",
+		runtime.NumCPU(), runtime.Version(), b.rounds, b.duration, b.pool)
+	fmt.Fprintf(w, "| requests of %s for one of |", first)
+	for _, s := range b.servers[1:] {
+		fmt.Fprintf(w, " %s |", s.name)
+	}
+	fmt.Fprintf(w, "\n|---|%s\n", strings.Repeat("---|", len(b.servers)-1))
+	groups := b.groups()
+	for _, g := range groups {
+		fmt.Fprintf(w, "| %s |", g.title())
+		for _, s := range b.servers[1:] {
+			fmt.Fprintf(w, " %s |", g.ratioTo(s.name))
+		}
+		fmt.Fprintln(w)
+	}
+	for _, g := range groups {
+		b.table(w, g)
+	}
+}
+
+func (g group) ratioTo(server string) string {
+	for _, c := range g.cells {
+		if c.server == server {
+			return withSpread("%.2f", g.cells[0].ratio(c))
+		}
+	}
+	return "–"
+}
+
+func (b *bench) table(w io.Writer, g group) {
+	fmt.Fprintf(w, "\n### %s: %s\n\n| server |", g.title(), workloads[g.workload].means)
+	for _, c := range columns {
+		fmt.Fprintf(w, " %s |", c.name)
+	}
+	fmt.Fprintf(w, " statements | round trips | KB |\n|---|%s---|---|---|\n", strings.Repeat("---|", len(columns)))
+	for _, c := range g.cells {
+		fmt.Fprintf(w, "| %s |", c.server)
+		for i, column := range columns {
+			s := c.spread(column.value)
+			text := fmt.Sprintf(column.format, s.Median)
+			if i == 0 {
+				text = withSpread(column.format, s)
+			}
+			fmt.Fprintf(w, " %s |", text)
+		}
+		n := b.counts[c.workload+" "+c.server]
+		fmt.Fprintf(w, " %d | %d | %.1f |\n", n.Statements, n.RoundTrips, float64(n.Bytes)/1000)
 	}
 }
 
@@ -107,13 +147,14 @@ func (b *bench) json(w io.Writer) error {
 		Asks        count             `json:"asks"`
 	}
 	var all []entry
-	for _, c := range b.cells {
-		first := b.cellsOf(c.workload, c.connections)[0]
-		e := entry{c.workload, c.connections, c.server, first.ratio(c), map[string]spread{}, b.counts[c.workload+" "+c.server]}
-		for _, column := range columns {
-			e.Values[column.name] = c.spread(column.value)
+	for _, g := range b.groups() {
+		for _, c := range g.cells {
+			e := entry{c.workload, c.connections, c.server, g.cells[0].ratio(c), map[string]spread{}, b.counts[c.workload+" "+c.server]}
+			for _, column := range columns {
+				e.Values[column.name] = c.spread(column.value)
+			}
+			all = append(all, e)
 		}
-		all = append(all, e)
 	}
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")

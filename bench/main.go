@@ -30,6 +30,9 @@ type options struct {
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	err := run(ctx, os.Args[1:])
+	if ctx.Err() != nil {
+		err = errors.New("interrupted; everything is stopped and removed")
+	}
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)

@@ -102,7 +102,7 @@ func (b *bench) warmUp(ctx context.Context) error {
 	return nil
 }
 
-// measure fills the cells, the servers in turn within each.
+// measure fills the cells, those of each group in turn.
 func (b *bench) measure(ctx context.Context) error {
 	for _, w := range workloads {
 		if !slices.Contains(b.workloads, w.name) {
@@ -118,13 +118,18 @@ func (b *bench) measure(ctx context.Context) error {
 	}
 	for i := range b.rounds {
 		b.say("round %d of %d", i+1, b.rounds)
-		for _, c := range b.cells {
-			s := b.servers[slices.IndexFunc(b.servers, func(s *server) bool { return s.name == c.server })]
-			measured, err := b.measureCell(ctx, c, s)
-			if err != nil {
-				return fmt.Errorf("%s: %w: %s", s.name, err, s.lastWords())
+		for _, g := range b.groups() {
+			if i%2 == 1 { // whoever comes first has no advantage
+				slices.Reverse(g.cells)
 			}
-			c.rounds = append(c.rounds, measured)
+			for _, c := range g.cells {
+				s := b.servers[slices.IndexFunc(b.servers, func(s *server) bool { return s.name == c.server })]
+				measured, err := b.measureCell(ctx, c, s)
+				if err != nil {
+					return fmt.Errorf("%s: %w: %s", s.name, err, s.lastWords())
+				}
+				c.rounds = append(c.rounds, measured)
+			}
 		}
 	}
 	return nil

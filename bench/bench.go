@@ -38,7 +38,7 @@ type cell struct {
 type round struct {
 	perSecond float64
 	p50, p99  time.Duration
-	// CPU is milliseconds for a request: of the server, of Postgres, of this program.
+	// cpu is milliseconds for a request: of the server, of Postgres, of this program.
 	cpu  [3]float64
 	peak int64 // resident bytes of the server
 }

@@ -15,7 +15,7 @@ type column struct {
 }
 
 var columns = []column{
-	{"req/s", "%.0f", func(r round) float64 { return r.perSecond }},
+	{"req/s", "%.0f", perSecond},
 	{"p50 ms", "%.2f", func(r round) float64 { return float64(r.p50.Microseconds()) / 1000 }},
 	{"p99 ms", "%.2f", func(r round) float64 { return float64(r.p99.Microseconds()) / 1000 }},
 	{"server CPU ms", "%.2f", func(r round) float64 { return r.cpu[0] }},
@@ -32,14 +32,19 @@ func (c *cell) spread(value func(round) float64) spread {
 	return spreadOf(values)
 }
 
-// ratio is how many requests this cell answers for one of the other, paired by round.
-func (c *cell) ratio(other *cell) spread {
+// ratio is this cell's value for one of the other's, paired by round.
+func (c *cell) ratio(other *cell, value func(round) float64) spread {
 	values := make([]float64, len(c.rounds))
 	for i := range c.rounds {
-		values[i] = c.rounds[i].perSecond / other.rounds[i].perSecond
+		values[i] = value(c.rounds[i]) / value(other.rounds[i])
 	}
 	return spreadOf(values)
 }
+
+func perSecond(r round) float64 { return r.perSecond }
+
+// cpu is what a request costs the server and Postgres together.
+func cpu(r round) float64 { return r.cpu[0] + r.cpu[1] }
 
 // group is the cells that are compared with each other, the first server's first.
 type group struct {
@@ -74,34 +79,36 @@ func (b *bench) groups() []group {
 // markdown writes the ratios, and then a table for each group: medians, with the least and the most of the rounds behind
 // the rates and the ratios.
 func (b *bench) markdown(w io.Writer) {
-	first := b.servers[0].name
-	fmt.Fprintf(w, "%d processors, %s; %d rounds of %s, pools of %d; medians [least–most].\n\n",
+	fmt.Fprintf(w, "%d processors, %s; %d rounds of %s, pools of %d; medians [least–most].\n",
 		runtime.NumCPU(), runtime.Version(), b.rounds, b.duration, b.pool)
-	fmt.Fprintf(w, "| requests of %s for one of |", first)
-	for _, s := range b.servers[1:] {
-		fmt.Fprintf(w, " %s |", s.name)
-	}
-	fmt.Fprintf(w, "\n|---|%s\n", strings.Repeat("---|", len(b.servers)-1))
 	groups := b.groups()
-	for _, g := range groups {
-		fmt.Fprintf(w, "| %s |", g.title())
-		for _, s := range b.servers[1:] {
-			fmt.Fprintf(w, " %s |", g.ratioTo(s.name))
-		}
-		fmt.Fprintln(w)
-	}
+	b.ratios(w, groups, "requests a second", perSecond)
+	b.ratios(w, groups, "CPU a request, with Postgres'", cpu)
 	for _, g := range groups {
 		b.table(w, g)
 	}
 }
 
-func (g group) ratioTo(server string) string {
-	for _, c := range g.cells {
-		if c.server == server {
-			return withSpread("%.2f", g.cells[0].ratio(c))
-		}
+// ratios writes how the first server's values are to those of the others.
+func (b *bench) ratios(w io.Writer, groups []group, of string, value func(round) float64) {
+	fmt.Fprintf(w, "\n| %s: %s to |", of, b.servers[0].name)
+	for _, s := range b.servers[1:] {
+		fmt.Fprintf(w, " %s |", s.name)
 	}
-	return "–"
+	fmt.Fprintf(w, "\n|---|%s\n", strings.Repeat("---|", len(b.servers)-1))
+	for _, g := range groups {
+		fmt.Fprintf(w, "| %s |", g.title())
+		for _, s := range b.servers[1:] {
+			text := "–"
+			for _, c := range g.cells {
+				if c.server == s.name {
+					text = withSpread("%.2f", g.cells[0].ratio(c, value))
+				}
+			}
+			fmt.Fprintf(w, " %s |", text)
+		}
+		fmt.Fprintln(w)
+	}
 }
 
 func (b *bench) table(w io.Writer, g group) {
@@ -142,14 +149,18 @@ func (b *bench) json(w io.Writer) error {
 		Workload    string            `json:"workload"`
 		Connections int               `json:"connections"`
 		Server      string            `json:"server"`
-		Ratio       spread            `json:"ratio"`
+		Ratio       spread            `json:"ratio"`    // of the first server's rate to this one's
+		CPURatio    spread            `json:"cpuRatio"` // of the first server's CPU a request to this one's
 		Values      map[string]spread `json:"values"`
 		Asks        count             `json:"asks"`
 	}
 	var all []entry
 	for _, g := range b.groups() {
 		for _, c := range g.cells {
-			e := entry{c.workload, c.connections, c.server, g.cells[0].ratio(c), map[string]spread{}, b.counts[c.workload+" "+c.server]}
+			e := entry{
+				Workload: c.workload, Connections: c.connections, Server: c.server, Values: map[string]spread{},
+				Ratio: g.cells[0].ratio(c, perSecond), CPURatio: g.cells[0].ratio(c, cpu), Asks: b.counts[c.workload+" "+c.server],
+			}
 			for _, column := range columns {
 				e.Values[column.name] = c.spread(column.value)
 			}

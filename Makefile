@@ -4,7 +4,7 @@ GO ?= go
 GOLANGCI_LINT := $(shell $(GO) env GOPATH)/bin/golangci-lint
 GOLANGCI_LINT_VERSION := v2.15.0
 
-.PHONY: run test race e2e e2e-deps bench eval-knowledge generate check-generated lint build tidy postgres
+.PHONY: run test race e2e e2e-deps bench bench-compare bench-deps microbench eval-knowledge generate check-generated lint build tidy postgres
 
 run: postgres
 	@$(GO) build -o bin/agentgraph ./cmd/agentgraph
@@ -23,7 +23,16 @@ e2e: postgres e2e-deps
 	$(GO) build -race -o bin/agentgraph-race ./cmd/agentgraph
 	cd e2e && npm test --silent
 
-bench: postgres
+# agentgraph beside other servers on one database; docs/performance.md says how. ARGS="-rounds 1 -servers raw" does less.
+bench: postgres bench-deps
+	@cd bench && $(GO) build -o ../bin/bench . && exec ../bin/bench $(ARGS)
+
+# This tree beside an earlier revision of it: make bench-compare OLD=HEAD~5
+bench-compare: postgres
+	@test -n "$(OLD)" || { echo "say which revision to compare with: make bench-compare OLD=HEAD~1"; exit 2; }
+	@cd bench && $(GO) build -o ../bin/bench . && exec ../bin/bench -old "$(OLD)" $(ARGS)
+
+microbench: postgres
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
 # How well retrieval answers questions whose answers are known, beside what Postgres does by itself.
@@ -47,6 +56,12 @@ e2e-deps: e2e/node_modules/.package-lock.json
 
 e2e/node_modules/.package-lock.json: e2e/package-lock.json
 	cd e2e && npm ci --silent --no-audit --no-fund
+	@touch $@
+
+bench-deps: bench/peers/node_modules/.package-lock.json
+
+bench/peers/node_modules/.package-lock.json: bench/peers/package-lock.json
+	cd bench/peers && npm ci --silent --no-audit --no-fund
 	@touch $@
 
 # PostgreSQL server binaries, version 14 or later, where there are none yet.

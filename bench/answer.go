@@ -1,0 +1,121 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sort"
+	"time"
+)
+
+// parse reads an answer. Numbers, times and the ways to write a list that servers have become the same, so that what
+// is left can be compared value by value.
+func parse(answer []byte) (any, error) {
+	decoder := json.NewDecoder(bytes.NewReader(answer))
+	var value any
+	if err := decoder.Decode(&value); err != nil {
+		return nil, fmt.Errorf("%w in %.200s", err, answer)
+	}
+	return normal(value), nil
+}
+
+func normal(value any) any {
+	switch value := value.(type) {
+	case string:
+		if at, err := time.Parse(time.RFC3339Nano, value); err == nil {
+			return at.UTC().Format(time.RFC3339Nano)
+		}
+	case []any:
+		for i := range value {
+			value[i] = normal(value[i])
+		}
+	case map[string]any:
+		if edge, ok := value["edge"]; ok && len(value) == 1 {
+			return normal(edge)
+		}
+		if nodes, ok := value["nodes"]; ok {
+			return normal(nodes)
+		}
+		for name := range value {
+			value[name] = normal(value[name])
+		}
+	}
+	return value
+}
+
+// differs says where an answer lacks a value of the wanted one, or has another; "" is nowhere. It may hold more: a
+// server that cannot select within JSON has all of it. Where an object is wanted a list with it alone will do.
+func differs(path string, want, got any) string {
+	switch want := want.(type) {
+	case map[string]any:
+		if list, ok := got.([]any); ok && len(list) == 1 {
+			got = list[0]
+		}
+		object, ok := got.(map[string]any)
+		if !ok {
+			return fmt.Sprintf("%s is %v, not an object", path, got)
+		}
+		names := make([]string, 0, len(want))
+		for name := range want {
+			names = append(names, name)
+		}
+		sort.Strings(names)
+		for _, name := range names {
+			value, ok := object[name]
+			if !ok {
+				return fmt.Sprintf("%s.%s is missing", path, name)
+			}
+			if at := differs(path+"."+name, want[name], value); at != "" {
+				return at
+			}
+		}
+		return ""
+	case []any:
+		list, ok := got.([]any)
+		if !ok || len(list) != len(want) {
+			return fmt.Sprintf("%s is %v, not a list of %d", path, got, len(want))
+		}
+		for i := range want {
+			if at := differs(fmt.Sprintf("%s.%d", path, i), want[i], list[i]); at != "" {
+				return at
+			}
+		}
+		return ""
+	}
+	if want != got {
+		return fmt.Sprintf("%s is %v, not %v", path, got, want)
+	}
+	return ""
+}
+
+// refused reports whether the answer tells of errors.
+func refused(answer []byte) bool { return bytes.Contains(answer, []byte(`"errors"`)) }
+
+// quantile returns the value below which the part of the sorted values lies.
+func quantile(sorted []time.Duration, part float64) time.Duration {
+	if len(sorted) == 0 {
+		return 0
+	}
+	return sorted[min(int(part*float64(len(sorted))), len(sorted)-1)]
+}
+
+// spread is what several rounds measured.
+type spread struct {
+	Median float64 `json:"median"`
+	Min    float64 `json:"min"`
+	Max    float64 `json:"max"`
+}
+
+func spreadOf(values []float64) spread {
+	if len(values) == 0 {
+		return spread{}
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	middle := len(sorted) / 2
+	median := sorted[middle]
+	if len(sorted)%2 == 0 {
+		median = (sorted[middle-1] + sorted[middle]) / 2
+	}
+	return spread{Median: median, Min: sorted[0], Max: sorted[len(sorted)-1]}
+}

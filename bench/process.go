@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// tick is the unit of time in /proc/PID/stat, the same on every Linux.
+const tick = 10 * time.Millisecond
+
+// process is what /proc says of one.
+type process struct {
+	pid, parent int
+	// cpu is its own time, ended that of children which it has waited for.
+	cpu, ended time.Duration
+}
+
+func readProcess(pid int) (process, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return process{}, err
+	}
+	// The name, in parentheses, may hold anything.
+	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
+	number := func(i int) int {
+		n, _ := strconv.Atoi(string(fields[i])) // the kernel writes numbers
+		return n
+	}
+	return process{
+		pid: pid, parent: number(1),
+		cpu:   time.Duration(number(11)+number(12)) * tick,
+		ended: time.Duration(number(13)+number(14)) * tick,
+	}, nil
+}
+
+// tree returns the process and all below it.
+func tree(root int) ([]process, error) {
+	first, err := readProcess(root)
+	if err != nil {
+		return nil, fmt.Errorf("read what process %d uses, which takes Linux: %w", root, err)
+	}
+	children := map[int][]process{}
+	names, _ := filepath.Glob("/proc/[0-9]*") // fails for a malformed pattern only
+	for _, name := range names {
+		pid, err := strconv.Atoi(filepath.Base(name))
+		if err != nil {
+			continue
+		}
+		if p, err := readProcess(pid); err == nil { // others have ended meanwhile
+			children[p.parent] = append(children[p.parent], p)
+		}
+	}
+	all := []process{first}
+	for i := 0; i < len(all); i++ {
+		all = append(all, children[all[i].pid]...)
+	}
+	return all, nil
+}
+
+// cpuOf is what the process and all below it have used, those that have ended included.
+func cpuOf(root int) (time.Duration, error) {
+	all, err := tree(root)
+	var sum time.Duration
+	for _, p := range all {
+		sum += p.cpu + p.ended
+	}
+	return sum, err
+}
+
+// peakOf is the largest resident memory of the process and of all below it since forgetPeak, in bytes.
+func peakOf(root int) (int64, error) {
+	all, err := tree(root)
+	var sum int64
+	for _, p := range all {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.pid))
+		if err != nil {
+			continue // ended meanwhile
+		}
+		for line := range strings.Lines(string(text)) {
+			if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+				kilobytes, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
+				if err != nil {
+					return 0, fmt.Errorf("read the memory of process %d: %w", p.pid, err)
+				}
+				sum += kilobytes << 10
+			}
+		}
+	}
+	return sum, err
+}
+
+// forgetPeak has the kernel begin anew with the largest resident memory.
+func forgetPeak(root int) error {
+	all, err := tree(root)
+	for _, p := range all {
+		if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.pid), []byte("5"), 0); err != nil {
+			return fmt.Errorf("forget the peak memory of process %d: %w", p.pid, err)
+		}
+	}
+	return err
+}
+
+// ownCPU is what this program has used.
+func ownCPU() time.Duration {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		return 0
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+)
+
+// column is what the report says of a cell.
+type column struct {
+	name, format string
+	value        func(round) float64
+}
+
+var columns = []column{
+	{"req/s", "%.0f", perSecond},
+	{"p50 ms", "%.2f", func(r round) float64 { return float64(r.p50.Microseconds()) / 1000 }},
+	{"p99 ms", "%.2f", func(r round) float64 { return float64(r.p99.Microseconds()) / 1000 }},
+	{"server CPU ms", "%.2f", func(r round) float64 { return r.cpu[0] }},
+	{"Postgres CPU ms", "%.2f", func(r round) float64 { return r.cpu[1] }},
+	{"bench CPU ms", "%.2f", func(r round) float64 { return r.cpu[2] }},
+	{"peak RSS MiB", "%.0f", func(r round) float64 { return float64(r.peak) / (1 << 20) }},
+}
+
+func (c *cell) spread(value func(round) float64) spread {
+	values := make([]float64, len(c.rounds))
+	for i, r := range c.rounds {
+		values[i] = value(r)
+	}
+	return spreadOf(values)
+}
+
+// ratio is this cell's value for one of the other's, paired by round.
+func (c *cell) ratio(other *cell, value func(round) float64) spread {
+	values := make([]float64, len(c.rounds))
+	for i := range c.rounds {
+		values[i] = value(c.rounds[i]) / value(other.rounds[i])
+	}
+	return spreadOf(values)
+}
+
+func perSecond(r round) float64 { return r.perSecond }
+
+// cpu is what a request costs the server and Postgres together.
+func cpu(r round) float64 { return r.cpu[0] + r.cpu[1] }
+
+// group is the cells that are compared with each other, the first server's first.
+type group struct {
+	workload    int
+	connections int
+	cells       []*cell
+}
+
+func (g group) title() string {
+	return workloads[g.workload].name + ", " + plural(g.connections, "connection")
+}
+
+// groups are those of the cells, in the order of the workloads and connections.
+func (b *bench) groups() []group {
+	var all []group
+	for i, workload := range workloads {
+		for _, connections := range b.connections {
+			g := group{workload: i, connections: connections}
+			for _, c := range b.cells {
+				if c.workload == workload.name && c.connections == connections {
+					g.cells = append(g.cells, c)
+				}
+			}
+			if len(g.cells) > 0 {
+				all = append(all, g)
+			}
+		}
+	}
+	return all
+}
+
+// markdown writes the ratios, and then a table for each group: medians, with the least and the most of the rounds behind
+// the rates and the ratios.
+func (b *bench) markdown(w io.Writer) {
+	fmt.Fprintf(w, "%d processors, %s; %d rounds of %s, pools of %d; medians [least–most].\n",
+		runtime.NumCPU(), runtime.Version(), b.rounds, b.duration, b.pool)
+	groups := b.groups()
+	b.ratios(w, groups, "requests a second", perSecond)
+	b.ratios(w, groups, "CPU a request, with Postgres'", cpu)
+	for _, g := range groups {
+		b.table(w, g)
+	}
+}
+
+// ratios writes how the first server's values are to those of the others.
+func (b *bench) ratios(w io.Writer, groups []group, of string, value func(round) float64) {
+	fmt.Fprintf(w, "\n| %s: %s to |", of, b.servers[0].name)
+	for _, s := range b.servers[1:] {
+		fmt.Fprintf(w, " %s |", s.name)
+	}
+	fmt.Fprintf(w, "\n|---|%s\n", strings.Repeat("---|", len(b.servers)-1))
+	for _, g := range groups {
+		fmt.Fprintf(w, "| %s |", g.title())
+		for _, s := range b.servers[1:] {
+			text := "–"
+			for _, c := range g.cells {
+				if c.server == s.name {
+					text = withSpread("%.2f", g.cells[0].ratio(c, value))
+				}
+			}
+			fmt.Fprintf(w, " %s |", text)
+		}
+		fmt.Fprintln(w)
+	}
+}
+
+func (b *bench) table(w io.Writer, g group) {
+	fmt.Fprintf(w, "\n### %s: %s\n\n| server |", g.title(), workloads[g.workload].means)
+	for _, c := range columns {
+		fmt.Fprintf(w, " %s |", c.name)
+	}
+	fmt.Fprintf(w, " statements | round trips | KB |\n|---|%s---|---|---|\n", strings.Repeat("---|", len(columns)))
+	for _, c := range g.cells {
+		fmt.Fprintf(w, "| %s |", c.server)
+		for i, column := range columns {
+			s := c.spread(column.value)
+			text := fmt.Sprintf(column.format, s.Median)
+			if i == 0 {
+				text = withSpread(column.format, s)
+			}
+			fmt.Fprintf(w, " %s |", text)
+		}
+		n := b.counts[c.workload+" "+c.server]
+		fmt.Fprintf(w, " %d | %d | %.1f |\n", n.Statements, n.RoundTrips, float64(n.Bytes)/1000)
+	}
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+func withSpread(format string, s spread) string {
+	return fmt.Sprintf(format+" ["+format+"–"+format+"]", s.Median, s.Min, s.Max)
+}
+
+// json writes the same for programs.
+func (b *bench) json(w io.Writer) error {
+	type entry struct {
+		Workload    string            `json:"workload"`
+		Connections int               `json:"connections"`
+		Server      string            `json:"server"`
+		Ratio       spread            `json:"ratio"`    // of the first server's rate to this one's
+		CPURatio    spread            `json:"cpuRatio"` // of the first server's CPU a request to this one's
+		Values      map[string]spread `json:"values"`
+		Asks        count             `json:"asks"`
+	}
+	var all []entry
+	for _, g := range b.groups() {
+		for _, c := range g.cells {
+			e := entry{
+				Workload: c.workload, Connections: c.connections, Server: c.server, Values: map[string]spread{},
+				Ratio: g.cells[0].ratio(c, perSecond), CPURatio: g.cells[0].ratio(c, cpu), Asks: b.counts[c.workload+" "+c.server],
+			}
+			for _, column := range columns {
+				e.Values[column.name] = c.spread(column.value)
+			}
+			all = append(all, e)
+		}
+	}
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(all)
+}

@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/99designs/gqlgen v0.17.95
+	github.com/KimMachineGun/automemlimit v1.0.1
 	github.com/alecthomas/kong v1.17.0
 	github.com/coder/websocket v1.8.15
 	github.com/creack/pty v1.1.24
@@ -33,7 +34,10 @@ require (
 	pgregory.net/rapid v1.3.0
 )
 
-require github.com/riverqueue/river/rivertype v0.51.0 // indirect
+require (
+	github.com/pbnjay/memory v0.0.0-20210728143218-7b4eea64cf58 // indirect
+	github.com/riverqueue/river/rivertype v0.51.0 // indirect
+)
 
 require (
 	github.com/VividCortex/ewma v1.2.0 // indirect
@@ -52,7 +56,7 @@ require (
 	github.com/tiktoken-go/tokenizer v0.10.0
 	github.com/yuin/goldmark v1.8.7
 	golang.org/x/exp v0.0.0-20260410095643-746e56fc9e2f // indirect
-	golang.org/x/sys v0.49.0 // indirect
+	golang.org/x/sys v0.49.0
 	google.golang.org/protobuf v1.36.12 // indirect
 )
 

@@ -16,7 +16,7 @@ const (
 	// headroom is by how much the heap grows before it is collected, in bytes, however little of it is alive: a heap of
 	// a few MB that only doubles is collected all the time. It is bounded by mostPercent of what is alive, and one that
 	// has more alive than this doubles, as Go's heaps do.
-	headroom     = 24 << 20
+	headroom     = 20 << 20
 	leastPercent = 100
 	mostPercent  = 400
 

@@ -315,8 +315,9 @@ func (f *front) serve(ctx context.Context, listener net.Listener, workers int, e
 			return errors.Join(err, ctx.Err())
 		}
 	}
-	settling := time.AfterFunc(settleAfter, settle)
-	defer settling.Stop()
+	for _, after := range settleAfter {
+		defer time.AfterFunc(after, settle).Stop()
+	}
 	failed := make(chan error, 1)
 	go func() { failed <- f.http.Serve(listener) }()
 	var err error

@@ -22,10 +22,11 @@ const (
 
 	// limitRatio is how much of the container's memory Go may take; the rest is for what reads PDFs, and the system.
 	limitRatio = 0.8
-
-	// settleAfter is when what only the start needed is given back, counted from its end.
-	settleAfter = 3 * time.Second
 )
+
+// settleAfter is when what only the start needed is given back, counted from its end, and then what its first jobs
+// needed, such as the demo's documents.
+var settleAfter = []time.Duration{3 * time.Second, 20 * time.Second}
 
 // tuneMemory suits the collector to a server, once. What the operator has set by GOGC and GOMEMLIMIT stays.
 var tuneMemory = sync.OnceFunc(func() {

@@ -56,7 +56,6 @@ type banner struct {
 // Run starts the database when none is named, migrates it, seeds it when it is empty, shows the
 // banner and serves until ctx ends.
 func (c *devCommand) Run(ctx context.Context, std streams) (err error) {
-	tuneMemory()
 	log := slog.New(slog.NewTextHandler(std.log, &slog.HandlerOptions{Level: c.LogLevel}))
 	model, err := c.model()
 	if err != nil {

@@ -43,7 +43,6 @@ func (c *serveCommand) Validate() error {
 
 // Run serves until ctx ends. It refuses a schema that is older or newer than the program.
 func (c *serveCommand) Run(ctx context.Context, std streams) error {
-	tuneMemory()
 	log := slog.New(slog.NewJSONHandler(std.log, &slog.HandlerOptions{Level: c.LogLevel}))
 	model, err := c.model()
 	if err != nil {

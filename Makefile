@@ -10,8 +10,9 @@ run: postgres
 	@$(GO) build -o bin/agentgraph ./cmd/agentgraph
 	@exec bin/agentgraph dev $(ARGS)
 
+# Stripped: stack traces keep their names, debuggers do not.
 build:
-	$(GO) build -trimpath -o bin/agentgraph ./cmd/agentgraph
+	$(GO) build -trimpath -ldflags "-s -w" -o bin/agentgraph ./cmd/agentgraph
 
 test: postgres e2e-deps
 	$(GO) test ./...

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"golang.org/x/term"
 
@@ -80,15 +81,15 @@ func (c *devCommand) Run(ctx context.Context, std streams) (err error) {
 		return err
 	}
 	defer discard()
-	address := c.DatabaseURL
-	if address == "" {
-		server, startErr := local.Start(ctx, local.Options{Dir: filepath.Join(directory, "postgres"), Durable: !c.Ephemeral})
-		if startErr != nil {
-			return startErr
-		}
-		defer func() { err = errors.Join(err, server.Stop()) }()
-		address = server.URL()
+	companies := sync.OnceValues(demo.Read)
+	if c.Ephemeral {
+		go companies() // They will be needed, and the database is long in starting.
 	}
+	address, stop, err := c.database(ctx, directory)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
 	if err := checkSchema(ctx, address, true); err != nil {
 		return err
 	}
@@ -103,7 +104,7 @@ func (c *devCommand) Run(ctx context.Context, std streams) (err error) {
 		return err
 	}
 	defer store.Close()
-	key, err := demoKey(ctx, store, filepath.Join(directory, "demo-key"))
+	key, err := demoKey(ctx, store, companies, filepath.Join(directory, "demo-key"))
 	if err != nil {
 		return err
 	}
@@ -122,6 +123,19 @@ func (c *devCommand) Run(ctx context.Context, std streams) (err error) {
 	}
 	log.Info("serving", "address", listener.Addr().String(), "model", model.Name(), "pgvector", store.ComparesVectors())
 	return front.serve(ctx, listener, c.Workers, engine)
+}
+
+// database returns the address of the database, which it starts when none is named, and what to call when the program
+// ends.
+func (c *devCommand) database(ctx context.Context, directory string) (string, func() error, error) {
+	if c.DatabaseURL != "" {
+		return c.DatabaseURL, func() error { return nil }, nil
+	}
+	server, err := local.Start(ctx, local.Options{Dir: filepath.Join(directory, "postgres"), Durable: !c.Ephemeral})
+	if err != nil {
+		return "", nil, err
+	}
+	return server.URL(), server.Stop, nil
 }
 
 // directory returns the data directory, which it makes, and what to call when the program ends.
@@ -191,7 +205,7 @@ const demoName = "Demo"
 // demoKey seeds an empty database and returns the secret of the demo company's key, which is kept in
 // the file at the path so that every start can show it. When the file fits another database, or is
 // gone, a new key is made. It returns nil when the database holds companies but not the demo's.
-func demoKey(ctx context.Context, store *db.Store, path string) (*string, error) {
+func demoKey(ctx context.Context, store *db.Store, demos func() (demo.Companies, error), path string) (*string, error) {
 	companies, err := store.Companies(ctx)
 	if err != nil {
 		return nil, err
@@ -212,7 +226,11 @@ func demoKey(ctx context.Context, store *db.Store, path string) (*string, error)
 	var secret string
 	err = store.Tx(ctx, func(ctx context.Context, store *db.Store) (err error) {
 		if len(companies) == 0 {
-			seeded, err := demo.Seed(ctx, store)
+			read, err := demos()
+			if err != nil {
+				return err
+			}
+			seeded, err := read.Seed(ctx, store)
 			if err != nil {
 				return err
 			}

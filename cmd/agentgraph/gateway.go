@@ -324,6 +324,11 @@ func (f *front) serve(ctx context.Context, listener net.Listener, workers int, e
 			return errors.Join(err, ctx.Err())
 		}
 	}
+	// Not before: a start leaves less behind in a small heap.
+	tuneMemory()
+	for _, after := range settleAfter {
+		defer time.AfterFunc(after, settle).Stop()
+	}
 	failed := make(chan error, 1)
 	go func() { failed <- f.http.Serve(listener) }()
 	var err error

@@ -23,13 +23,9 @@ const (
 )
 
 // Chunk cuts a text by one of model.ChunkMethods, in reading order. The note tells the document's owner where the
-// method could not be followed; it is empty where it was. An error is never the document's fault.
-func Chunk(text Text, method string, config model.ParserConfig) (pieces []Piece, note string, err error) {
-	tokens, err := tokenizerOnce()
-	if err != nil {
-		return nil, "", err
-	}
-	c := &cutter{tokens: tokens, limit: int(config.ChunkTokenNum), delimiters: delimiters(config.Delimiter)}
+// method could not be followed; it is empty where it was.
+func Chunk(text Text, method string, config model.ParserConfig) (pieces []Piece, note string) {
+	c := &cutter{tokens: tokenizerOnce(), limit: int(config.ChunkTokenNum), delimiters: delimiters(config.Delimiter)}
 	switch method {
 	case "naive":
 		c.loose(text.String())
@@ -45,7 +41,7 @@ func Chunk(text Text, method string, config model.ParserConfig) (pieces []Piece,
 		c.loose(text.String())
 		note = fmt.Sprintf("The chunk method %s is not available; the document was cut by the method naive.", method)
 	}
-	return c.pieces, note, nil
+	return c.pieces, note
 }
 
 func (c *cutter) one(whole string) string {

@@ -11,18 +11,18 @@ import (
 	"github.com/clipperhouse/uax29/v2/graphemes"
 	"github.com/clipperhouse/uax29/v2/sentences"
 	"github.com/clipperhouse/uax29/v2/words"
-	"github.com/tiktoken-go/tokenizer"
+	"github.com/tiktoken-go/tokenizer/codec"
 )
 
 // tokenizerOnce is cl100k, the vocabulary of the embedding models in use; its tables are in the program.
-var tokenizerOnce = sync.OnceValues(func() (tokenizer.Codec, error) { return tokenizer.Get(tokenizer.Cl100kBase) })
+var tokenizerOnce = sync.OnceValue(codec.NewCl100kBase)
 
 // maxToken is the length of the longest token, in bytes.
 const maxToken = 128
 
 // cutter cuts text into pieces of at most limit tokens.
 type cutter struct {
-	tokens     tokenizer.Codec
+	tokens     *codec.Codec
 	limit      int
 	delimiters *regexp.Regexp
 	pieces     []Piece

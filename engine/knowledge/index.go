@@ -97,10 +97,7 @@ func (b *Base) index(ctx context.Context, t *db.Tenant, d *model.Document) (err 
 	if err != nil {
 		return err
 	}
-	pieces, warning, err := Chunk(text, dataset.ChunkMethod, dataset.ParserConfig)
-	if err != nil {
-		return err
-	}
+	pieces, warning := Chunk(text, dataset.ChunkMethod, dataset.ParserConfig)
 	chunks := make([]*model.Chunk, len(pieces))
 	for i, p := range pieces {
 		kept := storable(p.Content)

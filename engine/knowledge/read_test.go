@@ -289,8 +289,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		for _, method := range model.ChunkMethods {
-			pieces, _, err := knowledge.Chunk(text, method, config(32, "\n`##`;"))
-			require.NoError(t, err)
+			pieces, _ := knowledge.Chunk(text, method, config(32, "\n`##`;"))
 			require.NotEmpty(t, pieces)
 		}
 	})

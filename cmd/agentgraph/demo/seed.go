@@ -9,52 +9,84 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Seed creates the demo companies, all or nothing, and returns the one to show; the other exists to
+// Companies are the demo companies, as their files describe them.
+type Companies []content
+
+// content is one of them, with the recording of its history.
+type content struct {
+	folder string
+	company
+	recorded recording
+}
+
+// Read reads the companies.
+func Read() (Companies, error) {
+	var companies Companies
+	for _, folder := range []string{shownFolder, "tansy_lane"} {
+		c, err := read(folder)
+		if err != nil {
+			return nil, err
+		}
+		recorded, err := readRecording(folder)
+		if err != nil {
+			return nil, fmt.Errorf("read the history of %s: %w", folder, err)
+		}
+		companies = append(companies, content{folder: folder, company: c, recorded: recorded})
+	}
+	return companies, nil
+}
+
+// shownFolder is that of the company to show.
+const shownFolder = "merrowby"
+
+// CompanyName returns the name of the company that Seed shows.
+func CompanyName() (string, error) {
+	text, err := files.ReadFile(shownFolder + "/company.yaml")
+	if err != nil {
+		return "", err
+	}
+	part, err := decode(text)
+	return part.Name, err
+}
+
+// Seed reads the demo companies and creates them.
+func Seed(ctx context.Context, store *db.Store) (*model.Company, error) {
+	companies, err := Read()
+	if err != nil {
+		return nil, err
+	}
+	return companies.Seed(ctx, store)
+}
+
+// Seed creates the companies, all or nothing, and returns the one to show; the other exists to
 // prove that the two never see each other. It does not look for what is there already: a second call
 // creates everything a second time.
-func Seed(ctx context.Context, store *db.Store) (*model.Company, error) {
-	var shown *model.Company
-	err := store.Tx(ctx, func(ctx context.Context, store *db.Store) error {
-		var err error
-		if shown, err = seed(ctx, store, "merrowby"); err != nil {
-			return err
+func (c Companies) Seed(ctx context.Context, store *db.Store) (*model.Company, error) {
+	created := make([]*model.Company, len(c))
+	err := store.Tx(ctx, func(ctx context.Context, store *db.Store) (err error) {
+		for i, content := range c {
+			if created[i], err = content.seed(ctx, store); err != nil {
+				return fmt.Errorf("seed company %q: %w", content.Name, err)
+			}
 		}
-		_, err = seed(ctx, store, "tansy_lane")
-		return err
+		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return shown, nil
+	return created[0], nil
 }
 
-// CompanyName returns the name of the company that Seed shows.
-func CompanyName() (string, error) {
-	content, err := read("merrowby")
-	return content.Name, err
-}
-
-func seed(ctx context.Context, store *db.Store, folder string) (*model.Company, error) {
-	content, err := read(folder)
+func (c content) seed(ctx context.Context, store *db.Store) (*model.Company, error) {
+	company, err := store.CreateCompany(ctx, c.Name)
 	if err != nil {
 		return nil, err
 	}
-	company, err := store.CreateCompany(ctx, content.Name)
-	if err != nil {
-		return nil, fmt.Errorf("seed company %q: %w", content.Name, err)
-	}
-	recorded, err := readRecording(folder)
-	if err != nil {
-		return nil, fmt.Errorf("read the history of %s: %w", folder, err)
-	}
 	s := newSeeding(store.Tenant(company.ID))
-	if err := s.all(ctx, content, recorded); err != nil {
-		return nil, fmt.Errorf("seed company %q: %w", content.Name, err)
+	if err := s.all(ctx, c.company, c.recorded); err != nil {
+		return nil, err
 	}
-	if err := s.documents(ctx, folder, content.Datasets); err != nil {
-		return nil, fmt.Errorf("seed company %q: %w", content.Name, err)
-	}
-	return company, nil
+	return company, s.documents(ctx, c.folder, c.Datasets)
 }
 
 // seeding is a company on its way into the database, with the ids of what is there so far.

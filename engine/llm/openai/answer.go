@@ -1,10 +1,9 @@
 package openai
 
 import (
+	"encoding/json"
 	"strconv"
 	"strings"
-
-	"github.com/openai/openai-go/v3"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
 )
@@ -21,18 +20,42 @@ type answer struct {
 
 // call is a tool call that is still being written.
 type call struct {
-	index     int64
+	index     int
 	id, name  string
 	arguments strings.Builder
 }
 
+// event is what is read of one event of a stream.
+type event struct {
+	Choices []struct {
+		Delta struct {
+			Content   string      `json:"content"`
+			Refusal   string      `json:"refusal"`
+			ToolCalls []callDelta `json:"tool_calls"`
+		} `json:"delta"`
+		FinishReason string `json:"finish_reason"`
+	} `json:"choices"`
+	Usage *struct {
+		PromptTokens     int `json:"prompt_tokens"`
+		CompletionTokens int `json:"completion_tokens"`
+	} `json:"usage"`
+	Error *json.RawMessage `json:"error"`
+}
+
+// callDelta is a piece of a tool call.
+type callDelta struct {
+	Index    int    `json:"index"`
+	ID       string `json:"id"`
+	Function struct {
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"`
+	} `json:"function"`
+}
+
 // add takes one event of the stream and returns the text that it brought.
-func (a *answer) add(event openai.ChatCompletionChunk) string {
-	if event.JSON.Usage.Valid() {
-		a.usage = llm.Usage{
-			InputTokens:  int(event.Usage.PromptTokens),
-			OutputTokens: int(event.Usage.CompletionTokens),
-		}
+func (a *answer) add(event event) string {
+	if event.Usage != nil {
+		a.usage = llm.Usage{InputTokens: event.Usage.PromptTokens, OutputTokens: event.Usage.CompletionTokens}
 	}
 	// The last event has usage and no choices; never more than one choice is asked for.
 	if len(event.Choices) == 0 {
@@ -54,7 +77,7 @@ func (a *answer) add(event openai.ChatCompletionChunk) string {
 
 // addCall appends to the call that delta belongs to: the one with its index, unless it brings
 // another id, since some servers number all their calls 0.
-func (a *answer) addCall(delta openai.ChatCompletionChunkChoiceDeltaToolCall) {
+func (a *answer) addCall(delta callDelta) {
 	var current *call
 	for _, c := range a.calls {
 		if c.index == delta.Index && (delta.ID == "" || c.id == "" || c.id == delta.ID) {

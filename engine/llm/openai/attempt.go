@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"iter"
 	"mime"
 	"net/http"
 	"net/url"
@@ -16,15 +17,17 @@ import (
 	"strings"
 	"time"
 
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
-	"github.com/openai/openai-go/v3/packages/ssestream"
+	"github.com/tmaxmax/go-sse"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
 )
 
-// maxErrorBytes is how much of a refusal is read to find its code.
-const maxErrorBytes = 64 << 10
+const (
+	// maxErrorBytes is how much of a refusal is read to find its code.
+	maxErrorBytes = 64 << 10
+	// maxEventBytes bounds one event of a stream: a whole answer fits in, with each of its bytes escaped.
+	maxEventBytes = 8 * maxAnswerBytes
+)
 
 // Why an attempt's context ended, when it was not its caller's doing.
 var (
@@ -44,19 +47,29 @@ type attempt struct {
 
 // run asks once and hands the answer to the caller piece by piece. It returns nil when the answer
 // was whole or the caller left.
-func (a *attempt) run(ctx context.Context, params openai.ChatCompletionNewParams) error {
+func (a *attempt) run(ctx context.Context, body *completion) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	idle := time.AfterFunc(a.model.config.IdleTimeout, func() { cancel(errIdle) })
 	defer idle.Stop()
 
-	stream := a.model.completions.NewStreaming(ctx, params, option.WithMiddleware(a.inspect))
+	stream, err := a.open(ctx, body)
+	if err != nil {
+		return a.failure(ctx, err)
+	}
 	defer func() { _ = stream.Close() }()
 	var answer answer
-	for stream.Next() {
+	for event, err := range events(stream) {
+		if err != nil {
+			// Only usage and the end mark follow the finish reason: without them the answer is whole too.
+			if answer.finish == "" {
+				return a.failure(ctx, err)
+			}
+			break
+		}
 		// The caller's own time with a chunk is not the provider's silence.
 		idle.Stop()
-		text := answer.add(stream.Current())
+		text := answer.add(event)
 		if answer.bytes > maxAnswerBytes {
 			return a.model.fail(llm.TooLong, a.status, "the provider answered %d with more than %d bytes", a.status, maxAnswerBytes)
 		}
@@ -65,9 +78,8 @@ func (a *attempt) run(ctx context.Context, params openai.ChatCompletionNewParams
 		}
 		idle.Reset(a.model.config.IdleTimeout)
 	}
-	// Only usage and the end mark follow the finish reason: without them the answer is whole too.
 	if answer.finish == "" {
-		return a.failure(ctx, stream.Err())
+		return a.failure(ctx, io.ErrUnexpectedEOF)
 	}
 	last, err := answer.last(a.model, a.status)
 	if err != nil {
@@ -83,23 +95,66 @@ func (a *attempt) deliver(chunk llm.Chunk) bool {
 	return !a.left
 }
 
-// inspect is the client's middleware. It notes the status and turns whatever is not a stream into
-// a failure, before the client reads the body without a bound or into an error that quotes it.
-func (a *attempt) inspect(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
-	res, err := next(req)
+// open asks and returns the stream of the answer. It notes the status, and what is not a stream is a failure whose body
+// is neither read without a bound nor quoted.
+func (a *attempt) open(ctx context.Context, body *completion) (io.ReadCloser, error) {
+	res, err := a.model.client.post(ctx, "chat/completions", "text/event-stream", body)
 	if err != nil {
 		return nil, err
 	}
 	a.status = res.StatusCode
 	mediaType, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	if res.StatusCode == http.StatusOK && mediaType == "text/event-stream" {
-		return res, nil
+		return res.Body, nil
 	}
 	defer func() { _ = res.Body.Close() }()
 	if res.StatusCode == http.StatusOK {
 		return nil, a.model.fail(llm.Malformed, a.status, "the provider answered 200 OK with something that is not a stream")
 	}
 	return nil, a.refusal(res)
+}
+
+// reported is an error event within a stream.
+type reported struct{ data []byte }
+
+func (reported) Error() string { return "the provider reported an error" }
+
+// errNotJSON ends a stream with an event that is not of the protocol.
+var errNotJSON = errors.New("an event is not a JSON object")
+
+// events reads a stream up to its end mark, or to its end without one.
+func events(stream io.Reader) iter.Seq2[event, error] {
+	return func(yield func(event, error) bool) {
+		for framed, err := range sse.Read(stream, &sse.ReadConfig{MaxEventSize: maxEventBytes}) {
+			if err != nil {
+				yield(event{}, err)
+				return
+			}
+			if framed.Data == "" {
+				continue
+			}
+			if strings.HasPrefix(framed.Data, "[DONE]") {
+				return
+			}
+			read, err := readEvent([]byte(framed.Data))
+			if !yield(read, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// readEvent passes over members of another type than the protocol's, as servers that only resemble OpenAI's send them.
+func readEvent(data []byte) (event, error) {
+	var read event
+	var odd *json.UnmarshalTypeError
+	if err := json.Unmarshal(data, &read); err != nil && (!errors.As(err, &odd) || odd.Field == "") {
+		return event{}, errNotJSON
+	}
+	if read.Error != nil {
+		return event{}, reported{data}
+	}
+	return read, nil
 }
 
 // refusal is the failure that an answer other than 200 stands for.
@@ -127,12 +182,10 @@ func causeOf(status int) llm.Cause {
 	return llm.Malformed
 }
 
-// failure says why a stream ended without a finish reason; err is nil when it just ended.
+// failure says why there is no whole answer.
 func (a *attempt) failure(ctx context.Context, err error) error {
 	var known *llm.Error
-	var reported *ssestream.StreamError
-	var network *url.Error
-	var syntax *json.SyntaxError
+	var within reported
 	model, status := a.model, a.status
 	switch cause := context.Cause(ctx); {
 	case errors.As(err, &known):
@@ -143,18 +196,25 @@ func (a *attempt) failure(ctx context.Context, err error) error {
 		return model.fail(llm.TimedOut, status, "the provider answered %d and then fell silent for more than %s", status, model.config.IdleTimeout)
 	case cause != nil:
 		return model.fail(llm.TimedOut, status, "the provider answered %d and was not done after %s", status, model.config.Timeout)
-	case errors.As(err, &reported):
-		return model.fail(llm.Unavailable, status, "the provider answered %d and then reported an error%s", status, a.errorCode(reported.Event.Data))
-	case errors.As(err, &syntax), errors.Is(err, bufio.ErrTooLong):
+	case errors.As(err, &within):
+		return model.fail(llm.Unavailable, status, "the provider answered %d and then reported an error%s", status, a.errorCode(within.data))
+	case errors.Is(err, errNotJSON), errors.Is(err, bufio.ErrTooLong):
 		return model.fail(llm.Malformed, status, "the provider answered %d with a stream that is not made of JSON events", status)
-	case status == 0 && errors.As(err, &network):
-		failure := model.fail(llm.Unavailable, 0, "the provider could not be reached")
-		failure.Err = network.Err // without the request's address, which may hold a password
-		return failure
 	case status == 0:
-		return model.fail(llm.Unavailable, 0, "the provider could not be asked")
+		return a.unreached(err)
 	}
 	return model.fail(llm.CutOff, status, "the provider answered %d and broke off before the end of the answer", status)
+}
+
+// unreached is the failure of a provider that did not answer at all.
+func (a *attempt) unreached(err error) *llm.Error {
+	var network *url.Error
+	if !errors.As(err, &network) {
+		return a.model.fail(llm.Unavailable, 0, "the provider could not be asked")
+	}
+	failure := a.model.fail(llm.Unavailable, 0, "the provider could not be reached")
+	failure.Err = network.Err // without the request's address, which may hold a password
+	return failure
 }
 
 // codePattern is what a provider's error codes look like. Nothing else of a refusal is repeated:

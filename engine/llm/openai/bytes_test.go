@@ -169,6 +169,16 @@ func TestByteLevelFailures(t *testing.T) {
 			cause:  llm.TooLong, asked: 1,
 			message: "model m: the provider answered 200 with more than 1048576 bytes",
 		},
+		"endless event": {
+			answer: repeat(strings.Repeat("a", 600<<10)),
+			cause:  llm.Malformed, asked: 1,
+			message: "model m: the provider answered 200 with a stream that is not made of JSON events",
+		},
+		"event that is not an object": {
+			answer: events(startOfText, "data: [1]\n\n", done),
+			cause:  llm.Malformed, asked: 1,
+			message: "model m: the provider answered 200 with a stream that is not made of JSON events",
+		},
 		"page of a proxy": {
 			answer: refuse(502, "Content-Type", "text/html", "<html>stub-key</html>"),
 			cause:  llm.Unavailable, asked: 3,
@@ -235,6 +245,28 @@ func TestUnreachableProvider(t *testing.T) {
 	require.ErrorContains(t, failure.Err, "connection refused")
 }
 
+func TestRedirects(t *testing.T) {
+	t.Parallel()
+	elsewhere, _ := serve(t, nil, events(startOfText, endOfText, done))
+	strange := httptest.NewServer(elsewhere)
+	t.Cleanup(strange.Close)
+	to := func(address string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, address, http.StatusTemporaryRedirect)
+		}
+	}
+
+	_, model := serve(t, nil, to("/elsewhere"), events(startOfText, endOfText, done))
+	answer, err := llm.Collect(model.Chat(t.Context(), hello))
+	require.NoError(t, err)
+	require.Equal(t, "Good day", answer.Text)
+
+	_, model = serve(t, nil, to(strange.URL))
+	_, err = llm.Collect(model.Chat(t.Context(), hello))
+	require.Equal(t, llm.Unavailable, requireFailure(t, err).Cause)
+	require.Zero(t, elsewhere.asked.Load())
+}
+
 func TestOddStreams(t *testing.T) {
 	t.Parallel()
 	calls := func(deltas ...string) string {
@@ -259,6 +291,11 @@ func TestOddStreams(t *testing.T) {
 		"usage after the finish reason": {
 			answer: events(startOfText, endOfText, `data: {"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":2}}`+"\n\n", done),
 			want:   llm.Answer{Text: "Good day", Finish: llm.FinishStop, Usage: llm.Usage{InputTokens: 7, OutputTokens: 2}},
+		},
+		"members of other types, events without data and lines that end in CRLF": {
+			answer: events("event: ping\n\n", `data: {"created":"now","choices":[{"index":"0","delta":{"content":"Good day"},"finish_reason":null}],"usage":null}`+"\r\n\r\n",
+				`data: {"choices":[{"delta":{"content":null},"finish_reason":"stop"}],"usage":{"prompt_tokens":"7","completion_tokens":2}}`+"\n\n"),
+			want: llm.Answer{Text: "Good day", Finish: llm.FinishStop, Usage: llm.Usage{OutputTokens: 2}},
 		},
 		"refusal": {
 			answer: events(`data: {"choices":[{"delta":{"refusal":"I will not."},"finish_reason":"stop"}]}`+"\n\n", done),

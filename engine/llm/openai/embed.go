@@ -6,12 +6,8 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
-
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
 )
@@ -31,8 +27,22 @@ const (
 // but the usual proxy settings.
 type Embedder struct {
 	// model names the provider's failures as those of any other model.
-	model      *Model
-	embeddings openai.EmbeddingService
+	model *Model
+}
+
+// embedding is the body of a request for vectors.
+type embedding struct {
+	Model          string   `json:"model"`
+	Input          []string `json:"input"`
+	EncodingFormat string   `json:"encoding_format"`
+}
+
+// vectorList is what is read of its answer.
+type vectorList struct {
+	Data []struct {
+		Index     int       `json:"index"`
+		Embedding []float32 `json:"embedding"`
+	} `json:"data"`
 }
 
 // NewEmbedder returns the embedding model that config describes, or an error that says what is wrong with config. It
@@ -42,7 +52,7 @@ func NewEmbedder(config Config) (*Embedder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Embedder{model: model, embeddings: openai.NewEmbeddingService(model.completions.Options...)}, nil
+	return &Embedder{model: model}, nil
 }
 
 // Name is the model's name as the provider spells it.
@@ -107,23 +117,16 @@ func (e *Embedder) embed(ctx context.Context, texts []string) ([][]float32, erro
 // once asks for the vectors of the texts, in their order.
 func (e *Embedder) once(ctx context.Context, texts []string) ([][]float32, error) {
 	a := attempt{model: e.model}
-	answer, err := e.embeddings.New(ctx, openai.EmbeddingNewParams{
-		Model: e.model.config.Model, Input: openai.EmbeddingNewParamsInputUnion{OfArrayOfStrings: texts},
-		EncodingFormat: openai.EmbeddingNewParamsEncodingFormatFloat,
-	}, option.WithMiddleware(a.inspectVectors))
+	answer, err := a.vectors(ctx, embedding{Model: e.model.config.Model, Input: texts, EncodingFormat: "float"})
 	if err != nil {
 		return nil, e.failure(ctx, &a, err)
 	}
 	vectors := make([][]float32, len(texts))
 	for _, made := range answer.Data {
-		if made.Index < 0 || made.Index >= int64(len(vectors)) || vectors[made.Index] != nil {
+		if made.Index < 0 || made.Index >= len(vectors) || vectors[made.Index] != nil {
 			return nil, e.model.fail(llm.Malformed, a.status, "the provider answered %d with vectors that do not fit the texts", a.status)
 		}
-		vector := make([]float32, len(made.Embedding))
-		for i, x := range made.Embedding {
-			vector[i] = float32(x)
-		}
-		vectors[made.Index] = vector
+		vectors[made.Index] = made.Embedding
 	}
 	if slices.ContainsFunc(vectors, func(v []float32) bool { return len(v) == 0 }) {
 		return nil, e.model.fail(llm.Malformed, a.status, "the provider answered %d with fewer vectors than texts", a.status)
@@ -131,41 +134,32 @@ func (e *Embedder) once(ctx context.Context, texts []string) ([][]float32, error
 	return vectors, nil
 }
 
-// inspectVectors turns refusals into failures, as inspect does, and bounds what is read of an answer.
-func (a *attempt) inspectVectors(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
-	res, err := next(req)
-	if err != nil {
-		return nil, err
-	}
-	a.status = res.StatusCode
-	if res.StatusCode != http.StatusOK {
-		defer func() { _ = res.Body.Close() }()
-		return nil, a.refusal(res)
-	}
-	res.Body = &boundedBody{ReadCloser: res.Body, left: maxVectorBytes}
-	return res, nil
-}
-
+// errTooLong is that an answer has more than maxVectorBytes.
 var errTooLong = errors.New("the answer is too long")
 
-// boundedBody fails when more is read than it may hold.
-type boundedBody struct {
-	io.ReadCloser
-	left int
-}
-
-func (b *boundedBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if b.left -= n; b.left < 0 {
-		return 0, errTooLong
+// vectors asks for vectors. It notes the status and bounds what is read, as open does.
+func (a *attempt) vectors(ctx context.Context, body embedding) (answer vectorList, err error) {
+	res, err := a.model.client.post(ctx, "embeddings", "application/json", body)
+	if err != nil {
+		return answer, err
 	}
-	return n, err
+	defer func() { _ = res.Body.Close() }()
+	if a.status = res.StatusCode; a.status != http.StatusOK {
+		return answer, a.refusal(res)
+	}
+	text, err := io.ReadAll(io.LimitReader(res.Body, maxVectorBytes+1))
+	if err != nil {
+		return answer, err
+	}
+	if len(text) > maxVectorBytes {
+		return answer, errTooLong
+	}
+	return answer, json.Unmarshal(text, &answer)
 }
 
 // failure says why there are no vectors.
 func (e *Embedder) failure(ctx context.Context, a *attempt, err error) error {
 	var known *llm.Error
-	var network *url.Error
 	var syntax *json.SyntaxError
 	switch {
 	case errors.As(err, &known):
@@ -174,12 +168,8 @@ func (e *Embedder) failure(ctx context.Context, a *attempt, err error) error {
 		return e.model.fail(llm.TimedOut, a.status, "the provider did not answer in time")
 	case errors.Is(err, errTooLong):
 		return e.model.fail(llm.TooLong, a.status, "the provider answered %d with more than %d bytes", a.status, maxVectorBytes)
-	case a.status == 0 && errors.As(err, &network):
-		failure := e.model.fail(llm.Unavailable, 0, "the provider could not be reached")
-		failure.Err = network.Err // without the request's address, which may hold a password
-		return failure
 	case a.status == 0:
-		return e.model.fail(llm.Unavailable, 0, "the provider could not be asked")
+		return a.unreached(err)
 	case errors.As(err, &syntax):
 		return e.model.fail(llm.Malformed, a.status, "the provider answered %d with something that is not JSON", a.status)
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, new(interface{ Timeout() bool })):

@@ -8,12 +8,8 @@ import (
 	"fmt"
 	"iter"
 	"math/rand/v2"
-	"net/http"
 	"net/url"
 	"time"
-
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
 )
@@ -32,9 +28,6 @@ const (
 	firstBackoff = 500 * time.Millisecond
 	// maxAnswerBytes bounds what one answer may hold, text and tool calls together.
 	maxAnswerBytes = 1 << 20
-	// idleConnections are kept open to the provider, so that many turns at once do not each
-	// begin with a handshake.
-	idleConnections = 128
 )
 
 // Config says which model to ask, and where.
@@ -55,8 +48,8 @@ type Config struct {
 // Model asks one model of one provider. It reads nothing from the environment but the
 // usual proxy settings.
 type Model struct {
-	config      Config
-	completions openai.ChatCompletionService
+	config Config
+	client *client
 }
 
 // New returns the model that config describes, or an error that says what is wrong with config. It
@@ -79,27 +72,7 @@ func New(config Config) (*Model, error) {
 	if config.IdleTimeout <= 0 {
 		config.IdleTimeout = defaultIdleTimeout
 	}
-
-	transport := &http.Transport{
-		Proxy:               http.ProxyFromEnvironment,
-		ForceAttemptHTTP2:   true,
-		MaxIdleConnsPerHost: idleConnections,
-		IdleConnTimeout:     90 * time.Second,
-		TLSHandshakeTimeout: 10 * time.Second,
-	}
-	options := []option.RequestOption{
-		option.WithBaseURL(config.BaseURL),
-		option.WithHTTPClient(&http.Client{Transport: transport}),
-		// The client would retry time-outs too, and cannot tell whether a broken stream had
-		// already reached the caller.
-		option.WithMaxRetries(0),
-	}
-	if config.Key != "" {
-		options = append(options, option.WithAPIKey(config.Key))
-	}
-	// The service is made directly because openai.NewClient takes keys, addresses and headers from
-	// the environment.
-	return &Model{config: config, completions: openai.NewChatCompletionService(options...)}, nil
+	return &Model{config: config, client: newClient(address, config.Key)}, nil
 }
 
 // Name is the model's name as the provider spells it.
@@ -109,7 +82,7 @@ func (m *Model) Name() string { return m.config.Model }
 // of the answer has reached the caller.
 func (m *Model) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
-		params, err := m.params(req)
+		body, err := m.completion(req)
 		if err != nil {
 			yield(llm.Chunk{}, err)
 			return
@@ -118,7 +91,7 @@ func (m *Model) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, 
 		defer cancel()
 		for retries := 0; ; retries++ {
 			a := attempt{model: m, yield: yield}
-			err := a.run(whole, params)
+			err := a.run(whole, body)
 			if err == nil || a.left {
 				return
 			}

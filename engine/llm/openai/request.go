@@ -5,87 +5,125 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/packages/param"
-	"github.com/openai/openai-go/v3/shared"
-
 	"github.com/agentgraph/agentgraph/engine/llm"
 )
 
-// params writes the request in the provider's terms. Its errors are faults of the caller.
-func (m *Model) params(req llm.Request) (openai.ChatCompletionNewParams, error) {
-	params := openai.ChatCompletionNewParams{
+// completion is the body of a request for an answer, in the protocol's terms. What is nil is left to the provider; a
+// zero is not.
+type completion struct {
+	Model            string          `json:"model"`
+	Messages         []message       `json:"messages"`
+	Tools            []tool          `json:"tools,omitempty"`
+	ResponseFormat   *responseFormat `json:"response_format,omitempty"`
+	Temperature      *float64        `json:"temperature,omitempty"`
+	TopP             *float64        `json:"top_p,omitempty"`
+	PresencePenalty  *float64        `json:"presence_penalty,omitempty"`
+	FrequencyPenalty *float64        `json:"frequency_penalty,omitempty"`
+	Stream           bool            `json:"stream"`
+	StreamOptions    streamOptions   `json:"stream_options"`
+}
+
+type streamOptions struct {
+	IncludeUsage bool `json:"include_usage"`
+}
+
+type message struct {
+	Role       string     `json:"role"`
+	Content    *string    `json:"content,omitempty"`
+	ToolCalls  []toolCall `json:"tool_calls,omitempty"`
+	ToolCallID string     `json:"tool_call_id,omitempty"`
+}
+
+type toolCall struct {
+	ID       string       `json:"id"`
+	Type     string       `json:"type"`
+	Function functionCall `json:"function"`
+}
+
+type functionCall struct {
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+type tool struct {
+	Type     string   `json:"type"`
+	Function function `json:"function"`
+}
+
+type function struct {
+	Name        string                     `json:"name"`
+	Description string                     `json:"description,omitempty"`
+	Parameters  map[string]json.RawMessage `json:"parameters,omitzero"`
+}
+
+type responseFormat struct {
+	Type       string     `json:"type"`
+	JSONSchema jsonSchema `json:"json_schema"`
+}
+
+type jsonSchema struct {
+	Name   string          `json:"name"`
+	Strict bool            `json:"strict"`
+	Schema json.RawMessage `json:"schema"`
+}
+
+// completion writes the request in the protocol's terms. Its errors are faults of the caller.
+func (m *Model) completion(req llm.Request) (*completion, error) {
+	body := &completion{
 		Model:            m.config.Model,
-		Temperature:      optional(req.Temperature),
-		TopP:             optional(req.TopP),
-		PresencePenalty:  optional(req.PresencePenalty),
-		FrequencyPenalty: optional(req.FrequencyPenalty),
-		StreamOptions:    openai.ChatCompletionStreamOptionsParam{IncludeUsage: openai.Bool(true)},
+		Temperature:      req.Temperature,
+		TopP:             req.TopP,
+		PresencePenalty:  req.PresencePenalty,
+		FrequencyPenalty: req.FrequencyPenalty,
+		Stream:           true,
+		StreamOptions:    streamOptions{IncludeUsage: true},
 	}
 	if req.System != "" {
-		params.Messages = append(params.Messages, openai.SystemMessage(req.System))
+		body.Messages = append(body.Messages, message{Role: "system", Content: &req.System})
 	}
-	for _, message := range req.Messages {
-		converted, err := messageParam(message)
+	for _, said := range req.Messages {
+		converted, err := messageOf(said)
 		if err != nil {
-			return params, err
+			return nil, err
 		}
-		params.Messages = append(params.Messages, converted)
+		body.Messages = append(body.Messages, converted)
 	}
-	for _, tool := range req.Tools {
-		function := shared.FunctionDefinitionParam{Name: tool.Name}
-		if tool.Description != "" {
-			function.Description = openai.String(tool.Description)
-		}
-		if len(tool.Parameters) > 0 {
-			if err := json.Unmarshal(tool.Parameters, &function.Parameters); err != nil {
-				return params, fmt.Errorf("parameters of tool %s are not a JSON object: %w", tool.Name, err)
+	for _, offered := range req.Tools {
+		converted := tool{Type: "function", Function: function{Name: offered.Name, Description: offered.Description}}
+		if len(offered.Parameters) > 0 {
+			if err := json.Unmarshal(offered.Parameters, &converted.Function.Parameters); err != nil {
+				return nil, fmt.Errorf("parameters of tool %s are not a JSON object: %w", offered.Name, err)
 			}
 		}
-		params.Tools = append(params.Tools, openai.ChatCompletionFunctionTool(function))
+		body.Tools = append(body.Tools, converted)
 	}
 	if len(req.Schema) > 0 {
 		if !json.Valid(req.Schema) {
-			return params, errors.New("the schema of the answer is not JSON")
+			return nil, errors.New("the schema of the answer is not JSON")
 		}
-		params.ResponseFormat.OfJSONSchema = &shared.ResponseFormatJSONSchemaParam{
-			JSONSchema: shared.ResponseFormatJSONSchemaJSONSchemaParam{Name: "answer", Strict: openai.Bool(true), Schema: req.Schema},
-		}
+		body.ResponseFormat = &responseFormat{Type: "json_schema", JSONSchema: jsonSchema{Name: "answer", Strict: true, Schema: req.Schema}}
 	}
-	return params, nil
+	return body, nil
 }
 
-func messageParam(message llm.Message) (openai.ChatCompletionMessageParamUnion, error) {
-	switch message.Role {
+func messageOf(said llm.Message) (message, error) {
+	converted := message{Role: string(said.Role), Content: &said.Text}
+	switch said.Role {
 	case llm.RoleUser:
-		return openai.UserMessage(message.Text), nil
 	case llm.RoleTool:
-		return openai.ToolMessage(message.Text, message.ToolCallID), nil
+		converted.ToolCallID = said.ToolCallID
 	case llm.RoleAssistant:
-		assistant := openai.ChatCompletionAssistantMessageParam{}
-		// Content may be missing only beside tool calls.
-		if message.Text != "" || len(message.ToolCalls) == 0 {
-			assistant.Content.OfString = openai.String(message.Text)
-		}
-		for _, call := range message.ToolCalls {
-			assistant.ToolCalls = append(assistant.ToolCalls, openai.ChatCompletionMessageToolCallUnionParam{
-				OfFunction: &openai.ChatCompletionMessageFunctionToolCallParam{
-					ID: call.ID,
-					Function: openai.ChatCompletionMessageFunctionToolCallFunctionParam{
-						Name:      call.Name,
-						Arguments: call.Arguments,
-					},
-				},
+		for _, call := range said.ToolCalls {
+			converted.ToolCalls = append(converted.ToolCalls, toolCall{
+				ID: call.ID, Type: "function", Function: functionCall{Name: call.Name, Arguments: call.Arguments},
 			})
 		}
-		return openai.ChatCompletionMessageParamUnion{OfAssistant: &assistant}, nil
+		// Content may be missing only beside tool calls.
+		if said.Text == "" && len(said.ToolCalls) > 0 {
+			converted.Content = nil
+		}
+	default:
+		return message{}, fmt.Errorf("a message has the unknown role %q", said.Role)
 	}
-	return openai.ChatCompletionMessageParamUnion{}, fmt.Errorf("a message has the unknown role %q", message.Role)
-}
-
-func optional(value *float64) param.Opt[float64] {
-	if value == nil {
-		return param.Opt[float64]{}
-	}
-	return openai.Float(*value)
+	return converted, nil
 }

@@ -1,0 +1,75 @@
+package openai
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+const (
+	// idleConnections are kept open to the provider, so that many turns at once do not each
+	// begin with a handshake.
+	idleConnections = 128
+	maxRedirects    = 10
+)
+
+// client sends requests to one provider.
+type client struct {
+	http    http.Client
+	address *url.URL
+	header  http.Header
+}
+
+// newClient returns the client for the address before /chat/completions. Without a key none is sent.
+func newClient(address *url.URL, key string) *client {
+	c := &client{
+		http: http.Client{
+			Transport: &http.Transport{
+				Proxy:               http.ProxyFromEnvironment,
+				ForceAttemptHTTP2:   true,
+				MaxIdleConnsPerHost: idleConnections,
+				IdleConnTimeout:     90 * time.Second,
+				TLSHandshakeTimeout: 10 * time.Second,
+			},
+			CheckRedirect: staysAtHome,
+		},
+		address: address,
+		header:  http.Header{"Content-Type": {"application/json"}, "User-Agent": {"agentgraph"}},
+	}
+	if key != "" {
+		c.header.Set("Authorization", "Bearer "+key)
+	}
+	return c
+}
+
+// staysAtHome refuses redirects to another origin, where neither the key nor what contacts say has any business.
+func staysAtHome(req *http.Request, via []*http.Request) error {
+	if home := via[0].URL; req.URL.Scheme != home.Scheme || req.URL.Host != home.Host {
+		return errors.New("the provider redirected to another host")
+	}
+	if len(via) >= maxRedirects {
+		return errors.New("the provider redirected too often")
+	}
+	return nil
+}
+
+// post sends body as JSON to a path of the provider and returns its answer, whatever the status.
+func (c *client) post(ctx context.Context, path, accept string, body any) (*http.Response, error) {
+	var encoded bytes.Buffer
+	encoder := json.NewEncoder(&encoded)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(body); err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.address.JoinPath(path).String(), &encoded)
+	if err != nil {
+		return nil, err
+	}
+	req.Header = c.header.Clone()
+	req.Header.Set("Accept", accept)
+	return c.http.Do(req)
+}

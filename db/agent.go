@@ -43,10 +43,26 @@ func (t *Tenant) Agents(ctx context.Context, args model.PageArgs, filter *model.
 			q = q.Where("?TableAlias.tags @> to_jsonb(?::text[])", pgdialect.Array(filter.Tags))
 		}
 		if filter.NameContains != nil {
-			q = q.Where("strpos(lower(?TableAlias.name), lower(?)) > 0", *filter.NameContains)
+			q = q.Apply(nameContains(*filter.NameContains))
 		}
 		return q
 	})
+}
+
+// nameParts are the characters and pairs of neighbours of a name, as the index agents_filter_idx has them.
+const nameParts = `(string_to_array(translate(lower(?TableAlias.name), E'\n', ' '), NULL)
+	|| string_to_array(regexp_replace(substr(regexp_replace(translate(lower(?TableAlias.name), E'\n', ' '), '(.)', '\1\1', 'g'), 2), '(..)', E'\\1\n', 'g'), E'\n'))`
+
+// nameContains leaves the agents whose names have the part, as Postgres writes both in small letters. The index is
+// asked for the first and the last pair of the part alone: more would let Postgres think that next to none has them all, and
+// read all of many in place of the newest.
+func nameContains(part string) selection {
+	return func(q *bun.SelectQuery) *bun.SelectQuery {
+		if part != "" {
+			q = q.Where(nameParts+" @> ARRAY[left(translate(lower(?0), E'\n', ' '), 2), right(translate(lower(?0), E'\n', ' '), 2)]", part)
+		}
+		return q.Where("strpos(lower(?TableAlias.name), lower(?)) > 0", part)
+	}
 }
 
 // CreateAgent creates an agent; its prompt becomes version 1.

@@ -141,7 +141,7 @@ func TestSearchUsesItsIndexes(t *testing.T) {
 	require.NoError(t, err)
 
 	for fragment, index := range map[string]string{
-		"AS hit": "chunks_search_idx", "AS near": "dataset_terms_similar_idx", "strip(chunk.search)": "chunks_pkey",
+		"AS hit": "chunks_search_idx", "AS near": "dataset_terms_near_idx", "strip(chunk.search)": "chunks_pkey",
 		"AS each_term": "dataset_terms_pkey",
 	} {
 		var plan strings.Builder

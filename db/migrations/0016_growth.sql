@@ -22,23 +22,7 @@ DROP INDEX CONCURRENTLY IF EXISTS agent_test_runs_status_idx;
 
 CREATE INDEX CONCURRENTLY agent_test_runs_status_idx ON agent_test_runs (company_id, status, created_at DESC, id DESC);
 
--- Of an expression, since trigrams serve equality too, and Postgres would look for a whole term by them instead of by
--- the primary key, for a hundred times the cost.
-DROP INDEX CONCURRENTLY IF EXISTS dataset_terms_similar_idx;
-
-CREATE INDEX CONCURRENTLY dataset_terms_similar_idx ON dataset_terms
-USING gin (company_id, dataset_id, lower(term) gin_trgm_ops)
-WITH (fastupdate = off);
-
-DROP INDEX CONCURRENTLY IF EXISTS dataset_terms_near_idx;
-
 -- +goose Down
-DROP INDEX CONCURRENTLY IF EXISTS dataset_terms_near_idx;
-
-CREATE INDEX CONCURRENTLY dataset_terms_near_idx ON dataset_terms USING gin (company_id, dataset_id, term gin_trgm_ops);
-
-DROP INDEX CONCURRENTLY IF EXISTS dataset_terms_similar_idx;
-
 DROP INDEX CONCURRENTLY IF EXISTS agent_test_runs_status_idx;
 
 DROP INDEX CONCURRENTLY IF EXISTS agents_filter_idx;

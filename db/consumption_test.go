@@ -26,7 +26,7 @@ func bound(t require.TestingT, text string) model.DateBound {
 
 // breakdownOf asks for a breakdown between two bounds as texts.
 func breakdownOf(t require.TestingT, tenant *db.Tenant, from, to string) *model.ConsumptionBreakdown {
-	b, err := tenant.ConsumptionBreakdown(ctxOf(t), bound(t, from), bound(t, to))
+	b, err := tenant.ConsumptionBreakdown(ctxOf(t), bound(t, from), bound(t, to), model.AllConsumptionAxes)
 	require.NoError(t, err)
 	return b
 }
@@ -183,7 +183,7 @@ func TestBreakdownIsWhatARecountSays(t *testing.T) {
 		}
 		for range rangesPerLedger {
 			r := ranges().Draw(t, "range")
-			got, err := tenant.ConsumptionBreakdown(ctxOf(t), r[0], r[1])
+			got, err := tenant.ConsumptionBreakdown(ctxOf(t), r[0], r[1], model.AllConsumptionAxes)
 			require.NoError(t, err)
 			same(t, recount(ledger, r[0], r[1]), withoutBatches(got))
 			axesAddUp(t, got, ledger, r)
@@ -276,7 +276,7 @@ func TestRangesThatAreRefused(t *testing.T) {
 		{"2024-01-01", "2025-01-01", "to", "more than 366 days"},
 		{"2024-01-01", "2025-01-01T00:00:00.001Z", "to", "more than 366 days"},
 	} {
-		_, err := tenant.ConsumptionBreakdown(t.Context(), bound(t, test.from), bound(t, test.to))
+		_, err := tenant.ConsumptionBreakdown(t.Context(), bound(t, test.from), bound(t, test.to), model.AllConsumptionAxes)
 		faults(t, err, model.BadInput, test.field, test.text)
 	}
 	require.Len(t, breakdownOf(t, tenant, "2024-01-01", "2024-12-31").ByMonth, 12)
@@ -345,7 +345,7 @@ func TestStatementsOfABreakdown(t *testing.T) {
 		record(t, tenant, e)
 	}
 	before := counted.n.Load()
-	_, err := tenant.ConsumptionBreakdown(counted.in(t.Context()), bound(t, "2026-02-01T01:00:00Z"), bound(t, "2026-04-01T01:00:00Z"))
+	_, err := tenant.ConsumptionBreakdown(counted.in(t.Context()), bound(t, "2026-02-01T01:00:00Z"), bound(t, "2026-04-01T01:00:00Z"), model.AllConsumptionAxes)
 	require.NoError(t, err)
 	require.EqualValues(t, 2, counted.n.Load()-before)
 }

@@ -72,14 +72,14 @@ func TestListsOfAGrownCompanyUseTheirIndexes(t *testing.T) {
 		total   int32
 		indexes []string
 	}{
-		"a name that no agent has":    {agents(model.AgentFilter{NameContains: new("zzzzqq")}), 0, []string{"agents_filter_idx"}},
-		"two characters":              {agents(model.AgentFilter{NameContains: new("kf")}), 0, []string{"agents_filter_idx"}},
-		"one character":               {agents(model.AgentFilter{NameContains: new("z")}), 0, []string{"agents_filter_idx"}},
-		"no letters":                  {agents(model.AgentFilter{NameContains: new("%_")}), 0, []string{"agents_filter_idx"}},
-		"a tag that no agent has":     {agents(model.AgentFilter{Tags: []string{"none"}}), 0, []string{"agents_filter_idx"}},
-		"a tag and a name":            {agents(model.AgentFilter{Tags: []string{"team-1", "team-2"}, NameContains: new("zz")}), 0, []string{"agents_filter_idx"}},
-		"a status that no run has":    {runs(new(model.AgentTestRunStatusRunning)), 0, []string{"agent_test_runs_status_idx"}},
-		"all runs":                    {runs(nil), 20_000, []string{"agent_test_runs_list_idx", "agent_test_executions_run_count_idx"}},
+		"a name that no agent has": {agents(model.AgentFilter{NameContains: new("zzzzqq")}), 0, []string{"agents_filter_idx"}},
+		"two characters":           {agents(model.AgentFilter{NameContains: new("kf")}), 0, []string{"agents_filter_idx"}},
+		"one character":            {agents(model.AgentFilter{NameContains: new("z")}), 0, []string{"agents_filter_idx"}},
+		"no letters":               {agents(model.AgentFilter{NameContains: new("%_")}), 0, []string{"agents_filter_idx"}},
+		"a tag that no agent has":  {agents(model.AgentFilter{Tags: []string{"none"}}), 0, []string{"agents_filter_idx"}},
+		"a tag and a name":         {agents(model.AgentFilter{Tags: []string{"team-1", "team-2"}, NameContains: new("zz")}), 0, []string{"agents_filter_idx"}},
+		"a status that no run has": {runs(new(model.AgentTestRunStatusRunning)), 0, []string{"agent_test_runs_status_idx"}},
+		"all runs":                 {runs(nil), 20_000, []string{"agent_test_runs_list_idx", "agent_test_executions_run_count_idx"}},
 	} {
 		asked.asked = nil
 		total, err := test.list(t.Context())

@@ -6201,7 +6201,7 @@ type Agent implements Node {
     first: Int! = 50
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
   ): PromptVersionConnection!
   "First sentence when the agent initiates; placeholders like ` + "`" + `{firstName}` + "`" + ` are replaced by field values."
@@ -6262,7 +6262,7 @@ type AgentConnection {
   nodes: [Agent!]!
   "Where the page stands."
   pageInfo: PageInfo!
-  "How many there are on all pages."
+  "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
   totalCount: Int!
 }
 
@@ -6421,7 +6421,7 @@ extend type Query {
     first: Int! = 50
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
     "Which agents."
     filter: AgentFilter
@@ -6483,7 +6483,7 @@ interface AgentTest implements Node {
     first: Int! = 50
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
   ): AgentTestRunConnection!
 }
@@ -6524,7 +6524,7 @@ type SimulationTest implements AgentTest & Node {
     first: Int! = 50
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
   ): AgentTestRunConnection!
   "Persona and intent of the simulated contact."
@@ -6577,7 +6577,7 @@ type ClassificationTest implements AgentTest & Node {
     first: Int! = 50
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
   ): AgentTestRunConnection!
   "The conversation to classify."
@@ -6612,7 +6612,7 @@ type AgentTestConnection {
   nodes: [AgentTest!]!
   "Where the page stands."
   pageInfo: PageInfo!
-  "How many there are on all pages."
+  "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
   totalCount: Int!
 }
 
@@ -6795,7 +6795,7 @@ extend type Agent {
     first: Int! = 50
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
   ): AgentTestConnection!
 }
@@ -6817,7 +6817,7 @@ extend type Query {
     first: Int! = 50
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
   ): AgentTestConnection! @requires(scope: read)
 }
@@ -6981,7 +6981,7 @@ type AgentTestExecution implements Node {
     first: Int! = 50
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
   ): AgentTestRunConnection!
   "The execution of which this is a retry."
@@ -7034,7 +7034,7 @@ type AgentTestExecutionConnection {
   nodes: [AgentTestExecution!]!
   "Where the page stands."
   pageInfo: PageInfo!
-  "How many there are on all pages."
+  "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
   totalCount: Int!
 }
 
@@ -7111,7 +7111,7 @@ extend type Agent {
     first: Int! = 50
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
   ): AgentTestExecutionConnection!
 }
@@ -7127,7 +7127,7 @@ extend type Query {
     first: Int! = 50
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
   ): AgentTestExecutionConnection! @requires(scope: read)
 }
@@ -7172,7 +7172,7 @@ type AgentTestFolder implements Node {
     first: Int! = 50
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
   ): AgentTestConnection!
   "When it was created."
@@ -7189,7 +7189,7 @@ type AgentTestFolderConnection {
   nodes: [AgentTestFolder!]!
   "Where the page stands."
   pageInfo: PageInfo!
-  "How many there are on all pages."
+  "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
   totalCount: Int!
 }
 
@@ -7265,7 +7265,7 @@ extend type Query {
     first: Int! = 50
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
   ): AgentTestFolderConnection! @requires(scope: read)
 }
@@ -7435,7 +7435,7 @@ type AgentTestRunConnection {
   nodes: [AgentTestRun!]!
   "Where the page stands."
   pageInfo: PageInfo!
-  "How many there are on all pages."
+  "How many there are on all pages, exactly. Narrowed by an argument they are counted one by one, which takes longer the more they are."
   totalCount: Int!
 }
 
@@ -7462,7 +7462,7 @@ extend type Query {
     first: Int! = 50
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
   ): AgentTestRunConnection! @requires(scope: read)
 }
@@ -7580,7 +7580,7 @@ type Campaign implements Node {
     first: Int! = 50
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
   ): CampaignItemConnection!
   "When it was created."
@@ -7625,7 +7625,7 @@ type CampaignConnection {
   nodes: [Campaign!]!
   "Where the page stands."
   pageInfo: PageInfo!
-  "How many there are on all pages."
+  "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
   totalCount: Int!
 }
 
@@ -7716,7 +7716,7 @@ extend type Agent {
     first: Int! = 50
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
   ): CampaignConnection!
 }
@@ -7730,7 +7730,7 @@ extend type Query {
     first: Int! = 50
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
     "Which campaigns."
     filter: CampaignFilter
@@ -7872,7 +7872,7 @@ type CampaignItemConnection {
   nodes: [CampaignItem!]!
   "Where the page stands."
   pageInfo: PageInfo!
-  "How many there are on all pages."
+  "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
   totalCount: Int!
 }
 
@@ -8070,7 +8070,7 @@ extend type Query {
     first: Int! = 50
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
   ): CampaignItemConnection @requires(scope: read)
 }
@@ -8243,7 +8243,7 @@ type DatasetConnection {
   nodes: [Dataset!]!
   "Where the page stands."
   pageInfo: PageInfo!
-  "How many there are on all pages."
+  "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
   totalCount: Int!
 }
 
@@ -8341,7 +8341,7 @@ extend type Query {
     first: Int! = 50
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
   ): DatasetConnection! @requires(scope: read)
 }
@@ -8395,7 +8395,7 @@ type Document implements Node {
     first: Int! = 50
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
   ): ChunkConnection!
   "When it was added."
@@ -8438,7 +8438,7 @@ type DocumentConnection {
   nodes: [Document!]!
   "Where the page stands."
   pageInfo: PageInfo!
-  "How many there are on all pages."
+  "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
   totalCount: Int!
 }
 
@@ -8458,7 +8458,7 @@ type ChunkConnection {
   nodes: [Chunk!]!
   "Where the page stands."
   pageInfo: PageInfo!
-  "How many there are on all pages."
+  "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
   totalCount: Int!
 }
 
@@ -8521,7 +8521,7 @@ extend type Dataset {
     first: Int! = 50
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
   ): DocumentConnection!
   "How many documents it has."
@@ -8546,7 +8546,7 @@ extend type Query {
     first: Int! = 50
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
   ): DocumentConnection! @requires(scope: read)
 }
@@ -8654,7 +8654,7 @@ type KnowledgeBaseChatConnection {
   nodes: [KnowledgeBaseChat!]!
   "Where the page stands."
   pageInfo: PageInfo!
-  "How many there are on all pages."
+  "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
   totalCount: Int!
 }
 
@@ -8783,7 +8783,7 @@ extend type Query {
     first: Int! = 50
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
   ): KnowledgeBaseChatConnection! @requires(scope: read)
 }
@@ -8856,7 +8856,7 @@ type PromptVersionConnection {
   nodes: [PromptVersion!]!
   "Where the page stands."
   pageInfo: PageInfo!
-  "How many there are on all pages."
+  "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
   totalCount: Int!
 }
 
@@ -9062,7 +9062,7 @@ type SimulationChatConnection {
   nodes: [SimulationChat!]!
   "Where the page stands."
   pageInfo: PageInfo!
-  "How many there are on all pages."
+  "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
   totalCount: Int!
 }
 
@@ -9170,7 +9170,7 @@ extend type Agent {
     first: Int! = 50
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
   ): SimulationChatConnection!
 }
@@ -9186,7 +9186,7 @@ extend type Query {
     first: Int! = 50
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
   ): SimulationChatConnection! @requires(scope: read)
 }
@@ -9201,7 +9201,8 @@ extend type Mutation {
   Sends the contact's message and answers when the agent's reply is written. ` + "`" + `CONFLICT` + "`" + ` when the chat has ended or
   another message is being answered; ` + "`" + `UPSTREAM_FAILED` + "`" + ` when the language model failed: then no message is kept, and
   it can be sent again. Calls that were made stay on record with ` + "`" + `isTurnKept` + "`" + ` false: what they did is done, and the
-  agent remembers what it really did.
+  agent remembers what it really did. Of what was said before, the agent's model is given the last 200 messages at most,
+  and of these the last 256 KiB, with the calls that were made in between, as many bytes of them.
   """
   sendSimulationMessage("The message." input: SendSimulationMessageInput!): SendSimulationMessagePayload @requires(scope: simulate) @modelDriven @cost(weight: 20000)
   "Ends a simulated chat. A reply that is being written is dropped; ending it again changes nothing."
@@ -9309,7 +9310,7 @@ type Tool implements Node {
     first: Int! = 50
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
   ): AgentConnection!
 }
@@ -9348,7 +9349,7 @@ type ToolConnection {
   nodes: [Tool!]!
   "Where the page stands."
   pageInfo: PageInfo!
-  "How many there are on all pages."
+  "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
   totalCount: Int!
 }
 
@@ -9468,7 +9469,7 @@ extend type Query {
     first: Int! = 50
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
   ): ToolConnection! @requires(scope: read)
 }

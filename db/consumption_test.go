@@ -187,11 +187,41 @@ func TestBreakdownIsWhatARecountSays(t *testing.T) {
 			require.NoError(t, err)
 			same(t, recount(ledger, r[0], r[1]), withoutBatches(got))
 			axesAddUp(t, got, ledger, r)
+			partsAreOfTheWhole(t, tenant, got, r)
 			cases++
 		}
 		requireTrueSums(t, conn, company.ID)
 	})
 	require.GreaterOrEqual(t, cases, ledgers*rangesPerLedger)
+}
+
+// partsAreOfTheWhole asks for some of the axes, which are as they are beside all others.
+func partsAreOfTheWhole(t *rapid.T, tenant *db.Tenant, whole *model.ConsumptionBreakdown, r [2]model.DateBound) {
+	wanted := func(axis string) bool { return rapid.Bool().Draw(t, axis) }
+	axes := model.ConsumptionAxes{Channels: wanted("channels"), Months: wanted("months"), Agents: wanted("agents"), Campaigns: wanted("campaigns")}
+	part, err := tenant.ConsumptionBreakdown(ctxOf(t), r[0], r[1], axes)
+	require.NoError(t, err)
+	require.Equal(t, whole.TotalCredits, part.TotalCredits)
+	if axes.Channels {
+		require.Equal(t, whole.ByChannel, part.ByChannel)
+	}
+	if axes.Months {
+		require.Equal(t, whole.ByMonth, part.ByMonth)
+	}
+	if !axes.Agents {
+		require.Empty(t, part.ByAgent)
+		return
+	}
+	require.Len(t, part.ByAgent, len(whole.ByAgent))
+	for i, agent := range part.ByAgent {
+		of := whole.ByAgent[i]
+		require.Equal(t, []any{of.AgentID, of.NameStatus, of.Credits}, []any{agent.AgentID, agent.NameStatus, agent.Credits})
+		if axes.Campaigns {
+			require.Len(t, agent.Campaigns, len(of.Campaigns))
+		} else {
+			require.Empty(t, agent.Campaigns)
+		}
+	}
 }
 
 // daysThatDiffer counts the days of a company that are not what the ledger says.

@@ -103,6 +103,46 @@ func planOf(t *testing.T, conn *pgx.Conn, statement string) string {
 	return strings.Join(lines, "\n")
 }
 
+// Runs are counted by executions, also those that were created before executions knew how many they have.
+func TestAllRunsAreCounted(t *testing.T) {
+	t.Parallel()
+	address := dbtest.URL(t)
+	tenant, _ := newCompany(t, dbtest.Open(t, address, db.Options{}))
+	migrator, conn := newMigrator(t, address), connect(t, address)
+	agent := newAgent(t, tenant)
+	tests := []string{newSimulationTest(t, tenant, agent.ID).ID, newSimulationTest(t, tenant, agent.ID).ID}
+	total := func() int32 {
+		page, err := tenant.AgentTestRuns(t.Context(), model.PageArgs{First: 1}, nil, nil, nil)
+		require.NoError(t, err)
+		total, err := page.TotalCount(t.Context())
+		require.NoError(t, err)
+		return total
+	}
+	require.Zero(t, total())
+	finished, underWay := start(t, tenant, tests...), start(t, tenant, tests[0])
+	for _, run := range runsOf(t, tenant, finished.ID) {
+		require.NoError(t, finish(t, tenant, run.ID, model.AgentTestRunStatusPassed))
+	}
+	require.EqualValues(t, 3, total())
+	for schema, err := migrator.Schema(t.Context()); schema.Current >= 17; schema, err = migrator.Schema(t.Context()) {
+		require.NoError(t, err)
+		require.NoError(t, migrator.Down(t.Context()))
+	}
+	require.NoError(t, migrator.Up(t.Context()))
+	counts := map[string]*int32{}
+	for _, id := range []string{finished.ID, underWay.ID} {
+		var count *int32
+		require.NoError(t, conn.QueryRow(t.Context(), "SELECT run_count FROM agent_test_executions WHERE id = $1", id).Scan(&count))
+		counts[id] = count
+	}
+	require.Equal(t, map[string]*int32{finished.ID: new(int32(2)), underWay.ID: nil}, counts)
+	require.EqualValues(t, 3, total())
+	start(t, tenant, tests...)
+	require.EqualValues(t, 5, total())
+	require.NoError(t, tenant.DeleteAgent(t.Context(), agent.ID))
+	require.EqualValues(t, 5, total(), "runs stay when their tests go")
+}
+
 // The index narrows a search by name, and says nothing else than the name itself.
 func TestNameContainsIsWhatPostgresFindsInIt(t *testing.T) {
 	t.Parallel()

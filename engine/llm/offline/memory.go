@@ -11,8 +11,8 @@ import (
 const (
 	// maxRemembered bounds, in bytes, what is remembered, by an estimate.
 	maxRemembered = 32 << 20
-	// bytesPerByte is the memory of what is read of a text for each byte of it: between 3 and 9 were measured.
-	bytesPerByte = 8
+	// bytesPerByte is the memory of what is read of a text for each byte of it: up to 10 were measured.
+	bytesPerByte = 10
 	// bytesPerEntry is what an entry has beside.
 	bytesPerEntry = 512
 )

@@ -55,7 +55,8 @@ const nameParts = `(string_to_array(translate(lower(?TableAlias.name), E'\n', ' 
 
 // nameContains leaves the agents whose names have the part, as Postgres writes both in small letters. The index is
 // asked for the first and the last pair of the part alone: more would let Postgres think that next to none has them all, and
-// read all of many in place of the newest.
+// read all of many in place of the newest. For the same reason such a statement is to be planned with its arguments: a plan
+// for any part reads all that have it.
 func nameContains(part string) selection {
 	return func(q *bun.SelectQuery) *bun.SelectQuery {
 		if part != "" {

@@ -92,6 +92,15 @@ func TestListsOfAGrownCompanyUseTheirIndexes(t *testing.T) {
 			require.NotContains(t, plan, "Seq Scan", name)
 		}
 	}
+
+	// Of many the newest are read, and not all.
+	for name, filter := range map[string]model.AgentFilter{"name": {NameContains: new("front")}, "tag": {Tags: []string{"team-1"}}} {
+		asked.asked = nil
+		page, err := tenant.Agents(t.Context(), first, &filter)
+		require.NoError(t, err)
+		require.Len(t, page.Nodes, 50)
+		require.Contains(t, planOf(t, conn, asked.asked[0]), "agents_list_idx", "a %s that many agents have", name)
+	}
 }
 
 func planOf(t *testing.T, conn *pgx.Conn, statement string) string {

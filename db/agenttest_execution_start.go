@@ -182,6 +182,7 @@ func (t *Tenant) createExecution(ctx context.Context, execution *model.AgentTest
 		}
 	}
 	execution.Unfinished = int32(len(runs))
+	execution.RunCount = new(execution.Unfinished)
 	execution.NextPosition = min(execution.Concurrency, execution.Unfinished)
 	execution.AgentID = &snapshots[0].Agent.ID
 	if slices.ContainsFunc(snapshots, func(s model.RunSnapshot) bool { return s.Agent.ID != *execution.AgentID }) {

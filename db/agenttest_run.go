@@ -40,7 +40,21 @@ func (t *Tenant) AgentTestRuns(
 	if err := t.exists(ctx, agentTestExecution, executionID, (*model.AgentTestExecution)(nil)); err != nil {
 		return nil, err
 	}
-	return list[*model.AgentTestRun](ctx, t, AgentTestRunList, args, columns, append(RunsThat(testID, status), OfExecution(executionID)...))
+	page, err := list[*model.AgentTestRun](ctx, t, AgentTestRunList, args, columns, append(RunsThat(testID, status), OfExecution(executionID)...))
+	if err == nil && executionID == nil && testID == nil && status == nil {
+		page.Count = t.runs
+	}
+	return page, err
+}
+
+// runs counts the company's runs by their executions, which know how many they have, but for old ones.
+func (t *Tenant) runs(ctx context.Context) (runs int32, err error) {
+	uncounted := t.find((*model.AgentTestExecution)(nil)).Column("id").Where("run_count IS NULL")
+	err = t.find((*model.AgentTestExecution)(nil)).
+		ColumnExpr("coalesce(sum(run_count), 0) + (?)",
+			t.find((*model.AgentTestRun)(nil)).ColumnExpr("count(*)").Where("execution_id IN (?)", uncounted)).
+		Scan(ctx, &runs)
+	return runs, translate(err)
 }
 
 // ClaimRun makes the caller the one that works on a run, and returns the run; nil when there is nothing to

@@ -43,23 +43,27 @@ type Token struct {
 	Chunks int
 }
 
+// tokens looks for terms one by one. As a join, Postgres would read all terms of a company that it knows no statistics of yet,
+// or look for them in the trigrams, which serve equality too, for a hundred times the cost; OFFSET 0 keeps it from either.
 var tokens = `SELECT asked.word, asked.terms, asked.is_stop_word, coalesce(held.chunks, 0) AS chunks
 	FROM (
 		SELECT asked.word, asked.place, tsvector_to_array(` + fmt.Sprintf(searchTerms, "asked.word") + `) AS terms,
 			` + fmt.Sprintf(inEnglish, "asked.word") + ` = '' AS is_stop_word
-		FROM unnest(?::text[]) WITH ORDINALITY AS asked (word, place)) AS asked
+		FROM unnest(?::text[]) WITH ORDINALITY AS asked (word, place) OFFSET 0) AS asked
 	CROSS JOIN LATERAL (
 		SELECT max(each_term.chunks) AS chunks FROM (
-			SELECT sum(known.chunks) AS chunks FROM dataset_terms AS known
-			WHERE known.company_id = ? AND known.dataset_id = ANY (?::text[]) AND known.term = ANY (asked.terms)
-			GROUP BY known.term) AS each_term) AS held
+			SELECT sum(known.chunks) AS chunks FROM unnest(asked.terms) AS wanted (term) CROSS JOIN unnest(?::text[]) AS dataset (id)
+			CROSS JOIN LATERAL (
+				SELECT known.chunks FROM dataset_terms AS known
+				WHERE known.company_id = ? AND known.dataset_id = dataset.id AND known.term = wanted.term OFFSET 0) AS known
+			GROUP BY wanted.term) AS each_term) AS held
 	WHERE asked.terms <> '{}' ORDER BY asked.place`
 
 // Tokens returns the words with their terms, and how many chunks of the datasets hold them, in order. Words that Postgres
 // makes no term of are left out.
 func (t *Tenant) Tokens(ctx context.Context, datasetIDs, words []string) ([]Token, error) {
 	rows := []Token{}
-	err := t.db.NewRaw(tokens, pgdialect.Array(words), t.companyID, pgdialect.Array(datasetIDs)).Scan(ctx, &rows)
+	err := t.db.NewRaw(tokens, pgdialect.Array(words), pgdialect.Array(datasetIDs), t.companyID).Scan(ctx, &rows)
 	return rows, translate(err)
 }
 

@@ -137,8 +137,12 @@ func TestSearchUsesItsIndexes(t *testing.T) {
 	_, err = tenant.MatchChunksByID(t.Context(), ids, [][]string{{"rare7"}})
 	require.NoError(t, err)
 
+	_, err = tenant.Tokens(t.Context(), datasets, []string{"rare7", "common"})
+	require.NoError(t, err)
+
 	for fragment, index := range map[string]string{
 		"AS hit": "chunks_search_idx", "AS near": "dataset_terms_near_idx", "strip(chunk.search)": "chunks_pkey",
+		"AS each_term": "dataset_terms_pkey",
 	} {
 		var plan strings.Builder
 		for _, statement := range asked.asked {

@@ -10,13 +10,13 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// ConsumptionBreakdown sums up the usage between two bounds along each axis.
-func (t *Tenant) ConsumptionBreakdown(ctx context.Context, from, to model.DateBound) (*model.ConsumptionBreakdown, error) {
+// ConsumptionBreakdown sums up the usage between two bounds along the axes. Campaigns are those of the agents.
+func (t *Tenant) ConsumptionBreakdown(ctx context.Context, from, to model.DateBound, axes model.ConsumptionAxes) (*model.ConsumptionBreakdown, error) {
 	r, err := model.NewConsumptionRange(from, to)
 	if err != nil {
 		return nil, err
 	}
-	sums, err := t.sums(ctx, r)
+	sums, err := t.sums(ctx, r, axes)
 	if err != nil {
 		return nil, err
 	}
@@ -30,14 +30,17 @@ func (t *Tenant) ConsumptionBreakdown(ctx context.Context, from, to model.DateBo
 		b.ByMonth = append(b.ByMonth, &model.MonthConsumption{Month: model.MonthName(month)})
 	}
 	for _, sum := range sums {
-		switch sum.Axis {
-		case axisTotal:
+		switch {
+		case sum.Axis == axisTotal:
 			b.TotalCredits = sum.Credits
-		case axisMonth:
+		case sum.Axis == axisMonth && axes.Months:
 			b.ByMonth[sum.Month-1].Credits = sum.Credits
-		case axisChannel:
+		case sum.Axis == axisChannel && axes.Channels:
 			byChannel[sum.Channel].Credits = sum.Credits
 		}
+	}
+	if !axes.Agents {
+		return b, nil
 	}
 	b.ByAgent = agentsOf(sums)
 	return b, t.setNameStatus(ctx, b.ByAgent)
@@ -62,35 +65,52 @@ const (
 	axisCampaign = 0b1100
 )
 
-// sums adds up the range along all axes in one statement, of which the most credits come first.
-func (t *Tenant) sums(ctx context.Context, r model.ConsumptionRange) ([]*usageSum, error) {
+// sums adds up the range along the axes in one statement, of which the most credits come first. What is not wanted is
+// not told apart from the first step on; of its axis there is a sum all the same, which says nothing.
+func (t *Tenant) sums(ctx context.Context, r model.ConsumptionRange, axes model.ConsumptionAxes) ([]*usageSum, error) {
 	sums := []*usageSum{}
-	// Month by month first: that leaves few rows to add up along several axes.
+	cell := t.db.NewSelect().TableExpr("(?) AS used", t.used(r)).ColumnExpr("sum(micro_credits) AS micro_credits").Having("sum(entries) > 0")
+	apart := func(isWanted bool, name, none, value string, args ...any) {
+		if !isWanted {
+			cell = cell.ColumnExpr("? AS ?", bun.Safe(none), bun.Ident(name))
+			return
+		}
+		cell = cell.ColumnExpr(value+" AS ?", append(args, bun.Ident(name))...).GroupExpr(value, args...)
+	}
+	apart(axes.Months, "month", "0", "width_bucket(day, ?::date[])", pgdialect.Array(dates(r.Touched())))
+	apart(axes.Channels, "channel", "''", "channel")
+	apart(axes.Agents, "agent_id", "''", "agent_id")
+	apart(axes.Agents && axes.Campaigns, "campaign_id", "''", "campaign_id")
+	// The cells are few rows to add up along several axes.
 	err := t.db.NewRaw(`
-		WITH cell AS MATERIALIZED (
-			SELECT width_bucket(day, ?::date[]) AS month, channel, agent_id, campaign_id, sum(micro_credits) AS micro_credits
-			FROM (?) AS used GROUP BY 1, 2, 3, 4
-		)
+		WITH cell AS MATERIALIZED (?)
 		SELECT GROUPING(month, channel, agent_id, campaign_id) AS axis, month, channel, agent_id, campaign_id,
 			COALESCE(sum(micro_credits), 0)::bigint AS micro_credits
 		FROM cell GROUP BY GROUPING SETS ((), (month), (channel), (agent_id), (agent_id, campaign_id))
-		ORDER BY micro_credits DESC, agent_id, campaign_id`,
-		pgdialect.Array(dates(r.Touched())), t.used(r)).Scan(ctx, &sums)
+		ORDER BY micro_credits DESC, agent_id, campaign_id`, cell).Scan(ctx, &sums)
 	return sums, translate(err)
 }
 
-// used selects day, channel, agent, campaign and credits of the range: whole months and other whole days from their
-// sums, and only what the range has of a day from the ledger.
+// used selects day, channel, agent, campaign, credits and entries of the range: whole months and other whole days from their
+// sums, and only what the range has of a day from the ledger. Of a month that the range has the most of, the whole is
+// selected and the rest taken off.
 func (t *Tenant) used(r model.ConsumptionRange) *bun.SelectQuery {
 	first, end := r.Days()
 	if first.After(end) {
 		return t.usedOfDay(r.From, r.End)
 	}
-	query := t.usedOfDays(first, end)
+	query := t.usedOfDays(first, end, added)
 	if month, last := r.Months(); month.Before(last) {
-		months := t.find((*model.UsageMonth)(nil)).ColumnExpr("month AS day, "+usedColumns).
+		before, after := t.usedOfDays(first, month, added), t.usedOfDays(last, end, added)
+		if begin := model.MonthOf(first); first.Sub(begin) < month.Sub(first) {
+			before, month = t.usedOfDays(begin, first, takenOff), begin
+		}
+		if next := last.AddDate(0, 1, 0); next.Sub(end) < end.Sub(last) {
+			after, last = t.usedOfDays(end, next, takenOff), next
+		}
+		months := t.find((*model.UsageMonth)(nil)).ColumnExpr("month AS day, "+added).
 			Where("month >= ?", month.Format(time.DateOnly)).Where("month < ?", last.Format(time.DateOnly))
-		query = months.UnionAll(t.usedOfDays(first, month)).UnionAll(t.usedOfDays(last, end))
+		query = months.UnionAll(before).UnionAll(after)
 	}
 	if r.From.Before(first) {
 		query = query.UnionAll(t.usedOfDay(r.From, first))
@@ -101,17 +121,21 @@ func (t *Tenant) used(r model.ConsumptionRange) *bun.SelectQuery {
 	return query
 }
 
-const usedColumns = "channel, agent_id, campaign_id, micro_credits"
+const (
+	usedBy   = "channel, agent_id, campaign_id, "
+	added    = usedBy + "micro_credits, entries"
+	takenOff = usedBy + "-micro_credits AS micro_credits, -entries AS entries"
+)
 
 // usedOfDays selects whole days, up to and without the end.
-func (t *Tenant) usedOfDays(first, end time.Time) *bun.SelectQuery {
-	return t.find((*model.UsageDay)(nil)).ColumnExpr("day, "+usedColumns).
+func (t *Tenant) usedOfDays(first, end time.Time, columns string) *bun.SelectQuery {
+	return t.find((*model.UsageDay)(nil)).ColumnExpr("day, "+columns).
 		Where("day >= ?", first.Format(time.DateOnly)).Where("day < ?", end.Format(time.DateOnly))
 }
 
 // usedOfDay selects entries, up to and without the end.
 func (t *Tenant) usedOfDay(from, end time.Time) *bun.SelectQuery {
-	return t.find((*model.UsageEntry)(nil)).ColumnExpr("(at AT TIME ZONE 'UTC')::date AS day, "+usedColumns).
+	return t.find((*model.UsageEntry)(nil)).ColumnExpr("(at AT TIME ZONE 'UTC')::date AS day, "+usedBy+"micro_credits, 1 AS entries").
 		Where("at >= ?", from).Where("at < ?", end)
 }
 

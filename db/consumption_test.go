@@ -26,7 +26,7 @@ func bound(t require.TestingT, text string) model.DateBound {
 
 // breakdownOf asks for a breakdown between two bounds as texts.
 func breakdownOf(t require.TestingT, tenant *db.Tenant, from, to string) *model.ConsumptionBreakdown {
-	b, err := tenant.ConsumptionBreakdown(ctxOf(t), bound(t, from), bound(t, to))
+	b, err := tenant.ConsumptionBreakdown(ctxOf(t), bound(t, from), bound(t, to), model.AllConsumptionAxes)
 	require.NoError(t, err)
 	return b
 }
@@ -183,15 +183,45 @@ func TestBreakdownIsWhatARecountSays(t *testing.T) {
 		}
 		for range rangesPerLedger {
 			r := ranges().Draw(t, "range")
-			got, err := tenant.ConsumptionBreakdown(ctxOf(t), r[0], r[1])
+			got, err := tenant.ConsumptionBreakdown(ctxOf(t), r[0], r[1], model.AllConsumptionAxes)
 			require.NoError(t, err)
 			same(t, recount(ledger, r[0], r[1]), withoutBatches(got))
 			axesAddUp(t, got, ledger, r)
+			partsAreOfTheWhole(t, tenant, got, r)
 			cases++
 		}
 		requireTrueSums(t, conn, company.ID)
 	})
 	require.GreaterOrEqual(t, cases, ledgers*rangesPerLedger)
+}
+
+// partsAreOfTheWhole asks for some of the axes, which are as they are beside all others.
+func partsAreOfTheWhole(t *rapid.T, tenant *db.Tenant, whole *model.ConsumptionBreakdown, r [2]model.DateBound) {
+	wanted := func(axis string) bool { return rapid.Bool().Draw(t, axis) }
+	axes := model.ConsumptionAxes{Channels: wanted("channels"), Months: wanted("months"), Agents: wanted("agents"), Campaigns: wanted("campaigns")}
+	part, err := tenant.ConsumptionBreakdown(ctxOf(t), r[0], r[1], axes)
+	require.NoError(t, err)
+	require.Equal(t, whole.TotalCredits, part.TotalCredits)
+	if axes.Channels {
+		require.Equal(t, whole.ByChannel, part.ByChannel)
+	}
+	if axes.Months {
+		require.Equal(t, whole.ByMonth, part.ByMonth)
+	}
+	if !axes.Agents {
+		require.Empty(t, part.ByAgent)
+		return
+	}
+	require.Len(t, part.ByAgent, len(whole.ByAgent))
+	for i, agent := range part.ByAgent {
+		of := whole.ByAgent[i]
+		require.Equal(t, []any{of.AgentID, of.NameStatus, of.Credits}, []any{agent.AgentID, agent.NameStatus, agent.Credits})
+		if axes.Campaigns {
+			require.Len(t, agent.Campaigns, len(of.Campaigns))
+		} else {
+			require.Empty(t, agent.Campaigns)
+		}
+	}
 }
 
 // daysThatDiffer counts the days of a company that are not what the ledger says.
@@ -276,7 +306,7 @@ func TestRangesThatAreRefused(t *testing.T) {
 		{"2024-01-01", "2025-01-01", "to", "more than 366 days"},
 		{"2024-01-01", "2025-01-01T00:00:00.001Z", "to", "more than 366 days"},
 	} {
-		_, err := tenant.ConsumptionBreakdown(t.Context(), bound(t, test.from), bound(t, test.to))
+		_, err := tenant.ConsumptionBreakdown(t.Context(), bound(t, test.from), bound(t, test.to), model.AllConsumptionAxes)
 		faults(t, err, model.BadInput, test.field, test.text)
 	}
 	require.Len(t, breakdownOf(t, tenant, "2024-01-01", "2024-12-31").ByMonth, 12)
@@ -345,7 +375,7 @@ func TestStatementsOfABreakdown(t *testing.T) {
 		record(t, tenant, e)
 	}
 	before := counted.n.Load()
-	_, err := tenant.ConsumptionBreakdown(counted.in(t.Context()), bound(t, "2026-02-01T01:00:00Z"), bound(t, "2026-04-01T01:00:00Z"))
+	_, err := tenant.ConsumptionBreakdown(counted.in(t.Context()), bound(t, "2026-02-01T01:00:00Z"), bound(t, "2026-04-01T01:00:00Z"), model.AllConsumptionAxes)
 	require.NoError(t, err)
 	require.EqualValues(t, 2, counted.n.Load()-before)
 }

@@ -173,3 +173,30 @@ func TestMigratorWithoutADatabase(t *testing.T) {
 	require.ErrorContains(t, err, "open database: ")
 	require.NotContains(t, err.Error(), "hunter2")
 }
+
+// A build that fails while others write leaves an index that is of no use: migrating again makes it anew.
+func TestIndexesOfAFailedBuildAreMadeAnew(t *testing.T) {
+	t.Parallel()
+	ctx, address := t.Context(), dbtest.URL(t)
+	migrator, conn := newMigrator(t, address), connect(t, address)
+	complete := catalog(t, conn)
+	for schema, err := migrator.Schema(ctx); schema.Current >= 16; schema, err = migrator.Schema(ctx) {
+		require.NoError(t, err)
+		require.NoError(t, migrator.Down(ctx))
+	}
+	left := map[string]string{
+		"agents_filter_idx": "agents", "agent_test_runs_status_idx": "agent_test_runs", "agent_test_executions_run_count_idx": "agent_test_executions",
+		"tool_calls_turn_idx": "tool_calls", "tool_calls_transfer_idx": "tool_calls",
+	}
+	for index, table := range left {
+		_, err := conn.Exec(ctx, fmt.Sprintf("CREATE INDEX %s ON %s (company_id)", index, table))
+		require.NoError(t, err)
+		_, err = conn.Exec(ctx, "UPDATE pg_index SET indisvalid = false WHERE indexrelid = $1::regclass", index)
+		require.NoError(t, err)
+	}
+	require.NoError(t, migrator.Up(ctx))
+	require.Equal(t, complete, catalog(t, conn))
+	var unfinished int
+	require.NoError(t, conn.QueryRow(ctx, "SELECT count(*) FROM pg_index WHERE NOT indisvalid").Scan(&unfinished))
+	require.Zero(t, unfinished)
+}

@@ -95,6 +95,8 @@ func arguments(of reflect.Type, own, other estate) (values []any, known bool) {
 		return []any{reflect.Zero(of).Interface()}, true
 	case reflect.TypeFor[model.DateBound]():
 		return []any{model.DateBound{At: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), IsDay: true}}, true
+	case reflect.TypeFor[model.ConsumptionAxes]():
+		return []any{model.AllConsumptionAxes}, true
 	case reflect.TypeFor[model.ConsumptionRange]():
 		return []any{model.ConsumptionRange{From: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), End: time.Now()}}, true
 	case reflect.TypeFor[*model.Document]():

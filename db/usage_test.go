@@ -160,7 +160,7 @@ func TestSumsThatAreTooLarge(t *testing.T) {
 	_, err = tenant.RecordUsage(t.Context(), model.RecordUsageInput{Entries: []*model.UsageEntryInput{entry("a", "2026-03-01T00:00:00Z", 1)}})
 	fails(t, err, model.Unprocessable)
 	record(t, tenant, entry("a", "2026-03-02T00:00:00Z", 1))
-	_, err = tenant.ConsumptionBreakdown(t.Context(), bound(t, "2026-03-01"), bound(t, "2026-03-02"))
+	_, err = tenant.ConsumptionBreakdown(t.Context(), bound(t, "2026-03-01"), bound(t, "2026-03-02"), model.AllConsumptionAxes)
 	fails(t, err, model.Unprocessable)
 	require.Equal(t, "9223372036854.775807", breakdownOf(t, tenant, "2026-03-01", "2026-03-01").TotalCredits.String())
 }
@@ -179,7 +179,7 @@ func TestSumsOfMonthsThatAreTooLarge(t *testing.T) {
 	_, err := tenant.RecordUsage(t.Context(), model.RecordUsageInput{Entries: []*model.UsageEntryInput{last}})
 	require.Equal(t, "a sum is larger than can be kept", fails(t, err, model.Unprocessable))
 	day := model.DateBound{At: month, IsDay: true}
-	_, err = tenant.ConsumptionBreakdown(t.Context(), day, model.DateBound{At: month.AddDate(0, 1, -1), IsDay: true})
+	_, err = tenant.ConsumptionBreakdown(t.Context(), day, model.DateBound{At: month.AddDate(0, 1, -1), IsDay: true}, model.AllConsumptionAxes)
 	fails(t, err, model.Unprocessable)
 	_, err = tenant.Subscription(t.Context(), time.Now())
 	fails(t, err, model.Unprocessable)

@@ -83,11 +83,7 @@ func (s *stage) load(ctx context.Context, message *model.SimulationChatMessage) 
 		return nil, err
 	}
 	s.agent = speaker.agent
-	messages, err := s.tenant.MessagesOfChats(ctx, []string{chat.ID})
-	if err != nil {
-		return nil, err
-	}
-	calls, err := s.tenant.ToolCallsOfChats(ctx, []string{chat.ID})
+	before, err := s.turn.Context(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -101,9 +97,9 @@ func (s *stage) load(ctx context.Context, message *model.SimulationChatMessage) 
 		variables: variables, mocking: &chat.ToolMocking,
 	}
 	t.effects.begin = s.turn.BeginCall
-	t.transfer.recall(calls)
+	t.transfer.recall(before.Calls)
 	next := &model.SimulationChatMessage{Sequence: chat.LastSequence + 1, Role: model.MessageRoleUser, Text: message.Text}
-	return t.converse(speaker, history(append(messages, next), calls), mockedBefore(calls))
+	return t.converse(speaker, history(append(before.Messages, next), before.Calls), before.Mocked)
 }
 
 // effects are those on the real world, of a conversation with the tenant's agent.

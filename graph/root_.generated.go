@@ -322,7 +322,7 @@ type Agent implements Node {
     first: Int! = 50
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
   ): PromptVersionConnection!
   "First sentence when the agent initiates; placeholders like ` + "`" + `{firstName}` + "`" + ` are replaced by field values."
@@ -383,7 +383,7 @@ type AgentConnection {
   nodes: [Agent!]!
   "Where the page stands."
   pageInfo: PageInfo!
-  "How many there are on all pages."
+  "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
   totalCount: Int!
 }
 
@@ -542,7 +542,7 @@ extend type Query {
     first: Int! = 50
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
     "Which agents."
     filter: AgentFilter
@@ -604,7 +604,7 @@ interface AgentTest implements Node {
     first: Int! = 50
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
   ): AgentTestRunConnection!
 }
@@ -645,7 +645,7 @@ type SimulationTest implements AgentTest & Node {
     first: Int! = 50
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
   ): AgentTestRunConnection!
   "Persona and intent of the simulated contact."
@@ -698,7 +698,7 @@ type ClassificationTest implements AgentTest & Node {
     first: Int! = 50
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
   ): AgentTestRunConnection!
   "The conversation to classify."
@@ -733,7 +733,7 @@ type AgentTestConnection {
   nodes: [AgentTest!]!
   "Where the page stands."
   pageInfo: PageInfo!
-  "How many there are on all pages."
+  "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
   totalCount: Int!
 }
 
@@ -916,7 +916,7 @@ extend type Agent {
     first: Int! = 50
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
   ): AgentTestConnection!
 }
@@ -938,7 +938,7 @@ extend type Query {
     first: Int! = 50
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
   ): AgentTestConnection! @requires(scope: read)
 }
@@ -1102,7 +1102,7 @@ type AgentTestExecution implements Node {
     first: Int! = 50
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
   ): AgentTestRunConnection!
   "The execution of which this is a retry."
@@ -1155,7 +1155,7 @@ type AgentTestExecutionConnection {
   nodes: [AgentTestExecution!]!
   "Where the page stands."
   pageInfo: PageInfo!
-  "How many there are on all pages."
+  "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
   totalCount: Int!
 }
 
@@ -1232,7 +1232,7 @@ extend type Agent {
     first: Int! = 50
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
   ): AgentTestExecutionConnection!
 }
@@ -1248,7 +1248,7 @@ extend type Query {
     first: Int! = 50
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
   ): AgentTestExecutionConnection! @requires(scope: read)
 }
@@ -1293,7 +1293,7 @@ type AgentTestFolder implements Node {
     first: Int! = 50
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
   ): AgentTestConnection!
   "When it was created."
@@ -1310,7 +1310,7 @@ type AgentTestFolderConnection {
   nodes: [AgentTestFolder!]!
   "Where the page stands."
   pageInfo: PageInfo!
-  "How many there are on all pages."
+  "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
   totalCount: Int!
 }
 
@@ -1386,7 +1386,7 @@ extend type Query {
     first: Int! = 50
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
   ): AgentTestFolderConnection! @requires(scope: read)
 }
@@ -1556,7 +1556,7 @@ type AgentTestRunConnection {
   nodes: [AgentTestRun!]!
   "Where the page stands."
   pageInfo: PageInfo!
-  "How many there are on all pages."
+  "How many there are on all pages, exactly. Narrowed by an argument they are counted one by one, which takes longer the more they are."
   totalCount: Int!
 }
 
@@ -1583,7 +1583,7 @@ extend type Query {
     first: Int! = 50
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
   ): AgentTestRunConnection! @requires(scope: read)
 }
@@ -1701,7 +1701,7 @@ type Campaign implements Node {
     first: Int! = 50
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
   ): CampaignItemConnection!
   "When it was created."
@@ -1746,7 +1746,7 @@ type CampaignConnection {
   nodes: [Campaign!]!
   "Where the page stands."
   pageInfo: PageInfo!
-  "How many there are on all pages."
+  "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
   totalCount: Int!
 }
 
@@ -1837,7 +1837,7 @@ extend type Agent {
     first: Int! = 50
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
   ): CampaignConnection!
 }
@@ -1851,7 +1851,7 @@ extend type Query {
     first: Int! = 50
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
     "Which campaigns."
     filter: CampaignFilter
@@ -1993,7 +1993,7 @@ type CampaignItemConnection {
   nodes: [CampaignItem!]!
   "Where the page stands."
   pageInfo: PageInfo!
-  "How many there are on all pages."
+  "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
   totalCount: Int!
 }
 
@@ -2191,7 +2191,7 @@ extend type Query {
     first: Int! = 50
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
   ): CampaignItemConnection @requires(scope: read)
 }
@@ -2364,7 +2364,7 @@ type DatasetConnection {
   nodes: [Dataset!]!
   "Where the page stands."
   pageInfo: PageInfo!
-  "How many there are on all pages."
+  "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
   totalCount: Int!
 }
 
@@ -2462,7 +2462,7 @@ extend type Query {
     first: Int! = 50
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
   ): DatasetConnection! @requires(scope: read)
 }
@@ -2516,7 +2516,7 @@ type Document implements Node {
     first: Int! = 50
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
   ): ChunkConnection!
   "When it was added."
@@ -2559,7 +2559,7 @@ type DocumentConnection {
   nodes: [Document!]!
   "Where the page stands."
   pageInfo: PageInfo!
-  "How many there are on all pages."
+  "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
   totalCount: Int!
 }
 
@@ -2579,7 +2579,7 @@ type ChunkConnection {
   nodes: [Chunk!]!
   "Where the page stands."
   pageInfo: PageInfo!
-  "How many there are on all pages."
+  "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
   totalCount: Int!
 }
 
@@ -2642,7 +2642,7 @@ extend type Dataset {
     first: Int! = 50
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
   ): DocumentConnection!
   "How many documents it has."
@@ -2667,7 +2667,7 @@ extend type Query {
     first: Int! = 50
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
   ): DocumentConnection! @requires(scope: read)
 }
@@ -2775,7 +2775,7 @@ type KnowledgeBaseChatConnection {
   nodes: [KnowledgeBaseChat!]!
   "Where the page stands."
   pageInfo: PageInfo!
-  "How many there are on all pages."
+  "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
   totalCount: Int!
 }
 
@@ -2904,7 +2904,7 @@ extend type Query {
     first: Int! = 50
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
   ): KnowledgeBaseChatConnection! @requires(scope: read)
 }
@@ -2977,7 +2977,7 @@ type PromptVersionConnection {
   nodes: [PromptVersion!]!
   "Where the page stands."
   pageInfo: PageInfo!
-  "How many there are on all pages."
+  "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
   totalCount: Int!
 }
 
@@ -3183,7 +3183,7 @@ type SimulationChatConnection {
   nodes: [SimulationChat!]!
   "Where the page stands."
   pageInfo: PageInfo!
-  "How many there are on all pages."
+  "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
   totalCount: Int!
 }
 
@@ -3291,7 +3291,7 @@ extend type Agent {
     first: Int! = 50
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
   ): SimulationChatConnection!
 }
@@ -3307,7 +3307,7 @@ extend type Query {
     first: Int! = 50
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
   ): SimulationChatConnection! @requires(scope: read)
 }
@@ -3322,7 +3322,8 @@ extend type Mutation {
   Sends the contact's message and answers when the agent's reply is written. ` + "`" + `CONFLICT` + "`" + ` when the chat has ended or
   another message is being answered; ` + "`" + `UPSTREAM_FAILED` + "`" + ` when the language model failed: then no message is kept, and
   it can be sent again. Calls that were made stay on record with ` + "`" + `isTurnKept` + "`" + ` false: what they did is done, and the
-  agent remembers what it really did.
+  agent remembers what it really did. Of what was said before, the agent's model is given the last 200 messages at most,
+  and of these the last 256 KiB, with the calls that were made in between, as many bytes of them.
   """
   sendSimulationMessage("The message." input: SendSimulationMessageInput!): SendSimulationMessagePayload @requires(scope: simulate) @modelDriven @cost(weight: 20000)
   "Ends a simulated chat. A reply that is being written is dropped; ending it again changes nothing."
@@ -3430,7 +3431,7 @@ type Tool implements Node {
     first: Int! = 50
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
   ): AgentConnection!
 }
@@ -3469,7 +3470,7 @@ type ToolConnection {
   nodes: [Tool!]!
   "Where the page stands."
   pageInfo: PageInfo!
-  "How many there are on all pages."
+  "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
   totalCount: Int!
 }
 
@@ -3589,7 +3590,7 @@ extend type Query {
     first: Int! = 50
     "Continue after this cursor."
     after: String
-    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `."
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
   ): ToolConnection! @requires(scope: read)
 }

@@ -29,6 +29,8 @@ type AgentTestExecution struct {
 	RetryOfID   *string
 	// LeftOutTests are those that a retry would repeat, had they not been deleted.
 	LeftOutTests []LeftOutTest `bun:"type:jsonb,nullzero"`
+	// RunCount is how many runs it was created with; nil when that was not recorded.
+	RunCount *int32
 	// Unfinished is how many of its runs are not final.
 	Unfinished int32
 	// NextPosition is that of the run which is handed to the queue when another one ends, so that no

@@ -134,6 +134,12 @@ func MonthOf(at time.Time) time.Time {
 // MonthName is how a month is called: YYYY-MM.
 func MonthName(at time.Time) string { return fmt.Sprintf("%04d-%02d", at.Year(), at.Month()) }
 
+// ConsumptionAxes are the axes along which a breakdown sums up, beside the total.
+type ConsumptionAxes struct{ Channels, Months, Agents, Campaigns bool }
+
+// AllConsumptionAxes are all that there are.
+var AllConsumptionAxes = ConsumptionAxes{Channels: true, Months: true, Agents: true, Campaigns: true}
+
 // ConsumptionBreakdown is what was used in a range of time, along each of three axes, which all sum up to the
 // same total.
 type ConsumptionBreakdown struct {

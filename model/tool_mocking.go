@@ -25,6 +25,15 @@ type ToolMocking struct {
 	SideEffects SideEffects `json:"sideEffects"`
 }
 
+// CountsCalls reports whether an answer depends on how often its target was called before.
+func (m *ToolMocking) CountsCalls() bool {
+	counts := func(mock Mock) bool {
+		return slices.ContainsFunc(mock.Rules, func(rule MockRule) bool { return rule.CallIndex != nil })
+	}
+	return slices.ContainsFunc(m.MockedTools, func(t MockedTool) bool { return counts(t.Mock) }) ||
+		slices.ContainsFunc(m.MockedSubAgents, func(s MockedSubAgent) bool { return counts(s.Mock) })
+}
+
 // Mock is how a mocked target answers.
 type Mock struct {
 	// ResultTemplate is handed back, its placeholders filled; nil or empty means DefaultMockResult.

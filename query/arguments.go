@@ -79,10 +79,13 @@ func (a arguments) page() (page model.PageArgs, err error) {
 
 func agentsThat(a arguments) (db.Filter, error) {
 	wanted, err := input[model.AgentFilter](a, "filter")
-	if err == nil {
-		err = wanted.Validate()
+	if err != nil {
+		return nil, err
 	}
-	return db.AgentsThat(wanted), err
+	if wanted != nil && (wanted.NameContains != nil || len(wanted.Tags) > 0) {
+		return nil, errUnplanned // A plan of Postgres for any name or tag would read all agents that have it.
+	}
+	return db.AgentsThat(wanted), wanted.Validate()
 }
 
 func campaignsThat(a arguments) (db.Filter, error) {

@@ -197,6 +197,9 @@ func (f *found) bind(r *read, variables map[string]any) error {
 	if r.relation.filter != nil {
 		f.part.Filter, err = r.relation.filter(given)
 	}
+	if r.relation.isSummed && r.wantsTotal && len(f.part.Filter) == 0 {
+		return errUnplanned
+	}
 	return err
 }
 

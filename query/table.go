@@ -140,7 +140,7 @@ var roots = map[string]root{
 	"agentTestExecution":  byID(db.AgentTestExecutionRows),
 	"agentTestExecutions": all(db.AgentTestExecutionList).of("agentId", db.AgentRows).that(ofAgent),
 	"agentTestRun":        byID(db.AgentTestRunRows),
-	"agentTestRuns":       all(db.AgentTestRunList).of("executionId", db.AgentTestExecutionRows).that(runsOfExecution),
+	"agentTestRuns":       all(db.AgentTestRunList).of("executionId", db.AgentTestExecutionRows).that(runsOfExecution).summed(),
 
 	"campaign":      byID(db.CampaignRows),
 	"campaigns":     all(db.CampaignList).that(campaignsThat),
@@ -172,7 +172,9 @@ type relation struct {
 	// isWhole says that resolvers read all columns, and reading which ones they read whatever is selected.
 	isWhole bool
 	reading string
-	filter  makeFilter
+	// isSummed leaves the number of all rows of a list to resolvers.
+	isSummed bool
+	filter   makeFilter
 }
 
 func one(column string, rows db.Rows) relation {
@@ -243,6 +245,12 @@ type root struct {
 	existing map[string]db.Rows
 	// not is an argument that is not planned.
 	not string
+}
+
+// summed says that db knows the number of all rows of a list otherwise than by counting them.
+func (r root) summed() root {
+	r.isSummed = true
+	return r
 }
 
 func byID(rows db.Rows) root { return root{relation: relation{shape: toOne, rows: rows}} }

@@ -22,7 +22,7 @@ func (r *campaignConsumptionResolver) Campaign(ctx context.Context, obj *model.C
 }
 
 func (r *queryResolver) ConsumptionBreakdown(ctx context.Context, from model.DateBound, to model.DateBound) (*model.ConsumptionBreakdown, error) {
-	return r.tenant(ctx).ConsumptionBreakdown(ctx, from, to)
+	return r.tenant(ctx).ConsumptionBreakdown(ctx, from, to, axes(ctx))
 }
 
 func (r *Resolver) AgentConsumption() graph.AgentConsumptionResolver {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/demo"
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/model"
@@ -101,6 +102,57 @@ func benchmarkTurns(b *testing.B, chats int, thinks time.Duration) {
 	b.ReportMetric(float64(wall.Microseconds())/1_000, "overhead-ms")
 	b.ReportMetric(float64(cpu.Microseconds())/float64(turns), "cpu-µs/turn")
 	b.ReportMetric(float64(quiet()-before), "goroutines-left")
+}
+
+// BenchmarkOfflineTurns sends messages to the demo company's agents, 16 at a time, each in a chat that has so many messages:
+// the model answers offline, so all that a turn costs is the program's and its database's.
+func BenchmarkOfflineTurns(b *testing.B) {
+	for _, before := range []int{0, 600} {
+		b.Run(fmt.Sprintf("messages=%d", before), func(b *testing.B) { benchmarkOfflineTurns(b, before) })
+	}
+}
+
+func benchmarkOfflineTurns(b *testing.B, before int) {
+	g := startGateway(b)
+	company, err := demo.Seed(b.Context(), g.store)
+	require.NoError(b, err)
+	tenant, key := g.keyOf(b, company.ID, model.APIKeyScopeAdmin)
+	page, err := tenant.Agents(b.Context(), model.PageArgs{First: 50}, nil)
+	require.NoError(b, err)
+	said := []string{"Hello", "Where is my parcel?", "What are your opening hours?", "How do I return something?", "I want to change my address"}
+	var cpu time.Duration
+	turns := 0
+	for b.Loop() {
+		b.StopTimer()
+		var chats []string
+		for _, agent := range page.Nodes {
+			chats = append(chats, startChats(b, tenant, agent.ID, 2)...)
+		}
+		for _, id := range chats {
+			for range before / 2 {
+				turn, err := tenant.BeginTurn(b.Context(), id, time.Minute)
+				require.NoError(b, err)
+				_, err = turn.Finish(b.Context(), &model.SimulationChatMessage{Text: "Hello"}, &model.SimulationChatMessage{Text: "How can I help?"}, nil)
+				require.NoError(b, err)
+			}
+		}
+		spent := cpuTime(b)
+		b.StartTimer()
+		var open sync.WaitGroup
+		for _, id := range chats {
+			open.Go(func() {
+				for _, text := range said {
+					g.must(b, key, `mutation ($id: ID!, $text: String!) { sendSimulationMessage(input: {simulationChatId: $id, text: $text}) { newMessages { text } } }`,
+						map[string]any{"id": id, "text": text}, &struct{}{})
+				}
+			})
+		}
+		open.Wait()
+		cpu += cpuTime(b) - spent
+		turns += len(chats) * len(said)
+	}
+	b.ReportMetric(float64(turns)/b.Elapsed().Seconds(), "turns/s")
+	b.ReportMetric(float64(cpu.Microseconds())/float64(turns), "cpu-µs/turn")
 }
 
 func startChats(b *testing.B, tenant *db.Tenant, agentID string, n int) []string {

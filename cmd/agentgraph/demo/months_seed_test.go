@@ -85,9 +85,9 @@ func TestSeedRecordsUsage(t *testing.T) {
 	now := time.Now().UTC()
 	month := model.MonthOf(now)
 	// The last twelve months, and the two before them: no more fits into one breakdown.
-	year, err := tenant.ConsumptionBreakdown(t.Context(), dayOf(t, month.AddDate(0, -11, 0)), dayOf(t, now))
+	year, err := tenant.ConsumptionBreakdown(t.Context(), dayOf(t, month.AddDate(0, -11, 0)), dayOf(t, now), model.AllConsumptionAxes)
 	require.NoError(t, err)
-	before, err := tenant.ConsumptionBreakdown(t.Context(), dayOf(t, month.AddDate(0, -13, 0)), dayOf(t, month.AddDate(0, -11, -1)))
+	before, err := tenant.ConsumptionBreakdown(t.Context(), dayOf(t, month.AddDate(0, -13, 0)), dayOf(t, month.AddDate(0, -11, -1)), model.AllConsumptionAxes)
 	require.NoError(t, err)
 
 	deleted := 0

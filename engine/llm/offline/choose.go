@@ -64,9 +64,32 @@ func (w *words) weightOf(word string) float64 {
 	return highest
 }
 
-// aboutOf collects what a tool is about: its name, its description, what its arguments can be, and the
-// lines of the instructions that name it.
-func aboutOf(t tool, instructions string) words {
+// aboutOf collects what a tool is about, in itself and by the lines of the instructions that name it.
+func (c *conversation) aboutOf(t tool) words {
+	about := c.aboutAlone(t)
+	if t.delegate || !mentions(c.req.System, t.name) {
+		return about
+	}
+	about = words{slices.Clone(about.of), slices.Clone(about.weight)}
+	heading := ""
+	for line := range strings.Lines(c.req.System) {
+		if strings.HasPrefix(line, "#") {
+			heading = line
+		}
+		if mentions(line, t.name) {
+			about.add(inInstructions, concepts(strings.ReplaceAll(line, t.name, " ")))
+			about.add(inHeading, concepts(heading))
+		}
+	}
+	return about
+}
+
+// aboutAlone is what a tool is about by its name, its description, and what its arguments can be.
+func (c *conversation) aboutAlone(t tool) words {
+	return recall(c.memory, "about", func() words { return aboutTool(t) }, t.name, t.description, t.parameters)
+}
+
+func aboutTool(t tool) words {
 	var about words
 	for _, word := range meanings(nameWords(t.name)) {
 		weight := float64(inName)
@@ -97,16 +120,6 @@ func aboutOf(t tool, instructions string) words {
 			about.add(inEnum/float64(len(parts)), concepts(strings.Join(parts, " ")))
 		}
 	}
-	heading := ""
-	for line := range strings.Lines(instructions) {
-		if strings.HasPrefix(line, "#") {
-			heading = line
-		}
-		if mentions(line, t.name) {
-			about.add(inInstructions, concepts(strings.ReplaceAll(line, t.name, " ")))
-			about.add(inHeading, concepts(heading))
-		}
-	}
 	return about
 }
 
@@ -114,7 +127,7 @@ func aboutOf(t tool, instructions string) words {
 func (c *conversation) choose(subject []string, least float64) (tool, float64, bool) {
 	if c.about == nil {
 		for _, t := range c.tools {
-			c.about = append(c.about, aboutOf(t, c.req.System))
+			c.about = append(c.about, c.aboutOf(t))
 		}
 	}
 	scores := score(c.about, subject)
@@ -175,7 +188,7 @@ func score(tools []words, subject []string) []float64 {
 func (c *conversation) beyondTools(subject []string) []string {
 	subject = slices.DeleteFunc(subject, func(word string) bool { return empty[word] })
 	for _, t := range c.tools {
-		about := aboutOf(t, "")
+		about := c.aboutAlone(t)
 		subject = slices.DeleteFunc(subject, func(word string) bool { return about.weightOf(word) > 0 })
 	}
 	return subject

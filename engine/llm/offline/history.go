@@ -11,6 +11,7 @@ import (
 // conversation is a request as the rules read it. It is made anew for each answer: all that the
 // model knows of what went before is in the messages.
 type conversation struct {
+	memory *memory
 	// req has the instructions without the excerpts.
 	req      llm.Request
 	excerpts []llm.Excerpt
@@ -50,10 +51,11 @@ type answered struct {
 	text string
 }
 
-func read(req llm.Request) *conversation {
+func (m Model) read(req llm.Request) *conversation {
 	excerpts, instructions := llm.Excerpts(req.System)
 	req.System = instructions
-	c := &conversation{req: req, excerpts: excerpts, language: languageOf(req), tools: toolsOf(req), today: todayOf(req.System), turn: -1}
+	c := &conversation{memory: m.memory, req: req, excerpts: excerpts, language: languageOf(req), tools: m.toolsOf(req), turn: -1}
+	c.today = recall(m.memory, "today", func() time.Time { return todayOf(req.System) }, req.System)
 	c.speak = phrases[c.language]
 	results := map[string]string{}
 	for i, message := range slices.Backward(req.Messages) {

@@ -27,7 +27,7 @@ func (c *conversation) relevant(subject []string) quotation {
 	if found := c.excerpt(subject); len(found.sentences) > 0 {
 		return found
 	}
-	found, isKnown := relevant(c.req.System, subject)
+	found, isKnown := c.quotable(subject)
 	return quotation{sentences: found, isKnown: isKnown}
 }
 
@@ -37,7 +37,7 @@ func (c *conversation) excerpt(subject []string) quotation {
 	var passages []passage
 	var owners []int
 	for i, e := range c.excerpts {
-		for _, p := range sentencesOf(e) {
+		for _, p := range recall(c.memory, "excerpt", func() []passage { return sentencesOf(e) }, e.Document, e.Text) {
 			passages, owners = append(passages, p), append(owners, i)
 		}
 	}

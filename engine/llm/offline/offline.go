@@ -14,20 +14,20 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm"
 )
 
-// Model answers by rules. Its zero value is ready for use, and has no state.
-type Model struct{}
+// Model answers by rules. It keeps nothing of conversations, and remembers what it has read of texts that come again.
+type Model struct{ memory *memory }
 
 // New returns the offline model.
-func New() Model { return Model{} }
+func New() Model { return Model{newMemory()} }
 
 // Name is "offline".
 func (Model) Name() string { return "offline" }
 
 // Chat is llm.Model's. It streams word by word, without waiting, and fails only when ctx ends.
 // Settings have no effect, and no tokens are counted.
-func (Model) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
+func (m Model) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
-		reply := read(req).answer()
+		reply := m.read(req).answer()
 		for word := range strings.SplitAfterSeq(reply.text, " ") {
 			if ctx.Err() != nil {
 				yield(llm.Chunk{}, ctx.Err())
@@ -71,7 +71,7 @@ func (c *conversation) answer() reply {
 		return c.afterCall(made[len(made)-1])
 	}
 	said := wordsOf(c.said())
-	if found := warning(c.req.System, c.beyondTools(concepts(c.said()))); len(found) > 0 {
+	if found := c.warning(c.beyondTools(concepts(c.said()))); len(found) > 0 {
 		return say(strings.Join(found, " "))
 	}
 	switch {

@@ -43,25 +43,25 @@ type passage struct {
 }
 
 // warning returns the sentences of the instructions about emergencies and safety that share words with the subject.
-func warning(system string, subject []string) []string {
-	passages := slices.DeleteFunc(passagesOf(system, toModel), func(p passage) bool { return !p.warns })
+func (c *conversation) warning(subject []string) []string {
+	passages := slices.DeleteFunc(c.passagesOf(c.req.System, toModel), func(p passage) bool { return !p.warns })
 	return closest(passages, subject, leastShared(subject))
 }
 
 // leastShared is how many words of a subject a sentence of the instructions must have: two, or half of them.
 func leastShared(subject []string) int { return min(2, (len(subject)+1)/2) }
 
-// relevant returns the sentences of the agent's knowledge, or else of its instructions, that share
+// quotable returns the sentences of the agent's knowledge, or else of its instructions, that share
 // words with the subject, and whether they are knowledge.
-func relevant(system string, subject []string) ([]string, bool) {
-	instructions, knowledge := system, ""
-	if at := knowledgeMark.FindStringIndex(system); at != nil {
-		instructions, knowledge = system[:at[0]], system[at[1]:]
+func (c *conversation) quotable(subject []string) ([]string, bool) {
+	instructions, knowledge := c.req.System, ""
+	if at := knowledgeMark.FindStringIndex(instructions); at != nil {
+		instructions, knowledge = instructions[:at[0]], instructions[at[1]:]
 	}
-	if found := closest(passagesOf(knowledge, toModelOutright), subject, 1); len(found) > 0 {
+	if found := closest(c.passagesOf(knowledge, toModelOutright), subject, 1); len(found) > 0 {
 		return found, true
 	}
-	return closest(passagesOf(instructions, toModel), subject, leastShared(subject)), false
+	return closest(c.passagesOf(instructions, toModel), subject, leastShared(subject)), false
 }
 
 // closest returns the passages that share words with the subject, in the order in which they
@@ -109,14 +109,38 @@ func sharing(passages []passage, subject []string) (scores []float64, shared []i
 	return scores, shared
 }
 
-// passagesOf splits a text into what may be said to a contact, each with an end mark. Instructions have more
-// that may not than knowledge has: a sentence that begins with unfit is left out, and what it tells the model to
+// section is what was cut out of a part of a text, and the sentence with which that ended.
+type section struct {
+	passages []passage
+	last     string
+}
+
+// passagesOf splits a text into what may be said to a contact, each with an end mark. Its parts are remembered one by
+// one: of a prompt with the contact's name in it, all parts without the name come again with every contact.
+func (c *conversation) passagesOf(text string, unfit *regexp.Regexp) []passage {
+	var passages []passage
+	last := ""
+	for text != "" {
+		// A heading begins a part anew, but for what it refers to in the sentence before.
+		part := text
+		if at := strings.Index(text, "\n#"); at >= 0 {
+			part = text[:at+1]
+		}
+		text = text[len(part):]
+		cut := recall(c.memory, "section", func() section { return cutSection(part, last, unfit) }, unfit.String(), last, part)
+		passages, last = append(passages, cut.passages...), cut.last
+	}
+	return passages
+}
+
+// cutSection cuts a part of a text behind the sentence before it. Instructions have more that may not be said than
+// knowledge has: a sentence that begins with unfit is left out, and what it tells the model to
 // say is kept as what is to be said, about what the condition before it is about.
-func passagesOf(text string, unfit *regexp.Regexp) []passage {
+func cutSection(text, previous string, unfit *regexp.Regexp) section {
 	isKnowledge := unfit == toModelOutright
 	var passages []passage
 	var heading []string
-	before, previous := "", ""
+	before := ""
 	warns, skips := false, false
 	for _, sentence := range strings.Split(sentenceEnd.ReplaceAllString(text, "$1\n"), "\n") {
 		sentence = strings.TrimSpace(sentence)
@@ -162,7 +186,7 @@ func passagesOf(text string, unfit *regexp.Regexp) []passage {
 		}
 		passages = append(passages, passage{sentence, content, warns})
 	}
-	return passages
+	return section{passages, previous}
 }
 
 // alike reports whether two words are forms of one: they begin with the same four letters or more,

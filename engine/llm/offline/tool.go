@@ -18,7 +18,9 @@ type tool struct {
 	// title is the name in words.
 	title       string
 	description string
-	properties  []property
+	// parameters are the schema that the rest was read from.
+	parameters string
+	properties []property
 	// wanted are the names of the properties that a call must have, in the order of asking.
 	wanted []string
 	// alternatives are sets of properties one of which a call must have as well.
@@ -76,14 +78,20 @@ var yesWanted = regexp.MustCompile(`(?i)\b(clear|said) yes\b|\boui clair\b|\bcon
 
 // toolsOf reads the tools that may be called for a contact's sake. Left out are the two that end the agent's
 // part, and those whose schema the rules cannot fill.
-func toolsOf(req llm.Request) []tool {
+func (m Model) toolsOf(req llm.Request) []tool {
 	var tools []tool
 	for _, offered := range req.Tools {
 		if offered.Name == llm.EndConversation || offered.Name == llm.TransferCall {
 			continue
 		}
-		if t, ok := readTool(offered); ok {
-			tools = append(tools, t)
+		t := recall(m.memory, "tool", func() *tool {
+			if t, ok := readTool(offered); ok {
+				return &t
+			}
+			return nil
+		}, offered.Name, offered.Description, string(offered.Parameters))
+		if t != nil {
+			tools = append(tools, *t)
 		}
 	}
 	return tools
@@ -91,7 +99,8 @@ func toolsOf(req llm.Request) []tool {
 
 func readTool(offered llm.Tool) (tool, bool) {
 	t := tool{
-		name: offered.Name, title: strings.Join(nameWords(offered.Name), " "), description: offered.Description,
+		name: offered.Name, title: strings.Join(nameWords(offered.Name), " "),
+		description: offered.Description, parameters: string(offered.Parameters),
 		confirm: yesWanted.MatchString(offered.Description),
 	}
 	if len(offered.Parameters) == 0 {

@@ -1,0 +1,179 @@
+package db_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// grown makes 20,000 agents of the company, and as many runs of 2,000 executions, which all have passed.
+var grown = []string{
+	`INSERT INTO agents (company_id, id, name, channel, direction, language, tags, prompt, prompt_version, fields, classification_tags,
+			extracted_values, is_call_transfer_enabled, created_at, updated_at)
+		SELECT $1, 'agent_' || i, (ARRAY['Front desk', 'Billing', 'Renewals', 'Québec'])[1 + i % 4] || ' ' || i, 'Web', 'Inbound', 'en',
+			to_jsonb(ARRAY['team-' || i % 50]), repeat('Be kind. ', 20), 1, '[]', '[]', '[]', false,
+			timestamptz '2026-01-01' + i * interval '1 second', timestamptz '2026-01-01'
+		FROM generate_series(1, 20000) AS i`,
+	`INSERT INTO agent_test_executions (company_id, id, repeats, concurrency, virtual_time, status, unfinished, next_position, version,
+			created_at, started_at, finished_at, run_count)
+		SELECT $1, 'execution_' || e, 1, 1, false, 'Completed', 0, 10, 1, timestamptz '2026-01-01', timestamptz '2026-01-01',
+			timestamptz '2026-01-01', 10
+		FROM generate_series(1, 2000) AS e`,
+	`INSERT INTO agent_test_runs (company_id, id, execution_id, tested_id, test_name, position, attempt, status, snapshot, prompt_version,
+			claim, lost, messages, tool_calls, turn_count, criteria_results, version, created_at, started_at, finished_at, duration_ms)
+		SELECT $1, 'run_' || e || '_' || p, 'execution_' || e, 'test', 'Test', p, 1, 'Passed', '{}', 1, 1, 0, '[]', '[]', 1, '[]', 1,
+			timestamptz '2026-01-01' + e * interval '1 hour' + p * interval '1 second', timestamptz '2026-01-01', timestamptz '2026-01-01', 1
+		FROM generate_series(1, 2000) AS e, generate_series(1, 10) AS p`,
+}
+
+func TestListsOfAGrownCompanyUseTheirIndexes(t *testing.T) {
+	t.Parallel()
+	address := dbtest.URL(t)
+	asked := &recorder{}
+	tenant, companyID := newCompany(t, dbtest.Open(t, address, db.Options{Tracer: asked}))
+	conn := connect(t, address)
+	for _, statement := range grown {
+		_, err := conn.Exec(t.Context(), statement, companyID)
+		require.NoError(t, err)
+	}
+	_, err := conn.Exec(t.Context(), "VACUUM ANALYZE")
+	require.NoError(t, err)
+
+	first := model.PageArgs{First: 50}
+	agents := func(filter model.AgentFilter) func(context.Context) (int32, error) {
+		return func(ctx context.Context) (int32, error) {
+			page, err := tenant.Agents(ctx, first, &filter)
+			if err != nil {
+				return 0, err
+			}
+			return page.TotalCount(ctx)
+		}
+	}
+	runs := func(status *model.AgentTestRunStatus) func(context.Context) (int32, error) {
+		return func(ctx context.Context) (int32, error) {
+			page, err := tenant.AgentTestRuns(ctx, first, nil, nil, status)
+			if err != nil {
+				return 0, err
+			}
+			return page.TotalCount(ctx)
+		}
+	}
+	for name, test := range map[string]struct {
+		list    func(context.Context) (int32, error)
+		total   int32
+		indexes []string
+	}{
+		"a name that no agent has": {agents(model.AgentFilter{NameContains: new("zzzzqq")}), 0, []string{"agents_filter_idx"}},
+		"two characters":           {agents(model.AgentFilter{NameContains: new("kf")}), 0, []string{"agents_filter_idx"}},
+		"one character":            {agents(model.AgentFilter{NameContains: new("z")}), 0, []string{"agents_filter_idx"}},
+		"no letters":               {agents(model.AgentFilter{NameContains: new("%_")}), 0, []string{"agents_filter_idx"}},
+		"a tag that no agent has":  {agents(model.AgentFilter{Tags: []string{"none"}}), 0, []string{"agents_filter_idx"}},
+		"a tag and a name":         {agents(model.AgentFilter{Tags: []string{"team-1", "team-2"}, NameContains: new("zz")}), 0, []string{"agents_filter_idx"}},
+		"a status that no run has": {runs(new(model.AgentTestRunStatusRunning)), 0, []string{"agent_test_runs_status_idx"}},
+		"all runs":                 {runs(nil), 20_000, []string{"agent_test_runs_list_idx", "agent_test_executions_run_count_idx"}},
+	} {
+		asked.asked = nil
+		total, err := test.list(t.Context())
+		require.NoError(t, err, "%s %v", name, asked.asked)
+		require.Equal(t, test.total, total, name)
+		require.Len(t, asked.asked, 2, name)
+		for _, statement := range asked.asked {
+			plan := planOf(t, conn, statement)
+			require.True(t, slices.ContainsFunc(test.indexes, func(index string) bool { return strings.Contains(plan, index) }), "%s: %s", name, plan)
+			require.NotContains(t, plan, "Seq Scan", name)
+		}
+	}
+
+	// Of many the newest are read, and not all.
+	for name, filter := range map[string]model.AgentFilter{"name": {NameContains: new("front")}, "tag": {Tags: []string{"team-1"}}} {
+		asked.asked = nil
+		page, err := tenant.Agents(t.Context(), first, &filter)
+		require.NoError(t, err)
+		require.Len(t, page.Nodes, 50)
+		require.Contains(t, planOf(t, conn, asked.asked[0]), "agents_list_idx", "a %s that many agents have", name)
+	}
+}
+
+func planOf(t *testing.T, conn *pgx.Conn, statement string) string {
+	t.Helper()
+	rows, err := conn.Query(t.Context(), "EXPLAIN "+statement)
+	require.NoError(t, err)
+	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	return strings.Join(lines, "\n")
+}
+
+// Runs are counted by executions, also those that were created before executions knew how many they have.
+func TestAllRunsAreCounted(t *testing.T) {
+	t.Parallel()
+	address := dbtest.URL(t)
+	tenant, _ := newCompany(t, dbtest.Open(t, address, db.Options{}))
+	migrator, conn := newMigrator(t, address), connect(t, address)
+	agent := newAgent(t, tenant)
+	tests := []string{newSimulationTest(t, tenant, agent.ID).ID, newSimulationTest(t, tenant, agent.ID).ID}
+	total := func() int32 {
+		page, err := tenant.AgentTestRuns(t.Context(), model.PageArgs{First: 1}, nil, nil, nil)
+		require.NoError(t, err)
+		total, err := page.TotalCount(t.Context())
+		require.NoError(t, err)
+		return total
+	}
+	require.Zero(t, total())
+	finished, underWay := start(t, tenant, tests...), start(t, tenant, tests[0])
+	for _, run := range runsOf(t, tenant, finished.ID) {
+		require.NoError(t, finish(t, tenant, run.ID, model.AgentTestRunStatusPassed))
+	}
+	require.EqualValues(t, 3, total())
+	for schema, err := migrator.Schema(t.Context()); schema.Current >= 17; schema, err = migrator.Schema(t.Context()) {
+		require.NoError(t, err)
+		require.NoError(t, migrator.Down(t.Context()))
+	}
+	require.NoError(t, migrator.Up(t.Context()))
+	counts := map[string]*int32{}
+	for _, id := range []string{finished.ID, underWay.ID} {
+		var count *int32
+		require.NoError(t, conn.QueryRow(t.Context(), "SELECT run_count FROM agent_test_executions WHERE id = $1", id).Scan(&count))
+		counts[id] = count
+	}
+	require.Equal(t, map[string]*int32{finished.ID: new(int32(2)), underWay.ID: nil}, counts)
+	require.EqualValues(t, 3, total())
+	start(t, tenant, tests...)
+	require.EqualValues(t, 5, total())
+	require.NoError(t, tenant.DeleteAgent(t.Context(), agent.ID))
+	require.EqualValues(t, 5, total(), "runs stay when their tests go")
+}
+
+// The index narrows a search by name, and says nothing else than the name itself.
+func TestNameContainsIsWhatPostgresFindsInIt(t *testing.T) {
+	t.Parallel()
+	address := dbtest.URL(t)
+	tenant, _ := newCompany(t, dbtest.Open(t, address, db.Options{}))
+	conn := connect(t, address)
+	rapid.Check(t, func(r *rapid.T) {
+		name := "n" + odd(0, 12).Draw(r, "name")
+		agent, err := tenant.CreateAgent(t.Context(), model.CreateAgentInput{
+			Name: name, Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en", Prompt: "Be kind.",
+		})
+		require.NoError(r, err)
+		signs := []rune(name)
+		from := rapid.IntRange(0, len(signs)).Draw(r, "from")
+		part := rapid.OneOf(
+			rapid.Just(string(signs[from:rapid.IntRange(from, len(signs)).Draw(r, "to")])), odd(0, 3),
+		).Draw(r, "part")
+		var isIn bool
+		require.NoError(r, conn.QueryRow(t.Context(), "SELECT strpos(lower($1), lower($2)) > 0", name, part).Scan(&isIn))
+		page, err := tenant.Agents(t.Context(), model.PageArgs{First: 1}, &model.AgentFilter{NameContains: &part, Tags: agent.Tags})
+		require.NoError(r, err)
+		found := len(page.Nodes) > 0 && page.Nodes[0].ID == agent.ID
+		require.Equal(r, isIn, found, "%q in %q", part, name)
+	})
+}

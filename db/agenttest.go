@@ -18,8 +18,8 @@ const agentTest = "agent test"
 var (
 	AgentTestRows  = Rows{noun: agentTest, none: (*model.AgentTestRow)(nil), key: byOwnID}
 	AgentTestList  = List{none: (*model.AgentTestRow)(nil), order: newestFirst}
-	TestsOfAgents  = List{none: (*model.AgentTestRow)(nil), of: "?TableAlias.agent_id = parent.id", order: newestFirst}
-	TestsOfFolders = List{none: (*model.AgentTestRow)(nil), of: "?TableAlias.folder_id = parent.id", order: newestFirst}
+	TestsOfAgents  = List{none: (*model.AgentTestRow)(nil), of: "?TableAlias.agent_id = ?1", order: newestFirst}
+	TestsOfFolders = List{none: (*model.AgentTestRow)(nil), of: "?TableAlias.folder_id = ?1", order: newestFirst}
 )
 
 // AgentTestsByID returns the tests with the ids, in any order; what does not exist is left out.

@@ -25,7 +25,7 @@ func (t *Tenant) agentTestExecution(ctx context.Context, id string, hold rowLock
 var (
 	AgentTestExecutionRows = Rows{noun: agentTestExecution, none: (*model.AgentTestExecution)(nil), key: byOwnID}
 	AgentTestExecutionList = List{none: (*model.AgentTestExecution)(nil), order: newestFirst}
-	ExecutionsOfAgents     = List{none: (*model.AgentTestExecution)(nil), of: "?TableAlias.agent_id = parent.id", order: newestFirst}
+	ExecutionsOfAgents     = List{none: (*model.AgentTestExecution)(nil), of: "?TableAlias.agent_id = ?1", order: newestFirst}
 )
 
 // AgentTestExecutionsByID returns the executions with the ids, in any order; what does not exist is left out.

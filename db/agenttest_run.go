@@ -18,8 +18,8 @@ const agentTestRun = "agent test run"
 var (
 	AgentTestRunRows = Rows{noun: agentTestRun, none: (*model.AgentTestRun)(nil), key: byOwnID}
 	AgentTestRunList = List{none: (*model.AgentTestRun)(nil), order: newestFirst}
-	RunsOfExecutions = List{none: (*model.AgentTestRun)(nil), of: "?TableAlias.execution_id = parent.id", order: newestFirst}
-	RunsOfTests      = List{none: (*model.AgentTestRun)(nil), of: "?TableAlias.test_id = parent.id", order: newestFirst}
+	RunsOfExecutions = List{none: (*model.AgentTestRun)(nil), of: "?TableAlias.execution_id = ?1", order: newestFirst}
+	RunsOfTests      = List{none: (*model.AgentTestRun)(nil), of: "?TableAlias.test_id = ?1", order: newestFirst}
 )
 
 // RunsThat is the filter of a list of runs: those of one test, which may have been deleted since, in one state.

@@ -32,7 +32,7 @@ func (t *Tenant) campaign(ctx context.Context, id string, hold rowLock) (*model.
 var (
 	CampaignRows      = Rows{noun: "campaign", none: (*model.Campaign)(nil), key: byOwnID}
 	CampaignList      = List{none: (*model.Campaign)(nil), order: newestFirst}
-	CampaignsOfAgents = List{none: (*model.Campaign)(nil), of: "?TableAlias.agent_id = parent.id", order: newestFirst}
+	CampaignsOfAgents = List{none: (*model.Campaign)(nil), of: "?TableAlias.agent_id = ?1", order: newestFirst}
 )
 
 // Campaigns returns a page of the campaigns that pass the filter, newest first.

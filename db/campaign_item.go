@@ -17,7 +17,7 @@ const campaignItem = "campaign item"
 var (
 	CampaignItemRows = Rows{noun: campaignItem, none: (*model.CampaignItem)(nil), key: byOwnID}
 	CampaignItemList = List{none: (*model.CampaignItem)(nil), order: newestFirst}
-	ItemsOfCampaigns = List{none: (*model.CampaignItem)(nil), of: "?TableAlias.campaign_id = parent.id", order: newestFirst}
+	ItemsOfCampaigns = List{none: (*model.CampaignItem)(nil), of: "?TableAlias.campaign_id = ?1", order: newestFirst}
 	EventsOfItems    = Rows{none: (*model.CampaignItemEvent)(nil), key: "?TableAlias.item_id", order: "?TableAlias.number"}
 )
 

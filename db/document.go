@@ -25,9 +25,9 @@ func (t *Tenant) Document(ctx context.Context, id string) (*model.Document, erro
 var (
 	DocumentRows        = Rows{noun: document, none: (*model.Document)(nil), key: byOwnID}
 	DocumentList        = List{none: (*model.Document)(nil), order: newestFirst}
-	DocumentsOfDatasets = List{none: (*model.Document)(nil), of: "?TableAlias.dataset_id = parent.id", order: newestFirst}
+	DocumentsOfDatasets = List{none: (*model.Document)(nil), of: "?TableAlias.dataset_id = ?1", order: newestFirst}
 	ChunkRows           = Rows{noun: "chunk", none: (*model.Chunk)(nil), key: byOwnID}
-	ChunksOfDocuments   = List{none: (*model.Chunk)(nil), of: "?TableAlias.document_id = parent.id", order: oldestFirst}
+	ChunksOfDocuments   = List{none: (*model.Chunk)(nil), of: "?TableAlias.document_id = ?1", order: oldestFirst}
 )
 
 // DocumentsByID returns the documents with the ids, in any order; what does not exist is left out.

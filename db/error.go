@@ -88,3 +88,12 @@ func IsAway(err error) bool {
 	var known *model.Error
 	return errors.As(err, &known) && known.Code == model.Unavailable
 }
+
+// sqlState is the SQLSTATE of what Postgres says is wrong; empty when it was something else.
+func sqlState(err error) string {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		return pg.Code
+	}
+	return ""
+}

@@ -29,7 +29,7 @@ func (t *Tenant) FindPages(ctx context.Context, l List, f Filter, parents []stri
 		return nil, err
 	}
 	rows := slice(l.none)
-	page := paged(f.apply(l.narrow(t.find(l.none), t.companyID)).Apply(only(withKind(l.Row(), columns))), args, l.order)
+	page := paged(f.apply(l.narrow(t.find(l.none), t.companyID, parentID)).Apply(only(withKind(l.Row(), columns))), args, l.order)
 	err := t.db.NewSelect().Model(rows.Interface()).ModelTableExpr("unnest(?::text[]) AS parent (id)", pgdialect.Array(parents)).
 		ColumnExpr("parent.id AS parent_id, child.*").Join("CROSS JOIN LATERAL (?) AS child", page).
 		OrderExpr("parent.id, child.created_at ?0, child.id ?0", l.order.direction).Scan(ctx)
@@ -42,7 +42,7 @@ func (t *Tenant) Count(ctx context.Context, l List, f Filter, parents []string) 
 		ID    string
 		Total int32
 	}{}
-	all := f.apply(l.narrow(t.find(l.none), t.companyID))
+	all := f.apply(l.narrow(t.find(l.none), t.companyID, parentID))
 	err := t.db.NewSelect().TableExpr("unnest(?::text[]) AS parent (id)", pgdialect.Array(parents)).
 		ColumnExpr("parent.id, (?) AS total", all.ColumnExpr("count(*)::int")).Scan(ctx, &rows)
 	counts := make(map[string]int32, len(rows))

@@ -23,7 +23,7 @@ func (t *Tenant) knowledgeBaseChat(ctx context.Context, id string, hold rowLock)
 var (
 	KnowledgeBaseChatRows = Rows{noun: "knowledge base chat", none: (*model.KnowledgeBaseChat)(nil), key: byOwnID}
 	KnowledgeBaseChatList = List{none: (*model.KnowledgeBaseChat)(nil), order: newestFirst}
-	AgentsOfChats         = List{none: (*model.Agent)(nil), of: "?TableAlias.knowledge_base_chat_id = parent.id", order: newestFirst}
+	AgentsOfChats         = List{none: (*model.Agent)(nil), of: "?TableAlias.knowledge_base_chat_id = ?1", order: newestFirst}
 )
 
 // KnowledgeBaseChatsByID returns the chats with the ids, in any order; what does not exist is left out.

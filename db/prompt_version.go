@@ -11,7 +11,7 @@ import (
 // Versions of prompts of a company, by their ids, and by their agents.
 var (
 	PromptVersionRows      = Rows{noun: "prompt version", none: (*model.PromptVersion)(nil), key: byOwnID}
-	PromptVersionsOfAgents = List{none: (*model.PromptVersion)(nil), of: "?TableAlias.agent_id = parent.id", order: newestFirst}
+	PromptVersionsOfAgents = List{none: (*model.PromptVersion)(nil), of: "?TableAlias.agent_id = ?1", order: newestFirst}
 )
 
 // UpdateAgentPrompt replaces the prompt of an agent; one that differs becomes a new version.

@@ -1,10 +1,8 @@
 package db
 
 import (
-	"context"
 	"reflect"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 
@@ -31,7 +29,7 @@ type Rows struct {
 // List is rows of one noun in pages: all of the company, or those that hang on each of several parents.
 type List struct {
 	none any
-	// of narrows the list to the rows of the parent whose id is parent.id. Empty for a list of the company.
+	// of narrows the list to the rows of the parent ?1 in the company ?0. Empty for a list of the company.
 	of    string
 	order order
 }
@@ -110,39 +108,50 @@ func literal(value any) any {
 
 // read narrows a query to the rows that the keys lead to. company and keys are values, or places of a statement.
 func (r Rows) read(q *bun.SelectQuery, company, keys any) *bun.SelectQuery {
+	return r.reach(q, company).Where(r.key+" = ANY (?::text[])", keys)
+}
+
+// reach joins the edges to the rows, and orders them.
+func (r Rows) reach(q *bun.SelectQuery, company any) *bun.SelectQuery {
 	if r.join != "" {
 		q = q.Join(r.join).Where("edge.company_id = ?", company)
 	}
-	q = q.Where(r.key+" = ANY (?::text[])", keys)
 	if r.order != "" {
 		q = q.OrderExpr(r.order)
 	}
 	return q
 }
 
+// parentID is the id of a parent among several.
+const parentID = bun.Safe("parent.id")
+
 // narrow narrows a query to the rows of the parent, where the list has parents.
-func (l List) narrow(q *bun.SelectQuery, company any) *bun.SelectQuery {
+func (l List) narrow(q *bun.SelectQuery, company, parent any) *bun.SelectQuery {
 	if l.of == "" {
 		return q
 	}
-	// A list that hangs on its parents by a table of edges asks for the company once more.
-	return q.Where(l.of, company)
+	return q.Where(l.of, company, parent)
 }
-
-// Statement is a read of one company's rows. Its text is written once, and Postgres plans it once on each connection: the
-// values have places in it, the first of which is the company's.
-type Statement struct{ text string }
 
 // parameter is where a statement has its nth value.
 func parameter(n int) bun.Safe {
 	return bun.Safe("$" + string(rune('0'+n)))
 }
 
-// Select returns the statement that reads rows by a list of keys, its one argument. Each row begins with its key, and
-// goes on with the columns.
+// Select returns the statement that reads rows by a list of keys. Each row begins with its key, which of rows that are read by
+// their own ids is the first of the columns, and goes on with the columns.
 func (s *Store) Select(r Rows, columns []string) Statement {
-	q := s.root.NewSelect().Model(r.none).Where(own, parameter(1)).ColumnExpr(r.key)
-	return Statement{r.read(columned(q, columns), parameter(1), parameter(2)).String()}
+	q := s.root.NewSelect().Model(r.none).Where(own, parameter(1))
+	if r.key != byOwnID {
+		q = q.ColumnExpr(r.key)
+	}
+	return statement(r.read(columned(q, columns), parameter(1), parameter(2)).String())
+}
+
+// SelectOne returns the statement that reads the rows of one key. Each row is the columns.
+func (s *Store) SelectOne(r Rows, columns []string) Statement {
+	q := columned(s.root.NewSelect().Model(r.none).Where(own, parameter(1)), columns)
+	return statement(r.reach(q, parameter(1)).Where(r.key+" = ?", parameter(2)).String())
 }
 
 func columned(q *bun.SelectQuery, columns []string) *bun.SelectQuery {
@@ -177,26 +186,10 @@ func (p Part) Shape() Shape {
 	return shape
 }
 
-// arguments are the values of the part, in the order of their places.
-func (p Part) arguments(arguments []any) []any {
-	arguments = p.Filter.arguments(arguments)
-	if p.Offset != nil {
-		arguments = append(arguments, *p.Offset)
-	}
-	if p.After != nil {
-		cursor, _ := model.ParseCursor(*p.After) // it is valid
-		arguments = append(arguments, cursor.CreatedAt, cursor.ID)
-	}
-	return arguments
-}
-
-func (f Filter) arguments(arguments []any) []any {
-	for _, c := range f {
-		if c.value != nil {
-			arguments = append(arguments, c.value)
-		}
-	}
-	return arguments
+// cursor is where the part begins, behind which it is.
+func (p Part) cursor() model.Cursor {
+	cursor, _ := model.ParseCursor(*p.After) // it is valid
+	return cursor
 }
 
 // places narrows a query to what passes the filter, whose values have places from the next one on, and returns the next.
@@ -212,17 +205,33 @@ func (f Filter) places(q *bun.SelectQuery, next int) (*bun.SelectQuery, int) {
 	return q, next
 }
 
-// Page returns the statement that reads a page of a list, and one row more. Rows of a list that hangs on parents begin
-// with the place of the parent among the keys, from 1; those of a list of the company with 1. All go on with the columns.
+// Page returns the statement that reads a page of a list of the company, or of the list of one parent, and one row more. Its
+// rows are the columns.
 func (s *Store) Page(l List, columns []string, p Part) Statement {
-	next := 2
-	if l.of != "" {
-		next = 3
+	q, offset := s.page(l, parameter(2), p)
+	return statement(columned(q, columns).String() + offset)
+}
+
+// Pages returns the statement that reads a page of the list of each of several parents, and one row more. Its rows begin with
+// the place of the parent among the keys, from 1, and go on with the columns.
+func (s *Store) Pages(l List, columns []string, p Part) Statement {
+	inner, offset := s.page(l, parentID, p)
+	inner = inner.ColumnExpr("?TableAlias.id, ?TableAlias.created_at")
+	outer := s.root.NewSelect().TableExpr("unnest(?::text[]) WITH ORDINALITY AS parent (id, place)", parameter(2)).ColumnExpr("parent.place")
+	for _, column := range columns {
+		outer = outer.ColumnExpr("child.?", bun.Ident(column))
+		if column != "id" && column != "created_at" {
+			inner = inner.ColumnExpr("?TableAlias.?", bun.Ident(column))
+		}
 	}
-	q := s.root.NewSelect().Model(l.none).Where(own, parameter(1))
-	q, next = p.Filter.places(l.narrow(q, parameter(1)), next)
+	return statement(outer.Join("CROSS JOIN LATERAL (?) AS child", bun.Safe(inner.String()+offset)).
+		OrderExpr("parent.place, child.created_at ?0, child.id ?0", l.order.direction).String())
+}
+
+// page is a page of a list, but for its columns, and what is to stand behind it.
+func (s *Store) page(l List, parent bun.Safe, p Part) (q *bun.SelectQuery, offset string) {
+	q, next := s.filtered(l, parent, p.Filter)
 	q = q.OrderExpr("?TableAlias.created_at ?0, ?TableAlias.id ?0", l.order.direction).Limit(int64(p.First) + 1)
-	offset := ""
 	if p.Offset != nil {
 		offset = " OFFSET " + string(parameter(next))
 		next++
@@ -230,89 +239,30 @@ func (s *Store) Page(l List, columns []string, p Part) Statement {
 	if p.After != nil {
 		q = q.Where("(?TableAlias.created_at, ?TableAlias.id) ? (?, ?)", l.order.behind, parameter(next), parameter(next+1))
 	}
-	if l.of == "" {
-		return Statement{columned(q.ColumnExpr("1::bigint"), columns).String() + offset}
-	}
-	outer := s.root.NewSelect().TableExpr("unnest(?::text[]) WITH ORDINALITY AS parent (id, place)", parameter(2)).ColumnExpr("parent.place")
-	for _, column := range columns {
-		outer = outer.ColumnExpr("child.?", bun.Ident(column))
-	}
-	q = q.ColumnExpr("?TableAlias.id, ?TableAlias.created_at")
-	for _, column := range columns {
-		if column != "id" && column != "created_at" {
-			q = q.ColumnExpr("?TableAlias.?", bun.Ident(column))
-		}
-	}
-	return Statement{outer.Join("CROSS JOIN LATERAL (?) AS child", bun.Safe(q.String()+offset)).
-		OrderExpr("parent.place, child.created_at ?0, child.id ?0", l.order.direction).String()}
+	return q, offset
 }
 
-// Total returns the statement that counts the rows of a list which pass the filter. Its rows are the place of the parent
-// among the keys, as those of Page, and the number.
+// filtered is the rows of a list that pass the filter, and the place of the next value.
+func (s *Store) filtered(l List, parent bun.Safe, f Filter) (*bun.SelectQuery, int) {
+	next := 2
+	if l.of != "" {
+		next = 3
+	}
+	q := s.root.NewSelect().Model(l.none).Where(own, parameter(1))
+	return f.places(l.narrow(q, parameter(1), parent), next)
+}
+
+// Total returns the statement that counts the rows of a list of the company, or of the list of one parent, which pass the
+// filter. Its row is the number.
 func (s *Store) Total(l List, f Filter) Statement {
-	if l.of == "" {
-		q, _ := f.places(s.root.NewSelect().Model(l.none).Where(own, parameter(1)), 2)
-		return Statement{q.ColumnExpr("1::bigint, count(*)::int").String()}
-	}
-	q, _ := f.places(l.narrow(s.root.NewSelect().Model(l.none).Where(own, parameter(1)), parameter(1)), 3)
-	return Statement{s.root.NewSelect().TableExpr("unnest(?::text[]) WITH ORDINALITY AS parent (id, place)", parameter(2)).
-		ColumnExpr("parent.place, (?)", q.ColumnExpr("count(*)::int")).String()}
+	q, _ := s.filtered(l, parameter(2), f)
+	return statement(q.ColumnExpr("count(*)::int").String())
 }
 
-// Read is a statement with its arguments.
-type Read struct {
-	Statement Statement
-	// Keys are those of a Select, or the ids of the parents of a list; nil for none.
-	Keys []string
-	// Part is the page that is read, or whose list is counted.
-	Part Part
-	// IsTotal says that the rows of the list are counted.
-	IsTotal bool
-}
-
-// Receive is called with each row of what the read with the number found, in order. The values are Postgres's own, text for
-// texts and JSON, binary for the rest, nil for NULL, and good until it returns.
-type Receive func(read int, values [][]byte) error
-
-// Read sends all reads to Postgres together and hands out what they find, in order: one round trip, or two where a
-// connection sees a statement for the first time.
-func (t *Tenant) Read(ctx context.Context, reads []Read, receive Receive) error {
-	batch := &pgx.Batch{QueuedQueries: make([]*pgx.QueuedQuery, 0, len(reads))}
-	for _, read := range reads {
-		arguments := make([]any, 0, 6)
-		arguments = append(arguments, t.companyID)
-		if read.Keys != nil {
-			arguments = append(arguments, read.Keys)
-		}
-		if read.IsTotal {
-			arguments = read.Part.Filter.arguments(arguments)
-		} else {
-			arguments = read.Part.arguments(arguments)
-		}
-		batch.Queue(read.Statement.text, arguments...)
-	}
-	return translate(t.store.receive(ctx, batch, receive))
-}
-
-func (s *Store) receive(ctx context.Context, batch *pgx.Batch, receive Receive) error {
-	results := s.reads.SendBatch(ctx, batch)
-	for i := range batch.QueuedQueries {
-		rows, err := results.Query()
-		if err != nil {
-			_ = results.Close()
-			return err
-		}
-		for rows.Next() {
-			if err := receive(i, rows.RawValues()); err != nil {
-				rows.Close()
-				_ = results.Close()
-				return err
-			}
-		}
-		if err := rows.Err(); err != nil {
-			_ = results.Close()
-			return err
-		}
-	}
-	return results.Close()
+// Totals returns the statement that counts the rows of the list of each of several parents. Its rows are the place of the
+// parent among the keys, from 1, and the number.
+func (s *Store) Totals(l List, f Filter) Statement {
+	q, _ := s.filtered(l, parentID, f)
+	return statement(s.root.NewSelect().TableExpr("unnest(?::text[]) WITH ORDINALITY AS parent (id, place)", parameter(2)).
+		ColumnExpr("parent.place, (?)", q.ColumnExpr("count(*)::int")).String())
 }

@@ -21,7 +21,7 @@ func (t *Tenant) SimulationChat(ctx context.Context, id string) (*model.Simulati
 var (
 	SimulationChatRows      = Rows{noun: simulationChat, none: (*model.SimulationChat)(nil), key: byOwnID}
 	SimulationChatList      = List{none: (*model.SimulationChat)(nil), order: newestFirst}
-	SimulationChatsOfAgents = List{none: (*model.SimulationChat)(nil), of: "?TableAlias.agent_id = parent.id", order: newestFirst}
+	SimulationChatsOfAgents = List{none: (*model.SimulationChat)(nil), of: "?TableAlias.agent_id = ?1", order: newestFirst}
 	MessagesOfChats         = Rows{none: (*model.SimulationChatMessage)(nil), key: "?TableAlias.chat_id", order: "?TableAlias.sequence"}
 )
 

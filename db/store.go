@@ -47,6 +47,7 @@ type Store struct {
 	pool *pgxpool.Pool
 	// reads are connections for statements that are written once and planned once.
 	reads  *pgxpool.Pool
+	tracer pgx.QueryTracer
 	root   *bun.DB
 	db     bun.IDB
 	hub    *notify.Hub
@@ -102,7 +103,7 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 		return nil, err
 	}
 	root := bun.NewDB(stdlib.OpenDBFromPool(pool), dialect{pgdialect.New()}, bun.WithDiscardUnknownColumns())
-	store := &Store{pool: pool, reads: reads, root: root, db: root, hub: notify.New(pool), sealer: sealer, moves: newRunMoves(), enqueueRuns: o.Enqueue, rerankModels: o.RerankModels}
+	store := &Store{pool: pool, reads: reads, tracer: o.Tracer, root: root, db: root, hub: notify.New(pool), sealer: sealer, moves: newRunMoves(), enqueueRuns: o.Enqueue, rerankModels: o.RerankModels}
 	store.revocations = newRevocations(store.hub)
 	store.budgets = newBudgets(o.Log, func(ctx context.Context, companyID string) (*model.CompanySubscription, error) {
 		return store.Tenant(companyID).Subscription(ctx, now())
@@ -116,24 +117,6 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
 	return store, nil
-}
-
-// readStatements is how many statements a connection for reads keeps prepared, those that were used last. Postgres holds
-// some tens of kB for each.
-const readStatements = 256
-
-// openReads opens the connections for reads. Their statements are prepared, and planned for any values: planning takes
-// longer than most of them, and with the first values it sees Postgres would do it again each time.
-func openReads(ctx context.Context, config *pgxpool.Config) (*pgxpool.Pool, error) {
-	config = config.Copy()
-	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
-	config.ConnConfig.StatementCacheCapacity = readStatements
-	config.ConnConfig.RuntimeParams["plan_cache_mode"] = "force_generic_plan"
-	reads, err := pgxpool.NewWithConfig(ctx, config)
-	if err != nil {
-		return nil, fmt.Errorf("open database: %w", err)
-	}
-	return reads, nil
 }
 
 // dialect is Postgres's with literals that say exactly what they were given.

@@ -30,7 +30,7 @@ var (
 	}
 	AgentsOfTools = List{
 		none:  (*model.Agent)(nil),
-		of:    "EXISTS (SELECT 1 FROM agent_tools AS edge WHERE edge.company_id = ? AND edge.agent_id = ?TableAlias.id AND edge.tool_id = parent.id)",
+		of:    "EXISTS (SELECT 1 FROM agent_tools AS edge WHERE edge.company_id = ?0 AND edge.agent_id = ?TableAlias.id AND edge.tool_id = ?1)",
 		order: newestFirst,
 	}
 )

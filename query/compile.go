@@ -8,11 +8,15 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
 
+	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// mostValues bounds the values that a planned operation selects.
-const mostValues = 2_000
+// Bounds of a planned operation: the values that it selects, and the statements that it takes.
+const (
+	mostValues = 2_000
+	mostReads  = 100
+)
 
 // compiler makes a plan.
 type compiler struct {
@@ -26,14 +30,18 @@ func compile(operation *graphql.OperationContext, t *Table) *plan {
 	c := &compiler{operation: operation, table: t, plan: &plan{store: t.store}}
 	for i, field := range c.fields("Query", operation.Operation.SelectionSet) {
 		write := c.root(field)
-		if write == nil || c.plan.selected > mostValues {
+		if write == nil || c.plan.selected > mostValues || len(c.plan.reads) > mostReads {
 			return nil
 		}
 		c.plan.fields = append(c.plan.fields, output[writeKey]{headOf(i, field.Alias), write})
 	}
 	for _, r := range c.plan.reads {
-		if shape := r.relation.shape; shape == toOne || shape == toMany {
-			r.statement = t.store.Select(r.relation.rows, r.columns)
+		switch r.relation.shape {
+		case toOne:
+			r.column("id")
+			fallthrough
+		case toMany:
+			r.statements = [2]db.Statement{t.store.SelectOne(r.relation.rows, r.columns), t.store.Select(r.relation.rows, r.columns)}
 		}
 	}
 	return c.plan

@@ -70,18 +70,31 @@ type read struct {
 	columns   []string
 	// wantsTotal says that the rows of the list are counted.
 	wantsTotal bool
-	statement  db.Statement
+	// statements read the rows of one key, and of several.
+	statements [2]db.Statement
 
 	mu sync.Mutex
-	// pages are the statements of a list by the shape of the page, the total's in the second place.
-	pages map[db.Shape][2]db.Statement
+	// pages are the statements of a list by the shape of the page.
+	pages map[db.Shape]pageStatements
 }
+
+// pageStatements read a page, and count all rows, of one list, and of those of several parents.
+type pageStatements struct{ rows, totals [2]db.Statement }
+
+// The places of statements.
+const (
+	ofOne     = 0
+	ofSeveral = 1
+)
 
 // mostShapes bounds the statements that a read remembers.
 const mostShapes = 32
 
 // column returns the place of a column in the rows of the read, which has it from now on.
 func (r *read) column(name string) int {
+	if len(r.columns) == 0 && r.relation.shape == toOne {
+		r.columns = append(r.columns, "id") // rows that are read by their own ids begin with them
+	}
 	for i, known := range r.columns {
 		if known == name {
 			return i
@@ -91,21 +104,28 @@ func (r *read) column(name string) int {
 	return len(r.columns) - 1
 }
 
-// page returns the statements for a page: the one that reads it and the one that counts all rows.
-func (r *read) page(store *db.Store, part db.Part) (rows, total db.Statement) {
+// page returns the statements for a page.
+func (r *read) page(store *db.Store, part db.Part) pageStatements {
 	shape := part.Shape()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	known, ok := r.pages[shape]
-	if !ok {
-		known[0] = store.Page(r.relation.list, r.columns, part)
-		if r.wantsTotal {
-			known[1] = store.Total(r.relation.list, part.Filter)
-		}
-		if r.pages == nil || len(r.pages) >= mostShapes {
-			r.pages = map[db.Shape][2]db.Statement{}
-		}
-		r.pages[shape] = known
+	if known, ok := r.pages[shape]; ok {
+		return known
 	}
-	return known[0], known[1]
+	list := r.relation.list
+	made := pageStatements{rows: [2]db.Statement{store.Page(list, r.columns, part)}}
+	if r.wantsTotal {
+		made.totals[ofOne] = store.Total(list, part.Filter)
+	}
+	if r.parent != nil {
+		made.rows[ofSeveral] = store.Pages(list, r.columns, part)
+		if r.wantsTotal {
+			made.totals[ofSeveral] = store.Totals(list, part.Filter)
+		}
+	}
+	if r.pages == nil || len(r.pages) >= mostShapes {
+		r.pages = map[db.Shape]pageStatements{}
+	}
+	r.pages[shape] = made
+	return made
 }

@@ -2,7 +2,6 @@ package query
 
 import (
 	"context"
-	"encoding/binary"
 	"sync"
 	"unsafe"
 
@@ -20,9 +19,10 @@ type answer struct {
 	found  []found
 	// isLeft says that the generated executor has to answer.
 	isLeft bool
-	// spent is how much of what is written was charged to the budget, and err what the budget said.
-	spent int
-	err   error
+	// unspent is how much of what was read is not charged to the budget yet, spent how much of what is written was, and err
+	// what the budget said.
+	unspent, spent int
+	err            error
 }
 
 // found is what a read of the plan has found so far.
@@ -92,7 +92,7 @@ const mostKept = 256 << 10
 
 func newAnswer(p *plan, tenant *db.Tenant, budget model.Budget) *answer {
 	a := answers.Get().(*answer)
-	a.plan, a.tenant, a.budget, a.isLeft, a.spent, a.err = p, tenant, budget, false, 0, nil
+	a.plan, a.tenant, a.budget, a.isLeft, a.unspent, a.spent, a.err = p, tenant, budget, false, 0, 0, nil
 	for len(a.found) < len(p.reads) {
 		a.found = append(a.found, found{})
 	}
@@ -226,7 +226,7 @@ func (a *answer) read(ctx context.Context) error {
 				continue
 			}
 			f.open(r)
-			reads, under = r.statements(a, reads, under)
+			reads, under = r.ask(a, reads, under)
 		}
 		if len(reads) == 0 {
 			return nil
@@ -234,7 +234,11 @@ func (a *answer) read(ctx context.Context) error {
 		err := a.tenant.Read(ctx, reads, func(n int, values [][]byte) error {
 			f := &a.found[under[n].read]
 			if under[n].isTotal {
-				f.totals[binary.BigEndian.Uint64(values[0])-1] = integerOf(values[1])
+				place := 0
+				if len(values) > 1 {
+					place, values = int(integerOf(values[0]))-1, values[1:]
+				}
+				f.totals[place] = integerOf(values[0])
 				return nil
 			}
 			return a.take(f, a.plan.reads[under[n].read], values)
@@ -254,26 +258,31 @@ func (a *answer) read(ctx context.Context) error {
 // isOfCompany reports whether it reads a list of the company, which has no keys.
 func (r *read) isOfCompany() bool { return r.parent == nil && r.argument == "" }
 
-// statements adds the statements of a read whose keys are known.
-func (r *read) statements(a *answer, reads []db.Read, under []sent) ([]db.Read, []sent) {
+// ask adds the statements of a read whose keys are known.
+func (r *read) ask(a *answer, reads []db.Read, under []sent) ([]db.Read, []sent) {
 	f := &a.found[r.index]
-	keys := f.keys
+	read, of := db.Read{Keys: f.keys, IsOne: len(f.keys) == 1}, ofSeveral
+	if read.IsOne || r.isOfCompany() {
+		of = ofOne
+	}
 	if r.isOfCompany() {
-		keys = nil
+		read.Keys = nil
 	}
-	switch r.relation.shape {
-	case toOne, toMany:
-		return append(reads, db.Read{Statement: r.statement, Keys: keys}), append(under, sent{read: r.index})
-	case toPage:
-		rows, total := r.page(a.plan.store, f.part)
-		reads, under = append(reads, db.Read{Statement: rows, Keys: keys, Part: f.part}), append(under, sent{read: r.index})
-		if !r.wantsTotal {
-			return reads, under
-		}
-		return append(reads, db.Read{Statement: total, Keys: keys, Part: f.part, IsTotal: true}), append(under, sent{r.index, true})
+	if shape := r.relation.shape; shape == toOne || shape == toMany {
+		read.Statement = r.statements[of]
+		return append(reads, read), append(under, sent{read: r.index})
 	}
-	_, total := r.page(a.plan.store, f.part)
-	return append(reads, db.Read{Statement: total, Keys: keys, Part: f.part, IsTotal: true}), append(under, sent{r.index, true})
+	statements := r.page(a.plan.store, f.part)
+	read.Part = f.part
+	if r.relation.shape == toPage {
+		read.Statement = statements.rows[of]
+		reads, under = append(reads, read), append(under, sent{read: r.index})
+	}
+	if r.wantsTotal {
+		read.Statement, read.IsTotal = statements.totals[of], true
+		reads, under = append(reads, read), append(under, sent{r.index, true})
+	}
+	return reads, under
 }
 
 // open makes room for what the keys lead to.
@@ -285,7 +294,7 @@ func (f *found) open(r *read) {
 			f.totals = append(f.totals, 0)
 		}
 	}
-	if r.relation.shape == toPage || r.relation.shape == toTotal || len(f.keys) == 1 {
+	if r.relation.shape == toPage || r.relation.shape == toTotal || len(f.keys) <= 1 {
 		return // Their rows tell the place of their key, or there is no other.
 	}
 	if f.places == nil {
@@ -298,22 +307,26 @@ func (f *found) open(r *read) {
 	}
 }
 
-// take keeps a row, which begins with its key.
+// take keeps a row.
 func (a *answer) take(f *found, r *read, values [][]byte) error {
 	key := int32(0)
 	switch {
+	case len(f.keys) <= 1: // There is no other.
 	case r.relation.shape == toPage:
-		key = int32(binary.BigEndian.Uint64(values[0])) - 1
-	case len(f.keys) > 1:
+		key, values = int32(integerOf(values[0]))-1, values[1:]
+	default:
 		place, known := f.places[string(values[0])]
 		if !known {
 			return errUnplanned
 		}
 		key = place
+		if r.relation.shape == toMany {
+			values = values[1:]
+		}
 	}
-	before := len(f.rows.data)
 	row := int32(len(f.keyed))
-	f.rows.add(values[1:])
+	before := len(f.rows.data)
+	f.rows.add(values)
 	f.keyed, f.others = append(f.keyed, key), append(f.others, -1)
 	if tail := f.tails[key]; tail >= 0 {
 		f.others[tail] = row
@@ -322,11 +335,18 @@ func (a *answer) take(f *found, r *read, values [][]byte) error {
 	}
 	f.tails[key] = row
 	f.counts[key]++
-	if a.budget == nil {
+	const perRow = 64
+	return a.charge(len(f.rows.data) - before + perRow + 4*len(values))
+}
+
+// charge charges what was read, from time to time.
+func (a *answer) charge(bytes int) error {
+	const step = 16 << 10
+	if a.unspent += bytes; a.unspent < step || a.budget == nil {
 		return nil
 	}
-	const perRow = 64
-	return a.budget.Spend(len(f.rows.data) - before + perRow + 4*len(values))
+	bytes, a.unspent = a.unspent, 0
+	return a.budget.Spend(bytes)
 }
 
 // keyed finds the keys of a read, and reports whether they are known yet.

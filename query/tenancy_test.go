@@ -3,6 +3,7 @@ package query
 import (
 	"context"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -67,18 +68,33 @@ func TestNothingOfAnotherCompanyIsFound(t *testing.T) {
 	reached := func(r *relation, keys []string) (found, read int) {
 		var rows []model.Row
 		var reads []db.Read
+		var one db.Statement
 		if r.shape == toOne || r.shape == toMany {
 			rows, err = tenant.Find(ctx, r.rows, keys)
-			reads = []db.Read{{Statement: store.Select(r.rows, nil), Keys: keys}}
+			reads = []db.Read{{Statement: store.Select(r.rows, []string{"company_id"}), Keys: keys}}
+			one = store.SelectOne(r.rows, []string{"company_id"})
 		} else {
 			rows, err = tenant.FindPages(ctx, r.list, nil, keys, args)
-			reads = []db.Read{{Statement: store.Page(r.list, nil, db.Part{PageArgs: args}), Keys: keys, Part: db.Part{PageArgs: args}}}
+			reads = []db.Read{{Statement: store.Pages(r.list, []string{"company_id"}, db.Part{PageArgs: args}), Keys: keys, Part: db.Part{PageArgs: args}}}
+			one = store.Page(r.list, []string{"company_id"}, db.Part{PageArgs: args})
 		}
 		require.NoError(t, err)
 		require.NoError(t, tenant.Read(ctx, reads, func(int, [][]byte) error {
 			read++
 			return nil
 		}))
+		singly := 0
+		for some := range slices.Chunk(keys, 500) {
+			reads = reads[:0]
+			for _, key := range some {
+				reads = append(reads, db.Read{Statement: one, Keys: []string{key}, IsOne: true, Part: db.Part{PageArgs: args}})
+			}
+			require.NoError(t, tenant.Read(ctx, reads, func(int, [][]byte) error {
+				singly++
+				return nil
+			}))
+		}
+		require.Equal(t, read, singly)
 		return len(rows), read
 	}
 	for name, r := range all {

@@ -1,0 +1,302 @@
+package db
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// readStatements is how many statements a connection for reads keeps prepared, those that were used last. Postgres holds
+// some tens of kB for each.
+const readStatements = 256
+
+// openReads opens the connections for reads. Their statements are prepared, and planned for any values: planning takes
+// longer than most of them, and with the first values it sees Postgres would do it again each time.
+func openReads(ctx context.Context, config *pgxpool.Config) (*pgxpool.Pool, error) {
+	config = config.Copy()
+	config.ConnConfig.RuntimeParams["plan_cache_mode"] = "force_generic_plan"
+	reads, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("open database: %w", err)
+	}
+	return reads, nil
+}
+
+// Statement is a read of one company's rows. Its text is written once, and Postgres plans it once on each connection: the
+// values have places in it, the first of which is the company's.
+type Statement struct{ text, name string }
+
+func statement(text string) Statement {
+	hash := sha256.Sum256([]byte(text))
+	return Statement{text, "read_" + hex.EncodeToString(hash[:12])}
+}
+
+// prepared is a statement on a connection.
+type prepared struct {
+	*pgconn.StatementDescription
+	formats []int16
+}
+
+// statements are what is prepared on a connection.
+type statements = simplelru.LRU[string, *prepared]
+
+const statementsKey = "reads"
+
+func statementsOf(conn *pgconn.PgConn) *statements {
+	if known, ok := conn.CustomData()[statementsKey]; ok {
+		return known.(*statements)
+	}
+	// The only error is a size below one.
+	known, _ := simplelru.NewLRU[string, *prepared](readStatements, nil)
+	conn.CustomData()[statementsKey] = known
+	return known
+}
+
+// Read is a statement with its arguments.
+type Read struct {
+	Statement Statement
+	// Keys are those of a Select, or the ids of the parents of a list; nil for none.
+	Keys []string
+	// IsOne says that the statement takes the one key as it is.
+	IsOne bool
+	// Part is the page that is read, or whose list is counted.
+	Part Part
+	// IsTotal says that the rows of the list are counted.
+	IsTotal bool
+}
+
+// Receive is called with each row of what the read with the number found, in order. The values are Postgres's own, text for
+// texts and JSON, binary for the rest, nil for NULL, and good until it returns.
+type Receive func(read int, values [][]byte) error
+
+// Read sends all reads to Postgres together and hands out what they find, in order: one round trip, or two where a
+// connection sees a statement for the first time.
+func (t *Tenant) Read(ctx context.Context, reads []Read, receive Receive) error {
+	conn, err := t.store.reads.Acquire(ctx)
+	if err != nil {
+		return translate(err)
+	}
+	defer conn.Release()
+	end := t.store.trace(ctx, conn.Conn(), reads)
+	err = t.receive(ctx, conn.Conn().PgConn(), reads, receive)
+	end(err)
+	return translate(err)
+}
+
+// trace tells the tracer, if there is one that listens to batches, of the reads.
+func (s *Store) trace(ctx context.Context, conn *pgx.Conn, reads []Read) (end func(error)) {
+	tracer, ok := s.tracer.(pgx.BatchTracer)
+	if !ok {
+		return func(error) {}
+	}
+	batch := &pgx.Batch{}
+	for _, read := range reads {
+		batch.Queue(read.Statement.text)
+	}
+	ctx = tracer.TraceBatchStart(ctx, conn, pgx.TraceBatchStartData{Batch: batch})
+	for _, read := range reads {
+		tracer.TraceBatchQuery(ctx, conn, pgx.TraceBatchQueryData{SQL: read.Statement.text})
+	}
+	return func(err error) { tracer.TraceBatchEnd(ctx, conn, pgx.TraceBatchEndData{Err: err}) }
+}
+
+func (t *Tenant) receive(ctx context.Context, conn *pgconn.PgConn, reads []Read, receive Receive) (err error) {
+	known := statementsOf(conn)
+	if err := prepare(ctx, conn, known, reads); err != nil {
+		_ = conn.Close(context.WithoutCancel(ctx)) // what is prepared on it is not known
+		return err
+	}
+	pipeline := conn.StartPipeline(ctx)
+	defer func() {
+		if closing := pipeline.Close(); err == nil {
+			err = closing
+		}
+		if isStale(err) {
+			_ = conn.Close(context.WithoutCancel(ctx)) // the pool opens another one
+		}
+	}()
+	var arguments arguments
+	for i := range reads {
+		statement, _ := known.Get(reads[i].Statement.name)
+		arguments.of(t.companyID, &reads[i])
+		pipeline.SendQueryStatement(statement.StatementDescription, arguments.values, arguments.formats, statement.formats)
+	}
+	if err := pipeline.Sync(); err != nil {
+		return err
+	}
+	for i := range reads {
+		results, err := pipeline.GetResults()
+		if err != nil {
+			return err
+		}
+		rows, ok := results.(*pgconn.ResultReader)
+		if !ok {
+			return fmt.Errorf("read: %T in place of rows", results)
+		}
+		for rows.NextRow() {
+			if err := receive(i, rows.Values()); err != nil {
+				return err
+			}
+		}
+		if _, err := rows.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isStale reports whether the statements of a connection are not what they were when they were prepared.
+func isStale(err error) bool {
+	state := sqlState(err)
+	return state == "0A000" || state == "26000" // a plan whose result has changed, or no such statement
+}
+
+// prepare prepares the statements that the connection does not know yet, together, and lets go of those that were not used
+// for longest.
+func prepare(ctx context.Context, conn *pgconn.PgConn, known *statements, reads []Read) error {
+	var missing []Statement
+	for _, read := range reads {
+		if _, ok := known.Get(read.Statement.name); !ok && !slices.Contains(missing, read.Statement) {
+			missing = append(missing, read.Statement)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	pipeline := conn.StartPipeline(ctx)
+	for _, s := range missing {
+		pipeline.SendPrepare(s.name, s.text, nil)
+	}
+	dropped := 0
+	for ; known.Len()+len(missing) > readStatements && known.Len() > len(reads); dropped++ {
+		name, _, _ := known.RemoveOldest()
+		pipeline.SendDeallocate(name)
+	}
+	err := pipeline.Sync()
+	for i := 0; err == nil && i < len(missing)+dropped; i++ {
+		var result any
+		if result, err = pipeline.GetResults(); err != nil {
+			break
+		}
+		if description, ok := result.(*pgconn.StatementDescription); ok {
+			description.Name, description.SQL = missing[i].name, missing[i].text
+			known.Add(missing[i].name, &prepared{description, resultFormats(description)})
+		}
+	}
+	if closing := pipeline.Close(); err == nil {
+		err = closing
+	}
+	return err
+}
+
+// resultFormats are text for texts and JSON, and binary for the rest.
+func resultFormats(of *pgconn.StatementDescription) []int16 {
+	formats := make([]int16, len(of.Fields))
+	for i, field := range of.Fields {
+		switch field.DataTypeOID {
+		case pgtype.TextOID, pgtype.JSONOID, pgtype.JSONBOID:
+		default:
+			formats[i] = pgtype.BinaryFormatCode
+		}
+	}
+	return formats
+}
+
+// arguments are those of a statement, as Postgres takes them.
+type arguments struct {
+	values  [][]byte
+	formats []int16
+}
+
+// of makes them those of the read.
+func (a *arguments) of(companyID string, read *Read) {
+	a.values, a.formats = a.values[:0], a.formats[:0]
+	a.add([]byte(companyID), pgtype.TextFormatCode)
+	switch {
+	case read.IsOne:
+		a.add([]byte(read.Keys[0]), pgtype.TextFormatCode)
+	case read.Keys != nil:
+		a.add(textArray(read.Keys), pgtype.BinaryFormatCode)
+	}
+	for _, c := range read.Part.Filter {
+		if c.value != nil {
+			a.addValue(c.value)
+		}
+	}
+	if read.IsTotal {
+		return
+	}
+	if read.Part.Offset != nil {
+		a.addValue(*read.Part.Offset)
+	}
+	if read.Part.After != nil {
+		cursor := read.Part.cursor()
+		a.addValue(cursor.CreatedAt)
+		a.addValue(cursor.ID)
+	}
+}
+
+func (a *arguments) add(value []byte, format int16) {
+	a.values, a.formats = append(a.values, value), append(a.formats, format)
+}
+
+// addValue adds a value of a filter or of a page.
+func (a *arguments) addValue(value any) {
+	switch v := value.(type) {
+	case string:
+		a.add([]byte(v), pgtype.TextFormatCode)
+	case int32:
+		a.add(strconv.AppendInt(nil, int64(v), 10), pgtype.TextFormatCode)
+	case bool:
+		a.add(strconv.AppendBool(nil, v), pgtype.TextFormatCode)
+	case time.Time:
+		a.add(v.UTC().AppendFormat(nil, "2006-01-02 15:04:05.999999999Z"), pgtype.TextFormatCode)
+	default:
+		of := reflect.ValueOf(value)
+		if of.Kind() != reflect.Slice {
+			a.add([]byte(of.String()), pgtype.TextFormatCode) // a value of an enum
+			return
+		}
+		texts := make([]string, of.Len())
+		for i := range texts {
+			texts[i] = of.Index(i).String()
+		}
+		a.add(textArray(texts), pgtype.BinaryFormatCode)
+	}
+}
+
+// textArray is Postgres's text[] with the texts.
+func textArray(texts []string) []byte {
+	size := 20
+	for _, text := range texts {
+		size += 4 + len(text)
+	}
+	array := make([]byte, 0, size)
+	if len(texts) == 0 {
+		array = binary.BigEndian.AppendUint32(array, 0) // dimensions
+		array = binary.BigEndian.AppendUint32(array, 0)
+		return binary.BigEndian.AppendUint32(array, pgtype.TextOID)
+	}
+	array = binary.BigEndian.AppendUint32(array, 1) // dimensions
+	array = binary.BigEndian.AppendUint32(array, 0) // no NULL
+	array = binary.BigEndian.AppendUint32(array, pgtype.TextOID)
+	array = binary.BigEndian.AppendUint32(array, uint32(len(texts)))
+	array = binary.BigEndian.AppendUint32(array, 1) // the first place
+	for _, text := range texts {
+		array = binary.BigEndian.AppendUint32(array, uint32(len(text)))
+		array = append(array, text...)
+	}
+	return array
+}

@@ -52,6 +52,7 @@ type Store struct {
 
 	budgets *budgets
 	moves   *runMoves
+	topics  *topics
 
 	queue *queue.Queue
 	// tx is the transaction that db is; nil outside of one.
@@ -98,6 +99,7 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	store.budgets = newBudgets(o.Log, func(ctx context.Context, companyID string) (*model.CompanySubscription, error) {
 		return store.Tenant(companyID).Subscription(ctx, now())
 	})
+	store.topics = newTopics(store)
 	store.queue, err = queue.New(pool, queue.Options{Window: o.RunsPerCompany, Sweep: store.sweeper(), Log: o.Log})
 	if err == nil {
 		store.vectors, err = vectorTypeOf(ctx, pool)
@@ -127,6 +129,7 @@ func (d dialect) AppendJSON(b, json []byte) []byte { return d.AppendString(b, st
 // Close ends every connection.
 func (s *Store) Close() {
 	s.budgets.close()
+	s.topics.close()
 	s.hub.Close()
 	_ = s.root.Close()
 	s.pool.Close()

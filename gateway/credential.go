@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
+	"sync"
+	"time"
 )
 
 const (
@@ -52,4 +54,33 @@ func shown(members map[string]json.RawMessage) (h http.Header, ok bool) {
 		}
 	}
 	return h, true
+}
+
+// mostVouched bounds how many credentials are remembered.
+const mostVouched = 10_000
+
+// vouched remembers which credentials of open streams were good a moment ago.
+type vouched struct {
+	lasts time.Duration
+	mu    sync.Mutex
+	until map[string]time.Time
+}
+
+func newVouched(lasts time.Duration) *vouched {
+	return &vouched{lasts: lasts, until: map[string]time.Time{}}
+}
+
+func (v *vouched) isFresh(credential string) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return time.Now().Before(v.until[credential])
+}
+
+func (v *vouched) remember(credential string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if len(v.until) >= mostVouched {
+		clear(v.until)
+	}
+	v.until[credential] = time.Now().Add(v.lasts)
 }

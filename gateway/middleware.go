@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
 
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -120,11 +121,27 @@ func (s *Server) principal(ctx context.Context, credential string) (model.Princi
 	return s.authenticate(ctx, credential)
 }
 
-// revoked reports whether a credential that was good is no longer so. A failure to find out is not a no.
+// revoked reports whether a credential that was good is no longer so. A failure to find out is not a no. The streams of
+// one credential, however many, ask once in a while.
 func (s *Server) revoked(ctx context.Context, credential string) bool {
+	if s.vouched.isFresh(credential) {
+		return false
+	}
 	_, err := s.principal(ctx, credential)
 	var known *model.Error
-	return errors.As(err, &known) && known.Code == model.Unauthenticated
+	isRevoked := errors.As(err, &known) && known.Code == model.Unauthenticated
+	if err == nil {
+		s.vouched.remember(credential)
+	}
+	return isRevoked
+}
+
+// slow names a client that was dropped because it did not take in time what was sent to it.
+func (s *Server) slow(ctx context.Context, operation, remote string) {
+	principal, _ := model.PrincipalOf(ctx)
+	s.log.LogAttrs(ctx, slog.LevelWarn, "slow client dropped", slog.String("operation", operation),
+		slog.String("keyId", principal.KeyID), slog.String("company", principal.CompanyID), slog.String("remote", remote),
+		slog.String("traceId", TraceID(ctx)))
 }
 
 // survive turns a panic outside of a resolver into one masked error.
@@ -215,8 +232,11 @@ const longestName = 64
 
 func (operationName) InterceptOperation(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
 	if rec, ok := ctx.Value(recordKey{}).(*record); ok {
-		name := graphql.GetOperationContext(ctx).Operation.Name
-		rec.operation = name[:min(len(name), longestName)]
+		rec.operation = shortName(graphql.GetOperationContext(ctx).Operation)
 	}
 	return next(ctx)
+}
+
+func shortName(operation *ast.OperationDefinition) string {
+	return operation.Name[:min(len(operation.Name), longestName)]
 }

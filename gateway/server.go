@@ -69,6 +69,7 @@ type Server struct {
 	entrance http.Handler
 	cors     *cors.Cors
 	requests *rateLimit
+	vouched  *vouched
 }
 
 // schemas serialises the one change that New makes to a schema, which servers may share.
@@ -95,6 +96,7 @@ func New(o Options) *Server {
 		traffic:      newTraffic(),
 		cors:         newCORS(o.Settings.CORSOrigins),
 		requests:     newRateLimit("requests", o.Settings.RateLimit),
+		vouched:      newVouched(o.Settings.PingInterval / 20),
 	}
 	s.entrance = http.HandlerFunc(s.admit)
 	if s.cors != nil {

@@ -33,7 +33,6 @@ func (s *socket) subscribe(id string, payload json.RawMessage) *closure {
 	if fault != nil {
 		return closeInvalid
 	}
-	params.Headers = s.header
 
 	ctx, cancel := context.WithCancel(s.ctx)
 	op := &operation{id: id, cancel: cancel, opening: append(opening(id, "next"), `,"payload":`...)}

@@ -30,6 +30,7 @@ type closure struct {
 // The closures that the protocol knows. They are compared and sent, never changed.
 var (
 	closeDraining    = &closure{websocket.StatusGoingAway, "The gateway is shutting down"}
+	closeBroken      = &closure{websocket.StatusInternalError, "Internal error"}
 	closeTryLater    = &closure{websocket.StatusTryAgainLater, "The credential could not be checked, try again"}
 	closeInvalid     = &closure{4400, "Invalid message"}
 	closeNotInit     = &closure{4401, "Unauthorized"}
@@ -62,7 +63,7 @@ func (t socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql
 	conn.SetReadLimit(t.settings.BodyBytes)
 	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), traceKey{}, TraceID(r.Context())))
 	s := &socket{
-		Server: t.Server, exec: exec, conn: conn, wire: h.wire, remote: r.RemoteAddr, header: r.Header, ctx: ctx, cancel: cancel,
+		Server: t.Server, exec: exec, conn: conn, wire: h.wire, remote: r.RemoteAddr, ctx: ctx, cancel: cancel,
 		credential: credentialOf(r.Header), operations: map[string]*operation{},
 	}
 	// The request is under way until Do returns, the socket from here on.
@@ -90,7 +91,7 @@ func (s *socket) serve() {
 	defer stop()
 	s.pulse = time.AfterFunc(s.settings.InitTimeout, func() { s.spawn(s.beat) })
 	defer s.pulse.Stop()
-	_ = s.guarded(s.ctx, s.read)
+	s.read()
 }
 
 // socket is one connection of graphql-transport-ws. While nothing happens on it, one goroutine reads, and that is all.
@@ -100,7 +101,6 @@ type socket struct {
 	conn   *websocket.Conn
 	wire   *wire
 	remote string
-	header http.Header
 	// ctx ends with the socket. Reading and writing do not use it: the library drops a connection
 	// whose context ends, without a close frame.
 	ctx    context.Context
@@ -156,13 +156,24 @@ func (s *socket) read() {
 		}
 		why := closeInvalid
 		if kind == websocket.MessageText {
-			why = s.handle(text)
+			why = s.handleApart(text)
 		}
 		if why != nil {
 			s.close(why)
 			return
 		}
 	}
+}
+
+// handleApart is handle on a stack of its own, which is given back: that of a socket which only waits stays small.
+func (s *socket) handleApart(text []byte) (why *closure) {
+	var handling sync.WaitGroup
+	handling.Go(func() {
+		why = closeBroken
+		_ = s.guarded(s.ctx, func() { why = s.handle(text) })
+	})
+	handling.Wait()
+	return why
 }
 
 // handle returns why the socket must be closed, or nil.

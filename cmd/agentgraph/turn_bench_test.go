@@ -103,7 +103,7 @@ func benchmarkTurns(b *testing.B, chats int, thinks time.Duration) {
 	b.ReportMetric(float64(quiet()-before), "goroutines-left")
 }
 
-func startChats(b *testing.B, tenant *db.Tenant, agentID string, n int) []string {
+func startChats(b testing.TB, tenant *db.Tenant, agentID string, n int) []string {
 	b.Helper()
 	ids := make([]string, n)
 	for i := range ids {

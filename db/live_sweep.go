@@ -24,7 +24,7 @@ const (
 
 // followedTable is one whose rows are followed: which column grows with every change that matters, and what says that
 // no more will come.
-type followedTable struct{ name, version, isOver string }
+type followedTable struct{ name, version, hasEnded string }
 
 var (
 	followedChats      = &followedTable{"simulation_chats", "last_sequence", "status = 'Ended'"}
@@ -68,11 +68,11 @@ func (s *topics) lookAt(table *followedTable, some []*topic) {
 	rows := []struct {
 		CompanyID, ID string
 		Version       int32
-		IsOver        bool
+		HasEnded      bool
 	}{}
 	// Each row is found by its company and its id, so nobody hears of another company's.
 	err := s.store.db.NewSelect().TableExpr(table.name).ColumnExpr("company_id, id").
-		ColumnExpr(table.version+" AS version").ColumnExpr(table.isOver+" AS is_over").
+		ColumnExpr(table.version+" AS version").ColumnExpr(table.hasEnded+" AS has_ended").
 		Where("(company_id, id) IN (SELECT * FROM unnest(?::text[], ?::text[]))", pgdialect.Array(companies), pgdialect.Array(ids)).
 		Scan(ctx, &rows)
 	if err != nil {
@@ -80,7 +80,7 @@ func (s *topics) lookAt(table *followedTable, some []*topic) {
 	}
 	same := make(map[notify.Key]int32, len(rows))
 	for _, row := range rows {
-		if !row.IsOver {
+		if !row.HasEnded {
 			same[notify.Key{CompanyID: row.CompanyID, ID: row.ID}] = row.Version
 		}
 	}

@@ -22,7 +22,7 @@ type counted struct{ sweeps, others atomic.Int64 }
 
 func (c *counted) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
 	switch {
-	case strings.Contains(data.SQL, "AS is_over"):
+	case strings.Contains(data.SQL, "AS has_ended"):
 		c.sweeps.Add(1)
 	case !strings.HasPrefix(data.SQL, "LISTEN"):
 		c.others.Add(1)

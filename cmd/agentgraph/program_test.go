@@ -48,7 +48,7 @@ type gatewayUnderTest struct {
 type statements struct{ atomic.Int64 }
 
 func (s *statements) TraceQueryStart(ctx context.Context, _ *pgx.Conn, query pgx.TraceQueryStartData) context.Context {
-	if !strings.Contains(query.SQL, "pg_notify") && !strings.Contains(query.SQL, "AS is_over") {
+	if !strings.Contains(query.SQL, "pg_notify") && !strings.Contains(query.SQL, "AS has_ended") {
 		s.Add(1)
 	}
 	return ctx

@@ -7,8 +7,13 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 )
 
-// turn is how many events of one operation are sent before others of the socket have theirs.
-const turn = 64
+const (
+	// turn is how many events of one operation are sent before others of the socket have theirs.
+	turn = 64
+	// mostAtOnce and bytesAtOnce bound what is gathered to be written at once.
+	mostAtOnce  = 16
+	bytesAtOnce = 64 << 10
+)
 
 // follow has the operation sent what its feed brings. ended is called when it has ended for the client.
 func (s *socket) follow(op *operation, x *execution, ended func()) {
@@ -66,21 +71,38 @@ func (s *socket) nextReady() *operation {
 // left in memory that was read for this operation alone.
 func (s *socket) sendEvents(op *operation) bool {
 	x := op.execution
-	for sent := 0; sent < turn || x.feed.Holds(); sent++ {
-		event, err := x.feed.Next(x.ctx)
-		if errors.Is(err, io.EOF) {
+	for sent := 0; sent < turn || x.feed.Holds(); {
+		messages, err := x.gather(op)
+		if len(messages) > 0 && !s.sendOf(op, false, messages...) {
+			return false
+		}
+		sent += len(messages)
+		switch {
+		case errors.Is(err, io.EOF):
 			s.last(op, "complete", nil)
-		}
-		if err != nil || event == nil {
-			return false
-		}
-		result := x.answer(event)
-		if x.broken != nil {
+		case x.broken != nil:
 			s.last(op, "error", errorsJSON(gqlerror.List{x.broken}))
+		case err == nil && len(messages) > 0:
+			continue
 		}
-		if result == nil || !s.next(op, result) {
-			return false
-		}
+		return false
 	}
 	return true
+}
+
+// gather returns the messages for events that are there; none when there are none now. After an error, or when the
+// execution is broken, no more will come.
+func (x *execution) gather(op *operation) (messages [][][]byte, err error) {
+	for bytes := 0; len(messages) < mostAtOnce && bytes < bytesAtOnce; {
+		event, err := x.feed.Next(x.ctx)
+		if err != nil || event == nil {
+			return messages, err
+		}
+		result := x.answer(event)
+		if result == nil {
+			return messages, x.ctx.Err()
+		}
+		messages, bytes = append(messages, op.message(result)), bytes+len(result)
+	}
+	return messages, nil
 }

@@ -138,8 +138,11 @@ func (s *socket) results(op *operation, x *execution) {
 
 // next sends a result, and reports false when the operation has ended for the client.
 func (s *socket) next(op *operation, result []byte) bool {
-	return s.sendOf(op, false, op.opening, result, closing)
+	return s.sendOf(op, false, op.message(result))
 }
+
+// message is what carries a result.
+func (op *operation) message(result []byte) [][]byte { return [][]byte{op.opening, result, closing} }
 
 // last sends the message that ends an operation and frees its id.
 func (s *socket) last(op *operation, kind string, payload []byte) {
@@ -148,11 +151,11 @@ func (s *socket) last(op *operation, kind string, payload []byte) {
 		text = append(text, `,"payload":`...)
 		text = append(text, payload...)
 	}
-	s.sendOf(op, true, append(text, '}'))
+	s.sendOf(op, true, [][]byte{append(text, '}')})
 }
 
-// sendOf sends a message of an operation unless it has ended.
-func (s *socket) sendOf(op *operation, isLast bool, parts ...[]byte) bool {
+// sendOf sends messages of an operation unless it has ended.
+func (s *socket) sendOf(op *operation, isLast bool, messages ...[][]byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed || s.operations[op.id] != op {
@@ -161,7 +164,7 @@ func (s *socket) sendOf(op *operation, isLast bool, parts ...[]byte) bool {
 	if isLast {
 		s.forget(op.id)
 	}
-	s.send(op.name, parts...)
+	s.send(op.name, messages...)
 	return !s.closed
 }
 

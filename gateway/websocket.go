@@ -279,13 +279,13 @@ func (s *socket) write(m message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.closed {
-		s.send("", text)
+		s.send("", [][]byte{text})
 	}
 }
 
-// send writes a message that is made of parts; mu is held. A client that does not take it in time is dropped, and named.
-func (s *socket) send(operation string, parts ...[]byte) {
-	err := s.wire.send(parts...)
+// send writes messages; mu is held. A client that does not take them in time is dropped, and named.
+func (s *socket) send(operation string, messages ...[][]byte) {
+	err := s.wire.send(messages...)
 	if err == nil {
 		return
 	}

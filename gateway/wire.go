@@ -70,21 +70,11 @@ func (w *wire) Write(frame []byte) (int, error) {
 	return w.Conn.Write(frame)
 }
 
-// send writes a message that is made of parts. After an error the connection is of no use.
-func (w *wire) send(parts ...[]byte) error {
-	length := 0
-	for _, part := range parts {
-		length += len(part)
-	}
-	// A server's frames are not masked.
-	header := append(make([]byte, 0, 10), textFrame)
-	switch {
-	case length <= 125:
-		header = append(header, byte(length))
-	case length <= 0xffff:
-		header = binary.BigEndian.AppendUint16(append(header, 126), uint16(length))
-	default:
-		header = binary.BigEndian.AppendUint64(append(header, 127), uint64(length))
+// send writes messages, each made of parts, in one call. After an error the connection is of no use.
+func (w *wire) send(messages ...[][]byte) error {
+	frames := make(net.Buffers, 0, 4*len(messages))
+	for _, parts := range messages {
+		frames = append(append(frames, header(parts)), parts...)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -94,7 +84,22 @@ func (w *wire) send(parts ...[]byte) error {
 	if err := w.SetWriteDeadline(time.Now().Add(w.timeout)); err != nil {
 		return err
 	}
-	frame := append(net.Buffers{header}, parts...)
-	_, err := frame.WriteTo(w.Conn)
+	_, err := frames.WriteTo(w.Conn)
 	return err
+}
+
+// header returns what goes before a message in its frame, which is not masked, as it is a server's.
+func header(parts [][]byte) []byte {
+	length := 0
+	for _, part := range parts {
+		length += len(part)
+	}
+	switch {
+	case length <= 125:
+		return []byte{textFrame, byte(length)}
+	case length <= 0xffff:
+		return binary.BigEndian.AppendUint16([]byte{textFrame, 126}, uint16(length))
+	default:
+		return binary.BigEndian.AppendUint64([]byte{textFrame, 127}, uint64(length))
+	}
 }

@@ -65,8 +65,12 @@ func (e *Event) Answer(ctx context.Context, group string, render func() (text []
 	}
 	select {
 	case <-a.made:
-	case <-ctx.Done():
-		return nil
+	default:
+		select {
+		case <-a.made:
+		case <-ctx.Done():
+			return nil
+		}
 	}
 	if a.text == nil {
 		text, _ := render()
@@ -124,6 +128,7 @@ func (e *Event) forget() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.budget.give(e.size + e.answered)
+	e.size, e.answered = 0, 0
 	e.answers, e.isForgotten = nil, true
 }
 

@@ -69,6 +69,9 @@ func (l *Log[E]) rest() {
 	if l.waiting == len(l.followers) {
 		l.drop(len(l.events))
 	}
+	if l.last != nil && len(l.followers) == 0 {
+		l.last.forget()
+	}
 }
 
 // Next takes the next event; nil when there is none now, io.EOF when none will come, the error of ctx when it ended.

@@ -93,7 +93,7 @@ func (l *Log[E]) Say(value E, size int) {
 func (l *Log[E]) Close(last ...E) {
 	l.change(func() {
 		for _, value := range last {
-			l.last = &Event{value: value, at: l.end}
+			l.last = &Event{value: value, at: l.end, budget: l.budget}
 		}
 		l.isEnded = true
 	})

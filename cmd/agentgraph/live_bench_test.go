@@ -195,6 +195,7 @@ func (s *liveServer) speak(b *testing.B, chat string, followers int, heard <-cha
 	b.Helper()
 	<-time.After(5 * time.Second) // whoever was just let in is being served
 	var took []time.Duration
+	spent := s.spent(b)
 	for round := range rounds {
 		turn, err := s.tenant.BeginTurn(b.Context(), chat, 10*time.Second)
 		require.NoError(b, err)
@@ -207,6 +208,7 @@ func (s *liveServer) speak(b *testing.B, chat string, followers int, heard <-cha
 			took = append(took, (<-heard).Sub(committed))
 		}
 	}
+	b.ReportMetric(float64((s.spent(b)-spent).Microseconds())/float64(2*len(took)), "cpu-µs/message")
 	slices.Sort(took)
 	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
 	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")

@@ -176,7 +176,7 @@ func (s *liveServer) follow(b *testing.B, chat string, heard chan<- time.Time) e
 
 const (
 	restTime = 30 * time.Second
-	rounds   = 20
+	rounds   = 100
 )
 
 // rest measures a process in which nothing happens, once what was opened has settled.

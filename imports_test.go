@@ -16,7 +16,8 @@ const module = "github.com/agentgraph/agentgraph/"
 var mayImport = map[string]string{
 	"model":               "",
 	"graph":               "model",
-	"db":                  "model db/notify db/queue",
+	"live":                "",
+	"db":                  "model live db/notify db/queue",
 	"db/notify":           "model",
 	"db/queue":            "model",
 	"db/local":            "",
@@ -29,7 +30,7 @@ var mayImport = map[string]string{
 	"engine/llm/offline":  "engine/llm",
 	"query":               "model db",
 	"resolvers":           "graph model db query engine engine/knowledge",
-	"gateway":             "model gateway/form",
+	"gateway":             "model live gateway/form",
 	"gateway/auth":        "model db",
 	"gateway/form":        "",
 	"gateway/rest":        "model gateway/form",

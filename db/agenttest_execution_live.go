@@ -3,10 +3,12 @@ package db
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
-	"time"
+	"io"
+	"math"
 
-	"github.com/agentgraph/agentgraph/db/notify"
+	"github.com/uptrace/bun"
+
+	"github.com/agentgraph/agentgraph/live"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -14,120 +16,145 @@ import (
 // of changes that follow each other quickly the last one. The channel is closed after the execution
 // as it is when finished, and when ctx ends.
 func (t *Tenant) FollowExecution(ctx context.Context, id string) (<-chan *model.AgentTestExecution, error) {
-	executions := make(chan *model.AgentTestExecution)
-	var version int32
-	err := t.followExecution(ctx, id, func() { close(executions) }, func(execution *model.AgentTestExecution) error {
-		if execution.Version > version {
-			deliver(ctx, executions, execution)
-			version = execution.Version
-		}
-		return nil
-	})
+	p, r, err := t.followExecution(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	return executions, nil
+	return live.Channel(ctx, r.executions.Follow(0, p.release)), nil
 }
 
 // FollowRuns delivers every run of an execution as it is now, without its snapshot, and again after each change
 // of it; of changes that follow each other quickly the last one. The channel is closed when the
 // execution is finished and every run is delivered as it is then, and when ctx ends.
 func (t *Tenant) FollowRuns(ctx context.Context, executionID string) (<-chan *model.AgentTestRun, error) {
-	runs := make(chan *model.AgentTestRun)
-	var last model.AgentTestRun
-	last.Position = -1
-	err := t.followExecution(ctx, executionID, func() { close(runs) }, func(*model.AgentTestExecution) error {
-		for ctx.Err() == nil {
-			changed, err := t.runsAfter(ctx, executionID, last.Version, last.Position)
-			if err != nil {
-				return err
-			}
-			for _, run := range changed {
-				deliver(ctx, runs, run)
-				last.Version, last.Position = run.Version, run.Position
-			}
-			if len(changed) < maxRuns {
-				return nil
-			}
-		}
-		return nil
-	})
+	p, r, err := t.followExecution(ctx, executionID)
 	if err != nil {
 		return nil, err
 	}
-	return runs, nil
+	return live.Channel(ctx, r.runs.Follow(0, p.release)), nil
 }
 
-// maxRuns bounds what runsAfter returns at once.
-const maxRuns = 100
-
-// runsAfter returns, in the order of their last changes, the runs that changed after the one of the version
-// and position. Whoever changes runs holds their execution, which numbers the changes: a change that is
-// seen has none before it that is not.
-func (t *Tenant) runsAfter(ctx context.Context, executionID string, version, position int32) ([]*model.AgentTestRun, error) {
-	runs := []*model.AgentTestRun{}
-	err := t.find(&runs).ExcludeColumn("snapshot").Where("?TableAlias.execution_id = ?", executionID).
-		Where("(?TableAlias.version, ?TableAlias.position) > (?, ?)", version, position).
-		OrderExpr("?TableAlias.version, ?TableAlias.position").Limit(maxRuns).Scan(ctx)
-	return runs, translate(err)
-}
-
-// followExecution is follow for an execution, until it is finished and was seen.
-func (t *Tenant) followExecution(ctx context.Context, id string, done func(), see func(*model.AgentTestExecution) error) error {
-	return follow(ctx, t, id, t.AgentTestExecution, done, func(execution *model.AgentTestExecution) (bool, error) {
-		return execution.IsFinished(), see(execution)
-	})
-}
-
-// follow calls see with what has the id as it is now, and after each signal and each while, until see says
-// that nothing follows, it is gone, or ctx ends; then done. It subscribes before it reads, so that nothing
-// is written unseen between the two. An error of see has it called again.
-func follow[R any](
-	ctx context.Context, t *Tenant, id string, read func(context.Context, string) (R, error), done func(), see func(R) (bool, error),
-) error {
-	signals := t.store.hub.Subscribe(t.signalOf(id))
-	if _, err := read(ctx, id); err != nil {
-		signals.Close()
-		return err
+// followExecution returns the topic of an execution, which the caller must release.
+func (t *Tenant) followExecution(ctx context.Context, id string) (*topic, *executionReader, error) {
+	p := t.followed(followedExecutions, id, newExecutionReader(id))
+	execution, err := t.AgentTestExecution(ctx, id)
+	if err != nil {
+		p.release()
+		return nil, nil, err
 	}
-	go func() {
-		defer done()
-		defer signals.Close()
-		var retry time.Duration
-		for ctx.Err() == nil {
-			last := false
-			row, err := read(ctx, id)
-			if err == nil {
-				last, err = see(row)
-			}
-			var known *model.Error
-			switch {
-			case errors.As(err, &known) && known.Code == model.NotFound:
-				return
-			case err != nil:
-				retry = min(max(2*retry, firstRetry), lastReconnect)
-			case last:
-				return
-			default:
-				retry = 0
-			}
-			rest(ctx, signals, retry)
+	r := p.reader.(*executionReader)
+	p.begin(execution.Version, execution.IsFinished(), func() {
+		r.executions.Begin(live.Position(execution.Version))
+		r.runs.Begin(runsUpTo(execution.Version))
+	})
+	return p, r, nil
+}
+
+// executionReader reads an execution and its runs as they change.
+type executionReader struct {
+	tenant     *Tenant
+	id         string
+	executions *live.Log[*model.AgentTestExecution]
+	runs       *live.Log[*model.AgentTestRun]
+}
+
+func newExecutionReader(id string) func(*Tenant, *live.Budget) reader {
+	return func(t *Tenant, budget *live.Budget) reader {
+		r := &executionReader{tenant: t, id: id}
+		r.executions, r.runs = live.NewLog(budget, r.read), live.NewLog(budget, r.readRuns)
+		return r
+	}
+}
+
+func (r *executionReader) look(ctx context.Context, p *topic, isWoken bool) (outlook, error) {
+	if !isWoken {
+		return nothingYet, nil
+	}
+	execution, err := r.tenant.AgentTestExecution(ctx, r.id)
+	if err != nil {
+		return nothingYet, err
+	}
+	if at := live.Position(execution.Version); at > r.executions.End() {
+		r.executions.Add(live.Kept[*model.AgentTestExecution]{Value: execution, At: at, Size: sizeOfEvent})
+	}
+	if err := r.lookAtRuns(ctx, runsUpTo(execution.Version)); err != nil {
+		return nothingYet, err
+	}
+	p.version.Store(execution.Version)
+	if execution.IsFinished() {
+		return nothingEver, nil
+	}
+	return nothingYet, nil
+}
+
+// lookAtRuns reads the runs that have changed, if anybody follows them.
+func (r *executionReader) lookAtRuns(ctx context.Context, known live.Position) error {
+	if !r.runs.IsFollowed() {
+		r.runs.Begin(known)
+		return nil
+	}
+	for after := r.runs.End(); after < known; after = r.runs.End() {
+		runs, upTo, err := r.readRuns(ctx, after, known)
+		if err != nil {
+			return err
 		}
-	}()
+		for i := range runs {
+			runs[i].Size = sizeOf(runs[i].Value)
+		}
+		r.runs.Add(runs...)
+		r.runs.Skip(upTo)
+	}
 	return nil
 }
 
-// rest returns when it is worth reading again: after the retry, when there is one, or else after a signal
-// or a long while.
-func rest(ctx context.Context, signals *notify.Subscription, retry time.Duration) {
-	if retry == 0 {
-		retry = leastRest + rand.N(mostRest-leastRest)
+func (r *executionReader) end() {
+	r.executions.Close()
+	r.runs.Close()
+}
+
+// read reads the execution as it is now.
+func (r *executionReader) read(ctx context.Context, after, _ live.Position) ([]live.Kept[*model.AgentTestExecution], live.Position, error) {
+	execution, err := r.tenant.AgentTestExecution(ctx, r.id)
+	var known *model.Error
+	if errors.As(err, &known) && known.Code == model.NotFound {
+		return nil, after, io.EOF
 	}
-	timer := time.NewTimer(retry)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	case <-signals.Woken():
+	if err != nil || live.Position(execution.Version) <= after {
+		return nil, after, err
 	}
+	at := live.Position(execution.Version)
+	return []live.Kept[*model.AgentTestExecution]{{Value: execution, At: at}}, at, nil
+}
+
+// maxRuns bounds what readRuns returns at once.
+const maxRuns = 100
+
+// Runs are ordered by their versions, and those of one version by their positions. runAt is behind one of them,
+// runsUpTo behind all of the version.
+func runAt(version, position int32) live.Position {
+	return live.Position(int64(version)<<32 | (int64(position) + 1))
+}
+
+func runsUpTo(version int32) live.Position { return runAt(version, math.MaxInt32-1) }
+
+// readRuns reads, in the order of their last changes, runs that changed after the position. Whoever changes runs holds
+// their execution, which numbers the changes: a change that is seen has none before it that is not.
+func (r *executionReader) readRuns(ctx context.Context, after, known live.Position) ([]live.Kept[*model.AgentTestRun], live.Position, error) {
+	runs := []*model.AgentTestRun{}
+	err := pageOf(r.tenant, &runs, func(q *bun.SelectQuery) *bun.SelectQuery {
+		return q.Where("?TableAlias.execution_id = ?", r.id).
+			Where("(?TableAlias.version, ?TableAlias.position) > (?, ?)", int64(after)>>32, int64(after)&math.MaxUint32-1)
+	}, "version, position", "octet_length(concat(messages, tool_calls, criteria_results))", maxRuns).ExcludeColumn("snapshot").Scan(ctx)
+	if err != nil {
+		return nil, after, translate(err)
+	}
+	kept := make([]live.Kept[*model.AgentTestRun], len(runs))
+	for i, run := range runs {
+		after = runAt(run.Version, run.Position)
+		kept[i] = live.Kept[*model.AgentTestRun]{Value: run, At: after}
+	}
+	if len(runs) == 0 {
+		after = max(after, known)
+	}
+	return kept, after, nil
 }

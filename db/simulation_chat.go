@@ -39,17 +39,6 @@ func (t *Tenant) MessagesOfChats(ctx context.Context, chatIDs []string) ([]*mode
 	return of[*model.SimulationChatMessage](ctx, t, MessagesOfChats, chatIDs, nil)
 }
 
-// maxMessages bounds what MessagesAfter returns at once.
-const maxMessages = 200
-
-// MessagesAfter returns, in order, the messages of a chat that follow the sequence, 200 at most.
-func (t *Tenant) MessagesAfter(ctx context.Context, chatID string, sequence int32) ([]*model.SimulationChatMessage, error) {
-	messages := []*model.SimulationChatMessage{}
-	err := t.find(&messages).Where("?TableAlias.chat_id = ?", chatID).Where("?TableAlias.sequence > ?", sequence).
-		Order("sequence").Limit(maxMessages).Scan(ctx)
-	return messages, translate(err)
-}
-
 // CreateSimulationChat creates a chat of the agent, data bag, mocking and warnings that are set. A
 // welcome, when there is one, becomes its first message.
 func (t *Tenant) CreateSimulationChat(ctx context.Context, chat *model.SimulationChat, welcome *string) error {

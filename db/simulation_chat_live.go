@@ -2,26 +2,22 @@ package db
 
 import (
 	"context"
-	"errors"
-	"math/rand/v2"
 	"time"
 
+	"github.com/uptrace/bun"
+
 	"github.com/agentgraph/agentgraph/db/notify"
+	"github.com/agentgraph/agentgraph/live"
 	"github.com/agentgraph/agentgraph/model"
 )
 
 const (
-	// Rows are read again after so long, 5 to 10 s, because a signal may be lost.
-	leastRest = 5 * time.Second
-	mostRest  = 10 * time.Second
-	// Rows that are not there yet are read again soon, a database that does not answer a little later.
-	firstRetry    = 2 * time.Millisecond
-	lastRetry     = 250 * time.Millisecond
-	lastReconnect = 5 * time.Second
 	// listenPatience bounds the wait for the first connection that listens.
 	listenPatience = 2 * time.Second
 	// settleTime bounds the wait for the ends of calls after the end of their chat.
 	settleTime = 2 * time.Second
+	// sizeOfEvent is about what an event holds beside its texts.
+	sizeOfEvent = 512
 )
 
 // FollowMessages delivers the messages of a chat that follow the sequence, then each new one as it is
@@ -33,206 +29,208 @@ func (t *Tenant) FollowMessages(ctx context.Context, chatID string, after int32)
 		faults.Add("afterSequence", "must not be negative")
 		return nil, faults.Err()
 	}
-	follow, err := t.follow(ctx, chatID)
+	p, r, _, err := t.followChat(ctx, chatID)
 	if err != nil {
 		return nil, err
 	}
-	follow.cursor = after
-	messages := make(chan *model.SimulationChatMessage)
-	follow.message = func(m *model.SimulationChatMessage) { deliver(ctx, messages, m) }
-	go func() {
-		defer close(messages)
-		defer follow.signals.Close()
-		follow.run(ctx)
-	}()
-	return messages, nil
+	return live.Channel(ctx, r.messages.Follow(live.Position(after), p.release)), nil
 }
 
 // FollowEvents delivers what happens in a chat from now on: the reply's text as it is generated, as far as the
 // reader keeps up; every message that is written, as FollowMessages does; and the end of the chat, at
 // once when it has ended. The channel is closed after the end, when the chat was deleted, and when ctx ends.
 func (t *Tenant) FollowEvents(ctx context.Context, chatID string) (<-chan model.SimulationChatEvent, error) {
-	follow, err := t.follow(ctx, chatID)
+	p, r, chat, err := t.followChat(ctx, chatID)
 	if err != nil {
 		return nil, err
 	}
+	follower := r.events.Follow(live.Position(chat.LastSequence), p.release)
 	// Text is not kept, so a reader who sends a message at once must not miss its beginning.
 	waiting, cancel := context.WithTimeout(ctx, listenPatience)
 	defer cancel()
 	t.store.hub.Listening(waiting)
-	follow.cursor = follow.chat.LastSequence
-	events := make(chan model.SimulationChatEvent)
-	follow.message = func(m *model.SimulationChatMessage) {
-		deliver[model.SimulationChatEvent](ctx, events, model.MessageWritten{Message: m})
-	}
-	begun := map[string]bool{}
-	follow.arrived = follow.signals.Arrived()
-	follow.piece = func(p notify.Piece) {
-		switch event := p.Event.(type) {
-		case model.ToolCallStarted:
-			begun[event.ID] = true
-		case model.ToolCallFinished:
-			delete(begun, event.ID)
-		}
-		deliver(ctx, events, p.Event)
-	}
-	go func() {
-		defer close(events)
-		defer follow.signals.Close()
-		if chat := follow.run(ctx); chat != nil {
-			follow.settle(ctx, begun)
-			deliver[model.SimulationChatEvent](ctx, events, model.ChatEnded{EndedAt: *chat.EndedAt, EndReason: chat.EndReason})
-		}
-	}()
-	return events, nil
+	return live.Channel(ctx, follower), nil
 }
 
-func deliver[E any](ctx context.Context, to chan<- E, event E) {
-	select {
-	case to <- event:
-	case <-ctx.Done():
+// followChat returns the topic of a chat, which the caller must release, and the chat as it is now.
+func (t *Tenant) followChat(ctx context.Context, id string) (*topic, *chatReader, *model.SimulationChat, error) {
+	p := t.followed(followedChats, id, newChatReader(id))
+	chat, err := t.SimulationChat(ctx, id)
+	if err != nil {
+		p.release()
+		return nil, nil, nil, err
 	}
+	r := p.reader.(*chatReader)
+	p.begin(chat.LastSequence, chat.State == model.SimulationChatStatusEnded, func() {
+		r.cursor = chat.LastSequence
+		r.messages.Begin(live.Position(r.cursor))
+		r.events.Begin(live.Position(r.cursor))
+	})
+	return p, r, chat, nil
 }
 
-// follower reads a chat's messages as they are written. The rows are the truth: a signal only says
-// that it is worth reading them.
-type follower struct {
-	tenant  *Tenant
-	chat    *model.SimulationChat
-	signals *notify.Subscription
-	// cursor is the sequence of the last message that was delivered.
-	cursor  int32
-	message func(*model.SimulationChatMessage)
-	// arrived and piece are nil when what happens while a reply is generated is not wanted.
-	arrived <-chan struct{}
-	piece   func(notify.Piece)
+// chatReader reads a chat's messages as they are written. The rows are the truth: a signal only says that it is worth
+// reading them.
+type chatReader struct {
+	tenant   *Tenant
+	id       string
+	messages *live.Log[*model.SimulationChatMessage]
+	events   *live.Log[model.SimulationChatEvent]
+	// cursor is the sequence of the last message that was read.
+	cursor int32
 	// held is what came too early: pieces of a turn before which there are messages to read.
 	held []notify.Piece
+	// begun are the calls of which the end was not announced yet.
+	begun map[string]bool
+	// ended is the end of the chat, once it has been read.
+	ended *model.ChatEnded
 }
 
-// follow subscribes before it reads, so that nothing is written unseen between the two.
-func (t *Tenant) follow(ctx context.Context, chatID string) (*follower, error) {
-	signals := t.store.hub.Subscribe(t.signalOf(chatID))
-	chat, err := t.SimulationChat(ctx, chatID)
-	if err != nil {
-		signals.Close()
-		return nil, err
+func newChatReader(id string) func(*Tenant, *live.Budget) reader {
+	return func(t *Tenant, budget *live.Budget) reader {
+		r := &chatReader{tenant: t, id: id, begun: map[string]bool{}}
+		r.messages = live.NewLog(budget, func(ctx context.Context, after, _ live.Position) ([]live.Kept[*model.SimulationChatMessage], live.Position, error) {
+			return r.read(ctx, int32(after))
+		})
+		r.events = live.NewLog(budget, func(ctx context.Context, after, _ live.Position) ([]live.Kept[model.SimulationChatEvent], live.Position, error) {
+			messages, upTo, err := r.read(ctx, int32(after))
+			return written(messages), upTo, err
+		})
+		return r
 	}
-	return &follower{tenant: t, chat: chat, signals: signals}, nil
 }
 
-// run delivers until the chat has ended and everything is delivered, and then returns the chat; nil
-// when the chat is gone or ctx ended.
-func (f *follower) run(ctx context.Context) *model.SimulationChat {
-	var retry time.Duration
-	for ctx.Err() == nil {
-		delivered, err := f.read(ctx)
-		var known *model.Error
-		switch {
-		case errors.As(err, &known) && known.Code == model.NotFound:
-			return nil
-		case err != nil:
-			retry = min(max(2*retry, firstRetry), lastReconnect)
-		case f.chat.State == model.SimulationChatStatusEnded && f.cursor >= f.chat.LastSequence:
-			return f.chat
-		case f.cursor < f.chat.LastSequence && delivered:
-			continue
-		case f.cursor < f.chat.LastSequence:
-			retry = min(max(2*retry, firstRetry), lastRetry)
-		default:
-			retry = 0
-		}
-		f.rest(ctx, retry)
-	}
-	return nil
-}
-
-// read reads the chat and delivers what follows the cursor, up to the first hole. It reports whether
-// there was anything to deliver.
-func (f *follower) read(ctx context.Context) (bool, error) {
-	chat, err := f.tenant.SimulationChat(ctx, f.chat.ID)
-	if err != nil {
-		return false, err
-	}
-	f.chat = chat
-	if f.cursor >= chat.LastSequence {
-		return false, nil
-	}
-	messages, err := f.tenant.MessagesAfter(ctx, chat.ID, f.cursor)
-	if err != nil {
-		return false, err
-	}
-	before := f.cursor
-	for _, message := range messages {
-		if message.Sequence != f.cursor+1 {
+// read reads what follows the sequence, up to the first hole.
+func (r *chatReader) read(ctx context.Context, after int32) ([]live.Kept[*model.SimulationChatMessage], live.Position, error) {
+	messages, err := r.tenant.MessagesAfter(ctx, r.id, after)
+	kept := make([]live.Kept[*model.SimulationChatMessage], 0, len(messages))
+	for _, m := range messages {
+		if m.Sequence != after+1 {
 			break
 		}
-		f.message(message)
-		f.cursor = message.Sequence
+		after = m.Sequence
+		size := sizeOfEvent + len(m.Text) + sizeOfEvent*len(m.Citations)
+		kept = append(kept, live.Kept[*model.SimulationChatMessage]{Value: m, At: live.Position(after), Size: size})
 	}
-	return f.cursor > before, nil
+	return kept, live.Position(after), err
 }
 
-// rest returns when it is worth reading again: after the retry, when there is one, or else after a
-// signal or a long while. Meanwhile it delivers what happens.
-func (f *follower) rest(ctx context.Context, retry time.Duration) {
-	// What was held back has waited for the rows that were just read.
-	f.release(true)
-	if retry == 0 {
-		retry = leastRest + rand.N(mostRest-leastRest)
+// written makes events of messages.
+func written(messages []live.Kept[*model.SimulationChatMessage]) []live.Kept[model.SimulationChatEvent] {
+	events := make([]live.Kept[model.SimulationChatEvent], len(messages))
+	for i, m := range messages {
+		events[i] = live.Kept[model.SimulationChatEvent]{Value: model.MessageWritten{Message: m.Value}, At: m.At, Size: m.Size}
 	}
-	timer := time.NewTimer(retry)
-	defer timer.Stop()
-	for len(f.held) == 0 {
-		select {
-		case <-ctx.Done():
-			return
-		case <-timer.C:
-			return
-		case <-f.signals.Woken():
-			// What came before a signal goes before the message it belongs to.
-			f.take()
-			return
-		case <-f.arrived:
-			f.take()
+	return events
+}
+
+func (r *chatReader) look(ctx context.Context, p *topic, isWoken bool) (outlook, error) {
+	// What came before a signal goes before the message it belongs to.
+	r.take(p)
+	if !isWoken && len(r.held) == 0 {
+		return nothingYet, nil
+	}
+	chat, err := r.tenant.SimulationChat(ctx, r.id)
+	if err != nil {
+		return nothingYet, err
+	}
+	before := r.cursor
+	if r.cursor < chat.LastSequence {
+		messages, upTo, err := r.read(ctx, r.cursor)
+		if err != nil {
+			return nothingYet, err
 		}
+		r.cursor = int32(upTo)
+		r.messages.Add(messages...)
+		r.events.Add(written(messages)...)
+		p.version.Store(r.cursor)
 	}
+	switch {
+	case r.cursor < chat.LastSequence && r.cursor > before:
+		return moreNow, nil
+	case r.cursor < chat.LastSequence:
+		r.release(true)
+		return moreSoon, nil
+	case chat.State == model.SimulationChatStatusEnded:
+		r.release(true)
+		r.ended = &model.ChatEnded{EndedAt: *chat.EndedAt, EndReason: chat.EndReason}
+		r.messages.Close()
+		r.settle(ctx, p)
+		return nothingEver, nil
+	}
+	// What was held back has waited for the rows that were just read.
+	r.release(true)
+	return nothingYet, nil
 }
 
-// take delivers what has happened, and holds back what belongs to a turn before which there are
-// messages to read.
-func (f *follower) take() {
-	if f.piece == nil {
+func (r *chatReader) end() {
+	r.messages.Close()
+	if r.ended == nil {
+		r.events.Close()
 		return
 	}
-	f.held = append(f.held, f.signals.Pieces()...)
-	f.release(false)
+	r.events.Close(*r.ended)
 }
 
-// release delivers what is held, up to what is too early for it, or all of it.
-func (f *follower) release(all bool) {
-	for len(f.held) > 0 && (all || f.held[0].Sequence <= f.cursor+messagesOfTurn) {
+// take passes on what has happened, and holds back what belongs to a turn before which there are
+// messages to read.
+func (r *chatReader) take(p *topic) {
+	r.held = append(r.held, p.signals.Pieces()...)
+	r.release(false)
+}
+
+// release passes on what is held, up to what is too early for it, or all of it.
+func (r *chatReader) release(all bool) {
+	for len(r.held) > 0 && (all || r.held[0].Sequence <= r.cursor+messagesOfTurn) {
 		// Text that comes late is part of the message by now; a call is news even then.
-		_, isText := f.held[0].Event.(model.MessageDelta)
-		if f.held[0].Sequence > f.cursor || !isText {
-			f.piece(f.held[0])
+		_, isText := r.held[0].Event.(model.MessageDelta)
+		if r.held[0].Sequence > r.cursor || !isText {
+			r.say(r.held[0].Event)
 		}
-		f.held = f.held[1:]
+		r.held = r.held[1:]
 	}
 }
 
-// settle delivers the ends of calls that had begun when the chat was ended. Their turn announces
+func (r *chatReader) say(event model.SimulationChatEvent) {
+	size := sizeOfEvent
+	switch e := event.(type) {
+	case model.MessageDelta:
+		size += len(e.Text)
+	case model.ToolCallStarted:
+		size += len(e.Arguments)
+		r.begun[e.ID] = true
+	case model.ToolCallFinished:
+		size += sizeOfEvent
+		delete(r.begun, e.ID)
+	}
+	r.events.Say(event, size)
+}
+
+// settle passes on the ends of calls that had begun when the chat was ended. Their turn announces
 // them as soon as it notices.
-func (f *follower) settle(ctx context.Context, begun map[string]bool) {
+func (r *chatReader) settle(ctx context.Context, p *topic) {
 	timer := time.NewTimer(settleTime)
 	defer timer.Stop()
-	for f.take(); len(begun) > 0; f.take() {
+	for r.take(p); len(r.begun) > 0; r.take(p) {
 		select {
 		case <-ctx.Done():
 			return
 		case <-timer.C:
 			return
-		case <-f.arrived:
+		case <-p.signals.Arrived():
 		}
 	}
+}
+
+// maxMessages bounds what MessagesAfter returns at once.
+const maxMessages = 200
+
+// MessagesAfter returns, in order, the messages of a chat that follow the sequence: 200 at most, and of long ones
+// fewer. It returns none only when there are none.
+func (t *Tenant) MessagesAfter(ctx context.Context, chatID string, sequence int32) ([]*model.SimulationChatMessage, error) {
+	messages := []*model.SimulationChatMessage{}
+	err := pageOf(t, &messages, func(q *bun.SelectQuery) *bun.SelectQuery {
+		return q.Where("?TableAlias.chat_id = ?", chatID).Where("?TableAlias.sequence > ?", sequence)
+	}, "sequence", "octet_length(text)", maxMessages).Scan(ctx)
+	return messages, translate(err)
 }

@@ -56,6 +56,7 @@ type Store struct {
 	budgets     *budgets
 	revocations *revocations
 	moves       *runMoves
+	topics      *topics
 
 	queue *queue.Queue
 	// tx is the transaction that db is; nil outside of one.
@@ -108,6 +109,7 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	store.budgets = newBudgets(o.Log, func(ctx context.Context, companyID string) (*model.CompanySubscription, error) {
 		return store.Tenant(companyID).Subscription(ctx, now())
 	})
+	store.topics = newTopics(store)
 	store.queue, err = queue.New(pool, queue.Options{Window: o.RunsPerCompany, Sweep: store.sweeper(), Log: o.Log})
 	if err == nil {
 		store.vectors, err = vectorTypeOf(ctx, pool)
@@ -138,6 +140,7 @@ func (d dialect) AppendJSON(b, json []byte) []byte { return d.AppendString(b, st
 func (s *Store) Close() {
 	s.budgets.close()
 	s.revocations.close()
+	s.topics.close()
 	s.hub.Close()
 	_ = s.root.Close()
 	s.reads.Close()

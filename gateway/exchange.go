@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"iter"
 	"net/http"
 	"strconv"
 	"time"
@@ -45,33 +44,9 @@ func (x exchange) run(params request) {
 			x.stream(ctx, operation)
 			return
 		}
-		for response := range x.results(ctx, x.exec, operation) {
+		for response := range x.begin(ctx, x.exec, operation).responses() {
 			x.respond(executedStatus(response), response)
 		}
-	}
-}
-
-// results executes an operation: the one response of a query or a mutation, those of a subscription
-// as they come until it ends or ctx does. A response is good until the next one is asked for: they
-// share a buffer.
-func (s *Server) results(ctx context.Context, exec graphql.GraphExecutor, operation *graphql.OperationContext) iter.Seq[*graphql.Response] {
-	return func(yield func(*graphql.Response) bool) {
-		var next graphql.ResponseHandler
-		broken := s.guarded(ctx, func() { next, ctx = exec.DispatchOperation(ctx, operation) })
-		for broken == nil {
-			var response *graphql.Response
-			broken = s.guarded(ctx, func() { response = next(ctx) })
-			switch {
-			case broken != nil:
-			case operation.Operation.Operation != ast.Subscription && response == nil:
-				// gqlgen answers nothing when the context ended before it began.
-				yield(exec.DispatchError(ctx, gqlerror.List{gqlerror.Wrap(ctx.Err())}))
-				return
-			case response == nil || !yield(response) || operation.Operation.Operation != ast.Subscription:
-				return
-			}
-		}
-		yield(&graphql.Response{Errors: gqlerror.List{broken}})
 	}
 }
 
@@ -90,7 +65,7 @@ func (s *Server) guarded(ctx context.Context, step func()) (broken *gqlerror.Err
 // reject answers a request that was not executed.
 func (x exchange) reject(response *graphql.Response) {
 	if x.accept.first {
-		events := x.openEvents()
+		events := x.openEvents("")
 		events.next(appendResponse(nil, response))
 		events.complete()
 		return

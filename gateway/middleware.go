@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
 
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -127,6 +128,14 @@ func (s *Server) revoked(ctx context.Context, credential string) bool {
 	return errors.As(err, &known) && known.Code == model.Unauthenticated
 }
 
+// slow names a client that was dropped because it did not take in time what was sent to it.
+func (s *Server) slow(ctx context.Context, operation, remote string) {
+	principal, _ := model.PrincipalOf(ctx)
+	s.log.LogAttrs(ctx, slog.LevelWarn, "slow client dropped", slog.String("operation", operation),
+		slog.String("keyId", principal.KeyID), slog.String("company", principal.CompanyID), slog.String("remote", remote),
+		slog.String("traceId", TraceID(ctx)))
+}
+
 // survive turns a panic outside of a resolver into one masked error.
 func (s *Server) survive(w *statusWriter, r *http.Request) {
 	value := recover()
@@ -215,8 +224,11 @@ const longestName = 64
 
 func (operationName) InterceptOperation(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
 	if rec, ok := ctx.Value(recordKey{}).(*record); ok {
-		name := graphql.GetOperationContext(ctx).Operation.Name
-		rec.operation = name[:min(len(name), longestName)]
+		rec.operation = shortName(graphql.GetOperationContext(ctx).Operation)
 	}
 	return next(ctx)
+}
+
+func shortName(operation *ast.OperationDefinition) string {
+	return operation.Name[:min(len(operation.Name), longestName)]
 }

@@ -15,22 +15,27 @@ import (
 // operation is one that runs on a socket, from subscribe until complete or error.
 type operation struct {
 	id     string
+	name   string
 	cancel context.CancelFunc
+	// opening is the beginning of a message that carries a result.
+	opening []byte
+	// execution and ended are those of a subscription with a feed, which has no goroutine while nothing happens.
+	execution *execution
+	ended     func()
 }
 
 // subscribe starts an operation. Its id is taken until the operation has ended for the client.
 func (s *socket) subscribe(id string, payload json.RawMessage) *closure {
-	if !s.acknowledged {
+	if !s.acknowledged.Load() {
 		return closeNotInit
 	}
 	params, fault := decodeParams(payload)
 	if fault != nil {
 		return closeInvalid
 	}
-	params.Headers = s.header
 
 	ctx, cancel := context.WithCancel(s.ctx)
-	op := &operation{id: id, cancel: cancel}
+	op := &operation{id: id, cancel: cancel, opening: append(opening(id, "next"), `,"payload":`...)}
 	s.mu.Lock()
 	_, taken := s.operations[id]
 	full := len(s.operations) >= s.settings.SocketOperations
@@ -48,11 +53,18 @@ func (s *socket) subscribe(id string, payload json.RawMessage) *closure {
 		s.last(op, "error", errorsJSON(gqlerror.List{s.presenter.present(ctx, err)}))
 		return nil
 	}
-	s.running.Go(func() {
-		defer cancel()
-		s.run(ctx, op, params)
-	})
+	s.spawn(func() { s.run(ctx, op, params) })
 	return nil
+}
+
+// forget frees the id of an operation that has ended for the client; mu is held.
+func (s *socket) forget(id string) {
+	op := s.operations[id]
+	delete(s.operations, id)
+	op.cancel()
+	if op.ended != nil {
+		op.ended()
+	}
 }
 
 // complete ends an operation for a client that wants no more of it. An unknown id belongs to one
@@ -60,26 +72,38 @@ func (s *socket) subscribe(id string, payload json.RawMessage) *closure {
 func (s *socket) complete(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if op, found := s.operations[id]; found {
-		delete(s.operations, id)
-		op.cancel()
+	if _, found := s.operations[id]; found {
+		s.forget(id)
 	}
 }
 
-// run executes an operation and sends its results.
+// run executes an operation and sends its results, or leaves that to the events of its feed.
 func (s *socket) run(ctx context.Context, op *operation, params request) {
 	begin, rec := time.Now(), &record{}
 	ctx = graphql.StartOperationTrace(context.WithValue(ctx, recordKey{}, rec))
-	principal, _ := model.PrincipalOf(ctx)
-	defer func() {
+	ended := func() {
+		op.cancel()
 		s.log.LogAttrs(ctx, slog.LevelInfo, "operation", slog.String("operation", rec.operation),
-			slog.Duration("duration", time.Since(begin)), slog.String("company", principal.CompanyID),
+			slog.Duration("duration", time.Since(begin)), slog.String("company", s.caller().CompanyID),
 			slog.String("traceId", TraceID(ctx)))
-	}()
+	}
+	x := s.start(ctx, op, params, begin)
+	if x != nil {
+		op.name = rec.operation
+		if x.feed.IsOpen() {
+			s.follow(op, x, ended)
+			return
+		}
+		s.results(op, x)
+	}
+	ended()
+}
 
-	if err := s.requests.take(nil, principal.KeyID, 1, begin); err != nil {
+// start begins to execute an operation; nil when it was refused, and the client told so.
+func (s *socket) start(ctx context.Context, op *operation, params request, at time.Time) *execution {
+	if err := s.requests.take(nil, s.caller().KeyID, 1, at); err != nil {
 		s.last(op, "error", errorsJSON(gqlerror.List{s.presenter.present(ctx, err)}))
-		return
+		return nil
 	}
 	var operation *graphql.OperationContext
 	var errs gqlerror.List
@@ -87,20 +111,25 @@ func (s *socket) run(ctx context.Context, op *operation, params request) {
 		operation, errs = s.exec.CreateOperationContext(withVariableTexts(ctx, params.variables), params.RawParams)
 	}); broken != nil {
 		s.last(op, "error", errorsJSON(gqlerror.List{broken}))
-		return
+		return nil
 	}
 	if len(errs) > 0 {
 		response := s.exec.DispatchError(graphql.WithOperationContext(ctx, operation), errs)
 		s.last(op, "error", errorsJSON(response.Errors))
-		return
+		return nil
 	}
-	for response := range s.results(ctx, s.exec, operation) {
+	return s.begin(ctx, s.exec, operation)
+}
+
+// results sends the results of an operation as they come.
+func (s *socket) results(op *operation, x *execution) {
+	for response := range x.responses() {
 		// Without data nothing was executed, or a subscription's source could not be opened.
 		if len(response.Data) == 0 && len(response.Errors) > 0 {
 			s.last(op, "error", errorsJSON(response.Errors))
 			return
 		}
-		if !s.next(op, response) {
+		if !s.next(op, appendResponse(nil, response)) {
 			return
 		}
 	}
@@ -108,12 +137,12 @@ func (s *socket) run(ctx context.Context, op *operation, params request) {
 }
 
 // next sends a result, and reports false when the operation has ended for the client.
-func (s *socket) next(op *operation, response *graphql.Response) bool {
-	text := opening(op.id, "next")
-	text = append(text, `,"payload":`...)
-	text = appendResponse(text, response)
-	return s.sendOf(op, append(text, '}'), false)
+func (s *socket) next(op *operation, result []byte) bool {
+	return s.sendOf(op, false, op.message(result))
 }
+
+// message is what carries a result.
+func (op *operation) message(result []byte) [][]byte { return [][]byte{op.opening, result, closing} }
 
 // last sends the message that ends an operation and frees its id.
 func (s *socket) last(op *operation, kind string, payload []byte) {
@@ -122,22 +151,25 @@ func (s *socket) last(op *operation, kind string, payload []byte) {
 		text = append(text, `,"payload":`...)
 		text = append(text, payload...)
 	}
-	s.sendOf(op, append(text, '}'), true)
+	s.sendOf(op, true, [][]byte{append(text, '}')})
 }
 
-// sendOf sends a message of an operation unless it has ended.
-func (s *socket) sendOf(op *operation, text []byte, last bool) bool {
+// sendOf sends messages of an operation unless it has ended.
+func (s *socket) sendOf(op *operation, isLast bool, messages ...[][]byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed || s.operations[op.id] != op {
 		return false
 	}
-	if last {
-		delete(s.operations, op.id)
+	if isLast {
+		s.forget(op.id)
 	}
-	s.send(text)
+	s.send(op.name, messages...)
 	return !s.closed
 }
+
+// closing is the end of every message.
+var closing = []byte{'}'}
 
 // opening is the beginning of a message up to its payload.
 func opening(id, kind string) []byte {

@@ -3,7 +3,9 @@ package gateway
 import (
 	"bytes"
 	"context"
+	"errors"
 	"net/http"
+	"os"
 	"sync"
 	"time"
 
@@ -16,18 +18,19 @@ import (
 // events is an open stream in the distinct connections mode of graphql-sse: "next" events that
 // carry results, one "complete" event at the end.
 type events struct {
-	w       http.ResponseWriter
+	exchange
 	control *http.ResponseController
-	timeout time.Duration
+	// operation is the name of what is streamed.
+	operation string
 }
 
-func (x exchange) openEvents() events {
+func (x exchange) openEvents(operation string) events {
 	h := x.w.Header()
 	h.Set("Content-Type", eventType+utf8Suffix)
 	h.Set("Cache-Control", "no-cache")
 	h.Set("X-Accel-Buffering", "no")
 	x.w.WriteHeader(http.StatusOK)
-	e := events{w: x.w, control: http.NewResponseController(x.w), timeout: x.settings.WriteTimeout}
+	e := events{exchange: x, control: http.NewResponseController(x.w), operation: operation}
 	e.comment()
 	return e
 }
@@ -46,14 +49,22 @@ func (e events) complete() { _ = e.send([]byte("event: complete\ndata:\n\n")) }
 // comment keeps the connection from looking dead.
 func (e events) comment() bool { return e.send([]byte(":\n\n")) }
 
+// send sends an event that is made of parts. A client that does not take it in time is named.
 func (e events) send(parts ...[]byte) bool {
-	_ = e.control.SetWriteDeadline(time.Now().Add(e.timeout))
+	_ = e.control.SetWriteDeadline(time.Now().Add(e.settings.WriteTimeout))
+	var err error
 	for _, part := range parts {
-		if _, err := e.w.Write(part); err != nil {
-			return false
+		if err == nil {
+			_, err = e.w.Write(part)
 		}
 	}
-	return e.control.Flush() == nil
+	if err == nil {
+		err = e.control.Flush()
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		e.slow(e.r.Context(), e.operation, e.r.RemoteAddr)
+	}
+	return err == nil
 }
 
 // stream executes the operation and sends its results as they come, until it ends, the client
@@ -64,9 +75,9 @@ func (x exchange) stream(ctx context.Context, operation *graphql.OperationContex
 	var producer sync.WaitGroup
 	producer.Go(func() {
 		defer close(results)
-		for response := range x.results(ctx, x.exec, operation) {
+		for result := range x.begin(ctx, x.exec, operation).texts() {
 			select {
-			case results <- appendResponse(nil, response):
+			case results <- result:
 			case <-left:
 				return
 			}
@@ -76,7 +87,7 @@ func (x exchange) stream(ctx context.Context, operation *graphql.OperationContex
 	defer cancel()
 	defer close(left)
 
-	out := x.openEvents()
+	out := x.openEvents(shortName(operation.Operation))
 	ticker := time.NewTicker(x.settings.PingInterval)
 	defer ticker.Stop()
 	for {

@@ -143,8 +143,9 @@ func TestEventsKeepAliveAndEndWithTheKey(t *testing.T) {
 func TestEventsToASlowReader(t *testing.T) {
 	t.Parallel()
 	f := start(t, settings(func(s *gateway.Settings) { s.WriteTimeout = 50 * time.Millisecond }))
-	response := f.open(t, call{method: "POST", path: "/graphql", body: body(t, "subscription { flood(bytes: 1000000) }"), headers: []string{"Accept: " + eventType}})
+	response := f.open(t, call{method: "POST", path: "/graphql", body: body(t, "subscription Flood { flood(bytes: 1000000) }"), headers: []string{"Accept: " + eventType}})
 	defer func() { require.NoError(t, response.Body.Close()) }()
 	require.Eventually(t, func() bool { return f.root.Started.Load() == 1 }, patience, time.Millisecond)
 	f.settles(t)
+	f.names(t, `"operation":"Flood"`)
 }

@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -27,6 +30,7 @@ type closure struct {
 // The closures that the protocol knows. They are compared and sent, never changed.
 var (
 	closeDraining    = &closure{websocket.StatusGoingAway, "The gateway is shutting down"}
+	closeBroken      = &closure{websocket.StatusInternalError, "Internal error"}
 	closeTryLater    = &closure{websocket.StatusTryAgainLater, "The credential could not be checked, try again"}
 	closeInvalid     = &closure{4400, "Invalid message"}
 	closeNotInit     = &closure{4401, "Unauthorized"}
@@ -44,9 +48,10 @@ func (socketTransport) Supports(r *http.Request) bool {
 	return r.Method == http.MethodGet && strings.EqualFold(r.Header.Get("Upgrade"), "websocket")
 }
 
-// Do holds the socket until it is closed and all of its operations have ended.
+// Do opens the socket, which then lives by itself: the server's part of the connection is let go.
 func (t socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
-	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{
+	h := &handshake{ResponseWriter: w, timeout: t.settings.WriteTimeout}
+	conn, err := websocket.Accept(h, r, &websocket.AcceptOptions{
 		Subprotocols:   []string{subprotocol},
 		OriginPatterns: t.settings.AllowedOrigins,
 		// What pages may call, they may open a socket to.
@@ -56,44 +61,83 @@ func (t socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql
 		return // Accept has answered.
 	}
 	conn.SetReadLimit(t.settings.BodyBytes)
-	ctx, cancel := context.WithCancel(r.Context())
+	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), traceKey{}, TraceID(r.Context())))
 	s := &socket{
-		Server: t.Server, exec: exec, conn: conn, header: r.Header, ctx: ctx, cancel: cancel,
+		Server: t.Server, exec: exec, conn: conn, wire: h.wire, remote: r.RemoteAddr, ctx: ctx, cancel: cancel,
 		credential: credentialOf(r.Header), operations: map[string]*operation{},
 	}
+	// The request is under way until Do returns, the socket from here on.
+	if !t.traffic.enter() {
+		s.close(closeDraining)
+		return
+	}
+	go s.serve()
+}
+
+// serve holds the socket until it is closed and all of its operations have ended.
+func (s *socket) serve() {
+	begin := time.Now()
+	defer s.traffic.leave()
+	defer func() {
+		s.log.LogAttrs(s.ctx, slog.LevelInfo, "socket", slog.Duration("duration", time.Since(begin)),
+			slog.String("company", s.caller().CompanyID), slog.String("traceId", TraceID(s.ctx)))
+	}()
 	defer s.end()
-	if conn.Subprotocol() != subprotocol {
+	if s.conn.Subprotocol() != subprotocol {
 		s.close(closeSubprotocol)
 		return
 	}
-	stop := context.AfterFunc(t.traffic.closing, func() { s.close(closeDraining) })
+	stop := context.AfterFunc(s.traffic.closing, func() { s.close(closeDraining) })
 	defer stop()
-	s.patience = time.AfterFunc(t.settings.InitTimeout, func() { s.close(closeInitTimeout) })
-	defer s.patience.Stop()
+	s.pulse = time.AfterFunc(s.settings.InitTimeout, func() { s.spawn(s.beat) })
+	defer s.pulse.Stop()
 	s.read()
 }
 
-// socket is one connection of graphql-transport-ws.
+// socket is one connection of graphql-transport-ws. While nothing happens on it, one goroutine reads, and that is all.
 type socket struct {
 	*Server
 	exec   graphql.GraphExecutor
 	conn   *websocket.Conn
-	header http.Header
+	wire   *wire
+	remote string
 	// ctx ends with the socket. Reading and writing do not use it: the library drops a connection
 	// whose context ends, without a close frame.
 	ctx    context.Context
 	cancel context.CancelFunc
-	// patience closes a socket that is never initialised.
-	patience *time.Timer
-	// Only the reading goroutine touches these two, and credential no more once it is acknowledged.
+	// pulse closes a socket that is never initialised, and then checks from time to time that its client is there.
+	pulse *time.Timer
+	// Only the reading goroutine writes to credential, and no more once the socket is acknowledged.
 	credential   string
-	acknowledged bool
+	acknowledged atomic.Bool
 
 	running sync.WaitGroup
 	// mu is held for every write, so that nothing of an operation is sent after it has ended.
 	mu         sync.Mutex
 	closed     bool
 	operations map[string]*operation
+
+	// queueMu guards what follows, and is held for no longer than that takes.
+	queueMu   sync.Mutex
+	hasEnded  bool
+	isPumping bool
+	// ready are operations of which there may be an event.
+	ready []*operation
+}
+
+// caller is whom the credential stands for; nobody before the socket is acknowledged.
+func (s *socket) caller() model.Principal {
+	principal, _ := model.PrincipalOf(s.ctx)
+	return principal
+}
+
+// spawn runs work beside the reading, unless the socket has ended.
+func (s *socket) spawn(work func()) {
+	s.queueMu.Lock()
+	defer s.queueMu.Unlock()
+	if !s.hasEnded {
+		s.running.Go(work)
+	}
 }
 
 // message is what both sides send.
@@ -112,13 +156,24 @@ func (s *socket) read() {
 		}
 		why := closeInvalid
 		if kind == websocket.MessageText {
-			why = s.handle(text)
+			why = s.handleApart(text)
 		}
 		if why != nil {
 			s.close(why)
 			return
 		}
 	}
+}
+
+// handleApart is handle on a stack of its own, which is given back: that of a socket which only waits stays small.
+func (s *socket) handleApart(text []byte) (why *closure) {
+	var handling sync.WaitGroup
+	handling.Go(func() {
+		why = closeBroken
+		_ = s.guarded(s.ctx, func() { why = s.handle(text) })
+	})
+	handling.Wait()
+	return why
 }
 
 // handle returns why the socket must be closed, or nil.
@@ -160,13 +215,13 @@ func isObjectOrAbsent(payload json.RawMessage) bool {
 
 // initialise checks the credential, the payload's before the handshake's, and acknowledges the socket.
 func (s *socket) initialise(payload json.RawMessage) *closure {
-	if s.acknowledged {
+	if s.acknowledged.Load() {
 		return closeInitTwice
 	}
 	if !isObjectOrAbsent(payload) {
 		return closeInvalid
 	}
-	s.patience.Stop()
+	s.pulse.Stop()
 	var members map[string]json.RawMessage
 	if len(payload) > 0 && json.Unmarshal(payload, &members) != nil {
 		return closeInvalid
@@ -188,37 +243,31 @@ func (s *socket) initialise(payload json.RawMessage) *closure {
 		}
 	}
 	s.ctx = model.WithPrincipal(s.ctx, principal)
-	if rec, ok := s.ctx.Value(recordKey{}).(*record); ok {
-		rec.company = principal.CompanyID
-	}
-	s.acknowledged = true
-	s.running.Go(s.watch)
+	s.acknowledged.Store(true)
 	s.write(message{Type: "connection_ack"})
+	s.pulse.Reset(s.settings.PingInterval)
 	return nil
 }
 
-// watch drops a socket whose client is gone and closes one whose credential is not good any more.
-func (s *socket) watch() {
-	ticker := time.NewTicker(s.settings.PingInterval)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-s.ctx.Done():
-			return
-		case <-ticker.C:
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), s.settings.WriteTimeout)
-		err := s.conn.Ping(ctx)
-		cancel()
-		if err != nil {
-			_ = s.conn.CloseNow()
-			return
-		}
-		if s.revoked(s.ctx, s.credential) {
-			s.close(closeForbidden)
-			return
-		}
+// beat closes a socket that was not initialised in time, drops one whose client is gone, and closes one whose credential
+// is not good any more.
+func (s *socket) beat() {
+	if !s.acknowledged.Load() {
+		s.close(closeInitTimeout)
+		return
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), s.settings.WriteTimeout)
+	err := s.conn.Ping(ctx)
+	cancel()
+	if err != nil {
+		_ = s.conn.CloseNow()
+		return
+	}
+	if s.revoked(s.ctx, s.credential) {
+		s.close(closeForbidden)
+		return
+	}
+	s.pulse.Reset(s.settings.PingInterval)
 }
 
 // write sends a message of the connection itself.
@@ -230,23 +279,22 @@ func (s *socket) write(m message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.closed {
-		s.send(text)
+		s.send("", [][]byte{text})
 	}
 }
 
-// send writes a frame; mu is held. A client that does not take it in time is dropped.
-func (s *socket) send(text []byte) {
-	ctx, cancel := context.WithTimeout(context.Background(), s.settings.WriteTimeout)
-	defer cancel()
-	err := s.conn.Write(ctx, websocket.MessageText, text)
+// send writes messages; mu is held. A client that does not take them in time is dropped, and named.
+func (s *socket) send(operation string, messages ...[][]byte) {
+	err := s.wire.send(messages...)
 	if err == nil {
 		return
 	}
 	s.closed = true
 	s.cancel()
-	if errors.Is(err, context.DeadlineExceeded) {
-		s.log.WarnContext(s.ctx, "slow client dropped", "traceId", TraceID(s.ctx))
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		s.slow(s.ctx, operation, s.remote)
 	}
+	_ = s.conn.CloseNow()
 }
 
 // close ends all operations and tells the client why.
@@ -264,8 +312,14 @@ func (s *socket) close(why *closure) {
 
 // end frees the connection and waits for what still runs on it.
 func (s *socket) end() {
+	s.queueMu.Lock()
+	s.hasEnded = true
+	s.queueMu.Unlock()
 	s.mu.Lock()
 	s.closed = true
+	for id := range s.operations {
+		s.forget(id)
+	}
 	s.mu.Unlock()
 	s.cancel()
 	_ = s.conn.CloseNow()

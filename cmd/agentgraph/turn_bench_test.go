@@ -155,7 +155,7 @@ func benchmarkOfflineTurns(b *testing.B, before int) {
 	b.ReportMetric(float64(cpu.Microseconds())/float64(turns), "cpu-µs/turn")
 }
 
-func startChats(b *testing.B, tenant *db.Tenant, agentID string, n int) []string {
+func startChats(b testing.TB, tenant *db.Tenant, agentID string, n int) []string {
 	b.Helper()
 	ids := make([]string, n)
 	for i := range ids {

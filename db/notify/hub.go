@@ -95,8 +95,10 @@ type Subscription struct {
 	woken chan struct{}
 	// arrived holds a token while pieces are held.
 	arrived chan struct{}
-	mu      sync.Mutex
-	pieces  []Piece
+	// alert is told of all that comes; nil when nobody wants that.
+	alert  func(isMissed bool)
+	mu     sync.Mutex
+	pieces []Piece
 }
 
 const (
@@ -107,8 +109,12 @@ const (
 )
 
 // Subscribe begins to receive the signals of the key. Close ends it.
-func (h *Hub) Subscribe(key Key) *Subscription {
-	s := &Subscription{hub: h, key: key, woken: make(chan struct{}, 1), arrived: make(chan struct{}, 1)}
+func (h *Hub) Subscribe(key Key) *Subscription { return h.Watch(key, nil) }
+
+// Watch is Subscribe for one that has no goroutine waiting. alert is called after a signal or a piece, and, with true,
+// when signals may have been missed, for every subscription at the same time. It must not wait, nor use the Hub.
+func (h *Hub) Watch(key Key, alert func(isMissed bool)) *Subscription {
+	s := &Subscription{hub: h, key: key, woken: make(chan struct{}, 1), arrived: make(chan struct{}, 1), alert: alert}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.subscriptions[key] == nil {
@@ -168,13 +174,6 @@ func (s *Subscription) Close() {
 	}
 }
 
-func (s *Subscription) wake() {
-	select {
-	case s.woken <- struct{}{}:
-	default:
-	}
-}
-
 // listen receives until the Hub closes, on a new connection whenever one breaks.
 func (h *Hub) listen() {
 	backoff := firstBackoff
@@ -224,7 +223,11 @@ func (h *Hub) wakeAll() {
 	defer h.mu.Unlock()
 	for _, subscriptions := range h.subscriptions {
 		for s := range subscriptions {
-			s.wake()
+			if s.alert != nil {
+				s.alert(true)
+				continue
+			}
+			raise(s.woken)
 		}
 	}
 }
@@ -237,11 +240,13 @@ func (h *Hub) deliver(payload string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for s := range h.subscriptions[Key{sig.CompanyID, sig.ID}] {
-		event := sig.piece()
-		if event == nil {
-			s.wake()
-			continue
+		if event := sig.piece(); event != nil {
+			s.hold(Piece{sig.Sequence, event})
+		} else {
+			raise(s.woken)
 		}
-		s.hold(Piece{sig.Sequence, event})
+		if s.alert != nil {
+			s.alert(false)
+		}
 	}
 }

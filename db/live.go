@@ -1,0 +1,279 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/agentgraph/agentgraph/db/notify"
+	"github.com/agentgraph/agentgraph/live"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+const (
+	// Rows that are not there yet are read again soon, a database that does not answer a little later.
+	firstRetry    = 2 * time.Millisecond
+	lastRetry     = 250 * time.Millisecond
+	lastReconnect = 5 * time.Second
+	// heldBytes bounds what the process holds of all that is followed.
+	heldBytes = 64 << 20
+	// pageBytes bounds what one follower who is behind reads at once, beside a row that is larger by itself.
+	pageBytes = 256 << 10
+)
+
+// topics are what this process follows: one reader for each, however many follow it.
+type topics struct {
+	store  *Store
+	budget *live.Budget
+	ctx    context.Context
+	cancel context.CancelFunc
+	work   sync.WaitGroup
+	// sweep looks at all of them on a slow timer; sweeping is held meanwhile.
+	sweep    *time.Timer
+	sweeping sync.Mutex
+
+	mu   sync.Mutex
+	open map[topicKey]*topic
+}
+
+// topicKey names what is followed by its table and its id.
+type topicKey struct {
+	table *followedTable
+	notify.Key
+}
+
+// topic is one thing that is followed. It has a goroutine only while there is something to read.
+type topic struct {
+	topics  *topics
+	key     topicKey
+	reader  reader
+	signals *notify.Subscription
+	ctx     context.Context
+	cancel  context.CancelFunc
+	// users counts who follows it; the mutex of topics guards it.
+	users int
+	// version is that of the row which was read last.
+	version atomic.Int32
+
+	mu sync.Mutex
+	// hasBegun: it is known where to read on. Before that nothing is read.
+	hasBegun, isRunning, isClosed bool
+	// isDue: look again; isWoken: the rows may have changed.
+	isDue, isWoken bool
+}
+
+// reader reads a topic for all who follow it.
+type reader interface {
+	// look passes on what happened, and reads what is new when the rows may have changed.
+	look(ctx context.Context, p *topic, isWoken bool) (outlook, error)
+	// end tells those who follow that nothing will follow.
+	end()
+}
+
+// outlook is what a reader expects after a look.
+type outlook int
+
+const (
+	nothingYet outlook = iota
+	// moreNow: there is more to be read.
+	moreNow
+	// moreSoon: something must be there, and cannot be seen yet.
+	moreSoon
+	// nothingEver: it has ended.
+	nothingEver
+)
+
+func newTopics(s *Store) *topics {
+	ctx, cancel := context.WithCancel(context.Background())
+	all := &topics{store: s, budget: live.NewBudget(heldBytes), ctx: ctx, cancel: cancel, open: map[topicKey]*topic{}}
+	all.sweep = time.AfterFunc(untilSweep(), all.look)
+	all.sweep.Stop()
+	return all
+}
+
+// close ends all readers and waits for them.
+func (s *topics) close() {
+	s.cancel()
+	s.sweep.Stop()
+	s.mu.Lock()
+	for _, p := range s.open {
+		p.close()
+	}
+	clear(s.open)
+	s.mu.Unlock()
+	s.work.Wait()
+}
+
+// followed returns the topic of what has the id, with the reader that make returned for it first. Whoever gets it must
+// release it. Signals are heard from here on, so that nothing is written unseen between this and what is read next.
+func (t *Tenant) followed(table *followedTable, id string, newReader func(*Tenant, *live.Budget) reader) *topic {
+	s := t.store.topics
+	key := topicKey{table, t.signalOf(id)}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p, ok := s.open[key]; ok {
+		p.users++
+		return p
+	}
+	if len(s.open) == 0 {
+		s.sweep.Reset(untilSweep())
+	}
+	p := &topic{topics: s, key: key, reader: newReader(t.store.Tenant(t.companyID), s.budget), users: 1}
+	p.ctx, p.cancel = context.WithCancel(s.ctx)
+	p.signals = t.store.hub.Watch(key.Key, p.alert)
+	s.open[key] = p
+	return p
+}
+
+// release is for one who follows no more.
+func (p *topic) release() {
+	p.topics.mu.Lock()
+	p.users--
+	isLast := p.users == 0
+	p.topics.mu.Unlock()
+	if isLast {
+		p.forget()
+	}
+}
+
+// forget lets whoever follows next begin anew.
+func (p *topic) forget() {
+	p.topics.mu.Lock()
+	defer p.topics.mu.Unlock()
+	if p.topics.open[p.key] == p {
+		if p.users > 0 && !p.hasEnded() {
+			return // somebody came in the meantime
+		}
+		delete(p.topics.open, p.key)
+	}
+	p.close()
+}
+
+func (p *topic) hasEnded() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.isClosed
+}
+
+func (p *topic) close() {
+	p.mu.Lock()
+	p.isClosed = true
+	p.mu.Unlock()
+	p.cancel()
+	p.signals.Close()
+}
+
+// begin says, to a topic that has not begun, at which version of its row to read on.
+func (p *topic) begin(version int32, isOver bool, begin func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.hasBegun {
+		begin()
+		p.version.Store(version)
+		p.hasBegun = true
+		p.isDue, p.isWoken = p.isDue || isOver, p.isWoken || isOver
+	}
+	p.start()
+}
+
+// alert hears from the hub. When signals were missed, all topics are looked at together.
+func (p *topic) alert(isMissed bool) {
+	if isMissed {
+		p.topics.sweep.Reset(missedRest)
+		return
+	}
+	p.wake(false)
+}
+
+func (p *topic) wake(isWoken bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.isDue, p.isWoken = true, p.isWoken || isWoken
+	p.start()
+}
+
+// start has the reader look when it is due; mu is held.
+func (p *topic) start() {
+	if p.isDue && p.hasBegun && !p.isRunning && !p.isClosed {
+		p.isRunning = true
+		p.topics.work.Go(p.run)
+	}
+}
+
+// due reports whether there is something to do, and whether the rows may have changed.
+func (p *topic) due() (isDue, isWoken bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	isDue, isWoken = p.isDue, p.isWoken
+	p.isDue, p.isWoken = false, false
+	select {
+	case <-p.signals.Woken():
+		isDue, isWoken = true, true
+	default:
+	}
+	p.isRunning = isDue
+	return isDue, isWoken
+}
+
+// run looks until there is nothing to look for.
+func (p *topic) run() {
+	for isDue, isWoken := p.due(); isDue; isDue, isWoken = p.due() {
+		var retry time.Duration
+		for {
+			next, err := p.reader.look(p.ctx, p, isWoken)
+			var known *model.Error
+			switch {
+			case p.ctx.Err() != nil:
+				return
+			case errors.As(err, &known) && known.Code == model.NotFound, err == nil && next == nothingEver:
+				p.over()
+				return
+			case err != nil:
+				retry = min(max(2*retry, firstRetry), lastReconnect)
+			case next == moreSoon:
+				retry = min(max(2*retry, firstRetry), lastRetry)
+			case next == moreNow:
+				retry = 0
+			}
+			if err == nil && next == nothingYet {
+				break
+			}
+			isWoken = true
+			pause(p.ctx, retry)
+		}
+	}
+}
+
+// over ends the topic for those who follow it, and for those who are to come.
+func (p *topic) over() {
+	p.mu.Lock()
+	p.isClosed = true
+	p.mu.Unlock()
+	p.reader.end()
+	p.forget()
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	if d == 0 {
+		return
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
+// pageOf selects rows in an order, as many as most, of which those before the last hold less than pageBytes. size is
+// what a row holds, as SQL.
+func pageOf[R any](t *Tenant, rows *[]*R, where selection, order, size string, most int64) *bun.SelectQuery {
+	sized := t.find((*R)(nil)).Apply(where).ColumnExpr("?TableAlias.*").
+		ColumnExpr("coalesce(sum(?) OVER (ORDER BY ? ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS before", bun.Safe(size), bun.Safe(order)).
+		OrderExpr(order).Limit(most)
+	return t.find(rows).ModelTableExpr("(?) AS ?TableAlias", sized).Where("before < ?", pageBytes).OrderExpr(order)
+}

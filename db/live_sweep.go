@@ -1,0 +1,92 @@
+package db
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"github.com/agentgraph/agentgraph/db/notify"
+)
+
+const (
+	// What is followed is looked at again after so long, 5 to 10 s, because a signal may be lost.
+	leastRest = 5 * time.Second
+	mostRest  = 10 * time.Second
+	// missedRest is how long signals that may have been missed are gathered, which all topics hear of one by one.
+	missedRest = 20 * time.Millisecond
+	// sweepSize is how many rows one statement of a sweep looks at.
+	sweepSize = 1_000
+	// sweepTimeout bounds one statement of a sweep.
+	sweepTimeout = 10 * time.Second
+)
+
+// followedTable is one whose rows are followed: which column grows with every change that matters, and what says that
+// no more will come.
+type followedTable struct{ name, version, hasEnded string }
+
+var (
+	followedChats      = &followedTable{"simulation_chats", "last_sequence", "status = 'Ended'"}
+	followedExecutions = &followedTable{"agent_test_executions", "version", "finished_at IS NOT NULL"}
+	followedCampaigns  = &followedTable{"campaigns", "version", "status = 'Archived'"}
+)
+
+func untilSweep() time.Duration { return leastRest + rand.N(mostRest-leastRest) }
+
+// look wakes the topics whose rows have changed, or are gone: one statement for many of them, of all companies.
+func (s *topics) look() {
+	s.sweeping.Lock()
+	defer s.sweeping.Unlock()
+	byTable := map[*followedTable][]*topic{}
+	s.mu.Lock()
+	for key, p := range s.open {
+		byTable[key.table] = append(byTable[key.table], p)
+	}
+	if len(s.open) > 0 {
+		s.sweep.Reset(untilSweep())
+		s.work.Add(1)
+		defer s.work.Done()
+	}
+	s.mu.Unlock()
+	for table, all := range byTable {
+		for len(all) > 0 {
+			some := all[:min(len(all), sweepSize)]
+			all = all[len(some):]
+			s.lookAt(table, some)
+		}
+	}
+}
+
+func (s *topics) lookAt(table *followedTable, some []*topic) {
+	companies, ids := make([]string, len(some)), make([]string, len(some))
+	for i, p := range some {
+		companies[i], ids[i] = p.key.CompanyID, p.key.ID
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, sweepTimeout)
+	defer cancel()
+	rows := []struct {
+		CompanyID, ID string
+		Version       int32
+		HasEnded      bool
+	}{}
+	// Each row is found by its company and its id, so nobody hears of another company's.
+	err := s.store.db.NewSelect().TableExpr(table.name).ColumnExpr("company_id, id").
+		ColumnExpr(table.version+" AS version").ColumnExpr(table.hasEnded+" AS has_ended").
+		Where("(company_id, id) IN (SELECT * FROM unnest(?::text[], ?::text[]))", pgdialect.Array(companies), pgdialect.Array(ids)).
+		Scan(ctx, &rows)
+	if err != nil {
+		return // a database that does not answer may do so the next time
+	}
+	same := make(map[notify.Key]int32, len(rows))
+	for _, row := range rows {
+		if !row.HasEnded {
+			same[notify.Key{CompanyID: row.CompanyID, ID: row.ID}] = row.Version
+		}
+	}
+	for _, p := range some {
+		if version, found := same[p.key.Key]; !found || version != p.version.Load() {
+			p.wake(true)
+		}
+	}
+}

@@ -1,0 +1,108 @@
+package gateway
+
+import (
+	"errors"
+	"io"
+
+	"github.com/vektah/gqlparser/v2/gqlerror"
+)
+
+const (
+	// turn is how many events of one operation are sent before others of the socket have theirs.
+	turn = 64
+	// mostAtOnce and bytesAtOnce bound what is gathered to be written at once.
+	mostAtOnce  = 16
+	bytesAtOnce = 64 << 10
+)
+
+// follow has the operation sent what its feed brings. ended is called when it has ended for the client.
+func (s *socket) follow(op *operation, x *execution, ended func()) {
+	s.mu.Lock()
+	isGone := s.closed || s.operations[op.id] != op
+	if !isGone {
+		op.execution, op.ended = x, ended
+	}
+	s.mu.Unlock()
+	if isGone {
+		ended()
+		return
+	}
+	x.feed.OnWake(func() { s.wake(op) })
+	s.wake(op)
+}
+
+// wake is told that there may be an event for the operation. One goroutine at a time sends what there is for all
+// operations of the socket, so that no more is read for a client than it takes.
+func (s *socket) wake(op *operation) {
+	s.queueMu.Lock()
+	defer s.queueMu.Unlock()
+	if s.hasEnded {
+		return
+	}
+	s.ready = append(s.ready, op)
+	if !s.isPumping {
+		s.isPumping = true
+		s.running.Go(s.pump)
+	}
+}
+
+// pump sends events until there are none.
+func (s *socket) pump() {
+	for op := s.nextReady(); op != nil; op = s.nextReady() {
+		if s.sendEvents(op) {
+			s.wake(op)
+		}
+	}
+}
+
+func (s *socket) nextReady() *operation {
+	s.queueMu.Lock()
+	defer s.queueMu.Unlock()
+	if len(s.ready) == 0 {
+		s.isPumping, s.ready = false, nil
+		return nil
+	}
+	op := s.ready[0]
+	s.ready = s.ready[1:]
+	return op
+}
+
+// sendEvents sends the events of an operation, and reports whether there may be more now. It stops where nothing is
+// left in memory that was read for this operation alone.
+func (s *socket) sendEvents(op *operation) bool {
+	x := op.execution
+	for sent := 0; sent < turn || x.feed.Holds(); {
+		messages, err := x.gather(op)
+		if len(messages) > 0 && !s.sendOf(op, false, messages...) {
+			return false
+		}
+		sent += len(messages)
+		switch {
+		case errors.Is(err, io.EOF):
+			s.last(op, "complete", nil)
+		case x.broken != nil:
+			s.last(op, "error", errorsJSON(gqlerror.List{x.broken}))
+		case err == nil && len(messages) > 0:
+			continue
+		}
+		return false
+	}
+	return true
+}
+
+// gather returns the messages for events that are there; none when there are none now. After an error, or when the
+// execution is broken, no more will come.
+func (x *execution) gather(op *operation) (messages [][][]byte, err error) {
+	for bytes := 0; len(messages) < mostAtOnce && bytes < bytesAtOnce; {
+		event, err := x.feed.Next(x.ctx)
+		if err != nil || event == nil {
+			return messages, err
+		}
+		result := x.answer(event)
+		if result == nil {
+			return messages, x.ctx.Err()
+		}
+		messages, bytes = append(messages, op.message(result)), bytes+len(result)
+	}
+	return messages, nil
+}

@@ -1,0 +1,174 @@
+package gateway
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"iter"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"github.com/agentgraph/agentgraph/live"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// execution is an operation that has begun.
+type execution struct {
+	*Server
+	exec      graphql.GraphExecutor
+	ctx       context.Context
+	operation *graphql.OperationContext
+	next      graphql.ResponseHandler
+	// broken is why there is nothing else to come.
+	broken *gqlerror.Error
+	// feed is open for a subscription whose events are taken from it, rather than waited for in next.
+	feed live.Feed
+	// group tells subscriptions apart that answer an event differently.
+	group string
+}
+
+// begin begins to execute an operation, until ctx ends.
+func (s *Server) begin(ctx context.Context, exec graphql.GraphExecutor, operation *graphql.OperationContext) *execution {
+	x := &execution{Server: s, exec: exec, operation: operation}
+	inner := ctx
+	if operation.Operation.Operation == ast.Subscription {
+		inner = live.WithFeed(ctx, &x.feed)
+	}
+	x.broken = s.guarded(ctx, func() { x.next, x.ctx = exec.DispatchOperation(inner, operation) })
+	if x.feed.IsOpen() {
+		x.group = groupOf(ctx, operation)
+	}
+	return x
+}
+
+// responses are the one response of a query or a mutation, or those of a subscription without a feed, as they come until
+// it ends or its context does. A response is good until the next one is asked for: they share a buffer.
+func (x *execution) responses() iter.Seq[*graphql.Response] {
+	return func(yield func(*graphql.Response) bool) {
+		for x.broken == nil {
+			response := x.respond()
+			switch {
+			case x.broken != nil:
+			case x.operation.Operation.Operation != ast.Subscription && response == nil:
+				// gqlgen answers nothing when the context ended before it began.
+				yield(x.exec.DispatchError(x.ctx, gqlerror.List{gqlerror.Wrap(x.ctx.Err())}))
+				return
+			case response == nil || !yield(response) || x.operation.Operation.Operation != ast.Subscription:
+				return
+			}
+		}
+		yield(&graphql.Response{Errors: gqlerror.List{x.broken}})
+	}
+}
+
+func (x *execution) respond() (response *graphql.Response) {
+	x.broken = x.guarded(x.ctx, func() { response = x.next(x.ctx) })
+	return response
+}
+
+// texts are the responses as JSON, whether or not there is a feed.
+func (x *execution) texts() iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		if !x.feed.IsOpen() {
+			for response := range x.responses() {
+				if !yield(appendResponse(nil, response)) {
+					return
+				}
+			}
+			return
+		}
+		woken := make(chan struct{}, 1)
+		x.feed.OnWake(func() { woken <- struct{}{} })
+		for {
+			event, err := x.feed.Next(x.ctx)
+			if err != nil {
+				return
+			}
+			if event == nil {
+				select {
+				case <-woken:
+				case <-x.ctx.Done():
+				}
+				continue
+			}
+			text := x.answer(event)
+			if x.broken != nil {
+				text = appendResponse(nil, &graphql.Response{Errors: gqlerror.List{x.broken}})
+			}
+			if text == nil || !yield(text) || x.broken != nil {
+				return
+			}
+		}
+	}
+}
+
+// answer returns the response to an event of the feed as JSON. Subscriptions that would make the same of it share what
+// was made for one of them, unless there were errors. It is nil when the execution is broken or its context ended.
+func (x *execution) answer(event *live.Event) []byte {
+	return event.Answer(x.ctx, x.group, func() ([]byte, bool) {
+		x.feed.Give(event)
+		response := x.respond()
+		if response == nil || x.broken != nil {
+			return nil, false
+		}
+		return appendResponse(nil, response), len(response.Errors) == 0
+	})
+}
+
+// groupOf tells which answers to the same event are equal: those to the same selection in the same document, with the
+// same variables in it, for callers of the same company who may read the same. What the source was asked for is not
+// part of it: the event is the same.
+func groupOf(ctx context.Context, operation *graphql.OperationContext) string {
+	principal, _ := model.PrincipalOf(ctx)
+	used := map[string]any{}
+	usedBelow(operation.Operation.SelectionSet, false, operation.Variables, used)
+	text, err := json.Marshal([]any{
+		principal.CompanyID, principal.Scopes, principal.IsToken, operation.RawQuery, operation.OperationName, used,
+	})
+	if err != nil {
+		return "" // Variables came as JSON.
+	}
+	sum := sha256.Sum256(text)
+	return string(sum[:])
+}
+
+// usedBelow gathers the variables that are used below the fields of the root. Fragments are without circles.
+func usedBelow(selections ast.SelectionSet, isBelow bool, variables, used map[string]any) {
+	arguments := func(arguments ast.ArgumentList, directives ast.DirectiveList) {
+		if !isBelow {
+			return
+		}
+		for _, a := range arguments {
+			usedIn(a.Value, variables, used)
+		}
+		for _, d := range directives {
+			for _, a := range d.Arguments {
+				usedIn(a.Value, variables, used)
+			}
+		}
+	}
+	for _, selected := range selections {
+		switch selected := selected.(type) {
+		case *ast.Field:
+			arguments(selected.Arguments, selected.Directives)
+			usedBelow(selected.SelectionSet, true, variables, used)
+		case *ast.InlineFragment:
+			arguments(nil, selected.Directives)
+			usedBelow(selected.SelectionSet, isBelow, variables, used)
+		case *ast.FragmentSpread:
+			arguments(nil, selected.Directives)
+			usedBelow(selected.Definition.SelectionSet, isBelow, variables, used)
+		}
+	}
+}
+
+func usedIn(value *ast.Value, variables, used map[string]any) {
+	if value.Kind == ast.Variable {
+		used[value.Raw] = variables[value.Raw]
+	}
+	for _, child := range value.Children {
+		usedIn(child.Value, variables, used)
+	}
+}

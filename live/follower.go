@@ -1,0 +1,159 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+)
+
+const (
+	// What is not there yet is read again soon, what could not be read a little later.
+	firstRetry = 2 * time.Millisecond
+	lastRetry  = 250 * time.Millisecond
+	lastRepair = 5 * time.Second
+)
+
+// Follower takes the events of a Log, each once and in order, from a position on. One goroutine at a time may take.
+type Follower[E any] struct {
+	log *Log[E]
+	// wake is called when there may be something after Next returned nothing.
+	wake  func()
+	close func()
+	// at is the position that it has reached.
+	at Position
+	// page is what it has read for itself: all there is up to the position upTo.
+	page    []Kept[E]
+	upTo    Position
+	hasLast bool
+	// The log's mutex guards the next three. next is the number of the next event.
+	next      uint64
+	isWaiting bool
+	isClosed  bool
+}
+
+// Follow returns a follower of what comes behind the position. Close ends it, and then calls closed.
+func (l *Log[E]) Follow(at Position, closed func()) *Follower[E] {
+	f := &Follower[E]{log: l, at: at, close: sync.OnceFunc(closed), wake: func() {}}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f.next = l.first
+	l.followers[f] = struct{}{}
+	return f
+}
+
+// Close ends the follower. It may be called at any time, also more than once.
+func (f *Follower[E]) Close() {
+	f.leave()
+	f.close()
+}
+
+func (f *Follower[E]) leave() {
+	l := f.log
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if f.isClosed {
+		return
+	}
+	f.isClosed = true
+	if f.isWaiting {
+		l.waiting--
+	}
+	delete(l.followers, f)
+	l.rest()
+}
+
+// rest lets go of what everybody has taken.
+func (l *Log[E]) rest() {
+	if l.waiting == len(l.followers) {
+		l.drop(len(l.events))
+	}
+	if l.last != nil && len(l.followers) == 0 {
+		l.last.forget()
+	}
+}
+
+// Next takes the next event; nil when there is none now, io.EOF when none will come, the error of ctx when it ended.
+// It waits only for what is known to be there.
+func (f *Follower[E]) Next(ctx context.Context) (*Event, error) {
+	var retry time.Duration
+	for ctx.Err() == nil {
+		if len(f.page) > 0 {
+			kept := f.page[0]
+			f.page[0] = Kept[E]{}
+			f.page, f.at = f.page[1:], kept.At
+			return &Event{value: kept.Value, at: kept.At, isKept: true}, nil
+		}
+		f.at = max(f.at, f.upTo)
+		event, known, isBehind, err := f.take()
+		if !isBehind {
+			return event, err
+		}
+		values, upTo, err := f.log.read(ctx, f.at, known)
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil, err
+		case err != nil:
+			retry = min(max(2*retry, firstRetry), lastRepair)
+		case len(values) > 0 || upTo > f.at:
+			f.page, f.upTo = values, upTo
+			continue
+		case f.log.hasEnded():
+			return nil, io.EOF // and what it was about is gone
+		default:
+			retry = min(max(2*retry, firstRetry), lastRetry)
+		}
+		pause(ctx, retry)
+	}
+	return nil, ctx.Err()
+}
+
+// take takes the next event of the log, unless the follower is behind what the log holds: up to known there may be
+// something to be read.
+func (f *Follower[E]) take() (event *Event, known Position, isBehind bool, err error) {
+	l := f.log
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if f.at < l.base {
+		return nil, l.base, true, nil
+	}
+	for f.next = max(f.next, l.first); f.next < l.first+uint64(len(l.events)); {
+		e := l.events[f.next-l.first]
+		f.next++
+		// What it has read for itself, and what was said before that, is behind it.
+		if e.at < f.at || e.at == f.at && e.isKept {
+			continue
+		}
+		f.at = e.at
+		return e, 0, false, nil
+	}
+	f.at = max(f.at, l.end)
+	switch {
+	case l.isEnded && l.last != nil && !f.hasLast:
+		f.hasLast = true
+		return l.last, 0, false, nil
+	case l.isEnded || f.isClosed:
+		return nil, 0, false, io.EOF
+	case !f.isWaiting:
+		f.isWaiting = true
+		l.waiting++
+		l.rest()
+	}
+	return nil, 0, false, nil
+}
+
+// holds reports whether it has more in memory that nobody else has.
+func (f *Follower[E]) holds() bool { return len(f.page) > 0 }
+
+// onWake sets what is called when there may be something to take. Nothing was taken before.
+func (f *Follower[E]) onWake(wake func()) { f.wake = wake }
+
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}

@@ -24,12 +24,21 @@ func (g guard) checkCost(operation *graphql.OperationContext) *gqlerror.Error {
 	if g.settings.QueryCost == 0 {
 		return nil
 	}
-	cost := costOf(g.schema, operation.Operation, operation.Variables)
+	cost := g.documents.cost(operation.RawQuery, operation.Operation, func() int {
+		return costOf(g.schema, operation.Operation, operation.Variables)
+	})
 	if cost <= g.settings.QueryCost {
 		return nil
 	}
 	return exceeded("the operation costs %d, more than the limit of %d: ask for fewer at a time, or for less of each",
 		cost, g.settings.QueryCost)
+}
+
+// hasConstantCost reports whether no variable of the operation can say how long a list is, or what is left out.
+func hasConstantCost(operation *ast.OperationDefinition) bool {
+	return !slices.ContainsFunc(operation.VariableDefinitions, func(v *ast.VariableDefinition) bool {
+		return v.Type.Elem != nil || v.Type.NamedType != "ID" && v.Type.NamedType != "String"
+	})
 }
 
 // costOf estimates how many values the answer to a valid operation holds. An object, a list and a leaf are one

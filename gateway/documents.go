@@ -12,9 +12,15 @@ import (
 // by their number and by an estimate of their memory.
 type documents struct {
 	mu       sync.Mutex
-	cache    *simplelru.LRU[string, *ast.QueryDocument]
+	cache    *simplelru.LRU[string, *document]
 	bytes    int
 	maxBytes int
+}
+
+// document is a parsed query, with the costs of those of its operations that cost the same whatever their variables are.
+type document struct {
+	*ast.QueryDocument
+	costs map[*ast.OperationDefinition]int
 }
 
 // bytesPerByte is the memory of a parsed document for each byte of its text: between 1 and 47 were
@@ -24,7 +30,7 @@ const bytesPerByte = 50
 func newDocuments(entries, maxBytes int) *documents {
 	d := &documents{maxBytes: maxBytes}
 	// The only error is a size below one.
-	d.cache, _ = simplelru.NewLRU(max(entries, 1), func(query string, _ *ast.QueryDocument) {
+	d.cache, _ = simplelru.NewLRU(max(entries, 1), func(query string, _ *document) {
 		d.bytes -= len(query) * bytesPerByte
 	})
 	return d
@@ -34,19 +40,45 @@ func newDocuments(entries, maxBytes int) *documents {
 func (d *documents) Get(_ context.Context, query string) (*ast.QueryDocument, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.cache.Get(query)
+	if known, ok := d.cache.Get(query); ok {
+		return known.QueryDocument, true
+	}
+	return nil, false
+}
+
+// cost returns the cost of an operation of a query, which is remembered if it is the same whatever the variables are.
+func (d *documents) cost(query string, operation *ast.OperationDefinition, count func() int) int {
+	if !hasConstantCost(operation) {
+		return count()
+	}
+	d.mu.Lock()
+	known, cached := d.cache.Peek(query)
+	if cached {
+		if cost, counted := known.costs[operation]; counted {
+			d.mu.Unlock()
+			return cost
+		}
+	}
+	d.mu.Unlock()
+	cost := count()
+	if cached {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		known.costs[operation] = cost
+	}
+	return cost
 }
 
 // Add keeps a document that was found valid, making room for it. From now on its numbers are as they were spelled.
-func (d *documents) Add(_ context.Context, query string, document *ast.QueryDocument) {
-	keepSpelling(document)
+func (d *documents) Add(_ context.Context, query string, parsed *ast.QueryDocument) {
+	keepSpelling(parsed)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.cache.Contains(query) {
 		return
 	}
 	d.bytes += len(query) * bytesPerByte
-	d.cache.Add(query, document)
+	d.cache.Add(query, &document{parsed, map[*ast.OperationDefinition]int{}})
 	for d.bytes > d.maxBytes {
 		d.cache.RemoveOldest()
 	}

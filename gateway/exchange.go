@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -95,20 +96,26 @@ func (x exchange) notAcceptable() {
 	refusal(http.StatusNotAcceptable, "the answer can be %s, %s or %s", graphqlType, jsonType, eventType).write(x.w, x.accept)
 }
 
-// writeResponse sends a response with its data as the executor made it, unread.
+// writeResponse sends a response with its data as the executor made it.
 func writeResponse(w http.ResponseWriter, status int, mediaType string, response *graphql.Response) {
-	head, tail := envelope(response)
+	buffer := buffers.Get().(*[]byte)
+	body := appendResponse((*buffer)[:0], response)
 	h := w.Header()
 	h.Set("Content-Type", mediaType+utf8Suffix)
-	h.Set("Content-Length", strconv.Itoa(len(head)+len(response.Data)+len(tail)))
+	h.Set("Content-Length", strconv.Itoa(len(body)))
 	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	for _, part := range [][]byte{head, response.Data, tail} {
-		if _, err := w.Write(part); err != nil {
-			return
-		}
+	_, _ = w.Write(body) // in one piece, which takes fewest system calls; a client that has gone needs nothing
+	if cap(body) <= mostBuffer {
+		*buffer = body
+		buffers.Put(buffer)
 	}
 }
+
+// buffers are those of bodies that were sent, the largest of which are not kept.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+const mostBuffer = 256 << 10
 
 func writeErrors(w http.ResponseWriter, status int, mediaType string, errs gqlerror.List) {
 	writeResponse(w, status, mediaType, &graphql.Response{Errors: errs})

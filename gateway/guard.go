@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/99designs/gqlgen/graphql/errcode"
@@ -60,12 +61,17 @@ func (g guard) MutateOperationParameters(ctx context.Context, request *graphql.R
 // MutateOperationContext checks the variables, which gqlparser has coerced, gives custom scalars their
 // objects as the client spelled them, and checks what the operation costs with these variables.
 func (g guard) MutateOperationContext(ctx context.Context, operation *graphql.OperationContext) *gqlerror.Error {
-	texts := variableTexts(ctx)
+	var texts map[string]json.RawMessage
 	for _, definition := range operation.Operation.VariableDefinitions {
 		if err := checkVariable(g.schema, definition.Type, operation.Variables[definition.Variable]); err != nil {
 			return under(ast.PathName("variable"), under(ast.PathName(definition.Variable), err))
 		}
-		if value, given := operation.Variables[definition.Variable]; given {
+		value := operation.Variables[definition.Variable]
+		switch value.(type) {
+		case map[string]any, []any:
+			if texts == nil {
+				texts = variableTexts(ctx)
+			}
 			operation.Variables[definition.Variable] = asSpelled(g.schema, definition.Type, value, texts[definition.Variable])
 		}
 	}

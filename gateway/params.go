@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/tidwall/gjson"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/agentgraph/agentgraph/model"
@@ -44,12 +45,9 @@ type request struct {
 // decodeParams reads the members of a GraphQL request from one JSON object. Unknown members are
 // ignored, and numbers keep their spelling. Nothing of the text gets into a message.
 func decodeParams(text []byte) (request, *fault) {
-	var members map[string]json.RawMessage
-	if err := unmarshal(text, &members); err != nil {
+	members, err := requestMembers(text)
+	if err != nil {
 		return request{}, refusal(http.StatusBadRequest, "%s", err)
-	}
-	if members == nil {
-		return request{}, refusal(http.StatusBadRequest, "the request must be a JSON object")
 	}
 	params := &graphql.RawParams{}
 	for _, member := range []struct {
@@ -74,6 +72,24 @@ func decodeParams(text []byte) (request, *fault) {
 		return request{}, refusal(http.StatusBadRequest, "query is missing")
 	}
 	return request{params, members["variables"]}, nil
+}
+
+// requestMembers returns the members of a JSON object, of those with the same name the last.
+func requestMembers(text []byte) (map[string]json.RawMessage, error) {
+	if !utf8.Valid(text) || !json.Valid(text) {
+		var any json.RawMessage
+		return nil, unmarshal(text, &any) // which says what is wrong
+	}
+	object := gjson.ParseBytes(text)
+	if !object.IsObject() {
+		return nil, errors.New("the request must be a JSON object")
+	}
+	members := make(map[string]json.RawMessage, 4)
+	object.ForEach(func(name, value gjson.Result) bool {
+		members[name.String()] = json.RawMessage(value.Raw)
+		return true
+	})
+	return members, nil
 }
 
 // urlParams reads a GraphQL request from a URL. An empty parameter is an absent one.

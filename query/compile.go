@@ -2,6 +2,7 @@ package query
 
 import (
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -36,6 +37,7 @@ func compile(operation *graphql.OperationContext, t *Table) *plan {
 		c.plan.fields = append(c.plan.fields, output[writeKey]{headOf(i, field.Alias), write})
 	}
 	for _, r := range c.plan.reads {
+		r.fix()
 		switch r.relation.shape {
 		case toOne:
 			r.column("id")
@@ -45,6 +47,22 @@ func compile(operation *graphql.OperationContext, t *Table) *plan {
 		}
 	}
 	return c.plan
+}
+
+// fix reads the arguments of a page once, where they do not depend on variables.
+func (r *read) fix() {
+	if r.field == nil || r.argument != "" || slices.ContainsFunc(r.field.Arguments, func(a *ast.Argument) bool { return readsVariable(a.Value) }) {
+		return
+	}
+	var f found
+	if f.bind(r, nil) == nil {
+		r.fixed = &f.part
+	}
+}
+
+// readsVariable reports whether a value is, or holds, a variable.
+func readsVariable(value *ast.Value) bool {
+	return value.Kind == ast.Variable || slices.ContainsFunc(value.Children, func(c *ast.ChildValue) bool { return readsVariable(c.Value) })
 }
 
 // fields returns what is selected of an object of the type.

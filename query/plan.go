@@ -63,6 +63,8 @@ type read struct {
 	kind  int
 	// field has the arguments of a page, or of a field of Query.
 	field *ast.Field
+	// fixed is the page where the arguments do not depend on variables.
+	fixed *db.Part
 	// argument has the key of a field of Query; empty for a list of the company.
 	argument string
 	// mustExist leaves the operation to the generated executor when a key leads to nothing.

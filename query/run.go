@@ -179,6 +179,10 @@ func (f *found) bind(r *read, variables map[string]any) error {
 	if r.field == nil {
 		return nil
 	}
+	if r.fixed != nil {
+		f.part = *r.fixed
+		return nil
+	}
 	given := arguments(r.field.ArgumentMap(variables))
 	if r.argument != "" {
 		f.isKeyed = true

@@ -223,7 +223,7 @@ func (e estate) suiting(input reflect.Type) estate {
 }
 
 // shown returns a result as text: pages, lists read for many parents, and rows.
-func shown(ctx context.Context, t *testing.T, result reflect.Value, other estate) string {
+func shown(t *testing.T, result reflect.Value) string {
 	t.Helper()
 	if result.Kind() == reflect.Pointer && result.Type().Elem().Kind() == reflect.Struct && !result.IsNil() {
 		if nodes := result.Elem().FieldByName("Nodes"); nodes.IsValid() {
@@ -340,7 +340,7 @@ func probe(t *testing.T, name string, c call, own, other estate) {
 		}
 		for _, out := range results {
 			if out.Type() != errorType {
-				text := shown(ctx, t, out, other)
+				text := shown(t, out)
 				require.NotContains(t, text, other.mark)
 				if name != "Tokens" { // which returns the words that it is given
 					require.NotContains(t, text, other.ids["AgentID"])

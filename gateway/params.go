@@ -51,31 +51,60 @@ func decodeParams(text []byte) (request, *fault) {
 	}
 	params := &graphql.RawParams{}
 	for _, member := range []struct {
-		name   string
-		target any
-		kind   string
-	}{
-		{"query", &params.Query, "a string"},
-		{"operationName", &params.OperationName, "a string"},
-		{"variables", &params.Variables, "an object"},
-		{"extensions", &params.Extensions, "an object"},
-	} {
-		value, found := members[member.name]
-		if !found {
-			continue
+		name string
+		text *string
+	}{{"query", &params.Query}, {"operationName", &params.OperationName}} {
+		switch value := members[member.name]; value.Type {
+		case gjson.Null:
+		case gjson.String:
+			*member.text = value.String()
+		default:
+			return request{}, refusal(http.StatusBadRequest, "%s must be a string", member.name)
 		}
-		if unmarshal(value, member.target) != nil {
-			return request{}, refusal(http.StatusBadRequest, "%s must be %s", member.name, member.kind)
+	}
+	for _, member := range []struct {
+		name   string
+		object *map[string]any
+	}{{"variables", &params.Variables}, {"extensions", &params.Extensions}} {
+		switch value := members[member.name]; {
+		case value.Type == gjson.Null:
+		case value.IsObject():
+			*member.object = valueOf(value).(map[string]any)
+		default:
+			return request{}, refusal(http.StatusBadRequest, "%s must be an object", member.name)
 		}
 	}
 	if params.Query == "" {
 		return request{}, refusal(http.StatusBadRequest, "query is missing")
 	}
-	return request{params, members["variables"]}, nil
+	return request{params, json.RawMessage(members["variables"].Raw)}, nil
+}
+
+// valueOf is what encoding/json makes of a value, with numbers as they are spelled.
+func valueOf(value gjson.Result) any {
+	switch {
+	case value.IsObject():
+		members := map[string]any{}
+		value.ForEach(func(name, member gjson.Result) bool {
+			members[name.String()] = valueOf(member)
+			return true
+		})
+		return members
+	case value.IsArray():
+		elements := []any{}
+		value.ForEach(func(_, element gjson.Result) bool {
+			elements = append(elements, valueOf(element))
+			return true
+		})
+		return elements
+	case value.Type == gjson.Number:
+		return json.Number(value.Raw)
+	}
+	return value.Value()
 }
 
 // requestMembers returns the members of a JSON object, of those with the same name the last.
-func requestMembers(text []byte) (map[string]json.RawMessage, error) {
+func requestMembers(text []byte) (map[string]gjson.Result, error) {
 	if !utf8.Valid(text) || !json.Valid(text) {
 		var any json.RawMessage
 		return nil, unmarshal(text, &any) // which says what is wrong
@@ -84,9 +113,9 @@ func requestMembers(text []byte) (map[string]json.RawMessage, error) {
 	if !object.IsObject() {
 		return nil, errors.New("the request must be a JSON object")
 	}
-	members := make(map[string]json.RawMessage, 4)
+	members := make(map[string]gjson.Result, 4)
 	object.ForEach(func(name, value gjson.Result) bool {
-		members[name.String()] = json.RawMessage(value.Raw)
+		members[name.String()] = value
 		return true
 	})
 	return members, nil

@@ -240,12 +240,17 @@ func Total(ctx context.Context, row any) (int32, error) {
 
 // Value returns what is read of the row under its name, by the row's id; V's zero value where there is none. Fields that
 // name the same thing share what was read.
-func Value[V any](ctx context.Context, row model.Node, name string, read func(t *db.Tenant, ctx context.Context, ids []string) (map[string]V, error)) (V, error) {
+func Value[V any](ctx context.Context, row model.Node, name string, read func(ctx context.Context, t *db.Tenant, ids []string) (map[string]V, error)) (V, error) {
 	l := loadsOf(ctx)
 	return load(l, row, asked{what: name}, idOf, func(keys []string) (func(string) (V, error), error) {
-		found, err := read(l.tenant(), l.ctx, keys)
+		found, err := read(l.ctx, l.tenant(), keys)
 		return func(key string) (V, error) { return found[key], nil }, err
 	})
+}
+
+// Of makes a method of a Tenant what Value reads with.
+func Of[V any](method func(*db.Tenant, context.Context, []string) (V, error)) func(context.Context, *db.Tenant, []string) (V, error) {
+	return func(ctx context.Context, t *db.Tenant, ids []string) (V, error) { return method(t, ctx, ids) }
 }
 
 func idOf(row any) string { return row.(model.Node).Cursor().ID }

@@ -19,8 +19,8 @@ type answer struct {
 	found  []found
 	// isLeft says that the generated executor has to answer.
 	isLeft bool
-	// unspent is how much of what was read is not charged to the budget yet, spent how much of what is written was, and err
-	// what the budget said.
+	// unspent is how much of what was read is not charged to the budget yet. spent is how much of what is written was: as
+	// much as was read, and then what goes beyond that. err is what the budget said.
 	unspent, spent int
 	err            error
 }
@@ -126,7 +126,7 @@ func (a *answer) leave(dst []byte) []byte {
 	return dst
 }
 
-// spend charges what was written since it was called last, from time to time.
+// spend charges what was written beyond what was charged, from time to time.
 func (a *answer) spend(dst []byte) []byte {
 	const step = 16 << 10
 	if grown := len(dst) - a.spent; grown > step && a.budget != nil {
@@ -346,6 +346,7 @@ func (a *answer) take(f *found, r *read, values [][]byte) error {
 // charge charges what was read, from time to time.
 func (a *answer) charge(bytes int) error {
 	const step = 16 << 10
+	a.spent += bytes
 	if a.unspent += bytes; a.unspent < step || a.budget == nil {
 		return nil
 	}

@@ -20,7 +20,7 @@ func verdictOf(ctx context.Context, execution *model.AgentTestExecution) (*model
 	if !execution.IsFinished() {
 		return nil, nil
 	}
-	counts, err := query.Value(ctx, execution, "counts", (*db.Tenant).CountsOfExecutions)
+	counts, err := query.Value(ctx, execution, "counts", query.Of((*db.Tenant).CountsOfExecutions))
 	if err != nil {
 		return nil, err
 	}

@@ -35,7 +35,7 @@ func (r *classificationTestResolver) LastRun(ctx context.Context, obj *model.Cla
 }
 
 func (r *classificationTestResolver) IsFlaky(ctx context.Context, obj *model.ClassificationTest) (bool, error) {
-	return query.Value(ctx, obj, "flaky", (*db.Tenant).FlakyTests)
+	return query.Value(ctx, obj, "flaky", query.Of((*db.Tenant).FlakyTests))
 }
 
 func (r *classificationTestResolver) Runs(ctx context.Context, obj *model.ClassificationTest, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestRun], error) {
@@ -114,7 +114,7 @@ func (r *simulationTestResolver) LastRun(ctx context.Context, obj *model.Simulat
 }
 
 func (r *simulationTestResolver) IsFlaky(ctx context.Context, obj *model.SimulationTest) (bool, error) {
-	return query.Value(ctx, obj, "flaky", (*db.Tenant).FlakyTests)
+	return query.Value(ctx, obj, "flaky", query.Of((*db.Tenant).FlakyTests))
 }
 
 func (r *simulationTestResolver) Runs(ctx context.Context, obj *model.SimulationTest, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestRun], error) {

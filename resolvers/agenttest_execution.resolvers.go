@@ -27,11 +27,11 @@ func (r *agentTestExecutionResolver) Verdict(ctx context.Context, obj *model.Age
 }
 
 func (r *agentTestExecutionResolver) Counts(ctx context.Context, obj *model.AgentTestExecution) (*model.AgentTestRunCounts, error) {
-	return query.Value(ctx, obj, "counts", (*db.Tenant).CountsOfExecutions)
+	return query.Value(ctx, obj, "counts", query.Of((*db.Tenant).CountsOfExecutions))
 }
 
 func (r *agentTestExecutionResolver) PassRate(ctx context.Context, obj *model.AgentTestExecution) (*float64, error) {
-	counts, err := query.Value(ctx, obj, "counts", (*db.Tenant).CountsOfExecutions)
+	counts, err := query.Value(ctx, obj, "counts", query.Of((*db.Tenant).CountsOfExecutions))
 	if err != nil {
 		return nil, err
 	}
@@ -39,12 +39,12 @@ func (r *agentTestExecutionResolver) PassRate(ctx context.Context, obj *model.Ag
 }
 
 func (r *agentTestExecutionResolver) PassHatK(ctx context.Context, obj *model.AgentTestExecution) ([]float64, error) {
-	tallies, err := query.Value(ctx, obj, "tallies", (*db.Tenant).TalliesOfExecutions)
+	tallies, err := query.Value(ctx, obj, "tallies", query.Of((*db.Tenant).TalliesOfExecutions))
 	return model.PassHatK(tallies), err
 }
 
 func (r *agentTestExecutionResolver) FlakyTestIds(ctx context.Context, obj *model.AgentTestExecution) ([]string, error) {
-	tallies, err := query.Value(ctx, obj, "tallies", (*db.Tenant).TalliesOfExecutions)
+	tallies, err := query.Value(ctx, obj, "tallies", query.Of((*db.Tenant).TalliesOfExecutions))
 	return model.FlakyTestIds(tallies), err
 }
 

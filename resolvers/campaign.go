@@ -22,7 +22,7 @@ func (r *Resolver) campaign(ctx context.Context, id string) (*model.Campaign, er
 
 // campaignCounts returns how many items of the campaign are in which state.
 func campaignCounts(ctx context.Context, campaign *model.Campaign) (*model.CampaignItemCounts, error) {
-	counts, err := query.Value(ctx, campaign, "counts", (*db.Tenant).CountsOfCampaigns)
+	counts, err := query.Value(ctx, campaign, "counts", query.Of((*db.Tenant).CountsOfCampaigns))
 	if err != nil || counts != nil {
 		return counts, err
 	}

@@ -23,12 +23,12 @@ func (r *datasetResolver) Documents(ctx context.Context, obj *model.Dataset, fir
 }
 
 func (r *datasetResolver) DocumentCount(ctx context.Context, obj *model.Dataset) (int32, error) {
-	counts, err := query.Value(ctx, obj, "counts", (*db.Tenant).CountsOfDatasets)
+	counts, err := query.Value(ctx, obj, "counts", query.Of((*db.Tenant).CountsOfDatasets))
 	return counts.Documents, err
 }
 
 func (r *datasetResolver) ChunkCount(ctx context.Context, obj *model.Dataset) (int32, error) {
-	counts, err := query.Value(ctx, obj, "counts", (*db.Tenant).CountsOfDatasets)
+	counts, err := query.Value(ctx, obj, "counts", query.Of((*db.Tenant).CountsOfDatasets))
 	return counts.Chunks, err
 }
 

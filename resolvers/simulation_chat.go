@@ -7,8 +7,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// coverage returns what would happen to the calls of each of the chats.
-func (r *Resolver) coverage(t *db.Tenant, ctx context.Context, ids []string) (map[string][]*model.CallCoverage, error) {
+// coverage returns what would happen to the calls of each of the chats with the ids.
+func (r *Resolver) coverage(ctx context.Context, t *db.Tenant, ids []string) (map[string][]*model.CallCoverage, error) {
 	found, err := t.Find(ctx, db.SimulationChatRows, ids, "agent_id", "tool_mocking")
 	if err != nil {
 		return nil, err

@@ -83,7 +83,7 @@ func (c *devCommand) Run(ctx context.Context, std streams) (err error) {
 	defer discard()
 	companies := sync.OnceValues(demo.Read)
 	if c.Ephemeral {
-		go companies() // They will be needed, and the database is long in starting.
+		go func() { _, _ = companies() }() // They will be needed, and the database is long in starting.
 	}
 	address, stop, err := c.database(ctx, directory)
 	if err != nil {

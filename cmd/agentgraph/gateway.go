@@ -264,7 +264,7 @@ var secretFields = []string{"createApiKey", "createAccessToken"}
 // no longer fits the schema. Queries that can be are answered by plans if planned.
 func newFront(store *db.Store, engine *engine.Engine, settings gateway.Settings, planned bool, log *slog.Logger) (*front, error) {
 	resolver := resolvers.New(store, engine)
-	var schema graphql.ExecutableSchema = graph.NewExecutableSchema(resolver.Config())
+	schema := graph.NewExecutableSchema(resolver.Config())
 	table, err := query.NewTable(schema.Schema(), store)
 	if err != nil {
 		return nil, err

@@ -161,13 +161,13 @@ func (w *writing) field(body *strings.Builder, field *ast.FieldDefinition, paren
 	if len(field.Arguments) > 0 || w.chance(4) || parent == "Query" {
 		name += w.alias()
 	}
-	body.WriteString(name + field.Name + w.arguments(parent, field) + w.directives())
+	body.WriteString(name + field.Name + w.arguments(field) + w.directives())
 	if isObject {
 		body.WriteString(w.selection(target.Name, depth-1))
 	}
 }
 
-func (w *writing) arguments(parent string, field *ast.FieldDefinition) string {
+func (w *writing) arguments(field *ast.FieldDefinition) string {
 	var given []string
 	paged := w.random.IntN(4)
 	for _, argument := range field.Arguments {
@@ -198,7 +198,7 @@ func (w *writing) arguments(parent string, field *ast.FieldDefinition) string {
 			if !argument.Type.NonNull && !w.chance(3) {
 				continue
 			}
-			value = w.value(parent, field.Name, argument)
+			value = w.value(field.Name, argument)
 		}
 		if !argument.Type.NonNull && w.chance(12) {
 			value = nil
@@ -224,7 +224,7 @@ func (w *writing) written(of string, value any) string {
 }
 
 // value returns a value for an argument that narrows a list or names something.
-func (w *writing) value(parent, field string, argument *ast.ArgumentDefinition) any {
+func (w *writing) value(field string, argument *ast.ArgumentDefinition) any {
 	definition := w.schema.Types[argument.Type.Name()]
 	switch {
 	case definition.Kind == ast.Enum:
@@ -246,16 +246,15 @@ func (w *writing) value(parent, field string, argument *ast.ArgumentDefinition) 
 func (w *writing) anyOf(pool map[string][]string, list string) string {
 	values := pool[list]
 	if len(values) == 0 || w.chance(25) {
-		all := slices.Concat(slices.Collect(maps.Values(pool))...)
-		slices.Sort(all)
-		values = append(all, "unknown")
+		values = append(slices.Concat(slices.Collect(maps.Values(pool))...), "unknown")
+		slices.Sort(values)
 	}
 	return values[w.random.IntN(len(values))]
 }
 
 func (w *writing) filter(of string) any {
-	switch {
-	case of == "AgentFilter":
+	switch of {
+	case "AgentFilter":
 		filter := map[string]any{}
 		if w.chance(2) {
 			filter["channel"] = []string{"Phone", "Web", "SMS"}[w.random.IntN(3)]
@@ -267,7 +266,7 @@ func (w *writing) filter(of string) any {
 			filter["tags"] = []string{"health"}
 		}
 		return filter
-	case of == "CampaignFilter":
+	case "CampaignFilter":
 		return map[string]any{"nameContains": []string{"e", "q"}[w.random.IntN(2)], "statuses": []string{"Running", "Draft"}}
 	}
 	return nil

@@ -23,6 +23,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm/offline"
 	"github.com/agentgraph/agentgraph/gateway"
 	"github.com/agentgraph/agentgraph/graph"
+	"github.com/agentgraph/agentgraph/model"
 )
 
 // batches counts the round trips of plans.
@@ -159,4 +160,66 @@ func FuzzPlans(f *testing.F) {
 	b := startBothWays(f)
 	f.Add(uint64(1_000_000))
 	f.Fuzz(func(t *testing.T, seed uint64) { b.same(t, b.operations.make(seed)) })
+}
+
+// TestRoundTripsOfPlans counts how often plans wait for the database: what hangs on one agent is read with it, what hangs on a
+// page once it is there.
+func TestRoundTripsOfPlans(t *testing.T) {
+	t.Parallel()
+	counted := &batches{}
+	options := dbOptions()
+	options.Tracer = counted
+	store := dbtest.Open(t, dbtest.URL(t), options)
+	g := &gatewayUnderTest{url: serveStore(t, store), store: store, statements: &counted.statements}
+	tenant, key := g.company(t, "Round trips")
+	id := manyAgents(t, tenant, 20)
+	g.must(t, key, `{ company { id } }`, nil, nil) // the first use of a key is recorded
+	for _, c := range []struct {
+		query             string
+		trips, statements int64
+	}{
+		{oneAgent, 2, promised},
+		{fiftyAgents, 3, promised},
+		{`{ __typename }`, 0, 0},
+		{`query ($id: ID!) { agent(id: $id) { tools { name } subAgents { name } tests(first: 2) { totalCount nodes { name } } } }`, 1, 5},
+		{`query ($id: ID!) { agent(id: $id) { tools { name } again: tools { description } } }`, 1, 2},
+	} {
+		trips, statements := counted.trips.Load(), counted.Load()
+		variables := map[string]any{"id": id}
+		if !strings.Contains(c.query, "$id") {
+			variables = nil
+		}
+		g.must(t, key, c.query, variables, nil)
+		require.Equal(t, c.trips, counted.trips.Load()-trips, c.query)
+		require.Equal(t, c.statements, counted.Load()-statements, c.query)
+	}
+}
+
+// TestPlansHoldTheAnswersLimit: what is read for an answer counts, before it is written.
+func TestPlansHoldTheAnswersLimit(t *testing.T) {
+	t.Parallel()
+	store := dbtest.Open(t, dbtest.URL(t), dbOptions())
+	settings := gateway.DefaultSettings()
+	settings.AnswerBytes = 200_000
+	g := &gatewayUnderTest{url: serveWith(t, store, settings), store: store}
+	tenant, key := g.company(t, "Large")
+	for i := range 20 {
+		_, err := tenant.CreateAgent(t.Context(), model.CreateAgentInput{
+			Name: fmt.Sprintf("Agent %d", i), Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en", Prompt: strings.Repeat("long ", 9_000),
+		})
+		require.NoError(t, err)
+	}
+	g.must(t, key, `{ agents(first: 3) { nodes { prompt } } }`, nil, nil)
+	refused := g.query(t, key, `{ agents { nodes { prompt } } }`, nil)
+	require.Equal(t, []string{"LIMIT_EXCEEDED"}, refused.codes())
+	require.Equal(t, "null", string(refused.Data))
+}
+
+// TestFieldsOfOtherScopesAreNotPlanned: who may not have a field is told so on both ways.
+func TestFieldsOfOtherScopesAreNotPlanned(t *testing.T) {
+	t.Parallel()
+	b := startBothWays(t)
+	for _, o := range []string{`{ agents { nodes { id } } company { apiKeys { id } } }`, `{ company { name } }`, `{ __typename __schema { queryType { name } } }`} {
+		b.same(t, operation{text: o})
+	}
 }

@@ -22,7 +22,7 @@ import (
 
 // Options are what a Store needs beside its address.
 type Options struct {
-	// MaxConnections bounds the pool; 0 takes pgx's default.
+	// MaxConnections bounds the pool, and that of reads; 0 takes pgx's default.
 	MaxConnections int32
 	// SecretKey, 32 bytes, encrypts what must not be readable in the database. Without one such
 	// values are refused.

@@ -2,6 +2,7 @@ package db
 
 import (
 	"reflect"
+	"strings"
 
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
@@ -138,10 +139,27 @@ func parameter(n int) bun.Safe {
 	return bun.Safe("$" + string(rune('0'+n)))
 }
 
+// Join is a row that each row of a statement leads to, if it is there, by the id in a column. It is read with the row: its
+// columns are named Alias.column.
+type Join struct {
+	Alias  string
+	Rows   Rows
+	Column string
+}
+
+// join joins rows to those of a query.
+func (s *Store) join(q *bun.SelectQuery, joins []Join) *bun.SelectQuery {
+	for _, j := range joins {
+		q = q.Join("LEFT JOIN ? AS ?1 ON ?1.company_id = ?TableAlias.company_id AND ?1.id = ?TableAlias.?2",
+			bun.Ident(s.root.Table(j.Rows.Row()).Name), bun.Ident(j.Alias), bun.Ident(j.Column))
+	}
+	return q
+}
+
 // Select returns the statement that reads rows by a list of keys. Each row begins with its key, which of rows that are read by
 // their own ids is the first of the columns, and goes on with the columns.
-func (s *Store) Select(r Rows, columns []string) Statement {
-	q := s.root.NewSelect().Model(r.none).Where(own, parameter(1))
+func (s *Store) Select(r Rows, columns []string, joins ...Join) Statement {
+	q := s.join(s.root.NewSelect().Model(r.none).Where(own, parameter(1)), joins)
 	if r.key != byOwnID {
 		q = q.ColumnExpr(r.key)
 	}
@@ -149,13 +167,17 @@ func (s *Store) Select(r Rows, columns []string) Statement {
 }
 
 // SelectOne returns the statement that reads the rows of one key. Each row is the columns.
-func (s *Store) SelectOne(r Rows, columns []string) Statement {
-	q := columned(s.root.NewSelect().Model(r.none).Where(own, parameter(1)), columns)
+func (s *Store) SelectOne(r Rows, columns []string, joins ...Join) Statement {
+	q := columned(s.join(s.root.NewSelect().Model(r.none).Where(own, parameter(1)), joins), columns)
 	return statement(r.reach(q, parameter(1)).Where(r.key+" = ?", parameter(2)).String())
 }
 
 func columned(q *bun.SelectQuery, columns []string) *bun.SelectQuery {
 	for _, column := range columns {
+		if strings.Contains(column, ".") { // of a joined row
+			q = q.ColumnExpr("?", bun.Ident(column))
+			continue
+		}
 		q = q.ColumnExpr("?TableAlias.?", bun.Ident(column))
 	}
 	return q
@@ -207,18 +229,23 @@ func (f Filter) places(q *bun.SelectQuery, next int) (*bun.SelectQuery, int) {
 
 // Page returns the statement that reads a page of a list of the company, or of the list of one parent, and one row more. Its
 // rows are the columns.
-func (s *Store) Page(l List, columns []string, p Part) Statement {
-	q, offset := s.page(l, parameter(2), p)
+func (s *Store) Page(l List, columns []string, p Part, joins ...Join) Statement {
+	q, offset := s.page(l, parameter(2), p, joins)
 	return statement(columned(q, columns).String() + offset)
 }
 
 // Pages returns the statement that reads a page of the list of each of several parents, and one row more. Its rows begin with
 // the place of the parent among the keys, from 1, and go on with the columns.
-func (s *Store) Pages(l List, columns []string, p Part) Statement {
-	inner, offset := s.page(l, parentID, p)
+func (s *Store) Pages(l List, columns []string, p Part, joins ...Join) Statement {
+	inner, offset := s.page(l, parentID, p, joins)
 	inner = inner.ColumnExpr("?TableAlias.id, ?TableAlias.created_at")
 	outer := s.root.NewSelect().TableExpr("unnest(?::text[]) WITH ORDINALITY AS parent (id, place)", parameter(2)).ColumnExpr("parent.place")
 	for _, column := range columns {
+		if alias, of, isJoined := strings.Cut(column, "."); isJoined {
+			name := bun.Ident(alias + "_" + of)
+			outer, inner = outer.ColumnExpr("child.?", name), inner.ColumnExpr("? AS ?", bun.Ident(column), name)
+			continue
+		}
 		outer = outer.ColumnExpr("child.?", bun.Ident(column))
 		if column != "id" && column != "created_at" {
 			inner = inner.ColumnExpr("?TableAlias.?", bun.Ident(column))
@@ -229,9 +256,9 @@ func (s *Store) Pages(l List, columns []string, p Part) Statement {
 }
 
 // page is a page of a list, but for its columns, and what is to stand behind it.
-func (s *Store) page(l List, parent bun.Safe, p Part) (q *bun.SelectQuery, offset string) {
+func (s *Store) page(l List, parent bun.Safe, p Part, joins []Join) (q *bun.SelectQuery, offset string) {
 	q, next := s.filtered(l, parent, p.Filter)
-	q = q.OrderExpr("?TableAlias.created_at ?0, ?TableAlias.id ?0", l.order.direction).Limit(int64(p.First) + 1)
+	q = s.join(q, joins).OrderExpr("?TableAlias.created_at ?0, ?TableAlias.id ?0", l.order.direction).Limit(int64(p.First) + 1)
 	if p.Offset != nil {
 		offset = " OFFSET " + string(parameter(next))
 		next++

@@ -43,7 +43,7 @@ func compile(operation *graphql.OperationContext, t *Table) *plan {
 			r.column("id")
 			fallthrough
 		case toMany:
-			r.statements = [2]db.Statement{t.store.SelectOne(r.relation.rows, r.columns), t.store.Select(r.relation.rows, r.columns)}
+			r.statements = [2]db.Statement{t.store.SelectOne(r.relation.rows, r.columns, r.joins...), t.store.Select(r.relation.rows, r.columns, r.joins...)}
 		}
 	}
 	return c.plan
@@ -180,13 +180,7 @@ func list(read int, write writeRow) writeKey {
 
 // part returns how the column of a row is written that is all that its field wants.
 func (c *compiler) part(of *ast.Type, rel *relation, r *read) writeRow {
-	row := rel.row()
-	for _, member := range reflect.VisibleFields(row) {
-		if c.table.columns[row][strings.ToLower(member.Name)] == rel.value {
-			return c.value(c.column(of, member.Type, nil), r, rel.value)
-		}
-	}
-	return nil
+	return c.value(c.column(of, c.table.member(rel.row(), rel.value).Type, nil), r, rel.value)
 }
 
 func (c *compiler) value(write writeValue, r *read, column string) writeRow {
@@ -269,6 +263,9 @@ func (c *compiler) field(of string, r *read, field graphql.CollectedField, kind 
 
 // follow returns how what a relation leads to from the rows of a read is written.
 func (c *compiler) follow(rel *relation, from *read, field graphql.CollectedField, kind string) writeRow {
+	if c.joins(rel, from, field) {
+		return c.joined(rel, from, field)
+	}
 	child := c.child(rel, from, field.Field)
 	if kind != "" && child.kinds != nil {
 		child.kinds[kind] = true
@@ -284,16 +281,19 @@ func (c *compiler) follow(rel *relation, from *read, field graphql.CollectedFiel
 
 // child returns the read of a relation from the rows of another one: fields that lead to the same rows share it.
 func (c *compiler) child(rel *relation, from *read, field *ast.Field) *read {
+	child := &read{relation: rel, parent: from, from: from.column(rel.column)}
+	if from.host != nil {
+		child.parent = from.host
+	}
 	for _, known := range c.plan.reads {
-		if known.parent == from && known.relation.same() == rel.same() && (rel.shape != toPage || known.field == field) {
+		if known.parent == child.parent && known.from == child.from && known.relation.same() == rel.same() && (rel.shape != toPage || known.field == field) {
 			return known
 		}
 	}
-	child := &read{relation: rel, parent: from, from: from.column(rel.column)}
 	if rel.shape == toPage {
 		child.field = field
 	}
-	own := from.relation.shape == toOne && rel.column == "id"
+	own := from.host == nil && from.relation.shape == toOne && rel.column == "id"
 	child.shares = own
 	if isOfKinds(from) && !own {
 		child.kinds, child.kind = map[string]bool{}, from.column("kind")

@@ -70,6 +70,11 @@ type read struct {
 	// mustExist leaves the operation to the generated executor when a key leads to nothing.
 	mustExist bool
 	columns   []string
+	// joins are rows that are read with these, each of them the one that a row leads to.
+	joins []db.Join
+	// host is the read whose statement reads these rows, as alias; nil for a read with a statement of its own.
+	host  *read
+	alias string
 	// wantsTotal says that the rows of the list are counted.
 	wantsTotal bool
 	// statements read the rows of one key, and of several.
@@ -94,6 +99,9 @@ const mostShapes = 32
 
 // column returns the place of a column in the rows of the read, which has it from now on.
 func (r *read) column(name string) int {
+	if r.host != nil {
+		return r.host.column(r.alias + "." + name)
+	}
 	if len(r.columns) == 0 && r.relation.shape == toOne {
 		r.columns = append(r.columns, "id") // rows that are read by their own ids begin with them
 	}
@@ -115,12 +123,12 @@ func (r *read) page(store *db.Store, part db.Part) pageStatements {
 		return known
 	}
 	list := r.relation.list
-	made := pageStatements{rows: [2]db.Statement{store.Page(list, r.columns, part)}}
+	made := pageStatements{rows: [2]db.Statement{store.Page(list, r.columns, part, r.joins...)}}
 	if r.wantsTotal {
 		made.totals[ofOne] = store.Total(list, part.Filter)
 	}
 	if r.parent != nil {
-		made.rows[ofSeveral] = store.Pages(list, r.columns, part)
+		made.rows[ofSeveral] = store.Pages(list, r.columns, part, r.joins...)
 		if r.wantsTotal {
 			made.totals[ofSeveral] = store.Totals(list, part.Filter)
 		}

@@ -312,7 +312,7 @@ func NewTable(schema *ast.Schema, store *db.Store) (*Table, error) {
 		}
 		noun, field, _ := strings.Cut(name, ".")
 		if row := reflect.TypeOf(nouns[noun]); r.key == nil {
-			r.at = t.index(row, r.column)
+			r.at = t.member(row, r.column).Index
 		}
 		for _, of := range typesOf(noun) {
 			t.relations[of+"."+field] = &r
@@ -342,14 +342,14 @@ func typesOf(noun string) []string {
 	return types
 }
 
-// index is where a column is in the struct of a row.
-func (t *Table) index(row reflect.Type, column string) []int {
+// member is the field of the struct of a row that is the column.
+func (t *Table) member(row reflect.Type, column string) reflect.StructField {
 	for _, member := range reflect.VisibleFields(row) {
 		if t.columns[row][strings.ToLower(member.Name)] == column {
-			return member.Index
+			return member
 		}
 	}
-	return nil
+	return reflect.StructField{}
 }
 
 // resolvedAgent is the agent that used something, if it still exists.

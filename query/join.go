@@ -1,0 +1,97 @@
+package query
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/99designs/gqlgen/graphql"
+
+	"github.com/agentgraph/agentgraph/db"
+)
+
+// mostJoins bounds the rows that a statement joins to its own.
+const mostJoins = 6
+
+// joins reports whether what a relation leads to is read with the rows that lead there: where that is one row with nothing
+// long in it, so that it may be sent once for each of them, or where there is only one of them.
+func (c *compiler) joins(rel *relation, from *read, field graphql.CollectedField) bool {
+	target := field.Definition.Type.Name()
+	if rel.shape != toOne || from.host != nil || len(from.joins) >= mostJoins || len(kinds[target]) > 0 {
+		return false
+	}
+	if from.argument != "" {
+		return true
+	}
+	row := rel.row()
+	if rel.value != "" {
+		return isShort(c.table.member(row, rel.value))
+	}
+	for _, selected := range graphql.CollectFields(c.operation, field.Selections, c.table.satisfies[target]) {
+		name := target + "." + selected.Name
+		if _, computes := computed[name]; computes {
+			return false
+		}
+		if selected.Name == "__typename" || c.table.relations[name] != nil {
+			continue
+		}
+		if member, known := goField(row, selected.Name); !known || !isShort(member) {
+			return false
+		}
+	}
+	return true
+}
+
+// isShort reports whether the values of a field of a row take little room: numbers, times, ids, names and values of enums.
+func isShort(member reflect.StructField) bool {
+	of := member.Type
+	if of.Kind() == reflect.Pointer {
+		of = of.Elem()
+	}
+	switch {
+	case of == timeType, of.Kind() == reflect.Bool, of.Kind() == reflect.Int32, of.Kind() == reflect.Int64, of.Kind() == reflect.Float64:
+		return true
+	case of.Kind() != reflect.String:
+		return false
+	}
+	return of != reflect.TypeFor[string]() || strings.HasSuffix(member.Name, "ID") || strings.HasSuffix(member.Name, "Name")
+}
+
+// joined returns how the one row that a relation leads to is written, which is read with the rows that lead there.
+func (c *compiler) joined(rel *relation, from *read, field graphql.CollectedField) writeRow {
+	of := field.Definition.Type
+	key := from.column(rel.column)
+	target := from.join(rel)
+	var write writeRow
+	if rel.value != "" {
+		write = c.part(of, rel, target)
+	} else {
+		write = c.object(of.Name(), target, field.Selections)
+	}
+	if write == nil {
+		return nil
+	}
+	read, id := from.index, target.column("id")
+	return func(a *answer, dst []byte, row int) []byte {
+		rows := &a.found[read].rows
+		switch {
+		case rows.value(row, id) != nil:
+			return write(a, dst, row)
+		case rows.value(row, key) != nil || of.NonNull:
+			return a.leave(dst)
+		}
+		return append(dst, "null"...)
+	}
+}
+
+// join returns the rows that a relation leads to as part of the read's own; fields that lead to the same ones share them.
+func (r *read) join(rel *relation) *read {
+	for _, known := range r.joins {
+		if known.Rows == rel.rows && known.Column == rel.column {
+			return &read{index: r.index, relation: rel, host: r, alias: known.Alias}
+		}
+	}
+	alias := fmt.Sprintf("joined%d", len(r.joins))
+	r.joins = append(r.joins, db.Join{Alias: alias, Rows: rel.rows, Column: rel.column})
+	return &read{index: r.index, relation: rel, host: r, alias: alias}
+}

@@ -10,6 +10,8 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"github.com/agentgraph/agentgraph/model"
 )
 
 // exchange is one GraphQL request over HTTP and its answer, single or streamed.
@@ -45,6 +47,9 @@ func (x exchange) run(params request) {
 			x.stream(ctx, operation)
 			return
 		}
+		buffer := buffers.Get().(*[]byte)
+		defer giveBack(buffer) // once the answer is sent
+		ctx = model.WithBuffer(ctx, buffer)
 		for response := range x.begin(ctx, x.exec, operation).responses() {
 			x.respond(executedStatus(response), response)
 		}
@@ -106,16 +111,20 @@ func writeResponse(w http.ResponseWriter, status int, mediaType string, response
 	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // in one piece, which takes fewest system calls; a client that has gone needs nothing
-	if cap(body) <= mostBuffer {
-		*buffer = body
-		buffers.Put(buffer)
-	}
+	*buffer = body
+	giveBack(buffer)
 }
 
-// buffers are those of bodies that were sent, the largest of which are not kept.
+// buffers are those of answers that were made and sent, the largest of which are not kept.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 const mostBuffer = 256 << 10
+
+func giveBack(buffer *[]byte) {
+	if cap(*buffer) <= mostBuffer {
+		buffers.Put(buffer)
+	}
+}
 
 func writeErrors(w http.ResponseWriter, status int, mediaType string, errs gqlerror.List) {
 	writeResponse(w, status, mediaType, &graphql.Response{Errors: errs})

@@ -22,6 +22,19 @@ func WithBudget(ctx context.Context, b Budget) context.Context {
 	return context.WithValue(ctx, budgetKey{}, b)
 }
 
+type bufferKey struct{}
+
+// WithBuffer returns a context in which one answer may be written into the buffer, which is whoever's that sends it.
+func WithBuffer(ctx context.Context, buffer *[]byte) context.Context {
+	return context.WithValue(ctx, bufferKey{}, buffer)
+}
+
+// BufferOf returns the buffer of the context; nil when there is none.
+func BufferOf(ctx context.Context) *[]byte {
+	buffer, _ := ctx.Value(bufferKey{}).(*[]byte)
+	return buffer
+}
+
 // BudgetOf returns the budget of the context; nil when there is none.
 func BudgetOf(ctx context.Context) Budget {
 	b, _ := ctx.Value(budgetKey{}).(Budget)

@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"unsafe"
 
@@ -151,7 +152,11 @@ func (p *plan) run(ctx context.Context, tenant *db.Tenant, variables map[string]
 	if err := a.read(ctx); err != nil {
 		return nil, err
 	}
-	dst := append(make([]byte, 0, a.size()), '{')
+	buffer := model.BufferOf(ctx)
+	if buffer == nil {
+		buffer = new([]byte)
+	}
+	dst := append(slices.Grow((*buffer)[:0], a.size()), '{')
 	for i := range p.fields {
 		dst = p.fields[i].write(a, append(dst, p.fields[i].head...), 0)
 	}
@@ -161,7 +166,8 @@ func (p *plan) run(ctx context.Context, tenant *db.Tenant, variables map[string]
 		}
 		return nil, errUnplanned
 	}
-	return append(dst, '}'), nil
+	*buffer = append(dst, '}')
+	return *buffer, nil
 }
 
 // size estimates how long the answer is.
@@ -169,7 +175,7 @@ func (a *answer) size() int {
 	size := 256
 	for i := range a.plan.reads {
 		f := &a.found[i]
-		size += len(f.rows.data) + len(f.rows.ends)*16
+		size += len(f.rows.data) + len(f.rows.ends)*8
 	}
 	return size
 }

@@ -18,17 +18,31 @@ var escaped = func() (is [256]bool) {
 	return is
 }()
 
+// plain returns where the first byte from the place on is that JSON writes otherwise; the text's length when there is none.
+func plain[T string | []byte](text T, at int) int {
+	// Eight bytes at a time: one of them is below 0x20, or a quotation mark or a backslash, when a high bit is left.
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	for ; at+8 <= len(text); at += 8 {
+		word := uint64(text[at]) | uint64(text[at+1])<<8 | uint64(text[at+2])<<16 | uint64(text[at+3])<<24 |
+			uint64(text[at+4])<<32 | uint64(text[at+5])<<40 | uint64(text[at+6])<<48 | uint64(text[at+7])<<56
+		quote, backslash := word^(ones*'"'), word^(ones*'\\')
+		if ((word-ones*0x20)&^word|(quote-ones)&^quote|(backslash-ones)&^backslash)&highs != 0 {
+			break
+		}
+	}
+	for ; at < len(text) && !escaped[text[at]]; at++ {
+	}
+	return at
+}
+
 const hex = "0123456789ABCDEF"
 
 // appendText writes a text as gqlgen does.
 func appendText[T string | []byte](dst []byte, text T) []byte {
 	dst = append(dst, '"')
 	start := 0
-	for i := 0; i < len(text); i++ {
+	for i := plain(text, 0); i < len(text); i = plain(text, i+1) {
 		c := text[i]
-		if !escaped[c] {
-			continue
-		}
 		dst = append(dst, text[start:i]...)
 		switch c {
 		case '\t':

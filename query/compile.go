@@ -3,7 +3,6 @@ package query
 import (
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -122,10 +121,7 @@ func (c *compiler) leads(rel *relation, r *read, field graphql.CollectedField) w
 	of := field.Definition.Type
 	switch rel.shape {
 	case toTotal:
-		r.wantsTotal = true
-		return func(a *answer, dst []byte, key int) []byte {
-			return strconv.AppendInt(dst, a.found[r.index].total(key), 10)
-		}
+		return total(r)
 	case toPage:
 		return c.connection(of, r, field)
 	}
@@ -221,19 +217,28 @@ func (c *compiler) object(of string, r *read, set ast.SelectionSet) writeRow {
 
 // objectOf is object for one type. kind is what the column kind of its rows holds; empty for a type that has none.
 func (c *compiler) objectOf(of string, r *read, set ast.SelectionSet, kind string) writeRow {
+	return object(c, of, set, func(field graphql.CollectedField) writeRow { return c.field(of, r, field, kind) })
+}
+
+// object returns how an object of the type is written, whose fields are; nil when one of them is not planned.
+func object[W writeKey | writeRow](c *compiler, of string, set ast.SelectionSet, write func(graphql.CollectedField) W) W {
 	fields := c.fields(of, set)
-	outputs := make([]output[writeRow], len(fields))
+	outputs := make([]output[W], len(fields))
 	for i, field := range fields {
-		write := c.field(of, r, field, kind)
-		if write == nil {
+		outputs[i].head = headOf(i, field.Alias)
+		if field.Name == "__typename" {
+			outputs[i].write = literal[W](`"` + of + `"`)
+		} else {
+			outputs[i].write = write(field)
+		}
+		if outputs[i].write == nil {
 			return nil
 		}
-		outputs[i] = output[writeRow]{headOf(i, field.Alias), write}
 	}
-	return func(a *answer, dst []byte, row int) []byte {
+	return func(a *answer, dst []byte, of int) []byte {
 		dst = append(dst, '{')
 		for i := range outputs {
-			dst = outputs[i].write(a, append(dst, outputs[i].head...), row)
+			dst = outputs[i].write(a, append(dst, outputs[i].head...), of)
 		}
 		return append(dst, '}')
 	}
@@ -241,9 +246,6 @@ func (c *compiler) objectOf(of string, r *read, set ast.SelectionSet, kind strin
 
 // field returns how a field of a row is written; nil when it is not planned.
 func (c *compiler) field(of string, r *read, field graphql.CollectedField, kind string) writeRow {
-	if field.Name == "__typename" {
-		return literal[writeRow](`"` + of + `"`)
-	}
 	row := reflect.TypeOf(nouns[of])
 	if row == nil {
 		return nil

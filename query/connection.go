@@ -11,45 +11,30 @@ import (
 
 // connection returns how a page is written; nil when something of it is not planned.
 func (c *compiler) connection(of *ast.Type, r *read, field graphql.CollectedField) writeKey {
-	name := of.Name()
-	fields := c.fields(name, field.Selections)
-	outputs := make([]output[writeKey], len(fields))
-	for i, field := range fields {
-		var write writeKey
+	return object(c, of.Name(), field.Selections, func(field graphql.CollectedField) writeKey {
+		var row writeRow
 		switch field.Name {
-		case "__typename":
-			write = literal[writeKey](`"` + name + `"`)
 		case "nodes":
-			if node := c.object(field.Definition.Type.Name(), r, field.Selections); node != nil {
-				write = nodes(r.index, node)
-			}
+			row = c.object(field.Definition.Type.Name(), r, field.Selections)
 		case "edges":
-			if edge := c.edge(field.Definition.Type.Name(), r, field.Selections); edge != nil {
-				write = nodes(r.index, edge)
-			}
+			row = c.edge(field.Definition.Type.Name(), r, field.Selections)
 		case "pageInfo":
-			write = c.pageInfo(r, field.Selections)
+			return c.pageInfo(r, field.Selections)
 		case "totalCount":
-			r.wantsTotal = true
-			write = func(a *answer, dst []byte, key int) []byte {
-				return strconv.AppendInt(dst, a.found[r.index].total(key), 10)
-			}
+			return total(r)
 		}
-		if write == nil {
+		if row == nil {
 			return nil
 		}
-		outputs[i] = output[writeKey]{headOf(i, field.Alias), write}
-	}
-	return object(outputs)
+		return nodes(r.index, row)
+	})
 }
 
-func object(outputs []output[writeKey]) writeKey {
+// total writes how many rows the list of a key has.
+func total(r *read) writeKey {
+	r.wantsTotal = true
 	return func(a *answer, dst []byte, key int) []byte {
-		dst = append(dst, '{')
-		for i := range outputs {
-			dst = outputs[i].write(a, append(dst, outputs[i].head...), key)
-		}
-		return append(dst, '}')
+		return strconv.AppendInt(dst, a.found[r.index].total(key), 10)
 	}
 }
 
@@ -71,30 +56,12 @@ func nodes(read int, write writeRow) writeKey {
 }
 
 func (c *compiler) edge(of string, r *read, set ast.SelectionSet) writeRow {
-	fields := c.fields(of, set)
-	outputs := make([]output[writeRow], len(fields))
-	for i, field := range fields {
-		var write writeRow
-		switch field.Name {
-		case "__typename":
-			write = literal[writeRow](`"` + of + `"`)
-		case "cursor":
-			write = cursor(r)
-		case "node":
-			write = c.object(field.Definition.Type.Name(), r, field.Selections)
+	return object(c, of, set, func(field graphql.CollectedField) writeRow {
+		if field.Name == "cursor" {
+			return cursor(r)
 		}
-		if write == nil {
-			return nil
-		}
-		outputs[i] = output[writeRow]{headOf(i, field.Alias), write}
-	}
-	return func(a *answer, dst []byte, row int) []byte {
-		dst = append(dst, '{')
-		for i := range outputs {
-			dst = outputs[i].write(a, append(dst, outputs[i].head...), row)
-		}
-		return append(dst, '}')
-	}
+		return c.object(field.Definition.Type.Name(), r, field.Selections) // node
+	})
 }
 
 // cursor writes the place of a row in its list.
@@ -108,33 +75,24 @@ func cursor(r *read) writeRow {
 }
 
 func (c *compiler) pageInfo(r *read, set ast.SelectionSet) writeKey {
-	fields := c.fields("PageInfo", set)
-	outputs := make([]output[writeKey], len(fields))
-	for i, field := range fields {
-		var write writeKey
+	return object(c, "PageInfo", set, func(field graphql.CollectedField) writeKey {
 		switch field.Name {
-		case "__typename":
-			write = literal[writeKey](`"PageInfo"`)
 		case "hasNextPage":
-			write = func(a *answer, dst []byte, key int) []byte {
+			return func(a *answer, dst []byte, key int) []byte {
 				return strconv.AppendBool(dst, a.found[r.index].hasNext(key))
 			}
 		case "hasPreviousPage":
-			write = func(a *answer, dst []byte, _ int) []byte {
+			return func(a *answer, dst []byte, _ int) []byte {
 				part := a.found[r.index].part
 				return strconv.AppendBool(dst, part.After != nil || part.Offset != nil && *part.Offset > 0)
 			}
 		case "startCursor":
-			write = cursorOf(r, (*found).first)
+			return cursorOf(r, (*found).first)
 		case "endCursor":
-			write = cursorOf(r, (*found).last)
+			return cursorOf(r, (*found).last)
 		}
-		if write == nil {
-			return nil
-		}
-		outputs[i] = output[writeKey]{headOf(i, field.Alias), write}
-	}
-	return object(outputs)
+		return nil
+	})
 }
 
 // cursorOf writes the place of one of a page's rows, null where it has none.

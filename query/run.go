@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"unsafe"
 
 	"github.com/99designs/gqlgen/graphql"
 
@@ -24,65 +23,6 @@ type answer struct {
 	// much as was read, and then what goes beyond that. err is what the budget said.
 	unspent, spent int
 	err            error
-}
-
-// found is what a read of the plan has found so far.
-type found struct {
-	rows rows
-	part db.Part
-	// keys are what the rows are read for.
-	keys []string
-	// isKeyed says that the keys are known, isSent that the rows are asked for, and isRead that they are there.
-	isKeyed, isSent, isRead bool
-	places                  map[string]int32
-	// ofParent has the place among the keys for each row of the parent, -1 for none. It is empty where they are the same.
-	ofParent []int32
-	// heads and tails are the first and the last row of each key, -1 for none, and counts how many there are.
-	heads, tails, counts []int32
-	// others are the rows that follow each row, -1 behind the last; keyed is the key of each row.
-	others, keyed []int32
-	totals        []int64
-}
-
-func (f *found) first(key int) int {
-	if key >= len(f.heads) {
-		return -1
-	}
-	return int(f.heads[key])
-}
-
-func (f *found) next(row int) int { return int(f.others[row]) }
-
-// last returns the last row of a page.
-func (f *found) last(key int) int {
-	if !f.hasNext(key) {
-		if key >= len(f.tails) {
-			return -1
-		}
-		return int(f.tails[key])
-	}
-	row := f.first(key)
-	for range f.part.First - 1 {
-		row = f.next(row)
-	}
-	return row
-}
-
-func (f *found) hasNext(key int) bool { return key < len(f.counts) && f.counts[key] > f.part.First }
-
-func (f *found) total(key int) int64 {
-	if key < 0 || key >= len(f.totals) {
-		return 0
-	}
-	return f.totals[key]
-}
-
-// keyOf returns the key that a row of the parent leads to, -1 for none.
-func (f *found) keyOf(a *answer, r *read, row int) int {
-	if r.shares {
-		return int(a.found[r.parent.index].keyed[row])
-	}
-	return int(f.ofParent[row])
 }
 
 // answers keeps the memory of answers for others.
@@ -295,28 +235,6 @@ func (r *read) ask(a *answer, reads []db.Read, under []sent) ([]db.Read, []sent)
 	return reads, under
 }
 
-// open makes room for what the keys lead to.
-func (f *found) open(r *read) {
-	keys := max(len(f.keys), 1)
-	for range keys {
-		f.heads, f.tails, f.counts = append(f.heads, -1), append(f.tails, -1), append(f.counts, 0)
-		if r.wantsTotal {
-			f.totals = append(f.totals, 0)
-		}
-	}
-	if r.relation.shape == toPage || r.relation.shape == toTotal || len(f.keys) <= 1 {
-		return // Their rows tell the place of their key, or there is no other.
-	}
-	if f.places == nil {
-		f.places = make(map[string]int32, keys)
-	}
-	if len(f.places) == 0 {
-		for i, key := range f.keys {
-			f.places[key] = int32(i)
-		}
-	}
-}
-
 // take keeps a row.
 func (a *answer) take(f *found, r *read, values [][]byte) error {
 	key := int32(0)
@@ -378,28 +296,4 @@ func (a *answer) keyed(r *read) bool {
 		f.collect(r, parent)
 	}
 	return parent.isRead
-}
-
-// collect takes the keys from the rows of the parent, each once.
-func (f *found) collect(r *read, parent *found) {
-	f.isKeyed = true
-	if f.places == nil {
-		f.places = map[string]int32{}
-	}
-	for row := range parent.keyed {
-		value := parent.rows.value(row, r.from)
-		if value == nil || r.kinds != nil && !r.kinds[string(parent.rows.value(row, r.kind))] {
-			f.ofParent = append(f.ofParent, -1)
-			continue
-		}
-		place, known := f.places[string(value)]
-		if !known {
-			place = int32(len(f.keys))
-			// The values stay where they are until the answer is written.
-			key := unsafe.String(unsafe.SliceData(value), len(value))
-			f.places[key] = place
-			f.keys = append(f.keys, key)
-		}
-		f.ofParent = append(f.ofParent, place)
-	}
 }

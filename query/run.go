@@ -106,8 +106,9 @@ func (p *plan) run(ctx context.Context, tenant *db.Tenant, variables map[string]
 		}
 		return nil, errUnplanned
 	}
-	*buffer = append(dst, '}')
-	return *buffer, nil
+	dst = append(dst, '}')
+	*buffer = dst
+	return dst, nil
 }
 
 // size estimates how long the answer is.

@@ -25,15 +25,25 @@ type compiler struct {
 	plan      *plan
 }
 
-// compile returns the plan of an operation; nil when it selects something that is not planned.
+// compile returns the plan of an operation; nil when none of its fields is planned.
 func compile(operation *graphql.OperationContext, t *Table) *plan {
 	c := &compiler{operation: operation, table: t, plan: &plan{store: t.store}}
 	for i, field := range c.fields("Query", operation.Operation.SelectionSet) {
+		reads, needs := len(c.plan.reads), len(c.plan.needs)
 		write := c.root(field)
-		if write == nil || c.plan.selected > mostValues || len(c.plan.reads) > mostReads {
+		if c.plan.selected > mostValues || len(c.plan.reads) > mostReads {
 			return nil
 		}
+		if write == nil {
+			c.plan.reads, c.plan.needs = c.plan.reads[:reads], c.plan.needs[:needs]
+			rest := *field.Field
+			rest.SelectionSet, rest.Directives = field.Selections, nil
+			c.plan.rest = append(c.plan.rest, &rest)
+		}
 		c.plan.fields = append(c.plan.fields, output[writeKey]{headOf(i, field.Alias), write})
+	}
+	if len(c.plan.rest) == len(c.plan.fields) {
+		return nil
 	}
 	for _, r := range c.plan.reads {
 		r.fix()

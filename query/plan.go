@@ -14,8 +14,10 @@ import (
 type plan struct {
 	store *db.Store
 	// reads are in an order in which each comes behind the one that it hangs on.
-	reads  []*read
+	reads []*read
+	// fields are those of Query; nothing writes those that the generated executor answers, which are the rest.
 	fields []output[writeKey]
+	rest   ast.SelectionSet
 	needs  []need
 	// selected is how many values the operation selects.
 	selected int

@@ -44,7 +44,9 @@ func (s *Schema) Exec(ctx context.Context) graphql.ResponseHandler {
 			return nil
 		}
 		answered = true
-		data, err := plan.run(ctx, s.table.store.Tenant(principal.CompanyID), operation.Variables)
+		data, err := plan.run(ctx, s.table.store.Tenant(principal.CompanyID), operation.Variables, func() []byte {
+			return s.rest(ctx, operation, plan.rest)
+		})
 		switch {
 		case err == nil:
 			return &graphql.Response{Data: data}
@@ -54,6 +56,22 @@ func (s *Schema) Exec(ctx context.Context) graphql.ResponseHandler {
 		}
 		return s.ExecutableSchema.Exec(ctx)(ctx)
 	}
+}
+
+// rest answers fields of an operation as the schema that is wrapped does.
+func (s *Schema) rest(ctx context.Context, of *graphql.OperationContext, fields ast.SelectionSet) []byte {
+	definition := *of.Operation
+	definition.SelectionSet = fields
+	ctx = graphql.WithOperationContext(ctx, &graphql.OperationContext{
+		RawQuery: of.RawQuery, Variables: of.Variables, OperationName: of.OperationName, Doc: of.Doc, Extensions: of.Extensions,
+		Headers: of.Headers, Operation: &definition, DisableIntrospection: of.DisableIntrospection, RecoverFunc: of.RecoverFunc,
+		ResolverMiddleware: of.ResolverMiddleware, RootResolverMiddleware: of.RootResolverMiddleware, Stats: of.Stats,
+	})
+	response := s.ExecutableSchema.Exec(ctx)(ctx)
+	if response == nil {
+		return nil
+	}
+	return response.Data
 }
 
 // errUnplanned says that the generated executor is to answer: it finds the error, or does what plans do not do.

@@ -80,8 +80,9 @@ func (a *answer) spend(dst []byte) []byte {
 	return dst
 }
 
-// run answers the operation for the company; errUnplanned leaves it to the generated executor.
-func (p *plan) run(ctx context.Context, tenant *db.Tenant, variables map[string]any) ([]byte, error) {
+// run answers the operation for the company, but for the rest of its fields, which rest answers; it is asked when all others
+// are answered. errUnplanned leaves the whole operation to the generated executor.
+func (p *plan) run(ctx context.Context, tenant *db.Tenant, variables map[string]any, rest func() []byte) ([]byte, error) {
 	a := newAnswer(p, tenant, model.BudgetOf(ctx))
 	defer a.release()
 	for i, r := range p.reads {
@@ -97,8 +98,12 @@ func (p *plan) run(ctx context.Context, tenant *db.Tenant, variables map[string]
 		buffer = new([]byte)
 	}
 	dst := append(slices.Grow((*buffer)[:0], a.size()), '{')
+	ends := make([]int, len(p.fields))
 	for i := range p.fields {
-		dst = p.fields[i].write(a, append(dst, p.fields[i].head...), 0)
+		if p.fields[i].write != nil {
+			dst = p.fields[i].write(a, append(dst, p.fields[i].head...), 0)
+		}
+		ends[i] = len(dst)
 	}
 	if a.isLeft {
 		if a.err != nil {
@@ -108,7 +113,31 @@ func (p *plan) run(ctx context.Context, tenant *db.Tenant, variables map[string]
 	}
 	dst = append(dst, '}')
 	*buffer = dst
+	if len(p.rest) > 0 {
+		return p.merge(dst, ends, rest())
+	}
 	return dst, nil
+}
+
+// merge puts what the generated executor made of the rest between the fields that are planned, which end where ends say.
+func (p *plan) merge(planned []byte, ends []int, rest []byte) ([]byte, error) {
+	var made reader
+	if !made.open(rest, '{') {
+		return rest, nil // null: something of it may not be null, and nothing is left of the answer
+	}
+	all := make([]byte, 0, len(planned)+len(rest))
+	all = append(all, '{')
+	for i, start := 0, 1; i < len(ends); i, start = i+1, ends[i] {
+		if p.fields[i].write != nil {
+			all = append(all, planned[start:ends[i]]...)
+			continue
+		}
+		if !made.member() {
+			return nil, errUnplanned
+		}
+		all = append(append(all, p.fields[i].head...), made.value...)
+	}
+	return append(all, '}'), nil
 }
 
 // size estimates how long the answer is.

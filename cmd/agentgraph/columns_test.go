@@ -22,6 +22,7 @@ func TestEachFieldAloneIsWhatItIsAmongAll(t *testing.T) {
 	settings := gateway.DefaultSettings()
 	settings.QueryCost = 0 // the demo is small, and lists within lists are read whole
 	g := &gatewayUnderTest{url: serveWith(t, store, settings), store: store}
+	resolved := &gatewayUnderTest{url: servePlanned(t, store, settings, false), store: store}
 	key, _ := g.demo(t)
 	g.addDocumentOfDemo(t, key)
 	g.must(t, key, `mutation { createAgent(input: {name: "New", channel: Web, direction: Inbound, language: "en", prompt: "Help."}) { agent { id } } }`, nil, nil)
@@ -42,13 +43,15 @@ func TestEachFieldAloneIsWhatItIsAmongAll(t *testing.T) {
 			}
 			selection := field.Name + w.selection(field.Type, 2)
 			for _, query := range queries {
-				var alone, among any
-				g.must(t, key, fmt.Sprintf(query, selection), nil, &alone)
-				g.must(t, key, fmt.Sprintf(query, selection+" probe: "+everyColumn[noun]), nil, &among)
-				strip(among)
-				text := asJSON(t, alone)
-				require.Contains(t, text, `"`+field.Name+`"`, "%s leads to no %s", query, noun)
-				require.Equal(t, asJSON(t, among), text, "%s.%s: %s", noun, field.Name, query)
+				for _, way := range []*gatewayUnderTest{g, resolved} {
+					var alone, among any
+					way.must(t, key, fmt.Sprintf(query, selection), nil, &alone)
+					way.must(t, key, fmt.Sprintf(query, selection+" probe: "+everyColumn[noun]), nil, &among)
+					strip(among)
+					text := asJSON(t, alone)
+					require.Contains(t, text, `"`+field.Name+`"`, "%s leads to no %s", query, noun)
+					require.Equal(t, asJSON(t, among), text, "%s.%s: %s", noun, field.Name, query)
+				}
 			}
 		}
 	}

@@ -6,9 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,8 +17,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/db/dbtest"
-	"github.com/agentgraph/agentgraph/engine"
-	"github.com/agentgraph/agentgraph/engine/llm/offline"
 	"github.com/agentgraph/agentgraph/gateway"
 	"github.com/agentgraph/agentgraph/graph"
 	"github.com/agentgraph/agentgraph/model"
@@ -51,16 +47,9 @@ func startBothWays(t testing.TB) *bothWays {
 	options := dbOptions()
 	options.Tracer = b.counted
 	store := dbtest.Open(t, dbtest.URL(t), options)
-	serve := func(planned bool) string {
-		settings := gateway.DefaultSettings()
-		settings.QueryCost = 0
-		front, err := newFront(store, engine.New(offline.New(), engine.Options{}), settings, planned, slog.New(slog.DiscardHandler))
-		require.NoError(t, err)
-		server := httptest.NewServer(front.server)
-		t.Cleanup(server.Close)
-		return server.URL
-	}
-	b.planned, b.resolved = serve(true), serve(false)
+	settings := gateway.DefaultSettings()
+	settings.QueryCost = 0
+	b.planned, b.resolved = servePlanned(t, store, settings, true), servePlanned(t, store, settings, false)
 	g := &gatewayUnderTest{url: b.resolved, store: store}
 	b.key, b.other = g.demo(t)
 	b.operations = &operations{schema: graph.NewExecutableSchema(graph.Config{}).Schema(), ids: map[string][]string{}, cursors: map[string][]string{}}

@@ -85,7 +85,13 @@ func serveStore(t testing.TB, store *db.Store) string {
 // serveWith is serveStore with other settings.
 func serveWith(t testing.TB, store *db.Store, settings gateway.Settings) string {
 	t.Helper()
-	front, err := newFront(store, engine.New(offline.New(), engine.Options{}), settings, true, slog.New(slog.DiscardHandler))
+	return servePlanned(t, store, settings, true)
+}
+
+// servePlanned is serveWith, by plans or by resolvers alone.
+func servePlanned(t testing.TB, store *db.Store, settings gateway.Settings, planned bool) string {
+	t.Helper()
+	front, err := newFront(store, engine.New(offline.New(), engine.Options{}), settings, planned, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	server := httptest.NewServer(front.server)
 	t.Cleanup(server.Close)

@@ -147,6 +147,8 @@ func (t *Tenant) receive(ctx context.Context, conn *pgconn.PgConn, reads []Read,
 		}
 		for rows.NextRow() {
 			if err := receive(i, rows.Values()); err != nil {
+				// What is still to come is not wanted, however much it is.
+				_ = conn.Close(context.WithoutCancel(ctx))
 				return err
 			}
 		}

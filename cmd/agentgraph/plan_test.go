@@ -212,3 +212,27 @@ func TestFieldsOfOtherScopesAreNotPlanned(t *testing.T) {
 		b.same(t, operation{text: o})
 	}
 }
+
+// TestWhatIsTooMuchIsNotReadToItsEnd: an answer that is too large ends the reading, and the next one is read as ever.
+func TestWhatIsTooMuchIsNotReadToItsEnd(t *testing.T) {
+	t.Parallel()
+	store := dbtest.Open(t, dbtest.URL(t), dbOptions())
+	settings := gateway.DefaultSettings()
+	settings.AnswerBytes = 100_000
+	g := &gatewayUnderTest{url: serveWith(t, store, settings), store: store}
+	tenant, key := g.company(t, "Too much")
+	for i := range 30 {
+		_, err := tenant.CreateAgent(t.Context(), model.CreateAgentInput{
+			Name: fmt.Sprintf("Agent %d", i), Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en", Prompt: strings.Repeat("long ", 9_000),
+		})
+		require.NoError(t, err)
+	}
+	var aliases strings.Builder
+	for i := range 20 {
+		fmt.Fprintf(&aliases, " a%d: agents(first: 30) { nodes { prompt } }", i)
+	}
+	for range 3 {
+		require.Equal(t, []string{"LIMIT_EXCEEDED"}, g.query(t, key, "{"+aliases.String()+" }", nil).codes())
+		g.must(t, key, `{ agents(first: 1) { nodes { prompt } } }`, nil, nil)
+	}
+}

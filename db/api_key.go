@@ -33,11 +33,14 @@ func (t *Tenant) CreateAPIKey(ctx context.Context, in model.CreateAPIKeyInput) (
 // RevokeAPIKey revokes a key for good. Revoking it again changes nothing.
 func (t *Tenant) RevokeAPIKey(ctx context.Context, id string) (*model.APIKey, error) {
 	at := now()
-	if _, err := t.change((*model.APIKey)(nil)).Set("revoked_at = ?", at).
-		Where("id = ?", id).Where("revoked_at IS NULL").Exec(ctx); err != nil {
+	result, err := t.change((*model.APIKey)(nil)).Set("revoked_at = ?", at).
+		Where("id = ?", id).Where("revoked_at IS NULL").Exec(ctx)
+	if err != nil {
 		return nil, translate(err)
 	}
-	t.store.revocations.announce()
+	if revoked, err := result.RowsAffected(); err != nil || revoked > 0 {
+		t.store.revocations.announce()
+	}
 	key := &model.APIKey{}
 	return key, t.one(ctx, "API key", id, key, noLock)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // Pgx gives tests the transaction that the Tenant is in, as pgx knows one.
@@ -11,3 +12,6 @@ func Pgx(t *Tenant, fn func(pgx.Tx) error) error { return t.store.tx.pgx(fn) }
 
 // Listen returns when the Store hears the signals of others, or ctx ends. Something must be followed.
 func Listen(ctx context.Context, s *Store) { s.hub.Listening(ctx) }
+
+// Reads are the connections for reads.
+func (s *Store) Reads() *pgxpool.Pool { return s.reads }

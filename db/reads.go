@@ -81,8 +81,11 @@ type Read struct {
 // texts and JSON, binary for the rest, nil for NULL, and good until it returns.
 type Receive func(read int, values [][]byte) error
 
+// MostReads is how many reads may be sent together: fewer than the statements that a connection keeps prepared.
+const MostReads = 200
+
 // Read sends all reads to Postgres together and hands out what they find, in order: one round trip, or two where a
-// connection sees a statement for the first time.
+// connection sees a statement for the first time. There are at most MostReads.
 func (t *Tenant) Read(ctx context.Context, reads []Read, receive Receive) error {
 	conn, err := t.store.reads.Acquire(ctx)
 	if err != nil {
@@ -182,7 +185,8 @@ func prepare(ctx context.Context, conn *pgconn.PgConn, known *statements, reads 
 		pipeline.SendPrepare(s.name, s.text, nil)
 	}
 	dropped := 0
-	for ; known.Len()+len(missing) > readStatements && known.Len() > len(reads); dropped++ {
+	// Those that are needed were used last, and are fewer than are kept.
+	for ; known.Len()+len(missing) > readStatements && known.Len() > 0; dropped++ {
 		name, _, _ := known.RemoveOldest()
 		pipeline.SendDeallocate(name)
 	}

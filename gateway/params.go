@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -57,7 +58,9 @@ func decodeParams(text []byte) (request, *fault) {
 		switch value := members[member.name]; value.Type {
 		case gjson.Null:
 		case gjson.String:
-			*member.text = value.String()
+			if *member.text = value.Str; strings.Contains(value.Raw, `\u`) {
+				_ = json.Unmarshal([]byte(value.Raw), member.text) // which knows what to make of half a surrogate pair
+			}
 		default:
 			return request{}, refusal(http.StatusBadRequest, "%s must be a string", member.name)
 		}
@@ -66,11 +69,8 @@ func decodeParams(text []byte) (request, *fault) {
 		name   string
 		object *map[string]any
 	}{{"variables", &params.Variables}, {"extensions", &params.Extensions}} {
-		switch value := members[member.name]; {
-		case value.Type == gjson.Null:
-		case value.IsObject():
-			*member.object = valueOf(value).(map[string]any)
-		default:
+		value := members[member.name]
+		if value.Type != gjson.Null && unmarshal([]byte(value.Raw), member.object) != nil {
 			return request{}, refusal(http.StatusBadRequest, "%s must be an object", member.name)
 		}
 	}
@@ -80,34 +80,14 @@ func decodeParams(text []byte) (request, *fault) {
 	return request{params, json.RawMessage(members["variables"].Raw)}, nil
 }
 
-// valueOf is what encoding/json makes of a value, with numbers as they are spelled.
-func valueOf(value gjson.Result) any {
-	switch {
-	case value.IsObject():
-		members := map[string]any{}
-		value.ForEach(func(name, member gjson.Result) bool {
-			members[name.String()] = valueOf(member)
-			return true
-		})
-		return members
-	case value.IsArray():
-		elements := []any{}
-		value.ForEach(func(_, element gjson.Result) bool {
-			elements = append(elements, valueOf(element))
-			return true
-		})
-		return elements
-	case value.Type == gjson.Number:
-		return json.Number(value.Raw)
-	}
-	return value.Value()
-}
-
 // requestMembers returns the members of a JSON object, of those with the same name the last.
 func requestMembers(text []byte) (map[string]gjson.Result, error) {
 	if !utf8.Valid(text) || !json.Valid(text) {
 		var any json.RawMessage
-		return nil, unmarshal(text, &any) // which says what is wrong
+		if err := unmarshal(text, &any); err != nil {
+			return nil, err
+		}
+		return nil, errors.New("the request is not valid JSON")
 	}
 	object := gjson.ParseBytes(text)
 	if !object.IsObject() {
@@ -115,7 +95,11 @@ func requestMembers(text []byte) (map[string]gjson.Result, error) {
 	}
 	members := make(map[string]gjson.Result, 4)
 	object.ForEach(func(name, value gjson.Result) bool {
-		members[name.String()] = value
+		key := name.Str
+		if strings.Contains(name.Raw, `\u`) {
+			_ = json.Unmarshal([]byte(name.Raw), &key)
+		}
+		members[key] = value
 		return true
 	})
 	return members, nil

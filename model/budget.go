@@ -11,7 +11,8 @@ var ErrTooLarge = errors.New("the answer is too large")
 // Budget bounds what an answer holds while it is made: what is read for it, and what is written. It is safe for
 // concurrent use.
 type Budget interface {
-	// Spend takes bytes, and returns an error that is ErrTooLarge when there were not as many left.
+	// Spend takes bytes, or gives them back when they are below 0, and returns an error that is ErrTooLarge when there were
+	// not as many left.
 	Spend(bytes int) error
 }
 

@@ -8,19 +8,23 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// Bounds of what is remembered: operations, the values that they select together, and ways in which @skip and @include
-// make different plans of one operation.
+// Bounds of what is remembered: operations, an estimate of the memory of their documents and plans, and ways in which @skip
+// and @include make different plans of one operation.
 const (
 	mostPlanned  = 1_000
-	mostSelected = 100_000
+	mostBytes    = 32 << 20
 	mostVariants = 8
+
+	// A parsed document takes up to 50 bytes for each byte of its text, and a plan some 500 for each value.
+	bytesPerByte  = 50
+	bytesPerValue = 500
 )
 
 // plans remembers the plans of the operations that were used last. An operation is that of a cached document.
 type plans struct {
-	mu       sync.Mutex
-	cache    *simplelru.LRU[*ast.OperationDefinition, *planned]
-	selected int
+	mu    sync.Mutex
+	cache *simplelru.LRU[*ast.OperationDefinition, *planned]
+	bytes int
 }
 
 // planned is what is known of an operation.
@@ -29,13 +33,13 @@ type planned struct {
 	conditions []string
 	// variants are its plans, by the values of the conditions; nil where there is none.
 	variants map[uint64]*plan
-	selected int
+	bytes    int
 }
 
 func newPlans() *plans {
 	p := &plans{}
 	// The only error is a size below one.
-	p.cache, _ = simplelru.NewLRU(mostPlanned, func(_ *ast.OperationDefinition, known *planned) { p.selected -= known.selected })
+	p.cache, _ = simplelru.NewLRU(mostPlanned, func(_ *ast.OperationDefinition, known *planned) { p.bytes -= known.bytes })
 	return p
 }
 
@@ -44,8 +48,10 @@ func (p *plans) of(operation *graphql.OperationContext, t *Table) *plan {
 	p.mu.Lock()
 	known, ok := p.cache.Get(operation.Operation)
 	if !ok {
-		known = &planned{conditions: conditionsOf(operation), variants: map[uint64]*plan{}}
+		known = &planned{conditions: conditionsOf(operation), variants: map[uint64]*plan{}, bytes: len(operation.RawQuery) * bytesPerByte}
 		p.cache.Add(operation.Operation, known)
+		p.bytes += known.bytes
+		p.shrink()
 	}
 	variant, countable := known.variant(operation.Variables)
 	found, ok := known.variants[variant]
@@ -59,14 +65,19 @@ func (p *plans) of(operation *graphql.OperationContext, t *Table) *plan {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	known.variants[variant] = made
-	if made != nil && p.cache.Contains(operation.Operation) {
-		known.selected += made.selected
-		p.selected += made.selected
-		for p.selected > mostSelected && p.cache.Len() > 1 {
-			p.cache.RemoveOldest()
-		}
+	if current, ok := p.cache.Peek(operation.Operation); made != nil && ok && current == known {
+		known.bytes += made.selected * bytesPerValue
+		p.bytes += made.selected * bytesPerValue
+		p.shrink()
 	}
 	return made
+}
+
+// shrink forgets what was used longest ago while there is too much.
+func (p *plans) shrink() {
+	for p.bytes > mostBytes && p.cache.Len() > 1 {
+		p.cache.RemoveOldest()
+	}
 }
 
 // variant tells the values of the conditions apart; false when there are too many of them, or one has no value.

@@ -15,7 +15,7 @@ import (
 // Bounds of a planned operation: the values that it selects, and the statements that it takes.
 const (
 	mostValues = 2_000
-	mostReads  = 100
+	mostReads  = db.MostReads / 2 // each may count its rows as well
 )
 
 // compiler makes a plan.
@@ -195,7 +195,7 @@ func (c *compiler) value(write writeValue, r *read, column string) writeRow {
 	}
 	read, at := r.index, r.column(column)
 	return func(a *answer, dst []byte, row int) []byte {
-		dst, ok := write(dst, a.found[read].rows.value(row, at))
+		dst, ok := write(a, dst, a.found[read].rows.value(row, at))
 		if !ok {
 			return a.leave(dst)
 		}
@@ -248,7 +248,10 @@ func object[W writeKey | writeRow](c *compiler, of string, set ast.SelectionSet,
 	return func(a *answer, dst []byte, of int) []byte {
 		dst = append(dst, '{')
 		for i := range outputs {
-			dst = outputs[i].write(a, append(dst, outputs[i].head...), of)
+			// Aliases write the same again and again: each counts as soon as it is there.
+			if dst = a.spend(outputs[i].write(a, append(dst, outputs[i].head...), of)); a.isLeft {
+				return dst
+			}
 		}
 		return append(dst, '}')
 	}

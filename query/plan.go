@@ -21,6 +21,8 @@ type plan struct {
 	needs  []need
 	// selected is how many values the operation selects.
 	selected int
+	// failing says once that Postgres does not run it.
+	failing sync.Once
 }
 
 // need is what @requires asks of the caller.

@@ -6,6 +6,7 @@ package query
 import (
 	"context"
 	"errors"
+	"log/slog"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
@@ -53,9 +54,20 @@ func (s *Schema) Exec(ctx context.Context) graphql.ResponseHandler {
 		case errors.Is(err, model.ErrTooLarge):
 			// Whoever set the budget says so.
 			return &graphql.Response{Data: []byte("null")}
+		case !errors.Is(err, errUnplanned) && ctx.Err() == nil:
+			s.failed(ctx, plan, err)
 		}
 		return s.ExecutableSchema.Exec(ctx)(ctx)
 	}
+}
+
+// failed says, once for a plan, that the database did not do what it was asked for: the answer comes all the same, but slower.
+func (s *Schema) failed(ctx context.Context, plan *plan, err error) {
+	var known *model.Error
+	if errors.As(err, &known) && known.Code == model.BadInput {
+		return // a text that Postgres cannot hold, which whoever answers in its place says
+	}
+	plan.failing.Do(func() { s.table.log.LogAttrs(ctx, slog.LevelWarn, "a planned query failed", slog.Any("error", err)) })
 }
 
 // rest answers fields of an operation as the schema that is wrapped does.

@@ -2,6 +2,8 @@ package query
 
 import (
 	"context"
+	"errors"
+	"math"
 	"slices"
 	"sync"
 
@@ -22,7 +24,9 @@ type answer struct {
 	// unspent is how much of what was read is not charged to the budget yet. spent is how much of what is written was: as
 	// much as was read, and then what goes beyond that. err is what the budget said.
 	unspent, spent int
-	err            error
+	// charged is what the budget was asked for.
+	charged int
+	err     error
 }
 
 // answers keeps the memory of answers for others.
@@ -33,7 +37,7 @@ const mostKept = 256 << 10
 
 func newAnswer(p *plan, tenant *db.Tenant, budget model.Budget) *answer {
 	a := answers.Get().(*answer)
-	a.plan, a.tenant, a.budget, a.isLeft, a.unspent, a.spent, a.err = p, tenant, budget, false, 0, 0, nil
+	a.plan, a.tenant, a.budget, a.isLeft, a.unspent, a.spent, a.charged, a.err = p, tenant, budget, false, 0, 0, 0, nil
 	for len(a.found) < len(p.reads) {
 		a.found = append(a.found, found{})
 	}
@@ -72,6 +76,7 @@ func (a *answer) spend(dst []byte) []byte {
 	const step = 16 << 10
 	if grown := len(dst) - a.spent; grown > step && a.budget != nil {
 		a.spent = len(dst)
+		a.charged += grown
 		if err := a.budget.Spend(grown); err != nil {
 			a.err = err
 			return a.leave(dst)
@@ -82,12 +87,17 @@ func (a *answer) spend(dst []byte) []byte {
 
 // run answers the operation for the company, but for the rest of its fields, which rest answers; it is asked when all others
 // are answered. errUnplanned leaves the whole operation to the generated executor.
-func (p *plan) run(ctx context.Context, tenant *db.Tenant, variables map[string]any, rest func() []byte) ([]byte, error) {
+func (p *plan) run(ctx context.Context, tenant *db.Tenant, variables map[string]any, rest func() []byte) (data []byte, err error) {
 	a := newAnswer(p, tenant, model.BudgetOf(ctx))
-	defer a.release()
+	defer func() {
+		if err != nil && a.budget != nil && !errors.Is(err, model.ErrTooLarge) {
+			_ = a.budget.Spend(-a.charged) // whoever answers in its place spends anew
+		}
+		a.release()
+	}()
 	for i, r := range p.reads {
-		if err := a.found[i].bind(r, variables); err != nil {
-			return nil, err
+		if a.found[i].bind(r, variables) != nil {
+			return nil, errUnplanned // whoever answers in its place says what is wrong
 		}
 	}
 	if err := a.read(ctx); err != nil {
@@ -284,7 +294,9 @@ func (a *answer) take(f *found, r *read, values [][]byte) error {
 	}
 	row := int32(len(f.keyed))
 	before := len(f.rows.data)
-	f.rows.add(values)
+	if f.rows.add(values); len(f.rows.data) > math.MaxInt32 {
+		return model.ErrTooLarge
+	}
 	f.keyed, f.others = append(f.keyed, key), append(f.others, -1)
 	if tail := f.tails[key]; tail >= 0 {
 		f.others[tail] = row
@@ -305,6 +317,7 @@ func (a *answer) charge(bytes int) error {
 		return nil
 	}
 	bytes, a.unspent = a.unspent, 0
+	a.charged += bytes
 	return a.budget.Spend(bytes)
 }
 

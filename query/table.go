@@ -2,6 +2,7 @@ package query
 
 import (
 	"fmt"
+	"log/slog"
 	"reflect"
 	"strings"
 
@@ -151,6 +152,7 @@ var roots = map[string]root{
 type Table struct {
 	schema *ast.Schema
 	store  *db.Store
+	log    *slog.Logger
 	// columns are the columns of each row by the lower-case names of its fields.
 	columns map[reflect.Type]map[string]string
 	// satisfies are the types that fragments on an object's type may name.
@@ -162,9 +164,9 @@ type Table struct {
 }
 
 // NewTable returns the table for what the store holds. It fails when the table does not fit the schema.
-func NewTable(schema *ast.Schema, store *db.Store) (*Table, error) {
+func NewTable(schema *ast.Schema, store *db.Store, log *slog.Logger) (*Table, error) {
 	t := &Table{
-		schema: schema, store: store, needs: map[string][]string{}, columns: map[reflect.Type]map[string]string{}, satisfies: map[string][]string{},
+		schema: schema, store: store, log: log, needs: map[string][]string{}, columns: map[reflect.Type]map[string]string{}, satisfies: map[string][]string{},
 		relations: map[string]*relation{}, roots: map[string]*root{},
 	}
 	for name, definition := range schema.Types {

@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"log/slog"
 	"os"
 	"slices"
 	"testing"
@@ -47,7 +48,7 @@ func TestNothingOfAnotherCompanyIsFound(t *testing.T) {
 	conn, err := pgx.Connect(ctx, address)
 	require.NoError(t, err)
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	table, err := NewTable(graph.NewExecutableSchema(graph.Config{}).Schema(), store)
+	table, err := NewTable(graph.NewExecutableSchema(graph.Config{}).Schema(), store, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	tenant := store.Tenant(companies[0].ID)
 	own, foreign := idsOfCompany(t, conn, companies[0].ID), idsOfCompany(t, conn, companies[1].ID)

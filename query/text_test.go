@@ -21,7 +21,7 @@ func TestTextsAreWrittenAsGqlgenDoes(t *testing.T) {
 		// A text that encoding/json has stored, its way of writing what is special, is written as gqlgen does.
 		stored, err := json.Marshal(text)
 		require.NoError(t, err)
-		if written, ok := storedText(nil, stored); bytes.ContainsRune(stored, 92) {
+		if written, ok := storedText(nil, nil, stored); bytes.ContainsRune(stored, 92) {
 			require.True(t, ok)
 			var back string
 			require.NoError(t, json.Unmarshal(stored, &back))

@@ -13,7 +13,7 @@ import (
 )
 
 // writeValue writes what a stored value is in the answer; nil stands for NULL. It reports whether it could.
-type writeValue func(dst, value []byte) ([]byte, bool)
+type writeValue func(a *answer, dst, value []byte) ([]byte, bool)
 
 var (
 	timeType    = reflect.TypeFor[time.Time]()
@@ -55,7 +55,7 @@ func (c *compiler) column(of *ast.Type, in reflect.Type, set ast.SelectionSet) w
 		zero = "null"
 	}
 	refused := zero == "null" && of.NonNull
-	return func(dst, value []byte) ([]byte, bool) {
+	return func(a *answer, dst, value []byte) ([]byte, bool) {
 		if value == nil {
 			return append(dst, zero...), !refused
 		}
@@ -74,14 +74,14 @@ func (c *compiler) stored(of *ast.Type, in reflect.Type, set ast.SelectionSet) w
 	if write == nil {
 		return nil
 	}
-	return func(dst, value []byte) ([]byte, bool) {
+	return func(a *answer, dst, value []byte) ([]byte, bool) {
 		if value == nil || string(value) == "null" {
 			if !optional || in.Kind() == reflect.Slice {
-				return write(dst, nil)
+				return write(a, dst, nil)
 			}
 			return append(dst, "null"...), !of.NonNull
 		}
-		return write(dst, value)
+		return write(a, dst, value)
 	}
 }
 
@@ -91,18 +91,15 @@ func (c *compiler) storedValue(of *ast.Type, in reflect.Type, set ast.SelectionS
 	case in == timeType:
 		return storedTime
 	case in == objectType:
-		return func(dst, value []byte) ([]byte, bool) {
-			if value == nil {
-				return append(dst, "{}"...), true
-			}
-			return append(dst, value...), true
+		return func(a *answer, dst, value []byte) ([]byte, bool) {
+			return append(dst, value...), value != nil
 		}
 	case in.Kind() == reflect.String:
 		return storedText
 	case in.Kind() == reflect.Int32:
 		return storedInteger
 	case in.Kind() == reflect.Float64:
-		return func(dst, value []byte) ([]byte, bool) {
+		return func(a *answer, dst, value []byte) ([]byte, bool) {
 			if value == nil {
 				return append(dst, '0'), true
 			}
@@ -110,7 +107,10 @@ func (c *compiler) storedValue(of *ast.Type, in reflect.Type, set ast.SelectionS
 			return appendFloat(dst, number), err == nil
 		}
 	case in.Kind() == reflect.Bool:
-		return func(dst, value []byte) ([]byte, bool) { return strconv.AppendBool(dst, string(value) == "true"), true }
+		return func(_ *answer, dst, value []byte) ([]byte, bool) {
+			is := string(value) == "true"
+			return strconv.AppendBool(dst, is), is || value == nil || string(value) == "false"
+		}
 	case in.Kind() == reflect.Slice && of.Elem != nil:
 		return c.storedList(of, in, set)
 	case in.Kind() == reflect.Struct && of.Elem == nil:
@@ -119,7 +119,7 @@ func (c *compiler) storedValue(of *ast.Type, in reflect.Type, set ast.SelectionS
 	return nil
 }
 
-func storedTime(dst, value []byte) ([]byte, bool) {
+func storedTime(_ *answer, dst, value []byte) ([]byte, bool) {
 	if value == nil {
 		return appendTime(dst, time.Time{}), true
 	}
@@ -127,7 +127,7 @@ func storedTime(dst, value []byte) ([]byte, bool) {
 	return appendTime(dst, at), err == nil
 }
 
-func storedText(dst, value []byte) ([]byte, bool) {
+func storedText(_ *answer, dst, value []byte) ([]byte, bool) {
 	if value == nil {
 		return append(dst, `""`...), true
 	}
@@ -140,7 +140,7 @@ func storedText(dst, value []byte) ([]byte, bool) {
 	return appendText(dst, unescape(value[1:len(value)-1])), true
 }
 
-func storedInteger(dst, value []byte) ([]byte, bool) {
+func storedInteger(_ *answer, dst, value []byte) ([]byte, bool) {
 	if value == nil {
 		return append(dst, '0'), true
 	}
@@ -153,7 +153,7 @@ func (c *compiler) storedList(of *ast.Type, in reflect.Type, set ast.SelectionSe
 	if write == nil {
 		return nil
 	}
-	return func(dst, value []byte) ([]byte, bool) {
+	return func(a *answer, dst, value []byte) ([]byte, bool) {
 		if value == nil {
 			if of.NonNull {
 				return append(dst, "[]"...), true
@@ -170,7 +170,10 @@ func (c *compiler) storedList(of *ast.Type, in reflect.Type, set ast.SelectionSe
 				dst = append(dst, ',')
 			}
 			var ok bool
-			if dst, ok = write(dst, list.value); !ok {
+			if dst, ok = write(a, dst, list.value); !ok {
+				return dst, false
+			}
+			if dst = a.spend(dst); a.isLeft {
 				return dst, false
 			}
 		}
@@ -204,7 +207,7 @@ func (c *compiler) storedObject(of *ast.Type, in reflect.Type, set ast.Selection
 		}
 		parts = append(parts, part{head: head, name: jsonName(member), write: write})
 	}
-	return func(dst, value []byte) ([]byte, bool) {
+	return func(a *answer, dst, value []byte) ([]byte, bool) {
 		var few [12][]byte
 		found := few[:]
 		if len(parts) > len(few) {
@@ -228,7 +231,10 @@ func (c *compiler) storedObject(of *ast.Type, in reflect.Type, set ast.Selection
 				continue
 			}
 			var ok bool
-			if dst, ok = parts[i].write(dst, found[i]); !ok {
+			if dst, ok = parts[i].write(a, dst, found[i]); !ok {
+				return dst, false
+			}
+			if dst = a.spend(dst); a.isLeft {
 				return dst, false
 			}
 		}

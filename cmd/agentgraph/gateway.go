@@ -265,7 +265,7 @@ var secretFields = []string{"createApiKey", "createAccessToken"}
 func newFront(store *db.Store, engine *engine.Engine, settings gateway.Settings, planned bool, log *slog.Logger) (*front, error) {
 	resolver := resolvers.New(store, engine)
 	schema := graph.NewExecutableSchema(resolver.Config())
-	table, err := query.NewTable(schema.Schema(), store)
+	table, err := query.NewTable(schema.Schema(), store, log)
 	if err != nil {
 		return nil, err
 	}

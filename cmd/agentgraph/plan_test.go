@@ -236,3 +236,39 @@ func TestWhatIsTooMuchIsNotReadToItsEnd(t *testing.T) {
 		g.must(t, key, `{ agents(first: 1) { nodes { prompt } } }`, nil, nil)
 	}
 }
+
+// TestAliasesDoNotMultiplyPastTheLimit: what is read once may be asked for a thousand times.
+func TestAliasesDoNotMultiplyPastTheLimit(t *testing.T) {
+	t.Parallel()
+	store := dbtest.Open(t, dbtest.URL(t), dbOptions())
+	settings := gateway.DefaultSettings()
+	settings.AnswerBytes = 1 << 20
+	g := &gatewayUnderTest{url: serveWith(t, store, settings), store: store}
+	tenant, key := g.company(t, "Aliases")
+	tags := make([]*model.ClassificationTag, 50)
+	for i := range tags {
+		tags[i] = &model.ClassificationTag{Name: fmt.Sprintf("Tag %d", i), Definition: strings.Repeat("d", 2_000)}
+	}
+	agent, err := tenant.CreateAgent(t.Context(), model.CreateAgentInput{
+		Name: "Agent", Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en", Prompt: strings.Repeat("p", 50_000),
+		ClassificationTags: tags,
+	})
+	require.NoError(t, err)
+	for _, field := range []string{"prompt", "definition"} {
+		var aliases strings.Builder
+		for i := range 1_000 {
+			fmt.Fprintf(&aliases, " a%d: %s", i, field)
+		}
+		selection := aliases.String()
+		if field == "definition" {
+			selection = "classificationTags {" + selection + "}"
+		}
+		refused := g.query(t, key, `{ agent(id: "`+agent.ID+`") { `+selection+` } }`, nil)
+		require.Equal(t, []string{"LIMIT_EXCEEDED"}, refused.codes(), field)
+		require.Equal(t, "null", string(refused.Data))
+	}
+	// What a plan has charged before it left the answer to resolvers is given back.
+	g.must(t, key, `{ agent(id: "`+agent.ID+`") { prompt classificationTags { definition } } }`, nil, nil)
+	missing := g.query(t, key, `{ agents { nodes { a: prompt b: prompt c: prompt d: prompt e: prompt f: prompt g: prompt h: prompt i: prompt j: prompt k: prompt } } agent(id: "none") { id } }`, nil)
+	require.Equal(t, []string{"NOT_FOUND"}, missing.codes())
+}

@@ -1,0 +1,46 @@
+package db_test
+
+import (
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// What is prepared on a connection is bounded, whatever is asked for.
+func TestStatementsOfAConnectionAreBounded(t *testing.T) {
+	t.Parallel()
+	store := dbtest.Open(t, dbtest.URL(t), db.Options{MaxConnections: 1})
+	tenant, _ := newCompany(t, store)
+	agent := newAgent(t, tenant)
+	columns := []string{"id", "name", "channel", "direction", "language", "prompt", "created_at"}
+	for round := range len(columns) {
+		var reads []db.Read
+		for i := range db.MostReads {
+			part := db.Part{PageArgs: model.PageArgs{First: int32(i%100) + 1}}
+			if i >= 100 {
+				part.Offset = new(int32(0))
+			}
+			reads = append(reads, db.Read{Statement: store.Page(db.AgentList, columns[:round+1], part), Part: part})
+		}
+		found := 0
+		require.NoError(t, tenant.Read(t.Context(), reads, func(_ int, values [][]byte) error {
+			require.Equal(t, agent.ID, string(values[0]))
+			found++
+			return nil
+		}))
+		require.Equal(t, db.MostReads, found)
+	}
+	conn, err := store.Reads().Acquire(t.Context())
+	require.NoError(t, err)
+	defer conn.Release()
+	rows, _ := conn.Query(t.Context(), "SELECT count(*)::int FROM pg_prepared_statements WHERE name LIKE 'read_%'")
+	prepared, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[int])
+	require.NoError(t, err)
+	require.LessOrEqual(t, prepared, 256)
+	require.GreaterOrEqual(t, prepared, db.MostReads)
+}

@@ -55,7 +55,7 @@ func (c *compiler) column(of *ast.Type, in reflect.Type, set ast.SelectionSet) w
 		zero = "null"
 	}
 	refused := zero == "null" && of.NonNull
-	return func(a *answer, dst, value []byte) ([]byte, bool) {
+	return func(_ *answer, dst, value []byte) ([]byte, bool) {
 		if value == nil {
 			return append(dst, zero...), !refused
 		}
@@ -91,7 +91,7 @@ func (c *compiler) storedValue(of *ast.Type, in reflect.Type, set ast.SelectionS
 	case in == timeType:
 		return storedTime
 	case in == objectType:
-		return func(a *answer, dst, value []byte) ([]byte, bool) {
+		return func(_ *answer, dst, value []byte) ([]byte, bool) {
 			return append(dst, value...), value != nil
 		}
 	case in.Kind() == reflect.String:
@@ -99,7 +99,7 @@ func (c *compiler) storedValue(of *ast.Type, in reflect.Type, set ast.SelectionS
 	case in.Kind() == reflect.Int32:
 		return storedInteger
 	case in.Kind() == reflect.Float64:
-		return func(a *answer, dst, value []byte) ([]byte, bool) {
+		return func(_ *answer, dst, value []byte) ([]byte, bool) {
 			if value == nil {
 				return append(dst, '0'), true
 			}

@@ -196,21 +196,21 @@ func (h *Hub) notify() {
 			texts, after = h.outbox.texts, nil
 			continue
 		case <-h.ctx.Done():
-			h.send(context.WithoutCancel(h.ctx))
+			h.send()
 			return
 		}
-		h.send(h.ctx)
+		h.send()
 		texts, after = nil, time.After(window)
 	}
 }
 
-// send sends all that waits in one statement. What cannot be sent is lost.
-func (h *Hub) send(ctx context.Context) {
+// send sends all that waits in one statement, also while the Hub closes. What cannot be sent is lost.
+func (h *Hub) send() {
 	payloads := h.outbox.take()
 	if len(payloads) == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, notifyTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), notifyTimeout)
 	defer cancel()
 	_, _ = h.pool.Exec(ctx, "SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload", channel, payloads)
 }

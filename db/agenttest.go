@@ -22,11 +22,6 @@ var (
 	TestsOfFolders = List{none: (*model.AgentTestRow)(nil), of: "?TableAlias.folder_id = ?1", order: newestFirst}
 )
 
-// AgentTestsByID returns the tests with the ids, in any order; what does not exist is left out.
-func (t *Tenant) AgentTestsByID(ctx context.Context, ids []string, columns ...string) ([]model.AgentTest, error) {
-	return of[model.AgentTest](ctx, t, AgentTestRows, ids, columns)
-}
-
 // AgentTests returns a page of the tests that are wanted, newest first: of all agents, or of one. NOT_FOUND names an
 // agent or a folder that does not exist.
 func (t *Tenant) AgentTests(

@@ -15,11 +15,6 @@ var (
 	FoldersOfAgents     = Rows{none: (*model.AgentTestFolder)(nil), key: "?TableAlias.agent_id", order: "lower(?TableAlias.name)"}
 )
 
-// AgentTestFoldersByID returns the folders with the ids, in any order; what does not exist is left out.
-func (t *Tenant) AgentTestFoldersByID(ctx context.Context, ids []string, columns ...string) ([]*model.AgentTestFolder, error) {
-	return of[*model.AgentTestFolder](ctx, t, AgentTestFolderRows, ids, columns)
-}
-
 // AgentTestFolders returns a page of the company's folders, newest first, or of those of one agent.
 // NOT_FOUND names an agent that does not exist.
 func (t *Tenant) AgentTestFolders(

@@ -43,7 +43,7 @@ func TestFolders(t *testing.T) {
 	faults(t, err, model.BadInput, "color", "#")
 	updated, err := tenant.UpdateAgentTestFolder(t.Context(), model.UpdateAgentTestFolderInput{FolderID: smoke.ID, Name: &name})
 	require.NoError(t, err)
-	stored, err := tenant.AgentTestFoldersByID(t.Context(), []string{smoke.ID})
+	stored, err := dbtest.Find[*model.AgentTestFolder](t.Context(), tenant, db.AgentTestFolderRows, []string{smoke.ID})
 	require.NoError(t, err)
 	require.Equal(t, "Smoke", stored[0].Name)
 	require.Equal(t, updated.Body, stored[0].Body)

@@ -53,14 +53,14 @@ func TestImportedTestsHaveAHistory(t *testing.T) {
 	older.FinishedAt = &long
 	runs[1].Attempt = 6
 	require.Error(t, tenant.ImportAgentTests(t.Context(), history), "the database checks it")
-	none, err := tenant.AgentTestFoldersByID(t.Context(), []string{folder.ID})
+	none, err := dbtest.Find[*model.AgentTestFolder](t.Context(), tenant, db.AgentTestFolderRows, []string{folder.ID})
 	require.NoError(t, err)
 	require.Empty(t, none, "all or nothing")
 
 	runs[1].Attempt = 2
 	require.NoError(t, tenant.ImportAgentTests(t.Context(), history))
 	require.Empty(t, queue.take())
-	stored, err := tenant.AgentTestsByID(t.Context(), []string{test.ID})
+	stored, err := dbtest.Find[model.AgentTest](t.Context(), tenant, db.AgentTestRows, []string{test.ID})
 	require.NoError(t, err)
 	require.True(t, long.Equal(stored[0].Row().CreatedAt))
 	require.Equal(t, runs[1].ID, *stored[0].Row().LastRunID)

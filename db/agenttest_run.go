@@ -27,11 +27,6 @@ func RunsThat(testID *string, status *model.AgentTestRunStatus) Filter {
 	return given(given(nil, "tested_id", testID), "status", status)
 }
 
-// AgentTestRunsByID returns the runs with the ids, in any order; what does not exist is left out.
-func (t *Tenant) AgentTestRunsByID(ctx context.Context, ids []string, columns ...string) ([]*model.AgentTestRun, error) {
-	return of[*model.AgentTestRun](ctx, t, AgentTestRunRows, ids, columns)
-}
-
 // AgentTestRuns returns a page of the company's runs, newest first, or of those of one execution, of one test,
 // which may have been deleted since, in one state. NOT_FOUND names an execution that does not exist.
 func (t *Tenant) AgentTestRuns(

@@ -52,7 +52,7 @@ func finish(t *testing.T, tenant *db.Tenant, runID string, status model.AgentTes
 
 func runByID(t *testing.T, tenant *db.Tenant, id string) *model.AgentTestRun {
 	t.Helper()
-	runs, err := tenant.AgentTestRunsByID(t.Context(), []string{id})
+	runs, err := dbtest.Find[*model.AgentTestRun](t.Context(), tenant, db.AgentTestRunRows, []string{id})
 	require.NoError(t, err)
 	require.Len(t, runs, 1)
 	return runs[0]

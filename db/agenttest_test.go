@@ -58,7 +58,7 @@ func newTaggedAgent(t *testing.T, tenant *db.Tenant, tags ...string) *model.Agen
 
 func testByID(t *testing.T, tenant *db.Tenant, id string, columns ...string) model.AgentTest {
 	t.Helper()
-	tests, err := tenant.AgentTestsByID(t.Context(), []string{id}, columns...)
+	tests, err := dbtest.Find[model.AgentTest](t.Context(), tenant, db.AgentTestRows, []string{id}, columns...)
 	require.NoError(t, err)
 	require.Len(t, tests, 1)
 	return tests[0]

@@ -30,11 +30,6 @@ func (t *Tenant) Datasets(ctx context.Context, args model.PageArgs, columns ...s
 	return list[*model.Dataset](ctx, t, DatasetList, args, columns, nil)
 }
 
-// DatasetsOfChats returns the datasets of several chats, each chat's in order.
-func (t *Tenant) DatasetsOfChats(ctx context.Context, chatIDs []string, columns ...string) ([]*model.Dataset, error) {
-	return of[*model.Dataset](ctx, t, DatasetsOfChats, chatIDs, columns)
-}
-
 // CreateDataset creates a dataset.
 func (t *Tenant) CreateDataset(ctx context.Context, in model.CreateDatasetInput) (*model.Dataset, error) {
 	created, err := model.NewDataset(in, now())

@@ -255,7 +255,7 @@ func TestNothingIsLeftOfADeletedDocument(t *testing.T) {
 	require.NoError(t, tenant.DeleteDataset(t.Context(), dataset.ID))
 	fails(t, tenant.DeleteDataset(t.Context(), dataset.ID), model.NotFound)
 	require.Zero(t, left())
-	datasets, err := tenant.DatasetsOfChats(t.Context(), []string{chat.ID})
+	datasets, err := dbtest.Find[*model.Dataset](t.Context(), tenant, db.DatasetsOfChats, []string{chat.ID})
 	require.NoError(t, err)
 	require.Empty(t, datasets)
 }

@@ -14,7 +14,7 @@ import (
 
 func datasetsOf(t *testing.T, tenant *db.Tenant, chatID string) []string {
 	t.Helper()
-	datasets, err := tenant.DatasetsOfChats(t.Context(), []string{chatID})
+	datasets, err := dbtest.Find[*model.Dataset](t.Context(), tenant, db.DatasetsOfChats, []string{chatID})
 	require.NoError(t, err)
 	for _, d := range datasets {
 		require.Equal(t, chatID, d.Parent())

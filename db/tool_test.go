@@ -196,7 +196,9 @@ func TestStatementsDoNotGrowWithTheParents(t *testing.T) {
 		"agents":     func(n int) (any, error) { return tenant.AgentsByID(ctx, agents[n:]) },
 		"tools":      func(n int) (any, error) { return tenant.ToolsOfAgents(ctx, agents[n:]) },
 		"sub-agents": func(n int) (any, error) { return tenant.SubAgentsOfAgents(ctx, agents[n:]) },
-		"datasets":   func(n int) (any, error) { return tenant.DatasetsOfChats(ctx, chats[n:]) },
+		"datasets": func(n int) (any, error) {
+			return dbtest.Find[*model.Dataset](ctx, tenant, db.DatasetsOfChats, chats[n:])
+		},
 		"versions": func(n int) (any, error) {
 			return dbtest.Pages[*model.PromptVersion](ctx, tenant, db.PromptVersionsOfAgents, nil, agents[n:], page)
 		},

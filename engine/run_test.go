@@ -38,7 +38,7 @@ func newRun(t *testing.T, store *db.Store) (tenant *db.Tenant, id string, stored
 	require.NoError(t, err)
 	id = runs[0].ID
 	return tenant, id, func() *model.AgentTestRun {
-		runs, err := tenant.AgentTestRunsByID(t.Context(), []string{id})
+		runs, err := dbtest.Find[*model.AgentTestRun](t.Context(), tenant, db.AgentTestRunRows, []string{id})
 		require.NoError(t, err)
 		return runs[0]
 	}

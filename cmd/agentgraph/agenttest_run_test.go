@@ -98,7 +98,7 @@ func TestARunWhoseContextEnds(t *testing.T) {
 			<-ctx.Done()
 			return ctx.Err()
 		}}).RunTest(ctx, s.tenant, run.ID, 1)
-		runs, readErr := s.tenant.AgentTestRunsByID(t.Context(), []string{run.ID})
+		runs, readErr := dbtest.Find[*model.AgentTestRun](t.Context(), s.tenant, db.AgentTestRunRows, []string{run.ID})
 		require.NoError(t, readErr)
 		return runs[0], err
 	}

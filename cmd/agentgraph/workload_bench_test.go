@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -55,7 +57,7 @@ func BenchmarkWorkloads(b *testing.B) {
 			require.NoError(b, err)
 			_, err = tenant.KnowledgeBaseChatsByID(ctx, chatIDs)
 			require.NoError(b, err)
-			_, err = tenant.DatasetsOfChats(ctx, chatIDs)
+			_, err = dbtest.Find[*model.Dataset](ctx, tenant, db.DatasetsOfChats, chatIDs)
 			require.NoError(b, err)
 		}
 	}

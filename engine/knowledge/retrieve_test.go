@@ -270,7 +270,7 @@ func testVectorsAreAPartOfTheScore(t *testing.T, store *db.Store) {
 func TestModelsDoNotMix(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t, knowledge.Options{Embedder: &lengths{name: "old"}}, dbtest.New(t), []string{"tree"})
-	datasets, err := l.tenant.DatasetsOfChats(t.Context(), []string{l.chat.ID})
+	datasets, err := dbtest.Find[*model.Dataset](t.Context(), l.tenant, db.DatasetsOfChats, []string{l.chat.ID})
 	require.NoError(t, err)
 	l.base = knowledge.New(knowledge.Options{Embedder: &lengths{name: "new"}})
 	require.Nil(t, l.ask("tree")[0].VectorSimilarity, "vectors of another model are not compared")
@@ -299,7 +299,7 @@ func TestModelsDoNotMix(t *testing.T) {
 func TestDocumentFailsWhenItCannotBeEmbedded(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t, knowledge.Options{}, dbtest.New(t), []string{})
-	datasets, err := l.tenant.DatasetsOfChats(t.Context(), []string{l.chat.ID})
+	datasets, err := dbtest.Find[*model.Dataset](t.Context(), l.tenant, db.DatasetsOfChats, []string{l.chat.ID})
 	require.NoError(t, err)
 	failure := &llm.Error{Cause: llm.Rejected, Message: "model m: the provider answered 400 Bad Request"}
 	base := knowledge.New(knowledge.Options{Embedder: &lengths{name: "m", err: failure}, Log: slog.New(slog.DiscardHandler)})

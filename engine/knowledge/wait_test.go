@@ -56,7 +56,7 @@ func TestDocumentsWaitForTheirEmbeddingModel(t *testing.T) {
 	silent := slog.New(slog.DiscardHandler)
 	store := dbtest.Open(t, address, db.Options{Log: silent})
 	l := newLibrary(t, knowledge.Options{Embedder: embedder, Log: silent}, store, []string{})
-	datasets, err := l.tenant.DatasetsOfChats(ctx, []string{l.chat.ID})
+	datasets, err := dbtest.Find[*model.Dataset](ctx, l.tenant, db.DatasetsOfChats, []string{l.chat.ID})
 	require.NoError(t, err)
 	conn, err := pgx.Connect(ctx, address)
 	require.NoError(t, err)
@@ -103,7 +103,7 @@ func TestDocumentsWaitForTheirEmbeddingModel(t *testing.T) {
 func TestADocumentDoesNotWaitForEver(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t, knowledge.Options{}, dbtest.New(t), []string{})
-	datasets, err := l.tenant.DatasetsOfChats(t.Context(), []string{l.chat.ID})
+	datasets, err := dbtest.Find[*model.Dataset](t.Context(), l.tenant, db.DatasetsOfChats, []string{l.chat.ID})
 	require.NoError(t, err)
 	failure := &llm.Error{Cause: llm.Unavailable, Message: "model m: the provider could not be reached"}
 	embedder := &lengths{name: "m", err: failure}

@@ -110,7 +110,7 @@ func TestSeedConnectsDatasets(t *testing.T) {
 	require.NoError(t, err)
 	tenant := store.Tenant(shown.ID)
 	agents, _ := agentsOf(t, tenant)
-	datasets, err := tenant.DatasetsOfChats(t.Context(), []string{*agents["Product help"].KnowledgeBaseChatID})
+	datasets, err := dbtest.Find[*model.Dataset](t.Context(), tenant, db.DatasetsOfChats, []string{*agents["Product help"].KnowledgeBaseChatID})
 	require.NoError(t, err)
 	require.Len(t, datasets, 3)
 	require.Equal(t, "Merrowby Home manuals", datasets[0].Name)

@@ -184,49 +184,37 @@ func TestRoundTripsOfPlans(t *testing.T) {
 	}
 }
 
-// TestPlansHoldTheAnswersLimit: what is read for an answer counts, before it is written.
-func TestPlansHoldTheAnswersLimit(t *testing.T) {
-	t.Parallel()
+// longPrompts starts a gateway with the limit of an answer, and a company of so many agents whose prompts have 45,000 bytes.
+func longPrompts(t *testing.T, limit int64, agents int) (g *gatewayUnderTest, key string) {
+	t.Helper()
 	store := dbtest.Open(t, dbtest.URL(t), dbOptions())
 	settings := gateway.DefaultSettings()
-	settings.AnswerBytes = 200_000
-	g := &gatewayUnderTest{url: serveWith(t, store, settings), store: store}
-	tenant, key := g.company(t, "Large")
-	for i := range 20 {
+	settings.AnswerBytes = limit
+	g = &gatewayUnderTest{url: serveWith(t, store, settings), store: store}
+	tenant, key := g.company(t, "Long prompts")
+	for i := range agents {
 		_, err := tenant.CreateAgent(t.Context(), model.CreateAgentInput{
 			Name: fmt.Sprintf("Agent %d", i), Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en", Prompt: strings.Repeat("long ", 9_000),
 		})
 		require.NoError(t, err)
 	}
+	return g, key
+}
+
+// TestPlansHoldTheAnswersLimit: what is read for an answer counts, before it is written.
+func TestPlansHoldTheAnswersLimit(t *testing.T) {
+	t.Parallel()
+	g, key := longPrompts(t, 200_000, 20)
 	g.must(t, key, `{ agents(first: 3) { nodes { prompt } } }`, nil, nil)
 	refused := g.query(t, key, `{ agents { nodes { prompt } } }`, nil)
 	require.Equal(t, []string{"LIMIT_EXCEEDED"}, refused.codes())
 	require.Equal(t, "null", string(refused.Data))
 }
 
-// TestFieldsOfOtherScopesAreNotPlanned: who may not have a field is told so on both ways.
-func TestFieldsOfOtherScopesAreNotPlanned(t *testing.T) {
-	t.Parallel()
-	b := startBothWays(t)
-	for _, o := range []string{`{ agents { nodes { id } } company { apiKeys { id } } }`, `{ company { name } }`, `{ __typename __schema { queryType { name } } }`} {
-		b.same(t, operation{text: o})
-	}
-}
-
 // TestWhatIsTooMuchIsNotReadToItsEnd: an answer that is too large ends the reading, and the next one is read as ever.
 func TestWhatIsTooMuchIsNotReadToItsEnd(t *testing.T) {
 	t.Parallel()
-	store := dbtest.Open(t, dbtest.URL(t), dbOptions())
-	settings := gateway.DefaultSettings()
-	settings.AnswerBytes = 100_000
-	g := &gatewayUnderTest{url: serveWith(t, store, settings), store: store}
-	tenant, key := g.company(t, "Too much")
-	for i := range 30 {
-		_, err := tenant.CreateAgent(t.Context(), model.CreateAgentInput{
-			Name: fmt.Sprintf("Agent %d", i), Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en", Prompt: strings.Repeat("long ", 9_000),
-		})
-		require.NoError(t, err)
-	}
+	g, key := longPrompts(t, 100_000, 30)
 	var aliases strings.Builder
 	for i := range 20 {
 		fmt.Fprintf(&aliases, " a%d: agents(first: 30) { nodes { prompt } }", i)

@@ -166,10 +166,22 @@ func (s *Store) Select(r Rows, columns []string, joins ...Join) Statement {
 	return statement(r.read(columned(q, columns), parameter(1), parameter(2)).String())
 }
 
+// Key is the one key whose rows a statement reads, as SQL.
+type Key string
+
+// Given is the key that comes with the Read.
+const Given Key = "$2"
+
+// Found is the key that stands in the column of the one row that another key leads to. A statement takes it from there by
+// itself, and need not wait for the row.
+func (s *Store) Found(r Rows, key Key, column string, joins ...Join) Key {
+	return "(" + Key(s.SelectOne(r, key, []string{column}, joins...).text) + ")"
+}
+
 // SelectOne returns the statement that reads the rows of one key. Each row is the columns.
-func (s *Store) SelectOne(r Rows, columns []string, joins ...Join) Statement {
+func (s *Store) SelectOne(r Rows, key Key, columns []string, joins ...Join) Statement {
 	q := columned(s.join(s.root.NewSelect().Model(r.none).Where(own, parameter(1)), joins), columns)
-	return statement(r.reach(q, parameter(1)).Where(r.key+" = ?", parameter(2)).String())
+	return statement(r.reach(q, parameter(1)).Where(r.key+" = ?", bun.Safe(key)).String())
 }
 
 func columned(q *bun.SelectQuery, columns []string) *bun.SelectQuery {
@@ -229,8 +241,8 @@ func (f Filter) places(q *bun.SelectQuery, next int) (*bun.SelectQuery, int) {
 
 // Page returns the statement that reads a page of a list of the company, or of the list of one parent, and one row more. Its
 // rows are the columns.
-func (s *Store) Page(l List, columns []string, p Part, joins ...Join) Statement {
-	q, offset := s.page(l, parameter(2), p, joins)
+func (s *Store) Page(l List, parent Key, columns []string, p Part, joins ...Join) Statement {
+	q, offset := s.page(l, bun.Safe(parent), p, joins)
 	return statement(columned(q, columns).String() + offset)
 }
 
@@ -281,8 +293,8 @@ func (s *Store) filtered(l List, parent bun.Safe, f Filter) (*bun.SelectQuery, i
 
 // Total returns the statement that counts the rows of a list of the company, or of the list of one parent, which pass the
 // filter. Its row is the number.
-func (s *Store) Total(l List, f Filter) Statement {
-	q, _ := s.filtered(l, parameter(2), f)
+func (s *Store) Total(l List, parent Key, f Filter) Statement {
+	q, _ := s.filtered(l, bun.Safe(parent), f)
 	return statement(q.ColumnExpr("count(*)::int").String())
 }
 

@@ -23,10 +23,14 @@ import (
 const readStatements = 256
 
 // openReads opens the connections for reads. Their statements are prepared, and planned for any values: planning takes
-// longer than most of them, and with the first values it sees Postgres would do it again each time.
+// longer than most of them, and with the first values it sees Postgres would do it again each time. What is read together
+// is of one moment: a key that one statement finds and a row that another one has of it must not differ.
 func openReads(ctx context.Context, config *pgxpool.Config) (*pgxpool.Pool, error) {
 	config = config.Copy()
+	config.ConnConfig.DescriptionCacheCapacity = 0
 	config.ConnConfig.RuntimeParams["plan_cache_mode"] = "force_generic_plan"
+	config.ConnConfig.RuntimeParams["default_transaction_isolation"] = "repeatable read"
+	config.ConnConfig.RuntimeParams["default_transaction_read_only"] = "on"
 	reads, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)

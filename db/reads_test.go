@@ -25,7 +25,7 @@ func TestStatementsOfAConnectionAreBounded(t *testing.T) {
 			if i >= 100 {
 				part.Offset = new(int32(0))
 			}
-			reads = append(reads, db.Read{Statement: store.Page(db.AgentList, columns[:round+1], part), Part: part})
+			reads = append(reads, db.Read{Statement: store.Page(db.AgentList, db.Given, columns[:round+1], part), Part: part})
 		}
 		found := 0
 		require.NoError(t, tenant.Read(t.Context(), reads, func(_ int, values [][]byte) error {

@@ -67,6 +67,10 @@ type Store struct {
 	vectors      vectorType
 }
 
+// describedStatements is how many statements a connection remembers the types of: those with vectors alone, which bun does not
+// write.
+const describedStatements = 16
+
 // Open connects to the database at the address and verifies that it answers. Close closes it.
 func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	config, err := pgxpool.ParseConfig(address)
@@ -77,6 +81,8 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	// bun writes arguments into the text, so every text is new: a statement cache would only cost
 	// round trips, and the simple protocol would allow stacked statements.
 	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
+	config.ConnConfig.StatementCacheCapacity = 0
+	config.ConnConfig.DescriptionCacheCapacity = describedStatements
 	config.ConnConfig.RuntimeParams["application_name"] = "agentgraph"
 	config.ConnConfig.RuntimeParams["timezone"] = "UTC"
 	// Requests are many and small: what Postgres would start or compile for a single one costs all of them.

@@ -30,6 +30,19 @@ func envelope(response *graphql.Response) (head, tail []byte) {
 	return head, append(tail, '}')
 }
 
+// dataHead is what stands before the data of a response that is nothing else.
+const dataHead = `{"data":`
+
+// inPlace returns the JSON of a response whose data was written into the buffer, behind dataHead, and is all there is.
+func inPlace(buffer []byte, response *graphql.Response) (body []byte, ok bool) {
+	data := response.Data
+	if len(response.Errors) > 0 || len(response.Extensions) > 0 || len(data) == 0 || len(buffer) != len(dataHead)+len(data) ||
+		&buffer[len(dataHead)] != &data[0] {
+		return nil, false
+	}
+	return append(buffer, '}'), true
+}
+
 // appendResponse appends a whole response to buffer.
 func appendResponse(buffer []byte, response *graphql.Response) []byte {
 	head, tail := envelope(response)

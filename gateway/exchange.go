@@ -49,8 +49,14 @@ func (x exchange) run(params request) {
 		}
 		buffer := buffers.Get().(*[]byte)
 		defer giveBack(buffer) // once the answer is sent
+		*buffer = append((*buffer)[:0], dataHead...)
 		ctx = model.WithBuffer(ctx, buffer)
 		for response := range x.begin(ctx, x.exec, operation).responses() {
+			if body, ok := inPlace(*buffer, response); ok {
+				x.limitWriting()
+				writeBody(x.w, http.StatusOK, x.accept.single, body)
+				continue
+			}
 			x.respond(executedStatus(response), response)
 		}
 	}
@@ -93,8 +99,13 @@ func executedStatus(response *graphql.Response) int {
 }
 
 func (x exchange) respond(status int, response *graphql.Response) {
-	_ = http.NewResponseController(x.w).SetWriteDeadline(time.Now().Add(x.settings.WriteTimeout))
+	x.limitWriting()
 	writeResponse(x.w, status, x.accept.single, response)
+}
+
+// limitWriting ends a client that takes its answer too slowly.
+func (x exchange) limitWriting() {
+	_ = http.NewResponseController(x.w).SetWriteDeadline(time.Now().Add(x.settings.WriteTimeout))
 }
 
 func (x exchange) notAcceptable() {
@@ -104,15 +115,18 @@ func (x exchange) notAcceptable() {
 // writeResponse sends a response with its data as the executor made it.
 func writeResponse(w http.ResponseWriter, status int, mediaType string, response *graphql.Response) {
 	buffer := buffers.Get().(*[]byte)
-	body := appendResponse((*buffer)[:0], response)
+	defer giveBack(buffer)
+	*buffer = appendResponse((*buffer)[:0], response)
+	writeBody(w, status, mediaType, *buffer)
+}
+
+func writeBody(w http.ResponseWriter, status int, mediaType string, body []byte) {
 	h := w.Header()
 	h.Set("Content-Type", mediaType+utf8Suffix)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // in one piece, which takes fewest system calls; a client that has gone needs nothing
-	*buffer = body
-	giveBack(buffer)
 }
 
 // buffers are those of answers that were made and sent, the largest of which are not kept.

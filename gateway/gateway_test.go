@@ -92,7 +92,9 @@ func start(t *testing.T, change ...func(*gateway.Options)) *front {
 		c(&options)
 	}
 	f.Server = gateway.New(options)
-	server := httptest.NewServer(f.Server)
+	server := httptest.NewUnstartedServer(f.Server)
+	server.Listener = gateway.Whole(server.Config, server.Listener)
+	server.Start()
 	f.url = server.URL
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)

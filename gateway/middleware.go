@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -53,6 +54,7 @@ func (s *Server) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 	r = r.WithContext(ctx)
 
 	w := &statusWriter{ResponseWriter: response}
+	w.outlet, _ = r.Context().Value(outletKey{}).(*outlet)
 	w.Header().Set(traceHeader, trace)
 	w.Header().Set(versionHeader, version)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -190,10 +192,12 @@ func traceOf(h http.Header) string {
 	return hex.EncodeToString(id)
 }
 
-// statusWriter remembers the status that was sent; 0 as long as none was.
+// statusWriter remembers the status that was sent; 0 as long as none was. A body that is written at once is sent at once,
+// where there is an outlet.
 type statusWriter struct {
 	http.ResponseWriter
 	status int
+	outlet *outlet
 }
 
 func (w *statusWriter) WriteHeader(status int) {
@@ -206,6 +210,9 @@ func (w *statusWriter) WriteHeader(status int) {
 func (w *statusWriter) Write(p []byte) (int, error) {
 	if w.status == 0 {
 		w.status = http.StatusOK
+	}
+	if w.outlet != nil && len(p) <= mostHeld && w.Header().Get("Content-Length") == strconv.Itoa(len(p)) {
+		return w.outlet.writeWhole(w.ResponseWriter, p)
 	}
 	return w.ResponseWriter.Write(p)
 }

@@ -25,7 +25,7 @@ func WithBudget(ctx context.Context, b Budget) context.Context {
 
 type bufferKey struct{}
 
-// WithBuffer returns a context in which one answer may be written into the buffer, which is whoever's that sends it.
+// WithBuffer returns a context in which one answer may be written behind what the buffer has, which is whoever's that sends it.
 func WithBuffer(ctx context.Context, buffer *[]byte) context.Context {
 	return context.WithValue(ctx, bufferKey{}, buffer)
 }

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 	"strings"
@@ -52,7 +53,7 @@ func compile(operation *graphql.OperationContext, t *Table) *plan {
 			r.column("id")
 			fallthrough
 		case toMany:
-			r.statements = [2]db.Statement{t.store.SelectOne(r.relation.rows, r.columns, r.joins...), t.store.Select(r.relation.rows, r.columns, r.joins...)}
+			r.statements = [2]db.Statement{t.store.SelectOne(r.relation.rows, r.key, r.columns, r.joins...), t.store.Select(r.relation.rows, r.columns, r.joins...)}
 		}
 	}
 	return c.plan
@@ -122,6 +123,7 @@ func (c *compiler) root(field graphql.CollectedField) writeKey {
 
 func (c *compiler) add(r *read) *read {
 	r.index = len(c.plan.reads)
+	r.key = cmp.Or(r.key, db.Given)
 	c.plan.reads = append(c.plan.reads, r)
 	return r
 }
@@ -308,12 +310,36 @@ func (c *compiler) child(rel *relation, from *read, field *ast.Field) *read {
 	if rel.shape == toPage {
 		child.field = field
 	}
-	own := from.host == nil && from.relation.shape == toOne && rel.column == "id"
-	child.shares = own
-	if isOfKinds(from) && !own {
+	switch parent := child.parent; {
+	case parent.isOneRow():
+		child.key, child.isFound = c.keyIn(parent, parent.columns[child.from]), true
+	case from.host == nil && from.relation.shape == toOne && rel.column == "id":
+		child.shares = true
+	case isOfKinds(from):
 		child.kinds, child.kind = map[string]bool{}, from.column("kind")
 	}
 	return c.add(child)
+}
+
+// isOneRow reports whether the read finds one row at most, by a key that it does not have to wait for.
+func (r *read) isOneRow() bool {
+	return r.relation.shape == toOne && (r.argument != "" || r.isFound)
+}
+
+// keyIn is the key that stands in a column of the one row of the read.
+func (c *compiler) keyIn(r *read, column string) db.Key {
+	if column == "id" {
+		return r.key
+	}
+	alias, of, isJoined := strings.Cut(column, ".")
+	if !isJoined {
+		return c.table.store.Found(r.relation.rows, r.key, column)
+	}
+	join := r.joins[slices.IndexFunc(r.joins, func(j db.Join) bool { return j.Alias == alias })]
+	if of == "id" {
+		return c.table.store.Found(r.relation.rows, r.key, join.Column)
+	}
+	return c.table.store.Found(r.relation.rows, r.key, column, join)
 }
 
 // isOfKinds reports whether the rows of a read are of several types.

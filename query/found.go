@@ -59,8 +59,13 @@ func (f *found) total(key int) int64 {
 
 // keyOf returns the key that a row of the parent leads to, -1 for none.
 func (f *found) keyOf(a *answer, r *read, row int) int {
-	if r.shares {
-		return int(a.found[r.parent.index].keyed[row])
+	switch parent := &a.found[r.parent.index]; {
+	case r.shares:
+		return int(parent.keyed[row])
+	case r.isFound && parent.rows.value(row, r.from) == nil:
+		return -1
+	case r.isFound:
+		return 0
 	}
 	return int(f.ofParent[row])
 }

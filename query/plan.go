@@ -62,6 +62,10 @@ type read struct {
 	from   int
 	// shares says that its keys are those of its parent, whose rows are read by their own ids.
 	shares bool
+	// key is where the statement of one key has it, and isFound that this is not in the Read: it is asked for together with
+	// the one row of its parent that has the key.
+	key     db.Key
+	isFound bool
 	// kinds are the kinds of the parent's rows that lead here, whose column is kind; all of them when nil.
 	kinds map[string]bool
 	kind  int
@@ -127,9 +131,9 @@ func (r *read) page(store *db.Store, part db.Part) pageStatements {
 		return known
 	}
 	list := r.relation.list
-	made := pageStatements{rows: [2]db.Statement{store.Page(list, r.columns, part, r.joins...)}}
+	made := pageStatements{rows: [2]db.Statement{store.Page(list, r.key, r.columns, part, r.joins...)}}
 	if r.wantsTotal {
-		made.totals[ofOne] = store.Total(list, part.Filter)
+		made.totals[ofOne] = store.Total(list, r.key, part.Filter)
 	}
 	if r.parent != nil {
 		made.rows[ofSeveral] = store.Pages(list, r.columns, part, r.joins...)

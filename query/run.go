@@ -107,13 +107,14 @@ func (p *plan) run(ctx context.Context, tenant *db.Tenant, variables map[string]
 	if buffer == nil {
 		buffer = new([]byte)
 	}
-	dst := append(slices.Grow((*buffer)[:0], a.size()), '{')
+	start := len(*buffer)
+	dst := append(slices.Grow(*buffer, a.size()), '{')
 	ends := make([]int, len(p.fields))
 	for i := range p.fields {
 		if p.fields[i].write != nil {
 			dst = p.fields[i].write(a, append(dst, p.fields[i].head...), 0)
 		}
-		ends[i] = len(dst)
+		ends[i] = len(dst) - start
 	}
 	if a.isLeft {
 		if a.err != nil {
@@ -124,9 +125,9 @@ func (p *plan) run(ctx context.Context, tenant *db.Tenant, variables map[string]
 	dst = append(dst, '}')
 	*buffer = dst
 	if len(p.rest) > 0 {
-		return p.merge(dst, ends, rest())
+		return p.merge(dst[start:], ends, rest())
 	}
-	return dst, nil
+	return dst[start:], nil
 }
 
 // merge puts what the generated executor made of the rest between the fields that are planned, which end where ends say.
@@ -328,7 +329,7 @@ func (a *answer) keyed(r *read) bool {
 		return true
 	}
 	parent := &a.found[r.parent.index]
-	if r.shares {
+	if r.shares || r.isFound {
 		if !parent.isKeyed {
 			return false
 		}

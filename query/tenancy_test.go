@@ -73,11 +73,11 @@ func TestNothingOfAnotherCompanyIsFound(t *testing.T) {
 		if r.shape == toOne || r.shape == toMany {
 			rows, err = tenant.Find(ctx, r.rows, keys)
 			reads = []db.Read{{Statement: store.Select(r.rows, []string{"company_id"}), Keys: keys}}
-			one = store.SelectOne(r.rows, []string{"company_id"})
+			one = store.SelectOne(r.rows, db.Given, []string{"company_id"})
 		} else {
 			rows, err = tenant.FindPages(ctx, r.list, nil, keys, args)
 			reads = []db.Read{{Statement: store.Pages(r.list, []string{"company_id"}, db.Part{PageArgs: args}), Keys: keys, Part: db.Part{PageArgs: args}}}
-			one = store.Page(r.list, []string{"company_id"}, db.Part{PageArgs: args})
+			one = store.Page(r.list, db.Given, []string{"company_id"}, db.Part{PageArgs: args})
 		}
 		require.NoError(t, err)
 		require.NoError(t, tenant.Read(ctx, reads, func(int, [][]byte) error {

@@ -330,7 +330,7 @@ func (f *front) serve(ctx context.Context, listener net.Listener, workers int, e
 		defer time.AfterFunc(after, settle).Stop()
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- f.http.Serve(listener) }()
+	go func() { failed <- f.http.Serve(gateway.Whole(f.http, listener)) }()
 	var err error
 	select {
 	case err = <-failed:

@@ -15,9 +15,9 @@ import (
 const (
 	// headroom is by how much the heap grows before it is collected, in bytes, however little of it is alive: a heap of
 	// a few MB that only doubles is collected all the time. It is bounded by mostPercent of what is alive, and one that
-	// has more alive than this doubles, as Go's heaps do.
+	// has much alive grows by leastPercent of it.
 	headroom     = 20 << 20
-	leastPercent = 100
+	leastPercent = 75
 	mostPercent  = 400
 
 	// limitRatio is how much of the container's memory Go may take; the rest is for what reads PDFs, and the system.

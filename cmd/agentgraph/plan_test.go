@@ -10,10 +10,12 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/db/dbtest"
@@ -167,7 +169,7 @@ func TestRoundTripsOfPlans(t *testing.T) {
 		query             string
 		trips, statements int64
 	}{
-		{oneAgent, 2, promisedOfOne},
+		{oneAgent, 1, promisedOfOne},
 		{fiftyAgents, 2, promisedOfFifty},
 		{`{ __typename }`, 0, 0},
 		{`query ($id: ID!) { agent(id: $id) { tools { name } subAgents { name } tests(first: 2) { totalCount nodes { name } } } }`, 1, 5},
@@ -181,6 +183,58 @@ func TestRoundTripsOfPlans(t *testing.T) {
 		g.must(t, key, c.query, variables, nil)
 		require.Equal(t, c.trips, counted.trips.Load()-trips, c.query)
 		require.Equal(t, c.statements, counted.Load()-statements, c.query)
+	}
+}
+
+// TestWhatIsReadTogetherIsOfOneMoment reads an agent while it goes from one chat to the other: the datasets, which are found
+// by what stands in the agent's row, are always those of the chat that is shown.
+func TestWhatIsReadTogetherIsOfOneMoment(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t)
+	tenant, key := g.company(t, "One moment")
+	agentID := manyAgents(t, tenant, 2)
+	var chats []string
+	for _, name := range []string{"red", "blue"} {
+		dataset, err := tenant.CreateDataset(t.Context(), model.CreateDatasetInput{Name: name})
+		require.NoError(t, err)
+		chat, err := tenant.CreateKnowledgeBaseChat(t.Context(), model.CreateKnowledgeBaseChatInput{Name: name, DatasetIds: []string{dataset.ID}})
+		require.NoError(t, err)
+		chats = append(chats, chat.ID)
+	}
+	connect := func(chatID string) error {
+		_, err := tenant.ConnectKnowledgeBaseChat(t.Context(), model.ConnectKnowledgeBaseChatInput{AgentID: agentID, ChatID: chatID})
+		return err
+	}
+	require.NoError(t, connect(chats[0]))
+	stop := make(chan struct{})
+	var going sync.WaitGroup
+	going.Go(func() {
+		for i := 1; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+				assert.NoError(t, connect(chats[i%2]))
+			}
+		}
+	})
+	defer going.Wait()
+	defer close(stop)
+	seen := map[string]bool{}
+	for i := 0; i < 300 || len(seen) < 2; i++ {
+		var got struct {
+			Agent struct {
+				KnowledgeBaseChat struct {
+					Name     string
+					Datasets []struct{ Name string }
+				}
+			}
+		}
+		g.must(t, key, `query ($id: ID!) { agent(id: $id) { knowledgeBaseChat { name datasets { name } } } }`, map[string]any{"id": agentID}, &got)
+		chat := got.Agent.KnowledgeBaseChat
+		require.Len(t, chat.Datasets, 1)
+		require.Equal(t, chat.Name, chat.Datasets[0].Name)
+		seen[chat.Name] = true
 	}
 }
 

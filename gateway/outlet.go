@@ -1,0 +1,65 @@
+package gateway
+
+import (
+	"context"
+	"net"
+	"net/http"
+)
+
+// Whole makes a listener for the server, whose responses leave in one piece each: net/http gives them away in pieces of
+// 4 KiB, each of them a system call here and one of the client's.
+func Whole(server *http.Server, listener net.Listener) net.Listener {
+	server.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
+		return context.WithValue(ctx, outletKey{}, conn)
+	}
+	return outlets{listener}
+}
+
+type outletKey struct{}
+
+type outlets struct{ net.Listener }
+
+// Accept waits for a connection.
+func (l outlets) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &outlet{Conn: conn}, nil
+}
+
+// outlet is a connection that can hold what is written until it is all there.
+type outlet struct {
+	net.Conn
+	held *[]byte
+}
+
+// Write writes, or holds what is written. One goroutine writes at a time.
+func (o *outlet) Write(p []byte) (int, error) {
+	if o.held == nil {
+		return o.Conn.Write(p)
+	}
+	*o.held = append(*o.held, p...)
+	return len(p), nil
+}
+
+// mostHeld is how long a body may be, in bytes, that is held: a system call more is not felt in longer ones.
+const mostHeld = 64 << 10
+
+// writeWhole writes the whole body of a response, behind its header.
+func (o *outlet) writeWhole(w http.ResponseWriter, body []byte) (int, error) {
+	buffer := buffers.Get().(*[]byte)
+	defer giveBack(buffer)
+	*buffer = (*buffer)[:0]
+	o.held = buffer
+	written, err := w.Write(body)
+	if err == nil {
+		err = http.NewResponseController(w).Flush()
+	}
+	o.held = nil
+	if err != nil {
+		return written, err
+	}
+	_, err = o.Conn.Write(*buffer)
+	return written, err
+}

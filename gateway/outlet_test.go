@@ -1,0 +1,89 @@
+package gateway_test
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/gateway"
+)
+
+// countedListener counts what its connections write.
+type countedListener struct {
+	net.Listener
+	writes atomic.Int64
+}
+
+func (l *countedListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	return countedConn{conn, l}, err
+}
+
+type countedConn struct {
+	net.Conn
+	of *countedListener
+}
+
+func (c countedConn) Write(p []byte) (int, error) {
+	c.of.writes.Add(1)
+	return c.Conn.Write(p)
+}
+
+// letters answers with as many bytes as the path says, told beforehand unless the query says otherwise.
+type letters struct{}
+
+func (letters) Supports(*http.Request) bool { return true }
+
+func (letters) Do(w http.ResponseWriter, r *http.Request, _ graphql.GraphExecutor) {
+	length, _ := strconv.Atoi(strings.TrimPrefix(r.URL.Path, "/"))
+	if r.URL.RawQuery == "" {
+		w.Header().Set("Content-Length", strconv.Itoa(length))
+	}
+	_, _ = io.WriteString(w, strings.Repeat("x", length))
+}
+
+func TestSmallResponsesLeaveInOnePiece(t *testing.T) {
+	t.Parallel()
+	f := start(t, func(o *gateway.Options) { o.Transports = []graphql.Transport{letters{}} })
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	counted := &countedListener{Listener: listener}
+	server := &http.Server{Handler: f} //nolint:gosec // The only client is the test.
+	go func() { _ = server.Serve(gateway.Whole(server, counted)) }()
+	t.Cleanup(func() { _ = server.Close() })
+	for _, c := range []struct {
+		path   string
+		method string
+		body   int
+		writes int64
+	}{
+		{"/10", http.MethodGet, 10, 1},
+		{"/9000", http.MethodGet, 9_000, 1},
+		{"/65536", http.MethodGet, 65_536, 1},
+		{"/65537", http.MethodGet, 65_537, 2},
+		{"/9000?chunked", http.MethodGet, 9_000, 3},
+		{"/9000", http.MethodHead, 0, 1},
+		{"/0", http.MethodGet, 0, 1},
+		{"/9000", http.MethodGet, 9_000, 1},
+	} {
+		request, err := http.NewRequestWithContext(t.Context(), c.method, "http://"+listener.Addr().String()+c.path, nil)
+		require.NoError(t, err)
+		request.Header.Set("X-Api-Key", goodKey)
+		before := counted.writes.Load()
+		response, err := http.DefaultClient.Do(request)
+		require.NoError(t, err)
+		body, err := io.ReadAll(response.Body)
+		require.NoError(t, err)
+		require.NoError(t, response.Body.Close())
+		require.Equal(t, http.StatusOK, response.StatusCode)
+		require.Len(t, body, c.body, c.path)
+		require.LessOrEqual(t, counted.writes.Load()-before, c.writes, "%s %s", c.method, c.path)
+	}
+}

@@ -4,22 +4,61 @@ import (
 	"context"
 	"reflect"
 
+	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/agentgraph/agentgraph/model"
 )
 
+// Want names rows to be found: those that the keys lead to, with the columns beside those that tell and order rows, or all
+// columns when none is given.
+type Want struct {
+	Rows    Rows
+	Keys    []string
+	Columns []string
+}
+
 // Find reads the rows that the keys lead to, as their structs, with the columns beside those that tell and order rows, or
 // all columns when none is given. Every row has the key as its ParentID, but for rows that are read by their own ids, which
 // come in any order.
 func (t *Tenant) Find(ctx context.Context, r Rows, keys []string, columns ...string) ([]model.Row, error) {
-	rows := slice(r.none)
-	q := t.find(rows.Interface()).Apply(only(withKind(r.Row(), columns)))
-	if r.key != byOwnID {
-		q = q.ColumnExpr(r.key + " AS parent_id")
+	found, err := t.FindTogether(ctx, Want{r, keys, columns})
+	if err != nil {
+		return nil, err
 	}
-	err := r.read(q, t.companyID, pgdialect.Array(keys)).Scan(ctx)
-	return together(structs(rows)), translate(err)
+	return found[0], nil
+}
+
+// FindTogether is Find for several wants: in one round trip and of one moment, unless the Tenant is in a transaction, which
+// it then sees.
+func (t *Tenant) FindTogether(ctx context.Context, wants ...Want) ([][]model.Row, error) {
+	if _, isInTx := t.db.(bun.Tx); isInTx {
+		return t.findInTx(ctx, wants)
+	}
+	asks := make([]ask, len(wants))
+	for i, want := range wants {
+		asks[i] = t.askingFor(want)
+	}
+	if err := t.ask(ctx, asks); err != nil {
+		return nil, err
+	}
+	return found(asks), nil
+}
+
+func (t *Tenant) findInTx(ctx context.Context, wants []Want) ([][]model.Row, error) {
+	found := make([][]model.Row, len(wants))
+	for i, want := range wants {
+		rows, r := slice(want.Rows.none), want.Rows
+		q := t.find(rows.Interface()).Apply(only(withKind(r.Row(), want.Columns)))
+		if r.key != byOwnID {
+			q = q.ColumnExpr(r.key + " AS parent_id")
+		}
+		if err := r.read(q, t.companyID, pgdialect.Array(want.Keys)).Scan(ctx); err != nil {
+			return nil, translate(err)
+		}
+		found[i] = together(structs(rows))
+	}
+	return found, nil
 }
 
 // FindPages reads one page of each parent's list, in its order, at most one row more than args.First each, every row with

@@ -2,6 +2,7 @@ package db_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -103,9 +104,20 @@ func TestListsOfAGrownCompanyUseTheirIndexes(t *testing.T) {
 	}
 }
 
-func planOf(t *testing.T, conn *pgx.Conn, statement string) string {
+// planOf explains a statement, whose parameters are to be explained with the values, but whatever they are.
+func planOf(t *testing.T, conn *pgx.Conn, statement string, values ...any) string {
 	t.Helper()
-	rows, err := conn.Query(t.Context(), "EXPLAIN "+statement)
+	explained := "EXPLAIN " + statement
+	if len(values) > 0 {
+		_, err := conn.Exec(t.Context(), "SET plan_cache_mode = force_generic_plan; DEALLOCATE ALL; PREPARE explained AS "+statement)
+		require.NoError(t, err)
+		explained = fmt.Sprintf("EXPLAIN EXECUTE explained('%v'", values[0])
+		for _, value := range values[1:] {
+			explained += fmt.Sprintf(", '%v'", value)
+		}
+		explained += ")"
+	}
+	rows, err := conn.Query(t.Context(), explained, pgx.QueryExecModeExec)
 	require.NoError(t, err)
 	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	require.NoError(t, err)

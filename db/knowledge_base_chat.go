@@ -19,9 +19,13 @@ func (t *Tenant) knowledgeBaseChat(ctx context.Context, id string, hold rowLock)
 	return chat, t.one(ctx, "knowledge base chat", id, chat, hold)
 }
 
-// Knowledge base chats of a company, by their ids and in pages, and the agents that use them.
+// Knowledge base chats of a company, by their ids, by the agents that use them and in pages, and those agents.
 var (
-	KnowledgeBaseChatRows = Rows{noun: "knowledge base chat", none: (*model.KnowledgeBaseChat)(nil), key: byOwnID}
+	KnowledgeBaseChatRows     = Rows{noun: "knowledge base chat", none: (*model.KnowledgeBaseChat)(nil), key: byOwnID}
+	KnowledgeBaseChatOfAgents = Rows{
+		none: (*model.KnowledgeBaseChat)(nil), key: "edge.id",
+		join: "JOIN agents AS edge ON edge.company_id = ?TableAlias.company_id AND edge.knowledge_base_chat_id = ?TableAlias.id",
+	}
 	KnowledgeBaseChatList = List{none: (*model.KnowledgeBaseChat)(nil), order: newestFirst}
 	AgentsOfChats         = List{none: (*model.Agent)(nil), of: "?TableAlias.knowledge_base_chat_id = ?1", order: newestFirst}
 )

@@ -159,7 +159,7 @@ func (s *Store) join(q *bun.SelectQuery, joins []Join) *bun.SelectQuery {
 // Select returns the statement that reads rows by a list of keys. Each row begins with its key, which of rows that are read by
 // their own ids is the first of the columns, and goes on with the columns.
 func (s *Store) Select(r Rows, columns []string, joins ...Join) Statement {
-	q := s.join(s.root.NewSelect().Model(r.none).Where(own, parameter(1)), joins)
+	q := s.join(s.own(r.none), joins)
 	if r.key != byOwnID {
 		q = q.ColumnExpr(r.key)
 	}
@@ -180,7 +180,7 @@ func (s *Store) Found(r Rows, key Key, column string, joins ...Join) Key {
 
 // SelectOne returns the statement that reads the rows of one key. Each row is the columns.
 func (s *Store) SelectOne(r Rows, key Key, columns []string, joins ...Join) Statement {
-	q := columned(s.join(s.root.NewSelect().Model(r.none).Where(own, parameter(1)), joins), columns)
+	q := columned(s.join(s.own(r.none), joins), columns)
 	return statement(r.reach(q, parameter(1)).Where(r.key+" = ?", bun.Safe(key)).String())
 }
 
@@ -287,7 +287,7 @@ func (s *Store) filtered(l List, parent bun.Safe, f Filter) (*bun.SelectQuery, i
 	if l.of != "" {
 		next = 3
 	}
-	q := s.root.NewSelect().Model(l.none).Where(own, parameter(1))
+	q := s.own(l.none)
 	return f.places(l.narrow(q, parameter(1), parent), next)
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -58,6 +59,12 @@ type statements = simplelru.LRU[string, *prepared]
 
 const statementsKey = "reads"
 
+// isUsed reports whether something was read on the connection before.
+func isUsed(conn *pgconn.PgConn) bool {
+	_, ok := conn.CustomData()[statementsKey]
+	return ok
+}
+
 func statementsOf(conn *pgconn.PgConn) *statements {
 	if known, ok := conn.CustomData()[statementsKey]; ok {
 		return known.(*statements)
@@ -79,6 +86,9 @@ type Read struct {
 	Part Part
 	// IsTotal says that the rows of the list are counted.
 	IsTotal bool
+	// more are values behind these, and isText says that all values of rows are texts.
+	more   []any
+	isText bool
 }
 
 // Receive is called with each row of what the read with the number found, in order. The values are Postgres's own, text for
@@ -91,22 +101,40 @@ const MostReads = 200
 // Read sends all reads to Postgres together and hands out what they find, in order: one round trip, or two where a
 // connection sees a statement for the first time. There are at most MostReads.
 func (t *Tenant) Read(ctx context.Context, reads []Read, receive Receive) error {
+	hasReceived := false
+	for {
+		err, isCut := t.readOnce(ctx, reads, func(read int, values [][]byte) error {
+			hasReceived = true
+			return receive(read, values)
+		})
+		// A connection that the server has closed meanwhile shows it only now. There are no more of them than there were.
+		if !isCut || hasReceived || ctx.Err() != nil {
+			return translate(err)
+		}
+	}
+}
+
+// readOnce is Read on one connection. isCut says that this was open before, and is no more.
+func (t *Tenant) readOnce(ctx context.Context, reads []Read, receive Receive) (err error, isCut bool) {
 	conn, err := t.store.reads.Acquire(ctx)
 	if err != nil {
-		return translate(err)
+		return err, false
 	}
 	defer conn.Release()
-	end := t.store.trace(ctx, conn.Conn(), reads)
-	err = t.receive(ctx, conn.Conn().PgConn(), reads, receive)
+	pg := conn.Conn().PgConn()
+	isUsed := isUsed(pg)
+	ctx, end := t.store.trace(ctx, conn.Conn(), reads)
+	err = t.receive(ctx, pg, reads, receive)
 	end(err)
-	return translate(err)
+	var answer *pgconn.PgError
+	return err, err != nil && isUsed && pg.IsClosed() && !errors.As(err, &answer)
 }
 
 // trace tells the tracer, if there is one that listens to batches, of the reads.
-func (s *Store) trace(ctx context.Context, conn *pgx.Conn, reads []Read) (end func(error)) {
+func (s *Store) trace(ctx context.Context, conn *pgx.Conn, reads []Read) (traced context.Context, end func(error)) {
 	tracer, ok := s.tracer.(pgx.BatchTracer)
 	if !ok {
-		return func(error) {}
+		return ctx, func(error) {}
 	}
 	batch := &pgx.Batch{}
 	for _, read := range reads {
@@ -116,7 +144,7 @@ func (s *Store) trace(ctx context.Context, conn *pgx.Conn, reads []Read) (end fu
 	for _, read := range reads {
 		tracer.TraceBatchQuery(ctx, conn, pgx.TraceBatchQueryData{SQL: read.Statement.text})
 	}
-	return func(err error) { tracer.TraceBatchEnd(ctx, conn, pgx.TraceBatchEndData{Err: err}) }
+	return ctx, func(err error) { tracer.TraceBatchEnd(ctx, conn, pgx.TraceBatchEndData{Err: err}) }
 }
 
 func (t *Tenant) receive(ctx context.Context, conn *pgconn.PgConn, reads []Read, receive Receive) (err error) {
@@ -138,7 +166,11 @@ func (t *Tenant) receive(ctx context.Context, conn *pgconn.PgConn, reads []Read,
 	for i := range reads {
 		statement, _ := known.Get(reads[i].Statement.name)
 		arguments.of(t.companyID, &reads[i])
-		pipeline.SendQueryStatement(statement.StatementDescription, arguments.values, arguments.formats, statement.formats)
+		formats := statement.formats
+		if reads[i].isText {
+			formats = nil
+		}
+		pipeline.SendQueryStatement(statement.StatementDescription, arguments.values, arguments.formats, formats)
 	}
 	if err := pipeline.Sync(); err != nil {
 		return err
@@ -244,6 +276,9 @@ func (a *arguments) of(companyID string, read *Read) {
 		if c.value != nil {
 			a.addValue(c.value)
 		}
+	}
+	for _, value := range read.more {
+		a.addValue(value)
 	}
 	if read.IsTotal {
 		return

@@ -2,6 +2,8 @@ package db
 
 import (
 	"context"
+	"reflect"
+	"slices"
 
 	"github.com/uptrace/bun"
 
@@ -30,55 +32,78 @@ type TurnContext struct {
 	Mocked map[string]int32
 }
 
-// Context reads what the turn knows of the turns before.
-func (u *Turn) Context(ctx context.Context) (*TurnContext, error) {
-	c := &TurnContext{Messages: []*model.SimulationChatMessage{}, Calls: []*model.ToolCall{}, Mocked: map[string]int32{}}
-	if err := u.lastMessages(ctx, &c.Messages); err != nil {
-		return nil, translate(err)
+// Context reads what the turn knows of the turns before, and the rows that are wanted beside it.
+func (u *Turn) Context(ctx context.Context, wants ...Want) (*TurnContext, [][]model.Row, error) {
+	t := u.tenant
+	messages, calls, mocked := []*model.SimulationChatMessage{}, []*model.ToolCall{}, []*mockedCalls{}
+	// No message that is known is older, however short they are.
+	oldest := u.Chat.LastSequence + 1 - maxContextMessages
+	asks := []ask{
+		t.asking("messages of a turn", lastMessages, &messages, u.Chat.ID),
+		t.asking("calls of a turn", lastCalls, &calls, u.Chat.ID, oldest),
 	}
+	if u.Chat.ToolMocking.CountsCalls() {
+		asks = append(asks, t.asking("mocked calls", countMocked, &mocked, u.Chat.ID))
+	}
+	own := len(asks)
+	for _, want := range wants {
+		asks = append(asks, t.askingFor(want))
+	}
+	if err := t.ask(ctx, asks); err != nil {
+		return nil, nil, err
+	}
+	c := &TurnContext{Messages: messages, Calls: calls, Mocked: map[string]int32{}}
 	first := u.Chat.LastSequence + 1
-	if len(c.Messages) > 0 {
-		first = c.Messages[0].Sequence
+	if len(messages) > 0 {
+		first = messages[0].Sequence
 	}
-	if err := u.lastCalls(ctx, first, &c.Calls); err != nil {
-		return nil, translate(err)
-	}
-	if !u.Chat.ToolMocking.CountsCalls() {
-		return c, nil
-	}
-	counts := []struct {
-		TargetID string
-		Calls    int32
-	}{}
-	err := u.tenant.find((*model.ToolCall)(nil)).ColumnExpr("?TableAlias.target_id, count(*) AS calls").
-		Where("?TableAlias.chat_id = ?", u.Chat.ID).Where("?TableAlias.mocked AND ?TableAlias.is_turn_kept AND ?TableAlias.delegation_id IS NULL").
-		Where("?TableAlias.target_id IS NOT NULL AND ?TableAlias.kind <> 'Retrieval'").GroupExpr("?TableAlias.target_id").Scan(ctx, &counts)
-	for _, of := range counts {
+	c.Calls = slices.DeleteFunc(calls, func(call *model.ToolCall) bool {
+		isRealTransfer := call.Kind == model.ToolCallKindCallTransfer && !call.Mocked
+		return call.MessageSequence < first && !isRealTransfer
+	})
+	for _, of := range mocked {
 		c.Mocked[of.TargetID] = of.Calls
 	}
-	return c, translate(err)
+	return c, found(asks[own:]), nil
 }
 
-func (u *Turn) lastMessages(ctx context.Context, into *[]*model.SimulationChatMessage) error {
-	last := u.tenant.find((*model.SimulationChatMessage)(nil)).
+// lastMessages is the statement for the last messages of a chat.
+func lastMessages(s *Store) (Statement, []string) {
+	last := s.own((*model.SimulationChatMessage)(nil)).
 		ColumnExpr("?TableAlias.sequence, ?TableAlias.role, ?TableAlias.text").
 		ColumnExpr("sum(octet_length(?TableAlias.text)) OVER (ORDER BY ?TableAlias.sequence DESC) - octet_length(?TableAlias.text) AS newer").
-		Where("?TableAlias.chat_id = ?", u.Chat.ID).OrderExpr("?TableAlias.sequence DESC").Limit(maxContextMessages)
-	return u.tenant.db.NewSelect().Model(into).ModelTableExpr("(?) AS ?TableAlias", last).Column("sequence", "role", "text").
-		Where("newer < ?", maxContextBytes).OrderExpr("sequence").Scan(ctx)
+		Where("?TableAlias.chat_id = ?", parameter(2)).OrderExpr("?TableAlias.sequence DESC").Limit(maxContextMessages)
+	return statement(s.root.NewSelect().Model((*model.SimulationChatMessage)(nil)).ModelTableExpr("(?) AS ?TableAlias", last).
+		Column("sequence", "role", "text").Where("newer < ?", maxContextBytes).OrderExpr("sequence").String()), []string{"sequence", "role", "text"}
 }
 
-func (u *Turn) lastCalls(ctx context.Context, first int32, into *[]*model.ToolCall) error {
+// lastCalls is the statement for the last calls of a chat, behind a message, and its transfers for real.
+func lastCalls(s *Store) (Statement, []string) {
 	// Transfers for real come before all others, so that none is left out.
 	const newest = "?TableAlias.kind = 'CallTransfer' AND NOT ?TableAlias.mocked DESC, " +
 		"?TableAlias.message_sequence DESC, ?TableAlias.started_at DESC, ?TableAlias.position DESC"
 	const size = "octet_length(?TableAlias.arguments::text) + coalesce(octet_length(?TableAlias.result), 0) + coalesce(octet_length(?TableAlias.error), 0)"
-	last := u.tenant.find((*model.ToolCall)(nil)).ColumnExpr("?TableColumns").
-		ColumnExpr("sum("+size+") OVER (ORDER BY "+newest+") - ("+size+") AS newer").Where("?TableAlias.chat_id = ?", u.Chat.ID).
+	last := s.own((*model.ToolCall)(nil)).ColumnExpr("?TableColumns").
+		ColumnExpr("sum("+size+") OVER (ORDER BY "+newest+") - ("+size+") AS newer").Where("?TableAlias.chat_id = ?", parameter(2)).
 		WhereGroup(" AND ", func(q *bun.SelectQuery) *bun.SelectQuery {
-			return q.Where("?TableAlias.message_sequence >= ? AND ?TableAlias.delegation_id IS NULL AND ?TableAlias.kind <> 'Retrieval'", first).
+			return q.Where("?TableAlias.message_sequence >= ? AND ?TableAlias.delegation_id IS NULL AND ?TableAlias.kind <> 'Retrieval'", parameter(3)).
 				WhereOr("?TableAlias.kind = 'CallTransfer' AND NOT ?TableAlias.mocked")
 		}).OrderExpr(newest).Limit(maxContextCalls)
-	return u.tenant.db.NewSelect().Model(into).ModelTableExpr("(?) AS ?TableAlias", last).ColumnExpr("?TableColumns").
-		Where("newer < ?", maxContextBytes).OrderExpr("message_sequence, started_at, position").Scan(ctx)
+	columns := s.chosen(reflect.TypeFor[model.ToolCall](), nil)
+	return statement(s.root.NewSelect().Model((*model.ToolCall)(nil)).ModelTableExpr("(?) AS ?TableAlias", last).Column(columns...).
+		Where("newer < ?", maxContextBytes).OrderExpr("message_sequence, started_at, position").String()), columns
+}
+
+// mockedCalls says how often a target was called that is mocked.
+type mockedCalls struct {
+	TargetID string
+	Calls    int32
+}
+
+// countMocked is the statement for the calls of a chat by the target that is mocked, in the turns that were kept.
+func countMocked(s *Store) (Statement, []string) {
+	return statement(s.own((*model.ToolCall)(nil)).ColumnExpr("?TableAlias.target_id, count(*)::int AS calls").
+			Where("?TableAlias.chat_id = ?", parameter(2)).Where("?TableAlias.mocked AND ?TableAlias.is_turn_kept AND ?TableAlias.delegation_id IS NULL").
+			Where("?TableAlias.target_id IS NOT NULL AND ?TableAlias.kind <> 'Retrieval'").GroupExpr("?TableAlias.target_id").String()),
+		[]string{"target_id", "calls"}
 }

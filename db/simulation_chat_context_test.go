@@ -49,7 +49,7 @@ func TestTurnKnowsTheEndOfItsChat(t *testing.T) {
 	require.NoError(t, err)
 
 	asked.asked = nil
-	known, err := turn.Context(ctx)
+	known, _, err := turn.Context(ctx)
 	require.NoError(t, err)
 	require.Len(t, known.Messages, 200)
 	for i, m := range known.Messages {
@@ -65,8 +65,9 @@ func TestTurnKnowsTheEndOfItsChat(t *testing.T) {
 	}
 	require.Empty(t, known.Mocked)
 	require.Len(t, asked.asked, 2)
+	values := []any{"company", chat.ID, 401}
 	for i, indexes := range [][]string{{"simulation_chat_messages_pkey"}, {"tool_calls_turn_idx", "tool_calls_transfer_idx"}} {
-		plan := planOf(t, conn, asked.asked[i])
+		plan := planOf(t, conn, asked.asked[i], values[:i+2]...)
 		require.NotContains(t, plan, "Seq Scan")
 		for _, index := range indexes {
 			require.Contains(t, plan, index)
@@ -91,7 +92,7 @@ func TestTurnKnowsSoManyBytesOfItsChat(t *testing.T) {
 	require.NoError(t, err)
 	turn, err := tenant.BeginTurn(ctx, chat.ID, lease)
 	require.NoError(t, err)
-	known, err := turn.Context(ctx)
+	known, _, err := turn.Context(ctx)
 	require.NoError(t, err)
 	require.Len(t, known.Messages, 10)
 	require.Equal(t, long, known.Messages[0].Text)
@@ -114,7 +115,7 @@ func TestTurnKnowsHowOftenMocksWereCalled(t *testing.T) {
 	}
 	turn, err := tenant.BeginTurn(ctx, chat.ID, lease)
 	require.NoError(t, err)
-	known, err := turn.Context(ctx)
+	known, _, err := turn.Context(ctx)
 	require.NoError(t, err)
 	require.Equal(t, map[string]int32{"target": 100}, known.Mocked)
 }

@@ -46,12 +46,13 @@ type Options struct {
 type Store struct {
 	pool *pgxpool.Pool
 	// reads are connections for statements that are written once and planned once.
-	reads  *pgxpool.Pool
-	tracer pgx.QueryTracer
-	root   *bun.DB
-	db     bun.IDB
-	hub    *notify.Hub
-	sealer sealer
+	reads    *pgxpool.Pool
+	findings *findings
+	tracer   pgx.QueryTracer
+	root     *bun.DB
+	db       bun.IDB
+	hub      *notify.Hub
+	sealer   sealer
 
 	budgets     *budgets
 	revocations *revocations
@@ -110,7 +111,7 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 		return nil, err
 	}
 	root := bun.NewDB(stdlib.OpenDBFromPool(pool), dialect{pgdialect.New()}, bun.WithDiscardUnknownColumns())
-	store := &Store{pool: pool, reads: reads, tracer: o.Tracer, root: root, db: root, hub: notify.New(pool), sealer: sealer, moves: newRunMoves(), enqueueRuns: o.Enqueue, rerankModels: o.RerankModels}
+	store := &Store{pool: pool, reads: reads, findings: newFindings(), tracer: o.Tracer, root: root, db: root, hub: notify.New(pool), sealer: sealer, moves: newRunMoves(), enqueueRuns: o.Enqueue, rerankModels: o.RerankModels}
 	store.revocations = newRevocations(store.hub)
 	store.budgets = newBudgets(o.Log, func(ctx context.Context, companyID string) (*model.CompanySubscription, error) {
 		return store.Tenant(companyID).Subscription(ctx, now())

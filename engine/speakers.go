@@ -58,3 +58,60 @@ func readSpeakers(ctx context.Context, wanted []speakerOf) []*dataloader.Result[
 	}
 	return results
 }
+
+// wantSpeakers are the rows of the agents, of what they can call and of their knowledge base chats.
+func wantSpeakers(agentIDs []string) []db.Want {
+	return []db.Want{
+		{Rows: db.AgentRows, Keys: agentIDs},
+		{Rows: db.ToolsOfAgents, Keys: agentIDs},
+		{Rows: db.SubAgentsOfAgents, Keys: agentIDs},
+		{Rows: db.KnowledgeBaseChatOfAgents, Keys: agentIDs},
+	}
+}
+
+// speakersOf makes speakers of the rows that wantSpeakers wanted, by the id of the agent.
+func speakersOf(found [][]model.Row) map[string]*speaker {
+	speakers := make(map[string]*speaker, len(found[0]))
+	for _, row := range found[0] {
+		agent := row.(*model.Agent)
+		speakers[agent.ID] = &speaker{agent: agent}
+	}
+	for _, rows := range found[1:] {
+		for _, row := range rows {
+			switch s := speakers[row.Parent()]; row := row.(type) {
+			case *model.Tool:
+				s.tools = append(s.tools, row)
+			case *model.SubAgent:
+				s.subAgents = append(s.subAgents, row)
+			case *model.KnowledgeBaseChat:
+				s.chat = row
+			}
+		}
+	}
+	return speakers
+}
+
+// loadSpeakers reads agents with their tools, sub-agents and knowledge base chats, by the id of the agent, in one round
+// trip.
+func loadSpeakers(ctx context.Context, t *db.Tenant, agentIDs []string) (map[string]*speaker, error) {
+	if len(agentIDs) == 0 {
+		return map[string]*speaker{}, nil
+	}
+	found, err := t.FindTogether(ctx, wantSpeakers(model.Unique(agentIDs))...)
+	if err != nil {
+		return nil, err
+	}
+	return speakersOf(found), nil
+}
+
+// loadSpeaker reads one agent with its tools, sub-agents and knowledge base chat; NOT_FOUND when it does not exist.
+func loadSpeaker(ctx context.Context, t *db.Tenant, agentID string) (*speaker, error) {
+	speakers, err := loadSpeakers(ctx, t, []string{agentID})
+	if err != nil {
+		return nil, err
+	}
+	if s := speakers[agentID]; s != nil {
+		return s, nil
+	}
+	return nil, model.Missing("agent", agentID)
+}

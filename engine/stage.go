@@ -78,15 +78,15 @@ func (s *stage) warn(ctx context.Context, message string, attributes ...any) {
 // load reads what the turn starts from.
 func (s *stage) load(ctx context.Context, message *model.SimulationChatMessage) (*conversation, error) {
 	chat := s.turn.Chat
-	speaker, err := loadSpeaker(ctx, s.tenant, chat.AgentID)
+	before, found, err := s.turn.Context(ctx, wantSpeakers([]string{chat.AgentID})...)
 	if err != nil {
 		return nil, err
+	}
+	speaker := speakersOf(found)[chat.AgentID]
+	if speaker == nil {
+		return nil, model.Missing("agent", chat.AgentID)
 	}
 	s.agent = speaker.agent
-	before, err := s.turn.Context(ctx)
-	if err != nil {
-		return nil, err
-	}
 	variables, err := chat.Variables()
 	if err != nil {
 		return nil, err

@@ -37,7 +37,7 @@ func TestToolsForReal(t *testing.T) {
 	before := c.reads.Load()
 	_, messages, err := send(t.Context(), e, c.tenant, chat.ID, "Book")
 	require.NoError(t, err)
-	require.EqualValues(t, 5, c.reads.Load()-before, "agent, tools, sub-agents, messages, calls")
+	require.EqualValues(t, 6, c.reads.Load()-before, "messages, calls, agent, tools, sub-agents, knowledge base chat: in one round trip")
 	want := []string{
 		`POST [hidden] {"day":"Monday"}`,
 		"The call failed: the tool answered 503 Service Unavailable: out of order.",
@@ -63,7 +63,7 @@ func TestToolsForReal(t *testing.T) {
 	_, messages, err = send(t.Context(), newEngine(once("book", "{}"), engine.Options{}), c.tenant, chat.ID, "Again")
 	require.NoError(t, err)
 	require.Contains(t, messages[1].Text, "a network that must not be called")
-	require.EqualValues(t, 5, c.reads.Load()-before)
+	require.EqualValues(t, 6, c.reads.Load()-before)
 }
 
 func TestAgentRemembersItsCalls(t *testing.T) {

@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"os"
 	"slices"
@@ -72,6 +73,11 @@ func TestNothingOfAnotherCompanyIsFound(t *testing.T) {
 		var one db.Statement
 		if r.shape == toOne || r.shape == toMany {
 			rows, err = tenant.Find(ctx, r.rows, keys)
+			require.NoError(t, tenant.Tx(ctx, func(ctx context.Context, inTx *db.Tenant) error {
+				same, err := inTx.Find(ctx, r.rows, keys)
+				require.Equal(t, textsOf(t, same), textsOf(t, rows), "in a transaction they are read by another statement")
+				return err
+			}))
 			reads = []db.Read{{Statement: store.Select(r.rows, []string{"company_id"}), Keys: keys}}
 			one = store.SelectOne(r.rows, db.Given, []string{"company_id"})
 		} else {
@@ -115,6 +121,19 @@ func TestNothingOfAnotherCompanyIsFound(t *testing.T) {
 			}
 		}
 	}
+}
+
+// textsOf are the rows as JSON, each with its parent's id, in order of their texts.
+func textsOf(t *testing.T, rows []model.Row) []string {
+	t.Helper()
+	texts := make([]string, len(rows))
+	for i, row := range rows {
+		text, err := json.Marshal(row)
+		require.NoError(t, err)
+		texts[i] = row.Parent() + " " + string(text)
+	}
+	slices.Sort(texts)
+	return texts
 }
 
 // nameOf is the field of Query that a name is of; empty for any other.

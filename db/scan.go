@@ -1,0 +1,155 @@
+package db
+
+import (
+	"context"
+	"reflect"
+	"strings"
+	"sync"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/schema"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// finding is a statement for reads whose rows become structs.
+type finding struct {
+	statement Statement
+	// fields take the values of a row, in order.
+	fields []*schema.Field
+}
+
+// findings remembers those that were used last: their texts are written once.
+type findings struct {
+	mu    sync.Mutex
+	known *simplelru.LRU[any, *finding]
+}
+
+// mostFindings bounds how many are remembered. What clients select makes many.
+const mostFindings = 1_024
+
+func newFindings() *findings {
+	// The only error is a size below one.
+	known, _ := simplelru.NewLRU[any, *finding](mostFindings, nil)
+	return &findings{known: known}
+}
+
+// of returns the finding of the key, which is made if it is not known.
+func (f *findings) of(key any, make func() *finding) *finding {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if known, ok := f.known.Get(key); ok {
+		return known
+	}
+	made := make()
+	f.known.Add(key, made)
+	return made
+}
+
+// finding returns the finding of a statement whose rows have the columns.
+func (s *Store) finding(text Statement, row reflect.Type, columns []string) *finding {
+	f := &finding{statement: text}
+	table := s.root.Table(row)
+	for _, column := range columns {
+		f.fields = append(f.fields, table.LookupField(column))
+	}
+	return f
+}
+
+// wanted tells findings by what they are wanted for.
+type wanted struct {
+	rows    Rows
+	columns string
+}
+
+// askingFor is the ask for what is wanted.
+func (t *Tenant) askingFor(want Want) ask {
+	f := t.store.findings.of(wanted{want.Rows, strings.Join(want.Columns, " ")}, func() *finding {
+		row := want.Rows.Row()
+		columns := t.store.chosen(row, want.Columns)
+		statement := t.store.Select(want.Rows, columns)
+		if want.Rows.key != byOwnID {
+			columns = append([]string{"parent_id"}, columns...)
+		}
+		return t.store.finding(statement, row, columns)
+	})
+	return ask{finding: f, read: Read{Statement: f.statement, Keys: want.Keys}, rows: slice(want.Rows.none)}
+}
+
+// asking is the ask by a statement of its own, which has a name, by one key and more values, for rows that go into a slice of
+// pointers.
+func (t *Tenant) asking(name string, text func(*Store) (Statement, []string), into any, key string, more ...any) ask {
+	rows := reflect.ValueOf(into)
+	f := t.store.findings.of(name, func() *finding {
+		statement, columns := text(t.store)
+		return t.store.finding(statement, rows.Type().Elem().Elem().Elem(), columns)
+	})
+	return ask{finding: f, read: Read{Statement: f.statement, Keys: []string{key}, IsOne: true, more: more}, rows: rows}
+}
+
+// own is a query for a company's rows, as part of a statement.
+func (s *Store) own(none any) *bun.SelectQuery {
+	return s.root.NewSelect().Model(none).Where(own, parameter(1))
+}
+
+// chosen are the columns beside those that tell and order rows; all of the row when none is given.
+func (s *Store) chosen(row reflect.Type, columns []string) []string {
+	var chosen []string
+	if len(columns) == 0 {
+		for _, field := range s.root.Table(row).Fields {
+			chosen = append(chosen, field.Name)
+		}
+		return chosen
+	}
+	chosen = append(chosen, "id", "created_at")
+	for _, column := range withKind(row, columns) {
+		if column != "id" && column != "created_at" {
+			chosen = append(chosen, column)
+		}
+	}
+	return chosen
+}
+
+// ask is a read with the structs that its rows become: a pointer to a slice of pointers.
+type ask struct {
+	*finding
+	read Read
+	rows reflect.Value
+}
+
+// ask reads all of them in one round trip.
+func (t *Tenant) ask(ctx context.Context, asks []ask) error {
+	reads := make([]Read, len(asks))
+	for i := range asks {
+		reads[i] = asks[i].read
+		reads[i].isText = true // which bun's fields take
+	}
+	return t.Read(ctx, reads, func(i int, values [][]byte) error { return asks[i].scan(values) })
+}
+
+// found are the rows of asks for what is wanted.
+func found(asks []ask) [][]model.Row {
+	all := make([][]model.Row, len(asks))
+	for i, a := range asks {
+		all[i] = together(structs(a.rows))
+	}
+	return all
+}
+
+// scan appends a row.
+func (a *ask) scan(values [][]byte) error {
+	rows := a.rows.Elem()
+	row := reflect.New(rows.Type().Elem().Elem())
+	for i, value := range values {
+		var source any
+		if value != nil {
+			source = value
+		}
+		if err := a.fields[i].ScanValue(row.Elem(), source); err != nil {
+			return err
+		}
+	}
+	rows.Set(reflect.Append(rows, row))
+	return nil
+}

@@ -30,11 +30,6 @@ var (
 	AgentsOfChats         = List{none: (*model.Agent)(nil), of: "?TableAlias.knowledge_base_chat_id = ?1", order: newestFirst}
 )
 
-// KnowledgeBaseChatsByID returns the chats with the ids, in any order; what does not exist is left out.
-func (t *Tenant) KnowledgeBaseChatsByID(ctx context.Context, ids []string, columns ...string) ([]*model.KnowledgeBaseChat, error) {
-	return of[*model.KnowledgeBaseChat](ctx, t, KnowledgeBaseChatRows, ids, columns)
-}
-
 // KnowledgeBaseChats returns a page of the chats, newest first.
 func (t *Tenant) KnowledgeBaseChats(ctx context.Context, args model.PageArgs, columns ...string) (*model.Page[*model.KnowledgeBaseChat], error) {
 	return list[*model.KnowledgeBaseChat](ctx, t, KnowledgeBaseChatList, args, columns, nil)

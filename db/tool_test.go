@@ -210,7 +210,7 @@ func TestStatementsDoNotGrowWithTheParents(t *testing.T) {
 		},
 		"tool counts":  func(n int) (any, error) { return dbtest.Counts(ctx, tenant, db.AgentsOfTools, nil, tools[n:]) },
 		"agent counts": func(n int) (any, error) { return dbtest.Counts(ctx, tenant, db.AgentsOfChats, nil, chats[n:]) },
-		"chats":        func(n int) (any, error) { return tenant.KnowledgeBaseChatsByID(ctx, chats[n:]) },
+		"chats":        func(n int) (any, error) { return tenant.Find(ctx, db.KnowledgeBaseChatRows, chats[n:]) },
 		"simulations": func(n int) (any, error) {
 			return dbtest.Pages[*model.SimulationChat](ctx, tenant, db.SimulationChatsOfAgents, nil, agents[n:], page)
 		},

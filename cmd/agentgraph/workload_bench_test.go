@@ -55,7 +55,7 @@ func BenchmarkWorkloads(b *testing.B) {
 			}
 			_, err = tenant.AgentsByID(ctx, delegates)
 			require.NoError(b, err)
-			_, err = tenant.KnowledgeBaseChatsByID(ctx, chatIDs)
+			_, err = tenant.Find(ctx, db.KnowledgeBaseChatRows, chatIDs)
 			require.NoError(b, err)
 			_, err = dbtest.Find[*model.Dataset](ctx, tenant, db.DatasetsOfChats, chatIDs)
 			require.NoError(b, err)

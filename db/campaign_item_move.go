@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"time"
 
 	"github.com/uptrace/bun/dialect/pgdialect"
 
@@ -76,3 +77,6 @@ func (t *Tenant) keepMove(
 	item.Version = versions[0]
 	return true, nil
 }
+
+// literalTime is a time as a text that Postgres reads, for arrays of them.
+func literalTime(at time.Time) string { return at.UTC().Format(time.RFC3339Nano) }

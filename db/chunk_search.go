@@ -17,6 +17,8 @@ const MaxSearchTokens = 62
 type SearchedDataset struct {
 	ID     string
 	Chunks int
+	// Version is another one as soon as its chunks are others.
+	Version string
 	// EmbeddingModels are those of its documents, without repetition.
 	EmbeddingModels []string `bun:",array"`
 }
@@ -26,6 +28,7 @@ func (t *Tenant) SearchedDatasets(ctx context.Context, chatID string) ([]Searche
 	datasets := []SearchedDataset{}
 	err := t.find((*chatDataset)(nil)).
 		ColumnExpr("?TableAlias.dataset_id AS id, coalesce(sum(document.chunk_count), 0) AS chunks").
+		ColumnExpr(vocabularyVersion+" AS version").
 		ColumnExpr("array_remove(array_agg(DISTINCT document.embedding_model), NULL) AS embedding_models").
 		Join("LEFT JOIN documents AS document ON document.company_id = ?TableAlias.company_id AND document.dataset_id = ?TableAlias.dataset_id").
 		Where("?TableAlias.chat_id = ?", chatID).GroupExpr("?TableAlias.dataset_id").OrderExpr("?TableAlias.dataset_id").Scan(ctx, &datasets)
@@ -43,8 +46,8 @@ type Token struct {
 	Chunks int
 }
 
-// tokens looks for terms one by one. As a join, Postgres would read all terms of a company that it knows no statistics of yet,
-// or look for them in the trigrams, which serve equality too, for a hundred times the cost; OFFSET 0 keeps it from either.
+// tokens looks for terms one by one. As a join, Postgres would read all terms of a company that it knows no statistics of yet;
+// OFFSET 0 keeps it from that.
 var tokens = `SELECT asked.word, asked.terms, asked.is_stop_word, coalesce(held.chunks, 0) AS chunks
 	FROM (
 		SELECT asked.word, asked.place, tsvector_to_array(` + fmt.Sprintf(searchTerms, "asked.word") + `) AS terms,
@@ -67,39 +70,32 @@ func (t *Tenant) Tokens(ctx context.Context, datasetIDs, words []string) ([]Toke
 	return rows, translate(err)
 }
 
-// nearTerms are taken by a lower bound of similarity than Postgres's own, since short words with an error
-// in their middle share few trigrams. The setting holds for this statement's transaction.
-const nearTerms = `SELECT DISTINCT asked.term, near.term
-	FROM unnest(?::text[]) AS asked (term)
-	CROSS JOIN unnest(?::text[]) AS dataset (id)
-	CROSS JOIN LATERAL (
-		SELECT known.term FROM dataset_terms AS known
-		WHERE known.company_id = ? AND known.dataset_id = dataset.id AND known.term % asked.term
-		ORDER BY similarity(known.term, asked.term) DESC, known.term LIMIT ?) AS near`
+// vocabularyVersion changes whenever the terms of a dataset do: these are replaced when one of its documents is indexed,
+// and go with it.
+const vocabularyVersion = `coalesce(sum(hashtextextended(document.id, (date_part('epoch', document.indexed_at) * 1e6)::bigint)), 0)::text`
 
-// NearTerms returns terms that chunks of the datasets hold and that share the most trigrams with each of the
-// asked ones, at most limit of each dataset.
-func (t *Tenant) NearTerms(ctx context.Context, datasetIDs, asked []string, limit int) (map[string][]string, error) {
-	near := map[string][]string{}
-	err := t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
-		if _, err := t.db.NewRaw("SELECT set_config('pg_trgm.similarity_threshold', '0.15', true)").Exec(ctx); err != nil {
-			return translate(err)
-		}
-		rows, err := t.db.QueryContext(ctx, nearTerms, pgdialect.Array(asked), pgdialect.Array(datasetIDs), t.companyID, limit)
-		if err != nil {
-			return translate(err)
-		}
-		defer func() { _ = rows.Close() }()
-		for rows.Next() {
-			var from, to string
-			if err := rows.Scan(&from, &to); err != nil {
-				return err
-			}
-			near[from] = append(near[from], to)
-		}
-		return translate(rows.Err())
-	})
-	return near, err
+// Vocabulary is what the chunks of a dataset hold.
+type Vocabulary struct {
+	DatasetID string
+	// Version is the one that SearchedDatasets told when the terms were these.
+	Version string
+	// Terms are parted by line ends, which none of them has.
+	Terms string
+}
+
+// vocabularies has terms and version from one snapshot.
+const vocabularies = `SELECT dataset.id AS dataset_id,
+		(SELECT ` + vocabularyVersion + ` FROM documents AS document
+			WHERE document.company_id = ?0 AND document.dataset_id = dataset.id) AS version,
+		(SELECT coalesce(string_agg(known.term, chr(10)), '') FROM dataset_terms AS known
+			WHERE known.company_id = ?0 AND known.dataset_id = dataset.id) AS terms
+	FROM datasets AS dataset WHERE dataset.company_id = ?0 AND dataset.id IN (?1)`
+
+// Vocabularies returns all terms of those of the datasets that exist.
+func (t *Tenant) Vocabularies(ctx context.Context, datasetIDs []string) ([]Vocabulary, error) {
+	rows := []Vocabulary{}
+	err := t.db.NewRaw(vocabularies, t.companyID, bun.List(datasetIDs)).Scan(ctx, &rows)
+	return rows, translate(err)
 }
 
 // ChunkMatch is a chunk and which tokens it holds.

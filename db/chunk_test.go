@@ -3,6 +3,7 @@ package db_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -142,9 +143,6 @@ func TestSearchUsesItsIndexes(t *testing.T) {
 	for _, c := range best {
 		require.Contains(t, c.Content, "rare7 ")
 	}
-	near, err := tenant.NearTerms(t.Context(), datasets, []string{"comomn"}, 5)
-	require.NoError(t, err)
-	require.Contains(t, near["comomn"], "common")
 	_, err = tenant.MatchChunksByID(t.Context(), ids, [][]string{{"rare7"}})
 	require.NoError(t, err)
 
@@ -152,7 +150,7 @@ func TestSearchUsesItsIndexes(t *testing.T) {
 	require.NoError(t, err)
 
 	for fragment, index := range map[string]string{
-		"AS hit": "chunks_search_idx", "AS near": "dataset_terms_near_idx", "strip(chunk.search)": "chunks_pkey",
+		"AS hit": "chunks_search_idx", "strip(chunk.search)": "chunks_pkey",
 		"AS each_term": "dataset_terms_pkey",
 	} {
 		var plan strings.Builder
@@ -168,6 +166,50 @@ func TestSearchUsesItsIndexes(t *testing.T) {
 		require.Contains(t, plan.String(), index)
 		require.NotContains(t, plan.String(), "Seq Scan")
 	}
+}
+
+// The version of a dataset says when its terms are others.
+func TestVocabularies(t *testing.T) {
+	t.Parallel()
+	tenant := freshTenant(t)
+	dataset, other := newDataset(t, tenant), newDataset(t, tenant)
+	chat := newChat(t, tenant, dataset.ID, other.ID)
+	versions := map[string]bool{}
+	// requireTerms requires the terms, under a version that there was not yet.
+	requireTerms := func(terms ...string) {
+		t.Helper()
+		vocabularies, err := tenant.Vocabularies(t.Context(), []string{dataset.ID, other.ID})
+		require.NoError(t, err)
+		require.Len(t, vocabularies, 2)
+		searched, err := tenant.SearchedDatasets(t.Context(), chat.ID)
+		require.NoError(t, err)
+		for _, v := range vocabularies {
+			i := slices.IndexFunc(searched, func(s db.SearchedDataset) bool { return s.ID == v.DatasetID })
+			require.Equal(t, searched[i].Version, v.Version)
+			if v.DatasetID == other.ID {
+				require.Equal(t, db.Vocabulary{DatasetID: other.ID, Version: "0"}, v)
+				continue
+			}
+			require.ElementsMatch(t, terms, strings.Fields(v.Terms))
+			require.False(t, versions[v.Version], "another version")
+			versions[v.Version] = true
+		}
+	}
+	requireTerms()
+	gone, err := tenant.Vocabularies(t.Context(), []string{"gone"})
+	require.NoError(t, err)
+	require.Empty(t, gone)
+	first, second := addDocument(t, tenant, dataset.ID, "a"), addDocument(t, tenant, dataset.ID, "b")
+	finishDocument(t, tenant, first, "red pear")
+	requireTerms("red", "pear")
+	finishDocument(t, tenant, second, "red plum")
+	requireTerms("red", "pear", "plum")
+	_, err = tenant.ReindexDocument(t.Context(), first.ID)
+	require.NoError(t, err)
+	finishDocument(t, tenant, readDocument(t, tenant, first.ID), "fig")
+	requireTerms("red", "plum", "fig")
+	require.NoError(t, tenant.DeleteDocument(t.Context(), model.DeleteDocumentInput{DocumentID: second.ID}))
+	requireTerms("fig")
 }
 
 func TestChunksOfBeforeFullTextAreFound(t *testing.T) {

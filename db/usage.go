@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -35,51 +35,56 @@ func (t *Tenant) RecordUsage(ctx context.Context, in model.RecordUsageInput) (*m
 	})
 }
 
+// addUsage writes entries that are not in the ledger yet, sums them up by day and by month, and returns how many they were,
+// and whether the company has a budget.
+const addUsage = `WITH entry AS (
+		INSERT INTO usage_entries (company_id, idempotency_key, channel, agent_id, campaign_id, micro_credits, at)
+		SELECT $1, * FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::timestamptz[])
+		ON CONFLICT (company_id, idempotency_key) DO NOTHING
+		RETURNING (at AT TIME ZONE 'UTC')::date AS day, channel, agent_id, campaign_id, micro_credits
+	), by_day AS (
+		INSERT INTO usage_days (company_id, day, channel, agent_id, campaign_id, micro_credits, entries)
+		SELECT $1, day, channel, agent_id, campaign_id, sum(micro_credits), count(*) FROM entry
+		GROUP BY day, channel, agent_id, campaign_id ORDER BY day, channel, agent_id, campaign_id
+		ON CONFLICT (company_id, day, channel, agent_id, campaign_id) DO UPDATE
+		SET micro_credits = usage_days.micro_credits + excluded.micro_credits, entries = usage_days.entries + excluded.entries
+	), by_month AS (
+		INSERT INTO usage_months (company_id, month, channel, agent_id, campaign_id, micro_credits, entries)
+		SELECT $1, date_trunc('month', day::timestamp)::date AS month, channel, agent_id, campaign_id, sum(micro_credits), count(*) FROM entry
+		GROUP BY month, channel, agent_id, campaign_id ORDER BY month, channel, agent_id, campaign_id
+		ON CONFLICT (company_id, month, channel, agent_id, campaign_id) DO UPDATE
+		SET micro_credits = usage_months.micro_credits + excluded.micro_credits, entries = usage_months.entries + excluded.entries
+	)
+	SELECT count(*), EXISTS (SELECT 1 FROM plans WHERE company_id = $1 AND micro_credits_budget IS NOT NULL) FROM entry`
+
 // addUsage writes those rows, of different keys, that are not in the ledger yet, sums them up by day and by
 // month, and returns how many they were. The budget, when there is one, is looked at after the commit of the
 // transaction that the Tenant is in.
 func (t *Tenant) addUsage(ctx context.Context, rows []*model.UsageEntry) (int, error) {
 	// Everybody writes keys in the same order, then days, then months, so nobody waits in a circle.
 	slices.SortFunc(rows, func(a, b *model.UsageEntry) int { return cmp.Compare(a.IdempotencyKey, b.IdempotencyKey) })
-	var keys, channels, agents, campaigns, times []string
+	var keys, channels, agents, campaigns []string
 	var credits []int64
+	var times []time.Time
 	for _, row := range rows {
 		keys, channels, agents = append(keys, row.IdempotencyKey), append(channels, string(row.Channel)), append(agents, row.AgentID)
-		campaigns, credits = append(campaigns, row.CampaignID), append(credits, int64(row.Credits))
-		times = append(times, literalTime(row.At))
+		campaigns, credits, times = append(campaigns, row.CampaignID), append(credits, int64(row.Credits)), append(times, row.At)
 	}
 	var recorded int
 	var hasBudget bool
-	err := t.db.NewRaw(`
-		WITH entry AS (
-			INSERT INTO usage_entries (company_id, idempotency_key, channel, agent_id, campaign_id, micro_credits, at)
-			SELECT ?0, * FROM unnest(?1::text[], ?2::text[], ?3::text[], ?4::text[], ?5::bigint[], ?6::timestamptz[])
-			ON CONFLICT (company_id, idempotency_key) DO NOTHING
-			RETURNING (at AT TIME ZONE 'UTC')::date AS day, channel, agent_id, campaign_id, micro_credits
-		), by_day AS (
-			INSERT INTO usage_days (company_id, day, channel, agent_id, campaign_id, micro_credits, entries)
-			SELECT ?0, day, channel, agent_id, campaign_id, sum(micro_credits), count(*) FROM entry
-			GROUP BY day, channel, agent_id, campaign_id ORDER BY day, channel, agent_id, campaign_id
-			ON CONFLICT (company_id, day, channel, agent_id, campaign_id) DO UPDATE
-			SET micro_credits = usage_days.micro_credits + excluded.micro_credits, entries = usage_days.entries + excluded.entries
-		), by_month AS (
-			INSERT INTO usage_months (company_id, month, channel, agent_id, campaign_id, micro_credits, entries)
-			SELECT ?0, date_trunc('month', day::timestamp)::date AS month, channel, agent_id, campaign_id, sum(micro_credits), count(*) FROM entry
-			GROUP BY month, channel, agent_id, campaign_id ORDER BY month, channel, agent_id, campaign_id
-			ON CONFLICT (company_id, month, channel, agent_id, campaign_id) DO UPDATE
-			SET micro_credits = usage_months.micro_credits + excluded.micro_credits, entries = usage_months.entries + excluded.entries
-		)
-		SELECT count(*), EXISTS (SELECT FROM plans WHERE company_id = ?0 AND micro_credits_budget IS NOT NULL) FROM entry`,
-		t.companyID, pgdialect.Array(keys), pgdialect.Array(channels), pgdialect.Array(agents), pgdialect.Array(campaigns),
-		pgdialect.Array(credits), pgdialect.Array(times)).Scan(ctx, &recorded, &hasBudget)
+	err := t.store.tx.pgx(func(tx pgx.Tx) error {
+		// Every turn does this, and planning it anew would take longer than doing it.
+		statement, err := tx.Prepare(ctx, "add_usage", addUsage)
+		if err != nil {
+			return err
+		}
+		return tx.QueryRow(ctx, statement.Name, t.companyID, keys, channels, agents, campaigns, credits, times).Scan(&recorded, &hasBudget)
+	})
 	if hasBudget && recorded > 0 {
 		t.store.tx.spenders = append(t.store.tx.spenders, t.companyID)
 	}
 	return recorded, translate(err)
 }
-
-// literalTime is a time as a text that Postgres reads, for arrays of them.
-func literalTime(at time.Time) string { return at.UTC().Format(time.RFC3339Nano) }
 
 // checkDuplicates returns UNPROCESSABLE when the ledger has other entries under the keys of the input.
 func (t *Tenant) checkDuplicates(ctx context.Context, in model.RecordUsageInput, rows []*model.UsageEntry) error {

@@ -191,3 +191,17 @@ func BenchmarkRecordUsage(b *testing.B) {
 		})
 	}
 }
+
+// One entry at a time, as a turn has it, into a ledger that has some.
+func BenchmarkRecordOne(b *testing.B) {
+	tenant, _, _ := newBenchLedger(b, 100_000)
+	at := time.Now()
+	i := 0
+	for b.Loop() {
+		i++
+		_, err := tenant.RecordUsage(context.Background(), model.RecordUsageInput{Entries: []*model.UsageEntryInput{{
+			IdempotencyKey: fmt.Sprint("one ", i), AgentID: "agent_1", Channel: model.ChannelWeb, Credits: 5, At: at,
+		}}})
+		require.NoError(b, err)
+	}
+}

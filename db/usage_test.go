@@ -108,6 +108,24 @@ func TestUsageIsOfOneCompany(t *testing.T) {
 	fails(t, err, model.Conflict)
 }
 
+// The statement is prepared in the transaction that first needs it, and outlives one that is rolled back.
+func TestUsageIsRecordedAfterAFailure(t *testing.T) {
+	t.Parallel()
+	store, _ := fresh(t)
+	tenant, _ := newCompany(t, store)
+	for i := range 8 {
+		none := model.RecordUsageInput{Entries: []*model.UsageEntryInput{entry("a", "2026-03-01T00:00:00Z", 1)}}
+		_, err := store.Tenant("company_none").RecordUsage(t.Context(), none)
+		fails(t, err, model.Conflict)
+		// Of two days and one month, the last moment and the first.
+		payload := record(t, tenant, entry(fmt.Sprint("a", i), "2026-03-01T23:59:59.999Z", 1), entry(fmt.Sprint("b", i), "2026-03-02T00:00:00Z", 2))
+		require.Equal(t, model.RecordUsagePayload{Recorded: 2}, *payload)
+	}
+	require.EqualValues(t, 8, breakdownOf(t, tenant, "2026-03-01", "2026-03-01").TotalCredits)
+	require.EqualValues(t, 16, breakdownOf(t, tenant, "2026-03-02", "2026-03-02").TotalCredits)
+	require.EqualValues(t, 24, breakdownOf(t, tenant, "2026-03-01", "2026-03-31").TotalCredits)
+}
+
 // Many writers of the same entries in different orders record each once, and wait for each other in no circle.
 func TestManyRecordTheSameAtOnce(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,11 @@
 package knowledge
 
-import "time"
+import (
+	"strings"
+	"time"
+
+	"github.com/agentgraph/agentgraph/db"
+)
 
 // Windowed returns the same base for which every set is a large one.
 func (b *Base) Windowed() *Base {
@@ -39,3 +44,24 @@ func (t token) Weight() float64 { return t.weight }
 
 // Nearest are the words that the token stands for, and its credit.
 func (t token) Nearest(known []string) (words []string, credit float64) { return t.nearest(known) }
+
+// Alike are the words of a vocabulary that are compared with a misspelled one.
+func Alike(words []string, word string) []string {
+	return alike([]*vocabulary{vocabularyOf(db.Vocabulary{Terms: strings.Join(words, "\n")})}, word)
+}
+
+// MaxDistance is how many letters a misspelled word may have wrong.
+var MaxDistance = maxDistance
+
+// KeptVocabularies is how many vocabularies are kept, and what they take.
+func (b *Base) KeptVocabularies() (number, size int) {
+	return b.vocabularies.known.Len(), b.vocabularies.size
+}
+
+// KeepVocabulary has one of the size kept for a dataset.
+func (b *Base) KeepVocabulary(datasetID string, size int) {
+	b.vocabularies.put(datasetID, &vocabulary{size: size})
+}
+
+// MaxVocabularies bounds what vocabularies take.
+const MaxVocabularies = maxVocabularies

@@ -19,17 +19,19 @@ type Options struct {
 
 // Base is the knowledge of all companies. It is safe for concurrent use.
 type Base struct {
-	embedder llm.Embedder
-	rerank   Reranker
-	log      *slog.Logger
-	limits   limits
-	vectors  *vectorCache
-	outage   *outage
+	embedder     llm.Embedder
+	rerank       Reranker
+	log          *slog.Logger
+	limits       limits
+	vectors      *vectorCache
+	vocabularies *vocabularyCache
+	outage       *outage
 }
 
 // New returns a Base.
 func New(o Options) *Base {
-	b := &Base{embedder: o.Embedder, rerank: o.Reranker, log: o.Log, limits: defaultLimits, vectors: newVectorCache(), outage: &outage{}}
+	b := &Base{embedder: o.Embedder, rerank: o.Reranker, log: o.Log, limits: defaultLimits, vectors: newVectorCache(),
+		vocabularies: newVocabularyCache(), outage: &outage{}}
 	if b.log == nil {
 		b.log = slog.Default()
 	}

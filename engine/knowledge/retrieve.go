@@ -22,9 +22,6 @@ type limits struct {
 
 var defaultLimits = limits{whole: 2_000, window: 300, visits: 10_000}
 
-// nearLimit is how many similar terms are considered for a misspelled word, of each dataset.
-const nearLimit = 50
-
 // Retrieve returns the chunks of the chat's datasets that help to answer the question, best first: at most topN, each
 // with a score of at least similarityThreshold, with its content and its document. It returns an empty list when there
 // are none. It takes a constant number of statements.
@@ -65,6 +62,8 @@ type search struct {
 	base     *Base
 	tenant   *db.Tenant
 	datasets []string
+	// versions are the datasets' own, in their order.
+	versions []string
 	chunks   int
 	tokens   []token
 	// question is the question's vector; nil when vectors are not compared.
@@ -81,7 +80,7 @@ func (b *Base) searchOf(ctx context.Context, t *db.Tenant, chat *model.Knowledge
 	s := &search{base: b, tenant: t}
 	var models []string
 	for _, d := range datasets {
-		s.datasets = append(s.datasets, d.ID)
+		s.datasets, s.versions = append(s.datasets, d.ID), append(s.versions, d.Version)
 		s.chunks += d.Chunks
 		models = append(models, d.EmbeddingModels...)
 	}
@@ -106,28 +105,25 @@ func (s *search) lookUp(ctx context.Context, question string) error {
 		return err
 	}
 	s.tokens = tokensOf(words)
-	var unknown []string
-	for _, t := range s.tokens {
-		if t.Chunks == 0 && t.mayBeMisspelled() {
-			unknown = append(unknown, t.Word)
-		}
-	}
-	if len(unknown) == 0 {
+	if !slices.ContainsFunc(s.tokens, token.isUnknown) {
 		return nil
 	}
-	near, err := s.tenant.NearTerms(ctx, s.datasets, unknown, nearLimit)
+	known, err := s.base.vocabularies.of(ctx, s.tenant, s.datasets, s.versions)
 	if err != nil {
 		return err
 	}
-	return s.guess(ctx, near)
+	return s.guess(ctx, known)
 }
 
-// guess has the words of the question stand for the nearest of the terms.
-func (s *search) guess(ctx context.Context, near map[string][]string) error {
+// guess has the words of the question that are unknown stand for the nearest that are known.
+func (s *search) guess(ctx context.Context, known []*vocabulary) error {
 	nearest, credits := map[string][]string{}, map[string]float64{}
 	var all []string
 	for _, t := range s.tokens {
-		if words, credit := t.nearest(near[t.Word]); len(words) > 0 {
+		if !t.isUnknown() {
+			continue
+		}
+		if words, credit := t.nearest(alike(known, t.Word)); len(words) > 0 {
 			nearest[t.Word], credits[t.Word] = words, credit
 			all = append(all, words...)
 		}
@@ -135,14 +131,14 @@ func (s *search) guess(ctx context.Context, near map[string][]string) error {
 	if len(all) == 0 {
 		return nil
 	}
-	known, err := s.tenant.Tokens(ctx, s.datasets, model.Unique(all))
+	words, err := s.tenant.Tokens(ctx, s.datasets, model.Unique(all))
 	if err != nil {
 		return err
 	}
 	for i := range s.tokens {
 		t := &s.tokens[i]
-		if words := nearest[t.Word]; len(words) > 0 {
-			t.standFor(slices.DeleteFunc(slices.Clone(known), func(k db.Token) bool { return !slices.Contains(words, k.Word) }), credits[t.Word])
+		if taken := nearest[t.Word]; len(taken) > 0 {
+			t.standFor(slices.DeleteFunc(slices.Clone(words), func(w db.Token) bool { return !slices.Contains(taken, w.Word) }), credits[t.Word])
 		}
 	}
 	return nil

@@ -56,9 +56,10 @@ func weight(t db.Token) float64 {
 	return w
 }
 
-// mayBeMisspelled reports whether another word may stand for the token: a name or a number may not be guessed.
-func (t token) mayBeMisspelled() bool {
-	return maxDistance(t.Word) > 0 && t.weight > stopWeight && !strings.ContainsFunc(t.Word, unicode.IsDigit)
+// isUnknown reports whether no chunk holds the token and another word may stand for it: a name or a number may not be
+// guessed.
+func (t token) isUnknown() bool {
+	return t.Chunks == 0 && maxDistance(t.Word) > 0 && t.weight > stopWeight && !strings.ContainsFunc(t.Word, unicode.IsDigit)
 }
 
 // maxDistance is how many letters a misspelled word may have wrong.

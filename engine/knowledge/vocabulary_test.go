@@ -1,0 +1,141 @@
+package knowledge_test
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/engine/knowledge"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// No word that is near enough is passed over before distances are taken.
+func TestAlikeWordsHaveAllThatAreNear(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		// Few letters, so that words are near each other; some share a bit (a and 1, b and â, of 32).
+		word := rapid.StringMatching(`[abcâ]{4,10}`).Draw(t, "word")
+		words := rapid.SliceOfDistinct(rapid.OneOf(rapid.StringMatching(`[abcâ1]{1,12}`), rapid.Custom(func(t *rapid.T) string {
+			return misspelled(t, word)
+		})), func(word string) string { return word }).Draw(t, "words")
+		most := knowledge.MaxDistance(word)
+		near := slices.DeleteFunc(slices.Clone(words), func(known string) bool { return knowledge.Distance(word, known, most) > most })
+		found := knowledge.Alike(words, word)
+		require.Subset(t, found, near)
+		require.Subset(t, words, found)
+		require.True(t, slices.IsSorted(found))
+	})
+}
+
+// misspelled is a word with up to two letters wrong.
+func misspelled(t *rapid.T, word string) string {
+	letters := []rune(word)
+	for range rapid.IntRange(0, 2).Draw(t, "errors") {
+		i := rapid.IntRange(0, len(letters)-2).Draw(t, "place")
+		switch rapid.IntRange(0, 3).Draw(t, "error") {
+		case 0:
+			letters[i], letters[i+1] = letters[i+1], letters[i]
+		case 1:
+			letters = slices.Delete(letters, i, i+1)
+		case 2:
+			letters = slices.Insert(letters, i, 'c')
+		default:
+			letters[i] = 'x'
+		}
+	}
+	return string(letters)
+}
+
+func TestAlikeWords(t *testing.T) {
+	t.Parallel()
+	words := []string{"", "refunded", "fund", "order", "orders", "a1b2", "12345678", "house"}
+	require.Equal(t, []string{"refunded"}, knowledge.Alike(words, "refnuded"))
+	require.Equal(t, []string{"order", "orders"}, knowledge.Alike(words, "ordes"))
+	require.Empty(t, knowledge.Alike(words, "unknown"))
+	require.Empty(t, knowledge.Alike(nil, "unknown"))
+}
+
+// What a misspelled word stands for follows the documents.
+func TestTypingErrorsAreOfTheWordsThatAreHeld(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t, knowledge.Options{}, dbtest.New(t), shop[:1], shop[4:])
+	datasets, err := l.tenant.SearchedDatasets(t.Context(), l.chat.ID)
+	require.NoError(t, err)
+	require.Len(t, datasets, 2)
+	require.Empty(t, l.ask("refnuded"))
+	added := l.add(datasets[0].ID, "more.csv", shop[1])
+	require.Equal(t, shop[1:2], texts(l.ask("refnuded")))
+	require.Equal(t, shop[4:], texts(l.ask("livrasion")), "the other dataset is as it was")
+
+	another := l.add(datasets[1].ID, "another.csv", "Damaged goods are refinded.")
+	require.Equal(t, []string{"Damaged goods are refinded.", shop[1]}, sorted(texts(l.ask("refnded"))))
+	for _, d := range []*model.Document{added, another} {
+		require.NoError(t, l.tenant.DeleteDocument(t.Context(), model.DeleteDocumentInput{DocumentID: d.ID}))
+	}
+	require.Empty(t, l.ask("refnuded"))
+	require.Equal(t, shop[:1], texts(l.ask("delivred")))
+}
+
+func sorted(texts []string) []string {
+	slices.Sort(texts)
+	return texts
+}
+
+// A dataset's words are read once for all questions, until they change.
+func TestWordsAreReadOnce(t *testing.T) {
+	t.Parallel()
+	counter := &statements{}
+	l := newLibrary(t, knowledge.Options{}, dbtest.Open(t, dbtest.URL(t), db.Options{Tracer: counter}), shop[:3], shop[3:])
+	count := func() int64 {
+		before := counter.n.Load()
+		require.NotEmpty(t, l.ask("refnuded livrasion"))
+		return counter.n.Load() - before
+	}
+	first := count()
+	require.Equal(t, first-1, count())
+	datasets, err := l.tenant.SearchedDatasets(t.Context(), l.chat.ID)
+	require.NoError(t, err)
+	l.add(datasets[0].ID, "more.csv", shop[4])
+	require.Equal(t, first, count())
+	require.Equal(t, first-1, count())
+
+	base := knowledge.New(knowledge.Options{})
+	var askers sync.WaitGroup
+	for range 8 {
+		askers.Go(func() {
+			found, err := base.Retrieve(context.Background(), l.tenant, l.chat, "refnuded")
+			if err != nil || len(found) == 0 {
+				t.Errorf("%d chunks, %v", len(found), err)
+			}
+		})
+	}
+	askers.Wait()
+	number, size := base.KeptVocabularies()
+	require.Equal(t, 2, number)
+	require.Positive(t, size)
+}
+
+func TestVocabulariesAreBounded(t *testing.T) {
+	t.Parallel()
+	base := knowledge.New(knowledge.Options{})
+	kept := func(number, size int) {
+		t.Helper()
+		gotNumber, gotSize := base.KeptVocabularies()
+		require.Equal(t, []int{number, size}, []int{gotNumber, gotSize})
+	}
+	const half = knowledge.MaxVocabularies / 2
+	base.KeepVocabulary("a", half)
+	base.KeepVocabulary("b", 10)
+	base.KeepVocabulary("b", 20)
+	kept(2, half+20)
+	base.KeepVocabulary("c", half)
+	kept(2, half+20) // without a, which was used before b
+	base.KeepVocabulary("b", knowledge.MaxVocabularies+1)
+	kept(1, half)
+}

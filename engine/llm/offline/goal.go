@@ -72,11 +72,11 @@ func (c *conversation) picked() (tool, bool) {
 	}
 	for _, t := range c.tools {
 		for _, p := range t.properties {
-			for _, producer := range c.producers(t, p) {
-				if !c.calledBefore(producer) {
+			for _, producer := range p.producers {
+				if !c.calledBefore(producer.name) {
 					continue
 				}
-				if _, ok := chosen(p, c.options(t, p), c.said()); ok {
+				if _, ok := chosen(p, c.options(p), c.said()); ok {
 					return t, true
 				}
 			}
@@ -86,9 +86,9 @@ func (c *conversation) picked() (tool, bool) {
 }
 
 // calledBefore reports whether a tool was the one that the agent's last message told of.
-func (c *conversation) calledBefore(t tool) bool {
+func (c *conversation) calledBefore(name string) bool {
 	before := c.contactBefore(c.turn)
-	return slices.ContainsFunc(c.calls, func(made call) bool { return made.Name == t.name && made.at > before && made.at < c.turn })
+	return slices.ContainsFunc(c.calls, func(made call) bool { return made.Name == name && made.at > before && made.at < c.turn })
 }
 
 // leadsTo reports whether a tool needs, over so many others at most, what another returns.
@@ -100,8 +100,8 @@ func (c *conversation) leadsTo(t, other tool, over int) bool {
 		return false
 	}
 	for _, p := range t.properties {
-		for _, producer := range c.producers(t, p) {
-			if c.leadsTo(producer, other, over-1) {
+		for _, producer := range p.producers {
+			if c.leadsTo(*producer, other, over-1) {
 				return true
 			}
 		}

@@ -3,7 +3,6 @@ package offline
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
 )
@@ -15,14 +14,8 @@ type conversation struct {
 	// req has the instructions without the excerpts.
 	req      llm.Request
 	excerpts []llm.Excerpt
-	language language
-	speak    phrasebook
-	tools    []tool
-	// about is what each tool is about; nil until that is asked.
-	about []words
-	// questions are all that it may ask; nil until one is looked for.
-	questions []worded
-	today     time.Time
+	*brief
+	speak *phrasebook
 	// turn is the index of the contact's latest message; -1 when there is none.
 	turn    int
 	calls   []call
@@ -54,9 +47,8 @@ type answered struct {
 func (m Model) read(req llm.Request) *conversation {
 	excerpts, instructions := llm.Excerpts(req.System)
 	req.System = instructions
-	c := &conversation{memory: m.memory, req: req, excerpts: excerpts, language: languageOf(req), tools: m.toolsOf(req), turn: -1}
-	c.today = recall(m.memory, "today", func() time.Time { return todayOf(req.System) }, req.System)
-	c.speak = phrases[c.language]
+	c := &conversation{memory: m.memory, req: req, excerpts: excerpts, brief: m.briefOf(instructions, req.Tools), turn: -1}
+	c.speak = &phrases[c.language()]
 	results := map[string]string{}
 	for i, message := range slices.Backward(req.Messages) {
 		if message.Role == llm.RoleTool {
@@ -126,10 +118,8 @@ func (c *conversation) questionIn(text string) (question, string, bool) {
 	if !asksSomething(text) {
 		return question{}, "", false
 	}
-	if c.questions == nil {
-		c.questions = c.everyQuestion()
-	}
-	for _, asked := range c.questions {
+	for i := range c.questions {
+		asked := &c.questions[i]
 		if _, rest, ok := strings.Cut(text, asked.text); ok {
 			return asked.question, strings.TrimSpace(rest), true
 		}
@@ -141,24 +131,6 @@ func (c *conversation) questionIn(text string) (question, string, bool) {
 type worded struct {
 	question
 	text string
-}
-
-// everyQuestion is all that the model may ask of its tools.
-func (c *conversation) everyQuestion() []worded {
-	every := []worded{}
-	for _, spoken := range []language{english, french} {
-		book := phrases[spoken]
-		for _, t := range c.tools {
-			every = append(every, worded{question{tool: t, confirm: true}, book.confirmation(t)})
-			for _, p := range t.properties {
-				every = append(every, worded{question{tool: t, property: p}, book.ask(t, p)})
-				if c.hasProducer(t, p) {
-					every = append(every, worded{question{tool: t, property: p}, book.which(t)})
-				}
-			}
-		}
-	}
-	return every
 }
 
 // delegatedBefore is the sub-agent's call whose answer the agent passed on before a message of the
@@ -176,12 +148,27 @@ func (c *conversation) delegatedBefore(at int) *call {
 	return nil
 }
 
-func (c *conversation) tool(name string) (tool, bool) {
-	i := slices.IndexFunc(c.tools, func(t tool) bool { return t.name == name })
-	if i < 0 {
-		return tool{}, false
+// language is the language to answer in: that of the latest message of the contact that tells, else that of the
+// instructions, else English.
+func (c *conversation) language() language {
+	for _, message := range slices.Backward(c.req.Messages) {
+		if message.Role != llm.RoleUser {
+			continue
+		}
+		if spoken, ok := detect(message.Text); ok {
+			return spoken
+		}
 	}
-	return c.tools[i], true
+	return c.brief.language
+}
+
+func (c *conversation) tool(name string) (tool, bool) {
+	for i := range c.tools {
+		if c.tools[i].name == name {
+			return c.tools[i], true
+		}
+	}
+	return tool{}, false
 }
 
 // isAnswer reports whether a text may be the answer to a question: not a question itself, not a

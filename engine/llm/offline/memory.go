@@ -43,17 +43,22 @@ type kind string
 
 // recall returns what read makes of the texts, and remembers it; without a memory it reads each time.
 func recall[V any](m *memory, of kind, read func() V, texts ...string) V {
-	if m == nil {
-		return read()
-	}
+	return recallByKey(m, of, func(string) V { return read() }, texts...)
+}
+
+// recallByKey is recall for what keeps the hash of the texts.
+func recallByKey[V any](m *memory, of kind, read func(key string) V, texts ...string) V {
 	key, bytes := keyOf(of, texts)
+	if m == nil {
+		return read(string(key[:]))
+	}
 	m.mu.Lock()
 	known, ok := m.kept.Get(key)
 	m.mu.Unlock()
 	if ok {
 		return known.value.(V)
 	}
-	value := read()
+	value := read(string(key[:]))
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !m.kept.Contains(key) {

@@ -31,7 +31,7 @@ type phrasebook struct {
 	yesOrNo, exampleDay, exampleTime, listOf        string
 }
 
-var phrases = map[language]phrasebook{
+var phrases = [...]phrasebook{
 	english: {
 		greeting:       "Hello!",
 		offer:          "How can I help you?",
@@ -119,7 +119,7 @@ func fill(phrase, with string) string { return strings.Replace(phrase, "%", with
 func about(phrase string, t tool) string { return strings.Replace(phrase, "@", t.title, 1) }
 
 // quote gives sentences as what they are.
-func (p phrasebook) quote(found quotation) string {
+func (p *phrasebook) quote(found quotation) string {
 	phrase := p.found
 	if found.isKnown {
 		phrase = p.known
@@ -128,7 +128,7 @@ func (p phrasebook) quote(found quotation) string {
 }
 
 // unknown says what the model is and what it understood.
-func (p phrasebook) unknown(message string) string {
+func (p *phrasebook) unknown(message string) string {
 	return fill(p.lost, shorten(message, maxEchoed))
 }
 
@@ -142,7 +142,7 @@ func shorten(text string, most int) string {
 }
 
 // menu says what the tools can do, the first of them, sub-agents last; "" when there are none.
-func (p phrasebook) menu(tools []tool) string {
+func (p *phrasebook) menu(tools []tool) string {
 	var titles []string
 	for _, delegates := range []bool{false, true} {
 		for _, t := range tools {
@@ -158,18 +158,18 @@ func (p phrasebook) menu(tools []tool) string {
 }
 
 // ask asks for an argument of a tool.
-func (p phrasebook) ask(t tool, wanted property) string {
+func (p *phrasebook) ask(t tool, wanted property) string {
 	return fill(about(p.asking, t), p.label(wanted))
 }
 
 // which asks for an argument that is one of the options just told.
-func (p phrasebook) which(t tool) string { return about(p.choosing, t) }
+func (p *phrasebook) which(t tool) string { return about(p.choosing, t) }
 
 // confirmation asks whether to go ahead with a tool.
-func (p phrasebook) confirmation(t tool) string { return about(p.sure, t) }
+func (p *phrasebook) confirmation(t tool) string { return about(p.sure, t) }
 
 // label says what a property is, in the words of its description, and which values fit.
-func (p phrasebook) label(wanted property) string {
+func (p *phrasebook) label(wanted property) string {
 	text := strings.TrimSpace(toolReference.ReplaceAllString(firstSentence(wanted.description), ""))
 	if len(contentOf(wordsOf(text))) < 2 && len(wanted.title) > 1 {
 		text = strings.Join(wanted.title, " ")
@@ -209,7 +209,8 @@ func lowerFirst(text string) string {
 
 // asksYesOrNo reports whether a sub-agent's question is one to which no is an answer.
 func asksYesOrNo(text string) bool {
-	for _, book := range phrases {
+	for i := range phrases {
+		book := &phrases[i]
 		lead, _, _ := strings.Cut(book.sure, "@")
 		if strings.Contains(text, lead) || strings.Contains(text, "("+book.yesOrNo+")") {
 			return true
@@ -223,7 +224,8 @@ func asksYesOrNo(text string) bool {
 
 // asksSomething reports whether a text may hold a question about a tool.
 func asksSomething(text string) bool {
-	for _, book := range phrases {
+	for i := range phrases {
+		book := &phrases[i]
 		for _, phrase := range []string{book.asking, book.choosing, book.sure} {
 			if lead, _, _ := strings.Cut(phrase, "@"); strings.Contains(text, lead) {
 				return true
@@ -237,7 +239,8 @@ func asksSomething(text string) bool {
 func lastQuestion(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	line := lines[len(lines)-1]
-	for _, book := range phrases {
+	for i := range phrases {
+		book := &phrases[i]
 		for _, phrase := range []string{book.asking, book.choosing, book.sure} {
 			lead, _, _ := strings.Cut(phrase, "@")
 			if at := strings.Index(line, lead); at >= 0 {
@@ -251,7 +254,8 @@ func lastQuestion(text string) string {
 // asksBack reports whether a sub-agent's answer leaves a question open.
 func asksBack(text string) bool {
 	text = strings.TrimSpace(text)
-	for _, book := range phrases {
+	for i := range phrases {
+		book := &phrases[i]
 		for _, closing := range []string{book.more, book.welcome, book.anythingElse, book.offer} {
 			if strings.HasSuffix(text, closing) {
 				return false

@@ -59,7 +59,8 @@ func (c *conversation) goOn() (reply, bool) {
 // failedBefore is the call of which the agent said last that it did not work; nil when it said something else.
 func (c *conversation) failedBefore() *call {
 	before := strings.TrimSpace(c.agentBefore(c.turn))
-	for _, book := range phrases {
+	for i := range phrases {
+		book := &phrases[i]
 		if !strings.HasSuffix(before, book.advice) {
 			continue
 		}
@@ -126,15 +127,15 @@ func (c *conversation) pursue(t tool, lead string) reply {
 			arguments[name] = value
 			continue
 		}
-		for _, producer := range c.producers(t, p) {
+		for _, producer := range p.producers {
 			if !slices.ContainsFunc(c.calls, func(made call) bool { return made.Name == producer.name }) {
-				return c.pursue(producer, lead)
+				return c.pursue(*producer, lead)
 			}
 		}
 		missing = append(missing, p)
 	}
 	if len(missing) > 0 {
-		return c.ask(question{tool: t, property: c.first(t, missing)}, lead)
+		return c.ask(question{tool: t, property: c.first(missing)}, lead)
 	}
 	for _, p := range t.properties {
 		if _, has := arguments[p.name]; !has {
@@ -176,8 +177,8 @@ func (c *conversation) confirmed(t tool) bool {
 }
 
 // first is the property to ask for: one that a result offers options for, which the contact may just have read.
-func (c *conversation) first(t tool, missing []property) property {
-	i := slices.IndexFunc(missing, func(p property) bool { return len(c.options(t, p)) > 1 })
+func (c *conversation) first(missing []property) property {
+	i := slices.IndexFunc(missing, func(p property) bool { return len(c.options(p)) > 1 })
 	return missing[max(i, 0)]
 }
 
@@ -236,7 +237,7 @@ func (c *conversation) ask(wanted question, lead string) reply {
 	}
 	if c.picks(wanted) && len(c.calledNow()) == 0 {
 		var listed []string
-		for i, o := range c.options(wanted.tool, wanted.property) {
+		for i, o := range c.options(wanted.property) {
 			if i == maxOptions {
 				break
 			}
@@ -249,7 +250,7 @@ func (c *conversation) ask(wanted question, lead string) reply {
 
 // picks reports whether a question is which of several options the contact chooses.
 func (c *conversation) picks(asked question) bool {
-	return len(c.options(asked.tool, asked.property)) > 1 && c.hasProducer(asked.tool, asked.property)
+	return len(asked.property.producers) > 0 && len(c.options(asked.property)) > 1
 }
 
 // told names the arguments of a call in words.
@@ -272,7 +273,8 @@ func (c *conversation) wantsNothingElse(said []string) bool {
 		return false
 	}
 	before := strings.TrimSpace(c.agentBefore(c.turn))
-	for _, book := range phrases {
+	for i := range phrases {
+		book := &phrases[i]
 		for _, closing := range []string{book.more, book.welcome, book.anythingElse} {
 			if strings.HasSuffix(before, closing) {
 				return true

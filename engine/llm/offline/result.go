@@ -40,18 +40,17 @@ func (o option) as(p property) (any, bool) {
 
 // options are the values that results hold for a property: under its name in any of them, and under "id" in those of
 // the tools that produce it. The latest result that has any decides.
-func (c *conversation) options(t tool, p property) []option {
-	producers := c.producers(t, p)
+func (c *conversation) options(p property) []option {
 	for _, made := range slices.Backward(c.calls) {
 		names := []string{p.name}
 		if p.kind == "array" {
 			names = append(names, singular(p.name))
 		}
-		isProducer := slices.ContainsFunc(producers, func(t tool) bool { return t.name == made.Name })
+		isProducer := slices.ContainsFunc(p.producers, func(t *tool) bool { return t.name == made.Name })
 		if isProducer {
 			names = append(names, "id")
 		}
-		if len(producers) > 0 && !isProducer || errorIn(made.result) != "" {
+		if len(p.producers) > 0 && !isProducer || errorIn(made.result) != "" {
 			continue
 		}
 		var result any

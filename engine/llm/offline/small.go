@@ -98,7 +98,7 @@ func (c *conversation) small(plainly bool) *reply {
 	}
 	if rest == "" {
 		rest = c.speak.offer
-		if m := occasion.FindStringSubmatch(opening(c.req.System)); m != nil && answer == 1 && c.contactBefore(c.turn) < 0 {
+		if m := occasion.FindStringSubmatch(c.opening); m != nil && answer == 1 && c.contactBefore(c.turn) < 0 {
 			rest = fill(c.speak.occasion, m[1]) + " " + rest
 		}
 	}
@@ -119,7 +119,8 @@ func lastAsked(text string) (question, rest string) {
 
 // isClosing reports whether a question is the model's own, about nothing in particular.
 func isClosing(question string) bool {
-	for _, book := range phrases {
+	for i := range phrases {
+		book := &phrases[i]
 		for _, closing := range []string{book.more, book.welcome, book.anythingElse, book.offer, book.advice} {
 			if strings.HasSuffix(closing, question) {
 				return true

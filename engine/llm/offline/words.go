@@ -8,8 +8,6 @@ import (
 	"golang.org/x/text/runes"
 	"golang.org/x/text/transform"
 	"golang.org/x/text/unicode/norm"
-
-	"github.com/agentgraph/agentgraph/engine/llm"
 )
 
 type language int
@@ -102,21 +100,6 @@ func isASCII(text string) bool {
 // wordsOf splits a text into folded words: runs of letters and digits.
 func wordsOf(text string) []string {
 	return strings.FieldsFunc(fold(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-}
-
-// languageOf is the language to answer in: that of the latest message of the contact that tells,
-// else that of the instructions, else English.
-func languageOf(req llm.Request) language {
-	for _, message := range slices.Backward(req.Messages) {
-		if message.Role != llm.RoleUser {
-			continue
-		}
-		if spoken, ok := detect(message.Text); ok {
-			return spoken
-		}
-	}
-	spoken, _ := detect(req.System)
-	return spoken
 }
 
 // detect counts the words of each language and reports whether one has more.

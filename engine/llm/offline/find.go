@@ -74,7 +74,7 @@ func (c *conversation) heard(p property, required bool) (any, bool) {
 	}
 	for _, text := range slices.Backward(c.contactSaid(from)) {
 		value, ok := p.in(text, false, c.today)
-		if !ok || (p.format != "" || p.isCode() || p.kind == "number" || p.kind == "integer") && c.usedElsewhere(p, value) {
+		if !ok || (p.format != "" || p.isCode || p.kind == "number" || p.kind == "integer") && c.usedElsewhere(p, value) {
 			continue
 		}
 		return value, true
@@ -159,11 +159,11 @@ func ownLines(c *conversation, text string) string {
 
 // addressed is the name of the contact as the opening of the instructions tells it.
 func (c *conversation) addressed(p property) (any, bool) {
-	if p.holder() == "" || p.isFreeText() {
+	if p.holder == "" || p.isFreeText() {
 		return nil, false
 	}
 	name := c.contact()
-	if name == "" || p.holder() == "last" && !strings.Contains(name, " ") {
+	if name == "" || p.holder == "last" && !strings.Contains(name, " ") {
 		return nil, false
 	}
 	return p.person("My name is "+name, false)
@@ -177,17 +177,17 @@ func (c *conversation) instructed(p property) (any, bool) {
 		first = ""
 	}
 	switch {
-	case p.kind == "array", p.kind == "boolean", p.kind == "number", p.kind == "integer", len(p.enum) > 0, p.holder() != "", p.isFreeText(),
-		p.isPhone() && p.has("mail"):
+	case p.kind == "array", p.kind == "boolean", p.kind == "number", p.kind == "integer", len(p.enum) > 0, p.holder != "", p.isFreeText(),
+		p.isPhone && p.isMail:
 		return nil, false
-	case p.format == "" && (p.pattern != nil || example.MatchString(p.description)):
+	case p.format == "" && (p.pattern != nil || p.hasExample):
 		for line := range strings.Lines(c.req.System) {
 			if value, ok := p.in(line, false, c.today); ok && (len(value.(string)) >= surelyCode || p.near(line, value.(string))) {
 				return value, true
 			}
 		}
 		return nil, false
-	case p.isPhone(), p.format == "email", p.isText(), p.isCode():
+	case p.isPhone, p.format == "email", p.isText(), p.isCode:
 		return p.in(first, false, c.today)
 	}
 	return nil, false

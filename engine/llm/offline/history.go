@@ -186,7 +186,7 @@ func (c *conversation) isAnswer(asked question, text string) bool {
 	}
 	// What fits another tool is a new matter; text is taken for that only when it is long and fits well.
 	other, score, ok := c.choose(concepts(text), threshold)
-	if asked.property.isCode() && len(said) > 2 {
+	if asked.property.isCode && len(said) > 2 {
 		if _, read := asked.property.in(text, true, c.today); !read {
 			return len(c.relevant(concepts(text)).sentences) == 0 && (!ok || other.name == asked.tool.name)
 		}
@@ -194,7 +194,7 @@ func (c *conversation) isAnswer(asked question, text string) bool {
 	if !ok || other.name == asked.tool.name {
 		return true
 	}
-	if asked.property.isText() || asked.property.isCode() {
+	if asked.property.isText() || asked.property.isCode {
 		return len(said) <= maxShortAnswer || score < 3*threshold
 	}
 	return c.reads(asked.property, text) || len(said) == 1

@@ -45,6 +45,7 @@ type property struct {
 	longest          int
 	item             *property
 	title, searching []string
+	traits
 	// producers are the tools whose results hold the value.
 	producers []*tool
 }
@@ -144,12 +145,14 @@ func readProperty(name string, raw json.RawMessage) (property, bool) {
 	}
 	p.title = nameWords(name)
 	p.searching = concepts(name + " " + strings.Join(p.title, " ") + " " + firstSentence(s.Description))
+	p.traits = traitsOf(p)
 	switch p.kind {
 	case "object":
 		return p, false
 	case "array":
 		item, ok := readProperty(strings.TrimSuffix(name, "s"), s.Items)
 		item.description, item.searching = p.description, p.searching
+		item.traits = traitsOf(item)
 		p.item = &item
 		return p, ok && item.kind != "array"
 	}

@@ -38,7 +38,7 @@ type brief struct {
 	warnings, knowledge, orders func() []passage
 
 	system string
-	// told has by property what the instructions tell of it.
+	// told has by the property's place what the instructions tell of it.
 	told sync.Map
 }
 
@@ -131,10 +131,13 @@ func everyQuestion(tools []tool) []worded {
 	return every
 }
 
-// findProducers finds the producers of each property.
+// findProducers finds the producers of each property, and numbers the properties.
 func (s *toolset) findProducers() {
+	place := 0
 	for _, t := range s.tools {
 		for i := range t.properties {
+			place++
+			t.properties[i].place = place
 			t.properties[i].producers = s.producersOf(t, t.properties[i])
 		}
 	}

@@ -8,9 +8,6 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm"
 )
 
-// surelyCode is from how many characters on a code in the instructions is known by its shape alone.
-const surelyCode = 8
-
 // find looks for a property's value where the rules allow, the surest place first. required is whether the
 // call cannot be made without: what is optional must have been said in this matter, as must what does not last.
 func (c *conversation) find(t tool, p property, required bool) (any, bool) {
@@ -167,30 +164,6 @@ func (c *conversation) addressed(p property) (any, bool) {
 		return nil, false
 	}
 	return p.person("My name is "+name, false)
-}
-
-// instructed looks in the agent's instructions, where the values of the data bag are: forms that cannot be
-// mistaken, and names after their label in the opening paragraph.
-func (c *conversation) instructed(p property) (any, bool) {
-	first := opening(c.req.System)
-	if strings.HasPrefix(first, "#") {
-		first = ""
-	}
-	switch {
-	case p.kind == "array", p.kind == "boolean", p.kind == "number", p.kind == "integer", len(p.enum) > 0, p.holder != "", p.isFreeText(),
-		p.isPhone && p.isMail:
-		return nil, false
-	case p.format == "" && (p.pattern != nil || p.hasExample):
-		for line := range strings.Lines(c.req.System) {
-			if value, ok := p.in(line, false, c.today); ok && (len(value.(string)) >= surelyCode || p.near(line, value.(string))) {
-				return value, true
-			}
-		}
-		return nil, false
-	case p.isPhone, p.format == "email", p.isText(), p.isCode:
-		return p.in(first, false, c.today)
-	}
-	return nil, false
 }
 
 // unasked reports whether a property has producers of which none was called yet.

@@ -46,6 +46,8 @@ type property struct {
 	item             *property
 	title, searching []string
 	traits
+	// place numbers it among all properties of the tools that are offered together.
+	place int
 	// producers are the tools whose results hold the value.
 	producers []*tool
 }

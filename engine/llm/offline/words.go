@@ -4,10 +4,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-
-	"golang.org/x/text/runes"
-	"golang.org/x/text/transform"
-	"golang.org/x/text/unicode/norm"
 )
 
 type language int
@@ -76,25 +72,6 @@ func set(words string) map[string]bool {
 		members[word] = true
 	}
 	return members
-}
-
-// fold writes a text in small letters without accents.
-func fold(text string) string {
-	if isASCII(text) {
-		return strings.ToLower(text)
-	}
-	text = strings.NewReplacer("œ", "oe", "Œ", "oe", "æ", "ae", "Æ", "ae").Replace(text)
-	// The transformer keeps state, so each call makes its own.
-	accents := transform.Chain(norm.NFD, runes.Remove(runes.In(unicode.Mn)), norm.NFC)
-	folded, _, err := transform.String(accents, text)
-	if err != nil {
-		folded = text // not valid text: as it is, it matches nothing
-	}
-	return strings.ToLower(folded)
-}
-
-func isASCII(text string) bool {
-	return strings.IndexFunc(text, func(r rune) bool { return r > unicode.MaxASCII }) < 0
 }
 
 // wordsOf splits a text into folded words: runs of letters and digits.

@@ -44,11 +44,13 @@ type brief struct {
 
 // toolsetOf reads the tools that may be called for a contact's sake, each language's questions about them too.
 func (m Model) toolsetOf(offered []llm.Tool) *toolset {
-	texts := make([]string, 0, 3*len(offered))
+	all := newTexts("tools")
 	for _, t := range offered {
-		texts = append(texts, t.Name, t.Description, string(t.Parameters))
+		addText(all, t.Name)
+		addText(all, t.Description)
+		addText(all, t.Parameters)
 	}
-	return recallByKey(m.memory, "tools", func(key string) *toolset {
+	return recallBy(m.memory, all, func(key string) *toolset {
 		s := &toolset{key: key, tools: readTools(offered)}
 		s.findProducers()
 		for _, t := range s.tools {
@@ -56,7 +58,7 @@ func (m Model) toolsetOf(offered []llm.Tool) *toolset {
 		}
 		s.questions = everyQuestion(s.tools)
 		return s
-	}, texts...)
+	})
 }
 
 // briefOf reads instructions, without excerpts, and tools.

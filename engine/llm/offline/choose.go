@@ -99,8 +99,16 @@ func aboutTool(t tool) words {
 	return about
 }
 
-// choose returns the tool that fits the words best, with its score; false when none reaches the least.
-func (c *conversation) choose(subject []string, least float64) (tool, float64, bool) {
+// fit is the tool that fits words best, with its score.
+type fit struct {
+	tool  tool
+	score float64
+	// ok is whether there is one.
+	ok bool
+}
+
+// choose returns the tool that fits the words best, if one reaches the least score.
+func (c *conversation) choose(subject []string, least float64) fit {
 	scores := score(c.about(), subject)
 	best, own := -1, -1
 	for i, reached := range scores {
@@ -115,13 +123,13 @@ func (c *conversation) choose(subject []string, least float64) (tool, float64, b
 		}
 	}
 	if best < 0 {
-		return tool{}, 0, false
+		return fit{}
 	}
 	// What the agent can do itself is delegated only when that fits clearly better.
 	if c.tools[best].delegate && own >= 0 && scores[own] >= ownWork*scores[best] {
 		best = own
 	}
-	return c.tools[best], scores[best], true
+	return fit{c.tools[best], scores[best], true}
 }
 
 // called reports whether a tool was called before this turn.
@@ -132,13 +140,12 @@ func (c *conversation) called(t tool) bool {
 // score counts for each tool the words that it shares with the subject. A shared word counts its weight, in the
 // proportion that this is of its weight in all tools.
 func score(tools []words, subject []string) []float64 {
-	scores := make([]float64, len(tools))
+	scores, weights := make([]float64, len(tools)), make([]float64, len(tools))
 	for _, word := range subject {
 		if empty[word] {
 			continue
 		}
 		sum := 0.0
-		weights := make([]float64, len(tools))
 		for i := range tools {
 			weights[i] = tools[i].weightOf(word)
 			if weak[word] {

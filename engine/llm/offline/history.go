@@ -3,6 +3,7 @@ package offline
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
 )
@@ -20,6 +21,14 @@ type conversation struct {
 	turn    int
 	calls   []call
 	answers []answered
+	// words are those of the contact's latest message, and plainly is what it is in plain writing.
+	words   []string
+	plainly func() string
+	// began is the index of the message with which the matter of the latest message began.
+	began func() int
+	// subject is what that message is about, and fit the tool that fits it best.
+	subject func() subject
+	fit     func() fit
 }
 
 // call is a call of a tool that was answered.
@@ -75,6 +84,13 @@ func (m Model) read(req llm.Request) *conversation {
 			c.answers = append(c.answers, answered{asked, i, message.Text})
 		}
 	}
+	if c.turn >= 0 {
+		c.words = wordsOf(c.said())
+	}
+	c.plainly = sync.OnceValue(func() string { return plain(c.said()) })
+	c.began = sync.OnceValue(c.findBegan)
+	c.subject = sync.OnceValue(c.readSubject)
+	c.fit = sync.OnceValue(func() fit { return c.choose(c.subject().words, c.subject().least) })
 	return c
 }
 
@@ -185,17 +201,17 @@ func (c *conversation) isAnswer(asked question, text string) bool {
 		return false
 	}
 	// What fits another tool is a new matter; text is taken for that only when it is long and fits well.
-	other, score, ok := c.choose(concepts(text), threshold)
+	other := c.choose(concepts(text), threshold)
 	if asked.property.isCode && len(said) > 2 {
 		if _, read := asked.property.in(text, true, c.today); !read {
-			return len(c.relevant(concepts(text)).sentences) == 0 && (!ok || other.name == asked.tool.name)
+			return len(c.relevant(concepts(text)).sentences) == 0 && (!other.ok || other.tool.name == asked.tool.name)
 		}
 	}
-	if !ok || other.name == asked.tool.name {
+	if !other.ok || other.tool.name == asked.tool.name {
 		return true
 	}
 	if asked.property.isText() || asked.property.isCode {
-		return len(said) <= maxShortAnswer || score < 3*threshold
+		return len(said) <= maxShortAnswer || other.score < 3*threshold
 	}
 	return c.reads(asked.property, text) || len(said) == 1
 }
@@ -209,9 +225,9 @@ func (c *conversation) reads(p property, text string) bool {
 	return ok
 }
 
-// began is the index of the message with which the matter of the latest message began: questions of the
+// findBegan finds the message with which the matter of the latest message began: questions of the
 // model and their answers go on with it, and what the contact asked in between.
-func (c *conversation) began() int {
+func (c *conversation) findBegan() int {
 	at := c.turn
 	var next question
 	for c.contactBefore(at) >= 0 {

@@ -37,13 +37,13 @@ func (c *conversation) goOn() (reply, bool) {
 	}
 	if !c.isAnswer(asked, c.said()) {
 		// A question in between is answered, and the own one asked again.
-		found := c.relevant(concepts(c.said()))
-		if strings.Contains(c.said(), "?") && len(found.sentences) > 0 && inquires(c.said()) {
+		found := c.relevant(conceptsOf(c.words))
+		if strings.Contains(c.said(), "?") && len(found.sentences) > 0 && c.inquires() {
 			return say(c.speak.quote(found), c.asking(asked)), true
 		}
 		return reply{}, false
 	}
-	if asked.confirm && !saysYes(c.said()) {
+	if asked.confirm && firstIn(c.words) != 1 {
 		return say(c.speak.dropped, c.speak.anythingElse), true
 	}
 	if c.refuses() && asked.property.kind != "boolean" && !c.reads(asked.property, c.said()) {
@@ -86,7 +86,7 @@ func wantsRepeat(text string) bool {
 // the matter: it may begin its conversation anew.
 func (c *conversation) delegateAgain(made call) (reply, bool) {
 	t, ok := c.tool(made.Name)
-	if !ok || wantsHuman(wordsOf(c.said())) {
+	if !ok || wantsHuman(c.words) {
 		return reply{}, false
 	}
 	if c.refuses() && !asksYesOrNo(made.result) {
@@ -97,8 +97,7 @@ func (c *conversation) delegateAgain(made call) (reply, bool) {
 
 // refuses reports whether the contact's message is a no and nothing more.
 func (c *conversation) refuses() bool {
-	said := wordsOf(c.said())
-	return len(said) <= maxShortAnswer && firstOf(c.said()) == -1 && len(contentOf(said)) == 0
+	return len(c.words) <= maxShortAnswer && firstIn(c.words) == -1 && len(contentOf(c.words)) == 0
 }
 
 // asking is a question in the words of the present language.

@@ -70,7 +70,7 @@ func (c *conversation) small(plainly bool) *reply {
 		told := say(fill(c.speak.noted, "“"+offeredIf.ReplaceAllString(offered, "")+"”"), c.speak.anythingElse)
 		return &told
 	}
-	said, answer := wordsOf(c.said()), firstOf(c.said())
+	said, answer := c.words, firstIn(c.words)
 	if answer == 0 || len(said) > maxSmall || strings.Contains(c.said(), "?") {
 		return nil
 	}

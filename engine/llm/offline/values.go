@@ -38,8 +38,10 @@ var (
 func saysYes(text string) bool { return firstOf(text) == 1 }
 
 // firstOf is 1 for a text that opens with a yes, -1 for a no and 0 for neither.
-func firstOf(text string) int {
-	said := wordsOf(text)
+func firstOf(text string) int { return firstIn(wordsOf(text)) }
+
+// firstIn is the same for the words of a text.
+func firstIn(said []string) int {
 	for _, word := range said[:min(len(said), maxOpening)] {
 		switch {
 		case no[word]:

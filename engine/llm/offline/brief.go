@@ -52,7 +52,7 @@ func (m Model) toolsetOf(offered []llm.Tool) *toolset {
 	}
 	return recallBy(m.memory, all, func(key string) *toolset {
 		s := &toolset{key: key, tools: readTools(offered)}
-		s.findProducers()
+		s.know()
 		for _, t := range s.tools {
 			s.alone = append(s.alone, aboutTool(t))
 		}
@@ -133,14 +133,17 @@ func everyQuestion(tools []tool) []worded {
 	return every
 }
 
-// findProducers finds the producers of each property, and numbers the properties.
-func (s *toolset) findProducers() {
+// know adds to each property what is to be known of it among the others.
+func (s *toolset) know() {
 	place := 0
 	for _, t := range s.tools {
 		for i := range t.properties {
+			p := &t.properties[i]
 			place++
-			t.properties[i].place = place
-			t.properties[i].producers = s.producersOf(t, t.properties[i])
+			p.place, p.producers = place, s.producersOf(t, *p)
+			for language := range phrases {
+				p.asked[language] = phrases[language].label(*p)
+			}
 		}
 	}
 }

@@ -52,6 +52,10 @@ func plain(text string) string {
 
 // todayOf is the day of the conversation as the instructions tell it; the zero time when they do not.
 func todayOf(instructions string) time.Time {
+	// Most often it is the first that tells: then the rest need not be read.
+	if day, ok := dateIn(present.FindString(instructions), time.Time{}); ok {
+		return day
+	}
 	for _, told := range present.FindAllString(instructions, -1) {
 		if day, ok := dateIn(told, time.Time{}); ok {
 			return day

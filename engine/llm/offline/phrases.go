@@ -15,6 +15,7 @@ const maxEchoed = 120
 // phrasebook is what the model says of itself in one language. In phrases that have it, % stands for what they
 // are said of, and @ for the title of a tool.
 type phrasebook struct {
+	language                             language
 	greeting, offer, more, welcome, good string
 	// noted takes what the contact chose, toYes and toNo what it was asked, occasion why it was called.
 	noted, toYes, toNo, occasion string
@@ -33,6 +34,7 @@ type phrasebook struct {
 
 var phrases = [...]phrasebook{
 	english: {
+		language:       english,
 		greeting:       "Hello!",
 		offer:          "How can I help you?",
 		more:           "Is there anything else you would like to know?",
@@ -73,6 +75,7 @@ var phrases = [...]phrasebook{
 		listOf:         "one or more of %",
 	},
 	french: {
+		language:       french,
 		greeting:       "Bonjour !",
 		offer:          "Comment puis-je vous aider ?",
 		more:           "Souhaitez-vous savoir autre chose ?",
@@ -159,7 +162,7 @@ func (p *phrasebook) menu(tools []tool) string {
 
 // ask asks for an argument of a tool.
 func (p *phrasebook) ask(t tool, wanted property) string {
-	return fill(about(p.asking, t), p.label(wanted))
+	return fill(about(p.asking, t), wanted.asked[p.language])
 }
 
 // which asks for an argument that is one of the options just told.

@@ -46,6 +46,8 @@ type property struct {
 	item             *property
 	title, searching []string
 	traits
+	// asked is what it is called when it is asked for, in each language.
+	asked [len(phrases)]string
 	// place numbers it among all properties of the tools that are offered together.
 	place int
 	// producers are the tools whose results hold the value.

@@ -120,12 +120,14 @@ func everyQuestion(tools []tool) []worded {
 	var every []worded
 	for i := range phrases {
 		book := &phrases[i]
-		for _, t := range tools {
-			every = append(every, worded{question{tool: t, confirm: true}, book.confirmation(t)})
-			for _, p := range t.properties {
-				every = append(every, worded{question{tool: t, property: p}, book.ask(t, p)})
+		for j := range tools {
+			t := &tools[j]
+			every = append(every, worded{book.confirmation(*t), t, nil})
+			for k := range t.properties {
+				p := &t.properties[k]
+				every = append(every, worded{book.ask(*t, *p), t, p})
 				if len(p.producers) > 0 {
-					every = append(every, worded{question{tool: t, property: p}, book.which(t)})
+					every = append(every, worded{book.which(*t), t, p})
 				}
 			}
 		}

@@ -134,10 +134,9 @@ func (c *conversation) questionIn(text string) (question, string, bool) {
 	if !asksSomething(text) {
 		return question{}, "", false
 	}
-	for i := range c.questions {
-		asked := &c.questions[i]
+	for _, asked := range c.questions {
 		if _, rest, ok := strings.Cut(text, asked.text); ok {
-			return asked.question, strings.TrimSpace(rest), true
+			return asked.question(), strings.TrimSpace(rest), true
 		}
 	}
 	return question{}, "", false
@@ -145,8 +144,17 @@ func (c *conversation) questionIn(text string) (question, string, bool) {
 
 // worded is a question as it is asked.
 type worded struct {
-	question
 	text string
+	tool *tool
+	// property is nil when it is whether to go ahead.
+	property *property
+}
+
+func (w worded) question() question {
+	if w.property == nil {
+		return question{tool: *w.tool, confirm: true}
+	}
+	return question{tool: *w.tool, property: *w.property}
 }
 
 // delegatedBefore is the sub-agent's call whose answer the agent passed on before a message of the

@@ -36,7 +36,7 @@ func (c *conversation) find(t tool, p property, required bool) (any, bool) {
 		return nil, false
 	}
 	for _, made := range slices.Backward(c.calls) {
-		if value, ok := argument(made, p.name); ok && p.lasts() {
+		if value, ok := made.argument(p.name); ok && p.lasts() {
 			return value, true
 		}
 	}
@@ -82,8 +82,8 @@ func (c *conversation) heard(p property, required bool) (any, bool) {
 // usedElsewhere reports whether a value already is an argument, or an answer, of another name.
 func (c *conversation) usedElsewhere(p property, value any) bool {
 	for _, made := range c.calls {
-		var arguments map[string]any
-		if json.Unmarshal([]byte(made.Arguments), &arguments) != nil {
+		arguments, ok := made.arguments()
+		if !ok {
 			continue
 		}
 		for name, used := range arguments {
@@ -102,15 +102,6 @@ func same(one, other any) bool {
 	first, _ := json.Marshal(one) // values that came from JSON always marshal
 	second, _ := json.Marshal(other)
 	return string(first) == string(second)
-}
-
-func argument(made call, name string) (any, bool) {
-	var arguments map[string]any
-	if json.Unmarshal([]byte(made.Arguments), &arguments) != nil {
-		return nil, false
-	}
-	value, ok := arguments[name]
-	return value, ok
 }
 
 // ownWords are what the contact said in this matter, unless that is nothing but the tool's own name.

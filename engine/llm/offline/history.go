@@ -31,14 +31,6 @@ type conversation struct {
 	fit     func() fit
 }
 
-// call is a call of a tool that was answered.
-type call struct {
-	llm.ToolCall
-	// at is the index of the message that makes it.
-	at     int
-	result string
-}
-
 // question is what the model asked in a message: a property of a tool, or whether to go ahead.
 type question struct {
 	tool     tool
@@ -65,7 +57,7 @@ func (m Model) read(req llm.Request) *conversation {
 		}
 		for _, made := range slices.Backward(message.ToolCalls) {
 			if result, ok := results[made.ID]; ok {
-				c.calls = append(c.calls, call{made, i, result})
+				c.calls = append(c.calls, newCall(made, i, result))
 			}
 		}
 	}

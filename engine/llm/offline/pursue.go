@@ -25,8 +25,7 @@ func (c *conversation) goOn() (reply, bool) {
 	}
 	if made := c.failedBefore(); made != nil && wantsAgain(c.said()) {
 		if t, ok := c.tool(made.Name); ok {
-			var arguments map[string]any
-			if json.Unmarshal([]byte(made.Arguments), &arguments) == nil {
+			if arguments, ok := made.arguments(); ok {
 				return reply{tool: t.name, arguments: arguments}, true
 			}
 		}
@@ -153,7 +152,7 @@ func (c *conversation) pursue(t tool, lead string) reply {
 		return after(say(lead, c.toldOf(c.speak.doneAlready, t, *before)).text, c.speak.anythingElse)
 	}
 	made := c.calledNow()
-	if len(made) >= maxCalls || slices.ContainsFunc(made, func(made call) bool { return made.Name == t.name && sameArguments(made, arguments) }) {
+	if len(made) >= maxCalls || slices.ContainsFunc(made, func(made call) bool { return made.Name == t.name && made.hasArguments(arguments) }) {
 		return say(c.speak.anythingElse)
 	}
 	return reply{tool: t.name, arguments: arguments}
@@ -162,7 +161,7 @@ func (c *conversation) pursue(t tool, lead string) reply {
 // calledAlike is the call of the tool in an earlier turn that had the same arguments and worked; nil when there is none.
 func (c *conversation) calledAlike(t tool, arguments map[string]any) *call {
 	for i, made := range c.calls {
-		if made.at < c.turn && made.Name == t.name && sameArguments(made, arguments) && errorIn(made.result) == "" {
+		if made.at < c.turn && made.Name == t.name && made.hasArguments(arguments) && made.failure() == "" {
 			return &c.calls[i]
 		}
 	}

@@ -50,11 +50,11 @@ func (c *conversation) options(p property) []option {
 		if isProducer {
 			names = append(names, "id")
 		}
-		if len(p.producers) > 0 && !isProducer || errorIn(made.result) != "" {
+		if len(p.producers) > 0 && !isProducer || made.failure() != "" {
 			continue
 		}
-		var result any
-		if json.Unmarshal([]byte(made.result), &result) != nil {
+		result, ok := made.value()
+		if !ok {
 			continue
 		}
 		if found := collect(nil, result, names); len(found) > 0 {
@@ -264,9 +264,4 @@ func isFine(status string) bool {
 func valueInWords(value any) string {
 	raw, _ := json.Marshal(value) // an argument always marshals
 	return inWords(string(raw))
-}
-
-func sameArguments(made call, arguments map[string]any) bool {
-	var used map[string]any
-	return json.Unmarshal([]byte(made.Arguments), &used) == nil && same(used, arguments)
 }

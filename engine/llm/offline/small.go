@@ -25,9 +25,15 @@ var (
 		`(?:not|no longer) interested|(?:ne |n')?(?:veux|voudrais|souhaite|desire|ai) (?:pas|plus|aucun)(?: (?:envie|besoin))?|pas besoin)\b[^,.;!?]*?(?: but | mais |[,.;!?]|$)`)
 )
 
+// denials are what a text has at least one of that turns something down.
+var denials = []string{"not", "n't", "no longer", "never", "pas", "plus", "aucun"}
+
 // wishes is a text of the contact without what it turns down, and whether it turns anything down.
 func wishes(text string) (string, bool) {
 	text = strings.ReplaceAll(fold(text), "’", "'")
+	if !slices.ContainsFunc(denials, func(denial string) bool { return strings.Contains(text, denial) }) {
+		return text, false
+	}
 	rest := turnedDown.ReplaceAllString(text, " ")
 	return rest, rest != text
 }

@@ -25,7 +25,7 @@ type toolset struct {
 type brief struct {
 	*toolset
 	// language is that of the instructions.
-	language language
+	language func() language
 	today    time.Time
 	// opening is the first paragraph of the instructions.
 	opening string
@@ -69,7 +69,10 @@ func (m Model) briefOf(system string, offered []llm.Tool) *brief {
 
 func (m Model) readBrief(system string, tools *toolset) *brief {
 	b := &brief{toolset: tools, today: todayOf(system), opening: opening(system), system: system}
-	b.language, _ = detect(system)
+	b.language = sync.OnceValue(func() language {
+		spoken, _ := detect(system)
+		return spoken
+	})
 	b.contact = sync.OnceValue(func() string {
 		if m := contactNamed.FindStringSubmatch(b.opening); m != nil {
 			return m[1]
@@ -80,12 +83,13 @@ func (m Model) readBrief(system string, tools *toolset) *brief {
 	b.warnings = sync.OnceValue(func() []passage {
 		return slices.DeleteFunc(m.passagesOf(system, toModel), func(p passage) bool { return !p.warns })
 	})
+	parts := sync.OnceValues(func() (string, string) { return cutKnowledge(system) })
 	b.knowledge = sync.OnceValue(func() []passage {
-		_, knowledge := cutKnowledge(system)
+		_, knowledge := parts()
 		return m.passagesOf(knowledge, toModelOutright)
 	})
 	b.orders = sync.OnceValue(func() []passage {
-		instructions, _ := cutKnowledge(system)
+		instructions, _ := parts()
 		return m.passagesOf(instructions, toModel)
 	})
 	return b

@@ -175,7 +175,7 @@ func (c *conversation) language() language {
 			return spoken
 		}
 	}
-	return c.brief.language
+	return c.brief.language()
 }
 
 func (c *conversation) tool(name string) (tool, bool) {

@@ -96,7 +96,7 @@ func TestDemoAgentsAnswerAsIfNothingWereRemembered(t *testing.T) {
 	for i, a := range demoAgents(t) {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
-			random := rand.New(rand.NewPCG(1, uint64(i))) //nolint:gosec // the same conversations each time
+			random := rand.New(rand.NewPCG(1, uint64(i)))
 			for range 2 {
 				said := make([]string, 8)
 				for j := range said {

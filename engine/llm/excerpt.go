@@ -2,7 +2,6 @@ package llm
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -19,10 +18,11 @@ type Excerpt struct {
 const (
 	excerptHead = `<excerpt document="`
 	excerptTail = "</excerpt>"
+	// textHead and textTail are around an excerpt's text.
+	textHead, textTail = "\">\n", "\n" + excerptTail
+	// maxDigits is how many digits the number of an excerpt has at most.
+	maxDigits = 4
 )
-
-// excerpt matches what String writes.
-var excerpt = regexp.MustCompile(`(?s)(?:\[(\d{1,4})\] )?` + excerptHead + `([^"\n]*)">\n(.*?)\n` + excerptTail)
 
 var (
 	oneLine = strings.NewReplacer("\"", "'", "\n", " ", "\r", " ")
@@ -36,18 +36,54 @@ func (e Excerpt) String() string {
 	if e.Number > 0 {
 		number = fmt.Sprintf("[%d] ", e.Number)
 	}
-	return number + excerptHead + oneLine.Replace(e.Document) + "\">\n" + inside.Replace(e.Text) + "\n" + excerptTail
+	return number + excerptHead + oneLine.Replace(e.Document) + textHead + inside.Replace(e.Text) + textTail
 }
 
 // Excerpts returns the excerpts of instructions, in order, and the instructions without them.
 func Excerpts(system string) ([]Excerpt, string) {
 	var excerpts []Excerpt
-	for _, found := range excerpt.FindAllStringSubmatch(system, -1) {
-		number, _ := strconv.Atoi(found[1])
-		excerpts = append(excerpts, Excerpt{Number: number, Document: found[2], Text: found[3]})
+	var without strings.Builder
+	done, at := 0, 0
+	for {
+		head := strings.Index(system[at:], excerptHead)
+		if head < 0 {
+			break
+		}
+		head += at
+		at = head + len(excerptHead)
+		length := strings.IndexAny(system[at:], "\"\n")
+		if length < 0 {
+			break
+		}
+		text, isHead := strings.CutPrefix(system[at+length:], textHead)
+		if !isHead {
+			continue
+		}
+		text, _, isWhole := strings.Cut(text, textTail)
+		if !isWhole {
+			break // nor has what comes later an end
+		}
+		before, number := cutNumber(system[done:head])
+		without.WriteString(before)
+		excerpts = append(excerpts, Excerpt{Number: number, Document: system[at : at+length], Text: text})
+		at += length + len(textHead) + len(text) + len(textTail)
+		done = at
 	}
 	if excerpts == nil {
 		return nil, system
 	}
-	return excerpts, excerpt.ReplaceAllString(system, "")
+	return excerpts, without.String() + system[done:]
+}
+
+// cutNumber cuts off the end of a text what an excerpt behind it is cited by; 0 when there is nothing of the kind.
+func cutNumber(text string) (string, int) {
+	marked, isMarked := strings.CutSuffix(text, "] ")
+	open := strings.LastIndexByte(marked, '[')
+	digits := marked[open+1:]
+	isNumber := !strings.ContainsFunc(digits, func(r rune) bool { return r < '0' || r > '9' })
+	if !isMarked || open < 0 || len(digits) == 0 || len(digits) > maxDigits || !isNumber {
+		return text, 0
+	}
+	number, _ := strconv.Atoi(digits) // so few digits are a number
+	return marked[:open], number
 }

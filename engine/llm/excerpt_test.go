@@ -1,6 +1,8 @@
 package llm_test
 
 import (
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -38,7 +40,34 @@ func TestExcerptsAreFoundAgainWhateverTheyHold(t *testing.T) {
 			require.Len(t, e.Document, len(names[i]))
 		}
 		require.Equal(t, "Before.\n"+strings.Repeat("\n\n", count)+"After.", rest)
+		requireAsWritten(t, text.Draw(t, "first")+text.Draw(t, "second"))
 	})
 	found, _ := llm.Excerpts(llm.Excerpt{Number: 3, Document: `The "big" list`, Text: "A\n\nB"}.String())
 	require.Equal(t, []llm.Excerpt{{Number: 3, Document: "The 'big' list", Text: "A\n\nB"}}, found)
+}
+
+// written matches an excerpt as it stands in instructions.
+var written = regexp.MustCompile(`(?s)(?:\[(\d{1,4})\] )?<excerpt document="([^"\n]*)">\n(.*?)\n</excerpt>`)
+
+func FuzzExcerpts(f *testing.F) {
+	for _, seed := range []string{
+		"", "[1] <excerpt document=\"a\">\nb\n</excerpt>", "[12345] <excerpt document=\"\">\n\n</excerpt>", "[] <excerpt document=\"a\">\n</excerpt>",
+		"[1] <excerpt document=\"a\nb\">\n[2] <excerpt document=\"c\">\nd\n</excerpt>e[03] <excerpt document=\"f\">\ng\n</excerpt>\n</excerpt>",
+		"<excerpt document=\"a\"> [1] <excerpt document=\"b\">\n\n\n</excerpt>[2] [3] <excerpt document=\"c\">\nd", "[[7] <excerpt document=\"\xff\">\n\xff\n</excerpt>", "[٣] <excerpt document=\"a\">\nb\n</excerpt>",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, system string) { requireAsWritten(t, system) })
+}
+
+// requireAsWritten requires that instructions are cut where an expression finds excerpts.
+func requireAsWritten(t require.TestingT, system string) {
+	var want []llm.Excerpt
+	for _, found := range written.FindAllStringSubmatch(system, -1) {
+		number, _ := strconv.Atoi(found[1])
+		want = append(want, llm.Excerpt{Number: number, Document: found[2], Text: found[3]})
+	}
+	found, rest := llm.Excerpts(system)
+	require.Equal(t, want, found)
+	require.Equal(t, written.ReplaceAllString(system, ""), rest)
 }

@@ -17,7 +17,7 @@ func (c *conversation) afterCall(made call) reply {
 }
 
 func (c *conversation) answerTo(made call) reply {
-	failure := errorIn(made.result)
+	failure := made.failure()
 	switch {
 	case made.Name == llm.EndConversation:
 		return say(c.speak.goodbye)

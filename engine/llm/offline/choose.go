@@ -64,31 +64,7 @@ func (w *words) weightOf(word string) float64 {
 	return highest
 }
 
-// aboutOf collects what a tool is about, in itself and by the lines of the instructions that name it.
-func (c *conversation) aboutOf(t tool) words {
-	about := c.aboutAlone(t)
-	if t.delegate || !mentions(c.req.System, t.name) {
-		return about
-	}
-	about = words{slices.Clone(about.of), slices.Clone(about.weight)}
-	heading := ""
-	for line := range strings.Lines(c.req.System) {
-		if strings.HasPrefix(line, "#") {
-			heading = line
-		}
-		if mentions(line, t.name) {
-			about.add(inInstructions, concepts(strings.ReplaceAll(line, t.name, " ")))
-			about.add(inHeading, concepts(heading))
-		}
-	}
-	return about
-}
-
-// aboutAlone is what a tool is about by its name, its description, and what its arguments can be.
-func (c *conversation) aboutAlone(t tool) words {
-	return recall(c.memory, "about", func() words { return aboutTool(t) }, t.name, t.description, t.parameters)
-}
-
+// aboutTool is what a tool is about by its name, its description, and what its arguments can be.
 func aboutTool(t tool) words {
 	var about words
 	for _, word := range meanings(nameWords(t.name)) {
@@ -123,14 +99,17 @@ func aboutTool(t tool) words {
 	return about
 }
 
-// choose returns the tool that fits the words best, with its score; false when none reaches the least.
-func (c *conversation) choose(subject []string, least float64) (tool, float64, bool) {
-	if c.about == nil {
-		for _, t := range c.tools {
-			c.about = append(c.about, c.aboutOf(t))
-		}
-	}
-	scores := score(c.about, subject)
+// fit is the tool that fits words best, with its score.
+type fit struct {
+	tool  tool
+	score float64
+	// ok is whether there is one.
+	ok bool
+}
+
+// choose returns the tool that fits the words best, if one reaches the least score.
+func (c *conversation) choose(subject []string, least float64) fit {
+	scores := score(c.about(), subject)
 	best, own := -1, -1
 	for i, reached := range scores {
 		if reached < least || c.tools[i].delegate && reached < delegateThreshold {
@@ -144,13 +123,13 @@ func (c *conversation) choose(subject []string, least float64) (tool, float64, b
 		}
 	}
 	if best < 0 {
-		return tool{}, 0, false
+		return fit{}
 	}
 	// What the agent can do itself is delegated only when that fits clearly better.
 	if c.tools[best].delegate && own >= 0 && scores[own] >= ownWork*scores[best] {
 		best = own
 	}
-	return c.tools[best], scores[best], true
+	return fit{c.tools[best], scores[best], true}
 }
 
 // called reports whether a tool was called before this turn.
@@ -161,13 +140,12 @@ func (c *conversation) called(t tool) bool {
 // score counts for each tool the words that it shares with the subject. A shared word counts its weight, in the
 // proportion that this is of its weight in all tools.
 func score(tools []words, subject []string) []float64 {
-	scores := make([]float64, len(tools))
+	scores, weights := make([]float64, len(tools)), make([]float64, len(tools))
 	for _, word := range subject {
 		if empty[word] {
 			continue
 		}
 		sum := 0.0
-		weights := make([]float64, len(tools))
 		for i := range tools {
 			weights[i] = tools[i].weightOf(word)
 			if weak[word] {
@@ -187,9 +165,8 @@ func score(tools []words, subject []string) []float64 {
 // beyondTools are the words of the subject that no tool has.
 func (c *conversation) beyondTools(subject []string) []string {
 	subject = slices.DeleteFunc(subject, func(word string) bool { return empty[word] })
-	for _, t := range c.tools {
-		about := c.aboutAlone(t)
-		subject = slices.DeleteFunc(subject, func(word string) bool { return about.weightOf(word) > 0 })
+	for i := range c.alone {
+		subject = slices.DeleteFunc(subject, func(word string) bool { return c.alone[i].weightOf(word) > 0 })
 	}
 	return subject
 }

@@ -125,9 +125,12 @@ var turnsOfPhrase = strings.NewReplacer(
 var endings = []string{"s", "x", "es", "ed", "d", "ing", "ee", "e", "r"}
 
 // concepts are the content words of a text, each as the first of its group of synonyms.
-func concepts(text string) []string {
+func concepts(text string) []string { return conceptsOf(wordsOf(text)) }
+
+// conceptsOf are the concepts of a text of these words.
+func conceptsOf(words []string) []string {
 	// Twice, for turns of phrase that share a space.
-	spaced := turnsOfPhrase.Replace(turnsOfPhrase.Replace(" " + strings.Join(wordsOf(text), " ") + " "))
+	spaced := turnsOfPhrase.Replace(turnsOfPhrase.Replace(" " + strings.Join(words, " ") + " "))
 	return meanings(contentOf(strings.Fields(spaced)))
 }
 

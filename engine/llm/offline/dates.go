@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 var (
@@ -16,7 +17,6 @@ var (
 	clockTime   = regexp.MustCompile(`\b([01]?\d|2[0-3])(?: ?[h:] ?([0-5]\d)| ?(h|heures?|o'?clock)\b)`)
 	atHour      = regexp.MustCompile(`\b(?:at|around|about|vers) ([01]?\d|2[0-3])$`)
 	halfDayTime = regexp.MustCompile(`\b(1[0-2]|0?[1-9])(?:[:.]([0-5]\d))? ?([ap])\.?m\b`)
-	wordy       = regexp.MustCompile(`[^\pL\pN:/.'-]+`)
 	// present introduces the day of the conversation in an agent's instructions.
 	present = regexp.MustCompile(`(?i)\b(today is|today:|current date:?|date:|nous sommes le|aujourd'hui est le|date du jour :?)\s+[^.\n]{0,30}`)
 )
@@ -46,12 +46,27 @@ var (
 
 // plain is a text in small letters without accents, with straight apostrophes and single spaces.
 func plain(text string) string {
-	text = strings.ReplaceAll(fold(text), "’", "'")
-	return strings.TrimSpace(wordy.ReplaceAllString(text, " "))
+	var plain strings.Builder
+	isSpaced := true
+	for _, r := range strings.ReplaceAll(fold(text), "’", "'") {
+		switch {
+		case strings.ContainsRune(":/.'-", r) || unicode.IsLetter(r) || unicode.IsNumber(r):
+			plain.WriteRune(r)
+			isSpaced = false
+		case !isSpaced:
+			plain.WriteByte(' ')
+			isSpaced = true
+		}
+	}
+	return strings.TrimSuffix(plain.String(), " ")
 }
 
 // todayOf is the day of the conversation as the instructions tell it; the zero time when they do not.
 func todayOf(instructions string) time.Time {
+	// Most often it is the first that tells: then the rest need not be read.
+	if day, ok := dateIn(present.FindString(instructions), time.Time{}); ok {
+		return day
+	}
 	for _, told := range present.FindAllString(instructions, -1) {
 		if day, ok := dateIn(told, time.Time{}); ok {
 			return day

@@ -8,26 +8,23 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm"
 )
 
-// surelyCode is from how many characters on a code in the instructions is known by its shape alone.
-const surelyCode = 8
-
 // find looks for a property's value where the rules allow, the surest place first. required is whether the
 // call cannot be made without: what is optional must have been said in this matter, as must what does not last.
 func (c *conversation) find(t tool, p property, required bool) (any, bool) {
 	for _, given := range slices.Backward(c.answers) {
 		if !given.confirm && given.property.name == p.name && (p.lasts() || given.at >= c.began()) {
-			options := c.options(t, p)
+			options := c.options(p)
 			if value, ok := chosen(p, options, given.text); ok {
 				return value, true
 			}
 			// Of several options, what chooses none is no answer; nor is it before they are known.
-			if value, ok := p.in(given.text, true, c.today); ok && len(options) < 2 && !c.unasked(t, p) {
+			if value, ok := p.in(given.text, true, c.today); ok && len(options) < 2 && !c.unasked(p) {
 				return value, true
 			}
 		}
 	}
-	if c.hasProducer(t, p) {
-		return c.produced(t, p)
+	if len(p.producers) > 0 {
+		return c.produced(p)
 	}
 	if value, ok := c.addressed(p); ok && required {
 		return value, true
@@ -39,11 +36,11 @@ func (c *conversation) find(t tool, p property, required bool) (any, bool) {
 		return nil, false
 	}
 	for _, made := range slices.Backward(c.calls) {
-		if value, ok := argument(made, p.name); ok && p.lasts() {
+		if value, ok := made.argument(p.name); ok && p.lasts() {
 			return value, true
 		}
 	}
-	if value, ok := c.produced(t, p); ok {
+	if value, ok := c.produced(p); ok {
 		return value, true
 	}
 	if value, ok := c.instructed(p); ok {
@@ -74,7 +71,7 @@ func (c *conversation) heard(p property, required bool) (any, bool) {
 	}
 	for _, text := range slices.Backward(c.contactSaid(from)) {
 		value, ok := p.in(text, false, c.today)
-		if !ok || (p.format != "" || p.isCode() || p.kind == "number" || p.kind == "integer") && c.usedElsewhere(p, value) {
+		if !ok || (p.format != "" || p.isCode || p.kind == "number" || p.kind == "integer") && c.usedElsewhere(p, value) {
 			continue
 		}
 		return value, true
@@ -85,8 +82,8 @@ func (c *conversation) heard(p property, required bool) (any, bool) {
 // usedElsewhere reports whether a value already is an argument, or an answer, of another name.
 func (c *conversation) usedElsewhere(p property, value any) bool {
 	for _, made := range c.calls {
-		var arguments map[string]any
-		if json.Unmarshal([]byte(made.Arguments), &arguments) != nil {
+		arguments, ok := made.arguments()
+		if !ok {
 			continue
 		}
 		for name, used := range arguments {
@@ -105,15 +102,6 @@ func same(one, other any) bool {
 	first, _ := json.Marshal(one) // values that came from JSON always marshal
 	second, _ := json.Marshal(other)
 	return string(first) == string(second)
-}
-
-func argument(made call, name string) (any, bool) {
-	var arguments map[string]any
-	if json.Unmarshal([]byte(made.Arguments), &arguments) != nil {
-		return nil, false
-	}
-	value, ok := arguments[name]
-	return value, ok
 }
 
 // ownWords are what the contact said in this matter, unless that is nothing but the tool's own name.
@@ -159,82 +147,21 @@ func ownLines(c *conversation, text string) string {
 
 // addressed is the name of the contact as the opening of the instructions tells it.
 func (c *conversation) addressed(p property) (any, bool) {
-	if p.holder() == "" || p.isFreeText() {
+	if p.holder == "" || p.isFreeText() {
 		return nil, false
 	}
-	m := contactNamed.FindStringSubmatch(opening(c.req.System))
-	if m == nil || p.holder() == "last" && !strings.Contains(m[1], " ") {
+	name := c.contact()
+	if name == "" || p.holder == "last" && !strings.Contains(name, " ") {
 		return nil, false
 	}
-	return p.person("My name is "+m[1], false)
+	return p.person("My name is "+name, false)
 }
-
-// instructed looks in the agent's instructions, where the values of the data bag are: forms that cannot be
-// mistaken, and names after their label in the opening paragraph.
-func (c *conversation) instructed(p property) (any, bool) {
-	first := opening(c.req.System)
-	if strings.HasPrefix(first, "#") {
-		first = ""
-	}
-	switch {
-	case p.kind == "array", p.kind == "boolean", p.kind == "number", p.kind == "integer", len(p.enum) > 0, p.holder() != "", p.isFreeText(),
-		p.isPhone() && p.has("mail"):
-		return nil, false
-	case p.format == "" && (p.pattern != nil || example.MatchString(p.description)):
-		for line := range strings.Lines(c.req.System) {
-			if value, ok := p.in(line, false, c.today); ok && (len(value.(string)) >= surelyCode || p.near(line, value.(string))) {
-				return value, true
-			}
-		}
-		return nil, false
-	case p.isPhone(), p.format == "email", p.isText(), p.isCode():
-		return p.in(first, false, c.today)
-	}
-	return nil, false
-}
-
-// producers are the tools whose results hold the property's value: those that its description names, or the
-// tool's, for a property that is the identifier of something.
-func (c *conversation) producers(t tool, p property) []tool {
-	last := p.title[len(p.title)-1]
-	isID := slices.Contains([]string{"id", "ids", "number", "reference"}, last)
-	var found []tool
-	for _, other := range c.tools {
-		ofDescription := isID && last != "number" && last != "reference" && mentions(t.description, other.name)
-		if other.name != t.name && (ofDescription || mentions(p.description, other.name)) {
-			found = append(found, other)
-		}
-	}
-	// An identifier is found by the tool that gave it to another property of that name.
-	if len(found) == 0 && isID && (last == "id" || last == "ids") {
-		for _, other := range c.tools {
-			if twin, ok := other.property(singular(p.name)); ok && other.name != t.name {
-				found = append(found, c.named(twin)...)
-			}
-		}
-	}
-	return found
-}
-
-func (c *conversation) hasProducer(t tool, p property) bool { return len(c.producers(t, p)) > 0 }
 
 // unasked reports whether a property has producers of which none was called yet.
-func (c *conversation) unasked(t tool, p property) bool {
-	producers := c.producers(t, p)
-	return len(producers) > 0 && !slices.ContainsFunc(producers, func(producer tool) bool {
+func (c *conversation) unasked(p property) bool {
+	return len(p.producers) > 0 && !slices.ContainsFunc(p.producers, func(producer *tool) bool {
 		return slices.ContainsFunc(c.calls, func(made call) bool { return made.Name == producer.name })
 	})
-}
-
-// named are the tools that a property's description names.
-func (c *conversation) named(p property) []tool {
-	var found []tool
-	for _, other := range c.tools {
-		if mentions(p.description, other.name) {
-			found = append(found, other)
-		}
-	}
-	return found
 }
 
 // singular is the name of one of a list's items: "articleId" of "articleIds".
@@ -242,8 +169,8 @@ func singular(name string) string { return strings.TrimSuffix(name, "s") }
 
 // produced is the property's value from the results of earlier calls: the only one there is, or the one
 // that the contact chose.
-func (c *conversation) produced(t tool, p property) (any, bool) {
-	options := c.options(t, p)
+func (c *conversation) produced(p property) (any, bool) {
+	options := c.options(p)
 	if len(options) == 1 {
 		return options[0].as(p)
 	}

@@ -17,29 +17,34 @@ var (
 	personal = regexp.MustCompile(`\b(my|our|mon|ma|mes|notre|nos|i want|i need|i'd like|i would like|i lost|can you|could you|je veux|je voudrais|j'aimerais|pouvez-vous)\b`)
 )
 
-// asksForFacts reports whether a message asks how things are, and not for something to be done.
-func asksForFacts(text string) bool {
-	return inquires(text) && !personal.MatchString(plain(text))
+// asksForFacts reports whether the message asks how things are, and not for something to be done.
+func (c *conversation) asksForFacts() bool {
+	return c.inquires() && !personal.MatchString(c.plainly())
 }
 
 // isInDocuments reports whether a message asks what one may or must do, and an excerpt tells.
 func (c *conversation) isInDocuments(subject []string) bool {
-	text := plain(c.said())
+	text := c.plainly()
 	return permitted.MatchString(text) && !personal.MatchString(text) && len(c.excerpt(subject).sentences) > 0
 }
 
-// inquires reports whether a message is a question that is not answered by yes or no, or about how things are.
-func inquires(text string) bool {
-	text = plain(text)
+// inquires reports whether the message is a question that is not answered by yes or no, or about how things are.
+func (c *conversation) inquires() bool {
+	text := c.plainly()
 	if _, rest, ok := strings.Cut(text, " "); ok && greetings[strings.Trim(strings.Fields(text)[0], ".,!")] {
 		text = rest
 	}
-	return inquiring.MatchString(text) || inverted.MatchString(text)
+	return inquiring.MatchString(text) || strings.Contains(text, "-") && inverted.MatchString(text)
 }
 
-// subject is what the message of this matter is about, and the least score for that. A bare number stands for what
-// the agent offered under it.
-func (c *conversation) subject() ([]string, float64) {
+// subject is what the message of a matter is about, and the least score for that.
+type subject struct {
+	words []string
+	least float64
+}
+
+// readSubject reads what the matter is about. A bare number stands for what the agent offered under it.
+func (c *conversation) readSubject() subject {
 	at := min(c.began(), c.beganDelegation())
 	text, least := ownLines(c, c.req.Messages[at].Text), threshold
 	if offered := c.offeredUnder(at); offered != "" {
@@ -47,7 +52,7 @@ func (c *conversation) subject() ([]string, float64) {
 	}
 	text, _ = wishes(text)
 	_, said := cutGreeting(wordsOf(text))
-	return slices.DeleteFunc(concepts(strings.Join(said, " ")), func(word string) bool { return empty[word] }), least
+	return subject{slices.DeleteFunc(concepts(strings.Join(said, " ")), func(word string) bool { return empty[word] }), least}
 }
 
 // goal is the tool that the matter is about: the one that its first message fits, if that leads to the
@@ -55,8 +60,8 @@ func (c *conversation) subject() ([]string, float64) {
 func (c *conversation) goal() (tool, bool) {
 	asked, pending := c.askedBefore(c.turn)
 	pending = pending && c.isAnswer(asked, c.said())
-	if fits, _, ok := c.choose(c.subject()); ok && (!pending || c.leadsTo(fits, asked.tool, len(c.tools))) {
-		return fits, true
+	if best := c.fit(); best.ok && (!pending || c.leadsTo(best.tool, asked.tool, len(c.tools))) {
+		return best.tool, true
 	}
 	if pending {
 		return asked.tool, true
@@ -67,16 +72,16 @@ func (c *conversation) goal() (tool, bool) {
 // picked is the tool that takes up one of the options which the agent told last, if the contact's message
 // chooses one.
 func (c *conversation) picked() (tool, bool) {
-	if len(wordsOf(c.said())) > maxChoosing {
+	if len(c.words) > maxChoosing {
 		return tool{}, false
 	}
 	for _, t := range c.tools {
 		for _, p := range t.properties {
-			for _, producer := range c.producers(t, p) {
-				if !c.calledBefore(producer) {
+			for _, producer := range p.producers {
+				if !c.calledBefore(producer.name) {
 					continue
 				}
-				if _, ok := chosen(p, c.options(t, p), c.said()); ok {
+				if _, ok := chosen(p, c.options(p), c.said()); ok {
 					return t, true
 				}
 			}
@@ -86,9 +91,9 @@ func (c *conversation) picked() (tool, bool) {
 }
 
 // calledBefore reports whether a tool was the one that the agent's last message told of.
-func (c *conversation) calledBefore(t tool) bool {
+func (c *conversation) calledBefore(name string) bool {
 	before := c.contactBefore(c.turn)
-	return slices.ContainsFunc(c.calls, func(made call) bool { return made.Name == t.name && made.at > before && made.at < c.turn })
+	return slices.ContainsFunc(c.calls, func(made call) bool { return made.Name == name && made.at > before && made.at < c.turn })
 }
 
 // leadsTo reports whether a tool needs, over so many others at most, what another returns.
@@ -100,8 +105,8 @@ func (c *conversation) leadsTo(t, other tool, over int) bool {
 		return false
 	}
 	for _, p := range t.properties {
-		for _, producer := range c.producers(t, p) {
-			if c.leadsTo(producer, other, over-1) {
+		for _, producer := range p.producers {
+			if c.leadsTo(*producer, other, over-1) {
 				return true
 			}
 		}

@@ -3,7 +3,7 @@ package offline
 import (
 	"slices"
 	"strings"
-	"time"
+	"sync"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
 )
@@ -15,26 +15,20 @@ type conversation struct {
 	// req has the instructions without the excerpts.
 	req      llm.Request
 	excerpts []llm.Excerpt
-	language language
-	speak    phrasebook
-	tools    []tool
-	// about is what each tool is about; nil until that is asked.
-	about []words
-	// questions are all that it may ask; nil until one is looked for.
-	questions []worded
-	today     time.Time
+	*brief
+	speak *phrasebook
 	// turn is the index of the contact's latest message; -1 when there is none.
 	turn    int
 	calls   []call
 	answers []answered
-}
-
-// call is a call of a tool that was answered.
-type call struct {
-	llm.ToolCall
-	// at is the index of the message that makes it.
-	at     int
-	result string
+	// words are those of the contact's latest message, and plainly is what it is in plain writing.
+	words   []string
+	plainly func() string
+	// began is the index of the message with which the matter of the latest message began.
+	began func() int
+	// subject is what that message is about, and fit the tool that fits it best.
+	subject func() subject
+	fit     func() fit
 }
 
 // question is what the model asked in a message: a property of a tool, or whether to go ahead.
@@ -54,9 +48,8 @@ type answered struct {
 func (m Model) read(req llm.Request) *conversation {
 	excerpts, instructions := llm.Excerpts(req.System)
 	req.System = instructions
-	c := &conversation{memory: m.memory, req: req, excerpts: excerpts, language: languageOf(req), tools: m.toolsOf(req), turn: -1}
-	c.today = recall(m.memory, "today", func() time.Time { return todayOf(req.System) }, req.System)
-	c.speak = phrases[c.language]
+	c := &conversation{memory: m.memory, req: req, excerpts: excerpts, brief: m.briefOf(instructions, req.Tools), turn: -1}
+	c.speak = &phrases[c.language()]
 	results := map[string]string{}
 	for i, message := range slices.Backward(req.Messages) {
 		if message.Role == llm.RoleTool {
@@ -64,7 +57,7 @@ func (m Model) read(req llm.Request) *conversation {
 		}
 		for _, made := range slices.Backward(message.ToolCalls) {
 			if result, ok := results[made.ID]; ok {
-				c.calls = append(c.calls, call{made, i, result})
+				c.calls = append(c.calls, newCall(made, i, result))
 			}
 		}
 	}
@@ -83,6 +76,13 @@ func (m Model) read(req llm.Request) *conversation {
 			c.answers = append(c.answers, answered{asked, i, message.Text})
 		}
 	}
+	if c.turn >= 0 {
+		c.words = wordsOf(c.said())
+	}
+	c.plainly = sync.OnceValue(func() string { return plain(c.said()) })
+	c.began = sync.OnceValue(c.findBegan)
+	c.subject = sync.OnceValue(c.readSubject)
+	c.fit = sync.OnceValue(func() fit { return c.choose(c.subject().words, c.subject().least) })
 	return c
 }
 
@@ -126,12 +126,9 @@ func (c *conversation) questionIn(text string) (question, string, bool) {
 	if !asksSomething(text) {
 		return question{}, "", false
 	}
-	if c.questions == nil {
-		c.questions = c.everyQuestion()
-	}
 	for _, asked := range c.questions {
 		if _, rest, ok := strings.Cut(text, asked.text); ok {
-			return asked.question, strings.TrimSpace(rest), true
+			return asked.question(), strings.TrimSpace(rest), true
 		}
 	}
 	return question{}, "", false
@@ -139,26 +136,17 @@ func (c *conversation) questionIn(text string) (question, string, bool) {
 
 // worded is a question as it is asked.
 type worded struct {
-	question
 	text string
+	tool *tool
+	// property is nil when it is whether to go ahead.
+	property *property
 }
 
-// everyQuestion is all that the model may ask of its tools.
-func (c *conversation) everyQuestion() []worded {
-	every := []worded{}
-	for _, spoken := range []language{english, french} {
-		book := phrases[spoken]
-		for _, t := range c.tools {
-			every = append(every, worded{question{tool: t, confirm: true}, book.confirmation(t)})
-			for _, p := range t.properties {
-				every = append(every, worded{question{tool: t, property: p}, book.ask(t, p)})
-				if c.hasProducer(t, p) {
-					every = append(every, worded{question{tool: t, property: p}, book.which(t)})
-				}
-			}
-		}
+func (w worded) question() question {
+	if w.property == nil {
+		return question{tool: *w.tool, confirm: true}
 	}
-	return every
+	return question{tool: *w.tool, property: *w.property}
 }
 
 // delegatedBefore is the sub-agent's call whose answer the agent passed on before a message of the
@@ -176,12 +164,27 @@ func (c *conversation) delegatedBefore(at int) *call {
 	return nil
 }
 
-func (c *conversation) tool(name string) (tool, bool) {
-	i := slices.IndexFunc(c.tools, func(t tool) bool { return t.name == name })
-	if i < 0 {
-		return tool{}, false
+// language is the language to answer in: that of the latest message of the contact that tells, else that of the
+// instructions, else English.
+func (c *conversation) language() language {
+	for _, message := range slices.Backward(c.req.Messages) {
+		if message.Role != llm.RoleUser {
+			continue
+		}
+		if spoken, ok := detect(message.Text); ok {
+			return spoken
+		}
 	}
-	return c.tools[i], true
+	return c.brief.language()
+}
+
+func (c *conversation) tool(name string) (tool, bool) {
+	for i := range c.tools {
+		if c.tools[i].name == name {
+			return c.tools[i], true
+		}
+	}
+	return tool{}, false
 }
 
 // isAnswer reports whether a text may be the answer to a question: not a question itself, not a
@@ -198,17 +201,17 @@ func (c *conversation) isAnswer(asked question, text string) bool {
 		return false
 	}
 	// What fits another tool is a new matter; text is taken for that only when it is long and fits well.
-	other, score, ok := c.choose(concepts(text), threshold)
-	if asked.property.isCode() && len(said) > 2 {
+	other := c.choose(concepts(text), threshold)
+	if asked.property.isCode && len(said) > 2 {
 		if _, read := asked.property.in(text, true, c.today); !read {
-			return len(c.relevant(concepts(text)).sentences) == 0 && (!ok || other.name == asked.tool.name)
+			return len(c.relevant(concepts(text)).sentences) == 0 && (!other.ok || other.tool.name == asked.tool.name)
 		}
 	}
-	if !ok || other.name == asked.tool.name {
+	if !other.ok || other.tool.name == asked.tool.name {
 		return true
 	}
-	if asked.property.isText() || asked.property.isCode() {
-		return len(said) <= maxShortAnswer || score < 3*threshold
+	if asked.property.isText() || asked.property.isCode {
+		return len(said) <= maxShortAnswer || other.score < 3*threshold
 	}
 	return c.reads(asked.property, text) || len(said) == 1
 }
@@ -222,9 +225,9 @@ func (c *conversation) reads(p property, text string) bool {
 	return ok
 }
 
-// began is the index of the message with which the matter of the latest message began: questions of the
+// findBegan finds the message with which the matter of the latest message began: questions of the
 // model and their answers go on with it, and what the contact asked in between.
-func (c *conversation) began() int {
+func (c *conversation) findBegan() int {
 	at := c.turn
 	var next question
 	for c.contactBefore(at) >= 0 {

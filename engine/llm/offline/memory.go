@@ -46,14 +46,26 @@ func recall[V any](m *memory, of kind, read func() V, texts ...string) V {
 	if m == nil {
 		return read()
 	}
-	key, bytes := keyOf(of, texts)
+	all := newTexts(of)
+	for _, text := range texts {
+		addText(all, text)
+	}
+	return recallBy(m, all, func(string) V { return read() })
+}
+
+// recallBy is recall for what keeps the hash of the texts.
+func recallBy[V any](m *memory, all *texts, read func(key string) V) V {
+	key, bytes := all.key()
+	if m == nil {
+		return read(string(key[:]))
+	}
 	m.mu.Lock()
 	known, ok := m.kept.Get(key)
 	m.mu.Unlock()
 	if ok {
 		return known.value.(V)
 	}
-	value := read()
+	value := read(string(key[:]))
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !m.kept.Contains(key) {
@@ -66,18 +78,31 @@ func recall[V any](m *memory, of kind, read func() V, texts ...string) V {
 	return value
 }
 
-// keyOf is the hash of the texts, each with its length, and the memory of what is read of them.
-func keyOf(of kind, texts []string) (key [sha256.Size]byte, bytes int) {
-	hash := sha256.New()
-	hash.Write([]byte(of))
-	bytes = bytesPerEntry
-	for _, text := range texts {
-		var length [9]byte // the first is what no kind has
-		binary.BigEndian.PutUint64(length[1:], uint64(len(text)))
-		hash.Write(length[:])
-		hash.Write([]byte(text))
-		bytes += bytesPerByte * len(text)
-	}
-	hash.Sum(key[:0])
+// texts are what is read, one after the other, each with its length before it.
+type texts struct {
+	joined []byte
+	bytes  int
+}
+
+// spare are texts of which the key was taken: they are long, and wanted in every turn.
+var spare = sync.Pool{New: func() any { return &texts{} }}
+
+func newTexts(of kind) *texts {
+	t := spare.Get().(*texts)
+	t.joined, t.bytes = append(t.joined[:0], of...), bytesPerEntry
+	return t
+}
+
+func addText[T ~string | ~[]byte](t *texts, text T) {
+	t.joined = append(t.joined, 0) // what no kind has
+	t.joined = binary.BigEndian.AppendUint64(t.joined, uint64(len(text)))
+	t.joined = append(t.joined, text...)
+	t.bytes += bytesPerByte * len(text)
+}
+
+// key is the hash of the texts, and the memory of what is read of them. The texts are not to be used after it.
+func (t *texts) key() (key [sha256.Size]byte, bytes int) {
+	key, bytes = sha256.Sum256(t.joined), t.bytes
+	spare.Put(t)
 	return key, bytes
 }

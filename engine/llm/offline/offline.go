@@ -70,8 +70,8 @@ func (c *conversation) answer() reply {
 	if made := c.calledNow(); len(made) > 0 && made[len(made)-1].at == c.lastCalling() {
 		return c.afterCall(made[len(made)-1])
 	}
-	said := wordsOf(c.said())
-	if found := c.warning(c.beyondTools(concepts(c.said()))); len(found) > 0 {
+	said := c.words
+	if found := c.warning(c.beyondTools(conceptsOf(said))); len(found) > 0 {
 		return say(strings.Join(found, " "))
 	}
 	switch {
@@ -106,7 +106,7 @@ func (c *conversation) begin(said []string) reply {
 	if answer := c.small(true); answer != nil && !c.isChoice() {
 		return *answer
 	}
-	if len(said) <= maxShortAnswer && firstOf(c.said()) != 0 && len(subject) == 0 {
+	if len(said) <= maxShortAnswer && firstIn(c.words) != 0 && len(subject) == 0 {
 		return say(c.speak.good, c.speak.offer+c.speak.menu(c.tools))
 	}
 	next := c.serve(lead)
@@ -131,12 +131,11 @@ func (c *conversation) begin(said []string) reply {
 
 // lead is what goes before the first words of a turn: a greeting for a greeting, and that there is no human to be had.
 func (c *conversation) lead() string {
-	said := wordsOf(c.said())
 	var parts []string
-	if opening, _ := cutGreeting(said); opening {
+	if opening, _ := cutGreeting(c.words); opening {
 		parts = append(parts, c.speak.greeting)
 	}
-	if wantsHuman(said) && !c.offers(llm.TransferCall) {
+	if wantsHuman(c.words) && !c.offers(llm.TransferCall) {
 		parts = append(parts, c.speak.noTransfer)
 	}
 	return strings.Join(parts, " ")
@@ -145,8 +144,8 @@ func (c *conversation) lead() string {
 // serve calls the tool that the message is about, or quotes what is known of it: a question about how things
 // are is answered from what is known if that can be, and calls a tool only if that fits very well. Nil when there is neither.
 func (c *conversation) serve(lead string) *reply {
-	subject, _ := c.subject()
-	facts := asksForFacts(c.said()) || c.isInDocuments(subject)
+	subject := c.subject().words
+	facts := c.asksForFacts() || c.isInDocuments(subject)
 	quoted := func() *reply {
 		found := c.relevant(subject)
 		if len(found.sentences) == 0 {
@@ -157,7 +156,7 @@ func (c *conversation) serve(lead string) *reply {
 	}
 	used := func() *reply {
 		wanted, ok := c.goal()
-		if _, reached, _ := c.choose(c.subject()); !ok || facts && reached < 2*threshold {
+		if !ok || facts && c.fit().score < 2*threshold {
 			return nil
 		}
 		next := c.pursue(wanted, lead)

@@ -15,6 +15,7 @@ const maxEchoed = 120
 // phrasebook is what the model says of itself in one language. In phrases that have it, % stands for what they
 // are said of, and @ for the title of a tool.
 type phrasebook struct {
+	language                             language
 	greeting, offer, more, welcome, good string
 	// noted takes what the contact chose, toYes and toNo what it was asked, occasion why it was called.
 	noted, toYes, toNo, occasion string
@@ -31,8 +32,9 @@ type phrasebook struct {
 	yesOrNo, exampleDay, exampleTime, listOf        string
 }
 
-var phrases = map[language]phrasebook{
+var phrases = [...]phrasebook{
 	english: {
+		language:       english,
 		greeting:       "Hello!",
 		offer:          "How can I help you?",
 		more:           "Is there anything else you would like to know?",
@@ -73,6 +75,7 @@ var phrases = map[language]phrasebook{
 		listOf:         "one or more of %",
 	},
 	french: {
+		language:       french,
 		greeting:       "Bonjour !",
 		offer:          "Comment puis-je vous aider ?",
 		more:           "Souhaitez-vous savoir autre chose ?",
@@ -119,7 +122,7 @@ func fill(phrase, with string) string { return strings.Replace(phrase, "%", with
 func about(phrase string, t tool) string { return strings.Replace(phrase, "@", t.title, 1) }
 
 // quote gives sentences as what they are.
-func (p phrasebook) quote(found quotation) string {
+func (p *phrasebook) quote(found quotation) string {
 	phrase := p.found
 	if found.isKnown {
 		phrase = p.known
@@ -128,7 +131,7 @@ func (p phrasebook) quote(found quotation) string {
 }
 
 // unknown says what the model is and what it understood.
-func (p phrasebook) unknown(message string) string {
+func (p *phrasebook) unknown(message string) string {
 	return fill(p.lost, shorten(message, maxEchoed))
 }
 
@@ -142,7 +145,7 @@ func shorten(text string, most int) string {
 }
 
 // menu says what the tools can do, the first of them, sub-agents last; "" when there are none.
-func (p phrasebook) menu(tools []tool) string {
+func (p *phrasebook) menu(tools []tool) string {
 	var titles []string
 	for _, delegates := range []bool{false, true} {
 		for _, t := range tools {
@@ -158,18 +161,18 @@ func (p phrasebook) menu(tools []tool) string {
 }
 
 // ask asks for an argument of a tool.
-func (p phrasebook) ask(t tool, wanted property) string {
-	return fill(about(p.asking, t), p.label(wanted))
+func (p *phrasebook) ask(t tool, wanted property) string {
+	return fill(about(p.asking, t), wanted.asked[p.language])
 }
 
 // which asks for an argument that is one of the options just told.
-func (p phrasebook) which(t tool) string { return about(p.choosing, t) }
+func (p *phrasebook) which(t tool) string { return about(p.choosing, t) }
 
 // confirmation asks whether to go ahead with a tool.
-func (p phrasebook) confirmation(t tool) string { return about(p.sure, t) }
+func (p *phrasebook) confirmation(t tool) string { return about(p.sure, t) }
 
 // label says what a property is, in the words of its description, and which values fit.
-func (p phrasebook) label(wanted property) string {
+func (p *phrasebook) label(wanted property) string {
 	text := strings.TrimSpace(toolReference.ReplaceAllString(firstSentence(wanted.description), ""))
 	if len(contentOf(wordsOf(text))) < 2 && len(wanted.title) > 1 {
 		text = strings.Join(wanted.title, " ")
@@ -209,7 +212,8 @@ func lowerFirst(text string) string {
 
 // asksYesOrNo reports whether a sub-agent's question is one to which no is an answer.
 func asksYesOrNo(text string) bool {
-	for _, book := range phrases {
+	for i := range phrases {
+		book := &phrases[i]
 		lead, _, _ := strings.Cut(book.sure, "@")
 		if strings.Contains(text, lead) || strings.Contains(text, "("+book.yesOrNo+")") {
 			return true
@@ -223,7 +227,8 @@ func asksYesOrNo(text string) bool {
 
 // asksSomething reports whether a text may hold a question about a tool.
 func asksSomething(text string) bool {
-	for _, book := range phrases {
+	for i := range phrases {
+		book := &phrases[i]
 		for _, phrase := range []string{book.asking, book.choosing, book.sure} {
 			if lead, _, _ := strings.Cut(phrase, "@"); strings.Contains(text, lead) {
 				return true
@@ -237,7 +242,8 @@ func asksSomething(text string) bool {
 func lastQuestion(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	line := lines[len(lines)-1]
-	for _, book := range phrases {
+	for i := range phrases {
+		book := &phrases[i]
 		for _, phrase := range []string{book.asking, book.choosing, book.sure} {
 			lead, _, _ := strings.Cut(phrase, "@")
 			if at := strings.Index(line, lead); at >= 0 {
@@ -251,7 +257,8 @@ func lastQuestion(text string) string {
 // asksBack reports whether a sub-agent's answer leaves a question open.
 func asksBack(text string) bool {
 	text = strings.TrimSpace(text)
-	for _, book := range phrases {
+	for i := range phrases {
+		book := &phrases[i]
 		for _, closing := range []string{book.more, book.welcome, book.anythingElse, book.offer} {
 			if strings.HasSuffix(text, closing) {
 				return false

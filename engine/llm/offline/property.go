@@ -43,57 +43,12 @@ func (p property) isFreeText() bool {
 
 // isText reports whether the property is text of no form that could be recognised.
 func (p property) isText() bool {
-	return p.isFreeText() || p.isUnformed() && !p.isCode() && !p.has("mail") && !p.isPhone() && !p.isPostcode() && p.holder() == ""
+	return p.isFreeText() || p.isUnformed() && !p.isCode && !p.isMail && !p.isPhone && !p.isPostcode && p.holder == ""
 }
 
 // isUnformed reports whether the schema asks for nothing but text.
 func (p property) isUnformed() bool {
 	return (p.kind == "string" || p.kind == "") && len(p.enum) == 0 && p.pattern == nil && p.fixed == nil && p.format == ""
-}
-
-// has reports whether a word of the property's name, or of its description's first sentence, is a form of the word.
-func (p property) has(part string) bool {
-	return strings.Contains(fold(p.name), part) || slices.ContainsFunc(wordsOf(firstSentence(p.description)), func(word string) bool { return word == part })
-}
-
-func (p property) isPhone() bool {
-	return p.format == "phone" || p.has("phone") || p.has("telephone") || p.has("mobile") || strings.Contains(fold(p.description), "international form")
-}
-
-func (p property) isPostcode() bool {
-	return slices.ContainsFunc([]string{"postcode", "postal", "zip"}, p.has)
-}
-
-// holder tells which part of a person's name the property wants: "full", "first" or "last"; "" when it is no
-// person's name.
-func (p property) holder() string {
-	words := strings.Join(p.title, " ") + " " + strings.Join(wordsOf(firstSentence(p.description)), " ")
-	has := func(parts ...string) bool {
-		return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(words, part) })
-	}
-	switch {
-	case has("friend", "neighbour", "doctor", "medecin", "club", "plan", "product", "file", "medicine", "company"):
-		return ""
-	case has("last name", "surname", "family name", "nom de famille"):
-		return "last"
-	case has("first name", "prenom"):
-		return "first"
-	case has("full name", "patient name", "customer name", "contact name", "caller name", "nom complet", "name for", "your name"), words == "name", words == "nom":
-		return "full"
-	}
-	return ""
-}
-
-// isCode reports whether the property is a number or reference of somebody's records.
-func (p property) isCode() bool {
-	if p.kind != "string" && p.kind != "" {
-		return false
-	}
-	last := ""
-	if len(p.title) > 0 {
-		last = p.title[len(p.title)-1]
-	}
-	return slices.Contains([]string{"id", "ids", "number", "reference", "code", "numero"}, last) || example.MatchString(p.description)
 }
 
 // lasts reports whether the value is the contact's in every matter, such as a name, a birthday or an order's
@@ -102,7 +57,7 @@ func (p property) lasts() bool {
 	if p.kind != "string" && p.kind != "" || len(p.enum) > 0 || p.isText() {
 		return false
 	}
-	return !slices.Contains([]string{"date", "date-time", "time"}, p.format) || isBirth(p.title)
+	return !slices.Contains([]string{"date", "date-time", "time"}, p.format) || p.isBirth
 }
 
 // in looks for the property's value in a text of the contact. When it is what the contact was asked
@@ -149,43 +104,37 @@ func (p property) text(text string, asked bool, today time.Time) (string, bool) 
 	case p.format == "uri":
 		found := webAddress.FindString(text)
 		return found, found != ""
-	case p.format == "email" || p.has("mail"):
-		if found := emailAddress.FindString(text); found != "" || !p.isPhone() {
+	case p.format == "email" || p.isMail:
+		if found := emailAddress.FindString(text); found != "" || !p.isPhone {
 			return found, found != ""
 		}
 		return phoneIn(text)
 	case p.pattern != nil:
 		return p.matching(text, asked)
-	case p.isPhone():
+	case p.isPhone:
 		return phoneIn(text)
-	case p.isPostcode():
+	case p.isPostcode:
 		for _, found := range postcode.FindAllString(text, -1) {
 			if asked || p.near(text, found) {
 				return strings.ToUpper(found), true
 			}
 		}
 		return "", false
-	case p.holder() != "":
+	case p.holder != "":
 		if _, isDay := dateIn(text, anyDay); isDay && asked && introduced.FindString(text) == "" {
 			return "", false
 		}
 		return p.person(text, asked)
-	case p.isCode():
+	case p.isCode:
 		return p.code(text, asked)
 	}
 	return p.words(text, asked)
 }
 
-func isBirth(words []string) bool {
-	return slices.ContainsFunc(words, func(word string) bool {
-		return slices.Contains([]string{"birth", "birthday", "born", "dob", "naissance", "nee"}, word)
-	})
-}
-
 // date leaves birthdays to properties that want one.
 func (p property) date(text string, asked bool, today time.Time) (string, bool) {
 	day, ok := dateIn(text, today)
-	birth := isBirth(p.title)
+	birth := p.isBirth
 	past := !today.IsZero() && day.Year() < today.Year()-1
 	if !ok || birth && !past && !asked || !asked && birth != (isBirth(wordsOf(text)) || past) {
 		return "", false
@@ -213,7 +162,7 @@ func (p property) person(text string, asked bool) (string, bool) {
 	var names []string
 	if m := introduced.FindStringSubmatch(text); m != nil {
 		names = strings.Fields(strings.Trim(m[1], ".,"))
-		if p.holder() == "last" && len(names) == 1 && !asked {
+		if p.holder == "last" && len(names) == 1 && !asked {
 			return "", false
 		}
 	} else if asked {
@@ -226,7 +175,7 @@ func (p property) person(text string, asked bool) (string, bool) {
 	if len(names) == 0 {
 		return "", false
 	}
-	switch p.holder() {
+	switch p.holder {
 	case "first":
 		return names[0], true
 	case "last":

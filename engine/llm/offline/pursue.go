@@ -25,8 +25,7 @@ func (c *conversation) goOn() (reply, bool) {
 	}
 	if made := c.failedBefore(); made != nil && wantsAgain(c.said()) {
 		if t, ok := c.tool(made.Name); ok {
-			var arguments map[string]any
-			if json.Unmarshal([]byte(made.Arguments), &arguments) == nil {
+			if arguments, ok := made.arguments(); ok {
 				return reply{tool: t.name, arguments: arguments}, true
 			}
 		}
@@ -37,13 +36,13 @@ func (c *conversation) goOn() (reply, bool) {
 	}
 	if !c.isAnswer(asked, c.said()) {
 		// A question in between is answered, and the own one asked again.
-		found := c.relevant(concepts(c.said()))
-		if strings.Contains(c.said(), "?") && len(found.sentences) > 0 && inquires(c.said()) {
+		found := c.relevant(conceptsOf(c.words))
+		if strings.Contains(c.said(), "?") && len(found.sentences) > 0 && c.inquires() {
 			return say(c.speak.quote(found), c.asking(asked)), true
 		}
 		return reply{}, false
 	}
-	if asked.confirm && !saysYes(c.said()) {
+	if asked.confirm && firstIn(c.words) != 1 {
 		return say(c.speak.dropped, c.speak.anythingElse), true
 	}
 	if c.refuses() && asked.property.kind != "boolean" && !c.reads(asked.property, c.said()) {
@@ -59,7 +58,8 @@ func (c *conversation) goOn() (reply, bool) {
 // failedBefore is the call of which the agent said last that it did not work; nil when it said something else.
 func (c *conversation) failedBefore() *call {
 	before := strings.TrimSpace(c.agentBefore(c.turn))
-	for _, book := range phrases {
+	for i := range phrases {
+		book := &phrases[i]
 		if !strings.HasSuffix(before, book.advice) {
 			continue
 		}
@@ -85,7 +85,7 @@ func wantsRepeat(text string) bool {
 // the matter: it may begin its conversation anew.
 func (c *conversation) delegateAgain(made call) (reply, bool) {
 	t, ok := c.tool(made.Name)
-	if !ok || wantsHuman(wordsOf(c.said())) {
+	if !ok || wantsHuman(c.words) {
 		return reply{}, false
 	}
 	if c.refuses() && !asksYesOrNo(made.result) {
@@ -96,8 +96,7 @@ func (c *conversation) delegateAgain(made call) (reply, bool) {
 
 // refuses reports whether the contact's message is a no and nothing more.
 func (c *conversation) refuses() bool {
-	said := wordsOf(c.said())
-	return len(said) <= maxShortAnswer && firstOf(c.said()) == -1 && len(contentOf(said)) == 0
+	return len(c.words) <= maxShortAnswer && firstIn(c.words) == -1 && len(contentOf(c.words)) == 0
 }
 
 // asking is a question in the words of the present language.
@@ -126,15 +125,15 @@ func (c *conversation) pursue(t tool, lead string) reply {
 			arguments[name] = value
 			continue
 		}
-		for _, producer := range c.producers(t, p) {
+		for _, producer := range p.producers {
 			if !slices.ContainsFunc(c.calls, func(made call) bool { return made.Name == producer.name }) {
-				return c.pursue(producer, lead)
+				return c.pursue(*producer, lead)
 			}
 		}
 		missing = append(missing, p)
 	}
 	if len(missing) > 0 {
-		return c.ask(question{tool: t, property: c.first(t, missing)}, lead)
+		return c.ask(question{tool: t, property: c.first(missing)}, lead)
 	}
 	for _, p := range t.properties {
 		if _, has := arguments[p.name]; !has {
@@ -153,7 +152,7 @@ func (c *conversation) pursue(t tool, lead string) reply {
 		return after(say(lead, c.toldOf(c.speak.doneAlready, t, *before)).text, c.speak.anythingElse)
 	}
 	made := c.calledNow()
-	if len(made) >= maxCalls || slices.ContainsFunc(made, func(made call) bool { return made.Name == t.name && sameArguments(made, arguments) }) {
+	if len(made) >= maxCalls || slices.ContainsFunc(made, func(made call) bool { return made.Name == t.name && made.hasArguments(arguments) }) {
 		return say(c.speak.anythingElse)
 	}
 	return reply{tool: t.name, arguments: arguments}
@@ -162,7 +161,7 @@ func (c *conversation) pursue(t tool, lead string) reply {
 // calledAlike is the call of the tool in an earlier turn that had the same arguments and worked; nil when there is none.
 func (c *conversation) calledAlike(t tool, arguments map[string]any) *call {
 	for i, made := range c.calls {
-		if made.at < c.turn && made.Name == t.name && sameArguments(made, arguments) && errorIn(made.result) == "" {
+		if made.at < c.turn && made.Name == t.name && made.hasArguments(arguments) && made.failure() == "" {
 			return &c.calls[i]
 		}
 	}
@@ -176,8 +175,8 @@ func (c *conversation) confirmed(t tool) bool {
 }
 
 // first is the property to ask for: one that a result offers options for, which the contact may just have read.
-func (c *conversation) first(t tool, missing []property) property {
-	i := slices.IndexFunc(missing, func(p property) bool { return len(c.options(t, p)) > 1 })
+func (c *conversation) first(missing []property) property {
+	i := slices.IndexFunc(missing, func(p property) bool { return len(c.options(p)) > 1 })
 	return missing[max(i, 0)]
 }
 
@@ -236,7 +235,7 @@ func (c *conversation) ask(wanted question, lead string) reply {
 	}
 	if c.picks(wanted) && len(c.calledNow()) == 0 {
 		var listed []string
-		for i, o := range c.options(wanted.tool, wanted.property) {
+		for i, o := range c.options(wanted.property) {
 			if i == maxOptions {
 				break
 			}
@@ -249,7 +248,7 @@ func (c *conversation) ask(wanted question, lead string) reply {
 
 // picks reports whether a question is which of several options the contact chooses.
 func (c *conversation) picks(asked question) bool {
-	return len(c.options(asked.tool, asked.property)) > 1 && c.hasProducer(asked.tool, asked.property)
+	return len(asked.property.producers) > 0 && len(c.options(asked.property)) > 1
 }
 
 // told names the arguments of a call in words.
@@ -272,7 +271,8 @@ func (c *conversation) wantsNothingElse(said []string) bool {
 		return false
 	}
 	before := strings.TrimSpace(c.agentBefore(c.turn))
-	for _, book := range phrases {
+	for i := range phrases {
+		book := &phrases[i]
 		for _, closing := range []string{book.more, book.welcome, book.anythingElse} {
 			if strings.HasSuffix(before, closing) {
 				return true

@@ -40,22 +40,21 @@ func (o option) as(p property) (any, bool) {
 
 // options are the values that results hold for a property: under its name in any of them, and under "id" in those of
 // the tools that produce it. The latest result that has any decides.
-func (c *conversation) options(t tool, p property) []option {
-	producers := c.producers(t, p)
+func (c *conversation) options(p property) []option {
 	for _, made := range slices.Backward(c.calls) {
 		names := []string{p.name}
 		if p.kind == "array" {
 			names = append(names, singular(p.name))
 		}
-		isProducer := slices.ContainsFunc(producers, func(t tool) bool { return t.name == made.Name })
+		isProducer := slices.ContainsFunc(p.producers, func(t *tool) bool { return t.name == made.Name })
 		if isProducer {
 			names = append(names, "id")
 		}
-		if len(producers) > 0 && !isProducer || errorIn(made.result) != "" {
+		if len(p.producers) > 0 && !isProducer || made.failure() != "" {
 			continue
 		}
-		var result any
-		if json.Unmarshal([]byte(made.result), &result) != nil {
+		result, ok := made.value()
+		if !ok {
 			continue
 		}
 		if found := collect(nil, result, names); len(found) > 0 {
@@ -265,9 +264,4 @@ func isFine(status string) bool {
 func valueInWords(value any) string {
 	raw, _ := json.Marshal(value) // an argument always marshals
 	return inWords(string(raw))
-}
-
-func sameArguments(made call, arguments map[string]any) bool {
-	var used map[string]any
-	return json.Unmarshal([]byte(made.Arguments), &used) == nil && same(used, arguments)
 }

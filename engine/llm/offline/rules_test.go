@@ -108,3 +108,11 @@ func TestQuotesFactsOnly(t *testing.T) {
 		{"What does the plan cost?", nil, []string{"“The plan costs 240 pounds.”"}},
 	})
 }
+
+func TestAsksForAnArgumentWhoseNameHasNoLetter(t *testing.T) {
+	t.Parallel()
+	hold(t, agent{prompt: "You are Kim.", tools: []llm.Tool{offer("open_gate", "Opens the gate.", `"_":{"type":"string","description":"Which gate it is."}`, "_")}}, []step{
+		{"Open the gate", nil, []string{"which gate it is."}},
+		{"the northern", []string{`open_gate {"_":"the northern"}`}, nil},
+	})
+}

@@ -44,8 +44,7 @@ type passage struct {
 
 // warning returns the sentences of the instructions about emergencies and safety that share words with the subject.
 func (c *conversation) warning(subject []string) []string {
-	passages := slices.DeleteFunc(c.passagesOf(c.req.System, toModel), func(p passage) bool { return !p.warns })
-	return closest(passages, subject, leastShared(subject))
+	return closest(c.warnings(), subject, leastShared(subject))
 }
 
 // leastShared is how many words of a subject a sentence of the instructions must have: two, or half of them.
@@ -54,14 +53,18 @@ func leastShared(subject []string) int { return min(2, (len(subject)+1)/2) }
 // quotable returns the sentences of the agent's knowledge, or else of its instructions, that share
 // words with the subject, and whether they are knowledge.
 func (c *conversation) quotable(subject []string) ([]string, bool) {
-	instructions, knowledge := c.req.System, ""
-	if at := knowledgeMark.FindStringIndex(instructions); at != nil {
-		instructions, knowledge = instructions[:at[0]], instructions[at[1]:]
-	}
-	if found := closest(c.passagesOf(knowledge, toModelOutright), subject, 1); len(found) > 0 {
+	if found := closest(c.knowledge(), subject, 1); len(found) > 0 {
 		return found, true
 	}
-	return closest(c.passagesOf(instructions, toModel), subject, leastShared(subject)), false
+	return closest(c.orders(), subject, leastShared(subject)), false
+}
+
+// cutKnowledge parts instructions from the knowledge under its heading; "" when they have none.
+func cutKnowledge(system string) (instructions, knowledge string) {
+	if at := knowledgeMark.FindStringIndex(system); at != nil {
+		return system[:at[0]], system[at[1]:]
+	}
+	return system, ""
 }
 
 // closest returns the passages that share words with the subject, in the order in which they
@@ -117,7 +120,7 @@ type section struct {
 
 // passagesOf splits a text into what may be said to a contact, each with an end mark. Its parts are remembered one by
 // one: of a prompt with the contact's name in it, all parts without the name come again with every contact.
-func (c *conversation) passagesOf(text string, unfit *regexp.Regexp) []passage {
+func (m Model) passagesOf(text string, unfit *regexp.Regexp) []passage {
 	var passages []passage
 	last := ""
 	for text != "" {
@@ -127,7 +130,7 @@ func (c *conversation) passagesOf(text string, unfit *regexp.Regexp) []passage {
 			part = text[:at+1]
 		}
 		text = text[len(part):]
-		cut := recall(c.memory, "section", func() section { return cutSection(part, last, unfit) }, unfit.String(), last, part)
+		cut := recall(m.memory, "section", func() section { return cutSection(part, last, unfit) }, unfit.String(), last, part)
 		passages, last = append(passages, cut.passages...), cut.last
 	}
 	return passages

@@ -25,9 +25,15 @@ var (
 		`(?:not|no longer) interested|(?:ne |n')?(?:veux|voudrais|souhaite|desire|ai) (?:pas|plus|aucun)(?: (?:envie|besoin))?|pas besoin)\b[^,.;!?]*?(?: but | mais |[,.;!?]|$)`)
 )
 
+// denials are what a text has at least one of that turns something down.
+var denials = []string{"not", "n't", "no longer", "never", "pas", "plus", "aucun"}
+
 // wishes is a text of the contact without what it turns down, and whether it turns anything down.
 func wishes(text string) (string, bool) {
 	text = strings.ReplaceAll(fold(text), "’", "'")
+	if !slices.ContainsFunc(denials, func(denial string) bool { return strings.Contains(text, denial) }) {
+		return text, false
+	}
 	rest := turnedDown.ReplaceAllString(text, " ")
 	return rest, rest != text
 }
@@ -70,7 +76,7 @@ func (c *conversation) small(plainly bool) *reply {
 		told := say(fill(c.speak.noted, "“"+offeredIf.ReplaceAllString(offered, "")+"”"), c.speak.anythingElse)
 		return &told
 	}
-	said, answer := wordsOf(c.said()), firstOf(c.said())
+	said, answer := c.words, firstIn(c.words)
 	if answer == 0 || len(said) > maxSmall || strings.Contains(c.said(), "?") {
 		return nil
 	}
@@ -98,7 +104,7 @@ func (c *conversation) small(plainly bool) *reply {
 	}
 	if rest == "" {
 		rest = c.speak.offer
-		if m := occasion.FindStringSubmatch(opening(c.req.System)); m != nil && answer == 1 && c.contactBefore(c.turn) < 0 {
+		if m := occasion.FindStringSubmatch(c.opening); m != nil && answer == 1 && c.contactBefore(c.turn) < 0 {
 			rest = fill(c.speak.occasion, m[1]) + " " + rest
 		}
 	}
@@ -119,7 +125,8 @@ func lastAsked(text string) (question, rest string) {
 
 // isClosing reports whether a question is the model's own, about nothing in particular.
 func isClosing(question string) bool {
-	for _, book := range phrases {
+	for i := range phrases {
+		book := &phrases[i]
 		for _, closing := range []string{book.more, book.welcome, book.anythingElse, book.offer, book.advice} {
 			if strings.HasSuffix(closing, question) {
 				return true

@@ -18,9 +18,7 @@ type tool struct {
 	// title is the name in words.
 	title       string
 	description string
-	// parameters are the schema that the rest was read from.
-	parameters string
-	properties []property
+	properties  []property
 	// wanted are the names of the properties that a call must have, in the order of asking.
 	wanted []string
 	// alternatives are sets of properties one of which a call must have as well.
@@ -47,6 +45,13 @@ type property struct {
 	longest          int
 	item             *property
 	title, searching []string
+	traits
+	// asked is what it is called when it is asked for, in each language.
+	asked [len(phrases)]string
+	// place numbers it among all properties of the tools that are offered together.
+	place int
+	// producers are the tools whose results hold the value.
+	producers []*tool
 }
 
 // schema is what the rules read of a JSON Schema.
@@ -76,22 +81,16 @@ const anySentence = "I said so."
 // yesWanted finds in a description that the contact has to agree first.
 var yesWanted = regexp.MustCompile(`(?i)\b(clear|said) yes\b|\boui clair\b|\bconfirmed by the \w+ first\b`)
 
-// toolsOf reads the tools that may be called for a contact's sake. Left out are the two that end the agent's
+// readTools reads the tools that may be called for a contact's sake. Left out are the two that end the agent's
 // part, and those whose schema the rules cannot fill.
-func (m Model) toolsOf(req llm.Request) []tool {
+func readTools(offered []llm.Tool) []tool {
 	var tools []tool
-	for _, offered := range req.Tools {
-		if offered.Name == llm.EndConversation || offered.Name == llm.TransferCall {
+	for _, o := range offered {
+		if o.Name == llm.EndConversation || o.Name == llm.TransferCall {
 			continue
 		}
-		t := recall(m.memory, "tool", func() *tool {
-			if t, ok := readTool(offered); ok {
-				return &t
-			}
-			return nil
-		}, offered.Name, offered.Description, string(offered.Parameters))
-		if t != nil {
-			tools = append(tools, *t)
+		if t, ok := readTool(o); ok {
+			tools = append(tools, t)
 		}
 	}
 	return tools
@@ -100,8 +99,7 @@ func (m Model) toolsOf(req llm.Request) []tool {
 func readTool(offered llm.Tool) (tool, bool) {
 	t := tool{
 		name: offered.Name, title: strings.Join(nameWords(offered.Name), " "),
-		description: offered.Description, parameters: string(offered.Parameters),
-		confirm: yesWanted.MatchString(offered.Description),
+		description: offered.Description, confirm: yesWanted.MatchString(offered.Description),
 	}
 	if len(offered.Parameters) == 0 {
 		return t, true
@@ -151,12 +149,14 @@ func readProperty(name string, raw json.RawMessage) (property, bool) {
 	}
 	p.title = nameWords(name)
 	p.searching = concepts(name + " " + strings.Join(p.title, " ") + " " + firstSentence(s.Description))
+	p.traits = traitsOf(p)
 	switch p.kind {
 	case "object":
 		return p, false
 	case "array":
 		item, ok := readProperty(strings.TrimSuffix(name, "s"), s.Items)
 		item.description, item.searching = p.description, p.searching
+		item.traits = traitsOf(item)
 		p.item = &item
 		return p, ok && item.kind != "array"
 	}

@@ -38,8 +38,10 @@ var (
 func saysYes(text string) bool { return firstOf(text) == 1 }
 
 // firstOf is 1 for a text that opens with a yes, -1 for a no and 0 for neither.
-func firstOf(text string) int {
-	said := wordsOf(text)
+func firstOf(text string) int { return firstIn(wordsOf(text)) }
+
+// firstIn is the same for the words of a text.
+func firstIn(said []string) int {
 	for _, word := range said[:min(len(said), maxOpening)] {
 		switch {
 		case no[word]:
@@ -66,8 +68,8 @@ func (p property) truth(text string, asked bool) (any, bool) {
 
 // isNamed reports whether a text has all the telling words of the property's name.
 func (p property) isNamed(text string) bool {
-	named, said := meanings(contentOf(p.title)), concepts(text)
-	return len(named) > 0 && !slices.ContainsFunc(named, func(word string) bool { return !hasAlike(said, word) })
+	said := concepts(text)
+	return len(p.named) > 0 && !slices.ContainsFunc(p.named, func(word string) bool { return !hasAlike(said, word) })
 }
 
 // telling is the first word of an enum's value that says what it is, in any case the only one.
@@ -202,25 +204,21 @@ func (p property) matching(text string, asked bool) (string, bool) {
 
 // code looks for a word with digits: of the shape of the description's example, or beside a word of the property.
 func (p property) code(text string, asked bool) (string, bool) {
-	shape := ""
-	if m := example.FindStringSubmatch(p.description); m != nil {
-		shape = shapeOf(m[1])
-	}
 	for _, token := range strings.Fields(text) {
 		token = strings.Trim(token, `.,;:!?"'’“”«»()#`)
 		if !strings.ContainsFunc(token, unicode.IsDigit) || emailAddress.MatchString(token) {
 			continue
 		}
-		if shape != "" && shapeOf(strings.ToUpper(token)) == shape {
+		if p.shape != "" && shapeOf(strings.ToUpper(token)) == p.shape {
 			return strings.ToUpper(token), true
 		}
-		if asked || shape == "" && len(token) >= 4 && !isoDate.MatchString(token) && p.near(text, token) {
+		if asked || p.shape == "" && len(token) >= 4 && !isoDate.MatchString(token) && p.near(text, token) {
 			return token, true
 		}
 	}
 	// One that is all letters is known by standing alone.
 	alone := opener.ReplaceAllString(strings.TrimSpace(text), "")
-	if !asked || shape != "" || len(strings.Fields(alone)) > 1 && alone != strings.ToUpper(alone) || !maybeName(alone) {
+	if !asked || p.shape != "" || len(strings.Fields(alone)) > 1 && alone != strings.ToUpper(alone) || !maybeName(alone) {
 		return "", false
 	}
 	return p.words(text, true)
@@ -248,19 +246,4 @@ func (p property) near(text, value string) bool {
 	words := strings.Fields(before)
 	nearby := concepts(strings.Join(words[max(0, len(words)-5):], " "))
 	return slices.ContainsFunc(nearby, func(word string) bool { return hasAlike(p.searching, word) })
-}
-
-// labelled finds "postcode: AB1 2CD", "the plan Family Plus" and the like: what follows a word of the
-// property's name after a colon or "is", or begins with a capital right behind it.
-func (p property) labelled(text string) (string, bool) {
-	for _, word := range p.title {
-		if len(word) < 3 || word == "name" || word == "number" || empty[word] {
-			continue
-		}
-		label := regexp.MustCompile(`(?:^|[^\pL])(?i:` + regexp.QuoteMeta(word) + `)\b(?:(?: [\pL]+){0,3}(?::| (?i:is|est|called)\b)\s*((?:[“"«]\s*)?[^.,;\n!?”"»]{2,60})|\.? (\p{Lu}[\pL\pN'’-]+(?: \p{Lu}[\pL\pN'’-]+)*))`)
-		if m := label.FindStringSubmatch(text); m != nil {
-			return strings.Trim(m[1]+m[2], ` “"«`), true
-		}
-	}
-	return "", false
 }

@@ -4,12 +4,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-
-	"golang.org/x/text/runes"
-	"golang.org/x/text/transform"
-	"golang.org/x/text/unicode/norm"
-
-	"github.com/agentgraph/agentgraph/engine/llm"
 )
 
 type language int
@@ -80,43 +74,9 @@ func set(words string) map[string]bool {
 	return members
 }
 
-// fold writes a text in small letters without accents.
-func fold(text string) string {
-	if isASCII(text) {
-		return strings.ToLower(text)
-	}
-	text = strings.NewReplacer("œ", "oe", "Œ", "oe", "æ", "ae", "Æ", "ae").Replace(text)
-	// The transformer keeps state, so each call makes its own.
-	accents := transform.Chain(norm.NFD, runes.Remove(runes.In(unicode.Mn)), norm.NFC)
-	folded, _, err := transform.String(accents, text)
-	if err != nil {
-		folded = text // not valid text: as it is, it matches nothing
-	}
-	return strings.ToLower(folded)
-}
-
-func isASCII(text string) bool {
-	return strings.IndexFunc(text, func(r rune) bool { return r > unicode.MaxASCII }) < 0
-}
-
 // wordsOf splits a text into folded words: runs of letters and digits.
 func wordsOf(text string) []string {
 	return strings.FieldsFunc(fold(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-}
-
-// languageOf is the language to answer in: that of the latest message of the contact that tells,
-// else that of the instructions, else English.
-func languageOf(req llm.Request) language {
-	for _, message := range slices.Backward(req.Messages) {
-		if message.Role != llm.RoleUser {
-			continue
-		}
-		if spoken, ok := detect(message.Text); ok {
-			return spoken
-		}
-	}
-	spoken, _ := detect(req.System)
-	return spoken
 }
 
 // detect counts the words of each language and reports whether one has more.

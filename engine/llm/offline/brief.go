@@ -1,0 +1,192 @@
+package offline
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/agentgraph/agentgraph/engine/llm"
+)
+
+// toolset is what the rules know of the tools that are offered together, whatever the instructions.
+type toolset struct {
+	// key is the hash of what it was read from.
+	key   string
+	tools []tool
+	// alone is what each tool is about in itself.
+	alone []words
+	// questions are all that may be asked of the tools.
+	questions []worded
+}
+
+// brief is what an agent is told before a conversation, its instructions and its tools, as the rules read it. It is
+// the same in each turn, and nobody changes it: what is read only when a rule asks for it is read once.
+type brief struct {
+	*toolset
+	// language is that of the instructions.
+	language func() language
+	today    time.Time
+	// opening is the first paragraph of the instructions.
+	opening string
+	// contact is the name of the contact that the opening tells; "" when it tells none.
+	contact func() string
+	// about is what each tool is about, in itself and by the instructions.
+	about func() []words
+	// warnings, knowledge and orders are the sentences of the instructions that may be quoted: those about emergencies
+	// and safety, those under a heading of knowledge, and those that are not under it.
+	warnings, knowledge, orders func() []passage
+
+	system string
+	// told has by the property's place what the instructions tell of it.
+	told sync.Map
+}
+
+// toolsetOf reads the tools that may be called for a contact's sake, each language's questions about them too.
+func (m Model) toolsetOf(offered []llm.Tool) *toolset {
+	all := newTexts("tools")
+	for _, t := range offered {
+		addText(all, t.Name)
+		addText(all, t.Description)
+		addText(all, t.Parameters)
+	}
+	return recallBy(m.memory, all, func(key string) *toolset {
+		s := &toolset{key: key, tools: readTools(offered)}
+		s.know()
+		for _, t := range s.tools {
+			s.alone = append(s.alone, aboutTool(t))
+		}
+		s.questions = everyQuestion(s.tools)
+		return s
+	})
+}
+
+// briefOf reads instructions, without excerpts, and tools.
+func (m Model) briefOf(system string, offered []llm.Tool) *brief {
+	tools := m.toolsetOf(offered)
+	return recall(m.memory, "brief", func() *brief { return m.readBrief(system, tools) }, system, tools.key)
+}
+
+func (m Model) readBrief(system string, tools *toolset) *brief {
+	b := &brief{toolset: tools, today: todayOf(system), opening: opening(system), system: system}
+	b.language = sync.OnceValue(func() language {
+		spoken, _ := detect(system)
+		return spoken
+	})
+	b.contact = sync.OnceValue(func() string {
+		if m := contactNamed.FindStringSubmatch(b.opening); m != nil {
+			return m[1]
+		}
+		return ""
+	})
+	b.about = sync.OnceValue(b.readAbout)
+	b.warnings = sync.OnceValue(func() []passage {
+		return slices.DeleteFunc(m.passagesOf(system, toModel), func(p passage) bool { return !p.warns })
+	})
+	parts := sync.OnceValues(func() (string, string) { return cutKnowledge(system) })
+	b.knowledge = sync.OnceValue(func() []passage {
+		_, knowledge := parts()
+		return m.passagesOf(knowledge, toModelOutright)
+	})
+	b.orders = sync.OnceValue(func() []passage {
+		instructions, _ := parts()
+		return m.passagesOf(instructions, toModel)
+	})
+	return b
+}
+
+// readAbout collects what each tool is about, in itself and by the lines of the instructions that name it.
+func (b *brief) readAbout() []words {
+	every := make([]words, len(b.tools))
+	for i, t := range b.tools {
+		every[i] = b.alone[i]
+		if t.delegate || !mentions(b.system, t.name) {
+			continue
+		}
+		about := words{slices.Clone(every[i].of), slices.Clone(every[i].weight)}
+		heading := ""
+		for line := range strings.Lines(b.system) {
+			if strings.HasPrefix(line, "#") {
+				heading = line
+			}
+			if mentions(line, t.name) {
+				about.add(inInstructions, concepts(strings.ReplaceAll(line, t.name, " ")))
+				about.add(inHeading, concepts(heading))
+			}
+		}
+		every[i] = about
+	}
+	return every
+}
+
+// everyQuestion is all that the model may ask of the tools.
+func everyQuestion(tools []tool) []worded {
+	var every []worded
+	for i := range phrases {
+		book := &phrases[i]
+		for j := range tools {
+			t := &tools[j]
+			every = append(every, worded{book.confirmation(*t), t, nil})
+			for k := range t.properties {
+				p := &t.properties[k]
+				every = append(every, worded{book.ask(*t, *p), t, p})
+				if len(p.producers) > 0 {
+					every = append(every, worded{book.which(*t), t, p})
+				}
+			}
+		}
+	}
+	return every
+}
+
+// know adds to each property what is to be known of it among the others.
+func (s *toolset) know() {
+	place := 0
+	for _, t := range s.tools {
+		for i := range t.properties {
+			p := &t.properties[i]
+			place++
+			p.place, p.producers = place, s.producersOf(t, *p)
+			for language := range phrases {
+				p.asked[language] = phrases[language].label(*p)
+			}
+		}
+	}
+}
+
+// producersOf are the tools whose results hold the property's value: those that its description names, or the
+// tool's, for a property that is the identifier of something.
+func (s *toolset) producersOf(t tool, p property) []*tool {
+	last := ""
+	if len(p.title) > 0 {
+		last = p.title[len(p.title)-1]
+	}
+	isID := slices.Contains([]string{"id", "ids", "number", "reference"}, last)
+	var found []*tool
+	for i, other := range s.tools {
+		ofDescription := isID && last != "number" && last != "reference" && mentions(t.description, other.name)
+		if other.name != t.name && (ofDescription || mentions(p.description, other.name)) {
+			found = append(found, &s.tools[i])
+		}
+	}
+	// An identifier is found by the tool that gave it to another property of that name.
+	if len(found) == 0 && isID && (last == "id" || last == "ids") {
+		for _, other := range s.tools {
+			if twin, ok := other.property(singular(p.name)); ok && other.name != t.name {
+				found = append(found, s.named(twin)...)
+			}
+		}
+	}
+	return found
+}
+
+// named are the tools that a property's description names.
+func (s *toolset) named(p property) []*tool {
+	var found []*tool
+	for i, other := range s.tools {
+		if mentions(p.description, other.name) {
+			found = append(found, &s.tools[i])
+		}
+	}
+	return found
+}

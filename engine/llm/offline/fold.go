@@ -1,0 +1,61 @@
+package offline
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/runes"
+	"golang.org/x/text/transform"
+	"golang.org/x/text/unicode/norm"
+)
+
+const (
+	// firstMark is the first letter that may change the one before it: until then each is folded by itself.
+	firstMark = '\u0300'
+	// Punctuation and signs of currencies are folded by themselves too, and stay as they are.
+	firstSign, lastSign = '\u2002', '\u20cf'
+)
+
+// ligatures are written as two letters.
+var ligatures = strings.NewReplacer("œ", "oe", "Œ", "oe", "æ", "ae", "Æ", "ae")
+
+// foldedLetters has what the letters before the first mark are folded to.
+var foldedLetters = func() (letters [firstMark]string) {
+	for r := range firstMark {
+		letters[r] = foldAny(string(r))
+	}
+	return letters
+}()
+
+// fold writes a text in small letters without accents.
+func fold(text string) string {
+	at := strings.IndexFunc(text, func(r rune) bool { return r > unicode.MaxASCII })
+	if at < 0 {
+		return strings.ToLower(text)
+	}
+	var folded strings.Builder
+	folded.Grow(len(text))
+	for _, r := range text {
+		switch {
+		case r < firstMark:
+			folded.WriteString(foldedLetters[r])
+		case r >= firstSign && r <= lastSign:
+			folded.WriteRune(r)
+		default:
+			return foldAny(text)
+		}
+	}
+	return folded.String()
+}
+
+// foldAny is fold for letters of any writing.
+func foldAny(text string) string {
+	text = ligatures.Replace(text)
+	// The transformer keeps state, so each call makes its own.
+	accents := transform.Chain(norm.NFD, runes.Remove(runes.In(unicode.Mn)), norm.NFC)
+	folded, _, err := transform.String(accents, text)
+	if err != nil {
+		folded = text // not valid text: as it is, it matches nothing
+	}
+	return strings.ToLower(folded)
+}

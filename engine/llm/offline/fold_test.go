@@ -1,0 +1,38 @@
+package offline
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// FuzzFold requires that letter by letter gives what the whole text does.
+func FuzzFold(f *testing.F) {
+	for _, seed := range []string{"L’ŒUF « à Genève » – déjà…", "İstanbul ĲſŉǄ", "e\u0301", "\xff é", "ﬁn ΑΣ 각", "“So”, €5"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		require.Equal(t, foldAny(text), fold(text))
+	})
+}
+
+// Each letter beside each other one is folded as it is alone.
+func TestLettersAreFoldedByThemselves(t *testing.T) {
+	t.Parallel()
+	var letters []rune
+	for r := range firstMark {
+		letters = append(letters, r)
+	}
+	for r := rune(firstSign); r <= lastSign; r++ {
+		letters = append(letters, r)
+	}
+	for _, one := range letters {
+		var pairs strings.Builder
+		for _, other := range letters {
+			pairs.WriteRune(one)
+			pairs.WriteRune(other)
+		}
+		require.Equal(t, foldAny(pairs.String()), fold(pairs.String()))
+	}
+}

@@ -1,0 +1,48 @@
+package offline
+
+import "strings"
+
+// surelyCode is from how many characters on a code in the instructions is known by its shape alone.
+const surelyCode = 8
+
+// finding is what is found for a property.
+type finding struct {
+	value any
+	ok    bool
+}
+
+// instructed is what the agent's instructions tell of a property.
+func (b *brief) instructed(p property) (any, bool) {
+	if known, ok := b.told.Load(p.place); ok {
+		found := known.(finding)
+		return found.value, found.ok
+	}
+	var found finding
+	found.value, found.ok = b.findInstructed(p)
+	b.told.Store(p.place, found)
+	return found.value, found.ok
+}
+
+// findInstructed looks in the agent's instructions, where the values of the data bag are: forms that cannot be
+// mistaken, and names after their label in the opening paragraph.
+func (b *brief) findInstructed(p property) (any, bool) {
+	first := b.opening
+	if strings.HasPrefix(first, "#") {
+		first = ""
+	}
+	switch {
+	case p.kind == "array", p.kind == "boolean", p.kind == "number", p.kind == "integer", len(p.enum) > 0, p.holder != "", p.isFreeText(),
+		p.isPhone && p.isMail:
+		return nil, false
+	case p.format == "" && (p.pattern != nil || p.hasExample):
+		for line := range strings.Lines(b.system) {
+			if value, ok := p.in(line, false, b.today); ok && (len(value.(string)) >= surelyCode || p.near(line, value.(string))) {
+				return value, true
+			}
+		}
+		return nil, false
+	case p.isPhone, p.format == "email", p.isText(), p.isCode:
+		return p.in(first, false, b.today)
+	}
+	return nil, false
+}

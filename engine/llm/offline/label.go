@@ -1,0 +1,69 @@
+package offline
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// afterLabel is what goes between a label and its value, and the value: ": AB1 2CD", " number is 12", " Family Plus".
+var afterLabel = regexp.MustCompile(`^(?:(?: [\pL]+){0,3}(?::| (?i:is|est|called)\b)\s*((?:[“"«]\s*)?[^.,;\n!?”"»]{2,60})|\.? (\p{Lu}[\pL\pN'’-]+(?: \p{Lu}[\pL\pN'’-]+)*))`)
+
+// labelled finds "postcode: AB1 2CD", "the plan Family Plus" and the like: what follows a word of the
+// property's name after a colon or "is", or begins with a capital right behind it.
+func (p property) labelled(text string) (string, bool) {
+	for _, word := range p.labels {
+		if value, ok := valueAfter(text, word); ok {
+			return value, true
+		}
+	}
+	return "", false
+}
+
+// valueAfter finds the value after the first label that has one: the word in any case, not within another word.
+func valueAfter(text, word string) (string, bool) {
+	// What may follow a label begins with no letter, so the end of the label is one only if it ends as words do.
+	if !isWordByte(word[len(word)-1]) {
+		return "", false
+	}
+	for at := range text {
+		behind, isLabel := cutFolded(text[at:], word)
+		if !isLabel || behind == "" || !strings.ContainsRune(" :.", rune(behind[0])) {
+			continue
+		}
+		if before, _ := utf8.DecodeLastRuneInString(text[:at]); at > 0 && unicode.IsLetter(before) {
+			continue
+		}
+		if m := afterLabel.FindStringSubmatch(behind); m != nil {
+			return strings.Trim(m[1]+m[2], ` “"«`), true
+		}
+	}
+	return "", false
+}
+
+func isWordByte(b byte) bool {
+	return b == '_' || '0' <= b && b <= '9' || 'A' <= b && b <= 'Z' || 'a' <= b && b <= 'z'
+}
+
+// cutFolded cuts a prefix off a text that may be in other cases.
+func cutFolded(text, prefix string) (string, bool) {
+	for _, want := range prefix {
+		is, size := utf8.DecodeRuneInString(text)
+		if size == 0 || is != want && !isSameFolded(is, want) {
+			return text, false
+		}
+		text = text[size:]
+	}
+	return text, true
+}
+
+// isSameFolded reports whether two letters are one in different cases, as expressions have it.
+func isSameFolded(one, other rune) bool {
+	for r := unicode.SimpleFold(one); r != one; r = unicode.SimpleFold(r) {
+		if r == other {
+			return true
+		}
+	}
+	return false
+}

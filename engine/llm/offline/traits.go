@@ -1,0 +1,77 @@
+package offline
+
+import (
+	"slices"
+	"strings"
+)
+
+// traits are what a property is by its name and its description.
+type traits struct {
+	// isMail, isPhone and isPostcode are what its text is, or one of them is.
+	isMail, isPhone, isPostcode bool
+	// isCode is whether it is a number or reference of somebody's records.
+	isCode bool
+	// isBirth is whether it is a birthday.
+	isBirth bool
+	// holder tells which part of a person's name it wants: "full", "first" or "last"; "" when it is no person's name.
+	holder string
+	// hasExample is whether the description has an example of a code, and shape is the shape of that.
+	hasExample bool
+	shape      string
+	// named are the telling words of the name, and labels those that what follows them may be the value of.
+	named, labels []string
+}
+
+// traitsOf reads the traits of a property, all else of which is read.
+func traitsOf(p property) traits {
+	words := wordsOf(firstSentence(p.description))
+	name := fold(p.name)
+	has := func(part string) bool { return strings.Contains(name, part) || slices.Contains(words, part) }
+	t := traits{
+		isMail: has("mail"),
+		isPhone: p.format == "phone" || has("phone") || has("telephone") || has("mobile") ||
+			strings.Contains(fold(p.description), "international form"),
+		isPostcode: has("postcode") || has("postal") || has("zip"),
+		isBirth:    isBirth(p.title),
+		holder:     holderOf(strings.Join(p.title, " ") + " " + strings.Join(words, " ")),
+		named:      meanings(contentOf(p.title)),
+	}
+	if m := example.FindStringSubmatch(p.description); m != nil {
+		t.hasExample, t.shape = true, shapeOf(m[1])
+	}
+	last := ""
+	if len(p.title) > 0 {
+		last = p.title[len(p.title)-1]
+	}
+	t.isCode = (p.kind == "string" || p.kind == "") &&
+		(t.hasExample || slices.Contains([]string{"id", "ids", "number", "reference", "code", "numero"}, last))
+	for _, word := range p.title {
+		if len(word) >= 3 && word != "name" && word != "number" && !empty[word] {
+			t.labels = append(t.labels, word)
+		}
+	}
+	return t
+}
+
+func holderOf(words string) string {
+	has := func(parts ...string) bool {
+		return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(words, part) })
+	}
+	switch {
+	case has("friend", "neighbour", "doctor", "medecin", "club", "plan", "product", "file", "medicine", "company"):
+		return ""
+	case has("last name", "surname", "family name", "nom de famille"):
+		return "last"
+	case has("first name", "prenom"):
+		return "first"
+	case has("full name", "patient name", "customer name", "contact name", "caller name", "nom complet", "name for", "your name"), words == "name", words == "nom":
+		return "full"
+	}
+	return ""
+}
+
+func isBirth(words []string) bool {
+	return slices.ContainsFunc(words, func(word string) bool {
+		return slices.Contains([]string{"birth", "birthday", "born", "dob", "naissance", "nee"}, word)
+	})
+}

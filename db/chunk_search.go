@@ -17,7 +17,7 @@ const MaxSearchTokens = 62
 type SearchedDataset struct {
 	ID     string
 	Chunks int
-	// Version is another one as soon as its chunks are others.
+	// Version is another one as soon as its chunks are others, and in another company.
 	Version string
 	// EmbeddingModels are those of its documents, without repetition.
 	EmbeddingModels []string `bun:",array"`
@@ -28,7 +28,7 @@ func (t *Tenant) SearchedDatasets(ctx context.Context, chatID string) ([]Searche
 	datasets := []SearchedDataset{}
 	err := t.find((*chatDataset)(nil)).
 		ColumnExpr("?TableAlias.dataset_id AS id, coalesce(sum(document.chunk_count), 0) AS chunks").
-		ColumnExpr(vocabularyVersion+" AS version").
+		ColumnExpr(vocabularyVersion+" AS version", t.companyID).
 		ColumnExpr("array_remove(array_agg(DISTINCT document.embedding_model), NULL) AS embedding_models").
 		Join("LEFT JOIN documents AS document ON document.company_id = ?TableAlias.company_id AND document.dataset_id = ?TableAlias.dataset_id").
 		Where("?TableAlias.chat_id = ?", chatID).GroupExpr("?TableAlias.dataset_id").OrderExpr("?TableAlias.dataset_id").Scan(ctx, &datasets)
@@ -71,8 +71,8 @@ func (t *Tenant) Tokens(ctx context.Context, datasetIDs, words []string) ([]Toke
 }
 
 // vocabularyVersion changes whenever the terms of a dataset do: these are replaced when one of its documents is indexed,
-// and go with it.
-const vocabularyVersion = `coalesce(sum(hashtextextended(document.id, (date_part('epoch', document.indexed_at) * 1e6)::bigint)), 0)::text`
+// and go with it. That of another company is another one, even if a dataset there has the same id.
+const vocabularyVersion = `?0 || ' ' || coalesce(sum(hashtextextended(document.id, (date_part('epoch', document.indexed_at) * 1e6)::bigint)), 0)::text`
 
 // Vocabulary is what the chunks of a dataset hold.
 type Vocabulary struct {

@@ -98,33 +98,63 @@ type Receive func(read int, values [][]byte) error
 // MostReads is how many reads may be sent together: fewer than the statements that a connection keeps prepared.
 const MostReads = 200
 
+// Reader reads a company's rows on a connection of its own, which others wait for until it is closed. It is not safe for
+// concurrent use.
+type Reader struct {
+	tenant *Tenant
+	conn   *pgxpool.Conn
+}
+
+// Reader returns a Reader as soon as a connection is free.
+func (t *Tenant) Reader(ctx context.Context) (*Reader, error) {
+	conn, err := t.store.reads.Acquire(ctx)
+	if err != nil {
+		return nil, translate(err)
+	}
+	return &Reader{t, conn}, nil
+}
+
+// Close gives the connection back.
+func (r *Reader) Close() { r.conn.Release() }
+
+// Read is Read of one Reader.
+func (t *Tenant) Read(ctx context.Context, reads []Read, receive Receive) error {
+	r, err := t.Reader(ctx)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return r.Read(ctx, reads, receive)
+}
+
 // Read sends all reads to Postgres together and hands out what they find, in order: one round trip, or two where a
 // connection sees a statement for the first time. There are at most MostReads.
-func (t *Tenant) Read(ctx context.Context, reads []Read, receive Receive) error {
+func (r *Reader) Read(ctx context.Context, reads []Read, receive Receive) error {
 	hasReceived := false
 	for {
-		err, isCut := t.readOnce(ctx, reads, func(read int, values [][]byte) error {
+		err, isCut := r.readOnce(ctx, reads, func(read int, values [][]byte) error {
 			hasReceived = true
 			return receive(read, values)
 		})
-		// A connection that the server has closed meanwhile shows it only now. There are no more of them than there were.
 		if !isCut || hasReceived || ctx.Err() != nil {
 			return translate(err)
 		}
+		// A connection that the server has closed meanwhile shows it only now. There are no more of them than there were.
+		next, err := r.tenant.Reader(ctx)
+		if err != nil {
+			return err
+		}
+		r.conn.Release()
+		r.conn = next.conn
 	}
 }
 
-// readOnce is Read on one connection. isCut says that this was open before, and is no more.
-func (t *Tenant) readOnce(ctx context.Context, reads []Read, receive Receive) (err error, isCut bool) {
-	conn, err := t.store.reads.Acquire(ctx)
-	if err != nil {
-		return err, false
-	}
-	defer conn.Release()
-	pg := conn.Conn().PgConn()
+// readOnce is Read on the connection. isCut says that this was open before, and is no more.
+func (r *Reader) readOnce(ctx context.Context, reads []Read, receive Receive) (err error, isCut bool) {
+	pg := r.conn.Conn().PgConn()
 	isUsed := isUsed(pg)
-	ctx, end := t.store.trace(ctx, conn.Conn(), reads)
-	err = t.receive(ctx, pg, reads, receive)
+	ctx, end := r.tenant.store.trace(ctx, r.conn.Conn(), reads)
+	err = r.tenant.receive(ctx, pg, reads, receive)
 	end(err)
 	var answer *pgconn.PgError
 	return err, err != nil && isUsed && pg.IsClosed() && !errors.As(err, &answer)

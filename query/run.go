@@ -16,7 +16,7 @@ import (
 // answer is an answer while it is made.
 type answer struct {
 	plan   *plan
-	tenant *db.Tenant
+	reader *db.Reader
 	budget model.Budget
 	found  []found
 	// isLeft says that the generated executor has to answer.
@@ -35,9 +35,9 @@ var answers = sync.Pool{New: func() any { return &answer{} }}
 // mostKept is how much memory of one read is kept for others, in bytes of values.
 const mostKept = 256 << 10
 
-func newAnswer(p *plan, tenant *db.Tenant, budget model.Budget) *answer {
+func newAnswer(p *plan, reader *db.Reader, budget model.Budget) *answer {
 	a := answers.Get().(*answer)
-	a.plan, a.tenant, a.budget, a.isLeft, a.unspent, a.spent, a.charged, a.err = p, tenant, budget, false, 0, 0, 0, nil
+	a.plan, a.reader, a.budget, a.isLeft, a.unspent, a.spent, a.charged, a.err = p, reader, budget, false, 0, 0, 0, nil
 	for len(a.found) < len(p.reads) {
 		a.found = append(a.found, found{})
 	}
@@ -61,7 +61,7 @@ func (a *answer) release() {
 			*f = found{}
 		}
 	}
-	a.plan, a.tenant, a.budget = nil, nil, nil
+	a.plan, a.reader, a.budget = nil, nil, nil
 	answers.Put(a)
 }
 
@@ -88,20 +88,24 @@ func (a *answer) spend(dst []byte) []byte {
 // run answers the operation for the company, but for the rest of its fields, which rest answers; it is asked when all others
 // are answered. errUnplanned leaves the whole operation to the generated executor.
 func (p *plan) run(ctx context.Context, tenant *db.Tenant, variables map[string]any, rest func() []byte) (data []byte, err error) {
-	a := newAnswer(p, tenant, model.BudgetOf(ctx))
+	var reader *db.Reader
+	if len(p.reads) > 0 {
+		// Who waits for a connection has no memory yet: however many wait, answers hold it for no more than have one.
+		if reader, err = tenant.Reader(ctx); err != nil {
+			return nil, err
+		}
+	}
+	a := newAnswer(p, reader, model.BudgetOf(ctx))
 	defer func() {
 		if err != nil && a.budget != nil && !errors.Is(err, model.ErrTooLarge) {
 			_ = a.budget.Spend(-a.charged) // whoever answers in its place spends anew
 		}
 		a.release()
 	}()
-	for i, r := range p.reads {
-		if a.found[i].bind(r, variables) != nil {
-			return nil, errUnplanned // whoever answers in its place says what is wrong
+	if reader != nil {
+		if err := a.readAll(ctx, variables); err != nil {
+			return nil, err
 		}
-	}
-	if err := a.read(ctx); err != nil {
-		return nil, err
 	}
 	buffer := model.BufferOf(ctx)
 	if buffer == nil {
@@ -200,6 +204,17 @@ type sent struct {
 	isTotal bool
 }
 
+// readAll binds the arguments of the operation, reads, and gives the connection back.
+func (a *answer) readAll(ctx context.Context, variables map[string]any) error {
+	defer a.reader.Close()
+	for i, r := range a.plan.reads {
+		if a.found[i].bind(r, variables) != nil {
+			return errUnplanned // whoever answers in its place says what is wrong
+		}
+	}
+	return a.read(ctx)
+}
+
 // read reads everything, as much as possible at once.
 func (a *answer) read(ctx context.Context) error {
 	reads := make([]db.Read, 0, len(a.plan.reads))
@@ -222,7 +237,7 @@ func (a *answer) read(ctx context.Context) error {
 		if len(reads) == 0 {
 			return nil
 		}
-		err := a.tenant.Read(ctx, reads, func(n int, values [][]byte) error {
+		err := a.reader.Read(ctx, reads, func(n int, values [][]byte) error {
 			f := &a.found[under[n].read]
 			if under[n].isTotal {
 				place := 0

@@ -16,7 +16,7 @@ const (
 	// headroom is by how much the heap grows before it is collected, in bytes, however little of it is alive: a heap of
 	// a few MB that only doubles is collected all the time. It is bounded by mostPercent of what is alive, and one that
 	// has much alive grows by leastPercent of it.
-	headroom     = 20 << 20
+	headroom     = 16 << 20
 	leastPercent = 75
 	mostPercent  = 400
 

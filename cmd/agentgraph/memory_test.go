@@ -10,7 +10,7 @@ import (
 
 func TestPercentFor(t *testing.T) {
 	t.Parallel()
-	for live, want := range map[uint64]int{0: 400, 1 << 20: 400, 5 << 20: 400, 8 << 20: 250, 9 << 20: 200, 20 << 20: 100, 25 << 20: 75, 1 << 30: 75} {
+	for live, want := range map[uint64]int{0: 400, 1 << 20: 400, 4 << 20: 400, 5 << 20: 300, 8 << 20: 200, 16 << 20: 100, 20 << 20: 75, 1 << 30: 75} {
 		require.Equal(t, want, percentFor(live), "%d bytes", live)
 	}
 }

@@ -21,7 +21,7 @@ type place struct {
 
 // followUp takes the jobs of runs that have ended out of the queue, puts the runs that are to follow into it, and
 // claims those that the workers go on to.
-func (t *Tenant) followUp(ctx context.Context, m *moving, at time.Time) error {
+func (t tenantTx) followUp(ctx context.Context, m *moving, at time.Time) error {
 	ids, err := t.runsAt(ctx, m.following)
 	if err != nil || len(ids) == 0 && len(m.ended) == 0 {
 		return err
@@ -41,7 +41,7 @@ func (t *Tenant) followUp(ctx context.Context, m *moving, at time.Time) error {
 
 // claimNext claims runs of the held executions for the workers that have been given them. It leaves out those that
 // would have to be waited for, or are moving themselves: these are claimed by themselves.
-func (t *Tenant) claimNext(ctx context.Context, m *moving, next []*queue.Delivery, at time.Time) error {
+func (t tenantTx) claimNext(ctx context.Context, m *moving, next []*queue.Delivery, at time.Time) error {
 	ids := make([]string, len(next))
 	for i, d := range next {
 		ids[i] = d.ID

@@ -84,7 +84,7 @@ func (m *runMoves) take(companyID string) []*runMove {
 // NOT_FOUND when there is no such run; errMoved, and nothing is changed, when it is to stay as it is.
 func (t *Tenant) move(ctx context.Context, runID string, next nextRun) error {
 	m := &runMove{runID: runID, next: next, done: make(chan struct{})}
-	if t.store.tx != nil {
+	if t.tx != nil {
 		// Only who began the transaction knows when it is committed, so no job ends with it.
 		return errors.Join(t.moveTogether(ctx, []*runMove{m}), m.err)
 	}
@@ -130,10 +130,10 @@ func (t *Tenant) moveApart(ctx context.Context, moves []*runMove, err error) {
 func (t *Tenant) moveTogether(ctx context.Context, moves []*runMove) error {
 	ctx, cancel := context.WithTimeout(ctx, moveTimeout)
 	defer cancel()
-	var m *moving
-	err := t.Tx(ctx, func(ctx context.Context, t *Tenant) (err error) {
+	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		at := now()
-		if m, err = t.holdForMoves(ctx, moves); err != nil {
+		m, err := t.lockForMoves(ctx, moves)
+		if err != nil {
 			return err
 		}
 		if m.move(moves, at); len(m.moved) == 0 {
@@ -145,18 +145,14 @@ func (t *Tenant) moveTogether(ctx context.Context, moves []*runMove) error {
 		if err := t.writeMoves(ctx, m, at); err != nil {
 			return err
 		}
+		for _, d := range m.ended {
+			t.onCommit(d.Ended)
+		}
+		for _, e := range m.executions {
+			t.wake(e.ID)
+		}
 		return t.spendOfRuns(ctx, m.moved)
 	})
-	if err != nil {
-		return err
-	}
-	for _, d := range m.ended {
-		d.Ended()
-	}
-	for _, e := range m.executions {
-		t.store.hub.Wake(t.signalOf(e.ID))
-	}
-	return nil
 }
 
 // moving are the rows that moves change, held, and what comes of the moves.
@@ -171,8 +167,8 @@ type moving struct {
 	ended     []*queue.Delivery
 }
 
-// holdForMoves holds the tests of the runs that move, then their executions, then the runs.
-func (t *Tenant) holdForMoves(ctx context.Context, moves []*runMove) (*moving, error) {
+// lockForMoves holds the tests of the runs that move, then their executions, then the runs.
+func (t tenantTx) lockForMoves(ctx context.Context, moves []*runMove) (*moving, error) {
 	ids := make([]string, len(moves))
 	for i, m := range moves {
 		ids[i] = m.runID
@@ -256,7 +252,7 @@ func (m *moving) count(run *model.AgentTestRun, at time.Time) {
 }
 
 // writeMoves writes runs and executions, and tells the tests of which the runs are the most recent.
-func (t *Tenant) writeMoves(ctx context.Context, m *moving, at time.Time) error {
+func (t tenantTx) writeMoves(ctx context.Context, m *moving, at time.Time) error {
 	ids, statuses := make([]string, len(m.moved)), make([]string, len(m.moved))
 	for i, run := range m.moved {
 		ids[i], statuses[i] = run.ID, string(run.Status)
@@ -273,7 +269,7 @@ func (t *Tenant) writeMoves(ctx context.Context, m *moving, at time.Time) error 
 
 // spendOfRuns records what the runs that have ended cost. Others wait for the day's rows, so nothing should come
 // after it.
-func (t *Tenant) spendOfRuns(ctx context.Context, runs []*model.AgentTestRun) error {
+func (t tenantTx) spendOfRuns(ctx context.Context, runs []*model.AgentTestRun) error {
 	spent := map[string]*model.UsageEntry{}
 	for _, run := range runs {
 		spent[fmt.Sprintf("%s:%d", run.ID, run.Claim)] = run.Spent

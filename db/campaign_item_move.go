@@ -38,7 +38,7 @@ func (t *Tenant) moveItem(
 			return nil, err
 		}
 		if isKept {
-			t.store.hub.Wake(t.signalOf(campaignID))
+			t.wake(campaignID)
 			return item, nil
 		}
 	}

@@ -81,7 +81,7 @@ const nearTerms = `SELECT DISTINCT asked.term, near.term
 // asked ones, at most limit of each dataset.
 func (t *Tenant) NearTerms(ctx context.Context, datasetIDs, asked []string, limit int) (map[string][]string, error) {
 	near := map[string][]string{}
-	err := t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
+	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		if _, err := t.db.NewRaw("SELECT set_config('pg_trgm.similarity_threshold', '0.15', true)").Exec(ctx); err != nil {
 			return translate(err)
 		}

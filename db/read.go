@@ -151,7 +151,7 @@ type Join struct {
 func (s *Store) join(q *bun.SelectQuery, joins []Join) *bun.SelectQuery {
 	for _, j := range joins {
 		q = q.Join("LEFT JOIN ? AS ?1 ON ?1.company_id = ?TableAlias.company_id AND ?1.id = ?TableAlias.?2",
-			bun.Ident(s.root.Table(j.Rows.Row()).Name), bun.Ident(j.Alias), bun.Ident(j.Column))
+			bun.Ident(s.db.Table(j.Rows.Row()).Name), bun.Ident(j.Alias), bun.Ident(j.Column))
 	}
 	return q
 }
@@ -251,7 +251,7 @@ func (s *Store) Page(l List, parent Key, columns []string, p Part, joins ...Join
 func (s *Store) Pages(l List, columns []string, p Part, joins ...Join) Statement {
 	inner, offset := s.page(l, parentID, p, joins)
 	inner = inner.ColumnExpr("?TableAlias.id, ?TableAlias.created_at")
-	outer := s.root.NewSelect().TableExpr("unnest(?::text[]) WITH ORDINALITY AS parent (id, place)", parameter(2)).ColumnExpr("parent.place")
+	outer := s.db.NewSelect().TableExpr("unnest(?::text[]) WITH ORDINALITY AS parent (id, place)", parameter(2)).ColumnExpr("parent.place")
 	for _, column := range columns {
 		if alias, of, isJoined := strings.Cut(column, "."); isJoined {
 			name := bun.Ident(alias + "_" + of)
@@ -302,6 +302,6 @@ func (s *Store) Total(l List, parent Key, f Filter) Statement {
 // parent among the keys, from 1, and the number.
 func (s *Store) Totals(l List, f Filter) Statement {
 	q, _ := s.filtered(l, parentID, f)
-	return statement(s.root.NewSelect().TableExpr("unnest(?::text[]) WITH ORDINALITY AS parent (id, place)", parameter(2)).
+	return statement(s.db.NewSelect().TableExpr("unnest(?::text[]) WITH ORDINALITY AS parent (id, place)", parameter(2)).
 		ColumnExpr("parent.place, (?)", q.ColumnExpr("count(*)::int")).String())
 }

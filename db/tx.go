@@ -12,42 +12,49 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// transaction is one of bun's that pgx can take part in.
-type transaction struct {
-	bun.Tx
-	conn bun.Conn
-	// spenders are the companies whose budgets it used.
-	spenders []string
+// Tx is a transaction over the companies of a Store.
+type Tx struct {
+	store *Store
+	bun   bun.Tx
+	conn  bun.Conn
+	// committed is what is done once it is committed, in order.
+	committed []func()
 }
 
-// inTx runs fn in one transaction on a connection of its own.
-func (s *Store) inTx(ctx context.Context, fn func(context.Context, *transaction) error) error {
-	conn, err := s.root.Conn(ctx)
+// Tx runs fn in one transaction: everything it does through the Tx is kept, or, when it returns an error, nothing.
+func (s *Store) Tx(ctx context.Context, fn func(context.Context, *Tx) error) error {
+	conn, err := s.db.Conn(ctx)
 	if err != nil {
-		return err
+		return translate(err)
 	}
 	defer func() { _ = conn.Close() }()
-	tx := &transaction{conn: conn}
+	tx := &Tx{store: s, conn: conn}
 	err = conn.RunInTx(ctx, nil, func(ctx context.Context, begun bun.Tx) error {
-		tx.Tx = begun
+		tx.bun = begun
 		return fn(ctx, tx)
 	})
-	if err == nil {
-		for _, companyID := range tx.spenders {
-			s.budgets.look(companyID)
-		}
-	}
 	if errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil {
 		return ctx.Err() // which rolled the transaction back
 	}
-	return err
+	if err != nil {
+		return translate(err)
+	}
+	for _, f := range tx.committed {
+		f()
+	}
+	return nil
+}
+
+// Tenant is the company's part of the database, as the transaction sees and changes it.
+func (tx *Tx) Tenant(companyID string) *Tenant {
+	return &Tenant{store: tx.store, db: tx.bun, tx: tx, companyID: companyID}
 }
 
 // pgx calls fn with the same transaction as pgx knows one. It belongs to fn until that returns, and nothing
 // else may be done in the transaction meanwhile; it ends with bun's.
-func (t *transaction) pgx(fn func(pgx.Tx) error) error {
+func (tx *Tx) pgx(fn func(pgx.Tx) error) error {
 	// While Raw has the connection, bun cannot roll back on it when a context ends.
-	return t.conn.Raw(func(driver any) error {
+	return tx.conn.Raw(func(driver any) error {
 		conn, ok := driver.(*stdlib.Conn)
 		if !ok {
 			return fmt.Errorf("a connection is a %T, not one of pgx", driver)

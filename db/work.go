@@ -63,14 +63,13 @@ func (s *Store) StopWork(ctx context.Context) error { return s.queue.Stop(ctx) }
 // method is a method of the queue that puts jobs into it.
 type method func(*queue.Queue, context.Context, pgx.Tx, ...queue.Job) error
 
-// enqueue puts jobs into the queue, in the transaction that the Tenant is in. It should be the last thing that
-// the transaction does.
-func (t *Tenant) enqueue(ctx context.Context, kind string, ids []string, put method) error {
+// enqueue puts jobs into the queue by a method of it. It should be the last thing that the transaction does.
+func (t tenantTx) enqueue(ctx context.Context, kind string, ids []string, put method) error {
 	jobs := make([]queue.Job, len(ids))
 	for i, id := range ids {
 		jobs[i] = queue.Job{CompanyID: t.companyID, Kind: kind, ID: id}
 	}
-	return t.store.tx.pgx(func(tx pgx.Tx) error { return put(t.store.queue, ctx, tx, jobs...) })
+	return t.tx.pgx(func(tx pgx.Tx) error { return put(t.store.queue, ctx, tx, jobs...) })
 }
 
 // forgetEvery is how often a process looks for requests whose answers are kept no longer.

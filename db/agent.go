@@ -140,3 +140,6 @@ func (t *Tenant) delete(ctx context.Context, noun, id string, row any) error {
 	}
 	return nil
 }
+
+// OfAgent narrows a list to what belongs to the agent; to nothing when it is nil.
+func OfAgent(id *string) Filter { return given(nil, "agent_id", id) }

@@ -60,11 +60,6 @@ func withKind(row reflect.Type, columns []string) []string {
 	return append(slices.Clip(columns), "kind")
 }
 
-// where is a selection by a condition.
-func where(condition string, args ...any) selection {
-	return func(q *bun.SelectQuery) *bun.SelectQuery { return q.Where(condition, args...) }
-}
-
 // lockTests returns the tests that the selection leaves, held until the end of the transaction. They
 // are held in one order, so that two requests never wait for each other.
 func (t tenantTx) lockTests(ctx context.Context, strength rowLock, which selection) ([]*model.AgentTestRow, error) {

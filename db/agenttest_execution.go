@@ -155,3 +155,6 @@ func (t *Tenant) cancelQueued(ctx context.Context, execution *model.AgentTestExe
 	_, err = t.change(execution).Column("status", "unfinished", "version", "finished_at").WherePK().Exec(ctx)
 	return translate(err)
 }
+
+// OfExecution narrows a list to what belongs to the execution; to nothing when it is nil.
+func OfExecution(id *string) Filter { return given(nil, "execution_id", id) }

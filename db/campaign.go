@@ -173,3 +173,6 @@ func (t *Tenant) CountsOfCampaigns(ctx context.Context, ids []string) (map[strin
 	}
 	return counts, translate(err)
 }
+
+// OfCampaign narrows a list to what belongs to the campaign; to nothing when it is nil.
+func OfCampaign(id *string) Filter { return given(nil, "campaign_id", id) }

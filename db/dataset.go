@@ -74,3 +74,6 @@ func (t *Tenant) ReindexDataset(ctx context.Context, id string) (*model.Dataset,
 func (t *Tenant) DeleteDataset(ctx context.Context, id string) error {
 	return t.delete(ctx, dataset, id, (*model.Dataset)(nil))
 }
+
+// OfDataset narrows a list to what belongs to the dataset; to nothing when it is nil.
+func OfDataset(id *string) Filter { return given(nil, "dataset_id", id) }

@@ -2,7 +2,6 @@ package db
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/uptrace/bun"
@@ -81,11 +80,6 @@ func (t *Tenant) ReindexOtherModels(ctx context.Context, embeddingModel string) 
 		}
 	}
 	return nil
-}
-
-func isMissing(err error) bool {
-	var known *model.Error
-	return errors.As(err, &known) && known.Code == model.NotFound
 }
 
 // ClaimDocument makes the caller the one that indexes a document, and returns the document; nil when there is

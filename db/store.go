@@ -17,6 +17,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/db/notify"
 	"github.com/agentgraph/agentgraph/db/queue"
+	"github.com/agentgraph/agentgraph/db/seal"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -51,7 +52,7 @@ type Store struct {
 	tracer   pgx.QueryTracer
 	db       *bun.DB
 	hub      *notify.Hub
-	sealer   sealer
+	sealer   seal.Sealer
 
 	budgets     *budgets
 	revocations *revocations
@@ -90,7 +91,7 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	if o.MaxConnections > 0 {
 		config.MaxConns = o.MaxConnections
 	}
-	sealer, err := newSealer(o.SecretKey)
+	sealer, err := seal.New(o.SecretKey)
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}

@@ -187,9 +187,6 @@ func only(columns []string) selection {
 	}
 }
 
-// selection narrows a query.
-type selection func(*bun.SelectQuery) *bun.SelectQuery
-
 // list reads one page, newest first, of the rows that pass the filter.
 func list[R model.Node](ctx context.Context, t *Tenant, l List, args model.PageArgs, columns []string, filter Filter) (*model.Page[R], error) {
 	if err := args.Validate(); err != nil {
@@ -210,8 +207,6 @@ func list[R model.Node](ctx context.Context, t *Tenant, l List, args model.PageA
 		return int32(count), translate(err)
 	}), nil
 }
-
-func all(q *bun.SelectQuery) *bun.SelectQuery { return q }
 
 // order is how a list is ordered, by time of creation and then by id, and what is behind a row of it.
 type order struct{ direction, behind bun.Safe }

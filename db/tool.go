@@ -2,9 +2,11 @@ package db
 
 import (
 	"context"
+	"errors"
 
 	"github.com/uptrace/bun"
 
+	"github.com/agentgraph/agentgraph/db/seal"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -79,7 +81,11 @@ func (t *Tenant) UpdateTool(ctx context.Context, in model.UpdateToolInput) (*mod
 
 // seal encrypts a secret of the company's row with the id.
 func (t *Tenant) seal(id string, text []byte) ([]byte, error) {
-	return t.store.sealer.seal(t.companyID+"/"+id, text)
+	sealed, err := t.store.sealer.Seal(t.companyID+"/"+id, text)
+	if errors.Is(err, seal.ErrNoKey) {
+		return nil, model.Errorf(model.Unprocessable, "headers are kept encrypted, and this server has no secret key")
+	}
+	return sealed, err
 }
 
 // checkRename holds the agents of a tool, so that they get no new sub-agent meanwhile, and refuses

@@ -25,7 +25,7 @@ func (t *Tenant) HeadersOf(tool *model.Tool) (map[string]string, error) {
 	if tool.Endpoint == nil || len(tool.Endpoint.SealedHeaders) == 0 {
 		return headers, nil
 	}
-	text, err := t.store.sealer.open(t.companyID+"/"+tool.ID, tool.Endpoint.SealedHeaders)
+	text, err := t.store.sealer.Open(t.companyID+"/"+tool.ID, tool.Endpoint.SealedHeaders)
 	if err != nil {
 		return nil, fmt.Errorf("decrypt the headers of tool %s: %w", tool.ID, err)
 	}

@@ -78,9 +78,6 @@ func (t tenantTx) addUsage(ctx context.Context, rows []*model.UsageEntry) (int, 
 	return recorded, translate(err)
 }
 
-// literalTime is a time as a text that Postgres reads, for arrays of them.
-func literalTime(at time.Time) string { return at.UTC().Format(time.RFC3339Nano) }
-
 // checkDuplicates returns UNPROCESSABLE when the ledger has other entries under the keys of the input.
 func (t *Tenant) checkDuplicates(ctx context.Context, in model.RecordUsageInput, rows []*model.UsageEntry) error {
 	keys := make([]string, len(rows))

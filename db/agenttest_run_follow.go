@@ -64,8 +64,7 @@ func (t tenantTx) claimNext(ctx context.Context, m *moving, next []*queue.Delive
 		if i < 0 || slices.ContainsFunc(m.runs, same) || m.executionOf(runs[i]) == nil {
 			continue
 		}
-		claim(runs[i], m.executionOf(runs[i]), d.Attempt)
-		m.count(runs[i], at)
+		m.count(runs[i].Claimed(m.executionOf(runs[i]), d.Attempt, at), at)
 		d.Begun = runs[i]
 	}
 	return nil

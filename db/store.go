@@ -15,6 +15,7 @@ import (
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 
+	"github.com/agentgraph/agentgraph/db/group"
 	"github.com/agentgraph/agentgraph/db/notify"
 	"github.com/agentgraph/agentgraph/db/queue"
 	"github.com/agentgraph/agentgraph/db/seal"
@@ -56,7 +57,7 @@ type Store struct {
 
 	budgets     *budgets
 	revocations *revocations
-	moves       *runMoves
+	moves       *group.Group[string, *runMove]
 	topics      *topics
 
 	queue       *queue.Queue

@@ -19,6 +19,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+
+	"github.com/agentgraph/agentgraph/db/group"
 )
 
 // Job names a piece of work of a company. The caller knows by the kind, of 1 to 32 characters, and the id, of
@@ -96,7 +98,8 @@ type Queue struct {
 	mu      sync.Mutex
 	workers *workers
 
-	ending endings
+	// outcomes are written down together with those of the same company that come meanwhile.
+	outcomes group.Group[string, *outcome]
 }
 
 // New returns the Queue of the database, which needs the tables that Migrate and the migrations make. It only
@@ -119,7 +122,9 @@ func New(pool *pgxpool.Pool, o Options) (*Queue, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open queue: %w", err)
 	}
-	return &Queue{pool: pool, window: o.Window, also: o.Sweep, log: o.Log, inserter: inserter, ending: endings{waiting: map[string][]*outcome{}}}, nil
+	q := &Queue{pool: pool, window: o.Window, also: o.Sweep, log: o.Log, inserter: inserter}
+	q.outcomes.Commit = q.settleTogether
+	return q, nil
 }
 
 // quiet lets only errors through: River tells much that concerns nobody.

@@ -201,7 +201,8 @@ func (t tenantTx) createExecution(ctx context.Context, execution *model.AgentTes
 	for _, run := range runs[:execution.NextPosition] {
 		first = append(first, run.ID)
 	}
-	return t.enqueueRuns(ctx, first, (*queue.Queue).Enqueue)
+	_, err = t.enqueueRuns(ctx, first, queue.Change{})
+	return err
 }
 
 // insertRuns copies new runs, which are queued: each carries its test and agent, of which there are few.
@@ -225,7 +226,7 @@ func (t tenantTx) insertRuns(ctx context.Context, runs []*model.AgentTestRun) er
 			r.PromptVersion, r.Claim, r.Lost, r.Messages, r.ToolCalls, r.TurnCount, r.CriteriaResults, r.Version, r.CreatedAt,
 		}, nil
 	}
-	return translate(t.tx.pgx(func(tx pgx.Tx) error {
+	return translate(t.tx.pgx(func(tx queue.Tx) error {
 		_, err := tx.CopyFrom(ctx, pgx.Identifier{"agent_test_runs"}, columns, pgx.CopyFromSlice(len(runs), row))
 		return err
 	}))
@@ -275,10 +276,11 @@ func (t *Tenant) setLastRuns(ctx context.Context, execution *model.AgentTestExec
 	return translate(err)
 }
 
-// enqueueRuns puts runs into the queue by a method of it.
-func (t tenantTx) enqueueRuns(ctx context.Context, runIDs []string, put method) error {
+// enqueueRuns puts runs into the queue with the change.
+func (t tenantTx) enqueueRuns(ctx context.Context, runIDs []string, change queue.Change) (next []*queue.Delivery, err error) {
 	if t.store.enqueueRuns != nil {
-		return t.store.enqueueRuns(ctx, t.tx.bun, t.companyID, runIDs)
+		return nil, t.store.enqueueRuns(ctx, t.tx.bun, t.companyID, runIDs)
 	}
-	return t.enqueue(ctx, runJob, runIDs, put)
+	change.Enqueue = t.jobs(runJob, runIDs)
+	return t.changeQueue(ctx, change)
 }

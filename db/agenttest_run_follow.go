@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 
@@ -26,14 +25,8 @@ func (t tenantTx) followUp(ctx context.Context, m *moving, at time.Time) error {
 	if err != nil || len(ids) == 0 && len(m.ended) == 0 {
 		return err
 	}
-	put, next := (*queue.Queue).EnqueueBehind, []*queue.Delivery(nil)
-	if len(m.ended) > 0 {
-		put = func(q *queue.Queue, ctx context.Context, tx pgx.Tx, jobs ...queue.Job) (err error) {
-			next, err = q.End(ctx, tx, m.ended, jobs...)
-			return err
-		}
-	}
-	if err := t.enqueueRuns(ctx, ids, put); err != nil || len(next) == 0 {
+	next, err := t.enqueueRuns(ctx, ids, queue.Change{IsPatient: true, End: m.ended})
+	if err != nil || len(next) == 0 {
 		return err
 	}
 	return t.claimNext(ctx, m, next, at)

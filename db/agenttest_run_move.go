@@ -105,9 +105,6 @@ func (t *Tenant) moveTogether(ctx context.Context, moves []*runMove) error {
 		if err := t.writeMoves(ctx, m, at); err != nil {
 			return err
 		}
-		for _, d := range m.ended {
-			t.onCommit(d.Ended)
-		}
 		for _, e := range m.executions {
 			t.wake(e.ID)
 		}

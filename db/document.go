@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
 
 	"github.com/agentgraph/agentgraph/db/queue"
@@ -92,7 +91,7 @@ func (t *Tenant) AddDocument(ctx context.Context, added *model.Document, content
 		if err := t.keepContent(ctx, added.ID, content); err != nil {
 			return err
 		}
-		return t.enqueue(ctx, documentJob, []string{added.IndexingID}, (*queue.Queue).Enqueue)
+		return t.enqueue(ctx, documentJob, []string{added.IndexingID})
 	})
 }
 
@@ -111,7 +110,7 @@ func (t tenantTx) keepContent(ctx context.Context, documentID string, content io
 			return nil
 		}
 		// pgx sends bytes as they are; bun would write them as text.
-		if err := t.tx.pgx(func(tx pgx.Tx) error {
+		if err := t.tx.pgx(func(tx queue.Tx) error {
 			_, err := tx.Exec(ctx, "INSERT INTO document_contents (company_id, document_id, part, content) VALUES ($1, $2, $3, $4)",
 				t.companyID, documentID, i, part[:n])
 			return err

@@ -7,7 +7,6 @@ import (
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 
-	"github.com/agentgraph/agentgraph/db/queue"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -34,7 +33,7 @@ func (t tenantTx) reindex(ctx context.Context, datasetID string, which selection
 	if err != nil {
 		return translate(err)
 	}
-	return t.enqueue(ctx, documentJob, indexings, (*queue.Queue).Enqueue)
+	return t.enqueue(ctx, documentJob, indexings)
 }
 
 // ReindexDocument puts the indexing of a document into the queue, and returns the document.

@@ -3,12 +3,15 @@ package db
 import (
 	"context"
 
+	"github.com/agentgraph/agentgraph/db/queue"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // Pgx gives tests the transaction that the Tenant is in, as pgx knows one.
-func Pgx(t *Tenant, fn func(pgx.Tx) error) error { return t.tx.pgx(fn) }
+func Pgx(t *Tenant, fn func(pgx.Tx) error) error {
+	return t.tx.pgx(func(tx queue.Tx) error { return fn(tx) })
+}
 
 // Listen returns when the Store hears the signals of others, or ctx ends. Something must be followed.
 func Listen(ctx context.Context, s *Store) { s.hub.Listening(ctx) }

@@ -59,7 +59,7 @@ func (t *Tenant) onCommit(f func()) {
 		f()
 		return
 	}
-	t.tx.committed = append(t.tx.committed, f)
+	t.tx.onCommit(f)
 }
 
 // signalOf is the key under which what has the id signals.

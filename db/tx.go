@@ -10,6 +10,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/uptrace/bun"
+
+	"github.com/agentgraph/agentgraph/db/queue"
 )
 
 // Tx is a transaction over the companies of a Store.
@@ -50,9 +52,12 @@ func (tx *Tx) Tenant(companyID string) *Tenant {
 	return &Tenant{store: tx.store, db: tx.bun, tx: tx, companyID: companyID}
 }
 
+// onCommit has f called once the transaction is committed, and never if it is not.
+func (tx *Tx) onCommit(f func()) { tx.committed = append(tx.committed, f) }
+
 // pgx calls fn with the same transaction as pgx knows one. It belongs to fn until that returns, and nothing
 // else may be done in the transaction meanwhile; it ends with bun's.
-func (tx *Tx) pgx(fn func(pgx.Tx) error) error {
+func (tx *Tx) pgx(fn func(queue.Tx) error) error {
 	// While Raw has the connection, bun cannot roll back on it when a context ends.
 	return tx.conn.Raw(func(driver any) error {
 		conn, ok := driver.(*stdlib.Conn)
@@ -62,23 +67,27 @@ func (tx *Tx) pgx(fn func(pgx.Tx) error) error {
 		if conn.Conn().PgConn().TxStatus() == 'I' {
 			return sql.ErrTxDone // rolled back meanwhile, because its context has ended
 		}
-		return fn(&openTx{conn: conn.Conn()})
+		return fn(&openTx{tx: tx, conn: conn.Conn()})
 	})
 }
 
 // openTx is a transaction of pgx that somebody else has begun and will end. Those that are begun in it are
 // savepoints.
 type openTx struct {
+	tx   *Tx
 	conn *pgx.Conn
 	// depth tells nested savepoints apart, 0 the transaction itself.
 	depth int
 	done  bool
 }
 
+// OnCommit has f called once the whole transaction is committed.
+func (t *openTx) OnCommit(f func()) { t.tx.onCommit(f) }
+
 var errNotOurs = errors.New("the transaction is ended by who began it")
 
 func (t *openTx) Begin(ctx context.Context) (pgx.Tx, error) {
-	inner := &openTx{conn: t.conn, depth: t.depth + 1}
+	inner := &openTx{tx: t.tx, conn: t.conn, depth: t.depth + 1}
 	if _, err := t.Exec(ctx, "SAVEPOINT "+inner.name()); err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ func (t *Tenant) CreateAccessToken(ctx context.Context, in model.CreateAccessTok
 		return nil, "", errors.New("an access token needs the API key that makes it")
 	}
 	key := &model.APIKey{}
-	if err := t.one(ctx, "API key", *t.keyID, key, noLock); err != nil {
+	if err := t.one(ctx, "API key", *t.keyID, key); err != nil {
 		return nil, "", err
 	}
 	at := now()

@@ -8,12 +8,13 @@ import (
 
 // Agent returns one agent, or NOT_FOUND.
 func (t *Tenant) Agent(ctx context.Context, id string) (*model.Agent, error) {
-	return t.agent(ctx, id, noLock)
+	agent := &model.Agent{}
+	return agent, t.one(ctx, "agent", id, agent)
 }
 
-func (t *Tenant) agent(ctx context.Context, id string, hold rowLock) (*model.Agent, error) {
+func (t tenantTx) lockAgent(ctx context.Context, id string, strength rowLock) (*model.Agent, error) {
 	agent := &model.Agent{}
-	return agent, t.one(ctx, "agent", id, agent, hold)
+	return agent, t.lock(ctx, "agent", id, agent, strength)
 }
 
 // Agents of a company, by their ids and in pages.
@@ -71,8 +72,8 @@ func (t *Tenant) CreateAgent(ctx context.Context, in model.CreateAgentInput) (*m
 	if err != nil {
 		return nil, err
 	}
-	return agent, t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
-		if err := insert(ctx, t, agent); err != nil {
+	return agent, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		if err := insert(ctx, t.Tenant, agent); err != nil {
 			return err
 		}
 		return t.recordPrompt(ctx, agent)
@@ -82,8 +83,8 @@ func (t *Tenant) CreateAgent(ctx context.Context, in model.CreateAgentInput) (*m
 // UpdateAgent changes what the input gives. A prompt that differs becomes a new version.
 func (t *Tenant) UpdateAgent(ctx context.Context, in model.UpdateAgentInput) (*model.Agent, error) {
 	var agent *model.Agent
-	err := t.Tx(ctx, func(ctx context.Context, t *Tenant) (err error) {
-		if agent, err = t.agent(ctx, in.AgentID, forUpdate); err != nil {
+	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) (err error) {
+		if agent, err = t.lockAgent(ctx, in.AgentID, forUpdate); err != nil {
 			return err
 		}
 		versions := agent.PromptVersion
@@ -105,8 +106,8 @@ func (t *Tenant) UpdateAgent(ctx context.Context, in model.UpdateAgentInput) (*m
 // folders, its campaigns with their items, and every edge from and to it. Executions and runs of its
 // tests stay, as evidence.
 func (t *Tenant) DeleteAgent(ctx context.Context, id string) error {
-	return t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
-		if _, err := t.agent(ctx, id, forDelete); err != nil {
+	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		if _, err := t.lockAgent(ctx, id, forDelete); err != nil {
 			return err
 		}
 		// Held in one order, so that two agents that refer to each other can be deleted at once.
@@ -139,3 +140,6 @@ func (t *Tenant) delete(ctx context.Context, noun, id string, row any) error {
 	}
 	return nil
 }
+
+// OfAgent narrows a list to what belongs to the agent; to nothing when it is nil.
+func OfAgent(id *string) Filter { return given(nil, "agent_id", id) }

@@ -60,16 +60,11 @@ func withKind(row reflect.Type, columns []string) []string {
 	return append(slices.Clip(columns), "kind")
 }
 
-// where is a selection by a condition.
-func where(condition string, args ...any) selection {
-	return func(q *bun.SelectQuery) *bun.SelectQuery { return q.Where(condition, args...) }
-}
-
-// holdTests returns the tests that the selection leaves, held until the end of the transaction. They
+// lockTests returns the tests that the selection leaves, held until the end of the transaction. They
 // are held in one order, so that two requests never wait for each other.
-func (t *Tenant) holdTests(ctx context.Context, hold rowLock, which selection) ([]*model.AgentTestRow, error) {
+func (t tenantTx) lockTests(ctx context.Context, strength rowLock, which selection) ([]*model.AgentTestRow, error) {
 	rows := []*model.AgentTestRow{}
-	err := t.find(&rows).Apply(which).Order("id").For(string(hold)).Scan(ctx)
+	err := t.find(&rows).Apply(which).Order("id").For(string(strength)).Scan(ctx)
 	return rows, translate(err)
 }
 
@@ -92,8 +87,8 @@ func (t *Tenant) CreateClassificationTest(ctx context.Context, in model.CreateCl
 }
 
 func (t *Tenant) createTest(ctx context.Context, test *model.AgentTestRow) error {
-	return t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
-		agent, err := t.agent(ctx, test.AgentID, forShare)
+	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		agent, err := t.lockAgent(ctx, test.AgentID, forShare)
 		if err != nil {
 			return err
 		}
@@ -103,7 +98,7 @@ func (t *Tenant) createTest(ctx context.Context, test *model.AgentTestRow) error
 		if err := t.checkTest(ctx, test, agent); err != nil {
 			return err
 		}
-		return insert(ctx, t, test)
+		return insert(ctx, t.Tenant, test)
 	})
 }
 
@@ -132,7 +127,7 @@ func (t *Tenant) UpdateClassificationTest(ctx context.Context, in model.UpdateCl
 // UpdateAgentTest changes what the input gives of a test of either kind.
 func (t *Tenant) UpdateAgentTest(ctx context.Context, in model.UpdateAgentTestInput) (model.AgentTest, error) {
 	test := &model.AgentTestRow{}
-	if err := t.one(ctx, agentTest, in.TestID, test, noLock); err != nil {
+	if err := t.one(ctx, agentTest, in.TestID, test); err != nil {
 		return nil, err
 	}
 	if test.Kind == model.AgentTestKindSimulation {
@@ -154,10 +149,10 @@ func (t *Tenant) UpdateAgentTest(ctx context.Context, in model.UpdateAgentTestIn
 func (t *Tenant) updateTest(
 	ctx context.Context, id string, kind model.AgentTestKind, folderID *string, check bool, update func(*model.AgentTestRow) error,
 ) error {
-	return t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
+	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		// Of what is read before the agent is held, only this never changes: the agent and the kind.
 		found := &model.AgentTestRow{}
-		if err := t.one(ctx, agentTest, id, found, noLock); err != nil {
+		if err := t.one(ctx, agentTest, id, found); err != nil {
 			return err
 		}
 		if found.Kind != kind {
@@ -165,7 +160,7 @@ func (t *Tenant) updateTest(
 			faults.Add("testId", "is the id of a %s test", strings.ToLower(string(found.Kind)))
 			return faults.As(model.Unprocessable)
 		}
-		agent, err := t.agent(ctx, found.AgentID, forShare)
+		agent, err := t.lockAgent(ctx, found.AgentID, forShare)
 		if err != nil {
 			return err
 		}
@@ -174,7 +169,7 @@ func (t *Tenant) updateTest(
 			return err
 		}
 		test := &model.AgentTestRow{}
-		if err := t.one(ctx, agentTest, id, test, forUpdate); err != nil {
+		if err := t.lock(ctx, agentTest, id, test, forUpdate); err != nil {
 			return err
 		}
 		if err := update(test); err != nil {
@@ -230,8 +225,8 @@ func checkTag(expected string, agent *model.Agent) error {
 
 // DeleteAgentTest deletes a test. Its runs stay, and lead to no test from then on.
 func (t *Tenant) DeleteAgentTest(ctx context.Context, id string) error {
-	return t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
-		if err := t.one(ctx, agentTest, id, &model.AgentTestRow{}, forDelete); err != nil {
+	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		if err := t.lock(ctx, agentTest, id, &model.AgentTestRow{}, forDelete); err != nil {
 			return err
 		}
 		// Whoever moves runs holds their executions first, and so does this: it must not meet them among the runs.
@@ -248,8 +243,8 @@ func (t *Tenant) DeleteAgentTest(ctx context.Context, id string) error {
 }
 
 // leaveTests takes an agent that is to be deleted out of its tests' runs and executions, which stay.
-func (t *Tenant) leaveTests(ctx context.Context, agentID string) error {
-	tests, err := t.holdTests(ctx, forDelete, where("agent_id = ?", agentID))
+func (t tenantTx) leaveTests(ctx context.Context, agentID string) error {
+	tests, err := t.lockTests(ctx, forDelete, where("agent_id = ?", agentID))
 	if err != nil {
 		return err
 	}

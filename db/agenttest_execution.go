@@ -5,7 +5,6 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"github.com/agentgraph/agentgraph/db/notify"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -13,12 +12,13 @@ const agentTestExecution = "agent test execution"
 
 // AgentTestExecution returns one execution, or NOT_FOUND.
 func (t *Tenant) AgentTestExecution(ctx context.Context, id string) (*model.AgentTestExecution, error) {
-	return t.agentTestExecution(ctx, id, noLock)
+	execution := &model.AgentTestExecution{}
+	return execution, t.one(ctx, agentTestExecution, id, execution)
 }
 
-func (t *Tenant) agentTestExecution(ctx context.Context, id string, hold rowLock) (*model.AgentTestExecution, error) {
+func (t tenantTx) lockAgentTestExecution(ctx context.Context, id string, strength rowLock) (*model.AgentTestExecution, error) {
 	execution := &model.AgentTestExecution{}
-	return execution, t.one(ctx, agentTestExecution, id, execution, hold)
+	return execution, t.lock(ctx, agentTestExecution, id, execution, strength)
 }
 
 // Executions of a company, by their ids, in pages, and by the agents whose tests they run.
@@ -97,13 +97,12 @@ func counted(q *bun.SelectQuery) *bun.SelectQuery {
 // cancelled stays as it is; CONFLICT when it is finished.
 func (t *Tenant) CancelAgentTestExecution(ctx context.Context, in model.CancelAgentTestExecutionInput) (*model.AgentTestExecution, error) {
 	var execution *model.AgentTestExecution
-	wake := []notify.Key{t.signalOf(in.ExecutionID)}
-	err := t.Tx(ctx, func(ctx context.Context, t *Tenant) (err error) {
+	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) (err error) {
 		runs := t.find((*model.AgentTestRun)(nil)).Column("id").Where("execution_id = ?", in.ExecutionID)
-		if _, err := t.holdTests(ctx, forUpdate, where("last_run_id IN (?)", runs)); err != nil {
+		if _, err := t.lockTests(ctx, forUpdate, where("last_run_id IN (?)", runs)); err != nil {
 			return err
 		}
-		if execution, err = t.agentTestExecution(ctx, in.ExecutionID, forUpdate); err != nil {
+		if execution, err = t.lockAgentTestExecution(ctx, in.ExecutionID, forUpdate); err != nil {
 			return err
 		}
 		switch {
@@ -118,15 +117,13 @@ func (t *Tenant) CancelAgentTestExecution(ctx context.Context, in model.CancelAg
 			return translate(err)
 		}
 		for _, run := range underWay {
-			wake = append(wake, t.signalOf(run.ID))
+			t.wake(run.ID)
 		}
+		t.wake(execution.ID)
 		return t.cancelQueued(ctx, execution)
 	})
 	if err != nil {
 		return nil, err
-	}
-	for _, key := range wake {
-		t.store.hub.Wake(key)
 	}
 	return execution, nil
 }
@@ -158,3 +155,6 @@ func (t *Tenant) cancelQueued(ctx context.Context, execution *model.AgentTestExe
 	_, err = t.change(execution).Column("status", "unfinished", "version", "finished_at").WherePK().Exec(ctx)
 	return translate(err)
 }
+
+// OfExecution narrows a list to what belongs to the execution; to nothing when it is nil.
+func OfExecution(id *string) Filter { return given(nil, "execution_id", id) }

@@ -20,7 +20,7 @@ func (t *Tenant) StartAgentTestExecution(ctx context.Context, in model.StartAgen
 		return nil, err
 	}
 	execution := &model.AgentTestExecution{Repeats: in.Repeats, Concurrency: in.Concurrency, VirtualTime: in.VirtualTime}
-	return execution, t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
+	return execution, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		ids, err := t.testsToRun(ctx, in)
 		if err != nil {
 			return err
@@ -46,7 +46,7 @@ func (t *Tenant) testsToRun(ctx context.Context, in model.StartAgentTestExecutio
 	path, of := "folderId", given(nil, "folder_id", in.FolderID)
 	err := error(nil)
 	if in.FolderID != nil {
-		err = t.one(ctx, agentTestFolder, *in.FolderID, &model.AgentTestFolder{}, noLock)
+		err = t.one(ctx, agentTestFolder, *in.FolderID, &model.AgentTestFolder{})
 	} else {
 		path, of = "agentId", OfAgent(in.AgentID)
 		_, err = t.Agent(ctx, *in.AgentID)
@@ -83,7 +83,7 @@ func (t *Tenant) RetryAgentTestExecution(ctx context.Context, in model.RetryAgen
 
 func (t *Tenant) retry(ctx context.Context, in model.RetryAgentTestExecutionInput) (*model.AgentTestExecution, error) {
 	execution := &model.AgentTestExecution{}
-	return execution, t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
+	return execution, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		old, err := t.AgentTestExecution(ctx, in.ExecutionID)
 		if err != nil {
 			return err
@@ -152,7 +152,7 @@ type plannedTest struct {
 	attempts int32
 }
 
-func (t *Tenant) createExecution(ctx context.Context, execution *model.AgentTestExecution, planned []plannedTest) error {
+func (t tenantTx) createExecution(ctx context.Context, execution *model.AgentTestExecution, planned []plannedTest) error {
 	if err := t.checkBudget(ctx); err != nil {
 		return err
 	}
@@ -188,7 +188,7 @@ func (t *Tenant) createExecution(ctx context.Context, execution *model.AgentTest
 	if slices.ContainsFunc(snapshots, func(s model.RunSnapshot) bool { return s.Agent.ID != *execution.AgentID }) {
 		execution.AgentID = nil
 	}
-	if err := insert(ctx, t, execution); err != nil {
+	if err := insert(ctx, t.Tenant, execution); err != nil {
 		return err
 	}
 	if err := t.insertRuns(ctx, runs); err != nil {
@@ -201,11 +201,12 @@ func (t *Tenant) createExecution(ctx context.Context, execution *model.AgentTest
 	for _, run := range runs[:execution.NextPosition] {
 		first = append(first, run.ID)
 	}
-	return t.enqueueRuns(ctx, first, (*queue.Queue).Enqueue)
+	_, err = t.enqueueRuns(ctx, first, queue.Change{})
+	return err
 }
 
 // insertRuns copies new runs, which are queued: each carries its test and agent, of which there are few.
-func (t *Tenant) insertRuns(ctx context.Context, runs []*model.AgentTestRun) error {
+func (t tenantTx) insertRuns(ctx context.Context, runs []*model.AgentTestRun) error {
 	columns := []string{
 		"company_id", "id", "execution_id", "test_id", "tested_id", "test_name", "position", "attempt", "status", "snapshot",
 		"prompt_version", "claim", "lost", "messages", "tool_calls", "turn_count", "criteria_results", "version", "created_at",
@@ -225,7 +226,7 @@ func (t *Tenant) insertRuns(ctx context.Context, runs []*model.AgentTestRun) err
 			r.PromptVersion, r.Claim, r.Lost, r.Messages, r.ToolCalls, r.TurnCount, r.CriteriaResults, r.Version, r.CreatedAt,
 		}, nil
 	}
-	return translate(t.store.tx.pgx(func(tx pgx.Tx) error {
+	return translate(t.tx.pgx(func(tx queue.Tx) error {
 		_, err := tx.CopyFrom(ctx, pgx.Identifier{"agent_test_runs"}, columns, pgx.CopyFromSlice(len(runs), row))
 		return err
 	}))
@@ -233,7 +234,7 @@ func (t *Tenant) insertRuns(ctx context.Context, runs []*model.AgentTestRun) err
 
 // snapshots returns the tests with their agents, in the order of the plan, all held until the end of the
 // transaction.
-func (t *Tenant) snapshots(ctx context.Context, planned []plannedTest) ([]model.RunSnapshot, error) {
+func (t tenantTx) snapshots(ctx context.Context, planned []plannedTest) ([]model.RunSnapshot, error) {
 	ids := make([]string, len(planned))
 	for i, p := range planned {
 		ids[i] = p.id
@@ -243,7 +244,7 @@ func (t *Tenant) snapshots(ctx context.Context, planned []plannedTest) ([]model.
 	if err := t.find(&agents).Where("id IN (?)", of).Order("id").For(string(forShare)).Scan(ctx); err != nil {
 		return nil, translate(err)
 	}
-	tests, err := t.holdTests(ctx, forUpdate, where("id IN (?)", bun.List(ids)))
+	tests, err := t.lockTests(ctx, forUpdate, where("id IN (?)", bun.List(ids)))
 	if err != nil {
 		return nil, err
 	}
@@ -275,10 +276,11 @@ func (t *Tenant) setLastRuns(ctx context.Context, execution *model.AgentTestExec
 	return translate(err)
 }
 
-// enqueueRuns puts runs into the queue, in the transaction that the Tenant is in, by a method of it.
-func (t *Tenant) enqueueRuns(ctx context.Context, runIDs []string, put method) error {
-	if tx, ok := t.db.(bun.Tx); ok && t.store.enqueueRuns != nil {
-		return t.store.enqueueRuns(ctx, tx, t.companyID, runIDs)
+// enqueueRuns puts runs into the queue with the change.
+func (t tenantTx) enqueueRuns(ctx context.Context, runIDs []string, change queue.Change) (next []*queue.Delivery, err error) {
+	if t.store.enqueueRuns != nil {
+		return nil, t.store.enqueueRuns(ctx, t.tx.bun, t.companyID, runIDs)
 	}
-	return t.enqueue(ctx, runJob, runIDs, put)
+	change.Enqueue = t.jobs(runJob, runIDs)
+	return t.changeQueue(ctx, change)
 }

@@ -32,9 +32,9 @@ func (t *Tenant) CreateAgentTestFolder(ctx context.Context, in model.CreateAgent
 	if err != nil {
 		return nil, err
 	}
-	return folder, t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
+	return folder, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		// Held against others that create folders: their number is bounded.
-		if _, err := t.agent(ctx, folder.AgentID, forUpdate); err != nil {
+		if _, err := t.lockAgent(ctx, folder.AgentID, forUpdate); err != nil {
 			return err
 		}
 		count, err := t.find((*model.AgentTestFolder)(nil)).Where("agent_id = ?", folder.AgentID).Count(ctx)
@@ -44,15 +44,15 @@ func (t *Tenant) CreateAgentTestFolder(ctx context.Context, in model.CreateAgent
 		if count >= model.MaxFolders {
 			return model.Errorf(model.Unprocessable, "agent %q has %d folders of tests, which is the most", folder.AgentID, count)
 		}
-		return insert(ctx, t, folder)
+		return insert(ctx, t.Tenant, folder)
 	})
 }
 
 // UpdateAgentTestFolder changes what the input gives.
 func (t *Tenant) UpdateAgentTestFolder(ctx context.Context, in model.UpdateAgentTestFolderInput) (*model.AgentTestFolder, error) {
 	folder := &model.AgentTestFolder{}
-	return folder, t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
-		if err := t.one(ctx, agentTestFolder, in.FolderID, folder, forUpdate); err != nil {
+	return folder, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		if err := t.lock(ctx, agentTestFolder, in.FolderID, folder, forUpdate); err != nil {
 			return err
 		}
 		if err := folder.Update(in, now()); err != nil {
@@ -65,18 +65,18 @@ func (t *Tenant) UpdateAgentTestFolder(ctx context.Context, in model.UpdateAgent
 
 // DeleteAgentTestFolder deletes a folder; its tests move to the root.
 func (t *Tenant) DeleteAgentTestFolder(ctx context.Context, id string) error {
-	return t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
+	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		folder := &model.AgentTestFolder{}
-		if err := t.one(ctx, agentTestFolder, id, folder, noLock); err != nil {
+		if err := t.one(ctx, agentTestFolder, id, folder); err != nil {
 			return err
 		}
-		if _, err := t.agent(ctx, folder.AgentID, forShare); err != nil {
+		if _, err := t.lockAgent(ctx, folder.AgentID, forShare); err != nil {
 			return err
 		}
-		if err := t.one(ctx, agentTestFolder, id, folder, forDelete); err != nil {
+		if err := t.lock(ctx, agentTestFolder, id, folder, forDelete); err != nil {
 			return err
 		}
-		if _, err := t.holdTests(ctx, forUpdate, where("folder_id = ?", id)); err != nil {
+		if _, err := t.lockTests(ctx, forUpdate, where("folder_id = ?", id)); err != nil {
 			return err
 		}
 		_, err := t.change((*model.AgentTestRow)(nil)).Set("folder_id = NULL").Set("updated_at = ?", now()).
@@ -90,12 +90,12 @@ func (t *Tenant) DeleteAgentTestFolder(ctx context.Context, id string) error {
 
 // folderFor returns the folder that a test of the agent is put into, held until the end of the
 // transaction; nil for the root, which nil and "" stand for.
-func (t *Tenant) folderFor(ctx context.Context, agentID string, id *string) (*string, error) {
+func (t tenantTx) folderFor(ctx context.Context, agentID string, id *string) (*string, error) {
 	if id == nil || *id == "" {
 		return nil, nil
 	}
 	folder := &model.AgentTestFolder{}
-	if err := t.one(ctx, agentTestFolder, *id, folder, forShare); err != nil {
+	if err := t.lock(ctx, agentTestFolder, *id, folder, forShare); err != nil {
 		return nil, err
 	}
 	var faults model.Fields

@@ -11,7 +11,7 @@ import (
 func (t *Tenant) CreateTestFromSimulationChat(
 	ctx context.Context, in model.CreateTestFromSimulationChatInput,
 ) (test *model.SimulationTest, warnings []string, err error) {
-	err = t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
+	err = t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		recording, err := t.chatRecording(ctx, in.SimulationChatID)
 		if err != nil {
 			return err
@@ -26,11 +26,11 @@ func (t *Tenant) CreateTestFromSimulationChat(
 
 // chatRecording returns a chat with all that is on record of it, and its agent, which is held. Turns that
 // others add meanwhile are after the chat's last message as it is known here.
-func (t *Tenant) chatRecording(ctx context.Context, id string) (r model.ChatRecording, err error) {
+func (t tenantTx) chatRecording(ctx context.Context, id string) (r model.ChatRecording, err error) {
 	if r.Chat, err = t.SimulationChat(ctx, id); err != nil {
 		return r, err
 	}
-	if r.Agent, err = t.agent(ctx, r.Chat.AgentID, forShare); err != nil {
+	if r.Agent, err = t.lockAgent(ctx, r.Chat.AgentID, forShare); err != nil {
 		return r, err
 	}
 	agents, chats := []string{r.Chat.AgentID}, []string{id}

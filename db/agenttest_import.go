@@ -32,21 +32,21 @@ func (t *Tenant) ImportAgentTests(ctx context.Context, h AgentTestHistory) error
 			return fmt.Errorf("import agent tests: execution %s is not finished", execution.ID)
 		}
 	}
-	return t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
-		if err := t.holdAgents(ctx, h.agentIDs()); err != nil {
+	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		if err := t.lockAgents(ctx, h.agentIDs()); err != nil {
 			return err
 		}
-		if err := insert(ctx, t, h.Folders...); err != nil {
+		if err := insert(ctx, t.Tenant, h.Folders...); err != nil {
 			return err
 		}
-		if err := insert(ctx, t, h.Tests...); err != nil {
+		if err := insert(ctx, t.Tenant, h.Tests...); err != nil {
 			return err
 		}
-		if err := insert(ctx, t, h.Executions...); err != nil {
+		if err := insert(ctx, t.Tenant, h.Executions...); err != nil {
 			return err
 		}
 		for some := range slices.Chunk(h.Runs, runsPerInsert) {
-			if err := insert(ctx, t, some...); err != nil {
+			if err := insert(ctx, t.Tenant, some...); err != nil {
 				return err
 			}
 		}
@@ -67,8 +67,8 @@ func (h AgentTestHistory) agentIDs() []string {
 	return slices.Compact(ids)
 }
 
-// holdAgents holds agents until the end of the transaction, or returns NOT_FOUND.
-func (t *Tenant) holdAgents(ctx context.Context, ids []string) error {
+// lockAgents holds agents until the end of the transaction, or returns NOT_FOUND.
+func (t tenantTx) lockAgents(ctx context.Context, ids []string) error {
 	held := []string{}
 	err := t.find((*model.Agent)(nil)).Column("id").Where("id IN (?)", bun.List(ids)).Order("id").For(string(forShare)).Scan(ctx, &held)
 	if err != nil {
@@ -107,8 +107,8 @@ func (t *Tenant) importLastRuns(ctx context.Context, runs []*model.AgentTestRun)
 // DateAgent gives an agent an earlier life: it was created with the first version of its prompt, and the others
 // were written at the times, oldest first. NOT_FOUND when the agent does not exist.
 func (t *Tenant) DateAgent(ctx context.Context, id string, prompts []time.Time) error {
-	return t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
-		if _, err := t.agent(ctx, id, forUpdate); err != nil {
+	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		if _, err := t.lockAgent(ctx, id, forUpdate); err != nil {
 			return err
 		}
 		_, err := t.change((*model.Agent)(nil)).Set("created_at = ?", prompts[0]).Set("updated_at = ?", prompts[len(prompts)-1]).

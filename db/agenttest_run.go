@@ -62,11 +62,7 @@ func (t *Tenant) ClaimRun(ctx context.Context, id string, attempt int32) (*model
 		return run, nil
 	}
 	err := t.move(ctx, id, func(stored *model.AgentTestRun, execution *model.AgentTestExecution) *model.AgentTestRun {
-		if run = nil; stored.Status.IsFinal() || stored.Claim >= attempt {
-			return nil
-		}
-		run = stored
-		claim(run, execution, attempt)
+		run = stored.Claimed(execution, attempt, now())
 		return run
 	})
 	if errors.Is(err, errMoved) || err == nil && run.Status.IsFinal() {
@@ -88,25 +84,6 @@ func (t *Tenant) begun(id string, attempt int32) (*model.AgentTestRun, bool) {
 	return run, ok && run.ID == id && run.Claim == attempt
 }
 
-// claim says how a run goes on that a worker takes up, at its attempt.
-func claim(run *model.AgentTestRun, execution *model.AgentTestExecution, attempt int32) {
-	run.Claim = attempt
-	switch {
-	case run.Status == model.AgentTestRunStatusQueued:
-		at := now()
-		run.Status, run.StartedAt = model.AgentTestRunStatusRunning, &at
-	// From here on the worker before was lost.
-	case execution.Status == model.AgentTestExecutionStatusCancelled:
-		run.Status = model.AgentTestRunStatusCancelled
-	case run.Lost >= model.MaxLost:
-		run.Status, run.Error = model.AgentTestRunStatusError, &model.RunError{
-			Cause: model.RunErrorCauseInfrastructure, Message: fmt.Sprintf("%d workers ended before the run did", run.Lost+1),
-		}
-	default:
-		run.Lost++
-	}
-}
-
 // FinishRun keeps the outcome of a run that the caller has claimed: its final status and everything that led
 // to it. With the Tenant of a worker the run's job ends with it, and the run that the worker goes on to may be claimed.
 // CONFLICT and ErrRunLost, and nothing is kept, when the claim was lost.
@@ -124,10 +101,7 @@ func (t *Tenant) FinishRun(ctx context.Context, run *model.AgentTestRun) error {
 		run.CriteriaResults = []model.CriterionResult{}
 	}
 	err := t.move(ctx, run.ID, func(stored *model.AgentTestRun, _ *model.AgentTestExecution) *model.AgentTestRun {
-		if !isHeld(stored, run) {
-			return nil
-		}
-		return run
+		return stored.Finished(run)
 	})
 	return lostOr(run, err)
 }
@@ -136,26 +110,10 @@ func (t *Tenant) FinishRun(ctx context.Context, run *model.AgentTestRun) error {
 // nowhere. It counts as no lost worker. When the execution was cancelled meanwhile the run is too. CONFLICT and
 // ErrRunLost, and nothing is changed, when the claim was lost.
 func (t *Tenant) ReleaseRun(ctx context.Context, run *model.AgentTestRun) error {
-	released := &model.AgentTestRun{
-		Owned: run.Owned, ID: run.ID, ExecutionID: run.ExecutionID, TestedID: run.TestedID, Status: model.AgentTestRunStatusQueued,
-		Claim: run.Claim, Lost: run.Lost,
-		Messages: []model.TestMessage{}, ToolCalls: []*model.ToolCall{}, CriteriaResults: []model.CriterionResult{},
-	}
 	err := t.move(ctx, run.ID, func(stored *model.AgentTestRun, execution *model.AgentTestExecution) *model.AgentTestRun {
-		if !isHeld(stored, run) {
-			return nil
-		}
-		if execution.Status == model.AgentTestExecutionStatusCancelled {
-			released.Status, released.StartedAt = model.AgentTestRunStatusCancelled, run.StartedAt
-		}
-		return released
+		return stored.Released(execution, run.Claim)
 	})
 	return lostOr(run, err)
-}
-
-// isHeld reports whether the worker that claimed the run still has it.
-func isHeld(stored, run *model.AgentTestRun) bool {
-	return stateOf(stored) == runState{model.AgentTestRunStatusRunning, run.Claim}
 }
 
 // lostOr returns what it means for the run's worker that the run did not move.
@@ -187,17 +145,7 @@ func (s *Store) endAbandonedRuns(ctx context.Context) error {
 }
 
 func (t *Tenant) endAbandonedRun(ctx context.Context, id string) error {
-	err := t.move(ctx, id, func(run *model.AgentTestRun, execution *model.AgentTestExecution) *model.AgentTestRun {
-		if run.Status.IsFinal() {
-			return nil
-		}
-		if run.Status = model.AgentTestRunStatusCancelled; execution.Status != model.AgentTestExecutionStatusCancelled {
-			run.Status, run.Error = model.AgentTestRunStatusError, &model.RunError{
-				Cause: model.RunErrorCauseInfrastructure, Message: "the gateway could not carry out the run, although it tried several times",
-			}
-		}
-		return run
-	})
+	err := t.move(ctx, id, (*model.AgentTestRun).Abandoned)
 	if errors.Is(err, errMoved) {
 		return nil // somebody else has ended it
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 
@@ -21,19 +20,13 @@ type place struct {
 
 // followUp takes the jobs of runs that have ended out of the queue, puts the runs that are to follow into it, and
 // claims those that the workers go on to.
-func (t *Tenant) followUp(ctx context.Context, m *moving, at time.Time) error {
+func (t tenantTx) followUp(ctx context.Context, m *moving, at time.Time) error {
 	ids, err := t.runsAt(ctx, m.following)
 	if err != nil || len(ids) == 0 && len(m.ended) == 0 {
 		return err
 	}
-	put, next := (*queue.Queue).EnqueueBehind, []*queue.Delivery(nil)
-	if len(m.ended) > 0 {
-		put = func(q *queue.Queue, ctx context.Context, tx pgx.Tx, jobs ...queue.Job) (err error) {
-			next, err = q.End(ctx, tx, m.ended, jobs...)
-			return err
-		}
-	}
-	if err := t.enqueueRuns(ctx, ids, put); err != nil || len(next) == 0 {
+	next, err := t.enqueueRuns(ctx, ids, queue.Change{IsPatient: true, End: m.ended})
+	if err != nil || len(next) == 0 {
 		return err
 	}
 	return t.claimNext(ctx, m, next, at)
@@ -41,7 +34,7 @@ func (t *Tenant) followUp(ctx context.Context, m *moving, at time.Time) error {
 
 // claimNext claims runs of the held executions for the workers that have been given them. It leaves out those that
 // would have to be waited for, or are moving themselves: these are claimed by themselves.
-func (t *Tenant) claimNext(ctx context.Context, m *moving, next []*queue.Delivery, at time.Time) error {
+func (t tenantTx) claimNext(ctx context.Context, m *moving, next []*queue.Delivery, at time.Time) error {
 	ids := make([]string, len(next))
 	for i, d := range next {
 		ids[i] = d.ID
@@ -64,8 +57,7 @@ func (t *Tenant) claimNext(ctx context.Context, m *moving, next []*queue.Deliver
 		if i < 0 || slices.ContainsFunc(m.runs, same) || m.executionOf(runs[i]) == nil {
 			continue
 		}
-		claim(runs[i], m.executionOf(runs[i]), d.Attempt)
-		m.count(runs[i], at)
+		m.count(runs[i].Claimed(m.executionOf(runs[i]), d.Attempt, at), at)
 		d.Begun = runs[i]
 	}
 	return nil

@@ -1,17 +1,16 @@
 package db
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 
+	"github.com/agentgraph/agentgraph/db/group"
 	"github.com/agentgraph/agentgraph/db/queue"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -33,82 +32,43 @@ type nextRun func(stored *model.AgentTestRun, execution *model.AgentTestExecutio
 
 // runMove is a run that is to go on to its next state.
 type runMove struct {
-	runID string
-	next  nextRun
+	tenant *Tenant
+	runID  string
+	next   nextRun
 	// delivery is the job for whose sake the run moves; nil for none. It ends with the run.
 	delivery *queue.Delivery
 	// err is why the run has not moved.
-	err  error
-	done chan struct{}
-}
-
-// runMoves gathers moves: each holds the run's execution, so those of one company that come while others are
-// under way share the next transaction.
-type runMoves struct {
-	mu sync.Mutex
-	// waiting has a company while moves of it are under way.
-	waiting map[string][]*runMove
-}
-
-func newRunMoves() *runMoves { return &runMoves{waiting: map[string][]*runMove{}} }
-
-// add reports whether nobody else is moving runs of the company, so that the caller must.
-func (m *runMoves) add(companyID string, move *runMove) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	waiting, busy := m.waiting[companyID]
-	m.waiting[companyID] = append(waiting, move)
-	return !busy
-}
-
-// take returns moves of different runs that wait; nothing when there are none, and then nobody moves runs of the
-// company any more.
-func (m *runMoves) take(companyID string) []*runMove {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	taken, left := []*runMove{}, []*runMove{}
-	for _, move := range m.waiting[companyID] {
-		if len(taken) == movesPerTransaction || slices.ContainsFunc(taken, func(t *runMove) bool { return t.runID == move.runID }) {
-			left = append(left, move)
-		} else {
-			taken = append(taken, move)
-		}
-	}
-	if m.waiting[companyID] = left; len(taken) == 0 {
-		delete(m.waiting, companyID)
-	}
-	return taken
+	err error
 }
 
 // move makes the next state of a run the stored one, in its test and its execution too, and tells the followers.
 // NOT_FOUND when there is no such run; errMoved, and nothing is changed, when it is to stay as it is.
 func (t *Tenant) move(ctx context.Context, runID string, next nextRun) error {
-	m := &runMove{runID: runID, next: next, done: make(chan struct{})}
-	if t.store.tx != nil {
+	m := &runMove{tenant: t, runID: runID, next: next}
+	if t.tx != nil {
 		// Only who began the transaction knows when it is committed, so no job ends with it.
 		return errors.Join(t.moveTogether(ctx, []*runMove{m}), m.err)
 	}
 	m.delivery = t.delivery
-	if t.store.moves.add(t.companyID, m) {
-		go t.moveWaiting(context.WithoutCancel(ctx))
+	if err := t.store.moves.Do(ctx, t.companyID, m); err != nil {
+		return err
 	}
-	<-m.done
 	return m.err
 }
 
-// moveWaiting moves runs of the company until none waits.
-func (t *Tenant) moveWaiting(ctx context.Context) {
-	for {
-		moves := t.store.moves.take(t.companyID)
-		if len(moves) == 0 {
-			return
-		}
-		if err := t.moveTogether(ctx, moves); err != nil {
-			t.moveApart(ctx, moves, err)
-		}
-		for _, m := range moves {
-			close(m.done)
-		}
+// newRunMoves returns the moves of runs: each locks the run's execution, so those of one company that come while others are
+// under way share the next transaction.
+func newRunMoves() *group.Group[string, *runMove] {
+	return &group.Group[string, *runMove]{
+		Limit: movesPerTransaction,
+		Apart: func(a, b *runMove) bool { return a.runID == b.runID },
+		Commit: func(ctx context.Context, _ string, moves []*runMove) error {
+			t := moves[0].tenant
+			if err := t.moveTogether(ctx, moves); err != nil {
+				t.moveApart(ctx, moves, err)
+			}
+			return nil
+		},
 	}
 }
 
@@ -130,10 +90,10 @@ func (t *Tenant) moveApart(ctx context.Context, moves []*runMove, err error) {
 func (t *Tenant) moveTogether(ctx context.Context, moves []*runMove) error {
 	ctx, cancel := context.WithTimeout(ctx, moveTimeout)
 	defer cancel()
-	var m *moving
-	err := t.Tx(ctx, func(ctx context.Context, t *Tenant) (err error) {
+	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		at := now()
-		if m, err = t.holdForMoves(ctx, moves); err != nil {
+		m, err := t.lockForMoves(ctx, moves)
+		if err != nil {
 			return err
 		}
 		if m.move(moves, at); len(m.moved) == 0 {
@@ -145,18 +105,11 @@ func (t *Tenant) moveTogether(ctx context.Context, moves []*runMove) error {
 		if err := t.writeMoves(ctx, m, at); err != nil {
 			return err
 		}
+		for _, e := range m.executions {
+			t.wake(e.ID)
+		}
 		return t.spendOfRuns(ctx, m.moved)
 	})
-	if err != nil {
-		return err
-	}
-	for _, d := range m.ended {
-		d.Ended()
-	}
-	for _, e := range m.executions {
-		t.store.hub.Wake(t.signalOf(e.ID))
-	}
-	return nil
 }
 
 // moving are the rows that moves change, held, and what comes of the moves.
@@ -171,8 +124,8 @@ type moving struct {
 	ended     []*queue.Delivery
 }
 
-// holdForMoves holds the tests of the runs that move, then their executions, then the runs.
-func (t *Tenant) holdForMoves(ctx context.Context, moves []*runMove) (*moving, error) {
+// lockForMoves holds the tests of the runs that move, then their executions, then the runs.
+func (t tenantTx) lockForMoves(ctx context.Context, moves []*runMove) (*moving, error) {
 	ids := make([]string, len(moves))
 	for i, m := range moves {
 		ids[i] = m.runID
@@ -222,41 +175,14 @@ func (m *moving) move(moves []*runMove, at time.Time) {
 // count makes a run's move part of its execution.
 func (m *moving) count(run *model.AgentTestRun, at time.Time) {
 	execution := m.executionOf(run)
-	execution.Version++
-	run.Version = execution.Version
 	m.moved = append(m.moved, run)
-	cancelled := execution.Status == model.AgentTestExecutionStatusCancelled
-	if !cancelled {
-		execution.Status = model.AgentTestExecutionStatusRunning
-		if execution.StartedAt == nil {
-			execution.StartedAt = cmp.Or(run.StartedAt, &at)
-		}
-	}
-	if !run.Status.IsFinal() {
-		return
-	}
-	run.FinishedAt = &at
-	if run.StartedAt != nil {
-		// The clock of another replica, whose run it was first, may be ahead.
-		ms := int32(max(0, at.Sub(*run.StartedAt).Milliseconds()))
-		run.DurationMs = &ms
-	}
-	next := place{execution.ID, execution.NextPosition}
-	execution.NextPosition++
-	execution.Unfinished--
-	switch {
-	case execution.Unfinished > 0 && !cancelled:
-		m.following = append(m.following, next)
-	case execution.Unfinished == 0:
-		execution.FinishedAt = &at
-		if !cancelled {
-			execution.Status = model.AgentTestExecutionStatusCompleted
-		}
+	if next, follows := execution.Count(run, at); follows {
+		m.following = append(m.following, place{execution.ID, next})
 	}
 }
 
 // writeMoves writes runs and executions, and tells the tests of which the runs are the most recent.
-func (t *Tenant) writeMoves(ctx context.Context, m *moving, at time.Time) error {
+func (t tenantTx) writeMoves(ctx context.Context, m *moving, at time.Time) error {
 	ids, statuses := make([]string, len(m.moved)), make([]string, len(m.moved))
 	for i, run := range m.moved {
 		ids[i], statuses[i] = run.ID, string(run.Status)
@@ -273,7 +199,7 @@ func (t *Tenant) writeMoves(ctx context.Context, m *moving, at time.Time) error 
 
 // spendOfRuns records what the runs that have ended cost. Others wait for the day's rows, so nothing should come
 // after it.
-func (t *Tenant) spendOfRuns(ctx context.Context, runs []*model.AgentTestRun) error {
+func (t tenantTx) spendOfRuns(ctx context.Context, runs []*model.AgentTestRun) error {
 	spent := map[string]*model.UsageEntry{}
 	for _, run := range runs {
 		spent[fmt.Sprintf("%s:%d", run.ID, run.Claim)] = run.Spent

@@ -39,10 +39,10 @@ func (t *Tenant) RevokeAPIKey(ctx context.Context, id string) (*model.APIKey, er
 		return nil, translate(err)
 	}
 	if revoked, err := result.RowsAffected(); err != nil || revoked > 0 {
-		t.store.revocations.announce()
+		t.onCommit(t.store.revocations.announce)
 	}
 	key := &model.APIKey{}
-	return key, t.one(ctx, "API key", id, key, noLock)
+	return key, t.one(ctx, "API key", id, key)
 }
 
 // TouchAPIKey records that a key was used.

@@ -10,16 +10,16 @@ import (
 
 // Campaign returns one campaign, or NOT_FOUND.
 func (t *Tenant) Campaign(ctx context.Context, id string) (*model.Campaign, error) {
-	return t.campaign(ctx, id, noLock)
+	return campaignOf(ctx, t.find((*model.Campaign)(nil)), id)
 }
 
-func (t *Tenant) campaign(ctx context.Context, id string, hold rowLock) (*model.Campaign, error) {
+func (t tenantTx) lockCampaign(ctx context.Context, id string, strength rowLock) (*model.Campaign, error) {
+	return campaignOf(ctx, t.find((*model.Campaign)(nil)).For(string(strength)), id)
+}
+
+func campaignOf(ctx context.Context, query *bun.SelectQuery, id string) (*model.Campaign, error) {
 	campaigns := []*model.Campaign{}
-	query := t.find(&campaigns).Where("?TableAlias.id = ?", id)
-	if hold != noLock {
-		query = query.For(string(hold))
-	}
-	if err := query.Scan(ctx); err != nil {
+	if err := query.Where("?TableAlias.id = ?", id).Scan(ctx, &campaigns); err != nil {
 		return nil, translate(err)
 	}
 	if len(campaigns) == 0 {
@@ -64,11 +64,11 @@ func (t *Tenant) CreateCampaign(ctx context.Context, in model.CreateCampaignInpu
 	if err != nil {
 		return nil, err
 	}
-	return campaign, t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
-		if _, err := t.agent(ctx, campaign.AgentID, forShare); err != nil {
+	return campaign, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		if _, err := t.lockAgent(ctx, campaign.AgentID, forShare); err != nil {
 			return err
 		}
-		return insert(ctx, t, campaign)
+		return insert(ctx, t.Tenant, campaign)
 	})
 }
 
@@ -77,8 +77,8 @@ func (t *Tenant) CreateCampaign(ctx context.Context, in model.CreateCampaignInpu
 // and its agent waits for contacts instead.
 func (t *Tenant) UpdateCampaign(ctx context.Context, in model.UpdateCampaignInput) (*model.Campaign, error) {
 	var campaign *model.Campaign
-	err := t.Tx(ctx, func(ctx context.Context, t *Tenant) (err error) {
-		if campaign, err = t.campaign(ctx, in.CampaignID, forUpdate); err != nil {
+	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) (err error) {
+		if campaign, err = t.lockCampaign(ctx, in.CampaignID, forUpdate); err != nil {
 			return err
 		}
 		was := campaign.Status
@@ -90,13 +90,13 @@ func (t *Tenant) UpdateCampaign(ctx context.Context, in model.UpdateCampaignInpu
 				return err
 			}
 		}
+		t.wake(campaign.ID)
 		_, err = t.change(campaign).WherePK().Exec(ctx)
 		return translate(err)
 	})
 	if err != nil {
 		return nil, err
 	}
-	t.store.hub.Wake(t.signalOf(campaign.ID))
 	return campaign, nil
 }
 
@@ -133,8 +133,8 @@ var underWay = []model.CampaignItemStatus{model.CampaignItemStatusCalling, model
 func (t *Tenant) AddCampaignField(ctx context.Context, in model.AddCampaignFieldInput) (*model.Campaign, *model.CampaignField, error) {
 	var campaign *model.Campaign
 	var field *model.CampaignField
-	err := t.Tx(ctx, func(ctx context.Context, t *Tenant) (err error) {
-		if campaign, err = t.campaign(ctx, in.CampaignID, forUpdate); err != nil {
+	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) (err error) {
+		if campaign, err = t.lockCampaign(ctx, in.CampaignID, forUpdate); err != nil {
 			return err
 		}
 		agent, err := t.Agent(ctx, campaign.AgentID)
@@ -173,3 +173,6 @@ func (t *Tenant) CountsOfCampaigns(ctx context.Context, ids []string) (map[strin
 	}
 	return counts, translate(err)
 }
+
+// OfCampaign narrows a list to what belongs to the campaign; to nothing when it is nil.
+func OfCampaign(id *string) Filter { return given(nil, "campaign_id", id) }

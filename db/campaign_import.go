@@ -11,16 +11,16 @@ import (
 func (t *Tenant) ImportCampaign(
 	ctx context.Context, campaign *model.Campaign, items []*model.CampaignItem, events []*model.CampaignItemEvent,
 ) error {
-	return t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
-		if _, err := t.agent(ctx, campaign.AgentID, forShare); err != nil {
+	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		if _, err := t.lockAgent(ctx, campaign.AgentID, forShare); err != nil {
 			return err
 		}
-		if err := insert(ctx, t, campaign); err != nil {
+		if err := insert(ctx, t.Tenant, campaign); err != nil {
 			return err
 		}
-		if err := insert(ctx, t, items...); err != nil {
+		if err := insert(ctx, t.Tenant, items...); err != nil {
 			return err
 		}
-		return insert(ctx, t, events...)
+		return insert(ctx, t.Tenant, events...)
 	})
 }

@@ -2,8 +2,6 @@ package db
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
@@ -60,7 +58,7 @@ func (t *Tenant) AddCampaignItems(ctx context.Context, in model.AddCampaignItems
 		return nil, err
 	}
 	var items []*model.CampaignItem
-	return items, t.changeItems(ctx, in.CampaignID, len(in.Items), func(ctx context.Context, t *Tenant, campaign *model.Campaign) error {
+	return items, t.changeItems(ctx, in.CampaignID, len(in.Items), func(ctx context.Context, t tenantTx, campaign *model.Campaign) error {
 		agent, err := t.Agent(ctx, campaign.AgentID)
 		if err != nil {
 			return err
@@ -68,7 +66,7 @@ func (t *Tenant) AddCampaignItems(ctx context.Context, in model.AddCampaignItems
 		if items, err = campaign.NewItems(in, agent, now()); err != nil {
 			return err
 		}
-		return insert(ctx, t, items...)
+		return insert(ctx, t.Tenant, items...)
 	})
 }
 
@@ -104,8 +102,8 @@ func (t *Tenant) ResetCampaignItem(ctx context.Context, in model.ResetCampaignIt
 
 // DeleteCampaignItem deletes an item with its events. CONFLICT while it is being called.
 func (t *Tenant) DeleteCampaignItem(ctx context.Context, in model.DeleteCampaignItemInput) error {
-	return t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
-		campaign, err := t.campaign(ctx, in.CampaignID, forShare)
+	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		campaign, err := t.lockCampaign(ctx, in.CampaignID, forShare)
 		if err != nil {
 			return err
 		}
@@ -130,8 +128,8 @@ func (t *Tenant) ArchiveCampaignItems(ctx context.Context, in model.ArchiveCampa
 		return nil, err
 	}
 	var items []*model.CampaignItem
-	return items, t.changeItems(ctx, in.CampaignID, len(in.ItemIds), func(ctx context.Context, t *Tenant, campaign *model.Campaign) (err error) {
-		if items, err = t.holdItems(ctx, in.CampaignID, in.ItemIds); err != nil {
+	return items, t.changeItems(ctx, in.CampaignID, len(in.ItemIds), func(ctx context.Context, t tenantTx, campaign *model.Campaign) (err error) {
+		if items, err = t.lockItems(ctx, in.CampaignID, in.ItemIds); err != nil {
 			return err
 		}
 		changed, versions := []string{}, []int32{}
@@ -151,9 +149,9 @@ func (t *Tenant) ArchiveCampaignItems(ctx context.Context, in model.ArchiveCampa
 	})
 }
 
-// holdItems returns the items of a campaign with the ids, in their order and each once, held until the end of
+// lockItems returns the items of a campaign with the ids, in their order and each once, held until the end of
 // the transaction.
-func (t *Tenant) holdItems(ctx context.Context, campaignID string, ids []string) ([]*model.CampaignItem, error) {
+func (t tenantTx) lockItems(ctx context.Context, campaignID string, ids []string) ([]*model.CampaignItem, error) {
 	held := []*model.CampaignItem{}
 	err := t.find(&held).Where("?TableAlias.campaign_id = ?", campaignID).Where("?TableAlias.id IN (?)", bun.List(ids)).
 		Order("id").For(string(forUpdate)).Scan(ctx)
@@ -181,8 +179,8 @@ func (t *Tenant) holdItems(ctx context.Context, campaignID string, ids []string)
 // changeItems runs fn in a transaction that holds the campaign, and then tells the followers. fn may make so
 // many changes, whose versions follow that of the campaign that it is given. CONFLICT when the campaign is
 // archived.
-func (t *Tenant) changeItems(ctx context.Context, campaignID string, changes int, fn func(context.Context, *Tenant, *model.Campaign) error) error {
-	err := t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
+func (t *Tenant) changeItems(ctx context.Context, campaignID string, changes int, fn func(context.Context, tenantTx, *model.Campaign) error) error {
+	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		campaigns := []*model.Campaign{}
 		err := t.change((*model.Campaign)(nil)).Set("version = version + ?", changes).Where("id = ?", campaignID).
 			Returning("*").Scan(ctx, &campaigns)
@@ -196,19 +194,13 @@ func (t *Tenant) changeItems(ctx context.Context, campaignID string, changes int
 			return err
 		}
 		campaigns[0].Version -= int32(changes)
+		t.wake(campaignID)
 		return fn(ctx, t, campaigns[0])
 	})
-	if err == nil {
-		t.store.hub.Wake(t.signalOf(campaignID))
-	}
-	return err
 }
 
-// itemOf reads an item of a campaign that exists into dst, or returns NOT_FOUND.
-func (t *Tenant) itemOf(ctx context.Context, campaignID, id string, dst *model.CampaignItem, hold rowLock) error {
-	err := t.find(dst).Where("?TableAlias.id = ?", id).Where("?TableAlias.campaign_id = ?", campaignID).For(string(hold)).Scan(ctx)
-	if errors.Is(err, sql.ErrNoRows) {
-		return model.Missing(campaignItem, id)
-	}
-	return translate(err)
+// itemOf locks and reads an item of a campaign that exists into dst, or returns NOT_FOUND.
+func (t tenantTx) itemOf(ctx context.Context, campaignID, id string, dst *model.CampaignItem, strength rowLock) error {
+	return found(campaignItem, id, t.find(dst).Where("?TableAlias.id = ?", id).Where("?TableAlias.campaign_id = ?", campaignID).
+		For(string(strength)).Scan(ctx))
 }

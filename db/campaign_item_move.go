@@ -2,7 +2,6 @@ package db
 
 import (
 	"context"
-	"time"
 
 	"github.com/uptrace/bun/dialect/pgdialect"
 
@@ -39,7 +38,7 @@ func (t *Tenant) moveItem(
 			return nil, err
 		}
 		if isKept {
-			t.store.hub.Wake(t.signalOf(campaignID))
+			t.wake(campaignID)
 			return item, nil
 		}
 	}
@@ -77,6 +76,3 @@ func (t *Tenant) keepMove(
 	item.Version = versions[0]
 	return true, nil
 }
-
-// literalTime is a time as a text that Postgres reads, for arrays of them.
-func literalTime(at time.Time) string { return at.UTC().Format(time.RFC3339Nano) }

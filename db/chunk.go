@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/agentgraph/agentgraph/db/queue"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -48,8 +49,8 @@ var insertChunk = `INSERT INTO chunks (company_id, id, dataset_id, document_id, 
 // replaceChunks writes the chunks of a document, which is held, in place of those that it has, and counts
 // their terms. It should be the last thing that the transaction does: whoever ends a document of the same
 // dataset waits for it.
-func (t *Tenant) replaceChunks(ctx context.Context, d *model.Document, chunks []*model.Chunk) error {
-	return translate(t.store.tx.pgx(func(tx pgx.Tx) error {
+func (t tenantTx) replaceChunks(ctx context.Context, d *model.Document, chunks []*model.Chunk) error {
+	return translate(t.tx.pgx(func(tx queue.Tx) error {
 		terms, counts, err := t.dropChunks(ctx, tx, d.ID)
 		if err != nil {
 			return err

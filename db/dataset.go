@@ -11,7 +11,7 @@ const dataset = "dataset"
 // Dataset returns one dataset, or NOT_FOUND.
 func (t *Tenant) Dataset(ctx context.Context, id string) (*model.Dataset, error) {
 	row := &model.Dataset{}
-	return row, t.one(ctx, dataset, id, row, noLock)
+	return row, t.one(ctx, dataset, id, row)
 }
 
 // Datasets of a company, by their ids, in pages, and by the knowledge base chats that draw from them, each chat's in order.
@@ -43,8 +43,8 @@ func (t *Tenant) CreateDataset(ctx context.Context, in model.CreateDatasetInput)
 // indexed again.
 func (t *Tenant) UpdateDataset(ctx context.Context, in model.UpdateDatasetInput) (*model.Dataset, error) {
 	changed := &model.Dataset{}
-	err := t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
-		if err := t.one(ctx, dataset, in.DatasetID, changed, forUpdate); err != nil {
+	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		if err := t.lock(ctx, dataset, in.DatasetID, changed, forUpdate); err != nil {
 			return err
 		}
 		before := *changed
@@ -62,8 +62,8 @@ func (t *Tenant) UpdateDataset(ctx context.Context, in model.UpdateDatasetInput)
 // ReindexDataset puts the indexing of all documents of a dataset into the queue, and returns the dataset.
 func (t *Tenant) ReindexDataset(ctx context.Context, id string) (*model.Dataset, error) {
 	held := &model.Dataset{}
-	return held, t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
-		if err := t.one(ctx, dataset, id, held, forUpdate); err != nil {
+	return held, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		if err := t.lock(ctx, dataset, id, held, forUpdate); err != nil {
 			return err
 		}
 		return t.reindex(ctx, id, all)
@@ -74,3 +74,6 @@ func (t *Tenant) ReindexDataset(ctx context.Context, id string) (*model.Dataset,
 func (t *Tenant) DeleteDataset(ctx context.Context, id string) error {
 	return t.delete(ctx, dataset, id, (*model.Dataset)(nil))
 }
+
+// OfDataset narrows a list to what belongs to the dataset; to nothing when it is nil.
+func OfDataset(id *string) Filter { return given(nil, "dataset_id", id) }

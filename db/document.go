@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
 
 	"github.com/agentgraph/agentgraph/db/queue"
@@ -18,7 +17,7 @@ const document = "document"
 // Document returns one document, or NOT_FOUND.
 func (t *Tenant) Document(ctx context.Context, id string) (*model.Document, error) {
 	row := &model.Document{}
-	return row, t.one(ctx, document, id, row, noLock)
+	return row, t.one(ctx, document, id, row)
 }
 
 // Documents of a company, by their ids, in pages, and by their datasets; and the chunks of documents, in order.
@@ -81,25 +80,25 @@ func (t *Tenant) CountsOfDatasets(ctx context.Context, ids []string) (map[string
 // AddDocument adds a document, as model.NewDocument makes it, with its content to its dataset, and puts its
 // indexing into the queue.
 func (t *Tenant) AddDocument(ctx context.Context, added *model.Document, content io.Reader) error {
-	return t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
+	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		// Held, so that a change of how it is cut sees the document, or is seen by the document's indexing.
-		if err := t.one(ctx, dataset, added.DatasetID, &model.Dataset{}, forShare); err != nil {
+		if err := t.lock(ctx, dataset, added.DatasetID, &model.Dataset{}, forShare); err != nil {
 			return err
 		}
-		if err := insert(ctx, t, added); err != nil {
+		if err := insert(ctx, t.Tenant, added); err != nil {
 			return err
 		}
 		if err := t.keepContent(ctx, added.ID, content); err != nil {
 			return err
 		}
-		return t.enqueue(ctx, documentJob, []string{added.IndexingID}, (*queue.Queue).Enqueue)
+		return t.enqueue(ctx, documentJob, []string{added.IndexingID})
 	})
 }
 
 // partSize is how much of a document is held in memory while it is stored.
 const partSize = 1 << 20
 
-func (t *Tenant) keepContent(ctx context.Context, documentID string, content io.Reader) error {
+func (t tenantTx) keepContent(ctx context.Context, documentID string, content io.Reader) error {
 	part := make([]byte, partSize)
 	for i := 0; ; i++ {
 		n, err := io.ReadFull(content, part)
@@ -111,7 +110,7 @@ func (t *Tenant) keepContent(ctx context.Context, documentID string, content io.
 			return nil
 		}
 		// pgx sends bytes as they are; bun would write them as text.
-		if err := t.store.tx.pgx(func(tx pgx.Tx) error {
+		if err := t.tx.pgx(func(tx queue.Tx) error {
 			_, err := tx.Exec(ctx, "INSERT INTO document_contents (company_id, document_id, part, content) VALUES ($1, $2, $3, $4)",
 				t.companyID, documentID, i, part[:n])
 			return err
@@ -152,7 +151,7 @@ func (t *Tenant) ContentOfDocument(ctx context.Context, id string) ([]byte, erro
 
 // DeleteDocument deletes a document with its chunks. NOT_FOUND when it is not of the dataset that is given.
 func (t *Tenant) DeleteDocument(ctx context.Context, in model.DeleteDocumentInput) error {
-	return t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
+	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		deleted, err := t.Document(ctx, in.DocumentID)
 		if err != nil {
 			return err
@@ -161,10 +160,10 @@ func (t *Tenant) DeleteDocument(ctx context.Context, in model.DeleteDocumentInpu
 			return model.Missing(document, in.DocumentID)
 		}
 		// Datasets are held before documents, everywhere.
-		if err := t.holdDatasets(ctx, []string{deleted.DatasetID}); err != nil {
+		if err := t.lockDatasets(ctx, []string{deleted.DatasetID}); err != nil {
 			return model.Missing(document, in.DocumentID)
 		}
-		if err := t.one(ctx, document, in.DocumentID, deleted, forDelete); err != nil {
+		if err := t.lock(ctx, document, in.DocumentID, deleted, forDelete); err != nil {
 			return err
 		}
 		if err := t.replaceChunks(ctx, deleted, nil); err != nil {

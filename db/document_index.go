@@ -2,19 +2,17 @@ package db
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 
-	"github.com/agentgraph/agentgraph/db/queue"
 	"github.com/agentgraph/agentgraph/model"
 )
 
 // reindex puts documents of a dataset, which is held, into the queue anew. Indexings of them that are
 // under way count no more. The previous chunks stay until there are new ones.
-func (t *Tenant) reindex(ctx context.Context, datasetID string, which selection) error {
+func (t tenantTx) reindex(ctx context.Context, datasetID string, which selection) error {
 	documents := []*model.Document{}
 	if err := t.find(&documents).Column("id").Where("dataset_id = ?", datasetID).Apply(which).
 		Order("id").For(string(forUpdate)).Scan(ctx); err != nil {
@@ -35,19 +33,19 @@ func (t *Tenant) reindex(ctx context.Context, datasetID string, which selection)
 	if err != nil {
 		return translate(err)
 	}
-	return t.enqueue(ctx, documentJob, indexings, (*queue.Queue).Enqueue)
+	return t.enqueue(ctx, documentJob, indexings)
 }
 
 // ReindexDocument puts the indexing of a document into the queue, and returns the document.
 func (t *Tenant) ReindexDocument(ctx context.Context, id string) (*model.Document, error) {
 	var again *model.Document
-	err := t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
+	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		found, err := t.Document(ctx, id)
 		if err != nil {
 			return err
 		}
 		// Datasets are held before documents, everywhere.
-		if err := t.holdDatasets(ctx, []string{found.DatasetID}); err != nil {
+		if err := t.lockDatasets(ctx, []string{found.DatasetID}); err != nil {
 			return model.Missing(document, id)
 		}
 		if err := t.reindex(ctx, found.DatasetID, where("id = ?", id)); err != nil {
@@ -71,8 +69,8 @@ func (t *Tenant) ReindexOtherModels(ctx context.Context, embeddingModel string) 
 		return translate(err)
 	}
 	for _, id := range datasets {
-		if err := t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
-			if err := t.one(ctx, dataset, id, &model.Dataset{}, forUpdate); err != nil {
+		if err := t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+			if err := t.lock(ctx, dataset, id, &model.Dataset{}, forUpdate); err != nil {
 				return err
 			}
 			return t.reindex(ctx, id, others)
@@ -81,11 +79,6 @@ func (t *Tenant) ReindexOtherModels(ctx context.Context, embeddingModel string) 
 		}
 	}
 	return nil
-}
-
-func isMissing(err error) bool {
-	var known *model.Error
-	return errors.As(err, &known) && known.Code == model.NotFound
 }
 
 // ClaimDocument makes the caller the one that indexes a document, and returns the document; nil when there is
@@ -132,9 +125,9 @@ func (t *Tenant) FinishDocument(ctx context.Context, d *model.Document, chunks [
 	for i, c := range chunks {
 		c.ID, c.DatasetID, c.DocumentID, c.Position, c.CreatedAt = model.NewID("chunk"), d.DatasetID, d.ID, int32(i), at
 	}
-	return t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
+	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		// Datasets are held before documents, everywhere.
-		if err := t.holdDatasets(ctx, []string{d.DatasetID}); isMissing(err) {
+		if err := t.lockDatasets(ctx, []string{d.DatasetID}); isMissing(err) {
 			return claimLost(d)
 		} else if err != nil {
 			return err

@@ -97,3 +97,9 @@ func sqlState(err error) string {
 	}
 	return ""
 }
+
+// isMissing reports whether the error is that something does not exist.
+func isMissing(err error) bool {
+	var known *model.Error
+	return errors.As(err, &known) && known.Code == model.NotFound
+}

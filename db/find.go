@@ -4,7 +4,6 @@ import (
 	"context"
 	"reflect"
 
-	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/agentgraph/agentgraph/model"
@@ -32,7 +31,7 @@ func (t *Tenant) Find(ctx context.Context, r Rows, keys []string, columns ...str
 // FindTogether is Find for several wants: in one round trip and of one moment, unless the Tenant is in a transaction, which
 // it then sees.
 func (t *Tenant) FindTogether(ctx context.Context, wants ...Want) ([][]model.Row, error) {
-	if _, isInTx := t.db.(bun.Tx); isInTx {
+	if t.tx != nil {
 		return t.findInTx(ctx, wants)
 	}
 	asks := make([]ask, len(wants))
@@ -42,7 +41,7 @@ func (t *Tenant) FindTogether(ctx context.Context, wants ...Want) ([][]model.Row
 	if err := t.ask(ctx, asks); err != nil {
 		return nil, err
 	}
-	return found(asks), nil
+	return rowsOf(asks), nil
 }
 
 func (t *Tenant) findInTx(ctx context.Context, wants []Want) ([][]model.Row, error) {

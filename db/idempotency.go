@@ -72,15 +72,6 @@ func (t *Tenant) ClaimRequest(ctx context.Context, id, fingerprint []byte) (*mod
 	return &before.KeptAnswer, nil, nil
 }
 
-// affects reports whether a statement changed a row.
-func affects(result sql.Result, err error) (bool, error) {
-	if err != nil {
-		return false, translate(err)
-	}
-	n, err := result.RowsAffected()
-	return n > 0, err
-}
-
 // holdRequest keeps a claim alive until the function that it returns ends it.
 func (t *Tenant) holdRequest(ctx context.Context, request *model.IdempotentRequest) EndRequest {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))

@@ -11,12 +11,13 @@ import (
 
 // KnowledgeBaseChat returns one chat, or NOT_FOUND.
 func (t *Tenant) KnowledgeBaseChat(ctx context.Context, id string) (*model.KnowledgeBaseChat, error) {
-	return t.knowledgeBaseChat(ctx, id, noLock)
+	chat := &model.KnowledgeBaseChat{}
+	return chat, t.one(ctx, "knowledge base chat", id, chat)
 }
 
-func (t *Tenant) knowledgeBaseChat(ctx context.Context, id string, hold rowLock) (*model.KnowledgeBaseChat, error) {
+func (t tenantTx) lockKnowledgeBaseChat(ctx context.Context, id string, strength rowLock) (*model.KnowledgeBaseChat, error) {
 	chat := &model.KnowledgeBaseChat{}
-	return chat, t.one(ctx, "knowledge base chat", id, chat, hold)
+	return chat, t.lock(ctx, "knowledge base chat", id, chat, strength)
 }
 
 // Knowledge base chats of a company, by their ids, by the agents that use them and in pages, and those agents.
@@ -51,11 +52,11 @@ func (t *Tenant) CreateKnowledgeBaseChat(ctx context.Context, in model.CreateKno
 	if err != nil {
 		return nil, err
 	}
-	return chat, t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
-		if err := insert(ctx, t, chat); err != nil {
+	return chat, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		if err := insert(ctx, t.Tenant, chat); err != nil {
 			return err
 		}
-		if err := t.holdDatasets(ctx, in.DatasetIds); err != nil {
+		if err := t.lockDatasets(ctx, in.DatasetIds); err != nil {
 			return err
 		}
 		return t.connectDatasets(ctx, chat.ID, in.DatasetIds)
@@ -68,8 +69,8 @@ func (t *Tenant) UpdateKnowledgeBaseChat(ctx context.Context, in model.UpdateKno
 		return nil, err
 	}
 	var chat *model.KnowledgeBaseChat
-	err := t.Tx(ctx, func(ctx context.Context, t *Tenant) (err error) {
-		if chat, err = t.knowledgeBaseChat(ctx, in.ChatID, forUpdate); err != nil {
+	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) (err error) {
+		if chat, err = t.lockKnowledgeBaseChat(ctx, in.ChatID, forUpdate); err != nil {
 			return err
 		}
 		datasets := len(in.DatasetIds)
@@ -90,7 +91,7 @@ func (t *Tenant) UpdateKnowledgeBaseChat(ctx context.Context, in model.UpdateKno
 			return nil
 		}
 		// First, because who deletes one of them waits for its connections.
-		if err := t.holdDatasets(ctx, in.DatasetIds); err != nil {
+		if err := t.lockDatasets(ctx, in.DatasetIds); err != nil {
 			return err
 		}
 		if _, err := t.remove((*chatDataset)(nil)).Where("chat_id = ?", chat.ID).Exec(ctx); err != nil {
@@ -101,9 +102,9 @@ func (t *Tenant) UpdateKnowledgeBaseChat(ctx context.Context, in model.UpdateKno
 	return chat, err
 }
 
-// holdDatasets keeps datasets from being deleted until the end of the transaction; NOT_FOUND names the first
+// lockDatasets keeps datasets from being deleted until the end of the transaction; NOT_FOUND names the first
 // that does not exist.
-func (t *Tenant) holdDatasets(ctx context.Context, ids []string) error {
+func (t tenantTx) lockDatasets(ctx context.Context, ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -130,9 +131,9 @@ func (t *Tenant) connectDatasets(ctx context.Context, chatID string, datasetIDs 
 
 // DeleteKnowledgeBaseChat deletes a chat and disconnects it from every agent; its datasets stay.
 func (t *Tenant) DeleteKnowledgeBaseChat(ctx context.Context, id string) error {
-	return t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
+	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		// Held, so that no agent connects it meanwhile; the agents in order, as everywhere.
-		if _, err := t.knowledgeBaseChat(ctx, id, forDelete); err != nil {
+		if _, err := t.lockKnowledgeBaseChat(ctx, id, forDelete); err != nil {
 			return err
 		}
 		agents := []*model.Agent{}
@@ -164,13 +165,13 @@ func (t *Tenant) DisconnectKnowledgeBaseChat(ctx context.Context, agentID string
 
 func (t *Tenant) setChat(ctx context.Context, agentID string, chatID *string) (*model.Agent, error) {
 	var agent *model.Agent
-	err := t.Tx(ctx, func(ctx context.Context, t *Tenant) (err error) {
+	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) (err error) {
 		if chatID != nil {
-			if _, err := t.knowledgeBaseChat(ctx, *chatID, forShare); err != nil {
+			if _, err := t.lockKnowledgeBaseChat(ctx, *chatID, forShare); err != nil {
 				return err
 			}
 		}
-		if agent, err = t.agent(ctx, agentID, forUpdate); err != nil {
+		if agent, err = t.lockAgent(ctx, agentID, forUpdate); err != nil {
 			return err
 		}
 		before := agent.KnowledgeBaseChatID

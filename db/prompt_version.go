@@ -25,8 +25,8 @@ func (t *Tenant) UpdateAgentPrompt(ctx context.Context, in model.UpdateAgentProm
 // RestoreAgentPrompt writes the prompt of an earlier version again, as a new version.
 func (t *Tenant) RestoreAgentPrompt(ctx context.Context, in model.RestoreAgentPromptInput) (*model.Agent, error) {
 	var agent *model.Agent
-	err := t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
-		if _, err := t.agent(ctx, in.AgentID, noLock); err != nil {
+	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		if _, err := t.Agent(ctx, in.AgentID); err != nil {
 			return err
 		}
 		version := &model.PromptVersion{}

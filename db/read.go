@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -44,69 +43,6 @@ func (r Rows) Row() reflect.Type { return reflect.TypeOf(r.none).Elem() }
 // Row is the struct of a row.
 func (l List) Row() reflect.Type { return reflect.TypeOf(l.none).Elem() }
 
-// Filter narrows a list: every condition holds.
-type Filter []condition
-
-// condition is SQL with a place for its value; a nil value has none.
-type condition struct {
-	sql   string
-	value any
-}
-
-// Values are the values of the conditions, with their SQL.
-func (f Filter) Values() []any {
-	values := make([]any, 0, 2*len(f))
-	for _, c := range f {
-		values = append(values, c.sql, c.value)
-	}
-	return values
-}
-
-// and adds a condition.
-func (f Filter) and(sql string, value any) Filter { return append(f, condition{sql, value}) }
-
-// given adds that the column has the value, unless it is nil.
-func given[V any](f Filter, column string, value *V) Filter {
-	if value == nil {
-		return f
-	}
-	return f.and("?TableAlias."+column+" = ?", *value)
-}
-
-// The filters of lists that are narrowed to one agent, dataset, execution or campaign; to nothing when it is nil.
-
-// OfAgent narrows a list to what belongs to the agent.
-func OfAgent(id *string) Filter { return given(nil, "agent_id", id) }
-
-// OfDataset narrows a list to what belongs to the dataset.
-func OfDataset(id *string) Filter { return given(nil, "dataset_id", id) }
-
-// OfExecution narrows a list to what belongs to the execution.
-func OfExecution(id *string) Filter { return given(nil, "execution_id", id) }
-
-// OfCampaign narrows a list to what belongs to the campaign.
-func OfCampaign(id *string) Filter { return given(nil, "campaign_id", id) }
-
-// apply narrows a query to what passes the filter, whose values are written into its text.
-func (f Filter) apply(q *bun.SelectQuery) *bun.SelectQuery {
-	for _, c := range f {
-		if c.value == nil {
-			q = q.Where(c.sql)
-		} else {
-			q = q.Where(c.sql, literal(c.value))
-		}
-	}
-	return q
-}
-
-// literal makes what bun writes as an array of a slice.
-func literal(value any) any {
-	if reflect.ValueOf(value).Kind() == reflect.Slice {
-		return pgdialect.Array(value)
-	}
-	return value
-}
-
 // read narrows a query to the rows that the keys lead to. company and keys are values, or places of a statement.
 func (r Rows) read(q *bun.SelectQuery, company, keys any) *bun.SelectQuery {
 	return r.reach(q, company).Where(r.key+" = ANY (?::text[])", keys)
@@ -134,11 +70,6 @@ func (l List) narrow(q *bun.SelectQuery, company, parent any) *bun.SelectQuery {
 	return q.Where(l.of, company, parent)
 }
 
-// parameter is where a statement has its nth value.
-func parameter(n int) bun.Safe {
-	return bun.Safe("$" + string(rune('0'+n)))
-}
-
 // Join is a row that each row of a statement leads to, if it is there, by the id in a column. It is read with the row: its
 // columns are named Alias.column.
 type Join struct {
@@ -151,7 +82,7 @@ type Join struct {
 func (s *Store) join(q *bun.SelectQuery, joins []Join) *bun.SelectQuery {
 	for _, j := range joins {
 		q = q.Join("LEFT JOIN ? AS ?1 ON ?1.company_id = ?TableAlias.company_id AND ?1.id = ?TableAlias.?2",
-			bun.Ident(s.root.Table(j.Rows.Row()).Name), bun.Ident(j.Alias), bun.Ident(j.Column))
+			bun.Ident(s.db.Table(j.Rows.Row()).Name), bun.Ident(j.Alias), bun.Ident(j.Column))
 	}
 	return q
 }
@@ -226,19 +157,6 @@ func (p Part) cursor() model.Cursor {
 	return cursor
 }
 
-// places narrows a query to what passes the filter, whose values have places from the next one on, and returns the next.
-func (f Filter) places(q *bun.SelectQuery, next int) (*bun.SelectQuery, int) {
-	for _, c := range f {
-		if c.value == nil {
-			q = q.Where(c.sql)
-			continue
-		}
-		q = q.Where(c.sql, parameter(next))
-		next++
-	}
-	return q, next
-}
-
 // Page returns the statement that reads a page of a list of the company, or of the list of one parent, and one row more. Its
 // rows are the columns.
 func (s *Store) Page(l List, parent Key, columns []string, p Part, joins ...Join) Statement {
@@ -251,7 +169,7 @@ func (s *Store) Page(l List, parent Key, columns []string, p Part, joins ...Join
 func (s *Store) Pages(l List, columns []string, p Part, joins ...Join) Statement {
 	inner, offset := s.page(l, parentID, p, joins)
 	inner = inner.ColumnExpr("?TableAlias.id, ?TableAlias.created_at")
-	outer := s.root.NewSelect().TableExpr("unnest(?::text[]) WITH ORDINALITY AS parent (id, place)", parameter(2)).ColumnExpr("parent.place")
+	outer := s.db.NewSelect().TableExpr("unnest(?::text[]) WITH ORDINALITY AS parent (id, place)", parameter(2)).ColumnExpr("parent.place")
 	for _, column := range columns {
 		if alias, of, isJoined := strings.Cut(column, "."); isJoined {
 			name := bun.Ident(alias + "_" + of)
@@ -302,6 +220,6 @@ func (s *Store) Total(l List, parent Key, f Filter) Statement {
 // parent among the keys, from 1, and the number.
 func (s *Store) Totals(l List, f Filter) Statement {
 	q, _ := s.filtered(l, parentID, f)
-	return statement(s.root.NewSelect().TableExpr("unnest(?::text[]) WITH ORDINALITY AS parent (id, place)", parameter(2)).
+	return statement(s.db.NewSelect().TableExpr("unnest(?::text[]) WITH ORDINALITY AS parent (id, place)", parameter(2)).
 		ColumnExpr("parent.place, (?)", q.ColumnExpr("count(*)::int")).String())
 }

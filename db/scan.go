@@ -50,7 +50,7 @@ func (f *findings) of(key any, make func() *finding) *finding {
 // finding returns the finding of a statement whose rows have the columns.
 func (s *Store) finding(text Statement, row reflect.Type, columns []string) *finding {
 	f := &finding{statement: text}
-	table := s.root.Table(row)
+	table := s.db.Table(row)
 	for _, column := range columns {
 		f.fields = append(f.fields, table.LookupField(column))
 	}
@@ -90,14 +90,14 @@ func (t *Tenant) asking(name string, text func(*Store) (Statement, []string), in
 
 // own is a query for a company's rows, as part of a statement.
 func (s *Store) own(none any) *bun.SelectQuery {
-	return s.root.NewSelect().Model(none).Where(own, parameter(1))
+	return s.db.NewSelect().Model(none).Where(own, parameter(1))
 }
 
 // chosen are the columns beside those that tell and order rows; all of the row when none is given.
 func (s *Store) chosen(row reflect.Type, columns []string) []string {
 	var chosen []string
 	if len(columns) == 0 {
-		for _, field := range s.root.Table(row).Fields {
+		for _, field := range s.db.Table(row).Fields {
 			chosen = append(chosen, field.Name)
 		}
 		return chosen
@@ -128,8 +128,8 @@ func (t *Tenant) ask(ctx context.Context, asks []ask) error {
 	return t.Read(ctx, reads, func(i int, values [][]byte) error { return asks[i].scan(values) })
 }
 
-// found are the rows of asks for what is wanted.
-func found(asks []ask) [][]model.Row {
+// rowsOf are the rows of asks for what is wanted.
+func rowsOf(asks []ask) [][]model.Row {
 	all := make([][]model.Row, len(asks))
 	for i, a := range asks {
 		all[i] = together(structs(a.rows))

@@ -5,7 +5,6 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"github.com/agentgraph/agentgraph/db/notify"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -14,7 +13,7 @@ const simulationChat = "simulation chat"
 // SimulationChat returns one chat, or NOT_FOUND.
 func (t *Tenant) SimulationChat(ctx context.Context, id string) (*model.SimulationChat, error) {
 	chat := &model.SimulationChat{}
-	return chat, t.one(ctx, simulationChat, id, chat, noLock)
+	return chat, t.one(ctx, simulationChat, id, chat)
 }
 
 // Simulated chats of a company, by their ids, in pages, and by their agents; and the messages of chats, in order.
@@ -53,11 +52,11 @@ func (t *Tenant) CreateSimulationChat(ctx context.Context, chat *model.Simulatio
 		return insert(ctx, t, chat)
 	}
 	chat.LastSequence = 1
-	return t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
-		if err := insert(ctx, t, chat); err != nil {
+	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		if err := insert(ctx, t.Tenant, chat); err != nil {
 			return err
 		}
-		return insert(ctx, t, &model.SimulationChatMessage{
+		return insert(ctx, t.Tenant, &model.SimulationChatMessage{
 			ChatID: chat.ID, Sequence: 1, Role: model.MessageRoleAssistant, Text: *welcome, Timestamp: chat.CreatedAt,
 			Citations: []model.Citation{},
 		})
@@ -77,13 +76,8 @@ func (t *Tenant) EndSimulationChat(ctx context.Context, id string) (*model.Simul
 	if chat == nil {
 		return t.SimulationChat(ctx, id)
 	}
-	t.store.hub.Wake(t.signalOf(id))
+	t.wake(id)
 	return chat, nil
-}
-
-// signalOf is the key under which what has the id signals.
-func (t *Tenant) signalOf(id string) notify.Key {
-	return notify.Key{CompanyID: t.companyID, ID: id}
 }
 
 // changeChat runs a statement that changes one chat at most, and returns it as it is then; nil when it changed none.

@@ -64,7 +64,7 @@ func (u *Turn) Context(ctx context.Context, wants ...Want) (*TurnContext, [][]mo
 	for _, of := range mocked {
 		c.Mocked[of.TargetID] = of.Calls
 	}
-	return c, found(asks[own:]), nil
+	return c, rowsOf(asks[own:]), nil
 }
 
 // lastMessages is the statement for the last messages of a chat.
@@ -73,7 +73,7 @@ func lastMessages(s *Store) (Statement, []string) {
 		ColumnExpr("?TableAlias.sequence, ?TableAlias.role, ?TableAlias.text").
 		ColumnExpr("sum(octet_length(?TableAlias.text)) OVER (ORDER BY ?TableAlias.sequence DESC) - octet_length(?TableAlias.text) AS newer").
 		Where("?TableAlias.chat_id = ?", parameter(2)).OrderExpr("?TableAlias.sequence DESC").Limit(maxContextMessages)
-	return statement(s.root.NewSelect().Model((*model.SimulationChatMessage)(nil)).ModelTableExpr("(?) AS ?TableAlias", last).
+	return statement(s.db.NewSelect().Model((*model.SimulationChatMessage)(nil)).ModelTableExpr("(?) AS ?TableAlias", last).
 		Column("sequence", "role", "text").Where("newer < ?", maxContextBytes).OrderExpr("sequence").String()), []string{"sequence", "role", "text"}
 }
 
@@ -90,7 +90,7 @@ func lastCalls(s *Store) (Statement, []string) {
 				WhereOr("?TableAlias.kind = 'CallTransfer' AND NOT ?TableAlias.mocked")
 		}).OrderExpr(newest).Limit(maxContextCalls)
 	columns := s.chosen(reflect.TypeFor[model.ToolCall](), nil)
-	return statement(s.root.NewSelect().Model((*model.ToolCall)(nil)).ModelTableExpr("(?) AS ?TableAlias", last).Column(columns...).
+	return statement(s.db.NewSelect().Model((*model.ToolCall)(nil)).ModelTableExpr("(?) AS ?TableAlias", last).Column(columns...).
 		Where("newer < ?", maxContextBytes).OrderExpr("message_sequence, started_at, position").String()), columns
 }
 

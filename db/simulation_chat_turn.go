@@ -140,8 +140,8 @@ func (u *Turn) Announce(event model.SimulationChatEvent) {
 // the claim was lost.
 func (u *Turn) Finish(ctx context.Context, message, reply *model.SimulationChatMessage, calls []*model.ToolCall) (*model.SimulationChat, error) {
 	var chat *model.SimulationChat
-	err := u.tenant.Tx(ctx, func(ctx context.Context, t *Tenant) (err error) {
-		query := u.end(t).Set("last_sequence = last_sequence + ?", messagesOfTurn)
+	err := u.tenant.inTx(ctx, func(ctx context.Context, t tenantTx) (err error) {
+		query := u.end(t.Tenant).Set("last_sequence = last_sequence + ?", messagesOfTurn)
 		if reply.IsConversationEnded {
 			query = query.Set("status = ?", model.SimulationChatStatusEnded).
 				Set("ended_at = ?", reply.Timestamp).Set("end_reason = ?", reply.EndReason)
@@ -161,28 +161,28 @@ func (u *Turn) Finish(ctx context.Context, message, reply *model.SimulationChatM
 				m.Citations = []model.Citation{}
 			}
 		}
-		if err := insert(ctx, t, message, reply); err != nil {
+		if err := insert(ctx, t.Tenant, message, reply); err != nil {
 			return err
 		}
-		if err := u.record(ctx, t, calls, true); err != nil {
+		if err := u.record(ctx, t.Tenant, calls, true); err != nil {
 			return err
 		}
+		t.wake(chat.ID)
 		return t.spend(ctx, map[string]*model.UsageEntry{fmt.Sprintf("%s:%d", chat.ID, chat.LastSequence): u.Spent})
 	})
 	if err != nil {
 		return nil, err
 	}
-	u.tenant.store.hub.Wake(u.signal)
 	return chat, nil
 }
 
 // Release gives the chat back with no message kept. The calls are kept as evidence: what they did is
 // done. A claim that was lost stays lost.
 func (u *Turn) Release(ctx context.Context, calls []*model.ToolCall) error {
-	return u.tenant.Tx(ctx, func(ctx context.Context, t *Tenant) error {
-		if _, err := changeChat(ctx, u.end(t).Set("status = ?", model.SimulationChatStatusOpen)); err != nil {
+	return u.tenant.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		if _, err := changeChat(ctx, u.end(t.Tenant).Set("status = ?", model.SimulationChatStatusOpen)); err != nil {
 			return err
 		}
-		return u.record(ctx, t, calls, false)
+		return u.record(ctx, t.Tenant, calls, false)
 	})
 }

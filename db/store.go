@@ -15,8 +15,10 @@ import (
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 
+	"github.com/agentgraph/agentgraph/db/group"
 	"github.com/agentgraph/agentgraph/db/notify"
 	"github.com/agentgraph/agentgraph/db/queue"
+	"github.com/agentgraph/agentgraph/db/seal"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -49,19 +51,16 @@ type Store struct {
 	reads    *pgxpool.Pool
 	findings *findings
 	tracer   pgx.QueryTracer
-	root     *bun.DB
-	db       bun.IDB
+	db       *bun.DB
 	hub      *notify.Hub
-	sealer   sealer
+	sealer   seal.Sealer
 
 	budgets     *budgets
 	revocations *revocations
-	moves       *runMoves
+	moves       *group.Group[string, *runMove]
 	topics      *topics
 
-	queue *queue.Queue
-	// tx is the transaction that db is; nil outside of one.
-	tx          *transaction
+	queue       *queue.Queue
 	enqueueRuns func(ctx context.Context, tx bun.Tx, companyID string, runIDs []string) error
 
 	rerankModels []string
@@ -93,7 +92,7 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	if o.MaxConnections > 0 {
 		config.MaxConns = o.MaxConnections
 	}
-	sealer, err := newSealer(o.SecretKey)
+	sealer, err := seal.New(o.SecretKey)
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
@@ -111,7 +110,7 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 		return nil, err
 	}
 	root := bun.NewDB(stdlib.OpenDBFromPool(pool), dialect{pgdialect.New()}, bun.WithDiscardUnknownColumns())
-	store := &Store{pool: pool, reads: reads, findings: newFindings(), tracer: o.Tracer, root: root, db: root, hub: notify.New(pool), sealer: sealer, moves: newRunMoves(), enqueueRuns: o.Enqueue, rerankModels: o.RerankModels}
+	store := &Store{pool: pool, reads: reads, findings: newFindings(), tracer: o.Tracer, db: root, hub: notify.New(pool), sealer: sealer, moves: newRunMoves(), enqueueRuns: o.Enqueue, rerankModels: o.RerankModels}
 	store.revocations = newRevocations(store.hub)
 	store.budgets = newBudgets(o.Log, func(ctx context.Context, companyID string) (*model.CompanySubscription, error) {
 		return store.Tenant(companyID).Subscription(ctx, now())
@@ -149,7 +148,7 @@ func (s *Store) Close() {
 	s.revocations.close()
 	s.topics.close()
 	s.hub.Close()
-	_ = s.root.Close()
+	_ = s.db.Close()
 	s.reads.Close()
 	s.pool.Close()
 }
@@ -164,37 +163,7 @@ func (s *Store) Tenant(companyID string) *Tenant {
 	return &Tenant{store: s, db: s.db, companyID: companyID}
 }
 
-// Tx runs fn in one transaction: everything it does through the Store that it is given is kept, or,
-// when it returns an error, nothing.
-func (s *Store) Tx(ctx context.Context, fn func(context.Context, *Store) error) error {
-	if _, nested := s.db.(bun.Tx); nested {
-		return fn(ctx, s)
-	}
-	return translate(s.inTx(ctx, func(ctx context.Context, tx *transaction) error {
-		inner := *s
-		inner.db, inner.tx = tx.Tx, tx
-		return fn(ctx, &inner)
-	}))
-}
-
 // now is the time that a write records, as exact as Postgres keeps it.
 func now() time.Time {
 	return time.Now().UTC().Truncate(time.Microsecond)
-}
-
-// CreateCompany creates a company with the name.
-func (s *Store) CreateCompany(ctx context.Context, name string) (*model.Company, error) {
-	company, err := model.NewCompany(name, now())
-	if err != nil {
-		return nil, err
-	}
-	_, err = s.db.NewInsert().Model(company).Exec(ctx)
-	return company, translate(err)
-}
-
-// Companies returns every company, oldest first.
-func (s *Store) Companies(ctx context.Context) ([]*model.Company, error) {
-	companies := []*model.Company{}
-	err := s.db.NewSelect().Model(&companies).Order("created_at", "id").Scan(ctx)
-	return companies, translate(err)
 }

@@ -30,8 +30,8 @@ func (t *Tenant) AddSubAgent(ctx context.Context, in model.AddSubAgentInput) (*m
 		edge.Description = *in.Description
 	}
 	var parent *model.Agent
-	err := t.Tx(ctx, func(ctx context.Context, t *Tenant) (err error) {
-		if parent, err = t.agent(ctx, in.AgentID, forUpdate); err != nil {
+	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) (err error) {
+		if parent, err = t.lockAgent(ctx, in.AgentID, forUpdate); err != nil {
 			return err
 		}
 		if _, err := t.Agent(ctx, in.DelegateAgentID); err != nil {
@@ -58,7 +58,7 @@ func (t *Tenant) AddSubAgent(ctx context.Context, in model.AddSubAgentInput) (*m
 				return faults.As(model.Unprocessable)
 			}
 		}
-		return insert(ctx, t, edge)
+		return insert(ctx, t.Tenant, edge)
 	})
 	return edge, parent, err
 }
@@ -66,9 +66,9 @@ func (t *Tenant) AddSubAgent(ctx context.Context, in model.AddSubAgentInput) (*m
 // RemoveSubAgent removes an edge and returns the parent.
 func (t *Tenant) RemoveSubAgent(ctx context.Context, id string) (*model.Agent, error) {
 	var parent *model.Agent
-	err := t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
+	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		edge := &model.SubAgent{}
-		err := t.one(ctx, "sub-agent", id, edge, forDelete)
+		err := t.lock(ctx, "sub-agent", id, edge, forDelete)
 		if err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/agentgraph/agentgraph/db/notify"
 	"github.com/agentgraph/agentgraph/db/queue"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -15,9 +16,12 @@ import (
 // through it. Its methods are named for the nouns, one file each.
 type Tenant struct {
 	store     *Store
-	db        bun.IDB
 	companyID string
 	keyID     *string
+	// db takes the statements: each on any connection, or all of them in tx.
+	db bun.IDB
+	// tx is the transaction that the Tenant is in; nil for none.
+	tx *Tx
 	// delivery is the job that a worker was given this for; nil outside of workers.
 	delivery *queue.Delivery
 }
@@ -30,17 +34,42 @@ func (t *Tenant) By(keyID string) *Tenant {
 }
 
 // Tx runs fn in one transaction: everything it does through the Tenant that it is given is kept, or,
-// when it returns an error, nothing.
+// when it returns an error, nothing. A Tenant that is in a transaction stays in it.
 func (t *Tenant) Tx(ctx context.Context, fn func(context.Context, *Tenant) error) error {
-	if _, nested := t.db.(bun.Tx); nested {
-		return fn(ctx, t)
+	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error { return fn(ctx, t.Tenant) })
+}
+
+// tenantTx is a Tenant in a transaction. What needs one is a method of it.
+type tenantTx struct{ *Tenant }
+
+func (t *Tenant) inTx(ctx context.Context, fn func(context.Context, tenantTx) error) error {
+	if t.tx != nil {
+		return fn(ctx, tenantTx{t})
 	}
-	return translate(t.store.inTx(ctx, func(ctx context.Context, tx *transaction) error {
-		inner, store := *t, *t.store
-		store.db, store.tx = tx.Tx, tx
-		inner.db, inner.store = tx.Tx, &store
-		return fn(ctx, &inner)
-	}))
+	return t.store.Tx(ctx, func(ctx context.Context, tx *Tx) error {
+		inner := *t
+		inner.db, inner.tx = tx.bun, tx
+		return fn(ctx, tenantTx{&inner})
+	})
+}
+
+// onCommit has f done once what the Tenant has written is committed, and not at all if it never is. f must not take long.
+func (t *Tenant) onCommit(f func()) {
+	if t.tx == nil {
+		f()
+		return
+	}
+	t.tx.onCommit(f)
+}
+
+// signalOf is the key under which what has the id signals.
+func (t *Tenant) signalOf(id string) notify.Key {
+	return notify.Key{CompanyID: t.companyID, ID: id}
+}
+
+// wake tells those who follow what has the id that it has changed, once the change is committed.
+func (t *Tenant) wake(id string) {
+	t.onCommit(func() { t.store.hub.Wake(t.signalOf(id)) })
 }
 
 // own is the one place where a statement is bound to the company.
@@ -90,11 +119,15 @@ func together[R batched](rows []R) []R {
 	return rows
 }
 
-// rowLock says whether a row that is read is held until the end of the transaction.
+// one reads the row with the id into dst, a pointer to a struct; NOT_FOUND names the noun.
+func (t *Tenant) one(ctx context.Context, noun, id string, dst any) error {
+	return found(noun, id, t.find(dst).Where("?TableAlias.id = ?", id).Scan(ctx))
+}
+
+// rowLock says how a row that is read is locked until the end of the transaction.
 type rowLock string
 
 const (
-	noLock   rowLock = ""
 	forShare rowLock = "SHARE"
 	// forUpdate lets others refer to the row meanwhile: they do so by its id, which never changes. A
 	// stronger lock would have two agents that become each other's sub-agents wait for one another.
@@ -102,13 +135,13 @@ const (
 	forDelete rowLock = "UPDATE"
 )
 
-// one reads the row with the id into dst, a pointer to a struct; NOT_FOUND names the noun.
-func (t *Tenant) one(ctx context.Context, noun, id string, dst any, hold rowLock) error {
-	query := t.find(dst).Where("?TableAlias.id = ?", id)
-	if hold != noLock {
-		query = query.For(string(hold))
-	}
-	err := query.Scan(ctx)
+// lock is one with the row locked.
+func (t tenantTx) lock(ctx context.Context, noun, id string, dst any, strength rowLock) error {
+	return found(noun, id, t.find(dst).Where("?TableAlias.id = ?", id).For(string(strength)).Scan(ctx))
+}
+
+// found is the error of reading one row.
+func found(noun, id string, err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return model.Missing(noun, id)
 	}
@@ -154,9 +187,6 @@ func only(columns []string) selection {
 	}
 }
 
-// selection narrows a query.
-type selection func(*bun.SelectQuery) *bun.SelectQuery
-
 // list reads one page, newest first, of the rows that pass the filter.
 func list[R model.Node](ctx context.Context, t *Tenant, l List, args model.PageArgs, columns []string, filter Filter) (*model.Page[R], error) {
 	if err := args.Validate(); err != nil {
@@ -177,8 +207,6 @@ func list[R model.Node](ctx context.Context, t *Tenant, l List, args model.PageA
 		return int32(count), translate(err)
 	}), nil
 }
-
-func all(q *bun.SelectQuery) *bun.SelectQuery { return q }
 
 // order is how a list is ordered, by time of creation and then by id, and what is behind a row of it.
 type order struct{ direction, behind bun.Safe }

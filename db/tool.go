@@ -2,20 +2,23 @@ package db
 
 import (
 	"context"
+	"errors"
 
 	"github.com/uptrace/bun"
 
+	"github.com/agentgraph/agentgraph/db/seal"
 	"github.com/agentgraph/agentgraph/model"
 )
 
 // Tool returns one tool, or NOT_FOUND.
 func (t *Tenant) Tool(ctx context.Context, id string) (*model.Tool, error) {
-	return t.tool(ctx, id, noLock)
+	tool := &model.Tool{}
+	return tool, t.one(ctx, "tool", id, tool)
 }
 
-func (t *Tenant) tool(ctx context.Context, id string, hold rowLock) (*model.Tool, error) {
+func (t tenantTx) lockTool(ctx context.Context, id string, strength rowLock) (*model.Tool, error) {
 	tool := &model.Tool{}
-	return tool, t.one(ctx, "tool", id, tool, hold)
+	return tool, t.lock(ctx, "tool", id, tool, strength)
 }
 
 // Tools of a company, by their ids, in pages, by the agents that they are connected to, in the order of their connection,
@@ -57,8 +60,8 @@ func (t *Tenant) CreateTool(ctx context.Context, in model.CreateToolInput) (*mod
 // UpdateTool changes what the input gives.
 func (t *Tenant) UpdateTool(ctx context.Context, in model.UpdateToolInput) (*model.Tool, error) {
 	var tool *model.Tool
-	err := t.Tx(ctx, func(ctx context.Context, t *Tenant) (err error) {
-		if tool, err = t.tool(ctx, in.ToolID, forUpdate); err != nil {
+	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) (err error) {
+		if tool, err = t.lockTool(ctx, in.ToolID, forUpdate); err != nil {
 			return err
 		}
 		before := tool.TechnicalName
@@ -78,12 +81,16 @@ func (t *Tenant) UpdateTool(ctx context.Context, in model.UpdateToolInput) (*mod
 
 // seal encrypts a secret of the company's row with the id.
 func (t *Tenant) seal(id string, text []byte) ([]byte, error) {
-	return t.store.sealer.seal(t.companyID+"/"+id, text)
+	sealed, err := t.store.sealer.Seal(t.companyID+"/"+id, text)
+	if errors.Is(err, seal.ErrNoKey) {
+		return nil, model.Errorf(model.Unprocessable, "headers are kept encrypted, and this server has no secret key")
+	}
+	return sealed, err
 }
 
 // checkRename holds the agents of a tool, so that they get no new sub-agent meanwhile, and refuses
 // a technical name that a sub-agent of one of them has.
-func (t *Tenant) checkRename(ctx context.Context, tool *model.Tool) error {
+func (t tenantTx) checkRename(ctx context.Context, tool *model.Tool) error {
 	agents := []*model.Agent{}
 	err := t.find(&agents).Column("id").
 		Where("id IN (SELECT agent_id FROM agent_tools WHERE company_id = ? AND tool_id = ?)", t.companyID, tool.ID).
@@ -125,13 +132,13 @@ type agentTool struct {
 // ConnectTool connects a tool to an agent, behind those that it has. Connecting it again changes nothing.
 func (t *Tenant) ConnectTool(ctx context.Context, in model.ConnectToolInput) (*model.Agent, error) {
 	var agent *model.Agent
-	err := t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
+	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		// The tool before the agent, as everywhere, so that two requests never wait for each other.
-		tool, err := t.tool(ctx, in.ToolID, forShare)
+		tool, err := t.lockTool(ctx, in.ToolID, forShare)
 		if err != nil {
 			return err
 		}
-		if agent, err = t.agent(ctx, in.AgentID, forUpdate); err != nil {
+		if agent, err = t.lockAgent(ctx, in.AgentID, forUpdate); err != nil {
 			return err
 		}
 		edges := []*agentTool{}
@@ -156,7 +163,7 @@ func (t *Tenant) ConnectTool(ctx context.Context, in model.ConnectToolInput) (*m
 		if clash {
 			return model.Errorf(model.Unprocessable, "agent %q has a sub-agent with the technical name %q", agent.ID, tool.TechnicalName)
 		}
-		return insert(ctx, t, edge)
+		return insert(ctx, t.Tenant, edge)
 	})
 	return agent, err
 }

@@ -25,7 +25,7 @@ func (t *Tenant) HeadersOf(tool *model.Tool) (map[string]string, error) {
 	if tool.Endpoint == nil || len(tool.Endpoint.SealedHeaders) == 0 {
 		return headers, nil
 	}
-	text, err := t.store.sealer.open(t.companyID+"/"+tool.ID, tool.Endpoint.SealedHeaders)
+	text, err := t.store.sealer.Open(t.companyID+"/"+tool.ID, tool.Endpoint.SealedHeaders)
 	if err != nil {
 		return nil, fmt.Errorf("decrypt the headers of tool %s: %w", tool.ID, err)
 	}
@@ -38,15 +38,15 @@ func (u *Turn) BeginCall(ctx context.Context, call *model.ToolCall) error {
 	begun, unknown := *call, model.OutcomeUnknown
 	begun.Result, begun.Error = nil, &unknown
 	u.place(&begun)
-	return u.tenant.Tx(ctx, func(ctx context.Context, t *Tenant) error {
-		chat, err := changeChat(ctx, u.change(t).Set(untilLeaseEnds, u.lease.Microseconds()))
+	return u.tenant.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		chat, err := changeChat(ctx, u.change(t.Tenant).Set(untilLeaseEnds, u.lease.Microseconds()))
 		if err != nil {
 			return err
 		}
 		if chat == nil {
 			return t.whyNot(ctx, u.Chat.ID)
 		}
-		return insert(ctx, t, &begun)
+		return insert(ctx, t.Tenant, &begun)
 	})
 }
 

@@ -10,44 +10,56 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/uptrace/bun"
+
+	"github.com/agentgraph/agentgraph/db/queue"
 )
 
-// transaction is one of bun's that pgx can take part in.
-type transaction struct {
-	bun.Tx
-	conn bun.Conn
-	// spenders are the companies whose budgets it used.
-	spenders []string
+// Tx is a transaction over the companies of a Store.
+type Tx struct {
+	store *Store
+	bun   bun.Tx
+	conn  bun.Conn
+	// committed is what is done once it is committed, in order.
+	committed []func()
 }
 
-// inTx runs fn in one transaction on a connection of its own.
-func (s *Store) inTx(ctx context.Context, fn func(context.Context, *transaction) error) error {
-	conn, err := s.root.Conn(ctx)
+// Tx runs fn in one transaction: everything it does through the Tx is kept, or, when it returns an error, nothing.
+func (s *Store) Tx(ctx context.Context, fn func(context.Context, *Tx) error) error {
+	conn, err := s.db.Conn(ctx)
 	if err != nil {
-		return err
+		return translate(err)
 	}
 	defer func() { _ = conn.Close() }()
-	tx := &transaction{conn: conn}
+	tx := &Tx{store: s, conn: conn}
 	err = conn.RunInTx(ctx, nil, func(ctx context.Context, begun bun.Tx) error {
-		tx.Tx = begun
+		tx.bun = begun
 		return fn(ctx, tx)
 	})
-	if err == nil {
-		for _, companyID := range tx.spenders {
-			s.budgets.look(companyID)
-		}
-	}
 	if errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil {
 		return ctx.Err() // which rolled the transaction back
 	}
-	return err
+	if err != nil {
+		return translate(err)
+	}
+	for _, f := range tx.committed {
+		f()
+	}
+	return nil
 }
+
+// Tenant is the company's part of the database, as the transaction sees and changes it.
+func (tx *Tx) Tenant(companyID string) *Tenant {
+	return &Tenant{store: tx.store, db: tx.bun, tx: tx, companyID: companyID}
+}
+
+// onCommit has f called once the transaction is committed, and never if it is not.
+func (tx *Tx) onCommit(f func()) { tx.committed = append(tx.committed, f) }
 
 // pgx calls fn with the same transaction as pgx knows one. It belongs to fn until that returns, and nothing
 // else may be done in the transaction meanwhile; it ends with bun's.
-func (t *transaction) pgx(fn func(pgx.Tx) error) error {
+func (tx *Tx) pgx(fn func(queue.Tx) error) error {
 	// While Raw has the connection, bun cannot roll back on it when a context ends.
-	return t.conn.Raw(func(driver any) error {
+	return tx.conn.Raw(func(driver any) error {
 		conn, ok := driver.(*stdlib.Conn)
 		if !ok {
 			return fmt.Errorf("a connection is a %T, not one of pgx", driver)
@@ -55,23 +67,27 @@ func (t *transaction) pgx(fn func(pgx.Tx) error) error {
 		if conn.Conn().PgConn().TxStatus() == 'I' {
 			return sql.ErrTxDone // rolled back meanwhile, because its context has ended
 		}
-		return fn(&openTx{conn: conn.Conn()})
+		return fn(&openTx{tx: tx, conn: conn.Conn()})
 	})
 }
 
 // openTx is a transaction of pgx that somebody else has begun and will end. Those that are begun in it are
 // savepoints.
 type openTx struct {
+	tx   *Tx
 	conn *pgx.Conn
 	// depth tells nested savepoints apart, 0 the transaction itself.
 	depth int
 	done  bool
 }
 
+// OnCommit has f called once the whole transaction is committed.
+func (t *openTx) OnCommit(f func()) { t.tx.onCommit(f) }
+
 var errNotOurs = errors.New("the transaction is ended by who began it")
 
 func (t *openTx) Begin(ctx context.Context) (pgx.Tx, error) {
-	inner := &openTx{conn: t.conn, depth: t.depth + 1}
+	inner := &openTx{tx: t.tx, conn: t.conn, depth: t.depth + 1}
 	if _, err := t.Exec(ctx, "SAVEPOINT "+inner.name()); err != nil {
 		return nil, err
 	}

@@ -96,8 +96,8 @@ func TestTransactions(t *testing.T) {
 		})
 	})
 	require.PanicsWithValue(t, "oh", func() {
-		_ = store.Tx(ctx, func(ctx context.Context, store *db.Store) error {
-			_, err := store.CreateCompany(ctx, "Half")
+		_ = store.Tx(ctx, func(ctx context.Context, tx *db.Tx) error {
+			_, err := tx.CreateCompany(ctx, "Half")
 			require.NoError(t, err)
 			panic("oh")
 		})
@@ -107,19 +107,47 @@ func TestTransactions(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, companies, 1)
 
-	require.NoError(t, store.Tx(ctx, func(ctx context.Context, store *db.Store) error {
-		company, err := store.CreateCompany(ctx, "Whole")
+	require.NoError(t, store.Tx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		company, err := tx.CreateCompany(ctx, "Whole")
 		if err != nil {
 			return err
 		}
-		newAgent(t, store.Tenant(company.ID))
-		return store.Tx(ctx, func(ctx context.Context, store *db.Store) error {
-			_, err := store.CreateCompany(ctx, "And another")
-			return err
-		})
+		newAgent(t, tx.Tenant(company.ID))
+		_, err = tx.CreateCompany(ctx, "And another")
+		return err
 	}))
 	companies, err = store.Companies(ctx)
 	require.NoError(t, err)
 	require.Len(t, companies, 3)
 	require.Len(t, rowsOf(t, conn), 2)
+}
+
+func TestOnCommit(t *testing.T) {
+	t.Parallel()
+	store, _ := fresh(t)
+	tenant, _ := newCompany(t, store)
+	var done []string
+	do := func(what string) func() { return func() { done = append(done, what) } }
+	db.OnCommit(tenant, do("outside of a transaction"))
+	require.Equal(t, []string{"outside of a transaction"}, done)
+
+	done = nil
+	require.NoError(t, tenant.Tx(t.Context(), func(ctx context.Context, tenant *db.Tenant) error {
+		db.OnCommit(tenant, do("first"))
+		require.NoError(t, tenant.Tx(ctx, func(_ context.Context, tenant *db.Tenant) error {
+			db.OnCommit(tenant, do("inner"))
+			return nil
+		}))
+		db.OnCommit(tenant, do("last"))
+		require.Empty(t, done, "nothing is committed yet")
+		return nil
+	}))
+	require.Equal(t, []string{"first", "inner", "last"}, done)
+
+	done = nil
+	require.ErrorIs(t, tenant.Tx(t.Context(), func(_ context.Context, tenant *db.Tenant) error {
+		db.OnCommit(tenant, do("never"))
+		return errChanged
+	}), errChanged)
+	require.Empty(t, done)
 }

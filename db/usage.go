@@ -8,9 +8,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
 
+	"github.com/agentgraph/agentgraph/db/queue"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -22,7 +22,7 @@ func (t *Tenant) RecordUsage(ctx context.Context, in model.RecordUsageInput) (*m
 		return nil, err
 	}
 	payload := &model.RecordUsagePayload{}
-	return payload, t.Tx(ctx, func(ctx context.Context, t *Tenant) error {
+	return payload, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		recorded, err := t.addUsage(ctx, rows)
 		if err != nil {
 			return err
@@ -60,7 +60,7 @@ const addUsage = `WITH entry AS (
 // addUsage writes those rows, of different keys, that are not in the ledger yet, sums them up by day and by
 // month, and returns how many they were. The budget, when there is one, is looked at after the commit of the
 // transaction that the Tenant is in.
-func (t *Tenant) addUsage(ctx context.Context, rows []*model.UsageEntry) (int, error) {
+func (t tenantTx) addUsage(ctx context.Context, rows []*model.UsageEntry) (int, error) {
 	// Everybody writes keys in the same order, then days, then months, so nobody waits in a circle.
 	slices.SortFunc(rows, func(a, b *model.UsageEntry) int { return cmp.Compare(a.IdempotencyKey, b.IdempotencyKey) })
 	var keys, channels, agents, campaigns []string
@@ -72,7 +72,7 @@ func (t *Tenant) addUsage(ctx context.Context, rows []*model.UsageEntry) (int, e
 	}
 	var recorded int
 	var hasBudget bool
-	err := t.store.tx.pgx(func(tx pgx.Tx) error {
+	err := t.tx.pgx(func(tx queue.Tx) error {
 		// Every turn does this, and planning it anew would take longer than doing it.
 		statement, err := tx.Prepare(ctx, "add_usage", addUsage)
 		if err != nil {
@@ -81,7 +81,7 @@ func (t *Tenant) addUsage(ctx context.Context, rows []*model.UsageEntry) (int, e
 		return tx.QueryRow(ctx, statement.Name, t.companyID, keys, channels, agents, campaigns, credits, times).Scan(&recorded, &hasBudget)
 	})
 	if hasBudget && recorded > 0 {
-		t.store.tx.spenders = append(t.store.tx.spenders, t.companyID)
+		t.onCommit(func() { t.store.budgets.look(t.companyID) })
 	}
 	return recorded, translate(err)
 }
@@ -112,7 +112,7 @@ func (t *Tenant) checkDuplicates(ctx context.Context, in model.RecordUsageInput,
 
 // spend records what simulated conversations cost, by key, in the transaction that the Tenant is in: the last
 // thing that it does, since others wait for the day's row. Nothing is recorded of what cost nothing.
-func (t *Tenant) spend(ctx context.Context, spent map[string]*model.UsageEntry) error {
+func (t tenantTx) spend(ctx context.Context, spent map[string]*model.UsageEntry) error {
 	at, entries := now().Truncate(time.Millisecond), []*model.UsageEntry{}
 	for key, cost := range spent {
 		if cost == nil || cost.Credits == 0 {

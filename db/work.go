@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/agentgraph/agentgraph/db/queue"
 )
 
@@ -60,17 +58,27 @@ func (s *Store) Work(ctx context.Context, size int, workers Workers) error {
 // stop, and are given to other workers.
 func (s *Store) StopWork(ctx context.Context) error { return s.queue.Stop(ctx) }
 
-// method is a method of the queue that puts jobs into it.
-type method func(*queue.Queue, context.Context, pgx.Tx, ...queue.Job) error
+// enqueue puts jobs into the queue. It should be the last thing that the transaction does.
+func (t tenantTx) enqueue(ctx context.Context, kind string, ids []string) error {
+	_, err := t.changeQueue(ctx, queue.Change{Enqueue: t.jobs(kind, ids)})
+	return err
+}
 
-// enqueue puts jobs into the queue, in the transaction that the Tenant is in. It should be the last thing that
-// the transaction does.
-func (t *Tenant) enqueue(ctx context.Context, kind string, ids []string, put method) error {
+// changeQueue changes the company's part of the queue.
+func (t tenantTx) changeQueue(ctx context.Context, change queue.Change) (next []*queue.Delivery, err error) {
+	change.CompanyID = t.companyID
+	return next, t.tx.pgx(func(tx queue.Tx) error {
+		next, err = t.store.queue.Apply(ctx, tx, change)
+		return err
+	})
+}
+
+func (t *Tenant) jobs(kind string, ids []string) []queue.Job {
 	jobs := make([]queue.Job, len(ids))
 	for i, id := range ids {
 		jobs[i] = queue.Job{CompanyID: t.companyID, Kind: kind, ID: id}
 	}
-	return t.store.tx.pgx(func(tx pgx.Tx) error { return put(t.store.queue, ctx, tx, jobs...) })
+	return jobs
 }
 
 // forgetEvery is how often a process looks for requests whose answers are kept no longer.

@@ -224,19 +224,19 @@ func demoKey(ctx context.Context, store *db.Store, demos func() (demo.Companies,
 		}
 	}
 	var secret string
-	err = store.Tx(ctx, func(ctx context.Context, store *db.Store) (err error) {
+	err = store.Tx(ctx, func(ctx context.Context, tx *db.Tx) (err error) {
 		if len(companies) == 0 {
 			read, err := demos()
 			if err != nil {
 				return err
 			}
-			seeded, err := read.Seed(ctx, store)
+			seeded, err := read.Seed(ctx, tx)
 			if err != nil {
 				return err
 			}
 			companies = append(companies, seeded)
 		}
-		_, secret, err = store.Tenant(companies[0].ID).CreateAPIKey(ctx, model.CreateAPIKeyInput{
+		_, secret, err = tx.Tenant(companies[0].ID).CreateAPIKey(ctx, model.CreateAPIKeyInput{
 			Name: demoName, Scopes: []model.APIKeyScope{model.APIKeyScopeAdmin},
 		})
 		if err != nil {

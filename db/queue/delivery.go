@@ -1,10 +1,7 @@
 package queue
 
 import (
-	"context"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // Delivery is an attempt of a job, given to a worker.
@@ -25,40 +22,11 @@ type Delivery struct {
 
 	// next is what the worker goes on to; nil for nothing. It counts once what ended the job is committed.
 	next *Delivery
-	// ended says that a transaction has ended the job.
-	ended bool
+	// isEnded says that a transaction has ended the job.
+	isEnded bool
 }
 
 // goesOn reports whether the worker may do another job of the company by itself.
 func (d *Delivery) goesOn() bool {
 	return d.worker.hiring.Err() == nil && d.worker.working.Err() == nil && time.Since(d.since) < shift
 }
-
-// End makes the ends of jobs of one company part of the transaction that does what they were for, and puts further
-// jobs of the company behind those that wait. It leaves alone the ended that have had a later attempt. It returns the
-// jobs that the workers go on to, which is only true once the transaction is committed; until then the caller may
-// set their Begun. When it is committed, Ended is to be called for each of the ended. Until it ends no other job of
-// the company begins or ends, so it must wait for nothing that somebody holds who may be enqueuing jobs.
-func (q *Queue) End(ctx context.Context, tx pgx.Tx, ended []*Delivery, further ...Job) ([]*Delivery, error) {
-	var settled attempts
-	for _, d := range ended {
-		settled.add(d)
-	}
-	companyID, next := ended[0].CompanyID, []*Delivery{}
-	err := q.admit(ctx, tx, companyID, func(batch *pgx.Batch) {
-		if len(further) > 0 {
-			add(batch, companyID, byCompany(further)[companyID])
-		}
-		settled.change(batch, companyID, endJobs)
-		q.goOn(batch, companyID, ended)
-	})
-	for _, d := range ended {
-		if d.next != nil {
-			next = append(next, d.next)
-		}
-	}
-	return next, err
-}
-
-// Ended says that a transaction in which the job has ended is committed.
-func (d *Delivery) Ended() { d.ended = true }

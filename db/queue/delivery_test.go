@@ -76,16 +76,24 @@ func TestJobsThatFailLetTheirWorkersGoOn(t *testing.T) {
 	require.Equal(t, 1, count(t, pool, riverJobs))
 }
 
-// end ends jobs in a transaction that the test commits or rolls back, and returns what their workers go on to.
-func end(t *testing.T, pool *pgxpool.Pool, q *queue.Queue, result error, deliveries ...*queue.Delivery) (next []*queue.Delivery) {
+// end ends jobs in a transaction that the test commits or rolls back, and returns what their workers go on to, and what is to
+// be called when the process hears that it is committed.
+func end(t *testing.T, pool *pgxpool.Pool, q *queue.Queue, result error, deliveries ...*queue.Delivery) (next []*queue.Delivery, hear func()) {
 	t.Helper()
-	err := pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) (err error) {
-		next, err = q.End(t.Context(), tx, deliveries)
+	heard := []func(){}
+	err := pgx.BeginFunc(t.Context(), pool, func(begun pgx.Tx) (err error) {
+		tx := &transaction{Tx: begun}
+		next, err = q.Apply(t.Context(), tx, queue.Change{CompanyID: deliveries[0].CompanyID, End: deliveries})
+		heard = tx.committed
 		require.NoError(t, err)
 		return result
 	})
 	require.ErrorIs(t, err, result)
-	return next
+	return next, func() {
+		for _, f := range heard {
+			f()
+		}
+	}
 }
 
 func TestJobsThatEndInATransaction(t *testing.T) {
@@ -99,17 +107,16 @@ func TestJobsThatEndInATransaction(t *testing.T) {
 
 	changed := errors.New("changed my mind")
 	for range 2 {
-		next := end(t, pool, q, changed, first.Delivery)
+		next, _ := end(t, pool, q, changed, first.Delivery)
 		require.Equal(t, jobs[2], next[0].Job)
 		require.Equal(t, 3, count(t, pool, allJobs), "nothing has happened")
 	}
 
-	next := end(t, pool, q, nil, first.Delivery, second.Delivery)
+	next, hear := end(t, pool, q, nil, first.Delivery, second.Delivery)
 	require.Len(t, next, 1, "there is work for one")
 	next[0].Begun = "by the transaction"
 	require.Equal(t, 1, count(t, pool, allJobs))
-	first.Ended()
-	second.Ended()
+	hear()
 	first.result <- errors.New("this comes too late")
 	second.result <- nil
 	third := s.next(t)
@@ -132,7 +139,7 @@ func TestJobThatEndsInATransactionOfWhichNothingIsHeard(t *testing.T) {
 	jobs := jobsOf(newCompany(t, pool, "company_1"), 3)
 	enqueue(t, pool, q, jobs...)
 	first := s.next(t)
-	next := end(t, pool, q, nil, first.Delivery)
+	next, _ := end(t, pool, q, nil, first.Delivery)
 	next[0].Begun = "by the transaction"
 	first.result <- nil
 	second := s.next(t)
@@ -163,7 +170,8 @@ func TestLostWorkersDoNotGoOn(t *testing.T) {
 	again := s.next(t)
 	require.Equal(t, jobs[0], again.Job)
 	require.EqualValues(t, 2, again.Attempt)
-	require.Empty(t, end(t, pool, q, nil, first.Delivery), "it has nothing to end, and no place")
+	next, _ := end(t, pool, q, nil, first.Delivery)
+	require.Empty(t, next, "it has nothing to end, and no place")
 	first.result <- nil
 	again.result <- nil
 	second := s.next(t)
@@ -185,7 +193,8 @@ func TestAttemptAfterWhichTheWorkerHadAnother(t *testing.T) {
 	first := s.next(t)
 	given := []*queue.Delivery{first.Delivery}
 	for i, from := range []int{0, 0, 1} {
-		given = append(given, end(t, pool, q, nil, given[from])...)
+		next, _ := end(t, pool, q, nil, given[from])
+		given = append(given, next...)
 		require.Len(t, given, i+2)
 		require.Equal(t, jobs[1], given[i+1].Job)
 		require.EqualValues(t, i+1, given[i+1].Attempt)

@@ -89,7 +89,46 @@ func jobsOf(companyID string, n int) []queue.Job {
 
 func enqueue(t testing.TB, pool *pgxpool.Pool, q *queue.Queue, jobs ...queue.Job) {
 	t.Helper()
-	require.NoError(t, pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error { return q.Enqueue(t.Context(), tx, jobs...) }))
+	require.NoError(t, inTx(t, pool, func(tx queue.Tx) error { return put(t, q, tx, queue.Change{}, jobs...) }))
+}
+
+// put puts jobs into the queue with the change, those of each company by themselves.
+func put(t testing.TB, q *queue.Queue, tx queue.Tx, change queue.Change, jobs ...queue.Job) error {
+	t.Helper()
+	companies := map[string][]queue.Job{}
+	for _, job := range jobs {
+		companies[job.CompanyID] = append(companies[job.CompanyID], job)
+	}
+	for id, of := range companies {
+		change.CompanyID, change.Enqueue = id, of
+		if _, err := q.Apply(t.Context(), tx, change); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// transaction tells when it is committed.
+type transaction struct {
+	pgx.Tx
+	committed []func()
+}
+
+func (t *transaction) OnCommit(f func()) { t.committed = append(t.committed, f) }
+
+func inTx(t testing.TB, pool *pgxpool.Pool, fn func(queue.Tx) error) error {
+	t.Helper()
+	tx := &transaction{}
+	err := pgx.BeginFunc(t.Context(), pool, func(begun pgx.Tx) error {
+		tx.Tx = begun
+		return fn(tx)
+	})
+	if err == nil {
+		for _, f := range tx.committed {
+			f()
+		}
+	}
+	return err
 }
 
 // attempt is one call of a worker.

@@ -19,6 +19,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+
+	"github.com/agentgraph/agentgraph/db/group"
 )
 
 // Job names a piece of work of a company. The caller knows by the kind, of 1 to 32 characters, and the id, of
@@ -96,7 +98,8 @@ type Queue struct {
 	mu      sync.Mutex
 	workers *workers
 
-	ending endings
+	// outcomes are written down together with those of the same company that come meanwhile.
+	outcomes group.Group[string, *outcome]
 }
 
 // New returns the Queue of the database, which needs the tables that Migrate and the migrations make. It only
@@ -119,7 +122,9 @@ func New(pool *pgxpool.Pool, o Options) (*Queue, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open queue: %w", err)
 	}
-	return &Queue{pool: pool, window: o.Window, also: o.Sweep, log: o.Log, inserter: inserter, ending: endings{waiting: map[string][]*outcome{}}}, nil
+	q := &Queue{pool: pool, window: o.Window, also: o.Sweep, log: o.Log, inserter: inserter}
+	q.outcomes.Commit = q.settleTogether
+	return q, nil
 }
 
 // quiet lets only errors through: River tells much that concerns nobody.
@@ -130,51 +135,6 @@ func (quiet) Enabled(_ context.Context, level slog.Level) bool { return level >=
 func (q quiet) WithAttrs(attrs []slog.Attr) slog.Handler { return quiet{q.Handler.WithAttrs(attrs)} }
 
 func (q quiet) WithGroup(name string) slog.Handler { return quiet{q.Handler.WithGroup(name)} }
-
-// Enqueue puts jobs into the queue as part of the transaction: they are there once it is committed, and never
-// if it is not. A job that is in the queue is not put there again. Until the transaction ends no job of
-// its companies begins or ends, so this should be the last thing that a transaction does.
-func (q *Queue) Enqueue(ctx context.Context, tx pgx.Tx, jobs ...Job) error {
-	for companyID, some := range byCompany(jobs) {
-		if err := q.admit(ctx, tx, companyID, func(b *pgx.Batch) { add(b, companyID, some) }); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// EnqueueBehind is Enqueue for jobs that may wait until the next job of their company ends, or a second or so when
-// none is under way. It makes nobody wait.
-func (q *Queue) EnqueueBehind(ctx context.Context, tx pgx.Tx, jobs ...Job) error {
-	batch := &pgx.Batch{}
-	for companyID, some := range byCompany(jobs) {
-		add(batch, companyID, some)
-	}
-	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
-		return fmt.Errorf("enqueue jobs: %w", err)
-	}
-	return nil
-}
-
-// add makes jobs of the company that wait to be admitted.
-func add(batch *pgx.Batch, companyID string, jobs columns) {
-	batch.Queue(`INSERT INTO jobs (company_id, id, kind, attempt, failures, losses, ready_at)
-		SELECT $1, id, kind, 0, 0, 0, $4 FROM unnest($2::text[], $3::text[]) AS job (id, kind)
-		ON CONFLICT (company_id, id) DO NOTHING`, companyID, jobs.ids, jobs.kinds, now())
-}
-
-// columns are the ids and kinds of jobs.
-type columns struct{ ids, kinds []string }
-
-// byCompany returns the columns of each company's jobs.
-func byCompany(jobs []Job) map[string]columns {
-	all := map[string]columns{}
-	for _, job := range jobs {
-		of := all[job.CompanyID]
-		all[job.CompanyID] = columns{append(of.ids, job.ID), append(of.kinds, job.Kind)}
-	}
-	return all
-}
 
 // now is the present time, as exact as Postgres keeps it.
 func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -59,8 +58,8 @@ func TestRollbackTakesJobsBack(t *testing.T) {
 	s.start(t, q, 2)
 	jobs := jobsOf(newCompany(t, pool, "company_1"), 5)
 	changed := errors.New("changed my mind")
-	require.ErrorIs(t, pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
-		require.NoError(t, q.Enqueue(t.Context(), tx, jobs[:4]...))
+	require.ErrorIs(t, inTx(t, pool, func(tx queue.Tx) error {
+		require.NoError(t, put(t, q, tx, queue.Change{}, jobs[:4]...))
 		return changed
 	}), changed)
 	require.Zero(t, count(t, pool, allJobs))
@@ -74,8 +73,8 @@ func TestJobsOfACompanyThatIsUnknown(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)
 	q := newQueue(t, pool, 2)
-	err := pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
-		return q.Enqueue(t.Context(), tx, queue.Job{CompanyID: "company_none", Kind: "test", ID: "job_1"})
+	err := inTx(t, pool, func(tx queue.Tx) error {
+		return put(t, q, tx, queue.Change{}, queue.Job{CompanyID: "company_none", Kind: "test", ID: "job_1"})
 	})
 	require.ErrorContains(t, err, "admit jobs of company company_none: ")
 }
@@ -170,7 +169,7 @@ func TestWindowIsNeverExceeded(t *testing.T) {
 	for i, job := range all {
 		go func() {
 			by := []*queue.Queue{q, other}[i%2]
-			errs <- pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error { return by.Enqueue(t.Context(), tx, job) })
+			errs <- inTx(t, pool, func(tx queue.Tx) error { return put(t, by, tx, queue.Change{}, job) })
 		}()
 	}
 	seen := map[queue.Job]bool{}
@@ -234,16 +233,16 @@ func TestManyJobsOfOneCompanyDoNotStarveAnother(t *testing.T) {
 	require.Less(t, before, many/10)
 }
 
-func TestJobsThatAreEnqueuedBehind(t *testing.T) {
+func TestJobsThatArePatient(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)
 	q, s := newQueue(t, pool, 5), newStage()
 	jobs := jobsOf(newCompany(t, pool, "company_1"), 3)
-	behind := func(jobs ...queue.Job) {
-		require.NoError(t, pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error { return q.EnqueueBehind(t.Context(), tx, jobs...) }))
+	patiently := func(jobs ...queue.Job) {
+		require.NoError(t, inTx(t, pool, func(tx queue.Tx) error { return put(t, q, tx, queue.Change{IsPatient: true}, jobs...) }))
 	}
 	enqueue(t, pool, q, jobs[0])
-	behind(jobs[:2]...)
+	patiently(jobs[:2]...)
 	require.Equal(t, 2, count(t, pool, allJobs), "one was there already")
 	require.Equal(t, 1, count(t, pool, admittedJob))
 	s.start(t, q, 1)
@@ -254,7 +253,7 @@ func TestJobsThatAreEnqueuedBehind(t *testing.T) {
 	require.Equal(t, jobs[1], second.Job)
 	second.result <- nil
 	awaitCount(t, pool, 0, allJobs)
-	behind(jobs[2])
+	patiently(jobs[2])
 	last := s.next(t)
 	require.Equal(t, jobs[2], last.Job, "nothing was under way that could have ended")
 	last.result <- nil

@@ -3,7 +3,6 @@ package queue
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -17,25 +16,15 @@ type outcome struct {
 	*Delivery
 	// err is what Work returned, cause why its context had ended, if it had.
 	err, cause error
-	// settled receives when the outcome is written down, or could not be.
-	settled chan error
 }
 
 func (o *outcome) ready() time.Time { return now().Add(firstDelay << (2 * o.failures)) }
-
-// endings gathers outcomes: those of one company are written down one after another, so whatever ends meanwhile
-// goes into the next transaction together.
-type endings struct {
-	mu sync.Mutex
-	// waiting has a company while some of its outcomes are being written down.
-	waiting map[string][]*outcome
-}
 
 // settle writes down what came of an attempt, as soon as the database lets it. When the session ends before, the
 // job counts as lost.
 func (w *worker) settle(ctx context.Context, o *outcome) {
 	for backoff := firstBackoff; ; backoff = min(2*backoff, lastBackoff) {
-		err := w.queue.settle(ctx, o)
+		err := w.queue.outcomes.Do(ctx, o.CompanyID, o)
 		if err == nil {
 			return
 		}
@@ -45,38 +34,6 @@ func (w *worker) settle(ctx context.Context, o *outcome) {
 			o.next = nil // whoever finds the job lost finds that one lost, too
 			return
 		case <-time.After(backoff):
-		}
-	}
-}
-
-func (q *Queue) settle(ctx context.Context, o *outcome) error {
-	q.ending.mu.Lock()
-	waiting, busy := q.ending.waiting[o.CompanyID]
-	q.ending.waiting[o.CompanyID] = append(waiting, o)
-	q.ending.mu.Unlock()
-	if !busy {
-		go q.settleCompany(ctx, o.CompanyID)
-	}
-	return <-o.settled
-}
-
-// settleCompany writes down outcomes of the company until none waits.
-func (q *Queue) settleCompany(ctx context.Context, companyID string) {
-	for {
-		q.ending.mu.Lock()
-		outcomes := q.ending.waiting[companyID]
-		if len(outcomes) == 0 {
-			delete(q.ending.waiting, companyID)
-			q.ending.mu.Unlock()
-			return
-		}
-		q.ending.waiting[companyID] = nil
-		q.ending.mu.Unlock()
-		trying, cancel := context.WithTimeout(ctx, settleTimeout)
-		err := q.settleTogether(trying, companyID, outcomes)
-		cancel()
-		for _, o := range outcomes {
-			o.settled <- err
 		}
 	}
 }
@@ -114,6 +71,8 @@ const (
 
 // settleTogether writes down outcomes, except of attempts that count no more, and admits what waits for their places.
 func (q *Queue) settleTogether(ctx context.Context, companyID string, outcomes []*outcome) error {
+	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
+	defer cancel()
 	var ended, interrupted, failed attempts
 	var ready []time.Time
 	var failures []int32

@@ -32,8 +32,8 @@ func (w *worker) Work(ctx context.Context, carried *river.Job[carrier]) error {
 		d := next
 		var cause error
 		switch err, cause = w.attempt(ctx, d); {
-		case !d.ended:
-			w.settle(context.WithoutCancel(ctx), &outcome{d, err, cause, make(chan error, 1)})
+		case !d.isEnded:
+			w.settle(context.WithoutCancel(ctx), &outcome{d, err, cause})
 		case err != nil:
 			w.queue.log.Warn("a job failed after its end", "company", d.CompanyID, "job", d.ID, "attempt", d.Attempt, "error", err)
 		}

@@ -55,34 +55,33 @@ func Seed(ctx context.Context, store *db.Store) (*model.Company, error) {
 	if err != nil {
 		return nil, err
 	}
-	return companies.Seed(ctx, store)
+	var shown *model.Company
+	err = store.Tx(ctx, func(ctx context.Context, tx *db.Tx) error {
+		shown, err = companies.Seed(ctx, tx)
+		return err
+	})
+	return shown, err
 }
 
-// Seed creates the companies, all or nothing, and returns the one to show; the other exists to
-// prove that the two never see each other. It does not look for what is there already: a second call
-// creates everything a second time.
-func (c Companies) Seed(ctx context.Context, store *db.Store) (*model.Company, error) {
+// Seed creates the companies and returns the one to show; the other exists to prove that the two never see each
+// other. It does not look for what is there already: a second call creates everything a second time.
+func (c Companies) Seed(ctx context.Context, tx *db.Tx) (*model.Company, error) {
 	created := make([]*model.Company, len(c))
-	err := store.Tx(ctx, func(ctx context.Context, store *db.Store) (err error) {
-		for i, content := range c {
-			if created[i], err = content.seed(ctx, store); err != nil {
-				return fmt.Errorf("seed company %q: %w", content.Name, err)
-			}
+	for i, content := range c {
+		var err error
+		if created[i], err = content.seed(ctx, tx); err != nil {
+			return nil, fmt.Errorf("seed company %q: %w", content.Name, err)
 		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
 	}
 	return created[0], nil
 }
 
-func (c content) seed(ctx context.Context, store *db.Store) (*model.Company, error) {
-	company, err := store.CreateCompany(ctx, c.Name)
+func (c content) seed(ctx context.Context, tx *db.Tx) (*model.Company, error) {
+	company, err := tx.CreateCompany(ctx, c.Name)
 	if err != nil {
 		return nil, err
 	}
-	s := newSeeding(store.Tenant(company.ID))
+	s := newSeeding(tx.Tenant(company.ID))
 	if err := s.all(ctx, c.company, c.recorded); err != nil {
 		return nil, err
 	}

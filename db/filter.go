@@ -1,0 +1,57 @@
+package db
+
+import "github.com/uptrace/bun"
+
+// Filter narrows a list: every condition holds.
+type Filter []condition
+
+// condition is SQL with a place for its value; a nil value has none.
+type condition struct {
+	sql   string
+	value any
+}
+
+// Values are the values of the conditions, with their SQL.
+func (f Filter) Values() []any {
+	values := make([]any, 0, 2*len(f))
+	for _, c := range f {
+		values = append(values, c.sql, c.value)
+	}
+	return values
+}
+
+// and adds a condition.
+func (f Filter) and(sql string, value any) Filter { return append(f, condition{sql, value}) }
+
+// given adds that the column has the value, unless it is nil.
+func given[V any](f Filter, column string, value *V) Filter {
+	if value == nil {
+		return f
+	}
+	return f.and("?TableAlias."+column+" = ?", *value)
+}
+
+// apply narrows a query to what passes the filter, whose values are written into its text.
+func (f Filter) apply(q *bun.SelectQuery) *bun.SelectQuery {
+	for _, c := range f {
+		if c.value == nil {
+			q = q.Where(c.sql)
+		} else {
+			q = q.Where(c.sql, literal(c.value))
+		}
+	}
+	return q
+}
+
+// places narrows a query to what passes the filter, whose values have places from the next one on, and returns the next.
+func (f Filter) places(q *bun.SelectQuery, next int) (*bun.SelectQuery, int) {
+	for _, c := range f {
+		if c.value == nil {
+			q = q.Where(c.sql)
+			continue
+		}
+		q = q.Where(c.sql, parameter(next))
+		next++
+	}
+	return q, next
+}

@@ -1,0 +1,60 @@
+// Package seal encrypts what must not be readable in the database, for one owner each.
+package seal
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"errors"
+	"fmt"
+)
+
+// KeySize is how long a key is, in bytes.
+const KeySize = 32
+
+var (
+	// ErrNoKey is the error of a Sealer without a key.
+	ErrNoKey = errors.New("there is no secret key")
+	// ErrTooShort is the error of opening what no Sealer can have sealed.
+	ErrTooShort = errors.New("the sealed text is too short")
+)
+
+// Sealer encrypts with AES-256-GCM. Its zero value has no key, and refuses.
+type Sealer struct{ aead cipher.AEAD }
+
+// New returns a Sealer with the key of KeySize bytes, or without one when it is empty.
+func New(key []byte) (Sealer, error) {
+	if len(key) == 0 {
+		return Sealer{}, nil
+	}
+	if len(key) != KeySize {
+		return Sealer{}, fmt.Errorf("the secret key must have %d bytes, not %d", KeySize, len(key))
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return Sealer{}, err
+	}
+	aead, err := cipher.NewGCM(block)
+	return Sealer{aead}, err
+}
+
+// Seal returns a random nonce and the encrypted text, which opens for the same owner alone.
+func (s Sealer) Seal(owner string, text []byte) ([]byte, error) {
+	if s.aead == nil {
+		return nil, ErrNoKey
+	}
+	nonce := make([]byte, s.aead.NonceSize())
+	_, _ = rand.Read(nonce)
+	return s.aead.Seal(nonce, nonce, text, []byte(owner)), nil
+}
+
+// Open decrypts what Seal returned for the owner.
+func (s Sealer) Open(owner string, sealed []byte) ([]byte, error) {
+	if s.aead == nil {
+		return nil, ErrNoKey
+	}
+	if len(sealed) < s.aead.NonceSize() {
+		return nil, ErrTooShort
+	}
+	return s.aead.Open(nil, sealed[:s.aead.NonceSize()], sealed[s.aead.NonceSize():], []byte(owner))
+}

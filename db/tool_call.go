@@ -35,8 +35,8 @@ func (t *Tenant) HeadersOf(tool *model.Tool) (map[string]string, error) {
 // BeginCall keeps that a call is about to be made, as one of which the outcome is not known. A call that has
 // effects must not be made when it fails: with CONFLICT, because the claim was lost. The claim is prolonged.
 func (u *Turn) BeginCall(ctx context.Context, call *model.ToolCall) error {
-	begun, unknown := *call, model.OutcomeUnknown
-	begun.Result, begun.Error = nil, &unknown
+	begun := *call
+	begun.Begin()
 	u.place(&begun)
 	return u.tenant.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		chat, err := changeChat(ctx, u.change(t.Tenant).Set(untilLeaseEnds, u.lease.Microseconds()))
@@ -52,7 +52,7 @@ func (u *Turn) BeginCall(ctx context.Context, call *model.ToolCall) error {
 
 // EndCall keeps what came of a call that BeginCall has kept.
 func (u *Turn) EndCall(ctx context.Context, call *model.ToolCall) error {
-	_, err := u.tenant.change(call).Column("result", "error", "duration_ms").Where("id = ?", call.ID).Exec(ctx)
+	_, err := u.tenant.change(call).Column("result", "error", "duration_ms", "is_outcome_unknown").Where("id = ?", call.ID).Exec(ctx)
 	return translate(err)
 }
 
@@ -68,7 +68,7 @@ func (u *Turn) record(ctx context.Context, t *Tenant, calls []*model.ToolCall, k
 	}
 	_, err := t.db.NewInsert().Model(&calls).On("CONFLICT (company_id, id) DO UPDATE").
 		Set("position = EXCLUDED.position").Set("result = EXCLUDED.result").Set("error = EXCLUDED.error").
-		Set("duration_ms = EXCLUDED.duration_ms").Set("is_turn_kept = EXCLUDED.is_turn_kept").Returning("NULL").Exec(ctx)
+		Set("is_outcome_unknown = EXCLUDED.is_outcome_unknown").Set("duration_ms = EXCLUDED.duration_ms").Set("is_turn_kept = EXCLUDED.is_turn_kept").Returning("NULL").Exec(ctx)
 	return translate(err)
 }
 

@@ -39,7 +39,7 @@ func TestCallIsOnRecordBeforeItIsMade(t *testing.T) {
 	begun := recordedCalls(t, dbtest.Again(t, store).Tenant(chat.CompanyID), chat.ID)
 	require.Len(t, begun, 1)
 	require.Equal(t, call.ID, begun[0].ID)
-	require.Equal(t, model.OutcomeUnknown, *begun[0].Error)
+	require.True(t, begun[0].IsOutcomeUnknown)
 	require.Nil(t, begun[0].Result)
 	require.False(t, begun[0].IsTurnKept)
 	require.Equal(t, int32(2), begun[0].MessageSequence)
@@ -79,7 +79,7 @@ func TestCallOfAProcessThatDies(t *testing.T) {
 
 	// What was taken for dead may still try: it begins nothing any more, and may say what came of what it began.
 	fails(t, dead.BeginCall(t.Context(), late), model.Conflict)
-	require.Equal(t, model.OutcomeUnknown, *recordedCalls(t, tenant, chat.ID)[0].Error)
+	require.True(t, recordedCalls(t, tenant, chat.ID)[0].IsOutcomeUnknown)
 	message, reply := messages("Hello", "Good morning")
 	_, err = alive.Finish(t.Context(), message, reply, nil)
 	require.NoError(t, err)

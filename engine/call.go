@@ -211,14 +211,17 @@ func (c *conversation) perform(ctx context.Context, call *call, emit func(event)
 		return
 	}
 	text := cut(told(err), maxError)
-	switch {
-	case ctx.Err() == nil:
-	case !call.isReal:
+	isBrokenOff := errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+	switch call.failed = true; {
+	case ctx.Err() != nil && call.isReal && isBrokenOff:
+		call.record.Begin()
+		text = *call.record.Error
+	case ctx.Err() != nil && !call.isReal:
 		text = "the turn was broken off before the call ended"
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		text = model.OutcomeUnknown
+		call.record.Error = &text
+	default:
+		call.record.Error = &text
 	}
-	call.record.Error, call.failed = &text, true
 	if !errors.As(err, new(refusal)) {
 		call.cause = err
 	}

@@ -38,7 +38,7 @@ func history(messages []*model.SimulationChatMessage, calls []*model.ToolCall) [
 // remembered: a provider may refuse its name.
 func remembered(call *model.ToolCall) bool {
 	isUnknown := call.Kind == model.ToolCallKindTool && call.TargetID == nil
-	isDone := !call.Mocked && (call.Error == nil || *call.Error == model.OutcomeUnknown)
+	isDone := !call.Mocked && (call.Error == nil || call.MayHaveHappened())
 	return (call.IsTurnKept || isDone) && call.DelegationID == nil && call.Kind != model.ToolCallKindRetrieval && !isUnknown
 }
 
@@ -47,7 +47,7 @@ func resultOf(call *model.ToolCall) string {
 	switch {
 	case call.Error == nil:
 		return *call.Result
-	case *call.Error == model.OutcomeUnknown:
+	case call.MayHaveHappened():
 		return "The call was begun, and it is not known whether it succeeded. Do not repeat it unless that does no harm."
 	}
 	return toldOf(*call.Error)

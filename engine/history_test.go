@@ -30,7 +30,7 @@ func TestHistory(t *testing.T) {
 		{ID: "7", Kind: model.ToolCallKindCallTransfer, TechnicalName: llm.TransferCall, Error: ptr("none"), MessageSequence: 4, IsTurnKept: true},
 		{ID: "8", Kind: model.ToolCallKindTool, TechnicalName: "no such tool", Error: ptr("none"), MessageSequence: 4, IsTurnKept: true},
 		{ID: "9", TargetID: ptr("a"), Kind: model.ToolCallKindTool, TechnicalName: "book", Result: ptr("booked"), MessageSequence: 6},
-		{ID: "10", TargetID: ptr("b"), Kind: model.ToolCallKindSubAgent, TechnicalName: "ask", Error: ptr(model.OutcomeUnknown), MessageSequence: 6},
+		{ID: "10", TargetID: ptr("b"), Kind: model.ToolCallKindSubAgent, TechnicalName: "ask", Error: ptr("not known"), IsOutcomeUnknown: true, MessageSequence: 6},
 		{ID: "11", TargetID: ptr("a"), Kind: model.ToolCallKindTool, TechnicalName: "book", Error: ptr("the arguments do not fit"), MessageSequence: 6},
 	}
 	call := func(id, name, arguments string) llm.Message {

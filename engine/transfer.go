@@ -41,7 +41,7 @@ func (t *transfer) recall(calls []*model.ToolCall) {
 		case call.Error == nil:
 			arguments, _, _ := parseArguments(string(call.Arguments))
 			t.reason, t.isReal = reasonIn(arguments), true
-		case *call.Error == model.OutcomeUnknown:
+		case call.MayHaveHappened():
 			t.isDoubtful = true
 		}
 	}

@@ -227,6 +227,9 @@ func TestTransferOfATurnBefore(t *testing.T) {
 	before := func(result, failure *string, mocked bool) *model.ToolCall {
 		return &model.ToolCall{Kind: model.ToolCallKindCallTransfer, Arguments: model.JSONObject(wish), Result: result, Error: failure, Mocked: mocked}
 	}
+	begun, elsewhere := before(nil, nil, false), &model.ToolCall{Kind: model.ToolCallKindTool}
+	begun.Begin()
+	elsewhere.Begin()
 	for name, test := range map[string]struct {
 		before *model.ToolCall
 		reason *string
@@ -234,10 +237,11 @@ func TestTransferOfATurnBefore(t *testing.T) {
 		begun  []string
 	}{
 		"it happened":     {before(ptr("ok"), nil, false), ptr("wants a human"), "", nil},
-		"it may have":     {before(nil, ptr(model.OutcomeUnknown), false), nil, "The call failed: a transfer was begun before, and it may have come about, so it is not begun again.", nil},
+		"by an old row":   {before(nil, ptr("the call was begun, and what came of it is not known"), false), nil, "The call failed: a transfer was begun before, and it may have come about, so it is not begun again.", nil},
+		"it may have":     {begun, nil, "The call failed: a transfer was begun before, and it may have come about, so it is not begun again.", nil},
 		"it failed":       {before(nil, ptr("the telephony provider answered 503"), false), ptr("again"), "The contact is being transferred to a human, and the conversation ends. Say so.", []string{llm.TransferCall}},
 		"it was not real": {before(ptr("ok"), nil, true), ptr("again"), "The contact is being transferred to a human, and the conversation ends. Say so.", []string{llm.TransferCall}},
-		"not a transfer":  {&model.ToolCall{Kind: model.ToolCallKindTool, Error: ptr(model.OutcomeUnknown)}, ptr("again"), "The contact is being transferred to a human, and the conversation ends. Say so.", []string{llm.TransferCall}},
+		"not a transfer":  {elsewhere, ptr("again"), "The contact is being transferred to a human, and the conversation ends. Say so.", []string{llm.TransferCall}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -6,9 +6,9 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// OutcomeUnknown is the error of a call for real that was begun: until it ends, and for good when its turn or
-// its process ends before it.
-const OutcomeUnknown = "the call was begun, and what came of it is not known"
+// outcomeUnknown is the error of a call whose outcome is unknown, to be read. Versions before the column wrote it too, and
+// had nothing else to tell such calls by.
+const outcomeUnknown = "the call was begun, and what came of it is not known"
 
 // ToolCall is a call that an agent made in a simulated chat. Once its turn is over it is never changed.
 type ToolCall struct {
@@ -33,6 +33,20 @@ type ToolCall struct {
 	StartedAt    time.Time
 	DurationMs   int32
 	Error        *string
+	// IsOutcomeUnknown says that the call was begun for real and has not ended: it will, or its turn or its process ended
+	// before it and nobody will ever know.
+	IsOutcomeUnknown bool `bun:",nullzero" json:",omitempty"`
 	// IsTurnKept is false when the turn failed after the call.
 	IsTurnKept bool
+}
+
+// Begin makes the outcome of the call unknown, until it ends.
+func (c *ToolCall) Begin() {
+	text := outcomeUnknown
+	c.Result, c.Error, c.IsOutcomeUnknown = nil, &text, true
+}
+
+// MayHaveHappened reports whether the call was begun for real and nobody knows what came of it.
+func (c *ToolCall) MayHaveHappened() bool {
+	return c.IsOutcomeUnknown || c.Error != nil && *c.Error == outcomeUnknown
 }

@@ -1,53 +1,59 @@
-# run: the gateway with everything it needs.  test: all tests.  The rest is for people who change the code.
+# make help lists the targets.
 
 GO ?= go
 GOLANGCI_LINT := $(shell $(GO) env GOPATH)/bin/golangci-lint
 GOLANGCI_LINT_VERSION := v2.15.0
 
-.PHONY: run test race e2e e2e-deps bench bench-compare bench-deps microbench eval-knowledge generate check-generated lint build tidy postgres
+.PHONY: help hooks run test race e2e e2e-deps bench bench-compare bench-deps microbench eval-knowledge generate check-generated lint build tidy postgres
 
-run: postgres
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+hooks: ## have git check the subjects of commits
+	git config core.hooksPath .githooks
+
+run: postgres ## the gateway with everything it needs; ARGS are flags of agentgraph dev
 	@$(GO) build -o bin/agentgraph ./cmd/agentgraph
 	@exec bin/agentgraph dev $(ARGS)
 
 # Stripped: stack traces keep their names, debuggers do not.
-build:
+build: ## a release build, bin/agentgraph
 	$(GO) build -trimpath -ldflags "-s -w" -o bin/agentgraph ./cmd/agentgraph
 
-test: postgres e2e-deps
+test: postgres e2e-deps ## all tests
 	$(GO) test ./...
 
-race: postgres e2e-deps
+race: postgres e2e-deps ## all tests, with the race detector
 	$(GO) test -race ./...
 
-e2e: postgres e2e-deps
+e2e: postgres e2e-deps ## the protocols, by the clients that people use
 	$(GO) build -race -o bin/agentgraph-race ./cmd/agentgraph
 	cd e2e && npm test --silent
 
 # agentgraph beside other servers on one database; docs/performance.md says how. ARGS="-rounds 1 -servers raw" does less.
-bench: postgres bench-deps
+bench: postgres bench-deps ## agentgraph beside other servers
 	@cd bench && $(GO) build -o ../bin/bench . && exec ../bin/bench $(ARGS)
 
 # This tree beside an earlier revision of it: make bench-compare OLD=HEAD~5
-bench-compare: postgres
+bench-compare: postgres ## this tree beside an earlier revision, OLD
 	@test -n "$(OLD)" || { echo "say which revision to compare with: make bench-compare OLD=HEAD~1"; exit 2; }
 	@cd bench && $(GO) build -o ../bin/bench . && exec ../bin/bench -old "$(OLD)" $(ARGS)
 
-microbench: postgres
+microbench: postgres ## benchmarks of single packages
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
 # How well retrieval answers questions whose answers are known, beside what Postgres does by itself.
-eval-knowledge: postgres
+eval-knowledge: postgres ## how well retrieval answers known questions
 	$(GO) test -count=1 -v -run '^TestRetrievalQuality$$' ./cmd/agentgraph/demo
 
-generate:
+generate: ## what is generated from the schema
 	rm -rf graph
 	$(GO) generate ./...
 
-check-generated: generate
+check-generated: generate ## that nothing generated is out of date
 	@git diff --exit-code -- graph model resolvers || { echo "generated code is not up to date: run make generate and commit"; exit 1; }
 
-lint: $(GOLANGCI_LINT)
+lint: $(GOLANGCI_LINT) ## golangci-lint
 	$(GOLANGCI_LINT) run
 
 $(GOLANGCI_LINT):
@@ -66,5 +72,5 @@ bench/peers/node_modules/.package-lock.json: bench/peers/package-lock.json
 	@touch $@
 
 # PostgreSQL server binaries, version 14 or later, where there are none yet.
-postgres:
+postgres: ## Postgres's binaries, where there are none yet
 	@sh scripts/postgres.sh

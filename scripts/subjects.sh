@@ -1,0 +1,16 @@
+#!/bin/sh
+# Refuses commits whose subjects are longer than 72 characters or end with a period. The range is git's, such as
+# main..HEAD; without one it is everything since the commit that brought this script.
+set -eu
+cd "$(dirname "$0")/.."
+range=${1:-}
+if [ -z "$range" ]; then
+	first=$(git log --diff-filter=A --format=%H -- scripts/subjects.sh 2>/dev/null | tail -n 1)
+	[ -n "$first" ] || exit 0 # the history is not here
+	range=$first..HEAD
+fi
+git log --no-merges --format='%h %s' "$range" | awk '{
+	commit = $1; sub(/^[^ ]+ /, "")
+	if (length($0) > 72) { print commit ": the subject has " length($0) " characters, at most 72 are allowed: " $0; failed = 1 }
+	if ($0 ~ /\.$/) { print commit ": the subject ends with a period: " $0; failed = 1 }
+} END { exit failed }'

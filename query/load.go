@@ -6,10 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/99designs/gqlgen/graphql"
-	"github.com/graph-gophers/dataloader/v7"
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"github.com/agentgraph/agentgraph/db"
@@ -54,9 +52,9 @@ func loadsOf(ctx context.Context) *loads { return ctx.Value(loadsKey{}).(*loads)
 type loads struct {
 	table *Table
 	// ctx is the response's, rather than that of the field that happens to ask first.
-	ctx     context.Context
-	mu      sync.Mutex
-	loaders map[asked]any
+	ctx   context.Context
+	mu    sync.Mutex
+	reads map[asked]any
 }
 
 // tenant is the caller's company. Without a principal it is nobody's, which holds nothing.
@@ -94,7 +92,7 @@ func windowOf(args model.PageArgs, filter db.Filter) window {
 	return p
 }
 
-// read reads what all keys lead to, and returns how to find what one of them leads to.
+// readKeys reads what all keys lead to, and returns how to find what one of them leads to.
 type readKeys[V any] func(keys []string) (func(key string) (V, error), error)
 
 // load returns what hangs on the row. The first row of a batch that asks makes it read for all of them. So the number of
@@ -110,49 +108,42 @@ func load[V any](l *loads, row any, a asked, keyOf func(row any) string, read re
 	if batched, ok := row.(interface{ Batch() *model.Batch }); ok && batched.Batch() != nil {
 		a.rows, rows = batched.Batch(), batched.Batch().Rows
 	}
-	return loaderOf(l, a, rows, keyOf, read).Load(l.ctx, key)()
+	find, err := l.once(a, func() any {
+		return sync.OnceValues(func() (func(string) (V, error), error) { return read(keysOf(rows, keyOf)) })
+	}).(func() (func(string) (V, error), error))()
+	if err != nil {
+		var nothing V
+		return nothing, err
+	}
+	return find(key)
 }
 
-// loaderOf returns the loader of the rows, which has read, or is reading, all of them.
-func loaderOf[V any](l *loads, a asked, rows []any, keyOf func(any) string, read readKeys[V]) *dataloader.Loader[string, V] {
+// once returns what was made for what is asked, which is made if it was not.
+func (l *loads) once(a asked, make func() any) any {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if known, ok := l.loaders[a]; ok {
-		return known.(*dataloader.Loader[string, V])
+	made, ok := l.reads[a]
+	if !ok {
+		if l.reads == nil {
+			l.reads = map[asked]any{}
+		}
+		made = make()
+		l.reads[a] = made
 	}
+	return made
+}
+
+// keysOf are the keys of the rows, each once.
+func keysOf(rows []any, keyOf func(any) string) []string {
 	keys := make([]string, 0, len(rows))
 	seen := make(map[string]bool, len(rows))
-	for _, r := range rows {
-		if key := keyOf(r); key != "" && !seen[key] {
+	for _, row := range rows {
+		if key := keyOf(row); key != "" && !seen[key] {
 			seen[key] = true
 			keys = append(keys, key)
 		}
 	}
-	// The last key fills the batch, which is then read at once. The wait is never over: a busy process that took its
-	// time here would read twice.
-	loader := dataloader.NewBatchedLoader(batch(read), dataloader.WithBatchCapacity[string, V](len(keys)), dataloader.WithWait[string, V](time.Hour))
-	for _, key := range keys {
-		loader.Load(l.ctx, key)
-	}
-	if l.loaders == nil {
-		l.loaders = map[asked]any{}
-	}
-	l.loaders[a] = loader
-	return loader
-}
-
-func batch[V any](read readKeys[V]) dataloader.BatchFunc[string, V] {
-	return func(_ context.Context, keys []string) []*dataloader.Result[V] {
-		find, err := read(keys)
-		results := make([]*dataloader.Result[V], len(keys))
-		for i, key := range keys {
-			results[i] = &dataloader.Result[V]{Error: err}
-			if err == nil {
-				results[i].Data, results[i].Error = find(key)
-			}
-		}
-		return results
-	}
+	return keys
 }
 
 // field returns the relation of the field that is being resolved, and the columns that its selection needs.

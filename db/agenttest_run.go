@@ -79,8 +79,8 @@ func (t *Tenant) begun(id string, attempt int32) (*model.AgentTestRun, bool) {
 	if t.delivery == nil {
 		return nil, false
 	}
-	run, ok := t.delivery.Begun.(*model.AgentTestRun)
-	t.delivery.Begun = nil // nobody else gets it
+	run, ok := t.delivery.Preclaimed.(*model.AgentTestRun)
+	t.delivery.Preclaimed = nil // nobody else gets it
 	return run, ok && run.ID == id && run.Claim == attempt
 }
 

@@ -58,7 +58,7 @@ func (t tenantTx) claimNext(ctx context.Context, m *moving, next []*queue.Delive
 			continue
 		}
 		m.count(runs[i].Claimed(m.executionOf(runs[i]), d.Attempt, at), at)
-		d.Begun = runs[i]
+		d.Preclaimed = runs[i]
 	}
 	return nil
 }

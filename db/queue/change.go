@@ -32,7 +32,7 @@ type Change struct {
 // that somebody has locked who may be enqueuing jobs.
 //
 // It returns the jobs that the workers of the ended go on to, which is only true once the transaction is committed; until then
-// the caller may set their Begun.
+// the caller may set their Preclaimed.
 func (q *Queue) Apply(ctx context.Context, tx Tx, c Change) (next []*Delivery, err error) {
 	if c.IsPatient && len(c.End) == 0 {
 		batch := &pgx.Batch{}
@@ -50,7 +50,7 @@ func (q *Queue) Apply(ctx context.Context, tx Tx, c Change) (next []*Delivery, e
 	err = q.admit(ctx, tx, c.CompanyID, func(batch *pgx.Batch) {
 		c.enqueue(batch)
 		ended.change(batch, c.CompanyID, endJobs)
-		q.goOn(batch, c.CompanyID, c.End)
+		q.assignNext(batch, c.CompanyID, c.End)
 	})
 	for _, d := range c.End {
 		if d.next != nil {

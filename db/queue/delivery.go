@@ -10,8 +10,8 @@ type Delivery struct {
 	// Attempt counts how often the job was given to a worker, from 1: no two deliveries of a job have the same, and
 	// one with a later attempt means that those before it count no more.
 	Attempt int32
-	// Begun is what the transaction that gave the job to the worker has made of it already; nil for nothing.
-	Begun any
+	// Preclaimed is what the transaction that gave the job to the worker has made of it already; nil for nothing.
+	Preclaimed any
 
 	// failures is how often the job has failed before.
 	failures int32
@@ -26,7 +26,7 @@ type Delivery struct {
 	isEnded bool
 }
 
-// goesOn reports whether the worker may do another job of the company by itself.
-func (d *Delivery) goesOn() bool {
-	return d.worker.hiring.Err() == nil && d.worker.working.Err() == nil && time.Since(d.since) < shift
+// mayChain reports whether the worker may do another job of the company by itself.
+func (d *Delivery) mayChain() bool {
+	return d.worker.stopping.Err() == nil && d.worker.working.Err() == nil && time.Since(d.since) < maxChain
 }

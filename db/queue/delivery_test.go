@@ -114,7 +114,7 @@ func TestJobsThatEndInATransaction(t *testing.T) {
 
 	next, hear := end(t, pool, q, nil, first.Delivery, second.Delivery)
 	require.Len(t, next, 1, "there is work for one")
-	next[0].Begun = "by the transaction"
+	next[0].Preclaimed = "by the transaction"
 	require.Equal(t, 1, count(t, pool, allJobs))
 	hear()
 	first.result <- errors.New("this comes too late")
@@ -122,7 +122,7 @@ func TestJobsThatEndInATransaction(t *testing.T) {
 	third := s.next(t)
 	require.Equal(t, jobs[2], third.Job)
 	require.EqualValues(t, 1, third.Attempt)
-	require.Equal(t, "by the transaction", third.Begun)
+	require.Equal(t, "by the transaction", third.Preclaimed)
 	third.result <- nil
 	awaitCount(t, pool, 0, allJobs)
 	require.Empty(t, s.begun)
@@ -140,12 +140,12 @@ func TestJobThatEndsInATransactionOfWhichNothingIsHeard(t *testing.T) {
 	enqueue(t, pool, q, jobs...)
 	first := s.next(t)
 	next, _ := end(t, pool, q, nil, first.Delivery)
-	next[0].Begun = "by the transaction"
+	next[0].Preclaimed = "by the transaction"
 	first.result <- nil
 	second := s.next(t)
 	require.Equal(t, jobs[1], second.Job)
 	require.EqualValues(t, 2, second.Attempt)
-	require.Nil(t, second.Begun)
+	require.Nil(t, second.Preclaimed)
 	second.result <- nil
 	third := s.next(t)
 	require.Equal(t, jobs[2], third.Job)

@@ -59,13 +59,13 @@ const (
 
 	// timeout bounds an attempt.
 	timeout = 30 * time.Minute
-	// shift is for how long a worker may begin further jobs of a company by itself.
-	shift = 10 * time.Minute
-	// deafness is how long Work may go on after the last attempt of a shift must have ended before its job counts as
+	// maxChain is for how long a worker may begin further jobs of a company by itself.
+	maxChain = 10 * time.Minute
+	// rescueGrace is how long Work may go on after the last attempt of a shift must have ended before its job counts as
 	// lost.
-	deafness = time.Minute
-	// patience is how long a job of River may be on its way to a worker before it counts as waiting for one.
-	patience = 20 * time.Millisecond
+	rescueGrace = time.Minute
+	// yieldAfter is how long a job of River may be on its way to a worker before it counts as waiting for one.
+	yieldAfter = 20 * time.Millisecond
 	// retention is how long River remembers what it carried.
 	retention = 24 * time.Hour
 	// firstDelay is how long a job that failed waits, and four times as long after each further failure.

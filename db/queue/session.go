@@ -71,7 +71,7 @@ func (w *workers) open(ctx context.Context) (*session, error) {
 // client returns the client of River for a session of the name, which interrupts its jobs when working ends.
 func (w *workers) client(working context.Context, name int64) (*river.Client[pgx.Tx], error) {
 	registered := river.NewWorkers()
-	if err := river.AddWorkerSafely(registered, &worker{queue: w.queue, work: w.work, working: working, hiring: w.hiring}); err != nil {
+	if err := river.AddWorkerSafely(registered, &worker{queue: w.queue, work: w.work, working: working, stopping: w.stopping}); err != nil {
 		return nil, err
 	}
 	return river.NewClient(riverpgxv5.New(w.queue.pool), &river.Config{
@@ -80,8 +80,8 @@ func (w *workers) client(working context.Context, name int64) (*river.Client[pgx
 			riverQueue: {MaxWorkers: w.size, FetchCooldown: fetchCooldown, FetchPollInterval: fetchPoll},
 		},
 		Workers:                     registered,
-		JobTimeout:                  shift + timeout,
-		RescueStuckJobsAfter:        shift + timeout + deafness,
+		JobTimeout:                  maxChain + timeout,
+		RescueStuckJobsAfter:        maxChain + timeout + rescueGrace,
 		DiscardedJobRetentionPeriod: retention,
 		CancelledJobRetentionPeriod: retention,
 		CompletedJobRetentionPeriod: retention,

@@ -104,7 +104,7 @@ func (q *Queue) settleTogether(ctx context.Context, companyID string, outcomes [
 			ended.change(batch, companyID, endJobs)
 			interrupted.change(batch, companyID, giveJobsBack)
 			failed.change(batch, companyID, tryJobsAgain, ready, failures)
-			q.goOn(batch, companyID, deliveries)
+			q.assignNext(batch, companyID, deliveries)
 		})
 	})
 }

@@ -74,12 +74,12 @@ func (q *Queue) carry(ctx context.Context, tx pgx.Tx, companyID string, carriers
 	return err
 }
 
-// goOn gives the next jobs of the company to jobs of River whose own have ended, which is much faster than a new
+// assignNext gives the next jobs of the company to jobs of River whose own have ended, which is much faster than a new
 // one for each. They do not go on while anybody waits for a worker.
-func (q *Queue) goOn(batch *pgx.Batch, companyID string, ended []*Delivery) {
+func (q *Queue) assignNext(batch *pgx.Batch, companyID string, ended []*Delivery) {
 	going, riverIDs := map[int64]*Delivery{}, []int64{}
 	for _, d := range ended {
-		if d.next = nil; d.goesOn() {
+		if d.next = nil; d.mayChain() {
 			going[d.riverID], riverIDs = d, append(riverIDs, d.riverID)
 		}
 	}
@@ -105,7 +105,7 @@ func (q *Queue) goOn(batch *pgx.Batch, companyID string, ended []*Delivery) {
 			WHERE jobs.company_id = $1 AND jobs.id = waiting.id
 			RETURNING jobs.river_job_id, jobs.id, jobs.kind, jobs.attempt, jobs.failures
 		) SELECT * FROM carried UNION ALL SELECT * FROM given`,
-		companyID, now(), riverIDs, q.window, riverQueue, patience).Query(func(rows pgx.Rows) error {
+		companyID, now(), riverIDs, q.window, riverQueue, yieldAfter).Query(func(rows pgx.Rows) error {
 		d := Delivery{Job: Job{CompanyID: companyID}}
 		_, err := pgx.ForEachRow(rows, []any{&d.riverID, &d.ID, &d.Kind, &d.Attempt, &d.failures}, func() error {
 			before, next := going[d.riverID], d

@@ -15,8 +15,8 @@ type worker struct {
 	river.WorkerDefaults[carrier]
 	queue *Queue
 	work  Work
-	// working ends when the session interrupts its jobs, hiring when no further job is to begin.
-	working, hiring context.Context
+	// working ends when the session interrupts its jobs, stopping when no further job is to begin.
+	working, stopping context.Context
 }
 
 // Work does a job and settles it, and goes on to other jobs of the company as long as it may. The error that it

@@ -22,8 +22,8 @@ type workers struct {
 	size  int
 	work  Work
 
-	// hiring ends with stop: then nothing looks for work any more; done is closed when nothing is left that did.
-	hiring  context.Context
+	// stopping ends with stop: then nothing looks for work any more; done is closed when nothing is left that did.
+	stopping  context.Context
 	stop    context.CancelFunc
 	done    chan struct{}
 	session *session
@@ -40,7 +40,7 @@ func (q *Queue) Start(ctx context.Context, size int, work Work) error {
 		return fmt.Errorf("start the queue's workers: there must be at least 1, not %d", size)
 	}
 	w := &workers{queue: q, size: size, work: work, done: make(chan struct{})}
-	w.hiring, w.stop = context.WithCancel(context.WithoutCancel(ctx))
+	w.stopping, w.stop = context.WithCancel(context.WithoutCancel(ctx))
 	first, err := w.open(ctx)
 	if err != nil {
 		w.stop()
@@ -49,8 +49,8 @@ func (q *Queue) Start(ctx context.Context, size int, work Work) error {
 	w.session = first
 	q.workers = w
 	var all sync.WaitGroup
-	all.Go(func() { w.supervise(w.hiring) })
-	all.Go(func() { q.sweepUntil(w.hiring) })
+	all.Go(func() { w.supervise(w.stopping) })
+	all.Go(func() { q.sweepUntil(w.stopping) })
 	go func() {
 		all.Wait()
 		close(w.done)

@@ -119,13 +119,13 @@ func (t *Tenant) DeleteAgent(ctx context.Context, id string) error {
 		if err := t.leaveTests(ctx, id); err != nil {
 			return err
 		}
-		if err := t.buryCampaigns(ctx, id); err != nil {
+		if err := t.recordTombstonesOfCampaigns(ctx, id); err != nil {
 			return err
 		}
 		if err := t.delete(ctx, "agent", id, (*model.Agent)(nil)); err != nil {
 			return err
 		}
-		return t.bury(ctx, nounAgent, id)
+		return t.recordTombstone(ctx, nounAgent, id)
 	})
 }
 

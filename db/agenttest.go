@@ -229,7 +229,7 @@ func (t *Tenant) DeleteAgentTest(ctx context.Context, id string) error {
 		if err := t.lock(ctx, agentTest, id, &model.AgentTestRow{}, forDelete); err != nil {
 			return err
 		}
-		// Whoever moves runs holds their executions first, and so does this: it must not meet them among the runs.
+		// Whoever changes runs locks their executions first, and so does this: it must not meet them among the runs.
 		moving, of := []*model.AgentTestExecution{}, t.find((*model.AgentTestRun)(nil)).Column("execution_id").Where("test_id = ?", id)
 		if err := t.find(&moving).Column("id").Where("unfinished > 0").Where("id IN (?)", of).Order("id").For(string(forUpdate)).Scan(ctx); err != nil {
 			return translate(err)

@@ -34,7 +34,7 @@ func TestCancelledExecutions(t *testing.T) {
 	require.NoError(t, finish(t, tenant, runs[0].ID, model.AgentTestRunStatusPassed))
 	run, err := tenant.ClaimRun(t.Context(), runs[1].ID, 1)
 	require.NoError(t, err)
-	held, stop := tenant.HoldRun(t.Context(), run)
+	held, stop := tenant.WatchRun(t.Context(), run)
 	defer stop()
 	queue.take()
 

@@ -61,11 +61,11 @@ func (t *Tenant) ClaimRun(ctx context.Context, id string, attempt int32) (*model
 	if claimed {
 		return run, nil
 	}
-	err := t.move(ctx, id, func(stored *model.AgentTestRun, execution *model.AgentTestExecution) *model.AgentTestRun {
+	err := t.transition(ctx, id, func(stored *model.AgentTestRun, execution *model.AgentTestExecution) *model.AgentTestRun {
 		run = stored.Claimed(execution, attempt, now())
 		return run
 	})
-	if errors.Is(err, errMoved) || err == nil && run.Status.IsFinal() {
+	if errors.Is(err, errStale) || err == nil && run.Status.IsFinal() {
 		return nil, nil
 	}
 	if err != nil {
@@ -100,7 +100,7 @@ func (t *Tenant) FinishRun(ctx context.Context, run *model.AgentTestRun) error {
 	if run.CriteriaResults == nil {
 		run.CriteriaResults = []model.CriterionResult{}
 	}
-	err := t.move(ctx, run.ID, func(stored *model.AgentTestRun, _ *model.AgentTestExecution) *model.AgentTestRun {
+	err := t.transition(ctx, run.ID, func(stored *model.AgentTestRun, _ *model.AgentTestExecution) *model.AgentTestRun {
 		return stored.Finished(run)
 	})
 	return lostOr(run, err)
@@ -110,15 +110,15 @@ func (t *Tenant) FinishRun(ctx context.Context, run *model.AgentTestRun) error {
 // nowhere. It counts as no lost worker. When the execution was cancelled meanwhile the run is too. CONFLICT and
 // ErrRunLost, and nothing is changed, when the claim was lost.
 func (t *Tenant) ReleaseRun(ctx context.Context, run *model.AgentTestRun) error {
-	err := t.move(ctx, run.ID, func(stored *model.AgentTestRun, execution *model.AgentTestExecution) *model.AgentTestRun {
+	err := t.transition(ctx, run.ID, func(stored *model.AgentTestRun, execution *model.AgentTestExecution) *model.AgentTestRun {
 		return stored.Released(execution, run.Claim)
 	})
 	return lostOr(run, err)
 }
 
-// lostOr returns what it means for the run's worker that the run did not move.
+// lostOr returns what it means for the run's worker that the run stays as it is.
 func lostOr(run *model.AgentTestRun, err error) error {
-	if errors.Is(err, errMoved) || isMissing(err) {
+	if errors.Is(err, errStale) || isMissing(err) {
 		return errors.Join(model.Errorf(model.Conflict, "agent test run %q was taken over by another worker, or has ended", run.ID), ErrRunLost)
 	}
 	return err
@@ -145,8 +145,8 @@ func (s *Store) endAbandonedRuns(ctx context.Context) error {
 }
 
 func (t *Tenant) endAbandonedRun(ctx context.Context, id string) error {
-	err := t.move(ctx, id, (*model.AgentTestRun).Abandoned)
-	if errors.Is(err, errMoved) {
+	err := t.transition(ctx, id, (*model.AgentTestRun).Abandoned)
+	if errors.Is(err, errStale) {
 		return nil // somebody else has ended it
 	}
 	return err
@@ -171,9 +171,9 @@ var (
 // cancelled is looked for so often, because a signal may be lost.
 const beatOfRun = time.Second
 
-// HoldRun watches over a run that the caller has claimed until the returned function is called. The returned
+// WatchRun watches over a run that the caller has claimed until the returned function is called. The returned
 // context ends with ctx, and with ErrRunCancelled or ErrRunLost as its cause.
-func (t *Tenant) HoldRun(ctx context.Context, run *model.AgentTestRun) (context.Context, func()) {
+func (t *Tenant) WatchRun(ctx context.Context, run *model.AgentTestRun) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	signals := t.store.hub.Subscribe(t.signalOf(run.ID))
 	id, held := run.ID, stateOf(run)

@@ -88,14 +88,14 @@ func (t *Tenant) AdvanceCampaignItem(ctx context.Context, in model.AdvanceCampai
 		}
 		tags = agent.ClassificationTags
 	}
-	return t.moveItem(ctx, in.CampaignID, in.ItemID, func(item *model.CampaignItem, campaign *model.Campaign) ([]*model.CampaignItemEvent, error) {
+	return t.transitionItem(ctx, in.CampaignID, in.ItemID, func(item *model.CampaignItem, campaign *model.Campaign) ([]*model.CampaignItemEvent, error) {
 		return item.Advance(in, campaign, tags, now())
 	})
 }
 
 // ResetCampaignItem sets an item back to the beginning, and returns it.
 func (t *Tenant) ResetCampaignItem(ctx context.Context, in model.ResetCampaignItemInput) (*model.CampaignItem, error) {
-	return t.moveItem(ctx, in.CampaignID, in.ItemID, func(item *model.CampaignItem, _ *model.Campaign) ([]*model.CampaignItemEvent, error) {
+	return t.transitionItem(ctx, in.CampaignID, in.ItemID, func(item *model.CampaignItem, _ *model.Campaign) ([]*model.CampaignItemEvent, error) {
 		return item.Reset(now())
 	})
 }

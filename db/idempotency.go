@@ -39,7 +39,7 @@ func (t *Tenant) ClaimRequest(ctx context.Context, id, fingerprint []byte) (*mod
 		return nil, nil, err
 	}
 	if isNew {
-		return nil, t.holdRequest(ctx, request), nil
+		return nil, t.keepRequestAlive(ctx, request), nil
 	}
 	before := &model.IdempotentRequest{}
 	err = t.find(before).ColumnExpr("?TableColumns").ColumnExpr("?TableAlias.until < now() AS is_over").Where("id = ?", id).Scan(ctx)
@@ -59,7 +59,7 @@ func (t *Tenant) ClaimRequest(ctx context.Context, id, fingerprint []byte) (*mod
 		case !taken:
 			return nil, nil, underWay // by somebody else, just now
 		}
-		return nil, t.holdRequest(ctx, request), nil
+		return nil, t.keepRequestAlive(ctx, request), nil
 	case !bytes.Equal(before.Fingerprint, fingerprint):
 		return nil, nil, model.Errorf(model.Unprocessable, "the Idempotency-Key belongs to another request to this path: its body, "+
 			"query string or content type was another one, or its API key had other scopes")
@@ -72,8 +72,8 @@ func (t *Tenant) ClaimRequest(ctx context.Context, id, fingerprint []byte) (*mod
 	return &before.KeptAnswer, nil, nil
 }
 
-// holdRequest keeps a claim alive until the function that it returns ends it.
-func (t *Tenant) holdRequest(ctx context.Context, request *model.IdempotentRequest) EndRequest {
+// keepRequestAlive keeps a claim alive until the function that it returns ends it.
+func (t *Tenant) keepRequestAlive(ctx context.Context, request *model.IdempotentRequest) EndRequest {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stopped := make(chan struct{})
 	ours := func(q bun.QueryBuilder) bun.QueryBuilder {

@@ -72,9 +72,9 @@ func (t *Tenant) whyNot(ctx context.Context, chatID string) error {
 	return model.Errorf(model.Conflict, "another message of simulation chat %q is being answered; send again when the reply is written", chatID)
 }
 
-// Hold keeps the claim alive until the returned function is called. The returned context ends with
+// KeepAlive keeps the claim alive until the returned function is called. The returned context ends with
 // ctx, and, with the CONFLICT as its cause, when the claim is lost: the chat was ended, or another turn took it over.
-func (u *Turn) Hold(ctx context.Context) (context.Context, func()) {
+func (u *Turn) KeepAlive(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	signals := u.tenant.store.hub.Subscribe(u.signal)
 	stopped := make(chan struct{})

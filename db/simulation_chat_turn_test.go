@@ -98,7 +98,7 @@ func TestTurnIsProlonged(t *testing.T) {
 	tenant, chat := newSimulation(t, store, nil)
 	turn, err := tenant.BeginTurn(t.Context(), chat.ID, 3*time.Second)
 	require.NoError(t, err)
-	ctx, stop := turn.Hold(t.Context())
+	ctx, stop := turn.KeepAlive(t.Context())
 	require.Eventually(t, func() bool {
 		now, err := tenant.SimulationChat(context.Background(), chat.ID)
 		return err == nil && now.ReplyUntil.After(turn.Chat.ReplyUntil.Add(500*time.Millisecond))
@@ -116,7 +116,7 @@ func TestTurnThatLosesItsChat(t *testing.T) {
 	tenant, chat := newSimulation(t, store, nil)
 	turn, err := tenant.BeginTurn(t.Context(), chat.ID, lease)
 	require.NoError(t, err)
-	ctx, stop := turn.Hold(t.Context())
+	ctx, stop := turn.KeepAlive(t.Context())
 	defer stop()
 
 	_, err = replica.Tenant(chat.CompanyID).EndSimulationChat(t.Context(), chat.ID)

@@ -57,7 +57,7 @@ type Store struct {
 
 	budgets     *budgets
 	revocations *revocations
-	moves       *group.Group[string, *runMove]
+	transitions *group.Group[string, *runTransition]
 	topics      *topics
 
 	queue       *queue.Queue
@@ -110,7 +110,7 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 		return nil, err
 	}
 	root := bun.NewDB(stdlib.OpenDBFromPool(pool), dialect{pgdialect.New()}, bun.WithDiscardUnknownColumns())
-	store := &Store{pool: pool, reads: reads, findings: newFindings(), tracer: o.Tracer, db: root, hub: notify.New(pool), sealer: sealer, moves: newRunMoves(), enqueueRuns: o.Enqueue, rerankModels: o.RerankModels}
+	store := &Store{pool: pool, reads: reads, findings: newFindings(), tracer: o.Tracer, db: root, hub: notify.New(pool), sealer: sealer, transitions: newRunTransitions(), enqueueRuns: o.Enqueue, rerankModels: o.RerankModels}
 	store.revocations = newRevocations(store.hub)
 	store.budgets = newBudgets(o.Log, func(ctx context.Context, companyID string) (*model.CompanySubscription, error) {
 		return store.Tenant(companyID).Subscription(ctx, now())

@@ -16,23 +16,23 @@ const (
 	nounCampaign = "campaign"
 )
 
-// bury remembers, in the transaction that deletes something, that the id was the company's.
-func (t *Tenant) bury(ctx context.Context, noun, id string) error {
+// recordTombstone remembers, in the transaction that deletes something, that the id was the company's.
+func (t *Tenant) recordTombstone(ctx context.Context, noun, id string) error {
 	_, err := t.db.NewRaw(`INSERT INTO tombstones (company_id, noun, id, deleted_at) VALUES (?, ?, ?, ?)
 		ON CONFLICT (company_id, noun, id) DO UPDATE SET deleted_at = excluded.deleted_at`, t.companyID, noun, id, now()).Exec(ctx)
 	return translate(err)
 }
 
-// buryCampaigns does the same for the campaigns of an agent that is to be deleted with them.
-func (t *Tenant) buryCampaigns(ctx context.Context, agentID string) error {
+// recordTombstonesOfCampaigns does the same for the campaigns of an agent that is to be deleted with them.
+func (t *Tenant) recordTombstonesOfCampaigns(ctx context.Context, agentID string) error {
 	_, err := t.db.NewRaw(`INSERT INTO tombstones (company_id, noun, id, deleted_at)
 		SELECT company_id, ?, id, ? FROM campaigns WHERE company_id = ? AND agent_id = ? ORDER BY id
 		ON CONFLICT (company_id, noun, id) DO UPDATE SET deleted_at = excluded.deleted_at`, nounCampaign, now(), t.companyID, agentID).Exec(ctx)
 	return translate(err)
 }
 
-// living are the rows of each noun that leaves a tombstone.
-var living = map[string]any{
+// existing are the rows of each noun that leaves a tombstone.
+var existing = map[string]any{
 	nounAgent:    (*model.Agent)(nil),
 	nounCampaign: (*model.Campaign)(nil),
 }
@@ -65,7 +65,7 @@ func (t *Tenant) nameStatus(ctx context.Context, ids map[string][]string) (func(
 		} else {
 			query = query.UnionAll(gone)
 		}
-		if row, ok := living[noun]; ok {
+		if row, ok := existing[noun]; ok {
 			query = query.UnionAll(t.find(row).ColumnExpr("? AS noun, id, ? AS status", noun, model.NameStatusResolved).
 				Where("id IN (?)", bun.List(ids[noun])))
 		}

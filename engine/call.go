@@ -210,7 +210,7 @@ func (c *conversation) perform(ctx context.Context, call *call, emit func(event)
 		call.record.Result, call.answer = &result, result
 		return
 	}
-	text := cut(told(err), maxError)
+	text := cut(messageForModel(err), maxError)
 	isBrokenOff := errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 	switch call.failed = true; {
 	case ctx.Err() != nil && call.isReal && isBrokenOff:
@@ -222,7 +222,7 @@ func (c *conversation) perform(ctx context.Context, call *call, emit func(event)
 	default:
 		call.record.Error = &text
 	}
-	if !errors.As(err, new(refusal)) {
+	if !errors.As(err, new(callError)) {
 		call.cause = err
 	}
 	if call.wrong == nil {
@@ -235,7 +235,7 @@ func (c *conversation) outcome(ctx context.Context, call *call, emit func(event)
 	t := call.target
 	switch {
 	case call.wrong != nil:
-		return "", refusal(call.wrong.Error())
+		return "", callError(call.wrong.Error())
 	case t.Kind == model.ToolCallKindCallTransfer:
 		return c.handOver(ctx, call)
 	case t.Effect == model.CallEffectMocked:
@@ -245,7 +245,7 @@ func (c *conversation) outcome(ctx context.Context, call *call, emit func(event)
 	case t.Kind == model.ToolCallKindSubAgent:
 		return c.delegate(ctx, call, emit)
 	case t.Effect == model.CallEffectUnavailable:
-		return "", refusal("the tool has no endpoint, so it cannot be called")
+		return "", callError("the tool has no endpoint, so it cannot be called")
 	}
 	if err := c.beginReal(ctx, call); err != nil {
 		return "", err
@@ -288,16 +288,16 @@ func (c *conversation) end(calls []*call) {
 	}
 }
 
-// refusal is why a call is not carried out, as the model is told.
-type refusal string
+// callError is why a call is not carried out, as the model is told.
+type callError string
 
-func (r refusal) Error() string { return string(r) }
+func (r callError) Error() string { return string(r) }
 
-const denied refusal = "side effects are denied in this simulation, so nothing was done"
+const denied callError = "side effects are denied in this simulation, so nothing was done"
 
-// told is how the model is told of an error. What is not written for others is not told.
-func told(err error) string {
-	var refused refusal
+// messageForModel is what the model is told of an error. What is not written for others is not told.
+func messageForModel(err error) string {
+	var refused callError
 	var known *model.Error
 	var failed *endpoint.Error
 	switch {

@@ -16,10 +16,10 @@ import (
 func (c *conversation) delegate(ctx context.Context, call *call, emit func(event)) (string, error) {
 	sub := call.target.subAgent
 	if slices.Contains(c.path, sub.DelegateAgentID) {
-		return "", refusal("the agent behind it already waits for this very answer, so asking it would never end")
+		return "", callError("the agent behind it already waits for this very answer, so asking it would never end")
 	}
 	if len(c.path) > c.limits.depth {
-		return "", refusal("delegations can be at most " + strconv.Itoa(c.limits.depth) + " deep")
+		return "", callError("delegations can be at most " + strconv.Itoa(c.limits.depth) + " deep")
 	}
 	s, err := c.effects.open(ctx, sub)
 	if err != nil {
@@ -56,7 +56,7 @@ func (c *conversation) delegate(ctx context.Context, call *call, emit func(event
 	case err != nil:
 		// Which provider failed and how is nothing for the other model, nor for those who read the call.
 		call.cause = err
-		return "", refusal("the sub-agent could not answer")
+		return "", callError("the sub-agent could not answer")
 	}
 	call.cause = reply.failure
 	return reply.text, nil

@@ -114,15 +114,15 @@ func simulate(failure *model.MockFailure, kind model.ToolCallKind) (string, erro
 	}
 	switch failure.Kind {
 	case model.MockFailureKindTimeout:
-		return "", refusal(callee + " did not answer in time")
+		return "", callError(callee + " did not answer in time")
 	case model.MockFailureKindMalformedJSON:
-		return "", refusal(callee + " answered with malformed JSON")
+		return "", callError(callee + " answered with malformed JSON")
 	case model.MockFailureKindHTTPError:
 		status := http.StatusInternalServerError
 		if failure.Status != nil {
 			status = int(*failure.Status)
 		}
-		return "", refusal(strings.TrimSpace(fmt.Sprintf("%s answered %d %s", callee, status, http.StatusText(status))))
+		return "", callError(strings.TrimSpace(fmt.Sprintf("%s answered %d %s", callee, status, http.StatusText(status))))
 	}
 	// An empty answer is no error of the call: the agent has to notice.
 	return "", nil

@@ -18,8 +18,8 @@ func TestRecordedFailuresAreThoseThatMocksSimulate(t *testing.T) {
 	} {
 		for _, kind := range []model.ToolCallKind{model.ToolCallKindTool, model.ToolCallKindSubAgent} {
 			_, err := simulate(failure, kind)
-			require.Equal(t, failure, model.RecordedFailure(told(err)))
-			require.Equal(t, failure, model.RecordedFailure(told(err)+": and what came with it"))
+			require.Equal(t, failure, model.RecordedFailure(messageForModel(err)))
+			require.Equal(t, failure, model.RecordedFailure(messageForModel(err)+": and what came with it"))
 		}
 	}
 	for _, text := range []string{
@@ -76,7 +76,7 @@ func TestRecordedCallsAreRepeated(t *testing.T) {
 			}
 			result, err := simulate(got.failure, model.ToolCallKindTool)
 			if err != nil {
-				require.Equal(t, call.Error, ptr(told(err)))
+				require.Equal(t, call.Error, ptr(messageForModel(err)))
 			} else {
 				require.Equal(t, *call.Result, result)
 			}

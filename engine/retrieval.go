@@ -73,7 +73,7 @@ func (c *conversation) consult(ctx context.Context, emit func(event) bool) (*rep
 		done.warnings, err = c.learn(found)
 	}
 	if err != nil {
-		text := cut(told(err), maxError)
+		text := cut(messageForModel(err), maxError)
 		if ctx.Err() != nil {
 			text = "the turn was broken off before the call ended"
 		}

@@ -46,7 +46,7 @@ func (e *Engine) RunTest(ctx context.Context, t *db.Tenant, id string, attempt i
 	if err != nil || run == nil {
 		return err
 	}
-	held, release := t.HoldRun(ctx, run)
+	held, release := t.WatchRun(ctx, run)
 	defer release()
 	fault := e.test(held, t, run)
 	writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)

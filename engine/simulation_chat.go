@@ -67,7 +67,7 @@ func (e *Engine) SendSimulationMessage(ctx context.Context, t *db.Tenant, in mod
 	if err != nil {
 		return nil, nil, err
 	}
-	s := &stage{Engine: e, tenant: t, turn: held}
+	s := &chatTurn{Engine: e, tenant: t, turn: held}
 	message := &model.SimulationChatMessage{Text: in.Text, Timestamp: now()}
 	answer, chat, err := s.answer(ctx, message)
 	if err != nil {

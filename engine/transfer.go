@@ -59,7 +59,7 @@ func (c *conversation) handOver(ctx context.Context, call *call) (string, error)
 	c.transfer.mutex.Lock()
 	defer c.transfer.mutex.Unlock()
 	if c.transfer.reason != nil {
-		return "", refusal("the contact has been transferred already")
+		return "", callError("the contact has been transferred already")
 	}
 	reason := reasonIn(call.arguments)
 	result := "The contact is being transferred to a human, and the conversation ends. Say so."
@@ -70,7 +70,7 @@ func (c *conversation) handOver(ctx context.Context, call *call) (string, error)
 	case model.CallEffectDenied:
 		err = denied
 	case model.CallEffectUnavailable:
-		err = refusal("no telephony provider is configured, so the call cannot be transferred")
+		err = callError("no telephony provider is configured, so the call cannot be transferred")
 	default:
 		err = c.handOverForReal(ctx, call, *reason)
 		c.transfer.isReal = err == nil
@@ -83,7 +83,7 @@ func (c *conversation) handOver(ctx context.Context, call *call) (string, error)
 
 func (c *conversation) handOverForReal(ctx context.Context, call *call, reason string) error {
 	if c.transfer.isDoubtful {
-		return refusal("a transfer was begun before, and it may have come about, so it is not begun again")
+		return callError("a transfer was begun before, and it may have come about, so it is not begun again")
 	}
 	if err := c.beginReal(ctx, call); err != nil {
 		return err

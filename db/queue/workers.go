@@ -23,10 +23,10 @@ type workers struct {
 	work  Work
 
 	// stopping ends with stop: then nothing looks for work any more; done is closed when nothing is left that did.
-	stopping  context.Context
-	stop    context.CancelFunc
-	done    chan struct{}
-	session *session
+	stopping context.Context
+	stop     context.CancelFunc
+	done     chan struct{}
+	session  *session
 }
 
 // Start begins to work jobs, at most size at once. ctx bounds only the beginning; Stop ends the work.

@@ -18,46 +18,46 @@ type place struct {
 	position    int32
 }
 
-// followUp takes the jobs of runs that have ended out of the queue, puts the runs that are to follow into it, and
+// enqueueNext takes the jobs of runs that have ended out of the queue, puts the runs that are to follow into it, and
 // claims those that the workers go on to.
-func (t tenantTx) followUp(ctx context.Context, m *moving, at time.Time) error {
-	ids, err := t.runsAt(ctx, m.following)
-	if err != nil || len(ids) == 0 && len(m.ended) == 0 {
+func (t tenantTx) enqueueNext(ctx context.Context, b *transitionBatch, at time.Time) error {
+	ids, err := t.runsAt(ctx, b.next)
+	if err != nil || len(ids) == 0 && len(b.ended) == 0 {
 		return err
 	}
-	next, err := t.enqueueRuns(ctx, ids, queue.Change{IsPatient: true, End: m.ended})
+	next, err := t.enqueueRuns(ctx, ids, queue.Change{IsPatient: true, End: b.ended})
 	if err != nil || len(next) == 0 {
 		return err
 	}
-	return t.claimNext(ctx, m, next, at)
+	return t.preclaim(ctx, b, next, at)
 }
 
-// claimNext claims runs of the held executions for the workers that have been given them. It leaves out those that
-// would have to be waited for, or are moving themselves: these are claimed by themselves.
-func (t tenantTx) claimNext(ctx context.Context, m *moving, next []*queue.Delivery, at time.Time) error {
+// preclaim claims runs of the locked executions for the workers that have been given them. It leaves out those that
+// would have to be waited for, or are in the batch themselves: these are claimed by themselves.
+func (t tenantTx) preclaim(ctx context.Context, b *transitionBatch, next []*queue.Delivery, at time.Time) error {
 	ids := make([]string, len(next))
 	for i, d := range next {
 		ids[i] = d.ID
 	}
-	const skipHeld = string(forUpdate + " SKIP LOCKED")
+	const skipLocked = string(forUpdate + " SKIP LOCKED")
 	runs := []*model.AgentTestRun{}
 	tests := func() *bun.SelectQuery {
 		return t.find((*model.AgentTestRow)(nil)).Column("last_run_id").Where("last_run_id IN (?)", bun.List(ids))
 	}
-	err := t.find(&runs).With("test", tests().For(skipHeld)).
+	err := t.find(&runs).With("test", tests().For(skipLocked)).
 		Where("id IN (?)", bun.List(ids)).Where("status = ?", model.AgentTestRunStatusQueued).
 		Where("id IN (SELECT last_run_id FROM test) OR id NOT IN (?)", tests()).
-		Order("id").For(skipHeld).Scan(ctx)
+		Order("id").For(skipLocked).Scan(ctx)
 	if err != nil {
 		return translate(err)
 	}
 	for _, d := range next {
 		same := func(r *model.AgentTestRun) bool { return r.ID == d.ID }
 		i := slices.IndexFunc(runs, same)
-		if i < 0 || slices.ContainsFunc(m.runs, same) || m.executionOf(runs[i]) == nil {
+		if i < 0 || slices.ContainsFunc(b.runs, same) || b.executionOf(runs[i]) == nil {
 			continue
 		}
-		m.count(runs[i].Claimed(m.executionOf(runs[i]), d.Attempt, at), at)
+		b.count(runs[i].Claimed(b.executionOf(runs[i]), d.Attempt, at), at)
 		d.Preclaimed = runs[i]
 	}
 	return nil

@@ -8,15 +8,15 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// moveTries bounds how often a move is tried anew because somebody else changed the item meanwhile.
-const moveTries = 100
+// transitionTries bounds how often a transition is tried anew because somebody else changed the item meanwhile.
+const transitionTries = 100
 
-// moveItem keeps a change of an item and what happened to it by that, and tells the followers. CONFLICT when the
+// transitionItem keeps a change of an item and what happened to it by that, and tells the followers. CONFLICT when the
 // campaign is archived.
-func (t *Tenant) moveItem(
+func (t *Tenant) transitionItem(
 	ctx context.Context, campaignID, itemID string, move func(*model.CampaignItem, *model.Campaign) ([]*model.CampaignItemEvent, error),
 ) (*model.CampaignItem, error) {
-	for range moveTries {
+	for range transitionTries {
 		campaign, err := t.Campaign(ctx, campaignID)
 		if err != nil {
 			return nil, err
@@ -33,7 +33,7 @@ func (t *Tenant) moveItem(
 		if err != nil {
 			return nil, err
 		}
-		isKept, err := t.keepMove(ctx, campaign, &was, item, events)
+		isKept, err := t.saveTransition(ctx, campaign, &was, item, events)
 		if err != nil {
 			return nil, err
 		}
@@ -45,10 +45,10 @@ func (t *Tenant) moveItem(
 	return nil, model.Errorf(model.Conflict, "campaign item %q is being changed by others all the time; try again", itemID)
 }
 
-// keepMove writes a moved item with its events, and gives it the next version of its campaign; false when the item
-// or what its move depends on is no longer what it was. All moves of a campaign wait for each other here, so it is
+// saveTransition writes a changed item with its events, and gives it the next version of its campaign; false when the item
+// or what its transition depends on is no longer what it was. All transitions of a campaign wait for each other here, so it is
 // one statement: nobody waits for what goes back and forth between the database and the program.
-func (t *Tenant) keepMove(
+func (t *Tenant) saveTransition(
 	ctx context.Context, campaign *model.Campaign, was, item *model.CampaignItem, events []*model.CampaignItemEvent,
 ) (bool, error) {
 	next := t.change((*model.Campaign)(nil)).Set("version = version + 1").Where("id = ?", campaign.ID).

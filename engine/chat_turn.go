@@ -11,9 +11,9 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// stage is what is around one turn: the rows that it starts from, the outside that it calls, those
+// chatTurn is what is around one turn: the rows that it starts from, the outside that it calls, those
 // who watch, and what is kept of it.
-type stage struct {
+type chatTurn struct {
 	*Engine
 	tenant *db.Tenant
 	turn   *db.Turn
@@ -24,15 +24,15 @@ type stage struct {
 	meter meter
 }
 
-// keepTimeout bounds the writing of what happened, which is done although the client may be gone.
-const keepTimeout = 5 * time.Second
+// saveTimeout bounds the writing of what happened, which is done although the client may be gone.
+const saveTimeout = 5 * time.Second
 
-func keeping(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), keepTimeout)
+func detached(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
 }
 
 // answer lets the agent answer the message while the chat is held, and keeps both with what was called.
-func (s *stage) answer(ctx context.Context, message *model.SimulationChatMessage) (*model.SimulationChatMessage, *model.SimulationChat, error) {
+func (s *chatTurn) answer(ctx context.Context, message *model.SimulationChatMessage) (*model.SimulationChatMessage, *model.SimulationChat, error) {
 	conversation, err := s.load(ctx, message)
 	if err != nil {
 		return nil, nil, err
@@ -46,21 +46,21 @@ func (s *stage) answer(ctx context.Context, message *model.SimulationChatMessage
 		Citations: said.citations,
 	}
 	s.turn.Spent = s.spent(s.agent, &s.meter, 1)
-	ctx, cancel := keeping(ctx)
+	ctx, cancel := detached(ctx)
 	defer cancel()
 	chat, err := s.turn.Finish(ctx, message, answer, s.calls)
 	return answer, chat, err
 }
 
 // fail gives the chat back and tells those who watch why there is no answer.
-func (s *stage) fail(ctx context.Context, err error) {
+func (s *chatTurn) fail(ctx context.Context, err error) {
 	s.warn(ctx, "turn failed", "model", s.model.Name(), "error", err, reasonsOf(err))
-	writing, cancel := keeping(ctx)
+	writing, cancel := detached(ctx)
 	defer cancel()
 	if err := s.turn.Release(writing, s.calls); err != nil {
 		s.warn(ctx, "chat not released; its lease ends by itself", "calls", len(s.calls), "error", err)
 	}
-	reason := told(err)
+	reason := messageForModel(err)
 	switch {
 	case errors.Is(err, context.Canceled):
 		reason = "whoever sent the message did not wait for the answer"
@@ -71,12 +71,12 @@ func (s *stage) fail(ctx context.Context, err error) {
 }
 
 // warn logs what went wrong in the turn, with the request that it belongs to.
-func (s *stage) warn(ctx context.Context, message string, attributes ...any) {
+func (s *chatTurn) warn(ctx context.Context, message string, attributes ...any) {
 	s.log.WarnContext(ctx, message, slices.Concat([]any{"chat", s.turn.Chat.ID}, attributes, []any{"traceId", s.traceID(ctx)})...)
 }
 
 // load reads what the turn starts from.
-func (s *stage) load(ctx context.Context, message *model.SimulationChatMessage) (*conversation, error) {
+func (s *chatTurn) load(ctx context.Context, message *model.SimulationChatMessage) (*conversation, error) {
 	chat := s.turn.Chat
 	before, found, err := s.turn.Context(ctx, wantSpeakers([]string{chat.AgentID})...)
 	if err != nil {
@@ -144,8 +144,8 @@ func wait(ctx context.Context, delay time.Duration) error {
 }
 
 // play runs the conversation while the chat is held, and announces and collects what happens in it.
-func (s *stage) play(ctx context.Context, c *conversation) (*reply, error) {
-	held, stop := s.turn.Hold(ctx)
+func (s *chatTurn) play(ctx context.Context, c *conversation) (*reply, error) {
+	held, stop := s.turn.KeepAlive(ctx)
 	defer stop()
 	for event, err := range c.events(held) {
 		switch {
@@ -170,7 +170,7 @@ func (s *stage) play(ctx context.Context, c *conversation) (*reply, error) {
 	return nil, model.Errorf(model.Internal, "the turn ended without a reply")
 }
 
-func (s *stage) start(call *model.ToolCall) {
+func (s *chatTurn) start(call *model.ToolCall) {
 	s.calls = append(s.calls, call)
 	s.turn.Announce(model.ToolCallStarted{
 		ID: call.ID, Kind: call.Kind, TargetID: call.TargetID, TechnicalName: call.TechnicalName, Arguments: call.Arguments,
@@ -178,7 +178,7 @@ func (s *stage) start(call *model.ToolCall) {
 	})
 }
 
-func (s *stage) finish(ctx context.Context, done *finished) {
+func (s *chatTurn) finish(ctx context.Context, done *finished) {
 	for i, call := range s.calls {
 		if call.ID == done.call.ID {
 			s.calls[i] = &done.call
@@ -202,8 +202,8 @@ func (s *stage) finish(ctx context.Context, done *finished) {
 }
 
 // keep writes at once what came of a call that was begun for real.
-func (s *stage) keep(ctx context.Context, call *model.ToolCall) {
-	writing, cancel := keeping(ctx)
+func (s *chatTurn) keep(ctx context.Context, call *model.ToolCall) {
+	writing, cancel := detached(ctx)
 	defer cancel()
 	if err := s.turn.EndCall(writing, call); err != nil {
 		s.warn(ctx, "outcome of a call not kept before the end of the turn", "call", call.ID, "name", call.TechnicalName, "error", err)

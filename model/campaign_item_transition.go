@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// itemMove is a move of the state machine of items: what a dialer may report, and what then becomes of
+// itemTransition is a transition of the state machine of items: what a dialer may report, and what then becomes of
 // the item.
-type itemMove struct {
+type itemTransition struct {
 	from, to CampaignItemStatus
 	// label names the move for whoever tried another one.
 	label string
@@ -25,9 +25,9 @@ type happened struct {
 	description string
 }
 
-// itemMoves is the state machine. Reset, which leads to Pending from everywhere, is no move: no dialer
+// itemTransitions is the state machine. Reset, which leads to Pending from everywhere, is no transition: no dialer
 // reports it.
-var itemMoves = []itemMove{
+var itemTransitions = []itemTransition{
 	{CampaignItemStatusPending, CampaignItemStatusCalling, "Calling", mayCall, launch},
 	{CampaignItemStatusCalling, CampaignItemStatusCalling, "Calling with answered true", justAnswered, pickUp},
 	{CampaignItemStatusCalling, CampaignItemStatusProcessingResult, "ProcessingResult", notMissed, hangUp},
@@ -122,7 +122,7 @@ func (i *CampaignItem) Advance(in AdvanceCampaignItemInput, c *Campaign, tags []
 	if i.IsArchived {
 		return nil, Errorf(Conflict, "campaign item %q is archived", i.ID)
 	}
-	for _, move := range itemMoves {
+	for _, move := range itemTransitions {
 		if move.from != i.RunningStatus || move.to != in.To || !move.fits(i, c, in.Answered) {
 			continue
 		}
@@ -142,7 +142,7 @@ func (i *CampaignItem) Advance(in AdvanceCampaignItemInput, c *Campaign, tags []
 // refuse says where the item can go instead.
 func (i *CampaignItem) refuse(in AdvanceCampaignItemInput, c *Campaign) error {
 	var labels []string
-	for _, move := range itemMoves {
+	for _, move := range itemTransitions {
 		// A move fits some report when it fits that the contact answered, or that nobody did.
 		if move.from == i.RunningStatus && (move.fits(i, c, new(true)) || move.fits(i, c, new(false))) {
 			labels = append(labels, move.label)

@@ -1,0 +1,208 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"github.com/agentgraph/agentgraph/db/group"
+	"github.com/agentgraph/agentgraph/db/queue"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+const (
+	// transitionsPerCommit bounds a transaction: when many runs change at once, the first need not wait until the last
+	// is written.
+	transitionsPerCommit = 10
+	// commitTimeout bounds one try.
+	commitTimeout = 10 * time.Second
+)
+
+// errStale is the error of a transition of a run that is no longer in the state that the transition begins with.
+var errStale = errors.New("the run has changed")
+
+// transition returns what a run is to be, given what is stored of it and its execution, both locked; nil when it is to
+// stay as it is. It may be called again, and may change what is stored.
+type transition func(stored *model.AgentTestRun, execution *model.AgentTestExecution) *model.AgentTestRun
+
+// runTransition is a run that is to go on to its next state.
+type runTransition struct {
+	tenant *Tenant
+	runID  string
+	next   transition
+	// delivery is the job that makes the transition; nil for none. It ends with the run.
+	delivery *queue.Delivery
+	// err is why the run stays as it is.
+	err error
+}
+
+// transition makes the next state of a run the stored one, in its test and its execution too, and tells the followers.
+// NOT_FOUND when there is no such run; errStale, and nothing is changed, when it is to stay as it is.
+func (t *Tenant) transition(ctx context.Context, runID string, next transition) error {
+	m := &runTransition{tenant: t, runID: runID, next: next}
+	if t.tx != nil {
+		// Only who began the transaction knows when it is committed, so no job ends with it.
+		return errors.Join(t.commitTransitions(ctx, []*runTransition{m}), m.err)
+	}
+	m.delivery = t.delivery
+	if err := t.store.transitions.Do(ctx, t.companyID, m); err != nil {
+		return err
+	}
+	return m.err
+}
+
+// newRunTransitions returns the group commit of transitions: each locks the run's execution, so those of one company that
+// come while others are under way share the next transaction.
+func newRunTransitions() *group.Group[string, *runTransition] {
+	return &group.Group[string, *runTransition]{
+		Limit: transitionsPerCommit,
+		Apart: func(a, b *runTransition) bool { return a.runID == b.runID },
+		Commit: func(ctx context.Context, _ string, transitions []*runTransition) error {
+			t := transitions[0].tenant
+			if err := t.commitTransitions(ctx, transitions); err != nil {
+				t.commitEach(ctx, transitions, err)
+			}
+			return nil
+		},
+	}
+}
+
+// commitEach commits transitions one by one that could not be committed together: what is wrong with one must not keep
+// the others back. It gives up when it is the database.
+func (t *Tenant) commitEach(ctx context.Context, transitions []*runTransition, err error) {
+	for _, m := range transitions {
+		if IsAway(err) || errors.Is(err, context.DeadlineExceeded) {
+			m.err = err
+			continue
+		}
+		if err = t.commitTransitions(ctx, []*runTransition{m}); err != nil {
+			m.err = err
+		}
+	}
+}
+
+// commitTransitions makes transitions in one transaction. Its error is that of all of them.
+func (t *Tenant) commitTransitions(ctx context.Context, transitions []*runTransition) error {
+	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
+	defer cancel()
+	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		at := now()
+		m, err := t.lockForTransitions(ctx, transitions)
+		if err != nil {
+			return err
+		}
+		if m.apply(transitions, at); len(m.changed) == 0 {
+			return nil
+		}
+		if err := t.enqueueNext(ctx, m, at); err != nil {
+			return err
+		}
+		if err := t.writeTransitions(ctx, m, at); err != nil {
+			return err
+		}
+		for _, e := range m.executions {
+			t.wake(e.ID)
+		}
+		return t.spendOfRuns(ctx, m.changed)
+	})
+}
+
+// transitionBatch are the rows that transitions change, locked, and what comes of the transitions.
+type transitionBatch struct {
+	executions []*model.AgentTestExecution
+	runs       []*model.AgentTestRun
+
+	// changed are the runs that go on to their next states.
+	changed []*model.AgentTestRun
+	// next are the places of runs that are to follow those that have ended, ended the jobs of these.
+	next  []place
+	ended []*queue.Delivery
+}
+
+// lockForTransitions locks the tests of the runs, then their executions, then the runs.
+func (t tenantTx) lockForTransitions(ctx context.Context, transitions []*runTransition) (*transitionBatch, error) {
+	ids := make([]string, len(transitions))
+	for i, m := range transitions {
+		ids[i] = m.runID
+	}
+	tests := t.find((*model.AgentTestRow)(nil)).Column("id").Where("last_run_id IN (?)", bun.List(ids)).Order("id").For(string(forUpdate))
+	executionIDs := t.find((*model.AgentTestRun)(nil)).Column("execution_id").Where("id IN (?)", bun.List(ids))
+	held := &transitionBatch{}
+	// To count the tests is to lock them first.
+	if err := t.find(&held.executions).With("test", tests).Where("(SELECT count(*) FROM test) >= 0").
+		Where("id IN (?)", executionIDs).Order("id").For(string(forUpdate)).Scan(ctx); err != nil {
+		return nil, translate(err)
+	}
+	err := t.find(&held.runs).Where("id IN (?)", bun.List(ids)).Order("id").For(string(forUpdate)).Scan(ctx)
+	return held, translate(err)
+}
+
+// executionOf returns the execution of a run; nil when it is not locked.
+func (b *transitionBatch) executionOf(run *model.AgentTestRun) *model.AgentTestExecution {
+	i := slices.IndexFunc(b.executions, func(e *model.AgentTestExecution) bool { return e.ID == run.ExecutionID })
+	if i < 0 {
+		return nil
+	}
+	return b.executions[i]
+}
+
+// apply makes runs and executions what they are to be.
+func (b *transitionBatch) apply(transitions []*runTransition, at time.Time) {
+	for _, one := range transitions {
+		stored := slices.IndexFunc(b.runs, func(r *model.AgentTestRun) bool { return r.ID == one.runID })
+		if stored < 0 {
+			one.err = model.Missing(agentTestRun, one.runID)
+			continue
+		}
+		run := one.next(b.runs[stored], b.executionOf(b.runs[stored]))
+		if run == nil {
+			one.err = errStale
+			continue
+		}
+		one.err = nil
+		b.count(run, at)
+		if one.delivery != nil && run.Status.IsFinal() {
+			b.ended = append(b.ended, one.delivery)
+		}
+	}
+}
+
+// count makes a run's transition part of its execution.
+func (b *transitionBatch) count(run *model.AgentTestRun, at time.Time) {
+	execution := b.executionOf(run)
+	b.changed = append(b.changed, run)
+	if next, follows := execution.Count(run, at); follows {
+		b.next = append(b.next, place{execution.ID, next})
+	}
+}
+
+// writeTransitions writes runs and executions, and tells the tests of which the runs are the most recent.
+func (t tenantTx) writeTransitions(ctx context.Context, b *transitionBatch, at time.Time) error {
+	ids, statuses := make([]string, len(b.changed)), make([]string, len(b.changed))
+	for i, run := range b.changed {
+		ids[i], statuses[i] = run.ID, string(run.Status)
+	}
+	tests := t.change((*model.AgentTestRow)(nil)).
+		TableExpr("unnest(?::text[], ?::text[]) AS moved (run_id, status)", pgdialect.Array(ids), pgdialect.Array(statuses)).
+		Set("last_run_status = moved.status").Set("last_run_at = ?", at).Where("?TableAlias.last_run_id = moved.run_id")
+	counts := t.change(&b.executions).Column("status", "unfinished", "next_position", "version", "started_at", "finished_at").Bulk()
+	_, err := t.change(&b.changed).With("test", tests).With("execution", counts).
+		Column("status", "claim", "lost", "messages", "tool_calls", "turn_count", "end_reason",
+			"criteria_results", "classification_result", "error", "version", "started_at", "finished_at", "duration_ms").Bulk().Exec(ctx)
+	return translate(err)
+}
+
+// spendOfRuns records what the runs that have ended cost. Others wait for the day's rows, so nothing should come
+// after it.
+func (t tenantTx) spendOfRuns(ctx context.Context, runs []*model.AgentTestRun) error {
+	spent := map[string]*model.UsageEntry{}
+	for _, run := range runs {
+		spent[fmt.Sprintf("%s:%d", run.ID, run.Claim)] = run.Spent
+	}
+	return t.spend(ctx, spent)
+}

@@ -25,7 +25,7 @@ test: postgres e2e-deps ## all tests
 
 # What takes long is left out: whole programs, and the suites of the database, the queue and documents.
 test-fast: postgres ## the tests that take seconds, for the inner loop
-	$(GO) test $$($(GO) list ./... | grep -vE '/(cmd|app|db|db/local|db/queue|engine/knowledge)(/|$$)|/db$$') ./db/group ./db/seal ./db/notify
+	$(GO) test $$($(GO) list ./... | grep -vE '/(cmd|app|db|engine/knowledge)(/|$$)') ./db/group ./db/seal ./db/notify
 
 race: postgres e2e-deps ## all tests, with the race detector
 	$(GO) test -race ./...

@@ -24,19 +24,16 @@ import (
 
 // Options are what a Store needs beside its address.
 type Options struct {
-	// MaxConnections bounds the pool, and that of reads; 0 takes pgx's default.
+	// MaxConnections bounds each of the two pools, the one for writes and the one for reads. 0 means pgx's default.
 	MaxConnections int32
-	// SecretKey, 32 bytes, encrypts what must not be readable in the database. Without one such
-	// values are refused.
+	// SecretKey, 32 bytes, encrypts what must not be readable in the database. Without it, such values are refused.
 	SecretKey []byte
-	// RunsPerCompany is how many runs of agent tests of one company are under way at once, over all
-	// processes, which should have the same; 0 takes queue.DefaultWindow.
+	// RunsPerCompany is how many test runs of one company are under way at once, over all processes; they should
+	// all have the same value. 0 means queue.DefaultWindow.
 	RunsPerCompany int
-	// Log hears of what goes wrong with runs of agent tests and of budgets that are nearly used up; slog's
-	// default when nil.
+	// Log receives failures of test runs and warnings of budgets. Nil means slog.Default().
 	Log *slog.Logger
-	// Enqueue takes the place of the database's own queue for runs of agent tests; it is called in the
-	// transaction that made them ready.
+	// Enqueue replaces the queue for test runs. It is called in the transaction that made them ready.
 	Enqueue func(ctx context.Context, tx bun.Tx, companyID string, runIDs []string) error
 	// RerankModels are those that knowledge base chats may name.
 	RerankModels []string

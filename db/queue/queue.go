@@ -76,13 +76,13 @@ const (
 
 // Options are what a Queue may be given.
 type Options struct {
-	// Window is how many jobs of one company are admitted to workers at once, over all processes, which
-	// should have the same; 0 takes DefaultWindow.
+	// Window is how many jobs of one company are admitted to workers at once, over all processes; they should all
+	// have the same value. 0 means DefaultWindow.
 	Window int
-	// Sweep is called about once a second in every process with workers, for what else may have been left
-	// behind; nil for nothing.
+	// Sweep is called about once a second in every process with workers, to clean up what else may have been left
+	// behind. Nil means nothing.
 	Sweep func(context.Context) error
-	// Log is told what goes wrong; nil takes the default logger.
+	// Log receives what goes wrong. Nil means slog.Default().
 	Log *slog.Logger
 }
 

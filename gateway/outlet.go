@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"net/http"
@@ -51,15 +52,21 @@ func (o *outlet) writeWhole(w http.ResponseWriter, body []byte) (int, error) {
 	buffer := buffers.Get().(*[]byte)
 	defer giveBack(buffer)
 	*buffer = (*buffer)[:0]
-	o.held = buffer
-	written, err := w.Write(body)
-	if err == nil {
-		err = http.NewResponseController(w).Flush()
+	written, err := o.hold(buffer, w, body)
+	if len(*buffer) > 0 {
+		_, sending := o.Conn.Write(*buffer)
+		err = cmp.Or(err, sending)
 	}
-	o.held = nil
+	return written, err
+}
+
+// hold has what is written of a response go into the buffer.
+func (o *outlet) hold(buffer *[]byte, w http.ResponseWriter, body []byte) (int, error) {
+	o.held = buffer
+	defer func() { o.held = nil }()
+	written, err := w.Write(body)
 	if err != nil {
 		return written, err
 	}
-	_, err = o.Conn.Write(*buffer)
-	return written, err
+	return written, http.NewResponseController(w).Flush()
 }

@@ -1,0 +1,210 @@
+package agentgraph
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/stretchr/testify/require"
+	"github.com/yuin/goldmark"
+	markdown "github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/text"
+)
+
+// page is what a document says that can be checked.
+type page struct {
+	// links are the destinations of links and images.
+	links []string
+	// anchors are the headings, as GitHub names them in addresses.
+	anchors map[string]bool
+	// commands are the lines of code blocks, and what is code within a sentence.
+	commands []string
+}
+
+func TestDocumentsLinkToWhatExists(t *testing.T) {
+	t.Parallel()
+	pages := readDocuments(t)
+	linked := map[string]bool{}
+	for name, p := range pages {
+		for _, link := range p.links {
+			to, err := url.Parse(link)
+			require.NoError(t, err, "%s links to %s", name, link)
+			if to.IsAbs() || to.Host != "" {
+				continue
+			}
+			target := name
+			if to.Path != "" {
+				target = filepath.Join(filepath.Dir(name), filepath.FromSlash(to.Path))
+			}
+			require.True(t, filepath.IsLocal(target), "%s links to %s, which is outside of the repository", name, link)
+			_, err = os.Stat(target)
+			require.NoError(t, err, "%s links to %s", name, link)
+			if target != name {
+				linked[target] = true
+			}
+			if to.Fragment != "" {
+				at, known := pages[target]
+				require.True(t, known, "%s links to %s, a heading of what is no document", name, link)
+				require.True(t, at.anchors[to.Fragment], "%s links to %s, which has no such heading", name, link)
+			}
+		}
+	}
+	for name := range pages {
+		require.True(t, linked[name] || filepath.Dir(name) == ".", "no document links to %s", name)
+	}
+}
+
+var (
+	makeCommand = regexp.MustCompile(`^make\s+([a-z][a-z0-9-]*)`)
+	makeTarget  = regexp.MustCompile(`(?m)^([a-z][a-z0-9-]*):`)
+	ourCommand  = regexp.MustCompile(`^(?:- run: )?(?:\./|go run \./cmd/)?agentgraph((?:\s+[a-z]+)+)`)
+)
+
+func TestDocumentsNameCommandsThatExist(t *testing.T) {
+	t.Parallel()
+	makefile, err := os.ReadFile("Makefile")
+	require.NoError(t, err)
+	targets := map[string]bool{}
+	for _, found := range makeTarget.FindAllStringSubmatch(string(makefile), -1) {
+		targets[found[1]] = true
+	}
+	known := readCommands(t)
+	made, run := 0, 0
+	for name, p := range readDocuments(t) {
+		for _, line := range p.commands {
+			if found := makeCommand.FindStringSubmatch(line); found != nil {
+				require.True(t, targets[found[1]], "%s names make %s, which the Makefile does not have", name, found[1])
+				made++
+			}
+			if found := ourCommand.FindStringSubmatch(line); found != nil {
+				at := "program"
+				for _, word := range strings.Fields(found[1]) {
+					if len(known[at]) == 0 {
+						break // what follows is given to the command
+					}
+					require.Contains(t, known[at], word, "%s names %s, which the program does not know", name, found[0])
+					at = known[at][word]
+				}
+				run++
+			}
+		}
+	}
+	require.Greater(t, made, 10, "commands of make")
+	require.Greater(t, run, 10, "commands of the program")
+}
+
+// readDocuments returns the documents by their paths.
+func readDocuments(t *testing.T) map[string]*page {
+	names := []string{"README.md", "CONTRIBUTING.md"}
+	require.NoError(t, filepath.WalkDir("docs", func(path string, _ fs.DirEntry, err error) error {
+		if filepath.Ext(path) == ".md" {
+			names = append(names, path)
+		}
+		return err
+	}))
+	pages := map[string]*page{}
+	for _, name := range names {
+		source, err := os.ReadFile(name)
+		require.NoError(t, err)
+		pages[name] = readDocument(t, source)
+	}
+	return pages
+}
+
+func readDocument(t *testing.T, source []byte) *page {
+	p := &page{anchors: map[string]bool{}}
+	document := goldmark.New(goldmark.WithExtensions(extension.Table)).Parser().Parse(text.NewReader(source))
+	require.NoError(t, markdown.Walk(document, func(node markdown.Node, entering bool) (markdown.WalkStatus, error) {
+		if !entering {
+			return markdown.WalkContinue, nil
+		}
+		switch node := node.(type) {
+		case *markdown.Link:
+			p.links = append(p.links, string(node.Destination))
+		case *markdown.Image:
+			p.links = append(p.links, string(node.Destination))
+		case *markdown.Heading:
+			slug := slugOf(textOf(node, source))
+			anchor := slug
+			for again := 1; p.anchors[anchor]; again++ {
+				anchor = slug + "-" + strconv.Itoa(again)
+			}
+			p.anchors[anchor] = true
+		case *markdown.CodeSpan:
+			p.commands = append(p.commands, textOf(node, source))
+		case *markdown.FencedCodeBlock:
+			for line := range strings.Lines(string(node.Lines().Value(source))) {
+				p.commands = append(p.commands, strings.TrimSpace(line))
+			}
+		}
+		return markdown.WalkContinue, nil
+	}))
+	return p
+}
+
+// textOf is what a reader sees of a node that stands in a line.
+func textOf(node markdown.Node, source []byte) string {
+	if leaf, ok := node.(*markdown.Text); ok {
+		return string(leaf.Value(source))
+	}
+	var all strings.Builder
+	for child := node.FirstChild(); child != nil; child = child.NextSibling() {
+		all.WriteString(textOf(child, source))
+	}
+	return all.String()
+}
+
+// slugOf is GitHub's name of a heading: lower case, without punctuation, hyphens for spaces.
+func slugOf(heading string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == ' ':
+			return '-'
+		case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsNumber(r):
+			return r
+		default:
+			return -1
+		}
+	}, strings.ToLower(heading))
+}
+
+// readCommands returns the names of the subcommands of each command and the structs that they are, by the struct that it is.
+func readCommands(t *testing.T) map[string]map[string]string {
+	files, err := filepath.Glob("cmd/agentgraph/*.go")
+	require.NoError(t, err)
+	commands := map[string]map[string]string{}
+	for _, name := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		require.NoError(t, err)
+		ast.Inspect(file, func(node ast.Node) bool {
+			declared, ok := node.(*ast.TypeSpec)
+			if !ok {
+				return true
+			}
+			fields, ok := declared.Type.(*ast.StructType)
+			if !ok {
+				return true
+			}
+			for _, field := range fields.Fields.List {
+				if kind, ok := field.Type.(*ast.Ident); ok && field.Tag != nil && strings.HasPrefix(field.Tag.Value, "`cmd:") {
+					if commands[declared.Name.Name] == nil {
+						commands[declared.Name.Name] = map[string]string{}
+					}
+					commands[declared.Name.Name][strings.ToLower(field.Names[0].Name)] = kind.Name
+				}
+			}
+			return true
+		})
+	}
+	return commands
+}

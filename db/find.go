@@ -36,6 +36,9 @@ func (t *Tenant) FindTogether(ctx context.Context, wants ...Want) ([][]model.Row
 	}
 	asks := make([]ask, len(wants))
 	for i, want := range wants {
+		if want.Keys == nil {
+			want.Keys = []string{}
+		}
 		asks[i] = t.askingFor(want)
 	}
 	if err := t.ask(ctx, asks); err != nil {

@@ -115,7 +115,11 @@ func (t *Tenant) Reader(ctx context.Context) (*Reader, error) {
 }
 
 // Close gives the connection back.
-func (r *Reader) Close() { r.conn.Release() }
+func (r *Reader) Close() {
+	if r.conn != nil {
+		r.conn.Release()
+	}
+}
 
 // Read is Read of one Reader.
 func (t *Tenant) Read(ctx context.Context, reads []Read, receive Receive) error {
@@ -139,17 +143,20 @@ func (r *Reader) Read(ctx context.Context, reads []Read, receive Receive) error 
 		if !isCut || hasReceived || ctx.Err() != nil {
 			return translate(err)
 		}
-		// A connection that the server has closed meanwhile shows it only now. There are no more of them than there were.
+		// What the server has closed or changed meanwhile shows only now. There are no more such connections than there
+		// were. This one has to go before another is asked for: all others may be waiting for the same.
+		r.conn.Release()
+		r.conn = nil
 		next, err := r.tenant.Reader(ctx)
 		if err != nil {
 			return err
 		}
-		r.conn.Release()
 		r.conn = next.conn
 	}
 }
 
-// readOnce is Read on the connection. isCut says that this was open before, and is no more.
+// readOnce is Read on the connection. isCut says that this was used before and is of no use any more, for a reason that
+// another one has not.
 func (r *Reader) readOnce(ctx context.Context, reads []Read, receive Receive) (err error, isCut bool) {
 	pg := r.conn.Conn().PgConn()
 	isUsed := isUsed(pg)
@@ -157,7 +164,8 @@ func (r *Reader) readOnce(ctx context.Context, reads []Read, receive Receive) (e
 	err = r.tenant.receive(ctx, pg, reads, receive)
 	end(err)
 	var answer *pgconn.PgError
-	return err, err != nil && isUsed && pg.IsClosed() && !errors.As(err, &answer)
+	isOwn := !errors.As(err, &answer) || isStale(err) || isEnded(err)
+	return err, err != nil && isUsed && pg.IsClosed() && isOwn
 }
 
 // trace tells the tracer, if there is one that listens to batches, of the reads.
@@ -232,6 +240,12 @@ func (t *Tenant) receive(ctx context.Context, conn *pgconn.PgConn, reads []Read,
 func isStale(err error) bool {
 	state := sqlState(err)
 	return state == "0A000" || state == "26000" // a plan whose result has changed, or no such statement
+}
+
+// isEnded reports whether the server has ended the connection.
+func isEnded(err error) bool {
+	state := sqlState(err)
+	return state == "57P01" || state == "57P02" || state == "57P03" // by an administrator, by a crash, while it starts
 }
 
 // prepare prepares the statements that the connection does not know yet, together, and lets go of those that were not used

@@ -1,9 +1,12 @@
 package db_test
 
 import (
+	"context"
+	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/db"
@@ -43,4 +46,40 @@ func TestStatementsOfAConnectionAreBounded(t *testing.T) {
 	require.NoError(t, err)
 	require.LessOrEqual(t, prepared, 256)
 	require.GreaterOrEqual(t, prepared, db.MostReads)
+}
+
+// Connections that Postgres has ended, or whose statements a migration has changed, are found out by reading on them.
+// Nobody notices, however few there are.
+func TestReadsOnConnectionsThatAreOfNoUse(t *testing.T) {
+	t.Parallel()
+	address := dbtest.URL(t)
+	conn := connect(t, address)
+	const connections, readers = 2, 8
+	store := dbtest.Open(t, address, db.Options{MaxConnections: connections})
+	tenant, _ := newCompany(t, store)
+	agent := newAgent(t, tenant)
+	readAll := func(why string) {
+		ctx, cancel := context.WithTimeout(t.Context(), waitFor)
+		defer cancel()
+		var all sync.WaitGroup
+		for range readers {
+			all.Go(func() {
+				found, err := tenant.Find(ctx, db.AgentRows, []string{agent.ID}, "language")
+				assert.NoError(t, err, why)
+				assert.Len(t, found, 1, why)
+			})
+		}
+		all.Wait()
+	}
+	readAll("at first")
+	_, err := conn.Exec(t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+	require.NoError(t, err)
+	readAll("the connections are ended")
+	_, err = conn.Exec(t.Context(), "ALTER TABLE agents ALTER COLUMN language TYPE varchar(40)")
+	require.NoError(t, err)
+	readAll("the statements have another result")
+
+	none, err := tenant.Find(t.Context(), db.AgentRows, nil)
+	require.NoError(t, err)
+	require.Empty(t, none)
 }

@@ -78,7 +78,11 @@ func speakersOf(found [][]model.Row) map[string]*speaker {
 	}
 	for _, rows := range found[1:] {
 		for _, row := range rows {
-			switch s := speakers[row.Parent()]; row := row.(type) {
+			s := speakers[row.Parent()]
+			if s == nil {
+				continue
+			}
+			switch row := row.(type) {
 			case *model.Tool:
 				s.tools = append(s.tools, row)
 			case *model.SubAgent:

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"cmp"
 	"context"
 	"net"
 	"net/http"
@@ -54,10 +53,22 @@ func (o *outlet) writeWhole(w http.ResponseWriter, body []byte) (int, error) {
 	*buffer = (*buffer)[:0]
 	written, err := o.hold(buffer, w, body)
 	if len(*buffer) > 0 {
-		_, sending := o.Conn.Write(*buffer)
-		err = cmp.Or(err, sending)
+		if _, failure := o.Conn.Write(*buffer); failure != nil {
+			// The server believes that it was sent, and must not send the next response into the midst of this one.
+			_ = o.Conn.Close()
+			err = failure
+		}
 	}
 	return written, err
+}
+
+// CloseWrite ends what is sent, and leaves what is received open, as the server wants when it does not read a request to its
+// end.
+func (o *outlet) CloseWrite() error {
+	if conn, ok := o.Conn.(interface{ CloseWrite() error }); ok {
+		return conn.CloseWrite()
+	}
+	return nil
 }
 
 // hold has what is written of a response go into the buffer.

@@ -4,6 +4,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -19,6 +20,8 @@ import (
 type countedListener struct {
 	net.Listener
 	writes atomic.Int64
+	// fails says that writes come to half of what there is.
+	fails atomic.Bool
 }
 
 func (l *countedListener) Accept() (net.Conn, error) {
@@ -32,7 +35,10 @@ type countedConn struct {
 }
 
 func (c countedConn) Write(p []byte) (int, error) {
-	c.of.writes.Add(1)
+	if c.of.writes.Add(1); c.of.fails.Load() {
+		n, _ := c.Conn.Write(p[:len(p)/2])
+		return n, os.ErrDeadlineExceeded
+	}
 	return c.Conn.Write(p)
 }
 
@@ -49,8 +55,9 @@ func (letters) Do(w http.ResponseWriter, r *http.Request, _ graphql.GraphExecuto
 	_, _ = io.WriteString(w, strings.Repeat("x", length))
 }
 
-func TestSmallResponsesLeaveInOnePiece(t *testing.T) {
-	t.Parallel()
+// serveLetters serves them, and counts what is written.
+func serveLetters(t *testing.T) *countedListener {
+	t.Helper()
 	f := start(t, func(o *gateway.Options) { o.Transports = []graphql.Transport{letters{}} })
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -58,6 +65,30 @@ func TestSmallResponsesLeaveInOnePiece(t *testing.T) {
 	server := &http.Server{Handler: f} //nolint:gosec // The only client is the test.
 	go func() { _ = server.Serve(gateway.Whole(server, counted)) }()
 	t.Cleanup(func() { _ = server.Close() })
+	return counted
+}
+
+// A response that was sent in part must not be followed by another one: the client would take it for the rest.
+func TestNothingFollowsHalfAResponse(t *testing.T) {
+	t.Parallel()
+	listener := serveLetters(t)
+	listener.fails.Store(true)
+	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", listener.Addr().String())
+	require.NoError(t, err)
+	defer func() { _ = conn.Close() }()
+	request := "GET /9000 HTTP/1.1\r\nHost: test\r\nX-Api-Key: " + goodKey + "\r\n\r\n"
+	_, err = io.WriteString(conn, request+request)
+	require.NoError(t, err)
+	sent, err := io.ReadAll(conn)
+	require.NoError(t, err)
+	require.Equal(t, 1, strings.Count(string(sent), "HTTP/1.1"))
+	require.EqualValues(t, 1, listener.writes.Load())
+}
+
+func TestSmallResponsesLeaveInOnePiece(t *testing.T) {
+	t.Parallel()
+	counted := serveLetters(t)
+	listener := counted.Listener
 	for _, c := range []struct {
 		path   string
 		method string

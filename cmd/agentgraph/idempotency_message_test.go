@@ -5,18 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
-	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/db/dbtest"
-	"github.com/agentgraph/agentgraph/engine"
 	"github.com/agentgraph/agentgraph/engine/llm"
-	"github.com/agentgraph/agentgraph/gateway"
 )
 
 // gatedModel says what it is given, when it is given it.
@@ -46,11 +42,7 @@ func startGated(t *testing.T) (g *gatewayUnderTest, m *gatedModel, key, message 
 	t.Helper()
 	m = &gatedModel{begun: make(chan struct{}, 10), answers: make(chan error, 10)}
 	store := dbtest.Open(t, dbtest.URL(t), dbOptions())
-	front, err := newFront(store, engine.New(m, engine.Options{Log: slog.New(slog.DiscardHandler)}), gateway.DefaultSettings(), true, slog.New(slog.DiscardHandler))
-	require.NoError(t, err)
-	server := httptest.NewServer(front.server)
-	t.Cleanup(server.Close)
-	g = &gatewayUnderTest{url: server.URL, store: store}
+	g = &gatewayUnderTest{url: serveEngine(t, store, engineOf(m)), store: store}
 	tenant, key := g.company(t, "Gated")
 	agent, _ := frontDesk(t, tenant)
 	started := g.post(t, "/SimulationChat/start", key, fmt.Sprintf(`{"agentId":%q}`, agent))

@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/agentgraph/agentgraph/app"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/demo"
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/dbtest"
@@ -91,9 +92,21 @@ func serveWith(t testing.TB, store *db.Store, settings gateway.Settings) string 
 // servePlanned is serveWith, by plans or by resolvers alone.
 func servePlanned(t testing.TB, store *db.Store, settings gateway.Settings, planned bool) string {
 	t.Helper()
-	front, err := newFront(store, engine.New(offline.New(), engine.Options{}), settings, planned, slog.New(slog.DiscardHandler))
+	return serveApp(t, app.Options{Store: store, Engine: engine.New(offline.New(), engine.Options{}), Settings: settings, Plan: planned})
+}
+
+// serveEngine is serveStore with an engine of the test's own.
+func serveEngine(t testing.TB, store *db.Store, e *engine.Engine) string {
+	t.Helper()
+	return serveApp(t, app.Options{Store: store, Engine: e, Settings: gateway.DefaultSettings(), Plan: true})
+}
+
+func serveApp(t testing.TB, o app.Options) string {
+	t.Helper()
+	o.Log = slog.New(slog.DiscardHandler)
+	gateway, err := app.New(o)
 	require.NoError(t, err)
-	server := httptest.NewServer(front.server)
+	server := httptest.NewServer(gateway.Handler())
 	t.Cleanup(server.Close)
 	return server.URL
 }

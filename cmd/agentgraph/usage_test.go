@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -18,7 +17,6 @@ import (
 	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/engine"
 	"github.com/agentgraph/agentgraph/engine/llm/offline"
-	"github.com/agentgraph/agentgraph/gateway"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -205,13 +203,10 @@ func startPriced(t *testing.T) (*gatewayUnderTest, *lockedBuffer) {
 		Contact: offline.Contact(), Judge: offline.Judge(), Classifier: offline.Classifier(), Log: slog.New(slog.DiscardHandler),
 		Prices: model.Prices{Message: model.Credit, InputTokens: 1, OutputTokens: 1},
 	})
-	front, err := newFront(store, e, gateway.DefaultSettings(), true, slog.New(slog.DiscardHandler))
-	require.NoError(t, err)
-	server := httptest.NewServer(front.server)
-	t.Cleanup(server.Close)
+	url := serveEngine(t, store, e)
 	require.NoError(t, store.Work(t.Context(), 2, db.Workers{RunTest: e.RunTest}))
 	t.Cleanup(func() { require.NoError(t, store.StopWork(t.Context())) })
-	return &gatewayUnderTest{url: server.URL, store: store}, log
+	return &gatewayUnderTest{url: url, store: store}, log
 }
 
 // ledger returns what a company has used until now, oldest first.

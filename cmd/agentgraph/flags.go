@@ -5,37 +5,48 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"iter"
 	"log/slog"
 	"net"
-	"net/http"
 	"net/url"
 	"strings"
 	"time"
 
-	"github.com/99designs/gqlgen/graphql"
-
-	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/app"
 	"github.com/agentgraph/agentgraph/engine"
-	"github.com/agentgraph/agentgraph/engine/endpoint"
 	"github.com/agentgraph/agentgraph/engine/knowledge"
-	"github.com/agentgraph/agentgraph/engine/llm"
-	"github.com/agentgraph/agentgraph/engine/llm/offline"
 	"github.com/agentgraph/agentgraph/engine/llm/openai"
 	"github.com/agentgraph/agentgraph/gateway"
-	"github.com/agentgraph/agentgraph/gateway/auth"
-	"github.com/agentgraph/agentgraph/gateway/rest"
-	"github.com/agentgraph/agentgraph/graph"
-	"github.com/agentgraph/agentgraph/model"
-	"github.com/agentgraph/agentgraph/query"
-	"github.com/agentgraph/agentgraph/resolvers"
 )
 
-// drainTime is how long requests under way are given when the program ends.
-const drainTime = 20 * time.Second
+// agentFlags say how agents speak, what they answer from and what they may reach.
+type agentFlags struct {
+	modelFlags
+	knowledgeFlags
+	conversationFlags
+}
 
-// stopTime is how long jobs under way are given when the program ends.
-const stopTime = 5 * time.Second
+// Validate checks all groups of flags.
+func (f agentFlags) Validate() error {
+	return errors.Join(f.modelFlags.Validate(), f.knowledgeFlags.Validate(), f.conversationFlags.Validate())
+}
+
+// engine returns the engine that the flags describe, and what to call when it is no longer needed.
+func (f agentFlags) engine(log *slog.Logger) (*engine.Engine, func(), error) {
+	return app.NewEngine(app.EngineOptions{
+		Provider: openai.Config{
+			BaseURL: f.OpenaiBaseURL, Key: f.OpenaiAPIKey, Model: f.Model, Timeout: f.ModelTimeout, IdleTimeout: f.ModelTimeout,
+		},
+		QuestionModel:   f.QuestionModel,
+		Embedder:        openai.Config{BaseURL: f.EmbeddingBaseURL, Key: f.EmbeddingAPIKey, Model: f.EmbeddingModel},
+		Reranker:        f.reranker(),
+		TurnTimeout:     f.TurnTimeout,
+		MaxModelCalls:   f.MaxModelCalls,
+		ToolAllow:       f.ToolAllow,
+		TransferWebhook: f.TransferWebhook,
+		Prices:          f.prices(),
+		Log:             log,
+	})
+}
 
 // modelFlags choose the language model.
 type modelFlags struct {
@@ -63,30 +74,6 @@ func (f knowledgeFlags) reranker() knowledge.Reranker {
 	return knowledge.Reranker{URL: f.RerankURL, Key: f.RerankAPIKey, Models: f.RerankModel}
 }
 
-// knowledge returns the knowledge base that the flags describe; what they leave open is the language model's.
-func (f knowledgeFlags) knowledge(m modelFlags, log *slog.Logger) (*knowledge.Base, error) {
-	options := knowledge.Options{Reranker: f.reranker(), Log: log}
-	if f.EmbeddingModel != "" {
-		config := openai.Config{BaseURL: f.EmbeddingBaseURL, Key: f.EmbeddingAPIKey, Model: f.EmbeddingModel, Timeout: embeddingTimeout}
-		if config.BaseURL == "" {
-			config.BaseURL = m.OpenaiBaseURL
-		}
-		// A key is not shown to anybody whom it was not given for.
-		if config.Key == "" && config.BaseURL == m.OpenaiBaseURL {
-			config.Key = m.OpenaiAPIKey
-		}
-		embedder, err := openai.NewEmbedder(config)
-		if err != nil {
-			return nil, fmt.Errorf("choose the embedding model: %w", err)
-		}
-		options.Embedder = embedder
-	}
-	return knowledge.New(options), nil
-}
-
-// embeddingTimeout is how long a batch of texts may take.
-const embeddingTimeout = time.Minute
-
 // conversationFlags bound conversations and say what they may reach.
 type conversationFlags struct {
 	TurnTimeout     time.Duration `env:"AGENTGRAPH_TURN_TIMEOUT" default:"10m" help:"How long an agent may take to answer one message, its calls and their delays included."`
@@ -96,30 +83,6 @@ type conversationFlags struct {
 	RunsPerCompany  int           `env:"AGENTGRAPH_RUNS_PER_COMPANY" default:"50" help:"Jobs of one company that are worked on at once, over all processes, which should have the same."`
 	TransferWebhook string        `env:"AGENTGRAPH_TRANSFER_WEBHOOK" placeholder:"URL" help:"Address of the telephony provider that transfers calls. Without one agents are told that there is none."`
 	priceFlags
-}
-
-// engine returns the engine whose agents speak through the model, the chosen one, and what to call when it is no
-// longer needed.
-func (f conversationFlags) engine(model llm.Model, chosen modelFlags, base *knowledge.Base, log *slog.Logger) (*engine.Engine, func(), error) {
-	caller, err := endpoint.New(endpoint.Options{Allow: f.ToolAllow})
-	if err != nil {
-		return nil, nil, fmt.Errorf("allow tools: %w", err)
-	}
-	rephraser, err := chosen.rephraser()
-	if err != nil {
-		return nil, nil, err
-	}
-	options := engine.Options{
-		Rephraser: rephraser,
-		// What bounds one answer is the model's own time-out.
-		ReplyTimeout:  f.TurnTimeout,
-		MaxModelCalls: f.MaxModelCalls, Caller: caller, TransferWebhook: f.TransferWebhook, Knowledge: base,
-		Prices: f.prices(), Log: log, TraceID: gateway.TraceID,
-	}
-	if chosen.isOffline() {
-		options.Contact, options.Judge, options.Classifier = offline.Contact(), offline.Judge(), offline.Classifier()
-	}
-	return engine.New(model, options), caller.Close, nil
 }
 
 // Validate refuses bounds that would let nothing through.
@@ -142,36 +105,6 @@ func (f modelFlags) Validate() error {
 		return errors.New("--model-timeout must be above 0")
 	}
 	return nil
-}
-
-// isOffline reports whether no provider is named.
-func (f modelFlags) isOffline() bool { return f.OpenaiAPIKey == "" && f.OpenaiBaseURL == "" }
-
-// model returns the language model that the flags choose.
-func (f modelFlags) model() (llm.Model, error) {
-	if f.isOffline() {
-		return offline.New(), nil
-	}
-	return f.named(f.Model)
-}
-
-// rephraser returns the model that makes questions to the knowledge base of messages; nil when none is named.
-func (f modelFlags) rephraser() (llm.Model, error) {
-	if f.isOffline() || f.QuestionModel == "" {
-		return nil, nil
-	}
-	return f.named(f.QuestionModel)
-}
-
-// named returns a model of the provider.
-func (f modelFlags) named(name string) (llm.Model, error) {
-	model, err := openai.New(openai.Config{
-		BaseURL: f.OpenaiBaseURL, Key: f.OpenaiAPIKey, Model: name, Timeout: f.ModelTimeout, IdleTimeout: f.ModelTimeout,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("choose the language model: %w", err)
-	}
-	return model, nil
 }
 
 // mostUpload is the largest file that is read, in bytes.
@@ -233,7 +166,8 @@ func (f gatewayFlags) secretKey() ([]byte, error) {
 	return key, nil
 }
 
-func (f gatewayFlags) settings(turnTimeout time.Duration) gateway.Settings {
+// settings are what the flags say of the gateway.
+func (f gatewayFlags) settings() gateway.Settings {
 	settings := gateway.DefaultSettings()
 	settings.Introspection = f.Introspection
 	settings.BodyBytes = f.MaxBody
@@ -245,109 +179,7 @@ func (f gatewayFlags) settings(turnTimeout time.Duration) gateway.Settings {
 	settings.CORSOrigins = f.CORSOrigin
 	settings.RateLimit = f.RateLimit
 	settings.ModelRateLimit = f.ModelRateLimit
-	settings.SlowFields = map[string]time.Duration{"sendSimulationMessage": turnTimeout}
 	return settings
-}
-
-// front is the whole program behind one http.Handler.
-type front struct {
-	store  *db.Store
-	server *gateway.Server
-	http   *http.Server
-	log    *slog.Logger
-}
-
-// secretFields are the mutations whose answers show what is kept nowhere.
-var secretFields = []string{"createApiKey", "createAccessToken"}
-
-// newFront wires the gateway to the store and the engine. It fails when a stored operation of REST v1
-// no longer fits the schema. Queries that can be are answered by plans if planned.
-func newFront(store *db.Store, engine *engine.Engine, settings gateway.Settings, planned bool, log *slog.Logger) (*front, error) {
-	resolver := resolvers.New(store, engine)
-	schema := graph.NewExecutableSchema(resolver.Config())
-	table, err := query.NewTable(schema.Schema(), store, log)
-	if err != nil {
-		return nil, err
-	}
-	if planned {
-		schema = table.Plan(schema)
-	}
-	v1, err := rest.New(schema.Schema(), rest.Options{
-		Status: gateway.StatusOf, TraceID: gateway.TraceID, Ledger: ledgerOf(store),
-		MaxBody: settings.BodyBytes, MaxUpload: settings.UploadBytes,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("load the REST operations: %w", err)
-	}
-	settings.SecretFields = secretFields
-	server := gateway.New(gateway.Options{
-		Schema:       schema,
-		Authenticate: auth.NewKeys(store).Authenticate,
-		Claim: func(ctx context.Context, companyID string, id, fingerprint []byte) (*model.KeptAnswer, db.EndRequest, error) {
-			return store.Tenant(companyID).ClaimRequest(ctx, id, fingerprint)
-		},
-		Ready:      store.Ping,
-		Log:        log,
-		Extensions: []graphql.HandlerExtension{query.Loading{Table: table}},
-		Transports: []graphql.Transport{v1},
-		Settings:   settings,
-	})
-	return &front{
-		store:  store,
-		server: server,
-		log:    log,
-		http: &http.Server{
-			Handler:           server,
-			ReadHeaderTimeout: 10 * time.Second,
-			IdleTimeout:       2 * time.Minute,
-			ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
-		},
-	}, nil
-}
-
-// ledgerOf reads the usage of whoever asks.
-func ledgerOf(store *db.Store) rest.Ledger {
-	return func(ctx context.Context, r model.ConsumptionRange) iter.Seq2[*model.UsageEntry, error] {
-		principal, _ := model.PrincipalOf(ctx)
-		return store.Tenant(principal.CompanyID).UsageEntries(ctx, r)
-	}
-}
-
-// serve answers requests and works on jobs until ctx ends. Then it takes no more of either, and lets those under way
-// end; jobs that take too long for that are given to other processes.
-func (f *front) serve(ctx context.Context, listener net.Listener, workers int, engine *engine.Engine) error {
-	if workers > 0 {
-		if err := engine.Knowledge().Refresh(ctx, f.store); err != nil {
-			return err
-		}
-		if err := f.store.Work(ctx, workers, db.Workers{RunTest: engine.RunTest, Index: engine.Knowledge().Index}); err != nil {
-			return errors.Join(err, ctx.Err())
-		}
-	}
-	// Not before: a start leaves less behind in a small heap.
-	tuneMemory()
-	for _, after := range settleAfter {
-		defer time.AfterFunc(after, settle).Stop()
-	}
-	failed := make(chan error, 1)
-	go func() { failed <- f.http.Serve(gateway.Whole(f.http, listener)) }()
-	var err error
-	select {
-	case err = <-failed:
-		err = fmt.Errorf("serve: %w", err)
-	case <-ctx.Done():
-		f.log.Info("ending: requests and runs under way are finished first")
-	}
-	ended := context.WithoutCancel(ctx)
-	stopped := make(chan error, 1)
-	go func() {
-		stopping, cancel := context.WithTimeout(ended, stopTime)
-		defer cancel()
-		stopped <- f.store.StopWork(stopping)
-	}()
-	draining, cancel := context.WithTimeout(ended, drainTime)
-	defer cancel()
-	return errors.Join(err, f.server.Drain(draining), f.http.Shutdown(draining), <-stopped)
 }
 
 // listen opens the address, and says in one sentence when somebody has it already.

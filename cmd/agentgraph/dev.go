@@ -56,7 +56,7 @@ type banner struct {
 // banner and serves until ctx ends.
 func (c *devCommand) Run(ctx context.Context, std streams) (err error) {
 	log := slog.New(slog.NewTextHandler(std.log, &slog.HandlerOptions{Level: c.LogLevel}))
-	engine, closeEngine, err := c.engine(log)
+	engine, closeEngine, err := app.NewEngine(c.options(log))
 	if err != nil {
 		return err
 	}

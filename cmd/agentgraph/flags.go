@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/agentgraph/agentgraph/app"
-	"github.com/agentgraph/agentgraph/engine"
 	"github.com/agentgraph/agentgraph/engine/knowledge"
 	"github.com/agentgraph/agentgraph/engine/llm/openai"
 	"github.com/agentgraph/agentgraph/gateway"
@@ -30,9 +29,9 @@ func (f agentFlags) Validate() error {
 	return errors.Join(f.modelFlags.Validate(), f.knowledgeFlags.Validate(), f.conversationFlags.Validate())
 }
 
-// engine returns the engine that the flags describe, and what to call when it is no longer needed.
-func (f agentFlags) engine(log *slog.Logger) (*engine.Engine, func(), error) {
-	return app.NewEngine(app.EngineOptions{
+// options are what the flags say of the engine.
+func (f agentFlags) options(log *slog.Logger) app.EngineOptions {
+	return app.EngineOptions{
 		Provider: openai.Config{
 			BaseURL: f.OpenaiBaseURL, Key: f.OpenaiAPIKey, Model: f.Model, Timeout: f.ModelTimeout, IdleTimeout: f.ModelTimeout,
 		},
@@ -45,7 +44,7 @@ func (f agentFlags) engine(log *slog.Logger) (*engine.Engine, func(), error) {
 		TransferWebhook: f.TransferWebhook,
 		Prices:          f.prices(),
 		Log:             log,
-	})
+	}
 }
 
 // modelFlags choose the language model.

@@ -43,7 +43,7 @@ func (c *serveCommand) Validate() error {
 // Run serves until ctx ends. It refuses a schema that is older or newer than the program.
 func (c *serveCommand) Run(ctx context.Context, std streams) error {
 	log := slog.New(slog.NewJSONHandler(std.log, &slog.HandlerOptions{Level: c.LogLevel}))
-	engine, closeEngine, err := c.engine(log)
+	engine, closeEngine, err := app.NewEngine(c.options(log))
 	if err != nil {
 		return err
 	}

@@ -36,6 +36,7 @@ var mayImport = map[string]string{
 	"gateway/auth":        "model db",
 	"gateway/form":        "",
 	"gateway/rest":        "model gateway/form",
+	"app":                 "model db engine engine/endpoint engine/knowledge engine/llm engine/llm/openai engine/llm/offline query graph resolvers gateway gateway/auth gateway/rest",
 	"cmd/agentgraph":      "any",
 	"cmd/agentgraph/demo": "model db engine/knowledge",
 }

@@ -103,6 +103,12 @@ func New(m llm.Model, o Options) *Engine {
 	return e
 }
 
+// ModelName returns the name of the model that the agents speak through.
+func (e *Engine) ModelName() string { return e.model.Name() }
+
+// ReplyTimeout returns what bounds one answer of an agent.
+func (e *Engine) ReplyTimeout() time.Duration { return e.limits.reply }
+
 // Knowledge returns what the agents answer from.
 func (e *Engine) Knowledge() *knowledge.Base { return e.base }
 

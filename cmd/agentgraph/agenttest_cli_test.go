@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/model"
 )
 
 // bench is a server with an agent whose tests a client runs.
@@ -30,12 +31,12 @@ type bench struct {
 func newBench(t *testing.T, flags ...string) *bench {
 	t.Helper()
 	address := dbtest.URL(t)
-	_, key := (&gatewayUnderTest{store: dbtest.Open(t, address, dbOptions())}).company(t, "Bench")
+	_, key := newCompany(t, dbtest.Open(t, address, dbtest.Options()), "Bench")
 	b := &bench{served: serve(t, address, key, flags...), database: address}
 	var made struct {
 		CreateAgent struct{ Agent struct{ ID string } }
 	}
-	b.must(t, key, `mutation { createAgent(input: {
+	b.must(t, `mutation { createAgent(input: {
 		name: "Front <desk>", channel: Web, direction: Inbound, language: "en", prompt: "Opening hours: 9 to 5.", inboundWelcomeMessage: "Welcome."
 		classificationTags: [
 			{name: "Complaint", definition: "The parcel was lost or broken."}
@@ -59,7 +60,7 @@ func (b *bench) simulation(t *testing.T, name string, criteria ...string) string
 	var made struct {
 		CreateSimulationTest struct{ AgentTest struct{ ID string } }
 	}
-	b.must(t, b.key, `mutation ($input: CreateSimulationTestInput!) { createSimulationTest(input: $input) { agentTest { id } } }`, map[string]any{
+	b.must(t, `mutation ($input: CreateSimulationTestInput!) { createSimulationTest(input: $input) { agentTest { id } } }`, map[string]any{
 		"input": map[string]any{"agentId": b.agent, "name": name, "scenario": `says: "Goodbye"`, "criteria": criteria},
 	}, &made)
 	return made.CreateSimulationTest.AgentTest.ID
@@ -137,7 +138,7 @@ func TestExitCodesOfTestRuns(t *testing.T) {
 func TestTestCommandsSayWhyAServerDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "--workers", "0")
-	_, reader := (&gatewayUnderTest{store: dbtest.Open(t, b.database, dbOptions())}).keyOf(t, b.companyID(t), "read")
+	reader := newKey(t, dbtest.Open(t, b.database, dbtest.Options()).Tenant(b.companyID(t)), model.APIKeyScopeRead)
 	elsewhere := httptest.NewServer(http.RedirectHandler("http://127.0.0.1:1/", http.StatusMovedPermanently))
 	t.Cleanup(elsewhere.Close)
 	for name, c := range map[string]struct {
@@ -164,7 +165,7 @@ func TestTestCommandsSayWhyAServerDoesNotAnswer(t *testing.T) {
 func (b *bench) companyID(t *testing.T) string {
 	t.Helper()
 	var read struct{ Company struct{ ID string } }
-	b.must(t, b.key, `{ company { id } }`, nil, &read)
+	b.must(t, `{ company { id } }`, nil, &read)
 	return read.Company.ID
 }
 
@@ -174,7 +175,7 @@ func TestReportsOfTestRuns(t *testing.T) {
 	b.simulation(t, "Passing", holds)
 	b.simulation(t, "Failing & \x0b<odd>", holds, fails)
 	b.simulation(t, "Erring", undecided)
-	b.must(t, b.key, `mutation ($id: ID!) { createClassificationTest(input: {
+	b.must(t, `mutation ($id: ID!) { createClassificationTest(input: {
 		agentId: $id, name: "Classified", tagExpected: "Praise", conversationContext: {messages: [{role: user, text: "My parcel is lost and broken."}]}
 	}) { agentTest { id } } }`, map[string]any{"id": b.agent}, nil)
 	dir := t.TempDir()
@@ -262,7 +263,7 @@ func TestATestRunThatIsInterruptedIsCancelledOnTheServer(t *testing.T) {
 			}
 		}
 	}
-	b.must(t, b.key, `{ agentTestExecutions { nodes { status finishedAt } } }`, nil, &kept)
+	b.must(t, `{ agentTestExecutions { nodes { status finishedAt } } }`, nil, &kept)
 	require.Len(t, kept.AgentTestExecutions.Nodes, 1)
 	require.Equal(t, "Cancelled", kept.AgentTestExecutions.Nodes[0].Status)
 	require.NotNil(t, kept.AgentTestExecutions.Nodes[0].FinishedAt)
@@ -294,7 +295,7 @@ func TestATestRunThatTakesTooLongIsCancelledOnTheServer(t *testing.T) {
 	require.NoError(t, json.Unmarshal(text, &report))
 	require.Equal(t, "Cancelled", report.Outcome)
 	require.NotNil(t, report.Execution.FinishedAt)
-	execution, err := dbtest.Open(t, b.database, dbOptions()).Tenant(b.companyID(t)).AgentTestExecution(t.Context(), report.Execution.ID)
+	execution, err := dbtest.Open(t, b.database, dbtest.Options()).Tenant(b.companyID(t)).AgentTestExecution(t.Context(), report.Execution.ID)
 	require.NoError(t, err)
 	require.True(t, execution.VirtualTime)
 }
@@ -351,7 +352,7 @@ func TestATestRunAgainstABaseline(t *testing.T) {
 	require.Equal(t, 5, unsure.code, unsure.out)
 	require.Contains(t, unsure.log, "too few runs to compare with the baseline "+once)
 
-	b.must(t, b.key, `mutation ($id: ID!, $criterion: String!) {
+	b.must(t, `mutation ($id: ID!, $criterion: String!) {
 		updateSimulationTest(input: {testId: $id, criteria: [$criterion]}) { agentTest { id } }
 	}`, map[string]any{"id": test, "criterion": fails}, nil)
 	worse := b.test(t, "run", "--test", test, "--repeat", "5", "--baseline", good, "--min-pass-rate", "0")

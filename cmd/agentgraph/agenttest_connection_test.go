@@ -125,7 +125,7 @@ func TestATestRunWhoseServerStaysLostCountsWhatWasSeen(t *testing.T) {
 		}, streams{out: &out, log: io.Discard})
 	}()
 	<-proxy.streams
-	tenant := dbtest.Open(t, b.database, dbOptions()).Tenant(b.companyID(t))
+	tenant := dbtest.Open(t, b.database, dbtest.Options()).Tenant(b.companyID(t))
 	runs, err := tenant.AgentTestRuns(t.Context(), model.PageArgs{First: 1}, nil, &test, nil)
 	require.NoError(t, err)
 	one, err := tenant.ClaimRun(t.Context(), runs.Nodes[0].ID, 1)

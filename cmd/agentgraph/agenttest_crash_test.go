@@ -7,10 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/model"
 )
-
-const finals = "SELECT count(*) FROM agent_test_runs WHERE status NOT IN ('Queued', 'Running')"
 
 // 500 runs are under way when replicas are killed, once, twice, and once more in the middle of verdicts: no run is
 // lost, none is judged twice, and all finish.
@@ -23,36 +22,36 @@ func TestReplicasThatAreKilledLoseNoRun(t *testing.T) {
 		return s.startReplica(t, "--workers", "300", "--runs-per-company", "500")
 	}
 	first, second := start(), start()
-	ids := s.tests(t, runs/executions)
+	ids := s.Tests(t, runs/executions)
 	for range executions {
-		execute(t, s.tenant, ids, 1, runs/executions)
+		dbtest.Execute(t, s.Tenant, ids, 1, runs/executions)
 	}
 	allUnderWay := func() bool { return s.waiting.Load() == runs }
-	s.await(t, allUnderWay, "all are under way")
-	require.Equal(t, runs, s.count(t, "SELECT count(*) FROM agent_test_runs WHERE status = 'Running'"))
-	lost := func() int { return s.count(t, "SELECT sum(lost) FROM agent_test_runs") }
+	s.Await(t, allUnderWay, "all are under way")
+	require.Equal(t, runs, s.Count(t, "SELECT count(*) FROM agent_test_runs WHERE status = 'Running'"))
+	lost := func() int { return s.Count(t, "SELECT sum(lost) FROM agent_test_runs") }
 	for range 2 {
 		before, killed := lost(), time.Now()
 		first.kill(t)
 		first, second = second, start()
-		s.await(t, func() bool { return lost() > before && allUnderWay() }, "others have taken the runs over")
+		s.Await(t, func() bool { return lost() > before && allUnderWay() }, "others have taken the runs over")
 		t.Logf("all %d runs were under way again %s after a kill", runs, time.Since(killed).Round(time.Millisecond))
 	}
 	for range runs / 2 {
 		s.gate <- struct{}{}
 	}
-	s.await(t, func() bool { return s.count(t, finals) >= runs/4 }, "a quarter has finished")
+	s.Await(t, func() bool { return s.Count(t, dbtest.Finals) >= runs/4 }, "a quarter has finished")
 	first.kill(t)
 	start()
 	close(s.gate)
-	s.await(t, func() bool { return s.count(t, finals) == runs }, "all have finished")
+	s.Await(t, func() bool { return s.Count(t, dbtest.Finals) == runs }, "all have finished")
 
-	require.Equal(t, runs, s.count(t, "SELECT count(*) FROM agent_test_runs WHERE status = 'Passed'"))
-	require.Equal(t, runs, s.count(t, "SELECT count(*) FROM verdicts"), "none is judged twice")
-	require.Equal(t, runs, s.count(t, "SELECT count(DISTINCT run_id) FROM verdicts"), "none is lost")
+	require.Equal(t, runs, s.Count(t, "SELECT count(*) FROM agent_test_runs WHERE status = 'Passed'"))
+	require.Equal(t, runs, s.Count(t, "SELECT count(*) FROM verdicts"), "none is judged twice")
+	require.Equal(t, runs, s.Count(t, "SELECT count(DISTINCT run_id) FROM verdicts"), "none is lost")
 	require.GreaterOrEqual(t, lost(), 2*(runs-300), "the killed ones had runs")
-	require.Equal(t, executions, s.count(t, "SELECT count(*) FROM agent_test_executions WHERE status = 'Completed'"))
-	s.await(t, func() bool { return s.count(t, "SELECT count(*) FROM jobs") == 0 }, "the queue is empty")
+	require.Equal(t, executions, s.Count(t, "SELECT count(*) FROM agent_test_executions WHERE status = 'Completed'"))
+	s.Await(t, func() bool { return s.Count(t, "SELECT count(*) FROM jobs") == 0 }, "the queue is empty")
 	t.Logf("workers were lost %d times with one of %d runs", lost(), runs)
 }
 
@@ -61,18 +60,18 @@ func TestReplicasThatEndGiveTheirRunsBack(t *testing.T) {
 	t.Parallel()
 	const runs = 20
 	s := newTheatre(t)
-	execute(t, s.tenant, s.tests(t, runs), 1, runs)
+	dbtest.Execute(t, s.Tenant, s.Tests(t, runs), 1, runs)
 	first := s.startReplica(t, "--workers", "20")
-	s.await(t, func() bool { return s.waiting.Load() == runs }, "all are under way")
+	s.Await(t, func() bool { return s.waiting.Load() == runs }, "all are under way")
 	require.NoError(t, first.cmd.Process.Signal(syscall.SIGTERM))
 	require.NoError(t, first.cmd.Wait(), "it ends in order")
-	require.Equal(t, runs, s.count(t, "SELECT count(*) FROM agent_test_runs WHERE status = 'Queued' AND claim = 1 AND lost = 0"))
+	require.Equal(t, runs, s.Count(t, "SELECT count(*) FROM agent_test_runs WHERE status = 'Queued' AND claim = 1 AND lost = 0"))
 	s.startReplica(t, "--workers", "20")
-	s.await(t, func() bool { return s.waiting.Load() == runs }, "all are under way again")
+	s.Await(t, func() bool { return s.waiting.Load() == runs }, "all are under way again")
 	close(s.gate)
-	s.await(t, func() bool { return s.count(t, finals) == runs }, "all have finished")
-	require.Equal(t, runs, s.count(t, "SELECT count(*) FROM agent_test_runs WHERE status = 'Passed' AND claim = 2 AND lost = 0"))
-	require.Equal(t, runs, s.count(t, "SELECT count(*) FROM verdicts"))
+	s.Await(t, func() bool { return s.Count(t, dbtest.Finals) == runs }, "all have finished")
+	require.Equal(t, runs, s.Count(t, "SELECT count(*) FROM agent_test_runs WHERE status = 'Passed' AND claim = 2 AND lost = 0"))
+	require.Equal(t, runs, s.Count(t, "SELECT count(*) FROM verdicts"))
 }
 
 // The model never answers: only the cancellation, which another process makes, ends the runs.
@@ -83,16 +82,16 @@ func TestCancellationReachesEveryReplica(t *testing.T) {
 	for range 2 {
 		s.startReplica(t, "--workers", "10")
 	}
-	execution := execute(t, s.tenant, s.tests(t, runs), 1, underWay)
-	s.await(t, func() bool { return s.waiting.Load() == underWay }, "some are under way")
+	execution := dbtest.Execute(t, s.Tenant, s.Tests(t, runs), 1, underWay)
+	s.Await(t, func() bool { return s.waiting.Load() == underWay }, "some are under way")
 	begun := time.Now()
-	_, err := s.tenant.CancelAgentTestExecution(t.Context(), model.CancelAgentTestExecutionInput{ExecutionID: execution.ID})
+	_, err := s.Tenant.CancelAgentTestExecution(t.Context(), model.CancelAgentTestExecutionInput{ExecutionID: execution.ID})
 	require.NoError(t, err)
-	require.GreaterOrEqual(t, s.count(t, "SELECT count(*) FROM agent_test_runs WHERE status = 'Cancelled'"), runs-underWay, "what waits is cancelled at once")
-	s.await(t, func() bool { return s.count(t, finals) == runs }, "all have ended")
+	require.GreaterOrEqual(t, s.Count(t, "SELECT count(*) FROM agent_test_runs WHERE status = 'Cancelled'"), runs-underWay, "what waits is cancelled at once")
+	s.Await(t, func() bool { return s.Count(t, dbtest.Finals) == runs }, "all have ended")
 	t.Logf("%d runs in two other processes ended within %s of their cancellation", underWay, time.Since(begun).Round(time.Millisecond))
-	s.await(t, func() bool { return s.waiting.Load() == 0 }, "nobody waits for the model any more")
-	require.Equal(t, runs, s.count(t, "SELECT count(*) FROM agent_test_runs WHERE status = 'Cancelled'"))
-	require.Equal(t, 1, s.count(t, "SELECT count(*) FROM agent_test_executions WHERE status = 'Cancelled' AND finished_at IS NOT NULL"))
-	s.await(t, func() bool { return s.count(t, "SELECT count(*) FROM jobs") == 0 }, "the queue is empty")
+	s.Await(t, func() bool { return s.waiting.Load() == 0 }, "nobody waits for the model any more")
+	require.Equal(t, runs, s.Count(t, "SELECT count(*) FROM agent_test_runs WHERE status = 'Cancelled'"))
+	require.Equal(t, 1, s.Count(t, "SELECT count(*) FROM agent_test_executions WHERE status = 'Cancelled' AND finished_at IS NOT NULL"))
+	s.Await(t, func() bool { return s.Count(t, "SELECT count(*) FROM jobs") == 0 }, "the queue is empty")
 }

@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/agentgraph/agentgraph/app"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/demo"
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/local"
@@ -26,9 +27,7 @@ import (
 
 // devCommand runs everything on one machine.
 type devCommand struct {
-	modelFlags
-	knowledgeFlags
-	conversationFlags
+	agentFlags
 	// Nobody else is there to be protected.
 	gatewayFlags  `kong:"set='rateLimit=0',set='modelRateLimit=0'"`
 	DatabaseURL   string `env:"DATABASE_URL" placeholder:"URL" help:"Database to use instead of a private one."`
@@ -39,7 +38,7 @@ type devCommand struct {
 
 // Validate checks all groups of flags.
 func (c *devCommand) Validate() error {
-	return errors.Join(c.modelFlags.Validate(), c.knowledgeFlags.Validate(), c.conversationFlags.Validate(), c.gatewayFlags.Validate())
+	return errors.Join(c.agentFlags.Validate(), c.gatewayFlags.Validate())
 }
 
 // banner is what a start shows.
@@ -57,15 +56,7 @@ type banner struct {
 // banner and serves until ctx ends.
 func (c *devCommand) Run(ctx context.Context, std streams) (err error) {
 	log := slog.New(slog.NewTextHandler(std.log, &slog.HandlerOptions{Level: c.LogLevel}))
-	model, err := c.model()
-	if err != nil {
-		return err
-	}
-	base, err := c.knowledge(c.modelFlags, log)
-	if err != nil {
-		return err
-	}
-	engine, closeEngine, err := c.engine(model, c.modelFlags, base, log)
+	engine, closeEngine, err := app.NewEngine(c.options(log))
 	if err != nil {
 		return err
 	}
@@ -108,7 +99,7 @@ func (c *devCommand) Run(ctx context.Context, std streams) (err error) {
 	if err != nil {
 		return err
 	}
-	front, err := newFront(store, engine, c.settings(c.TurnTimeout), c.Plan, log)
+	gateway, err := app.New(app.Options{Store: store, Engine: engine, Settings: c.settings(), Plan: c.Plan, Log: log})
 	if err != nil {
 		return err
 	}
@@ -117,12 +108,12 @@ func (c *devCommand) Run(ctx context.Context, std streams) (err error) {
 		return err
 	}
 	url := "http://" + listener.Addr().String()
-	shown := banner{GraphqlURL: url + "/graphql", RestURL: url, APIKey: key, DataDirectory: directory, Model: model.Name(), Warnings: warnings}
+	shown := banner{GraphqlURL: url + "/graphql", RestURL: url, APIKey: key, DataDirectory: directory, Model: engine.ModelName(), Warnings: warnings}
 	if err := shown.write(std.out); err != nil {
 		return err
 	}
-	log.Info("serving", "address", listener.Addr().String(), "model", model.Name(), "pgvector", store.ComparesVectors())
-	return front.serve(ctx, listener, c.Workers, engine)
+	log.Info("serving", "address", listener.Addr().String(), "model", engine.ModelName(), "pgvector", store.ComparesVectors())
+	return gateway.Serve(ctx, listener, c.Workers)
 }
 
 // database returns the address of the database, which it starts when none is named, and what to call when the program

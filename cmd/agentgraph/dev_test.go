@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -21,6 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/model"
 )
 
 // reachable returns a new directory that the database server's user can reach.
@@ -85,8 +87,7 @@ func TestDevKeepsItsDataAndItsKey(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, os.FileMode(0o600), info.Mode().Perm(), name)
 	}
-	g := &gatewayUnderTest{url: first.RestURL}
-	g.must(t, *first.APIKey, `mutation { createTool(input: {name: "Kept", technicalName: "kept"}) { tool { id } } }`, nil, nil)
+	(&served{url: first.RestURL, key: *first.APIKey}).must(t, `mutation { createTool(input: {name: "Kept", technicalName: "kept"}) { tool { id } } }`, nil, nil)
 	require.Zero(t, stop())
 
 	second, stop := startDev(t, "--data-directory", dir)
@@ -98,7 +99,7 @@ func TestDevKeepsItsDataAndItsKey(t *testing.T) {
 			Nodes []struct{ TechnicalName string }
 		}
 	}
-	(&gatewayUnderTest{url: second.RestURL}).must(t, *second.APIKey, `{ agents { totalCount } tools(first: 1) { nodes { technicalName } } }`, nil, &kept)
+	(&served{url: second.RestURL, key: *second.APIKey}).must(t, `{ agents { totalCount } tools(first: 1) { nodes { technicalName } } }`, nil, &kept)
 	require.Equal(t, 8, kept.Agents.TotalCount)
 	require.Equal(t, "kept", kept.Tools.Nodes[0].TechnicalName)
 	require.Zero(t, stop())
@@ -108,14 +109,14 @@ func TestDevKeepsItsDataAndItsKey(t *testing.T) {
 	third, stop := startDev(t, "--data-directory", dir)
 	defer stop()
 	require.NotEqual(t, first.APIKey, third.APIKey)
-	(&gatewayUnderTest{url: third.RestURL}).must(t, *third.APIKey, `{ company { name } }`, nil, nil)
+	(&served{url: third.RestURL, key: *third.APIKey}).must(t, `{ company { name } }`, nil, nil)
 	require.Zero(t, stop())
 }
 
 func TestDevOnADatabaseThatIsNotTheDemos(t *testing.T) {
 	address := dbtest.URL(t)
-	g := &gatewayUnderTest{store: dbtest.Open(t, address, dbOptions())}
-	g.company(t, "Somebody's company")
+	_, err := dbtest.Open(t, address, dbtest.Options()).CreateCompany(t.Context(), "Somebody's company")
+	require.NoError(t, err)
 	t.Setenv("DATABASE_URL", address)
 	dir := reachable(t)
 	shown, stop := startDev(t, "--data-directory", dir)
@@ -181,16 +182,14 @@ func TestKeysOnTheCommandLine(t *testing.T) {
 	listed := strings.Fields(command("keys", "list", "--company", company))
 	require.Contains(t, listed, "good")
 
-	g := &gatewayUnderTest{store: dbtest.Open(t, address, dbOptions())}
-	g.url = serveStore(t, g.store)
-	g.must(t, secret, `{ company { name } }`, nil, nil)
-	refused := g.query(t, secret, `mutation { createTool(input: {name: "T", technicalName: "t"}) { tool { id } } }`, nil)
-	require.Equal(t, []string{"FORBIDDEN"}, refused.codes())
+	s := serve(t, address, secret, "--workers", "0")
+	s.must(t, `{ company { name } }`, nil, nil)
+	require.Equal(t, model.Forbidden, codeOf(s.ask(t, `mutation { createTool(input: {name: "T", technicalName: "t"}) { tool { id } } }`, nil, nil)))
 
 	require.Equal(t, listed[0]+" is revoked", command("keys", "revoke", listed[0], "--company", "Acme"))
 	require.Eventually(t, func() bool {
-		response := g.do(t, http.MethodPost, "/graphql", secret, `{"query":"{ company { name } }"}`)
-		return response.Body.Close() == nil && response.StatusCode == http.StatusUnauthorized
+		var refused *refusal
+		return errors.As(s.ask(t, `{ company { name } }`, nil, new(json.RawMessage)), &refused) && refused.status == http.StatusUnauthorized
 	}, 10*time.Second, time.Millisecond)
 	_, newest, _ := strings.Cut(up, " of ")
 	wanted, err := strconv.Atoi(newest)

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
@@ -37,10 +38,11 @@ func startReplica(t *testing.T, address string) *exec.Cmd {
 func TestAWorkerThatIsKilledWhileItIndexesLosesNothing(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
-	store := dbtest.Open(t, address, dbOptions())
-	g := &gatewayUnderTest{store: store}
-	tenant, _ := g.company(t, "Crash")
-	free, held := newDatasetOf(t, tenant), newDatasetOf(t, tenant)
+	tenant, _ := newCompany(t, dbtest.Open(t, address, dbtest.Options()), "Crash")
+	free, err := tenant.CreateDataset(t.Context(), model.CreateDatasetInput{Name: "Free"})
+	require.NoError(t, err)
+	held, err := tenant.CreateDataset(t.Context(), model.CreateDatasetInput{Name: "Held"})
+	require.NoError(t, err)
 	const documents, lines = 40, 2000
 	text := strings.Repeat("The refund is paid within fourteen days after the parcel came back.\n", lines)
 	for i := range documents {
@@ -66,13 +68,13 @@ func TestAWorkerThatIsKilledWhileItIndexesLosesNothing(t *testing.T) {
 	require.NoError(t, err)
 	isBegun := fmt.Sprintf("status = 'Indexing' AND dataset_id = '%s'", held.ID)
 	victim := startReplica(t, address)
-	require.Eventually(t, func() bool { return count("status = 'Ready'") > 2 && count(isBegun) > 0 }, indexed, often)
+	require.Eventually(t, func() bool { return count("status = 'Ready'") > 2 && count(isBegun) > 0 }, dbtest.Awaited, 10*time.Millisecond)
 	require.NoError(t, victim.Process.Kill())
 	_ = victim.Wait()
 	begun := count(isBegun)
 	require.NoError(t, hold.Rollback(t.Context()))
 	startReplica(t, address)
-	require.Eventually(t, func() bool { return count("status = 'Ready'") == documents }, indexed, often)
+	require.Eventually(t, func() bool { return count("status = 'Ready'") == documents }, dbtest.Awaited, 10*time.Millisecond)
 	require.GreaterOrEqual(t, count("claim > 1"), begun, "they were begun twice")
 	var wrong int
 	require.NoError(t, conn.QueryRow(t.Context(), `SELECT count(*) FROM documents d WHERE chunk_count = 0

@@ -43,7 +43,7 @@ func BenchmarkLive(b *testing.B) {
 				Name: "Front desk", Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en", Prompt: "Be kind.",
 			})
 			require.NoError(b, err)
-			chats := startChats(b, s.tenant, agent.ID, load.chats+1)
+			chats := dbtest.Chats(b, s.tenant, agent.ID, load.chats+1)
 			s.open(b, load.idle, func(i int) string { return chats[1+i%load.chats] }, nil)
 			heard := make(chan time.Time, 2*load.followers)
 			s.open(b, load.followers, func(int) string { return chats[0] }, heard)
@@ -69,7 +69,7 @@ type liveServer struct {
 func startLive(b *testing.B) *liveServer {
 	b.Helper()
 	database := dbtest.URL(b)
-	store := dbtest.Open(b, database, dbOptions())
+	store := dbtest.Open(b, database, dbtest.Options())
 	company, err := store.CreateCompany(b.Context(), "Company")
 	require.NoError(b, err)
 	s := &liveServer{tenant: store.Tenant(company.ID)}

@@ -2,315 +2,46 @@ package main
 
 import (
 	"bytes"
-	"context"
-	"encoding/json"
-	"fmt"
-	"io"
-	"net/http"
-	"regexp"
-	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
+	"time"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/db/dbtest"
-	"github.com/agentgraph/agentgraph/gateway"
-	"github.com/agentgraph/agentgraph/graph"
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// batches counts the round trips of plans.
-type batches struct {
-	statements
-	trips atomic.Int64
-}
-
-func (b *batches) TraceBatchStart(ctx context.Context, conn *pgx.Conn, data pgx.TraceBatchStartData) context.Context {
-	b.trips.Add(1)
-	return b.statements.TraceBatchStart(ctx, conn, data)
-}
-
-// bothWays are two servers on the demo's database: one answers by plans, the other by resolvers alone.
-type bothWays struct {
-	planned, resolved string
-	key, other        string
-	counted           *batches
-	operations        *operations
-}
-
-func startBothWays(t testing.TB) *bothWays {
-	t.Helper()
-	b := &bothWays{counted: &batches{}}
-	options := dbOptions()
-	options.Tracer = b.counted
-	store := dbtest.Open(t, dbtest.URL(t), options)
-	settings := gateway.DefaultSettings()
-	settings.QueryCost = 0
-	b.planned, b.resolved = servePlanned(t, store, settings, true), servePlanned(t, store, settings, false)
-	g := &gatewayUnderTest{url: b.resolved, store: store}
-	b.key, b.other = g.demo(t)
-	b.operations = &operations{schema: graph.NewExecutableSchema(graph.Config{}).Schema(), ids: map[string][]string{}, cursors: map[string][]string{}}
-	for _, key := range []string{b.key, b.other} {
-		for _, list := range []string{
-			"agents", "tools", "knowledgeBaseChats", "datasets", "documents", "simulationChats", "agentTests", "agentTestFolders",
-			"agentTestExecutions", "agentTestRuns", "campaigns",
-		} {
-			var found map[string]struct {
-				Edges []struct {
-					Cursor string
-					Node   struct{ ID string }
-				}
-			}
-			g.must(t, key, "{ "+list+"(first: 12) { edges { cursor node { id } } } }", nil, &found)
-			for i, edge := range found[list].Edges {
-				if key == b.key || i < 2 {
-					b.operations.ids[list] = append(b.operations.ids[list], edge.Node.ID)
-					b.operations.cursors[list] = append(b.operations.cursors[list], edge.Cursor)
-				}
-			}
-		}
-	}
-	return b
-}
-
-var traceID = regexp.MustCompile(`"traceId":"[^"]*"`)
-
-// ask returns the status and the body of the answer.
-func (b *bothWays) ask(t testing.TB, url string, o operation) string {
-	t.Helper()
-	body, err := json.Marshal(map[string]any{"query": o.text, "variables": o.variables})
+func TestPlanOnTheCommandLine(t *testing.T) {
+	t.Parallel()
+	address := dbtest.URL(t)
+	store := dbtest.Open(t, address, dbtest.Options())
+	company, err := store.CreateCompany(t.Context(), "Acme")
 	require.NoError(t, err)
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/graphql", bytes.NewReader(body))
+	command := func(want int, args ...string) string {
+		var out, log bytes.Buffer
+		require.Equal(t, want, run(t.Context(), append(append([]string{"plan"}, args...), "--company", "Acme", "--database-url", address), streams{out: &out, log: &log}))
+		return strings.Join(strings.Fields(out.String()+log.String()), " ")
+	}
+	require.Equal(t, "no plan, and no budget", command(0, "show"))
+	month := model.MonthName(time.Now().UTC())
+	require.Equal(t, "plan Pro status Active month "+month+" included 1000.5 used 0 remaining 1000.5 budget none",
+		command(0, "set", "--name", "Pro", "--credits", "1000.5"))
+	_, err = store.Tenant(company.ID).RecordUsage(t.Context(), model.RecordUsageInput{Entries: []*model.UsageEntryInput{{
+		IdempotencyKey: "k", AgentID: "a", Channel: model.ChannelSms, Credits: 900 * model.Credit, At: time.Now(),
+	}}})
 	require.NoError(t, err)
-	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("X-Api-Key", b.key)
-	response, err := http.DefaultClient.Do(request)
+	require.Equal(t, "plan Free status Active month "+month+" included 0 used 900 remaining 0 budget 1000",
+		command(0, "set", "--name", "Free", "--credits", "0", "--budget", "1000"))
+	warnings, err := budgetWarnings(t.Context(), store)
 	require.NoError(t, err)
-	defer func() { _ = response.Body.Close() }()
-	text, err := io.ReadAll(response.Body)
+	require.Equal(t, []string{"Acme: 900 of the 1000 credits of the budget for " + month + " are used"}, warnings)
+	bare, err := store.CreateCompany(t.Context(), "Without")
 	require.NoError(t, err)
-	return fmt.Sprintln(response.StatusCode, inOrder(t, traceID.ReplaceAllString(string(text), "")))
-}
-
-// inOrder sorts the errors of an answer, which come in the order in which fields happen to fail.
-func inOrder(t testing.TB, answer string) string {
-	if !strings.HasPrefix(answer, `{"errors":`) {
-		return answer
-	}
-	var parts struct {
-		Errors []json.RawMessage
-		Data   json.RawMessage
-	}
-	require.NoError(t, json.Unmarshal([]byte(answer), &parts))
-	errors := make([]string, len(parts.Errors))
-	for i, fault := range parts.Errors {
-		errors[i] = string(fault)
-	}
-	slices.Sort(errors)
-	return fmt.Sprintln(slices.Compact(errors), string(parts.Data))
-}
-
-// same asks both servers; what they say is the same. It reports whether the answer was planned, and without an error.
-func (b *bothWays) same(t testing.TB, o operation) (planned, good bool) {
-	t.Helper()
-	want := b.ask(t, b.resolved, o)
-	before := b.counted.trips.Load()
-	got := b.ask(t, b.planned, o)
-	planned = b.counted.trips.Load() > before
-	require.Equal(t, want, got, "%s\n%v", o.text, o.variables)
-	return planned, strings.HasPrefix(want, `200 {`)
-}
-
-// TestPlansAnswerAsResolversDo holds plans against resolvers, byte for byte.
-func TestPlansAnswerAsResolversDo(t *testing.T) {
-	t.Parallel()
-	b := startBothWays(t)
-	planned, good := 0, 0
-	const many = 800
-	for seed := range uint64(many) {
-		isPlanned, isGood := b.same(t, b.operations.make(seed))
-		if isGood {
-			good++
-		}
-		if isPlanned && isGood {
-			planned++
-		}
-	}
-	t.Logf("%d of %d operations have no errors, and %d of these were planned", good, many, planned)
-	require.Greater(t, good, many/2)
-	require.Greater(t, planned, good/3)
-}
-
-// FuzzPlans goes on from there.
-func FuzzPlans(f *testing.F) {
-	b := startBothWays(f)
-	f.Add(uint64(1_000_000))
-	f.Fuzz(func(t *testing.T, seed uint64) { b.same(t, b.operations.make(seed)) })
-}
-
-// TestRoundTripsOfPlans counts how often plans wait for the database: what hangs on one agent is read with it, what hangs on a
-// page once it is there, and the one row that a row leads to with that.
-func TestRoundTripsOfPlans(t *testing.T) {
-	t.Parallel()
-	counted := &batches{}
-	options := dbOptions()
-	options.Tracer = counted
-	store := dbtest.Open(t, dbtest.URL(t), options)
-	g := &gatewayUnderTest{url: serveStore(t, store), store: store, statements: &counted.statements}
-	tenant, key := g.company(t, "Round trips")
-	id := manyAgents(t, tenant, 20)
-	g.must(t, key, `{ company { id } }`, nil, nil) // the first use of a key is recorded
-	for _, c := range []struct {
-		query             string
-		trips, statements int64
-	}{
-		{oneAgent, 1, promisedOfOne},
-		{fiftyAgents, 2, promisedOfFifty},
-		{`{ __typename }`, 0, 0},
-		{`query ($id: ID!) { agent(id: $id) { tools { name } subAgents { name } tests(first: 2) { totalCount nodes { name } } } }`, 1, 5},
-		{`query ($id: ID!) { agent(id: $id) { tools { name } again: tools { description } } }`, 1, 2},
-	} {
-		trips, statements := counted.trips.Load(), counted.Load()
-		variables := map[string]any{"id": id}
-		if !strings.Contains(c.query, "$id") {
-			variables = nil
-		}
-		g.must(t, key, c.query, variables, nil)
-		require.Equal(t, c.trips, counted.trips.Load()-trips, c.query)
-		require.Equal(t, c.statements, counted.Load()-statements, c.query)
-	}
-}
-
-// TestWhatIsReadTogetherIsOfOneMoment reads an agent while it goes from one chat to the other: the datasets, which are found
-// by what stands in the agent's row, are always those of the chat that is shown.
-func TestWhatIsReadTogetherIsOfOneMoment(t *testing.T) {
-	t.Parallel()
-	g := startGateway(t)
-	tenant, key := g.company(t, "One moment")
-	agentID := manyAgents(t, tenant, 2)
-	var chats []string
-	for _, name := range []string{"red", "blue"} {
-		dataset, err := tenant.CreateDataset(t.Context(), model.CreateDatasetInput{Name: name})
-		require.NoError(t, err)
-		chat, err := tenant.CreateKnowledgeBaseChat(t.Context(), model.CreateKnowledgeBaseChatInput{Name: name, DatasetIds: []string{dataset.ID}})
-		require.NoError(t, err)
-		chats = append(chats, chat.ID)
-	}
-	connect := func(chatID string) error {
-		_, err := tenant.ConnectKnowledgeBaseChat(t.Context(), model.ConnectKnowledgeBaseChatInput{AgentID: agentID, ChatID: chatID})
-		return err
-	}
-	require.NoError(t, connect(chats[0]))
-	stop := make(chan struct{})
-	var going sync.WaitGroup
-	going.Go(func() {
-		for i := 1; ; i++ {
-			select {
-			case <-stop:
-				return
-			default:
-				assert.NoError(t, connect(chats[i%2]))
-			}
-		}
-	})
-	defer going.Wait()
-	defer close(stop)
-	seen := map[string]bool{}
-	for i := 0; i < 300 || len(seen) < 2; i++ {
-		var got struct {
-			Agent struct {
-				KnowledgeBaseChat struct {
-					Name     string
-					Datasets []struct{ Name string }
-				}
-			}
-		}
-		g.must(t, key, `query ($id: ID!) { agent(id: $id) { knowledgeBaseChat { name datasets { name } } } }`, map[string]any{"id": agentID}, &got)
-		chat := got.Agent.KnowledgeBaseChat
-		require.Len(t, chat.Datasets, 1)
-		require.Equal(t, chat.Name, chat.Datasets[0].Name)
-		seen[chat.Name] = true
-	}
-}
-
-// longPrompts starts a gateway with the limit of an answer, and a company of so many agents whose prompts have 45,000 bytes.
-func longPrompts(t *testing.T, limit int64, agents int) (g *gatewayUnderTest, key string) {
-	t.Helper()
-	store := dbtest.Open(t, dbtest.URL(t), dbOptions())
-	settings := gateway.DefaultSettings()
-	settings.AnswerBytes = limit
-	g = &gatewayUnderTest{url: serveWith(t, store, settings), store: store}
-	tenant, key := g.company(t, "Long prompts")
-	for i := range agents {
-		_, err := tenant.CreateAgent(t.Context(), model.CreateAgentInput{
-			Name: fmt.Sprintf("Agent %d", i), Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en", Prompt: strings.Repeat("long ", 9_000),
-		})
-		require.NoError(t, err)
-	}
-	return g, key
-}
-
-// TestPlansHoldTheAnswersLimit: what is read for an answer counts, before it is written.
-func TestPlansHoldTheAnswersLimit(t *testing.T) {
-	t.Parallel()
-	g, key := longPrompts(t, 200_000, 20)
-	g.must(t, key, `{ agents(first: 3) { nodes { prompt } } }`, nil, nil)
-	refused := g.query(t, key, `{ agents { nodes { prompt } } }`, nil)
-	require.Equal(t, []string{"LIMIT_EXCEEDED"}, refused.codes())
-	require.Equal(t, "null", string(refused.Data))
-}
-
-// TestWhatIsTooMuchIsNotReadToItsEnd: an answer that is too large ends the reading, and the next one is read as ever.
-func TestWhatIsTooMuchIsNotReadToItsEnd(t *testing.T) {
-	t.Parallel()
-	g, key := longPrompts(t, 100_000, 30)
-	var aliases strings.Builder
-	for i := range 20 {
-		fmt.Fprintf(&aliases, " a%d: agents(first: 30) { nodes { prompt } }", i)
-	}
-	for range 3 {
-		require.Equal(t, []string{"LIMIT_EXCEEDED"}, g.query(t, key, "{"+aliases.String()+" }", nil).codes())
-		g.must(t, key, `{ agents(first: 1) { nodes { prompt } } }`, nil, nil)
-	}
-}
-
-// TestAliasesDoNotMultiplyPastTheLimit: what is read once may be asked for a thousand times.
-func TestAliasesDoNotMultiplyPastTheLimit(t *testing.T) {
-	t.Parallel()
-	store := dbtest.Open(t, dbtest.URL(t), dbOptions())
-	settings := gateway.DefaultSettings()
-	settings.AnswerBytes = 1 << 20
-	g := &gatewayUnderTest{url: serveWith(t, store, settings), store: store}
-	tenant, key := g.company(t, "Aliases")
-	tags := make([]*model.ClassificationTag, 50)
-	for i := range tags {
-		tags[i] = &model.ClassificationTag{Name: fmt.Sprintf("Tag %d", i), Definition: strings.Repeat("d", 2_000)}
-	}
-	agent, err := tenant.CreateAgent(t.Context(), model.CreateAgentInput{
-		Name: "Agent", Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en", Prompt: strings.Repeat("p", 50_000),
-		ClassificationTags: tags,
-	})
-	require.NoError(t, err)
-	for _, field := range []string{"prompt", "definition"} {
-		var aliases strings.Builder
-		for i := range 1_000 {
-			fmt.Fprintf(&aliases, " a%d: %s", i, field)
-		}
-		selection := aliases.String()
-		if field == "definition" {
-			selection = "classificationTags {" + selection + "}"
-		}
-		refused := g.query(t, key, `{ agent(id: "`+agent.ID+`") { `+selection+` } }`, nil)
-		require.Equal(t, []string{"LIMIT_EXCEEDED"}, refused.codes(), field)
-		require.Equal(t, "null", string(refused.Data))
-	}
-	// What a plan has charged before it left the answer to resolvers is given back.
-	g.must(t, key, `{ agent(id: "`+agent.ID+`") { prompt classificationTags { definition } } }`, nil, nil)
-	missing := g.query(t, key, `{ agents { nodes { a: prompt b: prompt c: prompt d: prompt e: prompt f: prompt g: prompt h: prompt i: prompt j: prompt k: prompt } } agent(id: "none") { id } }`, nil)
-	require.Equal(t, []string{"NOT_FOUND"}, missing.codes())
+	var out, log bytes.Buffer
+	require.Zero(t, run(t.Context(), []string{"plan", "list", "--database-url", address}, streams{out: &out, log: &log}), log.String())
+	require.Equal(t, company.ID+" Acme Free Active 900 used 0 included budget 1000 "+bare.ID+" Without no plan", strings.Join(strings.Fields(out.String()), " "))
+	require.Contains(t, command(1, "set", "--name", "Free", "--credits=-1"), "creditsIncluded must not be negative")
+	require.Contains(t, command(2, "set", "--name", "Free", "--credits", "0.0000001"), "at most six decimals")
+	require.Equal(t, "no plan, and no budget", command(0, "clear"))
 }

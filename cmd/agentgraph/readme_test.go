@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db/dbtest"
 )
 
 // What the README shows first has to work as it stands.
@@ -16,11 +18,12 @@ func TestQueriesOfTheReadme(t *testing.T) {
 	require.NoError(t, err)
 	bodies := regexp.MustCompile(`-d '(\{"query": "\{ .*\})'`).FindAllStringSubmatch(string(text), -1)
 	require.Len(t, bodies, 2, "the agents, and a question to the knowledge base")
-	g := startGateway(t)
-	key, _ := g.demo(t)
+	shown, stop := startDev(t, "--ephemeral", "--database-url", dbtest.URL(t))
+	defer stop()
+	s := &served{url: shown.RestURL, key: *shown.APIKey}
 	for _, body := range bodies {
 		var request struct{ Query string }
 		require.NoError(t, json.Unmarshal([]byte(body[1]), &request))
-		g.must(t, key, request.Query, nil, nil)
+		s.must(t, request.Query, nil, nil)
 	}
 }

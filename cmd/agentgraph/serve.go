@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 
+	"github.com/agentgraph/agentgraph/app"
 	"github.com/agentgraph/agentgraph/db"
 )
 
@@ -24,9 +25,7 @@ func (f databaseFlag) Validate() error {
 // serveCommand runs the gateway on a database that somebody else looks after.
 type serveCommand struct {
 	databaseFlag
-	modelFlags
-	knowledgeFlags
-	conversationFlags
+	agentFlags
 	gatewayFlags   `kong:"set='rateLimit=600',set='modelRateLimit=60'"`
 	Listen         string `env:"AGENTGRAPH_LISTEN" default:":8080" help:"Address to listen on."`
 	Migrate        bool   `env:"AGENTGRAPH_MIGRATE" help:"Apply missing migrations first."`
@@ -38,21 +37,13 @@ func (c *serveCommand) Validate() error {
 	if c.MaxConnections < 2 {
 		return errors.New("--max-connections must be at least 2")
 	}
-	return errors.Join(c.databaseFlag.Validate(), c.modelFlags.Validate(), c.knowledgeFlags.Validate(), c.conversationFlags.Validate(), c.gatewayFlags.Validate())
+	return errors.Join(c.databaseFlag.Validate(), c.agentFlags.Validate(), c.gatewayFlags.Validate())
 }
 
 // Run serves until ctx ends. It refuses a schema that is older or newer than the program.
 func (c *serveCommand) Run(ctx context.Context, std streams) error {
 	log := slog.New(slog.NewJSONHandler(std.log, &slog.HandlerOptions{Level: c.LogLevel}))
-	model, err := c.model()
-	if err != nil {
-		return err
-	}
-	base, err := c.knowledge(c.modelFlags, log)
-	if err != nil {
-		return err
-	}
-	engine, closeEngine, err := c.engine(model, c.modelFlags, base, log)
+	engine, closeEngine, err := app.NewEngine(c.options(log))
 	if err != nil {
 		return err
 	}
@@ -71,7 +62,7 @@ func (c *serveCommand) Run(ctx context.Context, std streams) error {
 		return err
 	}
 	defer store.Close()
-	front, err := newFront(store, engine, c.settings(c.TurnTimeout), c.Plan, log)
+	gateway, err := app.New(app.Options{Store: store, Engine: engine, Settings: c.settings(), Plan: c.Plan, Log: log})
 	if err != nil {
 		return err
 	}
@@ -79,8 +70,8 @@ func (c *serveCommand) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
-	log.Info("serving", "address", listener.Addr().String(), "model", model.Name(), "pgvector", store.ComparesVectors(), "version", version())
-	return front.serve(ctx, listener, c.Workers, engine)
+	log.Info("serving", "address", listener.Addr().String(), "model", engine.ModelName(), "pgvector", store.ComparesVectors(), "version", version())
+	return gateway.Serve(ctx, listener, c.Workers)
 }
 
 // checkSchema returns nil when the program can use the database's schema, which it first brings up

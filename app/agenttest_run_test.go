@@ -1,0 +1,158 @@
+package app_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/engine"
+	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// cast plays all parts of a test as the model server of the replicas does. The hook is called before each answer of the
+// agent, and may fail it.
+type cast struct {
+	hook func(context.Context) error
+	// thinks is how long each answer of anybody takes.
+	thinks time.Duration
+}
+
+func (*cast) Name() string { return "cast" }
+
+func (c *cast) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
+	return func(yield func(llm.Chunk, error) bool) {
+		text := "Your appointment is booked."
+		switch {
+		case len(req.Schema) > 0:
+			text = `{"evidence":[],"rationale":"It was booked.","passed":true}`
+		case strings.HasPrefix(req.System, "You play a person"):
+			text = "I want an appointment."
+		case c.hook != nil:
+			if err := c.hook(ctx); err != nil {
+				yield(llm.Chunk{}, err)
+				return
+			}
+		}
+		select {
+		case <-time.After(c.thinks):
+		case <-ctx.Done():
+			yield(llm.Chunk{}, ctx.Err())
+			return
+		}
+		if yield(llm.Chunk{Text: text}, nil) {
+			yield(llm.Chunk{Finish: llm.FinishStop}, nil)
+		}
+	}
+}
+
+func engineOf(m llm.Model) *engine.Engine {
+	return engine.New(m, engine.Options{Log: slog.New(slog.DiscardHandler)})
+}
+
+// onlyRun returns the run of an execution that has one.
+func onlyRun(t *testing.T, tenant *db.Tenant, execution *model.AgentTestExecution) *model.AgentTestRun {
+	t.Helper()
+	runs, err := dbtest.Pages[*model.AgentTestRun](t.Context(), tenant, db.RunsOfExecutions, nil, []string{execution.ID}, model.PageArgs{First: 10})
+	require.NoError(t, err)
+	require.Len(t, runs, 1)
+	return runs[0]
+}
+
+func TestARunThatPanics(t *testing.T) {
+	t.Parallel()
+	s := dbtest.NewStage(t)
+	var times atomic.Int32
+	require.NoError(t, s.Store.Work(t.Context(), 1, db.Workers{RunTest: engineOf(&cast{hook: func(context.Context) error {
+		times.Add(1)
+		panic("a mistake with a secret in it")
+	}}).RunTest}))
+	t.Cleanup(func() { require.NoError(t, s.Store.StopWork(context.Background())) })
+	execution := dbtest.Execute(t, s.Tenant, s.Tests(t, 1), 1, 1)
+	s.Await(t, func() bool { return s.Count(t, dbtest.Finals) == 1 }, "it has ended")
+	run := onlyRun(t, s.Tenant, execution)
+	require.Equal(t, model.AgentTestRunStatusError, run.Status)
+	require.Equal(t, model.RunErrorCauseInfrastructure, run.Error.Cause)
+	require.Equal(t, "something went wrong in the gateway, which is not the agent's fault", run.Error.Message)
+	require.EqualValues(t, 1, times.Load(), "what panics once does so again")
+}
+
+func TestARunWhoseContextEnds(t *testing.T) {
+	t.Parallel()
+	s := dbtest.NewStage(t)
+	ids := s.Tests(t, 1)
+	work := func(cause error) (*model.AgentTestRun, error) {
+		run := onlyRun(t, s.Tenant, dbtest.Execute(t, s.Tenant, ids, 1, 1))
+		ctx, cancel := context.WithCancelCause(t.Context())
+		err := engineOf(&cast{hook: func(ctx context.Context) error {
+			cancel(cause)
+			<-ctx.Done()
+			return ctx.Err()
+		}}).RunTest(ctx, s.Tenant, run.ID, 1)
+		runs, readErr := dbtest.Find[*model.AgentTestRun](t.Context(), s.Tenant, db.AgentTestRunRows, []string{run.ID})
+		require.NoError(t, readErr)
+		return runs[0], err
+	}
+	run, err := work(nil)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, model.AgentTestRunStatusQueued, run.Status, "another worker has it next")
+	require.Zero(t, run.Lost)
+	require.Empty(t, run.Messages)
+
+	run, err = work(context.DeadlineExceeded)
+	require.NoError(t, err)
+	require.Equal(t, model.AgentTestRunStatusError, run.Status, "another worker would take as long")
+	require.Equal(t, &model.RunError{Cause: model.RunErrorCauseInfrastructure, Message: "the run took too long and was ended"}, run.Error)
+	require.NotEmpty(t, run.Messages)
+}
+
+// The database breaks every connection while runs are under way, and again: they finish all the same, once each.
+func TestRunsSurviveADatabaseThatBreaksOff(t *testing.T) {
+	t.Parallel()
+	const runs = 40
+	s := dbtest.NewStage(t)
+	begun := make(chan struct{}, 10*runs)
+	require.NoError(t, s.Store.Work(t.Context(), 20, db.Workers{RunTest: engineOf(&cast{thinks: 20 * time.Millisecond, hook: func(context.Context) error {
+		begun <- struct{}{}
+		return nil
+	}}).RunTest}))
+	t.Cleanup(func() { require.NoError(t, s.Store.StopWork(context.Background())) })
+	execution := dbtest.Execute(t, s.Tenant, s.Tests(t, runs), 1, 20)
+	broken := 0
+	for range 2 {
+		for range 10 {
+			<-begun
+		}
+		broken += s.Count(t, `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+			WHERE datname = current_database() AND pid <> pg_backend_pid()`)
+	}
+	require.Positive(t, broken)
+	s.Await(t, func() bool { return s.Count(t, dbtest.Finals) == runs }, "all have ended")
+	require.Equal(t, runs, s.Count(t, "SELECT count(*) FROM verdicts"))
+	require.Equal(t, runs, s.Count(t, "SELECT count(DISTINCT run_id) FROM verdicts"))
+	require.Equal(t, map[string]int{"Passed": runs}, statuses(t, s.Tenant, execution), "nobody's fault is in a verdict")
+}
+
+func statuses(t *testing.T, tenant *db.Tenant, execution *model.AgentTestExecution) map[string]int {
+	t.Helper()
+	runs, err := dbtest.Pages[*model.AgentTestRun](t.Context(), tenant, db.RunsOfExecutions, nil, []string{execution.ID}, model.PageArgs{First: 100})
+	require.NoError(t, err)
+	counts := map[string]int{}
+	for _, run := range runs {
+		status := string(run.Status)
+		if run.Error != nil {
+			status = fmt.Sprintf("%s %s", status, run.Error.Cause)
+		}
+		counts[status]++
+	}
+	return counts
+}

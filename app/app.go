@@ -1,0 +1,153 @@
+// Package app is the program behind one http.Handler: it wires the gateway to the store and the engine, works on jobs,
+// and ends in order.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/engine"
+	"github.com/agentgraph/agentgraph/gateway"
+	"github.com/agentgraph/agentgraph/gateway/auth"
+	"github.com/agentgraph/agentgraph/gateway/rest"
+	"github.com/agentgraph/agentgraph/graph"
+	"github.com/agentgraph/agentgraph/model"
+	"github.com/agentgraph/agentgraph/query"
+	"github.com/agentgraph/agentgraph/resolvers"
+)
+
+// drainTime is how long requests under way are given when the program ends.
+const drainTime = 20 * time.Second
+
+// stopTime is how long jobs under way are given when the program ends.
+const stopTime = 5 * time.Second
+
+// Options are what an App is made of.
+type Options struct {
+	// Store holds everything. Whoever opened it closes it, once the App has ended.
+	Store *db.Store
+	// Engine holds the conversations; NewEngine makes one.
+	Engine *engine.Engine
+	// Settings bound what clients may ask. Which fields are slow and which are secret is for the App to say.
+	Settings gateway.Settings
+	// Plan answers queries by plans where it can; without it every field has a resolver of its own.
+	Plan bool
+	Log  *slog.Logger
+}
+
+// App is the whole program.
+type App struct {
+	store  *db.Store
+	engine *engine.Engine
+	server *gateway.Server
+	http   *http.Server
+	log    *slog.Logger
+}
+
+// secretFields are the mutations whose answers show what is kept nowhere.
+var secretFields = []string{"createApiKey", "createAccessToken"}
+
+// New wires the gateway to the store and the engine. It fails when a stored operation of REST v1 no longer fits the
+// schema.
+func New(o Options) (*App, error) {
+	resolver := resolvers.New(o.Store, o.Engine)
+	schema := graph.NewExecutableSchema(resolver.Config())
+	table, err := query.NewTable(schema.Schema(), o.Store, o.Log)
+	if err != nil {
+		return nil, err
+	}
+	if o.Plan {
+		schema = table.Plan(schema)
+	}
+	settings := o.Settings
+	v1, err := rest.New(schema.Schema(), rest.Options{
+		Status: gateway.StatusOf, TraceID: gateway.TraceID, Ledger: ledgerOf(o.Store),
+		MaxBody: settings.BodyBytes, MaxUpload: settings.UploadBytes,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("load the REST operations: %w", err)
+	}
+	settings.SecretFields = secretFields
+	settings.SlowFields = map[string]time.Duration{"sendSimulationMessage": o.Engine.ReplyTimeout()}
+	server := gateway.New(gateway.Options{
+		Schema:       schema,
+		Authenticate: auth.NewKeys(o.Store).Authenticate,
+		Claim: func(ctx context.Context, companyID string, id, fingerprint []byte) (*model.KeptAnswer, db.EndRequest, error) {
+			return o.Store.Tenant(companyID).ClaimRequest(ctx, id, fingerprint)
+		},
+		Ready:      o.Store.Ping,
+		Log:        o.Log,
+		Extensions: []graphql.HandlerExtension{query.Loading{Table: table}},
+		Transports: []graphql.Transport{v1},
+		Settings:   settings,
+	})
+	return &App{
+		store:  o.Store,
+		engine: o.Engine,
+		server: server,
+		log:    o.Log,
+		http: &http.Server{
+			Handler:           server,
+			ReadHeaderTimeout: 10 * time.Second,
+			IdleTimeout:       2 * time.Minute,
+			ErrorLog:          slog.NewLogLogger(o.Log.Handler(), slog.LevelWarn),
+		},
+	}, nil
+}
+
+// ledgerOf reads the usage of whoever asks.
+func ledgerOf(store *db.Store) rest.Ledger {
+	return func(ctx context.Context, r model.ConsumptionRange) iter.Seq2[*model.UsageEntry, error] {
+		principal, _ := model.PrincipalOf(ctx)
+		return store.Tenant(principal.CompanyID).UsageEntries(ctx, r)
+	}
+}
+
+// Handler answers requests as Serve does, for servers that somebody else runs.
+func (a *App) Handler() http.Handler { return a.server }
+
+// Serve answers requests and works on so many jobs at once until ctx ends. Then it takes no more of either, and lets
+// those under way end; jobs that take too long for that are given to other processes.
+func (a *App) Serve(ctx context.Context, listener net.Listener, workers int) error {
+	if workers > 0 {
+		if err := a.engine.Knowledge().Refresh(ctx, a.store); err != nil {
+			return err
+		}
+		if err := a.store.Work(ctx, workers, db.Workers{RunTest: a.engine.RunTest, Index: a.engine.Knowledge().Index}); err != nil {
+			return errors.Join(err, ctx.Err())
+		}
+	}
+	// Not before: a start leaves less behind in a small heap.
+	tuneMemory()
+	for _, after := range settleAfter {
+		defer time.AfterFunc(after, settle).Stop()
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- a.http.Serve(gateway.Whole(a.http, listener)) }()
+	var err error
+	select {
+	case err = <-failed:
+		err = fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+		a.log.Info("ending: requests and runs under way are finished first")
+	}
+	ended := context.WithoutCancel(ctx)
+	stopped := make(chan error, 1)
+	go func() {
+		stopping, cancel := context.WithTimeout(ended, stopTime)
+		defer cancel()
+		stopped <- a.store.StopWork(stopping)
+	}()
+	draining, cancel := context.WithTimeout(ended, drainTime)
+	defer cancel()
+	return errors.Join(err, a.server.Drain(draining), a.http.Shutdown(draining), <-stopped)
+}

@@ -1,0 +1,173 @@
+package app_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/app"
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// clinic is a company whose front desk books, looks things up, asks an expert, who digs, and transfers
+// calls. Its model has a script.
+type clinic struct {
+	*served
+	model, address                  string
+	provider                        *provider
+	desk, book, lookUp, expert, dig string
+}
+
+const (
+	askExpert = `{"request":"How do I get up?"}`
+	// knock is a message that every model answers, whatever its script.
+	knock = "Knock, knock"
+)
+
+func openClinic(t *testing.T, script ...fixture) *clinic {
+	t.Helper()
+	name := modelNamed(t.Name())
+	answersKnock := says("Who is there?").but("match", fixture{"userMessage": knock})
+	c := &clinic{model: name, provider: startProvider(t, map[string][]fixture{name: append([]fixture{answersKnock}, script...)})}
+	address := dbtest.URL(t)
+	g := &gatewayUnderTest{store: dbtest.Open(t, address, dbtest.Options())}
+	tenant, key := g.company(t, "Clinic")
+	ctx := t.Context()
+	c.desk, c.book = frontDesk(t, tenant)
+	_, err := tenant.UpdateAgent(ctx, model.UpdateAgentInput{AgentID: c.desk, IsCallTransferEnabled: new(true)})
+	require.NoError(t, err)
+	expert, err := tenant.CreateAgent(ctx, model.CreateAgentInput{
+		Name: "Expert", Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en", Prompt: "You are the expert.",
+	})
+	require.NoError(t, err)
+	for _, tool := range []struct {
+		id           *string
+		agent, named string
+	}{{&c.lookUp, c.desk, "look_up"}, {&c.dig, expert.ID, "dig"}} {
+		created, err := tenant.CreateTool(ctx, model.CreateToolInput{Name: tool.named, TechnicalName: tool.named})
+		require.NoError(t, err)
+		_, err = tenant.ConnectTool(ctx, model.ConnectToolInput{AgentID: tool.agent, ToolID: created.ID})
+		require.NoError(t, err)
+		*tool.id = created.ID
+	}
+	edge, _, err := tenant.AddSubAgent(ctx, model.AddSubAgentInput{
+		AgentID: c.desk, DelegateAgentID: expert.ID, Name: "Expert", TechnicalName: "ask_expert",
+	})
+	require.NoError(t, err)
+	c.expert = edge.ID
+	c.address = address
+	c.served = c.serve(t, key)
+	return c
+}
+
+// serve runs the program, with another engine, on the clinic's database.
+func (c *clinic) serve(t *testing.T, key string, with ...func(*app.EngineOptions)) *served {
+	t.Helper()
+	s := serve(t, c.address, key, append(with, c.provider.asks(c.model))...)
+	t.Cleanup(func() { s.requireNoKey(t, providerKey) })
+	return s
+}
+
+// asked returns the requests of the script's model.
+func (c *clinic) asked(t *testing.T) []request {
+	t.Helper()
+	return c.provider.asked(t, c.model)
+}
+
+// told are the results of calls that a request tells, in order: "name: result".
+func (r request) told() []string {
+	told := []string{}
+	for _, m := range r.Messages {
+		if m.Role == "tool" {
+			told = append(told, strings.TrimPrefix(m.ToolCallID, "made_by_")+": "+m.Content)
+		}
+	}
+	return told
+}
+
+func (r request) offered() []string {
+	offered := []string{}
+	for _, tool := range r.Tools {
+		offered = append(offered, tool.Function.Name)
+	}
+	return offered
+}
+
+type mocking = map[string]any
+
+func mockedTool(id string, more mocking) mocking {
+	mock := mocking{"toolId": id}
+	for name, value := range more {
+		mock[name] = value
+	}
+	return mock
+}
+
+// restChat is a chat as v1 shows it.
+type restChat struct {
+	SimulationChatID string
+	Messages         []struct {
+		Role, Text          string
+		IsConversationEnded bool
+		EndReason           *string
+	}
+}
+
+// chatEvent is an event of simulationChatEvents.
+type chatEvent struct {
+	Type          string `json:"__typename"`
+	TechnicalName string
+	Result        *string
+	Mocked        bool
+	Message       struct{ Text string }
+}
+
+// follow returns what happens in a chat from now on. Nothing of it is missed: whoever follows was
+// heard to hear something.
+func (c *clinic) follow(t *testing.T, chatID string) <-chan chatEvent {
+	t.Helper()
+	body, err := json.Marshal(map[string]any{"variables": map[string]any{"id": chatID}, "query": `subscription ($id: ID!) {
+		simulationChatEvents(simulationChatId: $id) {
+			__typename
+			... on ToolCallStarted { technicalName }
+			... on ToolCallFinished { technicalName result mocked }
+			... on MessageWritten { message { text } }
+		}
+	}`})
+	require.NoError(t, err)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, c.url+"/graphql", strings.NewReader(string(body)))
+	require.NoError(t, err)
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "text/event-stream")
+	r.Header.Set("X-Api-Key", c.key)
+	response, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, response.StatusCode)
+	t.Cleanup(func() { _ = response.Body.Close() })
+	events := make(chan chatEvent, 1_000)
+	go func() {
+		defer close(events)
+		defer func() { _ = response.Body.Close() }()
+		for lines := bufio.NewScanner(response.Body); lines.Scan(); {
+			var next struct {
+				Data struct{ SimulationChatEvents chatEvent }
+			}
+			if data, is := strings.CutPrefix(lines.Text(), "data: "); is && json.Unmarshal([]byte(data), &next) == nil {
+				events <- next.Data.SimulationChatEvents
+			}
+		}
+	}()
+	for {
+		c.say(t, chatID, knock)
+		select {
+		case <-events:
+			return events
+		default:
+		}
+	}
+}

@@ -1,0 +1,154 @@
+package app_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/gateway"
+	"github.com/agentgraph/agentgraph/graph"
+)
+
+// Reads select only the columns that a query needs. So every field, asked for alone and through every
+// way that leads to its noun, must be what it is when all fields are asked for.
+func TestEachFieldAloneIsWhatItIsAmongAll(t *testing.T) {
+	t.Parallel()
+	store := dbtest.Open(t, dbtest.URL(t), dbtest.Options())
+	settings := gateway.DefaultSettings()
+	settings.QueryCost = 0 // the demo is small, and lists within lists are read whole
+	g := &gatewayUnderTest{url: serveWith(t, store, settings), store: store}
+	resolved := &gatewayUnderTest{url: servePlanned(t, store, settings, false), store: store}
+	key, _ := g.demo(t)
+	g.addDocumentOfDemo(t, key)
+	g.must(t, key, `mutation { createAgent(input: {name: "New", channel: Web, direction: Inbound, language: "en", prompt: "Help."}) { agent { id } } }`, nil, nil)
+	g.must(t, key, `mutation ($newest: ID!) { startSimulationChat(input: {agentId: $newest}) { simulationChat { id } } }`,
+		map[string]any{"newest": g.firstID(t, key, `{ list: agents { nodes { id } } }`)}, nil)
+	schema := graph.NewExecutableSchema(graph.Config{}).Schema()
+	ways := waysToNouns(g.firstID(t, key, `{ list: agentTestExecutions { nodes { id } } }`))
+	for _, noun := range schema.PossibleTypes["Node"] {
+		if noun.Kind == ast.Object && noun.Name != "Company" { // which is always read whole
+			require.NotEmpty(t, ways[noun.Name], "teach waysToNouns where a %s is", noun.Name)
+		}
+	}
+	for noun, queries := range ways {
+		w := walker{schema: schema}
+		for _, field := range schema.Types[noun].Fields {
+			if field.Name == "retrieve" { // its argument is no page
+				continue
+			}
+			selection := field.Name + w.selection(field.Type, 2)
+			for _, query := range queries {
+				for _, way := range []*gatewayUnderTest{g, resolved} {
+					var alone, among any
+					way.must(t, key, fmt.Sprintf(query, selection), nil, &alone)
+					way.must(t, key, fmt.Sprintf(query, selection+" probe: "+everyColumn[noun]), nil, &among)
+					strip(among)
+					text := asJSON(t, alone)
+					require.Contains(t, text, `"`+field.Name+`"`, "%s leads to no %s", query, noun)
+					require.Equal(t, asJSON(t, among), text, "%s.%s: %s", noun, field.Name, query)
+				}
+			}
+		}
+	}
+}
+
+// waysToNouns are, for each noun, queries that lead to it. The execution is compared with itself.
+func waysToNouns(execution string) map[string][]string {
+	usage := fmt.Sprintf(`{ consumptionBreakdown(from: "%s", to: "%s") { `, time.Now().AddDate(0, -6, 0).Format(time.DateOnly), time.Now().Format(time.DateOnly)) + `%s } }`
+	test := func(kind string) []string {
+		fields := "... on " + kind + " { %s }"
+		return []string{
+			`{ agentTests { nodes { ` + fields + ` } } }`, `{ agents { nodes { tests { edges { node { ` + fields + ` } } } } } }`,
+			`{ agentTestFolders { nodes { tests { nodes { ` + fields + ` } } } } }`, `{ agentTestRuns { nodes { test { ` + fields + ` } } } }`,
+			`{ compareAgentTestExecutions(baseId: "` + execution + `", headId: "` + execution + `") { tests { test { ` + fields + ` } } } }`,
+		}
+	}
+	return map[string][]string{
+		"Agent": {
+			`{ agents { nodes { %s } } }`, `{ agents { edges { node { ... on Agent { %s } } } } }`,
+			`{ agents { nodes { subAgents { agent { %s } } } } }`, `{ tools(first: 20) { nodes { agents(first: 20) { nodes { %s } } } } }`,
+			`{ agentTests { nodes { agent { %s } } } }`, `{ agentTestFolders { nodes { agent { %s } } } }`,
+			`{ agentTestExecutions { nodes { agent { %s } } } }`, `{ campaigns { nodes { agent { %s } } } }`,
+			`{ simulationChats { nodes { agent { %s } } } }`, fmt.Sprintf(usage, `byAgent { agent { %s } }`),
+		},
+		"Tool":              {`{ tools { nodes { %s } } }`, `{ agents { nodes { tools { ... on Node { id } %s } } } }`},
+		"SubAgent":          {`{ agents { nodes { subAgents { %s } } } }`},
+		"PromptVersion":     {`{ agents { nodes { promptVersions { ... on PromptVersionConnection { nodes { %s } } } } } }`},
+		"KnowledgeBaseChat": {`{ knowledgeBaseChats { nodes { %s } } }`, `{ agents { nodes { knowledgeBaseChat { %s } } } }`},
+		"Dataset":           {`{ datasets { nodes { %s } } }`, `{ knowledgeBaseChats { nodes { datasets { %s } } } }`},
+		"Document": {
+			`{ documents { nodes { %s } } }`, `{ datasets(first: 20) { nodes { documents { nodes { %s } } } } }`,
+			`{ documents(first: 20) { nodes { chunks(first: 20) { nodes { document { %s } } } } } }`,
+		},
+		"Chunk":              {`{ documents { nodes { chunks { nodes { %s } } } } }`},
+		"SimulationChat":     {`{ simulationChats { nodes { %s } } }`, `{ agents { nodes { simulationChats { nodes { %s } } } } }`},
+		"SimulationTest":     test("SimulationTest"),
+		"ClassificationTest": test("ClassificationTest"),
+		"AgentTestFolder": {
+			`{ agentTestFolders { nodes { %s } } }`, `{ agents { nodes { testFolders { %s } } } }`, `{ agentTests { nodes { folder { %s } } } }`,
+		},
+		"AgentTestExecution": {
+			`{ agentTestExecutions { nodes { %s } } }`, `{ agents { nodes { testExecutions { edges { node { %s } } } } } }`,
+			`{ agentTestRuns { nodes { execution { %s } } } }`, `{ agentTestExecution(id: "` + execution + `") { %s } }`,
+		},
+		"AgentTestRun": {
+			`{ agentTestRuns { nodes { %s } } }`, `{ agentTestExecutions { nodes { runs(first: 5) { nodes { %s } } } } }`,
+			`{ agentTests { nodes { lastRun { %s } } } }`, `{ agentTests { nodes { runs(first: 5) { edges { node { %s } } } } } }`,
+		},
+		"Campaign": {
+			`{ campaigns { nodes { %s } } }`, `{ agents { nodes { campaigns { nodes { %s } } } } }`,
+			`{ campaigns { nodes { items(first: 5) { nodes { campaign { %s } } } } } }`, fmt.Sprintf(usage, `byAgent { campaigns { campaign { %s } } }`),
+		},
+		"CampaignItem":         {`{ campaigns { nodes { items(first: 20) { nodes { %s } } } } }`},
+		"ConsumptionBreakdown": {usage},
+		"AgentConsumption":     {fmt.Sprintf(usage, `byAgent { %s }`)},
+		"CampaignConsumption":  {fmt.Sprintf(usage, `byAgent { campaigns { %s } }`)},
+	}
+}
+
+// firstID is the id of the first of a list.
+func (g *gatewayUnderTest) firstID(t *testing.T, key, query string) string {
+	t.Helper()
+	var read struct {
+		List struct{ Nodes []struct{ ID string } }
+	}
+	g.must(t, key, query, nil, &read)
+	require.NotEmpty(t, read.List.Nodes)
+	return read.List.Nodes[0].ID
+}
+
+// everyColumn is a field that needs what no other does, so that asking for it reads different columns.
+var everyColumn = map[string]string{
+	"Agent": "prompt", "Tool": "parameters", "SubAgent": "description", "PromptVersion": "prompt",
+	"KnowledgeBaseChat": "name", "Dataset": "name", "Document": "size", "Chunk": "tokens", "SimulationChat": "dataBag",
+	"SimulationTest": "scenario", "ClassificationTest": "tagExpected", "AgentTestFolder": "body", "AgentTestExecution": "repeats",
+	"AgentTestRun": "attempt", "Campaign": "maxAttempts", "CampaignItem": "error",
+	"ConsumptionBreakdown": "totalCredits", "AgentConsumption": "credits", "CampaignConsumption": "credits",
+}
+
+// strip removes the probe from a response.
+func strip(value any) {
+	switch v := value.(type) {
+	case map[string]any:
+		delete(v, "probe")
+		for _, inner := range v {
+			strip(inner)
+		}
+	case []any:
+		for _, inner := range v {
+			strip(inner)
+		}
+	}
+}
+
+func asJSON(t *testing.T, value any) string {
+	t.Helper()
+	text, err := json.Marshal(value)
+	require.NoError(t, err)
+	return string(text)
+}

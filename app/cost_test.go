@@ -1,0 +1,88 @@
+package app_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// Each chat that retrieves takes statements of its own, so an operation may retrieve for a bounded number of them.
+func TestRetrievalsOfOneOperationAreBounded(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t)
+	tenant, key := g.company(t, "Many chats")
+	dataset, err := tenant.CreateDataset(t.Context(), model.CreateDatasetInput{Name: "Hours"})
+	require.NoError(t, err)
+	for i := range 60 {
+		_, err := tenant.CreateKnowledgeBaseChat(t.Context(), model.CreateKnowledgeBaseChatInput{
+			Name: fmt.Sprintf("Chat %d", i), DatasetIds: []string{dataset.ID},
+		})
+		require.NoError(t, err)
+	}
+	g.must(t, key, `{ company { id } }`, nil, nil) // the first use of a key is recorded
+	const list = `query ($first: Int!) { knowledgeBaseChats(first: $first) { nodes { retrieve(question: "When are you open?") { content } } } }`
+	const most = 49
+
+	before := g.statements.Load()
+	g.must(t, key, list, map[string]any{"first": most}, nil)
+	taken := g.statements.Load() - before
+	require.LessOrEqual(t, taken, int64(2+12*most))
+
+	before = g.statements.Load()
+	a := g.query(t, key, list, map[string]any{"first": most + 1})
+	require.Equal(t, []string{"LIMIT_EXCEEDED"}, a.codes())
+	require.Empty(t, a.Data)
+	var aliases strings.Builder
+	for i := range most + 1 {
+		fmt.Fprintf(&aliases, ` c%d: retrieve(question: "When?") { content }`, i)
+	}
+	a = g.query(t, key, `{ knowledgeBaseChats(first: 1) { nodes { `+aliases.String()+` } } }`, nil)
+	require.Equal(t, []string{"LIMIT_EXCEEDED"}, a.codes())
+	require.LessOrEqual(t, g.statements.Load()-before, int64(2), "nothing but the key was read")
+}
+
+// Agents that all delegate to each other make far more of a short query than its cost takes it for.
+func TestAnswersAreBounded(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t)
+	tenant, key := g.company(t, "Everybody knows everybody")
+	const agents = 12
+	ids := make([]string, agents)
+	for i := range ids {
+		agent, err := tenant.CreateAgent(t.Context(), model.CreateAgentInput{
+			Name: fmt.Sprintf("Agent %d", i), Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en",
+			Prompt: strings.Repeat("x", 50_000),
+		})
+		require.NoError(t, err)
+		ids[i] = agent.ID
+	}
+	for _, from := range ids {
+		for j, to := range ids {
+			if from == to {
+				continue
+			}
+			_, _, err := tenant.AddSubAgent(t.Context(), model.AddSubAgentInput{
+				AgentID: from, DelegateAgentID: to, Name: "Other", TechnicalName: fmt.Sprintf("other_%d", j),
+			})
+			require.NoError(t, err)
+		}
+	}
+	levels := func(n int, leaf string) string {
+		return "{ agents { nodes { " + strings.Repeat("subAgents { agent { ", n) + leaf + strings.Repeat(" } }", n) + " } } }"
+	}
+	g.must(t, key, levels(3, "id"), nil, nil)
+	g.must(t, key, levels(1, "prompt"), nil, nil)
+	for _, query := range []string{levels(5, "id"), levels(2, "prompt")} {
+		a := g.query(t, key, query, nil)
+		require.Equal(t, []string{"LIMIT_EXCEEDED"}, a.codes(), query)
+		require.JSONEq(t, "null", string(a.Data))
+	}
+	response := g.do(t, http.MethodGet, "/Agent/"+ids[0], key, "")
+	require.NoError(t, response.Body.Close())
+	require.Equal(t, http.StatusOK, response.StatusCode)
+}

@@ -1,0 +1,124 @@
+package app
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/agentgraph/agentgraph/engine"
+	"github.com/agentgraph/agentgraph/engine/endpoint"
+	"github.com/agentgraph/agentgraph/engine/knowledge"
+	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/engine/llm/offline"
+	"github.com/agentgraph/agentgraph/engine/llm/openai"
+	"github.com/agentgraph/agentgraph/gateway"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// embeddingTimeout is how long a batch of texts may take.
+const embeddingTimeout = time.Minute
+
+// EngineOptions say through what agents speak, what they answer from and what they may reach.
+type EngineOptions struct {
+	// Provider has the language model. Without an address and a key the offline model answers.
+	Provider openai.Config
+	// QuestionModel is a model of the provider that makes questions to the knowledge base of messages; "" for none.
+	QuestionModel string
+	// Embedder compares questions and documents by meaning; without a Model there is none. What else it leaves open is
+	// the provider's.
+	Embedder openai.Config
+	Reranker knowledge.Reranker
+	// TurnTimeout bounds one answer of an agent, and MaxModelCalls how often the model is asked for it.
+	TurnTimeout   time.Duration
+	MaxModelCalls int
+	// ToolAllow are hosts and CIDRs that tools may reach although they are private.
+	ToolAllow []string
+	// TransferWebhook is the address of the telephony provider; "" for none.
+	TransferWebhook string
+	// Prices are what conversations cost.
+	Prices model.Prices
+	Log    *slog.Logger
+}
+
+// NewEngine returns the engine that the options describe, and what to call when it is no longer needed.
+func NewEngine(o EngineOptions) (*engine.Engine, func(), error) {
+	speaker, err := o.speaker()
+	if err != nil {
+		return nil, nil, err
+	}
+	base, err := o.knowledge()
+	if err != nil {
+		return nil, nil, err
+	}
+	caller, err := endpoint.New(endpoint.Options{Allow: o.ToolAllow})
+	if err != nil {
+		return nil, nil, fmt.Errorf("allow tools: %w", err)
+	}
+	rephraser, err := o.rephraser()
+	if err != nil {
+		return nil, nil, err
+	}
+	options := engine.Options{
+		Rephraser: rephraser,
+		// What bounds one answer is the model's own time-out.
+		ReplyTimeout:  o.TurnTimeout,
+		MaxModelCalls: o.MaxModelCalls, Caller: caller, TransferWebhook: o.TransferWebhook, Knowledge: base,
+		Prices: o.Prices, Log: o.Log, TraceID: gateway.TraceID,
+	}
+	if o.isOffline() {
+		options.Contact, options.Judge, options.Classifier = offline.Contact(), offline.Judge(), offline.Classifier()
+	}
+	return engine.New(speaker, options), caller.Close, nil
+}
+
+// isOffline reports whether no provider is named.
+func (o EngineOptions) isOffline() bool { return o.Provider.Key == "" && o.Provider.BaseURL == "" }
+
+// speaker returns the language model.
+func (o EngineOptions) speaker() (llm.Model, error) {
+	if o.isOffline() {
+		return offline.New(), nil
+	}
+	return o.named(o.Provider.Model)
+}
+
+// rephraser returns the model that makes questions to the knowledge base of messages; nil when none is named.
+func (o EngineOptions) rephraser() (llm.Model, error) {
+	if o.isOffline() || o.QuestionModel == "" {
+		return nil, nil
+	}
+	return o.named(o.QuestionModel)
+}
+
+// named returns a model of the provider.
+func (o EngineOptions) named(name string) (llm.Model, error) {
+	config := o.Provider
+	config.Model = name
+	model, err := openai.New(config)
+	if err != nil {
+		return nil, fmt.Errorf("choose the language model: %w", err)
+	}
+	return model, nil
+}
+
+// knowledge returns what agents answer from.
+func (o EngineOptions) knowledge() (*knowledge.Base, error) {
+	options := knowledge.Options{Reranker: o.Reranker, Log: o.Log}
+	if o.Embedder.Model != "" {
+		config := o.Embedder
+		config.Timeout = embeddingTimeout
+		if config.BaseURL == "" {
+			config.BaseURL = o.Provider.BaseURL
+		}
+		// A key is not shown to anybody whom it was not given for.
+		if config.Key == "" && config.BaseURL == o.Provider.BaseURL {
+			config.Key = o.Provider.Key
+		}
+		embedder, err := openai.NewEmbedder(config)
+		if err != nil {
+			return nil, fmt.Errorf("choose the embedding model: %w", err)
+		}
+		options.Embedder = embedder
+	}
+	return knowledge.New(options), nil
+}

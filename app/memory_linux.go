@@ -1,0 +1,40 @@
+package app
+
+import (
+	"bufio"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// releaseProgram gives the pages of the program's file back that hold code and constants: the kernel maps those again
+// that are used. What a mapping has changed of its own, such as a breakpoint, would be lost, so one that has is left
+// alone.
+func releaseProgram() {
+	program, err := os.Executable()
+	if err != nil {
+		return
+	}
+	file, err := os.Open("/proc/self/smaps")
+	if err != nil {
+		return
+	}
+	defer func() { _ = file.Close() }()
+	var from, to uint64
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		fields := strings.Fields(lines.Text())
+		switch {
+		case len(fields) >= 2 && strings.Contains(fields[0], "-"):
+			from, to = 0, 0
+			if first, end, _ := strings.Cut(fields[0], "-"); fields[len(fields)-1] == program && fields[1][0] == 'r' && fields[1][1] == '-' {
+				from, _ = strconv.ParseUint(first, 16, 64)
+				to, _ = strconv.ParseUint(end, 16, 64)
+			}
+		case len(fields) == 3 && fields[0] == "Anonymous:" && fields[1] == "0" && from < to:
+			// It fails where the kernel will not: then they stay.
+			_, _, _ = unix.Syscall(unix.SYS_MADVISE, uintptr(from), uintptr(to-from), unix.MADV_DONTNEED)
+		}
+	}
+}

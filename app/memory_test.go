@@ -1,0 +1,25 @@
+package app
+
+import (
+	"runtime"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestPercentFor(t *testing.T) {
+	t.Parallel()
+	for live, want := range map[uint64]int{0: 400, 1 << 20: 400, 4 << 20: 400, 5 << 20: 300, 8 << 20: 200, 16 << 20: 100, 20 << 20: 75, 1 << 30: 75} {
+		require.Equal(t, want, percentFor(live), "%d bytes", live)
+	}
+}
+
+func TestAfterEachCollection(t *testing.T) {
+	t.Parallel()
+	var collected atomic.Int32
+	afterEachCollection(func() { collected.Add(1) })
+	for collected.Load() < 3 {
+		runtime.GC()
+	}
+}

@@ -1,0 +1,274 @@
+package app_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/app"
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// modelFailure is a way in which a turn fails because of its model.
+type modelFailure struct {
+	// script is all that the provider is asked in one turn, retries included, and what it does.
+	script []fixture
+	// says is what the client is told, behind the model's name.
+	says string
+	// made are the calls that are kept as evidence: name, then result or error.
+	made []string
+	// noHeader is a header that the provider does not send.
+	noHeader string
+	// timeout is how long the model may take, if not as long as usual.
+	timeout time.Duration
+}
+
+const (
+	faulty     = "the language model MODEL "
+	wrongAgain = faulty + "made a wrong call again after it could correct it: "
+	booked     = "book: Booked for Monday"
+	noSuchTool = `fly_to_the_moon: there is no tool "fly_to_the_moon", only book, end_conversation`
+)
+
+var (
+	book       = calls("book", `{"day":"Monday"}`)
+	notJSON    = calls("book", `{"day": `)
+	noDay      = calls("book", `{"seats":2}`)
+	badDay     = calls("book", `{"day":1}`)
+	unknown    = calls("fly_to_the_moon", `{}`)
+	overloaded = refuses(http.StatusInternalServerError, "server_error")
+	longAnswer = says("This answer has so many words that whoever reads them one by one has long since stopped to wait for the end of it, " +
+		strings.Repeat("which does not come, ", 40) + "or does it?")
+	cutAnswer = longAnswer.but("truncateAfterChunks", 3)
+)
+
+var modelFailures = map[string]modelFailure{
+	"401": {
+		script: times(1, refuses(http.StatusUnauthorized, "invalid_api_key")),
+		says:   "model MODEL: the provider answered 401 Unauthorized (invalid_api_key)",
+	},
+	"429 with Retry-After": {
+		script: times(3, refuses(http.StatusTooManyRequests, "rate_limit_exceeded", "retryAfter", 1)),
+		says:   "model MODEL: the provider answered 429 Too Many Requests (rate_limit_exceeded)",
+	},
+	"429 with a long Retry-After": {
+		script: times(1, refuses(http.StatusTooManyRequests, "insufficient_quota", "retryAfter", 3600)),
+		says:   "model MODEL: the provider answered 429 Too Many Requests (insufficient_quota)",
+	},
+	"429 without Retry-After": {
+		script:   times(3, refuses(http.StatusTooManyRequests, "rate_limit_exceeded")),
+		noHeader: "Retry-After",
+		says:     "model MODEL: the provider answered 429 Too Many Requests (rate_limit_exceeded)",
+	},
+	"500": {
+		script: times(3, overloaded),
+		says:   "model MODEL: the provider answered 500 Internal Server Error (server_error)",
+	},
+	"time-out": {
+		script:  times(1, longAnswer.but("latency", 20_000)),
+		timeout: 500 * time.Millisecond,
+		says:    "model MODEL: the provider did not answer in time",
+	},
+	"slow bytes": {
+		script:  times(1, longAnswer.but("latency", 200)),
+		timeout: 2 * time.Second,
+		says:    "model MODEL: the provider answered 200 and was not done after 2s",
+	},
+	"cut stream": {
+		script: times(1, cutAnswer),
+		says:   "model MODEL: the provider answered 200 and broke off before the end of the answer",
+	},
+	"connection closed before the first byte": {
+		script: times(3, longAnswer.but("chaos", fixture{"disconnectRate": 1})),
+		says:   "model MODEL: the provider could not be reached",
+	},
+	"malformed JSON": {
+		script: times(1, longAnswer.but("chaos", fixture{"malformedRate": 1})),
+		says:   "model MODEL: the provider answered 200 OK with something that is not a stream",
+	},
+	"empty content": {
+		script: times(1, says("")),
+		says:   "model MODEL: the provider answered 200 with an empty answer",
+	},
+	"content_filter": {
+		script: times(1, fixture{"response": fixture{"content": "This goes too far and", "finishReason": "content_filter"}}),
+		says:   "model MODEL: the provider answered 200 and its content filter stopped the answer",
+	},
+	"length": {
+		script: times(1, fixture{"response": fixture{"content": "This does not come to its", "finishReason": "length"}}),
+		says:   "model MODEL: the provider answered 200 and the answer reached its length limit",
+	},
+	"unknown tool": {
+		script: times(2, unknown),
+		made:   []string{noSuchTool},
+		says:   wrongAgain + noSuchTool,
+	},
+	"arguments that are not JSON": {
+		script: times(2, notJSON),
+		made:   []string{"book: the arguments are not JSON: unexpected EOF"},
+		says:   wrongAgain + "book: the arguments are not JSON: unexpected EOF",
+	},
+	"arguments that break the schema": {
+		script: []fixture{noDay, badDay},
+		made:   []string{"book: the arguments do not fit: missing property 'day'"},
+		says:   wrongAgain + "book: the arguments do not fit: day: got number, want string",
+	},
+	"one wrong call and then another": {
+		script: []fixture{unknown, book, notJSON},
+		made:   []string{noSuchTool, booked},
+		says:   wrongAgain + "book: the arguments are not JSON: unexpected EOF",
+	},
+	"more than 8 model calls": {
+		script: times(8, book),
+		made:   slices.Repeat([]string{booked}, 7),
+		says:   faulty + "was asked 8 times in one turn without coming to an answer",
+	},
+	"500 after a call": {
+		script: append(times(1, book), times(3, overloaded)...),
+		made:   []string{booked},
+		says:   "model MODEL: the provider answered 500 Internal Server Error (server_error)",
+	},
+	"cut stream after a call": {
+		script: []fixture{book, cutAnswer},
+		made:   []string{booked},
+		says:   "model MODEL: the provider answered 200 and broke off before the end of the answer",
+	},
+}
+
+// modelNamed is the model that fails in a way. A stub server takes a number at the end for a version.
+func modelNamed(failure string) string { return strings.ReplaceAll(failure, " ", "-") + "-model" }
+
+// frontDesk is an agent with the tool book.
+func frontDesk(t *testing.T, tenant *db.Tenant) (agentID, toolID string) {
+	t.Helper()
+	agent, err := tenant.CreateAgent(t.Context(), model.CreateAgentInput{
+		Name: "Front desk", Channel: model.ChannelPhone, Direction: model.DirectionInbound, Language: "en", Prompt: "You are the front desk.",
+	})
+	require.NoError(t, err)
+	tool, err := tenant.CreateTool(t.Context(), model.CreateToolInput{
+		Name: "Book", TechnicalName: "book", Description: new("Books a visit"),
+		Parameters: model.JSONObject(`{"type":"object","properties":{"day":{"type":"string"},"seats":{"type":"integer"}},"required":["day"]}`),
+	})
+	require.NoError(t, err)
+	_, err = tenant.ConnectTool(t.Context(), model.ConnectToolInput{AgentID: agent.ID, ToolID: tool.ID})
+	require.NoError(t, err)
+	return agent.ID, tool.ID
+}
+
+// TestModelFailures lets each failure happen twice, once to a client of GraphQL and once to one of
+// REST, and then lets the same chat go on.
+func TestModelFailures(t *testing.T) {
+	t.Parallel()
+	const recovered = "Here I am again."
+	scripts := map[string][]fixture{}
+	for name, failure := range modelFailures {
+		scripts[modelNamed(name)] = append(times(2, failure.script...), says(recovered))
+	}
+	provider := startProvider(t, scripts)
+	address := dbtest.URL(t)
+	g := &gatewayUnderTest{store: dbtest.Open(t, address, dbtest.Options())}
+	tenant, key := g.company(t, "Failures")
+	agentID, toolID := frontDesk(t, tenant)
+	mocking := map[string]any{"mockedTools": []any{map[string]any{"toolId": toolID, "resultTemplate": "Booked for {day}"}}}
+
+	for name, failure := range modelFailures {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t, address, key, provider.asks(modelNamed(name)), func(o *app.EngineOptions) {
+				if failure.noHeader != "" {
+					o.Provider.BaseURL = provider.withoutHeader(t, failure.noHeader) + "/v1"
+				}
+				if failure.timeout > 0 {
+					o.Provider.Timeout, o.Provider.IdleTimeout = failure.timeout, failure.timeout
+				}
+			})
+			says := strings.ReplaceAll(failure.says, "MODEL", modelNamed(name))
+			chatID := s.start(t, agentID, mocking)
+
+			a := s.send(t, chatID, "Hello?")
+			require.Equal(t, []string{"UPSTREAM_FAILED"}, a.codes())
+			require.Equal(t, says, a.Errors[0].Message)
+			require.JSONEq(t, `{"sendSimulationMessage":null}`, string(a.Data))
+			requireNothingKept(t, s.kept(t, chatID), failure.made)
+
+			status, body := s.exchange(t, http.MethodPost, "/SimulationChat/send-message", map[string]any{"simulationChatId": chatID, "message": "Hello?"})
+			require.Equal(t, http.StatusBadGateway, status, string(body))
+			var problem struct {
+				Status                       int
+				Code, Title, Detail, TraceID string
+			}
+			require.NoError(t, json.Unmarshal(body, &problem))
+			require.Equal(t, http.StatusBadGateway, problem.Status)
+			require.Equal(t, "UPSTREAM_FAILED", problem.Code)
+			require.Equal(t, "Bad Gateway", problem.Title)
+			require.Equal(t, says, problem.Detail)
+			requireNothingKept(t, s.kept(t, chatID), append(failure.made, failure.made...))
+			require.Len(t, provider.asked(t, modelNamed(name)), 2*len(failure.script))
+
+			require.Equal(t, recovered, s.say(t, chatID, "Hello?").Text)
+			require.Len(t, s.kept(t, chatID).Messages, 2)
+			asked := provider.asked(t, modelNamed(name))
+			require.Len(t, asked, 2*len(failure.script)+1)
+			require.Len(t, asked[len(asked)-1].Messages, 2, "the prompt and the message, nothing of the turns that failed")
+
+			logged, err := json.Marshal(says)
+			require.NoError(t, err)
+			require.Equal(t, 2, strings.Count(s.log.String(), `"msg":"turn failed","chat":"`+chatID+`","model":"`+modelNamed(name)+`","error":`+string(logged)))
+			require.Regexp(t, `"msg":"turn failed","chat":"`+chatID+`".*"traceId":"`+problem.TraceID+`"`, s.log.String(), "who sees the answer finds the line")
+			s.requireNoKey(t, providerKey)
+		})
+	}
+}
+
+// requireNothingKept holds a chat to be as before its first message, but for the calls that were made.
+func requireNothingKept(t *testing.T, chat keptChat, made []string) {
+	t.Helper()
+	require.Equal(t, "Open", chat.Status)
+	require.Empty(t, chat.Messages)
+	var calls []string
+	for _, call := range chat.ToolCalls {
+		require.False(t, call.IsTurnKept)
+		require.Equal(t, 1, call.MessageSequence)
+		outcome := call.Result
+		if outcome == nil {
+			outcome = call.Error
+		}
+		calls = append(calls, call.TechnicalName+": "+*outcome)
+	}
+	require.Equal(t, made, calls)
+}
+
+// TestKeyThatIsRefused shows no key although the provider, the address and the log have it.
+func TestKeyThatIsRefused(t *testing.T) {
+	t.Parallel()
+	provider := startProvider(t, map[string][]fixture{"sensible": {says("Good morning")}})
+	address := dbtest.URL(t)
+	g := &gatewayUnderTest{store: dbtest.Open(t, address, dbtest.Options())}
+	tenant, key := g.company(t, "Keys")
+	agentID, _ := frontDesk(t, tenant)
+
+	wrong := serve(t, address, key, provider.asks("sensible"), func(o *app.EngineOptions) { o.Provider.Key = "sk-wrong-7d3f" })
+	chatID := wrong.start(t, agentID, nil)
+	a := wrong.send(t, chatID, "Hello?")
+	require.Equal(t, []string{"UPSTREAM_FAILED"}, a.codes())
+	require.Contains(t, a.Errors[0].Message, "model sensible: the provider answered 401 Unauthorized")
+	wrong.requireNoKey(t, "sk-wrong-7d3f")
+
+	nowhere := serve(t, address, key, provider.asks("sensible"), func(o *app.EngineOptions) { o.Provider.BaseURL = "http://user:hunter2@127.0.0.1:1/v1" })
+	a = nowhere.send(t, chatID, "Hello?")
+	require.Equal(t, []string{"UPSTREAM_FAILED"}, a.codes())
+	require.Equal(t, "model sensible: the provider could not be reached", a.Errors[0].Message)
+	nowhere.requireNoKey(t, providerKey)
+	nowhere.requireNoKey(t, "hunter2")
+
+	right := serve(t, address, key, provider.asks("sensible"))
+	require.Equal(t, "Good morning", right.say(t, chatID, "Hello?").Text)
+	require.Len(t, provider.asked(t, "sensible"), 1)
+}

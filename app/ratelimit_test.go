@@ -1,0 +1,112 @@
+package app_test
+
+import (
+	"io"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/gateway"
+	"github.com/agentgraph/agentgraph/graph"
+)
+
+// A limit of so few fills too slowly for anything to come back while a test runs.
+func startLimited(t *testing.T, requests, modelDriven int) *gatewayUnderTest {
+	t.Helper()
+	store := dbtest.Open(t, dbtest.URL(t), dbtest.Options())
+	settings := gateway.DefaultSettings()
+	settings.RateLimit, settings.ModelRateLimit = requests, modelDriven
+	return &gatewayUnderTest{url: serveWith(t, store, settings), store: store}
+}
+
+func (g *gatewayUnderTest) answer(t *testing.T, method, path, key, body string) (head, string) {
+	t.Helper()
+	response := g.do(t, method, path, key, body)
+	defer func() { require.NoError(t, response.Body.Close()) }()
+	text, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	return head{response.StatusCode, response.Header}, string(text)
+}
+
+func TestOperationsThatMakeAModelWorkHaveALimitOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	g := startLimited(t, 0, 3)
+	tenant, key := g.company(t, "Limited")
+	agentID := manyAgents(t, tenant, 1)
+	start := `{"query":"mutation { startSimulationChat(input: {agentId: \"` + agentID + `\"}) { simulationChat { id } } }"}`
+	for _, left := range []string{"2", "1"} {
+		response, text := g.answer(t, http.MethodPost, "/graphql", key, start)
+		require.Equal(t, http.StatusOK, response.StatusCode, text)
+		require.NotContains(t, text, "errors")
+		require.Equal(t, "3", response.Header.Get("RateLimit-Limit"))
+		require.Equal(t, left, response.Header.Get("RateLimit-Remaining"))
+	}
+	// Each counts, under whatever name; what is skipped does not.
+	two := `{"query":"mutation ($no: Boolean = false) { a: startSimulationChat(input: {agentId: \"` + agentID + `\"}) { simulationChat { id } } ` +
+		`...B } fragment B on Mutation { b: startSimulationChat(input: {agentId: \"` + agentID + `\"}) @skip(if: $no) { simulationChat { id } } }"`
+	response, text := g.answer(t, http.MethodPost, "/graphql", key, two+"}")
+	require.Equal(t, http.StatusTooManyRequests, response.StatusCode, text)
+	require.NotEmpty(t, response.Header.Get("Retry-After"))
+	require.Equal(t, "1", response.Header.Get("RateLimit-Remaining"), "what is refused does not count")
+	require.Contains(t, text, `"code":"RATE_LIMITED"`)
+	require.NotContains(t, text, `"data"`)
+	response, text = g.answer(t, http.MethodPost, "/graphql", key, two+`,"variables":{"no":true}}`)
+	require.Equal(t, http.StatusOK, response.StatusCode, text)
+
+	response, text = g.answer(t, http.MethodPost, "/SimulationChat/start", key, `{"agentId":"`+agentID+`"}`)
+	require.Equal(t, http.StatusTooManyRequests, response.StatusCode, text)
+	require.NotEmpty(t, response.Header.Get("Retry-After"))
+	require.Equal(t, "0", response.Header.Get("RateLimit-Remaining"))
+	require.Equal(t, "application/problem+json", response.Header.Get("Content-Type"))
+	require.Contains(t, text, `"code":"RATE_LIMITED"`)
+	require.Contains(t, text, `"status":429`)
+
+	for _, free := range []string{"/Agent/" + agentID, "/AgentTest"} {
+		response, text = g.answer(t, http.MethodGet, free, key, "")
+		require.Equal(t, http.StatusOK, response.StatusCode, text)
+		require.Empty(t, response.Header.Values("RateLimit-Limit"))
+	}
+	_, other := g.keyOf(t, companyIDOf(t, tenant), "simulate")
+	response, text = g.answer(t, http.MethodPost, "/graphql", other, start)
+	require.Equal(t, http.StatusOK, response.StatusCode, text)
+
+	four := `{"query":"mutation { `
+	for _, alias := range []string{"a", "b", "c", "d"} {
+		four += alias + `: startSimulationChat(input: {agentId: \"` + agentID + `\"}) { simulationChat { id } } `
+	}
+	response, text = g.answer(t, http.MethodPost, "/graphql", other, four+`}"}`)
+	require.Equal(t, http.StatusBadRequest, response.StatusCode, "waiting would not help: %s", text)
+	require.Contains(t, text, `"code":"LIMIT_EXCEEDED"`)
+}
+
+func TestAccessTokensShareTheLimitOfTheirKey(t *testing.T) {
+	t.Parallel()
+	g := startLimited(t, 3, 0)
+	_, key := g.company(t, "Limited")
+	first, _ := g.token(t, key, "read")
+	second, _ := g.token(t, key, "read")
+	response, text := g.bear(t, "/graphql", first, `{"query":"{ company { name } }"}`)
+	require.Equal(t, http.StatusOK, response.StatusCode, text)
+	for _, token := range []string{first, second} {
+		response, text = g.bear(t, "/Subscription", token, "")
+		require.Equal(t, http.StatusTooManyRequests, response.StatusCode, text)
+		require.Contains(t, text, `"code":"RATE_LIMITED"`)
+	}
+}
+
+func TestWhatMakesAModelWork(t *testing.T) {
+	t.Parallel()
+	var marked []string
+	schema := graph.NewExecutableSchema(graph.Config{}).Schema()
+	for _, root := range []*ast.Definition{schema.Query, schema.Mutation, schema.Subscription} {
+		for _, field := range root.Fields {
+			if field.Directives.ForName("modelDriven") != nil {
+				marked = append(marked, field.Name)
+			}
+		}
+	}
+	require.ElementsMatch(t, []string{"startSimulationChat", "sendSimulationMessage", "startAgentTestExecution", "retryAgentTestExecution"}, marked)
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestListAndShowTests(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	test := b.simulation(t, "Fails \x1b[31mred", holds, fails)
+	listed := b.test(t, "list", "--agent", b.agent)
+	require.Zero(t, listed.code, listed.log)
+	require.Contains(t, listed.out, test+"  Simulation  -         Front <desk>  -       Fails [31mred")
+	require.Equal(t, 2, b.test(t, "run", "--test", test).code)
+
+	var tests []listedTest
+	require.NoError(t, json.Unmarshal([]byte(b.test(t, "list", "--json").out), &tests))
+	require.Len(t, tests, 1)
+	require.Equal(t, "Failed", *tests[0].LastRunStatus)
+	runID := *tests[0].LastRunID
+
+	shown := b.test(t, "show", runID)
+	require.Zero(t, shown.code, shown.log)
+	require.Contains(t, shown.out, "[0] agent: Welcome.\n[1] contact: Goodbye")
+	require.Contains(t, shown.out, "✓ "+holds+"\n")
+	require.Contains(t, shown.out, "✗ "+fails+"\n")
+	require.Contains(t, shown.out, "message 0: “Welcome”")
+
+	shown = b.test(t, "show", test)
+	require.Contains(t, shown.out, "Turns      10 at most")
+	require.Contains(t, shown.out, runID+"  Failed")
+	var run struct {
+		Execution named
+		Messages  []messageShown
+	}
+	require.NoError(t, json.Unmarshal([]byte(b.test(t, "show", runID, "--json").out), &run))
+	require.NotEmpty(t, run.Messages)
+	shown = b.test(t, "show", run.Execution.ID)
+	require.Contains(t, shown.out, "1 run: 0 passed, 1 failed, 0 error, 0 cancelled")
+	require.Contains(t, shown.out, runID+"  Failed")
+	var execution struct{ Runs []runShown }
+	require.NoError(t, json.Unmarshal([]byte(b.test(t, "show", run.Execution.ID, "--json").out), &execution))
+	require.NotEmpty(t, execution.Runs[0].Messages)
+
+	for what, args := range map[string][]string{
+		`agent "nope" does not exist`:             {"--agent", "nope"},
+		`agent test folder "nope" does not exist`: {"--agent", b.agent, "--folder", "nope"},
+		`agent "" does not exist`:                 {"--agent", "", "--json"},
+	} {
+		unknown := b.test(t, append([]string{"list"}, args...)...)
+		require.Equal(t, 1, unknown.code, unknown.out)
+		require.Contains(t, unknown.log, what)
+		require.Empty(t, unknown.out)
+	}
+	missing := b.test(t, "show", b.agent)
+	require.Equal(t, 1, missing.code)
+	require.Contains(t, missing.log, "there is no test, execution or run")
+	require.NotContains(t, listed.out+shown.out, "\x1b")
+}

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/agentgraph/agentgraph/app"
+	"github.com/agentgraph/agentgraph/engine/knowledge"
+	"github.com/agentgraph/agentgraph/engine/llm/openai"
+	"github.com/agentgraph/agentgraph/gateway"
+)
+
+// agentFlags say how agents speak, what they answer from and what they may reach.
+type agentFlags struct {
+	modelFlags
+	knowledgeFlags
+	conversationFlags
+}
+
+// Validate checks all groups of flags.
+func (f agentFlags) Validate() error {
+	return errors.Join(f.modelFlags.Validate(), f.knowledgeFlags.Validate(), f.conversationFlags.Validate())
+}
+
+// options are what the flags say of the engine.
+func (f agentFlags) options(log *slog.Logger) app.EngineOptions {
+	return app.EngineOptions{
+		Provider: openai.Config{
+			BaseURL: f.OpenaiBaseURL, Key: f.OpenaiAPIKey, Model: f.Model, Timeout: f.ModelTimeout, IdleTimeout: f.ModelTimeout,
+		},
+		QuestionModel:   f.QuestionModel,
+		Embedder:        openai.Config{BaseURL: f.EmbeddingBaseURL, Key: f.EmbeddingAPIKey, Model: f.EmbeddingModel},
+		Reranker:        f.reranker(),
+		TurnTimeout:     f.TurnTimeout,
+		MaxModelCalls:   f.MaxModelCalls,
+		ToolAllow:       f.ToolAllow,
+		TransferWebhook: f.TransferWebhook,
+		Prices:          f.prices(),
+		Log:             log,
+	}
+}
+
+// modelFlags choose the language model.
+type modelFlags struct {
+	OpenaiAPIKey  string        `env:"OPENAI_API_KEY" placeholder:"KEY" help:"Key of the OpenAI-compatible provider. Without a key and a base URL the offline model answers."`
+	OpenaiBaseURL string        `env:"OPENAI_BASE_URL" placeholder:"URL" help:"Address of the provider, before /chat/completions."`
+	Model         string        `env:"AGENTGRAPH_MODEL" default:"gpt-4.1-mini" help:"The model that speaks for the agents."`
+	ModelTimeout  time.Duration `env:"AGENTGRAPH_MODEL_TIMEOUT" default:"25s" help:"How long one answer of the model may take."`
+	QuestionModel string        `env:"AGENTGRAPH_QUESTION_MODEL" placeholder:"MODEL" help:"A small model of the same provider that makes of a message and those before it the question to the knowledge base. Without one the knowledge base is asked the message."`
+}
+
+// knowledgeFlags say which models help to find what agents answer from.
+type knowledgeFlags struct {
+	EmbeddingModel   string   `env:"AGENTGRAPH_EMBEDDING_MODEL" placeholder:"NAME" help:"The model that compares questions and documents by meaning. Without one they are compared by their words."`
+	EmbeddingBaseURL string   `env:"AGENTGRAPH_EMBEDDING_BASE_URL" placeholder:"URL" help:"Address of the embedding model's provider, before /embeddings. Default: that of the language model."`
+	EmbeddingAPIKey  string   `env:"AGENTGRAPH_EMBEDDING_API_KEY" placeholder:"KEY" help:"Key of the embedding model's provider. Default: that of the language model, when the address is the same."`
+	RerankURL        string   `env:"AGENTGRAPH_RERANK_URL" placeholder:"URL" help:"Whole address of a reranker as Cohere and Jina have it."`
+	RerankAPIKey     string   `env:"AGENTGRAPH_RERANK_API_KEY" placeholder:"KEY" help:"Key of the reranker."`
+	RerankModel      []string `env:"AGENTGRAPH_RERANK_MODELS" placeholder:"NAME" help:"Model of the reranker that knowledge base chats may name."`
+}
+
+// Validate refuses half a reranker.
+func (f knowledgeFlags) Validate() error { return f.reranker().Validate() }
+
+func (f knowledgeFlags) reranker() knowledge.Reranker {
+	return knowledge.Reranker{URL: f.RerankURL, Key: f.RerankAPIKey, Models: f.RerankModel}
+}
+
+// conversationFlags bound conversations and say what they may reach.
+type conversationFlags struct {
+	TurnTimeout     time.Duration `env:"AGENTGRAPH_TURN_TIMEOUT" default:"10m" help:"How long an agent may take to answer one message, its calls and their delays included."`
+	MaxModelCalls   int           `env:"AGENTGRAPH_MAX_MODEL_CALLS" default:"8" help:"How often the model is asked for one answer of an agent; sub-agents have as many of their own, 5 times as many together."`
+	ToolAllow       []string      `env:"AGENTGRAPH_TOOL_ALLOW" placeholder:"HOST" help:"Host or CIDR that tools may reach although it is private; by default only public addresses are reached."`
+	Workers         int           `env:"AGENTGRAPH_WORKERS" default:"10" help:"Jobs, runs of agent tests and documents to index, that this process works on at once; 0 leaves them to other processes."`
+	RunsPerCompany  int           `env:"AGENTGRAPH_RUNS_PER_COMPANY" default:"50" help:"Jobs of one company that are worked on at once, over all processes, which should have the same."`
+	TransferWebhook string        `env:"AGENTGRAPH_TRANSFER_WEBHOOK" placeholder:"URL" help:"Address of the telephony provider that transfers calls. Without one agents are told that there is none."`
+	priceFlags
+}
+
+// Validate refuses bounds that would let nothing through.
+func (f conversationFlags) Validate() error {
+	if f.TurnTimeout <= 0 || f.MaxModelCalls <= 0 {
+		return errors.New("--turn-timeout and --max-model-calls must be above 0")
+	}
+	if f.Workers < 0 {
+		return errors.New("--workers must not be negative")
+	}
+	if f.RunsPerCompany <= 0 {
+		return errors.New("--runs-per-company must be above 0")
+	}
+	return f.priceFlags.Validate()
+}
+
+// Validate refuses a time in which no model could answer.
+func (f modelFlags) Validate() error {
+	if f.ModelTimeout <= 0 {
+		return errors.New("--model-timeout must be above 0")
+	}
+	return nil
+}
+
+// mostUpload is the largest file that is read, in bytes.
+const mostUpload = 25 << 20
+
+// gatewayFlags bound what clients may ask. A 0 of a size or a time is refused, not taken for no bound; that of the
+// cost of queries and of the rates is none. The variables of its defaults are set where it is embedded.
+type gatewayFlags struct {
+	Introspection  bool          `env:"AGENTGRAPH_INTROSPECTION" default:"true" negatable:"" help:"Let clients read the schema."`
+	MaxBody        int64         `env:"AGENTGRAPH_MAX_BODY" default:"1048576" help:"Largest request body, in bytes."`
+	MaxUpload      int64         `env:"AGENTGRAPH_MAX_UPLOAD" default:"26214400" help:"The most that the files of a request may have together, in bytes."`
+	MaxAnswer      int64         `env:"AGENTGRAPH_MAX_ANSWER" default:"33554432" help:"What one answer may hold, in bytes."`
+	QueryCost      int           `env:"AGENTGRAPH_QUERY_COST" default:"1000000" help:"What one operation may cost, as the schema tells; 0 for any."`
+	RequestTimeout time.Duration `env:"AGENTGRAPH_REQUEST_TIMEOUT" default:"30s" help:"How long a query or a mutation may take."`
+	AllowedOrigin  []string      `env:"AGENTGRAPH_ALLOWED_ORIGINS" placeholder:"HOST" help:"Host, other than the gateway's own, whose pages may open a socket."`
+	CORSOrigin     []string      `env:"AGENTGRAPH_CORS_ORIGINS" placeholder:"ORIGIN" help:"Origin, such as https://console.example.com, whose pages may call the gateway and open sockets; * for all. Without one browsers let no other pages call."`
+	Plan           bool          `env:"AGENTGRAPH_PLAN" default:"true" negatable:"" help:"Answer queries by plans. Without them every field has a resolver of its own: the same answers, slower."`
+	RateLimit      int           `env:"AGENTGRAPH_RATE_LIMIT" default:"${rateLimit}" help:"Requests that one API key may make in a minute, in each process; 0 for any number."`
+	ModelRateLimit int           `env:"AGENTGRAPH_MODEL_RATE_LIMIT" default:"${modelRateLimit}" help:"Operations that make a model work that one API key may start in a minute, in each process; 0 for any number."`
+	LogLevel       slog.Level    `env:"AGENTGRAPH_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
+	SecretKey      string        `env:"AGENTGRAPH_SECRET_KEY" placeholder:"BASE64" help:"32 bytes in base64 that encrypt the header values of tools. Without it tools have no headers."`
+}
+
+// Validate refuses bounds that would let nothing, or everything, through.
+func (f gatewayFlags) Validate() error {
+	if f.MaxBody <= 0 || f.MaxUpload <= 0 || f.MaxAnswer <= 0 || f.RequestTimeout <= 0 {
+		return errors.New("--max-body, --max-upload, --max-answer and --request-timeout must be above 0")
+	}
+	if f.QueryCost < 0 {
+		return errors.New("--query-cost must not be below 0")
+	}
+	if f.MaxUpload > mostUpload {
+		return fmt.Errorf("--max-upload must be at most %d", mostUpload)
+	}
+	if f.RateLimit < 0 || f.ModelRateLimit < 0 {
+		return errors.New("--rate-limit and --model-rate-limit must not be negative")
+	}
+	for _, origin := range f.CORSOrigin {
+		if !isOrigin(origin) {
+			return fmt.Errorf("--cors-origin must be *, or an origin such as https://console.example.com or https://*.example.com, not %q", origin)
+		}
+	}
+	_, err := f.secretKey()
+	return err
+}
+
+// isOrigin reports whether the text is "*" or an origin as browsers send it, whose host may begin with "*.".
+func isOrigin(text string) bool {
+	address, err := url.Parse(text)
+	return text == "*" || err == nil && (address.Scheme == "http" || address.Scheme == "https") && address.Hostname() != "" &&
+		text == address.Scheme+"://"+address.Host && !strings.Contains(strings.TrimPrefix(address.Host, "*."), "*")
+}
+
+func (f gatewayFlags) secretKey() ([]byte, error) {
+	key, err := base64.StdEncoding.DecodeString(f.SecretKey)
+	if err != nil || len(key) != 0 && len(key) != 32 {
+		return nil, errors.New("--secret-key must be 32 bytes in base64, as \"openssl rand -base64 32\" prints them")
+	}
+	return key, nil
+}
+
+// settings are what the flags say of the gateway.
+func (f gatewayFlags) settings() gateway.Settings {
+	settings := gateway.DefaultSettings()
+	settings.Introspection = f.Introspection
+	settings.BodyBytes = f.MaxBody
+	settings.UploadBytes = f.MaxUpload
+	settings.AnswerBytes = f.MaxAnswer
+	settings.QueryCost = f.QueryCost
+	settings.RequestTimeout = f.RequestTimeout
+	settings.AllowedOrigins = f.AllowedOrigin
+	settings.CORSOrigins = f.CORSOrigin
+	settings.RateLimit = f.RateLimit
+	settings.ModelRateLimit = f.ModelRateLimit
+	return settings
+}
+
+// listen opens the address, and says in one sentence when somebody has it already.
+func listen(ctx context.Context, address string) (net.Listener, error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err != nil {
+		var cause *net.OpError
+		if errors.As(err, &cause) {
+			err = cause.Err
+		}
+		return nil, fmt.Errorf("listen on %s: %w", address, err)
+	}
+	return listener, nil
+}

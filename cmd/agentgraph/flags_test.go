@@ -1,0 +1,74 @@
+package main
+
+import (
+	"io"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/alecthomas/kong"
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/app"
+	"github.com/agentgraph/agentgraph/engine/knowledge"
+	"github.com/agentgraph/agentgraph/engine/llm/openai"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+func TestDefaultsOfTheRateLimits(t *testing.T) {
+	t.Parallel()
+	for command, flags := range map[string][]string{
+		"serve": {"--rate-limit=600", "--model-rate-limit=60"}, "dev": {"--rate-limit=0", "--model-rate-limit=0"},
+	} {
+		var help lockedBuffer
+		require.Zero(t, run(t.Context(), []string{command, "--help"}, streams{out: &help, log: io.Discard}))
+		for _, flag := range flags {
+			require.Contains(t, help.String(), flag)
+		}
+	}
+}
+
+func TestOrigins(t *testing.T) {
+	t.Parallel()
+	for _, origin := range []string{"*", "https://console.example.com", "http://localhost:5173", "http://[::1]:3000", "https://*.example.com", "https://*.example.com:8443"} {
+		require.True(t, isOrigin(origin), origin)
+	}
+	for _, origin := range []string{
+		"", "null", "example.com", "https://example.com/", "https://", "ftp://example.com", "https://user@example.com", "https://example.com?x",
+		"https://*", "https://*example.com", "https://a.*.example.com", "https://*.*.example.com", " https://example.com", "HTTPS://example.com",
+	} {
+		require.False(t, isOrigin(origin), origin)
+	}
+}
+
+func TestFlagsOfTheEngine(t *testing.T) {
+	t.Parallel()
+	var p program
+	parser, err := kong.New(&p)
+	require.NoError(t, err)
+	_, err = parser.Parse([]string{
+		"serve", "--database-url", "postgres://any", "--openai-api-key", "k", "--openai-base-url", "http://a/v1", "--model", "speaker", "--model-timeout", "3s",
+		"--question-model", "asker", "--embedding-model", "embedder", "--embedding-base-url", "http://b/v1", "--embedding-api-key", "e",
+		"--rerank-url", "http://c", "--rerank-api-key", "r", "--rerank-model", "x,y", "--turn-timeout", "5s", "--max-model-calls", "7",
+		"--tool-allow", "10.0.0.0/8,tools.internal", "--transfer-webhook", "https://d", "--price-message", "1", "--price-input-tokens", "2", "--price-output-tokens", "3",
+		"--rate-limit", "5", "--max-body", "6",
+	})
+	require.NoError(t, err)
+	log := slog.New(slog.DiscardHandler)
+	require.Equal(t, app.EngineOptions{
+		Provider:        openai.Config{BaseURL: "http://a/v1", Key: "k", Model: "speaker", Timeout: 3 * time.Second, IdleTimeout: 3 * time.Second},
+		QuestionModel:   "asker",
+		Embedder:        openai.Config{BaseURL: "http://b/v1", Key: "e", Model: "embedder"},
+		Reranker:        knowledge.Reranker{URL: "http://c", Key: "r", Models: []string{"x", "y"}},
+		TurnTimeout:     5 * time.Second,
+		MaxModelCalls:   7,
+		ToolAllow:       []string{"10.0.0.0/8", "tools.internal"},
+		TransferWebhook: "https://d",
+		Prices:          model.Prices{Message: model.Credit, InputTokens: 2 * model.Credit, OutputTokens: 3 * model.Credit},
+		Log:             log,
+	}, p.Serve.options(log))
+	settings := p.Serve.settings()
+	require.Equal(t, 5, settings.RateLimit)
+	require.Equal(t, 60, settings.ModelRateLimit)
+	require.EqualValues(t, 6, settings.BodyBytes)
+}

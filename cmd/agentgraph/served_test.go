@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// served is a server that the command started, and a key to it.
+type served struct{ url, key string }
+
+// serve runs the command on the database, with more flags.
+func serve(t testing.TB, databaseURL, key string, flags ...string) *served {
+	t.Helper()
+	ctx, end := context.WithCancel(context.WithoutCancel(t.Context()))
+	log := &servedLog{address: make(chan string, 1)}
+	code := make(chan int, 1)
+	go func() {
+		code <- run(ctx, append([]string{"serve", "--database-url", databaseURL, "--listen", "127.0.0.1:0"}, flags...), streams{out: io.Discard, log: log})
+	}()
+	select {
+	case address := <-log.address:
+		t.Cleanup(func() {
+			end()
+			require.Zero(t, <-code, log.String())
+		})
+		return &served{url: "http://" + address, key: key}
+	case <-code:
+		end()
+		require.Fail(t, "the program ended", log.String())
+		return nil
+	}
+}
+
+// servedLog is the log of a program that serves. It knows the address as soon as there is one.
+type servedLog struct {
+	lockedBuffer
+	address chan string
+}
+
+func (l *servedLog) Write(line []byte) (int, error) {
+	var entry struct{ Msg, Address string }
+	if json.Unmarshal(line, &entry) == nil && entry.Msg == "serving" {
+		l.address <- entry.Address
+	}
+	return l.lockedBuffer.Write(line)
+}
+
+// ask sends a GraphQL request, as the commands do.
+func (s *served) ask(t testing.TB, document string, with variables, into any) error {
+	t.Helper()
+	return serverFlags{URL: s.url, APIKey: s.key}.client().ask(t.Context(), document, with, into)
+}
+
+// must is ask for a request that must not fail; its data is not read when into is nil.
+func (s *served) must(t testing.TB, document string, with variables, into any) {
+	t.Helper()
+	if into == nil {
+		into = new(json.RawMessage)
+	}
+	require.NoError(t, s.ask(t, document, with, into))
+}
+
+// newCompany creates a company and returns its part of the database with a key that may do everything.
+func newCompany(t testing.TB, store *db.Store, name string) (*db.Tenant, string) {
+	t.Helper()
+	company, err := store.CreateCompany(t.Context(), name)
+	require.NoError(t, err)
+	tenant := store.Tenant(company.ID)
+	return tenant, newKey(t, tenant, model.APIKeyScopeAdmin)
+}
+
+func newKey(t testing.TB, tenant *db.Tenant, scopes ...model.APIKeyScope) string {
+	t.Helper()
+	_, secret, err := tenant.CreateAPIKey(t.Context(), model.CreateAPIKeyInput{Name: "test", Scopes: scopes})
+	require.NoError(t, err)
+	return secret
+}

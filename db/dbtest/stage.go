@@ -1,0 +1,124 @@
+package dbtest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// Awaited bounds what is waited for; what is awaited comes at once.
+const Awaited = 2 * time.Minute
+
+// Finals counts the runs that have ended.
+const Finals = "SELECT count(*) FROM agent_test_runs WHERE status NOT IN ('Queued', 'Running')"
+
+// Options are those of a store that can keep secrets.
+func Options() db.Options { return db.Options{SecretKey: bytes.Repeat([]byte{7}, 32)} }
+
+// Stage is a database on which tests of agents are run. Its table verdicts notes each write that makes a run final.
+type Stage struct {
+	Address string
+	Store   *db.Store
+	Tenant  *db.Tenant
+	conn    *pgx.Conn
+}
+
+// NewStage returns a Stage with one company.
+func NewStage(t testing.TB) *Stage {
+	t.Helper()
+	s := &Stage{Address: URL(t)}
+	s.Store = Open(t, s.Address, Options())
+	company, err := s.Store.CreateCompany(t.Context(), "Company")
+	require.NoError(t, err)
+	s.Tenant = s.Store.Tenant(company.ID)
+	s.conn, err = pgx.Connect(t.Context(), s.Address)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.conn.Close(context.Background())) })
+	// What is final is written once, or somebody was judged twice.
+	_, err = s.conn.Exec(t.Context(), `CREATE TABLE verdicts (run_id text, status text);
+		CREATE FUNCTION note_verdict() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO verdicts VALUES (NEW.id, NEW.status); RETURN NULL; END $$;
+		CREATE TRIGGER verdict AFTER UPDATE ON agent_test_runs FOR EACH ROW WHEN (NEW.status NOT IN ('Queued', 'Running')) EXECUTE FUNCTION note_verdict()`,
+		pgx.QueryExecModeSimpleProtocol)
+	require.NoError(t, err)
+	return s
+}
+
+// Tests creates tests of a new agent, of one turn each, and returns their ids.
+func (s *Stage) Tests(t testing.TB, count int) []string {
+	t.Helper()
+	return Tests(t, s.Tenant, count, 1)
+}
+
+// Count returns the number that a query selects.
+func (s *Stage) Count(t testing.TB, query string) int {
+	t.Helper()
+	var n int
+	require.NoError(t, s.conn.QueryRow(t.Context(), query).Scan(&n), query)
+	return n
+}
+
+// Await waits until it is done.
+func (s *Stage) Await(t testing.TB, done func() bool, what string) {
+	t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for late := time.After(Awaited); !done(); {
+		select {
+		case <-tick.C:
+		case <-late:
+			require.FailNow(t, "it never came to this: "+what)
+		}
+	}
+}
+
+// Tests creates tests of a new agent and returns their ids.
+func Tests(t testing.TB, tenant *db.Tenant, count, turns int) []string {
+	t.Helper()
+	agent, err := tenant.CreateAgent(t.Context(), model.CreateAgentInput{
+		Name: "Front desk", Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en", Prompt: "Be kind.",
+	})
+	require.NoError(t, err)
+	ids := make([]string, count)
+	for i := range ids {
+		test, err := tenant.CreateSimulationTest(t.Context(), model.CreateSimulationTestInput{
+			AgentID: agent.ID, Name: fmt.Sprintf("Test %d", i), Scenario: "You want an appointment.",
+			Criteria: []string{"An appointment is booked."}, MaxTurns: int32(turns),
+		})
+		require.NoError(t, err)
+		ids[i] = test.ID
+	}
+	return ids
+}
+
+// Execute starts an execution of the tests.
+func Execute(t testing.TB, tenant *db.Tenant, testIDs []string, repeats, concurrency int32) *model.AgentTestExecution {
+	t.Helper()
+	execution, err := tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{
+		TestIds: testIDs, Repeats: repeats, Concurrency: concurrency,
+	})
+	require.NoError(t, err)
+	return execution
+}
+
+// Chats starts simulated chats with an agent and returns their ids.
+func Chats(t testing.TB, tenant *db.Tenant, agentID string, n int) []string {
+	t.Helper()
+	ids := make([]string, n)
+	for i := range ids {
+		chat := &model.SimulationChat{
+			AgentID: agentID, DataBag: model.JSONObject("{}"), Warnings: []string{},
+			ToolMocking: model.ToolMocking{SideEffects: model.SideEffectsAllow},
+		}
+		require.NoError(t, tenant.CreateSimulationChat(t.Context(), chat, nil))
+		ids[i] = chat.ID
+	}
+	return ids
+}

@@ -55,7 +55,7 @@ func (o *outlet) writeWhole(w http.ResponseWriter, body []byte) (int, error) {
 	if len(*buffer) > 0 {
 		if _, failure := o.Conn.Write(*buffer); failure != nil {
 			// The server believes that it was sent, and must not send the next response into the midst of this one.
-			_ = o.Conn.Close()
+			_ = o.Close()
 			err = failure
 		}
 	}

@@ -83,18 +83,26 @@ type Vocabulary struct {
 	Terms string
 }
 
+// BytesPerTerm is what a term counts in a vocabulary beside its text.
+const BytesPerTerm = 24
+
 // vocabularies has terms and version from one snapshot.
-const vocabularies = `SELECT dataset.id AS dataset_id,
+const vocabularies = `WITH held AS (
+		SELECT dataset_id, string_agg(term, chr(10)) AS terms FROM (
+			SELECT dataset_id, term, sum(octet_length(term) + ?2) OVER (ORDER BY chunks DESC, dataset_id, term) AS size
+			FROM dataset_terms WHERE company_id = ?0 AND dataset_id IN (?1)) AS known
+		WHERE size <= ?3 GROUP BY dataset_id)
+	SELECT dataset.id AS dataset_id,
 		(SELECT ` + vocabularyVersion + ` FROM documents AS document
 			WHERE document.company_id = ?0 AND document.dataset_id = dataset.id) AS version,
-		(SELECT coalesce(string_agg(known.term, chr(10)), '') FROM dataset_terms AS known
-			WHERE known.company_id = ?0 AND known.dataset_id = dataset.id) AS terms
+		coalesce((SELECT terms FROM held WHERE held.dataset_id = dataset.id), '') AS terms
 	FROM datasets AS dataset WHERE dataset.company_id = ?0 AND dataset.id IN (?1)`
 
-// Vocabularies returns all terms of those of the datasets that exist.
-func (t *Tenant) Vocabularies(ctx context.Context, datasetIDs []string) ([]Vocabulary, error) {
+// Vocabularies returns the terms of those of the datasets that exist: all of them, or those that most chunks hold, as many as
+// the bytes have room for.
+func (t *Tenant) Vocabularies(ctx context.Context, datasetIDs []string, bytes int) ([]Vocabulary, error) {
 	rows := []Vocabulary{}
-	err := t.db.NewRaw(vocabularies, t.companyID, bun.List(datasetIDs)).Scan(ctx, &rows)
+	err := t.db.NewRaw(vocabularies, t.companyID, bun.List(datasetIDs), BytesPerTerm, bytes).Scan(ctx, &rows)
 	return rows, translate(err)
 }
 

@@ -178,7 +178,7 @@ func TestVocabularies(t *testing.T) {
 	// requireTerms requires the terms, under a version that there was not yet.
 	requireTerms := func(terms ...string) {
 		t.Helper()
-		vocabularies, err := tenant.Vocabularies(t.Context(), []string{dataset.ID, other.ID})
+		vocabularies, err := tenant.Vocabularies(t.Context(), []string{dataset.ID, other.ID}, 1<<20)
 		require.NoError(t, err)
 		require.Len(t, vocabularies, 2)
 		searched, err := tenant.SearchedDatasets(t.Context(), chat.ID)
@@ -197,7 +197,7 @@ func TestVocabularies(t *testing.T) {
 		}
 	}
 	requireTerms()
-	gone, err := tenant.Vocabularies(t.Context(), []string{"gone"})
+	gone, err := tenant.Vocabularies(t.Context(), []string{"gone"}, 1<<20)
 	require.NoError(t, err)
 	require.Empty(t, gone)
 	first, second := addDocument(t, tenant, dataset.ID, "a"), addDocument(t, tenant, dataset.ID, "b")
@@ -205,6 +205,11 @@ func TestVocabularies(t *testing.T) {
 	requireTerms("red", "pear")
 	finishDocument(t, tenant, second, "red plum")
 	requireTerms("red", "pear", "plum")
+	for bytes, want := range map[int]string{2: "", 2*db.BytesPerTerm + 7: "red pear"} {
+		cut, err := tenant.Vocabularies(t.Context(), []string{dataset.ID}, bytes)
+		require.NoError(t, err)
+		require.Equal(t, strings.Fields(want), strings.Fields(cut[0].Terms), "those that most chunks hold come first")
+	}
 	_, err = tenant.ReindexDocument(t.Context(), first.ID)
 	require.NoError(t, err)
 	finishDocument(t, tenant, readDocument(t, tenant, first.ID), "fig")

@@ -2,10 +2,14 @@ package db_test
 
 import (
 	"context"
+	"io"
+	"net"
+	"net/url"
 	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -82,4 +86,74 @@ func TestReadsOnConnectionsThatAreOfNoUse(t *testing.T) {
 	none, err := tenant.Find(t.Context(), db.AgentRows, nil)
 	require.NoError(t, err)
 	require.Empty(t, none)
+}
+
+// proxied is the address of a database behind a proxy, and how to cut its connections, of which Postgres says nothing.
+func proxied(t *testing.T, address string) (proxied string, cut func()) {
+	t.Helper()
+	config, err := pgx.ParseConfig(address)
+	require.NoError(t, err)
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	var mu sync.Mutex
+	var open []net.Conn
+	cut = func() {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, conn := range open {
+			_ = conn.Close()
+		}
+		open = nil
+	}
+	t.Cleanup(func() { _ = listener.Close(); cut() })
+	go func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			network, socket := pgconn.NetworkAddress(config.Host, config.Port)
+			server, err := new(net.Dialer).DialContext(context.WithoutCancel(t.Context()), network, socket)
+			if err != nil {
+				_ = client.Close()
+				continue
+			}
+			mu.Lock()
+			open = append(open, client, server)
+			mu.Unlock()
+			pass := func(to, from net.Conn) {
+				_, _ = io.Copy(to, from)
+				_, _ = to.Close(), from.Close()
+			}
+			go pass(server, client)
+			go pass(client, server)
+		}
+	}()
+	behind := url.URL{Scheme: "postgres", User: url.UserPassword(config.User, config.Password), Host: listener.Addr().String(), Path: "/" + config.Database, RawQuery: "sslmode=disable"}
+	return behind.String(), cut
+}
+
+// All connections are cut at once, and all readers find out at once: none of them waits for one that another holds.
+func TestReadsOnConnectionsThatAreCut(t *testing.T) {
+	t.Parallel()
+	address, cut := proxied(t, dbtest.URL(t))
+	for _, connections := range []int32{1, 4} {
+		store := dbtest.Open(t, address, db.Options{MaxConnections: connections})
+		tenant, _ := newCompany(t, store)
+		agent := newAgent(t, tenant)
+		for range 3 {
+			ctx, cancel := context.WithTimeout(t.Context(), waitFor)
+			var all sync.WaitGroup
+			for range 2 * connections {
+				all.Go(func() {
+					found, err := tenant.Find(ctx, db.AgentRows, []string{agent.ID}, "language")
+					assert.NoError(t, err)
+					assert.Len(t, found, 1)
+				})
+			}
+			all.Wait()
+			cancel()
+			cut()
+		}
+	}
 }

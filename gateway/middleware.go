@@ -55,6 +55,9 @@ func (s *Server) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 
 	w := &statusWriter{ResponseWriter: response}
 	w.outlet, _ = r.Context().Value(outletKey{}).(*outlet)
+	if w.outlet != nil && w.outlet.isBroken {
+		panic(http.ErrAbortHandler) // a request that came behind the one whose response the client did not take
+	}
 	w.Header().Set(traceHeader, trace)
 	w.Header().Set(versionHeader, version)
 	w.Header().Set("X-Content-Type-Options", "nosniff")

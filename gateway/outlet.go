@@ -32,6 +32,8 @@ func (l outlets) Accept() (net.Conn, error) {
 type outlet struct {
 	net.Conn
 	held *[]byte
+	// isBroken says that a response was sent in part.
+	isBroken bool
 }
 
 // Write writes, or holds what is written. One goroutine writes at a time.
@@ -55,6 +57,7 @@ func (o *outlet) writeWhole(w http.ResponseWriter, body []byte) (int, error) {
 	if len(*buffer) > 0 {
 		if _, failure := o.Conn.Write(*buffer); failure != nil {
 			// The server believes that it was sent, and must not send the next response into the midst of this one.
+			o.isBroken = true
 			_ = o.Close()
 			err = failure
 		}

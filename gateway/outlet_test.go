@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/stretchr/testify/require"
@@ -41,6 +42,8 @@ func (c countedConn) Write(p []byte) (int, error) {
 	}
 	return c.Conn.Write(p)
 }
+
+func (c countedConn) CloseWrite() error { return c.Conn.(*net.TCPConn).CloseWrite() }
 
 // letters answers with as many bytes as the path says, told beforehand unless the query says otherwise.
 type letters struct{}
@@ -81,6 +84,7 @@ func TestNothingFollowsHalfAResponse(t *testing.T) {
 	require.NoError(t, err)
 	sent, _ := io.ReadAll(conn) // the second request was not read, so the end may be a reset
 	require.LessOrEqual(t, strings.Count(string(sent), "HTTP/1.1"), 1)
+	require.EqualValues(t, 1, listener.writes.Load(), "the second request is not carried out")
 }
 
 func TestSmallResponsesLeaveInOnePiece(t *testing.T) {
@@ -115,4 +119,22 @@ func TestSmallResponsesLeaveInOnePiece(t *testing.T) {
 		require.Len(t, body, c.body, c.path)
 		require.LessOrEqual(t, counted.writes.Load()-before, c.writes, "%s %s", c.method, c.path)
 	}
+}
+
+// A server that does not read a request to its end closes its own half first, so that the client gets the answer.
+func TestRequestsThatAreNotReadAreAnswered(t *testing.T) {
+	t.Parallel()
+	listener := serveLetters(t)
+	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", listener.Addr().String())
+	require.NoError(t, err)
+	defer func() { _ = conn.Close() }()
+	_, err = io.WriteString(conn, "GET / HTTP/1.1\r\nX-Long: "+strings.Repeat("x", http.DefaultMaxHeaderBytes+8<<10)+"\r\n\r\n")
+	require.NoError(t, err)
+	answer, err := io.ReadAll(conn)
+	require.NoError(t, err)
+	require.Contains(t, string(answer), "431 Request Header Fields Too Large")
+	require.Eventually(t, func() bool {
+		_, err := conn.Write([]byte("x"))
+		return err != nil
+	}, patience, 10*time.Millisecond, "and the other half a little later")
 }

@@ -63,7 +63,7 @@ func vocabularyOf(v db.Vocabulary) *vocabulary {
 	}
 	for length, words := range known.words {
 		known.words[length] = slices.Clip(words)
-		known.size += 24 * len(words)
+		known.size += db.BytesPerTerm * len(words)
 	}
 	return known
 }
@@ -101,6 +101,10 @@ func alike(known []*vocabulary, word string) []string {
 const (
 	// maxVocabularies bounds the vocabularies that are kept in memory, in bytes.
 	maxVocabularies = 64 << 20
+	// maxRead bounds those that are read together, in bytes, however many words somebody has uploaded, and so many are
+	// read at a time: what the process takes for them is bounded.
+	maxRead      = maxVocabularies / 2
+	readsAtATime = 2
 	// readTime bounds a read that those who asked for it may have left.
 	readTime = 30 * time.Second
 )
@@ -112,12 +116,14 @@ type vocabularyCache struct {
 	size  int
 	// reads are under way: questions that come at the same time read once.
 	reads singleflight.Group
+	// places have one for each read that is under way.
+	places chan struct{}
 }
 
 func newVocabularyCache() *vocabularyCache {
 	// It is the size of the vocabularies that bounds it, not their number.
 	known, _ := simplelru.NewLRU[string, *vocabulary](math.MaxInt, nil)
-	return &vocabularyCache{known: known}
+	return &vocabularyCache{known: known, places: make(chan struct{}, readsAtATime)}
 }
 
 // get returns what is kept of a dataset, if it is of the version.
@@ -180,7 +186,13 @@ func (c *vocabularyCache) of(ctx context.Context, t *db.Tenant, datasetIDs, vers
 }
 
 func (c *vocabularyCache) read(ctx context.Context, t *db.Tenant, datasetIDs []string) ([]*vocabulary, error) {
-	rows, err := t.Vocabularies(ctx, datasetIDs)
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case c.places <- struct{}{}:
+		defer func() { <-c.places }()
+	}
+	rows, err := t.Vocabularies(ctx, datasetIDs, maxRead)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// everythingOfTests is what hangs on tests, from every noun of theirs to all others.
+// everythingOfTests is what hangs on tests, from every type of theirs to all others.
 const everythingOfTests = `{
 	agents { nodes {
 		testFolders { name agent { name } tests(first: 3) { totalCount nodes { name } } }

@@ -81,7 +81,7 @@ func New(o Options) (*App, error) {
 	server := gateway.New(gateway.Options{
 		Schema:       schema,
 		Authenticate: auth.NewKeys(o.Store).Authenticate,
-		Claim: func(ctx context.Context, companyID string, id, fingerprint []byte) (*model.KeptAnswer, db.EndRequest, error) {
+		Claim: func(ctx context.Context, companyID string, id, fingerprint []byte) (*model.KeptResponse, db.EndRequest, error) {
 			return o.Store.Tenant(companyID).ClaimRequest(ctx, id, fingerprint)
 		},
 		Ready:      o.Store.Ping,

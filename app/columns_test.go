@@ -15,7 +15,7 @@ import (
 )
 
 // Reads select only the columns that a query needs. So every field, asked for alone and through every
-// way that leads to its noun, must be what it is when all fields are asked for.
+// way that leads to its type, must be what it is when all fields are asked for.
 func TestEachFieldAloneIsWhatItIsAmongAll(t *testing.T) {
 	t.Parallel()
 	store := dbtest.Open(t, dbtest.URL(t), dbtest.Options())
@@ -29,15 +29,15 @@ func TestEachFieldAloneIsWhatItIsAmongAll(t *testing.T) {
 	g.must(t, key, `mutation ($newest: ID!) { startSimulationChat(input: {agentId: $newest}) { simulationChat { id } } }`,
 		map[string]any{"newest": g.firstID(t, key, `{ list: agents { nodes { id } } }`)}, nil)
 	schema := graph.NewExecutableSchema(graph.Config{}).Schema()
-	ways := waysToNouns(g.firstID(t, key, `{ list: agentTestExecutions { nodes { id } } }`))
-	for _, noun := range schema.PossibleTypes["Node"] {
-		if noun.Kind == ast.Object && noun.Name != "Company" { // which is always read whole
-			require.NotEmpty(t, ways[noun.Name], "teach waysToNouns where a %s is", noun.Name)
+	ways := waysToTypes(g.firstID(t, key, `{ list: agentTestExecutions { nodes { id } } }`))
+	for _, definition := range schema.PossibleTypes["Node"] {
+		if definition.Kind == ast.Object && definition.Name != "Company" { // which is always read whole
+			require.NotEmpty(t, ways[definition.Name], "teach waysToTypes where a %s is", definition.Name)
 		}
 	}
-	for noun, queries := range ways {
+	for typeName, queries := range ways {
 		w := walker{schema: schema}
-		for _, field := range schema.Types[noun].Fields {
+		for _, field := range schema.Types[typeName].Fields {
 			if field.Name == "retrieve" { // its argument is no page
 				continue
 			}
@@ -46,19 +46,19 @@ func TestEachFieldAloneIsWhatItIsAmongAll(t *testing.T) {
 				for _, way := range []*gatewayUnderTest{g, resolved} {
 					var alone, among any
 					way.must(t, key, fmt.Sprintf(query, selection), nil, &alone)
-					way.must(t, key, fmt.Sprintf(query, selection+" probe: "+everyColumn[noun]), nil, &among)
+					way.must(t, key, fmt.Sprintf(query, selection+" probe: "+everyColumn[typeName]), nil, &among)
 					strip(among)
 					text := asJSON(t, alone)
-					require.Contains(t, text, `"`+field.Name+`"`, "%s leads to no %s", query, noun)
-					require.Equal(t, asJSON(t, among), text, "%s.%s: %s", noun, field.Name, query)
+					require.Contains(t, text, `"`+field.Name+`"`, "%s leads to no %s", query, typeName)
+					require.Equal(t, asJSON(t, among), text, "%s.%s: %s", typeName, field.Name, query)
 				}
 			}
 		}
 	}
 }
 
-// waysToNouns are, for each noun, queries that lead to it. The execution is compared with itself.
-func waysToNouns(execution string) map[string][]string {
+// waysToTypes are, for each type, queries that lead to it. The execution is compared with itself.
+func waysToTypes(execution string) map[string][]string {
 	usage := fmt.Sprintf(`{ consumptionBreakdown(from: "%s", to: "%s") { `, time.Now().AddDate(0, -6, 0).Format(time.DateOnly), time.Now().Format(time.DateOnly)) + `%s } }`
 	test := func(kind string) []string {
 		fields := "... on " + kind + " { %s }"

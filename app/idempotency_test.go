@@ -19,7 +19,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// whole is an answer to the last byte.
+// whole is a response to the last byte.
 type whole struct {
 	status int
 	header http.Header
@@ -211,7 +211,7 @@ func TestStatementsOfARepeatablePost(t *testing.T) {
 	create := graphqlBody(t, `mutation { createDataset(input: {name: "D"}) { dataset { id } } }`, nil)
 	plain := cost(create)
 	require.Equal(t, plain+2, cost(create, onceOnly))
-	require.EqualValues(t, 2, cost(create, onceOnly), "the answer")
+	require.EqualValues(t, 2, cost(create, onceOnly), "the response")
 	query := graphqlBody(t, `{ datasets { totalCount } }`, nil)
 	require.Equal(t, cost(query), cost(query, onceOnly))
 }

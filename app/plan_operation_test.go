@@ -234,11 +234,11 @@ func (w *writing) value(field string, argument *ast.ArgumentDefinition) any {
 	case argument.Name == "id":
 		return w.anyOf(w.ids, field+"s")
 	case strings.HasSuffix(argument.Name, "Id"):
-		noun := strings.TrimSuffix(argument.Name, "Id")
-		if noun != "agent" && noun != "campaign" && noun != "dataset" {
-			noun = "agentTest" + strings.ToUpper(noun[:1]) + noun[1:]
+		typeName := strings.TrimSuffix(argument.Name, "Id")
+		if typeName != "agent" && typeName != "campaign" && typeName != "dataset" {
+			typeName = "agentTest" + strings.ToUpper(typeName[:1]) + typeName[1:]
 		}
-		return w.anyOf(w.ids, strings.TrimSuffix(noun, "Test")+"s")
+		return w.anyOf(w.ids, strings.TrimSuffix(typeName, "Test")+"s")
 	}
 	return "text"
 }

@@ -80,7 +80,7 @@ func startBothWays(t testing.TB) *bothWays {
 
 var traceID = regexp.MustCompile(`"traceId":"[^"]*"`)
 
-// ask returns the status and the body of the answer.
+// ask returns the status and the body of the response.
 func (b *bothWays) ask(t testing.TB, url string, o operation) string {
 	t.Helper()
 	body, err := json.Marshal(map[string]any{"query": o.text, "variables": o.variables})
@@ -97,7 +97,7 @@ func (b *bothWays) ask(t testing.TB, url string, o operation) string {
 	return fmt.Sprintln(response.StatusCode, inOrder(t, traceID.ReplaceAllString(string(text), "")))
 }
 
-// inOrder sorts the errors of an answer, which come in the order in which fields happen to fail.
+// inOrder sorts the errors of a response, which come in the order in which fields happen to fail.
 func inOrder(t testing.TB, answer string) string {
 	if !strings.HasPrefix(answer, `{"errors":`) {
 		return answer
@@ -115,7 +115,7 @@ func inOrder(t testing.TB, answer string) string {
 	return fmt.Sprintln(slices.Compact(errors), string(parts.Data))
 }
 
-// same asks both servers; what they say is the same. It reports whether the answer was planned, and without an error.
+// same asks both servers; what they say is the same. It reports whether the response was planned, and without an error.
 func (b *bothWays) same(t testing.TB, o operation) (planned, good bool) {
 	t.Helper()
 	want := b.ask(t, b.resolved, o)
@@ -238,12 +238,12 @@ func TestWhatIsReadTogetherIsOfOneMoment(t *testing.T) {
 	}
 }
 
-// longPrompts starts a gateway with the limit of an answer, and a company of so many agents whose prompts have 45,000 bytes.
+// longPrompts starts a gateway with the limit of a response, and a company of so many agents whose prompts have 45,000 bytes.
 func longPrompts(t *testing.T, limit int64, agents int) (g *gatewayUnderTest, key string) {
 	t.Helper()
 	store := dbtest.Open(t, dbtest.URL(t), dbtest.Options())
 	settings := gateway.DefaultSettings()
-	settings.AnswerBytes = limit
+	settings.ResponseBytes = limit
 	g = &gatewayUnderTest{url: serveWith(t, store, settings), store: store}
 	tenant, key := g.company(t, "Long prompts")
 	for i := range agents {
@@ -255,7 +255,7 @@ func longPrompts(t *testing.T, limit int64, agents int) (g *gatewayUnderTest, ke
 	return g, key
 }
 
-// TestPlansHoldTheAnswersLimit: what is read for an answer counts, before it is written.
+// TestPlansHoldTheAnswersLimit: what is read for a response counts, before it is written.
 func TestPlansHoldTheAnswersLimit(t *testing.T) {
 	t.Parallel()
 	g, key := longPrompts(t, 200_000, 20)
@@ -265,7 +265,7 @@ func TestPlansHoldTheAnswersLimit(t *testing.T) {
 	require.Equal(t, "null", string(refused.Data))
 }
 
-// TestWhatIsTooMuchIsNotReadToItsEnd: an answer that is too large ends the reading, and the next one is read as ever.
+// TestWhatIsTooMuchIsNotReadToItsEnd: a response that is too large ends the reading, and the next one is read as ever.
 func TestWhatIsTooMuchIsNotReadToItsEnd(t *testing.T) {
 	t.Parallel()
 	g, key := longPrompts(t, 100_000, 30)
@@ -284,7 +284,7 @@ func TestAliasesDoNotMultiplyPastTheLimit(t *testing.T) {
 	t.Parallel()
 	store := dbtest.Open(t, dbtest.URL(t), dbtest.Options())
 	settings := gateway.DefaultSettings()
-	settings.AnswerBytes = 1 << 20
+	settings.ResponseBytes = 1 << 20
 	g := &gatewayUnderTest{url: serveWith(t, store, settings), store: store}
 	tenant, key := g.company(t, "Aliases")
 	tags := make([]*model.ClassificationTag, 50)
@@ -309,7 +309,7 @@ func TestAliasesDoNotMultiplyPastTheLimit(t *testing.T) {
 		require.Equal(t, []string{"LIMIT_EXCEEDED"}, refused.codes(), field)
 		require.Equal(t, "null", string(refused.Data))
 	}
-	// What a plan has charged before it left the answer to resolvers is given back.
+	// What a plan has charged before it left the response to resolvers is given back.
 	g.must(t, key, `{ agent(id: "`+agent.ID+`") { prompt classificationTags { definition } } }`, nil, nil)
 	missing := g.query(t, key, `{ agents { nodes { a: prompt b: prompt c: prompt d: prompt e: prompt f: prompt g: prompt h: prompt i: prompt j: prompt k: prompt } } agent(id: "none") { id } }`, nil)
 	require.Equal(t, []string{"NOT_FOUND"}, missing.codes())

@@ -66,7 +66,7 @@ func TestFaultsOfScalars(t *testing.T) {
 		a := g.query(t, key, test.query, variables)
 		require.Equal(t, []string{"BAD_INPUT"}, a.codes(), name)
 		fault := a.Errors[0]
-		require.Equal(t, []any{test.field}, fault.Path, "%s: the path is that of the answer", name)
+		require.Equal(t, []any{test.field}, fault.Path, "%s: the path is that of the response", name)
 		require.Contains(t, fault.Message, test.text, name)
 		require.Equal(t, map[string][]string{test.path: {fault.Message}}, fault.Extensions.Fields, name)
 	}

@@ -21,7 +21,7 @@ import (
 
 // victim is the company whose ids a stranger tries.
 type victim struct {
-	// ids holds an id of each noun by the name that arguments have for it.
+	// ids holds an id of each type by the name that arguments have for it.
 	ids map[string]string
 	// secrets are texts that nobody else may ever see.
 	secrets []string

@@ -26,7 +26,7 @@ func spend(key, agentID, at string, credits any) map[string]any {
 	return map[string]any{"idempotencyKey": key, "agentId": agentID, "channel": "Phone", "credits": credits, "at": at}
 }
 
-// body reads an answer whole.
+// body reads a response whole.
 func body(t *testing.T, r *http.Response) string {
 	t.Helper()
 	text, err := io.ReadAll(r.Body)

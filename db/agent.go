@@ -19,7 +19,7 @@ func (t tenantTx) lockAgent(ctx context.Context, id string, strength rowLock) (*
 
 // Agents of a company, by their ids and in pages.
 var (
-	AgentRows = Rows{noun: "agent", none: (*model.Agent)(nil), key: byOwnID}
+	AgentRows = Rows{typeName: "agent", none: (*model.Agent)(nil), key: byOwnID}
 	AgentList = List{none: (*model.Agent)(nil), order: newestFirst}
 )
 
@@ -103,7 +103,7 @@ func (t *Tenant) UpdateAgent(ctx context.Context, in model.UpdateAgentInput) (*m
 }
 
 // DeleteAgent deletes an agent with its prompt versions, its simulated chats, its tests with their
-// folders, its campaigns with their items, and every edge from and to it. Executions and runs of its
+// folders, its campaigns with their items, and every relation from and to it. Executions and runs of its
 // tests stay, as evidence.
 func (t *Tenant) DeleteAgent(ctx context.Context, id string) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
@@ -111,8 +111,8 @@ func (t *Tenant) DeleteAgent(ctx context.Context, id string) error {
 			return err
 		}
 		// Held in one order, so that two agents that refer to each other can be deleted at once.
-		edges := []*model.SubAgent{}
-		if err := t.find(&edges).Column("id").Where("agent_id = ? OR delegate_agent_id = ?", id, id).
+		relations := []*model.SubAgent{}
+		if err := t.find(&relations).Column("id").Where("agent_id = ? OR delegate_agent_id = ?", id, id).
 			Order("id").For(string(forDelete)).Scan(ctx); err != nil {
 			return translate(err)
 		}
@@ -125,18 +125,18 @@ func (t *Tenant) DeleteAgent(ctx context.Context, id string) error {
 		if err := t.delete(ctx, "agent", id, (*model.Agent)(nil)); err != nil {
 			return err
 		}
-		return t.recordTombstone(ctx, nounAgent, id)
+		return t.recordTombstone(ctx, typeAgent, id)
 	})
 }
 
 // delete removes the row with the id, and what hangs on it by foreign keys.
-func (t *Tenant) delete(ctx context.Context, noun, id string, row any) error {
+func (t *Tenant) delete(ctx context.Context, typeName, id string, row any) error {
 	result, err := t.remove(row).Where("id = ?", id).Exec(ctx)
 	if err != nil {
 		return translate(err)
 	}
 	if n, err := result.RowsAffected(); err != nil || n == 0 {
-		return model.Missing(noun, id)
+		return model.Missing(typeName, id)
 	}
 	return nil
 }

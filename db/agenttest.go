@@ -16,7 +16,7 @@ const agentTest = "agent test"
 
 // Tests of a company, by their ids, in pages, by their agents and by their folders.
 var (
-	AgentTestRows  = Rows{noun: agentTest, none: (*model.AgentTestRow)(nil), key: byOwnID}
+	AgentTestRows  = Rows{typeName: agentTest, none: (*model.AgentTestRow)(nil), key: byOwnID}
 	AgentTestList  = List{none: (*model.AgentTestRow)(nil), order: newestFirst}
 	TestsOfAgents  = List{none: (*model.AgentTestRow)(nil), of: "?TableAlias.agent_id = ?1", order: newestFirst}
 	TestsOfFolders = List{none: (*model.AgentTestRow)(nil), of: "?TableAlias.folder_id = ?1", order: newestFirst}

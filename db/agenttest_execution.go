@@ -23,7 +23,7 @@ func (t tenantTx) lockAgentTestExecution(ctx context.Context, id string, strengt
 
 // Executions of a company, by their ids, in pages, and by the agents whose tests they run.
 var (
-	AgentTestExecutionRows = Rows{noun: agentTestExecution, none: (*model.AgentTestExecution)(nil), key: byOwnID}
+	AgentTestExecutionRows = Rows{typeName: agentTestExecution, none: (*model.AgentTestExecution)(nil), key: byOwnID}
 	AgentTestExecutionList = List{none: (*model.AgentTestExecution)(nil), order: newestFirst}
 	ExecutionsOfAgents     = List{none: (*model.AgentTestExecution)(nil), of: "?TableAlias.agent_id = ?1", order: newestFirst}
 )

@@ -10,7 +10,7 @@ const agentTestFolder = "agent test folder"
 
 // Folders of tests of a company, by their ids, in pages, and by their agents, each agent's by name.
 var (
-	AgentTestFolderRows = Rows{noun: agentTestFolder, none: (*model.AgentTestFolder)(nil), key: byOwnID}
+	AgentTestFolderRows = Rows{typeName: agentTestFolder, none: (*model.AgentTestFolder)(nil), key: byOwnID}
 	AgentTestFolderList = List{none: (*model.AgentTestFolder)(nil), order: newestFirst}
 	FoldersOfAgents     = Rows{none: (*model.AgentTestFolder)(nil), key: "?TableAlias.agent_id", order: "lower(?TableAlias.name)"}
 )

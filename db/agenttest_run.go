@@ -16,7 +16,7 @@ const agentTestRun = "agent test run"
 
 // Runs of a company, by their ids, in pages, by their executions and by their tests.
 var (
-	AgentTestRunRows = Rows{noun: agentTestRun, none: (*model.AgentTestRun)(nil), key: byOwnID}
+	AgentTestRunRows = Rows{typeName: agentTestRun, none: (*model.AgentTestRun)(nil), key: byOwnID}
 	AgentTestRunList = List{none: (*model.AgentTestRun)(nil), order: newestFirst}
 	RunsOfExecutions = List{none: (*model.AgentTestRun)(nil), of: "?TableAlias.execution_id = ?1", order: newestFirst}
 	RunsOfTests      = List{none: (*model.AgentTestRun)(nil), of: "?TableAlias.test_id = ?1", order: newestFirst}

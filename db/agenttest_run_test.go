@@ -80,9 +80,9 @@ func TestTheLifeOfARun(t *testing.T) {
 	tenant := freshTenant(t)
 	queued := newRun(t, tenant)
 	require.Equal(t, model.AgentTestRunStatusQueued, queued.Status)
-	nouns, err := tenant.Nouns(t.Context(), []string{queued.ID, queued.ExecutionID})
+	types, err := tenant.Types(t.Context(), []string{queued.ID, queued.ExecutionID})
 	require.NoError(t, err)
-	require.Equal(t, map[string]string{queued.ID: "agent test run", queued.ExecutionID: "agent test execution"}, nouns)
+	require.Equal(t, map[string]string{queued.ID: "agent test run", queued.ExecutionID: "agent test execution"}, types)
 	lastRun(t, tenant, queued.TestedID, queued.ID, model.AgentTestRunStatusQueued)
 
 	run, err := tenant.ClaimRun(t.Context(), queued.ID, 1)

@@ -96,9 +96,9 @@ func TestTestsAreKeptAsTheyWereGiven(t *testing.T) {
 	// What it is does not depend on the columns that are read.
 	require.IsType(t, &model.ClassificationTest{}, testByID(t, tenant, classification.ID, "name"))
 
-	nouns, err := tenant.Nouns(t.Context(), []string{plain.ID, folder.ID})
+	types, err := tenant.Types(t.Context(), []string{plain.ID, folder.ID})
 	require.NoError(t, err)
-	require.Equal(t, map[string]string{plain.ID: "agent test", folder.ID: "agent test folder"}, nouns)
+	require.Equal(t, map[string]string{plain.ID: "agent test", folder.ID: "agent test folder"}, types)
 }
 
 // batchless returns a row as it was when it was made: read with no others, for no parent.

@@ -30,7 +30,7 @@ func campaignOf(ctx context.Context, query *bun.SelectQuery, id string) (*model.
 
 // Campaigns of a company, by their ids, in pages, and by their agents.
 var (
-	CampaignRows      = Rows{noun: "campaign", none: (*model.Campaign)(nil), key: byOwnID}
+	CampaignRows      = Rows{typeName: "campaign", none: (*model.Campaign)(nil), key: byOwnID}
 	CampaignList      = List{none: (*model.Campaign)(nil), order: newestFirst}
 	CampaignsOfAgents = List{none: (*model.Campaign)(nil), of: "?TableAlias.agent_id = ?1", order: newestFirst}
 )

@@ -13,7 +13,7 @@ const campaignItem = "campaign item"
 
 // Items of campaigns of a company, by their ids, in pages, and by their campaigns; and the events of items, in order.
 var (
-	CampaignItemRows = Rows{noun: campaignItem, none: (*model.CampaignItem)(nil), key: byOwnID}
+	CampaignItemRows = Rows{typeName: campaignItem, none: (*model.CampaignItem)(nil), key: byOwnID}
 	CampaignItemList = List{none: (*model.CampaignItem)(nil), order: newestFirst}
 	ItemsOfCampaigns = List{none: (*model.CampaignItem)(nil), of: "?TableAlias.campaign_id = ?1", order: newestFirst}
 	EventsOfItems    = Rows{none: (*model.CampaignItemEvent)(nil), key: "?TableAlias.item_id", order: "?TableAlias.number"}

@@ -76,9 +76,9 @@ func TestTheLifeOfAnItem(t *testing.T) {
 	item := stored(t, tenant, add(t, tenant, campaign.ID, 1)[0])
 	require.Equal(t, "+12025550100", item.PhoneNumber)
 	require.Equal(t, `{"b":"1","a":"it's"}`, string(item.DataBag))
-	nouns, err := tenant.Nouns(t.Context(), []string{item.ID})
+	types, err := tenant.Types(t.Context(), []string{item.ID})
 	require.NoError(t, err)
-	require.Equal(t, map[string]string{item.ID: "campaign item"}, nouns)
+	require.Equal(t, map[string]string{item.ID: "campaign item"}, types)
 
 	item = stored(t, tenant, report(t, tenant, item, model.CampaignItemStatusCalling))
 	require.EqualValues(t, 1, item.AttemptCount)
@@ -105,8 +105,8 @@ func TestTheLifeOfAnItem(t *testing.T) {
 	read := stored(t, tenant, item)
 	require.Equal(t, `{"z":"Monday","a":2.50}`, string(read.Result.Metadata))
 	require.Equal(t, "agree", *read.Result.Conversation.Messages[0].Intent)
-	events, types := eventsOf(t, tenant, item.ID)
-	require.Equal(t, "LaunchCall EndCall LaunchCall PickUp EndCall", types)
+	events, names := eventsOf(t, tenant, item.ID)
+	require.Equal(t, "LaunchCall EndCall LaunchCall PickUp EndCall", names)
 	require.Equal(t, "Attempt 2 of 2 began: +*******0100.", events[2].Description)
 
 	item, err = tenant.ResetCampaignItem(t.Context(), model.ResetCampaignItemInput{CampaignID: campaign.ID, ItemID: item.ID})
@@ -114,8 +114,8 @@ func TestTheLifeOfAnItem(t *testing.T) {
 	read = stored(t, tenant, item)
 	require.Zero(t, read.AttemptCount)
 	require.Nil(t, read.Result)
-	_, types = eventsOf(t, tenant, item.ID)
-	require.Equal(t, "LaunchCall EndCall LaunchCall PickUp EndCall ResetCall", types)
+	_, names = eventsOf(t, tenant, item.ID)
+	require.Equal(t, "LaunchCall EndCall LaunchCall PickUp EndCall ResetCall", names)
 }
 
 // Whatever is tried, what is stored is what the state machine says, and its events are kept with it.

@@ -46,9 +46,9 @@ func TestTheLifeOfACampaign(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	campaign := newCampaign(t, tenant, func(in *model.CreateCampaignInput) { in.DefaultRegion = new("FR") })
-	nouns, err := tenant.Nouns(t.Context(), []string{campaign.ID})
+	types, err := tenant.Types(t.Context(), []string{campaign.ID})
 	require.NoError(t, err)
-	require.Equal(t, map[string]string{campaign.ID: "campaign"}, nouns)
+	require.Equal(t, map[string]string{campaign.ID: "campaign"}, types)
 	changed, err := tenant.UpdateCampaign(t.Context(), model.UpdateCampaignInput{
 		CampaignID: campaign.ID, Name: new("Renamed"), MaxAttempts: new(int32(5)), DefaultRegion: new(""), Status: new(model.CampaignStatusPaused),
 	})

@@ -179,11 +179,11 @@ func (t *Tenant) setNameStatus(ctx context.Context, agents []*model.AgentConsump
 			campaignIDs = append(campaignIDs, campaign.CampaignID)
 		}
 	}
-	status, err := t.nameStatus(ctx, map[string][]string{nounAgent: agentIDs, nounCampaign: campaignIDs})
+	status, err := t.nameStatus(ctx, map[string][]string{typeAgent: agentIDs, typeCampaign: campaignIDs})
 	for _, agent := range agents {
-		agent.NameStatus = status(nounAgent, agent.AgentID)
+		agent.NameStatus = status(typeAgent, agent.AgentID)
 		for _, campaign := range agent.Campaigns {
-			campaign.NameStatus = status(nounCampaign, campaign.CampaignID)
+			campaign.NameStatus = status(typeCampaign, campaign.CampaignID)
 		}
 	}
 	return err

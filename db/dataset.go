@@ -16,12 +16,12 @@ func (t *Tenant) Dataset(ctx context.Context, id string) (*model.Dataset, error)
 
 // Datasets of a company, by their ids, in pages, and by the knowledge base chats that draw from them, each chat's in order.
 var (
-	DatasetRows     = Rows{noun: dataset, none: (*model.Dataset)(nil), key: byOwnID}
+	DatasetRows     = Rows{typeName: dataset, none: (*model.Dataset)(nil), key: byOwnID}
 	DatasetList     = List{none: (*model.Dataset)(nil), order: newestFirst}
 	DatasetsOfChats = Rows{
 		none: (*model.Dataset)(nil),
-		join: "JOIN knowledge_base_chat_datasets AS edge ON edge.company_id = ?TableAlias.company_id AND edge.dataset_id = ?TableAlias.id",
-		key:  "edge.chat_id", order: "edge.position",
+		join: "JOIN knowledge_base_chat_datasets AS relation ON relation.company_id = ?TableAlias.company_id AND relation.dataset_id = ?TableAlias.id",
+		key:  "relation.chat_id", order: "relation.position",
 	}
 )
 

@@ -61,12 +61,12 @@ func TestNouns(t *testing.T) {
 	for id := range want {
 		ids = append(ids, id, id)
 	}
-	nouns, err := own.tenant.Nouns(ctx, ids)
+	types, err := own.tenant.Types(ctx, ids)
 	require.NoError(t, err)
-	require.Equal(t, want, nouns)
+	require.Equal(t, want, types)
 	for _, none := range [][]string{nil, {}} {
-		nouns, err = own.tenant.Nouns(ctx, none)
+		types, err = own.tenant.Types(ctx, none)
 		require.NoError(t, err)
-		require.Empty(t, nouns)
+		require.Empty(t, types)
 	}
 }

@@ -22,10 +22,10 @@ func (t *Tenant) Document(ctx context.Context, id string) (*model.Document, erro
 
 // Documents of a company, by their ids, in pages, and by their datasets; and the chunks of documents, in order.
 var (
-	DocumentRows        = Rows{noun: document, none: (*model.Document)(nil), key: byOwnID}
+	DocumentRows        = Rows{typeName: document, none: (*model.Document)(nil), key: byOwnID}
 	DocumentList        = List{none: (*model.Document)(nil), order: newestFirst}
 	DocumentsOfDatasets = List{none: (*model.Document)(nil), of: "?TableAlias.dataset_id = ?1", order: newestFirst}
-	ChunkRows           = Rows{noun: "chunk", none: (*model.Chunk)(nil), key: byOwnID}
+	ChunkRows           = Rows{typeName: "chunk", none: (*model.Chunk)(nil), key: byOwnID}
 	ChunksOfDocuments   = List{none: (*model.Chunk)(nil), of: "?TableAlias.document_id = ?1", order: oldestFirst}
 )
 

@@ -11,7 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// estate is one row of every noun of a company. Every text of it contains the mark.
+// estate is one row of every type of a company. Every text of it contains the mark.
 type estate struct {
 	tenant *db.Tenant
 	mark   string

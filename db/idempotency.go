@@ -22,15 +22,15 @@ const (
 // untilAfter sets the end of a row by the database's clock.
 const untilAfter = "now() + ? * interval '1 microsecond'"
 
-// EndRequest ends the claim of a request, with the answer to keep, or nil to let the next one with its id be carried
+// EndRequest ends the claim of a request, with the response to keep, or nil to let the next one with its id be carried
 // out. It returns an error when the claim was lost meanwhile. It must be called once.
-type EndRequest = func(ctx context.Context, answer *model.KeptAnswer) error
+type EndRequest = func(ctx context.Context, answer *model.KeptResponse) error
 
 // ClaimRequest lets a request be carried out once, however often it is sent. It returns what the request was
 // answered before, or, when it is to be carried out now, what ends the claim; until then nobody else gets it, unless
 // this process dies. CONFLICT while somebody else carries it out; UNPROCESSABLE when the id belongs to a request with
-// another fingerprint, and when the answer was not kept. Both are a SHA-256.
-func (t *Tenant) ClaimRequest(ctx context.Context, id, fingerprint []byte) (*model.KeptAnswer, EndRequest, error) {
+// another fingerprint, and when the response was not kept. Both are a SHA-256.
+func (t *Tenant) ClaimRequest(ctx context.Context, id, fingerprint []byte) (*model.KeptResponse, EndRequest, error) {
 	request := &model.IdempotentRequest{ID: id, Fingerprint: fingerprint, ClaimID: model.NewID("claim")}
 	request.OwnBy(t.companyID)
 	isNew, err := affects(t.db.NewInsert().Model(request).Value("until", untilAfter, requestLease.Microseconds()).
@@ -66,10 +66,10 @@ func (t *Tenant) ClaimRequest(ctx context.Context, id, fingerprint []byte) (*mod
 	case before.Status == 0:
 		return nil, nil, underWay
 	case before.Body == nil:
-		return nil, nil, model.Errorf(model.Unprocessable, "the request with this Idempotency-Key was carried out; its answer was too large "+
+		return nil, nil, model.Errorf(model.Unprocessable, "the request with this Idempotency-Key was carried out; its response was too large "+
 			"to be kept or showed a secret, and cannot be repeated")
 	}
-	return &before.KeptAnswer, nil, nil
+	return &before.KeptResponse, nil, nil
 }
 
 // keepRequestAlive keeps a claim alive until the function that it returns ends it.
@@ -94,7 +94,7 @@ func (t *Tenant) keepRequestAlive(ctx context.Context, request *model.Idempotent
 			}
 		}
 	}()
-	return func(ctx context.Context, answer *model.KeptAnswer) error {
+	return func(ctx context.Context, answer *model.KeptResponse) error {
 		cancel()
 		<-stopped
 		var held bool

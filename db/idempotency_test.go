@@ -44,7 +44,7 @@ func TestARequestIsCarriedOutOnce(t *testing.T) {
 	store, _ := fresh(t)
 	tenant, _ := newCompany(t, store)
 	other, _ := newCompany(t, store)
-	for name, answer := range map[string]*model.KeptAnswer{
+	for name, answer := range map[string]*model.KeptResponse{
 		"text":     {Status: 200, Headers: map[string]string{"Content-Type": "application/json", "Location": "/Dataset/1?a='b'"}, Body: []byte(`{"a":"\u0000 \\ ' ? é"}`)},
 		"no body":  {Status: 204, Headers: map[string]string{}, Body: []byte{}},
 		"any byte": {Status: 422, Headers: map[string]string{"A": "b"}, Body: []byte{0, 255, 10, '\'', '\\', '?'}},
@@ -61,7 +61,7 @@ func TestARequestIsCarriedOutOnce(t *testing.T) {
 			same(t, answer, kept)
 		}
 		refused(t, tenant, name, "another body", model.Unprocessable)
-		require.NoError(t, claimRequest(t, other, name, "another body")(ctx, &model.KeptAnswer{Status: 200, Headers: map[string]string{}, Body: []byte("other")}),
+		require.NoError(t, claimRequest(t, other, name, "another body")(ctx, &model.KeptResponse{Status: 200, Headers: map[string]string{}, Body: []byte("other")}),
 			"another company has never heard of it")
 		kept, _, err := tenant.ClaimRequest(ctx, digestOf(name), digestOf("body"))
 		require.NoError(t, err)
@@ -81,7 +81,7 @@ func TestARequestThatKeepsNoAnswerCanBeCarriedOutAgain(t *testing.T) {
 func TestAnAnswerWithoutItsBodyIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
-	require.NoError(t, claimRequest(t, tenant, "key", "body")(t.Context(), &model.KeptAnswer{Status: 200, Headers: map[string]string{}}))
+	require.NoError(t, claimRequest(t, tenant, "key", "body")(t.Context(), &model.KeptResponse{Status: 200, Headers: map[string]string{}}))
 	require.Contains(t, refused(t, tenant, "key", "body", model.Unprocessable), "carried out")
 }
 
@@ -106,7 +106,7 @@ func TestOneOfManyCarriesARequestOut(t *testing.T) {
 		for _, err := range errs {
 			fails(t, err, model.Conflict)
 		}
-		require.NoError(t, winner(t.Context(), &model.KeptAnswer{Status: 200, Headers: map[string]string{}, Body: []byte("x")}))
+		require.NoError(t, winner(t.Context(), &model.KeptResponse{Status: 200, Headers: map[string]string{}, Body: []byte("x")}))
 		_, err := conn.Exec(t.Context(), "UPDATE idempotent_requests SET until = now() - interval '1 second'")
 		require.NoError(t, err)
 	}
@@ -121,10 +121,10 @@ func TestAClaimWhoseProcessHasDied(t *testing.T) {
 	_, err := conn.Exec(ctx, "UPDATE idempotent_requests SET until = now() - interval '1 second'")
 	require.NoError(t, err)
 	end := claimRequest(t, tenant, "key", "another body")
-	late := &model.KeptAnswer{Status: 200, Headers: map[string]string{}, Body: []byte("late")}
+	late := &model.KeptResponse{Status: 200, Headers: map[string]string{}, Body: []byte("late")}
 	require.ErrorContains(t, dead(ctx, late), "lost")
 	refused(t, tenant, "key", "another body", model.Conflict)
-	require.NoError(t, end(ctx, &model.KeptAnswer{Status: 200, Headers: map[string]string{}, Body: []byte("right")}))
+	require.NoError(t, end(ctx, &model.KeptResponse{Status: 200, Headers: map[string]string{}, Body: []byte("right")}))
 	kept, _, err := tenant.ClaimRequest(ctx, digestOf("key"), digestOf("another body"))
 	require.NoError(t, err)
 	require.Equal(t, "right", string(kept.Body))
@@ -155,7 +155,7 @@ func TestAnswersAreKeptForADay(t *testing.T) {
 	ctx := t.Context()
 	store, conn := fresh(t)
 	tenant, _ := newCompany(t, store)
-	answer := &model.KeptAnswer{Status: 200, Headers: map[string]string{}, Body: []byte("x")}
+	answer := &model.KeptResponse{Status: 200, Headers: map[string]string{}, Body: []byte("x")}
 	for _, key := range []string{"old", "new"} {
 		require.NoError(t, claimRequest(t, tenant, key, "body")(ctx, answer))
 	}
@@ -190,7 +190,7 @@ func TestStatementsOfAClaim(t *testing.T) {
 		_, end, err := tenant.ClaimRequest(ctx, digestOf("key"), digestOf("body"))
 		require.NoError(t, err)
 		if end != nil {
-			require.NoError(t, end(ctx, &model.KeptAnswer{Status: 200, Headers: map[string]string{}, Body: bytes.Repeat([]byte("x"), 1<<20)}))
+			require.NoError(t, end(ctx, &model.KeptResponse{Status: 200, Headers: map[string]string{}, Body: bytes.Repeat([]byte("x"), 1<<20)}))
 		}
 		require.EqualValues(t, 2, counted.n.Swap(0))
 	}

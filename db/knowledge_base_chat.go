@@ -22,10 +22,10 @@ func (t tenantTx) lockKnowledgeBaseChat(ctx context.Context, id string, strength
 
 // Knowledge base chats of a company, by their ids, by the agents that use them and in pages, and those agents.
 var (
-	KnowledgeBaseChatRows     = Rows{noun: "knowledge base chat", none: (*model.KnowledgeBaseChat)(nil), key: byOwnID}
+	KnowledgeBaseChatRows     = Rows{typeName: "knowledge base chat", none: (*model.KnowledgeBaseChat)(nil), key: byOwnID}
 	KnowledgeBaseChatOfAgents = Rows{
-		none: (*model.KnowledgeBaseChat)(nil), key: "edge.id",
-		join: "JOIN agents AS edge ON edge.company_id = ?TableAlias.company_id AND edge.knowledge_base_chat_id = ?TableAlias.id",
+		none: (*model.KnowledgeBaseChat)(nil), key: "relation.id",
+		join: "JOIN agents AS relation ON relation.company_id = ?TableAlias.company_id AND relation.knowledge_base_chat_id = ?TableAlias.id",
 	}
 	KnowledgeBaseChatList = List{none: (*model.KnowledgeBaseChat)(nil), order: newestFirst}
 	AgentsOfChats         = List{none: (*model.Agent)(nil), of: "?TableAlias.knowledge_base_chat_id = ?1", order: newestFirst}
@@ -122,11 +122,11 @@ func (t tenantTx) lockDatasets(ctx context.Context, ids []string) error {
 
 func (t *Tenant) connectDatasets(ctx context.Context, chatID string, datasetIDs []string) error {
 	ids := model.Unique(datasetIDs)
-	edges := make([]*chatDataset, len(ids))
+	relations := make([]*chatDataset, len(ids))
 	for i, id := range ids {
-		edges[i] = &chatDataset{ChatID: chatID, DatasetID: id, Position: int32(i)}
+		relations[i] = &chatDataset{ChatID: chatID, DatasetID: id, Position: int32(i)}
 	}
-	return insert(ctx, t, edges...)
+	return insert(ctx, t, relations...)
 }
 
 // DeleteKnowledgeBaseChat deletes a chat and disconnects it from every agent; its datasets stay.

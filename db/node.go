@@ -8,8 +8,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// CompanyNoun is the noun of a company's own id.
-const CompanyNoun = "company"
+// CompanyType is the type of a company's own id.
+const CompanyType = "company"
 
 // Nodes are the rows that have ids of their own, beside the company.
 var Nodes = []Rows{
@@ -17,20 +17,20 @@ var Nodes = []Rows{
 	SimulationChatRows, AgentTestRows, AgentTestFolderRows, AgentTestExecutionRows, AgentTestRunRows, CampaignRows, CampaignItemRows,
 }
 
-// Nouns returns the noun of every id that exists, in one statement: ids that were imported do not show what they name.
-func (t *Tenant) Nouns(ctx context.Context, ids []string) (map[string]string, error) {
-	nodes := []struct{ Noun, ID string }{}
-	union := t.db.NewSelect().Model((*model.Company)(nil)).ColumnExpr("? AS noun, id", CompanyNoun).
+// Types returns the type of every id that exists, in one statement: ids that were imported do not show what they name.
+func (t *Tenant) Types(ctx context.Context, ids []string) (map[string]string, error) {
+	nodes := []struct{ Type, ID string }{}
+	union := t.db.NewSelect().Model((*model.Company)(nil)).ColumnExpr("? AS type, id", CompanyType).
 		Where("id = ?", t.companyID).Where("id IN (?)", bun.List(ids))
 	for _, r := range Nodes {
-		union = union.UnionAll(t.find(r.none).ColumnExpr("? AS noun, ?TableAlias.id", r.noun).Where("?TableAlias.id IN (?)", bun.List(ids)))
+		union = union.UnionAll(t.find(r.none).ColumnExpr("? AS type, ?TableAlias.id", r.typeName).Where("?TableAlias.id IN (?)", bun.List(ids)))
 	}
-	if err := t.db.NewSelect().TableExpr("(?) AS node", union).Column("noun", "id").Scan(ctx, &nodes); err != nil {
+	if err := t.db.NewSelect().TableExpr("(?) AS node", union).Column("type", "id").Scan(ctx, &nodes); err != nil {
 		return nil, translate(err)
 	}
-	nouns := make(map[string]string, len(nodes))
+	types := make(map[string]string, len(nodes))
 	for _, n := range nodes {
-		nouns[n.ID] = n.Noun
+		types[n.ID] = n.Type
 	}
-	return nouns, nil
+	return types, nil
 }

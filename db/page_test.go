@@ -223,8 +223,8 @@ func TestListsOfWhatDoesNotExist(t *testing.T) {
 	agent, dataset, run := newAgent(t, own), newDataset(t, own), newRun(t, own)
 	folder := newFolder(t, own, agent.ID, "Smoke")
 	for _, c := range []struct {
-		noun, id string
-		list     func(*db.Tenant) error
+		typeName, id string
+		list         func(*db.Tenant) error
 	}{
 		{"agent", agent.ID, func(t *db.Tenant) error {
 			_, err := t.AgentTests(ctx, args, &agent.ID, model.AgentTestFilter{})
@@ -255,8 +255,8 @@ func TestListsOfWhatDoesNotExist(t *testing.T) {
 			return err
 		}},
 	} {
-		require.NoError(t, c.list(own), c.noun)
-		require.Equal(t, model.Missing(c.noun, c.id).Message, fails(t, c.list(stranger), model.NotFound))
+		require.NoError(t, c.list(own), c.typeName)
+		require.Equal(t, model.Missing(c.typeName, c.id).Message, fails(t, c.list(stranger), model.NotFound))
 	}
 	page, err := stranger.AgentTestRuns(ctx, args, nil, run.TestID, nil)
 	require.NoError(t, err, "the test may have been deleted")

@@ -10,7 +10,7 @@ import (
 
 // Versions of prompts of a company, by their ids, and by their agents.
 var (
-	PromptVersionRows      = Rows{noun: "prompt version", none: (*model.PromptVersion)(nil), key: byOwnID}
+	PromptVersionRows      = Rows{typeName: "prompt version", none: (*model.PromptVersion)(nil), key: byOwnID}
 	PromptVersionsOfAgents = List{none: (*model.PromptVersion)(nil), of: "?TableAlias.agent_id = ?1", order: newestFirst}
 )
 

@@ -12,13 +12,13 @@ import (
 // byOwnID is the key of rows that are read by their own ids.
 const byOwnID = "?TableAlias.id"
 
-// Rows are the rows of one noun that keys lead to: their own ids, or the ids of what they hang on.
+// Rows are the rows of one type that keys lead to: their own ids, or the ids of what they hang on.
 type Rows struct {
-	// noun is what a row is called, where rows are read by their own ids.
-	noun string
+	// typeName is what a row is called, where rows are read by their own ids.
+	typeName string
 	// none is a nil pointer to the struct of a row.
 	none any
-	// join reaches a table of edges as "edge"; empty when the rows hold the key themselves.
+	// join reaches a table of relations as "relation"; empty when the rows hold the key themselves.
 	join string
 	// key is the expression that tells which key a row was read for.
 	key string
@@ -26,7 +26,7 @@ type Rows struct {
 	order string
 }
 
-// List is rows of one noun in pages: all of the company, or those that hang on each of several parents.
+// List is rows of one type in pages: all of the company, or those that hang on each of several parents.
 type List struct {
 	none any
 	// of narrows the list to the rows of the parent ?1 in the company ?0. Empty for a list of the company.
@@ -34,8 +34,8 @@ type List struct {
 	order order
 }
 
-// Noun is what a row is called; empty for rows that are not read by their own ids.
-func (r Rows) Noun() string { return r.noun }
+// Type is what a row is called; empty for rows that are not read by their own ids.
+func (r Rows) Type() string { return r.typeName }
 
 // Row is the struct of a row.
 func (r Rows) Row() reflect.Type { return reflect.TypeOf(r.none).Elem() }
@@ -48,10 +48,10 @@ func (r Rows) read(q *bun.SelectQuery, company, keys any) *bun.SelectQuery {
 	return r.reach(q, company).Where(r.key+" = ANY (?::text[])", keys)
 }
 
-// reach joins the edges to the rows, and orders them.
+// reach joins the relations to the rows, and orders them.
 func (r Rows) reach(q *bun.SelectQuery, company any) *bun.SelectQuery {
 	if r.join != "" {
-		q = q.Join(r.join).Where("edge.company_id = ?", company)
+		q = q.Join(r.join).Where("relation.company_id = ?", company)
 	}
 	if r.order != "" {
 		q = q.OrderExpr(r.order)

@@ -18,7 +18,7 @@ func (t *Tenant) SimulationChat(ctx context.Context, id string) (*model.Simulati
 
 // Simulated chats of a company, by their ids, in pages, and by their agents; and the messages of chats, in order.
 var (
-	SimulationChatRows      = Rows{noun: simulationChat, none: (*model.SimulationChat)(nil), key: byOwnID}
+	SimulationChatRows      = Rows{typeName: simulationChat, none: (*model.SimulationChat)(nil), key: byOwnID}
 	SimulationChatList      = List{none: (*model.SimulationChat)(nil), order: newestFirst}
 	SimulationChatsOfAgents = List{none: (*model.SimulationChat)(nil), of: "?TableAlias.agent_id = ?1", order: newestFirst}
 	MessagesOfChats         = Rows{none: (*model.SimulationChatMessage)(nil), key: "?TableAlias.chat_id", order: "?TableAlias.sequence"}

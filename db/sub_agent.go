@@ -8,7 +8,7 @@ import (
 
 // Sub-agents of a company, by their ids, and by their agents, each agent's in the order in which they were added.
 var (
-	SubAgentRows      = Rows{noun: "sub-agent", none: (*model.SubAgent)(nil), key: byOwnID}
+	SubAgentRows      = Rows{typeName: "sub-agent", none: (*model.SubAgent)(nil), key: byOwnID}
 	SubAgentsOfAgents = Rows{none: (*model.SubAgent)(nil), key: "?TableAlias.agent_id", order: "?TableAlias.position"}
 )
 
@@ -17,17 +17,17 @@ func (t *Tenant) SubAgentsOfAgents(ctx context.Context, agentIDs []string, colum
 	return of[*model.SubAgent](ctx, t, SubAgentsOfAgents, agentIDs, columns)
 }
 
-// AddSubAgent lets an agent delegate to another and returns the edge with the parent.
+// AddSubAgent lets an agent delegate to another and returns the relation with the parent.
 func (t *Tenant) AddSubAgent(ctx context.Context, in model.AddSubAgentInput) (*model.SubAgent, *model.Agent, error) {
 	if err := in.Validate(); err != nil {
 		return nil, nil, err
 	}
-	edge := &model.SubAgent{
+	relation := &model.SubAgent{
 		ID: model.NewID("subagent"), AgentID: in.AgentID, DelegateAgentID: in.DelegateAgentID, Name: in.Name,
 		TechnicalName: in.TechnicalName, Position: 1, CreatedAt: now(),
 	}
 	if in.Description != nil {
-		edge.Description = *in.Description
+		relation.Description = *in.Description
 	}
 	var parent *model.Agent
 	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) (err error) {
@@ -45,7 +45,7 @@ func (t *Tenant) AddSubAgent(ctx context.Context, in model.AddSubAgentInput) (*m
 			return model.Errorf(model.Unprocessable, "agent %q has %d sub-agents, which is the most", parent.ID, len(siblings))
 		}
 		for _, s := range siblings {
-			edge.Position = s.Position + 1
+			relation.Position = s.Position + 1
 		}
 		tools, err := t.ToolsOfAgents(ctx, []string{parent.ID})
 		if err != nil {
@@ -58,21 +58,21 @@ func (t *Tenant) AddSubAgent(ctx context.Context, in model.AddSubAgentInput) (*m
 				return faults.As(model.Unprocessable)
 			}
 		}
-		return insert(ctx, t.Tenant, edge)
+		return insert(ctx, t.Tenant, relation)
 	})
-	return edge, parent, err
+	return relation, parent, err
 }
 
-// RemoveSubAgent removes an edge and returns the parent.
+// RemoveSubAgent removes a relation and returns the parent.
 func (t *Tenant) RemoveSubAgent(ctx context.Context, id string) (*model.Agent, error) {
 	var parent *model.Agent
 	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		edge := &model.SubAgent{}
-		err := t.lock(ctx, "sub-agent", id, edge, forDelete)
+		relation := &model.SubAgent{}
+		err := t.lock(ctx, "sub-agent", id, relation, forDelete)
 		if err != nil {
 			return err
 		}
-		if parent, err = t.Agent(ctx, edge.AgentID); err != nil {
+		if parent, err = t.Agent(ctx, relation.AgentID); err != nil {
 			return err
 		}
 		return t.delete(ctx, "sub-agent", id, (*model.SubAgent)(nil))

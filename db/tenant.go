@@ -13,7 +13,7 @@ import (
 )
 
 // Tenant is one company's part of the database: nothing of another company can be read or written
-// through it. Its methods are named for the nouns, one file each.
+// through it. Its methods are named for the types, one file each.
 type Tenant struct {
 	store     *Store
 	companyID string
@@ -119,9 +119,9 @@ func together[R batched](rows []R) []R {
 	return rows
 }
 
-// one reads the row with the id into dst, a pointer to a struct; NOT_FOUND names the noun.
-func (t *Tenant) one(ctx context.Context, noun, id string, dst any) error {
-	return found(noun, id, t.find(dst).Where("?TableAlias.id = ?", id).Scan(ctx))
+// one reads the row with the id into dst, a pointer to a struct; NOT_FOUND names the type.
+func (t *Tenant) one(ctx context.Context, typeName, id string, dst any) error {
+	return found(typeName, id, t.find(dst).Where("?TableAlias.id = ?", id).Scan(ctx))
 }
 
 // rowLock says how a row that is read is locked until the end of the transaction.
@@ -136,27 +136,27 @@ const (
 )
 
 // lock is one with the row locked.
-func (t tenantTx) lock(ctx context.Context, noun, id string, dst any, strength rowLock) error {
-	return found(noun, id, t.find(dst).Where("?TableAlias.id = ?", id).For(string(strength)).Scan(ctx))
+func (t tenantTx) lock(ctx context.Context, typeName, id string, dst any, strength rowLock) error {
+	return found(typeName, id, t.find(dst).Where("?TableAlias.id = ?", id).For(string(strength)).Scan(ctx))
 }
 
 // found is the error of reading one row.
-func found(noun, id string, err error) error {
+func found(typeName, id string, err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
-		return model.Missing(noun, id)
+		return model.Missing(typeName, id)
 	}
 	return translate(err)
 }
 
-// exists returns NOT_FOUND, which names the noun, when an id that narrows a list is that of no row like none, a nil
+// exists returns NOT_FOUND, which names the type, when an id that narrows a list is that of no row like none, a nil
 // pointer to its struct.
-func (t *Tenant) exists(ctx context.Context, noun string, id *string, none any) error {
+func (t *Tenant) exists(ctx context.Context, typeName string, id *string, none any) error {
 	if id == nil {
 		return nil
 	}
 	found, err := t.find(none).Where("?TableAlias.id = ?", *id).Exists(ctx)
 	if err == nil && !found {
-		return model.Missing(noun, *id)
+		return model.Missing(typeName, *id)
 	}
 	return translate(err)
 }

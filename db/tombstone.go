@@ -12,8 +12,8 @@ import (
 
 // Nouns that leave a tombstone when they are deleted, since usage outlives them.
 const (
-	nounAgent    = "agent"
-	nounCampaign = "campaign"
+	typeAgent    = "agent"
+	typeCampaign = "campaign"
 )
 
 // recordTombstone remembers, in the transaction that deletes something, that the id was the company's.
@@ -27,14 +27,14 @@ func (t *Tenant) recordTombstone(ctx context.Context, noun, id string) error {
 func (t *Tenant) recordTombstonesOfCampaigns(ctx context.Context, agentID string) error {
 	_, err := t.db.NewRaw(`INSERT INTO tombstones (company_id, noun, id, deleted_at)
 		SELECT company_id, ?, id, ? FROM campaigns WHERE company_id = ? AND agent_id = ? ORDER BY id
-		ON CONFLICT (company_id, noun, id) DO UPDATE SET deleted_at = excluded.deleted_at`, nounCampaign, now(), t.companyID, agentID).Exec(ctx)
+		ON CONFLICT (company_id, noun, id) DO UPDATE SET deleted_at = excluded.deleted_at`, typeCampaign, now(), t.companyID, agentID).Exec(ctx)
 	return translate(err)
 }
 
 // existing are the rows of each noun that leaves a tombstone.
 var existing = map[string]any{
-	nounAgent:    (*model.Agent)(nil),
-	nounCampaign: (*model.Campaign)(nil),
+	typeAgent:    (*model.Agent)(nil),
+	typeCampaign: (*model.Campaign)(nil),
 }
 
 // nameStatus reads, in one statement, which of the ids of each noun exist or existed, and returns how to ask

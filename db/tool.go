@@ -24,16 +24,16 @@ func (t tenantTx) lockTool(ctx context.Context, id string, strength rowLock) (*m
 // Tools of a company, by their ids, in pages, by the agents that they are connected to, in the order of their connection,
 // and the other way round.
 var (
-	ToolRows      = Rows{noun: "tool", none: (*model.Tool)(nil), key: byOwnID}
+	ToolRows      = Rows{typeName: "tool", none: (*model.Tool)(nil), key: byOwnID}
 	ToolList      = List{none: (*model.Tool)(nil), order: newestFirst}
 	ToolsOfAgents = Rows{
 		none: (*model.Tool)(nil),
-		join: "JOIN agent_tools AS edge ON edge.company_id = ?TableAlias.company_id AND edge.tool_id = ?TableAlias.id",
-		key:  "edge.agent_id", order: "edge.position",
+		join: "JOIN agent_tools AS relation ON relation.company_id = ?TableAlias.company_id AND relation.tool_id = ?TableAlias.id",
+		key:  "relation.agent_id", order: "relation.position",
 	}
 	AgentsOfTools = List{
 		none:  (*model.Agent)(nil),
-		of:    "EXISTS (SELECT 1 FROM agent_tools AS edge WHERE edge.company_id = ?0 AND edge.agent_id = ?TableAlias.id AND edge.tool_id = ?1)",
+		of:    "EXISTS (SELECT 1 FROM agent_tools AS relation WHERE relation.company_id = ?0 AND relation.agent_id = ?TableAlias.id AND relation.tool_id = ?1)",
 		order: newestFirst,
 	}
 )
@@ -141,19 +141,19 @@ func (t *Tenant) ConnectTool(ctx context.Context, in model.ConnectToolInput) (*m
 		if agent, err = t.lockAgent(ctx, in.AgentID, forUpdate); err != nil {
 			return err
 		}
-		edges := []*agentTool{}
-		if err := t.find(&edges).Where("agent_id = ?", agent.ID).Order("position").Scan(ctx); err != nil {
+		relations := []*agentTool{}
+		if err := t.find(&relations).Where("agent_id = ?", agent.ID).Order("position").Scan(ctx); err != nil {
 			return translate(err)
 		}
-		edge := &agentTool{AgentID: agent.ID, ToolID: tool.ID, Position: 1}
-		for _, e := range edges {
+		relation := &agentTool{AgentID: agent.ID, ToolID: tool.ID, Position: 1}
+		for _, e := range relations {
 			if e.ToolID == tool.ID {
 				return nil
 			}
-			edge.Position = e.Position + 1
+			relation.Position = e.Position + 1
 		}
-		if len(edges) >= model.MaxConnections {
-			return model.Errorf(model.Unprocessable, "agent %q has %d tools, which is the most", agent.ID, len(edges))
+		if len(relations) >= model.MaxConnections {
+			return model.Errorf(model.Unprocessable, "agent %q has %d tools, which is the most", agent.ID, len(relations))
 		}
 		clash, err := t.find((*model.SubAgent)(nil)).Where("agent_id = ?", agent.ID).
 			Where("technical_name = ?", tool.TechnicalName).Exists(ctx)
@@ -163,7 +163,7 @@ func (t *Tenant) ConnectTool(ctx context.Context, in model.ConnectToolInput) (*m
 		if clash {
 			return model.Errorf(model.Unprocessable, "agent %q has a sub-agent with the technical name %q", agent.ID, tool.TechnicalName)
 		}
-		return insert(ctx, t.Tenant, edge)
+		return insert(ctx, t.Tenant, relation)
 	})
 	return agent, err
 }

@@ -221,7 +221,7 @@ func TestStatementsDoNotGrowWithTheParents(t *testing.T) {
 		"items": func(n int) (any, error) {
 			return dbtest.Pages[*model.CampaignItem](ctx, tenant, db.ItemsOfCampaigns, nil, campaigns[n:], page)
 		},
-		"kinds": func(n int) (any, error) { return tenant.Nouns(ctx, append(agents[n:], tools...)) },
+		"kinds": func(n int) (any, error) { return tenant.Types(ctx, append(agents[n:], tools...)) },
 	} {
 		for _, n := range []int{5, 0} {
 			before := count.n.Load()

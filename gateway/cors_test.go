@@ -71,7 +71,7 @@ func TestPagesOfAllowedOriginsReadWhateverIsAnswered(t *testing.T) {
 		require.Empty(t, a.header.Values("Access-Control-Allow-Credentials"))
 	}
 	stranger := f.do(t, call{method: "POST", path: "/graphql", body: body(t, "{ hello }"), headers: []string{"Origin: https://evil.example"}})
-	require.Empty(t, stranger.header.Values("Access-Control-Allow-Origin"), "its page cannot read the answer")
+	require.Empty(t, stranger.header.Values("Access-Control-Allow-Origin"), "its page cannot read the response")
 
 	stream, _ := f.stream(t, call{method: "POST", path: "/graphql", body: body(t, "subscription { count(to: 1) }"), headers: []string{"Origin: " + origin}})
 	for range stream {
@@ -112,7 +112,7 @@ func TestSocketsFollowTheListOfOrigins(t *testing.T) {
 	}
 }
 
-// handshake opens a socket for a page of the origin and returns the status of the answer.
+// handshake opens a socket for a page of the origin and returns the status of the response.
 func (f *front) handshake(t *testing.T, origin string) int {
 	t.Helper()
 	h := http.Header{}

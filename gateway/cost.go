@@ -41,7 +41,7 @@ func hasConstantCost(operation *ast.OperationDefinition) bool {
 	})
 }
 
-// costOf estimates how many values the answer to a valid operation holds. An object, a list and a leaf are one
+// costOf estimates how many values the response to a valid operation holds. An object, a list and a leaf are one
 // each, or the weight of their field's @cost. A list is as long as its page size says, or the argument that its
 // field's @listSize names, and else as @listSize assumes. A field that is selected twice counts twice, and of an
 // interface's types the dearest counts. Reading the schema is free. The cost stops growing at mostCost.

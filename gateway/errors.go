@@ -17,7 +17,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// statuses is the HTTP status of each code, for an answer that is nothing but the error.
+// statuses is the HTTP status of each code, for a response that is nothing but the error.
 var statuses = map[model.Code]int{
 	model.Unauthenticated: http.StatusUnauthorized,
 	model.Forbidden:       http.StatusForbidden,

@@ -14,7 +14,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// exchange is one GraphQL request over HTTP and its answer, single or streamed.
+// exchange is one GraphQL request over HTTP and its response, single or streamed.
 type exchange struct {
 	*Server
 	w      http.ResponseWriter
@@ -48,7 +48,7 @@ func (x exchange) run(params request) {
 			return
 		}
 		buffer := buffers.Get().(*[]byte)
-		defer giveBack(buffer) // once the answer is sent
+		defer giveBack(buffer) // once the response is sent
 		*buffer = append((*buffer)[:0], dataHead...)
 		ctx = model.WithBuffer(ctx, buffer)
 		for response := range x.begin(ctx, x.exec, operation).responses() {
@@ -103,13 +103,13 @@ func (x exchange) respond(status int, response *graphql.Response) {
 	writeResponse(x.w, status, x.accept.single, response)
 }
 
-// limitWriting ends a client that takes its answer too slowly.
+// limitWriting ends a client that takes its response too slowly.
 func (x exchange) limitWriting() {
 	_ = http.NewResponseController(x.w).SetWriteDeadline(time.Now().Add(x.settings.WriteTimeout))
 }
 
 func (x exchange) notAcceptable() {
-	refusal(http.StatusNotAcceptable, "the answer can be %s, %s or %s", graphqlType, jsonType, eventType).write(x.w, x.accept)
+	refusal(http.StatusNotAcceptable, "the response can be %s, %s or %s", graphqlType, jsonType, eventType).write(x.w, x.accept)
 }
 
 // writeResponse sends a response with its data as the executor made it.
@@ -129,7 +129,7 @@ func writeBody(w http.ResponseWriter, status int, mediaType string, body []byte)
 	_, _ = w.Write(body) // in one piece, which takes fewest system calls; a client that has gone needs nothing
 }
 
-// buffers are those of answers that were made and sent, the largest of which are not kept.
+// buffers are those of responses that were made and sent, the largest of which are not kept.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 const mostBuffer = 256 << 10

@@ -177,7 +177,7 @@ func body(t *testing.T, query string, variables ...any) string {
 	return string(text)
 }
 
-// fault returns the only error of an answer and its code.
+// fault returns the only error of a response and its code.
 func (a answer) fault(t *testing.T) (err map[string]any, code string) {
 	t.Helper()
 	errs, _ := a.json["errors"].([]any)

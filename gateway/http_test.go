@@ -73,7 +73,7 @@ func TestRefusedRequests(t *testing.T) {
 		"GET with variables that are not": {call{method: "GET", path: "?query=%7Bhello%7D&variables=%7B"}, 400, ""},
 		"GET that cannot be read":         {call{method: "GET", path: "?query=%zz"}, 400, ""},
 		"mutation over GET":               {call{method: "GET", path: "?query=mutation%7Bincrement%7D"}, 405, "POST"},
-		"subscription for one answer":     {call{method: "POST", body: body(t, "subscription { count(to: 1) }")}, 406, ""},
+		"subscription for one response":   {call{method: "POST", body: body(t, "subscription { count(to: 1) }")}, 406, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

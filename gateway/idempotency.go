@@ -21,11 +21,11 @@ const (
 	idempotencyHeader = "Idempotency-Key"
 	replayedHeader    = "Idempotent-Replayed"
 	longestKey        = 255
-	// mostKept is the largest answer that is kept, in bytes.
+	// mostKept is the largest response that is kept, in bytes.
 	mostKept = 1 << 20
 )
 
-// keptHeaders are those that belong to an answer rather than to its transmission.
+// keptHeaders are those that belong to a response rather than to its transmission.
 var keptHeaders = []string{"Content-Type", "Location", "Cache-Control"}
 
 // keptStatuses are those failures that a repetition would only meet again.
@@ -36,10 +36,10 @@ var finalCodes = []string{string(model.BadInput), string(model.NotFound), string
 
 // ClaimRequest lets a company's request be carried out once, whichever process it is sent to. Requests with the same
 // id are one request, which must have the same fingerprint; both are a SHA-256. It returns what the request was
-// answered before, or, when it is to be carried out now, what ends the claim: with the answer to keep, or with nil to
+// answered before, or, when it is to be carried out now, what ends the claim: with the response to keep, or with nil to
 // keep none. Errors for the client are CONFLICT and UNPROCESSABLE.
 type ClaimRequest func(ctx context.Context, companyID string, id, fingerprint []byte) (
-	kept *model.KeptAnswer, end func(context.Context, *model.KeptAnswer) error, err error)
+	kept *model.KeptResponse, end func(context.Context, *model.KeptResponse) error, err error)
 
 type keyedKey struct{}
 
@@ -52,17 +52,17 @@ type keyed struct {
 	body *digest
 
 	// kept is what the request was answered before; end ends the claim of one that is carried out now.
-	kept *model.KeptAnswer
-	end  func(context.Context, *model.KeptAnswer) error
-	// isFinal: a repetition must not, or need not, be carried out. isSecret: the answer must not be kept.
+	kept *model.KeptResponse
+	end  func(context.Context, *model.KeptResponse) error
+	// isFinal: a repetition must not, or need not, be carried out. isSecret: the response must not be kept.
 	isFinal, isSecret bool
 
-	status int
-	answer bytes.Buffer
+	status   int
+	response bytes.Buffer
 }
 
 // once hands the request on. A mutation that came with an Idempotency-Key is carried out once, and whoever repeats
-// the request gets the same answer.
+// the request gets the same response.
 func (s *Server) once(w http.ResponseWriter, r *http.Request) {
 	keys, given := r.Header[idempotencyHeader]
 	if !given || r.Method != http.MethodPost || s.claim == nil {
@@ -74,7 +74,7 @@ func (s *Server) once(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.URL.Path == Path && negotiate(r.Header).first {
-		s.refuse(w, r, model.Errorf(model.BadInput, "an answer of type %s cannot be repeated; leave %s out", eventType, idempotencyHeader))
+		s.refuse(w, r, model.Errorf(model.BadInput, "a response of type %s cannot be repeated; leave %s out", eventType, idempotencyHeader))
 		return
 	}
 	id := sha256.Sum256([]byte(r.Method + "\x00" + r.URL.EscapedPath() + "\x00" + keys[0]))
@@ -101,34 +101,34 @@ func isKey(keys []string) bool {
 
 // settle ends the claim of a request, and then sends what it was answered.
 func (s *Server) settle(ctx context.Context, k *keyed, answered bool) {
-	var kept *model.KeptAnswer
+	var kept *model.KeptResponse
 	if answered {
 		kept = k.keepable()
 	}
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.settings.RequestTimeout)
 	defer cancel()
 	if err := k.end(ending, kept); err != nil {
-		s.log.ErrorContext(ctx, "the answer to a request with an idempotency key could not be kept", "error", err, "traceId", TraceID(ctx))
+		s.log.ErrorContext(ctx, "the response to a request with an idempotency key could not be kept", "error", err, "traceId", TraceID(ctx))
 	}
 	if answered && k.status != 0 {
 		k.ResponseWriter.WriteHeader(k.status)
-		_, _ = k.ResponseWriter.Write(k.answer.Bytes())
+		_, _ = k.ResponseWriter.Write(k.response.Bytes())
 	}
 }
 
-// keepable returns the answer when whoever repeats the request is to get it, else nil.
-func (k *keyed) keepable() *model.KeptAnswer {
+// keepable returns the response when whoever repeats the request is to get it, else nil.
+func (k *keyed) keepable() *model.KeptResponse {
 	if isSuccess := k.status >= 200 && k.status < 300; !k.isFinal || !isSuccess && !slices.Contains(keptStatuses, k.status) {
 		return nil
 	}
-	kept := &model.KeptAnswer{Status: k.status, Headers: map[string]string{}}
+	kept := &model.KeptResponse{Status: k.status, Headers: map[string]string{}}
 	for _, name := range keptHeaders {
 		if value := k.Header().Get(name); value != "" {
 			kept.Headers[name] = value
 		}
 	}
-	if !k.isSecret && k.answer.Len() <= mostKept {
-		kept.Body = append([]byte{}, k.answer.Bytes()...)
+	if !k.isSecret && k.response.Len() <= mostKept {
+		kept.Body = append([]byte{}, k.response.Bytes()...)
 	}
 	return kept
 }
@@ -151,7 +151,7 @@ func (k *keyed) replay() {
 	_, _ = k.ResponseWriter.Write(k.kept.Body)
 }
 
-// waits: the answer does not go to the client as it comes.
+// waits: the response does not go to the client as it comes.
 func (k *keyed) waits() bool { return k.end != nil || k.kept != nil }
 
 func (k *keyed) WriteHeader(status int) {
@@ -170,7 +170,7 @@ func (k *keyed) Write(p []byte) (int, error) {
 	if k.status == 0 {
 		k.status = http.StatusOK
 	}
-	return k.answer.Write(p)
+	return k.response.Write(p)
 }
 
 // Unwrap lets http.ResponseController reach the connection.
@@ -196,7 +196,7 @@ func (i idempotency) InterceptOperation(ctx context.Context, next graphql.Operat
 		return next(ctx)
 	}
 	principal, _ := model.PrincipalOf(ctx)
-	// Whoever leaves will ask again, and is to get the answer then.
+	// Whoever leaves will ask again, and is to get the response then.
 	ctx = context.WithoutCancel(ctx)
 	claiming, cancel := context.WithTimeout(ctx, i.settings.RequestTimeout)
 	defer cancel()

@@ -68,12 +68,12 @@ func TestAnswersThatAreKept(t *testing.T) {
 		require.Equal(t, map[string]string{"Content-Type": "application/json", "Location": "/Dataset/1"}, kept.Headers)
 		require.Equal(t, []byte{}, kept.Body)
 
-		k.answer.Write(make([]byte, mostKept))
+		k.response.Write(make([]byte, mostKept))
 		require.Len(t, k.keepable().Body, mostKept)
 		k.isSecret = true
 		require.Nil(t, k.keepable().Body, "a secret")
 		k.isSecret = false
-		k.answer.WriteByte(0)
+		k.response.WriteByte(0)
 		require.Nil(t, k.keepable().Body, "too large")
 		k.isFinal = false
 		require.Nil(t, k.keepable())

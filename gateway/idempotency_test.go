@@ -20,11 +20,11 @@ import (
 type claims struct {
 	mu     sync.Mutex
 	ids    []string
-	answer map[string]*model.KeptAnswer
+	answer map[string]*model.KeptResponse
 	err    error
 }
 
-func (c *claims) claim(_ context.Context, companyID string, id, _ []byte) (*model.KeptAnswer, func(context.Context, *model.KeptAnswer) error, error) {
+func (c *claims) claim(_ context.Context, companyID string, id, _ []byte) (*model.KeptResponse, func(context.Context, *model.KeptResponse) error, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	key := companyID + hex.EncodeToString(id)
@@ -32,7 +32,7 @@ func (c *claims) claim(_ context.Context, companyID string, id, _ []byte) (*mode
 	if kept := c.answer[key]; kept != nil || c.err != nil {
 		return kept, nil, c.err
 	}
-	return nil, func(ctx context.Context, answer *model.KeptAnswer) error {
+	return nil, func(ctx context.Context, answer *model.KeptResponse) error {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if answer != nil {
@@ -45,7 +45,7 @@ func (c *claims) claim(_ context.Context, companyID string, id, _ []byte) (*mode
 // startOnce is start for a gateway that carries requests out once.
 func startOnce(t *testing.T, change ...func(*gateway.Options)) (*front, *claims) {
 	t.Helper()
-	c := &claims{answer: map[string]*model.KeptAnswer{}}
+	c := &claims{answer: map[string]*model.KeptResponse{}}
 	return start(t, append(change, func(o *gateway.Options) { o.Claim = c.claim })...), c
 }
 

@@ -121,7 +121,7 @@ func TestSmallResponsesLeaveInOnePiece(t *testing.T) {
 	}
 }
 
-// A server that does not read a request to its end closes its own half first, so that the client gets the answer.
+// A server that does not read a request to its end closes its own half first, so that the client gets the response.
 func TestRequestsThatAreNotReadAreAnswered(t *testing.T) {
 	t.Parallel()
 	listener := serveLetters(t)

@@ -40,7 +40,7 @@ func TestABucketFillsEvenly(t *testing.T) {
 }
 
 // However the requests come, no more pass in any time than a full bucket and what flows in meanwhile, and whoever
-// waits as long as the answer says passes.
+// waits as long as the response says passes.
 func TestNoMorePassThanTheLimit(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {

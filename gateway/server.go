@@ -109,7 +109,7 @@ func New(o Options) *Server {
 	s.exec.Use(operationName{})
 	s.exec.Use(deadline{o.Settings})
 	s.exec.Use(idempotency{s})
-	s.exec.Use(answerLimit{o.Settings, new(atomic.Int64)})
+	s.exec.Use(responseLimit{o.Settings, new(atomic.Int64)})
 	s.exec.SetDisableSuggestion(!o.Settings.Introspection)
 	if o.Settings.Introspection {
 		s.exec.Use(extension.Introspection{})

@@ -13,11 +13,11 @@ type Settings struct {
 	QueryBytes  int
 	QueryTokens int
 	QueryDepth  int
-	// QueryCost bounds what one operation may cost, in values of its answer, as the schema's @cost and
+	// QueryCost bounds what one operation may cost, in values of its response, as the schema's @cost and
 	// @listSize tell before it is executed; 0 switches it off.
 	QueryCost int
-	// AnswerBytes bounds what one answer holds, each value counted with 64 bytes beside its name and text.
-	AnswerBytes int64
+	// ResponseBytes bounds what one response holds, each value counted with 64 bytes beside its name and text.
+	ResponseBytes int64
 	// CachedQueries and CachedBytes bound the cache of parsed documents, whichever is reached first.
 	CachedQueries int
 	CachedBytes   int
@@ -28,7 +28,7 @@ type Settings struct {
 	RequestTimeout time.Duration
 	// SlowFields are fields of the mutation root that have a bound of their own.
 	SlowFields map[string]time.Duration
-	// SecretFields are fields of the mutation root whose answers are never kept.
+	// SecretFields are fields of the mutation root whose responses are never kept.
 	SecretFields []string
 	// WriteTimeout is how long a client may take to receive one response or one message before it is
 	// dropped.
@@ -61,7 +61,7 @@ func DefaultSettings() Settings {
 		QueryTokens:      4_000,
 		QueryDepth:       15,
 		QueryCost:        1_000_000,
-		AnswerBytes:      32 << 20,
+		ResponseBytes:    32 << 20,
 		CachedQueries:    1_000,
 		CachedBytes:      32 << 20,
 		Introspection:    true,

@@ -98,7 +98,7 @@ func (x *execution) gather(op *operation) (messages [][][]byte, err error) {
 		if err != nil || event == nil {
 			return messages, err
 		}
-		result := x.answer(event)
+		result := x.responseTo(event)
 		if result == nil {
 			return messages, x.ctx.Err()
 		}

@@ -93,7 +93,7 @@ func (x *execution) texts() iter.Seq[[]byte] {
 				}
 				continue
 			}
-			text := x.answer(event)
+			text := x.responseTo(event)
 			if x.broken != nil {
 				text = appendResponse(nil, &graphql.Response{Errors: gqlerror.List{x.broken}})
 			}
@@ -104,9 +104,9 @@ func (x *execution) texts() iter.Seq[[]byte] {
 	}
 }
 
-// answer returns the response to an event of the feed as JSON. Subscriptions that would make the same of it share what
+// responseTo returns the response to an event of the feed as JSON. Subscriptions that would make the same of it share what
 // was made for one of them, unless there were errors. It is nil when the execution is broken or its context ended.
-func (x *execution) answer(event *live.Event) []byte {
+func (x *execution) responseTo(event *live.Event) []byte {
 	return event.Answer(x.ctx, x.group, func() ([]byte, bool) {
 		x.feed.Give(event)
 		response := x.respond()
@@ -117,7 +117,7 @@ func (x *execution) answer(event *live.Event) []byte {
 	})
 }
 
-// groupOf tells which answers to the same event are equal: those to the same selection in the same document, with the
+// groupOf tells which responses to the same event are equal: those to the same selection in the same document, with the
 // same variables in it, for callers of the same company who may read the same. What the source was asked for is not
 // part of it: the event is the same.
 func groupOf(ctx context.Context, operation *graphql.OperationContext) string {

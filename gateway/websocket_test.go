@@ -372,7 +372,7 @@ func TestSocketMessagesOfEveryLength(t *testing.T) {
 	f.settles(t)
 }
 
-// What a client sends behind its handshake, without waiting for the answer, is read.
+// What a client sends behind its handshake, without waiting for the response, is read.
 func TestSocketOfAnEagerClient(t *testing.T) {
 	t.Parallel()
 	f := start(t)

@@ -51,7 +51,7 @@ type Row interface {
 	Batch() *Batch
 }
 
-// Batch is the rows of one noun that one statement read, so that what hangs on one of them can be
+// Batch is the rows of one type that one statement read, so that what hangs on one of them can be
 // read for all of them at once.
 type Batch struct{ Rows []any }
 

@@ -66,10 +66,10 @@ func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// Missing returns the NOT_FOUND error for a noun and the id that was asked for. It reads the same
+// Missing returns the NOT_FOUND error for a type and the id that was asked for. It reads the same
 // whether the row never existed or belongs to another company.
-func Missing(noun, id string) *Error {
-	return Errorf(NotFound, "%s %q does not exist", noun, id)
+func Missing(typeName, id string) *Error {
+	return Errorf(NotFound, "%s %q does not exist", typeName, id)
 }
 
 // Add records a fault of the field at path.

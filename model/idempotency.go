@@ -21,11 +21,11 @@ type IdempotentRequest struct {
 	Until time.Time
 	// IsOver is set where rows are read: Until has passed.
 	IsOver bool `bun:",scanonly"`
-	KeptAnswer
+	KeptResponse
 }
 
-// KeptAnswer is what a request was answered, for those who repeat it.
-type KeptAnswer struct {
+// KeptResponse is what a request was answered, for those who repeat it.
+type KeptResponse struct {
 	// Status is that of HTTP; 0 while there is no answer.
 	Status int `bun:",nullzero"`
 	// Headers are those that belong to the answer.

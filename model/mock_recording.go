@@ -98,14 +98,14 @@ func (r *mockRecorder) connected() *ToolMocking {
 
 // isConnected reports whether a tool or sub-agent is connected to the agent, and warns of what is lost when it is not.
 func (r *mockRecorder) isConnected(kind ToolCallKind, id, name, lost string) bool {
-	noun := "tool"
+	typeName := "tool"
 	found := slices.ContainsFunc(r.recording.Tools, func(t *Tool) bool { return t.ID == id })
 	if kind == ToolCallKindSubAgent {
-		noun = "sub-agent"
+		typeName = "sub-agent"
 		found = slices.ContainsFunc(r.recording.SubAgents, func(s *SubAgent) bool { return s.ID == id })
 	}
 	if !found {
-		r.warn("the %s %s is no longer connected to the agent; its %s is left out", noun, name, lost)
+		r.warn("the %s %s is no longer connected to the agent; its %s is left out", typeName, name, lost)
 	}
 	return found
 }

@@ -137,7 +137,7 @@ func (e *Edge[T]) Cursor() string {
 	return e.Node.Cursor().String()
 }
 
-// GraphQL has no generic types, so each noun that is listed names its page and its edge.
+// GraphQL has no generic types, so each type that is listed names its page and its edge.
 type (
 	// AgentConnection is a page of agents.
 	AgentConnection = Page[*Agent]

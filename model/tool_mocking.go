@@ -156,14 +156,14 @@ func (m *ToolMocking) Check(tools []*Tool, subAgents []*SubAgent) error {
 	}
 	var faults Fields
 	var sentences []string
-	look := func(path, noun string, connected []connection, id string, seen map[string]bool) {
+	look := func(path, typeName string, connected []connection, id string, seen map[string]bool) {
 		switch {
 		case !slices.ContainsFunc(connected, func(c connection) bool { return c.id == id }):
 			faults.Add(path, "is not connected to the agent")
-			sentences = append(sentences, fmt.Sprintf("%s %q is not connected to the agent; connected: %s", noun, id, listed(connected)))
+			sentences = append(sentences, fmt.Sprintf("%s %q is not connected to the agent; connected: %s", typeName, id, listed(connected)))
 		case seen[id]:
 			faults.Add(path, "is mocked twice")
-			sentences = append(sentences, fmt.Sprintf("%s %q is mocked twice", noun, id))
+			sentences = append(sentences, fmt.Sprintf("%s %q is mocked twice", typeName, id))
 		}
 		seen[id] = true
 	}

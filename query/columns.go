@@ -14,10 +14,10 @@ import (
 // none stands for all of them.
 func (t *Table) columnsOf(ctx context.Context) []string {
 	operation, field := graphql.GetOperationContext(ctx), graphql.GetFieldContext(ctx).Field
-	noun := field.Definition.Type.Name()
+	typeName := field.Definition.Type.Name()
 	selections := []ast.SelectionSet{field.Selections}
-	if name, isPage := strings.CutSuffix(noun, "Connection"); isPage {
-		noun, selections = name, nil
+	if name, isPage := strings.CutSuffix(typeName, "Connection"); isPage {
+		typeName, selections = name, nil
 		for _, part := range graphql.CollectFields(operation, field.Selections, t.satisfies[field.Definition.Type.Name()]) {
 			switch part.Name {
 			case "nodes":
@@ -31,8 +31,8 @@ func (t *Table) columnsOf(ctx context.Context) []string {
 			}
 		}
 	}
-	types := []string{noun}
-	for _, kind := range kinds[noun] {
+	types := []string{typeName}
+	for _, kind := range kinds[typeName] {
 		types = append(types, kind)
 	}
 	columns := []string{"id"} // which is read in any case, and says that not all are wanted
@@ -66,7 +66,7 @@ func (t *Table) needed(of, field string) ([]string, bool) {
 	if c, known := computed[name]; known {
 		return c.columns, true
 	}
-	row := reflect.TypeOf(nouns[of])
+	row := reflect.TypeOf(rowTypes[of])
 	if row == nil {
 		return nil, false
 	}

@@ -96,8 +96,8 @@ func (c *compiler) fields(of string, set ast.SelectionSet) []graphql.CollectedFi
 	return fields
 }
 
-func literal[W ~func(*answer, []byte, int) []byte](text string) W {
-	return func(_ *answer, dst []byte, _ int) []byte { return append(dst, text...) }
+func literal[W ~func(*response, []byte, int) []byte](text string) W {
+	return func(_ *response, dst []byte, _ int) []byte { return append(dst, text...) }
 }
 
 // root returns how a field of Query is written.
@@ -153,7 +153,7 @@ func (c *compiler) leads(rel *relation, r *read, field graphql.CollectedField) w
 	if rel.shape == toMany {
 		return list(r.index, write)
 	}
-	return func(a *answer, dst []byte, key int) []byte {
+	return func(a *response, dst []byte, key int) []byte {
 		row := -1
 		if key >= 0 {
 			row = a.found[r.index].first(key)
@@ -170,7 +170,7 @@ func (c *compiler) leads(rel *relation, r *read, field graphql.CollectedField) w
 
 // list writes all rows of a key.
 func list(read int, write writeRow) writeKey {
-	return func(a *answer, dst []byte, key int) []byte {
+	return func(a *response, dst []byte, key int) []byte {
 		dst = append(dst, '[')
 		if key < 0 {
 			return append(dst, ']')
@@ -196,7 +196,7 @@ func (c *compiler) value(write writeValue, r *read, column string) writeRow {
 		return nil
 	}
 	read, at := r.index, r.column(column)
-	return func(a *answer, dst []byte, row int) []byte {
+	return func(a *response, dst []byte, row int) []byte {
 		dst, ok := write(a, dst, a.found[read].rows.value(row, at))
 		if !ok {
 			return a.leave(dst)
@@ -218,7 +218,7 @@ func (c *compiler) object(of string, r *read, set ast.SelectionSet) writeRow {
 		}
 	}
 	read, at := r.index, r.column("kind")
-	return func(a *answer, dst []byte, row int) []byte {
+	return func(a *response, dst []byte, row int) []byte {
 		write, known := writes[string(a.found[read].rows.value(row, at))]
 		if !known {
 			return a.leave(dst)
@@ -247,7 +247,7 @@ func object[W writeKey | writeRow](c *compiler, of string, set ast.SelectionSet,
 			return nil
 		}
 	}
-	return func(a *answer, dst []byte, of int) []byte {
+	return func(a *response, dst []byte, of int) []byte {
 		dst = append(dst, '{')
 		for i := range outputs {
 			// Aliases write the same again and again: each counts as soon as it is there.
@@ -261,7 +261,7 @@ func object[W writeKey | writeRow](c *compiler, of string, set ast.SelectionSet,
 
 // field returns how a field of a row is written; nil when it is not planned.
 func (c *compiler) field(of string, r *read, field graphql.CollectedField, kind string) writeRow {
-	row := reflect.TypeOf(nouns[of])
+	row := reflect.TypeOf(rowTypes[of])
 	if row == nil {
 		return nil
 	}
@@ -291,7 +291,7 @@ func (c *compiler) follow(rel *relation, from *read, field graphql.CollectedFiel
 	if write == nil {
 		return nil
 	}
-	return func(a *answer, dst []byte, row int) []byte {
+	return func(a *response, dst []byte, row int) []byte {
 		return write(a, dst, a.found[child.index].keyOf(a, child, row))
 	}
 }

@@ -44,7 +44,7 @@ func (c computation) of(r *read) writeRow {
 	for i, column := range c.columns {
 		at[i] = r.column(column)
 	}
-	return func(a *answer, dst []byte, row int) []byte {
+	return func(a *response, dst []byte, row int) []byte {
 		rows := &a.found[r.index].rows
 		return c.write(dst, func(column int) []byte { return rows.value(row, at[column]) })
 	}

@@ -33,14 +33,14 @@ func (c *compiler) connection(of *ast.Type, r *read, field graphql.CollectedFiel
 // total writes how many rows the list of a key has.
 func total(r *read) writeKey {
 	r.wantsTotal = true
-	return func(a *answer, dst []byte, key int) []byte {
+	return func(a *response, dst []byte, key int) []byte {
 		return strconv.AppendInt(dst, a.found[r.index].total(key), 10)
 	}
 }
 
 // nodes writes the rows of a page, without the one that only tells that another page follows.
 func nodes(read int, write writeRow) writeKey {
-	return func(a *answer, dst []byte, key int) []byte {
+	return func(a *response, dst []byte, key int) []byte {
 		dst = append(dst, '[')
 		found := &a.found[read]
 		row := found.first(key)
@@ -67,7 +67,7 @@ func (c *compiler) edge(of string, r *read, set ast.SelectionSet) writeRow {
 // cursor writes the place of a row in its list.
 func cursor(r *read) writeRow {
 	read, created, id := r.index, r.column("created_at"), r.column("id")
-	return func(a *answer, dst []byte, row int) []byte {
+	return func(a *response, dst []byte, row int) []byte {
 		rows := &a.found[read].rows
 		place := model.Cursor{CreatedAt: timeOf(rows.value(row, created)), ID: string(rows.value(row, id))}
 		return appendText(dst, place.String())
@@ -78,11 +78,11 @@ func (c *compiler) pageInfo(r *read, set ast.SelectionSet) writeKey {
 	return object(c, "PageInfo", set, func(field graphql.CollectedField) writeKey {
 		switch field.Name {
 		case "hasNextPage":
-			return func(a *answer, dst []byte, key int) []byte {
+			return func(a *response, dst []byte, key int) []byte {
 				return strconv.AppendBool(dst, a.found[r.index].hasNext(key))
 			}
 		case "hasPreviousPage":
-			return func(a *answer, dst []byte, _ int) []byte {
+			return func(a *response, dst []byte, _ int) []byte {
 				part := a.found[r.index].part
 				return strconv.AppendBool(dst, part.After != nil || part.Offset != nil && *part.Offset > 0)
 			}
@@ -98,7 +98,7 @@ func (c *compiler) pageInfo(r *read, set ast.SelectionSet) writeKey {
 // cursorOf writes the place of one of a page's rows, null where it has none.
 func cursorOf(r *read, row func(*found, int) int) writeKey {
 	write := cursor(r)
-	return func(a *answer, dst []byte, key int) []byte {
+	return func(a *response, dst []byte, key int) []byte {
 		if at := row(&a.found[r.index], key); at >= 0 {
 			return write(a, dst, at)
 		}

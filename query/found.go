@@ -58,7 +58,7 @@ func (f *found) total(key int) int64 {
 }
 
 // keyOf returns the key that a row of the parent leads to, -1 for none.
-func (f *found) keyOf(a *answer, r *read, row int) int {
+func (f *found) keyOf(a *response, r *read, row int) int {
 	switch parent := &a.found[r.parent.index]; {
 	case r.shares:
 		return int(parent.keyed[row])
@@ -107,7 +107,7 @@ func (f *found) collect(r *read, parent *found) {
 		place, known := f.places[string(value)]
 		if !known {
 			place = int32(len(f.keys))
-			// The values stay where they are until the answer is written.
+			// The values stay where they are until the response is written.
 			key := unsafe.String(unsafe.SliceData(value), len(value))
 			f.places[key] = place
 			f.keys = append(f.keys, key)

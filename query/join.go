@@ -72,7 +72,7 @@ func (c *compiler) joined(rel *relation, from *read, field graphql.CollectedFiel
 		return nil
 	}
 	read, id := from.index, target.column("id")
-	return func(a *answer, dst []byte, row int) []byte {
+	return func(a *response, dst []byte, row int) []byte {
 		rows := &a.found[read].rows
 		switch {
 		case rows.value(row, id) != nil:

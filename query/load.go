@@ -14,7 +14,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Loading is the gqlgen extension by which resolvers read through the table: with one statement for each level and edge
+// Loading is the gqlgen extension by which resolvers read through the table: with one statement for each level and relation
 // of an operation, whatever the number of rows. What was read is remembered for one response, so for one event of a
 // subscription, and for one field of a mutation, which must see what the field before it wrote.
 type Loading struct{ *Table }
@@ -173,7 +173,7 @@ func One[R any](ctx context.Context, row any) (R, error) {
 		return func(key string) (R, error) {
 			row, ok := byID[key]
 			if !ok {
-				return row, model.Missing(r.rows.Noun(), key)
+				return row, model.Missing(r.rows.Type(), key)
 			}
 			return row, nil
 		}, err
@@ -256,7 +256,7 @@ func ByID[R any](ctx context.Context, id string) (R, error) {
 		return none, err
 	}
 	if len(found) == 0 {
-		return none, model.Missing(rows.Noun(), id)
+		return none, model.Missing(rows.Type(), id)
 	}
 	return found[0].(R), nil
 }

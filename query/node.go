@@ -20,20 +20,20 @@ func Nodes(ctx context.Context, ids []string) ([]model.Node, error) {
 	t := loadsOf(ctx).tenant()
 	// What no id can be names nothing.
 	possible := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return strings.ContainsRune(id, 0) || !utf8.ValidString(id) })
-	nouns, err := t.Nouns(ctx, possible)
+	types, err := t.Types(ctx, possible)
 	if err != nil {
 		return nil, err
 	}
 	idsOf := map[string][]string{}
-	for id, noun := range nouns {
-		idsOf[noun] = append(idsOf[noun], id)
+	for id, typeName := range types {
+		idsOf[typeName] = append(idsOf[typeName], id)
 	}
 	found := map[string]model.Node{}
 	for _, rows := range db.Nodes {
-		if len(idsOf[rows.Noun()]) == 0 {
+		if len(idsOf[rows.Type()]) == 0 {
 			continue
 		}
-		read, err := t.Find(ctx, rows, idsOf[rows.Noun()])
+		read, err := t.Find(ctx, rows, idsOf[rows.Type()])
 		if err != nil {
 			return nil, err
 		}
@@ -42,7 +42,7 @@ func Nodes(ctx context.Context, ids []string) ([]model.Node, error) {
 			found[node.Cursor().ID] = node
 		}
 	}
-	if len(idsOf[db.CompanyNoun]) > 0 {
+	if len(idsOf[db.CompanyType]) > 0 {
 		company, err := t.Company(ctx)
 		if err != nil {
 			return nil, err

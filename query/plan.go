@@ -9,7 +9,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// plan is how an operation is answered: what is read, and how the answer is written from it. It is never changed once it
+// plan is how an operation is answered: what is read, and how the response is written from it. It is never changed once it
 // is made, and serves any number of requests at a time.
 type plan struct {
 	store *db.Store
@@ -48,10 +48,10 @@ type output[W writeKey | writeRow] struct {
 }
 
 // writeRow writes what a field is for a row of the read that it was made for.
-type writeRow func(a *answer, dst []byte, row int) []byte
+type writeRow func(a *response, dst []byte, row int) []byte
 
 // writeKey writes what a key of the read that it was made for leads to; -1 is the key of nothing.
-type writeKey func(a *answer, dst []byte, key int) []byte
+type writeKey func(a *response, dst []byte, key int) []byte
 
 // read is a statement of a plan: rows that hang on the rows of another one, or on the operation's arguments.
 type read struct {

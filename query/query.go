@@ -1,6 +1,6 @@
 // Package query answers queries by plans. A plan is made once for an operation: it knows which statements read what the
-// operation selects, sends those whose keys are known together, and writes the answer's JSON straight from Postgres's
-// values. What a plan cannot do, and every answer that would hold an error, is left to the generated executor.
+// operation selects, sends those whose keys are known together, and writes the response's JSON straight from Postgres's
+// values. What a plan cannot do, and every response that would hold an error, is left to the generated executor.
 package query
 
 import (
@@ -61,7 +61,7 @@ func (s *Schema) Exec(ctx context.Context) graphql.ResponseHandler {
 	}
 }
 
-// failed says, once for a plan, that the database did not do what it was asked for: the answer comes all the same, but slower.
+// failed says, once for a plan, that the database did not do what it was asked for: the response comes all the same, but slower.
 func (s *Schema) failed(ctx context.Context, plan *plan, err error) {
 	var known *model.Error
 	if errors.As(err, &known) && known.Code == model.BadInput {

@@ -27,7 +27,7 @@ type relation struct {
 	at []int
 	// key takes the column's place where the row is none of the database.
 	key func(row any) string
-	// value is the column that is the answer itself, where the field is no object.
+	// value is the column that is the response itself, where the field is no object.
 	value string
 	// isWhole says that resolvers read all columns, and reading which ones they read whatever is selected.
 	isWhole bool
@@ -44,7 +44,7 @@ func many(rows db.Rows) relation  { return relation{shape: toMany, rows: rows, c
 func page(list db.List) relation  { return relation{shape: toPage, list: list, column: "id"} }
 func count(list db.List) relation { return relation{shape: toTotal, list: list, column: "id"} }
 
-// part makes a column of the rows the answer.
+// part makes a column of the rows the response.
 func (r relation) part(column string) relation {
 	r.value = column
 	return r

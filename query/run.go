@@ -13,8 +13,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// answer is an answer while it is made.
-type answer struct {
+// response is one while it is made.
+type response struct {
 	plan   *plan
 	reader *db.Reader
 	budget model.Budget
@@ -29,14 +29,14 @@ type answer struct {
 	err     error
 }
 
-// answers keeps the memory of answers for others.
-var answers = sync.Pool{New: func() any { return &answer{} }}
+// responses keeps the memory of responses for others.
+var responses = sync.Pool{New: func() any { return &response{} }}
 
 // mostKept is how much memory of one read is kept for others, in bytes of values.
 const mostKept = 256 << 10
 
-func newAnswer(p *plan, reader *db.Reader, budget model.Budget) *answer {
-	a := answers.Get().(*answer)
+func newResponse(p *plan, reader *db.Reader, budget model.Budget) *response {
+	a := responses.Get().(*response)
 	a.plan, a.reader, a.budget, a.isLeft, a.unspent, a.spent, a.charged, a.err = p, reader, budget, false, 0, 0, 0, nil
 	for len(a.found) < len(p.reads) {
 		a.found = append(a.found, found{})
@@ -51,7 +51,7 @@ func newAnswer(p *plan, reader *db.Reader, budget model.Budget) *answer {
 	return a
 }
 
-func (a *answer) release() {
+func (a *response) release() {
 	for i := range a.plan.reads {
 		f := &a.found[i]
 		// They are parts of the values.
@@ -62,17 +62,17 @@ func (a *answer) release() {
 		}
 	}
 	a.plan, a.reader, a.budget = nil, nil, nil
-	answers.Put(a)
+	responses.Put(a)
 }
 
 // leave leaves the operation to the generated executor.
-func (a *answer) leave(dst []byte) []byte {
+func (a *response) leave(dst []byte) []byte {
 	a.isLeft = true
 	return dst
 }
 
 // spend charges what was written beyond what was charged, from time to time.
-func (a *answer) spend(dst []byte) []byte {
+func (a *response) spend(dst []byte) []byte {
 	const step = 16 << 10
 	if grown := len(dst) - a.spent; grown > step && a.budget != nil {
 		a.spent = len(dst)
@@ -90,12 +90,12 @@ func (a *answer) spend(dst []byte) []byte {
 func (p *plan) run(ctx context.Context, tenant *db.Tenant, variables map[string]any, rest func() []byte) (data []byte, err error) {
 	var reader *db.Reader
 	if len(p.reads) > 0 {
-		// Who waits for a connection has no memory yet: however many wait, answers hold it for no more than have one.
+		// Who waits for a connection has no memory yet: however many wait, responses hold it for no more than have one.
 		if reader, err = tenant.Reader(ctx); err != nil {
 			return nil, err
 		}
 	}
-	a := newAnswer(p, reader, model.BudgetOf(ctx))
+	a := newResponse(p, reader, model.BudgetOf(ctx))
 	defer func() {
 		if err != nil && a.budget != nil && !errors.Is(err, model.ErrTooLarge) {
 			_ = a.budget.Spend(-a.charged) // whoever answers in its place spends anew
@@ -138,7 +138,7 @@ func (p *plan) run(ctx context.Context, tenant *db.Tenant, variables map[string]
 func (p *plan) merge(planned []byte, ends []int, rest []byte) ([]byte, error) {
 	var made reader
 	if !made.open(rest, '{') {
-		return rest, nil // null: something of it may not be null, and nothing is left of the answer
+		return rest, nil // null: something of it may not be null, and nothing is left of the response
 	}
 	all := make([]byte, 0, len(planned)+len(rest))
 	all = append(all, '{')
@@ -155,8 +155,8 @@ func (p *plan) merge(planned []byte, ends []int, rest []byte) ([]byte, error) {
 	return append(all, '}'), nil
 }
 
-// size estimates how long the answer is.
-func (a *answer) size() int {
+// size estimates how long the response is.
+func (a *response) size() int {
 	size := 256
 	for i := range a.plan.reads {
 		f := &a.found[i]
@@ -205,7 +205,7 @@ type sent struct {
 }
 
 // readAll binds the arguments of the operation, reads, and gives the connection back.
-func (a *answer) readAll(ctx context.Context, variables map[string]any) error {
+func (a *response) readAll(ctx context.Context, variables map[string]any) error {
 	defer a.reader.Close()
 	for i, r := range a.plan.reads {
 		if a.found[i].bind(r, variables) != nil {
@@ -216,7 +216,7 @@ func (a *answer) readAll(ctx context.Context, variables map[string]any) error {
 }
 
 // read reads everything, as much as possible at once.
-func (a *answer) read(ctx context.Context) error {
+func (a *response) read(ctx context.Context) error {
 	reads := make([]db.Read, 0, len(a.plan.reads))
 	under := make([]sent, 0, len(a.plan.reads))
 	for {
@@ -265,7 +265,7 @@ func (a *answer) read(ctx context.Context) error {
 func (r *read) isOfCompany() bool { return r.parent == nil && r.argument == "" }
 
 // ask adds the statements of a read whose keys are known.
-func (r *read) ask(a *answer, reads []db.Read, under []sent) ([]db.Read, []sent) {
+func (r *read) ask(a *response, reads []db.Read, under []sent) ([]db.Read, []sent) {
 	f := &a.found[r.index]
 	read, of := db.Read{Keys: f.keys, IsOne: len(f.keys) == 1}, ofSeveral
 	if read.IsOne || r.isOfCompany() {
@@ -292,7 +292,7 @@ func (r *read) ask(a *answer, reads []db.Read, under []sent) ([]db.Read, []sent)
 }
 
 // take keeps a row.
-func (a *answer) take(f *found, r *read, values [][]byte) error {
+func (a *response) take(f *found, r *read, values [][]byte) error {
 	key := int32(0)
 	switch {
 	case len(f.keys) <= 1: // There is no other.
@@ -326,7 +326,7 @@ func (a *answer) take(f *found, r *read, values [][]byte) error {
 }
 
 // charge charges what was read, from time to time.
-func (a *answer) charge(bytes int) error {
+func (a *response) charge(bytes int) error {
 	const step = 16 << 10
 	a.spent += bytes
 	if a.unspent += bytes; a.unspent < step || a.budget == nil {
@@ -338,7 +338,7 @@ func (a *answer) charge(bytes int) error {
 }
 
 // keyed finds the keys of a read, and reports whether they are known yet.
-func (a *answer) keyed(r *read) bool {
+func (a *response) keyed(r *read) bool {
 	f := &a.found[r.index]
 	if f.isKeyed || r.parent == nil {
 		return true

@@ -12,9 +12,9 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// nouns are the types whose objects are rows. A field of theirs that has the name of a field of the row is that column,
+// rowTypes are the types whose objects are rows. A field of theirs that has the name of a field of the row is that column,
 // or a part of it where it is JSON; relations and computed have the rest. A field that is in none of them is not planned.
-var nouns = map[string]any{
+var rowTypes = map[string]any{
 	"Agent":                 model.Agent{},
 	"PromptVersion":         model.PromptVersion{},
 	"Tool":                  model.Tool{},
@@ -148,7 +148,7 @@ var roots = map[string]root{
 	"campaignItems": all(db.CampaignItemList).of("campaignId", db.CampaignRows).that(itemsOfCampaign),
 }
 
-// Table is what nouns, relations and roots say, held against a schema. Plans and resolvers read through it.
+// Table is what rowTypes, relations and roots say, held against a schema. Plans and resolvers read through it.
 type Table struct {
 	schema *ast.Schema
 	store  *db.Store
@@ -174,7 +174,7 @@ func NewTable(schema *ast.Schema, store *db.Store, log *slog.Logger) (*Table, er
 			t.satisfies[name] = append([]string{name}, definition.Interfaces...)
 		}
 	}
-	for name, row := range nouns {
+	for name, row := range rowTypes {
 		if schema.Types[name] == nil {
 			return nil, fmt.Errorf("plan queries: the schema has no type %s", name)
 		}
@@ -184,17 +184,17 @@ func NewTable(schema *ast.Schema, store *db.Store, log *slog.Logger) (*Table, er
 		if err := t.check(name, r); err != nil {
 			return nil, err
 		}
-		noun, field, _ := strings.Cut(name, ".")
-		if row := reflect.TypeOf(nouns[noun]); r.key == nil {
+		typeName, field, _ := strings.Cut(name, ".")
+		if row := reflect.TypeOf(rowTypes[typeName]); r.key == nil {
 			r.at = t.member(row, r.column).Index
 		}
-		for _, of := range typesOf(noun) {
+		for _, of := range typesOf(typeName) {
 			t.relations[of+"."+field] = &r
 		}
 	}
 	for name, columns := range logic {
-		noun, field, _ := strings.Cut(name, ".")
-		for _, of := range typesOf(noun) {
+		typeName, field, _ := strings.Cut(name, ".")
+		for _, of := range typesOf(typeName) {
 			t.needs[of+"."+field] = columns
 		}
 	}
@@ -207,10 +207,10 @@ func NewTable(schema *ast.Schema, store *db.Store, log *slog.Logger) (*Table, er
 	return t, nil
 }
 
-// typesOf are the types whose fields are those of the noun.
-func typesOf(noun string) []string {
-	types := []string{noun}
-	for _, kind := range kinds[noun] {
+// typesOf are the types whose fields are those of the type.
+func typesOf(typeName string) []string {
+	types := []string{typeName}
+	for _, kind := range kinds[typeName] {
 		types = append(types, kind)
 	}
 	return types
@@ -228,8 +228,8 @@ func (t *Table) member(row reflect.Type, column string) reflect.StructField {
 
 // check holds a relation against the field that it is of.
 func (t *Table) check(name string, r relation) error {
-	noun, field, _ := strings.Cut(name, ".")
-	definition := t.schema.Types[noun].Fields.ForName(field)
+	typeName, field, _ := strings.Cut(name, ".")
+	definition := t.schema.Types[typeName].Fields.ForName(field)
 	if definition == nil {
 		return fmt.Errorf("plan queries: the schema has no field %s", name)
 	}
@@ -237,7 +237,7 @@ func (t *Table) check(name string, r relation) error {
 		return nil
 	}
 	target := t.target(definition.Type, r.shape)
-	if row, known := nouns[target]; !known || reflect.TypeOf(row) != r.row() {
+	if row, known := rowTypes[target]; !known || reflect.TypeOf(row) != r.row() {
 		return fmt.Errorf("plan queries: %s is of the type %q, and its rows are %s", name, target, r.row())
 	}
 	return nil

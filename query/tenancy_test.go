@@ -63,7 +63,7 @@ func TestNothingOfAnotherCompanyIsFound(t *testing.T) {
 		all["Query."+name] = &r.relation
 	}
 	for _, rows := range db.Nodes {
-		all["Node "+rows.Noun()] = &relation{shape: toOne, rows: rows}
+		all["Node "+rows.Type()] = &relation{shape: toOne, rows: rows}
 	}
 	args := model.PageArgs{First: 100}
 	// reached is how many rows both ways lead to from the keys.

@@ -12,8 +12,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// writeValue writes what a stored value is in the answer; nil stands for NULL. It reports whether it could.
-type writeValue func(a *answer, dst, value []byte) ([]byte, bool)
+// writeValue writes what a stored value is in the response; nil stands for NULL. It reports whether it could.
+type writeValue func(a *response, dst, value []byte) ([]byte, bool)
 
 var (
 	timeType    = reflect.TypeFor[time.Time]()
@@ -55,7 +55,7 @@ func (c *compiler) column(of *ast.Type, in reflect.Type, set ast.SelectionSet) w
 		zero = "null"
 	}
 	refused := zero == "null" && of.NonNull
-	return func(_ *answer, dst, value []byte) ([]byte, bool) {
+	return func(_ *response, dst, value []byte) ([]byte, bool) {
 		if value == nil {
 			return append(dst, zero...), !refused
 		}
@@ -74,7 +74,7 @@ func (c *compiler) stored(of *ast.Type, in reflect.Type, set ast.SelectionSet) w
 	if write == nil {
 		return nil
 	}
-	return func(a *answer, dst, value []byte) ([]byte, bool) {
+	return func(a *response, dst, value []byte) ([]byte, bool) {
 		if value == nil || string(value) == "null" {
 			if !optional || in.Kind() == reflect.Slice {
 				return write(a, dst, nil)
@@ -91,7 +91,7 @@ func (c *compiler) storedValue(of *ast.Type, in reflect.Type, set ast.SelectionS
 	case in == timeType:
 		return storedTime
 	case in == objectType:
-		return func(_ *answer, dst, value []byte) ([]byte, bool) {
+		return func(_ *response, dst, value []byte) ([]byte, bool) {
 			return append(dst, value...), value != nil
 		}
 	case in.Kind() == reflect.String:
@@ -99,7 +99,7 @@ func (c *compiler) storedValue(of *ast.Type, in reflect.Type, set ast.SelectionS
 	case in.Kind() == reflect.Int32:
 		return storedInteger
 	case in.Kind() == reflect.Float64:
-		return func(_ *answer, dst, value []byte) ([]byte, bool) {
+		return func(_ *response, dst, value []byte) ([]byte, bool) {
 			if value == nil {
 				return append(dst, '0'), true
 			}
@@ -107,7 +107,7 @@ func (c *compiler) storedValue(of *ast.Type, in reflect.Type, set ast.SelectionS
 			return appendFloat(dst, number), err == nil
 		}
 	case in.Kind() == reflect.Bool:
-		return func(_ *answer, dst, value []byte) ([]byte, bool) {
+		return func(_ *response, dst, value []byte) ([]byte, bool) {
 			is := string(value) == "true"
 			return strconv.AppendBool(dst, is), is || value == nil || string(value) == "false"
 		}
@@ -119,7 +119,7 @@ func (c *compiler) storedValue(of *ast.Type, in reflect.Type, set ast.SelectionS
 	return nil
 }
 
-func storedTime(_ *answer, dst, value []byte) ([]byte, bool) {
+func storedTime(_ *response, dst, value []byte) ([]byte, bool) {
 	if value == nil {
 		return appendTime(dst, time.Time{}), true
 	}
@@ -127,7 +127,7 @@ func storedTime(_ *answer, dst, value []byte) ([]byte, bool) {
 	return appendTime(dst, at), err == nil
 }
 
-func storedText(_ *answer, dst, value []byte) ([]byte, bool) {
+func storedText(_ *response, dst, value []byte) ([]byte, bool) {
 	if value == nil {
 		return append(dst, `""`...), true
 	}
@@ -140,7 +140,7 @@ func storedText(_ *answer, dst, value []byte) ([]byte, bool) {
 	return appendText(dst, unescape(value[1:len(value)-1])), true
 }
 
-func storedInteger(_ *answer, dst, value []byte) ([]byte, bool) {
+func storedInteger(_ *response, dst, value []byte) ([]byte, bool) {
 	if value == nil {
 		return append(dst, '0'), true
 	}
@@ -153,7 +153,7 @@ func (c *compiler) storedList(of *ast.Type, in reflect.Type, set ast.SelectionSe
 	if write == nil {
 		return nil
 	}
-	return func(a *answer, dst, value []byte) ([]byte, bool) {
+	return func(a *response, dst, value []byte) ([]byte, bool) {
 		if value == nil {
 			if of.NonNull {
 				return append(dst, "[]"...), true
@@ -183,7 +183,7 @@ func (c *compiler) storedList(of *ast.Type, in reflect.Type, set ast.SelectionSe
 
 // part is a field of a value object.
 type part struct {
-	// head is the field's name in the answer, with what stands around it.
+	// head is the field's name in the response, with what stands around it.
 	head  string
 	name  string
 	write writeValue
@@ -207,7 +207,7 @@ func (c *compiler) storedObject(of *ast.Type, in reflect.Type, set ast.Selection
 		}
 		parts = append(parts, part{head: head, name: jsonName(member), write: write})
 	}
-	return func(a *answer, dst, value []byte) ([]byte, bool) {
+	return func(a *response, dst, value []byte) ([]byte, bool) {
 		var few [12][]byte
 		found := few[:]
 		if len(parts) > len(few) {

@@ -62,7 +62,7 @@ func exitWith(ctx context.Context, err error) error {
 	return &exitError{exitFault, err}
 }
 
-// named is a noun that is shown by its name.
+// named is a type that is shown by its name.
 type named struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`

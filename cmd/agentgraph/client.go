@@ -25,7 +25,7 @@ const (
 	// silentTime is how long an open stream may be silent: the server shows a sign of life every 20
 	// seconds, and what holds it back in between is as good as a lost connection.
 	silentTime = 45 * time.Second
-	// maxAnswer bounds what is read of one answer or one event.
+	// maxAnswer bounds what is read of one response or one event.
 	maxAnswer = 64 << 20
 )
 
@@ -70,7 +70,7 @@ type client struct {
 // refusal is what a server answered instead of what it was asked for.
 type refusal struct {
 	status int
-	// code is empty when the answer was not a gateway's.
+	// code is empty when the response was not a gateway's.
 	code    model.Code
 	message string
 }

@@ -52,7 +52,7 @@ type modelFlags struct {
 	OpenaiAPIKey  string        `env:"OPENAI_API_KEY" placeholder:"KEY" help:"Key of the OpenAI-compatible provider. Without a key and a base URL the offline model answers."`
 	OpenaiBaseURL string        `env:"OPENAI_BASE_URL" placeholder:"URL" help:"Address of the provider, before /chat/completions."`
 	Model         string        `env:"AGENTGRAPH_MODEL" default:"gpt-4.1-mini" help:"The model that speaks for the agents."`
-	ModelTimeout  time.Duration `env:"AGENTGRAPH_MODEL_TIMEOUT" default:"25s" help:"How long one answer of the model may take."`
+	ModelTimeout  time.Duration `env:"AGENTGRAPH_MODEL_TIMEOUT" default:"25s" help:"How long one response of the model may take."`
 	QuestionModel string        `env:"AGENTGRAPH_QUESTION_MODEL" placeholder:"MODEL" help:"A small model of the same provider that makes of a message and those before it the question to the knowledge base. Without one the knowledge base is asked the message."`
 }
 
@@ -76,7 +76,7 @@ func (f knowledgeFlags) reranker() knowledge.Reranker {
 // conversationFlags bound conversations and say what they may reach.
 type conversationFlags struct {
 	TurnTimeout     time.Duration `env:"AGENTGRAPH_TURN_TIMEOUT" default:"10m" help:"How long an agent may take to answer one message, its calls and their delays included."`
-	MaxModelCalls   int           `env:"AGENTGRAPH_MAX_MODEL_CALLS" default:"8" help:"How often the model is asked for one answer of an agent; sub-agents have as many of their own, 5 times as many together."`
+	MaxModelCalls   int           `env:"AGENTGRAPH_MAX_MODEL_CALLS" default:"8" help:"How often the model is asked for one response of an agent; sub-agents have as many of their own, 5 times as many together."`
 	ToolAllow       []string      `env:"AGENTGRAPH_TOOL_ALLOW" placeholder:"HOST" help:"Host or CIDR that tools may reach although it is private; by default only public addresses are reached."`
 	Workers         int           `env:"AGENTGRAPH_WORKERS" default:"10" help:"Jobs, runs of agent tests and documents to index, that this process works on at once; 0 leaves them to other processes."`
 	RunsPerCompany  int           `env:"AGENTGRAPH_RUNS_PER_COMPANY" default:"50" help:"Jobs of one company that are worked on at once, over all processes, which should have the same."`
@@ -115,7 +115,7 @@ type gatewayFlags struct {
 	Introspection  bool          `env:"AGENTGRAPH_INTROSPECTION" default:"true" negatable:"" help:"Let clients read the schema."`
 	MaxBody        int64         `env:"AGENTGRAPH_MAX_BODY" default:"1048576" help:"Largest request body, in bytes."`
 	MaxUpload      int64         `env:"AGENTGRAPH_MAX_UPLOAD" default:"26214400" help:"The most that the files of a request may have together, in bytes."`
-	MaxAnswer      int64         `env:"AGENTGRAPH_MAX_ANSWER" default:"33554432" help:"What one answer may hold, in bytes."`
+	MaxResponse    int64         `env:"AGENTGRAPH_MAX_ANSWER" default:"33554432" help:"What one response may hold, in bytes."`
 	QueryCost      int           `env:"AGENTGRAPH_QUERY_COST" default:"1000000" help:"What one operation may cost, as the schema tells; 0 for any."`
 	RequestTimeout time.Duration `env:"AGENTGRAPH_REQUEST_TIMEOUT" default:"30s" help:"How long a query or a mutation may take."`
 	AllowedOrigin  []string      `env:"AGENTGRAPH_ALLOWED_ORIGINS" placeholder:"HOST" help:"Host, other than the gateway's own, whose pages may open a socket."`
@@ -129,7 +129,7 @@ type gatewayFlags struct {
 
 // Validate refuses bounds that would let nothing, or everything, through.
 func (f gatewayFlags) Validate() error {
-	if f.MaxBody <= 0 || f.MaxUpload <= 0 || f.MaxAnswer <= 0 || f.RequestTimeout <= 0 {
+	if f.MaxBody <= 0 || f.MaxUpload <= 0 || f.MaxResponse <= 0 || f.RequestTimeout <= 0 {
 		return errors.New("--max-body, --max-upload, --max-answer and --request-timeout must be above 0")
 	}
 	if f.QueryCost < 0 {
@@ -171,7 +171,7 @@ func (f gatewayFlags) settings() gateway.Settings {
 	settings.Introspection = f.Introspection
 	settings.BodyBytes = f.MaxBody
 	settings.UploadBytes = f.MaxUpload
-	settings.AnswerBytes = f.MaxAnswer
+	settings.ResponseBytes = f.MaxResponse
 	settings.QueryCost = f.QueryCost
 	settings.RequestTimeout = f.RequestTimeout
 	settings.AllowedOrigins = f.AllowedOrigin

@@ -33,7 +33,7 @@ var exportQuery = &endpoint{route: route{method: http.MethodGet}, members: ast.F
 func isExport(path string) bool { return strings.EqualFold(strings.TrimSuffix(path, "/"), exportPath) }
 
 // export streams the ledger's entries between two bounds, as JSON or CSV. It returns a problem, unless it has begun
-// to answer: then a failure cuts the answer off, so that nobody takes the part for the whole.
+// to answer: then a failure cuts the response off, so that nobody takes the part for the whole.
 func (t *Transport) export(w http.ResponseWriter, r *http.Request) *problem {
 	if !exportQuery.serves(r.Method) {
 		w.Header().Set("Allow", "GET, HEAD")
@@ -47,7 +47,7 @@ func (t *Transport) export(w http.ResponseWriter, r *http.Request) *problem {
 		return fault
 	}
 	if !isCSV && !acceptsJSON(r.Header) {
-		return problemf(http.StatusNotAcceptable, model.BadInput, "the answer is application/json, which the Accept header excludes")
+		return problemf(http.StatusNotAcceptable, model.BadInput, "the response is application/json, which the Accept header excludes")
 	}
 	out := newTable(w, wanted, isCSV)
 	rows := 0
@@ -112,7 +112,7 @@ func (t *Transport) readExport(r *http.Request) (wanted model.ConsumptionRange, 
 	return wanted, given["format"] == "csv", nil
 }
 
-// table writes the answer of an export.
+// table writes the response of an export.
 type table struct {
 	http    http.ResponseWriter
 	buffer  *bufio.Writer

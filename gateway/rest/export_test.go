@@ -115,7 +115,7 @@ func TestExportThatFails(t *testing.T) {
 	require.Equal(t, 503, w.Code)
 	require.Equal(t, "the database is not available", problemOf(t, w).Detail)
 
-	// Once rows were sent, the client must see that the answer is not whole.
+	// Once rows were sent, the client must see that the response is not whole.
 	many := make([]*model.UsageEntry, 5_000)
 	for i := range many {
 		many[i] = usage("k", "agent_1", "", 1)

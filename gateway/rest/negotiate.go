@@ -21,7 +21,7 @@ func isJSON(contentType string) bool {
 		ok && len(suffixed) > len("+json") && strings.HasSuffix(suffixed, "+json")
 }
 
-// acceptsJSON reports whether the Accept headers allow an answer in JSON. The most specific of the
+// acceptsJSON reports whether the Accept headers allow a response in JSON. The most specific of the
 // ranges that match decides; ranges that cannot be read are passed over.
 func acceptsJSON(h http.Header) bool {
 	accepted, decisive, readable := false, 0, 0

@@ -38,7 +38,7 @@ func TestCodesBecomeStatuses(t *testing.T) {
 	}
 }
 
-// TestAnErrorAnywhereIsAFailure is about a field inside of the result: v1 has no partial answers.
+// TestAnErrorAnywhereIsAFailure is about a field inside of the result: v1 has no partial responses.
 func TestAnErrorAnywhereIsAFailure(t *testing.T) {
 	t.Parallel()
 	b, server := newServer(t)

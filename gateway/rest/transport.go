@@ -113,7 +113,7 @@ func (t *Transport) serve(w http.ResponseWriter, r *http.Request, exec graphql.G
 		return fault
 	}
 	if !acceptsJSON(r.Header) {
-		return problemf(http.StatusNotAcceptable, model.BadInput, "answers are application/json, which the Accept header excludes")
+		return problemf(http.StatusNotAcceptable, model.BadInput, "responses are application/json, which the Accept header excludes")
 	}
 	var list page
 	if e.paged {
@@ -143,9 +143,9 @@ func (t *Transport) serve(w http.ResponseWriter, r *http.Request, exec graphql.G
 	case fault != nil:
 		return fault
 	case e.paged:
-		e.answer(w, result[:len(result)-1], list.close())
+		e.respond(w, result[:len(result)-1], list.close())
 	default:
-		e.answer(w, result)
+		e.respond(w, result)
 	}
 	return nil
 }
@@ -157,7 +157,7 @@ func (t *Transport) readPage(r *http.Request, variables map[string]any) (page, *
 }
 
 // execute runs the operation and returns its result's own bytes. A problem is returned for any error,
-// since v1 has no partial answers, and for a result that is null.
+// since v1 has no partial responses, and for a result that is null.
 func (t *Transport) execute(ctx context.Context, exec graphql.GraphExecutor, e *endpoint, params *graphql.RawParams) ([]byte, *problem) {
 	operation, errs := exec.CreateOperationContext(ctx, params)
 	if errs != nil {
@@ -179,8 +179,8 @@ func (t *Transport) execute(ctx context.Context, exec graphql.GraphExecutor, e *
 	return result, nil
 }
 
-// answer writes a success, whose body is the parts in a row.
-func (e *endpoint) answer(w http.ResponseWriter, parts ...[]byte) {
+// respond writes a success, whose body is the parts in a row.
+func (e *endpoint) respond(w http.ResponseWriter, parts ...[]byte) {
 	if e.status == http.StatusNoContent {
 		w.WriteHeader(e.status)
 		return

@@ -10,10 +10,10 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// Beside many large answers no other becomes large, and small ones go on.
+// Beside many large responses no other becomes large, and small ones go on.
 func TestLimitOfAllAnswers(t *testing.T) {
 	t.Parallel()
-	l := answerLimit{Settings{AnswerBytes: 800}, new(atomic.Int64)}
+	l := responseLimit{Settings{ResponseBytes: 800}, new(atomic.Int64)}
 	l.underWay.Add(4 * 800)
 	s := new(size)
 	l.add(s, 100)
@@ -42,5 +42,5 @@ func TestLimitOfAllAnswers(t *testing.T) {
 		return &graphql.Response{}
 	})
 	require.False(t, last.isOver.Load())
-	require.Zero(t, l.underWay.Load(), "an answer that is made counts no more")
+	require.Zero(t, l.underWay.Load(), "a response that is made counts no more")
 }

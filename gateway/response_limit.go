@@ -12,25 +12,25 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// answerLimit is an extension that bounds what one answer, or one event of a subscription, holds while it is
+// responseLimit is an extension that bounds what one response, or one event of a subscription, holds while it is
 // made: the cost is an estimate, and lists may be longer and texts larger than it takes them to be.
-type answerLimit struct {
+type responseLimit struct {
 	settings Settings
-	// underWay is what all answers hold that are being made.
+	// underWay is what all responses hold that are being made.
 	underWay *atomic.Int64
 }
 
-func (answerLimit) ExtensionName() string                   { return "AnswerLimit" }
-func (answerLimit) Validate(graphql.ExecutableSchema) error { return nil }
+func (responseLimit) ExtensionName() string                   { return "ResponseLimit" }
+func (responseLimit) Validate(graphql.ExecutableSchema) error { return nil }
 
 // What a value counts beside its name and its text, and an object in a list: it takes some thousand bytes of memory
-// while the answer is made.
+// while the response is made.
 const (
 	bytesPerValue  = 64
 	bytesPerObject = 512
 )
 
-// All answers that are being made may hold as much as mostLarge of the largest ones. Beyond that no answer grows above
+// All responses that are being made may hold as much as mostLarge of the largest ones. Beyond that no response grows above
 // a largeShare of the limit: what is asked for usually is far below, and goes on.
 const (
 	mostLarge  = 4
@@ -39,10 +39,10 @@ const (
 
 type sizeKey struct{}
 
-// size is what an answer holds so far.
+// size is what a response holds so far.
 type size struct {
 	atomic.Int64
-	// isOver: nothing more is added. isBusy: because of the answers beside it.
+	// isOver: nothing more is added. isBusy: because of the responses beside it.
 	isOver, isBusy atomic.Bool
 	// isMutation: what it did must not look as if it had to be tried again.
 	isMutation bool
@@ -50,8 +50,8 @@ type size struct {
 	typenames sync.Map
 }
 
-// InterceptResponse counts from zero, and has one error for all that is missing when the answer was too large.
-func (l answerLimit) InterceptResponse(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
+// InterceptResponse counts from zero, and has one error for all that is missing when the response was too large.
+func (l responseLimit) InterceptResponse(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
 	operation := graphql.GetOperationContext(ctx).Operation // nil when it was refused
 	size := &size{isMutation: operation != nil && operation.Operation == ast.Mutation}
 	defer func() { l.underWay.Add(-size.Load()) }()
@@ -59,18 +59,18 @@ func (l answerLimit) InterceptResponse(ctx context.Context, next graphql.Respons
 	response := next(context.WithValue(ctx, sizeKey{}, size))
 	if response != nil && size.isOver.Load() {
 		fault := model.Errorf(model.LimitExceeded,
-			"the answer is larger than the limit of %d bytes: ask for fewer at a time, or for less of each", l.settings.AnswerBytes)
+			"the response is larger than the limit of %d bytes: ask for fewer at a time, or for less of each", l.settings.ResponseBytes)
 		if size.isBusy.Load() {
-			fault = model.Errorf(model.Unavailable, "too many large answers are being made; try again, or ask for less at a time")
+			fault = model.Errorf(model.Unavailable, "too many large responses are being made; try again, or ask for less at a time")
 		}
 		response.Errors = append(response.Errors, shownTo(ctx, fault))
 	}
 	return response
 }
 
-// InterceptField answers null for all that comes after the answer became too large. Mutations are carried out all the
-// same: they were asked for, and who gets no answer must not have to guess which of them were.
-func (l answerLimit) InterceptField(ctx context.Context, next graphql.Resolver) (any, error) {
+// InterceptField answers null for all that comes after the response became too large. Mutations are carried out all the
+// same: they were asked for, and who gets no response must not have to guess which of them were.
+func (l responseLimit) InterceptField(ctx context.Context, next graphql.Resolver) (any, error) {
 	size, ok := ctx.Value(sizeKey{}).(*size)
 	if !ok {
 		return next(ctx) // It opens the source of a subscription.
@@ -90,13 +90,13 @@ func (l answerLimit) InterceptField(ctx context.Context, next graphql.Resolver) 
 	return value, nil
 }
 
-// budget is the limit for those who make an answer by themselves.
+// budget is the limit for those who make a response by themselves.
 type budget struct {
-	limit answerLimit
+	limit responseLimit
 	size  *size
 }
 
-// Spend counts bytes that are read for the answer or written into it.
+// Spend counts bytes that are read for the response or written into it.
 func (b budget) Spend(bytes int) error {
 	if b.limit.add(b.size, int64(bytes)); b.size.isOver.Load() {
 		return model.ErrTooLarge
@@ -104,9 +104,9 @@ func (b budget) Spend(bytes int) error {
 	return nil
 }
 
-func (l answerLimit) add(s *size, bytes int64) {
+func (l responseLimit) add(s *size, bytes int64) {
 	now, all := s.Add(bytes), l.underWay.Add(bytes)
-	switch most := l.settings.AnswerBytes; {
+	switch most := l.settings.ResponseBytes; {
 	case now > most:
 		s.isOver.Store(true)
 	case all > mostLarge*most && now > most/largeShare && !s.isMutation:
@@ -121,7 +121,7 @@ func (s *size) ofTypenames(selections ast.SelectionSet) int {
 	if len(selections) == 0 {
 		return 0
 	}
-	key := &selections[0] // The executor keeps a field's selections while it makes the answer.
+	key := &selections[0] // The executor keeps a field's selections while it makes the response.
 	known, _ := s.typenames.Load(key)
 	if bytes, ok := known.(int); ok {
 		return bytes

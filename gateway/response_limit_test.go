@@ -32,7 +32,7 @@ func TestLimitOfCost(t *testing.T) {
 
 func TestLimitOfTheAnswer(t *testing.T) {
 	t.Parallel()
-	f := start(t, settings(func(s *gateway.Settings) { s.AnswerBytes = 1000 }))
+	f := start(t, settings(func(s *gateway.Settings) { s.ResponseBytes = 1000 }))
 	echo := func(bytes int) answer {
 		return f.post(t, "query ($text: String) { echo(input: {text: $text}) hello }", map[string]any{"text": strings.Repeat("x", bytes)})
 	}
@@ -55,7 +55,7 @@ func TestLimitOfTheAnswer(t *testing.T) {
 // Names of types come from the executor, which asks nobody.
 func TestLimitOfTheAnswerCountsTypenames(t *testing.T) {
 	t.Parallel()
-	f := start(t, settings(func(s *gateway.Settings) { s.AnswerBytes = 1000 }))
+	f := start(t, settings(func(s *gateway.Settings) { s.ResponseBytes = 1000 }))
 	require.Equal(t, map[string]any{"tree": map[string]any{"__typename": "Tree"}}, f.post(t, "{ tree { __typename ...T ...T } } fragment T on Tree { __typename ...U } fragment U on Tree { __typename }").json["data"])
 	long := strings.Repeat("x", 1000) + ": __typename"
 	for _, query := range []string{
@@ -73,7 +73,7 @@ func TestLimitOfTheAnswerCountsTypenames(t *testing.T) {
 // A mutation that comes after the limit is carried out all the same.
 func TestLimitOfTheAnswerOfMutations(t *testing.T) {
 	t.Parallel()
-	f := start(t, settings(func(s *gateway.Settings) { s.AnswerBytes = 100 }))
+	f := start(t, settings(func(s *gateway.Settings) { s.ResponseBytes = 100 }))
 	_, code := f.post(t, "mutation { a: increment b: increment c: increment }").fault(t)
 	require.Equal(t, "LIMIT_EXCEEDED", code)
 	require.EqualValues(t, 3, f.root.Increments.Load())

@@ -124,7 +124,6 @@ func writeBody(w http.ResponseWriter, status int, mediaType string, body []byte)
 	h := w.Header()
 	h.Set("Content-Type", mediaType+utf8Suffix)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
-	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // in one piece, which takes fewest system calls; a client that has gone needs nothing
 }

@@ -26,7 +26,7 @@ const (
 )
 
 // keptHeaders are those that belong to a response rather than to its transmission.
-var keptHeaders = []string{"Content-Type", "Location", "Cache-Control"}
+var keptHeaders = []string{"Content-Type", "Location"}
 
 // keptStatuses are those failures that a repetition would only meet again.
 var keptStatuses = []int{http.StatusBadRequest, http.StatusNotFound, http.StatusUnprocessableEntity}

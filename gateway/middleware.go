@@ -61,6 +61,9 @@ func (s *Server) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 	w.Header().Set(traceHeader, trace)
 	w.Header().Set(versionHeader, version)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
+	// Whoever stores responses must not, and whoever does all the same must tell credentials apart.
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Vary", apiKeyHeader+", "+authorizationHeader)
 	// A deadline that an earlier request on this connection left behind must not end this one.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
 
@@ -172,7 +175,6 @@ func (s *Server) readiness(w http.ResponseWriter, r *http.Request) {
 }
 
 func health(w http.ResponseWriter, r *http.Request, state string, status int) {
-	w.Header().Set("Cache-Control", "no-store")
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
 		w.WriteHeader(http.StatusMethodNotAllowed)

@@ -27,7 +27,6 @@ type events struct {
 func (x exchange) openEvents(operation string) events {
 	h := x.w.Header()
 	h.Set("Content-Type", eventType+utf8Suffix)
-	h.Set("Cache-Control", "no-cache")
 	h.Set("X-Accel-Buffering", "no")
 	x.w.WriteHeader(http.StatusOK)
 	e := events{exchange: x, control: http.NewResponseController(x.w), operation: operation}

@@ -125,7 +125,13 @@ func (t *Tenant) ask(ctx context.Context, asks []ask) error {
 		reads[i] = asks[i].read
 		reads[i].isText = true // which bun's fields take
 	}
-	return t.Read(ctx, reads, func(i int, values [][]byte) error { return asks[i].scan(values) })
+	budget := model.BudgetOf(ctx)
+	return t.Read(ctx, reads, func(i int, values [][]byte) error {
+		if err := charge(budget, values); err != nil {
+			return err
+		}
+		return asks[i].scan(values)
+	})
 }
 
 // rowsOf are the rows of asks for what is wanted.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/uptrace/bun"
 
 	"github.com/agentgraph/agentgraph/db/queue"
@@ -60,14 +59,14 @@ func (tx *Tx) onCommit(f func()) { tx.committed = append(tx.committed, f) }
 func (tx *Tx) pgx(fn func(queue.Tx) error) error {
 	// While Raw has the connection, bun cannot roll back on it when a context ends.
 	return tx.conn.Raw(func(driver any) error {
-		conn, ok := driver.(*stdlib.Conn)
+		conn, ok := driver.(*chargedConn)
 		if !ok {
 			return fmt.Errorf("a connection is a %T, not one of pgx", driver)
 		}
-		if conn.Conn().PgConn().TxStatus() == 'I' {
+		if conn.Conn.Conn().PgConn().TxStatus() == 'I' {
 			return sql.ErrTxDone // rolled back meanwhile, because its context has ended
 		}
-		return fn(&openTx{tx: tx, conn: conn.Conn()})
+		return fn(&openTx{tx: tx, conn: conn.Conn.Conn()})
 	})
 }
 

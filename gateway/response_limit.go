@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"sync"
 	"sync/atomic"
@@ -69,21 +70,29 @@ func (l responseLimit) InterceptResponse(ctx context.Context, next graphql.Respo
 }
 
 // InterceptField answers null for all that comes after the response became too large. Mutations are carried out all the
-// same: they were asked for, and who gets no response must not have to guess which of them were.
+// same: they were asked for, and who gets no response must not have to guess which of them were. So what they read for
+// themselves is not charged either.
 func (l responseLimit) InterceptField(ctx context.Context, next graphql.Resolver) (any, error) {
 	size, ok := ctx.Value(sizeKey{}).(*size)
 	if !ok {
 		return next(ctx) // It opens the source of a subscription.
 	}
 	field := graphql.GetFieldContext(ctx)
-	if size.isOver.Load() && field.Object != "Mutation" {
+	isMutation := field.Object == "Mutation"
+	if isMutation {
+		ctx = model.WithBudget(ctx, nil)
+	} else if size.isOver.Load() {
 		return graphql.Null, nil
 	}
 	value, err := next(ctx)
+	if errors.Is(err, model.ErrTooLarge) {
+		return graphql.Null, nil
+	}
 	if err != nil {
 		return value, err
 	}
-	bytes := bytesPerValue + len(field.Field.Alias) + bytesOf(value) + objectsOf(value)*size.ofTypenames(field.Field.Selections)
+	objects, bytes := weigh(value)
+	bytes += bytesPerValue + len(field.Field.Alias) + objects*size.ofTypenames(field.Field.Selections)
 	if l.add(size, int64(bytes)); size.isOver.Load() {
 		return graphql.Null, nil
 	}
@@ -151,33 +160,27 @@ func (s *size) ofTypenames(selections ast.SelectionSet) int {
 	return bytes
 }
 
-// objectsOf returns how many elements a list has; anything else is one.
-func objectsOf(value any) int {
-	if v := reflect.ValueOf(value); v.Kind() == reflect.Slice {
-		return v.Len()
-	}
-	return 1
-}
-
-// bytesOf returns what a text, or the elements of a list, count.
-func bytesOf(value any) int {
-	v := reflect.Indirect(reflect.ValueOf(value))
-	switch v.Kind() {
-	case reflect.String:
-		return v.Len()
-	case reflect.Slice:
-		switch v.Type().Elem().Kind() {
-		case reflect.Uint8:
-			return v.Len()
-		case reflect.Pointer, reflect.Struct, reflect.Interface:
-			return v.Len() * bytesPerObject
+// weigh returns how many objects a value is or lists, and the bytes of a text or of a list of them. Rows were charged when
+// they were read, and what an object holds is charged by its fields.
+func weigh(value any) (objects, bytes int) {
+	switch value := value.(type) {
+	case string:
+		return 1, len(value)
+	case *string:
+		if value != nil {
+			bytes = len(*value)
 		}
-		size := 0
-		for i := range v.Len() {
-			size += bytesPerValue + bytesOf(v.Index(i).Interface())
+		return 1, bytes
+	case model.JSONObject:
+		return 1, len(value)
+	case []string:
+		for _, text := range value {
+			bytes += bytesPerValue + len(text)
 		}
-		return size
-	default:
-		return 0
+		return 1, bytes
 	}
+	if list := reflect.ValueOf(value); list.Kind() == reflect.Slice {
+		return list.Len(), list.Len() * bytesPerObject
+	}
+	return 1, 0
 }

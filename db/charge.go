@@ -1,0 +1,82 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// What a row and each of its values take in memory beside their bytes.
+const (
+	bytesPerRow   = 64
+	bytesPerValue = 24
+)
+
+// openCharged returns a database whose rows are charged, one by one as they are read, to the model.Budget of the context that
+// asks for them. A budget that is used up ends the reading, with an error that is model.ErrTooLarge: what a client can have
+// read is bounded by what is left to read it into, not by how many rows a statement finds.
+func openCharged(pool *pgxpool.Pool) *sql.DB {
+	charged := sql.OpenDB(chargedConnector{stdlib.GetPoolConnector(pool)})
+	charged.SetMaxIdleConns(0) // the pool keeps them
+	return charged
+}
+
+type chargedConnector struct{ driver.Connector }
+
+func (c chargedConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &chargedConn{conn.(*stdlib.Conn)}, nil
+}
+
+type chargedConn struct{ *stdlib.Conn }
+
+func (c *chargedConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	rows, err := c.Conn.QueryContext(ctx, query, args)
+	budget := model.BudgetOf(ctx)
+	if err != nil || budget == nil {
+		return rows, err
+	}
+	return &chargedRows{rows.(*stdlib.Rows), budget}, nil
+}
+
+type chargedRows struct {
+	*stdlib.Rows
+	budget model.Budget
+}
+
+func (r *chargedRows) Next(row []driver.Value) error {
+	if err := r.Rows.Next(row); err != nil {
+		return err
+	}
+	bytes := bytesPerRow
+	for _, value := range row {
+		bytes += bytesPerValue
+		switch value := value.(type) {
+		case string:
+			bytes += len(value)
+		case []byte:
+			bytes += len(value)
+		}
+	}
+	return r.budget.Spend(bytes)
+}
+
+// charge charges a row that was read past database/sql.
+func charge(budget model.Budget, row [][]byte) error {
+	if budget == nil {
+		return nil
+	}
+	bytes := bytesPerRow
+	for _, value := range row {
+		bytes += bytesPerValue + len(value)
+	}
+	return budget.Spend(bytes)
+}

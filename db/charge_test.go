@@ -1,0 +1,64 @@
+package db_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// purse is a budget that remembers what was asked of it.
+type purse struct{ left, rows int }
+
+func (p *purse) Spend(bytes int) error {
+	if p.rows++; bytes > p.left {
+		return fmt.Errorf("spending: %w", model.ErrTooLarge)
+	}
+	p.left -= bytes
+	return nil
+}
+
+// Rows are charged one by one, on every way to read them, and a budget that is used up ends the reading there.
+func TestRowsAreChargedAsTheyAreRead(t *testing.T) {
+	t.Parallel()
+	tenant := freshTenant(t)
+	const agents, prompt = 20, 40_000
+	ids := make([]string, agents)
+	for i := range ids {
+		agent, err := tenant.CreateAgent(t.Context(), model.CreateAgentInput{
+			Name: "Agent", Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en", Prompt: strings.Repeat("p", prompt),
+		})
+		require.NoError(t, err)
+		ids[i] = agent.ID
+	}
+	page := model.PageArgs{First: agents}
+	for name, read := range map[string]func(p *purse) error{
+		"a list": func(p *purse) error {
+			_, err := tenant.Agents(model.WithBudget(t.Context(), p), page, nil)
+			return err
+		},
+		"by ids": func(p *purse) error {
+			_, err := tenant.Find(model.WithBudget(t.Context(), p), db.AgentRows, ids)
+			return err
+		},
+		"lists of parents": func(p *purse) error {
+			_, err := tenant.FindPages(model.WithBudget(t.Context(), p), db.PromptVersionsOfAgents, nil, ids, page)
+			return err
+		},
+	} {
+		enough := &purse{left: agents * prompt * 2}
+		require.NoError(t, read(enough), name)
+		require.EqualValues(t, agents, enough.rows, name)
+		require.Less(t, enough.left, agents*prompt, "%s: the bytes of the prompts count", name)
+
+		short := &purse{left: 5 * prompt}
+		require.True(t, errors.Is(read(short), model.ErrTooLarge), name)
+		require.Less(t, short.rows, 6, "%s: nothing is read after it", name)
+		require.NoError(t, read(&purse{left: agents * prompt * 2}), "%s: the connection is of use", name)
+	}
+}

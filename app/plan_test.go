@@ -174,6 +174,10 @@ func TestRoundTripsOfPlans(t *testing.T) {
 		{`{ __typename }`, 0, 0},
 		{`query ($id: ID!) { agent(id: $id) { tools { name } subAgents { name } tests(first: 2) { totalCount nodes { name } } } }`, 1, 5},
 		{`query ($id: ID!) { agent(id: $id) { tools { name } again: tools { description } } }`, 1, 2},
+		// Equal reads are made once, whatever is selected of them.
+		{`{ a: agents(first: 3) { totalCount } b: agents(first: 3) { totalCount nodes { name } } c: agents(first: 3) { nodes { language } } }`, 1, 2},
+		{`{ a: agents(first: 3) { totalCount } b: agents(first: 4) { totalCount } }`, 1, 4},
+		{`query ($id: ID!) { agent(id: $id) { a: tests(first: 2) { nodes { id } } b: tests(first: 2) { nodes { name } } } again: agent(id: $id) { name } }`, 1, 2},
 	} {
 		trips, statements := counted.trips.Load(), counted.Load()
 		variables := map[string]any{"id": id}

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 
+	"github.com/agentgraph/agentgraph/db/fair"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -20,23 +21,50 @@ const (
 // openCharged returns a database whose rows are charged, one by one as they are read, to the model.Budget of the context that
 // asks for them. A budget that is used up ends the reading, with an error that is model.ErrTooLarge: what a client can have
 // read is bounded by what is left to read it into, not by how many rows a statement finds.
+//
+// The pool's connections are shared fairly between companies.
 func openCharged(pool *pgxpool.Pool) *sql.DB {
-	charged := sql.OpenDB(chargedConnector{stdlib.GetPoolConnector(pool)})
+	charged := sql.OpenDB(chargedConnector{stdlib.GetPoolConnector(pool), gateOf(pool)})
 	charged.SetMaxIdleConns(0) // the pool keeps them
 	return charged
 }
 
-type chargedConnector struct{ driver.Connector }
-
-func (c chargedConnector) Connect(ctx context.Context) (driver.Conn, error) {
-	conn, err := c.Connector.Connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &chargedConn{conn.(*stdlib.Conn)}, nil
+// gateOf shares the connections of a pool: one company has at most three quarters of them.
+func gateOf(pool *pgxpool.Pool) *fair.Gate {
+	connections := int(pool.Config().MaxConns)
+	return fair.New(connections, connections*3/4)
 }
 
-type chargedConn struct{ *stdlib.Conn }
+type chargedConnector struct {
+	driver.Connector
+	gate *fair.Gate
+}
+
+func (c chargedConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	principal, _ := model.PrincipalOf(ctx)
+	if err := c.gate.Enter(ctx, principal.CompanyID); err != nil {
+		return nil, err
+	}
+	conn, err := c.Connector.Connect(ctx)
+	if err != nil {
+		c.gate.Leave(principal.CompanyID)
+		return nil, err
+	}
+	return &chargedConn{conn.(*stdlib.Conn), c.gate, principal.CompanyID}, nil
+}
+
+// chargedConn is a connection that is used by one party, a company or, with an empty name, the program itself.
+type chargedConn struct {
+	*stdlib.Conn
+	gate  *fair.Gate
+	party string
+}
+
+// Close gives the connection back to the pool.
+func (c *chargedConn) Close() error {
+	defer c.gate.Leave(c.party)
+	return c.Conn.Close()
+}
 
 func (c *chargedConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	rows, err := c.Conn.QueryContext(ctx, query, args)

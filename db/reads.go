@@ -105,19 +105,35 @@ type Reader struct {
 	conn   *pgxpool.Conn
 }
 
-// Reader returns a Reader as soon as a connection is free.
+// Reader returns a Reader as soon as a connection is free. One company has at most three quarters of them at a time.
 func (t *Tenant) Reader(ctx context.Context) (*Reader, error) {
-	conn, err := t.store.reads.Acquire(ctx)
-	if err != nil {
-		return nil, translate(err)
+	r := &Reader{tenant: t}
+	if err := r.open(ctx); err != nil {
+		return nil, err
 	}
-	return &Reader{t, conn}, nil
+	return r, nil
+}
+
+func (r *Reader) open(ctx context.Context) error {
+	store := r.tenant.store
+	if err := store.readers.Enter(ctx, r.tenant.companyID); err != nil {
+		return err
+	}
+	conn, err := store.reads.Acquire(ctx)
+	if err != nil {
+		store.readers.Leave(r.tenant.companyID)
+		return translate(err)
+	}
+	r.conn = conn
+	return nil
 }
 
 // Close gives the connection back.
 func (r *Reader) Close() {
 	if r.conn != nil {
 		r.conn.Release()
+		r.conn = nil
+		r.tenant.store.readers.Leave(r.tenant.companyID)
 	}
 }
 
@@ -145,13 +161,10 @@ func (r *Reader) Read(ctx context.Context, reads []Read, receive Receive) error 
 		}
 		// What the server has closed or changed meanwhile shows only now. There are no more such connections than there
 		// were. This one has to go before another is asked for: all others may be waiting for the same.
-		r.conn.Release()
-		r.conn = nil
-		next, err := r.tenant.Reader(ctx)
-		if err != nil {
+		r.Close()
+		if err := r.open(ctx); err != nil {
 			return err
 		}
-		r.conn = next.conn
 	}
 }
 

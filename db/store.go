@@ -14,6 +14,7 @@ import (
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 
+	"github.com/agentgraph/agentgraph/db/fair"
 	"github.com/agentgraph/agentgraph/db/group"
 	"github.com/agentgraph/agentgraph/db/notify"
 	"github.com/agentgraph/agentgraph/db/queue"
@@ -45,6 +46,7 @@ type Store struct {
 	pool *pgxpool.Pool
 	// reads are connections for statements that are written once and planned once.
 	reads    *pgxpool.Pool
+	readers  *fair.Gate
 	findings *findings
 	tracer   pgx.QueryTracer
 	db       *bun.DB
@@ -67,6 +69,10 @@ type Store struct {
 // write.
 const describedStatements = 16
 
+// statementTimeout ends, as Postgres spells it, what nobody waits for any more: a request's time has run out before, or the
+// process that asked is gone.
+const statementTimeout = "2min"
+
 // Open connects to the database at the address and verifies that it answers. Close closes it.
 func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	config, err := pgxpool.ParseConfig(address)
@@ -84,6 +90,7 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	// Requests are many and small: what Postgres would start or compile for a single one costs all of them.
 	config.ConnConfig.RuntimeParams["max_parallel_workers_per_gather"] = "0"
 	config.ConnConfig.RuntimeParams["jit"] = "off"
+	config.ConnConfig.RuntimeParams["statement_timeout"] = statementTimeout
 	config.ConnConfig.Tracer = o.Tracer
 	if o.MaxConnections > 0 {
 		config.MaxConns = o.MaxConnections
@@ -106,7 +113,7 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 		return nil, err
 	}
 	root := bun.NewDB(openCharged(pool), dialect{pgdialect.New()}, bun.WithDiscardUnknownColumns())
-	store := &Store{pool: pool, reads: reads, findings: newFindings(), tracer: o.Tracer, db: root, hub: notify.New(pool), sealer: sealer, transitions: newRunTransitions(), enqueueRuns: o.Enqueue, rerankModels: o.RerankModels}
+	store := &Store{pool: pool, reads: reads, readers: gateOf(reads), findings: newFindings(), tracer: o.Tracer, db: root, hub: notify.New(pool), sealer: sealer, transitions: newRunTransitions(), enqueueRuns: o.Enqueue, rerankModels: o.RerankModels}
 	store.revocations = newRevocations(store.hub)
 	store.budgets = newBudgets(o.Log, func(ctx context.Context, companyID string) (*model.CompanySubscription, error) {
 		return store.Tenant(companyID).Subscription(ctx, now())

@@ -15,6 +15,8 @@ import (
 const (
 	// usualLength is the length of a list of which neither the operation nor the schema says anything.
 	usualLength = 5
+	// skippedPerValue is how many rows that a page skips cost as much as one value.
+	skippedPerValue = 10
 	// mostCost is the largest number that a cost is counted to. Two of them can be multiplied.
 	mostCost = 1_000_000_000
 )
@@ -44,7 +46,7 @@ func hasConstantCost(operation *ast.OperationDefinition) bool {
 // costOf estimates how many values the response to a valid operation holds. An object, a list and a leaf are one
 // each, or the weight of their field's @cost. A list is as long as its page size says, or the argument that its
 // field's @listSize names, and else as @listSize assumes. A field that is selected twice counts twice, and of an
-// interface's types the dearest counts. Reading the schema is free. The cost stops growing at mostCost.
+// interface's types the dearest counts. The schema is priced by the lengths of its own lists. The cost stops growing at mostCost.
 func costOf(schema *ast.Schema, operation *ast.OperationDefinition, variables map[string]any) int {
 	root := map[ast.Operation]*ast.Definition{
 		ast.Query: schema.Query, ast.Mutation: schema.Mutation, ast.Subscription: schema.Subscription,
@@ -111,20 +113,21 @@ func (c costs) fragment(fragment *ast.FragmentDefinition, on *ast.Definition, pa
 
 // field returns the cost of a field of an object whose lists have page elements.
 func (c costs) field(f *ast.Field, page int) int {
-	if f.Name == "__schema" || f.Name == "__type" {
-		return 0
-	}
 	weight := 1
 	if number, given := constant(f.Definition, "cost", "weight"); given {
 		weight = number
 	}
 	definition := c.schema.Types[f.Definition.Type.Name()]
 	asked := c.asked(f)
+	weight = plus(weight, skipped(c.argument(f, []string{"offset"})))
 	if f.Definition.Type.Elem == nil {
 		return plus(weight, c.object(f.SelectionSet, definition, asked))
 	}
 	length := usualLength
 	assumed, given := constant(f.Definition, "listSize", "assumedSize")
+	if strings.HasPrefix(f.ObjectDefinition.Name, "__") {
+		assumed, given = c.described(f.Name), true
+	}
 	switch {
 	case asked > 0:
 		length = asked
@@ -134,6 +137,21 @@ func (c costs) field(f *ast.Field, page int) int {
 		length = page
 	}
 	return plus(weight, times(length, plus(1, c.object(f.SelectionSet, definition, 0))))
+}
+
+// described returns how long a list of the introspection of this schema is, or usually is in one of its types.
+func (c costs) described(list string) int {
+	switch list {
+	case "types":
+		return len(c.schema.Types)
+	case "directives":
+		return len(c.schema.Directives)
+	case "interfaces", "possibleTypes":
+		return 1
+	case "args":
+		return 2
+	}
+	return usualLength
 }
 
 // asked returns how many elements the arguments of a field ask for, 0 when they do not say. What a page cannot
@@ -150,6 +168,9 @@ func (c costs) asked(f *ast.Field) int {
 	}
 	return min(lengthOf(c.argument(f, []string{"first"})), model.MaxPageSize)
 }
+
+// skipped returns what the rows cost that a page by its offset reads and leaves out.
+func skipped(offset any) int { return lengthOf(offset) / skippedPerValue }
 
 // argument returns the value of an argument, or of a field within it; nil when there is none.
 func (c costs) argument(f *ast.Field, path []string) any {

@@ -22,7 +22,7 @@ directive @cost(weight: Int!) on FIELD_DEFINITION
 directive @listSize(assumedSize: Int, slicingArguments: [String!]) on FIELD_DEFINITION
 type Query {
   one: Shelf
-  shelves(first: Int! = 50): Page!
+  shelves(first: Int! = 50, offset: Int): Page!
   many(ids: [ID!]!): [Thing]! @listSize(slicingArguments: ["ids"])
   things: [Thing!]!
   dear: [Book!]! @cost(weight: 1000)
@@ -60,13 +60,15 @@ func TestCost(t *testing.T) {
 	}{
 		{"{ one { name } }", nil, 2},
 		{"{ one { __typename } __typename }", nil, 3},
-		{"{ __schema { types { name } } __type(name: \"Book\") { name } }", nil, 0},
+		{"{ __schema { types { name } } __type(name: \"Book\") { name } }", nil, 2 + len(schema.Types)*2 + 2},
+		{"{ __type(name: \"Book\") { fields { args { name } } } }", nil, 2 + 5*(1+1+2*2)},
 		{"{ a: one { name } b: one { name } }", nil, 4},
 		{"{ one { labels } }", nil, 1 + 1 + 5},
 		{"{ one { books { name } } }", nil, 1 + 1 + 20*2},
 		{"{ shelves { total } }", nil, 2},
 		{"{ shelves { nodes { name } } }", nil, 2 + 50*2},
 		{"{ shelves(first: 3) { nodes { name } total } }", nil, 3 + 3*2},
+		{"{ shelves(first: 3, offset: 5000) { nodes { name } } }", nil, 500 + 2 + 3*2},
 		{"query ($n: Int!) { shelves(first: $n) { nodes { name } } }", values{"n": int64(7)}, 2 + 7*2},
 		{"query ($n: Int! = 8) { shelves(first: $n) { nodes { name } } }", nil, 2 + 8*2},
 		{"{ shelves(first: 3) { nodes { books { name } labels } } }", nil, 2 + 3*(1+1+20*2+1+5)},

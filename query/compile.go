@@ -109,6 +109,11 @@ func (c *compiler) root(field graphql.CollectedField) writeKey {
 	if !ok || field.Arguments.ForName(known.not) != nil {
 		return nil
 	}
+	for _, r := range c.plan.reads {
+		if r.parent == nil && r.relation == &known.relation && sameArguments(r.field, field.Field) {
+			return c.leads(r.relation, r, field)
+		}
+	}
 	for argument, rows := range known.existing {
 		if field.Arguments.ForName(argument) != nil {
 			c.add(&read{relation: &relation{shape: toOne, rows: rows}, field: field.Field, argument: argument, mustExist: true})
@@ -119,6 +124,13 @@ func (c *compiler) root(field graphql.CollectedField) writeKey {
 		r.argument, r.mustExist = "id", true
 	}
 	return c.leads(r.relation, r, field)
+}
+
+// sameArguments reports whether two fields are given the same, as far as their texts show: then they read the same.
+func sameArguments(a, b *ast.Field) bool {
+	return slices.EqualFunc(a.Arguments, b.Arguments, func(a, b *ast.Argument) bool {
+		return a.Name == b.Name && a.Value.String() == b.Value.String()
+	})
 }
 
 func (c *compiler) add(r *read) *read {
@@ -303,7 +315,7 @@ func (c *compiler) child(rel *relation, from *read, field *ast.Field) *read {
 		child.parent = from.host
 	}
 	for _, known := range c.plan.reads {
-		if known.parent == child.parent && known.from == child.from && known.relation.same() == rel.same() && (rel.shape != toPage || known.field == field) {
+		if known.parent == child.parent && known.from == child.from && known.relation.same() == rel.same() && (rel.shape != toPage || sameArguments(known.field, field)) {
 			return known
 		}
 	}

@@ -1,0 +1,114 @@
+// Package fair shares places, such as connections of a pool, between parties: nobody who asks for many keeps those who ask for
+// few waiting for all of them.
+package fair
+
+import (
+	"context"
+	"sync"
+)
+
+// Gate lets a number of entrants in at a time. One party has at most a share of the places, so that there are always some for
+// others. A place that becomes free goes to the waiting party that has fewest, and among those that have equally many to the
+// one that has waited longest.
+type Gate struct {
+	mu    sync.Mutex
+	free  int
+	share int
+	// held is how many places each party has, and waiting who waits, by party, in order of arrival.
+	held    map[string]int
+	waiting map[string][]*entrant
+	arrived uint64
+}
+
+// entrant waits for a place.
+type entrant struct {
+	arrival  uint64
+	admitted chan struct{}
+}
+
+// New returns a gate with the places, at least 1, of which one party has at most the share, at least 1.
+func New(places, share int) *Gate {
+	return &Gate{free: max(1, places), share: max(1, share), held: map[string]int{}, waiting: map[string][]*entrant{}}
+}
+
+// Enter waits for a place for the party, which has to Leave it, or returns the context's error.
+func (g *Gate) Enter(ctx context.Context, party string) error {
+	g.mu.Lock()
+	if g.free > 0 && g.held[party] < g.share {
+		g.take(party)
+		g.mu.Unlock()
+		return nil
+	}
+	g.arrived++
+	e := &entrant{g.arrived, make(chan struct{})}
+	g.waiting[party] = append(g.waiting[party], e)
+	g.mu.Unlock()
+
+	select {
+	case <-e.admitted:
+		return nil
+	case <-ctx.Done():
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	select {
+	case <-e.admitted: // meanwhile
+		g.give(party)
+	default:
+		g.forget(party, e)
+	}
+	return ctx.Err()
+}
+
+// Leave gives back a place that the party has.
+func (g *Gate) Leave(party string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.give(party)
+}
+
+func (g *Gate) take(party string) {
+	g.free--
+	g.held[party]++
+}
+
+func (g *Gate) give(party string) {
+	g.free++
+	if g.held[party]--; g.held[party] == 0 {
+		delete(g.held, party)
+	}
+	// Nobody waits for a free place who may have one, so this place, or one place of this party's share, is all there is.
+	if next, ok := g.next(); ok {
+		e := g.waiting[next][0]
+		g.forget(next, e)
+		g.take(next)
+		close(e.admitted)
+	}
+}
+
+// next returns the party that gets the next place.
+func (g *Gate) next() (next string, ok bool) {
+	for party, entrants := range g.waiting {
+		held := g.held[party]
+		if held >= g.share {
+			continue
+		}
+		if !ok || held < g.held[next] || held == g.held[next] && entrants[0].arrival < g.waiting[next][0].arrival {
+			next, ok = party, true
+		}
+	}
+	return next, ok
+}
+
+func (g *Gate) forget(party string, e *entrant) {
+	rest := g.waiting[party]
+	for i := range rest {
+		if rest[i] == e {
+			rest = append(rest[:i], rest[i+1:]...)
+			break
+		}
+	}
+	if g.waiting[party] = rest; len(rest) == 0 {
+		delete(g.waiting, party)
+	}
+}

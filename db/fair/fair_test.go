@@ -1,0 +1,150 @@
+package fair_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db/fair"
+)
+
+// enter has the party wait for a place, and says so on the returned channel once it has one.
+func enter(t *testing.T, g *fair.Gate, party string) <-chan struct{} {
+	admitted := make(chan struct{})
+	go func() {
+		assert.NoError(t, g.Enter(t.Context(), party))
+		close(admitted)
+	}()
+	synctest.Wait()
+	return admitted
+}
+
+func isAdmitted(c <-chan struct{}) bool {
+	synctest.Wait()
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+func TestOnePartyHasAShare(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := fair.New(4, 3)
+		for range 3 {
+			require.True(t, isAdmitted(enter(t, g, "many")))
+		}
+		fourth, fifth := enter(t, g, "many"), enter(t, g, "many")
+		require.False(t, isAdmitted(fourth), "although a place is free")
+		require.True(t, isAdmitted(enter(t, g, "few")), "which is for others")
+		g.Leave("few")
+		require.False(t, isAdmitted(fourth))
+		g.Leave("many")
+		require.True(t, isAdmitted(fourth))
+		require.False(t, isAdmitted(fifth), "in order of arrival")
+		g.Leave("many")
+		require.True(t, isAdmitted(fifth))
+	})
+}
+
+func TestAPlaceGoesToWhoeverHasFewest(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := fair.New(4, 4)
+		for range 3 {
+			require.True(t, isAdmitted(enter(t, g, "a")))
+		}
+		require.True(t, isAdmitted(enter(t, g, "b")))
+		waiting := map[string]<-chan struct{}{}
+		for _, party := range []string{"a", "b", "c", "d"} {
+			waiting[party] = enter(t, g, party)
+		}
+		// a has three places and b has one; a came first, and waits longest.
+		for _, turn := range []struct{ leaves, next string }{{"a", "c"}, {"a", "d"}, {"b", "b"}, {"a", "a"}} {
+			require.False(t, isAdmitted(waiting[turn.next]))
+			g.Leave(turn.leaves)
+			require.True(t, isAdmitted(waiting[turn.next]), turn.next)
+		}
+	})
+}
+
+func TestWhoeverLeavesTheQueueTakesNoPlace(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := fair.New(1, 1)
+		require.NoError(t, g.Enter(t.Context(), "a"))
+		ctx, cancel := context.WithCancel(t.Context())
+		left := make(chan error)
+		go func() { left <- g.Enter(ctx, "b") }()
+		synctest.Wait()
+		last := enter(t, g, "c")
+		cancel()
+		require.ErrorIs(t, <-left, context.Canceled)
+		g.Leave("a")
+		require.True(t, isAdmitted(last))
+		g.Leave("c")
+		require.NoError(t, g.Enter(t.Context(), "a"), "all places are free again")
+	})
+}
+
+// Whoever comes, waits and goes, there are never more inside than places, nor of one party than its share, and no place is lost.
+func TestPlacesAreNeitherLostNorDoubled(t *testing.T) {
+	t.Parallel()
+	const places, share, parties = 5, 3, 4
+	g := fair.New(places, share)
+	var mu sync.Mutex
+	inside := map[string]int{}
+	all := 0
+	count := func(party string, change int) {
+		mu.Lock()
+		defer mu.Unlock()
+		inside[party] += change
+		all += change
+		assert.LessOrEqual(t, inside[party], share)
+		assert.LessOrEqual(t, all, places)
+	}
+	var wait sync.WaitGroup
+	for i := range 40 {
+		wait.Go(func() {
+			party := fmt.Sprint(i % parties)
+			for n := range 500 {
+				ctx, cancel := context.WithCancel(t.Context())
+				if rand.IntN(3) == 0 {
+					go cancel()
+				}
+				if g.Enter(ctx, party) == nil {
+					count(party, 1)
+					if n%7 == 0 {
+						cancel()
+					}
+					count(party, -1)
+					g.Leave(party)
+				}
+				cancel()
+			}
+		})
+	}
+	wait.Wait()
+	for i := range places {
+		require.NoError(t, g.Enter(t.Context(), fmt.Sprint(i)))
+	}
+}
+
+func BenchmarkEnter(b *testing.B) {
+	g := fair.New(20, 15)
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if g.Enter(b.Context(), "a") == nil {
+				g.Leave("a")
+			}
+		}
+	})
+}

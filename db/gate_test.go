@@ -1,0 +1,57 @@
+package db_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// A company whose statements hold all connections that it may have does not keep another one waiting.
+func TestConnectionsAreSharedBetweenCompanies(t *testing.T) {
+	t.Parallel()
+	address := dbtest.URL(t)
+	store := dbtest.Open(t, address, db.Options{MaxConnections: 4})
+	busy, busyID := newCompany(t, store)
+	other, otherID := newCompany(t, store)
+	mine, theirs := newAgent(t, other), newAgent(t, busy)
+	as := func(ctx context.Context, companyID string) context.Context {
+		return model.WithPrincipal(ctx, model.Principal{CompanyID: companyID})
+	}
+	lock := connect(t, address)
+	_, err := lock.Exec(t.Context(), "BEGIN; LOCK TABLE agents")
+	require.NoError(t, err)
+
+	// Eight statements of each way to read wait for the table, or for their turn.
+	ctx, cancel := context.WithCancel(as(t.Context(), busyID))
+	var waiting sync.WaitGroup
+	for range 8 {
+		waiting.Go(func() { _, _ = busy.Find(ctx, db.AgentRows, []string{theirs.ID}) })
+		waiting.Go(func() { _, _ = busy.Agents(ctx, model.PageArgs{First: 1}, nil) })
+	}
+	require.Eventually(t, func() bool {
+		var held int
+		err := lock.QueryRow(t.Context(), "SELECT count(*) FROM pg_locks JOIN pg_database AS base ON base.oid = database WHERE NOT granted AND datname = current_database()").Scan(&held)
+		return assert.NoError(t, err) && held == 6
+	}, waitFor, 10*time.Millisecond, "three of four connections of each pool")
+
+	patient, stop := context.WithTimeout(as(t.Context(), otherID), waitFor)
+	defer stop()
+	_, err = other.Find(patient, db.ToolRows, []string{mine.ID})
+	require.NoError(t, err)
+	_, err = other.Tools(patient, model.PageArgs{First: 1})
+	require.NoError(t, err)
+	cancel()
+	waiting.Wait()
+	_, err = lock.Exec(t.Context(), "ROLLBACK")
+	require.NoError(t, err)
+	_, err = busy.Find(as(patient, busyID), db.AgentRows, []string{theirs.ID})
+	require.NoError(t, err, "nothing is lost")
+}

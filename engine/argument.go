@@ -55,12 +55,15 @@ func parseJSON(text string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return tidy(value)
+	return tidy(value, 0)
 }
 
-// tidy drops what Postgres cannot keep, and refuses numbers that cannot be compared.
-func tidy(value any) (any, error) {
+// tidy drops what Postgres cannot keep, and refuses numbers that cannot be compared and what is nested too deep.
+func tidy(value any, depth int) (any, error) {
 	var err error
+	if depth > model.MaxJSONDepth {
+		return nil, fmt.Errorf("objects and lists are nested more than %d levels deep", model.MaxJSONDepth)
+	}
 	switch v := value.(type) {
 	case string:
 		return withoutZero(v), nil
@@ -72,14 +75,14 @@ func tidy(value any) (any, error) {
 		}
 	case []any:
 		for i := range v {
-			if v[i], err = tidy(v[i]); err != nil {
+			if v[i], err = tidy(v[i], depth+1); err != nil {
 				return nil, err
 			}
 		}
 	case map[string]any:
 		tidied := make(map[string]any, len(v))
 		for name, inner := range v {
-			if tidied[withoutZero(name)], err = tidy(inner); err != nil {
+			if tidied[withoutZero(name)], err = tidy(inner, depth+1); err != nil {
 				return nil, err
 			}
 		}

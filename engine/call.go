@@ -62,7 +62,7 @@ func (c *conversation) obey(ctx context.Context, asked []llm.ToolCall, emit func
 	calls := make([]*call, len(asked))
 	var wrong *call
 	for i := range asked {
-		calls[i] = c.prepare(asked[i])
+		calls[i] = c.prepare(ctx, asked[i])
 		if calls[i].wrong != nil {
 			wrong = calls[i]
 		}
@@ -104,7 +104,7 @@ func (c *conversation) finalCalls(calls []llm.ToolCall) []llm.ToolCall {
 }
 
 // prepare looks at a call without doing anything.
-func (c *conversation) prepare(asked llm.ToolCall) *call {
+func (c *conversation) prepare(ctx context.Context, asked llm.ToolCall) *call {
 	call := &call{asked: asked, target: c.targets[asked.Name]}
 	var err error
 	call.arguments, call.written, err = parseArguments(asked.Arguments)
@@ -113,7 +113,7 @@ func (c *conversation) prepare(asked llm.ToolCall) *call {
 		names := strings.Join(slices.Sorted(maps.Keys(c.targets)), ", ")
 		err = fmt.Errorf("there is no tool %q, only %s", cut(asked.Name, maxName), names)
 	case err == nil:
-		err = c.validate(call)
+		err = c.validate(ctx, call)
 	}
 	if err != nil {
 		call.reject(err)
@@ -127,8 +127,8 @@ func (c *conversation) prepare(asked llm.ToolCall) *call {
 }
 
 // validate returns why the arguments of a call do not fit its target, for the model; nil when they do.
-func (c *conversation) validate(call *call) error {
-	if err := c.schemas.validate(call.target.parameters, call.arguments); err != nil {
+func (c *conversation) validate(ctx context.Context, call *call) error {
+	if err := c.checks.validate(ctx, call.target.parameters, call.arguments); err != nil {
 		return err
 	}
 	if name := call.target.text; name != "" {

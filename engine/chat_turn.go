@@ -93,7 +93,7 @@ func (s *chatTurn) load(ctx context.Context, message *model.SimulationChatMessag
 	}
 	t := &turn{
 		model: s.meter.of(s.model), rephraser: s.meter.of(s.rephraser), limits: s.limits,
-		effects: s.effects(s.tenant, chat.ID, chat.AgentID), schemas: s.schemas,
+		effects: s.effects(s.tenant, chat.ID, chat.AgentID), checks: s.checks,
 		variables: variables, mocking: &chat.ToolMocking,
 	}
 	t.effects.begin = s.turn.BeginCall

@@ -62,7 +62,7 @@ type Engine struct {
 	caller    *endpoint.Caller
 	webhook   string
 	lease     time.Duration
-	schemas   *schemas
+	checks    *checks
 	speakers  *speakers
 	base      *knowledge.Base
 	prices    model.Prices
@@ -73,7 +73,7 @@ type Engine struct {
 // New returns an Engine whose agents speak through the model.
 func New(m llm.Model, o Options) *Engine {
 	e := &Engine{
-		model: m, caller: o.Caller, webhook: o.TransferWebhook, schemas: newSchemas(), speakers: newSpeakers(), prices: o.Prices, log: o.Log, traceID: o.TraceID,
+		model: m, caller: o.Caller, webhook: o.TransferWebhook, checks: newChecks(), speakers: newSpeakers(), prices: o.Prices, log: o.Log, traceID: o.TraceID,
 		base: o.Knowledge, rephraser: o.Rephraser,
 		lease: positive(o.Lease, defaultLease),
 		limits: limits{

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"regexp"
 	"strings"
 	"time"
 
@@ -25,11 +24,11 @@ type mockAnswer struct {
 
 // answerMock returns how the mock answers the call of the target with the number, counted from 0. A placeholder
 // of its template is filled from the call's arguments, and from the variables where there is no such argument or it is null.
-func answerMock(m *model.Mock, technicalName string, call arguments, number int32, variables map[string]string) mockAnswer {
+func (c *checks) answerMock(ctx context.Context, m *model.Mock, technicalName string, call arguments, number int32, variables map[string]string) mockAnswer {
 	template, delaySeconds := m.ResultTemplate, m.DelaySeconds
 	var answer mockAnswer
 	for i := range m.Rules {
-		if rule := &m.Rules[i]; applies(rule, call, number) {
+		if rule := &m.Rules[i]; c.applies(ctx, rule, call, number) {
 			position := int32(i)
 			answer.rule, answer.failure = &position, rule.Failure
 			template, delaySeconds = rule.ResultTemplate, rule.DelaySeconds
@@ -53,32 +52,35 @@ func answerMock(m *model.Mock, technicalName string, call arguments, number int3
 	return answer
 }
 
-func applies(rule *model.MockRule, call arguments, number int32) bool {
+func (c *checks) applies(ctx context.Context, rule *model.MockRule, call arguments, number int32) bool {
 	if rule.CallIndex != nil && *rule.CallIndex != number {
 		return false
 	}
 	for _, condition := range rule.When {
-		if !holds(condition, call) {
+		if !c.holds(ctx, condition, call) {
 			return false
 		}
 	}
 	return true
 }
 
-func holds(c model.MockCondition, call arguments) bool {
-	value, present := call.reach(c.Argument)
-	if c.Present != nil && *c.Present != present {
+func (c *checks) holds(ctx context.Context, condition model.MockCondition, call arguments) bool {
+	value, present := call.reach(condition.Argument)
+	if condition.Present != nil && *condition.Present != present {
 		return false
 	}
-	if c.Equals != nil && (!present || !equals(value, *c.Equals)) {
+	if condition.Equals != nil && (!present || !equals(value, *condition.Equals)) {
 		return false
 	}
-	if c.Matches != nil {
-		// Validated when the chat was started.
-		expression, err := regexp.Compile(*c.Matches)
-		return err == nil && present && expression.MatchString(textOf(value))
+	if condition.Matches == nil || !present {
+		return condition.Matches == nil
 	}
-	return true
+	expression, err := c.expressions.of(*condition.Matches)
+	if err != nil {
+		return false // one that was stored before expressions were bounded
+	}
+	matches, err := expression.Match(ctx, textOf(value))
+	return err == nil && matches
 }
 
 // equals compares a text as it is, and any other value with what the JSON text stands for.
@@ -92,7 +94,10 @@ func equals(value any, want string) bool {
 
 // mocked answers a call as its mock says, after the delay.
 func (c *conversation) mocked(ctx context.Context, call *call) (string, error) {
-	answer := answerMock(call.target.mock, call.target.TechnicalName, call.arguments, call.number, c.variables)
+	answer := c.checks.answerMock(ctx, call.target.mock, call.target.TechnicalName, call.arguments, call.number, c.variables)
+	if ctx.Err() != nil {
+		return "", ctx.Err() // not all conditions were looked at
+	}
 	call.record.MockRule, call.warnings = answer.rule, unfilled("the mock of "+call.target.TechnicalName, answer.unknown)
 	if answer.delay > 0 {
 		if err := c.effects.wait(ctx, answer.delay); err != nil {

@@ -71,7 +71,7 @@ func TestMockCondition(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			require.Equal(t, test.want, holds(test.condition, callOf(t, call)))
+			require.Equal(t, test.want, newChecks().holds(t.Context(), test.condition, callOf(t, call)))
 		})
 	}
 }
@@ -103,7 +103,7 @@ func TestFirstRuleThatMatchesAnswers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := answerMock(mock, "book", callOf(t, test.call), test.number, nil)
+			got := newChecks().answerMock(t.Context(), mock, "book", callOf(t, test.call), test.number, nil)
 			require.Equal(t, test.rule, got.rule)
 			require.Equal(t, test.result, got.result)
 			require.Equal(t, test.delay, got.delay)
@@ -138,7 +138,7 @@ func TestMockTemplate(t *testing.T) {
 			if name == "an object" {
 				call = strings.Replace(call, "Ana", "Ana <&>", 1)
 			}
-			got := answerMock(&model.Mock{ResultTemplate: &test.template}, "book", callOf(t, call), 0, variables)
+			got := newChecks().answerMock(t.Context(), &model.Mock{ResultTemplate: &test.template}, "book", callOf(t, call), 0, variables)
 			require.Equal(t, test.want, got.result)
 			require.Equal(t, test.unknown, got.unknown)
 		})
@@ -177,7 +177,7 @@ func TestTemplatesOfAllKinds(t *testing.T) {
 		if text == "" {
 			return
 		}
-		got := answerMock(&model.Mock{ResultTemplate: &text}, "book", call, 0, variables)
+		got := newChecks().answerMock(t.Context(), &model.Mock{ResultTemplate: &text}, "book", call, 0, variables)
 		require.Equal(t, want.String(), got.result)
 		for _, name := range got.unknown {
 			require.Contains(t, text, "{"+name+"}")

@@ -57,14 +57,14 @@ func TestCoverageOfWhatCannotHappen(t *testing.T) {
 
 func TestSchemaThatReadsFiles(t *testing.T) {
 	t.Parallel()
-	s := newSchemas()
+	s := newChecks()
 	file := filepath.Join(t.TempDir(), "schema.json")
 	require.NoError(t, os.WriteFile(file, []byte(`{"type":"object"}`), 0o600))
 	for _, schema := range []string{`{"type":"object","$ref":"file://` + file + `"}`, `{"type":"object","$ref":"http://127.0.0.1/x"}`, `{`} {
-		require.ErrorContains(t, s.validate([]byte(schema), arguments{}), "not usable")
+		require.ErrorContains(t, s.validate(t.Context(), []byte(schema), arguments{}), "not usable")
 	}
 	recursive := []byte(`{"type":"object","properties":{"next":{"$ref":"#"}},"additionalProperties":false}`)
-	require.NoError(t, s.validate(recursive, callOf(t, `{"next":{"next":{}}}`)))
-	require.ErrorContains(t, s.validate(recursive, callOf(t, `{"next":{"x":1}}`)), "next: additional properties 'x' not allowed")
-	require.Equal(t, 1, s.compiled.Len())
+	require.NoError(t, s.validate(t.Context(), recursive, callOf(t, `{"next":{"next":{}}}`)))
+	require.ErrorContains(t, s.validate(t.Context(), recursive, callOf(t, `{"next":{"x":1}}`)), "next: additional properties 'x' not allowed")
+	require.Equal(t, 1, s.schemas.known.Len())
 }

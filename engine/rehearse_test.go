@@ -18,7 +18,7 @@ func (s *scene) onStage() *tester {
 	t := withoutKey()
 	t.reply = func(ctx context.Context, at situation) (*reply, []*model.ToolCall, error) {
 		turn := &turn{
-			model: &s.script, limits: s.limits, effects: s.effects, schemas: newSchemas(), variables: at.variables, mocking: &s.mocking,
+			model: &s.script, limits: s.limits, effects: s.effects, checks: newChecks(), variables: at.variables, mocking: &s.mocking,
 		}
 		return turn.rehearse(ctx, s.main, at)
 	}
@@ -83,7 +83,7 @@ func TestAllOffline(t *testing.T) {
 	s.mocking.MockAllTools = true
 	tester := withoutKey()
 	tester.reply = func(ctx context.Context, at situation) (*reply, []*model.ToolCall, error) {
-		turn := &turn{model: offline.New(), limits: s.limits, effects: s.effects, schemas: newSchemas(), variables: at.variables, mocking: &s.mocking}
+		turn := &turn{model: offline.New(), limits: s.limits, effects: s.effects, checks: newChecks(), variables: at.variables, mocking: &s.mocking}
 		return turn.rehearse(ctx, s.main, at)
 	}
 	for range 2 {

@@ -1,69 +1,53 @@
 package engine
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
-	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
+
+	"github.com/agentgraph/agentgraph/model"
 )
 
 const (
-	// keptSchemas is how many compiled schemas are kept.
-	keptSchemas = 512
+	// schemaBytes and expressionBytes bound what is kept compiled, in bytes of text: a compiled schema takes some fifty times
+	// as many.
+	schemaBytes     = 1 << 20
+	expressionBytes = 256 << 10
 	// maxFault bounds, in bytes, what a model is told about its arguments.
 	maxFault = 2_000
 )
 
-// schemas compiles JSON Schemas and keeps them compiled.
-type schemas struct {
-	compiled *lru.Cache[string, *jsonschema.Schema]
+// checks are what calls are checked by, compiled: the schemas of tools, and the regular expressions of mocks.
+type checks struct {
+	schemas     *compiled[*model.ToolSchema]
+	expressions *compiled[*model.Expression]
 }
 
-func newSchemas() *schemas {
-	// It fails for sizes below 1 only.
-	compiled, _ := lru.New[string, *jsonschema.Schema](keptSchemas)
-	return &schemas{compiled}
+func newChecks() *checks {
+	return &checks{newCompiled(schemaBytes, model.NewToolSchema), newCompiled(expressionBytes, model.NewExpression)}
 }
 
 // validate returns why a call's arguments do not fit the schema, for the model; nil when they do.
-func (s *schemas) validate(schema json.RawMessage, call arguments) error {
-	compiled, err := s.compile(string(schema))
+func (c *checks) validate(ctx context.Context, schema json.RawMessage, call arguments) error {
+	compiled, err := c.schemas.of(string(schema))
 	if err != nil {
 		return errors.New("the tool's own JSON Schema is not usable")
 	}
 	var invalid *jsonschema.ValidationError
-	if err := compiled.Validate(map[string]any(call)); errors.As(err, &invalid) {
+	if err := compiled.Validate(ctx, call); errors.As(err, &invalid) {
 		faults := slices.Compact(leaves(invalid, nil))
 		return errors.New("the arguments do not fit: " + cut(strings.Join(faults, "; "), maxFault))
+	} else if err != nil {
+		return err
 	}
 	return nil
-}
-
-// compile refuses references to other documents: they would be read from files.
-func (s *schemas) compile(schema string) (*jsonschema.Schema, error) {
-	if compiled, ok := s.compiled.Get(schema); ok {
-		return compiled, nil
-	}
-	document, err := jsonschema.UnmarshalJSON(strings.NewReader(schema))
-	if err != nil {
-		return nil, err
-	}
-	compiler := jsonschema.NewCompiler()
-	compiler.UseLoader(jsonschema.SchemeURLLoader{})
-	if err := compiler.AddResource("tool:parameters", document); err != nil {
-		return nil, err
-	}
-	compiled, err := compiler.Compile("tool:parameters")
-	if err == nil {
-		s.compiled.Add(schema, compiled)
-	}
-	return compiled, err
 }
 
 var english = message.NewPrinter(language.English)

@@ -195,7 +195,7 @@ type outcome struct {
 func (s *scene) conversation(t *testing.T) *conversation {
 	t.Helper()
 	turn := &turn{
-		model: &s.script, limits: s.limits, effects: s.effects, schemas: newSchemas(),
+		model: &s.script, limits: s.limits, effects: s.effects, checks: newChecks(),
 		variables: map[string]string{"clinic": "Lakeside", "name": "Ana"}, mocking: &s.mocking,
 	}
 	turn.transfer.recall(s.before)

@@ -30,7 +30,7 @@ type turn struct {
 	rephraser llm.Model
 	limits    limits
 	effects   effects
-	schemas   *schemas
+	checks    *checks
 	// variables are the chat's data bag.
 	variables map[string]string
 	mocking   *model.ToolMocking

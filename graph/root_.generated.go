@@ -3502,7 +3502,10 @@ input CreateToolInput {
   technicalName: String!
   "At most 2,000 characters."
   description: String
-  "JSON Schema of type object, at most 20,000 characters; absent means no arguments."
+  """
+  JSON Schema of type object, at most 20,000 characters; absent means no arguments. It may take at most 2,000 checks of one value,
+  references followed to 32 levels, and patterns of 1,000 instructions together.
+  """
   parameters: JSONObject
   "Where calls go."
   endpoint: ToolEndpointInput
@@ -3853,7 +3856,10 @@ type MockCondition {
   argument: String!
   "Its value, as JSON text for what is not a text."
   equals: String
-  "A regular expression (RE2) that its value, as text, must match somewhere."
+  """
+  A regular expression (RE2) that its value, as text, must match somewhere; what it repeats counted, of at most 1,000
+  instructions. A mocking has at most 20 of them.
+  """
   matches: String
   "Whether it must be there."
   present: Boolean

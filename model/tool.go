@@ -11,7 +11,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/uptrace/bun"
 	"golang.org/x/net/http/httpguts"
 )
@@ -124,30 +123,14 @@ func originOf(address string) string {
 	return strings.ToLower(u.Scheme + "://" + u.Host)
 }
 
-// schema records a fault when the object is not a JSON Schema of type object. References to other
-// documents are refused: a compiler would read them from files.
+// schema records a fault when the object is not a JSON Schema of type object that a ToolSchema can be.
 func (f *Fields) schema(path string, object JSONObject) {
 	if utf8.RuneCount(object) > 20_000 {
 		f.Add(path, "must have at most 20,000 characters")
 		return
 	}
-	document, err := jsonschema.UnmarshalJSON(strings.NewReader(string(object.text())))
-	if err != nil {
-		f.Add(path, "must be a JSON object")
-		return
-	}
-	if schema, _ := document.(map[string]any); schema["type"] != "object" {
-		f.Add(path, `must be a JSON Schema with "type": "object"`)
-		return
-	}
-	compiler := jsonschema.NewCompiler()
-	compiler.UseLoader(jsonschema.SchemeURLLoader{})
-	if err := compiler.AddResource("tool:///parameters", document); err != nil {
-		f.Add(path, "must be a JSON Schema")
-		return
-	}
-	if _, err := compiler.Compile("tool:///parameters"); err != nil {
-		f.Add(path, "must be a valid JSON Schema without references to other documents")
+	if _, err := NewToolSchema(string(object.text())); err != nil {
+		f.Add(path, "%s", err.Error())
 	}
 }
 

@@ -1,8 +1,8 @@
 package model
 
 import (
+	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -11,6 +11,7 @@ import (
 const (
 	maxMocks          = 256
 	maxRules          = 20
+	maxExpressions    = 20
 	maxResultTemplate = 50_000
 )
 
@@ -83,14 +84,42 @@ type MockFailure struct {
 // Denies reports whether what is not mocked must not happen.
 func (m *ToolMocking) Denies() bool { return m.SideEffects == SideEffectsDeny }
 
+// expressions counts the regular expressions of all conditions.
+func (m *ToolMocking) expressions() int {
+	count := func(rules []MockRule) (n int) {
+		for _, r := range rules {
+			for _, c := range r.When {
+				if c.Matches != nil {
+					n++
+				}
+			}
+		}
+		return n
+	}
+	n := 0
+	for _, t := range m.MockedTools {
+		n += count(t.Rules)
+	}
+	for _, s := range m.MockedSubAgents {
+		n += count(s.Rules)
+	}
+	return n
+}
+
 // mocking records the faults that the mocking alone shows. Whether its targets are connected to the
 // agent, and named once, is for the engine, which knows the agent.
 func (f *Fields) mocking(path string, m *ToolMocking) {
 	if m == nil {
 		return
 	}
-	f.list(path+".mockedTools", len(m.MockedTools), maxMocks)
-	f.list(path+".mockedSubAgents", len(m.MockedSubAgents), maxMocks)
+	isShort := f.list(path+".mockedTools", len(m.MockedTools), maxMocks)
+	if !f.list(path+".mockedSubAgents", len(m.MockedSubAgents), maxMocks) || !isShort {
+		return
+	}
+	if n := m.expressions(); n > maxExpressions {
+		f.Add(path, "must have at most %d regular expressions, not %d", maxExpressions, n)
+		return
+	}
 	for i, t := range m.MockedTools {
 		at := fmt.Sprintf("%s.mockedTools.%d", path, i)
 		f.text(at+".toolId", t.ToolID, 1, 64)
@@ -126,7 +155,10 @@ func (f *Fields) mockRule(path string, r MockRule) {
 			f.Add(at, "must give at least one of equals, matches and present")
 		}
 		if c.Matches != nil {
-			if _, err := regexp.Compile(*c.Matches); err != nil {
+			switch _, err := NewExpression(*c.Matches); {
+			case errors.Is(err, errExpressionSize):
+				f.Add(at+".matches", "must not come to more than %d instructions: repeat less of it, or less often", MaxExpressionSize)
+			case err != nil:
 				f.Add(at+".matches", "must be a regular expression in RE2 syntax")
 			}
 		}

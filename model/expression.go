@@ -1,0 +1,85 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"io"
+	"regexp"
+	"regexp/syntax"
+	"unicode/utf8"
+)
+
+// MaxExpressionSize bounds a regular expression, in instructions of the program that it becomes: what is repeated counts as
+// often as it may be. Matching takes at most as many steps for each character of the text.
+const MaxExpressionSize = 1_000
+
+// Expression is a regular expression in RE2 syntax of which it is known what it costs. It is safe for concurrent use.
+type Expression struct {
+	compiled *regexp.Regexp
+	size     int
+}
+
+var errExpressionSize = errors.New("the expression is too large")
+
+// NewExpression compiles a regular expression. It fails before anything is made of one above MaxExpressionSize.
+func NewExpression(text string) (*Expression, error) {
+	parsed, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return nil, err
+	}
+	size := instructions(parsed)
+	if size > MaxExpressionSize {
+		return nil, errExpressionSize
+	}
+	compiled, err := regexp.Compile(text)
+	if err != nil {
+		return nil, err
+	}
+	return &Expression{compiled, size}, nil
+}
+
+// instructions estimates, up to a little above the bound, how long the program of an expression is.
+func instructions(e *syntax.Regexp) int {
+	size := 1
+	if e.Op == syntax.OpLiteral {
+		size = len(e.Rune)
+	}
+	for _, sub := range e.Sub {
+		size = min(size+instructions(sub), MaxExpressionSize+1)
+	}
+	if e.Op == syntax.OpRepeat {
+		size = (size-1)*max(e.Min, e.Max, 1) + 1
+	}
+	return min(size, MaxExpressionSize+1)
+}
+
+// String returns the expression's text.
+func (e *Expression) String() string { return e.compiled.String() }
+
+// MatchString reports whether the text has a match.
+func (e *Expression) MatchString(text string) bool { return e.compiled.MatchString(text) }
+
+// Match reports whether the text has a match, unless the context ends before that is known.
+func (e *Expression) Match(ctx context.Context, text string) (bool, error) {
+	matches := e.compiled.MatchReader(&interruptible{ctx: ctx, text: text})
+	return matches, ctx.Err()
+}
+
+// interruptible reads a text, which comes to its end when the context does.
+type interruptible struct {
+	ctx  context.Context
+	text string
+	at   int
+	read int
+}
+
+// ReadRune returns the next character.
+func (r *interruptible) ReadRune() (rune, int, error) {
+	const often = 256
+	if r.read++; r.read%often == 0 && r.ctx.Err() != nil || r.at >= len(r.text) {
+		return 0, 0, io.EOF
+	}
+	character, size := utf8.DecodeRuneInString(r.text[r.at:])
+	r.at += size
+	return character, size, nil
+}

@@ -1,0 +1,65 @@
+package model_test
+
+import (
+	"context"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+func TestExpressionsAreBoundedByWhatTheyComeTo(t *testing.T) {
+	t.Parallel()
+	for text, isAllowed := range map[string]bool{
+		``: true, `^\+?\d{6,15}$`: true, `(?i)\b(monday|tuesday)\b`: true, `\p{L}{1,300}`: true, `(a{1,30}){1,25}`: true,
+		strings.Repeat("x", 1_000): true, strings.Repeat("x", 1_001): false,
+		`(?:` + strings.Repeat("x", 900) + `){1000}`: false, `((a{30}){30}){30}`: false, `(?:[a-z]{500}){2,}`: false, `a{1000}b{1000}`: false,
+	} {
+		expression, err := model.NewExpression(text)
+		require.Equal(t, isAllowed, err == nil, "%.40s: %v", text, err)
+		if err == nil {
+			require.Equal(t, text, expression.String())
+		}
+	}
+	_, err := model.NewExpression("(")
+	require.Error(t, err)
+}
+
+func TestMatchingEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	expression, err := model.NewExpression(`(x+x+){1,100}y`)
+	require.NoError(t, err)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	text := &counting{Context: ended}
+	matches, err := expression.Match(text, strings.Repeat("x", 1<<20))
+	require.ErrorIs(t, err, context.Canceled)
+	require.False(t, matches)
+	require.LessOrEqual(t, text.asked, 3, "it is not read to its end")
+}
+
+// counting counts how often a context is asked whether it has ended.
+type counting struct {
+	context.Context
+	asked int
+}
+
+func (c *counting) Err() error { c.asked++; return c.Context.Err() }
+
+func FuzzExpressions(f *testing.F) {
+	for _, text := range []string{`a`, `^\d{4}-\d\d$`, `(?:x{9}){9}`, `[^\W\d_]+|é*?`, `(?s).{3,}$`} {
+		f.Add(text, "2026-03-01 aé")
+	}
+	f.Fuzz(func(t *testing.T, text, subject string) {
+		expression, err := model.NewExpression(text)
+		if err != nil {
+			return
+		}
+		matches, err := expression.Match(t.Context(), subject)
+		require.NoError(t, err)
+		require.Equal(t, regexp.MustCompile(text).MatchString(subject), matches, "%q on %q", text, subject)
+	})
+}

@@ -1,0 +1,187 @@
+package model
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+const (
+	// MaxJSONDepth is how deep objects and lists of a call's arguments may be nested.
+	MaxJSONDepth = 32
+	// maxSchemaSteps bounds what a schema checks of one value, and of those within it down to MaxJSONDepth levels: each
+	// subschema is a step as often as it is come to, by whatever references.
+	maxSchemaSteps = 2_000
+	// maxSchemaWork bounds what one call's arguments are checked by: the schema's steps times the values, a text as many as
+	// it has pieces of textPerValue bytes. It takes some tenths of a second.
+	maxSchemaWork = 4 << 20
+	textPerValue  = 16
+)
+
+var (
+	errSchemaObject  = errors.New("must be a JSON object")
+	errSchemaType    = errors.New(`must be a JSON Schema with "type": "object"`)
+	errSchemaInvalid = errors.New("must be a valid JSON Schema without references to other documents")
+	errSchemaPattern = fmt.Errorf("must have patterns in RE2 syntax of at most %d instructions together", MaxExpressionSize)
+	errSchemaSteps   = fmt.Errorf("must take at most %d checks of one value, references followed", maxSchemaSteps)
+)
+
+// ToolSchema is the JSON Schema of a tool's parameters. It is safe for concurrent use.
+type ToolSchema struct {
+	compiled *jsonschema.Schema
+	steps    int
+}
+
+// NewToolSchema compiles a JSON Schema of type object. Its errors are sentences without a subject. It refuses references to
+// other documents, which a compiler would read from files, and what would take long to check anything by.
+func NewToolSchema(text string) (*ToolSchema, error) {
+	document, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+	if err != nil {
+		return nil, errSchemaObject
+	}
+	if object, _ := document.(map[string]any); object["type"] != "object" {
+		return nil, errSchemaType
+	}
+	compiler := jsonschema.NewCompiler()
+	compiler.UseLoader(jsonschema.SchemeURLLoader{})
+	size, isPattern := 0, true
+	compiler.UseRegexpEngine(func(text string) (jsonschema.Regexp, error) {
+		expression, err := NewExpression(text)
+		if err != nil {
+			isPattern = false
+			return nil, err
+		}
+		if size += expression.size; size > MaxExpressionSize {
+			isPattern = false
+			return nil, errExpressionSize
+		}
+		return expression, nil
+	})
+	if err := compiler.AddResource("tool:///parameters", document); err != nil {
+		return nil, errSchemaInvalid
+	}
+	compiled, err := compiler.Compile("tool:///parameters")
+	switch {
+	case !isPattern:
+		return nil, errSchemaPattern
+	case err != nil:
+		return nil, errSchemaInvalid
+	}
+	s := steps{counted: map[visit]int{}}
+	schema := &ToolSchema{compiled, s.of(compiled, MaxJSONDepth)}
+	if schema.steps > maxSchemaSteps {
+		return nil, errSchemaSteps
+	}
+	return schema, nil
+}
+
+// Validate returns a *jsonschema.ValidationError when the arguments do not fit, and another error when they are too large to
+// be checked, or the context has ended.
+func (s *ToolSchema) Validate(ctx context.Context, arguments map[string]any) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if values := valuesOf(arguments); values*s.steps > maxSchemaWork {
+		return fmt.Errorf("the arguments are too large for the tool's schema: %d values and pieces of text are at most %d",
+			values, maxSchemaWork/s.steps)
+	}
+	return s.compiled.Validate(arguments)
+}
+
+// valuesOf counts the values within a value, and the pieces of its texts.
+func valuesOf(value any) int {
+	values := 1
+	switch value := value.(type) {
+	case string:
+		values += len(value) / textPerValue
+	case json.Number:
+		values += len(value) / textPerValue
+	case []any:
+		for _, inner := range value {
+			values += valuesOf(inner)
+		}
+	case map[string]any:
+		for name, inner := range value {
+			values += len(name)/textPerValue + valuesOf(inner)
+		}
+	}
+	return values
+}
+
+// steps counts what checking by a schema takes.
+type steps struct{ counted map[visit]int }
+
+// visit is a schema for a value that has depth more levels.
+type visit struct {
+	schema *jsonschema.Schema
+	depth  int
+}
+
+// of counts the steps of a schema, up to a little above the bound. One that leads back to itself for the same value, which no
+// validator comes to an end with, counts as too many.
+func (s steps) of(schema *jsonschema.Schema, depth int) int {
+	if schema == nil || depth < 0 {
+		return 0
+	}
+	at := visit{schema, depth}
+	if known, ok := s.counted[at]; ok {
+		return known
+	}
+	s.counted[at] = maxSchemaSteps + 1 // until it is known
+	sum := 1
+	if schema.Enum != nil {
+		sum += len(schema.Enum.Values)
+	}
+	if pattern, ok := schema.Pattern.(*Expression); ok {
+		sum += pattern.size
+	}
+	add := func(depth int, schemas ...*jsonschema.Schema) {
+		for _, inner := range schemas {
+			if sum <= maxSchemaSteps {
+				sum += s.of(inner, depth)
+			}
+		}
+	}
+	add(depth, schema.Ref, schema.RecursiveRef, schema.Not, schema.If, schema.Then, schema.Else)
+	if schema.DynamicRef != nil {
+		add(depth, schema.DynamicRef.Ref)
+	}
+	add(depth, schema.AllOf...)
+	add(depth, schema.AnyOf...)
+	add(depth, schema.OneOf...)
+	for _, inner := range schema.DependentSchemas {
+		add(depth, inner)
+	}
+	for _, inner := range schema.Dependencies {
+		add(depth, subschema(inner))
+	}
+	within := depth - 1
+	for _, inner := range schema.Properties {
+		add(within, inner)
+	}
+	for pattern, inner := range schema.PatternProperties {
+		if expression, ok := pattern.(*Expression); ok {
+			sum += expression.size
+		}
+		add(within, inner)
+	}
+	if items, ok := schema.Items.([]*jsonschema.Schema); ok {
+		add(within, items...)
+	}
+	add(within, schema.PrefixItems...)
+	add(within, schema.PropertyNames, schema.UnevaluatedProperties, schema.Contains, schema.Items2020, schema.UnevaluatedItems,
+		subschema(schema.AdditionalProperties), subschema(schema.Items), subschema(schema.AdditionalItems))
+	sum = min(sum, maxSchemaSteps+1)
+	s.counted[at] = sum
+	return sum
+}
+
+// subschema returns a schema where there may be something else in its place.
+func subschema(value any) *jsonschema.Schema {
+	schema, _ := value.(*jsonschema.Schema)
+	return schema
+}

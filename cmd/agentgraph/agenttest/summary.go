@@ -1,4 +1,4 @@
-package main
+package agenttest
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 )
 
 // summary returns what the execution came to, in lines.
-func (r testReport) summary() string {
+func (r report) summary() string {
 	var text strings.Builder
 	text.WriteString(r.Execution.summary())
 	for _, test := range flaky(r.Runs) {

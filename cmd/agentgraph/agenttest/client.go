@@ -1,4 +1,4 @@
-package main
+package agenttest
 
 import (
 	"bufio"
@@ -50,12 +50,12 @@ func (f serverFlags) Validate() error {
 	return nil
 }
 
-func (f serverFlags) client() *client {
+func (f serverFlags) client(version string) *client {
 	address := strings.TrimRight(f.URL, "/")
 	if !strings.HasSuffix(address, "/graphql") {
 		address += "/graphql"
 	}
-	return &client{address: address, key: strings.TrimSpace(f.APIKey), http: &http.Client{
+	return &client{address: address, agent: "agentgraph/" + version, key: strings.TrimSpace(f.APIKey), http: &http.Client{
 		// The key would go wherever the server sends us.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
@@ -64,7 +64,9 @@ func (f serverFlags) client() *client {
 // client asks a server over GraphQL.
 type client struct {
 	address, key string
-	http         *http.Client
+	// agent is the User-Agent header.
+	agent string
+	http  *http.Client
 }
 
 // refusal is what a server answered instead of what it was asked for.
@@ -181,7 +183,7 @@ func (c *client) send(ctx context.Context, document string, with variables, acce
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Accept", accept)
 	request.Header.Set("X-Api-Key", c.key)
-	request.Header.Set("User-Agent", "agentgraph/"+version())
+	request.Header.Set("User-Agent", c.agent)
 	response, err := c.http.Do(request)
 	if err != nil {
 		return nil, c.unreachable(err)

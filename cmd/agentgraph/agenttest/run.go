@@ -1,4 +1,4 @@
-package main
+package agenttest
 
 import (
 	"context"
@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/agentgraph/agentgraph/model"
 )
 
-type testRunCommand struct {
+type runCommand struct {
 	serverFlags
 	Agent       *string       `env:"AGENTGRAPH_TEST_AGENT" xor:"tests" required:"" placeholder:"ID" help:"Run all tests of this agent."`
 	Folder      *string       `env:"AGENTGRAPH_TEST_FOLDER" xor:"tests" required:"" placeholder:"ID" help:"Run all tests in this folder."`
@@ -26,7 +28,7 @@ type testRunCommand struct {
 }
 
 // Validate refuses what the server would refuse.
-func (c *testRunCommand) Validate() error {
+func (c *runCommand) Validate() error {
 	if c.Repeat < 1 || c.Repeat > 5 {
 		return errors.New("--repeat must be 1 to 5")
 	}
@@ -50,7 +52,7 @@ func (c *testRunCommand) Validate() error {
 var errTimeout = errors.New("--timeout is over")
 
 // Run starts an execution, follows it to its end, reports it, and says by the exit code what it came to.
-func (c *testRunCommand) Run(ctx context.Context, std streams) error {
+func (c *runCommand) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) error {
 	if c.Timeout > 0 {
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeoutCause(ctx, c.Timeout, errTimeout)
@@ -59,7 +61,7 @@ func (c *testRunCommand) Run(ctx context.Context, std streams) error {
 	if err := errors.Join(discard(c.JUnit), discard(c.JSON)); err != nil {
 		return &exitError{exitFault, err}
 	}
-	client := c.client()
+	client := c.client(vars["version"])
 	if err := c.checkBaseline(ctx, client); err != nil {
 		return exitWith(ctx, err)
 	}
@@ -67,7 +69,7 @@ func (c *testRunCommand) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return exitWith(ctx, err)
 	}
-	shown := newProgress(std.out, started)
+	shown := newProgress(cli.Stdout, started)
 	f := &follower{
 		client: client, execution: started, runs: map[string]runShown{}, transcripts: c.JUnit != "" || c.JSON != "",
 		patience: c.Reconnect, changed: shown.changed,
@@ -77,26 +79,26 @@ func (c *testRunCommand) Run(ctx context.Context, std streams) error {
 		shown.cancelling(context.Cause(ctx))
 		lost = f.cancel(context.WithoutCancel(ctx))
 	}
-	report := testReport{Server: c.URL, Execution: f.execution, Runs: f.results(), MinPassRate: c.MinPassRate}
+	final := report{Server: c.URL, Execution: f.execution, Runs: f.results(), MinPassRate: c.MinPassRate}
 	if errors.Is(context.Cause(ctx), errTimeout) {
-		report.timeout = c.Timeout
+		final.timeout = c.Timeout
 	}
 	if lost == nil && c.Baseline != "" && f.execution.Status != "Cancelled" {
-		report.Comparison, lost = client.compare(context.WithoutCancel(ctx), c.Baseline, f.execution.ID)
+		final.Comparison, lost = client.compare(context.WithoutCancel(ctx), c.Baseline, f.execution.ID)
 	}
 	if lost != nil {
 		// The server's own counts are older than the events.
-		report.Execution.Counts = f.counts()
+		final.Execution.Counts = f.counts()
 	}
-	report.decide(lost)
-	shown.close(report)
-	if err := errors.Join(report.writeJUnit(c.JUnit), report.writeJSON(c.JSON)); err != nil {
-		return &exitError{max(report.ExitCode, exitFault), err}
+	final.decide(lost)
+	shown.close(final)
+	if err := errors.Join(final.writeJUnit(c.JUnit), final.writeJSON(c.JSON)); err != nil {
+		return &exitError{max(final.ExitCode, exitFault), err}
 	}
-	if report.ExitCode == exitPassed {
+	if final.ExitCode == exitPassed {
 		return nil
 	}
-	return &exitError{report.ExitCode, errors.New(report.Reason)}
+	return &exitError{final.ExitCode, errors.New(final.Reason)}
 }
 
 const startDocument = executionFields + `mutation ($input: StartAgentTestExecutionInput!) {
@@ -105,7 +107,7 @@ const startDocument = executionFields + `mutation ($input: StartAgentTestExecuti
 
 // start starts the execution. It is not interrupted: an execution that has begun must be known, or nobody
 // could cancel it.
-func (c *testRunCommand) start(ctx context.Context, client *client) (executionShown, error) {
+func (c *runCommand) start(ctx context.Context, client *client) (executionShown, error) {
 	input := variables{"repeats": c.Repeat, "concurrency": c.Concurrency, "virtualTime": c.VirtualTime}
 	switch {
 	case c.Agent != nil:
@@ -123,17 +125,17 @@ func (c *testRunCommand) start(ctx context.Context, client *client) (executionSh
 }
 
 // checkBaseline refuses a baseline that nothing can be compared with, before anything is run.
-func (c *testRunCommand) checkBaseline(ctx context.Context, client *client) error {
+func (c *runCommand) checkBaseline(ctx context.Context, client *client) error {
 	if c.Baseline == "" {
 		return nil
 	}
 	var read struct{ AgentTestExecution *executionShown }
 	err := client.ask(ctx, executionDocument, variables{"id": c.Baseline}, &read)
 	if err == nil && read.AgentTestExecution == nil || codeOf(err) == model.NotFound {
-		return &exitError{exitUsage, fmt.Errorf("--baseline: execution %q does not exist", c.Baseline)}
+		return &exitError{ExitUsage, fmt.Errorf("--baseline: execution %q does not exist", c.Baseline)}
 	}
 	if err == nil && read.AgentTestExecution.FinishedAt == nil {
-		return &exitError{exitUsage, fmt.Errorf("--baseline: execution %q is not finished", c.Baseline)}
+		return &exitError{ExitUsage, fmt.Errorf("--baseline: execution %q is not finished", c.Baseline)}
 	}
 	return err
 }

@@ -1,4 +1,4 @@
-package main
+package agenttest
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 )
 
 // writeJSON writes the report to the file, if one is named.
-func (r testReport) writeJSON(path string) error {
+func (r report) writeJSON(path string) error {
 	if path == "" {
 		return nil
 	}
@@ -70,7 +70,7 @@ type junitResult struct {
 }
 
 // writeJUnit writes the report to the file, if one is named: a suite for each agent, a case for each run.
-func (r testReport) writeJUnit(path string) error {
+func (r report) writeJUnit(path string) error {
 	if path == "" {
 		return nil
 	}

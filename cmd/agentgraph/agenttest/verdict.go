@@ -1,4 +1,4 @@
-package main
+package agenttest
 
 import (
 	"context"
@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// testReport is all that is known of an execution when this program ends, and what it came to.
-type testReport struct {
+// report is all that is known of an execution when this program ends, and what it came to.
+type report struct {
 	// Outcome is Passed, Failed, Error, Cancelled or Inconclusive.
 	Outcome  string `json:"outcome"`
 	ExitCode int    `json:"exitCode"`
@@ -92,7 +92,7 @@ func (c *comparisonShown) isUndecided() bool {
 
 // decide sets the outcome. The first that fits counts: the server was lost; cancelled; failed or regressed;
 // an error; inconclusive; passed.
-func (r *testReport) decide(lost error) {
+func (r *report) decide(lost error) {
 	counts, set := r.Execution.Counts, func(code int, format string, args ...any) {
 		r.Outcome = [...]string{exitPassed: "Passed", exitFailed: "Failed", exitFault: "Error", exitCancelled: "Cancelled", exitInconclusive: "Inconclusive"}[code]
 		r.ExitCode, r.Reason = code, fmt.Sprintf(format, args...)

@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"context"
@@ -15,9 +15,11 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/alecthomas/kong"
 	"golang.org/x/term"
 
 	"github.com/agentgraph/agentgraph/app"
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/admin"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/demo"
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/local"
@@ -25,8 +27,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// devCommand runs everything on one machine.
-type devCommand struct {
+// Dev runs the gateway, its database and the demo company on one machine.
+type Dev struct {
 	agentFlags
 	// Nobody else is there to be protected.
 	gatewayFlags  `kong:"set='rateLimit=0',set='modelRateLimit=0'"`
@@ -37,7 +39,7 @@ type devCommand struct {
 }
 
 // Validate checks all groups of flags.
-func (c *devCommand) Validate() error {
+func (c *Dev) Validate() error {
 	return errors.Join(c.agentFlags.Validate(), c.gatewayFlags.Validate())
 }
 
@@ -54,8 +56,8 @@ type banner struct {
 
 // Run starts the database when none is named, migrates it, seeds it when it is empty, shows the
 // banner and serves until ctx ends.
-func (c *devCommand) Run(ctx context.Context, std streams) (err error) {
-	log := slog.New(slog.NewTextHandler(std.log, &slog.HandlerOptions{Level: c.LogLevel}))
+func (c *Dev) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) (err error) {
+	log := slog.New(slog.NewTextHandler(cli.Stderr, &slog.HandlerOptions{Level: c.LogLevel}))
 	engine, closeEngine, err := app.NewEngine(c.options(log))
 	if err != nil {
 		return err
@@ -81,7 +83,7 @@ func (c *devCommand) Run(ctx context.Context, std streams) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	if err := checkSchema(ctx, address, true); err != nil {
+	if err := admin.CheckSchema(ctx, address, true); err != nil {
 		return err
 	}
 	secretKey, err := c.keptSecretKey(directory)
@@ -103,13 +105,13 @@ func (c *devCommand) Run(ctx context.Context, std streams) (err error) {
 	if err != nil {
 		return err
 	}
-	warnings, err := budgetWarnings(ctx, store)
+	warnings, err := admin.BudgetWarnings(ctx, store)
 	if err != nil {
 		return err
 	}
 	url := "http://" + listener.Addr().String()
 	shown := banner{GraphqlURL: url + "/graphql", RestURL: url, APIKey: key, DataDirectory: directory, Model: engine.ModelName(), Warnings: warnings}
-	if err := shown.write(std.out); err != nil {
+	if err := shown.write(cli.Stdout, vars["version"]); err != nil {
 		return err
 	}
 	log.Info("serving", "address", listener.Addr().String(), "model", engine.ModelName(), "pgvector", store.ComparesVectors())
@@ -118,7 +120,7 @@ func (c *devCommand) Run(ctx context.Context, std streams) (err error) {
 
 // database returns the address of the database, which it starts when none is named, and what to call when the program
 // ends.
-func (c *devCommand) database(ctx context.Context, directory string) (string, func() error, error) {
+func (c *Dev) database(ctx context.Context, directory string) (string, func() error, error) {
 	if c.DatabaseURL != "" {
 		return c.DatabaseURL, func() error { return nil }, nil
 	}
@@ -130,7 +132,7 @@ func (c *devCommand) database(ctx context.Context, directory string) (string, fu
 }
 
 // directory returns the data directory, which it makes, and what to call when the program ends.
-func (c *devCommand) directory() (string, func(), error) {
+func (c *Dev) directory() (string, func(), error) {
 	if c.Ephemeral {
 		directory, err := os.MkdirTemp("", "agentgraph-")
 		if err != nil {
@@ -169,7 +171,7 @@ func (c *devCommand) directory() (string, func(), error) {
 
 // keptSecretKey returns the secret key of the flags or, without one, that of the data directory,
 // which it makes at the first start.
-func (c *devCommand) keptSecretKey(directory string) ([]byte, error) {
+func (c *Dev) keptSecretKey(directory string) ([]byte, error) {
 	if c.SecretKey != "" {
 		return c.secretKey()
 	}
@@ -253,7 +255,7 @@ func keep(path, secret string) error {
 }
 
 // write shows the banner: lines on a terminal, else one line of JSON.
-func (b banner) write(out io.Writer) error {
+func (b banner) write(out io.Writer, version string) error {
 	if file, ok := out.(*os.File); !ok || !term.IsTerminal(int(file.Fd())) {
 		return json.NewEncoder(out).Encode(b)
 	}
@@ -270,6 +272,6 @@ func (b banner) write(out io.Writer) error {
 		warnings.WriteString("  Warning  " + warning + "\n")
 	}
 	_, err := fmt.Fprintf(out, "agentgraph %s\n  GraphQL  %s\n  REST v1  %s\n  API key  %s\n  Data     %s\n  Model    %s\n%s  Stop with Ctrl+C.\n",
-		version(), b.GraphqlURL, b.RestURL, key, b.DataDirectory, answers, warnings.String())
+		version, b.GraphqlURL, b.RestURL, key, b.DataDirectory, answers, warnings.String())
 	return err
 }

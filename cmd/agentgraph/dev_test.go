@@ -164,7 +164,7 @@ func TestDevSaysInOneSentenceWhyItCannotStart(t *testing.T) {
 		code int
 	}{
 		"port taken":         {[]string{"dev", "--port", port}, "listen on 127.0.0.1:" + port + ": bind: address already in use", 1},
-		"not a directory":    {[]string{"dev", "--port", "0", "--data-directory", file + "/data"}, "the data directory " + file + "/data cannot be made: not a directory", 1},
+		"not a directory":    {[]string{"dev", "--port", "0", "--data-directory", file + "/data"}, "the data directory " + file + "/data cannot be created: not a directory", 1},
 		"newer schema":       {[]string{"dev", "--port", "0", "--data-directory", reachable(t), "--database-url", newer}, "schema version 9999, newer than", 1},
 		"unreachable":        {[]string{"dev", "--port", "0", "--data-directory", reachable(t), "--database-url", "postgres://127.0.0.1:1/x"}, "open database: ", 1},
 		"bad address":        {[]string{"serve", "--database-url", "postgres://user:hunter2@[/x"}, "the address is not a valid Postgres URL", 1},

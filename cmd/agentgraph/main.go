@@ -21,7 +21,7 @@ import (
 )
 
 // program is the command line. Every flag can be given by the environment variable that its help
-// names; a flag goes before the environment, and that before the default.
+// names; a flag wins over the environment, and that over the default.
 type program struct {
 	Dev       server.Dev        `cmd:"" help:"Run the gateway with everything it needs: a private Postgres unless DATABASE_URL names one, migrations and a demo company."`
 	Serve     server.Serve      `cmd:"" help:"Run the gateway in production, on the database that DATABASE_URL names."`
@@ -29,7 +29,7 @@ type program struct {
 	Companies admin.Companies   `cmd:"" help:"Create and list companies."`
 	Keys      admin.Keys        `cmd:"" help:"Create, list and revoke the API keys of a company."`
 	Test      agenttest.Command `cmd:"" help:"Run tests of agents on a server, and show them."`
-	Plan      admin.Plan        `cmd:"" help:"Set, show and clear the plan of a company: the credits of each month, and the budget."`
+	Plan      admin.Plan        `cmd:"" help:"Set, show and clear the plan of a company: its monthly credits and its budget."`
 	Version   versionCommand    `cmd:"" help:"Print the version."`
 }
 
@@ -96,7 +96,7 @@ func run(ctx context.Context, args []string, std streams) int {
 	return 0
 }
 
-// isOf reports whether a command line that is wrong is one of the command's.
+// isOf reports whether the error is about the command line of the command.
 func isOf(err error, command string) bool {
 	var wrong *kong.ParseError
 	return errors.As(err, &wrong) && slices.ContainsFunc(wrong.Context.Path, func(p *kong.Path) bool {

@@ -14,7 +14,7 @@ import (
 
 // Keys looks after the API keys of a company.
 type Keys struct {
-	Create keysCreate `cmd:"" help:"Make a key and print its secret, which is never shown again."`
+	Create keysCreate `cmd:"" help:"Create a key and print its secret, which is never shown again."`
 	List   keysList   `cmd:"" help:"List the keys."`
 	Revoke keysRevoke `cmd:"" help:"Revoke a key for good."`
 }
@@ -23,7 +23,7 @@ type keysCreate struct {
 	companyFlag
 	Name      string        `env:"AGENTGRAPH_KEY_NAME" default:"Created on the command line" help:"What the key is for."`
 	Scope     []string      `env:"AGENTGRAPH_KEY_SCOPE" default:"admin" enum:"read,write,simulate,admin" help:"What it may do: read, write, simulate, admin; several with commas."`
-	ExpiresIn time.Duration `env:"AGENTGRAPH_KEY_EXPIRES_IN" help:"From when on it is refused, such as 720h; never when absent."`
+	ExpiresIn time.Duration `env:"AGENTGRAPH_KEY_EXPIRES_IN" help:"How long it is valid, such as 720h. Default: without end."`
 }
 
 // Run prints the secret and nothing else.

@@ -13,8 +13,8 @@ import (
 
 // Migrate moves the schema of the database.
 type Migrate struct {
-	Up     migrateUp     `cmd:"" help:"Apply every migration that is missing."`
-	Down   migrateDown   `cmd:"" help:"Take back the newest migration with all data that it holds."`
+	Up     migrateUp     `cmd:"" help:"Apply all missing migrations."`
+	Down   migrateDown   `cmd:"" help:"Undo the newest migration, with all data that it holds."`
 	Status migrateStatus `cmd:"" help:"Show which migrations are applied."`
 }
 
@@ -32,10 +32,10 @@ func (c *migrateUp) Run(ctx context.Context, cli *kong.Context) error {
 
 type migrateDown struct {
 	DatabaseFlag
-	Yes bool `env:"AGENTGRAPH_MIGRATE_DOWN" help:"Do it: data of the newest migration is lost."`
+	Yes bool `env:"AGENTGRAPH_MIGRATE_DOWN" help:"Really do it: the data of the newest migration is lost."`
 }
 
-// Run takes back the newest migration when it was told that this is meant.
+// Run undoes the newest migration, if it was told that this is meant.
 func (c *migrateDown) Run(ctx context.Context, cli *kong.Context) error {
 	if !c.Yes {
 		return fmt.Errorf("migrate down drops tables with all that they hold: add --yes if you mean it")

@@ -17,16 +17,16 @@ import (
 // Plan looks after the plans of companies.
 type Plan struct {
 	Set   planSet   `cmd:"" help:"Set the plan, from the current month on."`
-	Show  planShow  `cmd:"" help:"Show the plan and what was used of it."`
-	List  planList  `cmd:"" help:"List every company with its plan and what was used of it."`
-	Clear planClear `cmd:"" help:"Take the plan away, and the budget with it."`
+	Show  planShow  `cmd:"" help:"Show the plan and how much of it is used."`
+	List  planList  `cmd:"" help:"List every company with its plan and how much of it is used."`
+	Clear planClear `cmd:"" help:"Remove the plan, and the budget with it."`
 }
 
 type planSet struct {
 	companyFlag
 	Name    string         `env:"AGENTGRAPH_PLAN_NAME" required:"" help:"The name of the plan."`
-	Credits model.Credits  `env:"AGENTGRAPH_PLAN_CREDITS" required:"" placeholder:"CREDITS" help:"The credits of each UTC month."`
-	Budget  *model.Credits `env:"AGENTGRAPH_PLAN_BUDGET" placeholder:"CREDITS" help:"The used credits at which no more simulations and test executions are started in the month; no budget when absent."`
+	Credits model.Credits  `env:"AGENTGRAPH_PLAN_CREDITS" required:"" placeholder:"CREDITS" help:"Credits per UTC month."`
+	Budget  *model.Credits `env:"AGENTGRAPH_PLAN_BUDGET" placeholder:"CREDITS" help:"Once so many credits are used in a month, no more simulations and test executions start. Default: no budget."`
 }
 
 // Run sets the plan and shows it.
@@ -58,7 +58,7 @@ func (c *planShow) Run(ctx context.Context, cli *kong.Context) error {
 
 type planClear struct{ companyFlag }
 
-// Run takes the plan away.
+// Run removes the plan.
 func (c *planClear) Run(ctx context.Context, cli *kong.Context) error {
 	return withStore(ctx, c.DatabaseURL, func(store *db.Store) error {
 		tenant, err := c.tenant(ctx, store)

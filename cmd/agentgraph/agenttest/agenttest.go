@@ -19,7 +19,7 @@ import (
 
 // Command runs and shows tests of agents on a server.
 type Command struct {
-	Run  runCommand  `cmd:"" help:"Run tests on a server, follow them, and say by the exit code what they came to."`
+	Run  runCommand  `cmd:"" help:"Run tests on a server, follow them to their end, and tell the outcome by the exit code."`
 	List listCommand `cmd:"" help:"List tests."`
 	Show showCommand `cmd:"" help:"Show a test, an execution or a run with its transcript and verdicts."`
 }
@@ -47,8 +47,7 @@ func (e *exitError) Unwrap() error { return e.err }
 // ExitCode is what the program ends with.
 func (e *exitError) ExitCode() int { return e.code }
 
-// exitWith gives an error of a client its exit code: usage when the request was wrong, cancelled when ctx
-// ended, and else an error of the infrastructure.
+// exitWith gives a client's error its exit code: usage if the request was wrong, cancelled if ctx has ended, else fault.
 func exitWith(ctx context.Context, err error) error {
 	var coded *exitError
 	if err == nil || errors.As(err, &coded) {

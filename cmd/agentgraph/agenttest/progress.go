@@ -39,7 +39,7 @@ func newProgress(out io.Writer, execution executionShown) *progress {
 	return p
 }
 
-// changed takes a run that has another state.
+// changed shows a run that has changed its state.
 func (p *progress) changed(run runShown, counts countsShown) {
 	if run.isEnded() && (p.bar == nil || run.Status == "Failed" || run.Status == "Error") {
 		p.write(run.describe())
@@ -78,7 +78,7 @@ func (p *progress) write(lines string) {
 	_, _ = io.WriteString(p.out, lines)
 }
 
-// describe returns a line for the run and, when it did not pass, what speaks against it.
+// describe returns a line for the run, and the reasons if it did not pass.
 func (r runShown) describe() string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%-9s  %s", r.Status, r.title())
@@ -100,7 +100,7 @@ func (r runShown) describe() string {
 	return text.String()
 }
 
-// title names the run: the test and which of its attempts it is.
+// title names the run: its test and the number of the attempt.
 func (r runShown) title() string { return fmt.Sprintf("%s [%d]", printable(r.TestName), r.Attempt) }
 
 func (c criterionShown) describe(text io.Writer, indent string) {

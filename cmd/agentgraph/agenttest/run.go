@@ -16,15 +16,15 @@ type runCommand struct {
 	Agent       *string       `env:"AGENTGRAPH_TEST_AGENT" xor:"tests" required:"" placeholder:"ID" help:"Run all tests of this agent."`
 	Folder      *string       `env:"AGENTGRAPH_TEST_FOLDER" xor:"tests" required:"" placeholder:"ID" help:"Run all tests in this folder."`
 	Test        []string      `env:"AGENTGRAPH_TEST_IDS" xor:"tests" required:"" placeholder:"ID" help:"Run this test; several with commas, or the flag again."`
-	Repeat      int           `env:"AGENTGRAPH_TEST_REPEAT" default:"1" help:"How often each test is run, 1 to 5."`
-	Concurrency int           `env:"AGENTGRAPH_TEST_CONCURRENCY" default:"5" help:"How many runs may be under way at once, 1 to 50."`
+	Repeat      int           `env:"AGENTGRAPH_TEST_REPEAT" default:"1" help:"How often to run each test, 1 to 5."`
+	Concurrency int           `env:"AGENTGRAPH_TEST_CONCURRENCY" default:"5" help:"How many runs may be in progress at once, 1 to 50."`
 	JUnit       string        `name:"junit" env:"AGENTGRAPH_TEST_JUNIT" placeholder:"FILE" help:"Write a JUnit report."`
 	JSON        string        `name:"json" env:"AGENTGRAPH_TEST_JSON_FILE" placeholder:"FILE" help:"Write a JSON report, with transcripts."`
 	Baseline    string        `env:"AGENTGRAPH_TEST_BASELINE" placeholder:"EXECUTION" help:"Compare with this finished execution; getting worse is a failure."`
-	MinPassRate *float64      `env:"AGENTGRAPH_TEST_MIN_PASS_RATE" placeholder:"RATE" help:"Pass when at least this share of the judged runs passed, 0 to 1, although some failed."`
+	MinPassRate *float64      `env:"AGENTGRAPH_TEST_MIN_PASS_RATE" placeholder:"RATE" help:"Pass if at least this share of the judged runs passed, 0 to 1, even if some failed."`
 	VirtualTime bool          `env:"AGENTGRAPH_TEST_VIRTUAL_TIME" help:"Record the delays of mocks without waiting for them."`
-	Timeout     time.Duration `env:"AGENTGRAPH_TEST_TIMEOUT" placeholder:"DURATION" help:"Cancel the execution when it takes longer, such as 10m; 0, the default, waits for it however long it takes."`
-	Reconnect   time.Duration `env:"AGENTGRAPH_TEST_RECONNECT" default:"1m" help:"How long a server that is lost is waited for."`
+	Timeout     time.Duration `env:"AGENTGRAPH_TEST_TIMEOUT" placeholder:"DURATION" help:"Cancel the execution if it takes longer, such as 10m. 0, the default, waits as long as it takes."`
+	Reconnect   time.Duration `env:"AGENTGRAPH_TEST_RECONNECT" default:"1m" help:"How long to wait for a lost server to come back."`
 }
 
 // Validate refuses what the server would refuse.
@@ -35,7 +35,7 @@ func (c *runCommand) Validate() error {
 	if c.Concurrency < 1 || c.Concurrency > 50 {
 		return errors.New("--concurrency must be 1 to 50")
 	}
-	// A number that is none fails both comparisons.
+	// NaN fails both comparisons.
 	if x := c.MinPassRate; x != nil && !(*x >= 0 && *x <= 1) {
 		return errors.New("--min-pass-rate must be 0 to 1")
 	}
@@ -51,7 +51,7 @@ func (c *runCommand) Validate() error {
 // errTimeout ends what takes longer than --timeout.
 var errTimeout = errors.New("--timeout is over")
 
-// Run starts an execution, follows it to its end, reports it, and says by the exit code what it came to.
+// Run starts an execution, follows it to its end, reports it, and tells the outcome by the exit code.
 func (c *runCommand) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) error {
 	if c.Timeout > 0 {
 		var stop context.CancelFunc
@@ -87,7 +87,7 @@ func (c *runCommand) Run(ctx context.Context, cli *kong.Context, vars kong.Vars)
 		final.Comparison, lost = client.compare(context.WithoutCancel(ctx), c.Baseline, f.execution.ID)
 	}
 	if lost != nil {
-		// The server's own counts are older than the events.
+		// What the server last counted is older than the events.
 		final.Execution.Counts = f.counts()
 	}
 	final.decide(lost)
@@ -105,8 +105,7 @@ const startDocument = executionFields + `mutation ($input: StartAgentTestExecuti
 	startAgentTestExecution(input: $input) { execution { ...execution } }
 }`
 
-// start starts the execution. It is not interrupted: an execution that has begun must be known, or nobody
-// could cancel it.
+// start starts the execution. It cannot be interrupted: nobody could cancel an execution whose id was never read.
 func (c *runCommand) start(ctx context.Context, client *client) (executionShown, error) {
 	input := variables{"repeats": c.Repeat, "concurrency": c.Concurrency, "virtualTime": c.VirtualTime}
 	switch {
@@ -124,7 +123,7 @@ func (c *runCommand) start(ctx context.Context, client *client) (executionShown,
 	return begun.StartAgentTestExecution.Execution, err
 }
 
-// checkBaseline refuses a baseline that nothing can be compared with, before anything is run.
+// checkBaseline refuses an unusable baseline before anything is run.
 func (c *runCommand) checkBaseline(ctx context.Context, client *client) error {
 	if c.Baseline == "" {
 		return nil

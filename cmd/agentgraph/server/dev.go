@@ -30,7 +30,7 @@ import (
 // Dev runs the gateway, its database and the demo company on one machine.
 type Dev struct {
 	agentFlags
-	// Nobody else is there to be protected.
+	// There is nobody else to protect.
 	gatewayFlags  `kong:"set='rateLimit=0',set='modelRateLimit=0'"`
 	DatabaseURL   string `env:"DATABASE_URL" placeholder:"URL" help:"Database to use instead of a private one."`
 	DataDirectory string `env:"AGENTGRAPH_DATA_DIRECTORY" placeholder:"DIR" help:"Where the private database and the demo key are kept. Default: /var/lib/agentgraph for root, else agentgraph in the user's data directory."`
@@ -76,7 +76,7 @@ func (c *Dev) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) (err e
 	defer discard()
 	companies := sync.OnceValues(demo.Read)
 	if c.Ephemeral {
-		go func() { _, _ = companies() }() // They will be needed, and the database is long in starting.
+		go func() { _, _ = companies() }() // They are needed soon, and the database takes a while to start.
 	}
 	address, stop, err := c.database(ctx, directory)
 	if err != nil {
@@ -118,8 +118,8 @@ func (c *Dev) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) (err e
 	return gateway.Serve(ctx, listener, c.Workers)
 }
 
-// database returns the address of the database, which it starts when none is named, and what to call when the program
-// ends.
+// database returns the address of the database and what to call when the program ends. It starts a database when none is
+// named.
 func (c *Dev) database(ctx context.Context, directory string) (string, func() error, error) {
 	if c.DatabaseURL != "" {
 		return c.DatabaseURL, func() error { return nil }, nil
@@ -131,12 +131,12 @@ func (c *Dev) database(ctx context.Context, directory string) (string, func() er
 	return server.URL(), server.Stop, nil
 }
 
-// directory returns the data directory, which it makes, and what to call when the program ends.
+// directory creates the data directory, and returns it with what to call when the program ends.
 func (c *Dev) directory() (string, func(), error) {
 	if c.Ephemeral {
 		directory, err := os.MkdirTemp("", "agentgraph-")
 		if err != nil {
-			return "", nil, fmt.Errorf("make a temporary data directory: %w", err)
+			return "", nil, fmt.Errorf("create a temporary data directory: %w", err)
 		}
 		// The database server may run as another user, which must be able to pass.
 		return directory, func() { _ = os.RemoveAll(directory) }, os.Chmod(directory, 0o711)
@@ -164,13 +164,13 @@ func (c *Dev) directory() (string, func(), error) {
 		if errors.As(err, &cause) {
 			err = cause.Err
 		}
-		return "", nil, fmt.Errorf("the data directory %s cannot be made: %w", directory, err)
+		return "", nil, fmt.Errorf("the data directory %s cannot be created: %w", directory, err)
 	}
 	return directory, func() {}, nil
 }
 
 // keptSecretKey returns the secret key of the flags or, without one, that of the data directory,
-// which it makes at the first start.
+// which it creates at the first start.
 func (c *Dev) keptSecretKey(directory string) ([]byte, error) {
 	if c.SecretKey != "" {
 		return c.secretKey()
@@ -192,7 +192,7 @@ func (c *Dev) keptSecretKey(directory string) ([]byte, error) {
 	return key, nil
 }
 
-// demoName is how the key that a start shows is called.
+// demoName is the name of the key that a start shows.
 const demoName = "Demo"
 
 // demoKey seeds an empty database and returns the secret of the demo company's key, which is kept in
@@ -259,7 +259,7 @@ func (b banner) write(out io.Writer, version string) error {
 	if file, ok := out.(*os.File); !ok || !term.IsTerminal(int(file.Fd())) {
 		return json.NewEncoder(out).Encode(b)
 	}
-	key := "none: this database is not the demo's; make one with \"agentgraph keys create\""
+	key := "none: this database is not the demo's; create one with \"agentgraph keys create\""
 	if b.APIKey != nil {
 		key = *b.APIKey
 	}

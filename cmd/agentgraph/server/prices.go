@@ -6,14 +6,14 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// priceFlags say what simulated chats and runs of tests cost, in credits with at most six decimals.
+// priceFlags are the prices of simulated chats and test runs, in credits with at most six decimals.
 type priceFlags struct {
-	PriceMessage      model.Credits `env:"AGENTGRAPH_PRICE_MESSAGE" default:"0.01" placeholder:"CREDITS" help:"What a message costs that an agent writes in a simulated chat or a test."`
-	PriceInputTokens  model.Credits `env:"AGENTGRAPH_PRICE_INPUT_TOKENS" default:"0.002" placeholder:"CREDITS" help:"What a thousand tokens cost that language models read for it."`
-	PriceOutputTokens model.Credits `env:"AGENTGRAPH_PRICE_OUTPUT_TOKENS" default:"0.008" placeholder:"CREDITS" help:"What a thousand tokens cost that language models write for it."`
+	PriceMessage      model.Credits `env:"AGENTGRAPH_PRICE_MESSAGE" default:"0.01" placeholder:"CREDITS" help:"Price of a message that an agent writes in a simulated chat or a test."`
+	PriceInputTokens  model.Credits `env:"AGENTGRAPH_PRICE_INPUT_TOKENS" default:"0.002" placeholder:"CREDITS" help:"Price of a thousand tokens that language models read for it."`
+	PriceOutputTokens model.Credits `env:"AGENTGRAPH_PRICE_OUTPUT_TOKENS" default:"0.008" placeholder:"CREDITS" help:"Price of a thousand tokens that language models write for it."`
 }
 
-// Validate refuses prices at which simulations would earn credits, or one of them cost more than can be recorded.
+// Validate refuses negative prices, and those above what can be recorded for one entry.
 func (f priceFlags) Validate() error {
 	for _, price := range []model.Credits{f.PriceMessage, f.PriceInputTokens, f.PriceOutputTokens} {
 		if price < 0 || price > model.MaxEntryCredits {

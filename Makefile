@@ -4,7 +4,7 @@ GO ?= go
 GOLANGCI_LINT := $(shell $(GO) env GOPATH)/bin/golangci-lint
 GOLANGCI_LINT_VERSION := v2.15.0
 
-.PHONY: help hooks run test test-fast race e2e e2e-deps bench bench-compare bench-deps microbench eval-knowledge generate check-generated lint build tidy postgres
+.PHONY: help hooks run test test-fast race e2e e2e-deps bench bench-compare bench-deps microbench eval-knowledge generate check-generated worked-example lint build tidy postgres
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,6 +56,9 @@ generate: ## what is generated from the schema
 
 check-generated: generate ## that nothing generated is out of date
 	@git diff --exit-code -- graph model resolvers || { echo "generated code is not up to date: run make generate and commit"; exit 1; }
+
+worked-example: postgres ## docs/adding-a-type.md, carried out on a copy of the tree
+	scripts/worked-example.sh
 
 lint: $(GOLANGCI_LINT) ## golangci-lint
 	$(GOLANGCI_LINT) run

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"io/fs"
 	"net/url"
 	"os"
@@ -178,12 +179,15 @@ func slugOf(heading string) string {
 	}, strings.ToLower(heading))
 }
 
-// readCommands returns the names of the subcommands of each command and the structs that they are, by the struct that it is.
+// readCommands returns the names of the subcommands of each command and the structs that they are, by the struct that it
+// is. Structs are named as package main names them.
 func readCommands(t *testing.T) map[string]map[string]string {
 	files, err := filepath.Glob("cmd/agentgraph/*.go")
 	require.NoError(t, err)
+	beside, err := filepath.Glob("cmd/agentgraph/*/*.go")
+	require.NoError(t, err)
 	commands := map[string]map[string]string{}
-	for _, name := range files {
+	for _, name := range append(files, beside...) {
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
 		require.NoError(t, err)
 		ast.Inspect(file, func(node ast.Node) bool {
@@ -195,16 +199,26 @@ func readCommands(t *testing.T) map[string]map[string]string {
 			if !ok {
 				return true
 			}
+			of := typeName(file, declared.Name)
 			for _, field := range fields.Fields.List {
-				if kind, ok := field.Type.(*ast.Ident); ok && field.Tag != nil && strings.HasPrefix(field.Tag.Value, "`cmd:") {
-					if commands[declared.Name.Name] == nil {
-						commands[declared.Name.Name] = map[string]string{}
+				if field.Tag != nil && strings.HasPrefix(field.Tag.Value, "`cmd:") {
+					if commands[of] == nil {
+						commands[of] = map[string]string{}
 					}
-					commands[declared.Name.Name][strings.ToLower(field.Names[0].Name)] = kind.Name
+					commands[of][strings.ToLower(field.Names[0].Name)] = typeName(file, field.Type)
 				}
 			}
 			return true
 		})
 	}
 	return commands
+}
+
+// typeName returns the name of a type that a file has or imports, as package main names it.
+func typeName(file *ast.File, kind ast.Expr) string {
+	name := types.ExprString(kind)
+	if !strings.Contains(name, ".") && file.Name.Name != "main" {
+		name = file.Name.Name + "." + name
+	}
+	return name
 }

@@ -1,7 +1,10 @@
 package agentgraph
 
 import (
+	"maps"
+	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -11,35 +14,38 @@ import (
 
 const module = "github.com/agentgraph/agentgraph/"
 
-// mayImport says which of our packages each of our packages may import itself; "any" stands for all.
+// mayImport says which of our packages each of our packages may import itself.
 // A new package has no place until it is given one here.
 var mayImport = map[string]string{
-	"model":               "",
-	"graph":               "model",
-	"live":                "",
-	"db":                  "model live db/fair db/group db/notify db/queue db/seal",
-	"db/notify":           "model",
-	"db/queue":            "model db/group",
-	"db/fair":             "",
-	"db/group":            "",
-	"db/seal":             "",
-	"db/local":            "",
-	"db/dbtest":           "model db db/local",
-	"engine":              "model db engine/llm engine/endpoint engine/knowledge",
-	"engine/endpoint":     "model",
-	"engine/knowledge":    "model db engine/llm",
-	"engine/llm":          "",
-	"engine/llm/openai":   "engine/llm",
-	"engine/llm/offline":  "engine/llm",
-	"query":               "model db",
-	"resolvers":           "graph model db query engine engine/knowledge",
-	"gateway":             "model live gateway/form",
-	"gateway/auth":        "model db",
-	"gateway/form":        "",
-	"gateway/rest":        "model gateway/form",
-	"app":                 "model db engine engine/endpoint engine/knowledge engine/llm engine/llm/openai engine/llm/offline query graph resolvers gateway gateway/auth gateway/rest",
-	"cmd/agentgraph":      "any",
-	"cmd/agentgraph/demo": "model db engine/knowledge",
+	"model":                    "",
+	"graph":                    "model",
+	"live":                     "",
+	"db":                       "model live db/fair db/group db/notify db/queue db/seal",
+	"db/notify":                "model",
+	"db/queue":                 "db/group",
+	"db/fair":                  "",
+	"db/group":                 "",
+	"db/seal":                  "",
+	"db/local":                 "",
+	"db/dbtest":                "model db db/local",
+	"engine":                   "model db engine/llm engine/endpoint engine/knowledge",
+	"engine/endpoint":          "model",
+	"engine/knowledge":         "model db engine/llm",
+	"engine/llm":               "",
+	"engine/llm/openai":        "engine/llm",
+	"engine/llm/offline":       "engine/llm",
+	"query":                    "model db",
+	"resolvers":                "graph model db query engine engine/knowledge",
+	"gateway":                  "model live gateway/form",
+	"gateway/auth":             "model db",
+	"gateway/form":             "",
+	"gateway/rest":             "model gateway/form",
+	"app":                      "model db engine engine/endpoint engine/knowledge engine/llm engine/llm/openai engine/llm/offline query graph resolvers gateway gateway/auth gateway/rest",
+	"cmd/agentgraph":           "model cmd/agentgraph/server cmd/agentgraph/admin cmd/agentgraph/agenttest",
+	"cmd/agentgraph/server":    "app model db db/local engine/knowledge engine/llm/openai gateway gateway/auth cmd/agentgraph/admin cmd/agentgraph/demo",
+	"cmd/agentgraph/admin":     "model db",
+	"cmd/agentgraph/agenttest": "model",
+	"cmd/agentgraph/demo":      "model db engine/knowledge",
 }
 
 // forTests are packages that only tests may import.
@@ -47,30 +53,76 @@ var forTests = []string{"db/dbtest"}
 
 func TestPackagesImportOnlyWhatTheTableAllows(t *testing.T) {
 	t.Parallel()
+	all := readImports(t)
+	for name, imports := range all {
+		allowed, listed := mayImport[name]
+		require.True(t, listed, "package %s has no place in the table", name)
+		for _, imported := range imports {
+			require.NotContains(t, forTests, imported, "%s imports %s, which is for tests", name, imported)
+			require.Contains(t, strings.Fields(allowed), imported, "%s imports %s, which the table does not allow", name, imported)
+		}
+	}
+	for name := range mayImport {
+		require.Contains(t, all, name, "the table names a package that does not exist")
+	}
+}
+
+// readImports returns what our packages import of each other, without their tests.
+func readImports(t *testing.T) map[string][]string {
+	t.Helper()
 	output, err := exec.CommandContext(t.Context(), "go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...").Output()
 	require.NoError(t, err)
-	seen := map[string]bool{}
+	all := map[string][]string{}
 	for line := range strings.Lines(string(output)) {
 		names := strings.Fields(line)
 		name, ours := strings.CutPrefix(names[0], module)
 		if !ours {
 			continue
 		}
-		seen[name] = true
-		allowed, listed := mayImport[name]
-		require.True(t, listed, "package %s has no place in the table", name)
+		all[name] = []string{}
 		for _, imported := range names[1:] {
 			if imported, ours = strings.CutPrefix(imported, module); ours {
-				require.NotContains(t, forTests, imported, "%s imports %s, which is for tests", name, imported)
-				require.True(t, allows(allowed, imported), "%s imports %s, which the table does not allow", name, imported)
+				all[name] = append(all[name], imported)
 			}
 		}
 	}
-	for name := range mayImport {
-		require.True(t, seen[name], "the table names %s, which does not exist", name)
-	}
+	return all
 }
 
-func allows(allowed, imported string) bool {
-	return allowed == "any" || slices.Contains(strings.Fields(allowed), imported)
+var (
+	drawing      = regexp.MustCompile("(?s)```mermaid\nflowchart TD\n(.*?)```")
+	drawnPackage = regexp.MustCompile(`(\w+)\["([a-z/]+)<br/>`)
+	drawnArrows  = regexp.MustCompile(`(\w+) --> ([\w &]+)`)
+)
+
+// Arrows are imports, and between packages that are drawn all imports are arrows. But of those of model some are enough.
+func TestTheDrawingOfThePackagesIsTrue(t *testing.T) {
+	t.Parallel()
+	document, err := os.ReadFile("docs/architecture.md")
+	require.NoError(t, err)
+	found := drawing.FindSubmatch(document)
+	require.NotNil(t, found)
+	packages := map[string]string{}
+	for _, drawn := range drawnPackage.FindAllStringSubmatch(string(found[1]), -1) {
+		packages[drawn[1]] = drawn[2]
+	}
+	arrows := map[string][]string{}
+	for _, drawn := range drawnArrows.FindAllStringSubmatch(string(found[1]), -1) {
+		for _, to := range strings.Split(drawn[2], " & ") {
+			require.Contains(t, packages, drawn[1])
+			require.Contains(t, packages, to)
+			arrows[packages[drawn[1]]] = append(arrows[packages[drawn[1]]], packages[to])
+		}
+	}
+	all := readImports(t)
+	for _, name := range packages {
+		require.Contains(t, all, name, "the drawing has a package that does not exist")
+		require.Subset(t, all[name], arrows[name], "the drawing has imports of %s that do not exist", name)
+		for _, imported := range all[name] {
+			if imported != "model" && slices.Contains(slices.Collect(maps.Values(packages)), imported) {
+				require.Contains(t, arrows[name], imported, "the drawing lacks an import of %s", name)
+			}
+		}
+	}
+	require.Greater(t, len(packages), 12)
 }

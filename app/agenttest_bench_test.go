@@ -27,7 +27,7 @@ func (c *counted) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk
 	return c.cast.Chat(ctx, req)
 }
 
-// house is a database with workers whose model thinks for so long before each answer.
+// house is a database with workers whose model thinks for a while before each answer.
 func house(b *testing.B, workers, runsPerCompany int, thinks time.Duration) (*db.Store, *counted, *statements) {
 	b.Helper()
 	model, sent := &counted{cast: cast{thinks: thinks}}, &statements{}

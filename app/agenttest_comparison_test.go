@@ -12,7 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// executed returns the id of an execution of the tests, each run twice, whose runs came to the outcomes in turn.
+// executed returns the id of an execution that ran each test twice, with the outcomes in turn.
 func executed(t *testing.T, tenant *db.Tenant, tests []string, outcomes ...model.AgentTestRunStatus) string {
 	t.Helper()
 	execution, err := tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: tests, Repeats: 2, Concurrency: 50})
@@ -28,8 +28,8 @@ func executed(t *testing.T, tenant *db.Tenant, tests []string, outcomes ...model
 	return execution.ID
 }
 
-// countingGateway returns a gateway whose statements are counted, and a store for what is written: it signals
-// when it likes.
+// countingGateway returns a gateway whose statements are counted, and another store to write with, whose signals do not
+// count.
 func countingGateway(t *testing.T) (*gatewayUnderTest, *db.Store) {
 	t.Helper()
 	address, counted, options := dbtest.URL(t), &statements{}, dbtest.Options()

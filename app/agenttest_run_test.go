@@ -23,7 +23,7 @@ import (
 // agent, and may fail it.
 type cast struct {
 	hook func(context.Context) error
-	// thinks is how long each answer of anybody takes.
+	// thinks is how long every answer takes, whoever gives it.
 	thinks time.Duration
 }
 
@@ -115,7 +115,7 @@ func TestARunWhoseContextEnds(t *testing.T) {
 	require.NotEmpty(t, run.Messages)
 }
 
-// The database breaks every connection while runs are under way, and again: they finish all the same, once each.
+// The database breaks every connection during the runs, twice. Each run still finishes, once.
 func TestRunsSurviveADatabaseThatBreaksOff(t *testing.T) {
 	t.Parallel()
 	const runs = 40

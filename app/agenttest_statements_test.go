@@ -9,7 +9,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// everythingOfTests is what hangs on tests, from every type of theirs to all others.
+// everythingOfTests selects all relations between the types of tests.
 const everythingOfTests = `{
 	agents { nodes {
 		testFolders { name agent { name } tests(first: 3) { totalCount nodes { name } } }

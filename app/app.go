@@ -25,21 +25,21 @@ import (
 	"github.com/agentgraph/agentgraph/resolvers"
 )
 
-// drainTime is how long requests under way are given when the program ends.
+// drainTime is how long requests in progress may take to finish when the program ends.
 const drainTime = 20 * time.Second
 
-// stopTime is how long jobs under way are given when the program ends.
+// stopTime is how long jobs in progress may take to finish when the program ends.
 const stopTime = 5 * time.Second
 
-// Options are what an App is made of.
+// Options are the parts of an App.
 type Options struct {
-	// Store holds everything. Whoever opened it closes it, once the App has ended.
+	// Store holds everything. Its opener closes it, once the App has ended.
 	Store *db.Store
 	// Engine holds the conversations; NewEngine makes one.
 	Engine *engine.Engine
-	// Settings bound what clients may ask. Which fields are slow and which are secret is for the App to say.
+	// Settings bound what clients may ask. The App itself sets SlowFields and SecretFields.
 	Settings gateway.Settings
-	// Plan answers queries by plans where it can; without it every field has a resolver of its own.
+	// Plan answers queries by plans where possible. Without it a resolver answers each field.
 	Plan bool
 	Log  *slog.Logger
 }
@@ -53,7 +53,7 @@ type App struct {
 	log    *slog.Logger
 }
 
-// secretFields are the mutations whose answers show what is kept nowhere.
+// secretFields are the mutations whose answers show secrets, which are stored nowhere.
 var secretFields = []string{"createApiKey", "createAccessToken"}
 
 // New wires the gateway to the store and the engine. It fails when a stored operation of REST v1 no longer fits the
@@ -104,7 +104,7 @@ func New(o Options) (*App, error) {
 	}, nil
 }
 
-// ledgerOf reads the usage of whoever asks.
+// ledgerOf reads the usage of the caller's company.
 func ledgerOf(store *db.Store) rest.Ledger {
 	return func(ctx context.Context, r model.ConsumptionRange) iter.Seq2[*model.UsageEntry, error] {
 		principal, _ := model.PrincipalOf(ctx)
@@ -115,8 +115,8 @@ func ledgerOf(store *db.Store) rest.Ledger {
 // Handler answers requests as Serve does, for servers that somebody else runs.
 func (a *App) Handler() http.Handler { return a.server }
 
-// Serve answers requests and works on so many jobs at once until ctx ends. Then it takes no more of either, and lets
-// those under way end; jobs that take too long for that are given to other processes.
+// Serve answers requests, and works on up to workers jobs at once, until ctx ends. Then it takes no more of either and lets
+// those in progress finish. Jobs that take longer than stopTime go to other processes.
 func (a *App) Serve(ctx context.Context, listener net.Listener, workers int) error {
 	if workers > 0 {
 		if err := a.engine.Knowledge().Refresh(ctx, a.store); err != nil {
@@ -126,7 +126,7 @@ func (a *App) Serve(ctx context.Context, listener net.Listener, workers int) err
 			return errors.Join(err, ctx.Err())
 		}
 	}
-	// Not before: a start leaves less behind in a small heap.
+	// Not earlier: the start leaves less garbage while the heap is small.
 	tuneMemory()
 	for _, after := range settleAfter {
 		defer time.AfterFunc(after, settle).Stop()
@@ -138,7 +138,7 @@ func (a *App) Serve(ctx context.Context, listener net.Listener, workers int) err
 	case err = <-failed:
 		err = fmt.Errorf("serve: %w", err)
 	case <-ctx.Done():
-		a.log.Info("ending: requests and runs under way are finished first")
+		a.log.Info("ending: requests and runs in progress are finished first")
 	}
 	ended := context.WithoutCancel(ctx)
 	stopped := make(chan error, 1)

@@ -100,7 +100,7 @@ func TestItemsAreWatchedAtAnotherReplica(t *testing.T) {
 		require.Equal(t, "Processed", item.RunningStatus)
 		require.Len(t, item.EventList, 3)
 	}
-	// Whoever comes back behind a version gets the rest, and no more.
+	// A client that comes back with a version gets what followed it, and no more.
 	rest := 0
 	for range watch(t, elsewhere, key, campaign.ID, version-2) {
 		rest++

@@ -14,7 +14,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// newVictimCampaign returns the ids of a campaign with one item that has happened to be called.
+// newVictimCampaign returns the ids of a campaign with one item that was called.
 func newVictimCampaign(t *testing.T, tenant *db.Tenant, agentID string) map[string]string {
 	t.Helper()
 	campaign, err := tenant.CreateCampaign(t.Context(), model.CreateCampaignInput{AgentID: agentID, Name: "SECRET campaign", MaxAttempts: 1})
@@ -34,7 +34,7 @@ func newVictimCampaign(t *testing.T, tenant *db.Tenant, agentID string) map[stri
 	return map[string]string{"campaign": campaign.ID, "item": items[0].ID, "campaignItem": items[0].ID}
 }
 
-// runningCampaign returns a running campaign of an agent of its own with so many items.
+// runningCampaign returns a running campaign, with an agent of its own and a number of items.
 func runningCampaign(t testing.TB, tenant *db.Tenant, count int) (*model.Campaign, []*model.CampaignItem) {
 	t.Helper()
 	ctx := t.Context()
@@ -251,7 +251,7 @@ func TestCampaignItemsOverREST(t *testing.T) {
 	require.Len(t, call(key, "GET", "/CampaignField?campaignId="+campaign.ID, "", 200)["data"], 3)
 	require.Contains(t, call(key, "POST", "/CampaignField", `{"campaignId":"`+campaign.ID+`","name":"offer"}`, 422)["errors"], "name")
 
-	// To a stranger the campaign is one that does not exist.
+	// For a stranger the campaign does not exist.
 	for _, request := range []string{
 		"GET " + base, "POST " + base + ` {"items":[{"phoneNumber":"+12025550199"}]}`, "GET " + first, "DELETE " + first, "POST " + first + "/reset",
 		"GET /CampaignField?campaignId=" + campaign.ID, `POST /CampaignField {"campaignId":"` + campaign.ID + `","name":"mine"}`,

@@ -14,8 +14,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// clinic is a company whose front desk books, looks things up, asks an expert, who digs, and transfers
-// calls. Its model has a script.
+// clinic is a company whose front desk books, looks things up, asks an expert (who digs) and transfers calls. Its model
+// follows a script.
 type clinic struct {
 	*served
 	model, address                  string
@@ -79,7 +79,7 @@ func (c *clinic) asked(t *testing.T) []request {
 	return c.provider.asked(t, c.model)
 }
 
-// told are the results of calls that a request tells, in order: "name: result".
+// told returns the results of calls in a request, in order: "name: result".
 func (r request) told() []string {
 	told := []string{}
 	for _, m := range r.Messages {
@@ -127,8 +127,8 @@ type chatEvent struct {
 	Message       struct{ Text string }
 }
 
-// follow returns what happens in a chat from now on. Nothing of it is missed: whoever follows was
-// heard to hear something.
+// follow returns what happens in a chat from now on. It misses nothing: it returns only once the subscription has heard
+// something.
 func (c *clinic) follow(t *testing.T, chatID string) <-chan chatEvent {
 	t.Helper()
 	body, err := json.Marshal(map[string]any{"variables": map[string]any{"id": chatID}, "query": `subscription ($id: ID!) {

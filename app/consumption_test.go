@@ -10,7 +10,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// However a breakdown's axes are selected, each says what it says beside all others; what is not selected is not read.
+// Each axis of a breakdown says the same whether it is selected alone or with others, and only selected ones are read.
 func TestBreakdownOfWhatIsSelected(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)

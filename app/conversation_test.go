@@ -194,7 +194,7 @@ func TestDelayEndsWithTheChat(t *testing.T) {
 			break
 		}
 	}
-	// Another client: what the first one is shown is still on its way.
+	// Another client, because the first one's messages are still on their way.
 	other := &served{gatewayUnderTest: c.gatewayUnderTest, key: c.key, log: c.log}
 	a := other.ask(t, `mutation ($id: ID!) { endSimulationChat(input: {simulationChatId: $id}) { simulationChat { status } } }`, map[string]any{"id": chatID})
 	require.Empty(t, a.Errors)
@@ -255,7 +255,7 @@ func TestTurnThatTakesTooLong(t *testing.T) {
 	t.Parallel()
 	ask, back := "Book Monday", "Hello?"
 	c := openClinic(t, book.but("match", fixture{"userMessage": ask}), says("I am back.").but("match", fixture{"userMessage": back}))
-	// A time-out that ends the turn before its call shows nothing of calls: then the next one is longer.
+	// A time-out that ends the turn before its call proves nothing, so the next one is longer.
 	for timeout := 500 * time.Millisecond; ; timeout *= 2 {
 		hasty := c.serve(t, c.key, func(o *app.EngineOptions) { o.TurnTimeout = timeout })
 		chatID := c.start(t, c.desk, mocking{"mockedTools": []mocking{mockedTool(c.book, mocking{"delaySeconds": 60})}})

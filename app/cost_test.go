@@ -46,7 +46,7 @@ func TestRetrievalsOfOneOperationAreBounded(t *testing.T) {
 	require.LessOrEqual(t, g.statements.Load()-before, int64(2), "nothing but the key was read")
 }
 
-// Agents that all delegate to each other make far more of a short query than its cost takes it for.
+// Where all agents delegate to each other, a short query returns far more than its estimated cost.
 func TestAnswersAreBounded(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)

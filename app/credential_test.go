@@ -39,8 +39,7 @@ func TestACredentialIsRememberedForAMoment(t *testing.T) {
 	for range requests {
 		g.must(t, key, "{ __typename }", nil, nil)
 	}
-	// It is read again once the replica hears signals, and on a machine that takes long for these once in a second and a
-	// half.
+	// The key is read again once the replica hears signals, and on a slow machine every second and a half until then.
 	require.LessOrEqual(t, reads.Load(), 2+int64(time.Since(start)/time.Second))
 
 	status := func() int {
@@ -69,7 +68,7 @@ func TestAKeyThatAnotherReplicaRevokedIsRefused(t *testing.T) {
 			other := dbtest.Open(t, address, dbtest.Options())
 			_, err = other.Tenant(keys[0].CompanyID).RevokeAPIKey(t.Context(), keys[0].ID)
 		} else {
-			// By hand: nobody is told.
+			// By hand, so nobody is told.
 			conn, connectErr := pgx.Connect(t.Context(), address)
 			require.NoError(t, connectErr)
 			_, err = conn.Exec(t.Context(), "UPDATE api_keys SET revoked_at = now() WHERE id = $1", keys[0].ID)

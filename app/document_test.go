@@ -19,7 +19,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Bounds of what is waited for.
+// How long tests wait.
 const (
 	indexed = 3 * time.Minute // the race detector slows the reading of PDF down
 	often   = 10 * time.Millisecond
@@ -85,7 +85,7 @@ func (g *gatewayUnderTest) startWorkers(t testing.TB) {
 	t.Cleanup(func() { require.NoError(t, g.store.StopWork(context.Background())) })
 }
 
-// settled waits until no document of a dataset waits any more, and returns them by name.
+// settled waits until all documents of a dataset are processed, and returns them by name.
 func (g *gatewayUnderTest) settled(t testing.TB, key, datasetID string) map[string]documentRead {
 	t.Helper()
 	var read struct {

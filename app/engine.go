@@ -15,32 +15,32 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// embeddingTimeout is how long a batch of texts may take.
+// embeddingTimeout is how long embedding a batch of texts may take.
 const embeddingTimeout = time.Minute
 
-// EngineOptions say through what agents speak, what they answer from and what they may reach.
+// EngineOptions say which models agents speak through, what they answer from and what they may reach.
 type EngineOptions struct {
 	// Provider has the language model. Without an address and a key the offline model answers.
 	Provider openai.Config
-	// QuestionModel is a model of the provider that makes questions to the knowledge base of messages; "" for none.
+	// QuestionModel is a model of the provider that turns messages into questions to the knowledge base; "" for none.
 	QuestionModel string
-	// Embedder compares questions and documents by meaning; without a Model there is none. What else it leaves open is
-	// the provider's.
+	// Embedder compares questions and documents by meaning; without a Model there is none. An empty address is the
+	// provider's, and so is an empty key to it.
 	Embedder openai.Config
 	Reranker knowledge.Reranker
-	// TurnTimeout bounds one answer of an agent, and MaxModelCalls how often the model is asked for it.
+	// TurnTimeout bounds the time of one answer of an agent, and MaxModelCalls the requests to the model for it.
 	TurnTimeout   time.Duration
 	MaxModelCalls int
-	// ToolAllow are hosts and CIDRs that tools may reach although they are private.
+	// ToolAllow are the private hosts and CIDRs that tools may reach.
 	ToolAllow []string
 	// TransferWebhook is the address of the telephony provider; "" for none.
 	TransferWebhook string
-	// Prices are what conversations cost.
+	// Prices are the prices of conversations.
 	Prices model.Prices
 	Log    *slog.Logger
 }
 
-// NewEngine returns the engine that the options describe, and what to call when it is no longer needed.
+// NewEngine returns the engine that the options describe, and a function that frees what it holds.
 func NewEngine(o EngineOptions) (*engine.Engine, func(), error) {
 	speaker, err := o.speaker()
 	if err != nil {
@@ -60,7 +60,7 @@ func NewEngine(o EngineOptions) (*engine.Engine, func(), error) {
 	}
 	options := engine.Options{
 		Rephraser: rephraser,
-		// What bounds one answer is the model's own time-out.
+		// The model's own time-out bounds a single response.
 		ReplyTimeout:  o.TurnTimeout,
 		MaxModelCalls: o.MaxModelCalls, Caller: caller, TransferWebhook: o.TransferWebhook, Knowledge: base,
 		Prices: o.Prices, Log: o.Log, TraceID: gateway.TraceID,
@@ -82,7 +82,7 @@ func (o EngineOptions) speaker() (llm.Model, error) {
 	return o.named(o.Provider.Model)
 }
 
-// rephraser returns the model that makes questions to the knowledge base of messages; nil when none is named.
+// rephraser returns the model that turns messages into questions to the knowledge base; nil when none is named.
 func (o EngineOptions) rephraser() (llm.Model, error) {
 	if o.isOffline() || o.QuestionModel == "" {
 		return nil, nil
@@ -110,7 +110,7 @@ func (o EngineOptions) knowledge() (*knowledge.Base, error) {
 		if config.BaseURL == "" {
 			config.BaseURL = o.Provider.BaseURL
 		}
-		// A key is not shown to anybody whom it was not given for.
+		// The provider's key is shown to nobody but the provider.
 		if config.Key == "" && config.BaseURL == o.Provider.BaseURL {
 			config.Key = o.Provider.Key
 		}

@@ -36,8 +36,8 @@ type gatewayUnderTest struct {
 	statements *statements
 }
 
-// statements counts what is sent to the database. Signals are sent and heard in the background, whenever that is, and
-// keys and all that is followed are read now and then.
+// statements counts what is sent to the database, but for what the background sends at any time: signals, and reads of
+// keys and of what is followed.
 type statements struct{ atomic.Int64 }
 
 func (s *statements) TraceQueryStart(ctx context.Context, _ *pgx.Conn, query pgx.TraceQueryStartData) context.Context {

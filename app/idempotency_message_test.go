@@ -15,7 +15,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm"
 )
 
-// gatedModel says what it is given, when it is given it.
+// gatedModel answers "Yes.", or fails, once a test tells it to.
 type gatedModel struct {
 	asked   atomic.Int32
 	begun   chan struct{}

@@ -64,7 +64,7 @@ func graphqlBody(t testing.TB, query string, variables map[string]any) string {
 	return string(body)
 }
 
-// requireReplay requires the second answer to be the first one, as it is given again.
+// requireReplay requires the second answer to be a replay of the first.
 func requireReplay(t testing.TB, first, second whole) {
 	t.Helper()
 	require.False(t, first.isReplayed(), first.text)
@@ -249,7 +249,7 @@ func TestManyRepeatAtOnce(t *testing.T) {
 	}
 }
 
-// A secret is shown once, and kept nowhere.
+// A secret is shown once and stored nowhere.
 func TestAnswersWithSecretsAreNotKept(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)

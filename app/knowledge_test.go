@@ -122,7 +122,7 @@ func TestRetrievalOverHTTP(t *testing.T) {
 	require.Empty(t, asked[2].told(), "the model is told what it did, not what was looked up")
 }
 
-// requireParity holds a retrieval of an agent to be what the field retrieve answers, to the last digit.
+// requireParity requires an agent's retrieval to equal the answer of the field retrieve, to the last digit.
 func (s *served) requireParity(t *testing.T, l shelf, call keptCall) {
 	t.Helper()
 	require.Equal(t, "Retrieval", call.Kind)

@@ -44,8 +44,8 @@ func (f *subscriber) receive() (message frame) {
 	return message
 }
 
-// However many follow a campaign, an item that changes is read once, and so is what is selected beside it. What one
-// selection gets, or one who may read less, another does not.
+// However many follow a campaign, an item that changes is read once, and so is whatever is selected with it. Subscribers
+// with another selection or fewer scopes get their own answers.
 func TestAnEventIsReadOnceForAllWhoFollow(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
@@ -96,7 +96,7 @@ func TestAnEventIsReadOnceForAllWhoFollow(t *testing.T) {
 	}
 }
 
-// What a company cannot see does not reach it through what others follow.
+// Following does not show a company what belongs to another.
 func TestFollowersOfOthersAreNotServed(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)

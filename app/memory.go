@@ -13,33 +13,32 @@ import (
 )
 
 const (
-	// headroom is by how much the heap grows before it is collected, in bytes, however little of it is alive: a heap of
-	// a few MB that only doubles is collected all the time. It is bounded by mostPercent of what is alive, and one that
-	// has much alive grows by leastPercent of it.
+	// headroom is how much the heap grows before it is collected, in bytes. A heap of a few MB that may only double is
+	// collected all the time. The growth is at least leastPercent and at most mostPercent of what is alive.
 	headroom     = 16 << 20
 	leastPercent = 75
 	mostPercent  = 400
 
-	// limitRatio is how much of the container's memory Go may take; the rest is for what reads PDFs, and the system.
+	// limitRatio is the share of the container's memory that Go may take. The rest is for the PDF reader and the system.
 	limitRatio = 0.8
 )
 
-// settleAfter is when what only the start needed is given back, counted from its end, and then what its first jobs
-// needed, such as the demo's documents.
+// settleAfter is when to give memory back after the start: first what only the start needed, then what the first jobs
+// needed, such as indexing the demo's documents.
 var settleAfter = []time.Duration{3 * time.Second, 20 * time.Second}
 
-// tuneMemory suits the collector to a server, once. What the operator has set by GOGC and GOMEMLIMIT stays.
+// tuneMemory tunes the collector for a server, once. GOGC and GOMEMLIMIT override it.
 var tuneMemory = sync.OnceFunc(func() {
 	if _, set := os.LookupEnv("GOGC"); !set {
 		afterEachCollection(leaveHeadroom)
 	}
-	// It minds GOMEMLIMIT. It fails on systems that know no containers, which have no limit either.
+	// It respects GOMEMLIMIT. It fails on systems without containers, which have no limit either.
 	_, _ = memlimit.Set(memlimit.WithRatio(limitRatio))
 })
 
 // afterEachCollection calls f when a collection has ended.
 func afterEachCollection(f func()) {
-	// The first collection that finds it gone has ended when the cleanup runs. It is too large to share its place.
+	// The cleanup runs after the collection that finds it gone. It is too large to be allocated together with others.
 	watched := new([64]byte)
 	runtime.AddCleanup(watched, func(f func()) {
 		f()
@@ -47,7 +46,7 @@ func afterEachCollection(f func()) {
 	}, f)
 }
 
-// gcPercent is the one in force.
+// gcPercent is the percentage in force.
 var gcPercent atomic.Int64
 
 // leaveHeadroom lets the heap grow by headroom until the next collection.
@@ -61,13 +60,13 @@ func leaveHeadroom() {
 	}
 }
 
-// percentFor returns the percentage to collect at when so many bytes are alive, in steps of 25.
+// percentFor returns the GC percentage for a number of live bytes, in steps of 25.
 func percentFor(live uint64) int {
 	percent := 100 * headroom / max(live, 1)
 	return int(min(max(percent/25*25, leastPercent), mostPercent))
 }
 
-// settle gives back to the system what only the start needed.
+// settle returns to the system what only the start needed.
 func settle() {
 	debug.FreeOSMemory()
 	releaseProgram()

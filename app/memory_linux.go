@@ -9,9 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// releaseProgram gives the pages of the program's file back that hold code and constants: the kernel maps those again
-// that are used. What a mapping has changed of its own, such as a breakpoint, would be lost, so one that has is left
-// alone.
+// releaseProgram gives back the pages of code and constants; the kernel maps them again on use. It leaves alone a mapping
+// with changes of its own, such as a breakpoint, which would be lost.
 func releaseProgram() {
 	program, err := os.Executable()
 	if err != nil {
@@ -33,7 +32,7 @@ func releaseProgram() {
 				to, _ = strconv.ParseUint(end, 16, 64)
 			}
 		case len(fields) == 3 && fields[0] == "Anonymous:" && fields[1] == "0" && from < to:
-			// It fails where the kernel will not: then they stay.
+			// Where the kernel refuses, they stay.
 			_, _, _ = unix.Syscall(unix.SYS_MADVISE, uintptr(from), uintptr(to-from), unix.MADV_DONTNEED)
 		}
 	}

@@ -18,7 +18,7 @@ import (
 
 // modelFailure is a way in which a turn fails because of its model.
 type modelFailure struct {
-	// script is all that the provider is asked in one turn, retries included, and what it does.
+	// script is what the provider does in one turn, request by request, including retries.
 	script []fixture
 	// says is what the client is told, behind the model's name.
 	says string
@@ -26,7 +26,7 @@ type modelFailure struct {
 	made []string
 	// noHeader is a header that the provider does not send.
 	noHeader string
-	// timeout is how long the model may take, if not as long as usual.
+	// timeout is how long the model may take; 0 for the usual time.
 	timeout time.Duration
 }
 
@@ -142,7 +142,7 @@ var modelFailures = map[string]modelFailure{
 	},
 }
 
-// modelNamed is the model that fails in a way. A stub server takes a number at the end for a version.
+// modelNamed returns the name of the model that fails this way. The stub server takes a number at the end for a version.
 func modelNamed(failure string) string { return strings.ReplaceAll(failure, " ", "-") + "-model" }
 
 // frontDesk is an agent with the tool book.
@@ -227,7 +227,7 @@ func TestModelFailures(t *testing.T) {
 	}
 }
 
-// requireNothingKept holds a chat to be as before its first message, but for the calls that were made.
+// requireNothingKept requires a chat to be as it was before its first message, except for the calls that were made.
 func requireNothingKept(t *testing.T, chat keptChat, made []string) {
 	t.Helper()
 	require.Equal(t, "Open", chat.Status)

@@ -10,7 +10,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// operations makes random operations that are valid, most of which have answers without errors.
+// operations makes random valid operations, most of which are answered without errors.
 type operations struct {
 	schema *ast.Schema
 	// ids are ids by the name of the list that they were read from, some of them unknown or another company's; cursors are
@@ -35,7 +35,7 @@ type writing struct {
 	fields    int
 }
 
-// unasked are fields that would cost much, or whose answers differ from one moment to the next.
+// unasked are fields that cost too much, or whose answers change from one moment to the next.
 var unasked = []string{"retrieve", "coverage", "consumptionBreakdown", "compareAgentTestExecutions", "apiKeys", "subscription", "rest"}
 
 // make returns the operation of the seed.

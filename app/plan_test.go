@@ -97,7 +97,7 @@ func (b *bothWays) ask(t testing.TB, url string, o operation) string {
 	return fmt.Sprintln(response.StatusCode, inOrder(t, traceID.ReplaceAllString(string(text), "")))
 }
 
-// inOrder sorts the errors of a response, which come in the order in which fields happen to fail.
+// inOrder sorts the errors of a response, whose order is random.
 func inOrder(t testing.TB, answer string) string {
 	if !strings.HasPrefix(answer, `{"errors":`) {
 		return answer
@@ -115,7 +115,7 @@ func inOrder(t testing.TB, answer string) string {
 	return fmt.Sprintln(slices.Compact(errors), string(parts.Data))
 }
 
-// same asks both servers; what they say is the same. It reports whether the response was planned, and without an error.
+// same requires both servers to answer alike. It reports whether a plan answered, without an error.
 func (b *bothWays) same(t testing.TB, o operation) (planned, good bool) {
 	t.Helper()
 	want := b.ask(t, b.resolved, o)
@@ -146,7 +146,7 @@ func TestPlansAnswerAsResolversDo(t *testing.T) {
 	require.Greater(t, planned, good/3)
 }
 
-// FuzzPlans goes on from there.
+// FuzzPlans does the same with random seeds.
 func FuzzPlans(f *testing.F) {
 	b := startBothWays(f)
 	f.Add(uint64(1_000_000))
@@ -269,7 +269,7 @@ func TestPlansHoldTheAnswersLimit(t *testing.T) {
 	require.Equal(t, "null", string(refused.Data))
 }
 
-// TestWhatIsTooMuchIsNotReadToItsEnd: a response that is too large ends the reading, and the next one is read as ever.
+// TestWhatIsTooMuchIsNotReadToItsEnd: a response that is too large ends its reading, and does not disturb the next one.
 func TestWhatIsTooMuchIsNotReadToItsEnd(t *testing.T) {
 	t.Parallel()
 	g, key := longPrompts(t, 100_000, 30)
@@ -283,7 +283,7 @@ func TestWhatIsTooMuchIsNotReadToItsEnd(t *testing.T) {
 	}
 }
 
-// TestAliasesDoNotMultiplyPastTheLimit: what is read once may be asked for a thousand times.
+// TestAliasesDoNotMultiplyPastTheLimit: a query may ask a thousand times for what is read once.
 func TestAliasesDoNotMultiplyPastTheLimit(t *testing.T) {
 	t.Parallel()
 	store := dbtest.Open(t, dbtest.URL(t), dbtest.Options())

@@ -39,7 +39,7 @@ type fixture map[string]any
 
 func says(text string) fixture { return fixture{"response": fixture{"content": text}} }
 
-// refuses is an error as providers write them: with the key that they were given.
+// refuses is an error as providers write them: it repeats the key.
 func refuses(status int, code string, more ...any) fixture {
 	response := fixture{"status": status, "error": fixture{"message": "The key " + providerKey + " is out of luck", "type": code, "code": code}}
 	for i := 0; i < len(more); i += 2 {
@@ -57,7 +57,7 @@ func calls(namesAndArguments ...string) fixture {
 	return fixture{"response": fixture{"toolCalls": made}}
 }
 
-// but returns the fixture with another member.
+// but returns the fixture with one more member.
 func (f fixture) but(name string, value any) fixture {
 	other := maps.Clone(f)
 	other[name] = value
@@ -167,7 +167,7 @@ type served struct {
 	shown bytes.Buffer
 }
 
-// serve serves on the database, for a client with the key, by an engine as with says; without it the offline models
+// serve serves on the database for a client with the key. with changes the engine's options; by default the offline models
 // answer.
 func serve(t testing.TB, databaseURL, key string, with ...func(*app.EngineOptions)) *served {
 	t.Helper()
@@ -260,7 +260,7 @@ func (s *served) rest(t *testing.T, method, path string, body, into any) {
 	require.NoError(t, json.Unmarshal(text, into))
 }
 
-// requireNoKey holds everything that came out of the program to be without the provider's key.
+// requireNoKey requires that nothing that came out of the program has the provider's key.
 func (s *served) requireNoKey(t *testing.T, key string) {
 	t.Helper()
 	require.NotEmpty(t, s.shown.String())

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What a scalar cannot be read from is a fault of the input that it stands in, as every other one.
+// A scalar that cannot be parsed is a fault of its input, like any other.
 func TestFaultsOfScalars(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)

@@ -23,8 +23,7 @@ fragment everything on Agent {
 	knowledgeBaseChat { id name datasetIds datasetNames datasets { id name chunkMethod } llmSettings { temperature } }
 }`
 
-// The two workloads that the number of statements is promised for: one agent with everything that
-// hangs on it, and fifty of them.
+// The two workloads with a promised number of statements: one agent with all its relations, and fifty of them.
 const (
 	oneAgent    = `query One($id: ID!) { agent(id: $id) { ...everything } }` + agentWithEverything
 	fiftyAgents = `query Fifty { agents(first: 50) { nodes { ...everything } } }` + agentWithEverything

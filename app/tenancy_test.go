@@ -220,7 +220,7 @@ func (w walker) operations() map[string]string {
 	all := map[string]string{}
 	for _, root := range []*ast.Definition{w.schema.Query, w.schema.Mutation} {
 		for _, field := range root.Fields {
-			// recordUsage keeps the ids that it is given, and looks nothing up.
+			// recordUsage stores the ids as they are and looks nothing up.
 			if strings.HasPrefix(field.Name, "__") || field.Name == "recordUsage" {
 				continue
 			}

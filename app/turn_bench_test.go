@@ -103,8 +103,8 @@ func benchmarkTurns(b *testing.B, chats int, thinks time.Duration) {
 	b.ReportMetric(float64(quiet()-before), "goroutines-left")
 }
 
-// BenchmarkOfflineTurns sends messages to the demo company's agents, 16 at a time, each in a chat that has so many messages:
-// the model answers offline, so all that a turn costs is the program's and its database's.
+// BenchmarkOfflineTurns sends messages to the demo company's agents, 16 at a time, in chats of a given length. The model
+// answers offline, so a turn costs only what the program and its database cost.
 func BenchmarkOfflineTurns(b *testing.B) {
 	for _, before := range []int{0, 600} {
 		b.Run(fmt.Sprintf("messages=%d", before), func(b *testing.B) { benchmarkOfflineTurns(b, before) })
@@ -154,7 +154,7 @@ func benchmarkOfflineTurns(b *testing.B, before int) {
 	b.ReportMetric(float64(cpu.Microseconds())/float64(turns), "cpu-µs/turn")
 }
 
-// goroutines returns how many there are once their number does not change any more.
+// goroutines returns their number once it has settled.
 func goroutines(b *testing.B) int {
 	b.Helper()
 	tick := time.NewTicker(50 * time.Millisecond)

@@ -35,7 +35,7 @@ func body(t *testing.T, r *http.Response) string {
 	return string(text)
 }
 
-// read is a GET with the status that is awaited.
+// read is a GET that must be answered with the status.
 func (g *gatewayUnderTest) read(t *testing.T, status int, path, key string) string {
 	t.Helper()
 	response := g.do(t, http.MethodGet, path, key, "")
@@ -327,7 +327,7 @@ func TestBudget(t *testing.T) {
 	require.Equal(t, []string{"BUDGET_EXCEEDED"}, g.query(t, key, `mutation ($id: ID!) { startAgentTestExecution(input: {testIds: [$id]}) { execution { id } } }`,
 		map[string]any{"id": test.CreateSimulationTest.AgentTest.ID}).codes())
 
-	// What has begun goes on, and other companies have nothing to do with it.
+	// What has begun goes on, and other companies are not affected.
 	var chat struct {
 		StartSimulationChat struct{ SimulationChat struct{ ID string } }
 	}

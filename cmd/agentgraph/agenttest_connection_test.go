@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"encoding/xml"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -105,11 +103,7 @@ func TestATestRunWhoseServerStaysLostIsAnError(t *testing.T) {
 	o := <-ran
 	require.Equal(t, 3, o.code, o.out+o.log)
 	require.Contains(t, o.log, "goes on without this client")
-	text, err := os.ReadFile(junit)
-	require.NoError(t, err)
-	var read junitSuites
-	require.NoError(t, xml.Unmarshal(text, &read))
-	require.Equal(t, 1, read.Errors, "what was not seen to pass has not passed")
+	require.Equal(t, 1, readJUnit(t, junit).Errors, "what was not seen to pass has not passed")
 }
 
 func TestATestRunWhoseServerStaysLostCountsWhatWasSeen(t *testing.T) {

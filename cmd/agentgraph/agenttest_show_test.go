@@ -16,7 +16,7 @@ func TestListAndShowTests(t *testing.T) {
 	require.Contains(t, listed.out, test+"  Simulation  -         Front <desk>  -       Fails [31mred")
 	require.Equal(t, 2, b.test(t, "run", "--test", test).code)
 
-	var tests []listedTest
+	var tests []struct{ LastRunID, LastRunStatus *string }
 	require.NoError(t, json.Unmarshal([]byte(b.test(t, "list", "--json").out), &tests))
 	require.Len(t, tests, 1)
 	require.Equal(t, "Failed", *tests[0].LastRunStatus)
@@ -33,15 +33,15 @@ func TestListAndShowTests(t *testing.T) {
 	require.Contains(t, shown.out, "Turns      10 at most")
 	require.Contains(t, shown.out, runID+"  Failed")
 	var run struct {
-		Execution named
-		Messages  []messageShown
+		Execution struct{ ID string }
+		Messages  []any
 	}
 	require.NoError(t, json.Unmarshal([]byte(b.test(t, "show", runID, "--json").out), &run))
 	require.NotEmpty(t, run.Messages)
 	shown = b.test(t, "show", run.Execution.ID)
 	require.Contains(t, shown.out, "1 run: 0 passed, 1 failed, 0 error, 0 cancelled")
 	require.Contains(t, shown.out, runID+"  Failed")
-	var execution struct{ Runs []runShown }
+	var execution struct{ Runs []struct{ Messages []any } }
 	require.NoError(t, json.Unmarshal([]byte(b.test(t, "show", run.Execution.ID, "--json").out), &execution))
 	require.NotEmpty(t, execution.Runs[0].Messages)
 

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -35,8 +34,16 @@ func reachable(t *testing.T) string {
 	return dir
 }
 
+// started is what the command shows at its start.
+type started struct {
+	RestURL       string
+	APIKey        *string
+	DataDirectory string
+	Model         string
+}
+
 // startDev runs the command until stop is called, which returns its exit code.
-func startDev(t *testing.T, args ...string) (shown banner, stop func() int) {
+func startDev(t *testing.T, args ...string) (shown started, stop func() int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	out, in := io.Pipe()
@@ -70,6 +77,19 @@ func (b *lockedBuffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.buffer.String()
+}
+
+func TestDefaultsOfTheRateLimits(t *testing.T) {
+	t.Parallel()
+	for command, flags := range map[string][]string{
+		"serve": {"--rate-limit=600", "--model-rate-limit=60"}, "dev": {"--rate-limit=0", "--model-rate-limit=0"},
+	} {
+		var help lockedBuffer
+		require.Zero(t, run(t.Context(), []string{command, "--help"}, streams{out: &help, log: io.Discard}))
+		for _, flag := range flags {
+			require.Contains(t, help.String(), flag)
+		}
+	}
 }
 
 func TestDevKeepsItsDataAndItsKey(t *testing.T) {
@@ -144,7 +164,7 @@ func TestDevSaysInOneSentenceWhyItCannotStart(t *testing.T) {
 		code int
 	}{
 		"port taken":         {[]string{"dev", "--port", port}, "listen on 127.0.0.1:" + port + ": bind: address already in use", 1},
-		"not a directory":    {[]string{"dev", "--port", "0", "--data-directory", file + "/data"}, "the data directory " + file + "/data cannot be made: not a directory", 1},
+		"not a directory":    {[]string{"dev", "--port", "0", "--data-directory", file + "/data"}, "the data directory " + file + "/data cannot be created: not a directory", 1},
 		"newer schema":       {[]string{"dev", "--port", "0", "--data-directory", reachable(t), "--database-url", newer}, "schema version 9999, newer than", 1},
 		"unreachable":        {[]string{"dev", "--port", "0", "--data-directory", reachable(t), "--database-url", "postgres://127.0.0.1:1/x"}, "open database: ", 1},
 		"bad address":        {[]string{"serve", "--database-url", "postgres://user:hunter2@[/x"}, "the address is not a valid Postgres URL", 1},
@@ -184,12 +204,13 @@ func TestKeysOnTheCommandLine(t *testing.T) {
 
 	s := serve(t, address, secret, "--workers", "0")
 	s.must(t, `{ company { name } }`, nil, nil)
-	require.Equal(t, model.Forbidden, codeOf(s.ask(t, `mutation { createTool(input: {name: "T", technicalName: "t"}) { tool { id } } }`, nil, nil)))
+	_, _, refused := s.ask(t, `mutation { createTool(input: {name: "T", technicalName: "t"}) { tool { id } } }`, nil)
+	require.ErrorContains(t, refused, string(model.Forbidden))
 
 	require.Equal(t, listed[0]+" is revoked", command("keys", "revoke", listed[0], "--company", "Acme"))
 	require.Eventually(t, func() bool {
-		var refused *refusal
-		return errors.As(s.ask(t, `{ company { name } }`, nil, new(json.RawMessage)), &refused) && refused.status == http.StatusUnauthorized
+		status, _, _ := s.ask(t, `{ company { name } }`, nil)
+		return status == http.StatusUnauthorized
 	}, 10*time.Second, time.Millisecond)
 	_, newest, _ := strings.Cut(up, " of ")
 	wanted, err := strconv.Atoi(newest)

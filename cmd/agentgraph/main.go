@@ -14,20 +14,23 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/admin"
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/agenttest"
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/server"
 	"github.com/agentgraph/agentgraph/model"
 )
 
 // program is the command line. Every flag can be given by the environment variable that its help
-// names; a flag goes before the environment, and that before the default.
+// names; a flag wins over the environment, and that over the default.
 type program struct {
-	Dev       devCommand       `cmd:"" help:"Run the gateway with everything it needs: a private Postgres unless DATABASE_URL names one, migrations and a demo company."`
-	Serve     serveCommand     `cmd:"" help:"Run the gateway in production, on the database that DATABASE_URL names."`
-	Migrate   migrateCommand   `cmd:"" help:"Move the schema of the database up or down, or show where it stands."`
-	Companies companiesCommand `cmd:"" help:"Create and list companies."`
-	Keys      keysCommand      `cmd:"" help:"Create, list and revoke the API keys of a company."`
-	Test      testCommand      `cmd:"" help:"Run tests of agents on a server, and show them."`
-	Plan      planCommand      `cmd:"" help:"Set, show and clear the plan of a company: the credits of each month, and the budget."`
-	Version   versionCommand   `cmd:"" help:"Print the version."`
+	Dev       server.Dev        `cmd:"" help:"Run the gateway with everything it needs: a private Postgres unless DATABASE_URL names one, migrations and a demo company."`
+	Serve     server.Serve      `cmd:"" help:"Run the gateway in production, on the database that DATABASE_URL names."`
+	Migrate   admin.Migrate     `cmd:"" help:"Move the schema of the database up or down, or show where it stands."`
+	Companies admin.Companies   `cmd:"" help:"Create and list companies."`
+	Keys      admin.Keys        `cmd:"" help:"Create, list and revoke the API keys of a company."`
+	Test      agenttest.Command `cmd:"" help:"Run tests of agents on a server, and show them."`
+	Plan      admin.Plan        `cmd:"" help:"Set, show and clear the plan of a company: its monthly credits and its budget."`
+	Version   versionCommand    `cmd:"" help:"Print the version."`
 }
 
 // streams are where a command writes: what was asked for to out, the log to log.
@@ -55,7 +58,7 @@ func run(ctx context.Context, args []string, std streams) int {
 		kong.Writers(std.out, std.log),
 		kong.Exit(func(code int) { exit = code }),
 		kong.BindTo(ctx, (*context.Context)(nil)),
-		kong.Bind(std),
+		kong.Vars{"version": version()},
 	)
 	if err != nil {
 		_, _ = fmt.Fprintln(std.log, "agentgraph:", err)
@@ -68,7 +71,7 @@ func run(ctx context.Context, args []string, std streams) int {
 	if err != nil {
 		_, _ = fmt.Fprintln(std.log, "agentgraph:", err)
 		if isOf(err, "test") {
-			return exitUsage
+			return agenttest.ExitUsage
 		}
 		return 2
 	}
@@ -93,7 +96,7 @@ func run(ctx context.Context, args []string, std streams) int {
 	return 0
 }
 
-// isOf reports whether a command line that is wrong is one of the command's.
+// isOf reports whether the error is about the command line of the command.
 func isOf(err error, command string) bool {
 	var wrong *kong.ParseError
 	return errors.As(err, &wrong) && slices.ContainsFunc(wrong.Context.Path, func(p *kong.Path) bool {
@@ -104,8 +107,8 @@ func isOf(err error, command string) bool {
 type versionCommand struct{}
 
 // Run prints the version that the build recorded.
-func (versionCommand) Run(std streams) error {
-	_, err := fmt.Fprintln(std.out, "agentgraph", version())
+func (versionCommand) Run(cli *kong.Context) error {
+	_, err := fmt.Fprintln(cli.Stdout, "agentgraph", version())
 	return err
 }
 

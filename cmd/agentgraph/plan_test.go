@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/admin"
 	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -33,7 +34,7 @@ func TestPlanOnTheCommandLine(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "plan Free status Active month "+month+" included 0 used 900 remaining 0 budget 1000",
 		command(0, "set", "--name", "Free", "--credits", "0", "--budget", "1000"))
-	warnings, err := budgetWarnings(t.Context(), store)
+	warnings, err := admin.BudgetWarnings(t.Context(), store)
 	require.NoError(t, err)
 	require.Equal(t, []string{"Acme: 900 of the 1000 credits of the budget for " + month + " are used"}, warnings)
 	bare, err := store.CreateCompany(t.Context(), "Without")

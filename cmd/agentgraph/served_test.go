@@ -1,9 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
+	"net/http"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -52,19 +55,34 @@ func (l *servedLog) Write(line []byte) (int, error) {
 	return l.lockedBuffer.Write(line)
 }
 
-// ask sends a GraphQL request, as the commands do.
-func (s *served) ask(t testing.TB, document string, with variables, into any) error {
+// ask sends a GraphQL request and returns its HTTP status and its data. The error holds the errors of the response.
+func (s *served) ask(t testing.TB, document string, variables map[string]any) (status int, data json.RawMessage, err error) {
 	t.Helper()
-	return serverFlags{URL: s.url, APIKey: s.key}.client().ask(t.Context(), document, with, into)
+	body, err := json.Marshal(map[string]any{"query": document, "variables": variables})
+	require.NoError(t, err)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/graphql", bytes.NewReader(body))
+	require.NoError(t, err)
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("X-Api-Key", s.key)
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, response.Body.Close()) }()
+	var read struct{ Data, Errors json.RawMessage }
+	require.NoError(t, json.NewDecoder(response.Body).Decode(&read))
+	if read.Errors != nil {
+		err = errors.New(string(read.Errors))
+	}
+	return response.StatusCode, read.Data, err
 }
 
 // must is ask for a request that must not fail; its data is not read when into is nil.
-func (s *served) must(t testing.TB, document string, with variables, into any) {
+func (s *served) must(t testing.TB, document string, variables map[string]any, into any) {
 	t.Helper()
-	if into == nil {
-		into = new(json.RawMessage)
+	_, data, err := s.ask(t, document, variables)
+	require.NoError(t, err)
+	if into != nil {
+		require.NoError(t, json.Unmarshal(data, into))
 	}
-	require.NoError(t, s.ask(t, document, with, into))
 }
 
 // newCompany creates a company and returns its part of the database with a key that may do everything.

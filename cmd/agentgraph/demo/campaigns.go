@@ -13,23 +13,23 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// campaign is one of an agent that has been going on for some time.
+// campaign is a campaign that began some time ago.
 type campaign struct {
 	model.CreateCampaignInput
 	Fields []model.AddCampaignFieldInput `json:"fields"`
 	Status model.CampaignStatus          `json:"status"`
-	// Days before the present on which it was created, begun and, unless it still runs or never did, ended.
+	// How many days ago it was created, begun and ended. One that still runs, or never ran, has not ended.
 	CreatedDaysAgo int `json:"createdDaysAgo"`
 	BegunDaysAgo   int `json:"begunDaysAgo"`
 	EndedDaysAgo   int `json:"endedDaysAgo"`
-	// Contacts is how many contacts have come how far.
+	// Contacts is the number of contacts at each stage.
 	Contacts map[stage]int `json:"contacts"`
-	// Numbers are forms of phone numbers, of which each contact has one: # is any digit.
+	// Numbers are patterns of phone numbers, where # is any digit; each contact has one.
 	Numbers []string `json:"numbers"`
-	// Values are what a field of the data bag may hold, Said what only a conversation brings up.
+	// Values are the possible values of fields of the data bag, Said those that only come up in conversation.
 	Values map[string][]string `json:"values"`
 	Said   map[string][]string `json:"said"`
-	// Outcomes are what a conversation may lead to, Failures why an attempt failed technically.
+	// Outcomes are what conversations may lead to, Failures the technical reasons for failed attempts.
 	Outcomes []outcome `json:"outcomes"`
 	Failures []string  `json:"failures"`
 }
@@ -49,10 +49,10 @@ const (
 
 var stages = []stage{waiting, retrying, calling, evaluating, finished, unanswered, failed}
 
-// outcome is a conversation behind the welcome message, and what it leads to. Its texts have placeholders.
+// outcome is a conversation after the welcome message, and what it leads to. Its texts have placeholders.
 type outcome struct {
 	Tag string `json:"tag"`
-	// Weight is how often it comes about, compared with the others.
+	// Weight is how often it happens, compared with the others.
 	Weight    int               `json:"weight"`
 	Summary   string            `json:"summary"`
 	Metadata  map[string]string `json:"metadata"`
@@ -60,14 +60,14 @@ type outcome struct {
 	Messages  []line            `json:"messages"`
 }
 
-// line is what one of both says.
+// line is what one of the two says.
 type line struct {
 	Assistant string  `json:"assistant"`
 	User      string  `json:"user"`
 	Intent    *string `json:"intent"`
 }
 
-// campaign creates a campaign as it is now, and returns what it used.
+// campaign creates a campaign in its present state, and returns what it used.
 func (s seeding) campaign(ctx context.Context, c campaign, agents map[string]*model.Agent, random *rand.Rand, now time.Time) ([]*model.UsageEntryInput, error) {
 	agent, known := agents[c.AgentID]
 	if !known {
@@ -80,7 +80,7 @@ func (s seeding) campaign(ctx context.Context, c campaign, agents map[string]*mo
 	return d.entries, s.tenant.ImportCampaign(ctx, d.campaign, d.items, d.events)
 }
 
-// dial makes up what has happened in the campaign until now.
+// dial makes up what has happened in the campaign so far.
 func (c campaign) dial(agent *model.Agent, random *rand.Rand, now time.Time) (*dialer, error) {
 	created := ago(now, c.CreatedDaysAgo)
 	in := c.CreateCampaignInput
@@ -110,7 +110,7 @@ func (c campaign) dial(agent *model.Agent, random *rand.Rand, now time.Time) (*d
 	return d, d.become(c.Status)
 }
 
-// ago is the morning so many days before.
+// ago returns the morning a number of days before.
 func ago(now time.Time, days int) time.Time {
 	return now.Truncate(24*time.Hour).AddDate(0, 0, -days).Add(firstHour * time.Hour)
 }
@@ -157,7 +157,7 @@ func (d *dialer) phoneNumber() string {
 	return string(number)
 }
 
-// draw takes one of the choices for each name, in the same order every time.
+// draw picks one of the choices for each name, in the same order every time.
 func (d *dialer) draw(choices map[string][]string) map[string]string {
 	drawn := make(map[string]string, len(choices))
 	for _, name := range slices.Sorted(maps.Keys(choices)) {
@@ -166,7 +166,7 @@ func (d *dialer) draw(choices map[string][]string) map[string]string {
 	return drawn
 }
 
-// stages returns the stage of each contact, mixed.
+// stages returns the stage of each contact, shuffled.
 func (d *dialer) stages() []stage {
 	var all []stage
 	for _, one := range stages {
@@ -176,7 +176,7 @@ func (d *dialer) stages() []stage {
 	return all
 }
 
-// number gives the items versions in the order of their last changes.
+// number numbers the items' versions in the order of their last changes.
 func (d *dialer) number() {
 	last := make(map[string]time.Time, len(d.items))
 	for _, event := range d.events {
@@ -191,7 +191,7 @@ func (d *dialer) number() {
 	d.campaign.Version = int32(len(inOrder))
 }
 
-// become leads the campaign to its state.
+// become moves the campaign to its state.
 func (d *dialer) become(status model.CampaignStatus) error {
 	if status == model.CampaignStatusDraft {
 		return nil

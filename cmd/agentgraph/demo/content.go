@@ -19,9 +19,8 @@ import (
 //go:embed merrowby tansy_lane
 var files embed.FS
 
-// company is what a folder says. Its parts are the inputs that a client would send, with one
-// difference: nothing has an id yet, so wherever an input wants one, the key of the object stands;
-// the key of a tool is its technical name.
+// company is the content of a folder. Its parts are the inputs that a client would send, except that nothing has an id yet:
+// where an input wants an id stands the object's key. The key of a tool is its technical name.
 type company struct {
 	Name               string                  `json:"name"`
 	Tools              []model.CreateToolInput `json:"tools"`
@@ -90,8 +89,7 @@ func read(folder string) (company, error) {
 	return whole, nil
 }
 
-// decode reads a part of a company. It goes through JSON, for which the inputs are made, and refuses
-// what they do not know.
+// decode reads a part of a company. It goes through JSON, which the inputs are made for, and refuses unknown fields.
 func decode(text []byte) (company, error) {
 	var part company
 	object, err := yaml.YAMLToJSON(text)

@@ -105,7 +105,7 @@ func TestEveryKeyLeadsSomewhere(t *testing.T) {
 		for _, k := range c.KnowledgeBaseChats {
 			usedDatasets = append(usedDatasets, k.DatasetIds...)
 		}
-		// Subset in both directions: nothing is missing, and nothing stands there for nobody.
+		// Subset in both directions: nothing is missing, and nothing is unused.
 		for used, all := range map[*[]string][]string{&usedTools: tools, &usedDatasets: datasets, &usedChats: chats} {
 			require.Subset(t, all, *used)
 			require.Subset(t, *used, all)
@@ -200,7 +200,7 @@ func TestEveryPlaceholderIsAField(t *testing.T) {
 					greetings = append(greetings, *greeting)
 				}
 			}
-			// A contact must never read a placeholder, so what has no value for certain is for the prompt alone.
+			// A contact must never read a placeholder, so only the prompt may use what may have no value.
 			for _, found := range placeholder.FindAllStringSubmatch(strings.Join(greetings, "\n"), -1) {
 				require.True(t, slices.ContainsFunc(a.Fields, func(f *model.AgentField) bool {
 					return f.Name == found[1] && (f.IsMandatory || f.IsSystem)

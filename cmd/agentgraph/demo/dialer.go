@@ -10,14 +10,14 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// dialer makes up what a dialer would have reported of a campaign's items. Every step is one of the model, so
-// that no item is in a state that it could not have come to.
+// dialer makes up the reports of a dialer on a campaign's items. Every step goes through the model, so no item is in a state
+// that it could not have reached.
 type dialer struct {
 	content  campaign
 	agent    *model.Agent
 	campaign *model.Campaign
 	random   *rand.Rand
-	// What has happened lies between begun and ended, but for calls that began before.
+	// Everything happened between begun and ended, except for calls that began before.
 	now, begun, ended time.Time
 
 	items []*model.CampaignItem
@@ -34,16 +34,16 @@ const (
 )
 
 const (
-	// settling is how long before its end a campaign begins no more attempts.
+	// settling is how long before its end a campaign stops beginning attempts.
 	settling = 6 * time.Hour
-	// spread is how long an attempt may come after it was due, within the hours.
+	// spread is how long after it was due an attempt may begin, within the hours.
 	spread = 5 * time.Hour
 )
 
 // pace is how long things take on a channel: from the least up to the most.
 type pace struct {
 	answer, message [2]time.Duration
-	// missed is how long an attempt goes on that nobody answers.
+	// missed is how long an unanswered attempt lasts.
 	missed time.Duration
 }
 
@@ -62,7 +62,7 @@ var paces = map[model.Channel]pace{
 	},
 }
 
-// What an attempt costs that nobody answers, and each message of a conversation.
+// The cost of an unanswered attempt, and of each message of a conversation.
 const (
 	missedCredits  = model.Credit / 20
 	messageCredits = model.Credit * 12 / 100
@@ -74,7 +74,7 @@ func (d *dialer) within(bounds [2]time.Duration) time.Duration {
 	return span(d.random, bounds[0], bounds[1])
 }
 
-// bring makes up what happened to an item until it came to the stage.
+// bring makes up what happened to an item until it reached the stage.
 func (d *dialer) bring(n int, to stage) error {
 	missed := d.missedBefore(to)
 	isReset := d.content.Status != model.CampaignStatusDraft && (to == waiting || to == finished) && d.random.IntN(10) == 0
@@ -116,8 +116,8 @@ func (d *dialer) missedBefore(to stage) int {
 	return d.random.IntN(most)
 }
 
-// times returns when the attempts began that lead to a stage: those that nobody answered, then the one that
-// decides, and before all of them the one after which the item was reset.
+// times returns when the attempts on the way to a stage began: first the one after which the item was reset, if any, then
+// the unanswered ones, then the one that decides.
 func (d *dialer) times(to stage, missed int, isReset bool) []time.Time {
 	count := missed
 	if to != waiting && to != retrying && to != unanswered {
@@ -153,13 +153,13 @@ func (d *dialer) last(to stage, count int) time.Time {
 		// Most of their next attempts are still to come.
 		return d.now.Add(-d.pace().missed - span(d.random, time.Minute, d.apart()))
 	}
-	// So much may lie between two attempts, and between the last one and its place within the hours.
+	// The longest time between two attempts, and between the last one and its place within the hours.
 	earliest := d.begun.Add(time.Duration(count) * (d.apart() + spread + 24*time.Hour))
 	return inHours(earliest.Add(span(d.random, 0, d.ended.Add(-settling).Sub(earliest))))
 }
 
-// inHours is the time itself or, when nobody is called then, one before it, by less than a day. They are spread over
-// the hours, and do not crowd at the end of a day.
+// inHours returns the time itself or, if nobody is called then, one less than a day before it. Such times are spread over
+// the hours rather than crowded at the end of a day.
 func inHours(at time.Time) time.Time {
 	if hour := at.Hour(); firstHour <= hour && hour < lastHour {
 		return at
@@ -208,7 +208,7 @@ func (d *dialer) fail(n int, at time.Time) error {
 	return d.report(n, model.AdvanceCampaignItemInput{To: model.CampaignItemStatusError, Reason: new(pick(d.random, d.content.Failures))}, over)
 }
 
-// failAndReset is an attempt that fails technically, after which somebody sets the item back.
+// failAndReset is an attempt that fails technically, after which somebody resets the item.
 func (d *dialer) failAndReset(n int, at time.Time) error {
 	if err := d.fail(n, at); err != nil {
 		return err
@@ -218,7 +218,7 @@ func (d *dialer) failAndReset(n int, at time.Time) error {
 	return err
 }
 
-// talk is an attempt that is answered, as far as the stage goes.
+// talk is an answered attempt, up to the stage.
 func (d *dialer) talk(n int, at time.Time, to stage) error {
 	if err := d.launch(n, at); err != nil {
 		return err
@@ -261,7 +261,7 @@ func (d *dialer) outcome() outcome {
 	return pick(d.random, all)
 }
 
-// heard is all that is known in a conversation with an item's contact.
+// heard returns all that is known in a conversation with an item's contact.
 func (d *dialer) heard(n int, at time.Time) map[string]string {
 	values := d.draw(d.content.Said)
 	maps.Copy(values, d.values[n])
@@ -269,7 +269,7 @@ func (d *dialer) heard(n int, at time.Time) map[string]string {
 	return values
 }
 
-// conversation is what was said. The welcome message comes first.
+// conversation returns what was said, the welcome message first.
 func (d *dialer) conversation(o outcome, values map[string]string, at time.Time) *model.CampaignItemConversationInput {
 	c := &model.CampaignItemConversationInput{ID: fmt.Sprintf("conversation-%012x", d.random.Uint64N(1<<48))}
 	say := func(role model.MessageRole, text string, intent *string) {

@@ -39,7 +39,7 @@ func TestEveryDocumentIsValid(t *testing.T) {
 	require.Equal(t, all, used)
 }
 
-// A document that does not exist is found out before anything is committed.
+// A missing document is noticed before anything is committed.
 func TestSeedRefusesADocumentThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)

@@ -63,13 +63,13 @@ func (e pastExecution) plan() []plannedRun {
 	return runs
 }
 
-// recording is what the runs of past executions came to: by the key of the execution and that of the test, in the
-// order of the attempts. A test of this package records it with the program's own engine.
+// recording holds the results of past runs, by the keys of the execution and the test, in the order of the attempts. A test
+// of this package records it with the program's own engine.
 type recording map[string]map[string][]take
 
-// take is what a run, or several in turn, came to.
+// take is the result of a run, or of several in turn.
 type take struct {
-	// Times is how many attempts came to the same.
+	// Times is how many attempts had the same result.
 	Times                int                         `json:"times"`
 	Status               model.AgentTestRunStatus    `json:"status"`
 	DurationMs           int32                       `json:"durationMs"`
@@ -82,7 +82,7 @@ type take struct {
 	Error                *model.RunError             `json:"error"`
 }
 
-// recordedCall is a call with nothing in it that is new in every database.
+// recordedCall is a call without what differs from one database to the next.
 type recordedCall struct {
 	Kind            model.ToolCallKind `json:"kind"`
 	TechnicalName   string             `json:"technicalName"`
@@ -108,7 +108,7 @@ func readRecording(folder string) (recording, error) {
 	return r, json.Unmarshal(text, &r)
 }
 
-// of returns what an attempt at a test in an execution came to; nil when it was never begun.
+// of returns the result of an attempt at a test in an execution; nil if it never began.
 func (r recording) of(execution string, run plannedRun) *take {
 	left := int(run.attempt)
 	for i, t := range r[execution][run.test] {

@@ -27,7 +27,7 @@ var record = flag.Bool("record", false, "record the past executions anew")
 // theatre is the demo company before its history, with workers, and a timetable that is called for real.
 type theatre struct {
 	seeding
-	// timetable is the address of a list of trial classes that has one at most calls and none at some.
+	// timetable is the address of a list of trial classes, which has one at most calls and none at some.
 	timetable string
 }
 
@@ -144,7 +144,7 @@ func takeOf(run *model.AgentTestRun) take {
 	return recorded
 }
 
-// sameTake tells how two takes differ but for how long they took and how often.
+// sameTake tells how two takes differ, apart from their durations and numbers.
 func sameTake(a, b take) string {
 	return cmp.Diff(a, b, cmpopts.IgnoreFields(take{}, "Times", "DurationMs"), cmpopts.IgnoreFields(recordedCall{}, "DurationMs"), cmpopts.EquateEmpty())
 }
@@ -178,8 +178,8 @@ func lines(t *testing.T, r recording) []byte {
 	return text.Bytes()
 }
 
-// What the history says happened is what the program does: each of its executions is run again. With -record
-// it is written anew.
+// The history is what the program really does: this runs each of its executions again. With -record it writes the history
+// anew.
 func TestHistoryIsWhatTheProgramDoes(t *testing.T) {
 	t.Parallel()
 	content := mustRead(t, "merrowby")

@@ -9,10 +9,10 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// months are what lies behind a company, apart from its tests.
+// months is the past of a company, apart from its tests.
 type months struct {
 	Campaigns []campaign `json:"campaigns"`
-	// DeletedAgents are those that are gone, but for their usage.
+	// DeletedAgents are agents of which only the usage is left.
 	DeletedAgents []agent             `json:"deletedAgents"`
 	Usage         []agentUsage        `json:"usage"`
 	Plan          *model.SetPlanInput `json:"plan"`
@@ -27,10 +27,10 @@ func (h *months) add(part months) {
 	}
 }
 
-// chance returns what the past is drawn from: the same one every time.
+// chance returns the source of random choices for the past, the same every time.
 func chance() *rand.Rand { return rand.New(rand.NewPCG(14, 400)) }
 
-// months gives the company what lies behind it at a time. Its agents are there by then.
+// months gives the company its past, as of a time. Its agents must exist already.
 func (s seeding) months(ctx context.Context, h months, now time.Time) error {
 	for _, gone := range h.DeletedAgents {
 		if err := s.agent(ctx, gone); err != nil {

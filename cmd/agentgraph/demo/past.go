@@ -8,7 +8,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// past makes rows of what is recorded.
+// past turns the recording into rows.
 type past struct {
 	seeding
 	rows      testRows
@@ -18,7 +18,7 @@ type past struct {
 	executions map[string]*model.AgentTestExecution
 }
 
-// pastConcurrency is how many runs of a past execution were under way at once.
+// pastConcurrency is how many runs of a past execution were in progress at once.
 const pastConcurrency = 5
 
 // execution returns the rows of an execution of tests of the agent, as it was then, that began at a time.
@@ -89,7 +89,7 @@ func (p past) unmocked(test *model.AgentTestRow, tools []string) *model.AgentTes
 	return &was
 }
 
-// play sets in the run what it came to when it began at a time.
+// play sets the result of a run that began at a time.
 func (p past) play(run *model.AgentTestRun, t *take, at time.Time) error {
 	if t == nil {
 		return fmt.Errorf("it is not recorded")

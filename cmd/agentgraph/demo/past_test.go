@@ -88,7 +88,7 @@ func TestHistoryShowsWhatExecutionsComeTo(t *testing.T) {
 	require.Len(t, found, 2)
 }
 
-// A verdict can be checked: what it quotes stands where it says. And everything happened when it could.
+// Verdicts quote what was really said, and nothing happened before it could.
 func TestHistoryHoldsTogether(t *testing.T) {
 	t.Parallel()
 	h := newSeededHistory(t)

@@ -63,8 +63,8 @@ func Seed(ctx context.Context, store *db.Store) (*model.Company, error) {
 	return shown, err
 }
 
-// Seed creates the companies and returns the one to show; the other exists to prove that the two never see each
-// other. It does not look for what is there already: a second call creates everything a second time.
+// Seed creates the companies and returns the one to show; the other exists to prove that the two never see each other. It
+// does not check what exists already: a second call creates everything a second time.
 func (c Companies) Seed(ctx context.Context, tx *db.Tx) (*model.Company, error) {
 	created := make([]*model.Company, len(c))
 	for i, content := range c {

@@ -12,9 +12,9 @@ import (
 // agentTests are the tests of one agent.
 type agentTests struct {
 	Agent string `json:"agent"`
-	// Variables are those of every simulation, which may have others and more.
+	// Variables are the default variables of every simulation, which may change and add some.
 	Variables map[string]string `json:"variables"`
-	// ToolMocking is that of every simulation that has none of its own; the key of a sub-agent is its technical name.
+	// ToolMocking is the mocking of simulations without one of their own; the key of a sub-agent is its technical name.
 	ToolMocking     *model.ToolMocking `json:"toolMocking"`
 	Folders         []testFolder       `json:"folders"`
 	Simulations     []simulation       `json:"simulations"`
@@ -26,7 +26,7 @@ type testFolder struct {
 	model.CreateAgentTestFolderInput
 }
 
-// about is what the files say of a test beside what is stored.
+// about is what the files say about a test beyond what is stored.
 type about struct {
 	Key string `json:"key"`
 	// Expect is what the offline models make of it. No row keeps it.
@@ -123,7 +123,7 @@ func (s seeding) testRowsOf(rows *testRows, of agentTests, at time.Time) error {
 // defaultMaxTurns is the schema's default.
 const defaultMaxTurns = 10
 
-// simulation completes a simulation with what is the same for all of the agent, and with ids.
+// simulation completes a simulation with ids and with what the agent's simulations share.
 func (s seeding) simulation(of agentTests, in model.CreateSimulationTestInput) (model.CreateSimulationTestInput, error) {
 	in.AgentID = s.agents[of.Agent]
 	if in.MaxTurns == 0 {

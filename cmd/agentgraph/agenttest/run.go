@@ -1,4 +1,4 @@
-package main
+package agenttest
 
 import (
 	"context"
@@ -6,34 +6,36 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/agentgraph/agentgraph/model"
 )
 
-type testRunCommand struct {
+type runCommand struct {
 	serverFlags
 	Agent       *string       `env:"AGENTGRAPH_TEST_AGENT" xor:"tests" required:"" placeholder:"ID" help:"Run all tests of this agent."`
 	Folder      *string       `env:"AGENTGRAPH_TEST_FOLDER" xor:"tests" required:"" placeholder:"ID" help:"Run all tests in this folder."`
 	Test        []string      `env:"AGENTGRAPH_TEST_IDS" xor:"tests" required:"" placeholder:"ID" help:"Run this test; several with commas, or the flag again."`
-	Repeat      int           `env:"AGENTGRAPH_TEST_REPEAT" default:"1" help:"How often each test is run, 1 to 5."`
-	Concurrency int           `env:"AGENTGRAPH_TEST_CONCURRENCY" default:"5" help:"How many runs may be under way at once, 1 to 50."`
+	Repeat      int           `env:"AGENTGRAPH_TEST_REPEAT" default:"1" help:"How often to run each test, 1 to 5."`
+	Concurrency int           `env:"AGENTGRAPH_TEST_CONCURRENCY" default:"5" help:"How many runs may be in progress at once, 1 to 50."`
 	JUnit       string        `name:"junit" env:"AGENTGRAPH_TEST_JUNIT" placeholder:"FILE" help:"Write a JUnit report."`
 	JSON        string        `name:"json" env:"AGENTGRAPH_TEST_JSON_FILE" placeholder:"FILE" help:"Write a JSON report, with transcripts."`
 	Baseline    string        `env:"AGENTGRAPH_TEST_BASELINE" placeholder:"EXECUTION" help:"Compare with this finished execution; getting worse is a failure."`
-	MinPassRate *float64      `env:"AGENTGRAPH_TEST_MIN_PASS_RATE" placeholder:"RATE" help:"Pass when at least this share of the judged runs passed, 0 to 1, although some failed."`
+	MinPassRate *float64      `env:"AGENTGRAPH_TEST_MIN_PASS_RATE" placeholder:"RATE" help:"Pass if at least this share of the judged runs passed, 0 to 1, even if some failed."`
 	VirtualTime bool          `env:"AGENTGRAPH_TEST_VIRTUAL_TIME" help:"Record the delays of mocks without waiting for them."`
-	Timeout     time.Duration `env:"AGENTGRAPH_TEST_TIMEOUT" placeholder:"DURATION" help:"Cancel the execution when it takes longer, such as 10m; 0, the default, waits for it however long it takes."`
-	Reconnect   time.Duration `env:"AGENTGRAPH_TEST_RECONNECT" default:"1m" help:"How long a server that is lost is waited for."`
+	Timeout     time.Duration `env:"AGENTGRAPH_TEST_TIMEOUT" placeholder:"DURATION" help:"Cancel the execution if it takes longer, such as 10m. 0, the default, waits as long as it takes."`
+	Reconnect   time.Duration `env:"AGENTGRAPH_TEST_RECONNECT" default:"1m" help:"How long to wait for a lost server to come back."`
 }
 
 // Validate refuses what the server would refuse.
-func (c *testRunCommand) Validate() error {
+func (c *runCommand) Validate() error {
 	if c.Repeat < 1 || c.Repeat > 5 {
 		return errors.New("--repeat must be 1 to 5")
 	}
 	if c.Concurrency < 1 || c.Concurrency > 50 {
 		return errors.New("--concurrency must be 1 to 50")
 	}
-	// A number that is none fails both comparisons.
+	// NaN fails both comparisons.
 	if x := c.MinPassRate; x != nil && !(*x >= 0 && *x <= 1) {
 		return errors.New("--min-pass-rate must be 0 to 1")
 	}
@@ -49,8 +51,8 @@ func (c *testRunCommand) Validate() error {
 // errTimeout ends what takes longer than --timeout.
 var errTimeout = errors.New("--timeout is over")
 
-// Run starts an execution, follows it to its end, reports it, and says by the exit code what it came to.
-func (c *testRunCommand) Run(ctx context.Context, std streams) error {
+// Run starts an execution, follows it to its end, reports it, and tells the outcome by the exit code.
+func (c *runCommand) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) error {
 	if c.Timeout > 0 {
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeoutCause(ctx, c.Timeout, errTimeout)
@@ -59,7 +61,7 @@ func (c *testRunCommand) Run(ctx context.Context, std streams) error {
 	if err := errors.Join(discard(c.JUnit), discard(c.JSON)); err != nil {
 		return &exitError{exitFault, err}
 	}
-	client := c.client()
+	client := c.client(vars["version"])
 	if err := c.checkBaseline(ctx, client); err != nil {
 		return exitWith(ctx, err)
 	}
@@ -67,7 +69,7 @@ func (c *testRunCommand) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return exitWith(ctx, err)
 	}
-	shown := newProgress(std.out, started)
+	shown := newProgress(cli.Stdout, started)
 	f := &follower{
 		client: client, execution: started, runs: map[string]runShown{}, transcripts: c.JUnit != "" || c.JSON != "",
 		patience: c.Reconnect, changed: shown.changed,
@@ -77,35 +79,34 @@ func (c *testRunCommand) Run(ctx context.Context, std streams) error {
 		shown.cancelling(context.Cause(ctx))
 		lost = f.cancel(context.WithoutCancel(ctx))
 	}
-	report := testReport{Server: c.URL, Execution: f.execution, Runs: f.results(), MinPassRate: c.MinPassRate}
+	final := report{Server: c.URL, Execution: f.execution, Runs: f.results(), MinPassRate: c.MinPassRate}
 	if errors.Is(context.Cause(ctx), errTimeout) {
-		report.timeout = c.Timeout
+		final.timeout = c.Timeout
 	}
 	if lost == nil && c.Baseline != "" && f.execution.Status != "Cancelled" {
-		report.Comparison, lost = client.compare(context.WithoutCancel(ctx), c.Baseline, f.execution.ID)
+		final.Comparison, lost = client.compare(context.WithoutCancel(ctx), c.Baseline, f.execution.ID)
 	}
 	if lost != nil {
-		// The server's own counts are older than the events.
-		report.Execution.Counts = f.counts()
+		// What the server last counted is older than the events.
+		final.Execution.Counts = f.counts()
 	}
-	report.decide(lost)
-	shown.close(report)
-	if err := errors.Join(report.writeJUnit(c.JUnit), report.writeJSON(c.JSON)); err != nil {
-		return &exitError{max(report.ExitCode, exitFault), err}
+	final.decide(lost)
+	shown.close(final)
+	if err := errors.Join(final.writeJUnit(c.JUnit), final.writeJSON(c.JSON)); err != nil {
+		return &exitError{max(final.ExitCode, exitFault), err}
 	}
-	if report.ExitCode == exitPassed {
+	if final.ExitCode == exitPassed {
 		return nil
 	}
-	return &exitError{report.ExitCode, errors.New(report.Reason)}
+	return &exitError{final.ExitCode, errors.New(final.Reason)}
 }
 
 const startDocument = executionFields + `mutation ($input: StartAgentTestExecutionInput!) {
 	startAgentTestExecution(input: $input) { execution { ...execution } }
 }`
 
-// start starts the execution. It is not interrupted: an execution that has begun must be known, or nobody
-// could cancel it.
-func (c *testRunCommand) start(ctx context.Context, client *client) (executionShown, error) {
+// start starts the execution. It cannot be interrupted: nobody could cancel an execution whose id was never read.
+func (c *runCommand) start(ctx context.Context, client *client) (executionShown, error) {
 	input := variables{"repeats": c.Repeat, "concurrency": c.Concurrency, "virtualTime": c.VirtualTime}
 	switch {
 	case c.Agent != nil:
@@ -122,18 +123,18 @@ func (c *testRunCommand) start(ctx context.Context, client *client) (executionSh
 	return begun.StartAgentTestExecution.Execution, err
 }
 
-// checkBaseline refuses a baseline that nothing can be compared with, before anything is run.
-func (c *testRunCommand) checkBaseline(ctx context.Context, client *client) error {
+// checkBaseline refuses an unusable baseline before anything is run.
+func (c *runCommand) checkBaseline(ctx context.Context, client *client) error {
 	if c.Baseline == "" {
 		return nil
 	}
 	var read struct{ AgentTestExecution *executionShown }
 	err := client.ask(ctx, executionDocument, variables{"id": c.Baseline}, &read)
 	if err == nil && read.AgentTestExecution == nil || codeOf(err) == model.NotFound {
-		return &exitError{exitUsage, fmt.Errorf("--baseline: execution %q does not exist", c.Baseline)}
+		return &exitError{ExitUsage, fmt.Errorf("--baseline: execution %q does not exist", c.Baseline)}
 	}
 	if err == nil && read.AgentTestExecution.FinishedAt == nil {
-		return &exitError{exitUsage, fmt.Errorf("--baseline: execution %q is not finished", c.Baseline)}
+		return &exitError{ExitUsage, fmt.Errorf("--baseline: execution %q is not finished", c.Baseline)}
 	}
 	return err
 }

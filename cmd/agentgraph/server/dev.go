@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"context"
@@ -15,9 +15,11 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/alecthomas/kong"
 	"golang.org/x/term"
 
 	"github.com/agentgraph/agentgraph/app"
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/admin"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/demo"
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/local"
@@ -25,10 +27,10 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// devCommand runs everything on one machine.
-type devCommand struct {
+// Dev runs the gateway, its database and the demo company on one machine.
+type Dev struct {
 	agentFlags
-	// Nobody else is there to be protected.
+	// There is nobody else to protect.
 	gatewayFlags  `kong:"set='rateLimit=0',set='modelRateLimit=0'"`
 	DatabaseURL   string `env:"DATABASE_URL" placeholder:"URL" help:"Database to use instead of a private one."`
 	DataDirectory string `env:"AGENTGRAPH_DATA_DIRECTORY" placeholder:"DIR" help:"Where the private database and the demo key are kept. Default: /var/lib/agentgraph for root, else agentgraph in the user's data directory."`
@@ -37,7 +39,7 @@ type devCommand struct {
 }
 
 // Validate checks all groups of flags.
-func (c *devCommand) Validate() error {
+func (c *Dev) Validate() error {
 	return errors.Join(c.agentFlags.Validate(), c.gatewayFlags.Validate())
 }
 
@@ -54,8 +56,8 @@ type banner struct {
 
 // Run starts the database when none is named, migrates it, seeds it when it is empty, shows the
 // banner and serves until ctx ends.
-func (c *devCommand) Run(ctx context.Context, std streams) (err error) {
-	log := slog.New(slog.NewTextHandler(std.log, &slog.HandlerOptions{Level: c.LogLevel}))
+func (c *Dev) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) (err error) {
+	log := slog.New(slog.NewTextHandler(cli.Stderr, &slog.HandlerOptions{Level: c.LogLevel}))
 	engine, closeEngine, err := app.NewEngine(c.options(log))
 	if err != nil {
 		return err
@@ -74,14 +76,14 @@ func (c *devCommand) Run(ctx context.Context, std streams) (err error) {
 	defer discard()
 	companies := sync.OnceValues(demo.Read)
 	if c.Ephemeral {
-		go func() { _, _ = companies() }() // They will be needed, and the database is long in starting.
+		go func() { _, _ = companies() }() // They are needed soon, and the database takes a while to start.
 	}
 	address, stop, err := c.database(ctx, directory)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	if err := checkSchema(ctx, address, true); err != nil {
+	if err := admin.CheckSchema(ctx, address, true); err != nil {
 		return err
 	}
 	secretKey, err := c.keptSecretKey(directory)
@@ -103,22 +105,22 @@ func (c *devCommand) Run(ctx context.Context, std streams) (err error) {
 	if err != nil {
 		return err
 	}
-	warnings, err := budgetWarnings(ctx, store)
+	warnings, err := admin.BudgetWarnings(ctx, store)
 	if err != nil {
 		return err
 	}
 	url := "http://" + listener.Addr().String()
 	shown := banner{GraphqlURL: url + "/graphql", RestURL: url, APIKey: key, DataDirectory: directory, Model: engine.ModelName(), Warnings: warnings}
-	if err := shown.write(std.out); err != nil {
+	if err := shown.write(cli.Stdout, vars["version"]); err != nil {
 		return err
 	}
 	log.Info("serving", "address", listener.Addr().String(), "model", engine.ModelName(), "pgvector", store.ComparesVectors())
 	return gateway.Serve(ctx, listener, c.Workers)
 }
 
-// database returns the address of the database, which it starts when none is named, and what to call when the program
-// ends.
-func (c *devCommand) database(ctx context.Context, directory string) (string, func() error, error) {
+// database returns the address of the database and what to call when the program ends. It starts a database when none is
+// named.
+func (c *Dev) database(ctx context.Context, directory string) (string, func() error, error) {
 	if c.DatabaseURL != "" {
 		return c.DatabaseURL, func() error { return nil }, nil
 	}
@@ -129,12 +131,12 @@ func (c *devCommand) database(ctx context.Context, directory string) (string, fu
 	return server.URL(), server.Stop, nil
 }
 
-// directory returns the data directory, which it makes, and what to call when the program ends.
-func (c *devCommand) directory() (string, func(), error) {
+// directory creates the data directory, and returns it with what to call when the program ends.
+func (c *Dev) directory() (string, func(), error) {
 	if c.Ephemeral {
 		directory, err := os.MkdirTemp("", "agentgraph-")
 		if err != nil {
-			return "", nil, fmt.Errorf("make a temporary data directory: %w", err)
+			return "", nil, fmt.Errorf("create a temporary data directory: %w", err)
 		}
 		// The database server may run as another user, which must be able to pass.
 		return directory, func() { _ = os.RemoveAll(directory) }, os.Chmod(directory, 0o711)
@@ -162,14 +164,14 @@ func (c *devCommand) directory() (string, func(), error) {
 		if errors.As(err, &cause) {
 			err = cause.Err
 		}
-		return "", nil, fmt.Errorf("the data directory %s cannot be made: %w", directory, err)
+		return "", nil, fmt.Errorf("the data directory %s cannot be created: %w", directory, err)
 	}
 	return directory, func() {}, nil
 }
 
 // keptSecretKey returns the secret key of the flags or, without one, that of the data directory,
-// which it makes at the first start.
-func (c *devCommand) keptSecretKey(directory string) ([]byte, error) {
+// which it creates at the first start.
+func (c *Dev) keptSecretKey(directory string) ([]byte, error) {
 	if c.SecretKey != "" {
 		return c.secretKey()
 	}
@@ -190,7 +192,7 @@ func (c *devCommand) keptSecretKey(directory string) ([]byte, error) {
 	return key, nil
 }
 
-// demoName is how the key that a start shows is called.
+// demoName is the name of the key that a start shows.
 const demoName = "Demo"
 
 // demoKey seeds an empty database and returns the secret of the demo company's key, which is kept in
@@ -253,11 +255,11 @@ func keep(path, secret string) error {
 }
 
 // write shows the banner: lines on a terminal, else one line of JSON.
-func (b banner) write(out io.Writer) error {
+func (b banner) write(out io.Writer, version string) error {
 	if file, ok := out.(*os.File); !ok || !term.IsTerminal(int(file.Fd())) {
 		return json.NewEncoder(out).Encode(b)
 	}
-	key := "none: this database is not the demo's; make one with \"agentgraph keys create\""
+	key := "none: this database is not the demo's; create one with \"agentgraph keys create\""
 	if b.APIKey != nil {
 		key = *b.APIKey
 	}
@@ -270,6 +272,6 @@ func (b banner) write(out io.Writer) error {
 		warnings.WriteString("  Warning  " + warning + "\n")
 	}
 	_, err := fmt.Fprintf(out, "agentgraph %s\n  GraphQL  %s\n  REST v1  %s\n  API key  %s\n  Data     %s\n  Model    %s\n%s  Stop with Ctrl+C.\n",
-		version(), b.GraphqlURL, b.RestURL, key, b.DataDirectory, answers, warnings.String())
+		version, b.GraphqlURL, b.RestURL, key, b.DataDirectory, answers, warnings.String())
 	return err
 }

@@ -1,4 +1,4 @@
-package main
+package agenttest
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 )
 
 // summary returns what the execution came to, in lines.
-func (r testReport) summary() string {
+func (r report) summary() string {
 	var text strings.Builder
 	text.WriteString(r.Execution.summary())
 	for _, test := range flaky(r.Runs) {
@@ -66,7 +66,7 @@ func flaky(runs []runShown) []string {
 	return lines
 }
 
-// testKey tells tests apart, also those of one name and, as far as that can be, those that were deleted.
+// testKey tells tests apart, even those of one name. Deleted ones it can only tell apart by their names.
 func (r runShown) testKey() string {
 	if r.Test == nil {
 		return " " + r.TestName
@@ -90,7 +90,7 @@ func (c *comparisonShown) summary() string {
 	return text.String()
 }
 
-// conclusions and changes are what the values of AgentTestConclusion and AgentTestChange are called.
+// conclusions and changes are the words for values of AgentTestConclusion and AgentTestChange.
 var (
 	conclusions = map[string]string{
 		"Regressed": "regressed", "Improved": "improved", "NoDifference": "no difference", "CannotDecide": "cannot decide",

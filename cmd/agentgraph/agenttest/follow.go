@@ -1,4 +1,4 @@
-package main
+package agenttest
 
 import (
 	"context"
@@ -147,22 +147,22 @@ const cancelDocument = `mutation ($id: ID!) { cancelAgentTestExecution(input: {e
 const (
 	firstWait = 50 * time.Millisecond
 	lastWait  = 2 * time.Second
-	// cancelTime is how long a cancelled execution is waited for.
+	// cancelTime is how long to wait for the end of a cancelled execution.
 	cancelTime = 15 * time.Second
 )
 
-// follower knows an execution as well as the server has told it. Events tell it sooner; the rows are the
-// truth, and are read again whenever the events end.
+// follower keeps up with an execution. Events come sooner, but the rows are the truth: it reads them again whenever the
+// events end.
 type follower struct {
 	client    *client
 	execution executionShown
 	// runs are those that are known, by id.
 	runs map[string]runShown
-	// transcripts says that the runs of the finished execution are read with them.
+	// transcripts says whether to read the finished runs with their transcripts.
 	transcripts bool
-	// patience is how long a server that is lost is waited for.
+	// patience is how long to wait for a lost server.
 	patience time.Duration
-	// changed is told a run that is new or has another state, with the counts as they are then.
+	// changed hears of each run that is new or has changed its state, with the counts at that moment.
 	changed func(runShown, countsShown)
 }
 
@@ -199,8 +199,8 @@ func (f *follower) follow(ctx context.Context) error {
 	}
 }
 
-// cancel cancels the execution and waits for the runs that are under way to end. One that has finished in
-// the meantime stays as it is.
+// cancel cancels the execution and waits for the runs in progress to end. An execution that has finished meanwhile stays
+// as it is.
 func (f *follower) cancel(ctx context.Context) error {
 	ctx, stop := context.WithTimeout(ctx, cancelTime)
 	defer stop()
@@ -219,7 +219,7 @@ func (f *follower) cancel(ctx context.Context) error {
 	return nil
 }
 
-// read reads the execution, and its runs when some of them are not known as they are.
+// read reads the execution, and its runs if some of those that are known are out of date.
 func (f *follower) read(ctx context.Context) error {
 	var now struct{ AgentTestExecution *executionShown }
 	if err := f.client.ask(ctx, executionDocument, variables{"id": f.execution.ID}, &now); err != nil {
@@ -253,7 +253,7 @@ func (f *follower) update(run runShown) {
 	}
 }
 
-// counts are those of the runs that are known; the others wait.
+// counts counts the runs that are known, and takes the others for queued.
 func (f *follower) counts() countsShown {
 	counts := countsShown{Total: f.execution.Counts.Total, Queued: f.execution.Counts.Total - len(f.runs)}
 	for _, run := range f.runs {

@@ -1,4 +1,4 @@
-package main
+package agenttest
 
 import (
 	"bufio"
@@ -22,8 +22,8 @@ import (
 const (
 	// answerTime bounds a query or a mutation. The server gives up sooner.
 	answerTime = time.Minute
-	// silentTime is how long an open stream may be silent: the server shows a sign of life every 20
-	// seconds, and what holds it back in between is as good as a lost connection.
+	// silentTime is how long an open stream may be silent. The server shows a sign of life every 20 seconds; a
+	// connection on which none arrives is as good as lost.
 	silentTime = 45 * time.Second
 	// maxAnswer bounds what is read of one response or one event.
 	maxAnswer = 64 << 20
@@ -35,7 +35,7 @@ type serverFlags struct {
 	APIKey string `env:"AGENTGRAPH_API_KEY" required:"" placeholder:"KEY" help:"API key of the company."`
 }
 
-// Validate refuses addresses that are none and a key that is set to nothing.
+// Validate refuses what is no address, and an empty key.
 func (f serverFlags) Validate() error {
 	address, err := url.Parse(f.URL)
 	if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
@@ -50,13 +50,13 @@ func (f serverFlags) Validate() error {
 	return nil
 }
 
-func (f serverFlags) client() *client {
+func (f serverFlags) client(version string) *client {
 	address := strings.TrimRight(f.URL, "/")
 	if !strings.HasSuffix(address, "/graphql") {
 		address += "/graphql"
 	}
-	return &client{address: address, key: strings.TrimSpace(f.APIKey), http: &http.Client{
-		// The key would go wherever the server sends us.
+	return &client{address: address, agent: "agentgraph/" + version, key: strings.TrimSpace(f.APIKey), http: &http.Client{
+		// A redirect would take the key wherever the server says.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
@@ -64,10 +64,12 @@ func (f serverFlags) client() *client {
 // client asks a server over GraphQL.
 type client struct {
 	address, key string
-	http         *http.Client
+	// agent is the User-Agent header.
+	agent string
+	http  *http.Client
 }
 
-// refusal is what a server answered instead of what it was asked for.
+// refusal is a server's answer that is an error.
 type refusal struct {
 	status int
 	// code is empty when the response was not a gateway's.
@@ -128,7 +130,7 @@ func (c *client) ask(ctx context.Context, document string, with variables, into 
 func (c *client) subscribe(ctx context.Context, document string, with variables, each func(json.RawMessage) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	silent := time.AfterFunc(silentTime, func() { cancel(fmt.Errorf("nothing was heard for %s", silentTime)) })
+	silent := time.AfterFunc(silentTime, func() { cancel(fmt.Errorf("the server was silent for %s", silentTime)) })
 	defer silent.Stop()
 	response, err := c.send(ctx, document, with, "text/event-stream")
 	if err != nil {
@@ -181,7 +183,7 @@ func (c *client) send(ctx context.Context, document string, with variables, acce
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Accept", accept)
 	request.Header.Set("X-Api-Key", c.key)
-	request.Header.Set("User-Agent", "agentgraph/"+version())
+	request.Header.Set("User-Agent", c.agent)
 	response, err := c.http.Do(request)
 	if err != nil {
 		return nil, c.unreachable(err)
@@ -189,7 +191,7 @@ func (c *client) send(ctx context.Context, document string, with variables, acce
 	return response, nil
 }
 
-// unreachable says which server it is and leaves the cause.
+// unreachable names the server and wraps the cause.
 func (c *client) unreachable(err error) error {
 	var sent *url.Error
 	if errors.As(err, &sent) {

@@ -1,4 +1,6 @@
-package main
+// Package agenttest is "agentgraph test": a client that runs tests of agents on a server over GraphQL, follows and
+// reports them, and says by its exit code what they came to.
+package agenttest
 
 import (
 	"context"
@@ -10,20 +12,23 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// testCommand is a client of a server: it runs and shows tests of agents.
-type testCommand struct {
-	Run  testRunCommand  `cmd:"" help:"Run tests on a server, follow them, and say by the exit code what they came to."`
-	List testListCommand `cmd:"" help:"List tests."`
-	Show testShowCommand `cmd:"" help:"Show a test, an execution or a run with its transcript and verdicts."`
+// Command runs and shows tests of agents on a server.
+type Command struct {
+	Run  runCommand  `cmd:"" help:"Run tests on a server, follow them to their end, and tell the outcome by the exit code."`
+	List listCommand `cmd:"" help:"List tests."`
+	Show showCommand `cmd:"" help:"Show a test, an execution or a run with its transcript and verdicts."`
 }
 
 // Exit codes of the test commands.
 const (
 	exitPassed = iota
-	exitUsage
+	// ExitUsage says that the command line or the request is wrong.
+	ExitUsage
 	exitFailed
 	exitFault
 	exitCancelled
@@ -39,11 +44,10 @@ type exitError struct {
 func (e *exitError) Error() string { return e.err.Error() }
 func (e *exitError) Unwrap() error { return e.err }
 
-// ExitCode is the program's exit code.
+// ExitCode is what the program ends with.
 func (e *exitError) ExitCode() int { return e.code }
 
-// exitWith gives an error of a client its exit code: usage when the request was wrong, cancelled when ctx
-// ended, and else an error of the infrastructure.
+// exitWith gives a client's error its exit code: usage if the request was wrong, cancelled if ctx has ended, else fault.
 func exitWith(ctx context.Context, err error) error {
 	var coded *exitError
 	if err == nil || errors.As(err, &coded) {
@@ -57,7 +61,7 @@ func exitWith(ctx context.Context, err error) error {
 	}
 	switch codeOf(err) {
 	case model.NotFound, model.BadInput, model.Unprocessable:
-		return &exitError{exitUsage, err}
+		return &exitError{ExitUsage, err}
 	}
 	return &exitError{exitFault, err}
 }
@@ -87,7 +91,7 @@ type listedTest struct {
 	LastRunAt     *time.Time `json:"lastRunAt,omitempty"`
 }
 
-type testListCommand struct {
+type listCommand struct {
 	serverFlags
 	Agent  *string `env:"AGENTGRAPH_TEST_AGENT" placeholder:"ID" help:"Only tests of this agent."`
 	Folder *string `env:"AGENTGRAPH_TEST_FOLDER" placeholder:"ID" help:"Only tests in this folder."`
@@ -113,8 +117,8 @@ type pageInfo struct {
 }
 
 // Run prints one line for each test, or all of them as JSON.
-func (c *testListCommand) Run(ctx context.Context, std streams) error {
-	client, tests := c.client(), []listedTest{}
+func (c *listCommand) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) error {
+	client, tests := c.client(vars["version"]), []listedTest{}
 	for page := (pageInfo{HasNextPage: true}); page.HasNextPage; {
 		var read struct {
 			AgentTests struct {
@@ -135,9 +139,9 @@ func (c *testListCommand) Run(ctx context.Context, std streams) error {
 		tests, page = append(tests, read.AgentTests.Nodes...), read.AgentTests.PageInfo
 	}
 	if c.JSON {
-		return writeJSON(std.out, tests)
+		return writeJSON(cli.Stdout, tests)
 	}
-	table := tabwriter.NewWriter(std.out, 0, 4, 2, ' ', 0)
+	table := tabwriter.NewWriter(cli.Stdout, 0, 4, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table, "ID\tKIND\tLAST RUN\tAGENT\tFOLDER\tNAME")
 	for _, test := range tests {
 		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n",

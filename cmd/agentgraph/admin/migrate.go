@@ -1,4 +1,4 @@
-package main
+package admin
 
 import (
 	"context"
@@ -6,34 +6,37 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/agentgraph/agentgraph/db"
 )
 
-type migrateCommand struct {
-	Up     migrateUp     `cmd:"" help:"Apply every migration that is missing."`
-	Down   migrateDown   `cmd:"" help:"Take back the newest migration with all data that it holds."`
+// Migrate moves the schema of the database.
+type Migrate struct {
+	Up     migrateUp     `cmd:"" help:"Apply all missing migrations."`
+	Down   migrateDown   `cmd:"" help:"Undo the newest migration, with all data that it holds."`
 	Status migrateStatus `cmd:"" help:"Show which migrations are applied."`
 }
 
-type migrateUp struct{ databaseFlag }
+type migrateUp struct{ DatabaseFlag }
 
 // Run applies what is missing.
-func (c *migrateUp) Run(ctx context.Context, std streams) error {
+func (c *migrateUp) Run(ctx context.Context, cli *kong.Context) error {
 	return withMigrator(ctx, c.DatabaseURL, func(m *db.Migrator) error {
 		if err := m.Up(ctx); err != nil {
 			return err
 		}
-		return printVersion(ctx, m, std)
+		return printVersion(ctx, m, cli)
 	})
 }
 
 type migrateDown struct {
-	databaseFlag
-	Yes bool `env:"AGENTGRAPH_MIGRATE_DOWN" help:"Do it: data of the newest migration is lost."`
+	DatabaseFlag
+	Yes bool `env:"AGENTGRAPH_MIGRATE_DOWN" help:"Really do it: the data of the newest migration is lost."`
 }
 
-// Run takes back the newest migration when it was told that this is meant.
-func (c *migrateDown) Run(ctx context.Context, std streams) error {
+// Run undoes the newest migration, if it was told that this is meant.
+func (c *migrateDown) Run(ctx context.Context, cli *kong.Context) error {
 	if !c.Yes {
 		return fmt.Errorf("migrate down drops tables with all that they hold: add --yes if you mean it")
 	}
@@ -41,20 +44,20 @@ func (c *migrateDown) Run(ctx context.Context, std streams) error {
 		if err := m.Down(ctx); err != nil {
 			return err
 		}
-		return printVersion(ctx, m, std)
+		return printVersion(ctx, m, cli)
 	})
 }
 
-type migrateStatus struct{ databaseFlag }
+type migrateStatus struct{ DatabaseFlag }
 
 // Run prints one line for each migration.
-func (c *migrateStatus) Run(ctx context.Context, std streams) error {
+func (c *migrateStatus) Run(ctx context.Context, cli *kong.Context) error {
 	return withMigrator(ctx, c.DatabaseURL, func(m *db.Migrator) error {
 		steps, err := m.Status(ctx)
 		if err != nil {
 			return err
 		}
-		table := tabwriter.NewWriter(std.out, 0, 4, 2, ' ', 0)
+		table := tabwriter.NewWriter(cli.Stdout, 0, 4, 2, ' ', 0)
 		for _, step := range steps {
 			applied := "missing"
 			if !step.AppliedAt.IsZero() {
@@ -65,7 +68,7 @@ func (c *migrateStatus) Run(ctx context.Context, std streams) error {
 		if err := table.Flush(); err != nil {
 			return err
 		}
-		return printVersion(ctx, m, std)
+		return printVersion(ctx, m, cli)
 	})
 }
 
@@ -78,11 +81,11 @@ func withMigrator(ctx context.Context, address string, do func(*db.Migrator) err
 	return do(migrator)
 }
 
-func printVersion(ctx context.Context, m *db.Migrator, std streams) error {
+func printVersion(ctx context.Context, m *db.Migrator, cli *kong.Context) error {
 	schema, err := m.Schema(ctx)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(std.out, "schema version %d of %d\n", schema.Current, schema.Wanted)
+	_, err = fmt.Fprintf(cli.Stdout, "schema version %d of %d\n", schema.Current, schema.Wanted)
 	return err
 }

@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"context"
@@ -29,7 +29,7 @@ func (f agentFlags) Validate() error {
 	return errors.Join(f.modelFlags.Validate(), f.knowledgeFlags.Validate(), f.conversationFlags.Validate())
 }
 
-// options are what the flags say of the engine.
+// options returns the engine's options as the flags set them.
 func (f agentFlags) options(log *slog.Logger) app.EngineOptions {
 	return app.EngineOptions{
 		Provider: openai.Config{
@@ -53,7 +53,7 @@ type modelFlags struct {
 	OpenaiBaseURL string        `env:"OPENAI_BASE_URL" placeholder:"URL" help:"Address of the provider, before /chat/completions."`
 	Model         string        `env:"AGENTGRAPH_MODEL" default:"gpt-4.1-mini" help:"The model that speaks for the agents."`
 	ModelTimeout  time.Duration `env:"AGENTGRAPH_MODEL_TIMEOUT" default:"25s" help:"How long one response of the model may take."`
-	QuestionModel string        `env:"AGENTGRAPH_QUESTION_MODEL" placeholder:"MODEL" help:"A small model of the same provider that makes of a message and those before it the question to the knowledge base. Without one the knowledge base is asked the message."`
+	QuestionModel string        `env:"AGENTGRAPH_QUESTION_MODEL" placeholder:"MODEL" help:"A small model of the same provider that turns a message, with those before it, into a question to the knowledge base. Without one the message itself is the question."`
 }
 
 // knowledgeFlags say which models help to find what agents answer from.
@@ -61,7 +61,7 @@ type knowledgeFlags struct {
 	EmbeddingModel   string   `env:"AGENTGRAPH_EMBEDDING_MODEL" placeholder:"NAME" help:"The model that compares questions and documents by meaning. Without one they are compared by their words."`
 	EmbeddingBaseURL string   `env:"AGENTGRAPH_EMBEDDING_BASE_URL" placeholder:"URL" help:"Address of the embedding model's provider, before /embeddings. Default: that of the language model."`
 	EmbeddingAPIKey  string   `env:"AGENTGRAPH_EMBEDDING_API_KEY" placeholder:"KEY" help:"Key of the embedding model's provider. Default: that of the language model, when the address is the same."`
-	RerankURL        string   `env:"AGENTGRAPH_RERANK_URL" placeholder:"URL" help:"Whole address of a reranker as Cohere and Jina have it."`
+	RerankURL        string   `env:"AGENTGRAPH_RERANK_URL" placeholder:"URL" help:"Full address of a reranker with the API of Cohere or Jina."`
 	RerankAPIKey     string   `env:"AGENTGRAPH_RERANK_API_KEY" placeholder:"KEY" help:"Key of the reranker."`
 	RerankModel      []string `env:"AGENTGRAPH_RERANK_MODELS" placeholder:"NAME" help:"Model of the reranker that knowledge base chats may name."`
 }
@@ -75,11 +75,11 @@ func (f knowledgeFlags) reranker() knowledge.Reranker {
 
 // conversationFlags bound conversations and say what they may reach.
 type conversationFlags struct {
-	TurnTimeout     time.Duration `env:"AGENTGRAPH_TURN_TIMEOUT" default:"10m" help:"How long an agent may take to answer one message, its calls and their delays included."`
-	MaxModelCalls   int           `env:"AGENTGRAPH_MAX_MODEL_CALLS" default:"8" help:"How often the model is asked for one response of an agent; sub-agents have as many of their own, 5 times as many together."`
-	ToolAllow       []string      `env:"AGENTGRAPH_TOOL_ALLOW" placeholder:"HOST" help:"Host or CIDR that tools may reach although it is private; by default only public addresses are reached."`
-	Workers         int           `env:"AGENTGRAPH_WORKERS" default:"10" help:"Jobs, runs of agent tests and documents to index, that this process works on at once; 0 leaves them to other processes."`
-	RunsPerCompany  int           `env:"AGENTGRAPH_RUNS_PER_COMPANY" default:"50" help:"Jobs of one company that are worked on at once, over all processes, which should have the same."`
+	TurnTimeout     time.Duration `env:"AGENTGRAPH_TURN_TIMEOUT" default:"10m" help:"How long an agent may take to answer one message, including its calls and their delays."`
+	MaxModelCalls   int           `env:"AGENTGRAPH_MAX_MODEL_CALLS" default:"8" help:"How often the model may be asked for one response of an agent. Each sub-agent has as many calls of its own, all together 5 times as many."`
+	ToolAllow       []string      `env:"AGENTGRAPH_TOOL_ALLOW" placeholder:"HOST" help:"Private host or CIDR that tools may reach. By default they reach public addresses only."`
+	Workers         int           `env:"AGENTGRAPH_WORKERS" default:"10" help:"How many jobs (test runs and documents to index) this process works on at once; 0 leaves them to other processes."`
+	RunsPerCompany  int           `env:"AGENTGRAPH_RUNS_PER_COMPANY" default:"50" help:"How many jobs of one company are worked on at once, across all processes. Give each of them the same value."`
 	TransferWebhook string        `env:"AGENTGRAPH_TRANSFER_WEBHOOK" placeholder:"URL" help:"Address of the telephony provider that transfers calls. Without one agents are told that there is none."`
 	priceFlags
 }
@@ -106,23 +106,23 @@ func (f modelFlags) Validate() error {
 	return nil
 }
 
-// mostUpload is the largest file that is read, in bytes.
+// mostUpload is the largest --max-upload, in bytes.
 const mostUpload = 25 << 20
 
-// gatewayFlags bound what clients may ask. A 0 of a size or a time is refused, not taken for no bound; that of the
-// cost of queries and of the rates is none. The variables of its defaults are set where it is embedded.
+// gatewayFlags bound what clients may ask. Sizes and times must be above 0; a cost or a rate of 0 is no bound. Each command
+// that embeds them sets the variables in their defaults.
 type gatewayFlags struct {
 	Introspection  bool          `env:"AGENTGRAPH_INTROSPECTION" default:"true" negatable:"" help:"Let clients read the schema."`
 	MaxBody        int64         `env:"AGENTGRAPH_MAX_BODY" default:"1048576" help:"Largest request body, in bytes."`
-	MaxUpload      int64         `env:"AGENTGRAPH_MAX_UPLOAD" default:"26214400" help:"The most that the files of a request may have together, in bytes."`
-	MaxResponse    int64         `env:"AGENTGRAPH_MAX_ANSWER" default:"33554432" help:"What one response may hold, in bytes."`
-	QueryCost      int           `env:"AGENTGRAPH_QUERY_COST" default:"1000000" help:"What one operation may cost, as the schema tells; 0 for any."`
+	MaxUpload      int64         `env:"AGENTGRAPH_MAX_UPLOAD" default:"26214400" help:"Largest total size of a request's files, in bytes."`
+	MaxResponse    int64         `env:"AGENTGRAPH_MAX_ANSWER" default:"33554432" help:"Largest response, in bytes."`
+	QueryCost      int           `env:"AGENTGRAPH_QUERY_COST" default:"1000000" help:"Highest cost of one operation, as the schema counts it; 0 for no limit."`
 	RequestTimeout time.Duration `env:"AGENTGRAPH_REQUEST_TIMEOUT" default:"30s" help:"How long a query or a mutation may take."`
 	AllowedOrigin  []string      `env:"AGENTGRAPH_ALLOWED_ORIGINS" placeholder:"HOST" help:"Host, other than the gateway's own, whose pages may open a socket."`
-	CORSOrigin     []string      `env:"AGENTGRAPH_CORS_ORIGINS" placeholder:"ORIGIN" help:"Origin, such as https://console.example.com, whose pages may call the gateway and open sockets; * for all. Without one browsers let no other pages call."`
-	Plan           bool          `env:"AGENTGRAPH_PLAN" default:"true" negatable:"" help:"Answer queries by plans. Without them every field has a resolver of its own: the same answers, slower."`
-	RateLimit      int           `env:"AGENTGRAPH_RATE_LIMIT" default:"${rateLimit}" help:"Requests that one API key may make in a minute, in each process; 0 for any number."`
-	ModelRateLimit int           `env:"AGENTGRAPH_MODEL_RATE_LIMIT" default:"${modelRateLimit}" help:"Operations that make a model work that one API key may start in a minute, in each process; 0 for any number."`
+	CORSOrigin     []string      `env:"AGENTGRAPH_CORS_ORIGINS" placeholder:"ORIGIN" help:"Origin, such as https://console.example.com, whose pages may call the gateway and open sockets; * for all. Without one, browsers keep other pages from calling it."`
+	Plan           bool          `env:"AGENTGRAPH_PLAN" default:"true" negatable:"" help:"Answer queries by plans. Without them a resolver answers each field: the same answers, slower."`
+	RateLimit      int           `env:"AGENTGRAPH_RATE_LIMIT" default:"${rateLimit}" help:"Requests that one API key may make per minute, in each process; 0 for no limit."`
+	ModelRateLimit int           `env:"AGENTGRAPH_MODEL_RATE_LIMIT" default:"${modelRateLimit}" help:"Operations that use a model that one API key may start per minute, in each process; 0 for no limit."`
 	LogLevel       slog.Level    `env:"AGENTGRAPH_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
 	SecretKey      string        `env:"AGENTGRAPH_SECRET_KEY" placeholder:"BASE64" help:"32 bytes in base64 that encrypt the header values of tools. Without it tools have no headers."`
 }
@@ -165,7 +165,7 @@ func (f gatewayFlags) secretKey() ([]byte, error) {
 	return key, nil
 }
 
-// settings are what the flags say of the gateway.
+// settings returns the gateway's settings as the flags set them.
 func (f gatewayFlags) settings() gateway.Settings {
 	settings := gateway.DefaultSettings()
 	settings.Introspection = f.Introspection

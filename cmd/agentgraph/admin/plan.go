@@ -1,4 +1,4 @@
-package main
+package admin
 
 import (
 	"context"
@@ -8,26 +8,29 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/model"
 )
 
-type planCommand struct {
+// Plan looks after the plans of companies.
+type Plan struct {
 	Set   planSet   `cmd:"" help:"Set the plan, from the current month on."`
-	Show  planShow  `cmd:"" help:"Show the plan and what was used of it."`
-	List  planList  `cmd:"" help:"List every company with its plan and what was used of it."`
-	Clear planClear `cmd:"" help:"Take the plan away, and the budget with it."`
+	Show  planShow  `cmd:"" help:"Show the plan and how much of it is used."`
+	List  planList  `cmd:"" help:"List every company with its plan and how much of it is used."`
+	Clear planClear `cmd:"" help:"Remove the plan, and the budget with it."`
 }
 
 type planSet struct {
 	companyFlag
 	Name    string         `env:"AGENTGRAPH_PLAN_NAME" required:"" help:"The name of the plan."`
-	Credits model.Credits  `env:"AGENTGRAPH_PLAN_CREDITS" required:"" placeholder:"CREDITS" help:"The credits of each UTC month."`
-	Budget  *model.Credits `env:"AGENTGRAPH_PLAN_BUDGET" placeholder:"CREDITS" help:"The used credits at which no more simulations and test executions are started in the month; no budget when absent."`
+	Credits model.Credits  `env:"AGENTGRAPH_PLAN_CREDITS" required:"" placeholder:"CREDITS" help:"Credits per UTC month."`
+	Budget  *model.Credits `env:"AGENTGRAPH_PLAN_BUDGET" placeholder:"CREDITS" help:"Once so many credits are used in a month, no more simulations and test executions start. Default: no budget."`
 }
 
 // Run sets the plan and shows it.
-func (c *planSet) Run(ctx context.Context, std streams) error {
+func (c *planSet) Run(ctx context.Context, cli *kong.Context) error {
 	return withStore(ctx, c.DatabaseURL, func(store *db.Store) error {
 		tenant, err := c.tenant(ctx, store)
 		if err != nil {
@@ -36,27 +39,27 @@ func (c *planSet) Run(ctx context.Context, std streams) error {
 		if err := tenant.SetPlan(ctx, model.SetPlanInput{Name: c.Name, CreditsIncluded: c.Credits, Budget: c.Budget}); err != nil {
 			return err
 		}
-		return showPlan(ctx, std, tenant)
+		return showPlan(ctx, cli, tenant)
 	})
 }
 
 type planShow struct{ companyFlag }
 
 // Run prints the plan.
-func (c *planShow) Run(ctx context.Context, std streams) error {
+func (c *planShow) Run(ctx context.Context, cli *kong.Context) error {
 	return withStore(ctx, c.DatabaseURL, func(store *db.Store) error {
 		tenant, err := c.tenant(ctx, store)
 		if err != nil {
 			return err
 		}
-		return showPlan(ctx, std, tenant)
+		return showPlan(ctx, cli, tenant)
 	})
 }
 
 type planClear struct{ companyFlag }
 
-// Run takes the plan away.
-func (c *planClear) Run(ctx context.Context, std streams) error {
+// Run removes the plan.
+func (c *planClear) Run(ctx context.Context, cli *kong.Context) error {
 	return withStore(ctx, c.DatabaseURL, func(store *db.Store) error {
 		tenant, err := c.tenant(ctx, store)
 		if err != nil {
@@ -65,20 +68,20 @@ func (c *planClear) Run(ctx context.Context, std streams) error {
 		if err := tenant.ClearPlan(ctx); err != nil {
 			return err
 		}
-		return showPlan(ctx, std, tenant)
+		return showPlan(ctx, cli, tenant)
 	})
 }
 
-func showPlan(ctx context.Context, std streams, tenant *db.Tenant) error {
+func showPlan(ctx context.Context, cli *kong.Context, tenant *db.Tenant) error {
 	s, err := tenant.Subscription(ctx, time.Now())
 	if err != nil {
 		return err
 	}
 	if s == nil {
-		_, err := fmt.Fprintln(std.out, "no plan, and no budget")
+		_, err := fmt.Fprintln(cli.Stdout, "no plan, and no budget")
 		return err
 	}
-	table := tabwriter.NewWriter(std.out, 0, 4, 2, ' ', 0)
+	table := tabwriter.NewWriter(cli.Stdout, 0, 4, 2, ' ', 0)
 	for _, line := range [][2]string{
 		{"plan", s.PlanName},
 		{"status", string(s.Status())},
@@ -100,12 +103,12 @@ func budgetOf(s *model.CompanySubscription) string {
 	return s.Budget.String()
 }
 
-type planList struct{ databaseFlag }
+type planList struct{ DatabaseFlag }
 
 // Run prints one line for each company, oldest first.
-func (c *planList) Run(ctx context.Context, std streams) error {
+func (c *planList) Run(ctx context.Context, cli *kong.Context) error {
 	return withStore(ctx, c.DatabaseURL, func(store *db.Store) error {
-		table := tabwriter.NewWriter(std.out, 0, 4, 2, ' ', 0)
+		table := tabwriter.NewWriter(cli.Stdout, 0, 4, 2, ' ', 0)
 		err := eachSubscription(ctx, store, func(company *model.Company, s *model.CompanySubscription) {
 			line := []string{company.ID, company.Name, "no plan"}
 			if s != nil {
@@ -117,8 +120,8 @@ func (c *planList) Run(ctx context.Context, std streams) error {
 	})
 }
 
-// budgetWarnings returns a line for each company whose budget is nearly used up.
-func budgetWarnings(ctx context.Context, store *db.Store) ([]string, error) {
+// BudgetWarnings returns a line for each company whose budget is nearly used up.
+func BudgetWarnings(ctx context.Context, store *db.Store) ([]string, error) {
 	var warnings []string
 	err := eachSubscription(ctx, store, func(company *model.Company, s *model.CompanySubscription) {
 		if s != nil && s.Warning() != "" {

@@ -1,4 +1,4 @@
-package main
+package agenttest
 
 import (
 	"context"
@@ -8,9 +8,11 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/alecthomas/kong"
 )
 
-type testShowCommand struct {
+type showCommand struct {
 	serverFlags
 	ID   string `arg:"" help:"Id of a test, an execution or a run."`
 	JSON bool   `name:"json" env:"AGENTGRAPH_TEST_JSON" help:"Print JSON."`
@@ -49,13 +51,13 @@ type testShown struct {
 }
 
 // Run prints what the id names.
-func (c *testShowCommand) Run(ctx context.Context, std streams) error {
+func (c *showCommand) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) error {
 	var named struct {
 		Node *struct {
 			Typename string `json:"__typename"`
 		}
 	}
-	client := c.client()
+	client := c.client(vars["version"])
 	if err := client.ask(ctx, kindDocument, variables{"id": c.ID}, &named); err != nil {
 		return exitWith(ctx, err)
 	}
@@ -75,17 +77,17 @@ func (c *testShowCommand) Run(ctx context.Context, std streams) error {
 		return exitWith(ctx, err)
 	}
 	if c.JSON {
-		return writeJSON(std.out, whole)
+		return writeJSON(cli.Stdout, whole)
 	}
-	_, err = io.WriteString(std.out, text)
+	_, err = io.WriteString(cli.Stdout, text)
 	return err
 }
 
-func (c *testShowCommand) showNothing(context.Context, *client) (whole any, text string, err error) {
-	return nil, "", &exitError{exitUsage, fmt.Errorf("there is no test, execution or run %q", c.ID)}
+func (c *showCommand) showNothing(context.Context, *client) (whole any, text string, err error) {
+	return nil, "", &exitError{ExitUsage, fmt.Errorf("there is no test, execution or run %q", c.ID)}
 }
 
-func (c *testShowCommand) showTest(ctx context.Context, client *client) (whole any, text string, err error) {
+func (c *showCommand) showTest(ctx context.Context, client *client) (whole any, text string, err error) {
 	var read struct{ Node json.RawMessage }
 	if err := client.ask(ctx, testDocument, variables{"id": c.ID}, &read); err != nil {
 		return nil, "", err
@@ -95,7 +97,7 @@ func (c *testShowCommand) showTest(ctx context.Context, client *client) (whole a
 	return read.Node, test.describe(), err
 }
 
-func (c *testShowCommand) showExecution(ctx context.Context, client *client) (whole any, text string, err error) {
+func (c *showCommand) showExecution(ctx context.Context, client *client) (whole any, text string, err error) {
 	var read struct {
 		AgentTestExecution struct {
 			executionShown
@@ -110,7 +112,7 @@ func (c *testShowCommand) showExecution(ctx context.Context, client *client) (wh
 	return execution, execution.describe(execution.Runs), err
 }
 
-func (c *testShowCommand) showRun(ctx context.Context, client *client) (whole any, text string, err error) {
+func (c *showCommand) showRun(ctx context.Context, client *client) (whole any, text string, err error) {
 	var read struct{ Node json.RawMessage }
 	if err := client.ask(ctx, runDocument, variables{"id": c.ID}, &read); err != nil {
 		return nil, "", err

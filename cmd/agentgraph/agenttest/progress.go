@@ -1,4 +1,4 @@
-package main
+package agenttest
 
 import (
 	"errors"
@@ -14,17 +14,17 @@ import (
 	"golang.org/x/term"
 )
 
-// testProgress shows runs as they end: on a terminal a bar with the counts, and above it what did not pass;
+// progress shows runs as they end: on a terminal a bar with the counts, and above it what did not pass;
 // elsewhere a line for each run.
-type testProgress struct {
+type progress struct {
 	out    io.Writer
 	bars   *mpb.Progress // nil without a terminal, as is bar
 	bar    *mpb.Bar
 	counts atomic.Value
 }
 
-func newProgress(out io.Writer, execution executionShown) *testProgress {
-	p := &testProgress{out: out}
+func newProgress(out io.Writer, execution executionShown) *progress {
+	p := &progress{out: out}
 	p.counts.Store(execution.Counts)
 	p.write(fmt.Sprintf("Execution %s: %s\n", execution.ID, count(execution.Counts.Total, "run")))
 	if file, ok := out.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
@@ -39,8 +39,8 @@ func newProgress(out io.Writer, execution executionShown) *testProgress {
 	return p
 }
 
-// changed takes a run that has another state.
-func (p *testProgress) changed(run runShown, counts countsShown) {
+// changed shows a run that has changed its state.
+func (p *progress) changed(run runShown, counts countsShown) {
 	if run.isEnded() && (p.bar == nil || run.Status == "Failed" || run.Status == "Error") {
 		p.write(run.describe())
 	}
@@ -50,7 +50,7 @@ func (p *testProgress) changed(run runShown, counts countsShown) {
 	}
 }
 
-func (p *testProgress) cancelling(why error) {
+func (p *progress) cancelling(why error) {
 	text := "Cancelling the execution on the server"
 	if errors.Is(why, errTimeout) {
 		text = errTimeout.Error() + ": cancelling the execution on the server"
@@ -59,17 +59,17 @@ func (p *testProgress) cancelling(why error) {
 }
 
 // close ends the bar and shows what the execution came to.
-func (p *testProgress) close(report testReport) {
+func (p *progress) close(final report) {
 	if p.bar != nil {
 		p.bar.Abort(false)
 		p.bars.Wait()
 		p.bars = nil
 	}
-	p.write(report.summary())
+	p.write(final.summary())
 }
 
 // write writes whole lines, above the bar when there is one.
-func (p *testProgress) write(lines string) {
+func (p *progress) write(lines string) {
 	if p.bars != nil {
 		if _, err := io.WriteString(p.bars, lines); err == nil {
 			return
@@ -78,7 +78,7 @@ func (p *testProgress) write(lines string) {
 	_, _ = io.WriteString(p.out, lines)
 }
 
-// describe returns a line for the run and, when it did not pass, what speaks against it.
+// describe returns a line for the run, and the reasons if it did not pass.
 func (r runShown) describe() string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%-9s  %s", r.Status, r.title())
@@ -100,7 +100,7 @@ func (r runShown) describe() string {
 	return text.String()
 }
 
-// title names the run: the test and which of its attempts it is.
+// title names the run: its test and the number of the attempt.
 func (r runShown) title() string { return fmt.Sprintf("%s [%d]", printable(r.TestName), r.Attempt) }
 
 func (c criterionShown) describe(text io.Writer, indent string) {

@@ -1,7 +1,6 @@
-package main
+package server
 
 import (
-	"io"
 	"log/slog"
 	"testing"
 	"time"
@@ -14,19 +13,6 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm/openai"
 	"github.com/agentgraph/agentgraph/model"
 )
-
-func TestDefaultsOfTheRateLimits(t *testing.T) {
-	t.Parallel()
-	for command, flags := range map[string][]string{
-		"serve": {"--rate-limit=600", "--model-rate-limit=60"}, "dev": {"--rate-limit=0", "--model-rate-limit=0"},
-	} {
-		var help lockedBuffer
-		require.Zero(t, run(t.Context(), []string{command, "--help"}, streams{out: &help, log: io.Discard}))
-		for _, flag := range flags {
-			require.Contains(t, help.String(), flag)
-		}
-	}
-}
 
 func TestOrigins(t *testing.T) {
 	t.Parallel()
@@ -43,7 +29,9 @@ func TestOrigins(t *testing.T) {
 
 func TestFlagsOfTheEngine(t *testing.T) {
 	t.Parallel()
-	var p program
+	var p struct {
+		Serve Serve `cmd:""`
+	}
 	parser, err := kong.New(&p)
 	require.NoError(t, err)
 	_, err = parser.Parse([]string{

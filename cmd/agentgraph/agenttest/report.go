@@ -1,4 +1,4 @@
-package main
+package agenttest
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 )
 
 // writeJSON writes the report to the file, if one is named.
-func (r testReport) writeJSON(path string) error {
+func (r report) writeJSON(path string) error {
 	if path == "" {
 		return nil
 	}
@@ -70,7 +70,7 @@ type junitResult struct {
 }
 
 // writeJUnit writes the report to the file, if one is named: a suite for each agent, a case for each run.
-func (r testReport) writeJUnit(path string) error {
+func (r report) writeJUnit(path string) error {
 	if path == "" {
 		return nil
 	}
@@ -115,7 +115,7 @@ func (r runShown) place() (agent, class string) {
 	return r.Test.Agent.String(), r.Test.Agent.String() + " / " + r.Test.Folder.String()
 }
 
-// add counts a run. One that has not ended is an error here: nobody saw its end.
+// add counts a run. One whose end nobody saw counts as an error.
 func (t *junitTotals) add(run runShown) {
 	t.Tests++
 	switch run.Status {
@@ -168,7 +168,7 @@ func (r runShown) failure() string {
 	return "not met: " + strings.Join(unmet, "; ")
 }
 
-// writable returns an error when no file can be written there.
+// writable returns an error if no file can be written to the path.
 func writable(flag, path string) error {
 	if path == "" {
 		return nil
@@ -182,7 +182,7 @@ func writable(flag, path string) error {
 	return nil
 }
 
-// discard removes the report of an earlier execution: it must not pass for one of this.
+// discard removes the report of an earlier execution, which must not pass for one of this.
 func discard(path string) error {
 	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
 		return os.Remove(path)
@@ -190,8 +190,8 @@ func discard(path string) error {
 	return nil
 }
 
-// replace writes a file whole or not at all: nobody ever reads half of it. What is no regular file, such
-// as a pipe, is written to.
+// replace writes a file whole or not at all, so nobody ever reads half of it. It writes into what is no regular file, such
+// as a pipe.
 func replace(path string, content []byte) (err error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		file, err := os.OpenFile(path, os.O_WRONLY, 0)

@@ -1,4 +1,4 @@
-package main
+package agenttest
 
 import (
 	"context"
@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// testReport is all that is known of an execution when this program ends, and what it came to.
-type testReport struct {
+// report is an execution as far as this program has seen it, and its outcome.
+type report struct {
 	// Outcome is Passed, Failed, Error, Cancelled or Inconclusive.
 	Outcome  string `json:"outcome"`
 	ExitCode int    `json:"exitCode"`
@@ -19,9 +19,9 @@ type testReport struct {
 	Execution   executionShown   `json:"execution"`
 	Comparison  *comparisonShown `json:"comparison"`
 	Runs        []runShown       `json:"runs"`
-	// timeout is the --timeout that was over before the end; 0 when there was none.
+	// timeout is the --timeout that cut the execution short; 0 if none did.
 	timeout time.Duration
-	// isLost says that the end was not seen.
+	// isLost says that nobody saw the end.
 	isLost bool
 }
 
@@ -79,7 +79,7 @@ func (c *comparisonShown) concluded(conclusion string) []string {
 	return names
 }
 
-// isRegressed reports whether the whole or one of the tests got worse, and chance does not explain it.
+// isRegressed reports whether the whole or one of the tests got worse, beyond chance.
 func (c *comparisonShown) isRegressed() bool {
 	return c != nil && (c.Conclusion == "Regressed" || len(c.concluded("Regressed")) > 0)
 }
@@ -92,13 +92,13 @@ func (c *comparisonShown) isUndecided() bool {
 
 // decide sets the outcome. The first that fits counts: the server was lost; cancelled; failed or regressed;
 // an error; inconclusive; passed.
-func (r *testReport) decide(lost error) {
+func (r *report) decide(lost error) {
 	counts, set := r.Execution.Counts, func(code int, format string, args ...any) {
 		r.Outcome = [...]string{exitPassed: "Passed", exitFailed: "Failed", exitFault: "Error", exitCancelled: "Cancelled", exitInconclusive: "Inconclusive"}[code]
 		r.ExitCode, r.Reason = code, fmt.Sprintf(format, args...)
 	}
 	judged := counts.Passed + counts.Failed
-	// A quotient, as the bound was read: 7 of 100 is not below 0.07.
+	// Compared as quotients, 7 of 100 is not below 0.07. As a product it is: 0.07*100 is more than 7.
 	rate := float64(counts.Passed) / float64(max(judged, 1))
 	switch {
 	case lost != nil:

@@ -1,0 +1,28 @@
+package server
+
+import (
+	"errors"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// priceFlags are the prices of simulated chats and test runs, in credits with at most six decimals.
+type priceFlags struct {
+	PriceMessage      model.Credits `env:"AGENTGRAPH_PRICE_MESSAGE" default:"0.01" placeholder:"CREDITS" help:"Price of a message that an agent writes in a simulated chat or a test."`
+	PriceInputTokens  model.Credits `env:"AGENTGRAPH_PRICE_INPUT_TOKENS" default:"0.002" placeholder:"CREDITS" help:"Price of a thousand tokens that language models read for it."`
+	PriceOutputTokens model.Credits `env:"AGENTGRAPH_PRICE_OUTPUT_TOKENS" default:"0.008" placeholder:"CREDITS" help:"Price of a thousand tokens that language models write for it."`
+}
+
+// Validate refuses negative prices, and those above what can be recorded for one entry.
+func (f priceFlags) Validate() error {
+	for _, price := range []model.Credits{f.PriceMessage, f.PriceInputTokens, f.PriceOutputTokens} {
+		if price < 0 || price > model.MaxEntryCredits {
+			return errors.New("--price-message, --price-input-tokens and --price-output-tokens must be between 0 and " + model.MaxEntryCredits.String())
+		}
+	}
+	return nil
+}
+
+func (f priceFlags) prices() model.Prices {
+	return model.Prices{Message: f.PriceMessage, InputTokens: f.PriceInputTokens, OutputTokens: f.PriceOutputTokens}
+}

@@ -1,0 +1,67 @@
+// Package server has the commands that run the gateway, "agentgraph serve" in production and "agentgraph dev" with
+// everything it needs, and the flags they share.
+package server
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/agentgraph/agentgraph/app"
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/admin"
+	"github.com/agentgraph/agentgraph/db"
+)
+
+// Serve runs the gateway on a database that somebody else looks after.
+type Serve struct {
+	admin.DatabaseFlag
+	agentFlags
+	gatewayFlags   `kong:"set='rateLimit=600',set='modelRateLimit=60'"`
+	Listen         string `env:"AGENTGRAPH_LISTEN" default:":8080" help:"Address to listen on."`
+	Migrate        bool   `env:"AGENTGRAPH_MIGRATE" help:"Apply missing migrations first."`
+	MaxConnections int32  `env:"AGENTGRAPH_MAX_CONNECTIONS" default:"20" help:"Connections to the database at most, and as many again for reads."`
+}
+
+// Validate checks all groups of flags.
+func (c *Serve) Validate() error {
+	if c.MaxConnections < 2 {
+		return errors.New("--max-connections must be at least 2")
+	}
+	return errors.Join(c.DatabaseFlag.Validate(), c.agentFlags.Validate(), c.gatewayFlags.Validate())
+}
+
+// Run serves until ctx ends. It refuses a schema that is older or newer than the program.
+func (c *Serve) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) error {
+	log := slog.New(slog.NewJSONHandler(cli.Stderr, &slog.HandlerOptions{Level: c.LogLevel}))
+	engine, closeEngine, err := app.NewEngine(c.options(log))
+	if err != nil {
+		return err
+	}
+	defer closeEngine()
+	secretKey, err := c.secretKey()
+	if err != nil {
+		return err
+	}
+	if err := admin.CheckSchema(ctx, c.DatabaseURL, c.Migrate); err != nil {
+		return err
+	}
+	store, err := db.Open(ctx, c.DatabaseURL, db.Options{
+		MaxConnections: c.MaxConnections, SecretKey: secretKey, RunsPerCompany: c.RunsPerCompany, RerankModels: c.RerankModel, Log: log,
+	})
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	gateway, err := app.New(app.Options{Store: store, Engine: engine, Settings: c.settings(), Plan: c.Plan, Log: log})
+	if err != nil {
+		return err
+	}
+	listener, err := listen(ctx, c.Listen)
+	if err != nil {
+		return err
+	}
+	log.Info("serving", "address", listener.Addr().String(), "model", engine.ModelName(), "pgvector", store.ComparesVectors(), "version", vars["version"])
+	return gateway.Serve(ctx, listener, c.Workers)
+}

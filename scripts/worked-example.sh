@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Carries out docs/adding-a-type.md on a copy of the tree: a block that names a file is that file, a diff is applied, and a
+# block of shell is run. It fails when the page no longer fits the tree.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+copy=$(mktemp -d)
+trap 'rm -rf "$copy"' EXIT
+git ls-files -z --cached --others --exclude-standard | tar --null --files-from=- --create | tar --extract --directory "$copy"
+cd "$copy"
+# With -trimpath the build cache serves every copy, whatever its directory is called. Vetting is for the code that stays.
+export GOFLAGS="${GOFLAGS:-} -trimpath -vet=off"
+# Were the copy in a repository, git apply would look for the files from its root.
+export GIT_CEILING_DIRECTORIES=${copy%/*}
+
+newest=$(ls db/migrations | tail -n 1)
+next=$(printf %04d $((10#${newest%%_*} + 1)))
+
+carry_out() { # the language of a block, the file that it names, its text
+	case $1 in
+	diff)
+		echo "apply $(sed -n 's/^+++ b\///p' <<<"$3" | paste -sd ' ')"
+		git apply --recount - <<<"$3"
+		;;
+	sh)
+		echo "$3"
+		bash -euo pipefail -c "$3" </dev/null
+		;;
+	*)
+		[ -n "$2" ] || return 0
+		echo "write ${2/NNNN/$next}"
+		printf '%s\n' "$3" >"${2/NNNN/$next}"
+		;;
+	esac
+}
+
+language=
+while IFS= read -r line; do
+	case $line in
+	'```')
+		carry_out "$language" "$file" "${block%$'\n'}"
+		language=
+		;;
+	'```'*)
+		read -r language file <<<"${line#'```'}"
+		block=
+		;;
+	*) [ -z "$language" ] || block+=$line$'\n' ;;
+	esac
+done <docs/adding-a-type.md
+[ -z "$(gofmt -l app db model query resolvers)" ] || { echo "the page's code is not formatted"; exit 1; }

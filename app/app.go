@@ -81,6 +81,7 @@ func New(o Options) (*App, error) {
 	server := gateway.New(gateway.Options{
 		Schema:       schema,
 		Authenticate: auth.NewKeys(o.Store).Authenticate,
+		Revocations:  o.Store,
 		Claim: func(ctx context.Context, companyID string, id, fingerprint []byte) (*model.KeptResponse, db.EndRequest, error) {
 			return o.Store.Tenant(companyID).ClaimRequest(ctx, id, fingerprint)
 		},

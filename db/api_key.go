@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/uptrace/bun/dialect/pgdialect"
+
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -43,6 +45,19 @@ func (t *Tenant) RevokeAPIKey(ctx context.Context, id string) (*model.APIKey, er
 	}
 	key := &model.APIKey{}
 	return key, t.one(ctx, "API key", id, key)
+}
+
+// RevokedKeys returns those of the keys, of any companies, that were revoked or have expired.
+func (s *Store) RevokedKeys(ctx context.Context, keys []model.KeyRef) ([]model.KeyRef, error) {
+	companies, ids := make([]string, len(keys)), make([]string, len(keys))
+	for i, key := range keys {
+		companies[i], ids[i] = key.CompanyID, key.KeyID
+	}
+	revoked := []model.KeyRef{}
+	err := s.db.NewSelect().Model((*model.APIKey)(nil)).ColumnExpr("company_id, id AS key_id").
+		Where("(company_id, id) IN (SELECT * FROM unnest(?::text[], ?::text[]))", pgdialect.Array(companies), pgdialect.Array(ids)).
+		Where("(revoked_at IS NOT NULL OR expires_at <= ?)", now()).Scan(ctx, &revoked)
+	return revoked, translate(err)
 }
 
 // TouchAPIKey records that a key was used.

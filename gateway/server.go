@@ -40,6 +40,8 @@ type Options struct {
 	// the request. They find the principal in the request's context.
 	// One that is a Refuser also answers what the gateway refuses on its paths.
 	Transports []graphql.Transport
+	// Revocations ends what is open on a key that is revoked; without it that is noticed at the next sign of life.
+	Revocations Revocations
 	// Claim makes POST requests with an Idempotency-Key repeatable; without it the header is ignored.
 	Claim    ClaimRequest
 	Settings Settings
@@ -69,6 +71,7 @@ type Server struct {
 	entrance http.Handler
 	cors     *cors.Cors
 	requests *rateLimit
+	sessions *sessions
 }
 
 // schemas serialises the one change that New makes to a schema, which servers may share.
@@ -95,6 +98,7 @@ func New(o Options) *Server {
 		traffic:      newTraffic(),
 		cors:         newCORS(o.Settings.CORSOrigins),
 		requests:     newRateLimit("requests", o.Settings.RateLimit),
+		sessions:     newSessions(o.Revocations, o.Log),
 	}
 	s.entrance = http.HandlerFunc(s.admit)
 	if s.cors != nil {

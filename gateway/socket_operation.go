@@ -87,6 +87,11 @@ func (s *socket) run(ctx context.Context, op *operation, params request) {
 			slog.Duration("duration", time.Since(begin)), slog.String("company", s.caller().CompanyID),
 			slog.String("traceId", TraceID(ctx)))
 	}
+	if s.revoked(ctx, s.credential) {
+		ended()
+		s.close(closeForbidden)
+		return
+	}
 	x := s.start(ctx, op, params, begin)
 	if x != nil {
 		op.name = rec.operation

@@ -86,6 +86,10 @@ func (x exchange) stream(ctx context.Context, operation *graphql.OperationContex
 	defer cancel()
 	defer close(left)
 
+	principal, _ := model.PrincipalOf(ctx)
+	revoked, revoke := context.WithCancel(context.Background())
+	defer revoke()
+	defer x.sessions.begin(principal, revoke)()
 	out := x.openEvents(shortName(operation.Operation))
 	ticker := time.NewTicker(x.settings.PingInterval)
 	defer ticker.Stop()
@@ -101,14 +105,15 @@ func (x exchange) stream(ctx context.Context, operation *graphql.OperationContex
 			}
 		case <-ticker.C:
 			if x.revoked(ctx, credentialOf(x.r.Header)) {
-				err := x.presenter.present(ctx, model.Errorf(model.Unauthenticated, "the credential is no longer valid"))
-				out.next(appendResponse(nil, &graphql.Response{Errors: gqlerror.List{err}}))
-				out.complete()
+				revoke()
+			} else if !out.comment() {
 				return
 			}
-			if !out.comment() {
-				return
-			}
+		case <-revoked.Done():
+			err := x.presenter.present(ctx, model.Errorf(model.Unauthenticated, "the credential is no longer valid"))
+			out.next(appendResponse(nil, &graphql.Response{Errors: gqlerror.List{err}}))
+			out.complete()
+			return
 		case <-x.r.Context().Done():
 			return
 		case <-x.traffic.closing.Done():

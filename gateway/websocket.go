@@ -110,6 +110,8 @@ type socket struct {
 	// Only the reading goroutine writes to credential, and no more once the socket is acknowledged.
 	credential   string
 	acknowledged atomic.Bool
+	// session is what the socket closes of its session; nil before it is acknowledged.
+	session func()
 
 	running sync.WaitGroup
 	// mu is held for every write, so that nothing of an operation is sent after it has ended.
@@ -243,6 +245,7 @@ func (s *socket) initialise(payload json.RawMessage) *closure {
 		}
 	}
 	s.ctx = model.WithPrincipal(s.ctx, principal)
+	s.session = s.sessions.begin(principal, func() { s.close(closeForbidden) })
 	s.acknowledged.Store(true)
 	s.write(message{Type: "connection_ack"})
 	s.pulse.Reset(s.settings.PingInterval)
@@ -323,5 +326,8 @@ func (s *socket) end() {
 	s.mu.Unlock()
 	s.cancel()
 	_ = s.conn.CloseNow()
+	if s.session != nil {
+		s.session()
+	}
 	s.running.Wait()
 }

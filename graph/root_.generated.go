@@ -384,7 +384,7 @@ type AgentConnection {
   "Where the page stands."
   pageInfo: PageInfo!
   "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
-  totalCount: Int! @cost(weight: 2000)
+  totalCount: Int! @cost(weight: 2000, isShared: true)
 }
 
 "An agent in a list."
@@ -734,7 +734,7 @@ type AgentTestConnection {
   "Where the page stands."
   pageInfo: PageInfo!
   "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
-  totalCount: Int! @cost(weight: 2000)
+  totalCount: Int! @cost(weight: 2000, isShared: true)
 }
 
 "A test in a list."
@@ -1085,7 +1085,7 @@ type AgentTestExecution implements Node {
   "How often each test is run; in a retry, the most often that one is."
   repeats: Int!
   "How many runs are in each state. They are counted after ` + "`" + `status` + "`" + ` was read, so while runs go on they may be newer than it."
-  counts: AgentTestRunCounts! @cost(weight: 1000)
+  counts: AgentTestRunCounts! @cost(weight: 1000, isShared: true)
   "The share of the judged runs that passed, 0 to 1; null when none was judged. Errors and cancelled runs do not count."
   passRate: Float
   "The chance that k runs of a test all pass, averaged over the tests: at k-1, the mean of C(passed, k) / C(judged, k)."
@@ -1156,7 +1156,7 @@ type AgentTestExecutionConnection {
   "Where the page stands."
   pageInfo: PageInfo!
   "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
-  totalCount: Int! @cost(weight: 2000)
+  totalCount: Int! @cost(weight: 2000, isShared: true)
 }
 
 "An execution in a list."
@@ -1311,7 +1311,7 @@ type AgentTestFolderConnection {
   "Where the page stands."
   pageInfo: PageInfo!
   "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
-  totalCount: Int! @cost(weight: 2000)
+  totalCount: Int! @cost(weight: 2000, isShared: true)
 }
 
 "A folder in a list."
@@ -1557,7 +1557,7 @@ type AgentTestRunConnection {
   "Where the page stands."
   pageInfo: PageInfo!
   "How many there are on all pages, exactly. Narrowed by an argument they are counted one by one, which takes longer the more they are."
-  totalCount: Int! @cost(weight: 2000)
+  totalCount: Int! @cost(weight: 2000, isShared: true)
 }
 
 "A run in a list."
@@ -1690,7 +1690,7 @@ type Campaign implements Node {
   "The region (ISO 3166, two letters) of phone numbers that are written without a country code; null when there must be one."
   defaultRegion: String
   "How many of its items are in each state, archived ones left out."
-  counts: CampaignItemCounts! @cost(weight: 2000)
+  counts: CampaignItemCounts! @cost(weight: 2000, isShared: true)
   "Its items, newest first."
   items(
     "Only in this state."
@@ -1747,7 +1747,7 @@ type CampaignConnection {
   "Where the page stands."
   pageInfo: PageInfo!
   "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
-  totalCount: Int! @cost(weight: 2000)
+  totalCount: Int! @cost(weight: 2000, isShared: true)
 }
 
 "A campaign in a list."
@@ -1994,7 +1994,7 @@ type CampaignItemConnection {
   "Where the page stands."
   pageInfo: PageInfo!
   "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
-  totalCount: Int! @cost(weight: 2000)
+  totalCount: Int! @cost(weight: 2000, isShared: true)
 }
 
 "An item in a list."
@@ -2365,7 +2365,7 @@ type DatasetConnection {
   "Where the page stands."
   pageInfo: PageInfo!
   "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
-  totalCount: Int! @cost(weight: 2000)
+  totalCount: Int! @cost(weight: 2000, isShared: true)
 }
 
 "A dataset in a list."
@@ -2560,7 +2560,7 @@ type DocumentConnection {
   "Where the page stands."
   pageInfo: PageInfo!
   "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
-  totalCount: Int! @cost(weight: 2000)
+  totalCount: Int! @cost(weight: 2000, isShared: true)
 }
 
 "A document in a list."
@@ -2580,7 +2580,7 @@ type ChunkConnection {
   "Where the page stands."
   pageInfo: PageInfo!
   "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
-  totalCount: Int! @cost(weight: 2000)
+  totalCount: Int! @cost(weight: 2000, isShared: true)
 }
 
 "A chunk in a list."
@@ -2776,7 +2776,7 @@ type KnowledgeBaseChatConnection {
   "Where the page stands."
   pageInfo: PageInfo!
   "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
-  totalCount: Int! @cost(weight: 2000)
+  totalCount: Int! @cost(weight: 2000, isShared: true)
 }
 
 "A knowledge base chat in a list."
@@ -2978,7 +2978,7 @@ type PromptVersionConnection {
   "Where the page stands."
   pageInfo: PageInfo!
   "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
-  totalCount: Int! @cost(weight: 2000)
+  totalCount: Int! @cost(weight: 2000, isShared: true)
 }
 
 "A prompt version in a list."
@@ -3044,7 +3044,12 @@ directive @strict on INPUT_OBJECT
 What a field costs, where that is more than the 1 of any other value in the answer. Together the values of an
 operation may cost no more than the gateway's limit: else it is refused with ` + "`" + `LIMIT_EXCEEDED` + "`" + ` before anything is done.
 """
-directive @cost("The cost, whatever the field answers; what is selected of it comes on top." weight: Int!) on FIELD_DEFINITION
+directive @cost(
+  "The cost, whatever the field answers; what is selected of it comes on top."
+  weight: Int!
+  "Whether it counts once for all objects of a level, since one statement finds it for all of them, and not once for each."
+  isShared: Boolean! = false
+) on FIELD_DEFINITION
 
 """
 How long a list is taken to be when an operation's cost is estimated. A page has ` + "`" + `first` + "`" + ` elements; any other list
@@ -3184,7 +3189,7 @@ type SimulationChatConnection {
   "Where the page stands."
   pageInfo: PageInfo!
   "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
-  totalCount: Int! @cost(weight: 2000)
+  totalCount: Int! @cost(weight: 2000, isShared: true)
 }
 
 "A simulated chat in a list."
@@ -3471,7 +3476,7 @@ type ToolConnection {
   "Where the page stands."
   pageInfo: PageInfo!
   "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
-  totalCount: Int! @cost(weight: 2000)
+  totalCount: Int! @cost(weight: 2000, isShared: true)
 }
 
 "A tool in a list."

@@ -4,7 +4,7 @@ GO ?= go
 GOLANGCI_LINT := $(shell $(GO) env GOPATH)/bin/golangci-lint
 GOLANGCI_LINT_VERSION := v2.15.0
 
-.PHONY: help hooks run test test-fast race e2e e2e-deps bench bench-compare bench-deps microbench eval-knowledge generate check-generated lint build tidy postgres
+.PHONY: help hooks run test test-fast fuzz race e2e e2e-deps bench bench-compare bench-deps microbench eval-knowledge generate check-generated lint build tidy postgres
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,6 +26,11 @@ test: postgres e2e-deps ## all tests
 # What takes long is left out: whole programs, and the suites of the database, the queue and documents.
 test-fast: postgres ## the tests that take seconds, for the inner loop
 	$(GO) test $$($(GO) list ./... | grep -vE '/(cmd|app|db|engine/knowledge)(/|$$)') ./db/group ./db/seal ./db/notify
+
+FUZZTIME ?= 20s
+
+fuzz: postgres ## every fuzz target, for FUZZTIME each
+	GO="$(GO)" scripts/fuzz.sh $(FUZZTIME)
 
 race: postgres e2e-deps ## all tests, with the race detector
 	$(GO) test -race ./...

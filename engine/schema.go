@@ -11,6 +11,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
+
+	"github.com/agentgraph/agentgraph/model"
 )
 
 const (
@@ -45,7 +47,6 @@ func (s *schemas) validate(schema json.RawMessage, call arguments) error {
 	return nil
 }
 
-// compile refuses references to other documents: they would be read from files.
 func (s *schemas) compile(schema string) (*jsonschema.Schema, error) {
 	if compiled, ok := s.compiled.Get(schema); ok {
 		return compiled, nil
@@ -54,12 +55,7 @@ func (s *schemas) compile(schema string) (*jsonschema.Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	compiler := jsonschema.NewCompiler()
-	compiler.UseLoader(jsonschema.SchemeURLLoader{})
-	if err := compiler.AddResource("tool:parameters", document); err != nil {
-		return nil, err
-	}
-	compiled, err := compiler.Compile("tool:parameters")
+	compiled, err := model.CompileSchema(document)
 	if err == nil {
 		s.compiled.Add(schema, compiled)
 	}

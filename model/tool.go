@@ -124,8 +124,7 @@ func originOf(address string) string {
 	return strings.ToLower(u.Scheme + "://" + u.Host)
 }
 
-// schema records a fault when the object is not a JSON Schema of type object. References to other
-// documents are refused: a compiler would read them from files.
+// schema records a fault when the object is not a JSON Schema of type object that CompileSchema takes.
 func (f *Fields) schema(path string, object JSONObject) {
 	if utf8.RuneCount(object) > 20_000 {
 		f.Add(path, "must have at most 20,000 characters")
@@ -140,15 +139,21 @@ func (f *Fields) schema(path string, object JSONObject) {
 		f.Add(path, `must be a JSON Schema with "type": "object"`)
 		return
 	}
-	compiler := jsonschema.NewCompiler()
-	compiler.UseLoader(jsonschema.SchemeURLLoader{})
-	if err := compiler.AddResource("tool:///parameters", document); err != nil {
-		f.Add(path, "must be a JSON Schema")
-		return
-	}
-	if _, err := compiler.Compile("tool:///parameters"); err != nil {
+	if _, err := CompileSchema(document); err != nil {
 		f.Add(path, "must be a valid JSON Schema without references to other documents")
 	}
+}
+
+// CompileSchema compiles a JSON Schema, as jsonschema.UnmarshalJSON reads it. References to other documents are
+// refused: they would be read from files.
+func CompileSchema(document any) (*jsonschema.Schema, error) {
+	const address = "tool:///parameters"
+	compiler := jsonschema.NewCompiler()
+	compiler.UseLoader(jsonschema.SchemeURLLoader{})
+	if err := compiler.AddResource(address, document); err != nil {
+		return nil, err
+	}
+	return compiler.Compile(address)
 }
 
 // IsReservedHeader reports whether a header belongs to the connection or the framing of a message, so

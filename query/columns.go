@@ -39,7 +39,10 @@ func (t *Table) columnsOf(ctx context.Context) []string {
 	for _, of := range types {
 		for _, set := range selections {
 			for _, selected := range graphql.CollectFields(operation, set, t.satisfies[of]) {
-				needed, known := t.needed(of, selected.Name)
+				if selected.Name == "__typename" {
+					continue
+				}
+				needed, known := t.needs[of+"."+selected.Name]
 				if !known {
 					return nil
 				}
@@ -51,11 +54,9 @@ func (t *Table) columnsOf(ctx context.Context) []string {
 	return slices.Compact(columns)
 }
 
-// needed returns the columns that a field needs; false when it is not known.
+// needed returns the columns that a field needs; false when it is not known. Finding a struct's field by the name of
+// the schema's takes long, so this is asked once for each.
 func (t *Table) needed(of, field string) ([]string, bool) {
-	if field == "__typename" {
-		return nil, true
-	}
 	name := of + "." + field
 	if columns, known := t.needs[name]; known {
 		return columns, true

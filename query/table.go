@@ -159,7 +159,7 @@ type Table struct {
 	satisfies map[string][]string
 	relations map[string]*relation
 	roots     map[string]*root
-	// needs are the columns that fields with a resolver of their own need.
+	// needs are the columns that each field needs, by "Type.field". What is not there may need any.
 	needs map[string][]string
 }
 
@@ -203,6 +203,13 @@ func NewTable(schema *ast.Schema, store *db.Store, log *slog.Logger) (*Table, er
 			return nil, err
 		}
 		t.roots[name] = &r
+	}
+	for name, definition := range schema.Types {
+		for _, field := range definition.Fields {
+			if columns, known := t.needed(name, field.Name); known {
+				t.needs[name+"."+field.Name] = columns
+			}
+		}
 	}
 	return t, nil
 }

@@ -104,7 +104,10 @@ func (f *Follower[E]) Next(ctx context.Context) (*Event, error) {
 		default:
 			retry = min(max(2*retry, firstRetry), lastRetry)
 		}
-		pause(ctx, retry)
+		select {
+		case <-ctx.Done():
+		case <-time.After(retry):
+		}
 	}
 	return nil, ctx.Err()
 }
@@ -148,12 +151,3 @@ func (f *Follower[E]) holds() bool { return len(f.page) > 0 }
 
 // onWake sets what is called when there may be something to take. Nothing was taken before.
 func (f *Follower[E]) onWake(wake func()) { f.wake = wake }
-
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
-}

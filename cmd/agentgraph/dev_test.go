@@ -40,7 +40,7 @@ func startDev(t *testing.T, args ...string) (shown banner, stop func() int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	out, in := io.Pipe()
-	var log lockedBuffer
+	var log dbtest.Output
 	code := make(chan int, 1)
 	go func() {
 		code <- run(ctx, append([]string{"dev", "--port", "0"}, args...), streams{out: in, log: &log})
@@ -53,23 +53,6 @@ func startDev(t *testing.T, args ...string) (shown banner, stop func() int) {
 		cancel()
 		return <-code
 	})
-}
-
-type lockedBuffer struct {
-	mu     sync.Mutex
-	buffer bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.String()
 }
 
 func TestDevKeepsItsDataAndItsKey(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/app"
+	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/engine/knowledge"
 	"github.com/agentgraph/agentgraph/engine/llm/openai"
 	"github.com/agentgraph/agentgraph/model"
@@ -20,7 +21,7 @@ func TestDefaultsOfTheRateLimits(t *testing.T) {
 	for command, flags := range map[string][]string{
 		"serve": {"--rate-limit=600", "--model-rate-limit=60"}, "dev": {"--rate-limit=0", "--model-rate-limit=0"},
 	} {
-		var help lockedBuffer
+		var help dbtest.Output
 		require.Zero(t, run(t.Context(), []string{command, "--help"}, streams{out: &help, log: io.Discard}))
 		for _, flag := range flags {
 			require.Contains(t, help.String(), flag)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -40,7 +41,7 @@ func serve(t testing.TB, databaseURL, key string, flags ...string) *served {
 
 // servedLog is the log of a program that serves. It knows the address as soon as there is one.
 type servedLog struct {
-	lockedBuffer
+	dbtest.Output
 	address chan string
 }
 
@@ -49,7 +50,7 @@ func (l *servedLog) Write(line []byte) (int, error) {
 	if json.Unmarshal(line, &entry) == nil && entry.Msg == "serving" {
 		l.address <- entry.Address
 	}
-	return l.lockedBuffer.Write(line)
+	return l.Output.Write(line)
 }
 
 // ask sends a GraphQL request, as the commands do.

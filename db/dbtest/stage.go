@@ -14,9 +14,6 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Awaited bounds what is waited for; what is awaited comes at once.
-const Awaited = 2 * time.Minute
-
 // Finals counts the runs that have ended.
 const Finals = "SELECT count(*) FROM agent_test_runs WHERE status NOT IN ('Queued', 'Running')"
 

@@ -9,10 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Awaited bounds what is waited for; what is awaited comes at once.
+// Awaited bounds every wait. It is generous: what is awaited comes at once, unless the test fails.
 const Awaited = 2 * time.Minute
 
-// Receive waits for the next of the events; of a channel that is closed that is the zero value.
+// Receive returns the next event, or the zero value when the channel is closed.
 func Receive[E any](t testing.TB, events <-chan E) E {
 	t.Helper()
 	select {
@@ -24,7 +24,7 @@ func Receive[E any](t testing.TB, events <-chan E) E {
 	}
 }
 
-// Output is what a program writes, for a test that reads it meanwhile.
+// Output collects what a program writes, and can be read while the program runs.
 type Output struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -36,7 +36,7 @@ func (o *Output) Write(p []byte) (int, error) {
 	return o.text.Write(p)
 }
 
-// String returns what was written so far.
+// String returns everything written so far.
 func (o *Output) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -47,7 +47,7 @@ func Example() {
 	server.AddTransport(transport)
 	for _, path := range []string{"/Dataset", "/Dataset?pageSize=1000"} {
 		response := httptest.NewRecorder()
-		server.ServeHTTP(response, httptest.NewRequest(http.MethodGet, path, http.NoBody))
+		server.ServeHTTP(response, httptest.NewRequestWithContext(context.Background(), http.MethodGet, path, http.NoBody))
 		fmt.Println(response.Code, strings.TrimSpace(response.Body.String()))
 	}
 	// Output:

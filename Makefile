@@ -4,7 +4,7 @@ GO ?= go
 GOLANGCI_LINT := $(shell $(GO) env GOPATH)/bin/golangci-lint
 GOLANGCI_LINT_VERSION := v2.15.0
 
-.PHONY: help hooks run test test-fast race e2e e2e-deps bench bench-compare bench-deps microbench eval-knowledge generate check-generated worked-example lint build tidy postgres
+.PHONY: help hooks run test test-fast fuzz race e2e e2e-deps bench bench-compare bench-deps microbench microbench-compare eval-knowledge generate check-generated worked-example lint build tidy postgres
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,6 +27,11 @@ test: postgres e2e-deps ## all tests
 test-fast: postgres ## the tests that take seconds, for the inner loop
 	$(GO) test $$($(GO) list ./... | grep -vE '/(cmd|app|db|engine/knowledge)(/|$$)') ./db/group ./db/seal ./db/notify
 
+FUZZTIME ?= 20s
+
+fuzz: postgres ## every fuzz target, for FUZZTIME each
+	GO="$(GO)" scripts/fuzz.sh $(FUZZTIME)
+
 race: postgres e2e-deps ## all tests, with the race detector
 	$(GO) test -race ./...
 
@@ -45,6 +50,11 @@ bench-compare: postgres ## this tree beside an earlier revision, OLD
 
 microbench: postgres ## benchmarks of single packages
 	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+# make microbench-compare OLD=HEAD~1 PACKAGES=./query BENCH=Stored COUNT=10
+microbench-compare: postgres ## those of this tree beside those of an earlier revision, OLD
+	@test -n "$(OLD)" || { echo "say which revision to compare with: make microbench-compare OLD=HEAD~1"; exit 2; }
+	@GO="$(GO)" BENCH="$(BENCH)" COUNT="$(COUNT)" scripts/microbench-compare.sh "$(OLD)" $(PACKAGES)
 
 # How well retrieval answers questions whose answers are known, beside what Postgres does by itself.
 eval-knowledge: postgres ## how well retrieval answers known questions

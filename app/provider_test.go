@@ -18,7 +18,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -163,7 +162,7 @@ func (p *provider) withoutHeader(t *testing.T, name string) string {
 type served struct {
 	*gatewayUnderTest
 	key   string
-	log   *lockedBuffer
+	log   *dbtest.Output
 	shown bytes.Buffer
 }
 
@@ -171,7 +170,7 @@ type served struct {
 // answer.
 func serve(t testing.TB, databaseURL, key string, with ...func(*app.EngineOptions)) *served {
 	t.Helper()
-	text := &lockedBuffer{}
+	text := &dbtest.Output{}
 	log := slog.New(slog.NewJSONHandler(text, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	options := app.EngineOptions{TurnTimeout: 10 * time.Minute, Log: log}
 	for _, change := range with {
@@ -193,23 +192,6 @@ func serve(t testing.TB, databaseURL, key string, with ...func(*app.EngineOption
 		require.NoError(t, <-ended, text.String())
 	})
 	return &served{gatewayUnderTest: &gatewayUnderTest{url: "http://" + listener.Addr().String()}, key: key, log: text}
-}
-
-type lockedBuffer struct {
-	mu     sync.Mutex
-	buffer bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.String()
 }
 
 // asks lets agents speak through a model of the provider.

@@ -243,7 +243,10 @@ func (p *topic) run() {
 				break
 			}
 			isWoken = true
-			pause(p.ctx, retry)
+			select {
+			case <-p.ctx.Done():
+			case <-time.After(retry):
+			}
 		}
 	}
 }
@@ -255,18 +258,6 @@ func (p *topic) over() {
 	p.mu.Unlock()
 	p.reader.end()
 	p.forget()
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	if d == 0 {
-		return
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
 }
 
 // pageOf selects rows in an order, as many as most, of which those before the last hold less than pageBytes. size is

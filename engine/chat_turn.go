@@ -133,10 +133,8 @@ func (e *Engine) effects(t *db.Tenant, conversationID, agentID string) effects {
 
 // wait returns after the time, or as soon as ctx ends with its error.
 func wait(ctx context.Context, delay time.Duration) error {
-	timer := time.NewTimer(delay)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(delay):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

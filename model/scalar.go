@@ -47,7 +47,7 @@ func ObjectOf(v any) (JSONObject, error) {
 	return JSONObject(text), nil
 }
 
-// text is the object as text. What is to be shown is made of it: gqlgen takes the zero value for null.
+// text is the object as JSON. Use it for whatever is shown: gqlgen takes the zero value for null.
 func (o JSONObject) text() []byte {
 	if len(o) == 0 {
 		return []byte("{}")
@@ -166,7 +166,7 @@ func (o *JSONObject) Scan(src any) error {
 	return nil
 }
 
-// MarshalUpload writes nothing of a file: it is only ever an input.
+// MarshalUpload writes null: files are inputs only.
 func MarshalUpload(graphql.Upload) graphql.Marshaler { return graphql.Null }
 
 // UnmarshalUpload reads the Upload scalar: a file of a multipart request.

@@ -47,7 +47,7 @@ func startDev(t *testing.T, args ...string) (shown started, stop func() int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	out, in := io.Pipe()
-	var log lockedBuffer
+	var log dbtest.Output
 	code := make(chan int, 1)
 	go func() {
 		code <- run(ctx, append([]string{"dev", "--port", "0"}, args...), streams{out: in, log: &log})
@@ -62,29 +62,12 @@ func startDev(t *testing.T, args ...string) (shown started, stop func() int) {
 	})
 }
 
-type lockedBuffer struct {
-	mu     sync.Mutex
-	buffer bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.String()
-}
-
 func TestDefaultsOfTheRateLimits(t *testing.T) {
 	t.Parallel()
 	for command, flags := range map[string][]string{
 		"serve": {"--rate-limit=600", "--model-rate-limit=60"}, "dev": {"--rate-limit=0", "--model-rate-limit=0"},
 	} {
-		var help lockedBuffer
+		var help dbtest.Output
 		require.Zero(t, run(t.Context(), []string{command, "--help"}, streams{out: &help, log: io.Discard}))
 		for _, flag := range flags {
 			require.Contains(t, help.String(), flag)

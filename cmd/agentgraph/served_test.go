@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -43,7 +44,7 @@ func serve(t testing.TB, databaseURL, key string, flags ...string) *served {
 
 // servedLog is the log of a program that serves. It knows the address as soon as there is one.
 type servedLog struct {
-	lockedBuffer
+	dbtest.Output
 	address chan string
 }
 
@@ -52,7 +53,7 @@ func (l *servedLog) Write(line []byte) (int, error) {
 	if json.Unmarshal(line, &entry) == nil && entry.Msg == "serving" {
 		l.address <- entry.Address
 	}
-	return l.lockedBuffer.Write(line)
+	return l.Output.Write(line)
 }
 
 // ask sends a GraphQL request and returns its HTTP status and its data. The error holds the errors of the response.

@@ -276,6 +276,7 @@ func TestSectionsKeepTheirPathInEveryPieceAndWithinTheBound(t *testing.T) {
 	require.Contains(t, note, "no headings")
 }
 
+// BenchmarkChunk has beside it what it costs to count the tokens of the text as a whole, which cutting cannot do without.
 func BenchmarkChunk(b *testing.B) {
 	text := read(b, "a.txt", strings.Repeat("The customer may return a lamp within thirty days of its delivery. "+
 		"Le client peut demander le remboursement de sa commande.\n\n", 8_000))
@@ -291,4 +292,11 @@ func BenchmarkChunk(b *testing.B) {
 			b.ReportMetric(float64(chunks)/b.Elapsed().Seconds(), "chunks/s")
 		})
 	}
+	b.Run("tokens alone", func(b *testing.B) {
+		count, whole := counter(b), text.String()
+		b.SetBytes(int64(size))
+		for b.Loop() {
+			count(whole)
+		}
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
 // afterCall answers from the result of the call that was made last.
@@ -22,16 +23,16 @@ func (c *conversation) answerTo(made call) reply {
 	case made.Name == llm.EndConversation:
 		return say(c.speak.goodbye)
 	case made.Name == llm.TransferCall && failure != "":
-		return say(fill(c.speak.transferFailed, ended(shorten(failure, maxFieldText))), c.speak.anythingElse)
+		return say(fill(c.speak.transferFailed, read.Ended(read.Shorten(failure, maxFieldText))), c.speak.anythingElse)
 	case made.Name == llm.TransferCall:
 		return say(c.speak.transferred)
 	}
 	t, ok := c.tool(made.Name)
 	if !ok {
-		t = tool{name: made.Name, title: strings.Join(nameWords(made.Name), " ")}
+		t = tool{name: made.Name, title: strings.Join(read.NameWords(made.Name), " ")}
 	}
 	if failure != "" {
-		return say(fill(about(c.speak.broken, t), ended(shorten(failure, maxFieldText))), c.speak.advice)
+		return say(fill(about(c.speak.broken, t), read.Ended(read.Shorten(failure, maxFieldText))), c.speak.advice)
 	}
 	if t.delegate && !strings.HasPrefix(strings.TrimSpace(made.result), "{") {
 		return say(strings.TrimSpace(made.result))
@@ -54,10 +55,10 @@ func (c *conversation) answerTo(made call) reply {
 
 // toldOf tells of a result in a phrase; of one that says nothing but that the call succeeded, that it is done.
 func (c *conversation) toldOf(phrase string, t tool, made call) string {
-	told := ended(inWords(made.result))
+	told := read.Ended(inWords(made.result))
 	if told == "The call to "+made.Name+" succeeded." {
 		lead, _, _ := strings.Cut(about(phrase, t), "%")
-		return ended(strings.TrimRight(lead, " :"))
+		return read.Ended(strings.TrimRight(lead, " :"))
 	}
 	return strings.ReplaceAll(fill(about(phrase, t), told), " \n", "\n")
 }
@@ -81,13 +82,4 @@ func (c *conversation) lastCalling() int {
 		}
 	}
 	return -1
-}
-
-// ended is a text with an end mark.
-func ended(text string) string {
-	text = strings.TrimRight(text, " \n")
-	if text == "" || strings.ContainsAny(text[len(text)-1:], ".!?") || strings.Contains(text, "\n") {
-		return text
-	}
-	return text + "."
 }

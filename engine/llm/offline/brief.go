@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
 // toolset is what the rules know of the tools that are offered together, whatever the instructions.
@@ -25,7 +26,7 @@ type toolset struct {
 type brief struct {
 	*toolset
 	// language is that of the instructions.
-	language func() language
+	language func() read.Language
 	today    time.Time
 	// opening is the first paragraph of the instructions.
 	opening string
@@ -68,9 +69,9 @@ func (m Model) briefOf(system string, offered []llm.Tool) *brief {
 }
 
 func (m Model) readBrief(system string, tools *toolset) *brief {
-	b := &brief{toolset: tools, today: todayOf(system), opening: opening(system), system: system}
-	b.language = sync.OnceValue(func() language {
-		spoken, _ := detect(system)
+	b := &brief{toolset: tools, today: read.Today(system), opening: opening(system), system: system}
+	b.language = sync.OnceValue(func() read.Language {
+		spoken, _ := read.Detect(system)
 		return spoken
 	})
 	b.contact = sync.OnceValue(func() string {
@@ -110,8 +111,8 @@ func (b *brief) readAbout() []words {
 				heading = line
 			}
 			if mentions(line, t.name) {
-				about.add(inInstructions, concepts(strings.ReplaceAll(line, t.name, " ")))
-				about.add(inHeading, concepts(heading))
+				about.add(inInstructions, read.Concepts(strings.ReplaceAll(line, t.name, " ")))
+				about.add(inHeading, read.Concepts(heading))
 			}
 		}
 		every[i] = about

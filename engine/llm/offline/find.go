@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
 // find looks for a property's value where the rules allow, the surest place first. required is whether the
@@ -111,8 +112,8 @@ func (c *conversation) ownWords(t tool, p property) (any, bool) {
 		return p.cut(c.handover(t, min(from, c.beganDelegation()))), true
 	}
 	said := ownLines(c, c.req.Messages[from].Text)
-	named := meanings(nameWords(t.name))
-	if !slices.ContainsFunc(concepts(said), func(word string) bool { return !hasAlike(named, word) && !empty[word] }) {
+	named := read.Meanings(read.NameWords(t.name))
+	if !slices.ContainsFunc(read.Concepts(said), func(word string) bool { return !read.HasAlike(named, word) && !read.IsEmpty(word) }) {
 		return nil, false
 	}
 	return p.cut(said), true

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
 // conversation is a request as the rules read it. It is made anew for each answer: all that the
@@ -77,9 +78,9 @@ func (m Model) read(req llm.Request) *conversation {
 		}
 	}
 	if c.turn >= 0 {
-		c.words = wordsOf(c.said())
+		c.words = read.Words(c.said())
 	}
-	c.plainly = sync.OnceValue(func() string { return plain(c.said()) })
+	c.plainly = sync.OnceValue(func() string { return read.Plain(c.said()) })
 	c.began = sync.OnceValue(c.findBegan)
 	c.subject = sync.OnceValue(c.readSubject)
 	c.fit = sync.OnceValue(func() fit { return c.choose(c.subject().words, c.subject().least) })
@@ -166,12 +167,12 @@ func (c *conversation) delegatedBefore(at int) *call {
 
 // language is the language to answer in: that of the latest message of the contact that tells, else that of the
 // instructions, else English.
-func (c *conversation) language() language {
+func (c *conversation) language() read.Language {
 	for _, message := range slices.Backward(c.req.Messages) {
 		if message.Role != llm.RoleUser {
 			continue
 		}
-		if spoken, ok := detect(message.Text); ok {
+		if spoken, ok := read.Detect(message.Text); ok {
 			return spoken
 		}
 	}
@@ -190,21 +191,21 @@ func (c *conversation) tool(name string) (tool, bool) {
 // isAnswer reports whether a text may be the answer to a question: not a question itself, not a
 // farewell, no wish for a human, and no new matter.
 func (c *conversation) isAnswer(asked question, text string) bool {
-	said := wordsOf(text)
-	if strings.Contains(text, "?") || isGoodbye(text, said) || isOptOut(said) || wantsHuman(said) {
+	said := read.Words(text)
+	if strings.Contains(text, "?") || read.IsGoodbye(text, said) || read.IsOptOut(said) || read.WantsHuman(said) {
 		return false
 	}
 	if asked.confirm {
 		return true
 	}
-	if declines(text) {
+	if read.Declines(text) {
 		return false
 	}
 	// What fits another tool is a new matter; text is taken for that only when it is long and fits well.
-	other := c.choose(concepts(text), threshold)
+	other := c.choose(read.Concepts(text), threshold)
 	if asked.property.isCode && len(said) > 2 {
-		if _, read := asked.property.in(text, true, c.today); !read {
-			return len(c.relevant(concepts(text)).sentences) == 0 && (!other.ok || other.tool.name == asked.tool.name)
+		if _, ok := asked.property.in(text, true, c.today); !ok {
+			return len(c.relevant(read.Concepts(text)).sentences) == 0 && (!other.ok || other.tool.name == asked.tool.name)
 		}
 	}
 	if !other.ok || other.tool.name == asked.tool.name {

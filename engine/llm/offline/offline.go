@@ -1,6 +1,7 @@
-// Package offline is a llm.Model without a network and without a language model: fixed rules that
-// hold a plain conversation, for a run without a key, for demonstrations and for tests. The same
-// request always gets the same answer. docs/offline-model.md tells the rules to users.
+// Package offline is a [llm.Model] that needs no provider: a plain conversation by fixed rules. It is what a newcomer meets
+// before there is a key, and what demonstrations and tests speak with. It asks for what a tool needs as a receptionist
+// would, calls it, and tells what came back. The same request always gets the same answer. What it can read in a text is
+// in [read]; docs/offline-model.md tells the rules to users.
 package offline
 
 import (
@@ -12,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
 // Model answers by rules. It keeps nothing of conversations, and remembers what it has read of texts that come again.
@@ -71,17 +73,17 @@ func (c *conversation) answer() reply {
 		return c.afterCall(made[len(made)-1])
 	}
 	said := c.words
-	if found := c.warning(c.beyondTools(conceptsOf(said))); len(found) > 0 {
+	if found := c.warning(c.beyondTools(read.ConceptsOf(said))); len(found) > 0 {
 		return say(strings.Join(found, " "))
 	}
 	switch {
-	case isOptOut(said):
+	case read.IsOptOut(said):
 		return c.leave(c.speak.optOut, c.speak.optOutReason)
-	case isGoodbye(c.said(), said), c.wantsNothingElse(said):
+	case read.IsGoodbye(c.said(), said), c.wantsNothingElse(said):
 		return c.leave(c.speak.goodbye, c.speak.goodbyeReason)
-	case wantsHuman(said) && c.offers(llm.TransferCall):
+	case read.WantsHuman(said) && c.offers(llm.TransferCall):
 		return reply{text: c.speak.transfer, tool: llm.TransferCall, arguments: map[string]any{
-			"reason": fill(c.speak.transferReason, shorten(c.said(), maxEchoed)),
+			"reason": fill(c.speak.transferReason, read.Shorten(c.said(), maxEchoed)),
 		}}
 	}
 	if next, ok := c.goOn(); ok {
@@ -92,28 +94,28 @@ func (c *conversation) answer() reply {
 
 // begin answers a message that does not go on with anything.
 func (c *conversation) begin(said []string) reply {
-	opening, said := cutGreeting(said)
+	opening, said := read.CutGreeting(said)
 	lead := c.lead()
-	subject := contentOf(said)
+	subject := read.Content(said)
 	switch {
 	case len(subject) == 0 && opening:
 		return say(lead, c.speak.offer)
-	case len(subject) == 0 && hasThanks(said):
+	case len(subject) == 0 && read.HasThanks(said):
 		return say(c.speak.welcome)
-	case declines(c.said()):
+	case read.Declines(c.said()):
 		return say(lead, c.speak.dropped, c.speak.anythingElse)
 	}
 	if answer := c.small(true); answer != nil && !c.isChoice() {
 		return *answer
 	}
-	if len(said) <= maxShortAnswer && firstIn(c.words) != 0 && len(subject) == 0 {
+	if len(said) <= maxShortAnswer && read.YesOrNo(c.words) != 0 && len(subject) == 0 {
 		return say(c.speak.good, c.speak.offer+c.speak.menu(c.tools))
 	}
 	next := c.serve(lead)
 	if next == nil {
 		next = c.small(false)
 	}
-	if next == nil && wantsHuman(said) {
+	if next == nil && read.WantsHuman(said) {
 		return say(lead, c.speak.offer+c.speak.menu(c.tools))
 	}
 	// A greeting and one more word, which nothing is about: most likely a name.
@@ -132,10 +134,10 @@ func (c *conversation) begin(said []string) reply {
 // lead is what goes before the first words of a turn: a greeting for a greeting, and that there is no human to be had.
 func (c *conversation) lead() string {
 	var parts []string
-	if opening, _ := cutGreeting(c.words); opening {
+	if opening, _ := read.CutGreeting(c.words); opening {
 		parts = append(parts, c.speak.greeting)
 	}
-	if wantsHuman(c.words) && !c.offers(llm.TransferCall) {
+	if read.WantsHuman(c.words) && !c.offers(llm.TransferCall) {
 		parts = append(parts, c.speak.noTransfer)
 	}
 	return strings.Join(parts, " ")

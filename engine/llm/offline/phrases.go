@@ -2,8 +2,8 @@ package offline
 
 import (
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
 // maxMenu is how many tools a reply names of what the model can do.
@@ -15,7 +15,7 @@ const maxEchoed = 120
 // phrasebook is what the model says of itself in one language. In phrases that have it, % stands for what they
 // are said of, and @ for the title of a tool.
 type phrasebook struct {
-	language                             language
+	language                             read.Language
 	greeting, offer, more, welcome, good string
 	// noted takes what the contact chose, toYes and toNo what it was asked, occasion why it was called.
 	noted, toYes, toNo, occasion string
@@ -33,8 +33,8 @@ type phrasebook struct {
 }
 
 var phrases = [...]phrasebook{
-	english: {
-		language:       english,
+	read.English: {
+		language:       read.English,
 		greeting:       "Hello!",
 		offer:          "How can I help you?",
 		more:           "Is there anything else you would like to know?",
@@ -74,8 +74,8 @@ var phrases = [...]phrasebook{
 		exampleTime:    "a day and a time such as 2027-03-04 14:30",
 		listOf:         "one or more of %",
 	},
-	french: {
-		language:       french,
+	read.French: {
+		language:       read.French,
 		greeting:       "Bonjour !",
 		offer:          "Comment puis-je vous aider ?",
 		more:           "Souhaitez-vous savoir autre chose ?",
@@ -132,16 +132,7 @@ func (p *phrasebook) quote(found quotation) string {
 
 // unknown says what the model is and what it understood.
 func (p *phrasebook) unknown(message string) string {
-	return fill(p.lost, shorten(message, maxEchoed))
-}
-
-// shorten writes a text in one line of at most so many characters.
-func shorten(text string, most int) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if letters := []rune(text); len(letters) > most {
-		text = strings.TrimSpace(string(letters[:most])) + "…"
-	}
-	return text
+	return fill(p.lost, read.Shorten(message, maxEchoed))
 }
 
 // menu says what the tools can do, the first of them, sub-agents last; "" when there are none.
@@ -173,8 +164,8 @@ func (p *phrasebook) confirmation(t tool) string { return about(p.sure, t) }
 
 // label says what a property is, in the words of its description, and which values fit.
 func (p *phrasebook) label(wanted property) string {
-	text := strings.TrimSpace(toolReference.ReplaceAllString(firstSentence(wanted.description), ""))
-	if len(contentOf(wordsOf(text))) < 2 && len(wanted.title) > 1 {
+	text := strings.TrimSpace(toolReference.ReplaceAllString(read.FirstSentence(wanted.description), ""))
+	if len(read.Content(read.Words(text))) < 2 && len(wanted.title) > 1 {
 		text = strings.Join(wanted.title, " ")
 	}
 	hint := ""
@@ -182,7 +173,7 @@ func (p *phrasebook) label(wanted property) string {
 	case len(wanted.choices()) > 0:
 		var choices []string
 		for _, choice := range wanted.choices() {
-			choices = append(choices, strings.Join(nameWords(choice), " "))
+			choices = append(choices, strings.Join(read.NameWords(choice), " "))
 		}
 		hint = strings.Join(choices, ", ")
 		if wanted.kind == "array" {
@@ -198,16 +189,7 @@ func (p *phrasebook) label(wanted property) string {
 	if hint != "" {
 		text += " (" + hint + ")"
 	}
-	return lowerFirst(text)
-}
-
-// lowerFirst begins a text with a small letter, unless its first word is an abbreviation.
-func lowerFirst(text string) string {
-	first, size := utf8.DecodeRuneInString(text)
-	if second, _ := utf8.DecodeRuneInString(text[size:]); unicode.IsUpper(second) {
-		return text
-	}
-	return string(unicode.ToLower(first)) + text[size:]
+	return read.LowerFirst(text)
 }
 
 // asksYesOrNo reports whether a sub-agent's question is one to which no is an answer.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
 const (
@@ -36,13 +38,13 @@ func (c *conversation) goOn() (reply, bool) {
 	}
 	if !c.isAnswer(asked, c.said()) {
 		// A question in between is answered, and the own one asked again.
-		found := c.relevant(conceptsOf(c.words))
+		found := c.relevant(read.ConceptsOf(c.words))
 		if strings.Contains(c.said(), "?") && len(found.sentences) > 0 && c.inquires() {
 			return say(c.speak.quote(found), c.asking(asked)), true
 		}
 		return reply{}, false
 	}
-	if asked.confirm && firstIn(c.words) != 1 {
+	if asked.confirm && read.YesOrNo(c.words) != 1 {
 		return say(c.speak.dropped, c.speak.anythingElse), true
 	}
 	if c.refuses() && asked.property.kind != "boolean" && !c.reads(asked.property, c.said()) {
@@ -72,20 +74,13 @@ func (c *conversation) failedBefore() *call {
 	return nil
 }
 
-func wantsAgain(text string) bool { return saysYes(text) || wantsRepeat(text) }
-
-// wantsRepeat reports whether the contact asks for the same once more.
-func wantsRepeat(text string) bool {
-	return slices.ContainsFunc(wordsOf(text), func(word string) bool {
-		return slices.Contains([]string{"again", "retry", "try", "repeat", "recheck", "refresh", "reessayer", "reessayez", "encore", "repeter", "repetez", "recommencez"}, word)
-	})
-}
+func wantsAgain(text string) bool { return read.SaysYes(text) || read.WantsRepeat(text) }
 
 // delegateAgain hands the answer to a sub-agent's question to the sub-agent, with all that was said in
 // the matter: it may begin its conversation anew.
 func (c *conversation) delegateAgain(made call) (reply, bool) {
 	t, ok := c.tool(made.Name)
-	if !ok || wantsHuman(c.words) {
+	if !ok || read.WantsHuman(c.words) {
 		return reply{}, false
 	}
 	if c.refuses() && !asksYesOrNo(made.result) {
@@ -96,7 +91,7 @@ func (c *conversation) delegateAgain(made call) (reply, bool) {
 
 // refuses reports whether the contact's message is a no and nothing more.
 func (c *conversation) refuses() bool {
-	return len(c.words) <= maxShortAnswer && firstIn(c.words) == -1 && len(contentOf(c.words)) == 0
+	return len(c.words) <= maxShortAnswer && read.YesOrNo(c.words) == -1 && len(read.Content(c.words)) == 0
 }
 
 // asking is a question in the words of the present language.
@@ -145,7 +140,7 @@ func (c *conversation) pursue(t tool, lead string) reply {
 	if t.confirm && !c.confirmed(t) {
 		return say(lead, c.told(t, arguments), c.speak.confirmation(t))
 	}
-	if before := c.calledAlike(t, arguments); before != nil && !wantsRepeat(c.said()) {
+	if before := c.calledAlike(t, arguments); before != nil && !read.WantsRepeat(c.said()) {
 		if t.delegate {
 			return say(lead, before.result)
 		}
@@ -171,7 +166,7 @@ func (c *conversation) calledAlike(t tool, arguments map[string]any) *call {
 // confirmed reports whether the contact just said yes to going ahead with a tool.
 func (c *conversation) confirmed(t tool) bool {
 	last := len(c.answers) - 1
-	return last >= 0 && c.answers[last].at == c.turn && c.answers[last].confirm && c.answers[last].tool.name == t.name && saysYes(c.answers[last].text)
+	return last >= 0 && c.answers[last].at == c.turn && c.answers[last].confirm && c.answers[last].tool.name == t.name && read.SaysYes(c.answers[last].text)
 }
 
 // first is the property to ask for: one that a result offers options for, which the contact may just have read.
@@ -262,12 +257,12 @@ func (c *conversation) told(t tool, arguments map[string]any) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return ended(strings.Join(parts, ", "))
+	return read.Ended(strings.Join(parts, ", "))
 }
 
 // wantsNothingElse reports whether the contact says no to "is there anything else".
 func (c *conversation) wantsNothingElse(said []string) bool {
-	if len(said) > maxShortAnswer || len(said) == 0 || !no[said[0]] || len(contentOf(said)) > 0 {
+	if len(said) > maxShortAnswer || len(said) == 0 || !read.IsNo(said[0]) || len(read.Content(said)) > 0 {
 		return false
 	}
 	before := strings.TrimSpace(c.agentBefore(c.turn))
@@ -278,7 +273,7 @@ func (c *conversation) wantsNothingElse(said []string) bool {
 				return true
 			}
 		}
-		if hasThanks(said) && strings.Contains(before, book.offer) {
+		if read.HasThanks(said) && strings.Contains(before, book.offer) {
 			return true
 		}
 	}

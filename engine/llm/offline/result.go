@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
 const (
@@ -89,37 +91,29 @@ func collect(found []option, value any, names []string) []option {
 	return found
 }
 
-// ordinals are the words that choose from a list by place.
-var ordinals = []map[string]bool{
-	set("1 first premier premiere earliest"), set("2 second deuxieme seconde"), set("3 third troisieme"),
-	set("4 fourth quatrieme"), set("5 fifth cinquieme"),
-}
-
 // chosen is the option that the contact's words choose: by its value, by its place, or as the one that
 // shares most words with them.
 func chosen(p property, options []option, text string) (any, bool) {
 	if len(options) < 2 {
 		return nil, false
 	}
-	said := wordsOf(text)
+	said := read.Words(text)
 	for _, o := range options {
 		if strings.Contains(strings.ToLower(text), strings.ToLower(fmt.Sprint(o.value))) {
 			return o.as(p)
 		}
 	}
 	if len(said) <= maxChoosing {
-		for i, words := range ordinals[:min(len(ordinals), len(options))] {
-			if slices.ContainsFunc(said, func(word string) bool { return words[word] }) {
-				return options[i].as(p)
-			}
+		if i := read.Place(said, len(options)); i >= 0 {
+			return options[i].as(p)
 		}
 	}
 	best, most, tied := 0, 0, false
 	for i, o := range options {
 		score := 0
-		about := wordsOf(o.about)
+		about := read.Words(o.about)
 		for _, word := range said {
-			if (numeral.MatchString(word) || len(contentOf([]string{word})) > 0) && hasAlike(about, word) {
+			if (read.HasDigits(word) || len(read.Content([]string{word})) > 0) && read.HasAlike(about, word) {
 				score++
 			}
 		}
@@ -178,7 +172,7 @@ func errorIn(result string) string {
 func inWords(result string) string {
 	raw := json.RawMessage(strings.TrimSpace(result))
 	if !json.Valid(raw) {
-		return shorten(strings.TrimSpace(result), maxResult)
+		return read.Shorten(strings.TrimSpace(result), maxResult)
 	}
 	fields, options := tell(raw, "")
 	if len(fields) > maxFields {
@@ -199,7 +193,7 @@ func tell(raw json.RawMessage, label string) (fields, options []string) {
 		if label != "" {
 			text = label + ": " + text
 		}
-		return []string{shorten(text, maxFieldText)}
+		return []string{read.Shorten(text, maxFieldText)}
 	}
 	var value any
 	_ = json.Unmarshal(raw, &value) // the caller knows that it is JSON
@@ -211,7 +205,7 @@ func tell(raw json.RawMessage, label string) (fields, options []string) {
 			}
 			var members map[string]json.RawMessage
 			_ = json.Unmarshal(raw, &members)
-			name := strings.Join(nameWords(key), " ")
+			name := strings.Join(read.NameWords(key), " ")
 			if key == "message" || key == "result" {
 				name = ""
 			}
@@ -253,7 +247,7 @@ func itemInWords(item json.RawMessage) string {
 	if len(told) == 0 {
 		told = fields
 	}
-	return shorten(strings.Join(told, ", "), maxFieldText)
+	return read.Shorten(strings.Join(told, ", "), maxFieldText)
 }
 
 func isFine(status string) bool {

@@ -4,16 +4,15 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
 // maxQuoted is how many sentences of the instructions one reply quotes.
 const maxQuoted = 2
 
 var (
-	// sentenceEnd is a full stop, question or exclamation mark before a space, or a line's end.
-	sentenceEnd = regexp.MustCompile(`([.!?])\s+|\s*\n+\s*`)
-	// listMark is what begins a heading or an item: "# ", "- ", "* ", "1. ", "2) ".
-	listMark = regexp.MustCompile(`^(#+|[-*•]|\d+[.)])\s+`)
+
 	// toModel begins a sentence that tells the model how to behave; it is no news for a contact.
 	toModel = regexp.MustCompile(`(?i)^(you (are|take|answer)|you're|(passengers|callers|visitors|customers|people|most people) |act as|your (role|task|job|goal)|always|never|do not|don't|` +
 		`(be|keep|reply|speak|greet|wait|make sure|then|if it remains|no pressure|` + orders + `)[ ,]|(tu|vous) (es|êtes|réponds|répondez)|(ton|votre) (rôle|but|objectif)|` +
@@ -100,7 +99,7 @@ func sharing(passages []passage, subject []string) (scores []float64, shared []i
 	for _, word := range subject {
 		var having []int
 		for i, passage := range passages {
-			if hasAlike(passage.content, word) {
+			if read.HasAlike(passage.content, word) {
 				having = append(having, i)
 			}
 		}
@@ -145,17 +144,17 @@ func cutSection(text, previous string, unfit *regexp.Regexp) section {
 	var heading []string
 	before := ""
 	warns, skips := false, false
-	for _, sentence := range strings.Split(sentenceEnd.ReplaceAllString(text, "$1\n"), "\n") {
+	for _, sentence := range read.Sentences(text) {
 		sentence = strings.TrimSpace(sentence)
 		if strings.HasPrefix(sentence, "#") {
-			heading, warns, before = concepts(sentence), danger.MatchString(sentence), ""
+			heading, warns, before = read.Concepts(sentence), danger.MatchString(sentence), ""
 			skips = !isKnowledge && mannerHeading.MatchString(sentence)
 			continue
 		}
-		if listMark.MatchString(sentence) {
+		sentence, isItem := read.CutListMark(sentence)
+		if isItem {
 			before = ""
 		}
-		sentence = strings.TrimSpace(listMark.ReplaceAllString(sentence, ""))
 		if sentence == "" || skips || strings.HasSuffix(sentence, ":") {
 			continue
 		}
@@ -167,7 +166,7 @@ func cutSection(text, previous string, unfit *regexp.Regexp) section {
 			about += " " + previous
 		}
 		previous = sentence
-		content := append(concepts(about), heading...)
+		content := append(read.Concepts(about), heading...)
 		if !isKnowledge {
 			if condition.MatchString(sentence) {
 				before = sentence
@@ -182,7 +181,7 @@ func cutSection(text, previous string, unfit *regexp.Regexp) section {
 			}
 		}
 		if _, rest, ok := strings.Cut(sentence, "; "); ok && unfit.MatchString(sentence) {
-			sentence = upperFirst(rest)
+			sentence = read.UpperFirst(rest)
 		}
 		if sentence == "" || toolName.MatchString(sentence) || unfit.MatchString(sentence) {
 			continue
@@ -190,17 +189,4 @@ func cutSection(text, previous string, unfit *regexp.Regexp) section {
 		passages = append(passages, passage{sentence, content, warns})
 	}
 	return section{passages, previous}
-}
-
-// alike reports whether two words are forms of one: they begin with the same four letters or more,
-// which leave at most one letter of the shorter. So "delivery" and "deliveries" are alike.
-func alike(one, other string) bool {
-	if one == other {
-		return true
-	}
-	common := 0
-	for common < min(len(one), len(other)) && one[common] == other[common] {
-		common++
-	}
-	return common >= 4 && min(len(one), len(other))-common <= 1
 }

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
 // maxSmall is how many words an answer to the agent's own question has at most.
@@ -20,37 +22,15 @@ var (
 	offeredIf = regexp.MustCompile(`(?i)^(if|when|for|to|si|pour|quand) `)
 	// occasion is why the agent got in touch, as its instructions tell.
 	occasion = regexp.MustCompile(`(?i)\b(?:because|parce que) ([^.]+)\.`)
-	// turnedDown is what the contact does not want, up to the end of the clause.
-	turnedDown = regexp.MustCompile(`\b(?:(?:do not|don't|does not|doesn't|did not|didn't|no longer|won't|will not|never) (?:really |even )?(?:want|need|wish|intend|plan|like)(?:ed)?|would rather not|not going to|` +
-		`(?:not|no longer) interested|(?:ne |n')?(?:veux|voudrais|souhaite|desire|ai) (?:pas|plus|aucun)(?: (?:envie|besoin))?|pas besoin)\b[^,.;!?]*?(?: but | mais |[,.;!?]|$)`)
 )
-
-// denials are what a text has at least one of that turns something down.
-var denials = []string{"not", "n't", "no longer", "never", "pas", "plus", "aucun"}
-
-// wishes is a text of the contact without what it turns down, and whether it turns anything down.
-func wishes(text string) (string, bool) {
-	text = strings.ReplaceAll(fold(text), "’", "'")
-	if !slices.ContainsFunc(denials, func(denial string) bool { return strings.Contains(text, denial) }) {
-		return text, false
-	}
-	rest := turnedDown.ReplaceAllString(text, " ")
-	return rest, rest != text
-}
-
-// declines reports whether a message turns something down and wants nothing else.
-func declines(text string) bool {
-	rest, some := wishes(text)
-	return some && len(contentOf(wordsOf(rest))) == 0
-}
 
 // offeredUnder is what the agent offered under a number that is the whole of a message, or with a yes to the first; "" when it offered nothing.
 func (c *conversation) offeredUnder(at int) string {
 	number := strings.Trim(c.req.Messages[at].Text, " .)!")
-	if said := wordsOf(number); len(said) == 1 && yes[said[0]] && suits.MatchString(c.agentBefore(at)) {
+	if said := read.Words(number); len(said) == 1 && read.IsYes(said[0]) && suits.MatchString(c.agentBefore(at)) {
 		number = "1"
 	}
-	if len(number) != 1 || !numeral.MatchString(number) {
+	if len(number) != 1 || !read.HasDigits(number) {
 		return ""
 	}
 	offered := regexp.MustCompile(`(?:^|[^\pL\d])` + number + `[.):]?\s+([^,.;\n]+)`)
@@ -76,17 +56,17 @@ func (c *conversation) small(plainly bool) *reply {
 		told := say(fill(c.speak.noted, "“"+offeredIf.ReplaceAllString(offered, "")+"”"), c.speak.anythingElse)
 		return &told
 	}
-	said, answer := c.words, firstIn(c.words)
+	said, answer := c.words, read.YesOrNo(c.words)
 	if answer == 0 || len(said) > maxSmall || strings.Contains(c.said(), "?") {
 		return nil
 	}
-	question, rest := lastAsked(c.agentBefore(c.turn))
+	question, rest := read.LastQuestion(c.agentBefore(c.turn))
 	if question == "" || isClosing(question) {
 		return nil
 	}
 	// What is more than a yes must be of the question, or a name, if it is not to be taken up for itself.
-	asked := concepts(question)
-	more := slices.DeleteFunc(concepts(introduced.ReplaceAllString(c.said(), " ")), func(word string) bool { return yes[word] || no[word] || hasAlike(asked, word) })
+	asked := read.Concepts(question)
+	more := slices.DeleteFunc(read.Concepts(read.WithoutIntroduction(c.said())), func(word string) bool { return read.IsYes(word) || read.IsNo(word) || read.HasAlike(asked, word) })
 	if plainly && len(more) > 0 {
 		return nil
 	}
@@ -110,17 +90,6 @@ func (c *conversation) small(plainly bool) *reply {
 	}
 	told := say(fill(word, question), rest)
 	return &told
-}
-
-// lastAsked is the last question of a text, and what follows it.
-func lastAsked(text string) (question, rest string) {
-	sentences := strings.Split(sentenceEnd.ReplaceAllString(strings.TrimSpace(text), "$1\n"), "\n")
-	for i, sentence := range slices.Backward(sentences) {
-		if strings.HasSuffix(sentence, "?") {
-			return strings.TrimSpace(sentence), strings.TrimSpace(strings.Join(sentences[i+1:], " "))
-		}
-	}
-	return "", ""
 }
 
 // isClosing reports whether a question is the model's own, about nothing in particular.

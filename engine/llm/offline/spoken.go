@@ -2,8 +2,8 @@ package offline
 
 import (
 	"regexp"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
 var (
@@ -39,13 +39,13 @@ func forContact(sentence string) (string, bool) {
 		return "", false
 	}
 	if m := occasion.FindStringSubmatch(sentence); m != nil && contactNamed.MatchString(sentence) {
-		return ended(upperFirst(m[1])), true
+		return read.Ended(read.UpperFirst(m[1])), true
 	}
 	if m := sayThat.FindStringSubmatch(sentence); m != nil {
-		return ended(upperFirst(andThen.ReplaceAllString(m[1], ""))), true
+		return read.Ended(read.UpperFirst(andThen.ReplaceAllString(m[1], ""))), true
 	}
 	if m := sayWhat.FindStringSubmatch(sentence); m != nil {
-		return ended(upperFirst(m[1]) + ": " + m[2]), true
+		return read.Ended(read.UpperFirst(m[1]) + ": " + m[2]), true
 	}
 	if m := tellTo.FindStringSubmatch(sentence); m != nil {
 		wish := andThen.ReplaceAllString(m[2], "")
@@ -53,7 +53,7 @@ func forContact(sentence string) (string, bool) {
 		if m[1] != "" {
 			wish = "do not " + wish
 		}
-		return ended("Please " + wish), true
+		return read.Ended("Please " + wish), true
 	}
 	return "", false
 }
@@ -64,7 +64,7 @@ func withoutOrders(sentence string) string {
 	switch {
 	case at == nil:
 		return sentence
-	case condition.MatchString(sentence), sentence[at[0]] == ',', len(wordsOf(sentence[:at[0]])) < 3:
+	case condition.MatchString(sentence), sentence[at[0]] == ',', len(read.Words(sentence[:at[0]])) < 3:
 		return ""
 	}
 	return sentence[:at[0]] + "."
@@ -72,10 +72,5 @@ func withoutOrders(sentence string) string {
 
 // isForModel reports whether a sentence is about the model's manners, or about the contact without a fact.
 func isForModel(sentence string) bool {
-	return manner.MatchString(sentence) || hidden.MatchString(sentence) || contactNamed.MatchString(sentence) || aside.MatchString(sentence) && !numeral.MatchString(sentence)
-}
-
-func upperFirst(text string) string {
-	first, size := utf8.DecodeRuneInString(text)
-	return string(unicode.ToUpper(first)) + text[size:]
+	return manner.MatchString(sentence) || hidden.MatchString(sentence) || contactNamed.MatchString(sentence) || aside.MatchString(sentence) && !read.HasDigits(sentence)
 }

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
 // tool is an offered tool, or a sub-agent offered as one, with what the rules want to know of it.
@@ -98,7 +99,7 @@ func readTools(offered []llm.Tool) []tool {
 
 func readTool(offered llm.Tool) (tool, bool) {
 	t := tool{
-		name: offered.Name, title: strings.Join(nameWords(offered.Name), " "),
+		name: offered.Name, title: strings.Join(read.NameWords(offered.Name), " "),
 		description: offered.Description, confirm: yesWanted.MatchString(offered.Description),
 	}
 	if len(offered.Parameters) == 0 {
@@ -147,8 +148,8 @@ func readProperty(name string, raw json.RawMessage) (property, bool) {
 			p.pattern = nil
 		}
 	}
-	p.title = nameWords(name)
-	p.searching = concepts(name + " " + strings.Join(p.title, " ") + " " + firstSentence(s.Description))
+	p.title = read.NameWords(name)
+	p.searching = read.Concepts(name + " " + strings.Join(p.title, " ") + " " + read.FirstSentence(s.Description))
 	p.traits = traitsOf(p)
 	switch p.kind {
 	case "object":
@@ -208,29 +209,4 @@ func keysOf(object json.RawMessage) []string {
 		}
 	}
 	return keys
-}
-
-// nameWords splits a technical name into small words: "trackingNumber" and "tracking_number" are the same.
-func nameWords(name string) []string {
-	var spaced strings.Builder
-	small := false
-	for _, r := range name {
-		if unicode.IsUpper(r) && small {
-			spaced.WriteByte(' ')
-		}
-		small = unicode.IsLower(r) || unicode.IsDigit(r)
-		spaced.WriteRune(unicode.ToLower(r))
-	}
-	return strings.FieldsFunc(spaced.String(), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-}
-
-// firstSentence is a description up to its first full stop or semicolon.
-func firstSentence(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
-	for i, r := range text {
-		if r == ';' || r == '.' && (i+1 == len(text) || text[i+1] == ' ') {
-			return text[:i]
-		}
-	}
-	return text
 }

@@ -3,6 +3,8 @@ package offline
 import (
 	"slices"
 	"strings"
+
+	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
 // traits are what a property is by its name and its description.
@@ -24,20 +26,20 @@ type traits struct {
 
 // traitsOf reads the traits of a property, all else of which is read.
 func traitsOf(p property) traits {
-	words := wordsOf(firstSentence(p.description))
-	name := fold(p.name)
+	words := read.Words(read.FirstSentence(p.description))
+	name := read.Fold(p.name)
 	has := func(part string) bool { return strings.Contains(name, part) || slices.Contains(words, part) }
 	t := traits{
 		isMail: has("mail"),
 		isPhone: p.format == "phone" || has("phone") || has("telephone") || has("mobile") ||
-			strings.Contains(fold(p.description), "international form"),
+			strings.Contains(read.Fold(p.description), "international form"),
 		isPostcode: has("postcode") || has("postal") || has("zip"),
-		isBirth:    isBirth(p.title),
+		isBirth:    read.IsBirth(p.title),
 		holder:     holderOf(strings.Join(p.title, " ") + " " + strings.Join(words, " ")),
-		named:      meanings(contentOf(p.title)),
+		named:      read.Meanings(read.Content(p.title)),
 	}
 	if m := example.FindStringSubmatch(p.description); m != nil {
-		t.hasExample, t.shape = true, shapeOf(m[1])
+		t.hasExample, t.shape = true, read.ShapeOf(m[1])
 	}
 	last := ""
 	if len(p.title) > 0 {
@@ -46,7 +48,7 @@ func traitsOf(p property) traits {
 	t.isCode = (p.kind == "string" || p.kind == "") &&
 		(t.hasExample || slices.Contains([]string{"id", "ids", "number", "reference", "code", "numero"}, last))
 	for _, word := range p.title {
-		if len(word) >= 3 && word != "name" && word != "number" && !empty[word] {
+		if len(word) >= 3 && word != "name" && word != "number" && !read.IsEmpty(word) {
 			t.labels = append(t.labels, word)
 		}
 	}
@@ -68,10 +70,4 @@ func holderOf(words string) string {
 		return "full"
 	}
 	return ""
-}
-
-func isBirth(words []string) bool {
-	return slices.ContainsFunc(words, func(word string) bool {
-		return slices.Contains([]string{"birth", "birthday", "born", "dob", "naissance", "nee"}, word)
-	})
 }

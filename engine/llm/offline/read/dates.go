@@ -1,7 +1,8 @@
-package offline
+package read
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -44,11 +45,11 @@ var (
 	}
 )
 
-// plain is a text in small letters without accents, with straight apostrophes and single spaces.
-func plain(text string) string {
+// Plain is a text in small letters without accents, with straight apostrophes and single spaces.
+func Plain(text string) string {
 	var plain strings.Builder
 	isSpaced := true
-	for _, r := range strings.ReplaceAll(fold(text), "’", "'") {
+	for _, r := range strings.ReplaceAll(Fold(text), "’", "'") {
 		switch {
 		case strings.ContainsRune(":/.'-", r) || unicode.IsLetter(r) || unicode.IsNumber(r):
 			plain.WriteRune(r)
@@ -61,24 +62,24 @@ func plain(text string) string {
 	return strings.TrimSuffix(plain.String(), " ")
 }
 
-// todayOf is the day of the conversation as the instructions tell it; the zero time when they do not.
-func todayOf(instructions string) time.Time {
+// Today is the day of the conversation as the instructions tell it; the zero time when they do not.
+func Today(instructions string) time.Time {
 	// Most often it is the first that tells: then the rest need not be read.
-	if day, ok := dateIn(present.FindString(instructions), time.Time{}); ok {
+	if day, ok := Date(present.FindString(instructions), time.Time{}); ok {
 		return day
 	}
 	for _, told := range present.FindAllString(instructions, -1) {
-		if day, ok := dateIn(told, time.Time{}); ok {
+		if day, ok := Date(told, time.Time{}); ok {
 			return day
 		}
 	}
 	return time.Time{}
 }
 
-// dateIn is the first day that a text names. Days without a year, weekdays and "tomorrow" need today: they are
+// Date is the first day that a text names. Days without a year, weekdays and "tomorrow" need today: they are
 // the next such day.
-func dateIn(text string, today time.Time) (time.Time, bool) {
-	text = plain(text)
+func Date(text string, today time.Time) (time.Time, bool) {
+	text = Plain(text)
 	if m := isoDate.FindStringSubmatch(text); m != nil {
 		return dayOf(m[1], m[2], m[3])
 	}
@@ -135,9 +136,9 @@ func exactDay(year string, month time.Month, day string) (time.Time, bool) {
 	return date, date.Day() == d && date.Month() == month
 }
 
-// timeIn is the first time of day that a text names, as the time since midnight.
-func timeIn(text string) (time.Duration, bool) {
-	text = plain(isoDate.ReplaceAllString(strings.ReplaceAll(text, "T", " "), " "))
+// Time is the first time of day that a text names, as the time since midnight.
+func Time(text string) (time.Duration, bool) {
+	text = Plain(isoDate.ReplaceAllString(strings.ReplaceAll(text, "T", " "), " "))
 	if m := halfDayTime.FindStringSubmatch(text); m != nil {
 		hour, _ := strconv.Atoi(m[1])
 		minute, _ := strconv.Atoi(m[2])
@@ -166,3 +167,13 @@ func timeIn(text string) (time.Duration, bool) {
 	}
 	return 0, false
 }
+
+// IsBirth reports whether one of the words is about a birthday.
+func IsBirth(words []string) bool {
+	return slices.ContainsFunc(words, func(word string) bool {
+		return slices.Contains([]string{"birth", "birthday", "born", "dob", "naissance", "nee"}, word)
+	})
+}
+
+// IsDate reports whether a text has a day in figures, the year first.
+func IsDate(text string) bool { return isoDate.MatchString(text) }

@@ -32,12 +32,12 @@ func (c *conversation) answerTo(made call) reply {
 		t = tool{name: made.Name, title: strings.Join(read.NameWords(made.Name), " ")}
 	}
 	if failure != "" {
-		return say(fill(about(c.speak.broken, t), read.Ended(read.Shorten(failure, maxFieldText))), c.speak.advice)
+		return say(fill(c.speak.broken, read.Ended(read.Shorten(failure, maxFieldText))), c.speak.advice)
 	}
 	if t.delegate && !strings.HasPrefix(strings.TrimSpace(made.result), "{") {
 		return say(strings.TrimSpace(made.result))
 	}
-	told := c.toldOf(c.speak.done, t, made)
+	told := c.toldOf(t, made)
 	if wanted, ok := c.goal(); ok && wanted.name != t.name && c.leadsTo(wanted, t, len(c.tools)) {
 		next := c.pursue(wanted, "")
 		if next.tool != "" {
@@ -45,22 +45,36 @@ func (c *conversation) answerTo(made call) reply {
 		}
 		// Options of which one is chosen already need not be told again.
 		if slices.ContainsFunc(wanted.properties, func(p property) bool { return c.picks(question{tool: wanted, property: p}) }) &&
-			!strings.HasSuffix(next.text, c.speak.which(wanted)) {
+			!strings.HasSuffix(next.text, c.speak.which) {
 			return next
 		}
 		return after(told, next.text)
 	}
+	if c.takenUp(t) {
+		return after(told, c.speak.oneOf)
+	}
 	return after(told, c.speak.anythingElse)
 }
 
-// toldOf tells of a result in a phrase; of one that says nothing but that the call succeeded, that it is done.
-func (c *conversation) toldOf(phrase string, t tool, made call) string {
-	told := read.Ended(inWords(made.result))
-	if told == "The call to "+made.Name+" succeeded." {
-		lead, _, _ := strings.Cut(about(phrase, t), "%")
-		return read.Ended(strings.TrimRight(lead, " :"))
+// takenUp reports whether another tool takes up one of the options that a tool just told.
+func (c *conversation) takenUp(t tool) bool {
+	return slices.ContainsFunc(c.tools, func(other tool) bool {
+		return slices.ContainsFunc(other.properties, func(p property) bool {
+			return c.picks(question{property: p}) && slices.ContainsFunc(p.producers, func(producer *tool) bool { return producer.name == t.name })
+		})
+	})
+}
+
+// toldOf tells what a call came to; of a result that says no more than that it worked, that it is done.
+func (c *conversation) toldOf(t tool, made call) string {
+	if made.saysNothing() {
+		return c.speak.done
 	}
-	return strings.ReplaceAll(fill(about(phrase, t), told), " \n", "\n")
+	// What wanted a yes is something done, and not something looked up.
+	if t.confirm {
+		return c.speak.done + " " + read.UpperFirst(read.Ended(inWords(made.result)))
+	}
+	return strings.ReplaceAll(fill(c.speak.told, read.Ended(inWords(made.result))), " \n", "\n")
 }
 
 // after says something behind what was told, on its own line behind a list.

@@ -17,8 +17,8 @@ type toolset struct {
 	tools []tool
 	// alone is what each tool is about in itself.
 	alone []words
-	// questions are all that may be asked of the tools.
-	questions []worded
+	// questions are all that may be asked of the tools, by their text. Tools may share one.
+	questions map[string][]question
 }
 
 // brief is what an agent is told before a conversation, its instructions and its tools, as the rules read it. It is
@@ -120,19 +120,27 @@ func (b *brief) readAbout() []words {
 	return every
 }
 
-// everyQuestion is all that the model may ask of the tools.
-func everyQuestion(tools []tool) []worded {
-	var every []worded
+// everyQuestion is all that the model may ask of the tools, by its text.
+func everyQuestion(tools []tool) map[string][]question {
+	every := map[string][]question{}
+	add := func(text string, asked question) {
+		every[lastQuestion(text)] = append(every[lastQuestion(text)], asked)
+	}
 	for i := range phrases {
 		book := &phrases[i]
 		for j := range tools {
-			t := &tools[j]
-			every = append(every, worded{book.confirmation(*t), t, nil})
-			for k := range t.properties {
-				p := &t.properties[k]
-				every = append(every, worded{book.ask(*t, *p), t, p})
+			t := tools[j]
+			if t.confirm {
+				add(book.sure, question{tool: t, confirm: true})
+			}
+			if t.callsBack() {
+				add(book.callBack, question{tool: t, confirm: true})
+			}
+			for _, p := range t.properties {
+				add(p.asked[i], question{tool: t, property: p})
 				if len(p.producers) > 0 {
-					every = append(every, worded{book.which(*t), t, p})
+					add(book.which, question{tool: t, property: p})
+					add(book.oneOf, question{tool: t, property: p})
 				}
 			}
 		}
@@ -148,8 +156,9 @@ func (s *toolset) know() {
 			p := &t.properties[i]
 			place++
 			p.place, p.producers = place, s.producersOf(t, *p)
-			for language := range phrases {
-				p.asked[language] = phrases[language].label(*p)
+			p.label, p.language = labelOf(*p), t.language()
+			for i := range phrases {
+				p.asked[i] = phrases[i].phrase(*p)
 			}
 		}
 	}

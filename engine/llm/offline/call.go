@@ -2,6 +2,7 @@ package offline
 
 import (
 	"encoding/json"
+	"strings"
 	"sync"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
@@ -50,4 +51,9 @@ func (c call) argument(name string) (any, bool) {
 func (c call) hasArguments(arguments map[string]any) bool {
 	used, ok := c.arguments()
 	return ok && same(used, arguments)
+}
+
+// saysNothing reports whether the result is a mock's that says no more than that the call worked.
+func (c call) saysNothing() bool {
+	return strings.TrimSpace(inWords(c.result)) == "The call to "+c.Name+" succeeded."
 }

@@ -32,7 +32,7 @@ type subject struct {
 // readSubject reads what the matter is about. A bare number stands for what the agent offered under it.
 func (c *conversation) readSubject() subject {
 	at := min(c.began(), c.beganDelegation())
-	text, least := ownLines(c, c.req.Messages[at].Text), threshold
+	text, least := ownLines(c, at), threshold
 	if offered := c.offeredUnder(at); offered != "" {
 		text, least = offered, threshold/2
 	}

@@ -39,6 +39,11 @@ type question struct {
 	confirm  bool
 }
 
+// is reports whether two questions are about the same.
+func (q question) is(other question) bool {
+	return q.tool.name == other.tool.name && q.property.name == other.property.name && q.confirm == other.confirm
+}
+
 // answered is what the contact said to a question.
 type answered struct {
 	question
@@ -69,7 +74,7 @@ func (m Model) read(req llm.Request) *conversation {
 		}
 		c.turn = i
 		for line := range strings.Lines(message.Text) {
-			if asked, answer, ok := c.questionIn(line); ok && answer != "" {
+			if asked, answer, ok := c.questionIn(line, i); ok && answer != "" {
 				c.answers = append(c.answers, answered{asked, i, answer})
 			}
 		}
@@ -114,40 +119,51 @@ func (c *conversation) contactBefore(at int) int {
 // askedBefore finds the model's own question at the end of what the agent said before a message of the contact.
 // A question that a sub-agent had asked is the sub-agent's.
 func (c *conversation) askedBefore(at int) (question, bool) {
-	text := strings.TrimSpace(c.agentBefore(at))
-	if text == "" || c.delegatedBefore(at) != nil {
+	text, rest := read.LastQuestion(c.agentBefore(at))
+	if text == "" || rest != "" || c.delegatedBefore(at) != nil {
 		return question{}, false
 	}
-	asked, rest, ok := c.questionIn(text)
-	return asked, ok && rest == ""
+	return c.meant(c.questions[text], at-1)
 }
 
-// questionIn finds a question of the model in a text, and returns what follows it.
-func (c *conversation) questionIn(text string) (question, string, bool) {
-	if !asksSomething(text) {
+// questionIn finds a question of the model at the beginning of a line of a message, and returns what follows it.
+func (c *conversation) questionIn(line string, at int) (question, string, bool) {
+	before, rest, ok := strings.Cut(line, "?")
+	if !ok {
 		return question{}, "", false
 	}
-	for _, asked := range c.questions {
-		if _, rest, ok := strings.Cut(text, asked.text); ok {
-			return asked.question(), strings.TrimSpace(rest), true
+	asked, ok := c.meant(c.questions[strings.TrimSpace(before+"?")], at)
+	return asked, strings.TrimSpace(rest), ok
+}
+
+// meant is, of questions of the same words, the one of the tool that the talk was about up to a message.
+func (c *conversation) meant(same []question, at int) (question, bool) {
+	if len(same) < 2 {
+		return append(same, question{})[0], len(same) == 1
+	}
+	// Options that were told are chosen from.
+	if picking := slices.DeleteFunc(slices.Clone(same), func(q question) bool { return !c.picks(q) }); len(picking) > 0 {
+		same = picking
+	}
+	for ; at >= 0; at-- {
+		if c.req.Messages[at].Role != llm.RoleUser {
+			continue
+		}
+		if open, _ := read.LastQuestion(c.agentBefore(at)); len(c.questions[open]) > 0 && c.inquiresAt(at) {
+			continue // asked in between
+		}
+		about := c.choose(read.Concepts(c.req.Messages[at].Text), threshold)
+		if i := slices.IndexFunc(same, func(q question) bool { return c.leadsTo(about.tool, q.tool, len(c.tools)) }); about.ok && i >= 0 {
+			return same[i], true
 		}
 	}
-	return question{}, "", false
+	return same[0], true
 }
 
-// worded is a question as it is asked.
-type worded struct {
-	text string
-	tool *tool
-	// property is nil when it is whether to go ahead.
-	property *property
-}
-
-func (w worded) question() question {
-	if w.property == nil {
-		return question{tool: *w.tool, confirm: true}
-	}
-	return question{tool: *w.tool, property: *w.property}
+// inquiresAt reports whether a message of the contact asks how things are.
+func (c *conversation) inquiresAt(at int) bool {
+	message := c.req.Messages[at]
+	return message.Role == llm.RoleUser && strings.Contains(message.Text, "?") && read.IsInquiry(read.Plain(message.Text))
 }
 
 // delegatedBefore is the sub-agent's call whose answer the agent passed on before a message of the
@@ -192,10 +208,12 @@ func (c *conversation) tool(name string) (tool, bool) {
 // farewell, no wish for a human, and no new matter.
 func (c *conversation) isAnswer(asked question, text string) bool {
 	said := read.Words(text)
-	if strings.Contains(text, "?") || read.IsGoodbye(text, said) || read.IsOptOut(said) || read.WantsHuman(said) {
+	isQuestion := strings.Contains(text, "?") && (read.IsInquiry(read.Plain(text)) || !c.reads(asked.property, text))
+	isThanks := read.HasThanks(said) && len(read.Content(said)) == 0 && read.YesOrNo(said) >= 0 && !asked.confirm && asked.property.kind != "boolean"
+	if isQuestion || isThanks || read.IsGoodbye(text, said) || read.IsOptOut(said) || read.WantsHuman(said) {
 		return false
 	}
-	if asked.confirm {
+	if asked.confirm && read.YesOrNo(said) != 0 {
 		return true
 	}
 	if read.Declines(text) {
@@ -234,7 +252,7 @@ func (c *conversation) findBegan() int {
 	for c.contactBefore(at) >= 0 {
 		asked, ok := c.askedBefore(at)
 		isAnswer := slices.ContainsFunc(c.answers, func(a answered) bool { return a.at == at })
-		isAskedAgain := next.tool.name == asked.tool.name && next.property.name == asked.property.name
+		isAskedAgain := next.is(asked)
 		if !ok || !isAnswer && !isAskedAgain {
 			break
 		}
@@ -256,18 +274,19 @@ func (c *conversation) beganDelegation() int {
 	return at
 }
 
-// contactSaid are the lines of the contact's messages from an index on, in order. Of lines that repeat a question they have the answer.
-func (c *conversation) contactSaid(from int) []string {
+// contactSaid are the lines of a message of the contact. Of lines that repeat a question they have the answer. Nil for
+// others' messages.
+func (c *conversation) contactSaid(at int) []string {
+	message := c.req.Messages[at]
+	if message.Role != llm.RoleUser {
+		return nil
+	}
 	var texts []string
-	for _, message := range c.req.Messages[from : c.turn+1] {
-		if message.Role == llm.RoleUser {
-			for line := range strings.SplitSeq(message.Text, "\n") {
-				if _, answer, ok := c.questionIn(line); ok && answer != "" {
-					line = answer
-				}
-				texts = append(texts, line)
-			}
+	for line := range strings.SplitSeq(message.Text, "\n") {
+		if _, answer, ok := c.questionIn(line, at); ok && answer != "" {
+			line = answer
 		}
+		texts = append(texts, line)
 	}
 	return texts
 }

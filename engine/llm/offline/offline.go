@@ -81,10 +81,8 @@ func (c *conversation) answer() reply {
 		return c.leave(c.speak.optOut, c.speak.optOutReason)
 	case read.IsGoodbye(c.said(), said), c.wantsNothingElse(said):
 		return c.leave(c.speak.goodbye, c.speak.goodbyeReason)
-	case read.WantsHuman(said) && c.offers(llm.TransferCall):
-		return reply{text: c.speak.transfer, tool: llm.TransferCall, arguments: map[string]any{
-			"reason": fill(c.speak.transferReason, read.Shorten(c.said(), maxEchoed)),
-		}}
+	case read.WantsHuman(said) && c.offersTransfer():
+		return c.putThrough()
 	}
 	if next, ok := c.goOn(); ok {
 		return next
@@ -108,25 +106,25 @@ func (c *conversation) begin(said []string) reply {
 	if answer := c.small(true); answer != nil && !c.isChoice() {
 		return *answer
 	}
-	if len(said) <= maxShortAnswer && read.YesOrNo(c.words) != 0 && len(subject) == 0 {
-		return say(c.speak.good, c.speak.offer+c.speak.menu(c.tools))
+	if len(subject) == 0 && len(said) > 0 && !strings.Contains(c.said(), "?") && !read.HasDigits(c.said()) {
+		return say(lead, c.speak.offer+c.speak.menu(c.tools))
+	}
+	if read.WantsHuman(said) {
+		return say(lead, c.instead(tool{}))
 	}
 	next := c.serve(lead)
 	if next == nil {
 		next = c.small(false)
-	}
-	if next == nil && read.WantsHuman(said) {
-		return say(lead, c.speak.offer+c.speak.menu(c.tools))
 	}
 	// A greeting and one more word, which nothing is about: most likely a name.
 	if next == nil && opening && len(subject) == 1 {
 		return say(lead, c.speak.offer)
 	}
 	if asked, ok := c.askedBefore(c.turn); next == nil && ok && strings.Contains(c.said(), "?") {
-		return say(lead, c.speak.unknown(c.said()), c.asking(asked))
+		return say(lead, c.speak.lost, c.asking(asked))
 	}
 	if next == nil {
-		return say(lead, c.speak.unknown(c.said())+c.speak.menu(c.tools))
+		return say(lead, c.speak.lost+c.speak.menu(c.tools))
 	}
 	return *next
 }
@@ -137,7 +135,7 @@ func (c *conversation) lead() string {
 	if opening, _ := read.CutGreeting(c.words); opening {
 		parts = append(parts, c.speak.greeting)
 	}
-	if read.WantsHuman(c.words) && !c.offers(llm.TransferCall) {
+	if read.WantsHuman(c.words) && !c.offersTransfer() {
 		parts = append(parts, c.speak.noTransfer)
 	}
 	return strings.Join(parts, " ")
@@ -186,4 +184,13 @@ func (c *conversation) leave(text, reason string) reply {
 
 func (c *conversation) offers(name string) bool {
 	return slices.ContainsFunc(c.req.Tools, func(t llm.Tool) bool { return t.Name == name })
+}
+
+func (c *conversation) offersTransfer() bool { return c.offers(llm.TransferCall) }
+
+// putThrough transfers the call.
+func (c *conversation) putThrough() reply {
+	return reply{text: c.speak.transfer, tool: llm.TransferCall, arguments: map[string]any{
+		"reason": fill(c.speak.transferReason, read.Shorten(c.said(), maxEchoed)),
+	}}
 }

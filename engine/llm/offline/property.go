@@ -123,10 +123,19 @@ func (p property) text(text string, asked bool, today time.Time) (string, bool) 
 
 // date leaves birthdays to properties that want one.
 func (p property) date(text string, asked bool, today time.Time) (string, bool) {
+	if !asked && read.TellsBirth(read.Words(text)) && len(read.Items(text)) > 1 {
+		// Of two days each part of the sentence may have its own.
+		for _, part := range read.Items(text) {
+			if day, ok := p.date(part, asked, today); ok {
+				return day, true
+			}
+		}
+		return "", false
+	}
 	day, ok := read.Date(text, today)
 	birth := p.isBirth
 	past := !today.IsZero() && day.Year() < today.Year()-1
-	if !ok || birth && !past && !asked || !asked && birth != (read.IsBirth(read.Words(text)) || past) {
+	if !ok || birth && !past && !asked || !asked && birth != (read.TellsBirth(read.Words(text)) || past) {
 		return "", false
 	}
 	return day.Format(time.DateOnly), true
@@ -164,8 +173,9 @@ func (p property) person(text string, asked bool) (string, bool) {
 func (p property) words(text string, asked bool) (string, bool) {
 	if asked {
 		text = strings.Trim(read.Answer(text), " .!")
-		isBareYesOrNo := len(read.Words(text)) == 1 && read.YesOrNo(read.Words(text)) != 0
-		return text, text != "" && !isBareYesOrNo
+		said := read.Words(text)
+		isBare := len(said) == 1 && read.YesOrNo(said) != 0 || read.HasThanks(said) && len(read.Content(said)) == 0
+		return text, text != "" && !isBare
 	}
 	if value, ok := p.labelled(text); ok {
 		return value, true

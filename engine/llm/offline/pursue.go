@@ -1,8 +1,6 @@
 package offline
 
 import (
-	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -25,12 +23,19 @@ func (c *conversation) goOn() (reply, bool) {
 	if made := c.delegatedBefore(c.turn); made != nil && asksBack(made.result) {
 		return c.delegateAgain(*made)
 	}
-	if made := c.failedBefore(); made != nil && wantsAgain(c.said()) {
+	made := c.failedBefore()
+	if made != nil && c.refuses() {
+		return say(c.speak.dropped, c.speak.anythingElse), true
+	}
+	if made != nil && wantsAgain(c.said()) {
 		if t, ok := c.tool(made.Name); ok {
 			if arguments, ok := made.arguments(); ok {
 				return reply{tool: t.name, arguments: arguments}, true
 			}
 		}
+	}
+	if read.YesOrNo(c.words) == 1 && c.offersTransfer() && c.offeredTransfer() {
+		return c.putThrough(), true
 	}
 	asked, ok := c.askedBefore(c.turn)
 	if !ok {
@@ -44,7 +49,7 @@ func (c *conversation) goOn() (reply, bool) {
 		}
 		return reply{}, false
 	}
-	if asked.confirm && read.YesOrNo(c.words) != 1 {
+	if asked.confirm && read.YesOrNo(c.words) == -1 && !c.corrects(asked.tool) {
 		return say(c.speak.dropped, c.speak.anythingElse), true
 	}
 	if c.refuses() && asked.property.kind != "boolean" && !c.reads(asked.property, c.said()) {
@@ -54,7 +59,7 @@ func (c *conversation) goOn() (reply, bool) {
 	if !ok {
 		return reply{}, false
 	}
-	return c.pursue(wanted, c.speak.goingOn), true
+	return c.pursue(wanted, c.speak.goingOn[len(c.answers)%len(c.speak.goingOn)]), true
 }
 
 // failedBefore is the call of which the agent said last that it did not work; nil when it said something else.
@@ -97,12 +102,12 @@ func (c *conversation) refuses() bool {
 // asking is a question in the words of the present language.
 func (c *conversation) asking(asked question) string {
 	if asked.confirm {
-		return c.speak.confirmation(asked.tool)
+		return c.speak.sure
 	}
 	if c.picks(asked) {
-		return c.speak.which(asked.tool)
+		return c.speak.which
 	}
-	return c.speak.ask(asked.tool, asked.property)
+	return asked.property.asked[c.speak.language]
 }
 
 // pursue does what comes next for a tool: calls it, or calls first what it needs, or asks. lead is
@@ -121,7 +126,9 @@ func (c *conversation) pursue(t tool, lead string) reply {
 			continue
 		}
 		for _, producer := range p.producers {
-			if !slices.ContainsFunc(c.calls, func(made call) bool { return made.Name == producer.name }) {
+			isCalled := slices.ContainsFunc(c.calls, func(made call) bool { return made.Name == producer.name })
+			// It is called again for what the contact wants otherwise now.
+			if !isCalled || len(c.calledNow()) == 0 && c.corrects(*producer) {
 				return c.pursue(*producer, lead)
 			}
 		}
@@ -138,13 +145,13 @@ func (c *conversation) pursue(t tool, lead string) reply {
 		}
 	}
 	if t.confirm && !c.confirmed(t) {
-		return say(lead, c.told(t, arguments), c.speak.confirmation(t))
+		return say(lead, c.recap(t, arguments), c.speak.sure)
 	}
 	if before := c.calledAlike(t, arguments); before != nil && !read.WantsRepeat(c.said()) {
 		if t.delegate {
 			return say(lead, before.result)
 		}
-		return after(say(lead, c.toldOf(c.speak.doneAlready, t, *before)).text, c.speak.anythingElse)
+		return after(say(c.speak.already, c.toldOf(t, *before)).text, c.speak.anythingElse)
 	}
 	made := c.calledNow()
 	if len(made) >= maxCalls || slices.ContainsFunc(made, func(made call) bool { return made.Name == t.name && made.hasArguments(arguments) }) {
@@ -207,57 +214,9 @@ func (c *conversation) wanted(t tool) []string {
 	return names
 }
 
-// ask asks for an argument, and gives up when that was asked in vain before.
-func (c *conversation) ask(wanted question, lead string) reply {
-	text := c.asking(wanted)
-	times := 0
-	for at := c.turn; at >= 0 && strings.HasSuffix(strings.TrimSpace(c.agentBefore(at)), text); at = c.contactBefore(at) {
-		times++
-	}
-	// A request that is handed over has the questions in itself.
-	inRequest := 0
-	for _, given := range c.answers {
-		if given.at == c.turn && given.tool.name == wanted.tool.name && given.property.name == wanted.property.name {
-			inRequest++
-		}
-	}
-	times = max(times, inRequest)
-	switch {
-	case times >= maxAsked:
-		return say(about(c.speak.stuck, wanted.tool), c.speak.anythingElse)
-	case times > 0:
-		lead = c.speak.unclear
-	}
-	if c.picks(wanted) && len(c.calledNow()) == 0 {
-		var listed []string
-		for i, o := range c.options(wanted.property) {
-			if i == maxOptions {
-				break
-			}
-			listed = append(listed, fmt.Sprintf("%d) %s", i+1, itemInWords(json.RawMessage(o.about))))
-		}
-		return after(say(lead, strings.Join(listed, "\n")).text, text)
-	}
-	return say(lead, text)
-}
-
 // picks reports whether a question is which of several options the contact chooses.
 func (c *conversation) picks(asked question) bool {
 	return len(asked.property.producers) > 0 && len(c.options(asked.property)) > 1
-}
-
-// told names the arguments of a call in words.
-func (c *conversation) told(t tool, arguments map[string]any) string {
-	var parts []string
-	for _, p := range t.properties {
-		if value, ok := arguments[p.name]; ok {
-			parts = append(parts, strings.Join(p.title, " ")+": "+valueInWords(value))
-		}
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return read.Ended(strings.Join(parts, ", "))
 }
 
 // wantsNothingElse reports whether the contact says no to "is there anything else".

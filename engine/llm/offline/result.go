@@ -1,10 +1,13 @@
 package offline
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
@@ -59,36 +62,49 @@ func (c *conversation) options(p property) []option {
 		if !ok {
 			continue
 		}
-		if found := collect(nil, result, names); len(found) > 0 {
+		if found := collect(nil, result, names, made.result); len(found) > 0 {
 			return found
 		}
 	}
 	return nil
 }
 
-func collect(found []option, value any, names []string) []option {
+// collect finds the options in a value. What is told of one has the order of the text that the value was read from.
+func collect(found []option, value any, names []string, text string) []option {
 	switch value := value.(type) {
 	case map[string]any:
 		for _, name := range names {
 			switch held := value[name].(type) {
 			case string, float64:
-				about, _ := json.Marshal(value) // came from JSON
 				if !slices.ContainsFunc(found, func(o option) bool { return same(o.value, held) }) {
-					found = append(found, option{held, string(about)})
+					found = append(found, option{held, inOrder(value, text)})
 				}
 				return found
 			}
 		}
-		about, _ := json.Marshal(value)
-		for _, key := range keysOf(about) {
-			found = collect(found, value[key], names)
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			found = collect(found, value[key], names, text)
 		}
 	case []any:
 		for _, item := range value {
-			found = collect(found, item, names)
+			found = collect(found, item, names, text)
 		}
 	}
 	return found
+}
+
+// inOrder writes an object as JSON, its members in the order in which their names first stand in a text.
+func inOrder(object map[string]any, text string) string {
+	place := func(name string) int { return strings.Index(text, strconv.Quote(name)) }
+	names := slices.SortedFunc(maps.Keys(object), func(one, other string) int {
+		return cmp.Or(cmp.Compare(place(one), place(other)), cmp.Compare(one, other))
+	})
+	var members []string
+	for _, name := range names {
+		member, _ := json.Marshal(map[string]any{name: object[name]}) // came from JSON
+		members = append(members, string(member[1:len(member)-1]))
+	}
+	return "{" + strings.Join(members, ",") + "}"
 }
 
 // chosen is the option that the contact's words choose: by its value, by its place, or as the one that
@@ -111,9 +127,9 @@ func chosen(p property, options []option, text string) (any, bool) {
 	best, most, tied := 0, 0, false
 	for i, o := range options {
 		score := 0
-		about := read.Words(o.about)
+		about := read.Meanings(read.Words(o.about))
 		for _, word := range said {
-			if (read.HasDigits(word) || len(read.Content([]string{word})) > 0) && read.HasAlike(about, word) {
+			if (read.HasDigits(word) || len(read.Content([]string{word})) > 0) && read.HasAlike(about, read.ConceptOf(word)) {
 				score++
 			}
 		}
@@ -191,7 +207,7 @@ func tell(raw json.RawMessage, label string) (fields, options []string) {
 			return nil
 		}
 		if label != "" {
-			text = label + ": " + text
+			text = label + " " + text
 		}
 		return []string{read.Shorten(text, maxFieldText)}
 	}
@@ -233,16 +249,21 @@ func tell(raw json.RawMessage, label string) (fields, options []string) {
 		return nil, nil
 	case string:
 		return labelled(value), nil
+	case bool:
+		// A bare word would say nothing of it.
+		return []string{strings.TrimPrefix(label+": "+map[bool]string{true: "yes", false: "no"}[value], ": ")}, nil
 	}
 	return labelled(string(raw)), nil
 }
+
+// isID begins an identifier's field.
+var isID = regexp.MustCompile(`^(\pL+ )?id `)
 
 // itemInWords tells an item of a list in a line, without its identifier if there is more to tell.
 func itemInWords(item json.RawMessage) string {
 	fields, _ := tell(item, "")
 	told := slices.DeleteFunc(slices.Clone(fields), func(field string) bool {
-		name, _, _ := strings.Cut(field, ": ")
-		return name == "id" || strings.HasSuffix(name, " id")
+		return isID.MatchString(field)
 	})
 	if len(told) == 0 {
 		told = fields

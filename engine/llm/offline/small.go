@@ -13,7 +13,7 @@ const maxSmall = 8
 
 var (
 	// openQuestion begins a question to which yes and no are no answers.
-	openQuestion = regexp.MustCompile(`(?i)^(?:(?:and|so|et|alors),? )?(what|which|when|how|who|why|where|qu|quand|comment|combien|pourquoi|où)`)
+	openQuestion = regexp.MustCompile(`(?i)^(?:(?:and|so|et|alors),? )?(?:(?:on|at|for|in|à|pour) )?(what|which|when|how|who|why|where|could you|qu|quand|comment|combien|pourquoi|où|pouvez-vous)`)
 	// alternatives are what a question has that offers several things.
 	alternatives = regexp.MustCompile(`(?i) (or|ou) `)
 	// suits is the first option of a message to which a yes means it.
@@ -34,10 +34,11 @@ func (c *conversation) offeredUnder(at int) string {
 		return ""
 	}
 	offered := regexp.MustCompile(`(?:^|[^\pL\d])` + number + `[.):]?\s+([^,.;\n]+)`)
-	if m := offered.FindStringSubmatch(c.agentBefore(at)); m != nil {
-		return m[1]
+	all := offered.FindAllStringSubmatch(c.agentBefore(at), -1)
+	if len(all) == 0 {
+		return ""
 	}
-	return ""
+	return all[len(all)-1][1] // what goes before may be a day: "on 3 March. Reply 1 for ..."
 }
 
 // isChoice reports whether a tool takes up what the message chooses by number.
@@ -53,7 +54,7 @@ func (c *conversation) isChoice() bool {
 // and goes on. Nil when the message is no such answer.
 func (c *conversation) small(plainly bool) *reply {
 	if offered := c.offeredUnder(c.turn); offered != "" && plainly {
-		told := say(fill(c.speak.noted, "“"+offeredIf.ReplaceAllString(offered, "")+"”"), c.speak.anythingElse)
+		told := say(fill(c.speak.noted, offeredIf.ReplaceAllString(offered, "")), c.speak.anythingElse)
 		return &told
 	}
 	said, answer := c.words, read.YesOrNo(c.words)
@@ -71,7 +72,11 @@ func (c *conversation) small(plainly bool) *reply {
 		return nil
 	}
 	if openQuestion.MatchString(question) {
-		told := say(c.speak.good, c.speak.offer+c.speak.menu(c.tools))
+		lead := c.speak.good
+		if answer == -1 {
+			lead = c.speak.toNo
+		}
+		told := say(lead, c.speak.offer+c.speak.menu(c.tools))
 		return &told
 	}
 	if answer == 1 && alternatives.MatchString(question) {
@@ -84,11 +89,11 @@ func (c *conversation) small(plainly bool) *reply {
 	}
 	if rest == "" {
 		rest = c.speak.offer
-		if m := occasion.FindStringSubmatch(c.opening); m != nil && answer == 1 && c.contactBefore(c.turn) < 0 {
+		if m := occasion.FindStringSubmatch(c.opening); m != nil && answer == 1 && c.brief.language() == c.speak.language && c.contactBefore(c.turn) < 0 {
 			rest = fill(c.speak.occasion, m[1]) + " " + rest
 		}
 	}
-	told := say(fill(word, question), rest)
+	told := say(word, rest)
 	return &told
 }
 

@@ -25,7 +25,7 @@ var (
 	// aside marks sentences about the contact, and not for the contact, unless they hold a fact in figures.
 	aside = regexp.MustCompile(`(?i)\b(the|a) (caller|customer|visitor|contact|lead|passenger|person|user)(s|'s|’s)?\b|\b(la personne|le client|la cliente)\b`)
 	// hidden is what no contact is told back: a placeholder without a value, and the contact's own number.
-	hidden = regexp.MustCompile(`\{[A-Za-z_][\w.]*\}|\+\d{8,}`)
+	hidden = regexp.MustCompile(`\{[A-Za-z_][\w.]*\}|\+\d{8,}|(?i:^today is )`)
 	// mannerHeading is above sections about how the model goes about its work.
 	mannerHeading = regexp.MustCompile(`(?i)^#+\s*(how you|how to (speak|write|answer)|tone|ton\b|style|form\b|format|aim|goals?\b|role|never|sources|method|verify|ta mission|course of|first things)`)
 )

@@ -3,6 +3,7 @@ package offline
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -46,8 +47,12 @@ type property struct {
 	longest          int
 	item             *property
 	title, searching []string
+	// question is the title of the schema when that is a question, and label what the property is called.
+	question, label string
+	// language is that of the tool.
+	language read.Language
 	traits
-	// asked is what it is called when it is asked for, in each language.
+	// asked is the question for it, in each language.
 	asked [len(phrases)]string
 	// place numbers it among all properties of the tools that are offered together.
 	place int
@@ -58,7 +63,9 @@ type property struct {
 // schema is what the rules read of a JSON Schema.
 type schema struct {
 	Type             any                        `json:"type"`
+	Title            string                     `json:"title"`
 	Description      string                     `json:"description"`
+	Examples         []any                      `json:"examples"`
 	Format           string                     `json:"format"`
 	Pattern          string                     `json:"pattern"`
 	Enum             []any                      `json:"enum"`
@@ -149,8 +156,14 @@ func readProperty(name string, raw json.RawMessage) (property, bool) {
 		}
 	}
 	p.title = read.NameWords(name)
+	if strings.HasSuffix(s.Title, "?") {
+		p.question = s.Title
+	}
 	p.searching = read.Concepts(name + " " + strings.Join(p.title, " ") + " " + read.FirstSentence(s.Description))
 	p.traits = traitsOf(p)
+	if len(s.Examples) > 0 {
+		p.example = fmt.Sprint(s.Examples[0])
+	}
 	switch p.kind {
 	case "object":
 		return p, false
@@ -209,4 +222,19 @@ func keysOf(object json.RawMessage) []string {
 		}
 	}
 	return keys
+}
+
+// language is the language in which the tool is described.
+func (t tool) language() read.Language {
+	text := t.description
+	for _, p := range t.properties {
+		text += " " + p.description
+	}
+	language, _ := read.Detect(text)
+	return language
+}
+
+// callsBack reports whether the tool has somebody call the contact.
+func (t tool) callsBack() bool {
+	return !t.delegate && slices.Contains(read.Concepts(t.title), "callback")
 }

@@ -17,9 +17,9 @@ type traits struct {
 	isBirth bool
 	// holder tells which part of a person's name it wants: "full", "first" or "last"; "" when it is no person's name.
 	holder string
-	// hasExample is whether the description has an example of a code, and shape is the shape of that.
-	hasExample bool
-	shape      string
+	// hasExample is whether the description has an example of a code, which is example, and shape is the shape of that.
+	hasExample     bool
+	example, shape string
 	// named are the telling words of the name, and labels those that what follows them may be the value of.
 	named, labels []string
 }
@@ -39,7 +39,10 @@ func traitsOf(p property) traits {
 		named:      read.Meanings(read.Content(p.title)),
 	}
 	if m := example.FindStringSubmatch(p.description); m != nil {
-		t.hasExample, t.shape = true, read.ShapeOf(m[1])
+		t.hasExample, t.example, t.shape = true, m[1], read.ShapeOf(m[1])
+	}
+	if p.kind != "string" && p.kind != "" {
+		t.holder = ""
 	}
 	last := ""
 	if len(p.title) > 0 {

@@ -39,7 +39,11 @@ func telling(parts []string) string {
 
 // choice is the value of an enum that shares most words with the text, the earlier one if two are equal.
 func (p property) choice(text string, asked bool) (any, bool) {
-	said := append(read.Concepts(text), read.Words(text)...)
+	words := read.Words(text)
+	if !asked {
+		_, words = read.CutGreeting(words) // "good morning" chooses no morning
+	}
+	said := append(read.ConceptsOf(words), words...)
 	best, most := any(nil), 0.0
 	for _, value := range p.enum {
 		score := 0.0
@@ -130,7 +134,8 @@ func (p property) matching(text string, asked bool) (string, bool) {
 	var candidates []string
 	for i, token := range tokens {
 		candidates = append(candidates, strings.Trim(token, "."))
-		if i+1 < len(tokens) {
+		// Codes are written in two parts too: "MM 20417733", but not "at 10am".
+		if i+1 < len(tokens) && (asked || strings.ContainsFunc(tokens[i+1], unicode.IsDigit) && !read.IsSmall(token)) {
 			candidates = append(candidates, token+strings.Trim(tokens[i+1], "."))
 		}
 	}

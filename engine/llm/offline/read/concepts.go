@@ -89,6 +89,14 @@ chocolate chocolat
 almond amande
 carrot carotte
 vanilla vanille
+guest guests people personnes invites
+monday lundi
+tuesday mardi
+wednesday mercredi
+thursday jeudi
+friday vendredi
+saturday samedi
+sunday dimanche
 `
 
 // sameMeaning leads from each word of a group to its first.
@@ -114,7 +122,7 @@ var turnsOfPhrase = strings.NewReplacer(
 	" ne respire plus ", " trouble breathing ", " ne respire pas ", " trouble breathing ", " mal a respirer ", " trouble breathing ", " peine a respirer ", " trouble breathing ",
 	" mal a la poitrine ", " chest pain ", " douleur a la poitrine ", " chest pain ", " douleurs a la poitrine ", " chest pain ", " heart attack ", " chest pain ", " crise cardiaque ", " chest pain ",
 	" chest hurts ", " chest pain ", " pain in my chest ", " chest pain ", " saigne beaucoup ", " heavy bleeding ", " bleeding a lot ", " heavy bleeding ",
-	" send it back ", " return ", " send this back ", " return ", " send back ", " return ", " give it back ", " return ", " when will i get ", " when arrive ", " new one ", " replacement ",
+	" send it back ", " return ", " send this back ", " return ", " send back ", " return ", " give it back ", " return ", " when will i get ", " when arrive ", " new one ", " replacement ", " new card ", " replacement card ", " nouvelle carte ", " replacement card ",
 	" not home ", " change delivery ", " not at home ", " change delivery ", " pas chez moi ", " change delivery ", " never ordered ", " unordered ", " didn t order ", " unordered ", " did not order ", " unordered ",
 	" ne convient pas ", " unsuitable ", " doesn t fit ", " unsuitable ", " does not fit ", " unsuitable ",
 	" never arrived ", " not received ", " pas recu ", " not received ",

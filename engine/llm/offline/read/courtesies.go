@@ -7,7 +7,7 @@ import (
 
 var (
 	greetings = Set(`hello hi hey bonjour bonsoir salut coucou`)
-	thanks    = Set(`thanks thank merci`)
+	thanks    = Set(`thanks thank thx cheers merci`)
 )
 
 // goodbyes end a conversation. Each is a run of folded words.

@@ -18,9 +18,17 @@ var (
 	clockTime   = regexp.MustCompile(`\b([01]?\d|2[0-3])(?: ?[h:] ?([0-5]\d)| ?(h|heures?|o'?clock)\b)`)
 	atHour      = regexp.MustCompile(`\b(?:at|around|about|vers) ([01]?\d|2[0-3])$`)
 	halfDayTime = regexp.MustCompile(`\b(1[0-2]|0?[1-9])(?:[:.]([0-5]\d))? ?([ap])\.?m\b`)
+	// partOfDayTime and pastTime are "8 in the morning" and "half past two".
+	partOfDayTime = regexp.MustCompile(`\b(1[0-2]|0?[1-9]) (?:in the|du|de l') ?(morning|matin|afternoon|apres|evening|soir)`)
+	pastTime      = regexp.MustCompile(`\b(half past|quarter past|quarter to) (\w+)`)
 	// present introduces the day of the conversation in an agent's instructions.
 	present = regexp.MustCompile(`(?i)\b(today is|today:|current date:?|date:|nous sommes le|aujourd'hui est le|date du jour :?)\s+[^.\n]{0,30}`)
 )
+
+// firstHour is the hour before which "half past two" is one of the afternoon.
+const firstHour = 7
+
+var pastMinutes = map[string]time.Duration{"half past": 30 * time.Minute, "quarter past": 15 * time.Minute, "quarter to": -15 * time.Minute}
 
 const monthNames = `jan|feb|fev|mar|apr|avr|may|mai|june|juin|july|juil|aug|aou|sep|oct|nov|dec`
 
@@ -148,6 +156,22 @@ func Time(text string) (time.Duration, bool) {
 		}
 		return time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute, true
 	}
+	if m := partOfDayTime.FindStringSubmatch(text); m != nil {
+		hour, _ := strconv.Atoi(m[1])
+		hour %= 12
+		if m[2] != "morning" && m[2] != "matin" {
+			hour += 12
+		}
+		return time.Duration(hour) * time.Hour, true
+	}
+	if m := pastTime.FindStringSubmatch(text); m != nil {
+		if hour, ok := Number(m[2]); ok && hour <= 12 {
+			if hour < firstHour {
+				hour += 12
+			}
+			return time.Duration(hour)*time.Hour + pastMinutes[m[1]], true
+		}
+	}
 	if m := clockTime.FindStringSubmatch(text); m != nil {
 		hour, _ := strconv.Atoi(m[1])
 		minute, _ := strconv.Atoi(m[2])
@@ -166,6 +190,19 @@ func Time(text string) (time.Duration, bool) {
 		}
 	}
 	return 0, false
+}
+
+// TellsBirth reports whether the words of a sentence tell when somebody was born.
+func TellsBirth(words []string) bool {
+	for i, word := range words {
+		if word == "birthday" && (i+1 == len(words) || words[i+1] != "is") {
+			continue // it may be a party
+		}
+		if IsBirth([]string{word}) {
+			return true
+		}
+	}
+	return false
 }
 
 // IsBirth reports whether one of the words is about a birthday.

@@ -23,7 +23,7 @@ var (
 		tu il elle nous vous ils elles mon ma mes ton ta tes son sa ses notre nos votre vos leur leurs ce cet cette ces
 		au aux pour avec dans par sur sous chez sans que qui quoi quel quelle quels quelles quand comment
 		pourquoi combien peux peut pouvez puis voudrais veux voulez dois faut pas ne non oui si alors y en
-		svp plait merci bonjour bonsoir salut revoir c d j l n qu suis etes aimerais savoir dites
+		svp plait merci bonjour bonsoir salut revoir c d j l n qu suis etes aimerais sais savoir dites
 		donner avoir fait faire plus tres bien aussi`)
 	shared = Set(`a as on me m s ok okay hm`)
 )

@@ -2,7 +2,6 @@ package read
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -38,8 +37,11 @@ func LowerFirst(text string) string {
 // sentenceEnd is a full stop, question or exclamation mark before a space, or a line's end.
 var sentenceEnd = regexp.MustCompile(`([.!?])\s+|\s*\n+\s*`)
 
+// questionStart is what a question begins behind: the end of a sentence, of a quotation, or of a line.
+var questionStart = regexp.MustCompile(`[.!?](?:\s?[”"»])?(?:\s\[\d+\])?\s+|\n\s*`)
+
 // listMark is what begins a heading or an item: "# ", "- ", "* ", "1. ", "2) ".
-var listMark = regexp.MustCompile(`^(#+|[-*•]|\d+[.)])\s+`)
+var listMark = regexp.MustCompile(`^(#+|[-*•]|\d+[.)])(\s+|$)`)
 
 // UpperFirst begins a text with a capital.
 func UpperFirst(text string) string {
@@ -69,13 +71,16 @@ func CutListMark(line string) (string, bool) {
 	return strings.TrimSpace(line[len(mark):]), mark != ""
 }
 
-// LastQuestion is the last question of a text, and what follows it; "" when there is none.
+// LastQuestion is the last question of a text, and what follows it; "" when there is none. A quotation before it is none
+// of it.
 func LastQuestion(text string) (question, rest string) {
-	sentences := Sentences(strings.TrimSpace(text))
-	for i, sentence := range slices.Backward(sentences) {
-		if strings.HasSuffix(sentence, "?") {
-			return strings.TrimSpace(sentence), strings.TrimSpace(strings.Join(sentences[i+1:], " "))
-		}
+	end := strings.LastIndex(text, "?") + 1
+	if end == 0 {
+		return "", ""
 	}
-	return "", ""
+	question = strings.TrimSpace(text[:end])
+	if starts := questionStart.FindAllStringIndex(question, -1); len(starts) > 0 {
+		question = question[starts[len(starts)-1][1]:]
+	}
+	return question, strings.TrimSpace(text[end:])
 }

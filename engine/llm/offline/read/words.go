@@ -14,7 +14,7 @@ var (
 		needed until first last right before after again question would other name number day full text delegate agent
 		problem thing way please moi faut appelle avant apres autre toute toutes personne client cliente demande propose
 		patient patients see next week year month today tomorrow prochaine prochain semaine demain want wanted veux
-		kind any normal one second third never ever anything something there mean means way works work doesn isn won`)
+		kind any normal one second third never ever anything something there mean means way works work doesn isn won come comes nothing rien`)
 )
 
 // IsEmpty reports whether a word tells nothing about what a text is about.
@@ -57,7 +57,7 @@ func NameWords(name string) []string {
 
 // fillers may stand beside a greeting or thanks without making a subject.
 var fillers = Set(`there madame monsieur mr mrs ms sir madam everyone much lot beaucoup infiniment great
-		perfect parfait super allo well help aide speaking indeed info day today aujourd hui jour`)
+		perfect parfait super allo well help aide speaking indeed info day today aujourd hui jour actually finalement hmm huh ugh lol idk dunno whatever euh bof thx cheers`)
 
 // Set is a set of the words of a text, which white space parts.
 func Set(words string) map[string]bool {
@@ -71,6 +71,12 @@ func Set(words string) map[string]bool {
 // Words splits a text into folded words: runs of letters and digits.
 func Words(text string) []string {
 	return strings.FieldsFunc(Fold(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+}
+
+// IsSmall reports whether a word is one of the small words of a language, such as "at", which are about nothing.
+func IsSmall(word string) bool {
+	word = Fold(word)
+	return englishWords[word] || frenchWords[word] || shared[word]
 }
 
 // Content keeps, once each, the words that a message is about: three letters or more, and not

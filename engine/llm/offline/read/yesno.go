@@ -20,11 +20,11 @@ func WantsRepeat(text string) bool {
 }
 
 // turnedDown is what the contact does not want, up to the end of the clause.
-var turnedDown = regexp.MustCompile(`\b(?:(?:do not|don't|does not|doesn't|did not|didn't|no longer|won't|will not|never) (?:really |even )?(?:want|need|wish|intend|plan|like)(?:ed)?|would rather not|not going to|` +
+var turnedDown = regexp.MustCompile(`\b(?:(?:do not|don't|does not|doesn't|did not|didn't|no longer|won't|will not|never) (?:really |even )?(?:want|need|wish|intend|plan|like)(?:ed)?|would rather not|i'd rather not|not going to|never ?mind|forget (?:about )?it|laissez tomber|tant pis|oubliez cela|` +
 	`(?:not|no longer) interested|(?:ne |n')?(?:veux|voudrais|souhaite|desire|ai) (?:pas|plus|aucun)(?: (?:envie|besoin))?|pas besoin)\b[^,.;!?]*?(?: but | mais |[,.;!?]|$)`)
 
 // denials are what a text has at least one of that turns something down.
-var denials = []string{"not", "n't", "no longer", "never", "pas", "plus", "aucun"}
+var denials = []string{"not", "n't", "no longer", "never", "pas", "plus", "aucun", "mind", "forget", "tomber", "tant pis", "oubliez", "rather"}
 
 // Wishes is a text of the contact without what it turns down, and whether it turns anything down.
 func Wishes(text string) (string, bool) {

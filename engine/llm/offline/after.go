@@ -43,7 +43,7 @@ func (c *conversation) answerTo(made call) reply {
 		if next.tool != "" {
 			return next
 		}
-		// Options of which one is chosen already need not be told again.
+		// Do not list options of which the contact has chosen one.
 		if slices.ContainsFunc(wanted.properties, func(p property) bool { return c.picks(question{tool: wanted, property: p}) }) &&
 			!strings.HasSuffix(next.text, c.speak.which) {
 			return next
@@ -56,7 +56,7 @@ func (c *conversation) answerTo(made call) reply {
 	return after(told, c.speak.anythingElse)
 }
 
-// takenUp reports whether another tool takes up one of the options that a tool just told.
+// takenUp reports whether another tool goes on with one of the options that a tool just listed.
 func (c *conversation) takenUp(t tool) bool {
 	return slices.ContainsFunc(c.tools, func(other tool) bool {
 		return slices.ContainsFunc(other.properties, func(p property) bool {
@@ -70,7 +70,7 @@ func (c *conversation) toldOf(t tool, made call) string {
 	if made.saysNothing() {
 		return c.speak.done
 	}
-	// What wanted a yes is something done, and not something looked up.
+	// What asks for a yes does something, and does not just look.
 	if t.confirm {
 		return c.speak.done + " " + read.UpperFirst(read.Ended(inWords(made.result)))
 	}

@@ -21,8 +21,8 @@ type toolset struct {
 	questions map[string][]question
 }
 
-// brief is what an agent is told before a conversation, its instructions and its tools, as the rules read it. It is
-// the same in each turn, and nobody changes it: what is read only when a rule asks for it is read once.
+// brief is what an agent is told before a conversation: its instructions and its tools, as the rules read them. All
+// turns share it, and nobody changes it. Parts that few rules ask for are read when one does, and once.
 type brief struct {
 	*toolset
 	// language is that of the instructions.
@@ -39,11 +39,11 @@ type brief struct {
 	warnings, knowledge, orders func() []passage
 
 	system string
-	// told has by the property's place what the instructions tell of it.
+	// told is what the instructions tell of a property, by its place.
 	told sync.Map
 }
 
-// toolsetOf reads the tools that may be called for a contact's sake, each language's questions about them too.
+// toolsetOf reads the tools that may be called for a contact, with the questions about them in each language.
 func (m Model) toolsetOf(offered []llm.Tool) *toolset {
 	all := newTexts("tools")
 	for _, t := range offered {
@@ -120,7 +120,7 @@ func (b *brief) readAbout() []words {
 	return every
 }
 
-// everyQuestion is all that the model may ask of the tools, by its text.
+// everyQuestion is all that the model may ask about the tools, by text.
 func everyQuestion(tools []tool) map[string][]question {
 	every := map[string][]question{}
 	add := func(text string, asked question) {
@@ -148,7 +148,7 @@ func everyQuestion(tools []tool) map[string][]question {
 	return every
 }
 
-// know adds to each property what is to be known of it among the others.
+// know completes each property with what depends on the other tools, and with its questions.
 func (s *toolset) know() {
 	place := 0
 	for _, t := range s.tools {

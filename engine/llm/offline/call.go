@@ -8,8 +8,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm"
 )
 
-// call is a call of a tool that was answered. What it was made with and what came back is asked for by each rule
-// about each property, and read once.
+// call is a call of a tool that was answered. Many rules ask for its arguments and its result, so each is read once.
 type call struct {
 	llm.ToolCall
 	// at is the index of the message that makes it.

@@ -15,11 +15,11 @@ var giving = regexp.MustCompile(`(?i)(^|\. )returns? |\b(as|were) returned\b`)
 var properName = regexp.MustCompile(`(\pL,? )\p{Lu}\pL+(?: \p{Lu}\pL+)*`)
 
 const (
-	// threshold is the least score with which a tool is called, and half of it for what the agent offered by number.
+	// threshold is the least score for which a tool is called; half of it does for what the agent offered by number.
 	threshold = 0.5
 	// delegateThreshold is the least score with which a matter is handed over.
 	delegateThreshold = 0.8
-	// ownWork is the part of a sub-agent's score from which on a tool of the agent's own goes before it.
+	// ownWork is how much of a sub-agent's score a tool of the agent's own needs to go before it.
 	ownWork = 0.7
 )
 
@@ -128,8 +128,8 @@ func (c *conversation) called(t tool) bool {
 	return slices.ContainsFunc(c.calls, func(made call) bool { return made.Name == t.name && made.at < c.turn })
 }
 
-// score counts for each tool the words that it shares with the subject. A shared word counts its weight, in the
-// proportion that this is of its weight in all tools.
+// score adds up the words that each tool shares with the subject. A shared word counts weight² ÷ the sum of its weights
+// in all tools: what every tool has tells little.
 func score(tools []words, subject []string) []float64 {
 	scores, weights := make([]float64, len(tools)), make([]float64, len(tools))
 	for _, word := range subject {

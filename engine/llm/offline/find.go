@@ -9,8 +9,8 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
-// find looks for a property's value where the rules allow, the surest place first. required is whether the
-// call cannot be made without: what is optional must have been said in this matter, as must what does not last.
+// find looks for a property's value, in the surest place first. What the call can do without (required is false) must
+// have been said in this matter.
 func (c *conversation) find(t tool, p property, required bool) (any, bool) {
 	heard, heardAt := c.heard(p, required)
 	for _, given := range slices.Backward(c.answers) {
@@ -22,7 +22,7 @@ func (c *conversation) find(t tool, p property, required bool) (any, bool) {
 			if value, ok := chosen(p, options, given.text); ok {
 				return value, true
 			}
-			// Of several options, what chooses none is no answer; nor is it before they are known.
+			// While there are several options, only a choice is an answer.
 			if value, ok := p.in(given.text, true, c.today); ok && len(options) < 2 && !c.unasked(p) {
 				return value, true
 			}
@@ -159,8 +159,8 @@ func (c *conversation) ownWords(t tool, p property) (any, bool) {
 	return p.cut(said), true
 }
 
-// handover is the request to a sub-agent, which may know nothing yet: what it is wanted for, the contact's words with
-// which the matter began, and each question that the sub-agent asked with the contact's answer, a line each.
+// handover is the request to a sub-agent, which may know nothing yet. It has a line for what is wanted, in the contact's
+// words, and one for each question that the sub-agent asked, with the answer.
 func (c *conversation) handover(t tool, from int) string {
 	lines := []string{t.title + ". " + ownLines(c, from)}
 	for at := from + 1; at <= c.turn; at++ {
@@ -198,7 +198,7 @@ func (c *conversation) addressed(p property) (any, bool) {
 	return p.person("My name is "+name, false)
 }
 
-// unasked reports whether a property has producers of which none was called yet.
+// unasked reports whether none of a property's producers was called yet.
 func (c *conversation) unasked(p property) bool {
 	return len(p.producers) > 0 && !slices.ContainsFunc(p.producers, func(producer *tool) bool {
 		return slices.ContainsFunc(c.calls, func(made call) bool { return made.Name == producer.name })

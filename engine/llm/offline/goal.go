@@ -18,7 +18,7 @@ func (c *conversation) isInDocuments(subject []string) bool {
 	return read.AsksLeave(text) && !read.IsPersonal(text) && len(c.excerpt(subject).sentences) > 0
 }
 
-// inquires reports whether the message is a question that is not answered by yes or no, or about how things are.
+// inquires reports whether the message is a question about how things are.
 func (c *conversation) inquires() bool {
 	return read.IsInquiry(c.plainly())
 }
@@ -41,8 +41,8 @@ func (c *conversation) readSubject() subject {
 	return subject{slices.DeleteFunc(read.Concepts(strings.Join(said, " ")), read.IsEmpty), least}
 }
 
-// goal is the tool that the matter is about: the one that its first message fits, if that leads to the
-// question that was answered last; else the one that this question was about.
+// goal is the tool that the matter is about: the one that its first message fits, if the question that was just answered
+// leads there; else the one that was asked about.
 func (c *conversation) goal() (tool, bool) {
 	asked, pending := c.askedBefore(c.turn)
 	pending = pending && c.isAnswer(asked, c.said())
@@ -55,8 +55,7 @@ func (c *conversation) goal() (tool, bool) {
 	return c.picked()
 }
 
-// picked is the tool that takes up one of the options which the agent told last, if the contact's message
-// chooses one.
+// picked is the tool that goes on with an option which the agent listed last, if the contact's message chooses one.
 func (c *conversation) picked() (tool, bool) {
 	if len(c.words) > maxChoosing {
 		return tool{}, false
@@ -76,7 +75,7 @@ func (c *conversation) picked() (tool, bool) {
 	return tool{}, false
 }
 
-// calledBefore reports whether a tool was the one that the agent's last message told of.
+// calledBefore reports whether the agent's last message told what a tool returned.
 func (c *conversation) calledBefore(name string) bool {
 	before := c.contactBefore(c.turn)
 	return slices.ContainsFunc(c.calls, func(made call) bool { return made.Name == name && made.at > before && made.at < c.turn })

@@ -9,8 +9,8 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
-// conversation is a request as the rules read it. It is made anew for each answer: all that the
-// model knows of what went before is in the messages.
+// conversation is a request as the rules read it. Each answer makes a new one: the messages hold all that the model
+// knows of what went before.
 type conversation struct {
 	memory *memory
 	// req has the instructions without the excerpts.
@@ -95,8 +95,8 @@ func (m Model) read(req llm.Request) *conversation {
 // said is the contact's latest message.
 func (c *conversation) said() string { return c.req.Messages[c.turn].Text }
 
-// agentBefore is what the agent said last before a message of the contact; "" when it said nothing since the
-// contact's message before that.
+// agentBefore is what the agent said just before a message of the contact; "" when it said nothing between that
+// message and the contact's one before.
 func (c *conversation) agentBefore(at int) string {
 	for _, message := range slices.Backward(c.req.Messages[:at]) {
 		if message.Role == llm.RoleUser {
@@ -117,7 +117,7 @@ func (c *conversation) contactBefore(at int) int {
 }
 
 // askedBefore finds the model's own question at the end of what the agent said before a message of the contact.
-// A question that a sub-agent had asked is the sub-agent's.
+// What a sub-agent asked is left to the sub-agent.
 func (c *conversation) askedBefore(at int) (question, bool) {
 	text, rest := read.LastQuestion(c.agentBefore(at))
 	if text == "" || rest != "" || c.delegatedBefore(at) != nil {
@@ -136,12 +136,13 @@ func (c *conversation) questionIn(line string, at int) (question, string, bool) 
 	return asked, strings.TrimSpace(rest), ok
 }
 
-// meant is, of questions of the same words, the one of the tool that the talk was about up to a message.
+// meant is the question that was meant among those of the same words: that of the tool which the conversation was about,
+// up to a message.
 func (c *conversation) meant(same []question, at int) (question, bool) {
 	if len(same) < 2 {
 		return append(same, question{})[0], len(same) == 1
 	}
-	// Options that were told are chosen from.
+	// Where options were listed, the question is which of them.
 	if picking := slices.DeleteFunc(slices.Clone(same), func(q question) bool { return !c.picks(q) }); len(picking) > 0 {
 		same = picking
 	}
@@ -166,8 +167,8 @@ func (c *conversation) inquiresAt(at int) bool {
 	return message.Role == llm.RoleUser && strings.Contains(message.Text, "?") && read.IsInquiry(read.Plain(message.Text))
 }
 
-// delegatedBefore is the sub-agent's call whose answer the agent passed on before a message of the
-// contact; nil when it did something else.
+// delegatedBefore is the call of a sub-agent whose answer the agent passed on just before a message of the contact; nil
+// when it did something else.
 func (c *conversation) delegatedBefore(at int) *call {
 	before := c.contactBefore(at)
 	for i, made := range slices.Backward(c.calls) {
@@ -181,7 +182,7 @@ func (c *conversation) delegatedBefore(at int) *call {
 	return nil
 }
 
-// language is the language to answer in: that of the latest message of the contact that tells, else that of the
+// language is the language to answer in: that of the latest message of the contact which shows one, else that of the
 // instructions, else English.
 func (c *conversation) language() read.Language {
 	for _, message := range slices.Backward(c.req.Messages) {
@@ -219,7 +220,7 @@ func (c *conversation) isAnswer(asked question, text string) bool {
 	if read.Declines(text) {
 		return false
 	}
-	// What fits another tool is a new matter; text is taken for that only when it is long and fits well.
+	// What fits another tool is a new matter, but free text only when it is long and fits well.
 	other := c.choose(read.Concepts(text), threshold)
 	if asked.property.isCode && len(said) > 2 {
 		if _, ok := asked.property.in(text, true, c.today); !ok {
@@ -235,7 +236,7 @@ func (c *conversation) isAnswer(asked question, text string) bool {
 	return c.reads(asked.property, text) || len(said) == 1
 }
 
-// reads reports whether a property that is not just any text is in a text.
+// reads reports whether a text has the value of a property, one that is not just any text.
 func (c *conversation) reads(p property, text string) bool {
 	if p.isText() {
 		return false
@@ -244,8 +245,8 @@ func (c *conversation) reads(p property, text string) bool {
 	return ok
 }
 
-// findBegan finds the message with which the matter of the latest message began: questions of the
-// model and their answers go on with it, and what the contact asked in between.
+// findBegan finds the message with which the present matter began. The model's questions and their answers go on with
+// it, and so does what the contact asks in between.
 func (c *conversation) findBegan() int {
 	at := c.turn
 	var next question
@@ -274,8 +275,8 @@ func (c *conversation) beganDelegation() int {
 	return at
 }
 
-// contactSaid are the lines of a message of the contact. Of lines that repeat a question they have the answer. Nil for
-// others' messages.
+// contactSaid are the lines of a message of the contact; nil for messages of others. Of a line that repeats a question
+// it has the answer alone.
 func (c *conversation) contactSaid(at int) []string {
 	message := c.req.Messages[at]
 	if message.Role != llm.RoleUser {

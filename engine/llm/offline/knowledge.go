@@ -17,7 +17,7 @@ type quotation struct {
 	sentences []string
 	// isKnown is whether they are knowledge, and not instructions.
 	isKnown bool
-	// number is what the excerpt is cited by that they stand in; 0 when it is none, or is not to be cited.
+	// number is what their excerpt is cited by; 0 when there is none, or it is not to be cited.
 	number int
 }
 
@@ -76,8 +76,8 @@ func (c *conversation) excerpt(subject []string) quotation {
 	return found
 }
 
-// sentencesOf splits an excerpt into what may be quoted. Each sentence is about what the headings above it are about,
-// and an answer is about what its question is about.
+// sentencesOf splits an excerpt into what may be quoted. A sentence is also about what the headings above it say, and an
+// answer about what its question says.
 func sentencesOf(e llm.Excerpt) []passage {
 	var passages []passage
 	above := read.Concepts(e.Document)

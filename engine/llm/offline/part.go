@@ -9,8 +9,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
-// part is a model that does one thing in a test of an agent, by rules. What it is asked has a form that
-// only tests have, so each part is a model of its own.
+// part is a model that plays one part in a test of an agent, by rules.
 type part struct {
 	name   string
 	answer func(llm.Request) (llm.Answer, error)
@@ -41,7 +40,7 @@ func (p part) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, er
 	}
 }
 
-// refuse is that a part has no rule for what it is asked.
+// refuse is the error of a part that has no rule for what it is asked.
 func (p part) refuse(message string) error {
 	return &llm.Error{Cause: llm.Rejected, Message: "model " + p.Name() + ": " + message}
 }

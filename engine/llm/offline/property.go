@@ -30,7 +30,7 @@ func (p property) isFreeText() bool {
 	return p.isUnformed() && freeText[p.name]
 }
 
-// isText reports whether the property is text of no form that could be recognised.
+// isText reports whether the property is any text, of no form that could be recognised.
 func (p property) isText() bool {
 	return p.isFreeText() || p.isUnformed() && !p.isCode && !p.isMail && !p.isPhone && !p.isPostcode && p.holder == ""
 }
@@ -49,8 +49,8 @@ func (p property) lasts() bool {
 	return !slices.Contains([]string{"date", "date-time", "time"}, p.format) || p.isBirth
 }
 
-// in looks for the property's value in a text of the contact. When it is what the contact was asked
-// for, the text is taken for the answer; else the text must say plainly that it is meant.
+// in looks for the property's value in a text of the contact. If the contact was asked for it, the text counts as the
+// answer; otherwise it has to say plainly what it means.
 func (p property) in(text string, asked bool, today time.Time) (any, bool) {
 	switch {
 	case p.kind == "array":
@@ -121,10 +121,10 @@ func (p property) text(text string, asked bool, today time.Time) (string, bool) 
 	return p.words(text, asked)
 }
 
-// date leaves birthdays to properties that want one.
+// date reads a day. Birthdays are for properties that want one.
 func (p property) date(text string, asked bool, today time.Time) (string, bool) {
 	if !asked && read.TellsBirth(read.Words(text)) && len(read.Items(text)) > 1 {
-		// Of two days each part of the sentence may have its own.
+		// A sentence may tell a birthday and another day: look at it part by part.
 		for _, part := range read.Items(text) {
 			if day, ok := p.date(part, asked, today); ok {
 				return day, true

@@ -42,7 +42,7 @@ func (c *conversation) goOn() (reply, bool) {
 		return reply{}, false
 	}
 	if !c.isAnswer(asked, c.said()) {
-		// A question in between is answered, and the own one asked again.
+		// Answer what the contact asks in between, and ask again.
 		found := c.relevant(read.ConceptsOf(c.words))
 		if strings.Contains(c.said(), "?") && len(found.sentences) > 0 && c.inquires() {
 			return say(c.speak.quote(found), c.asking(asked)), true
@@ -81,8 +81,8 @@ func (c *conversation) failedBefore() *call {
 
 func wantsAgain(text string) bool { return read.SaysYes(text) || read.WantsRepeat(text) }
 
-// delegateAgain hands the answer to a sub-agent's question to the sub-agent, with all that was said in
-// the matter: it may begin its conversation anew.
+// delegateAgain hands the answer to a sub-agent's question back to it, with all that was said in the matter: a sub-agent
+// may remember nothing.
 func (c *conversation) delegateAgain(made call) (reply, bool) {
 	t, ok := c.tool(made.Name)
 	if !ok || read.WantsHuman(c.words) {
@@ -127,7 +127,7 @@ func (c *conversation) pursue(t tool, lead string) reply {
 		}
 		for _, producer := range p.producers {
 			isCalled := slices.ContainsFunc(c.calls, func(made call) bool { return made.Name == producer.name })
-			// It is called again for what the contact wants otherwise now.
+			// The contact may want something else by now: look again.
 			if !isCalled || len(c.calledNow()) == 0 && c.corrects(*producer) {
 				return c.pursue(*producer, lead)
 			}
@@ -176,7 +176,7 @@ func (c *conversation) confirmed(t tool) bool {
 	return last >= 0 && c.answers[last].at == c.turn && c.answers[last].confirm && c.answers[last].tool.name == t.name && read.SaysYes(c.answers[last].text)
 }
 
-// first is the property to ask for: one that a result offers options for, which the contact may just have read.
+// first is the property to ask for. What has options goes first: the contact may just have read them.
 func (c *conversation) first(missing []property) property {
 	i := slices.IndexFunc(missing, func(p property) bool { return len(c.options(p)) > 1 })
 	return missing[max(i, 0)]

@@ -23,7 +23,7 @@ const (
 // failed begins a result that is an error in words.
 var failed = regexp.MustCompile(`(?i)^\s*(the call (failed|did not)|(the )?(tool|call|request|sub-agent|transfer)\b[^.]*\b(failed|not|refused|error)|error\b|failed\b|failure\b|no telephony|erreur\b|échec)`)
 
-// errorWord is what in an error says no more than the sentence around it does, or is for the model alone.
+// errorWord is what an error can do without, or has for the model alone.
 var errorWord = regexp.MustCompile(`(?i)^\s*(error|erreur|the call failed)\s*:\s*|\s*Correct the call; do not repeat what you said\.\s*$`)
 
 // option is an object of a result that has the value of a property.
@@ -184,7 +184,7 @@ func errorIn(result string) string {
 	return ""
 }
 
-// inWords tells a result: text as it is, an object as "name: value", a list as numbered options.
+// inWords tells a result: text as it is, an object as names and values, a list as numbered options.
 func inWords(result string) string {
 	raw := json.RawMessage(strings.TrimSpace(result))
 	if !json.Valid(raw) {
@@ -250,7 +250,7 @@ func tell(raw json.RawMessage, label string) (fields, options []string) {
 	case string:
 		return labelled(value), nil
 	case bool:
-		// A bare word would say nothing of it.
+		// "signature no" would be no sentence.
 		return []string{strings.TrimPrefix(label+": "+map[bool]string{true: "yes", false: "no"}[value], ": ")}, nil
 	}
 	return labelled(string(raw)), nil

@@ -17,7 +17,7 @@ var (
 	toModel = regexp.MustCompile(`(?i)^(you (are|take|answer)|you're|(passengers|callers|visitors|customers|people|most people) |act as|your (role|task|job|goal)|always|never|do not|don't|` +
 		`(be|keep|reply|speak|greet|wait|make sure|then|if it remains|no pressure|` + orders + `)[ ,]|(tu|vous) (es|êtes|réponds|répondez)|(ton|votre) (rôle|but|objectif)|` +
 		`toujours|jamais|ne |n['’]|(soi[st]|soyez|rest(e|ez)|demand(e|ez)|répond(s|ez)|parl(e|ez)|utilis(e|ez)|appel(le|ez)|dis|dites|attend(s|ez)) )`)
-	// toModelOutright are those of them that are no news within knowledge either, where "Never" is for the contact.
+	// toModelOutright begins what is no news in knowledge either. There, "Never" may well be meant for the contact.
 	toModelOutright = regexp.MustCompile(`(?i)^(you are in a|answer with nothing|use the tool)`)
 	// condition begins a sentence that says when the next one holds, or is a label before it.
 	condition = regexp.MustCompile(`(?i)^(if|when|si|quand|lorsque) |^[\pL' -]{3,40}: `)
@@ -29,7 +29,7 @@ var (
 	knowledgeMark = regexp.MustCompile(`(?im)^[#*\s]*(knowledge|connaissances?)\s*:?[*\s]*:?[ \t]*$`)
 	// toolReference is what a description says of another tool.
 	toolReference = regexp.MustCompile(`(?i),?\s*(as )?(that )?((was |were )?(returned|given|found)|donnée?s?|renvoyée?s?|fournie?s?) (by|par) \w+_\w+|\s+(that|which) \w+_\w+ (returned|gave)`)
-	// toolName is a word in the manner of a tool's technical name: such a sentence is for the model too.
+	// toolName looks like a tool's technical name: such a sentence is for the model too.
 	toolName = regexp.MustCompile(`[a-z0-9]_[a-z0-9]`)
 )
 
@@ -117,8 +117,8 @@ type section struct {
 	last     string
 }
 
-// passagesOf splits a text into what may be said to a contact, each with an end mark. Its parts are remembered one by
-// one: of a prompt with the contact's name in it, all parts without the name come again with every contact.
+// passagesOf splits a text into what may be said to a contact, each with an end mark. It remembers the text part by part:
+// only the parts of a prompt that name the contact differ from one contact to the next.
 func (m Model) passagesOf(text string, unfit *regexp.Regexp) []passage {
 	var passages []passage
 	last := ""
@@ -135,9 +135,9 @@ func (m Model) passagesOf(text string, unfit *regexp.Regexp) []passage {
 	return passages
 }
 
-// cutSection cuts a part of a text behind the sentence before it. Instructions have more that may not be said than
-// knowledge has: a sentence that begins with unfit is left out, and what it tells the model to
-// say is kept as what is to be said, about what the condition before it is about.
+// cutSection splits one part, which follows the sentence previous. It leaves out sentences that begin with unfit: more of
+// them in instructions than in knowledge. What instructions tell the model to say is kept, as it is to be said, and is
+// also about the condition before it.
 func cutSection(text, previous string, unfit *regexp.Regexp) section {
 	isKnowledge := unfit == toModelOutright
 	var passages []passage

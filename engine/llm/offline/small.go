@@ -14,7 +14,7 @@ const maxSmall = 8
 var (
 	// openQuestion begins a question to which yes and no are no answers.
 	openQuestion = regexp.MustCompile(`(?i)^(?:(?:and|so|et|alors),? )?(?:(?:on|at|for|in|à|pour) )?(what|which|when|how|who|why|where|could you|qu|quand|comment|combien|pourquoi|où|pouvez-vous)`)
-	// alternatives are what a question has that offers several things.
+	// alternatives are in a question that offers several things.
 	alternatives = regexp.MustCompile(`(?i) (or|ou) `)
 	// suits is the first option of a message to which a yes means it.
 	suits = regexp.MustCompile(`(?i)(?:^|[^\pL\d])1[.):]? (?:if|si) `)
@@ -24,7 +24,8 @@ var (
 	occasion = regexp.MustCompile(`(?i)\b(?:because|parce que) ([^.]+)\.`)
 )
 
-// offeredUnder is what the agent offered under a number that is the whole of a message, or with a yes to the first; "" when it offered nothing.
+// offeredUnder is what the agent offered under the number that a message consists of; a yes may stand for the first. "" when
+// it offered nothing.
 func (c *conversation) offeredUnder(at int) string {
 	number := strings.Trim(c.req.Messages[at].Text, " .)!")
 	if said := read.Words(number); len(said) == 1 && read.IsYes(said[0]) && suits.MatchString(c.agentBefore(at)) {
@@ -50,8 +51,8 @@ func (c *conversation) isChoice() bool {
 	return ok
 }
 
-// small answers a yes, a no or a number to what the agent itself asked, which is no question of a tool: it takes note
-// and goes on. Nil when the message is no such answer.
+// small goes on from a yes, a no or a number to what the agent itself asked, in its instructions' words and not about a
+// tool. Nil when the message is no such answer.
 func (c *conversation) small(plainly bool) *reply {
 	if offered := c.offeredUnder(c.turn); offered != "" && plainly {
 		told := say(fill(c.speak.noted, offeredIf.ReplaceAllString(offered, "")), c.speak.anythingElse)
@@ -65,7 +66,7 @@ func (c *conversation) small(plainly bool) *reply {
 	if question == "" || isClosing(question) {
 		return nil
 	}
-	// What is more than a yes must be of the question, or a name, if it is not to be taken up for itself.
+	// Beside the yes there may be a name, and words of the question. Anything more is a matter of its own.
 	asked := read.Concepts(question)
 	more := slices.DeleteFunc(read.Concepts(read.WithoutIntroduction(c.said())), func(word string) bool { return read.IsYes(word) || read.IsNo(word) || read.HasAlike(asked, word) })
 	if plainly && len(more) > 0 {

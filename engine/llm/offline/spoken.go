@@ -13,7 +13,7 @@ var (
 	sayWhat = regexp.MustCompile(`(?i)\bsay (what to \w+): ([^.]+)`)
 	// forbidding marks what must not be said.
 	forbidding = regexp.MustCompile(`(?i)\b(never|not (say|tell|explain|remind)|don['’]t (say|tell|explain|remind)|jamais|only say)\b`)
-	// andThen begins what the model has to do besides, and not to do.
+	// andThen begins what the model has to do besides.
 	andThen      = regexp.MustCompile(`(?i),? (and|then) (open|hand|end|transfer|call|close|pass|give|record|wait|ask)\b.*|, and when\b.*`)
 	furtherTo    = regexp.MustCompile(`(,| and) to `)
 	furtherNotTo = regexp.MustCompile(`(,| and) not to `)
@@ -33,7 +33,7 @@ var (
 const orders = `stop|end|listen|say|do not|don['’]t|ask|tell|use|call|offer|suggest|answer|give|leave|thank|hand|open|read|repeat|send|take|transfer|schedule|agree|wish|apologise|explain|prefer|spell|let|` +
 	`find|begin|make|check|confirm|order|freeze|dispute|close|book|expliquer|demande|rembourse|ouvre|réponds|propose|donne|laisse|retrouve|récapitule|attends|indique|reconnais|appelle|vouvoie`
 
-// forContact makes of a sentence for the model what the contact is to hear; false when there is nothing of that kind.
+// forContact turns a sentence that tells the model what to say into what the contact is to hear; false for other sentences.
 func forContact(sentence string) (string, bool) {
 	if forbidding.MatchString(sentence) {
 		return "", false

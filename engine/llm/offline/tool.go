@@ -14,7 +14,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
-// tool is an offered tool, or a sub-agent offered as one, with what the rules want to know of it.
+// tool is an offered tool, or a sub-agent offered as one, as the rules read it.
 type tool struct {
 	name string
 	// title is the name in words.
@@ -89,8 +89,8 @@ const anySentence = "I said so."
 // yesWanted finds in a description that the contact has to agree first.
 var yesWanted = regexp.MustCompile(`(?i)\b(clear|said) yes\b|\boui clair\b|\bconfirmed by the \w+ first\b`)
 
-// readTools reads the tools that may be called for a contact's sake. Left out are the two that end the agent's
-// part, and those whose schema the rules cannot fill.
+// readTools reads the tools that may be called for a contact. It leaves out the two that end the agent's part, and those
+// whose schema the rules cannot fill.
 func readTools(offered []llm.Tool) []tool {
 	var tools []tool
 	for _, o := range offered {
@@ -148,7 +148,7 @@ func readProperty(name string, raw json.RawMessage) (property, bool) {
 	}
 	p.kind, _ = s.Type.(string)
 	if s.Pattern != "" {
-		// A pattern in another dialect than Go's is left to the gateway to check.
+		// The gateway checks what Go's dialect does not know.
 		p.pattern, _ = regexp.Compile(s.Pattern)
 		// One that any sentence fits only asks for some text.
 		if p.pattern != nil && p.pattern.MatchString(anySentence) {

@@ -17,14 +17,14 @@ type traits struct {
 	isBirth bool
 	// holder tells which part of a person's name it wants: "full", "first" or "last"; "" when it is no person's name.
 	holder string
-	// hasExample is whether the description has an example of a code, which is example, and shape is the shape of that.
+	// example is the code that the description gives for one, if hasExample, and shape its shape.
 	hasExample     bool
 	example, shape string
-	// named are the telling words of the name, and labels those that what follows them may be the value of.
+	// named are the telling words of the name, and labels those that a value may follow.
 	named, labels []string
 }
 
-// traitsOf reads the traits of a property, all else of which is read.
+// traitsOf reads the traits of a property, after all else of it.
 func traitsOf(p property) traits {
 	words := read.Words(read.FirstSentence(p.description))
 	name := read.Fold(p.name)

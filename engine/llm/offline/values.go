@@ -29,7 +29,7 @@ func (p property) isNamed(text string) bool {
 	return len(p.named) > 0 && !slices.ContainsFunc(p.named, func(word string) bool { return !read.HasAlike(said, word) })
 }
 
-// telling is the first word of an enum's value that says what it is, in any case the only one.
+// telling is the first word of an enum's value that says what it is.
 func telling(parts []string) string {
 	if content := read.Content(parts); len(parts) > 1 && len(content) > 0 {
 		return content[0]
@@ -60,7 +60,7 @@ func (p property) choice(text string, asked bool) (any, bool) {
 					told = told || asked || part == telling(parts)
 				}
 			}
-			// A part of a value will do; unasked, the word that tells it from others.
+			// In an answer any word of the value will do; otherwise it takes the telling one.
 			if !told {
 				score = 0
 			}
@@ -128,7 +128,7 @@ func (p property) items(text string, asked bool, today time.Time) (any, bool) {
 	return values, len(values) > 0
 }
 
-// matching looks for a word that fits the property's pattern, whose letters may be written small.
+// matching looks for a word that fits the property's pattern, in capitals if need be.
 func (p property) matching(text string, asked bool) (string, bool) {
 	tokens := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`,;:!?"'’“”«»()`, r) })
 	var candidates []string

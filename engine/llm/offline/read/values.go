@@ -73,7 +73,8 @@ func Number(word string) (float64, bool) {
 		return value, true
 	}
 	digits := numeral.FindString(word)
-	if rest := strings.Replace(word, digits, "", 1); digits == "" || strings.ContainsAny(rest, "0123456789:/-") || len(rest) > 3 {
+	before, after, _ := strings.Cut(word, digits)
+	if rest := before + after; digits == "" || strings.ContainsFunc(before, unicode.IsLetter) || strings.ContainsAny(rest, "0123456789:/-") || len(rest) > 3 {
 		return 0, false
 	}
 	value, err := strconv.ParseFloat(strings.ReplaceAll(digits, ",", "."), 64)

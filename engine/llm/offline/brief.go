@@ -18,7 +18,7 @@ type toolset struct {
 	// alone is what each tool is about in itself.
 	alone []words
 	// questions are all that may be asked of the tools, by their text. Tools may share one.
-	questions map[string][]question
+	questions map[string][]*question
 }
 
 // brief is what an agent is told before a conversation: its instructions and its tools, as the rules read them. All
@@ -121,10 +121,10 @@ func (b *brief) readAbout() []words {
 }
 
 // everyQuestion is all that the model may ask about the tools, by text.
-func everyQuestion(tools []tool) map[string][]question {
-	every := map[string][]question{}
+func everyQuestion(tools []tool) map[string][]*question {
+	every := map[string][]*question{}
 	add := func(text string, asked question) {
-		every[lastQuestion(text)] = append(every[lastQuestion(text)], asked)
+		every[lastQuestion(text)] = append(every[lastQuestion(text)], &asked)
 	}
 	for i := range phrases {
 		book := &phrases[i]

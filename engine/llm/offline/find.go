@@ -9,14 +9,17 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
+// maxHeard is how many messages back the contact's words count for a matter that they did not belong to.
+const maxHeard = 20
+
 // find looks for a property's value, in the surest place first. What the call can do without (required is false) must
 // have been said in this matter.
 func (c *conversation) find(t tool, p property, required bool) (any, bool) {
-	heard, heardAt := c.heard(p, required)
 	for _, given := range slices.Backward(c.answers) {
 		if !given.confirm && given.property.name == p.name && (p.lasts() || given.at >= c.began()) {
-			if heardAt > given.at {
-				break // the contact has changed its mind
+			// The contact may have changed its mind since.
+			if value, ok := c.heard(p, given.at+1); ok && len(p.producers) == 0 {
+				return value, true
 			}
 			options := c.options(p)
 			if value, ok := chosen(p, options, given.text); ok {
@@ -34,8 +37,8 @@ func (c *conversation) find(t tool, p property, required bool) (any, bool) {
 	if len(p.producers) > 0 {
 		return c.produced(p)
 	}
-	if heardAt >= 0 {
-		return heard, true
+	if value, ok := c.heard(p, c.heardFrom(p, required)); ok {
+		return value, true
 	}
 	if value, ok := c.addressed(p); ok && required {
 		return value, true
@@ -84,19 +87,11 @@ func (c *conversation) pieced(p property) (any, bool) {
 	return p.in(strings.Join(told, ", "), true, c.today)
 }
 
-// heard looks for a value in what the contact said, the latest first, and returns the index of the message too; -1
-// when there is none. What was said since the last call counts, whatever it was about then. A value that went into
-// another argument is not meant for this one too.
-func (c *conversation) heard(p property, required bool) (any, int) {
-	from := c.began()
-	switch {
-	case required && p.lasts():
-		from = 0
-	case required:
-		from = min(from, c.sinceCall())
-	}
+// heard looks for a value in what the contact said from a message on, the latest first. A value that went into another
+// argument is not meant for this one too.
+func (c *conversation) heard(p property, from int) (any, bool) {
 	for at := c.turn; at >= from; at-- {
-		if at > c.began() && c.inquiresAt(at) {
+		if c.req.Messages[at].Role != llm.RoleUser || at > c.began() && c.inquiresAt(at) {
 			continue // to ask about something is not to want it
 		}
 		for _, text := range slices.Backward(c.contactSaid(at)) {
@@ -104,10 +99,22 @@ func (c *conversation) heard(p property, required bool) (any, int) {
 			if !ok || (p.format != "" || p.isCode || p.kind == "number" || p.kind == "integer") && c.usedElsewhere(p, value) {
 				continue
 			}
-			return value, at
+			return value, true
 		}
 	}
-	return nil, -1
+	return nil, false
+}
+
+// heardFrom is the index of the first message in which a property's value may be. What the call cannot do without may
+// have been said since the last call, whatever it was about then.
+func (c *conversation) heardFrom(p property, required bool) int {
+	switch {
+	case required && p.lasts():
+		return 0
+	case required:
+		return min(c.began(), max(c.sinceCall(), c.turn-maxHeard))
+	}
+	return c.began()
 }
 
 // sinceCall is the index of the first message of the contact that no call has come after.

@@ -120,10 +120,11 @@ func (c *conversation) contactBefore(at int) int {
 // What a sub-agent asked is left to the sub-agent.
 func (c *conversation) askedBefore(at int) (question, bool) {
 	text, rest := read.LastQuestion(c.agentBefore(at))
-	if text == "" || rest != "" || c.delegatedBefore(at) != nil {
+	same := c.questions[text]
+	if len(same) == 0 || rest != "" || c.delegatedBefore(at) != nil {
 		return question{}, false
 	}
-	return c.meant(c.questions[text], at-1)
+	return *c.meant(same, at-1), true
 }
 
 // questionIn finds a question of the model at the beginning of a line of a message, and returns what follows it.
@@ -132,18 +133,21 @@ func (c *conversation) questionIn(line string, at int) (question, string, bool) 
 	if !ok {
 		return question{}, "", false
 	}
-	asked, ok := c.meant(c.questions[strings.TrimSpace(before+"?")], at)
-	return asked, strings.TrimSpace(rest), ok
+	same := c.questions[strings.TrimSpace(before+"?")]
+	if len(same) == 0 {
+		return question{}, "", false
+	}
+	return *c.meant(same, at), strings.TrimSpace(rest), true
 }
 
 // meant is the question that was meant among those of the same words: that of the tool which the conversation was about,
 // up to a message.
-func (c *conversation) meant(same []question, at int) (question, bool) {
-	if len(same) < 2 {
-		return append(same, question{})[0], len(same) == 1
+func (c *conversation) meant(same []*question, at int) *question {
+	if len(same) == 1 {
+		return same[0]
 	}
 	// Where options were listed, the question is which of them.
-	if picking := slices.DeleteFunc(slices.Clone(same), func(q question) bool { return !c.picks(q) }); len(picking) > 0 {
+	if picking := slices.DeleteFunc(slices.Clone(same), func(q *question) bool { return !c.picks(*q) }); len(picking) > 0 {
 		same = picking
 	}
 	for ; at >= 0; at-- {
@@ -154,11 +158,11 @@ func (c *conversation) meant(same []question, at int) (question, bool) {
 			continue // asked in between
 		}
 		about := c.choose(read.Concepts(c.req.Messages[at].Text), threshold)
-		if i := slices.IndexFunc(same, func(q question) bool { return c.leadsTo(about.tool, q.tool, len(c.tools)) }); about.ok && i >= 0 {
-			return same[i], true
+		if i := slices.IndexFunc(same, func(q *question) bool { return c.leadsTo(about.tool, q.tool, len(c.tools)) }); about.ok && i >= 0 {
+			return same[i]
 		}
 	}
-	return same[0], true
+	return same[0]
 }
 
 // inquiresAt reports whether a message of the contact asks how things are.

@@ -33,13 +33,13 @@ func TestTime(t *testing.T) {
 func TestLastQuestion(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][2]string{
-		"Thank you. What is your name?":                     {"What is your name?", ""},
-		"“It waits for five days.” Which one?":              {"Which one?", ""},
-		"“Let it cool.” [2] Anything else?":                 {"Anything else?", ""},
-		"« C’est gratuit. » Que choisissez-vous ?":          {"Que choisissez-vous ?", ""},
-		"1) Monday\n2) Friday\nWhich one would you like?":   {"Which one would you like?", ""},
-		"Is it about your kettle? Tell me what it does.":    {"Is it about your kettle?", "Tell me what it does."},
-		"That is done.":                                     {"", ""},
+		"Thank you. What is your name?":                   {"What is your name?", ""},
+		"“It waits for five days.” Which one?":            {"Which one?", ""},
+		"“Let it cool.” [2] Anything else?":               {"Anything else?", ""},
+		"« C’est gratuit. » Que choisissez-vous ?":        {"Que choisissez-vous ?", ""},
+		"1) Monday\n2) Friday\nWhich one would you like?": {"Which one would you like?", ""},
+		"Is it about your kettle? Tell me what it does.":  {"Is it about your kettle?", "Tell me what it does."},
+		"That is done.": {"", ""},
 		"Is that so? And will it be red, at 9.30, for you?": {"And will it be red, at 9.30, for you?", ""},
 	} {
 		question, rest := LastQuestion(text)

@@ -37,8 +37,8 @@ func LowerFirst(text string) string {
 // sentenceEnd is a full stop, question or exclamation mark before a space, or a line's end.
 var sentenceEnd = regexp.MustCompile(`([.!?])\s+|\s*\n+\s*`)
 
-// questionStart is what a question begins behind: the end of a sentence, of a quotation, or of a line.
-var questionStart = regexp.MustCompile(`[.!?](?:\s?[”"»])?(?:\s\[\d+\])?\s+|\n\s*`)
+// sentenceGap is what a sentence may have between its end mark and the next sentence: a quotation mark, a citation, a space.
+var sentenceGap = regexp.MustCompile(`^[.!?](?:\s?[”"»])?(?:\s\[\d+\])?\s+|^\n\s*`)
 
 // listMark is what begins a heading or an item: "# ", "- ", "* ", "1. ", "2) ".
 var listMark = regexp.MustCompile(`^(#+|[-*•]|\d+[.)])(\s+|$)`)
@@ -78,9 +78,12 @@ func LastQuestion(text string) (question, rest string) {
 	if end == 0 {
 		return "", ""
 	}
-	question = strings.TrimSpace(text[:end])
-	if starts := questionStart.FindAllStringIndex(question, -1); len(starts) > 0 {
-		question = question[starts[len(starts)-1][1]:]
+	start := 0
+	for at := strings.LastIndexAny(text[:end-1], ".!?\n"); at >= 0; at = strings.LastIndexAny(text[:at], ".!?\n") {
+		if gap := sentenceGap.FindString(text[at:end]); gap != "" {
+			start = at + len(gap)
+			break
+		}
 	}
-	return question, strings.TrimSpace(text[end:])
+	return strings.TrimSpace(text[start:end]), strings.TrimSpace(text[end:])
 }

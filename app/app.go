@@ -21,6 +21,7 @@ import (
 	"github.com/agentgraph/agentgraph/gateway/rest"
 	"github.com/agentgraph/agentgraph/graph"
 	"github.com/agentgraph/agentgraph/model"
+	"github.com/agentgraph/agentgraph/observe"
 	"github.com/agentgraph/agentgraph/query"
 	"github.com/agentgraph/agentgraph/resolvers"
 )
@@ -41,7 +42,9 @@ type Options struct {
 	Settings gateway.Settings
 	// Plan answers queries by plans where possible. Without it a resolver answers each field.
 	Plan bool
-	Log  *slog.Logger
+	// Observer watches the program; nil for none.
+	Observer *observe.Observer
+	Log      *slog.Logger
 }
 
 // App is the whole program.
@@ -49,8 +52,10 @@ type App struct {
 	store  *db.Store
 	engine *engine.Engine
 	server *gateway.Server
-	http   *http.Server
-	log    *slog.Logger
+	// handler is the server with what watches it.
+	handler http.Handler
+	http    *http.Server
+	log     *slog.Logger
 }
 
 // secretFields are the mutations whose answers show secrets, which are stored nowhere.
@@ -59,6 +64,9 @@ var secretFields = []string{"createApiKey", "createAccessToken"}
 // New wires the gateway to the store and the engine. It fails when a stored operation of REST v1 no longer fits the
 // schema.
 func New(o Options) (*App, error) {
+	if o.Observer == nil {
+		o.Observer = &observe.Observer{}
+	}
 	resolver := resolvers.New(o.Store, o.Engine)
 	schema := graph.NewExecutableSchema(resolver.Config())
 	table, err := query.NewTable(schema.Schema(), o.Store, o.Log)
@@ -87,17 +95,21 @@ func New(o Options) (*App, error) {
 		},
 		Ready:      o.Store.Ping,
 		Log:        o.Log,
-		Extensions: []graphql.HandlerExtension{query.Loading{Table: table}},
+		Extensions: append([]graphql.HandlerExtension{query.Loading{Table: table}}, o.Observer.Extensions()...),
 		Transports: []graphql.Transport{v1},
+		Observer:   o.Observer.Requests(),
 		Settings:   settings,
 	})
+	o.Observer.Watch(o.Store, server, v1.Operations())
+	handler := o.Observer.Handler(server)
 	return &App{
-		store:  o.Store,
-		engine: o.Engine,
-		server: server,
-		log:    o.Log,
+		store:   o.Store,
+		engine:  o.Engine,
+		server:  server,
+		handler: handler,
+		log:     o.Log,
 		http: &http.Server{
-			Handler:           server,
+			Handler:           handler,
 			ReadHeaderTimeout: 10 * time.Second,
 			IdleTimeout:       2 * time.Minute,
 			ErrorLog:          slog.NewLogLogger(o.Log.Handler(), slog.LevelWarn),
@@ -114,7 +126,7 @@ func ledgerOf(store *db.Store) rest.Ledger {
 }
 
 // Handler answers requests as Serve does, for servers that somebody else runs.
-func (a *App) Handler() http.Handler { return a.server }
+func (a *App) Handler() http.Handler { return a.handler }
 
 // Serve answers requests, and works on up to workers jobs at once, until ctx ends. Then it takes no more of either and lets
 // those in progress finish. Jobs that take longer than stopTime go to other processes.

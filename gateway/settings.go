@@ -50,6 +50,8 @@ type Settings struct {
 	// how many fields marked @modelDriven it may ask for; 0 is any number. Each Server counts for itself.
 	RateLimit      int
 	ModelRateLimit int
+	// SlowOperation is from how long on a query or a mutation is logged as slow; 0 for none.
+	SlowOperation time.Duration
 }
 
 // DefaultSettings returns the bounds of a production gateway, without rate limits, which depend on its clients.

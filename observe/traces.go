@@ -77,5 +77,7 @@ func wantsTraces() bool {
 func (t *traces) statements() *otelpgx.Tracer {
 	return otelpgx.NewTracer(otelpgx.WithTracerProvider(t.provider), otelpgx.WithMeterProvider(metricnoop.NewMeterProvider()),
 		otelpgx.WithDisableSQLStatementInAttributes(),
+		// They are the same for all, and read from a copy of the settings that is made each time.
+		otelpgx.WithDisableConnectionDetailsInAttributes(),
 		otelpgx.WithSpanNameFunc(func(sql string) string { return summaryOf(shapeOf(sql)) }))
 }

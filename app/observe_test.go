@@ -123,6 +123,25 @@ func (w *watched) load(t *testing.T) {
 	require.Equal(t, "You are booked.", w.say(t, chatID, said).Text)
 }
 
+// socket opens a socket with an operation on it.
+func (w *watched) socket(t *testing.T, header http.Header, query string, variables any) *websocket.Conn {
+	t.Helper()
+	socket, response, err := websocket.Dial(t.Context(), strings.Replace(w.url, "http", "ws", 1)+"/graphql",
+		&websocket.DialOptions{Subprotocols: []string{"graphql-transport-ws"}, HTTPHeader: header})
+	require.NoError(t, err)
+	if response.Body != nil {
+		require.NoError(t, response.Body.Close())
+	}
+	t.Cleanup(func() { _ = socket.CloseNow() })
+	require.NoError(t, wsjson.Write(t.Context(), socket, map[string]any{"type": "connection_init", "payload": map[string]string{"X-Api-Key": w.key}}))
+	var ack frame
+	require.NoError(t, wsjson.Read(t.Context(), socket, &ack))
+	require.NoError(t, wsjson.Write(t.Context(), socket, map[string]any{
+		"id": "1", "type": "subscribe", "payload": map[string]any{"query": query, "variables": variables},
+	}))
+	return socket
+}
+
 // scrape returns the samples of the metrics by their names with labels.
 func (w *watched) scrape(t *testing.T) map[string]string {
 	t.Helper()
@@ -148,21 +167,8 @@ func TestMetricsTellWhatHappened(t *testing.T) {
 	t.Parallel()
 	w := observed(t, observe.Options{Listen: "127.0.0.1:0"})
 	w.load(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	socket, response, err := websocket.Dial(ctx, strings.Replace(w.url, "http", "ws", 1)+"/graphql", &websocket.DialOptions{Subprotocols: []string{"graphql-transport-ws"}})
-	require.NoError(t, err)
-	if response.Body != nil {
-		require.NoError(t, response.Body.Close())
-	}
-	defer func() { _ = socket.CloseNow() }()
-	require.NoError(t, wsjson.Write(ctx, socket, map[string]any{"type": "connection_init", "payload": map[string]string{"X-Api-Key": w.key}}))
-	var ack frame
-	require.NoError(t, wsjson.Read(ctx, socket, &ack))
 	chatID := w.start(t, w.agentID, nil)
-	require.NoError(t, wsjson.Write(ctx, socket, map[string]any{"id": "1", "type": "subscribe", "payload": map[string]any{
-		"query": `subscription ($id: ID!) { simulationChatEvents(simulationChatId: $id) { __typename } }`, "variables": map[string]string{"id": chatID},
-	}}))
+	w.socket(t, nil, `subscription ($id: ID!) { simulationChatEvents(simulationChatId: $id) { __typename } }`, map[string]string{"id": chatID})
 	var samples map[string]string
 	require.Eventually(t, func() bool {
 		samples = w.scrape(t)
@@ -360,8 +366,10 @@ func TestSpansSayWhatWasSaidOnlyWhenAsked(t *testing.T) {
 }
 
 func TestATraceGoesOnThroughTheGateway(t *testing.T) {
-	c, _, _ := tracedTurn(t)
-	require.NotEmpty(t, c.spans)
+	c := &collector{}
+	server := httptest.NewServer(c)
+	t.Cleanup(server.Close)
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", server.URL)
 	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	w := observed(t, observe.Options{})
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url+"/graphql", strings.NewReader(`{"query":"query Kept { agents { nodes { id } } }"}`))
@@ -371,14 +379,23 @@ func TestATraceGoesOnThroughTheGateway(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, response.Body.Close())
 	require.Equal(t, "0af7651916cd43dd8448eb211c80319c", response.Header.Get("X-Trace-Id"))
+	socket := w.socket(t, http.Header{"Traceparent": {parent}}, `query OnSocket { agents { nodes { id } } }`, nil)
+	for last := (frame{}); last.Type != "complete"; {
+		require.NoError(t, wsjson.Read(t.Context(), socket, &last))
+	}
 	require.NoError(t, w.observer.Close(t.Context()))
+	parents := map[string]string{}
 	for _, span := range c.spans {
-		if span.Name == "query Kept" {
-			require.Equal(t, "0af7651916cd43dd8448eb211c80319c", fmt.Sprintf("%x", span.TraceId))
-			return
+		if fmt.Sprintf("%x", span.TraceId) == "0af7651916cd43dd8448eb211c80319c" {
+			for _, other := range c.spans {
+				if string(other.SpanId) == string(span.ParentSpanId) {
+					parents[span.Name] = other.Name
+				}
+			}
 		}
 	}
-	require.Fail(t, "the operation is no span")
+	require.Equal(t, "POST /graphql", parents["query Kept"])
+	require.Equal(t, "GET /graphql", parents["query OnSocket"], "the operation is below the request that opened the socket")
 }
 
 func TestSlowStatementsAreLoggedWithoutValues(t *testing.T) {

@@ -117,6 +117,7 @@ func (o EngineOptions) named(name string) (llm.Model, error) {
 
 // knowledge returns what agents answer from.
 func (o EngineOptions) knowledge() (*knowledge.Base, error) {
+	o.Reranker.Around, o.Reranker.Observe = o.Observer.Around(), o.Observer.Reranks()
 	options := knowledge.Options{Reranker: o.Reranker, Log: o.Log, Observe: o.Observer.Retrievals()}
 	if o.Embedder.Model != "" {
 		config := o.Embedder

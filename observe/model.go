@@ -90,6 +90,20 @@ func (e watchedEmbedder) Embed(ctx context.Context, texts []string) (vectors [][
 	return e.Embedder.Embed(c.ctx, texts)
 }
 
+// rerankerProvider is the name of whatever service a Reranker has, in traces.
+const rerankerProvider = "reranker"
+
+// Reranks watches requests to a reranker; nil when nobody asked for it.
+func (o *Observer) Reranks() func(ctx context.Context, model string) (context.Context, func(error)) {
+	if o.metrics == nil && o.traces == nil {
+		return nil
+	}
+	return func(ctx context.Context, model string) (context.Context, func(error)) {
+		c := o.beginModel(ctx, semconv.GenAIOperationNameKey.String("rerank"), rerankerProvider, model)
+		return c.ctx, func(err error) { c.end(outcomeOf(err)) }
+	}
+}
+
 // modelCall is a call of a model.
 type modelCall struct {
 	*Observer

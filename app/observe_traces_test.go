@@ -6,15 +6,18 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/coder/websocket/wsjson"
 	"github.com/stretchr/testify/require"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/observe"
 )
 
@@ -59,6 +62,40 @@ func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// awaits waits until the collector has a span with the name below one with the other name: a request's span ends after its
+// response was read.
+func (c *collector) awaits(t *testing.T, name, above string) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		parents := map[string]bool{}
+		for _, span := range c.spans {
+			if span.Name == above {
+				parents[string(span.SpanId)] = true
+			}
+		}
+		return slices.ContainsFunc(c.spans, func(span *tracepb.Span) bool { return span.Name == name && parents[string(span.ParentSpanId)] })
+	}, dbtest.Awaited, 20*time.Millisecond, "%s below %s", name, above)
+}
+
+// awaitsTurn waits until the collector has the whole of the turn: its last span is that of its request.
+func (c *collector) awaitsTurn(t *testing.T) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		byID := map[string]*tracepb.Span{}
+		for _, span := range c.spans {
+			byID[string(span.SpanId)] = span
+		}
+		return slices.ContainsFunc(c.spans, func(span *tracepb.Span) bool {
+			operation := byID[string(span.ParentSpanId)]
+			return span.Name == "execute_tool book" && operation != nil && byID[string(operation.ParentSpanId)] != nil
+		})
+	}, dbtest.Awaited, 20*time.Millisecond, "the turn")
+}
+
 // tracedTurn has a turn traced, and returns all spans of its trace by their names.
 func tracedTurn(t *testing.T) (c *collector, w *watched, named map[string][]*tracepb.Span) {
 	t.Helper()
@@ -69,8 +106,11 @@ func tracedTurn(t *testing.T) (c *collector, w *watched, named map[string][]*tra
 	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20kept")
 	t.Setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip")
 	t.Setenv("OTEL_SERVICE_NAME", "night-shift")
+	t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "20")
 	w = observed(t, observe.Options{})
 	w.load(t)
+	c.awaits(t, "query Agents", "POST /graphql")
+	c.awaitsTurn(t)
 	require.NoError(t, w.observer.Close(t.Context()))
 	named = map[string][]*tracepb.Span{}
 	for _, span := range c.spans {
@@ -132,6 +172,7 @@ func TestATraceGoesOnThroughTheGateway(t *testing.T) {
 	server := httptest.NewServer(c)
 	t.Cleanup(server.Close)
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", server.URL)
+	t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "20")
 	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	w := observed(t, observe.Options{})
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url+"/graphql", strings.NewReader(`{"query":"query Kept { agents { nodes { id } } }"}`))
@@ -145,6 +186,8 @@ func TestATraceGoesOnThroughTheGateway(t *testing.T) {
 	for last := (frame{}); last.Type != "complete"; {
 		require.NoError(t, wsjson.Read(t.Context(), socket, &last))
 	}
+	c.awaits(t, "query Kept", "POST /graphql")
+	c.awaits(t, "query OnSocket", "GET /graphql")
 	require.NoError(t, w.observer.Close(t.Context()))
 	parents := map[string]string{}
 	for _, span := range c.spans {

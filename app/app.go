@@ -25,6 +25,9 @@ import (
 	"github.com/agentgraph/agentgraph/resolvers"
 )
 
+// maxHeaderBytes bounds the headers of a request, which are read before it is known whose it is.
+const maxHeaderBytes = 32 << 10
+
 // drainTime is how long requests in progress may take to finish when the program ends.
 const drainTime = 20 * time.Second
 
@@ -46,11 +49,12 @@ type Options struct {
 
 // App is the whole program.
 type App struct {
-	store  *db.Store
-	engine *engine.Engine
-	server *gateway.Server
-	http   *http.Server
-	log    *slog.Logger
+	store    *db.Store
+	engine   *engine.Engine
+	server   *gateway.Server
+	settings gateway.Settings
+	http     *http.Server
+	log      *slog.Logger
 }
 
 // secretFields are the mutations whose answers show secrets, which are stored nowhere.
@@ -92,13 +96,15 @@ func New(o Options) (*App, error) {
 		Settings:   settings,
 	})
 	return &App{
-		store:  o.Store,
-		engine: o.Engine,
-		server: server,
-		log:    o.Log,
+		settings: settings,
+		store:    o.Store,
+		engine:   o.Engine,
+		server:   server,
+		log:      o.Log,
 		http: &http.Server{
 			Handler:           server,
 			ReadHeaderTimeout: 10 * time.Second,
+			MaxHeaderBytes:    maxHeaderBytes,
 			IdleTimeout:       2 * time.Minute,
 			ErrorLog:          slog.NewLogLogger(o.Log.Handler(), slog.LevelWarn),
 		},
@@ -133,7 +139,7 @@ func (a *App) Serve(ctx context.Context, listener net.Listener, workers int) err
 		defer time.AfterFunc(after, settle).Stop()
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- a.http.Serve(gateway.Whole(a.http, listener)) }()
+	go func() { failed <- a.http.Serve(gateway.Whole(a.http, a.settings.Connections.Limit(listener))) }()
 	var err error
 	select {
 	case err = <-failed:

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/99designs/gqlgen/graphql/executor"
@@ -63,7 +64,8 @@ type Server struct {
 	others       []graphql.Transport
 	authenticate Authenticate
 	claim        ClaimRequest
-	ready        func(context.Context) error
+	readiness    readiness
+	failures     failures
 	presenter    presenter
 	log          *slog.Logger
 	traffic      traffic
@@ -92,7 +94,8 @@ func New(o Options) *Server {
 		others:       o.Transports,
 		authenticate: o.Authenticate,
 		claim:        o.Claim,
-		ready:        o.Ready,
+		readiness:    readiness{ready: o.Ready, log: o.Log},
+		failures:     newFailures(),
 		presenter:    presenter{log: o.Log, settings: o.Settings},
 		log:          o.Log,
 		traffic:      newTraffic(),
@@ -152,8 +155,15 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 	s.refuse(w, r, model.Errorf(model.NotFound, "there is nothing at this path"))
 }
 
+// restOfBody is how long a client may take for the rest of a body that nobody reads.
+const restOfBody = 2 * time.Second
+
 // refuse answers a request that goes no further, in the form of the transport of its path.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, cause error) {
+	if r.ContentLength != 0 {
+		// net/http reads the rest of the body before it sends a response: it may not wait for long.
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(restOfBody))
+	}
 	err := s.presenter.present(r.Context(), cause)
 	switch status := StatusOf(codeOf(err)); status {
 	case http.StatusUnauthorized:

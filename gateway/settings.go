@@ -46,6 +46,8 @@ type Settings struct {
 	// CORSOrigins are the origins, such as https://console.example.com, whose pages may call the gateway and open
 	// sockets. "*" stands for every origin, and in https://*.example.com for any name before the rest.
 	CORSOrigins []string
+	// Connections bound what is open at a time, for whoever serves.
+	Connections Connections
 	// RateLimit is how many requests one key may make in a minute, operations on sockets included, and ModelRateLimit
 	// how many fields marked @modelDriven it may ask for; 0 is any number. Each Server counts for itself.
 	RateLimit      int
@@ -70,5 +72,6 @@ func DefaultSettings() Settings {
 		InitTimeout:      3 * time.Second,
 		PingInterval:     20 * time.Second,
 		SocketOperations: 100,
+		Connections:      Connections{All: 20_000, PerAddress: 1_000},
 	}
 }

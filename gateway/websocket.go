@@ -235,7 +235,7 @@ func (s *socket) initialise(payload json.RawMessage) *closure {
 	if h != nil {
 		s.credential = credentialOf(h)
 	}
-	principal, err := s.principal(s.ctx, s.credential)
+	principal, err := s.admitted(s.ctx, s.credential, s.remote)
 	if err != nil {
 		switch StatusOf(codeOf(s.presenter.present(s.ctx, err))) {
 		case http.StatusUnauthorized, http.StatusForbidden:

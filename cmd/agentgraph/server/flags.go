@@ -115,8 +115,10 @@ type gatewayFlags struct {
 	Introspection  bool          `env:"AGENTGRAPH_INTROSPECTION" default:"true" negatable:"" help:"Let clients read the schema."`
 	MaxBody        int64         `env:"AGENTGRAPH_MAX_BODY" default:"1048576" help:"Largest request body, in bytes."`
 	MaxUpload      int64         `env:"AGENTGRAPH_MAX_UPLOAD" default:"26214400" help:"Largest total size of a request's files, in bytes."`
-	MaxResponse    int64         `env:"AGENTGRAPH_MAX_ANSWER" default:"33554432" help:"Largest response, in bytes."`
+	MaxResponse    int64         `name:"max-answer" env:"AGENTGRAPH_MAX_ANSWER" default:"33554432" help:"Largest response, in bytes."`
 	QueryCost      int           `env:"AGENTGRAPH_QUERY_COST" default:"1000000" help:"Highest cost of one operation, as the schema counts it; 0 for no limit."`
+	MaxClients     int           `env:"AGENTGRAPH_MAX_CLIENTS" default:"20000" help:"Connections of clients at most; 0 for no limit."`
+	MaxPerAddress  int           `env:"AGENTGRAPH_MAX_CLIENTS_PER_ADDRESS" name:"max-clients-per-address" default:"1000" help:"Connections of one public address at most; 0 for no limit. Private addresses, which proxies have, may open as many as they like."`
 	RequestTimeout time.Duration `env:"AGENTGRAPH_REQUEST_TIMEOUT" default:"30s" help:"How long a query or a mutation may take."`
 	AllowedOrigin  []string      `env:"AGENTGRAPH_ALLOWED_ORIGINS" placeholder:"HOST" help:"Host, other than the gateway's own, whose pages may open a socket."`
 	CORSOrigin     []string      `env:"AGENTGRAPH_CORS_ORIGINS" placeholder:"ORIGIN" help:"Origin, such as https://console.example.com, whose pages may call the gateway and open sockets; * for all. Without one, browsers keep other pages from calling it."`
@@ -137,6 +139,9 @@ func (f gatewayFlags) Validate() error {
 	}
 	if f.MaxUpload > mostUpload {
 		return fmt.Errorf("--max-upload must be at most %d", mostUpload)
+	}
+	if f.MaxClients < 0 || f.MaxPerAddress < 0 {
+		return errors.New("--max-clients and --max-clients-per-address must not be negative")
 	}
 	if f.RateLimit < 0 || f.ModelRateLimit < 0 {
 		return errors.New("--rate-limit and --model-rate-limit must not be negative")
@@ -176,6 +181,7 @@ func (f gatewayFlags) settings() gateway.Settings {
 	settings.RequestTimeout = f.RequestTimeout
 	settings.AllowedOrigins = f.AllowedOrigin
 	settings.CORSOrigins = f.CORSOrigin
+	settings.Connections = gateway.Connections{All: f.MaxClients, PerAddress: f.MaxPerAddress}
 	settings.RateLimit = f.RateLimit
 	settings.ModelRateLimit = f.ModelRateLimit
 	return settings

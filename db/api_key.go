@@ -23,13 +23,27 @@ func (t *Tenant) APIKeysByPrefix(ctx context.Context, prefix string) ([]*model.A
 	return keys, translate(err)
 }
 
-// CreateAPIKey makes a key and returns it with its secret, which is kept nowhere.
+// CreateAPIKey makes a key and returns it with its secret, which is kept nowhere. UNPROCESSABLE says that the company has
+// model.MaxAPIKeys that can be used.
 func (t *Tenant) CreateAPIKey(ctx context.Context, in model.CreateAPIKeyInput) (*model.APIKey, string, error) {
 	key, secret, err := model.NewAPIKey(t.companyID, in, now())
 	if err != nil {
 		return nil, "", err
 	}
-	return key, secret, insert(ctx, t, key)
+	return key, secret, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		// Those who make keys at the same time wait here, so that each counts the other's.
+		if _, err := t.db.NewRaw("SELECT 1 FROM companies WHERE id = ? FOR NO KEY UPDATE", t.companyID).Exec(ctx); err != nil {
+			return translate(err)
+		}
+		usable, err := t.find((*model.APIKey)(nil)).Where("revoked_at IS NULL").Where("(expires_at IS NULL OR expires_at > ?)", key.CreatedAt).Count(ctx)
+		if err != nil {
+			return translate(err)
+		}
+		if usable >= model.MaxAPIKeys {
+			return model.Errorf(model.Unprocessable, "the company has %d API keys that can be used, which is the most: revoke one first", usable)
+		}
+		return insert(ctx, t.Tenant, key)
+	})
 }
 
 // RevokeAPIKey revokes a key for good. Revoking it again changes nothing.

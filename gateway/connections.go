@@ -111,7 +111,9 @@ const failedPerMinute = 60
 // failures slows down addresses whose credentials are refused.
 type failures struct{ limit *rateLimit }
 
-func newFailures() failures { return failures{newRateLimit("refused credentials", failedPerMinute)} }
+func newFailures() failures {
+	return failures{newRateLimit("address", "refused credentials", failedPerMinute)}
+}
 
 // check returns RATE_LIMITED when too many credentials of the address were refused.
 func (f failures) check(remote string) error {

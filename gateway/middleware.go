@@ -121,7 +121,7 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 	if rec, ok := r.Context().Value(recordKey{}).(*record); ok {
 		rec.company = principal.CompanyID
 	}
-	if err := s.requests.take(w.Header(), principal.KeyID, 1, time.Now()); err != nil {
+	if err := s.takeRequest(w.Header(), principal, time.Now()); err != nil {
 		s.refuse(w, r, err)
 		return
 	}

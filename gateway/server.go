@@ -70,10 +70,10 @@ type Server struct {
 	log          *slog.Logger
 	traffic      traffic
 	// entrance is where requests come in.
-	entrance http.Handler
-	cors     *cors.Cors
-	requests *rateLimit
-	sessions *sessions
+	entrance            http.Handler
+	cors                *cors.Cors
+	requests, companies *rateLimit
+	sessions            *sessions
 }
 
 // schemas serialises the one change that New makes to a schema, which servers may share.
@@ -100,8 +100,9 @@ func New(o Options) *Server {
 		log:          o.Log,
 		traffic:      newTraffic(),
 		cors:         newCORS(o.Settings.CORSOrigins),
-		requests:     newRateLimit("requests", o.Settings.RateLimit),
-		sessions:     newSessions(o.Revocations, o.Log),
+		requests:     newRateLimit("API key", "requests", o.Settings.RateLimit),
+		companies:    newRateLimit("company", "requests", o.Settings.CompanyRateLimit),
+		sessions:     newSessions(o.Revocations, o.Settings.SessionsPerKey, o.Log),
 	}
 	s.entrance = http.HandlerFunc(s.admit)
 	if s.cors != nil {
@@ -112,7 +113,7 @@ func New(o Options) *Server {
 	s.exec.SetRecoverFunc(recovered)
 	s.exec.SetQueryCache(documents)
 	s.exec.Use(guard{settings: o.Settings, documents: documents, schema: o.Schema.Schema()})
-	s.exec.Use(modelDriven{newRateLimit("operations that make a model work", o.Settings.ModelRateLimit)})
+	s.exec.Use(modelDriven{newRateLimit("API key", "operations that make a model work", o.Settings.ModelRateLimit)})
 	s.exec.Use(operationName{})
 	s.exec.Use(deadline{o.Settings})
 	s.exec.Use(idempotency{s})

@@ -52,6 +52,10 @@ type Settings struct {
 	// how many fields marked @modelDriven it may ask for; 0 is any number. Each Server counts for itself.
 	RateLimit      int
 	ModelRateLimit int
+	// CompanyRateLimit is how many requests all keys of one company may make in a minute together; 0 is any number.
+	CompanyRateLimit int
+	// SessionsPerKey is how many sockets and streams one key, with its tokens, may have open; 0 is any number.
+	SessionsPerKey int
 }
 
 // DefaultSettings returns the bounds of a production gateway, without rate limits, which depend on its clients.
@@ -72,6 +76,7 @@ func DefaultSettings() Settings {
 		InitTimeout:      3 * time.Second,
 		PingInterval:     20 * time.Second,
 		SocketOperations: 100,
+		SessionsPerKey:   1_000,
 		Connections:      Connections{All: 20_000, PerAddress: 1_000},
 	}
 }

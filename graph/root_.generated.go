@@ -1651,7 +1651,7 @@ type RevokeApiKeyPayload {
 }
 
 extend type Mutation {
-  "Makes an API key. An access token cannot: what it makes would outlive it."
+  "Makes an API key; a company has at most 100 that can be used. An access token cannot: what it makes would outlive it."
   createApiKey("The key." input: CreateApiKeyInput!): CreateApiKeyPayload @requires(scope: admin, keyOnly: true)
   "Revokes an API key at once and for good. Revoking it again changes nothing."
   revokeApiKey("The key." input: RevokeApiKeyInput!): RevokeApiKeyPayload @requires(scope: admin)

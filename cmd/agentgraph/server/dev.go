@@ -31,7 +31,7 @@ import (
 type Dev struct {
 	agentFlags
 	// There is nobody else to protect.
-	gatewayFlags  `kong:"set='rateLimit=0',set='modelRateLimit=0'"`
+	gatewayFlags  `kong:"set='rateLimit=0',set='companyRateLimit=0',set='modelRateLimit=0'"`
 	DatabaseURL   string `env:"DATABASE_URL" placeholder:"URL" help:"Database to use instead of a private one."`
 	DataDirectory string `env:"AGENTGRAPH_DATA_DIRECTORY" placeholder:"DIR" help:"Where the private database and the demo key are kept. Default: /var/lib/agentgraph for root, else agentgraph in the user's data directory."`
 	Port          int    `env:"AGENTGRAPH_PORT" default:"8080" help:"Port on 127.0.0.1; 0 takes a free one."`

@@ -124,6 +124,7 @@ type gatewayFlags struct {
 	CORSOrigin     []string      `env:"AGENTGRAPH_CORS_ORIGINS" placeholder:"ORIGIN" help:"Origin, such as https://console.example.com, whose pages may call the gateway and open sockets; * for all. Without one, browsers keep other pages from calling it."`
 	Plan           bool          `env:"AGENTGRAPH_PLAN" default:"true" negatable:"" help:"Answer queries by plans. Without them a resolver answers each field: the same answers, slower."`
 	RateLimit      int           `env:"AGENTGRAPH_RATE_LIMIT" default:"${rateLimit}" help:"Requests that one API key may make per minute, in each process; 0 for no limit."`
+	CompanyLimit   int           `name:"company-rate-limit" env:"AGENTGRAPH_COMPANY_RATE_LIMIT" default:"${companyRateLimit}" help:"Requests that all keys of one company may make per minute together, in each process; 0 for no limit."`
 	ModelRateLimit int           `env:"AGENTGRAPH_MODEL_RATE_LIMIT" default:"${modelRateLimit}" help:"Operations that use a model that one API key may start per minute, in each process; 0 for no limit."`
 	LogLevel       slog.Level    `env:"AGENTGRAPH_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
 	SecretKey      string        `env:"AGENTGRAPH_SECRET_KEY" placeholder:"BASE64" help:"32 bytes in base64 that encrypt the header values of tools. Without it tools have no headers."`
@@ -143,8 +144,8 @@ func (f gatewayFlags) Validate() error {
 	if f.MaxClients < 0 || f.MaxPerAddress < 0 {
 		return errors.New("--max-clients and --max-clients-per-address must not be negative")
 	}
-	if f.RateLimit < 0 || f.ModelRateLimit < 0 {
-		return errors.New("--rate-limit and --model-rate-limit must not be negative")
+	if f.RateLimit < 0 || f.ModelRateLimit < 0 || f.CompanyLimit < 0 {
+		return errors.New("--rate-limit, --company-rate-limit and --model-rate-limit must not be negative")
 	}
 	for _, origin := range f.CORSOrigin {
 		if !isOrigin(origin) {
@@ -183,6 +184,7 @@ func (f gatewayFlags) settings() gateway.Settings {
 	settings.CORSOrigins = f.CORSOrigin
 	settings.Connections = gateway.Connections{All: f.MaxClients, PerAddress: f.MaxPerAddress}
 	settings.RateLimit = f.RateLimit
+	settings.CompanyRateLimit = f.CompanyLimit
 	settings.ModelRateLimit = f.ModelRateLimit
 	return settings
 }

@@ -42,23 +42,30 @@ func (t *Tenant) CreateAPIKey(ctx context.Context, in model.CreateAPIKeyInput) (
 		if usable >= model.MaxAPIKeys {
 			return model.Errorf(model.Unprocessable, "the company has %d API keys that can be used, which is the most: revoke one first", usable)
 		}
-		return insert(ctx, t.Tenant, key)
+		if err := insert(ctx, t.Tenant, key); err != nil {
+			return err
+		}
+		return t.audit(ctx, model.AuditActionCreateAPIKey, key.ID)
 	})
 }
 
 // RevokeAPIKey revokes a key for good. Revoking it again changes nothing.
 func (t *Tenant) RevokeAPIKey(ctx context.Context, id string) (*model.APIKey, error) {
-	at := now()
-	result, err := t.change((*model.APIKey)(nil)).Set("revoked_at = ?", at).
-		Where("id = ?", id).Where("revoked_at IS NULL").Exec(ctx)
-	if err != nil {
-		return nil, translate(err)
-	}
-	if revoked, err := result.RowsAffected(); err != nil || revoked > 0 {
-		t.onCommit(t.store.revocations.announce)
-	}
 	key := &model.APIKey{}
-	return key, t.one(ctx, "API key", id, key)
+	return key, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		revoked, err := affects(t.change((*model.APIKey)(nil)).Set("revoked_at = ?", now()).
+			Where("id = ?", id).Where("revoked_at IS NULL").Exec(ctx))
+		if err != nil {
+			return err
+		}
+		if revoked {
+			t.onCommit(t.store.revocations.announce)
+			if err := t.audit(ctx, model.AuditActionRevokeAPIKey, id); err != nil {
+				return err
+			}
+		}
+		return t.one(ctx, "API key", id, key)
+	})
 }
 
 // RevokedKeys returns those of the keys, of any companies, that were revoked or have expired.

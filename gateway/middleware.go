@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"log/slog"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -138,6 +139,7 @@ func (s *Server) admitted(ctx context.Context, credential, remote string) (model
 	if credential != "" && errors.As(err, &known) && known.Code == model.Unauthenticated {
 		s.failures.count(remote)
 	}
+	principal.Address, _, _ = net.SplitHostPort(remote)
 	return principal, err
 }
 

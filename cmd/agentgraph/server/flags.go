@@ -49,7 +49,7 @@ func (f agentFlags) options(log *slog.Logger) app.EngineOptions {
 
 // modelFlags choose the language model.
 type modelFlags struct {
-	OpenaiAPIKey  string        `env:"OPENAI_API_KEY" placeholder:"KEY" help:"Key of the OpenAI-compatible provider. Without a key and a base URL the offline model answers."`
+	OpenaiAPIKey  string        `env:"OPENAI_API_KEY" placeholder:"KEY" help:"Key of the OpenAI-compatible provider. Without a key and a base URL the offline model answers. The flag shows in process lists; rather set the variable, or name a file with OPENAI_API_KEY_FILE."`
 	OpenaiBaseURL string        `env:"OPENAI_BASE_URL" placeholder:"URL" help:"Address of the provider, before /chat/completions."`
 	Model         string        `env:"AGENTGRAPH_MODEL" default:"gpt-4.1-mini" help:"The model that speaks for the agents."`
 	ModelTimeout  time.Duration `env:"AGENTGRAPH_MODEL_TIMEOUT" default:"25s" help:"How long one response of the model may take."`
@@ -60,9 +60,9 @@ type modelFlags struct {
 type knowledgeFlags struct {
 	EmbeddingModel   string   `env:"AGENTGRAPH_EMBEDDING_MODEL" placeholder:"NAME" help:"The model that compares questions and documents by meaning. Without one they are compared by their words."`
 	EmbeddingBaseURL string   `env:"AGENTGRAPH_EMBEDDING_BASE_URL" placeholder:"URL" help:"Address of the embedding model's provider, before /embeddings. Default: that of the language model."`
-	EmbeddingAPIKey  string   `env:"AGENTGRAPH_EMBEDDING_API_KEY" placeholder:"KEY" help:"Key of the embedding model's provider. Default: that of the language model, when the address is the same."`
+	EmbeddingAPIKey  string   `env:"AGENTGRAPH_EMBEDDING_API_KEY" placeholder:"KEY" help:"Key of the embedding model's provider. Default: that of the language model, when the address is the same. The flag shows in process lists; rather set the variable, or name a file with AGENTGRAPH_EMBEDDING_API_KEY_FILE."`
 	RerankURL        string   `env:"AGENTGRAPH_RERANK_URL" placeholder:"URL" help:"Full address of a reranker with the API of Cohere or Jina."`
-	RerankAPIKey     string   `env:"AGENTGRAPH_RERANK_API_KEY" placeholder:"KEY" help:"Key of the reranker."`
+	RerankAPIKey     string   `env:"AGENTGRAPH_RERANK_API_KEY" placeholder:"KEY" help:"Key of the reranker. The flag shows in process lists; rather set the variable, or name a file with AGENTGRAPH_RERANK_API_KEY_FILE."`
 	RerankModel      []string `env:"AGENTGRAPH_RERANK_MODELS" placeholder:"NAME" help:"Model of the reranker that knowledge base chats may name."`
 }
 
@@ -127,7 +127,7 @@ type gatewayFlags struct {
 	CompanyLimit   int           `name:"company-rate-limit" env:"AGENTGRAPH_COMPANY_RATE_LIMIT" default:"${companyRateLimit}" help:"Requests that all keys of one company may make per minute together, in each process; 0 for no limit."`
 	ModelRateLimit int           `env:"AGENTGRAPH_MODEL_RATE_LIMIT" default:"${modelRateLimit}" help:"Operations that use a model that one API key may start per minute, in each process; 0 for no limit."`
 	LogLevel       slog.Level    `env:"AGENTGRAPH_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
-	SecretKey      string        `env:"AGENTGRAPH_SECRET_KEY" placeholder:"BASE64" help:"32 bytes in base64 that encrypt the header values of tools. Without it tools have no headers."`
+	SecretKey      string        `env:"AGENTGRAPH_SECRET_KEY" placeholder:"BASE64" help:"32 bytes in base64 that encrypt the header values of tools. Without it tools have no headers. The flag shows in process lists; rather set the variable, or name a file with AGENTGRAPH_SECRET_KEY_FILE."`
 }
 
 // Validate refuses bounds that would let nothing, or everything, through.

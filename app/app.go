@@ -26,6 +26,9 @@ import (
 	"github.com/agentgraph/agentgraph/resolvers"
 )
 
+// maxHeaderBytes bounds the headers of a request, which are read before it is known whose it is.
+const maxHeaderBytes = 32 << 10
+
 // drainTime is how long requests in progress may take to finish when the program ends.
 const drainTime = 20 * time.Second
 
@@ -49,9 +52,10 @@ type Options struct {
 
 // App is the whole program.
 type App struct {
-	store  *db.Store
-	engine *engine.Engine
-	server *gateway.Server
+	store    *db.Store
+	engine   *engine.Engine
+	server   *gateway.Server
+	settings gateway.Settings
 	// handler is the server with what watches it.
 	handler http.Handler
 	http    *http.Server
@@ -103,14 +107,16 @@ func New(o Options) (*App, error) {
 	o.Observer.Watch(o.Store, server, v1.Operations())
 	handler := o.Observer.Handler(server)
 	return &App{
-		store:   o.Store,
-		engine:  o.Engine,
-		server:  server,
-		handler: handler,
-		log:     o.Log,
+		settings: settings,
+		store:    o.Store,
+		engine:   o.Engine,
+		server:   server,
+		handler:  handler,
+		log:      o.Log,
 		http: &http.Server{
 			Handler:           handler,
 			ReadHeaderTimeout: 10 * time.Second,
+			MaxHeaderBytes:    maxHeaderBytes,
 			IdleTimeout:       2 * time.Minute,
 			ErrorLog:          slog.NewLogLogger(o.Log.Handler(), slog.LevelWarn),
 		},
@@ -145,7 +151,7 @@ func (a *App) Serve(ctx context.Context, listener net.Listener, workers int) err
 		defer time.AfterFunc(after, settle).Stop()
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- a.http.Serve(gateway.Whole(a.http, listener)) }()
+	go func() { failed <- a.http.Serve(gateway.Whole(a.http, a.settings.Connections.Limit(listener))) }()
 	var err error
 	select {
 	case err = <-failed:

@@ -72,7 +72,9 @@ func (t *Tenant) ReindexDataset(ctx context.Context, id string) (*model.Dataset,
 
 // DeleteDataset deletes a dataset with its documents and disconnects it from every chat.
 func (t *Tenant) DeleteDataset(ctx context.Context, id string) error {
-	return t.delete(ctx, dataset, id, (*model.Dataset)(nil))
+	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		return t.delete(ctx, dataset, id, (*model.Dataset)(nil))
+	})
 }
 
 // OfDataset narrows a list to what belongs to the dataset; to nothing when it is nil.

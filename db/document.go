@@ -78,12 +78,19 @@ func (t *Tenant) CountsOfDatasets(ctx context.Context, ids []string) (map[string
 }
 
 // AddDocument adds a document, as model.NewDocument makes it, with its content to its dataset, and puts its
-// indexing into the queue.
+// indexing into the queue. UNPROCESSABLE says that the dataset has model.MaxDocuments.
 func (t *Tenant) AddDocument(ctx context.Context, added *model.Document, content io.Reader) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		// Held, so that a change of how it is cut sees the document, or is seen by the document's indexing.
 		if err := t.lock(ctx, dataset, added.DatasetID, &model.Dataset{}, forShare); err != nil {
 			return err
+		}
+		documents, err := t.find((*model.Document)(nil)).Where("dataset_id = ?", added.DatasetID).Count(ctx)
+		if err != nil {
+			return translate(err)
+		}
+		if documents >= model.MaxDocuments {
+			return model.Errorf(model.Unprocessable, "the dataset has %d documents, which is the most", documents)
 		}
 		if err := insert(ctx, t.Tenant, added); err != nil {
 			return err

@@ -90,7 +90,7 @@ func arguments(of reflect.Type, own, other estate) (values []any, known bool) {
 			}
 		}
 		return []any{run(own), run(other)}, true
-	case reflect.TypeFor[*model.AgentFilter](), reflect.TypeFor[*model.CampaignFilter](),
+	case reflect.TypeFor[*model.AgentFilter](), reflect.TypeFor[*model.AuditEventFilter](), reflect.TypeFor[*model.CampaignFilter](),
 		reflect.TypeFor[*model.CampaignItemStatus](), reflect.TypeFor[*bool]():
 		return []any{reflect.Zero(of).Interface()}, true
 	case reflect.TypeFor[model.DateBound]():

@@ -144,6 +144,15 @@ func (p presenter) translate(ctx context.Context, err error, located *gqlerror.E
 	}
 }
 
+// reason is the sentence of an error that a client may see.
+func (p presenter) reason(err error) string {
+	var known *model.Error
+	if errors.As(err, &known) && known.Code != model.Internal {
+		return known.Message
+	}
+	return "something that the gateway needs does not answer"
+}
+
 // mask keeps the cause in the log and shows only where to find it there.
 func (p presenter) mask(ctx context.Context, err error, located *gqlerror.Error) *gqlerror.Error {
 	attributes := []any{"error", err, "path", located.Path.String(), "traceId", TraceID(ctx)}

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"log/slog"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -64,8 +65,13 @@ func (s *Server) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 	// Whoever stores responses must not, and whoever does all the same must tell credentials apart.
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Vary", apiKeyHeader+", "+authorizationHeader)
+	control := http.NewResponseController(w)
 	// A deadline that an earlier request on this connection left behind must not end this one.
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
+	_ = control.SetWriteDeadline(time.Time{})
+	if r.ContentLength != 0 {
+		// Whoever reads the body sets one of its own, and takes it back.
+		_ = control.SetReadDeadline(rec.begin.Add(s.settings.RequestTimeout))
+	}
 
 	defer func() {
 		s.ended(ctx, rec, w.status, "request")
@@ -79,10 +85,10 @@ func (s *Server) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/healthz":
-		health(w, r, "ok", http.StatusOK)
+		health(w, r, http.StatusOK, "ok")
 		return
 	case "/readyz":
-		s.readiness(w, r)
+		s.serveReadiness(w, r)
 		return
 	}
 	if !s.traffic.enter() {
@@ -101,7 +107,11 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 		s.route(w, r)
 		return
 	}
-	principal, err := s.principal(r.Context(), credentialOf(r.Header))
+	if len(r.Header.Values(apiKeyHeader)) > 1 {
+		s.refuse(w, r, model.Errorf(model.BadInput, "%s is given more than once", apiKeyHeader))
+		return
+	}
+	principal, err := s.admitted(r.Context(), credentialOf(r.Header), r.RemoteAddr)
 	if err != nil {
 		s.refuse(w, r, err)
 		return
@@ -109,11 +119,25 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 	if rec, ok := r.Context().Value(recordKey{}).(*record); ok {
 		rec.caller = principal
 	}
-	if err := s.requests.take(w.Header(), principal.KeyID, 1, time.Now()); err != nil {
+	if err := s.takeRequest(w.Header(), principal, time.Now()); err != nil {
 		s.refuse(w, r, err)
 		return
 	}
 	s.once(w, r.WithContext(model.WithPrincipal(r.Context(), principal)))
+}
+
+// admitted is principal for whoever comes in from the address, which has to wait when too many of its credentials were refused.
+func (s *Server) admitted(ctx context.Context, credential, remote string) (model.Principal, error) {
+	if err := s.failures.check(remote); err != nil {
+		return model.Principal{}, err
+	}
+	principal, err := s.principal(ctx, credential)
+	var known *model.Error
+	if credential != "" && errors.As(err, &known) && known.Code == model.Unauthenticated {
+		s.failures.count(remote)
+	}
+	principal.Address, _, _ = net.SplitHostPort(remote)
+	return principal, err
 }
 
 func (s *Server) principal(ctx context.Context, credential string) (model.Principal, error) {
@@ -156,32 +180,6 @@ func (s *Server) survive(w *statusWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	s.refuse(w, r, cause)
-}
-
-func (s *Server) readiness(w http.ResponseWriter, r *http.Request) {
-	if s.traffic.closing.Err() != nil {
-		health(w, r, "draining", http.StatusServiceUnavailable)
-		return
-	}
-	if err := s.ready(r.Context()); err != nil {
-		s.log.WarnContext(r.Context(), "not ready", "error", err, "traceId", TraceID(r.Context()))
-		health(w, r, "not ready", http.StatusServiceUnavailable)
-		return
-	}
-	health(w, r, "ready", http.StatusOK)
-}
-
-func isHealthCheck(path string) bool { return path == "/healthz" || path == "/readyz" }
-
-func health(w http.ResponseWriter, r *http.Request, state string, status int) {
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		w.Header().Set("Allow", "GET, HEAD")
-		w.WriteHeader(http.StatusMethodNotAllowed)
-		return
-	}
-	w.Header().Set("Content-Type", jsonType+utf8Suffix)
-	w.WriteHeader(status)
-	_, _ = w.Write([]byte(`{"status":"` + state + `"}`))
 }
 
 // traceOf returns the trace of a W3C traceparent header, or a new one.

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/99designs/gqlgen/graphql/executor"
@@ -65,17 +66,18 @@ type Server struct {
 	others       []graphql.Transport
 	authenticate Authenticate
 	claim        ClaimRequest
-	ready        func(context.Context) error
+	readiness    readiness
+	failures     failures
 	presenter    presenter
 	log          *slog.Logger
 	observer     Observer
 	traffic      traffic
 	sockets      atomic.Int64
 	// entrance is where requests come in.
-	entrance http.Handler
-	cors     *cors.Cors
-	requests *rateLimit
-	sessions *sessions
+	entrance            http.Handler
+	cors                *cors.Cors
+	requests, companies *rateLimit
+	sessions            *sessions
 }
 
 // schemas serialises the one change that New makes to a schema, which servers may share.
@@ -96,14 +98,16 @@ func New(o Options) *Server {
 		others:       o.Transports,
 		authenticate: o.Authenticate,
 		claim:        o.Claim,
-		ready:        o.Ready,
+		readiness:    readiness{ready: o.Ready, log: o.Log},
+		failures:     newFailures(),
 		presenter:    presenter{log: o.Log, settings: o.Settings},
 		log:          o.Log,
 		observer:     o.Observer,
 		traffic:      newTraffic(),
 		cors:         newCORS(o.Settings.CORSOrigins),
-		requests:     newRateLimit("requests", o.Settings.RateLimit),
-		sessions:     newSessions(o.Revocations, o.Log),
+		requests:     newRateLimit("API key", "requests", o.Settings.RateLimit),
+		companies:    newRateLimit("company", "requests", o.Settings.CompanyRateLimit),
+		sessions:     newSessions(o.Revocations, o.Settings.SessionsPerKey, o.Log),
 	}
 	s.entrance = http.HandlerFunc(s.admit)
 	if s.cors != nil {
@@ -115,7 +119,7 @@ func New(o Options) *Server {
 	s.exec.SetQueryCache(documents)
 	s.exec.Use(noteOperation{})
 	s.exec.Use(guard{settings: o.Settings, documents: documents, schema: o.Schema.Schema()})
-	s.exec.Use(modelDriven{newRateLimit("operations that make a model work", o.Settings.ModelRateLimit)})
+	s.exec.Use(modelDriven{newRateLimit("API key", "operations that make a model work", o.Settings.ModelRateLimit)})
 	s.exec.Use(deadline{o.Settings})
 	s.exec.Use(idempotency{s})
 	s.exec.Use(responseLimit{o.Settings, new(atomic.Int64)})
@@ -157,8 +161,15 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 	s.refuse(w, r, model.Errorf(model.NotFound, "there is nothing at this path"))
 }
 
+// restOfBody is how long a client may take for the rest of a body that nobody reads.
+const restOfBody = 2 * time.Second
+
 // refuse answers a request that goes no further, in the form of the transport of its path.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, cause error) {
+	if r.ContentLength != 0 {
+		// net/http reads the rest of the body before it sends a response: it may not wait for long.
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(restOfBody))
+	}
 	err := s.presenter.present(r.Context(), cause)
 	switch status := StatusOf(codeOf(err)); status {
 	case http.StatusUnauthorized:

@@ -28,6 +28,7 @@ const (
 // signal tells of it, and when their token expires. One goroutine looks after all of them while there are any.
 type sessions struct {
 	revocations Revocations
+	perKey      int
 	log         *slog.Logger
 
 	mu        sync.Mutex
@@ -41,24 +42,24 @@ type session struct {
 	end     func()
 }
 
-func newSessions(r Revocations, log *slog.Logger) *sessions {
-	return &sessions{revocations: r, log: log, open: map[model.KeyRef]map[*session]struct{}{}}
+func newSessions(r Revocations, perKey int, log *slog.Logger) *sessions {
+	return &sessions{revocations: r, perKey: perKey, log: log, open: map[model.KeyRef]map[*session]struct{}{}}
 }
 
-// begin has end called, once, when the principal's credential is no longer good. The session must be closed with what it
-// returns. What begins without Revocations is not looked after.
-func (s *sessions) begin(principal model.Principal, end func()) (closed func()) {
-	if s.revocations == nil {
-		return func() {}
-	}
+// begin has end called, once, when the principal's credential is no longer good, if there are Revocations. The session must
+// be closed with what it returns. It returns LIMIT_EXCEEDED when the key has as many open as it may.
+func (s *sessions) begin(principal model.Principal, end func()) (closed func(), err error) {
 	of, key := &session{principal.ExpiresAt, end}, principal.Key()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.perKey > 0 && len(s.open[key]) >= s.perKey {
+		return nil, model.Errorf(model.LimitExceeded, "the API key has %d sockets and streams open, which is the most", s.perKey)
+	}
 	if s.open[key] == nil {
 		s.open[key] = map[*session]struct{}{}
 	}
 	s.open[key][of] = struct{}{}
-	if !s.isWatched {
+	if !s.isWatched && s.revocations != nil {
 		s.isWatched = true
 		go s.watch(s.revocations.Revocations())
 	}
@@ -66,7 +67,7 @@ func (s *sessions) begin(principal model.Principal, end func()) (closed func()) 
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.forget(key, of)
-	}
+	}, nil
 }
 
 func (s *sessions) forget(key model.KeyRef, of *session) {

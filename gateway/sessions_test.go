@@ -2,10 +2,12 @@ package gateway_test
 
 import (
 	"context"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/coder/websocket"
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/gateway"
@@ -93,4 +95,24 @@ func TestNothingIsDoneOnASocketWhoseKeyIsRevoked(t *testing.T) {
 	socket.subscribe("2", "mutation { increment }")
 	socket.closes(4403)
 	require.EqualValues(t, 1, f.root.Increments.Load())
+}
+
+func TestAKeyHasSoManySessions(t *testing.T) {
+	t.Parallel()
+	f := start(t, settings(func(s *gateway.Settings) { s.SessionsPerKey = 2 }))
+	first := f.ready(t)
+	stream, _ := f.stream(t, call{method: "POST", path: "/graphql", body: body(t, "subscription { tick(milliseconds: 60000) }")})
+	require.Equal(t, event{}, <-stream)
+	third := f.dial(t, "X-Api-Key: "+goodKey)
+	third.send(`{"type":"connection_init"}`)
+	third.closes(websocket.StatusTryAgainLater)
+	refused := f.do(t, call{method: "POST", path: "/graphql", body: body(t, "subscription { tick }"), headers: []string{"Accept: text/event-stream"}})
+	require.Contains(t, refused.text, "2 sockets and streams open, which is the most")
+	require.NoError(t, first.CloseNow())
+	require.Eventually(t, func() bool {
+		again := f.dial(t, "X-Api-Key: "+goodKey)
+		again.send(`{"type":"connection_init"}`)
+		_, text, err := again.Read(t.Context())
+		return err == nil && strings.Contains(string(text), "connection_ack")
+	}, patience, 10*time.Millisecond, "one that is closed counts no more")
 }

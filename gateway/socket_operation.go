@@ -103,7 +103,7 @@ func (s *socket) run(ctx context.Context, op *operation, params request) {
 
 // start begins to execute an operation; nil when it was refused, and the client told so.
 func (s *socket) start(ctx context.Context, op *operation, params request, at time.Time) *execution {
-	if err := s.requests.take(nil, s.caller().KeyID, 1, at); err != nil {
+	if err := s.takeRequest(nil, s.caller(), at); err != nil {
 		s.last(op, "error", errorsJSON(gqlerror.List{s.presenter.present(ctx, err)}))
 		return nil
 	}

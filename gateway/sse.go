@@ -69,6 +69,15 @@ func (e events) send(parts ...[]byte) bool {
 // stream executes the operation and sends its results as they come, until it ends, the client
 // leaves, its credential is not good any more or the server drains. When it returns, nothing of it runs any more.
 func (x exchange) stream(ctx context.Context, operation *graphql.OperationContext) {
+	principal, _ := model.PrincipalOf(ctx)
+	revoked, revoke := context.WithCancel(context.Background())
+	defer revoke()
+	closed, err := x.sessions.begin(principal, revoke)
+	if err != nil {
+		x.reject(&graphql.Response{Errors: gqlerror.List{x.presenter.present(ctx, err)}})
+		return
+	}
+	defer closed()
 	ctx, cancel := context.WithCancel(ctx)
 	results, left := make(chan []byte), make(chan struct{})
 	var producer sync.WaitGroup
@@ -86,10 +95,6 @@ func (x exchange) stream(ctx context.Context, operation *graphql.OperationContex
 	defer cancel()
 	defer close(left)
 
-	principal, _ := model.PrincipalOf(ctx)
-	revoked, revoke := context.WithCancel(context.Background())
-	defer revoke()
-	defer x.sessions.begin(principal, revoke)()
 	out := x.openEvents(shortName(operation.Operation))
 	ticker := time.NewTicker(x.settings.PingInterval)
 	defer ticker.Stop()

@@ -38,6 +38,7 @@ var (
 	closeSubprotocol = &closure{4406, "Subprotocol not acceptable"}
 	closeInitTimeout = &closure{4408, "Connection initialisation timeout"}
 	closeDuplicate   = &closure{4409, "Subscriber for this id already exists"}
+	closeTooMany     = &closure{websocket.StatusTryAgainLater, "Too many sockets are open on this key"}
 	closeInitTwice   = &closure{4429, "Too many initialisation requests"}
 )
 
@@ -238,7 +239,7 @@ func (s *socket) initialise(payload json.RawMessage) *closure {
 	if h != nil {
 		s.credential = credentialOf(h)
 	}
-	principal, err := s.principal(s.ctx, s.credential)
+	principal, err := s.admitted(s.ctx, s.credential, s.remote)
 	if err != nil {
 		switch StatusOf(codeOf(s.presenter.present(s.ctx, err))) {
 		case http.StatusUnauthorized, http.StatusForbidden:
@@ -248,7 +249,9 @@ func (s *socket) initialise(payload json.RawMessage) *closure {
 		}
 	}
 	s.ctx = model.WithPrincipal(s.ctx, principal)
-	s.session = s.sessions.begin(principal, func() { s.close(closeForbidden) })
+	if s.session, err = s.sessions.begin(principal, func() { s.close(closeForbidden) }); err != nil {
+		return closeTooMany
+	}
 	s.acknowledged.Store(true)
 	s.write(message{Type: "connection_ack"})
 	s.pulse.Reset(s.settings.PingInterval)

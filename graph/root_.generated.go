@@ -80,6 +80,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputAgentFieldInput,
 		ec.unmarshalInputAgentFilter,
 		ec.unmarshalInputArchiveCampaignItemsInput,
+		ec.unmarshalInputAuditEventFilter,
 		ec.unmarshalInputCampaignFilter,
 		ec.unmarshalInputCampaignItemConversationInput,
 		ec.unmarshalInputCampaignItemInput,
@@ -1651,10 +1652,110 @@ type RevokeApiKeyPayload {
 }
 
 extend type Mutation {
-  "Makes an API key. An access token cannot: what it makes would outlive it."
+  "Makes an API key; a company has at most 100 that can be used. An access token cannot: what it makes would outlive it."
   createApiKey("The key." input: CreateApiKeyInput!): CreateApiKeyPayload @requires(scope: admin, keyOnly: true)
   "Revokes an API key at once and for good. Revoking it again changes nothing."
   revokeApiKey("The key." input: RevokeApiKeyInput!): RevokeApiKeyPayload @requires(scope: admin)
+}
+`, BuiltIn: false},
+	{Name: "../schema/audit_event.graphqls", Input: `"What somebody did that a company may have to account for."
+enum AuditAction {
+  "Made an API key."
+  CreateApiKey
+  "Revoked an API key."
+  RevokeApiKey
+  "Made an access token. The target is its API key: tokens have no ids."
+  CreateAccessToken
+  "Made an agent."
+  CreateAgent
+  "Changed an agent, but not its prompt."
+  UpdateAgent
+  "Wrote a prompt. The target is the agent."
+  UpdatePrompt
+  "Changed a tool."
+  UpdateTool
+  "Set or cleared the plan. The target is the company."
+  ChangePlan
+  "Deleted an agent with what belongs to it."
+  DeleteAgent
+  "Deleted a tool."
+  DeleteTool
+  "Ended a delegation."
+  DeleteSubAgent
+  "Deleted a knowledge base chat."
+  DeleteKnowledgeBaseChat
+  "Deleted a dataset with its documents."
+  DeleteDataset
+  "Deleted a document."
+  DeleteDocument
+  "Deleted an agent test."
+  DeleteAgentTest
+  "Deleted a folder of agent tests."
+  DeleteAgentTestFolder
+  "Deleted a campaign item."
+  DeleteCampaignItem
+}
+
+"Who did what, when and from where. It is written together with what was done, and never changed."
+type AuditEvent {
+  "The id."
+  id: ID!
+  "What was done."
+  action: AuditAction!
+  "The id of what it was done to."
+  targetId: ID!
+  "The API key that did it, or whose access token did; null for who has the database."
+  apiKeyId: ID
+  "Whether it was an access token of the key."
+  isAccessToken: Boolean!
+  "The address that the request came from, a proxy's where there is one; null for who has the database."
+  address: String
+  "When it was done."
+  createdAt: DateTime!
+}
+
+"A page of audit events."
+type AuditEventConnection {
+  "The events with their cursors."
+  edges: [AuditEventEdge!]!
+  "The events."
+  nodes: [AuditEvent!]!
+  "Where the page stands."
+  pageInfo: PageInfo!
+  "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
+  totalCount: Int! @cost(weight: 2000, isShared: true)
+}
+
+"An audit event in a list."
+type AuditEventEdge {
+  "Its place in the list."
+  cursor: String!
+  "The event."
+  node: AuditEvent!
+}
+
+"Which audit events; all that is given must hold."
+input AuditEventFilter {
+  "Only this."
+  action: AuditAction
+  "Only what was done to this."
+  targetId: ID
+  "Only by this API key and its access tokens."
+  apiKeyId: ID
+}
+
+extend type Query {
+  "What was done that the company may have to account for, newest first."
+  auditEvents(
+    "Page size, 1 to 100."
+    first: Int! = 50
+    "Continue after this cursor."
+    after: String
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
+    offset: Int
+    "Which ones."
+    filter: AuditEventFilter
+  ): AuditEventConnection @requires(scope: admin)
 }
 `, BuiltIn: false},
 	{Name: "../schema/campaign.graphqls", Input: `"Where a campaign stands. ` + "`" + `Draft` + "`" + ` leads to ` + "`" + `Running` + "`" + `; ` + "`" + `Running` + "`" + ` to ` + "`" + `Paused` + "`" + ` and ` + "`" + `Completed` + "`" + `; both lead back to ` + "`" + `Running` + "`" + `. Each of them leads to ` + "`" + `Archived` + "`" + `, which is final."
@@ -4439,6 +4540,50 @@ func (ec *executionContext) childFields_ArchiveCampaignItemsPayload(ctx context.
 		return ec.fieldContext_ArchiveCampaignItemsPayload_items(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ArchiveCampaignItemsPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_AuditEvent(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_AuditEvent_id(ctx, field)
+	case "action":
+		return ec.fieldContext_AuditEvent_action(ctx, field)
+	case "targetId":
+		return ec.fieldContext_AuditEvent_targetId(ctx, field)
+	case "apiKeyId":
+		return ec.fieldContext_AuditEvent_apiKeyId(ctx, field)
+	case "isAccessToken":
+		return ec.fieldContext_AuditEvent_isAccessToken(ctx, field)
+	case "address":
+		return ec.fieldContext_AuditEvent_address(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_AuditEvent_createdAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AuditEvent", field.Name)
+}
+
+func (ec *executionContext) childFields_AuditEventConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_AuditEventConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_AuditEventConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_AuditEventConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_AuditEventConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AuditEventConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_AuditEventEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_AuditEventEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_AuditEventEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AuditEventEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_CallCoverage(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -10,6 +10,9 @@ import (
 // MaxText bounds a document given as text, in characters.
 const MaxText = 1_000_000
 
+// MaxDocuments is how many documents one dataset may have.
+const MaxDocuments = 10_000
+
 // MaxIndexAttempts is how often the indexing of a document may begin without coming to an end, or to a wait.
 const MaxIndexAttempts = 4
 

@@ -14,6 +14,8 @@ type Principal struct {
 	Scopes []APIKeyScope
 	// IsToken says that an access token of the key was shown, not the key itself.
 	IsToken bool
+	// Address is where its requests come from, a proxy's where there is one.
+	Address string
 	// ExpiresAt is when the credential is good no more; zero for never.
 	ExpiresAt time.Time
 }

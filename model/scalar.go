@@ -9,6 +9,8 @@ import (
 	"io"
 	"strconv"
 	"time"
+	"unicode"
+	"unicode/utf16"
 
 	"github.com/99designs/gqlgen/graphql"
 )
@@ -90,8 +92,35 @@ func (o *JSONObject) UnmarshalGQL(v any) error {
 	if !ok || json.Compact(&compact, text) != nil || !bytes.HasPrefix(compact.Bytes(), []byte("{")) {
 		return Errorf(BadInput, "a JSONObject is a JSON object")
 	}
+	if hasHalfPair(compact.Bytes()) {
+		return Errorf(BadInput, "a JSONObject must not contain half of a surrogate pair")
+	}
 	*o = compact.Bytes()
 	return nil
+}
+
+// hasHalfPair reports whether a JSON text has half of a surrogate pair, which is no character, and which Postgres refuses.
+func hasHalfPair(text []byte) bool {
+	unit := func(at int) rune {
+		if at+6 > len(text) || text[at] != '\\' || text[at+1] != 'u' {
+			return 0
+		}
+		unit, _ := strconv.ParseUint(string(text[at+2:at+6]), 16, 16)
+		return rune(unit)
+	}
+	for i := 0; i < len(text); i++ {
+		if text[i] != '\\' {
+			continue
+		}
+		if first := unit(i); utf16.IsSurrogate(first) {
+			if utf16.DecodeRune(first, unit(i+6)) == unicode.ReplacementChar {
+				return true
+			}
+			i += 6
+		}
+		i++
+	}
+	return false
 }
 
 // writeSpelled writes a value, of which parts may be as Spelled says, as JSON.

@@ -210,6 +210,10 @@ func (m *ToolMocking) Check(tools []*Tool, subAgents []*SubAgent) error {
 	if len(faults) == 0 {
 		return nil
 	}
+	const most = 10
+	if left := len(sentences) - most; left > 0 {
+		sentences = append(sentences[:most], fmt.Sprintf("and %d more faults", left))
+	}
 	return &Error{Code: Unprocessable, Fields: faults, Message: strings.Join(sentences, "; ")}
 }
 
@@ -220,9 +224,13 @@ func listed(connected []connection) string {
 	if len(connected) == 0 {
 		return "none"
 	}
-	names := make([]string, len(connected))
-	for i, c := range connected {
-		names[i] = fmt.Sprintf("%s (%s)", c.id, c.technicalName)
+	const most = 10
+	var names []string
+	for _, c := range connected[:min(len(connected), most)] {
+		names = append(names, fmt.Sprintf("%s (%s)", c.id, c.technicalName))
+	}
+	if len(connected) > most {
+		names = append(names, fmt.Sprintf("and %d more", len(connected)-most))
 	}
 	return strings.Join(names, ", ")
 }

@@ -88,6 +88,11 @@ func agentsThat(a arguments) (db.Filter, error) {
 	return db.AgentsThat(wanted), wanted.Validate()
 }
 
+func auditEventsThat(a arguments) (db.Filter, error) {
+	wanted, err := input[model.AuditEventFilter](a, "filter")
+	return db.AuditEventsThat(wanted), err
+}
+
 func campaignsThat(a arguments) (db.Filter, error) {
 	wanted, err := input[model.CampaignFilter](a, "filter")
 	if err == nil {

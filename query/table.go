@@ -35,6 +35,7 @@ var rowTypes = map[string]any{
 	"Campaign":              model.Campaign{},
 	"CampaignItem":          model.CampaignItem{},
 	"CampaignItemEvent":     model.CampaignItemEvent{},
+	"AuditEvent":            model.AuditEvent{},
 }
 
 // kinds are the interfaces whose types the row's column kind tells apart.
@@ -145,6 +146,7 @@ var roots = map[string]root{
 
 	"campaign":      byID(db.CampaignRows),
 	"campaigns":     all(db.CampaignList).that(campaignsThat),
+	"auditEvents":   all(db.AuditEventList).that(auditEventsThat),
 	"campaignItems": all(db.CampaignItemList).of("campaignId", db.CampaignRows).that(itemsOfCampaign),
 }
 

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -114,6 +115,33 @@ func TestDevKeepsItsDataAndItsKey(t *testing.T) {
 	require.NotEqual(t, first.APIKey, third.APIKey)
 	(&served{url: third.RestURL, key: *third.APIKey}).must(t, `{ company { name } }`, nil, nil)
 	require.Zero(t, stop())
+}
+
+func TestDevEndsWithItsDatabase(t *testing.T) {
+	t.Setenv("DATABASE_URL", "")
+	dir := reachable(t)
+	out, in := io.Pipe()
+	var log dbtest.Output
+	code := make(chan int, 1)
+	go func() {
+		code <- run(t.Context(), []string{"dev", "--port", "0", "--data-directory", dir}, streams{out: in, log: &log})
+	}()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err, log.String())
+	var shown started
+	require.NoError(t, json.Unmarshal([]byte(line), &shown))
+	(&served{url: shown.RestURL, key: *shown.APIKey}).must(t, `{ company { name } }`, nil, nil)
+	text, err := os.ReadFile(filepath.Join(dir, "postgres", "postgres", "postmaster.pid"))
+	require.NoError(t, err)
+	first, _, _ := strings.Cut(string(text), "\n")
+	postmaster, err := strconv.Atoi(first)
+	require.NoError(t, err)
+	require.NoError(t, syscall.Kill(postmaster, syscall.SIGKILL))
+	require.Equal(t, 1, <-code)
+	require.Contains(t, log.String(), "the private database server has ended by itself; its log is postgres.log in the data directory")
+
+	_, stop := startDev(t, "--data-directory", dir)
+	require.Zero(t, stop(), "it recovers")
 }
 
 func TestDevOnADatabaseThatIsNotTheDemos(t *testing.T) {

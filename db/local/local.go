@@ -86,6 +86,14 @@ func (s *Server) URL() string { return s.url }
 // Attached reports whether another program owns the server.
 func (s *Server) Attached() bool { return s.postgres == nil }
 
+// Ended is closed when the server has ended, because it was stopped or by itself; never for an attached one.
+func (s *Server) Ended() <-chan struct{} {
+	if s.Attached() {
+		return nil
+	}
+	return s.postgres.done
+}
+
 // Stop closes all connections and returns when the server is gone. It leaves an attached server alone. Later calls
 // return the first result.
 func (s *Server) Stop() error {

@@ -31,7 +31,7 @@ import (
 type Dev struct {
 	agentFlags
 	// There is nobody else to protect.
-	gatewayFlags `kong:"set='rateLimit=0',set='modelRateLimit=0'"`
+	gatewayFlags `kong:"set='rateLimit=0',set='companyRateLimit=0',set='modelRateLimit=0'"`
 	observeFlags
 	DatabaseURL   string `env:"DATABASE_URL" placeholder:"URL" help:"Database to use instead of a private one."`
 	DataDirectory string `env:"AGENTGRAPH_DATA_DIRECTORY" placeholder:"DIR" help:"Where the private database and the demo key are kept. Default: /var/lib/agentgraph for root, else agentgraph in the user's data directory."`
@@ -84,7 +84,9 @@ func (c *Dev) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) (err e
 	if c.Ephemeral {
 		go func() { _, _ = companies() }() // They are needed soon, and the database takes a while to start.
 	}
-	address, stop, err := c.database(ctx, directory)
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	address, stop, err := c.database(ctx, directory, end)
 	if err != nil {
 		return err
 	}
@@ -122,12 +124,17 @@ func (c *Dev) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) (err e
 		return err
 	}
 	log.Info("serving", "address", listener.Addr().String(), "model", engine.ModelName(), "pgvector", store.ComparesVectors(), "metrics", observer.MetricsAddress())
-	return gateway.Serve(ctx, listener, c.Workers)
+	err = gateway.Serve(ctx, listener, c.Workers)
+	if errors.Is(context.Cause(ctx), errDatabaseEnded) {
+		return errDatabaseEnded // which all else follows from
+	}
+	return err
 }
 
 // database returns the address of the database and what to call when the program ends. It starts a database when none is
 // named.
-func (c *Dev) database(ctx context.Context, directory string) (string, func() error, error) {
+// It calls end when that has ended by itself.
+func (c *Dev) database(ctx context.Context, directory string, end context.CancelCauseFunc) (string, func() error, error) {
 	if c.DatabaseURL != "" {
 		return c.DatabaseURL, func() error { return nil }, nil
 	}
@@ -135,8 +142,17 @@ func (c *Dev) database(ctx context.Context, directory string) (string, func() er
 	if err != nil {
 		return "", nil, err
 	}
+	go func() {
+		select {
+		case <-server.Ended():
+			end(errDatabaseEnded)
+		case <-ctx.Done():
+		}
+	}()
 	return server.URL(), server.Stop, nil
 }
+
+var errDatabaseEnded = errors.New("the private database server has ended by itself; its log is postgres.log in the data directory, and it recovers at the next start")
 
 // directory creates the data directory, and returns it with what to call when the program ends.
 func (c *Dev) directory() (string, func(), error) {

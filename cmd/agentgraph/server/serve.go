@@ -18,7 +18,7 @@ import (
 type Serve struct {
 	admin.DatabaseFlag
 	agentFlags
-	gatewayFlags `kong:"set='rateLimit=600',set='modelRateLimit=60'"`
+	gatewayFlags `kong:"set='rateLimit=600',set='companyRateLimit=6000',set='modelRateLimit=60'"`
 	observeFlags
 	Listen         string `env:"AGENTGRAPH_LISTEN" default:":8080" help:"Address to listen on."`
 	Migrate        bool   `env:"AGENTGRAPH_MIGRATE" help:"Apply missing migrations first."`

@@ -76,8 +76,8 @@ func (o *Observer) pages(withProfiles bool) http.Handler {
 		ErrorLog: slog.NewLogLogger(o.log.Handler(), slog.LevelWarn), ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: 4,
 	}))
 	if withProfiles {
+		// Without the command line, whose flags may hold secrets.
 		mux.HandleFunc("/debug/pprof/", pprof.Index)
-		mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
 		mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 		mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 		mux.HandleFunc("/debug/pprof/trace", pprof.Trace)

@@ -86,7 +86,7 @@ func TestProfilesAreServedOnlyWhenAsked(t *testing.T) {
 	for _, asked := range []bool{false, true} {
 		observer, err := Start(t.Context(), Options{Listen: "127.0.0.1:0", Pprof: asked, Log: slog.New(slog.DiscardHandler)})
 		require.NoError(t, err)
-		for path, want := range map[string]bool{"/metrics": true, "/debug/pprof/": asked, "/debug/pprof/goroutine": asked, "/": false} {
+		for path, want := range map[string]bool{"/metrics": true, "/debug/pprof/": asked, "/debug/pprof/goroutine": asked, "/debug/pprof/cmdline": false, "/": false} {
 			status, text := get(t, "http://"+observer.MetricsAddress()+path)
 			require.Equal(t, want, status == http.StatusOK, "%s: %d %s", path, status, text)
 		}

@@ -16,9 +16,9 @@ run: postgres ## the gateway with everything it needs; ARGS are flags of agentgr
 	@$(GO) build -o bin/agentgraph ./cmd/agentgraph
 	@exec bin/agentgraph dev $(ARGS)
 
-# Stripped: stack traces keep their names, debuggers do not.
+# Stripped: stack traces keep their names, debuggers do not. VERSION=v1.2.3 says what it calls itself.
 build: ## a release build, bin/agentgraph
-	$(GO) build -trimpath -ldflags "-s -w" -o bin/agentgraph ./cmd/agentgraph
+	$(GO) build -trimpath -ldflags "-s -w -X main.release=$(VERSION)" -o bin/agentgraph ./cmd/agentgraph
 
 test: postgres e2e-deps ## all tests
 	$(GO) test ./...

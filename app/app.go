@@ -21,6 +21,7 @@ import (
 	"github.com/agentgraph/agentgraph/gateway/rest"
 	"github.com/agentgraph/agentgraph/graph"
 	"github.com/agentgraph/agentgraph/model"
+	"github.com/agentgraph/agentgraph/observe"
 	"github.com/agentgraph/agentgraph/query"
 	"github.com/agentgraph/agentgraph/resolvers"
 )
@@ -44,7 +45,9 @@ type Options struct {
 	Settings gateway.Settings
 	// Plan answers queries by plans where possible. Without it a resolver answers each field.
 	Plan bool
-	Log  *slog.Logger
+	// Observer watches the program; nil for none.
+	Observer *observe.Observer
+	Log      *slog.Logger
 }
 
 // App is the whole program.
@@ -53,8 +56,10 @@ type App struct {
 	engine   *engine.Engine
 	server   *gateway.Server
 	settings gateway.Settings
-	http     *http.Server
-	log      *slog.Logger
+	// handler is the server with what watches it.
+	handler http.Handler
+	http    *http.Server
+	log     *slog.Logger
 }
 
 // secretFields are the mutations whose answers show secrets, which are stored nowhere.
@@ -63,6 +68,9 @@ var secretFields = []string{"createApiKey", "createAccessToken"}
 // New wires the gateway to the store and the engine. It fails when a stored operation of REST v1 no longer fits the
 // schema.
 func New(o Options) (*App, error) {
+	if o.Observer == nil {
+		o.Observer = &observe.Observer{}
+	}
 	resolver := resolvers.New(o.Store, o.Engine)
 	schema := graph.NewExecutableSchema(resolver.Config())
 	table, err := query.NewTable(schema.Schema(), o.Store, o.Log)
@@ -91,18 +99,22 @@ func New(o Options) (*App, error) {
 		},
 		Ready:      o.Store.Ping,
 		Log:        o.Log,
-		Extensions: []graphql.HandlerExtension{query.Loading{Table: table}},
+		Extensions: append([]graphql.HandlerExtension{query.Loading{Table: table}}, o.Observer.Extensions()...),
 		Transports: []graphql.Transport{v1},
+		Observer:   o.Observer.Requests(),
 		Settings:   settings,
 	})
+	o.Observer.Watch(o.Store, server, v1.Operations())
+	handler := o.Observer.Handler(server)
 	return &App{
 		settings: settings,
 		store:    o.Store,
 		engine:   o.Engine,
 		server:   server,
+		handler:  handler,
 		log:      o.Log,
 		http: &http.Server{
-			Handler:           server,
+			Handler:           handler,
 			ReadHeaderTimeout: 10 * time.Second,
 			MaxHeaderBytes:    maxHeaderBytes,
 			IdleTimeout:       2 * time.Minute,
@@ -120,7 +132,7 @@ func ledgerOf(store *db.Store) rest.Ledger {
 }
 
 // Handler answers requests as Serve does, for servers that somebody else runs.
-func (a *App) Handler() http.Handler { return a.server }
+func (a *App) Handler() http.Handler { return a.handler }
 
 // Serve answers requests, and works on up to workers jobs at once, until ctx ends. Then it takes no more of either and lets
 // those in progress finish. Jobs that take longer than stopTime go to other processes.

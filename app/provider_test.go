@@ -28,6 +28,7 @@ import (
 	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/engine/llm/openai"
 	"github.com/agentgraph/agentgraph/gateway"
+	"github.com/agentgraph/agentgraph/observe"
 )
 
 // providerKey is the only key that the stub model server takes.
@@ -172,15 +173,15 @@ func serve(t testing.TB, databaseURL, key string, with ...func(*app.EngineOption
 	t.Helper()
 	text := &dbtest.Output{}
 	log := slog.New(slog.NewJSONHandler(text, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	options := app.EngineOptions{TurnTimeout: 10 * time.Minute, Log: log}
+	options := app.EngineOptions{TurnTimeout: 10 * time.Minute, Observer: &observe.Observer{}, Log: log}
 	for _, change := range with {
 		change(&options)
 	}
 	e, closeEngine, err := app.NewEngine(options)
 	require.NoError(t, err)
 	t.Cleanup(closeEngine)
-	store := dbtest.Open(t, databaseURL, db.Options{MaxConnections: 20, Log: log})
-	gateway, err := app.New(app.Options{Store: store, Engine: e, Settings: gateway.DefaultSettings(), Plan: true, Log: log})
+	store := dbtest.Open(t, databaseURL, db.Options{MaxConnections: 20, Tracer: options.Observer.Statements(), Log: log})
+	gateway, err := app.New(app.Options{Store: store, Engine: e, Settings: gateway.DefaultSettings(), Plan: true, Observer: options.Observer, Log: log})
 	require.NoError(t, err)
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/engine/endpoint"
+	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -107,7 +108,9 @@ func (e *Engine) effects(t *db.Tenant, conversationID, agentID string) effects {
 	real := effects{
 		now: now, wait: wait,
 		begin: func(context.Context, *model.ToolCall) error { return nil },
-		call: func(ctx context.Context, tool *model.Tool, arguments model.JSONObject) (string, error) {
+		call: func(ctx context.Context, tool *model.Tool, arguments model.JSONObject) (result string, err error) {
+			ctx, ended := e.observe(ctx, tool.TechnicalName)
+			defer func() { ended(err) }()
 			headers, err := t.HeadersOf(tool)
 			if err != nil {
 				return "", err
@@ -122,9 +125,10 @@ func (e *Engine) effects(t *db.Tenant, conversationID, agentID string) effects {
 		},
 	}
 	if e.canTransfer() {
-		real.transfer = func(ctx context.Context, reason string) error {
+		real.transfer = func(ctx context.Context, reason string) (err error) {
 			// A client that leaves cannot call it back, and what came of it must be known.
-			ctx = context.WithoutCancel(ctx)
+			ctx, ended := e.observe(context.WithoutCancel(ctx), llm.TransferCall)
+			defer func() { ended(err) }()
 			return e.caller.Transfer(ctx, e.webhook, endpoint.Transfer{ConversationID: conversationID, AgentID: agentID, Reason: reason})
 		}
 	}

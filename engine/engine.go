@@ -51,6 +51,9 @@ type Options struct {
 	Log *slog.Logger
 	// TraceID returns the identifier of the request that a context belongs to, for the log; "" when nil.
 	TraceID func(context.Context) string
+	// ObserveCall is told when a tool or a transfer is called for real, and by the function that it returns when it has ended;
+	// nil for nobody. The call has the returned context.
+	ObserveCall func(ctx context.Context, technicalName string) (context.Context, func(error))
 }
 
 // Engine runs conversations. It is safe for concurrent use and keeps nothing of them between calls.
@@ -68,12 +71,13 @@ type Engine struct {
 	prices    model.Prices
 	log       *slog.Logger
 	traceID   func(context.Context) string
+	observe   func(context.Context, string) (context.Context, func(error))
 }
 
 // New returns an Engine whose agents speak through the model.
 func New(m llm.Model, o Options) *Engine {
 	e := &Engine{
-		model: m, caller: o.Caller, webhook: o.TransferWebhook, checks: newChecks(), speakers: newSpeakers(), prices: o.Prices, log: o.Log, traceID: o.TraceID,
+		model: m, caller: o.Caller, webhook: o.TransferWebhook, checks: newChecks(), speakers: newSpeakers(), prices: o.Prices, log: o.Log, traceID: o.TraceID, observe: o.ObserveCall,
 		base: o.Knowledge, rephraser: o.Rephraser,
 		lease: positive(o.Lease, defaultLease),
 		limits: limits{
@@ -96,6 +100,9 @@ func New(m llm.Model, o Options) *Engine {
 	}
 	if e.traceID == nil {
 		e.traceID = func(context.Context) string { return "" }
+	}
+	if e.observe == nil {
+		e.observe = func(ctx context.Context, _ string) (context.Context, func(error)) { return ctx, func(error) {} }
 	}
 	if e.base == nil {
 		e.base = knowledge.New(knowledge.Options{Log: e.log})

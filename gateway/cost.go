@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"reflect"
 	"slices"
 	"strings"
@@ -22,13 +23,16 @@ const (
 )
 
 // checkCost refuses an operation that would cost too much to execute.
-func (g guard) checkCost(operation *graphql.OperationContext) *gqlerror.Error {
+func (g guard) checkCost(ctx context.Context, operation *graphql.OperationContext) *gqlerror.Error {
 	if g.settings.QueryCost == 0 {
 		return nil
 	}
 	cost := g.documents.cost(operation.RawQuery, operation.Operation, func() int {
 		return costOf(g.schema, operation.Operation, operation.Variables)
 	})
+	if rec, ok := ctx.Value(recordKey{}).(*record); ok {
+		rec.cost = cost
+	}
 	if cost <= g.settings.QueryCost {
 		return nil
 	}

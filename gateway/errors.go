@@ -85,6 +85,9 @@ func (p presenter) present(ctx context.Context, err error) *gqlerror.Error {
 	if _, named := out.Extensions["fields"]; argument != "" && !named && codeOf(out) == string(model.BadInput) {
 		out.Extensions["fields"] = model.Fields{argument: {out.Message}}
 	}
+	if rec, ok := ctx.Value(recordKey{}).(*record); ok {
+		rec.fail(codeOf(out))
+	}
 	return out
 }
 

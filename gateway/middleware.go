@@ -12,9 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/99designs/gqlgen/graphql"
-	"github.com/vektah/gqlparser/v2/ast"
-
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -24,34 +21,37 @@ const (
 	version       = "v1"
 )
 
-type (
-	traceKey  struct{}
-	recordKey struct{}
-)
+type traceKey struct{}
 
-// record gathers what the access log says of a request. Only the goroutine that serves the request
-// writes to it.
-type record struct {
-	operation string
-	company   string
-	// header is that of the response; nil on a socket.
-	header http.Header
+// trace is which trace a request belongs to.
+type trace struct {
+	id string
+	// parent is the traceparent header that said so; "" when there was none.
+	parent string
 }
 
 // TraceID returns the identifier of the request: the trace of its traceparent header, or one that
 // the gateway made. It is in the X-Trace-Id header of the response and in every line of the log.
 func TraceID(ctx context.Context) string {
-	id, _ := ctx.Value(traceKey{}).(string)
-	return id
+	t, _ := ctx.Value(traceKey{}).(trace)
+	return t.id
+}
+
+// TraceParent returns the traceparent header of the request, or of the one that opened the socket; "" when it had none.
+func TraceParent(ctx context.Context) string {
+	t, _ := ctx.Value(traceKey{}).(trace)
+	return t.parent
 }
 
 // ServeHTTP serves /healthz, /readyz, Path, and by the other transports everything else.
 func (s *Server) ServeHTTP(response http.ResponseWriter, r *http.Request) {
-	begin := time.Now()
+	rec := &record{begin: time.Now(), remote: r.RemoteAddr, method: r.Method, path: r.URL.Path, header: response.Header()}
 	trace := traceOf(r.Header)
-	rec := &record{header: response.Header()}
 	ctx := context.WithValue(r.Context(), traceKey{}, trace)
 	ctx = context.WithValue(ctx, recordKey{}, rec)
+	if !isHealthCheck(r.URL.Path) {
+		ctx = s.observe(ctx, rec)
+	}
 	r = r.WithContext(ctx)
 
 	w := &statusWriter{ResponseWriter: response}
@@ -59,7 +59,7 @@ func (s *Server) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 	if w.outlet != nil && w.outlet.isBroken {
 		panic(http.ErrAbortHandler) // a request that came behind the one whose response the client did not take
 	}
-	w.Header().Set(traceHeader, trace)
+	w.Header().Set(traceHeader, trace.id)
 	w.Header().Set(versionHeader, version)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	// Whoever stores responses must not, and whoever does all the same must tell credentials apart.
@@ -70,14 +70,11 @@ func (s *Server) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 	_ = control.SetWriteDeadline(time.Time{})
 	if r.ContentLength != 0 {
 		// Whoever reads the body sets one of its own, and takes it back.
-		_ = control.SetReadDeadline(begin.Add(s.settings.RequestTimeout))
+		_ = control.SetReadDeadline(rec.begin.Add(s.settings.RequestTimeout))
 	}
 
 	defer func() {
-		s.log.LogAttrs(ctx, slog.LevelInfo, "request",
-			slog.String("method", r.Method), slog.String("path", r.URL.Path), slog.Int("status", w.status),
-			slog.Duration("duration", time.Since(begin)), slog.String("operation", rec.operation),
-			slog.String("company", rec.company), slog.String("traceId", trace))
+		s.ended(ctx, rec, w.status, "request")
 	}()
 	defer s.survive(w, r)
 	s.entrance.ServeHTTP(w, r)
@@ -120,7 +117,7 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if rec, ok := r.Context().Value(recordKey{}).(*record); ok {
-		rec.company = principal.CompanyID
+		rec.caller = principal
 	}
 	if err := s.takeRequest(w.Header(), principal, time.Now()); err != nil {
 		s.refuse(w, r, err)
@@ -185,16 +182,17 @@ func (s *Server) survive(w *statusWriter, r *http.Request) {
 	s.refuse(w, r, cause)
 }
 
-// traceOf returns the trace id of a W3C traceparent header, or a new one.
-func traceOf(h http.Header) string {
-	parts := strings.Split(h.Get("Traceparent"), "-")
+// traceOf returns the trace of a W3C traceparent header, or a new one.
+func traceOf(h http.Header) trace {
+	parent := h.Get("Traceparent")
+	parts := strings.Split(parent, "-")
 	if len(parts) >= 4 && len(parts[0]) == 2 && parts[0] != "ff" && len(parts[1]) == 32 &&
 		strings.Trim(parts[1], "0123456789abcdef") == "" && strings.Trim(parts[1], "0") != "" {
-		return parts[1]
+		return trace{id: parts[1], parent: parent}
 	}
 	id := make([]byte, 16)
 	_, _ = rand.Read(id)
-	return hex.EncodeToString(id)
+	return trace{id: hex.EncodeToString(id)}
 }
 
 // statusWriter remembers the status that was sent; 0 as long as none was. A body that is written at once is sent at once,
@@ -224,23 +222,3 @@ func (w *statusWriter) Write(p []byte) (int, error) {
 
 // Unwrap lets http.ResponseController and the WebSocket handshake reach the connection.
 func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
-// operationName is an extension that notes the operation's name for the access log.
-type operationName struct{}
-
-func (operationName) ExtensionName() string                   { return "OperationName" }
-func (operationName) Validate(graphql.ExecutableSchema) error { return nil }
-
-// longestName keeps a client from filling the log.
-const longestName = 64
-
-func (operationName) InterceptOperation(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
-	if rec, ok := ctx.Value(recordKey{}).(*record); ok {
-		rec.operation = shortName(graphql.GetOperationContext(ctx).Operation)
-	}
-	return next(ctx)
-}
-
-func shortName(operation *ast.OperationDefinition) string {
-	return operation.Name[:min(len(operation.Name), longestName)]
-}

@@ -87,6 +87,8 @@ func (s *Server) serveReadiness(w http.ResponseWriter, r *http.Request) {
 	health(w, r, http.StatusOK, "ready")
 }
 
+func isHealthCheck(path string) bool { return path == "/healthz" || path == "/readyz" }
+
 // health answers in which state the process is, and why.
 func health(w http.ResponseWriter, r *http.Request, status int, state string, reasons ...string) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {

@@ -44,7 +44,9 @@ type Options struct {
 	// Revocations ends what is open on a key that is revoked; without it that is noticed at the next sign of life.
 	Revocations Revocations
 	// Claim makes POST requests with an Idempotency-Key repeatable; without it the header is ignored.
-	Claim    ClaimRequest
+	Claim ClaimRequest
+	// Observer watches requests; nil for none.
+	Observer Observer
 	Settings Settings
 }
 
@@ -68,7 +70,9 @@ type Server struct {
 	failures     failures
 	presenter    presenter
 	log          *slog.Logger
+	observer     Observer
 	traffic      traffic
+	sockets      atomic.Int64
 	// entrance is where requests come in.
 	entrance            http.Handler
 	cors                *cors.Cors
@@ -98,6 +102,7 @@ func New(o Options) *Server {
 		failures:     newFailures(),
 		presenter:    presenter{log: o.Log, settings: o.Settings},
 		log:          o.Log,
+		observer:     o.Observer,
 		traffic:      newTraffic(),
 		cors:         newCORS(o.Settings.CORSOrigins),
 		requests:     newRateLimit("API key", "requests", o.Settings.RateLimit),
@@ -112,9 +117,9 @@ func New(o Options) *Server {
 	s.exec.SetErrorPresenter(s.presenter.present)
 	s.exec.SetRecoverFunc(recovered)
 	s.exec.SetQueryCache(documents)
+	s.exec.Use(noteOperation{})
 	s.exec.Use(guard{settings: o.Settings, documents: documents, schema: o.Schema.Schema()})
 	s.exec.Use(modelDriven{newRateLimit("API key", "operations that make a model work", o.Settings.ModelRateLimit)})
-	s.exec.Use(operationName{})
 	s.exec.Use(deadline{o.Settings})
 	s.exec.Use(idempotency{s})
 	s.exec.Use(responseLimit{o.Settings, new(atomic.Int64)})

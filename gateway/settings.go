@@ -52,6 +52,8 @@ type Settings struct {
 	// how many fields marked @modelDriven it may ask for; 0 is any number. Each Server counts for itself.
 	RateLimit      int
 	ModelRateLimit int
+	// SlowOperation is from how long on a query or a mutation is logged as slow; 0 for none.
+	SlowOperation time.Duration
 	// CompanyRateLimit is how many requests all keys of one company may make in a minute together; 0 is any number.
 	CompanyRateLimit int
 	// SessionsPerKey is how many sockets and streams one key, with its tokens, may have open; 0 is any number.

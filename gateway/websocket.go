@@ -62,7 +62,7 @@ func (t socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql
 		return // Accept has answered.
 	}
 	conn.SetReadLimit(t.settings.BodyBytes)
-	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), traceKey{}, TraceID(r.Context())))
+	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), traceKey{}, r.Context().Value(traceKey{})))
 	s := &socket{
 		Server: t.Server, exec: exec, conn: conn, wire: h.wire, remote: r.RemoteAddr, ctx: ctx, cancel: cancel,
 		credential: credentialOf(r.Header), operations: map[string]*operation{},
@@ -79,9 +79,12 @@ func (t socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql
 func (s *socket) serve() {
 	begin := time.Now()
 	defer s.traffic.leave()
+	s.sockets.Add(1)
+	defer s.sockets.Add(-1)
 	defer func() {
 		s.log.LogAttrs(s.ctx, slog.LevelInfo, "socket", slog.Duration("duration", time.Since(begin)),
-			slog.String("company", s.caller().CompanyID), slog.String("traceId", TraceID(s.ctx)))
+			slog.String("company", s.caller().CompanyID), slog.String("keyId", s.caller().KeyID),
+			slog.String("remote", s.remote), slog.String("traceId", TraceID(s.ctx)))
 	}()
 	defer s.end()
 	if s.conn.Subprotocol() != subprotocol {

@@ -128,13 +128,20 @@ func isOf(err error, command string) bool {
 
 type versionCommand struct{}
 
-// Run prints the version that the build recorded.
+// Run prints the version.
 func (versionCommand) Run(cli *kong.Context) error {
 	_, err := fmt.Fprintln(cli.Stdout, "agentgraph", version())
 	return err
 }
 
+// release is the version that a release is linked with; "" otherwise.
+var release string
+
+// version returns the version of a release, or else what Go recorded of the build.
 func version() string {
+	if release != "" {
+		return release
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" {
 		return "(devel)"

@@ -17,24 +17,28 @@ import (
 )
 
 // served is a server that the command started, and a key to it.
-type served struct{ url, key string }
+type served struct {
+	url, key string
+	// metrics is where they are served; "" for nowhere.
+	metrics string
+}
 
 // serve runs the command on the database, with more flags.
 func serve(t testing.TB, databaseURL, key string, flags ...string) *served {
 	t.Helper()
 	ctx, end := context.WithCancel(context.WithoutCancel(t.Context()))
-	log := &servedLog{address: make(chan string, 1)}
+	log := &servedLog{serving: make(chan serving, 1)}
 	code := make(chan int, 1)
 	go func() {
 		code <- run(ctx, append([]string{"serve", "--database-url", databaseURL, "--listen", "127.0.0.1:0"}, flags...), streams{out: io.Discard, log: log})
 	}()
 	select {
-	case address := <-log.address:
+	case at := <-log.serving:
 		t.Cleanup(func() {
 			end()
 			require.Zero(t, <-code, log.String())
 		})
-		return &served{url: "http://" + address, key: key}
+		return &served{url: "http://" + at.Address, key: key, metrics: at.Metrics}
 	case <-code:
 		end()
 		require.Fail(t, "the program ended", log.String())
@@ -42,16 +46,19 @@ func serve(t testing.TB, databaseURL, key string, flags ...string) *served {
 	}
 }
 
-// servedLog is the log of a program that serves. It knows the address as soon as there is one.
+// serving is what the log says of where the program serves.
+type serving struct{ Msg, Address, Metrics string }
+
+// servedLog is the log of a program that serves. It knows the addresses as soon as there are any.
 type servedLog struct {
 	dbtest.Output
-	address chan string
+	serving chan serving
 }
 
 func (l *servedLog) Write(line []byte) (int, error) {
-	var entry struct{ Msg, Address string }
+	var entry serving
 	if json.Unmarshal(line, &entry) == nil && entry.Msg == "serving" {
-		l.address <- entry.Address
+		l.serving <- entry
 	}
 	return l.Output.Write(line)
 }

@@ -36,6 +36,7 @@ type Hub struct {
 	cancel context.CancelFunc
 	work   sync.WaitGroup
 	outbox outbox
+	counts counts
 	// heard is closed when the replica first listens.
 	heard     chan struct{}
 	hearsOnce sync.Once
@@ -203,6 +204,8 @@ func (h *Hub) receive() bool {
 		return false
 	}
 	h.hearsOnce.Do(func() { close(h.heard) })
+	h.counts.isListening.Store(true)
+	defer h.counts.isListening.Store(false)
 	h.wakeAll()
 	for {
 		notification, err := conn.WaitForNotification(h.ctx)
@@ -233,6 +236,7 @@ func (h *Hub) deliver(payload string) {
 	if err := json.Unmarshal([]byte(payload), &sig); err != nil {
 		return // not ours: anybody may notify on a channel
 	}
+	h.counts.received.Add(1)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for s := range h.subscriptions[Key{sig.CompanyID, sig.ID}] {

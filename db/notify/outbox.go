@@ -212,5 +212,10 @@ func (h *Hub) send() {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), notifyTimeout)
 	defer cancel()
-	_, _ = h.pool.Exec(ctx, "SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload", channel, payloads)
+	_, err := h.pool.Exec(ctx, "SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload", channel, payloads)
+	if err != nil {
+		h.counts.lost.Add(uint64(len(payloads)))
+		return
+	}
+	h.counts.sent.Add(uint64(len(payloads)))
 }

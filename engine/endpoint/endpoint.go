@@ -30,6 +30,8 @@ type Options struct {
 	Allow []string
 	// MaxResponse is how many bytes an answer may have, once decompressed; 0 means 64 KiB.
 	MaxResponse int64
+	// Around wraps what sends requests; nil for nothing.
+	Around func(http.RoundTripper) http.RoundTripper
 }
 
 // Caller calls endpoints. It is safe for concurrent use and keeps connections for later calls.
@@ -60,11 +62,15 @@ func New(o Options) (*Caller, error) {
 		IdleConnTimeout:        90 * time.Second,
 		MaxResponseHeaderBytes: 64 << 10,
 	}
+	sender := http.RoundTripper(transport)
+	if o.Around != nil {
+		sender = o.Around(transport)
+	}
 	return &Caller{
 		guard:     guard,
 		transport: transport,
-		tools:     http.Client{Transport: transport, CheckRedirect: checkRedirect},
-		webhooks: http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
+		tools:     http.Client{Transport: sender, CheckRedirect: checkRedirect},
+		webhooks: http.Client{Transport: sender, CheckRedirect: func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse
 		}},
 		maxResponse: o.MaxResponse,

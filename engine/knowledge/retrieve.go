@@ -29,7 +29,13 @@ var defaultLimits = limits{whole: 2_000, window: 300, visits: 10_000}
 // BAD_INPUT is for a question that is empty or has more than 10,000 characters, UNPROCESSABLE for datasets whose
 // vectors are of several models. An embedding model or a reranker that fails is heard of in the log alone: the chunks
 // are then found and ordered without it.
-func (b *Base) Retrieve(ctx context.Context, t *db.Tenant, chat *model.KnowledgeBaseChat, question string) ([]*model.RetrievedChunk, error) {
+func (b *Base) Retrieve(ctx context.Context, t *db.Tenant, chat *model.KnowledgeBaseChat, question string) (found []*model.RetrievedChunk, err error) {
+	ctx, ended := b.observe(ctx)
+	defer func() { ended(len(found), err) }()
+	return b.retrieve(ctx, t, chat, question)
+}
+
+func (b *Base) retrieve(ctx context.Context, t *db.Tenant, chat *model.KnowledgeBaseChat, question string) ([]*model.RetrievedChunk, error) {
 	if err := model.ValidateQuestion(question); err != nil {
 		return nil, err
 	}

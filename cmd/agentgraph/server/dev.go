@@ -31,7 +31,8 @@ import (
 type Dev struct {
 	agentFlags
 	// There is nobody else to protect.
-	gatewayFlags  `kong:"set='rateLimit=0',set='companyRateLimit=0',set='modelRateLimit=0'"`
+	gatewayFlags `kong:"set='rateLimit=0',set='companyRateLimit=0',set='modelRateLimit=0'"`
+	observeFlags
 	DatabaseURL   string `env:"DATABASE_URL" placeholder:"URL" help:"Database to use instead of a private one."`
 	DataDirectory string `env:"AGENTGRAPH_DATA_DIRECTORY" placeholder:"DIR" help:"Where the private database and the demo key are kept. Default: /var/lib/agentgraph for root, else agentgraph in the user's data directory."`
 	Port          int    `env:"AGENTGRAPH_PORT" default:"8080" help:"Port on 127.0.0.1; 0 takes a free one."`
@@ -40,7 +41,7 @@ type Dev struct {
 
 // Validate checks all groups of flags.
 func (c *Dev) Validate() error {
-	return errors.Join(c.agentFlags.Validate(), c.gatewayFlags.Validate())
+	return errors.Join(c.agentFlags.Validate(), c.gatewayFlags.Validate(), c.observeFlags.Validate())
 }
 
 // banner is what a start shows.
@@ -58,7 +59,12 @@ type banner struct {
 // banner and serves until ctx ends.
 func (c *Dev) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) (err error) {
 	log := slog.New(slog.NewTextHandler(cli.Stderr, &slog.HandlerOptions{Level: c.LogLevel}))
-	engine, closeEngine, err := app.NewEngine(c.options(log))
+	observer, closeObserver, err := c.start(ctx, vars["version"], log)
+	if err != nil {
+		return err
+	}
+	defer closeObserver()
+	engine, closeEngine, err := app.NewEngine(c.options(observer, log))
 	if err != nil {
 		return err
 	}
@@ -94,6 +100,7 @@ func (c *Dev) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) (err e
 	}
 	store, err := db.Open(ctx, address, db.Options{
 		SecretKey: secretKey, RunsPerCompany: c.RunsPerCompany, RerankModels: c.RerankModel, Log: log,
+		Tracer: observer.Statements(),
 	})
 	if err != nil {
 		return err
@@ -103,7 +110,7 @@ func (c *Dev) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) (err e
 	if err != nil {
 		return err
 	}
-	gateway, err := app.New(app.Options{Store: store, Engine: engine, Settings: c.settings(), Plan: c.Plan, Log: log})
+	gateway, err := app.New(app.Options{Store: store, Engine: engine, Settings: c.observed(c.settings()), Plan: c.Plan, Observer: observer, Log: log})
 	if err != nil {
 		return err
 	}
@@ -116,7 +123,7 @@ func (c *Dev) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) (err e
 	if err := shown.write(cli.Stdout, vars["version"]); err != nil {
 		return err
 	}
-	log.Info("serving", "address", listener.Addr().String(), "model", engine.ModelName(), "pgvector", store.ComparesVectors())
+	log.Info("serving", "address", listener.Addr().String(), "model", engine.ModelName(), "pgvector", store.ComparesVectors(), "metrics", observer.MetricsAddress())
 	err = gateway.Serve(ctx, listener, c.Workers)
 	if errors.Is(context.Cause(ctx), errDatabaseEnded) {
 		return errDatabaseEnded // which all else follows from

@@ -15,6 +15,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/knowledge"
 	"github.com/agentgraph/agentgraph/engine/llm/openai"
 	"github.com/agentgraph/agentgraph/gateway"
+	"github.com/agentgraph/agentgraph/observe"
 )
 
 // agentFlags say how agents speak, what they answer from and what they may reach.
@@ -30,7 +31,7 @@ func (f agentFlags) Validate() error {
 }
 
 // options returns the engine's options as the flags set them.
-func (f agentFlags) options(log *slog.Logger) app.EngineOptions {
+func (f agentFlags) options(observer *observe.Observer, log *slog.Logger) app.EngineOptions {
 	return app.EngineOptions{
 		Provider: openai.Config{
 			BaseURL: f.OpenaiBaseURL, Key: f.OpenaiAPIKey, Model: f.Model, Timeout: f.ModelTimeout, IdleTimeout: f.ModelTimeout,
@@ -43,6 +44,7 @@ func (f agentFlags) options(log *slog.Logger) app.EngineOptions {
 		ToolAllow:       f.ToolAllow,
 		TransferWebhook: f.TransferWebhook,
 		Prices:          f.prices(),
+		Observer:        observer,
 		Log:             log,
 	}
 }

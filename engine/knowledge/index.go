@@ -97,9 +97,15 @@ func (b *Base) index(ctx context.Context, t *db.Tenant, d *model.Document) (err 
 	if err != nil {
 		return err
 	}
-	pieces, warning := Chunk(text, dataset.ChunkMethod, dataset.ParserConfig)
+	pieces, warning, err := Chunk(ctx, text, dataset.ChunkMethod, dataset.ParserConfig)
+	if err != nil {
+		return err
+	}
 	chunks := make([]*model.Chunk, len(pieces))
 	for i, p := range pieces {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		kept := storable(p.Content)
 		chunks[i] = &model.Chunk{Content: kept, Tokens: int32(p.Tokens), Words: wordsOf(kept)}
 	}

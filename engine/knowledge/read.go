@@ -58,7 +58,13 @@ func Read(ctx context.Context, name, contentType string, content []byte) (Text, 
 			}
 			done <- r
 		}()
-		r.text, r.err = read(reading, content)
+		working, stop := limitWork(reading, len(content))
+		defer func() {
+			if err := stop(); err != nil {
+				r = result{err: err}
+			}
+		}()
+		r.text, r.err = read(working, content)
 	}()
 	var r result
 	select {
@@ -74,7 +80,7 @@ func Read(ctx context.Context, name, contentType string, content []byte) (Text, 
 	case r.err != nil:
 		return Text{}, r.err
 	case r.text.full():
-		return Text{}, unreadable("the file holds more than 64 MiB of text")
+		return Text{}, r.text.fault()
 	case len(r.text.Blocks) == 0:
 		return Text{}, unreadable("the file holds no text")
 	}
@@ -131,13 +137,18 @@ func sniff(content []byte) string {
 	return media
 }
 
-func readPlain(_ context.Context, content []byte) (Text, error) {
+func readPlain(ctx context.Context, content []byte) (Text, error) {
 	decoded, err := decode(content)
-	var text Text
-	for part := range strings.SplitSeq(decoded, "\n\n") {
-		text.add(Block{Text: part})
+	if err != nil {
+		return Text{}, err
 	}
-	return text, err
+	text := newText(content)
+	for part := range strings.SplitSeq(decoded, "\n\n") {
+		if text.add(Block{Text: part}); text.full() || ctx.Err() != nil {
+			break
+		}
+	}
+	return text, ctx.Err()
 }
 
 // decode is a text file's text: UTF-8 or UTF-16 by its byte order mark or its look, else Windows-1252.

@@ -147,7 +147,7 @@ func (t *Tenant) FinishDocument(ctx context.Context, d *model.Document, chunks [
 		} else if err != nil {
 			return err
 		}
-		// Then this, so that whoever else would end this document waits.
+		// Locked next, so that anyone else who would end this document waits.
 		if err := t.settleDocument(ctx, d, "status", "error", "warning", "indexed_at", "chunk_count", "embedding_model"); err != nil {
 			return err
 		}
@@ -155,7 +155,7 @@ func (t *Tenant) FinishDocument(ctx context.Context, d *model.Document, chunks [
 	})
 }
 
-// settleDocument writes what came of an indexing, if it still counts.
+// settleDocument writes the result of an indexing, if it still counts.
 func (t *Tenant) settleDocument(ctx context.Context, d *model.Document, columns ...string) error {
 	result, err := t.change(d).Column(columns...).WherePK().Where("indexing_id = ?", d.IndexingID).
 		Where("claim = ?", d.Claim).Where("status = ?", model.DocumentStatusIndexing).Exec(ctx)

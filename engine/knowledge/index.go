@@ -50,7 +50,7 @@ func (b *Base) Index(ctx context.Context, t *db.Tenant, indexingID string, attem
 	return err
 }
 
-// attempt indexes a document that was claimed, or keeps why it cannot.
+// attempt indexes a claimed document, or records why it cannot.
 func (b *Base) attempt(ctx context.Context, t *db.Tenant, d *model.Document) error {
 	err := b.outage.err()
 	if err == nil {
@@ -78,7 +78,7 @@ func (b *Base) attempt(ctx context.Context, t *db.Tenant, d *model.Document) err
 	return err
 }
 
-// release has an attempt not counted, as soon as the database lets it, and even after ctx has ended.
+// release retries until the database records that the attempt does not count, even after ctx has ended.
 func release(ctx context.Context, t *db.Tenant, d *model.Document) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
@@ -101,7 +101,7 @@ func fail(ctx context.Context, t *db.Tenant, d *model.Document, reason string) e
 	return t.FailDocument(ctx, d)
 }
 
-// isOver reports whether the document is gone, or is with another worker.
+// isOver reports whether the document is gone or another worker has it.
 func isOver(err error) bool {
 	var known *model.Error
 	return errors.As(err, &known) && (known.Code == model.Conflict || known.Code == model.NotFound)

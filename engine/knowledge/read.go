@@ -35,7 +35,7 @@ func Read(ctx context.Context, name, contentType string, content []byte) (Text, 
 	}
 	read := reader(name, contentType, content)
 	if isPDF(content) {
-		// What this waits for is not the document's fault.
+		// Waiting for a reader is not the document's fault.
 		var err error
 		if read, err = pdfReader(ctx); err != nil {
 			return Text{}, err
@@ -47,8 +47,8 @@ func Read(ctx context.Context, name, contentType string, content []byte) (Text, 
 		text Text
 		err  error
 	}
-	// Not every library stops when it is told to. One that goes on is left behind, and ends by itself:
-	// what it reads is bounded.
+	// Not every library stops when told to. One that does not is abandoned: it ends by itself, since its input is
+	// bounded.
 	done := make(chan result, 1)
 	go func() {
 		var r result
@@ -97,7 +97,7 @@ func isPDF(content []byte) bool {
 	return bytes.Contains(content[:min(len(content), 1024)], []byte("%PDF-"))
 }
 
-// reader chooses how a file that is no PDF is read.
+// reader chooses the reader of a file that is not a PDF.
 func reader(name, contentType string, content []byte) readFunc {
 	switch {
 	case bytes.HasPrefix(content, []byte("PK\x03\x04")):

@@ -66,7 +66,7 @@ type docx struct {
 	cell   strings.Builder
 }
 
-// each calls a function for every element of Word's own that begins or ends.
+// each calls a function with every token of a part.
 func (d *docx) each(part io.Reader, visit func(element xml.Token)) error {
 	source := &markup{ctx: d.ctx, part: part}
 	decoder := xml.NewDecoder(source)
@@ -95,13 +95,13 @@ func (d *docx) each(part io.Reader, visit func(element xml.Token)) error {
 	return nil
 }
 
-// markup reads a part for a decoder, which bounds nothing by itself.
+// markup bounds what an XML decoder reads: the decoder itself has no bounds.
 type markup struct {
 	ctx  context.Context
 	part io.Reader
 	// size is what was read, and token what was since the last token, in bytes.
 	size, token int
-	// err is why no more is read, where it is not the part's end.
+	// err says why reading stopped before the part's end.
 	err error
 }
 

@@ -29,9 +29,9 @@ const (
 	maxPages = 5_000
 	// maxPageChars bounds the characters of a page.
 	maxPageChars = 100_000
-	// charWork is what a character may take to read, in processor time: three times what it does.
+	// charWork is the processor time that each character earns: three times what reading one takes.
 	charWork = 6 * time.Microsecond
-	// pagesAtOnce is after how many pages a PDF is opened anew, since PDFium keeps what it has read of one.
+	// pagesAtOnce is the number of pages after which a PDF is reopened, because PDFium caches all that it has read.
 	pagesAtOnce = 250
 	// pdfReaders is how many PDFs are read at once, each in at most pdfMemory pages of 64 KiB, the file not counted.
 	pdfReaders, pdfMemory = 2, 768

@@ -18,7 +18,7 @@ const (
 	firstWait, longestWait = 5 * time.Second, 5 * time.Minute
 	// maxWaits is how often it waits before it fails: for about a day. Waits for the database count, too.
 	maxWaits = 290
-	// outageTime is for how long no further document is taken to a model that was found to be away.
+	// outageTime is how long no document is sent to a model that was away.
 	outageTime = 15 * time.Second
 )
 
@@ -35,7 +35,7 @@ func (o *outage) begin(failure *llm.Error) {
 	o.until, o.failure = time.Now().Add(outageTime), failure
 }
 
-// err is what the model failed with, while it is not worth asking.
+// err returns the model's failure while there is no point in asking again.
 func (o *outage) err() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -62,7 +62,7 @@ func waitOf(first time.Duration, waits int32) time.Duration {
 	return min(longestWait, first<<waits)
 }
 
-// postpone has the indexing of a document tried again later.
+// postpone schedules another attempt at the document.
 func postpone(ctx context.Context, t *db.Tenant, d *model.Document, failure *llm.Error) error {
 	wait := waitOf(firstWait, d.Waits)
 	wait = min(max(wait, failure.RetryAfter), longestWait)

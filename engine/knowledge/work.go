@@ -12,26 +12,26 @@ import (
 // errWork is the cause of a context that limitWork ended.
 var errWork = errors.New("too much work")
 
-// workLook is how often the work of a reader is looked at.
+// workLook is the interval at which a reader's work is checked.
 const workLook = 20 * time.Millisecond
 
-// maxWork bounds what reading a file of so many bytes may take, in processor time: several times what honest files do.
-// A clock on the wall would blame the file for a busy machine.
+// maxWork bounds the processor time for reading a file of the size, at several times what honest files take. Wall time
+// would blame the file for a busy machine.
 func maxWork(size int) time.Duration {
 	return time.Second + 2*time.Duration(size>>10)*time.Second>>10
 }
 
-// earnedKey is where a context has what earn adds, an *atomic.Int64 in nanoseconds.
+// earnedKey is the context key of the time that was earned, an *atomic.Int64 in nanoseconds.
 type earnedKey struct{}
 
-// earn lets a reader go on for longer, for it got something from the file.
+// earn gives a reader more time because it got something from the file.
 func earn(ctx context.Context, more time.Duration) {
 	ctx.Value(earnedKey{}).(*atomic.Int64).Add(int64(more))
 }
 
-// limitWork binds the caller to its thread, and returns a context that ends, with errWork as its cause, once that
-// thread has computed for as long as a file of so many bytes may take and for what was earned. The returned function
-// must be called by the same goroutine; it returns the document's fault if there is one.
+// limitWork locks the caller to its thread. The returned context ends with the cause errWork once the thread has used
+// more processor time than a file of the size may take, and than was earned. The same goroutine must call the returned
+// function, whose error is the document's fault.
 func limitWork(ctx context.Context, size int) (context.Context, func() error) {
 	runtime.LockOSThread()
 	spent, earned := threadClock(), new(atomic.Int64)
@@ -55,7 +55,7 @@ func limitWork(ctx context.Context, size int) (context.Context, func() error) {
 	}()
 	return ctx, func() error {
 		cancel(nil)
-		// The thread's clock must not be read once others may have the thread.
+		// Another goroutine may get the thread now, so its clock must no longer be read.
 		<-stopped
 		runtime.UnlockOSThread()
 		if errors.Is(context.Cause(ctx), errWork) {

@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// threadClock returns what tells, to any thread, how long the calling thread has computed since.
+// threadClock returns a function that reports the processor time of the calling thread since. Any thread may call it.
 func threadClock() func() time.Duration {
-	// Linux numbers the clocks of threads so: pthread_getcpuclockid(3) does the same.
+	// This is how Linux encodes a thread's clock; pthread_getcpuclockid(3) does the same.
 	clock := int32(^unix.Gettid()<<3 | 6)
 	read := func() time.Duration {
 		var at unix.Timespec

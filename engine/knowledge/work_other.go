@@ -4,7 +4,7 @@ package knowledge
 
 import "time"
 
-// threadClock returns what tells how long ago it was called: other systems have no clock that tells it of a thread.
+// threadClock returns a function that reports the wall time since: only Linux lets others read a thread's clock.
 func threadClock() func() time.Duration {
 	start := time.Now()
 	return func() time.Duration { return time.Since(start) }

@@ -37,8 +37,8 @@ const (
 	pdfReaders, pdfMemory = 2, 768
 )
 
-// pdfs holds PDFium, the reader of Chrome, compiled to WebAssembly: no file makes it touch anything outside of its own
-// memory. Compiling it takes seconds, so that waits for the first PDF ever: the user's cache keeps the result.
+// pdfs holds PDFium, Chrome's reader, compiled to WebAssembly: no file can make it touch anything outside its own
+// memory. Compiling it takes seconds, so that waits for the first PDF, and the user's cache keeps the result.
 var pdfs = sync.OnceValues(func() (pdfium.Pool, error) {
 	return webassembly.Init(webassembly.Config{
 		MaxIdle: 1, MaxTotal: pdfReaders, FSConfig: wazero.NewFSConfig(),
@@ -87,7 +87,7 @@ func readPDF(ctx context.Context, reader pdfium.Pdfium, content []byte) (Text, e
 	instance := reflect.ValueOf(reader.GetImplementation()).Elem()
 	// The library's calls take no context. They use this one, which ends them in the middle of a page.
 	instance.FieldByName("Context").Set(reflect.ValueOf(ctx))
-	// Memory that grows is copied, again and again, and each copy stays until it is collected.
+	// Growing step by step would copy the memory each time, and every copy would wait for the collector.
 	memory := instance.FieldByName("Module").Interface().(api.Module).Memory()
 	memory.Grow(pdfMemory - memory.Size()>>16)
 	pages, err := pdfPages(ctx, reader, content)
@@ -111,8 +111,8 @@ func readPDF(ctx context.Context, reader pdfium.Pdfium, content []byte) (Text, e
 	return text, nil
 }
 
-// isTrap reports whether PDFium was ended in the middle of something, as it is when it gets no more memory. It cannot
-// go on after that. The runtime's error has no type that others may name.
+// isTrap reports whether PDFium crashed, as it does when it gets no more memory. It cannot be used after that. The
+// runtime does not export the error's type.
 func isTrap(err error) bool { return err != nil && strings.HasPrefix(err.Error(), "wasm error: ") }
 
 // lineCost is what a line takes beside its letters, in bytes.
@@ -126,7 +126,7 @@ type line struct {
 }
 
 func pdfPages(ctx context.Context, reader pdfium.Pdfium, content []byte) ([][]line, error) {
-	// From a reader, PDFium takes what it needs of the file; it would keep a copy of all of it.
+	// PDFium takes only what it needs from a reader. Given the bytes, it would keep a copy of all of them.
 	open := func() (references.FPDF_DOCUMENT, error) {
 		document, err := reader.OpenDocument(&requests.OpenDocument{FileReader: bytes.NewReader(content), FileReaderSize: int64(len(content))})
 		if err != nil {

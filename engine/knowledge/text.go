@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// Text is what was read of a document: its blocks in reading order.
+// Text is a document's content: its blocks in reading order.
 type Text struct {
 	Blocks []Block
 	// size is what the blocks take in memory, held what was read and is no block yet, and names what the names of
@@ -15,7 +15,7 @@ type Text struct {
 	size, held, names, limit int
 }
 
-// newText is the empty text of a file. A small file cannot unpack into a huge text.
+// newText is the empty text of a file. Its limit keeps a small file from unpacking into a huge text.
 func newText(content []byte) Text {
 	return Text{limit: min(minText+8*len(content), maxText)}
 }
@@ -76,8 +76,8 @@ func (t *Text) add(b Block) {
 
 func (t *Text) full() bool { return t.limit > 0 && max(t.size+t.held, t.names) > t.limit }
 
-// hold counts what was read and is no block yet, so that a paragraph or a table cannot grow without bound. What becomes a
-// block is uncounted before.
+// hold counts what is not a block yet, so that a paragraph or a table cannot grow without bound. It is uncounted before it
+// becomes a block.
 func (t *Text) hold(size int) { t.held += size }
 
 // fault is the error of a document whose text is full.

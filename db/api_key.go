@@ -68,7 +68,7 @@ func (t *Tenant) RevokeAPIKey(ctx context.Context, id string) (*model.APIKey, er
 	})
 }
 
-// RevokedKeys returns those of the keys, of any companies, that were revoked or have expired.
+// RevokedKeys returns which of the keys were revoked or have expired. They may belong to any company.
 func (s *Store) RevokedKeys(ctx context.Context, keys []model.KeyRef) ([]model.KeyRef, error) {
 	companies, ids := make([]string, len(keys)), make([]string, len(keys))
 	for i, key := range keys {

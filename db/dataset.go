@@ -39,8 +39,7 @@ func (t *Tenant) CreateDataset(ctx context.Context, in model.CreateDatasetInput)
 	return created, insert(ctx, t, created)
 }
 
-// UpdateDataset changes what the input gives. When the dataset's documents are to be cut otherwise they are
-// indexed again.
+// UpdateDataset changes what the input gives. If that changes how documents are cut, they are indexed again.
 func (t *Tenant) UpdateDataset(ctx context.Context, in model.UpdateDatasetInput) (*model.Dataset, error) {
 	changed := &model.Dataset{}
 	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) error {

@@ -102,7 +102,7 @@ func (t *Tenant) AddDocument(ctx context.Context, added *model.Document, content
 	})
 }
 
-// partSize is how much of a document is held in memory while it is stored.
+// partSize bounds how much of a document is in memory while it is stored, in bytes.
 const partSize = 1 << 20
 
 func (t tenantTx) keepContent(ctx context.Context, documentID string, content io.Reader) error {
@@ -140,7 +140,7 @@ type documentContent struct {
 	Content    []byte
 }
 
-// ContentOfDocument returns the file that a document came as; nothing when it does not exist any more.
+// ContentOfDocument returns the uploaded file of a document, empty if the document is gone.
 func (t *Tenant) ContentOfDocument(ctx context.Context, id string) ([]byte, error) {
 	parts := []*documentContent{}
 	if err := t.find(&parts).Column("content").Where("document_id = ?", id).Order("part").Scan(ctx); err != nil {

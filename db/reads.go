@@ -19,8 +19,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// readStatements is how many statements a connection for reads keeps prepared, those that were used last. Postgres holds
-// some tens of kB for each.
+// readStatements is how many prepared statements a connection for reads keeps, the most recently used ones. Each takes
+// Postgres some tens of kB.
 const readStatements = 256
 
 // openReads opens the connections for reads. Their statements are prepared, and planned for any values: planning takes
@@ -48,18 +48,18 @@ func statement(text string) Statement {
 	return Statement{text, "read_" + hex.EncodeToString(hash[:12])}
 }
 
-// prepared is a statement on a connection.
+// prepared is a statement that a connection has prepared.
 type prepared struct {
 	*pgconn.StatementDescription
 	formats []int16
 }
 
-// statements are what is prepared on a connection.
+// statements are the prepared statements of a connection.
 type statements = simplelru.LRU[string, *prepared]
 
 const statementsKey = "reads"
 
-// isUsed reports whether something was read on the connection before.
+// isUsed reports whether the connection has read anything before.
 func isUsed(conn *pgconn.PgConn) bool {
 	_, ok := conn.CustomData()[statementsKey]
 	return ok
@@ -128,7 +128,7 @@ func (r *Reader) open(ctx context.Context) error {
 	return nil
 }
 
-// Close gives the connection back.
+// Close returns the connection to the pool.
 func (r *Reader) Close() {
 	if r.conn != nil {
 		r.conn.Release()
@@ -237,7 +237,7 @@ func (t *Tenant) receive(ctx context.Context, conn *pgconn.PgConn, reads []Read,
 		}
 		for rows.NextRow() {
 			if err := receive(i, rows.Values()); err != nil {
-				// What is still to come is not wanted, however much it is.
+				// The rest is not wanted, however much it is.
 				_ = conn.Close(context.WithoutCancel(ctx))
 				return err
 			}
@@ -249,7 +249,7 @@ func (t *Tenant) receive(ctx context.Context, conn *pgconn.PgConn, reads []Read,
 	return nil
 }
 
-// isStale reports whether the statements of a connection are not what they were when they were prepared.
+// isStale reports whether prepared statements have changed since they were prepared.
 func isStale(err error) bool {
 	state := sqlState(err)
 	return state == "0A000" || state == "26000" // a plan whose result has changed, or no such statement
@@ -278,7 +278,7 @@ func prepare(ctx context.Context, conn *pgconn.PgConn, known *statements, reads 
 		pipeline.SendPrepare(s.name, s.text, nil)
 	}
 	dropped := 0
-	// Those that are needed were used last, and are fewer than are kept.
+	// The needed ones were used last, and are fewer than the cache holds.
 	for ; known.Len()+len(missing) > readStatements && known.Len() > 0; dropped++ {
 		name, _, _ := known.RemoveOldest()
 		pipeline.SendDeallocate(name)
@@ -300,7 +300,7 @@ func prepare(ctx context.Context, conn *pgconn.PgConn, known *statements, reads 
 	return err
 }
 
-// resultFormats are text for texts and JSON, and binary for the rest.
+// resultFormats are text for texts and JSON, and binary for everything else.
 func resultFormats(of *pgconn.StatementDescription) []int16 {
 	formats := make([]int16, len(of.Fields))
 	for i, field := range of.Fields {

@@ -39,7 +39,7 @@ type Document struct {
 	IndexingID string
 	// Claim is the attempt of the worker that indexes it, from 1; 0 when none has begun.
 	Claim int32
-	// Waits counts the attempts of this indexing that ended because it could not be done yet.
+	// Waits counts the attempts of this indexing that ended because it could not be done yet, or that never began.
 	Waits     int32
 	CreatedAt time.Time
 	IndexedAt *time.Time

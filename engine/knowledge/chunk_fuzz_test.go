@@ -38,7 +38,8 @@ func FuzzChunk(f *testing.F) {
 			return
 		}
 		name := model.ChunkMethods[int(method)%len(model.ChunkMethods)]
-		pieces, _ := knowledge.Chunk(text, name, dataset.ParserConfig)
+		pieces, _, err := knowledge.Chunk(t.Context(), text, name, dataset.ParserConfig)
+		require.NoError(t, err)
 		var whole strings.Builder
 		for _, p := range pieces {
 			require.NotEmpty(t, strings.TrimSpace(p.Content))

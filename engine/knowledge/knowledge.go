@@ -8,13 +8,13 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm"
 )
 
-// Options tune a Base; the zero value is fit for use.
+// Options tune a Base. The zero value works.
 type Options struct {
-	// Embedder makes the vectors of chunks and questions; without one words alone are compared.
+	// Embedder makes the vectors of chunks and questions. Nil means that only words are compared.
 	Embedder llm.Embedder
-	// Reranker orders anew what was found, for the chats that name one of its models.
+	// Reranker reorders what was found, for chats that name one of its models.
 	Reranker Reranker
-	// Log hears what failed and why, beyond what clients are told; slog's default when nil.
+	// Log receives failures with the causes that clients are not told. Nil means slog.Default().
 	Log *slog.Logger
 	// Observe is told when a retrieval begins, and by the function that it returns when it has ended; nil for nobody. What
 	// is done for the retrieval has the returned context.

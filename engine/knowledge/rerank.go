@@ -18,11 +18,11 @@ import (
 )
 
 const (
-	// rerankWindow is how many of the best chunks are ranked again at least.
+	// rerankWindow is the least number of chunks that are reranked, if there are so many.
 	rerankWindow = 64
 	// rerankTimeout is how long a question waits for it.
 	rerankTimeout = 10 * time.Second
-	// maxRanking bounds what a reranker may answer, in bytes.
+	// maxRanking bounds the answer of a reranker, in bytes.
 	maxRanking = 1 << 20
 )
 
@@ -31,7 +31,7 @@ const (
 type Reranker struct {
 	// URL is the whole address, such as https://api.jina.ai/v1/rerank.
 	URL string
-	// Key is sent as a bearer token; none is sent when it is empty.
+	// Key is sent as a bearer token, unless it is empty.
 	Key string
 	// Models are the names that the service knows.
 	Models []string
@@ -47,7 +47,7 @@ func (r Reranker) Validate() error {
 	if r.URL == "" && len(r.Models) == 0 {
 		return nil
 	}
-	// The address is not repeated in the error: people put passwords into addresses.
+	// The error does not repeat the address, because people put passwords into addresses.
 	address, err := url.Parse(r.URL)
 	if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
 		return errors.New("the reranker's address is not an http or https URL")

@@ -10,7 +10,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// limits say from where on retrieval looks at a part of the chunks only.
+// limits say when retrieval looks only at a part of the chunks.
 type limits struct {
 	// whole is how many chunks a chat may have for each of them to be scored.
 	whole int
@@ -63,7 +63,7 @@ func (b *Base) retrieve(ctx context.Context, t *db.Tenant, chat *model.Knowledge
 	return found[:min(len(found), int(chat.PromptSettings.TopN))], nil
 }
 
-// search is one question to the datasets of one chat.
+// search is a question to the datasets of a chat.
 type search struct {
 	base     *Base
 	tenant   *db.Tenant
@@ -96,7 +96,7 @@ func (b *Base) searchOf(ctx context.Context, t *db.Tenant, chat *model.Knowledge
 	if err := s.lookUp(ctx, question); err != nil {
 		return nil, err
 	}
-	// Without a share of the score vectors need not be compared.
+	// Vectors without a share of the score need not be compared.
 	if len(models) > 0 && chat.PromptSettings.KeywordsSimilarityWeight < 1 {
 		s.question = b.embedQuestion(ctx, models[0], question)
 	}

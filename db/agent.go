@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"reflect"
 
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -102,6 +103,11 @@ func (t *Tenant) UpdateAgent(ctx context.Context, in model.UpdateAgentInput) (*m
 		}
 		if err := t.recordPrompt(ctx, agent); err != nil {
 			return err
+		}
+		if others := (model.UpdateAgentInput{AgentID: in.AgentID, Prompt: in.Prompt}); !reflect.DeepEqual(in, others) {
+			if err := t.audit(ctx, model.AuditActionUpdateAgent, agent.ID); err != nil {
+				return err
+			}
 		}
 		return t.audit(ctx, model.AuditActionUpdatePrompt, agent.ID)
 	})

@@ -23,8 +23,8 @@ const (
 // read is bounded by what is left to read it into, not by how many rows a statement finds.
 //
 // The pool's connections are shared fairly between companies.
-func openCharged(pool *pgxpool.Pool) *sql.DB {
-	charged := sql.OpenDB(chargedConnector{stdlib.GetPoolConnector(pool), gateOf(pool)})
+func openCharged(pool *pgxpool.Pool, gate *fair.Gate) *sql.DB {
+	charged := sql.OpenDB(chargedConnector{stdlib.GetPoolConnector(pool), gate})
 	charged.SetMaxIdleConns(0) // the pool keeps them
 	return charged
 }
@@ -41,16 +41,33 @@ type chargedConnector struct {
 }
 
 func (c chargedConnector) Connect(ctx context.Context) (driver.Conn, error) {
-	principal, _ := model.PrincipalOf(ctx)
-	if err := c.gate.Enter(ctx, principal.CompanyID); err != nil {
+	party := partyOf(ctx)
+	if err := c.gate.Enter(ctx, party); err != nil {
 		return nil, err
 	}
 	conn, err := c.Connector.Connect(ctx)
 	if err != nil {
-		c.gate.Leave(principal.CompanyID)
+		c.gate.Leave(party)
 		return nil, err
 	}
-	return &chargedConn{conn.(*stdlib.Conn), c.gate, principal.CompanyID}, nil
+	return &chargedConn{conn.(*stdlib.Conn), c.gate, party}, nil
+}
+
+type partyKey struct{}
+
+// withParty returns a context whose statements take the connections of the company, or of the program itself when it is empty,
+// whoever the principal is.
+func withParty(ctx context.Context, companyID string) context.Context {
+	return context.WithValue(ctx, partyKey{}, companyID)
+}
+
+// partyOf returns whose connections the statements of a context take.
+func partyOf(ctx context.Context) string {
+	if party, isSet := ctx.Value(partyKey{}).(string); isSet {
+		return party
+	}
+	principal, _ := model.PrincipalOf(ctx)
+	return principal.CompanyID
 }
 
 // chargedConn is a connection that is used by one party, a company or, with an empty name, the program itself.

@@ -23,6 +23,10 @@ func (t *Tenant) NearestChunks(ctx context.Context, datasetIDs []string, vector 
 	if !t.store.ComparesVectors() {
 		return nil, false, nil
 	}
+	if err := t.store.writers.Enter(ctx, t.companyID); err != nil {
+		return nil, true, err
+	}
+	defer t.store.writers.Leave(t.companyID)
 	rows, err := t.store.pool.Query(ctx, `SELECT chunk_id FROM chunk_vectors
 		WHERE company_id = $1 AND dataset_id = ANY ($2) AND vector_dims(embedding::vector) = $3
 		ORDER BY embedding::vector <#> $4::real[]::vector, document_id COLLATE "C", position LIMIT $5`,
@@ -45,6 +49,11 @@ func (t *Tenant) EmbeddedDocuments(ctx context.Context, datasetIDs []string) ([]
 // VectorsOfDocuments yields the chunks of documents of the datasets that have a vector, with it, or one error.
 func (t *Tenant) VectorsOfDocuments(ctx context.Context, datasetIDs, documentIDs []string) iter.Seq2[*model.Chunk, error] {
 	return func(yield func(*model.Chunk, error) bool) {
+		if err := t.store.writers.Enter(ctx, t.companyID); err != nil {
+			yield(nil, err)
+			return
+		}
+		defer t.store.writers.Leave(t.companyID)
 		// pgx takes vectors as they are, where bun would read them as text.
 		rows, err := t.store.pool.Query(ctx, `SELECT chunk_id, document_id, position, embedding::real[] FROM chunk_vectors
 			WHERE company_id = $1 AND dataset_id = ANY ($2) AND document_id = ANY ($3)`,
@@ -72,6 +81,10 @@ func (t *Tenant) VectorsOfDocuments(ctx context.Context, datasetIDs, documentIDs
 
 // VectorsOfChunks returns those of the chunks that have a vector, with it.
 func (t *Tenant) VectorsOfChunks(ctx context.Context, ids []string) ([]*model.Chunk, error) {
+	if err := t.store.writers.Enter(ctx, t.companyID); err != nil {
+		return nil, err
+	}
+	defer t.store.writers.Leave(t.companyID)
 	rows, err := t.store.pool.Query(ctx, `SELECT chunk_id, document_id, position, embedding::real[]
 		FROM (SELECT company_id, dataset_id, document_id, position FROM chunks WHERE company_id = $1 AND id = ANY ($2)) AS chunk
 		JOIN chunk_vectors USING (company_id, dataset_id, document_id, position)`, pgx.QueryExecModeCacheDescribe, t.companyID, ids)

@@ -74,7 +74,8 @@ func (t *Tenant) ClaimRequest(ctx context.Context, id, fingerprint []byte) (*mod
 
 // keepRequestAlive keeps a claim alive until the function that it returns ends it.
 func (t *Tenant) keepRequestAlive(ctx context.Context, request *model.IdempotentRequest) EndRequest {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	// Not the company's own connections: while they are all busy, its lease would run out.
+	ctx, cancel := context.WithCancel(withParty(context.WithoutCancel(ctx), ""))
 	stopped := make(chan struct{})
 	ours := func(q bun.QueryBuilder) bun.QueryBuilder {
 		return q.Where("id = ?", request.ID).Where("claim_id = ?", request.ClaimID).Where("status IS NULL")

@@ -123,7 +123,7 @@ func (t *Tenant) followed(table *followedTable, id string, newReader func(*Tenan
 		s.sweep.Reset(untilSweep())
 	}
 	p := &topic{topics: s, key: key, reader: newReader(t.store.Tenant(t.companyID), s.budget), users: 1}
-	p.ctx, p.cancel = context.WithCancel(s.ctx)
+	p.ctx, p.cancel = context.WithCancel(withParty(s.ctx, t.companyID))
 	p.signals = t.store.hub.Watch(key.Key, p.alert)
 	s.open[key] = p
 	return p

@@ -43,7 +43,8 @@ type Options struct {
 
 // Store is the database. It is safe for concurrent use.
 type Store struct {
-	pool *pgxpool.Pool
+	pool    *pgxpool.Pool
+	writers *fair.Gate
 	// reads are connections for statements that are written once and planned once.
 	reads    *pgxpool.Pool
 	readers  *fair.Gate
@@ -112,8 +113,9 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 		pool.Close()
 		return nil, err
 	}
-	root := bun.NewDB(openCharged(pool), dialect{pgdialect.New()}, bun.WithDiscardUnknownColumns())
-	store := &Store{pool: pool, reads: reads, readers: gateOf(reads), findings: newFindings(), tracer: o.Tracer, db: root, hub: notify.New(pool), sealer: sealer, transitions: newRunTransitions(), enqueueRuns: o.Enqueue, rerankModels: o.RerankModels}
+	writers := gateOf(pool)
+	root := bun.NewDB(openCharged(pool, writers), dialect{pgdialect.New()}, bun.WithDiscardUnknownColumns())
+	store := &Store{pool: pool, writers: writers, reads: reads, readers: gateOf(reads), findings: newFindings(), tracer: o.Tracer, db: root, hub: notify.New(pool), sealer: sealer, transitions: newRunTransitions(), enqueueRuns: o.Enqueue, rerankModels: o.RerankModels}
 	store.revocations = newRevocations(store.hub)
 	store.budgets = newBudgets(o.Log, func(ctx context.Context, companyID string) (*model.CompanySubscription, error) {
 		return store.Tenant(companyID).Subscription(ctx, now())

@@ -50,7 +50,7 @@ func (s *Store) Work(ctx context.Context, size int, workers Workers) error {
 		}
 		t := s.Tenant(d.CompanyID)
 		t.delivery = d
-		return work(ctx, t, d.ID, d.Attempt)
+		return work(withParty(ctx, d.CompanyID), t, d.ID, d.Attempt)
 	})
 }
 

@@ -42,7 +42,8 @@ func (c *checks) validate(ctx context.Context, schema json.RawMessage, call argu
 	}
 	var invalid *jsonschema.ValidationError
 	if err := compiled.Validate(ctx, call); errors.As(err, &invalid) {
-		faults := slices.Compact(leaves(invalid, nil))
+		left := maxFault
+		faults := slices.Compact(leaves(invalid, nil, &left))
 		return errors.New("the arguments do not fit: " + cut(strings.Join(faults, "; "), maxFault))
 	} else if err != nil {
 		return err
@@ -52,10 +53,13 @@ func (c *checks) validate(ctx context.Context, schema json.RawMessage, call argu
 
 var english = message.NewPrinter(language.English)
 
-// leaves are the faults at the bottom of a validation error, each with its place in the arguments.
-func leaves(e *jsonschema.ValidationError, faults []string) []string {
+// leaves are the faults at the bottom of a validation error, each with its place in the arguments, until there are none of
+// the bytes left.
+func leaves(e *jsonschema.ValidationError, faults []string, left *int) []string {
 	for _, cause := range e.Causes {
-		faults = leaves(cause, faults)
+		if *left > 0 {
+			faults = leaves(cause, faults, left)
+		}
 	}
 	if len(e.Causes) > 0 {
 		return faults
@@ -64,6 +68,7 @@ func leaves(e *jsonschema.ValidationError, faults []string) []string {
 	if len(e.InstanceLocation) > 0 {
 		text = fmt.Sprintf("%s: %s", strings.Join(e.InstanceLocation, "."), text)
 	}
+	*left -= len(text)
 	return append(faults, text)
 }
 

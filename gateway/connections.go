@@ -86,6 +86,9 @@ func (c *limitedConn) CloseWrite() error {
 	return nil
 }
 
+// sharedAddresses are those that carriers give to many clients at once, RFC 6598.
+var sharedAddresses = netip.MustParsePrefix("100.64.0.0/10")
+
 // publicAddress returns the address of a client, and whether it may be that of one alone. An IPv6 client has a whole network
 // of 64 bits.
 func publicAddress(remote string) (address netip.Addr, isPublic bool) {
@@ -94,7 +97,7 @@ func publicAddress(remote string) (address netip.Addr, isPublic bool) {
 		return address, false
 	}
 	address = port.Addr().Unmap().WithZone("")
-	if address.IsLoopback() || address.IsPrivate() || address.IsLinkLocalUnicast() {
+	if address.IsLoopback() || address.IsPrivate() || address.IsLinkLocalUnicast() || sharedAddresses.Contains(address) {
 		return address, false
 	}
 	if address.Is6() {
@@ -104,8 +107,7 @@ func publicAddress(remote string) (address netip.Addr, isPublic bool) {
 	return address, true
 }
 
-// failedPerMinute is how many credentials of one public address may be refused in a minute before it has to wait. That costs
-// whoever guesses, and those who come from the same address.
+// failedPerMinute is how many credentials of one public address may be refused in a minute before it is told to wait.
 const failedPerMinute = 60
 
 // failures slows down addresses whose credentials are refused.

@@ -85,9 +85,8 @@ func (c costs) object(set ast.SelectionSet, definition *ast.Definition, page int
 	var dearest price
 	if len(set) > 0 {
 		for _, concrete := range c.schema.GetPossibleTypes(definition) {
-			if p := c.selection(set, concrete, page); p.sum() > dearest.sum() {
-				dearest = p
-			}
+			p := c.selection(set, concrete, page)
+			dearest = price{max(dearest.each, p.each), max(dearest.once, p.once)}
 		}
 	}
 	return dearest

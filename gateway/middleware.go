@@ -126,14 +126,15 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 	s.once(w, r.WithContext(model.WithPrincipal(r.Context(), principal)))
 }
 
-// admitted is principal for whoever comes in from the address, which has to wait when too many of its credentials were refused.
+// admitted is principal for whoever comes in from the address. When too many credentials of the address were refused, the next
+// one that is gets RATE_LIMITED; those that are good still pass, since many may share an address.
 func (s *Server) admitted(ctx context.Context, credential, remote string) (model.Principal, error) {
-	if err := s.failures.check(remote); err != nil {
-		return model.Principal{}, err
-	}
 	principal, err := s.principal(ctx, credential)
 	var known *model.Error
 	if credential != "" && errors.As(err, &known) && known.Code == model.Unauthenticated {
+		if slow := s.failures.check(remote); slow != nil {
+			return model.Principal{}, slow
+		}
 		s.failures.count(remote)
 	}
 	principal.Address, _, _ = net.SplitHostPort(remote)

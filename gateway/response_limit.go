@@ -9,6 +9,7 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -64,7 +65,7 @@ func (l responseLimit) InterceptResponse(ctx context.Context, next graphql.Respo
 		if size.isBusy.Load() {
 			fault = model.Errorf(model.Unavailable, "too many large responses are being made; try again, or ask for less at a time")
 		}
-		response.Errors = append(response.Errors, shownTo(ctx, fault))
+		response.Errors = append(gqlerror.List{shownTo(ctx, fault)}, response.Errors...)
 	}
 	return response
 }
@@ -85,7 +86,7 @@ func (l responseLimit) InterceptField(ctx context.Context, next graphql.Resolver
 		return graphql.Null, nil
 	}
 	value, err := next(ctx)
-	if errors.Is(err, model.ErrTooLarge) {
+	if errors.Is(err, model.ErrTooLarge) && size.isOver.Load() {
 		return graphql.Null, nil
 	}
 	if err != nil {

@@ -36,7 +36,7 @@ type sessions struct {
 	isWatched bool
 }
 
-// session is one that is open.
+// session is one that is open. end does not wait for its client.
 type session struct {
 	expires time.Time
 	end     func()

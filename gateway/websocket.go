@@ -249,7 +249,7 @@ func (s *socket) initialise(payload json.RawMessage) *closure {
 		}
 	}
 	s.ctx = model.WithPrincipal(s.ctx, principal)
-	if s.session, err = s.sessions.begin(principal, func() { s.close(closeForbidden) }); err != nil {
+	if s.session, err = s.sessions.begin(principal, func() { go s.close(closeForbidden) }); err != nil {
 		return closeTooMany
 	}
 	s.acknowledged.Store(true)

@@ -3610,7 +3610,7 @@ input CreateToolInput {
   description: String
   """
   JSON Schema of type object, at most 20,000 characters; absent means no arguments. It may take at most 2,000 checks of one value,
-  references followed to 32 levels, and patterns of 1,000 instructions together.
+  references followed to 32 levels, and patterns of 1,000 instructions each.
   """
   parameters: JSONObject
   "Where calls go."

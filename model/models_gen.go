@@ -607,7 +607,7 @@ type CreateToolInput struct {
 	// At most 2,000 characters.
 	Description *string `json:"description,omitempty"`
 	// JSON Schema of type object, at most 20,000 characters; absent means no arguments. It may take at most 2,000 checks of one value,
-	// references followed to 32 levels, and patterns of 1,000 instructions together.
+	// references followed to 32 levels, and patterns of 1,000 instructions each.
 	Parameters JSONObject `json:"parameters,omitempty"`
 	// Where calls go.
 	Endpoint *ToolEndpointInput `json:"endpoint,omitempty"`

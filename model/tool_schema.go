@@ -26,7 +26,7 @@ var (
 	errSchemaObject  = errors.New("must be a JSON object")
 	errSchemaType    = errors.New(`must be a JSON Schema with "type": "object"`)
 	errSchemaInvalid = errors.New("must be a valid JSON Schema without references to other documents")
-	errSchemaPattern = fmt.Errorf("must have patterns in RE2 syntax of at most %d instructions together", MaxExpressionSize)
+	errSchemaPattern = fmt.Errorf("must have patterns in RE2 syntax of at most %d instructions each", MaxExpressionSize)
 	errSchemaSteps   = fmt.Errorf("must take at most %d checks of one value, references followed", maxSchemaSteps)
 )
 
@@ -48,16 +48,15 @@ func NewToolSchema(text string) (*ToolSchema, error) {
 	}
 	compiler := jsonschema.NewCompiler()
 	compiler.UseLoader(jsonschema.SchemeURLLoader{})
-	size, isPattern := 0, true
+	// The compiled schema goes on to ask for expressions: some drafts check values of the format regex.
+	isPattern, isCompiling := true, true
 	compiler.UseRegexpEngine(func(text string) (jsonschema.Regexp, error) {
 		expression, err := NewExpression(text)
 		if err != nil {
-			isPattern = false
+			if isCompiling {
+				isPattern = false
+			}
 			return nil, err
-		}
-		if size += expression.size; size > MaxExpressionSize {
-			isPattern = false
-			return nil, errExpressionSize
 		}
 		return expression, nil
 	})
@@ -65,6 +64,7 @@ func NewToolSchema(text string) (*ToolSchema, error) {
 		return nil, errSchemaInvalid
 	}
 	compiled, err := compiler.Compile("tool:///parameters")
+	isCompiling = false
 	switch {
 	case !isPattern:
 		return nil, errSchemaPattern
@@ -146,10 +146,17 @@ func (s steps) of(schema *jsonschema.Schema, depth int) int {
 			}
 		}
 	}
-	add(depth, schema.Ref, schema.RecursiveRef, schema.Not, schema.If, schema.Then, schema.Else)
-	if schema.DynamicRef != nil {
-		add(depth, schema.DynamicRef.Ref)
+	// Where these lead is known only when a value is checked: to whatever has the anchor on the way there.
+	if d := schema.DynamicRef; d != nil && d.Anchor != "" || schema.RecursiveRef != nil && schema.RecursiveRef.RecursiveAnchor {
+		sum = maxSchemaSteps + 1
+	} else if d != nil {
+		add(depth, d.Ref)
 	}
+	sum += len(schema.Required)
+	for _, names := range schema.DependentRequired {
+		sum += len(names)
+	}
+	add(depth, schema.Ref, schema.RecursiveRef, schema.Not, schema.If, schema.Then, schema.Else)
 	add(depth, schema.AllOf...)
 	add(depth, schema.AnyOf...)
 	add(depth, schema.OneOf...)
@@ -157,6 +164,9 @@ func (s steps) of(schema *jsonschema.Schema, depth int) int {
 		add(depth, inner)
 	}
 	for _, inner := range schema.Dependencies {
+		if names, ok := inner.([]string); ok {
+			sum += len(names)
+		}
 		add(depth, subschema(inner))
 	}
 	within := depth - 1

@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/model"
@@ -19,6 +21,15 @@ func chain(levels int) string {
 	}
 	definitions = append(definitions, fmt.Sprintf(`"d%d":{"type":"object"}`, levels))
 	return `{"type":"object","allOf":[{"$ref":"#/$defs/d0"}],"$defs":{` + strings.Join(definitions, ",") + `}}`
+}
+
+// distinct are so many different words in JSON.
+func distinct(n int) string {
+	words := make([]string, n)
+	for i := range words {
+		words[i] = fmt.Sprintf("%q", fmt.Sprint("w", i))
+	}
+	return strings.Join(words, ",")
 }
 
 func TestSchemasAreBoundedByWhatTheyCheck(t *testing.T) {
@@ -39,9 +50,14 @@ func TestSchemasAreBoundedByWhatTheyCheck(t *testing.T) {
 		"many words":            {`{"type":"object","properties":{"a":{"enum":[` + words + `]},"b":{"enum":[` + words + `]}}}`, "at most 2000 checks"},
 		"a pattern":             {`{"type":"object","properties":{"a":{"pattern":"(?:` + strings.Repeat("x", 900) + `){1000}"}}}`, "at most 1000 instructions"},
 		"names by a pattern":    {`{"type":"object","patternProperties":{"(?:` + strings.Repeat("x", 900) + `){1000}":true}}`, "at most 1000 instructions"},
-		"many patterns":         {`{"type":"object","properties":{"a":{"pattern":"a{600}"},"b":{"pattern":"b{600}"}}}`, "at most 1000 instructions"},
-		"a list":                {`{"type":"array"}`, `"type": "object"`},
-		"another document":      {`{"type":"object","$ref":"file:///etc/passwd"}`, "without references to other documents"},
+		"a large pattern":       {`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{"a":{"pattern":"^[a-z]{600}$"}}}`, ""},
+		"many patterns":         {`{"type":"object","properties":{"a":{"pattern":"a{900}"},"b":{"pattern":"b{900}"},"c":{"pattern":"c{900}"}}}`, "at most 2000 checks"},
+		"many names":            {`{"type":"object","properties":{"a":{"type":"array","items":{"type":"object","required":[` + distinct(3_000) + `]}}}}`, "at most 2000 checks"},
+		"a moving target": {`{"type":"object","$dynamicAnchor":"node","properties":{"a":{"allOf":[{"$ref":"inner"},{"$ref":"inner2"}]}},"$defs":{
+			"inner":{"$id":"inner","$dynamicRef":"#node","$defs":{"n":{"$dynamicAnchor":"node"}}},
+			"inner2":{"$id":"inner2","$dynamicRef":"#node","$defs":{"n":{"$dynamicAnchor":"node"}}}}}`, "at most 2000 checks"},
+		"a list":           {`{"type":"array"}`, `"type": "object"`},
+		"another document": {`{"type":"object","$ref":"file:///etc/passwd"}`, "without references to other documents"},
 	} {
 		_, err := model.NewToolSchema(c.schema)
 		if c.fault == "" {
@@ -54,11 +70,7 @@ func TestSchemasAreBoundedByWhatTheyCheck(t *testing.T) {
 
 func TestArgumentsAreBoundedByTheirSchema(t *testing.T) {
 	t.Parallel()
-	var words []string
-	for i := range 1_000 {
-		words = append(words, fmt.Sprintf("%q", fmt.Sprint("w", i)))
-	}
-	schema, err := model.NewToolSchema(`{"type":"object","properties":{"items":{"type":"array","items":{"enum":[` + strings.Join(words, ",") + `]}}}}`)
+	schema, err := model.NewToolSchema(`{"type":"object","properties":{"items":{"type":"array","items":{"enum":[` + distinct(1_000) + `]}}}}`)
 	require.NoError(t, err)
 	read := func(text string) (arguments map[string]any) {
 		require.NoError(t, json.Unmarshal([]byte(text), &arguments))
@@ -67,4 +79,21 @@ func TestArgumentsAreBoundedByTheirSchema(t *testing.T) {
 	require.NoError(t, schema.Validate(t.Context(), read(`{"items":["w1","w999"]}`)))
 	require.ErrorContains(t, schema.Validate(t.Context(), read(`{"items":["x"]}`)), "value must be one of")
 	require.ErrorContains(t, schema.Validate(t.Context(), read(`{"items":[`+strings.Repeat(`"w1",`, 10_000)+`"w2"]}`)), "too large for the tool's schema")
+}
+
+// Some drafts check values of the format regex: each by itself, whatever was checked before and meanwhile.
+func TestValuesThatAreExpressions(t *testing.T) {
+	t.Parallel()
+	schema, err := model.NewToolSchema(`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{"a":{"type":"string","format":"regex"}}}`)
+	require.NoError(t, err)
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 5 {
+				assert.NoError(t, schema.Validate(t.Context(), map[string]any{"a": strings.Repeat("x", 300)}))
+			}
+		})
+	}
+	all.Wait()
+	require.Error(t, schema.Validate(t.Context(), map[string]any{"a": "("}))
 }

@@ -30,7 +30,8 @@ var defaultLimits = limits{whole: 2_000, window: 300, visits: 10_000}
 // vectors are of several models. An embedding model or a reranker that fails is heard of in the log alone: the chunks
 // are then found and ordered without it.
 func (b *Base) Retrieve(ctx context.Context, t *db.Tenant, chat *model.KnowledgeBaseChat, question string) (found []*model.RetrievedChunk, err error) {
-	ctx, ended := b.observe(ctx)
+	// What is read to find eight chunks is not what a response holds, and others share some of it.
+	ctx, ended := b.observe(model.WithBudget(ctx, nil))
 	defer func() { ended(len(found), err) }()
 	return b.retrieve(ctx, t, chat, question)
 }

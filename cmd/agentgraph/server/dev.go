@@ -86,6 +86,11 @@ func (c *Dev) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) (err e
 	}
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
+	defer func() {
+		if errors.Is(context.Cause(ctx), errDatabaseEnded) {
+			err = errDatabaseEnded // which all else follows from
+		}
+	}()
 	address, stop, err := c.database(ctx, directory, end)
 	if err != nil {
 		return err
@@ -124,11 +129,7 @@ func (c *Dev) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) (err e
 		return err
 	}
 	log.Info("serving", "address", listener.Addr().String(), "model", engine.ModelName(), "pgvector", store.ComparesVectors(), "metrics", observer.MetricsAddress())
-	err = gateway.Serve(ctx, listener, c.Workers)
-	if errors.Is(context.Cause(ctx), errDatabaseEnded) {
-		return errDatabaseEnded // which all else follows from
-	}
-	return err
+	return gateway.Serve(ctx, listener, c.Workers)
 }
 
 // database returns the address of the database and what to call when the program ends. It starts a database when none is

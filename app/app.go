@@ -18,6 +18,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine"
 	"github.com/agentgraph/agentgraph/gateway"
 	"github.com/agentgraph/agentgraph/gateway/auth"
+	"github.com/agentgraph/agentgraph/gateway/console"
 	"github.com/agentgraph/agentgraph/gateway/rest"
 	"github.com/agentgraph/agentgraph/graph"
 	"github.com/agentgraph/agentgraph/model"
@@ -39,6 +40,8 @@ type Options struct {
 	Engine *engine.Engine
 	// Settings bound what clients may ask. The App itself sets SlowFields and SecretFields.
 	Settings gateway.Settings
+	// Console shows browsers the web console; without it there is none.
+	Console *console.Handler
 	// Plan answers queries by plans where possible. Without it a resolver answers each field.
 	Plan bool
 	Log  *slog.Logger
@@ -88,6 +91,7 @@ func New(o Options) (*App, error) {
 		Log:        o.Log,
 		Extensions: []graphql.HandlerExtension{query.Loading{Table: table}},
 		Transports: []graphql.Transport{v1},
+		Console:    o.Console,
 		Settings:   settings,
 	})
 	return &App{

@@ -17,6 +17,7 @@ import (
 	"github.com/rs/cors"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"github.com/agentgraph/agentgraph/gateway/console"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -41,7 +42,9 @@ type Options struct {
 	// One that is a Refuser also answers what the gateway refuses on its paths.
 	Transports []graphql.Transport
 	// Claim makes POST requests with an Idempotency-Key repeatable; without it the header is ignored.
-	Claim    ClaimRequest
+	Claim ClaimRequest
+	// Console shows browsers the web console; without it there is none.
+	Console  *console.Handler
 	Settings Settings
 }
 
@@ -61,6 +64,7 @@ type Server struct {
 	others       []graphql.Transport
 	authenticate Authenticate
 	claim        ClaimRequest
+	console      *console.Handler
 	ready        func(context.Context) error
 	presenter    presenter
 	log          *slog.Logger
@@ -89,6 +93,7 @@ func New(o Options) *Server {
 		others:       o.Transports,
 		authenticate: o.Authenticate,
 		claim:        o.Claim,
+		console:      o.Console,
 		ready:        o.Ready,
 		presenter:    presenter{log: o.Log, settings: o.Settings},
 		log:          o.Log,

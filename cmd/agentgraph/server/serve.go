@@ -54,7 +54,7 @@ func (c *Serve) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) erro
 		return err
 	}
 	defer store.Close()
-	gateway, err := app.New(app.Options{Store: store, Engine: engine, Settings: c.settings(), Plan: c.Plan, Log: log})
+	gateway, err := app.New(app.Options{Store: store, Engine: engine, Settings: c.settings(), Console: c.console(nil), Plan: c.Plan, Log: log})
 	if err != nil {
 		return err
 	}

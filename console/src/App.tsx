@@ -1,0 +1,57 @@
+import { lazy, Suspense, useEffect, useMemo, useState, useSyncExternalStore, type ComponentType } from "react";
+import { Provider } from "urql";
+import { Redirect, Route, Router, Switch } from "wouter";
+import { base } from "./api/base";
+import { newClient } from "./api/client";
+import { onSignIn, signedIn } from "./api/session";
+import { Shell } from "./ui/Shell";
+import { SignIn } from "./ui/SignIn";
+import { Loading, NotFound } from "./ui/states";
+
+const pages: [path: string, page: ComponentType][] = [
+  ["/agents", lazy(() => import("./pages/Agents"))],
+  ["/agents/:id/:tab?", lazy(() => import("./pages/Agent"))],
+];
+
+/** The console: the page of the address, and the dialog that asks for a key when there is no session. */
+export function App({ hint }: { hint: string | undefined }) {
+  const { session, ended } = useSyncExternalStore(onSignIn, signedIn);
+  const client = useMemo(() => session && newClient(session), [session]);
+  // Another tab is asked for its session first.
+  const isPatient = useDelay(300);
+  return (
+    <Router base={base.pathname.replace(/\/$/, "")}>
+      {client ? (
+        <Provider value={client}>
+          <Shell>
+            <Suspense fallback={<Loading />}>
+              <Switch>
+                <Route path="/">
+                  <Redirect to="/agents" replace />
+                </Route>
+                {pages.map(([path, Found]) => (
+                  <Route key={path} path={path}>
+                    <Found />
+                  </Route>
+                ))}
+                <Route>
+                  <NotFound />
+                </Route>
+              </Switch>
+            </Suspense>
+          </Shell>
+        </Provider>
+      ) : null}
+      {(ended || (!session && isPatient)) && <SignIn ended={ended} hint={hint} />}
+    </Router>
+  );
+}
+
+function useDelay(ms: number): boolean {
+  const [isOver, setOver] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setOver(true), ms);
+    return () => clearTimeout(timer);
+  }, [ms]);
+  return isOver;
+}

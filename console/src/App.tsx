@@ -11,6 +11,20 @@ import { Loading, NotFound } from "./ui/states";
 const pages: [path: string, page: ComponentType][] = [
   ["/agents", lazy(() => import("./pages/Agents"))],
   ["/agents/:id/:tab?", lazy(() => import("./pages/Agent"))],
+  ["/chats", lazy(() => import("./pages/Chats"))],
+  ["/chats/new", lazy(() => import("./pages/NewChat"))],
+  ["/chats/:id", lazy(() => import("./pages/Chat"))],
+  ["/tests", lazy(() => import("./pages/Tests"))],
+  ["/runs/:id", lazy(() => import("./pages/Run"))],
+  ["/compare", lazy(() => import("./pages/Compare"))],
+  ["/knowledge", lazy(() => import("./pages/Knowledge"))],
+  ["/knowledge/datasets/:id", lazy(() => import("./pages/Dataset"))],
+  ["/knowledge/documents/:id", lazy(() => import("./pages/Document"))],
+  ["/knowledge/chats/:id", lazy(() => import("./pages/KnowledgeBaseChat"))],
+  ["/campaigns", lazy(() => import("./pages/Campaigns"))],
+  ["/campaigns/:id", lazy(() => import("./pages/Campaign"))],
+  ["/consumption", lazy(() => import("./pages/Consumption"))],
+  ["/keys", lazy(() => import("./pages/Keys"))],
 ];
 
 /** The console: the page of the address, and the dialog that asks for a key when there is no session. */

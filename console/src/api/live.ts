@@ -1,6 +1,6 @@
 import { stringifyDocument, type TypedDocumentNode } from "@urql/core";
 import { createClient, type Client } from "graphql-ws";
-import { useEffect, useEffectEvent, useSyncExternalStore } from "react";
+import { useEffect, useEffectEvent, useState, useSyncExternalStore } from "react";
 import { gatewayURL } from "./base";
 import { endSession } from "./session";
 
@@ -8,7 +8,7 @@ export type LiveStatus = "idle" | "live" | "reconnecting";
 
 let client: Client | undefined;
 let status: LiveStatus = "idle";
-let connections = 0;
+let reconnections = 0;
 const listeners = new Set<() => void>();
 
 function change(next: LiveStatus): void {
@@ -36,8 +36,8 @@ export function liveClient(token: string): Client {
     shouldRetry: (reason) => !refused(reason),
     retryWait: (retries) => new Promise((resolve) => setTimeout(resolve, Math.min(250 * 2 ** retries, 8_000) * (0.5 + Math.random()))),
     on: {
-      connected: () => {
-        connections++;
+      connected: (_socket, _payload, wasRetry) => {
+        if (wasRetry) reconnections++;
         change("live");
       },
       closed: (event) => {
@@ -59,9 +59,16 @@ export function useLiveStatus(): LiveStatus {
   return useSyncExternalStore(listen, () => status);
 }
 
-/** Counts how often the socket was opened: when it grows, something may have been missed. */
-export function useConnections(): number {
-  return useSyncExternalStore(listen, () => connections);
+/** Calls back when the socket was lost and has come back, so that what was missed can be read. */
+export function useReconnected(onReconnected: () => void): void {
+  const count = useSyncExternalStore(listen, () => reconnections);
+  const [known, setKnown] = useState(count);
+  const reconnected = useEffectEvent(onReconnected);
+  useEffect(() => {
+    if (count === known) return;
+    setKnown(count);
+    reconnected();
+  }, [count, known]);
 }
 
 /** Follows a subscription while the component is shown. Its events bypass the cache and come one by one. */

@@ -104,6 +104,11 @@ export async function createToken(key: string, scopes: (Scope | "admin")[], ttlS
   return { ...answer.data?.createAccessToken, code: error?.extensions?.code, message: error?.message };
 }
 
+/** The headers of a request that the session makes. */
+export function authorized(headers: Record<string, string> = {}): Record<string, string> {
+  return { Authorization: `Bearer ${state.session?.token ?? ""}`, ...headers };
+}
+
 /** The token was refused. */
 export function endSession(): void {
   if (state.session && !state.ended) change({ ...state, ended: true });

@@ -30,6 +30,8 @@ const looks: Record<string, { letter: string; tone: Tone; word?: string }> = {
   CannotDecide: { letter: "?", tone: "warn", word: "Cannot decide" },
   Active: { letter: "✓", tone: "ok" },
   Exhausted: { letter: "✗", tone: "bad" },
+  Reads: { letter: "⌕", tone: "plain" },
+  Delegates: { letter: "⤷", tone: "plain" },
   Real: { letter: "⚠", tone: "bad" },
   Mocked: { letter: "◌", tone: "info" },
   Denied: { letter: "⊘", tone: "plain" },

@@ -4,7 +4,7 @@ interface Demo {
   agents: { nodes: { id: string; name: string; testExecutions: { nodes: { id: string }[] }; tests: { nodes: { lastRunId: string | null; lastRunStatus: string }[] } }[] };
   knowledgeBaseChats: { nodes: { id: string; name: string }[] };
   documents: { nodes: { id: string; datasetId: string; name: string }[] };
-  campaigns: { nodes: { id: string }[] };
+  campaigns: { nodes: { id: string; status: string }[] };
 }
 
 /** Returns the address of each page, below the console's, on the demo's data. */
@@ -13,7 +13,7 @@ export async function pagesOf(gateway: Gateway): Promise<Record<string, string>>
     agents { nodes { id name testExecutions(first: 2) { nodes { id } } tests { nodes { lastRunId lastRunStatus } } } }
     knowledgeBaseChats { nodes { id name } }
     documents(first: 1) { nodes { id datasetId name } }
-    campaigns { nodes { id } }
+    campaigns { nodes { id status } }
   }`);
   const agent = (name: string) => {
     const found = demo.agents.nodes.find((a) => a.name === name);
@@ -44,7 +44,7 @@ export async function pagesOf(gateway: Gateway): Promise<Record<string, string>>
     document: `knowledge/documents/${document?.id}`,
     retrieval: `knowledge/chats/${manuals?.id}?q=${encodeURIComponent("Can I use vinegar to descale the ketle?")}`,
     campaigns: "campaigns",
-    campaign: `campaigns/${demo.campaigns.nodes[0]?.id}`,
+    campaign: `campaigns/${demo.campaigns.nodes.find((campaign) => campaign.status === "Running")?.id}`,
     consumption: "consumption",
     keys: "keys",
     missing: "agents/agent_unknown",

@@ -1,4 +1,4 @@
-import { lazy, Suspense, useEffect, useMemo, useState, useSyncExternalStore, type ComponentType } from "react";
+import { lazy, Suspense, useEffect, useMemo, useState, useSyncExternalStore, type ComponentType, type LazyExoticComponent } from "react";
 import { Provider } from "urql";
 import { Redirect, Route, Router, Switch } from "wouter";
 import { base } from "./api/base";
@@ -8,7 +8,7 @@ import { Shell } from "./ui/Shell";
 import { SignIn } from "./ui/SignIn";
 import { Loading, NotFound } from "./ui/states";
 
-const pages: [path: string, page: ComponentType][] = [
+const pages: [path: string, page: LazyExoticComponent<ComponentType>][] = [
   ["/agents", lazy(() => import("./pages/Agents"))],
   ["/agents/:id/:tab?", lazy(() => import("./pages/Agent"))],
   ["/chats", lazy(() => import("./pages/Chats"))],
@@ -44,9 +44,8 @@ export function App({ hint }: { hint: string | undefined }) {
                   <Redirect to="/agents" replace />
                 </Route>
                 {pages.map(([path, Found]) => (
-                  <Route key={path} path={path}>
-                    <Found />
-                  </Route>
+                  // A page of something else begins anew: nothing of the last one is shown meanwhile.
+                  <Route key={path} path={path}>{(params: { id?: string }) => <Found key={params.id} />}</Route>
                 ))}
                 <Route>
                   <NotFound />

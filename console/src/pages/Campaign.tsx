@@ -94,7 +94,7 @@ function CampaignPage({ campaign, refresh }: { campaign: CampaignOfPage; refresh
           <Status of={campaign.status} />
           <Link href={`/agents/${campaign.agent.id}`}>{campaign.agent.name}</Link>
           <span>
-            {plural(campaign.maxAttempts, "try", "tries")}, {campaign.retryDelayMinutes} min apart
+            {plural(campaign.maxAttempts, "try", "tries")}, {spacing(campaign.retryDelayMinutes)} apart
           </span>
         </>
       }
@@ -194,6 +194,10 @@ function useItemUpdates(campaign: CampaignOfPage, refresh: () => void): void {
     const timer = setTimeout(() => recount(), countAgain);
     return () => clearTimeout(timer);
   }, [version]);
+}
+
+function spacing(minutes: number): string {
+  return minutes % 60 === 0 ? plural(minutes / 60, "hour") : plural(minutes, "minute");
 }
 
 /** A number of which four digits in the middle are hidden, until its row is opened. */

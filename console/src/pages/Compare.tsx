@@ -176,7 +176,7 @@ function Compared({ comparison }: { comparison: Comparison }) {
 function Side({ counts, runs }: { counts: ComparedTest["base"]; runs: Comparison["base"]["runs"]["nodes"] }) {
   if (!counts) return <span className="muted">not run</span>;
   return (
-    <span className="row tight">
+    <span className={styles.runs}>
       <span className="nowrap">
         {counts.passed}/{counts.judged}
         {counts.error > 0 && `, ${counts.error} !`}

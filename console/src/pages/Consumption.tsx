@@ -88,7 +88,7 @@ function Parts({ breakdown }: { breakdown: Breakdown }) {
         <header>
           <h2 id="agents-title">By agent and campaign</h2>
         </header>
-        <table>
+        <table className={styles.agents}>
           <tbody>
             {breakdown.byAgent.map((agent) => (
               <AgentRows key={agent.agentId} agent={agent} total={breakdown.totalCredits} />

@@ -1,7 +1,7 @@
 import { Link } from "wouter";
 import { graphql } from "../api/graphql";
 import { usePage } from "../api/page";
-import { count, plural } from "../ui/format";
+import { count } from "../ui/format";
 import { Page } from "../ui/Page";
 import { Empty, Shown } from "../ui/states";
 
@@ -93,7 +93,6 @@ export default function Knowledge() {
               </div>
             )}
           </section>
-          <p className="muted small">{plural(datasets.totalCount, "dataset")}</p>
         </Page>
       )}
     </Shown>

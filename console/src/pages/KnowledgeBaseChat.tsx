@@ -91,7 +91,7 @@ function Answers({ id, question, threshold }: { id: string; question: string; th
   if (found.length === 0) {
     return <Empty title="Nothing is found.">No chunk reaches the score of {threshold}. Ask in the words of the documents, or add a document that answers it.</Empty>;
   }
-  const words = new Set(question.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu));
+  const words = new Set(question.toLowerCase().match(/[\p{L}\p{N}]{4,}/gu));
   return (
     <ol className="stack" aria-label="What is found, best first">
       {found.map((chunk, i) => (

@@ -4,7 +4,8 @@ import { Link, useLocation } from "wouter";
 import { graphql } from "../api/graphql";
 import { useLiveStatus } from "../api/live";
 import { signedIn, signOut } from "../api/session";
-import { showCredits } from "./format";
+import { Boundary } from "./Boundary";
+import { count } from "./format";
 import styles from "./Shell.module.css";
 
 const ShellQuery = graphql(`
@@ -53,7 +54,7 @@ export function Shell({ children }: { children: ReactNode }) {
           <LivePill />
           {subscription && (
             <Link href="/consumption" className={styles.credits} title={`Plan ${subscription.planName}: credits used of those included`}>
-              {showCredits(Math.round(subscription.creditsUsed))} / {showCredits(subscription.creditsIncluded)} credits
+              {count(Math.round(subscription.creditsUsed))} / {count(subscription.creditsIncluded)} credits
             </Link>
           )}
           <ThemeButton />
@@ -71,7 +72,7 @@ export function Shell({ children }: { children: ReactNode }) {
           </details>
         </div>
       </header>
-      {children}
+      <Boundary at={location}>{children}</Boundary>
     </>
   );
 }

@@ -1,6 +1,6 @@
 const dayAndTime = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
 const withYear = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric" });
-const credits = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
+const credits = new Intl.NumberFormat("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 const whole = new Intl.NumberFormat("en");
 
 /** A moment in local time; days of other years show the year instead of the time. */

@@ -1,5 +1,5 @@
 import { useSearchParams } from "wouter";
-import { graphql, type ResultOf } from "../../api/graphql";
+import { graphql } from "../../api/graphql";
 import { useAction, usePage } from "../../api/page";
 import { Act } from "../../ui/Act";
 import Diff from "../../ui/Diff";
@@ -8,18 +8,15 @@ import { Time } from "../../ui/Time";
 import type { AgentOfPage } from "../Agent";
 import styles from "./AgentVersions.module.css";
 
+/** All versions without their texts, and the texts of two, by their distance from the newest. */
 const PromptVersionsQuery = graphql(`
-  query PromptVersions($id: ID!, $first: Int!, $after: String) {
+  query PromptVersions($id: ID!, $after: String, $from: Int!, $to: Int!) {
     agent(id: $id) {
       id
-      promptVersions(first: $first, after: $after) { totalCount pageInfo { hasNextPage endCursor } nodes { id version createdAt } }
+      promptVersions(first: 100, after: $after) { totalCount pageInfo { hasNextPage endCursor } nodes { id version createdAt } }
+      from: promptVersions(first: 1, offset: $from) { nodes { id version prompt } }
+      to: promptVersions(first: 1, offset: $to) { nodes { id version prompt } }
     }
-  }
-`);
-
-const PromptTexts = graphql(`
-  query PromptTexts($ids: [ID!]!) {
-    nodes(ids: $ids) { __typename ... on PromptVersion { id version prompt } }
   }
 `);
 
@@ -29,15 +26,16 @@ const RestorePrompt = graphql(`
   }
 `);
 
-type Version = NonNullable<ResultOf<typeof PromptVersionsQuery>["agent"]>["promptVersions"]["nodes"][number];
-
 /** All versions of the prompt, and the words in which two of them differ. */
 export default function AgentVersions({ agent }: { agent: AgentOfPage }) {
   const [params, setParams] = useSearchParams();
-  const answer = usePage(PromptVersionsQuery, { id: agent.id, first: 100, after: params.get("after") });
-  const versions = answer.data?.agent?.promptVersions.nodes;
   const to = Number(params.get("to")) || agent.promptVersion;
   const from = Number(params.get("from")) || Math.max(1, to - 1);
+  const distance = (version: number) => Math.max(0, agent.promptVersion - version);
+  const answer = usePage(PromptVersionsQuery, { id: agent.id, after: params.get("after"), from: distance(from), to: distance(to) });
+  const versions = answer.data?.agent?.promptVersions.nodes;
+  const textOf = (version: number) =>
+    [...(answer.data?.agent?.from.nodes ?? []), ...(answer.data?.agent?.to.nodes ?? [])].find((node) => node.version === version)?.prompt;
   const pick = (change: Record<string, string>) => setParams((old) => ({ ...Object.fromEntries(old), ...change }), { replace: true });
   if (answer.error) return <Failure error={answer.error} retry={answer.refresh} />;
   if (!versions) return <Loading />;
@@ -86,41 +84,35 @@ export default function AgentVersions({ agent }: { agent: AgentOfPage }) {
           </button>
         )}
       </section>
-      <Compared agent={agent} from={versions.find((v) => v.version === from)} to={versions.find((v) => v.version === to)} />
+      <Compared agent={agent} from={{ version: from, text: textOf(from) }} to={{ version: to, text: textOf(to) }} />
     </div>
   );
 }
 
-function Compared({ agent, from, to }: { agent: AgentOfPage; from: Version | undefined; to: Version | undefined }) {
-  const ids = [from?.id, to?.id].filter((id) => id !== undefined);
-  const answer = usePage(PromptTexts, { ids }, { pause: ids.length < 2 });
+interface Side {
+  version: number;
+  /** Undefined while it is read, and when there is no such version. */
+  text: string | undefined;
+}
+
+function Compared({ agent, from, to }: { agent: AgentOfPage; from: Side; to: Side }) {
   const restore = useAction(RestorePrompt);
-  const text = (version: Version | undefined) => {
-    const node = answer.data?.nodes.find((n) => n?.__typename === "PromptVersion" && n.id === version?.id);
-    return node?.__typename === "PromptVersion" ? node.prompt : undefined;
-  };
-  const [before, after] = [text(from), text(to)];
   return (
     <section className="card" aria-labelledby="diff-title">
       <header>
         <h2 id="diff-title">
-          v{from?.version ?? "?"} → v{to?.version ?? "?"}
+          v{from.version} → v{to.version}
         </h2>
         <span className="small muted">
           <del>gone</del> <ins>new</ins>
         </span>
         <span className="push row">
           {[from, to].map(
-            (version) =>
-              version &&
-              version.version !== agent.promptVersion && (
-                <Act
-                  key={version.id}
-                  scope="write"
-                  disabled={restore.isBusy}
-                  onClick={() => void restore.run({ input: { agentId: agent.id, version: version.version } })}
-                >
-                  Restore v{version.version} as v{agent.promptVersion + 1}
+            ({ version, text }, i) =>
+              text !== undefined &&
+              version !== agent.promptVersion && (
+                <Act key={i} scope="write" disabled={restore.isBusy} onClick={() => void restore.run({ input: { agentId: agent.id, version } })}>
+                  Restore v{version} as v{agent.promptVersion + 1}
                 </Act>
               ),
           )}
@@ -128,9 +120,11 @@ function Compared({ agent, from, to }: { agent: AgentOfPage; from: Version | und
       </header>
       <div className="body stack">
         {restore.error && <Failure error={restore.error} />}
-        {answer.error && <Failure error={answer.error} retry={answer.refresh} />}
-        {(!from || !to) && <p className="muted">One of the two versions does not exist.</p>}
-        {before !== undefined && after !== undefined ? <Diff from={before} to={after} /> : from && to && !answer.error && <Loading />}
+        {from.text !== undefined && to.text !== undefined ? (
+          <Diff from={from.text} to={to.text} />
+        ) : (
+          <p className="muted">One of the two versions does not exist.</p>
+        )}
       </div>
     </section>
   );

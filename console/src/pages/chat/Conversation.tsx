@@ -14,7 +14,10 @@ export function Conversation({ chat, state, pending }: { chat: ChatOfPage; state
   const last = state.messages.at(-1)?.sequence ?? 0;
   const early = calls.filter((call) => call.messageSequence > last);
   const count = state.messages.length + calls.length + (pending ? 1 : 0) + (state.draft?.text.length ?? 0);
-  useEffect(() => end.current?.scrollIntoView({ block: "nearest" }), [count]);
+  useEffect(() => {
+    // Browsers begin to answer with a promise, which is no clean-up.
+    void end.current?.scrollIntoView({ block: "nearest" });
+  }, [count]);
   return (
     <section className={`card ${styles.frame}`} aria-label="Conversation" tabIndex={0}>
       <div className={styles.log} role="log" aria-live="polite">

@@ -34,7 +34,7 @@ export async function watch(context: BrowserContext, origin: string, expected: R
   const faults: string[] = [];
   let asked: string[] = [];
   page.on("console", (message) => {
-    if (message.type() === "error" && !expected.some((e) => e.test(message.text()))) faults.push(`console: ${message.text()}`);
+    if (message.type() === "error" && !expected.some((e) => e.test(message.text()))) faults.push(`console: ${message.text()} ${message.location().url}`);
   });
   page.on("pageerror", (error) => faults.push(`error: ${error.message}`));
   page.on("request", (request) => {

@@ -14,18 +14,19 @@ test("a chat survives that the server is killed", { skip: noBrowser, timeout: 12
   const browser = await launch();
   const { origin, port } = new URL(gateway.consoleUrl);
   try {
-    const found = await gateway.ask<{ agents: { nodes: { id: string; tools: { id: string; technicalName: string }[] }[] } }>(
-      `{ agents(filter: { nameContains: "Product help" }) { nodes { id tools { id technicalName } } } }`,
+    const found = await gateway.ask<{ agents: { nodes: { id: string; fields: { name: string; isMandatory: boolean; isSystem: boolean }[]; tools: { id: string; technicalName: string }[] }[] } }>(
+      `{ agents(filter: { nameContains: "Card support" }) { nodes { id fields { name isMandatory isSystem } tools { id technicalName } } } }`,
     );
     const [agent] = found.agents.nodes;
-    const slow = agent?.tools.find((tool) => tool.technicalName === "find_product_by_serial");
+    const slow = agent?.tools.find((tool) => tool.technicalName === "freeze_card");
+    const dataBag = Object.fromEntries(agent?.fields.filter((f) => f.isMandatory && !f.isSystem).map((f) => [f.name, "4417"]) ?? []);
     const { startSimulationChat } = await gateway.ask<{ startSimulationChat: { simulationChat: { id: string } } }>(
       "mutation($input: StartSimulationChatInput!) { startSimulationChat(input: $input) { simulationChat { id } } }",
       {
         input: {
           agentId: agent?.id,
-          dataBag: { productName: "Brook kettle" },
-          toolMocking: { mockAllTools: true, sideEffects: "Deny", mockedTools: [{ toolId: slow?.id, resultTemplate: `{"name": "Brook"}`, delaySeconds: 4 }] },
+          dataBag,
+          toolMocking: { mockAllTools: true, sideEffects: "Deny", mockedTools: [{ toolId: slow?.id, resultTemplate: `{"isFrozen": true}`, delaySeconds: 4 }] },
         },
       },
     );
@@ -35,11 +36,11 @@ test("a chat survives that the server is killed", { skip: noBrowser, timeout: 12
     await page.getByRole("heading", { name: "Agents" }).waitFor();
     await page.goto(`${origin}/console/chats/${startSimulationChat.simulationChat.id}`);
     await page.getByText("● live").waitFor();
-    const text = "Find my product by serial number BK-20-118";
+    const text = "My card was stolen, please freeze it";
     await page.getByRole("textbox", { name: "Message" }).fill(text);
     await page.keyboard.press("Enter");
-    await page.getByText("Product help is thinking…").waitFor();
-    await page.locator("summary", { hasText: "find_product_by_serial" }).waitFor();
+    await page.getByText("Card support is thinking…").waitFor();
+    await page.locator("summary", { hasText: "freeze_card" }).waitFor();
 
     await gateway.stop("SIGKILL");
     await page.getByText("○ reconnecting").waitFor();

@@ -15,6 +15,9 @@ export function usePage<Data, Variables extends AnyVariables>(
   options: { pause?: boolean; onFocus?: boolean } = {},
 ): Answer<Data> {
   const [result, execute] = useQuery<Data, Variables>({ query, variables, pause: options.pause } as never);
+  // A failure takes nothing away that was read before, nor what is being written beside it.
+  const [data, keep] = useState(result.data);
+  if (result.data && result.data !== data) keep(result.data);
   const refresh = () => execute({ requestPolicy: "network-only" });
   const { onFocus, pause } = options;
   useEffect(() => {
@@ -23,7 +26,7 @@ export function usePage<Data, Variables extends AnyVariables>(
     document.addEventListener("visibilitychange", look);
     return () => document.removeEventListener("visibilitychange", look);
   }, [onFocus, pause, execute]);
-  return { data: result.data, error: result.error, refresh };
+  return { data, error: result.error, refresh };
 }
 
 export interface Action<Data, Variables> {

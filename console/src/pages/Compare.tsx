@@ -128,10 +128,16 @@ function Compared({ comparison }: { comparison: Comparison }) {
               <tr>
                 <th scope="col">Test</th>
                 <th scope="col">
-                  Base <Time at={base.createdAt} />
+                  Base{" "}
+                  <span className="wide">
+                    <Time at={base.createdAt} />
+                  </span>
                 </th>
                 <th scope="col">
-                  Head <Time at={head.createdAt} />
+                  Head{" "}
+                  <span className="wide">
+                    <Time at={head.createdAt} />
+                  </span>
                 </th>
                 <th scope="col">Change</th>
                 <th scope="col" className="number wide">
@@ -184,7 +190,7 @@ function Side({ counts, runs }: { counts: ComparedTest["base"]; runs: Comparison
       {runs
         .toSorted((a, b) => a.attempt - b.attempt)
         .map((run) => (
-          <Link key={run.id} href={`/runs/${run.id}`} className="quiet" aria-label={`Attempt ${run.attempt}: ${run.status}`}>
+          <Link key={run.id} href={`/runs/${run.id}`} className="quiet wide" aria-label={`Attempt ${run.attempt}: ${run.status}`}>
             <Status of={run.status} short />
           </Link>
         ))}

@@ -22,7 +22,7 @@ export function TestSummary({ agentId, execution }: { agentId: string; execution
         {error > 0 && `, ${error} ${error === 1 ? "error" : "errors"}`}
       </span>
       {execution.finishedAt && (
-        <span className="muted small">
+        <span className="muted small wide">
           <Time at={execution.finishedAt} />
         </span>
       )}

@@ -31,7 +31,7 @@ test("a chat survives that the server is killed", { skip: noBrowser, timeout: 12
       },
     );
     const context = await browser.newContext();
-    const { page, check } = await watch(context, origin, [/ERR_/, /WebSocket/, /50\d/]);
+    const { page, check } = await watch(context, origin, [/ERR_/, /WebSocket/, /409/]);
     await page.goto(gateway.consoleUrl);
     await page.getByRole("heading", { name: "Agents" }).waitFor();
     await page.goto(`${origin}/console/chats/${startSimulationChat.simulationChat.id}`);

@@ -52,8 +52,8 @@ export async function enter(): Promise<string | undefined> {
       method: "POST",
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify({ code }),
-    });
-    if (response.ok) {
+    }).catch(() => undefined);
+    if (response?.ok) {
       keep((await response.json()) as Session);
       return undefined;
     }

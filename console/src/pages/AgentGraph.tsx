@@ -23,7 +23,7 @@ const AgentGraphQuery = graphql(`
 
 type AgentNode = ResultOf<typeof AgentGraphQuery>["agents"]["nodes"][number];
 
-const width = 196;
+const width = 212;
 const height = 62;
 
 /** The agents and who delegates to whom, drawn, and as a list of the same. */

@@ -121,7 +121,7 @@ export function Matrix(props: Props) {
               <tbody key={folder.id ?? "none"}>
                 <tr className={styles.folder}>
                   <th colSpan={attempts + 6} scope="rowgroup">
-                    {folder.color && <i className={styles.swatch} style={{ background: folder.color }} />}
+                    {folder.color && <i className={styles.swatch} style={{ backgroundColor: folder.color }} />}
                     {folder.name} <span className="muted">{inFolder.length}</span>
                   </th>
                 </tr>

@@ -10,7 +10,7 @@ import (
 
 // browse answers requests of browsers for pages: the console, and the way to it from / and Path. It reports whether
 // there was something to answer. No credential is needed for any of it, no rate limit counts it, and a server that drains
-// goes on serving it: it holds nothing of a company.
+// goes on serving it: it holds nothing of a company. Pages of other origins may not read it.
 func (s *Server) browse(w http.ResponseWriter, r *http.Request) bool {
 	if s.console == nil {
 		return false

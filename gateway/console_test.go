@@ -49,6 +49,14 @@ func TestOtherClientsAreShownNoPage(t *testing.T) {
 	require.NotContains(t, a.text, "console")
 }
 
+func TestPagesOfOtherOriginsDoNotReadTheConsole(t *testing.T) {
+	t.Parallel()
+	f := start(t, withConsole, settings(func(s *gateway.Settings) { s.CORSOrigins = []string{"*"} }))
+	a := f.do(t, call{method: "GET", path: "/console/", headers: append([]string{"Origin: https://elsewhere.example.com"}, opens...)})
+	require.Equal(t, http.StatusOK, a.status)
+	require.Empty(t, a.header.Get("Access-Control-Allow-Origin"))
+}
+
 func TestTheConsoleCanBeOff(t *testing.T) {
 	t.Parallel()
 	f := start(t)

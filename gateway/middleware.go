@@ -74,10 +74,12 @@ func (s *Server) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 			slog.String("company", rec.company), slog.String("traceId", trace))
 	}()
 	defer s.survive(w, r)
-	s.entrance.ServeHTTP(w, r)
+	if !s.browse(w, r) {
+		s.entrance.ServeHTTP(w, r)
+	}
 }
 
-// admit answers health checks and browsers, and lets a request in when the server is not draining, the credential is
+// admit answers health checks, and lets a request in when the server is not draining, the credential is
 // good and its rate limit not reached.
 func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
@@ -86,9 +88,6 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 		return
 	case "/readyz":
 		s.readiness(w, r)
-		return
-	}
-	if s.browse(w, r) {
 		return
 	}
 	if !s.traffic.enter() {

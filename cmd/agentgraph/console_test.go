@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -15,22 +16,24 @@ func TestTheLinkOfDevSignsInOnce(t *testing.T) {
 	defer stop()
 	page, code, found := strings.Cut(shown.ConsoleURL, "#code=")
 	require.True(t, found, shown.ConsoleURL)
-	exchange := func() *http.Response {
+	exchange := func() (status int, body []byte) {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, page+"session", strings.NewReader(`{"code":"`+code+`"}`))
 		require.NoError(t, err)
 		request.Header.Set("Content-Type", "application/json")
 		response, err := http.DefaultClient.Do(request)
 		require.NoError(t, err)
-		t.Cleanup(func() { _ = response.Body.Close() })
-		return response
+		defer func() { _ = response.Body.Close() }()
+		body, err = io.ReadAll(response.Body)
+		require.NoError(t, err)
+		return response.StatusCode, body
 	}
-	first := exchange()
-	require.Equal(t, http.StatusOK, first.StatusCode)
+	status, body := exchange()
+	require.Equal(t, http.StatusOK, status)
 	var session struct {
 		Token  string
 		Scopes []string
 	}
-	require.NoError(t, json.NewDecoder(first.Body).Decode(&session))
+	require.NoError(t, json.Unmarshal(body, &session))
 	require.Equal(t, []string{"read", "write", "simulate"}, session.Scopes, "and not admin")
 
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, shown.RestURL+"/graphql", strings.NewReader(`{"query":"{ company { name apiKeys { id } } }"}`))
@@ -47,7 +50,8 @@ func TestTheLinkOfDevSignsInOnce(t *testing.T) {
 	require.Len(t, answer.Errors, 1)
 	require.Equal(t, "FORBIDDEN", answer.Errors[0].Extensions.Code, "the session may read, but not see keys")
 
-	require.Equal(t, http.StatusGone, exchange().StatusCode)
+	status, _ = exchange()
+	require.Equal(t, http.StatusGone, status)
 	require.Zero(t, stop())
 }
 

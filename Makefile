@@ -4,7 +4,7 @@ GO ?= go
 GOLANGCI_LINT := $(shell $(GO) env GOPATH)/bin/golangci-lint
 GOLANGCI_LINT_VERSION := v2.15.0
 
-.PHONY: help console check-console e2e-console screenshots console-deps hooks run test test-fast race e2e e2e-deps bench bench-compare bench-deps microbench eval-knowledge generate check-generated worked-example lint build tidy postgres
+.PHONY: help console check-console e2e-console screenshots console-deps hooks run test test-fast fuzz race e2e e2e-deps bench bench-compare bench-deps microbench microbench-compare eval-knowledge generate check-generated worked-example lint build tidy postgres
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -16,9 +16,9 @@ run: postgres ## the gateway with everything it needs; ARGS are flags of agentgr
 	@$(GO) build -o bin/agentgraph ./cmd/agentgraph
 	@exec bin/agentgraph dev $(ARGS)
 
-# Stripped: stack traces keep their names, debuggers do not.
+# Stripped: stack traces keep their names, debuggers do not. VERSION=v1.2.3 says what it calls itself.
 build: ## a release build, bin/agentgraph
-	$(GO) build -trimpath -ldflags "-s -w" -o bin/agentgraph ./cmd/agentgraph
+	$(GO) build -trimpath -ldflags "-s -w -X main.release=$(VERSION)" -o bin/agentgraph ./cmd/agentgraph
 
 test: postgres e2e-deps ## all tests
 	$(GO) test ./...
@@ -26,6 +26,11 @@ test: postgres e2e-deps ## all tests
 # What takes long is left out: whole programs, and the suites of the database, the queue and documents.
 test-fast: postgres ## the tests that take seconds, for the inner loop
 	$(GO) test $$($(GO) list ./... | grep -vE '/(cmd|app|db|engine/knowledge)(/|$$)') ./db/group ./db/seal ./db/notify
+
+FUZZTIME ?= 20s
+
+fuzz: postgres ## every fuzz target, for FUZZTIME each
+	GO="$(GO)" scripts/fuzz.sh $(FUZZTIME)
 
 race: postgres e2e-deps ## all tests, with the race detector
 	$(GO) test -race ./...
@@ -45,6 +50,11 @@ bench-compare: postgres ## this tree beside an earlier revision, OLD
 
 microbench: postgres ## benchmarks of single packages
 	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+# make microbench-compare OLD=HEAD~1 PACKAGES=./query BENCH=Stored COUNT=10
+microbench-compare: postgres ## those of this tree beside those of an earlier revision, OLD
+	@test -n "$(OLD)" || { echo "say which revision to compare with: make microbench-compare OLD=HEAD~1"; exit 2; }
+	@GO="$(GO)" BENCH="$(BENCH)" COUNT="$(COUNT)" scripts/microbench-compare.sh "$(OLD)" $(PACKAGES)
 
 # How well retrieval answers questions whose answers are known, beside what Postgres does by itself.
 eval-knowledge: postgres ## how well retrieval answers known questions

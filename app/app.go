@@ -22,9 +22,13 @@ import (
 	"github.com/agentgraph/agentgraph/gateway/rest"
 	"github.com/agentgraph/agentgraph/graph"
 	"github.com/agentgraph/agentgraph/model"
+	"github.com/agentgraph/agentgraph/observe"
 	"github.com/agentgraph/agentgraph/query"
 	"github.com/agentgraph/agentgraph/resolvers"
 )
+
+// maxHeaderBytes bounds the headers of a request, which are read before it is known whose it is.
+const maxHeaderBytes = 32 << 10
 
 // drainTime is how long requests in progress may take to finish when the program ends.
 const drainTime = 20 * time.Second
@@ -44,16 +48,21 @@ type Options struct {
 	Console *console.Handler
 	// Plan answers queries by plans where possible. Without it a resolver answers each field.
 	Plan bool
-	Log  *slog.Logger
+	// Observer watches the program; nil for none.
+	Observer *observe.Observer
+	Log      *slog.Logger
 }
 
 // App is the whole program.
 type App struct {
-	store  *db.Store
-	engine *engine.Engine
-	server *gateway.Server
-	http   *http.Server
-	log    *slog.Logger
+	store    *db.Store
+	engine   *engine.Engine
+	server   *gateway.Server
+	settings gateway.Settings
+	// handler is the server with what watches it.
+	handler http.Handler
+	http    *http.Server
+	log     *slog.Logger
 }
 
 // secretFields are the mutations whose answers show secrets, which are stored nowhere.
@@ -62,6 +71,9 @@ var secretFields = []string{"createApiKey", "createAccessToken"}
 // New wires the gateway to the store and the engine. It fails when a stored operation of REST v1 no longer fits the
 // schema.
 func New(o Options) (*App, error) {
+	if o.Observer == nil {
+		o.Observer = &observe.Observer{}
+	}
 	resolver := resolvers.New(o.Store, o.Engine)
 	schema := graph.NewExecutableSchema(resolver.Config())
 	table, err := query.NewTable(schema.Schema(), o.Store, o.Log)
@@ -84,24 +96,31 @@ func New(o Options) (*App, error) {
 	server := gateway.New(gateway.Options{
 		Schema:       schema,
 		Authenticate: auth.NewKeys(o.Store).Authenticate,
+		Revocations:  o.Store,
 		Claim: func(ctx context.Context, companyID string, id, fingerprint []byte) (*model.KeptResponse, db.EndRequest, error) {
 			return o.Store.Tenant(companyID).ClaimRequest(ctx, id, fingerprint)
 		},
 		Ready:      o.Store.Ping,
 		Log:        o.Log,
-		Extensions: []graphql.HandlerExtension{query.Loading{Table: table}},
+		Extensions: append([]graphql.HandlerExtension{query.Loading{Table: table}}, o.Observer.Extensions()...),
 		Transports: []graphql.Transport{v1},
 		Console:    o.Console,
+		Observer:   o.Observer.Requests(),
 		Settings:   settings,
 	})
+	o.Observer.Watch(o.Store, server, v1.Operations())
+	handler := o.Observer.Handler(server)
 	return &App{
-		store:  o.Store,
-		engine: o.Engine,
-		server: server,
-		log:    o.Log,
+		settings: settings,
+		store:    o.Store,
+		engine:   o.Engine,
+		server:   server,
+		handler:  handler,
+		log:      o.Log,
 		http: &http.Server{
-			Handler:           server,
+			Handler:           handler,
 			ReadHeaderTimeout: 10 * time.Second,
+			MaxHeaderBytes:    maxHeaderBytes,
 			IdleTimeout:       2 * time.Minute,
 			ErrorLog:          slog.NewLogLogger(o.Log.Handler(), slog.LevelWarn),
 		},
@@ -117,7 +136,7 @@ func ledgerOf(store *db.Store) rest.Ledger {
 }
 
 // Handler answers requests as Serve does, for servers that somebody else runs.
-func (a *App) Handler() http.Handler { return a.server }
+func (a *App) Handler() http.Handler { return a.handler }
 
 // Serve answers requests, and works on up to workers jobs at once, until ctx ends. Then it takes no more of either and lets
 // those in progress finish. Jobs that take longer than stopTime go to other processes.
@@ -136,7 +155,7 @@ func (a *App) Serve(ctx context.Context, listener net.Listener, workers int) err
 		defer time.AfterFunc(after, settle).Stop()
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- a.http.Serve(gateway.Whole(a.http, listener)) }()
+	go func() { failed <- a.http.Serve(gateway.Whole(a.http, a.settings.Connections.Limit(listener))) }()
 	var err error
 	select {
 	case err = <-failed:

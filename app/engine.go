@@ -13,10 +13,17 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm/openai"
 	"github.com/agentgraph/agentgraph/gateway"
 	"github.com/agentgraph/agentgraph/model"
+	"github.com/agentgraph/agentgraph/observe"
 )
 
 // embeddingTimeout is how long embedding a batch of texts may take.
 const embeddingTimeout = time.Minute
+
+// Names of providers in traces.
+const (
+	offlineProvider = "agentgraph.offline"
+	openaiProvider  = "openai"
+)
 
 // EngineOptions say which models agents speak through, what they answer from and what they may reach.
 type EngineOptions struct {
@@ -37,11 +44,16 @@ type EngineOptions struct {
 	TransferWebhook string
 	// Prices are the prices of conversations.
 	Prices model.Prices
-	Log    *slog.Logger
+	// Observer watches models, tools and retrievals; nil for none.
+	Observer *observe.Observer
+	Log      *slog.Logger
 }
 
 // NewEngine returns the engine that the options describe, and a function that frees what it holds.
 func NewEngine(o EngineOptions) (*engine.Engine, func(), error) {
+	if o.Observer == nil {
+		o.Observer = &observe.Observer{}
+	}
 	speaker, err := o.speaker()
 	if err != nil {
 		return nil, nil, err
@@ -50,7 +62,7 @@ func NewEngine(o EngineOptions) (*engine.Engine, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	caller, err := endpoint.New(endpoint.Options{Allow: o.ToolAllow})
+	caller, err := endpoint.New(endpoint.Options{Allow: o.ToolAllow, Around: o.Observer.Around()})
 	if err != nil {
 		return nil, nil, fmt.Errorf("allow tools: %w", err)
 	}
@@ -63,10 +75,12 @@ func NewEngine(o EngineOptions) (*engine.Engine, func(), error) {
 		// The model's own time-out bounds a single response.
 		ReplyTimeout:  o.TurnTimeout,
 		MaxModelCalls: o.MaxModelCalls, Caller: caller, TransferWebhook: o.TransferWebhook, Knowledge: base,
-		Prices: o.Prices, Log: o.Log, TraceID: gateway.TraceID,
+		Prices: o.Prices, Log: o.Log, TraceID: gateway.TraceID, ObserveCall: o.Observer.Calls(),
 	}
 	if o.isOffline() {
-		options.Contact, options.Judge, options.Classifier = offline.Contact(), offline.Judge(), offline.Classifier()
+		options.Contact = o.Observer.Model(offline.Contact(), offlineProvider)
+		options.Judge = o.Observer.Model(offline.Judge(), offlineProvider)
+		options.Classifier = o.Observer.Model(offline.Classifier(), offlineProvider)
 	}
 	return engine.New(speaker, options), caller.Close, nil
 }
@@ -77,7 +91,7 @@ func (o EngineOptions) isOffline() bool { return o.Provider.Key == "" && o.Provi
 // speaker returns the language model.
 func (o EngineOptions) speaker() (llm.Model, error) {
 	if o.isOffline() {
-		return offline.New(), nil
+		return o.Observer.Model(offline.New(), offlineProvider), nil
 	}
 	return o.named(o.Provider.Model)
 }
@@ -93,20 +107,21 @@ func (o EngineOptions) rephraser() (llm.Model, error) {
 // named returns a model of the provider.
 func (o EngineOptions) named(name string) (llm.Model, error) {
 	config := o.Provider
-	config.Model = name
+	config.Model, config.Around = name, o.Observer.Around()
 	model, err := openai.New(config)
 	if err != nil {
 		return nil, fmt.Errorf("choose the language model: %w", err)
 	}
-	return model, nil
+	return o.Observer.Model(model, openaiProvider), nil
 }
 
 // knowledge returns what agents answer from.
 func (o EngineOptions) knowledge() (*knowledge.Base, error) {
-	options := knowledge.Options{Reranker: o.Reranker, Log: o.Log}
+	o.Reranker.Around, o.Reranker.Observe = o.Observer.Around(), o.Observer.Reranks()
+	options := knowledge.Options{Reranker: o.Reranker, Log: o.Log, Observe: o.Observer.Retrievals()}
 	if o.Embedder.Model != "" {
 		config := o.Embedder
-		config.Timeout = embeddingTimeout
+		config.Timeout, config.Around = embeddingTimeout, o.Observer.Around()
 		if config.BaseURL == "" {
 			config.BaseURL = o.Provider.BaseURL
 		}
@@ -118,7 +133,7 @@ func (o EngineOptions) knowledge() (*knowledge.Base, error) {
 		if err != nil {
 			return nil, fmt.Errorf("choose the embedding model: %w", err)
 		}
-		options.Embedder = embedder
+		options.Embedder = o.Observer.Embedder(embedder, openaiProvider)
 	}
 	return knowledge.New(options), nil
 }

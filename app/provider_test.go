@@ -18,7 +18,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -29,6 +28,7 @@ import (
 	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/engine/llm/openai"
 	"github.com/agentgraph/agentgraph/gateway"
+	"github.com/agentgraph/agentgraph/observe"
 )
 
 // providerKey is the only key that the stub model server takes.
@@ -163,7 +163,7 @@ func (p *provider) withoutHeader(t *testing.T, name string) string {
 type served struct {
 	*gatewayUnderTest
 	key   string
-	log   *lockedBuffer
+	log   *dbtest.Output
 	shown bytes.Buffer
 }
 
@@ -171,17 +171,17 @@ type served struct {
 // answer.
 func serve(t testing.TB, databaseURL, key string, with ...func(*app.EngineOptions)) *served {
 	t.Helper()
-	text := &lockedBuffer{}
+	text := &dbtest.Output{}
 	log := slog.New(slog.NewJSONHandler(text, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	options := app.EngineOptions{TurnTimeout: 10 * time.Minute, Log: log}
+	options := app.EngineOptions{TurnTimeout: 10 * time.Minute, Observer: &observe.Observer{}, Log: log}
 	for _, change := range with {
 		change(&options)
 	}
 	e, closeEngine, err := app.NewEngine(options)
 	require.NoError(t, err)
 	t.Cleanup(closeEngine)
-	store := dbtest.Open(t, databaseURL, db.Options{MaxConnections: 20, Log: log})
-	gateway, err := app.New(app.Options{Store: store, Engine: e, Settings: gateway.DefaultSettings(), Plan: true, Log: log})
+	store := dbtest.Open(t, databaseURL, db.Options{MaxConnections: 20, Tracer: options.Observer.Statements(), Log: log})
+	gateway, err := app.New(app.Options{Store: store, Engine: e, Settings: gateway.DefaultSettings(), Plan: true, Observer: options.Observer, Log: log})
 	require.NoError(t, err)
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -193,23 +193,6 @@ func serve(t testing.TB, databaseURL, key string, with ...func(*app.EngineOption
 		require.NoError(t, <-ended, text.String())
 	})
 	return &served{gatewayUnderTest: &gatewayUnderTest{url: "http://" + listener.Addr().String()}, key: key, log: text}
-}
-
-type lockedBuffer struct {
-	mu     sync.Mutex
-	buffer bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.String()
 }
 
 // asks lets agents speak through a model of the provider.

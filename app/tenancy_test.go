@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
@@ -48,6 +49,10 @@ func newVictim(t *testing.T, g *gatewayUnderTest, address string) victim {
 	require.NoError(t, err)
 	dataset, err := tenant.CreateDataset(ctx, model.CreateDatasetInput{Name: "SECRET dataset"})
 	require.NoError(t, err)
+	document, err := model.NewDocument(model.AddDocumentInput{DatasetID: dataset.ID, Name: new("SECRET document"), Text: new("SECRET text")}, time.Now().UTC().Truncate(time.Microsecond))
+	require.NoError(t, err)
+	document.ContentType = "text/plain"
+	require.NoError(t, tenant.AddDocument(ctx, document, strings.NewReader("SECRET text")))
 	chat, err := tenant.CreateKnowledgeBaseChat(ctx, model.CreateKnowledgeBaseChatInput{Name: "SECRET chat", DatasetIds: []string{dataset.ID}})
 	require.NoError(t, err)
 	_, err = tenant.ConnectKnowledgeBaseChat(ctx, model.ConnectKnowledgeBaseChatInput{AgentID: agent.ID, ChatID: chat.ID})
@@ -90,7 +95,7 @@ func newVictim(t *testing.T, g *gatewayUnderTest, address string) victim {
 	company, err := tenant.Company(ctx)
 	require.NoError(t, err)
 	v := victim{ids: map[string]string{
-		"agent": agent.ID, "delegateAgent": agent.ID, "tool": tool.ID, "subAgent": edge.ID, "dataset": dataset.ID,
+		"agent": agent.ID, "delegateAgent": agent.ID, "tool": tool.ID, "subAgent": edge.ID, "dataset": dataset.ID, "document": document.ID,
 		"chat": chat.ID, "knowledgeBaseChat": chat.ID, "simulationChat": simulation, "apiKey": keys[0].ID,
 		"promptVersion": versions.Agent.PromptVersions.Nodes[0].ID, "company": company.ID,
 		"folder": tested.Folder.Folder.ID, "agentTestFolder": tested.Folder.Folder.ID, "test": test, "agentTest": test,

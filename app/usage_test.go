@@ -192,9 +192,9 @@ func companyIDOf(t *testing.T, tenant *db.Tenant) string {
 }
 
 // startPriced starts a gateway whose simulations cost something, and whose log can be read.
-func startPriced(t *testing.T) (*gatewayUnderTest, *lockedBuffer) {
+func startPriced(t *testing.T) (*gatewayUnderTest, *dbtest.Output) {
 	t.Helper()
-	log := &lockedBuffer{}
+	log := &dbtest.Output{}
 	options := dbtest.Options()
 	options.Log = slog.New(slog.NewTextHandler(log, nil))
 	store := dbtest.Open(t, dbtest.URL(t), options)

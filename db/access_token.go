@@ -33,13 +33,18 @@ func (t *Tenant) CreateAccessToken(ctx context.Context, in model.CreateAccessTok
 	if err != nil {
 		return nil, "", err
 	}
-	// Several at a time, so that there are never many; what others are removing is left to them.
+	// Removing several at a time keeps them few. Rows that others are removing are skipped.
 	expired := t.find((*model.AccessToken)(nil)).Column("hash").Where("expires_at <= ?", at).Limit(mostRemoved).For("UPDATE SKIP LOCKED")
-	if _, err := t.remove((*model.AccessToken)(nil)).Where("hash IN (?)", expired).Exec(ctx); err != nil {
-		return nil, "", translate(err)
-	}
-	return token, text, insert(ctx, t, token)
+	return token, text, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		if _, err := t.remove((*model.AccessToken)(nil)).Where("hash IN (?)", expired).Exec(ctx); err != nil {
+			return translate(err)
+		}
+		if err := insert(ctx, t.Tenant, token); err != nil {
+			return err
+		}
+		return t.audit(ctx, model.AuditActionCreateAccessToken, key.ID)
+	})
 }
 
-// mostRemoved is how many expired tokens are removed when one is made.
+// mostRemoved bounds the expired tokens that are removed when one is made.
 const mostRemoved = 100

@@ -76,7 +76,10 @@ func (t *Tenant) CreateAgent(ctx context.Context, in model.CreateAgentInput) (*m
 		if err := insert(ctx, t.Tenant, agent); err != nil {
 			return err
 		}
-		return t.recordPrompt(ctx, agent)
+		if err := t.recordPrompt(ctx, agent); err != nil {
+			return err
+		}
+		return t.audit(ctx, model.AuditActionCreateAgent, agent.ID)
 	})
 }
 
@@ -95,9 +98,12 @@ func (t *Tenant) UpdateAgent(ctx context.Context, in model.UpdateAgentInput) (*m
 			return translate(err)
 		}
 		if agent.PromptVersion == versions {
-			return nil
+			return t.audit(ctx, model.AuditActionUpdateAgent, agent.ID)
 		}
-		return t.recordPrompt(ctx, agent)
+		if err := t.recordPrompt(ctx, agent); err != nil {
+			return err
+		}
+		return t.audit(ctx, model.AuditActionUpdatePrompt, agent.ID)
 	})
 	return agent, err
 }
@@ -129,8 +135,8 @@ func (t *Tenant) DeleteAgent(ctx context.Context, id string) error {
 	})
 }
 
-// delete removes the row with the id, and what hangs on it by foreign keys.
-func (t *Tenant) delete(ctx context.Context, typeName, id string, row any) error {
+// delete removes the row with the id, and what hangs on it by foreign keys, and records who did.
+func (t tenantTx) delete(ctx context.Context, typeName, id string, row any) error {
 	result, err := t.remove(row).Where("id = ?", id).Exec(ctx)
 	if err != nil {
 		return translate(err)
@@ -138,7 +144,7 @@ func (t *Tenant) delete(ctx context.Context, typeName, id string, row any) error
 	if n, err := result.RowsAffected(); err != nil || n == 0 {
 		return model.Missing(typeName, id)
 	}
-	return nil
+	return t.audit(ctx, deletions[typeName], id)
 }
 
 // OfAgent narrows a list to what belongs to the agent; to nothing when it is nil.

@@ -116,7 +116,7 @@ func (t *Tenant) ReleaseRun(ctx context.Context, run *model.AgentTestRun) error 
 	return lostOr(run, err)
 }
 
-// lostOr returns what it means for the run's worker that the run stays as it is.
+// lostOr turns a transition that did not happen into the worker's error.
 func lostOr(run *model.AgentTestRun, err error) error {
 	if errors.Is(err, errStale) || isMissing(err) {
 		return errors.Join(model.Errorf(model.Conflict, "agent test run %q was taken over by another worker, or has ended", run.ID), ErrRunLost)
@@ -124,7 +124,7 @@ func lostOr(run *model.AgentTestRun, err error) error {
 	return err
 }
 
-// endAbandonedRuns ends the runs that were put into the queue and are not there any more, for whatever reason.
+// endAbandonedRuns ends runs that were enqueued and have left the queue without an outcome.
 func (s *Store) endAbandonedRuns(ctx context.Context) error {
 	runs := []struct{ CompanyID, ID string }{}
 	// What is enqueued is so in the transaction that makes it due, and leaves the queue when it has ended.
@@ -152,7 +152,7 @@ func (t *Tenant) endAbandonedRun(ctx context.Context, id string) error {
 	return err
 }
 
-// runState tells every state that a run is in from all others that it is ever in.
+// runState identifies a state of a run: no other state of the run equals it.
 type runState struct {
 	status model.AgentTestRunStatus
 	claim  int32
@@ -168,7 +168,7 @@ var (
 	ErrRunLost = errors.New("the run was taken over")
 )
 
-// cancelled is looked for so often, because a signal may be lost.
+// beatOfRun is how often cancellation is checked, because a signal may be lost.
 const beatOfRun = time.Second
 
 // WatchRun watches over a run that the caller has claimed until the returned function is called. The returned

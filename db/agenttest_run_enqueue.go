@@ -12,7 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// place is that of a run in an execution.
+// place is a run's position in an execution.
 type place struct {
 	executionID string
 	position    int32

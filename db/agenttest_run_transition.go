@@ -19,25 +19,25 @@ const (
 	// transitionsPerCommit bounds a transaction: when many runs change at once, the first need not wait until the last
 	// is written.
 	transitionsPerCommit = 10
-	// commitTimeout bounds one try.
+	// commitTimeout bounds one attempt.
 	commitTimeout = 10 * time.Second
 )
 
-// errStale is the error of a transition of a run that is no longer in the state that the transition begins with.
+// errStale means that the run has left the state in which the transition starts.
 var errStale = errors.New("the run has changed")
 
 // transition returns what a run is to be, given what is stored of it and its execution, both locked; nil when it is to
 // stay as it is. It may be called again, and may change what is stored.
 type transition func(stored *model.AgentTestRun, execution *model.AgentTestExecution) *model.AgentTestRun
 
-// runTransition is a run that is to go on to its next state.
+// runTransition moves a run to its next state.
 type runTransition struct {
 	tenant *Tenant
 	runID  string
 	next   transition
 	// delivery is the job that makes the transition; nil for none. It ends with the run.
 	delivery *queue.Delivery
-	// err is why the run stays as it is.
+	// err says why the run does not change.
 	err error
 }
 
@@ -151,7 +151,7 @@ func (b *transitionBatch) executionOf(run *model.AgentTestRun) *model.AgentTestE
 	return b.executions[i]
 }
 
-// apply makes runs and executions what they are to be.
+// apply changes runs and executions to their next states.
 func (b *transitionBatch) apply(transitions []*runTransition, at time.Time) {
 	for _, one := range transitions {
 		stored := slices.IndexFunc(b.runs, func(r *model.AgentTestRun) bool { return r.ID == one.runID })

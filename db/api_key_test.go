@@ -1,6 +1,8 @@
 package db_test
 
 import (
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -68,4 +70,33 @@ func TestRevokeAPIKey(t *testing.T) {
 	require.True(t, keys[0].LastUsedAt.Equal(at))
 	require.Nil(t, keys[0].RevokedAt)
 	require.Nil(t, keys[1].LastUsedAt)
+}
+
+func TestACompanyHasSoManyKeys(t *testing.T) {
+	t.Parallel()
+	tenant := freshTenant(t)
+	create := func() error {
+		_, _, err := tenant.CreateAPIKey(t.Context(), model.CreateAPIKeyInput{Name: "A key", Scopes: []model.APIKeyScope{model.APIKeyScopeRead}})
+		return err
+	}
+	for range model.MaxAPIKeys - 5 {
+		require.NoError(t, create())
+	}
+	var refused atomic.Int32
+	var all sync.WaitGroup
+	for range 12 {
+		all.Go(func() {
+			if create() != nil {
+				refused.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	require.EqualValues(t, 7, refused.Load())
+	fails(t, create(), model.Unprocessable)
+	keys, err := tenant.APIKeys(t.Context())
+	require.NoError(t, err)
+	_, err = tenant.RevokeAPIKey(t.Context(), keys[0].ID)
+	require.NoError(t, err)
+	require.NoError(t, create(), "one that was revoked counts no more")
 }

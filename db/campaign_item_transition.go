@@ -8,7 +8,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// transitionTries bounds how often a transition is tried anew because somebody else changed the item meanwhile.
+// transitionTries bounds the retries of a transition whose item somebody else changed meanwhile.
 const transitionTries = 100
 
 // transitionItem keeps a change of an item and what happened to it by that, and tells the followers. CONFLICT when the

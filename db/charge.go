@@ -60,7 +60,7 @@ type chargedConn struct {
 	party string
 }
 
-// Close gives the connection back to the pool.
+// Close returns the connection to the pool.
 func (c *chargedConn) Close() error {
 	defer c.gate.Leave(c.party)
 	return c.Conn.Close()
@@ -97,7 +97,7 @@ func (r *chargedRows) Next(row []driver.Value) error {
 	return r.budget.Spend(bytes)
 }
 
-// charge charges a row that was read past database/sql.
+// charge charges a row that was read without database/sql.
 func charge(budget model.Budget, row [][]byte) error {
 	if budget == nil {
 		return nil

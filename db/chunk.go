@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// chunksPerBatch bounds what is sent at once.
+	// chunksPerBatch bounds the chunks in one batch.
 	chunksPerBatch = 500
 
 	// The stemmer of French finds "é" and "ée" by their accents, which the words have lost: they are made the same.

@@ -10,7 +10,7 @@ import (
 	"github.com/uptrace/bun/dialect/pgdialect"
 )
 
-// MaxSearchTokens is how many tokens chunks can be looked for by at once.
+// MaxSearchTokens bounds the tokens of one search.
 const MaxSearchTokens = 62
 
 // SearchedDataset is a dataset of a chat, as retrieval sees it.
@@ -83,7 +83,7 @@ type Vocabulary struct {
 	Terms string
 }
 
-// BytesPerTerm is what a term counts in a vocabulary beside its text.
+// BytesPerTerm is the size of a term in a vocabulary beside its text, in bytes.
 const BytesPerTerm = 24
 
 // vocabularies has terms and version from one snapshot.

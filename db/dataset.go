@@ -39,8 +39,7 @@ func (t *Tenant) CreateDataset(ctx context.Context, in model.CreateDatasetInput)
 	return created, insert(ctx, t, created)
 }
 
-// UpdateDataset changes what the input gives. When the dataset's documents are to be cut otherwise they are
-// indexed again.
+// UpdateDataset changes what the input gives. If that changes how documents are cut, they are indexed again.
 func (t *Tenant) UpdateDataset(ctx context.Context, in model.UpdateDatasetInput) (*model.Dataset, error) {
 	changed := &model.Dataset{}
 	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
@@ -72,7 +71,9 @@ func (t *Tenant) ReindexDataset(ctx context.Context, id string) (*model.Dataset,
 
 // DeleteDataset deletes a dataset with its documents and disconnects it from every chat.
 func (t *Tenant) DeleteDataset(ctx context.Context, id string) error {
-	return t.delete(ctx, dataset, id, (*model.Dataset)(nil))
+	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		return t.delete(ctx, dataset, id, (*model.Dataset)(nil))
+	})
 }
 
 // OfDataset narrows a list to what belongs to the dataset; to nothing when it is nil.

@@ -78,12 +78,19 @@ func (t *Tenant) CountsOfDatasets(ctx context.Context, ids []string) (map[string
 }
 
 // AddDocument adds a document, as model.NewDocument makes it, with its content to its dataset, and puts its
-// indexing into the queue.
+// indexing into the queue. UNPROCESSABLE says that the dataset has model.MaxDocuments.
 func (t *Tenant) AddDocument(ctx context.Context, added *model.Document, content io.Reader) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		// Held, so that a change of how it is cut sees the document, or is seen by the document's indexing.
 		if err := t.lock(ctx, dataset, added.DatasetID, &model.Dataset{}, forShare); err != nil {
 			return err
+		}
+		documents, err := t.find((*model.Document)(nil)).Where("dataset_id = ?", added.DatasetID).Count(ctx)
+		if err != nil {
+			return translate(err)
+		}
+		if documents >= model.MaxDocuments {
+			return model.Errorf(model.Unprocessable, "the dataset has %d documents, which is the most", documents)
 		}
 		if err := insert(ctx, t.Tenant, added); err != nil {
 			return err
@@ -95,7 +102,7 @@ func (t *Tenant) AddDocument(ctx context.Context, added *model.Document, content
 	})
 }
 
-// partSize is how much of a document is held in memory while it is stored.
+// partSize bounds how much of a document is in memory while it is stored, in bytes.
 const partSize = 1 << 20
 
 func (t tenantTx) keepContent(ctx context.Context, documentID string, content io.Reader) error {
@@ -133,7 +140,7 @@ type documentContent struct {
 	Content    []byte
 }
 
-// ContentOfDocument returns the file that a document came as; nothing when it does not exist any more.
+// ContentOfDocument returns the uploaded file of a document, empty if the document is gone.
 func (t *Tenant) ContentOfDocument(ctx context.Context, id string) ([]byte, error) {
 	parts := []*documentContent{}
 	if err := t.find(&parts).Column("content").Where("document_id = ?", id).Order("part").Scan(ctx); err != nil {

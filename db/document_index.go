@@ -84,14 +84,15 @@ func (t *Tenant) ReindexOtherModels(ctx context.Context, embeddingModel string) 
 // ClaimDocument makes the caller the one that indexes a document, and returns the document; nil when there is
 // nothing to do: the document is gone, is indexed, or is to be indexed anew. The attempt counts how often the
 // queue has delivered the indexing, from 1, and is never delivered twice: of two callers with the same attempt
-// one gets the document. After model.MaxIndexAttempts attempts that came to no end, nor to a wait, the document has
-// failed.
+// one gets the document. Deliveries that never claimed it count as waits. After model.MaxIndexAttempts attempts that
+// came to no end, nor to a wait, the document has failed: so many workers were lost with it.
 func (t *Tenant) ClaimDocument(ctx context.Context, indexingID string, attempt int32) (*model.Document, error) {
 	claim := t.change((*model.Document)(nil)).Set("claim = ?", attempt).
 		Where("indexing_id = ?", indexingID).Where("claim < ?", attempt).Where("status IN (?, ?)", model.DocumentStatusPending, model.DocumentStatusIndexing)
-	const isLost = "CASE WHEN ? - waits > ? THEN ? END"
-	claim = claim.Set("status = coalesce("+isLost+", ?)", attempt, model.MaxIndexAttempts, model.DocumentStatusFailed, model.DocumentStatusIndexing).
-		Set("error = "+isLost, attempt, model.MaxIndexAttempts, fmt.Sprintf("its indexing was begun %d times and never came to an end", model.MaxIndexAttempts))
+	const isLost = "CASE WHEN claim - waits >= ? THEN ? END"
+	claim = claim.Set("waits = waits + ? - claim - 1", attempt).
+		Set("status = coalesce("+isLost+", ?)", model.MaxIndexAttempts, model.DocumentStatusFailed, model.DocumentStatusIndexing).
+		Set("error = "+isLost, model.MaxIndexAttempts, fmt.Sprintf("its indexing was begun %d times and never came to an end", model.MaxIndexAttempts))
 	claimed := []*model.Document{}
 	if err := claim.Returning("*").Scan(ctx, &claimed); err != nil || len(claimed) == 0 || claimed[0].Status == model.DocumentStatusFailed {
 		return nil, translate(err)
@@ -112,8 +113,22 @@ func (t *Tenant) FailDocument(ctx context.Context, d *model.Document) error {
 // PostponeDocument keeps the warning that says what the indexing of a document, which the caller has claimed, has to
 // wait for, and counts the wait. CONFLICT, and nothing is kept, when the claim was lost.
 func (t *Tenant) PostponeDocument(ctx context.Context, d *model.Document) error {
+	return t.waitForDocument(ctx, d, "warning")
+}
+
+// ReleaseDocument gives up the attempt at a document that the caller has claimed, and counts it as a wait: another one
+// follows, and no worker was lost. CONFLICT, and nothing is changed, when the claim was lost.
+func (t *Tenant) ReleaseDocument(ctx context.Context, d *model.Document) error {
+	return t.waitForDocument(ctx, d)
+}
+
+func (t *Tenant) waitForDocument(ctx context.Context, d *model.Document, columns ...string) error {
 	d.Waits++
-	return t.settleDocument(ctx, d, "warning", "waits")
+	err := t.settleDocument(ctx, d, append(columns, "waits")...)
+	if err != nil {
+		d.Waits-- // the caller may try again
+	}
+	return err
 }
 
 // FinishDocument replaces the chunks of a document that the caller has claimed, and makes it Ready with its
@@ -132,7 +147,7 @@ func (t *Tenant) FinishDocument(ctx context.Context, d *model.Document, chunks [
 		} else if err != nil {
 			return err
 		}
-		// Then this, so that whoever else would end this document waits.
+		// Locked next, so that anyone else who would end this document waits.
 		if err := t.settleDocument(ctx, d, "status", "error", "warning", "indexed_at", "chunk_count", "embedding_model"); err != nil {
 			return err
 		}
@@ -140,7 +155,7 @@ func (t *Tenant) FinishDocument(ctx context.Context, d *model.Document, chunks [
 	})
 }
 
-// settleDocument writes what came of an indexing, if it still counts.
+// settleDocument writes the result of an indexing, if it still counts.
 func (t *Tenant) settleDocument(ctx context.Context, d *model.Document, columns ...string) error {
 	result, err := t.change(d).Column(columns...).WherePK().Where("indexing_id = ?", d.IndexingID).
 		Where("claim = ?", d.Claim).Where("status = ?", model.DocumentStatusIndexing).Exec(ctx)

@@ -180,6 +180,33 @@ func TestADocumentThatWaitsIsNotGivenUp(t *testing.T) {
 	require.Equal(t, model.DocumentStatusFailed, readDocument(t, tenant, added.ID).Status)
 }
 
+func TestADocumentThatIsReleasedIsNotGivenUp(t *testing.T) {
+	t.Parallel()
+	ctx, tenant := t.Context(), freshTenant(t)
+	added := addDocument(t, tenant, newDataset(t, tenant).ID, "x")
+	attempt := int32(0)
+	for range model.MaxIndexAttempts {
+		attempt += 3 // those between could not claim it
+		released := claim(t, tenant, added.IndexingID, attempt)
+		require.NotNil(t, released)
+		require.NoError(t, tenant.ReleaseDocument(ctx, released))
+		same(t, released, readDocument(t, tenant, added.ID))
+		require.Equal(t, attempt, released.Waits)
+		require.Equal(t, model.DocumentStatusIndexing, released.Status)
+	}
+	for range model.MaxIndexAttempts {
+		attempt++
+		lost := claim(t, tenant, added.IndexingID, attempt)
+		require.NotNil(t, lost)
+		stale := *lost
+		stale.Claim--
+		fails(t, tenant.ReleaseDocument(ctx, &stale), model.Conflict)
+		require.Equal(t, lost.Waits, stale.Waits)
+	}
+	require.Nil(t, claim(t, tenant, added.IndexingID, attempt+2), "four workers were lost with it")
+	require.Equal(t, model.DocumentStatusFailed, readDocument(t, tenant, added.ID).Status)
+}
+
 func TestReindexingKeepsChunksUntilThereAreNewOnes(t *testing.T) {
 	t.Parallel()
 	ctx, tenant := t.Context(), freshTenant(t)

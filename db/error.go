@@ -19,14 +19,14 @@ var taken = map[string]struct{ field, message string }{
 	"agent_test_folders_name_key":   {"name", "is the name of another folder of this agent"},
 }
 
-// translate turns a driver's error into one that the program knows. What it does not know stays as
-// it is, and is masked further up.
+// translate turns a driver's error into one of the program's. Unknown errors stay as they are, and are masked further
+// up.
 func translate(err error) error {
 	var known *model.Error
 	if err == nil || errors.As(err, &known) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	// First, because it may carry an answer of the server: that it refuses the password, or has no room.
+	// This goes first because it may wrap an answer of the server, such as a refused password or too many connections.
 	var connect *pgconn.ConnectError
 	var network net.Error
 	var pg *pgconn.PgError
@@ -89,7 +89,7 @@ func IsAway(err error) bool {
 	return errors.As(err, &known) && known.Code == model.Unavailable
 }
 
-// sqlState is the SQLSTATE of what Postgres says is wrong; empty when it was something else.
+// sqlState returns the SQLSTATE of an error of Postgres, empty for any other error.
 func sqlState(err error) string {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {
@@ -98,7 +98,7 @@ func sqlState(err error) string {
 	return ""
 }
 
-// isMissing reports whether the error is that something does not exist.
+// isMissing reports whether the error is NOT_FOUND.
 func isMissing(err error) bool {
 	var known *model.Error
 	return errors.As(err, &known) && known.Code == model.NotFound

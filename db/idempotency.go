@@ -15,7 +15,7 @@ import (
 const (
 	// requestLease is how long a request whose process has died keeps others from being carried out under its id.
 	requestLease = 10 * time.Second
-	// answerKept is how long a request can be repeated.
+	// answerKept is how long a request can be repeated with the same answer.
 	answerKept = 24 * time.Hour
 )
 
@@ -88,7 +88,7 @@ func (t *Tenant) keepRequestAlive(ctx context.Context, request *model.Idempotent
 			case <-ctx.Done():
 				return
 			case <-beat.C:
-				// A database that does not answer may do so at the next beat.
+				// A database that is away may be back at the next beat.
 				_, _ = t.change((*model.IdempotentRequest)(nil)).Set("until = "+untilAfter, requestLease.Microseconds()).
 					ApplyQueryBuilder(ours).Exec(ctx)
 			}
@@ -112,7 +112,7 @@ func (t *Tenant) keepRequestAlive(ctx context.Context, request *model.Idempotent
 	}
 }
 
-// forgetRequests removes what counts no more.
+// forgetRequests removes expired requests.
 func (s *Store) forgetRequests(ctx context.Context) error {
 	var companies []string
 	err := s.db.NewSelect().Model((*model.Company)(nil)).Column("id").

@@ -90,7 +90,7 @@ func (t *Tenant) UpdateKnowledgeBaseChat(ctx context.Context, in model.UpdateKno
 		if in.DatasetIds == nil {
 			return nil
 		}
-		// First, because who deletes one of them waits for its connections.
+		// This goes first because whoever deletes a dataset waits for its connections.
 		if err := t.lockDatasets(ctx, in.DatasetIds); err != nil {
 			return err
 		}

@@ -15,17 +15,17 @@ import (
 )
 
 const (
-	// Rows that are not there yet are read again soon, a database that does not answer a little later.
+	// Rows that are not visible yet are read again soon, a database that is away a little later.
 	firstRetry    = 2 * time.Millisecond
 	lastRetry     = 250 * time.Millisecond
 	lastReconnect = 5 * time.Second
-	// heldBytes bounds what the process holds of all that is followed.
+	// heldBytes bounds the memory of everything that is followed.
 	heldBytes = 64 << 20
 	// pageBytes bounds what one follower who is behind reads at once, beside a row that is larger by itself.
 	pageBytes = 256 << 10
 )
 
-// topics are what this process follows: one reader for each, however many follow it.
+// topics are what this process follows, with one reader each, however many followers there are.
 type topics struct {
 	store  *Store
 	budget *live.Budget
@@ -54,23 +54,23 @@ type topic struct {
 	signals *notify.Subscription
 	ctx     context.Context
 	cancel  context.CancelFunc
-	// users counts who follows it; the mutex of topics guards it.
+	// users counts the followers. The mutex of topics guards it.
 	users int
-	// version is that of the row which was read last.
+	// version is the version of the row that was read last.
 	version atomic.Int32
 
 	mu sync.Mutex
-	// hasBegun: it is known where to read on. Before that nothing is read.
+	// hasBegun: the place to read on from is known. Nothing is read before.
 	hasBegun, isRunning, isClosed bool
 	// isDue: look again; isWoken: the rows may have changed.
 	isDue, isWoken bool
 }
 
-// reader reads a topic for all who follow it.
+// reader reads a topic for all its followers.
 type reader interface {
-	// look passes on what happened, and reads what is new when the rows may have changed.
+	// look passes on events, and reads what is new if the rows may have changed.
 	look(ctx context.Context, p *topic, isWoken bool) (outlook, error)
-	// end tells those who follow that nothing will follow.
+	// end tells the followers that nothing more will come.
 	end()
 }
 
@@ -79,9 +79,9 @@ type outlook int
 
 const (
 	nothingYet outlook = iota
-	// moreNow: there is more to be read.
+	// moreNow: there is more to read.
 	moreNow
-	// moreSoon: something must be there, and cannot be seen yet.
+	// moreSoon: something must be there that is not visible yet.
 	moreSoon
 	// nothingEver: it has ended.
 	nothingEver
@@ -129,7 +129,7 @@ func (t *Tenant) followed(table *followedTable, id string, newReader func(*Tenan
 	return p
 }
 
-// release is for one who follows no more.
+// release removes a follower.
 func (p *topic) release() {
 	p.topics.mu.Lock()
 	p.users--
@@ -140,7 +140,7 @@ func (p *topic) release() {
 	}
 }
 
-// forget lets whoever follows next begin anew.
+// forget makes the next follower begin anew.
 func (p *topic) forget() {
 	p.topics.mu.Lock()
 	defer p.topics.mu.Unlock()
@@ -196,7 +196,7 @@ func (p *topic) wake(isWoken bool) {
 	p.start()
 }
 
-// start has the reader look when it is due; mu is held.
+// start makes the reader look when it is due. The caller holds mu.
 func (p *topic) start() {
 	if p.isDue && p.hasBegun && !p.isRunning && !p.isClosed {
 		p.isRunning = true
@@ -219,7 +219,7 @@ func (p *topic) due() (isDue, isWoken bool) {
 	return isDue, isWoken
 }
 
-// run looks until there is nothing to look for.
+// run looks until there is nothing left to look for.
 func (p *topic) run() {
 	for isDue, isWoken := p.due(); isDue; isDue, isWoken = p.due() {
 		var retry time.Duration
@@ -243,30 +243,21 @@ func (p *topic) run() {
 				break
 			}
 			isWoken = true
-			pause(p.ctx, retry)
+			select {
+			case <-p.ctx.Done():
+			case <-time.After(retry):
+			}
 		}
 	}
 }
 
-// over ends the topic for those who follow it, and for those who are to come.
+// over ends the topic for its followers, and for future ones.
 func (p *topic) over() {
 	p.mu.Lock()
 	p.isClosed = true
 	p.mu.Unlock()
 	p.reader.end()
 	p.forget()
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	if d == 0 {
-		return
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
 }
 
 // pageOf selects rows in an order, as many as most, of which those before the last hold less than pageBytes. size is

@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// What is followed is looked at again after so long, 5 to 10 s, because a signal may be lost.
+	// Topics are checked again after 5 to 10 s, because a signal may be lost.
 	leastRest = 5 * time.Second
 	mostRest  = 10 * time.Second
 	// missedRest is how long signals that may have been missed are gathered, which all topics hear of one by one.
 	missedRest = 20 * time.Millisecond
-	// sweepSize is how many rows one statement of a sweep looks at.
+	// sweepSize bounds the rows of one statement.
 	sweepSize = 1_000
-	// sweepTimeout bounds one statement of a sweep.
+	// sweepTimeout bounds one statement.
 	sweepTimeout = 10 * time.Second
 )
 

@@ -22,11 +22,11 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// Schema is how the database's schema stands to the program's migrations.
+// Schema compares the database's schema with the program's migrations.
 type Schema struct {
 	// Current is the version of the database, 0 when it is empty; Wanted that of the program.
 	Current, Wanted int64
-	// fault says what is wrong beside the version; empty when nothing is.
+	// fault says what else is wrong, apart from the version. It may be empty.
 	fault string
 }
 
@@ -43,8 +43,8 @@ func (s Schema) Err() error {
 	return nil
 }
 
-// Migrator moves the schema of one database up and down. Any number of processes may migrate at
-// once: one does the work, the others wait for it.
+// Migrator migrates the schema of one database up and down. Any number of processes may migrate at once: one does the
+// work while the others wait.
 type Migrator struct {
 	pool  *pgxpool.Pool
 	db    *sql.DB
@@ -119,14 +119,14 @@ func createVersionSchema(ctx context.Context, pool *sql.DB) error {
 	return err
 }
 
-// Close ends the connections.
+// Close closes the connections.
 func (m *Migrator) Close() error {
 	err := m.db.Close()
 	m.pool.Close()
 	return err
 }
 
-// Schema returns the version of the database beside the program's.
+// Schema returns the versions of the database and of the program.
 func (m *Migrator) Schema(ctx context.Context) (Schema, error) {
 	current, wanted, err := m.goose.GetVersions(ctx)
 	if err != nil {
@@ -163,8 +163,7 @@ func (m *Migrator) Up(ctx context.Context) error {
 	return schema.Err()
 }
 
-// Down takes back the newest migration, with all data that it holds. It refuses a schema that is
-// newer than the program.
+// Down reverts the newest migration, with all data that it holds. It refuses a schema that is newer than the program.
 func (m *Migrator) Down(ctx context.Context) error {
 	schema, err := m.Schema(ctx)
 	if err != nil {
@@ -186,7 +185,7 @@ func (m *Migrator) Down(ctx context.Context) error {
 type Migration struct {
 	Version int64
 	Name    string
-	// AppliedAt is zero when the step is still to come.
+	// AppliedAt is zero if the step has not been applied.
 	AppliedAt time.Time
 }
 

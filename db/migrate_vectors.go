@@ -82,7 +82,7 @@ func vectorTypeOf(ctx context.Context, db interface {
 	return kept, err
 }
 
-// faultOfVectors says in a sentence why the vectors of a complete schema cannot be used; nothing when they can.
+// faultOfVectors says in a sentence why the vectors of a complete schema cannot be used. It is empty if they can.
 func (m *Migrator) faultOfVectors(ctx context.Context) (string, error) {
 	kept, err := vectorTypeOf(ctx, m.pool)
 	switch {
@@ -99,7 +99,7 @@ func (m *Migrator) faultOfVectors(ctx context.Context) (string, error) {
 	return "", err
 }
 
-// refused reports whether it is the database that would not do something.
+// refused reports whether the database itself refused something.
 func refused(err error) bool {
 	var known *pgconn.PgError
 	return errors.As(err, &known)

@@ -30,14 +30,23 @@ func (t *Tenant) SetPlan(ctx context.Context, in model.SetPlanInput) error {
 		return err
 	}
 	plan.OwnBy(t.companyID)
-	_, err = t.db.NewInsert().Model(plan).On("CONFLICT (company_id, month) DO UPDATE").
-		Set("name = excluded.name").Set("micro_credits_included = excluded.micro_credits_included").
-		Set("micro_credits_budget = excluded.micro_credits_budget").Returning("NULL").Exec(ctx)
-	return translate(err)
+	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		_, err := t.db.NewInsert().Model(plan).On("CONFLICT (company_id, month) DO UPDATE").
+			Set("name = excluded.name").Set("micro_credits_included = excluded.micro_credits_included").
+			Set("micro_credits_budget = excluded.micro_credits_budget").Returning("NULL").Exec(ctx)
+		if err != nil {
+			return translate(err)
+		}
+		return t.audit(ctx, model.AuditActionChangePlan, t.companyID)
+	})
 }
 
 // ClearPlan leaves the company without a plan and without a budget.
 func (t *Tenant) ClearPlan(ctx context.Context) error {
-	_, err := t.remove((*model.Plan)(nil)).Exec(ctx)
-	return translate(err)
+	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		if _, err := t.remove((*model.Plan)(nil)).Exec(ctx); err != nil {
+			return translate(err)
+		}
+		return t.audit(ctx, model.AuditActionChangePlan, t.companyID)
+	})
 }

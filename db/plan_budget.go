@@ -22,7 +22,7 @@ func (t *Tenant) checkBudget(ctx context.Context) error {
 	return nil
 }
 
-// Bounds of looks at budgets.
+// When budgets are checked.
 const (
 	// lookDelay is how long after usage was recorded the budget is looked at, once for all that is recorded until
 	// then.
@@ -33,7 +33,7 @@ const (
 // budgets warns of those that are nearly used up, once for each company, month, budget and status.
 type budgets struct {
 	log *slog.Logger
-	// of reads how a company's plan stands now.
+	// of reads the current state of a company's plan.
 	of   func(ctx context.Context, companyID string) (*model.CompanySubscription, error)
 	told sync.Map
 
@@ -51,7 +51,7 @@ func newBudgets(log *slog.Logger, of func(context.Context, string) (*model.Compa
 	return &budgets{log: log, of: of, awaited: map[string]bool{}, closing: make(chan struct{})}
 }
 
-// look has the budget of a company looked at soon, in the background.
+// look schedules a check of the company's budget in the background.
 func (b *budgets) look(companyID string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -64,7 +64,7 @@ func (b *budgets) look(companyID string) {
 		case <-time.After(lookDelay):
 		case <-b.closing:
 		}
-		// What is committed from here on has a look of its own.
+		// What is committed from here on gets a check of its own.
 		b.mu.Lock()
 		delete(b.awaited, companyID)
 		b.mu.Unlock()
@@ -81,7 +81,7 @@ func (b *budgets) look(companyID string) {
 	})
 }
 
-// close looks at once at the budgets that were to be looked at, and returns when that is done.
+// close makes all scheduled checks at once and returns when they are done.
 func (b *budgets) close() {
 	b.mu.Lock()
 	if b.awaited != nil {

@@ -14,7 +14,7 @@ const byOwnID = "?TableAlias.id"
 
 // Rows are the rows of one type that keys lead to: their own ids, or the ids of what they hang on.
 type Rows struct {
-	// typeName is what a row is called, where rows are read by their own ids.
+	// typeName is the name of the type, if rows are read by their own ids.
 	typeName string
 	// none is a nil pointer to the struct of a row.
 	none any
@@ -34,7 +34,7 @@ type List struct {
 	order order
 }
 
-// Type is what a row is called; empty for rows that are not read by their own ids.
+// Type is the name of the type, empty if rows are not read by their own ids.
 func (r Rows) Type() string { return r.typeName }
 
 // Row is the struct of a row.

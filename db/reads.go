@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -19,8 +18,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// readStatements is how many statements a connection for reads keeps prepared, those that were used last. Postgres holds
-// some tens of kB for each.
+// readStatements is how many prepared statements a connection for reads keeps, the most recently used ones. Each takes
+// Postgres some tens of kB.
 const readStatements = 256
 
 // openReads opens the connections for reads. Their statements are prepared, and planned for any values: planning takes
@@ -48,18 +47,18 @@ func statement(text string) Statement {
 	return Statement{text, "read_" + hex.EncodeToString(hash[:12])}
 }
 
-// prepared is a statement on a connection.
+// prepared is a statement that a connection has prepared.
 type prepared struct {
 	*pgconn.StatementDescription
 	formats []int16
 }
 
-// statements are what is prepared on a connection.
+// statements are the prepared statements of a connection.
 type statements = simplelru.LRU[string, *prepared]
 
 const statementsKey = "reads"
 
-// isUsed reports whether something was read on the connection before.
+// isUsed reports whether the connection has read anything before.
 func isUsed(conn *pgconn.PgConn) bool {
 	_, ok := conn.CustomData()[statementsKey]
 	return ok
@@ -97,89 +96,6 @@ type Receive func(read int, values [][]byte) error
 
 // MostReads is how many reads may be sent together: fewer than the statements that a connection keeps prepared.
 const MostReads = 200
-
-// Reader reads a company's rows on a connection of its own, which others wait for until it is closed. It is not safe for
-// concurrent use.
-type Reader struct {
-	tenant *Tenant
-	conn   *pgxpool.Conn
-}
-
-// Reader returns a Reader as soon as a connection is free. One company has at most three quarters of them at a time.
-func (t *Tenant) Reader(ctx context.Context) (*Reader, error) {
-	r := &Reader{tenant: t}
-	if err := r.open(ctx); err != nil {
-		return nil, err
-	}
-	return r, nil
-}
-
-func (r *Reader) open(ctx context.Context) error {
-	store := r.tenant.store
-	if err := store.readers.Enter(ctx, r.tenant.companyID); err != nil {
-		return err
-	}
-	conn, err := store.reads.Acquire(ctx)
-	if err != nil {
-		store.readers.Leave(r.tenant.companyID)
-		return translate(err)
-	}
-	r.conn = conn
-	return nil
-}
-
-// Close gives the connection back.
-func (r *Reader) Close() {
-	if r.conn != nil {
-		r.conn.Release()
-		r.conn = nil
-		r.tenant.store.readers.Leave(r.tenant.companyID)
-	}
-}
-
-// Read is Read of one Reader.
-func (t *Tenant) Read(ctx context.Context, reads []Read, receive Receive) error {
-	r, err := t.Reader(ctx)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	return r.Read(ctx, reads, receive)
-}
-
-// Read sends all reads to Postgres together and hands out what they find, in order: one round trip, or two where a
-// connection sees a statement for the first time. There are at most MostReads.
-func (r *Reader) Read(ctx context.Context, reads []Read, receive Receive) error {
-	hasReceived := false
-	for {
-		err, isCut := r.readOnce(ctx, reads, func(read int, values [][]byte) error {
-			hasReceived = true
-			return receive(read, values)
-		})
-		if !isCut || hasReceived || ctx.Err() != nil {
-			return translate(err)
-		}
-		// What the server has closed or changed meanwhile shows only now. There are no more such connections than there
-		// were. This one has to go before another is asked for: all others may be waiting for the same.
-		r.Close()
-		if err := r.open(ctx); err != nil {
-			return err
-		}
-	}
-}
-
-// readOnce is Read on the connection. isCut says that this was used before and is of no use any more, for a reason that
-// another one has not.
-func (r *Reader) readOnce(ctx context.Context, reads []Read, receive Receive) (err error, isCut bool) {
-	pg := r.conn.Conn().PgConn()
-	isUsed := isUsed(pg)
-	ctx, end := r.tenant.store.trace(ctx, r.conn.Conn(), reads)
-	err = r.tenant.receive(ctx, pg, reads, receive)
-	end(err)
-	var answer *pgconn.PgError
-	isOwn := !errors.As(err, &answer) || isStale(err) || isEnded(err)
-	return err, err != nil && isUsed && pg.IsClosed() && isOwn
-}
 
 // trace tells the tracer, if there is one that listens to batches, of the reads.
 func (s *Store) trace(ctx context.Context, conn *pgx.Conn, reads []Read) (traced context.Context, end func(error)) {
@@ -237,7 +153,7 @@ func (t *Tenant) receive(ctx context.Context, conn *pgconn.PgConn, reads []Read,
 		}
 		for rows.NextRow() {
 			if err := receive(i, rows.Values()); err != nil {
-				// What is still to come is not wanted, however much it is.
+				// The rest is not wanted, however much it is.
 				_ = conn.Close(context.WithoutCancel(ctx))
 				return err
 			}
@@ -249,7 +165,7 @@ func (t *Tenant) receive(ctx context.Context, conn *pgconn.PgConn, reads []Read,
 	return nil
 }
 
-// isStale reports whether the statements of a connection are not what they were when they were prepared.
+// isStale reports whether prepared statements have changed since they were prepared.
 func isStale(err error) bool {
 	state := sqlState(err)
 	return state == "0A000" || state == "26000" // a plan whose result has changed, or no such statement
@@ -278,7 +194,7 @@ func prepare(ctx context.Context, conn *pgconn.PgConn, known *statements, reads 
 		pipeline.SendPrepare(s.name, s.text, nil)
 	}
 	dropped := 0
-	// Those that are needed were used last, and are fewer than are kept.
+	// The needed ones were used last, and are fewer than the cache holds.
 	for ; known.Len()+len(missing) > readStatements && known.Len() > 0; dropped++ {
 		name, _, _ := known.RemoveOldest()
 		pipeline.SendDeallocate(name)
@@ -300,7 +216,7 @@ func prepare(ctx context.Context, conn *pgconn.PgConn, known *statements, reads 
 	return err
 }
 
-// resultFormats are text for texts and JSON, and binary for the rest.
+// resultFormats are text for texts and JSON, and binary for everything else.
 func resultFormats(of *pgconn.StatementDescription) []int16 {
 	formats := make([]int16, len(of.Fields))
 	for i, field := range of.Fields {

@@ -20,13 +20,13 @@ type finding struct {
 	fields []*schema.Field
 }
 
-// findings remembers those that were used last: their texts are written once.
+// findings caches the most recently used ones, so that their texts are written once.
 type findings struct {
 	mu    sync.Mutex
 	known *simplelru.LRU[any, *finding]
 }
 
-// mostFindings bounds how many are remembered. What clients select makes many.
+// mostFindings bounds the cache. Clients' selections make many.
 const mostFindings = 1_024
 
 func newFindings() *findings {
@@ -57,7 +57,7 @@ func (s *Store) finding(text Statement, row reflect.Type, columns []string) *fin
 	return f
 }
 
-// wanted tells findings by what they are wanted for.
+// wanted is the key of a finding.
 type wanted struct {
 	rows    Rows
 	columns string

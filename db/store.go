@@ -35,9 +35,9 @@ type Options struct {
 	Log *slog.Logger
 	// Enqueue replaces the queue for test runs. It is called in the transaction that made them ready.
 	Enqueue func(ctx context.Context, tx bun.Tx, companyID string, runIDs []string) error
-	// RerankModels are those that knowledge base chats may name.
+	// RerankModels are the models that knowledge base chats may name.
 	RerankModels []string
-	// Tracer sees every statement; nil for none.
+	// Tracer sees every statement. It may be nil.
 	Tracer pgx.QueryTracer
 }
 
@@ -69,15 +69,15 @@ type Store struct {
 // write.
 const describedStatements = 16
 
-// statementTimeout ends, as Postgres spells it, what nobody waits for any more: a request's time has run out before, or the
-// process that asked is gone.
+// statementTimeout, as Postgres spells it, ends statements that nobody waits for any more: their requests have timed
+// out, or the process is gone.
 const statementTimeout = "2min"
 
 // Open connects to the database at the address and verifies that it answers. Close closes it.
 func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	config, err := pgxpool.ParseConfig(address)
 	if err != nil {
-		// The parser's text may hold the password of the address.
+		// The parser's error may contain the password of the address.
 		return nil, fmt.Errorf("open database: the address is not a valid Postgres URL")
 	}
 	// bun writes arguments into the text, so every text is new: a statement cache would only cost
@@ -87,7 +87,7 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	config.ConnConfig.DescriptionCacheCapacity = describedStatements
 	config.ConnConfig.RuntimeParams["application_name"] = "agentgraph"
 	config.ConnConfig.RuntimeParams["timezone"] = "UTC"
-	// Requests are many and small: what Postgres would start or compile for a single one costs all of them.
+	// Requests are many and small. What Postgres would start or compile for a single one would cost all of them.
 	config.ConnConfig.RuntimeParams["max_parallel_workers_per_gather"] = "0"
 	config.ConnConfig.RuntimeParams["jit"] = "off"
 	config.ConnConfig.RuntimeParams["statement_timeout"] = statementTimeout
@@ -145,7 +145,7 @@ func (d dialect) AppendString(b []byte, text string) []byte {
 // AppendJSON writes JSON as a literal. bun would spoil a text that has a backslash before u0000.
 func (d dialect) AppendJSON(b, json []byte) []byte { return d.AppendString(b, string(json)) }
 
-// Close ends every connection.
+// Close closes all connections.
 func (s *Store) Close() {
 	s.budgets.close()
 	s.revocations.close()

@@ -20,9 +20,9 @@ type Tenant struct {
 	keyID     *string
 	// db takes the statements: each on any connection, or all of them in tx.
 	db bun.IDB
-	// tx is the transaction that the Tenant is in; nil for none.
+	// tx is the transaction that the Tenant is in, or nil.
 	tx *Tx
-	// delivery is the job that a worker was given this for; nil outside of workers.
+	// delivery is the worker's job that the Tenant is for. It is nil outside of workers.
 	delivery *queue.Delivery
 }
 
@@ -53,7 +53,7 @@ func (t *Tenant) inTx(ctx context.Context, fn func(context.Context, tenantTx) er
 	})
 }
 
-// onCommit has f done once what the Tenant has written is committed, and not at all if it never is. f must not take long.
+// onCommit calls f after the commit of what the Tenant has written, and never if that is rolled back. f must be quick.
 func (t *Tenant) onCommit(f func()) {
 	if t.tx == nil {
 		f()
@@ -110,7 +110,7 @@ type batched interface {
 	JoinBatch(b *model.Batch, row any)
 }
 
-// together makes the rows that one statement read a batch.
+// together makes a batch of the rows that one statement read.
 func together[R batched](rows []R) []R {
 	batch := &model.Batch{Rows: make([]any, 0, len(rows))}
 	for _, r := range rows {
@@ -140,7 +140,7 @@ func (t tenantTx) lock(ctx context.Context, typeName, id string, dst any, streng
 	return found(typeName, id, t.find(dst).Where("?TableAlias.id = ?", id).For(string(strength)).Scan(ctx))
 }
 
-// found is the error of reading one row.
+// found translates the error of reading one row.
 func found(typeName, id string, err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return model.Missing(typeName, id)
@@ -223,7 +223,7 @@ func paged(q *bun.SelectQuery, args model.PageArgs, o order) *bun.SelectQuery {
 		q = q.Offset(int64(*args.Offset))
 	}
 	if args.After != nil {
-		// Validate has read it before.
+		// Validate has parsed it before.
 		cursor, _ := model.ParseCursor(*args.After)
 		q = q.Where("(?TableAlias.created_at, ?TableAlias.id) ? (?, ?)", o.behind, cursor.CreatedAt, cursor.ID)
 	}

@@ -73,8 +73,10 @@ func (t *Tenant) UpdateTool(ctx context.Context, in model.UpdateToolInput) (*mod
 				return err
 			}
 		}
-		_, err = t.change(tool).WherePK().Exec(ctx)
-		return translate(err)
+		if _, err = t.change(tool).WherePK().Exec(ctx); err != nil {
+			return translate(err)
+		}
+		return t.audit(ctx, model.AuditActionUpdateTool, tool.ID)
 	})
 	return tool, err
 }
@@ -116,7 +118,9 @@ func (t tenantTx) checkRename(ctx context.Context, tool *model.Tool) error {
 
 // DeleteTool deletes a tool and disconnects it from every agent.
 func (t *Tenant) DeleteTool(ctx context.Context, id string) error {
-	return t.delete(ctx, "tool", id, (*model.Tool)(nil))
+	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		return t.delete(ctx, "tool", id, (*model.Tool)(nil))
+	})
 }
 
 // agentTool connects a tool to an agent.

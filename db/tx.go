@@ -18,7 +18,7 @@ type Tx struct {
 	store *Store
 	bun   bun.Tx
 	conn  bun.Conn
-	// committed is what is done once it is committed, in order.
+	// committed are the functions to call after the commit, in order.
 	committed []func()
 }
 
@@ -51,7 +51,7 @@ func (tx *Tx) Tenant(companyID string) *Tenant {
 	return &Tenant{store: tx.store, db: tx.bun, tx: tx, companyID: companyID}
 }
 
-// onCommit has f called once the transaction is committed, and never if it is not.
+// onCommit calls f after the commit, and never if there is none.
 func (tx *Tx) onCommit(f func()) { tx.committed = append(tx.committed, f) }
 
 // pgx calls fn with the same transaction as pgx knows one. It belongs to fn until that returns, and nothing
@@ -80,7 +80,7 @@ type openTx struct {
 	done  bool
 }
 
-// OnCommit has f called once the whole transaction is committed.
+// OnCommit calls f after the commit of the whole transaction.
 func (t *openTx) OnCommit(f func()) { t.tx.onCommit(f) }
 
 var errNotOurs = errors.New("the transaction is ended by who began it")
@@ -119,7 +119,7 @@ func (t *openTx) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
 	return t.conn.SendBatch(ctx, b)
 }
 
-// LargeObjects returns what cannot be used: pgx makes large objects only for its own transactions.
+// LargeObjects returns a value that cannot be used: pgx makes large objects only for its own transactions.
 func (*openTx) LargeObjects() pgx.LargeObjects { return pgx.LargeObjects{} }
 
 func (t *openTx) Prepare(ctx context.Context, name, query string) (*pgconn.StatementDescription, error) {

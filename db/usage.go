@@ -129,7 +129,7 @@ func (t tenantTx) spend(ctx context.Context, spent map[string]*model.UsageEntry)
 	return err
 }
 
-// entriesPerRead bounds what an export holds in memory.
+// entriesPerRead bounds the entries that an export holds in memory.
 const entriesPerRead = 1_000
 
 // UsageEntries reads the ledger's entries in the range, oldest first, a part at a time: one that is recorded

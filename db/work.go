@@ -23,7 +23,7 @@ type Worker func(ctx context.Context, t *Tenant, id string, attempt int32) error
 // Later is the error of a Worker whose job cannot be done yet: it is called again after In, as often as it says so.
 type Later = queue.Later
 
-// Workers are who does the jobs of each kind.
+// Workers do the jobs of each kind.
 type Workers struct {
 	// RunTest works on a run of an agent test, by the run's id.
 	RunTest Worker
@@ -81,7 +81,7 @@ func (t *Tenant) jobs(kind string, ids []string) []queue.Job {
 	return jobs
 }
 
-// forgetEvery is how often a process looks for requests whose answers are kept no longer.
+// forgetEvery is how often a process looks for requests whose answers have expired.
 const forgetEvery = time.Minute
 
 // sweeper returns what the queue does about once a second: it ends what was left behind, and now and then forgets

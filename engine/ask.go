@@ -12,12 +12,12 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// part is what a language model does in a test run beside the agent.
+// part is a role that a language model plays in a test run beside the agent.
 type part struct {
 	llm.Model
-	// name is how it is called when it fails, such as "the judge".
+	// name is what an error calls it, such as "the judge".
 	name string
-	// cause is whose part is not done then.
+	// cause is the cause of a run's error when this part fails.
 	cause model.RunErrorCause
 	// timeout bounds one answer.
 	timeout time.Duration
@@ -26,7 +26,7 @@ type part struct {
 // runFault is why a run has no verdict.
 type runFault struct {
 	model.RunError
-	// err is what was underneath, for the log alone; nil when there is nothing more to tell.
+	// err is the underlying error, only for the log. It may be nil.
 	err error
 }
 
@@ -39,20 +39,20 @@ func (f *runFault) Error() string {
 
 func (f *runFault) Unwrap() error { return f.err }
 
-// fault is that the part was not done, for a reason that clients may read.
+// fault says that the part failed, for a reason that clients may read.
 func (p part) fault(err error, format string, args ...any) *runFault {
 	message := cut(p.name+": "+fmt.Sprintf(format, args...), maxError)
 	return &runFault{RunError: model.RunError{Cause: p.cause, Message: message}, err: err}
 }
 
-// unusable is what is wrong with an answer, as a continuation of "Your answer cannot be used: ".
+// unusable says what is wrong with an answer. It completes "Your answer cannot be used: ".
 type unusable string
 
 func (u unusable) Error() string { return string(u) }
 
 func unusablef(format string, args ...any) error { return unusable(fmt.Sprintf(format, args...)) }
 
-// malformed is what is wrong with an answer that err kept from being read as the JSON that is asked for.
+// malformed says that an answer is not the JSON that was asked for, because of err.
 func malformed(err error) error {
 	var mistyped *json.UnmarshalTypeError
 	if errors.As(err, &mistyped) {
@@ -61,8 +61,8 @@ func malformed(err error) error {
 	return unusablef("it is not the JSON object that is asked for (%v)", err)
 }
 
-// objectIn returns the one JSON object that a text holds, with words or the fence of a code block around it, or
-// else the text.
+// objectIn returns the only JSON object in a text, without the words or the code fence around it. A text without one
+// is returned whole.
 func objectIn(text string) []byte {
 	first, last := strings.IndexByte(text, '{'), strings.LastIndexByte(text, '}')
 	if first < 0 || last < first || strings.HasSuffix(strings.TrimSpace(text[:first]), "[") {
@@ -74,8 +74,8 @@ func objectIn(text string) []byte {
 	return []byte(text)
 }
 
-// askFor asks a model for an answer that read accepts. One that read finds unusable is asked for once
-// more, with what was wrong with it. The error is a *runFault, or ctx's once it has ended.
+// askFor asks a model for an answer that read accepts. If read rejects it, the model is told why and gets a second
+// chance. The error is a *runFault, or ctx's once it has ended.
 func askFor[T any](ctx context.Context, p part, req llm.Request, read func(llm.Answer) (T, error)) (T, error) {
 	var none T
 	for again := false; ; again = true {

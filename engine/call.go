@@ -16,22 +16,22 @@ import (
 )
 
 const (
-	// maxCalls is how many calls one answer of the model can make.
+	// maxCalls bounds the calls of one answer.
 	maxCalls = 64
-	// maxCallsAtOnce is how many of them are under way at the same time.
+	// maxCallsAtOnce bounds the calls that run concurrently.
 	maxCallsAtOnce = 8
-	// maxName bounds, in bytes, a name that the model made up.
+	// maxName bounds a name that the model made up, in bytes.
 	maxName = 100
 	// maxTechnicalName bounds, in characters, the name under which a call of nothing that exists is recorded.
 	maxTechnicalName = 64
-	// maxError bounds, in bytes, why a call failed.
+	// maxError bounds the reason of a failed call, in bytes.
 	maxError = 4_000
 )
 
 // call is a call that the model makes.
 type call struct {
 	asked llm.ToolCall
-	// target is nil when it was not offered.
+	// target is nil if no such call was offered.
 	target    *target
 	arguments arguments
 	// written is arguments as JSON. It is this text that is sent and kept.
@@ -42,13 +42,13 @@ type call struct {
 	wrong error
 
 	record model.ToolCall
-	// answer is what the model is told of it.
+	// answer is what the model is told about it.
 	answer   string
 	failed   bool
 	isReal   bool
 	cause    error
 	warnings []string
-	// delay is that of the mock that answered, whether it was waited for or not.
+	// delay is the mock's, even if nobody waited for it.
 	delay time.Duration
 }
 
@@ -103,7 +103,7 @@ func (c *conversation) finalCalls(calls []llm.ToolCall) []llm.ToolCall {
 	})
 }
 
-// prepare looks at a call without doing anything.
+// prepare checks a call without side effects.
 func (c *conversation) prepare(ctx context.Context, asked llm.ToolCall) *call {
 	call := &call{asked: asked, target: c.targets[asked.Name]}
 	var err error
@@ -126,7 +126,7 @@ func (c *conversation) prepare(ctx context.Context, asked llm.ToolCall) *call {
 	return call
 }
 
-// validate returns why the arguments of a call do not fit its target, for the model; nil when they do.
+// validate tells the model why the arguments do not fit the call's target. It returns nil if they do.
 func (c *conversation) validate(ctx context.Context, call *call) error {
 	if err := c.checks.validate(ctx, call.target.parameters, call.arguments); err != nil {
 		return err
@@ -144,7 +144,7 @@ func (c *call) reject(err error) {
 	c.answer = toldOf(err.Error()) + " Correct the call; do not repeat what you said."
 }
 
-// toldOf is how the model is told of a failure.
+// toldOf is a failure as the model is told it.
 func toldOf(failure string) string { return "The call failed: " + failure + "." }
 
 // carryOut carries out calls, so many at once, and returns when all are done. They begin in their
@@ -188,7 +188,7 @@ func (c *conversation) carryOut(ctx context.Context, calls []*call, atOnce int, 
 	return ctx.Err()
 }
 
-// begin returns the record of a call as it is before anything happens.
+// begin returns the record of a call that has not happened yet.
 func (c *conversation) begin(call *call) model.ToolCall {
 	call.record = model.ToolCall{
 		ID: model.NewID("call"), Kind: model.ToolCallKindTool, TechnicalName: clip(call.asked.Name, maxTechnicalName),
@@ -201,7 +201,7 @@ func (c *conversation) begin(call *call) model.ToolCall {
 	return call.record
 }
 
-// perform does what a call asks for and completes its record.
+// perform carries out a call and completes its record.
 func (c *conversation) perform(ctx context.Context, call *call, emit func(event)) {
 	result, err := c.outcome(ctx, call, emit)
 	call.record.DurationMs = int32(max(call.delay, c.effects.now().Sub(call.record.StartedAt)).Milliseconds())
@@ -230,7 +230,7 @@ func (c *conversation) perform(ctx context.Context, call *call, emit func(event)
 	}
 }
 
-// outcome does what a call asks for and returns its result.
+// outcome carries out a call and returns its result.
 func (c *conversation) outcome(ctx context.Context, call *call, emit func(event)) (string, error) {
 	t := call.target
 	switch {
@@ -253,7 +253,7 @@ func (c *conversation) outcome(ctx context.Context, call *call, emit func(event)
 	return c.effects.call(ctx, t.tool, call.record.Arguments)
 }
 
-// beginReal keeps that a call is about to be made for real, so that whoever finds the turn broken off knows of it.
+// beginReal records that a real call is about to be made, so that whoever finds the turn broken off knows about it.
 func (c *conversation) beginReal(ctx context.Context, call *call) error {
 	if err := c.effects.begin(ctx, &call.record); err != nil {
 		return err
@@ -288,7 +288,7 @@ func (c *conversation) end(calls []*call) {
 	}
 }
 
-// callError is why a call is not carried out, as the model is told.
+// callError tells the model why a call is not carried out.
 type callError string
 
 func (r callError) Error() string { return string(r) }

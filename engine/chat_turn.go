@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/engine/endpoint"
+	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -24,7 +25,7 @@ type chatTurn struct {
 	meter meter
 }
 
-// saveTimeout bounds the writing of what happened, which is done although the client may be gone.
+// saveTimeout bounds writing down a turn, which happens even if the client is gone.
 const saveTimeout = 5 * time.Second
 
 func detached(ctx context.Context) (context.Context, context.CancelFunc) {
@@ -52,7 +53,7 @@ func (s *chatTurn) answer(ctx context.Context, message *model.SimulationChatMess
 	return answer, chat, err
 }
 
-// fail gives the chat back and tells those who watch why there is no answer.
+// fail releases the chat and tells its followers why there is no answer.
 func (s *chatTurn) fail(ctx context.Context, err error) {
 	s.warn(ctx, "turn failed", "model", s.model.Name(), "error", err, reasonsOf(err))
 	writing, cancel := detached(ctx)
@@ -75,7 +76,7 @@ func (s *chatTurn) warn(ctx context.Context, message string, attributes ...any) 
 	s.log.WarnContext(ctx, message, slices.Concat([]any{"chat", s.turn.Chat.ID}, attributes, []any{"traceId", s.traceID(ctx)})...)
 }
 
-// load reads what the turn starts from.
+// load reads the rows that the turn needs.
 func (s *chatTurn) load(ctx context.Context, message *model.SimulationChatMessage) (*conversation, error) {
 	chat := s.turn.Chat
 	before, found, err := s.turn.Context(ctx, wantSpeakers([]string{chat.AgentID})...)
@@ -102,12 +103,14 @@ func (s *chatTurn) load(ctx context.Context, message *model.SimulationChatMessag
 	return t.converse(speaker, history(append(before.Messages, next), before.Calls), before.Mocked)
 }
 
-// effects are those on the real world, of a conversation with the tenant's agent.
+// effects act on the real world, for a conversation with the tenant's agent.
 func (e *Engine) effects(t *db.Tenant, conversationID, agentID string) effects {
 	real := effects{
 		now: now, wait: wait,
 		begin: func(context.Context, *model.ToolCall) error { return nil },
-		call: func(ctx context.Context, tool *model.Tool, arguments model.JSONObject) (string, error) {
+		call: func(ctx context.Context, tool *model.Tool, arguments model.JSONObject) (result string, err error) {
+			ctx, ended := e.observe(ctx, tool.TechnicalName)
+			defer func() { ended(err) }()
 			headers, err := t.HeadersOf(tool)
 			if err != nil {
 				return "", err
@@ -122,9 +125,10 @@ func (e *Engine) effects(t *db.Tenant, conversationID, agentID string) effects {
 		},
 	}
 	if e.canTransfer() {
-		real.transfer = func(ctx context.Context, reason string) error {
-			// A client that leaves cannot call it back, and what came of it must be known.
-			ctx = context.WithoutCancel(ctx)
+		real.transfer = func(ctx context.Context, reason string) (err error) {
+			// A client that leaves cannot undo the call, so its outcome must still be recorded.
+			ctx, ended := e.observe(context.WithoutCancel(ctx), llm.TransferCall)
+			defer func() { ended(err) }()
 			return e.caller.Transfer(ctx, e.webhook, endpoint.Transfer{ConversationID: conversationID, AgentID: agentID, Reason: reason})
 		}
 	}
@@ -133,10 +137,8 @@ func (e *Engine) effects(t *db.Tenant, conversationID, agentID string) effects {
 
 // wait returns after the time, or as soon as ctx ends with its error.
 func wait(ctx context.Context, delay time.Duration) error {
-	timer := time.NewTimer(delay)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(delay):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -201,7 +203,7 @@ func (s *chatTurn) finish(ctx context.Context, done *finished) {
 	}
 }
 
-// keep writes at once what came of a call that was begun for real.
+// keep records the outcome of a real call at once.
 func (s *chatTurn) keep(ctx context.Context, call *model.ToolCall) {
 	writing, cancel := detached(ctx)
 	defer cancel()

@@ -7,8 +7,8 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// compiled keeps what texts were compiled to, those that were used last, as long as the texts together have no more bytes
-// than it was made for. It is safe for concurrent use.
+// compiled caches what texts were compiled to. It forgets the least recently used ones, so that the texts together stay
+// within a number of bytes. It is safe for concurrent use.
 type compiled[V any] struct {
 	compile func(text string) (V, error)
 	most    int
@@ -19,12 +19,12 @@ type compiled[V any] struct {
 }
 
 func newCompiled[V any](mostBytes int, compile func(string) (V, error)) *compiled[V] {
-	// It is their size that bounds them, not their number.
+	// Their size is bounded, not their number.
 	known, _ := simplelru.NewLRU[string, V](math.MaxInt, nil)
 	return &compiled[V]{compile: compile, most: mostBytes, known: known}
 }
 
-// of returns what the text is compiled to.
+// of returns the compiled text.
 func (c *compiled[V]) of(text string) (V, error) {
 	c.mu.Lock()
 	known, ok := c.known.Get(text)

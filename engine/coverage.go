@@ -58,12 +58,12 @@ func (e *Engine) Coverage(ctx context.Context, t *db.Tenant, chats []*model.Simu
 type survey struct {
 	mocking     *model.ToolMocking
 	canTransfer bool
-	// depth is how many delegations may be within each other.
+	// depth is how deep delegations may be nested.
 	depth int
 	calls []*model.CallCoverage
 	// listed are the agents that have or had their turn.
 	listed map[string]bool
-	// next are the agents of the next level.
+	// next holds the agents of the next level.
 	next []place
 }
 

@@ -54,7 +54,7 @@ func (c *conversation) delegate(ctx context.Context, call *call, emit func(event
 	case ctx.Err() != nil:
 		return "", ctx.Err()
 	case err != nil:
-		// Which provider failed and how is nothing for the other model, nor for those who read the call.
+		// Neither the other model nor the readers of the call should learn which provider failed, and how.
 		call.cause = err
 		return "", callError("the sub-agent could not answer")
 	}

@@ -22,35 +22,38 @@ const (
 	defaultMaxDepth      = 5
 )
 
-// Options tune an Engine; the zero value is fit for use.
+// Options tune an Engine. The zero value works.
 type Options struct {
-	// Contact, Judge and Classifier do their parts in tests of agents; the agents' own model when nil.
+	// Contact, Judge and Classifier play their parts in tests of agents. Nil means the agents' own model.
 	Contact, Judge, Classifier llm.Model
-	// Rephraser makes of a contact's message and those before it a question to the knowledge base that stands by
-	// itself; nil lets the knowledge base be asked the message. When it fails, or takes longer than 5 seconds, so it is.
+	// Rephraser turns the contact's message, and those before it, into a question that stands by itself. The knowledge
+	// base is asked the message as it is when this is nil, fails, or takes longer than 5 seconds.
 	Rephraser llm.Model
-	// ReplyTimeout bounds what the language model takes for one answer; a minute when zero.
+	// ReplyTimeout bounds one answer of the language model. Zero means a minute.
 	ReplyTimeout time.Duration
 	// MaxModelCalls is how often the language model is asked in one turn, and as often in each
 	// conversation with a sub-agent, though in all of them together MaxDepth times as often at most; 8 when zero.
 	// Of what the last answer calls, only the transfer and the end are carried out: nobody would read the other results.
 	MaxModelCalls int
-	// MaxDepth is how many delegations may be within each other; 5 when zero.
+	// MaxDepth is how deep delegations may be nested. Zero means 5.
 	MaxDepth int
-	// Caller calls the endpoints of tools and the telephony provider; one without settings when nil.
+	// Caller calls the endpoints of tools and the telephony provider. Nil means one without settings.
 	Caller *endpoint.Caller
 	// TransferWebhook is the address of the telephony provider; "" when there is none.
 	TransferWebhook string
-	// Knowledge is what agents answer from; one without settings when nil.
+	// Knowledge is what agents answer from. Nil means one without settings.
 	Knowledge *knowledge.Base
-	// Lease is how long a chat stays claimed by a process that died in mid-reply; 10 seconds when zero.
+	// Lease is how long a chat stays claimed by a process that died in mid-reply. Zero means 10 seconds.
 	Lease time.Duration
-	// Prices are what conversations cost; the zero value records no usage.
+	// Prices are what conversations cost. The zero value records no usage.
 	Prices model.Prices
-	// Log hears what failed and why, beyond what clients are told; slog's default when nil.
+	// Log receives failures with the causes that clients are not told. Nil means slog.Default().
 	Log *slog.Logger
-	// TraceID returns the identifier of the request that a context belongs to, for the log; "" when nil.
+	// TraceID returns the identifier of the context's request, for the log. Nil means none.
 	TraceID func(context.Context) string
+	// ObserveCall is told when a tool or a transfer is called for real, and by the function that it returns when it has ended;
+	// nil for nobody. The call has the returned context.
+	ObserveCall func(ctx context.Context, technicalName string) (context.Context, func(error))
 }
 
 // Engine runs conversations. It is safe for concurrent use and keeps nothing of them between calls.
@@ -68,12 +71,13 @@ type Engine struct {
 	prices    model.Prices
 	log       *slog.Logger
 	traceID   func(context.Context) string
+	observe   func(context.Context, string) (context.Context, func(error))
 }
 
 // New returns an Engine whose agents speak through the model.
 func New(m llm.Model, o Options) *Engine {
 	e := &Engine{
-		model: m, caller: o.Caller, webhook: o.TransferWebhook, checks: newChecks(), speakers: newSpeakers(), prices: o.Prices, log: o.Log, traceID: o.TraceID,
+		model: m, caller: o.Caller, webhook: o.TransferWebhook, checks: newChecks(), speakers: newSpeakers(), prices: o.Prices, log: o.Log, traceID: o.TraceID, observe: o.ObserveCall,
 		base: o.Knowledge, rephraser: o.Rephraser,
 		lease: positive(o.Lease, defaultLease),
 		limits: limits{
@@ -88,7 +92,7 @@ func New(m llm.Model, o Options) *Engine {
 		classifier: part{orElse(o.Classifier, m), "the classifier", model.RunErrorCauseAgent, e.limits.reply},
 	}
 	if e.caller == nil {
-		// Only what an allow list says can be wrong.
+		// Only an allow list can be wrong.
 		e.caller, _ = endpoint.New(endpoint.Options{})
 	}
 	if e.log == nil {
@@ -96,6 +100,9 @@ func New(m llm.Model, o Options) *Engine {
 	}
 	if e.traceID == nil {
 		e.traceID = func(context.Context) string { return "" }
+	}
+	if e.observe == nil {
+		e.observe = func(ctx context.Context, _ string) (context.Context, func(error)) { return ctx, func(error) {} }
 	}
 	if e.base == nil {
 		e.base = knowledge.New(knowledge.Options{Log: e.log})
@@ -106,7 +113,7 @@ func New(m llm.Model, o Options) *Engine {
 // ModelName returns the name of the model that the agents speak through.
 func (e *Engine) ModelName() string { return e.model.Name() }
 
-// ReplyTimeout returns what bounds one answer of an agent.
+// ReplyTimeout returns the bound on one answer of an agent.
 func (e *Engine) ReplyTimeout() time.Duration { return e.limits.reply }
 
 // Knowledge returns what the agents answer from.

@@ -42,7 +42,7 @@ func remembered(call *model.ToolCall) bool {
 	return (call.IsTurnKept || isDone) && call.DelegationID == nil && call.Kind != model.ToolCallKindRetrieval && !isUnknown
 }
 
-// resultOf is what the model is told of a call.
+// resultOf is what the model is told about a call.
 func resultOf(call *model.ToolCall) string {
 	switch {
 	case call.Error == nil:

@@ -14,7 +14,7 @@ import (
 // does not report its tokens is counted by an estimate; one that failed, or was left early, not at all.
 type meter struct{ input, output atomic.Int64 }
 
-// of is the model, with its answers counted; nil for none.
+// of wraps the model so that its answers are counted. Nil stays nil.
 func (m *meter) of(counted llm.Model) llm.Model {
 	if counted == nil {
 		return nil
@@ -22,7 +22,7 @@ func (m *meter) of(counted llm.Model) llm.Model {
 	return metered{counted, m}
 }
 
-// ofAll are the parts, with their models' answers counted.
+// ofAll wraps the models of the parts.
 func (m *meter) ofAll(p parts) parts {
 	p.contact.Model, p.judge.Model, p.classifier.Model = m.of(p.contact.Model), m.of(p.judge.Model), m.of(p.classifier.Model)
 	return p

@@ -18,7 +18,7 @@ type mockAnswer struct {
 	// rule is the one that answers, counted from 0; nil when none does.
 	rule  *int32
 	delay time.Duration
-	// unknown are the placeholders without a value; they stay in the result.
+	// unknown are the placeholders without a value. They stay in the result.
 	unknown []string
 }
 
@@ -92,7 +92,7 @@ func equals(value any, want string) bool {
 	return err == nil && same(value, wanted)
 }
 
-// mocked answers a call as its mock says, after the delay.
+// mocked answers a call with its mock, after the delay.
 func (c *conversation) mocked(ctx context.Context, call *call) (string, error) {
 	answer := c.checks.answerMock(ctx, call.target.mock, call.target.TechnicalName, call.arguments, call.number, c.variables)
 	if ctx.Err() != nil {
@@ -129,6 +129,6 @@ func simulate(failure *model.MockFailure, kind model.ToolCallKind) (string, erro
 		}
 		return "", callError(strings.TrimSpace(fmt.Sprintf("%s answered %d %s", callee, status, http.StatusText(status))))
 	}
-	// An empty answer is no error of the call: the agent has to notice.
+	// An empty answer is not an error: the agent has to notice.
 	return "", nil
 }

@@ -18,7 +18,7 @@ func mockingOf(given *model.ToolMocking) *model.ToolMocking {
 	return &mocking
 }
 
-// mockOfTool returns how a tool is mocked; nil when it is not.
+// mockOfTool returns the mock of a tool, or nil.
 func mockOfTool(mocking *model.ToolMocking, id string) *model.Mock {
 	for i := range mocking.MockedTools {
 		if mocking.MockedTools[i].ToolID == id {
@@ -31,7 +31,7 @@ func mockOfTool(mocking *model.ToolMocking, id string) *model.Mock {
 	return nil
 }
 
-// mockOfSubAgent returns how a sub-agent is mocked; nil when it is not.
+// mockOfSubAgent returns the mock of a sub-agent, or nil.
 func mockOfSubAgent(mocking *model.ToolMocking, id string) *model.Mock {
 	for i := range mocking.MockedSubAgents {
 		if mocking.MockedSubAgents[i].SubAgentID == id {

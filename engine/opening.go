@@ -12,7 +12,7 @@ import (
 
 // opening is how a conversation begins.
 type opening struct {
-	// values are those that were given, and those of the system fields.
+	// values are the given ones and those of the system fields.
 	values map[string]string
 	// welcome is what the agent says first; nil when the contact begins.
 	welcome  *string

@@ -9,7 +9,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// maxRendered bounds, in bytes, a text with its placeholders filled: values can be much longer than their names.
+// maxRendered bounds a text with its placeholders filled, in bytes: values can be much longer than their names.
 const maxRendered = 1 << 20
 
 // placeholder never matches the braces of JSON, whose names are in quotation marks.

@@ -31,7 +31,7 @@ func (m transcriptMessage) find(quote string) (string, bool) {
 	return "", false
 }
 
-// look is find for a quote with all its marks; "" when it is not found.
+// look is find for a quote with all its marks. It returns "" if there is none.
 func (m transcriptMessage) look(quote string) string {
 	if found := pattern(quote, false).FindString(m.Text); found != "" || len(m.Calls) == 0 {
 		return found
@@ -92,7 +92,7 @@ func pattern(quote string, loose bool) *regexp.Regexp {
 	return regexp.MustCompile(expression.String())
 }
 
-// isSpace is what the space of a pattern matches.
+// isSpace reports whether the space of a pattern matches the character.
 func isSpace(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.Z, r) }
 
 func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }

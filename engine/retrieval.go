@@ -15,7 +15,7 @@ import (
 const (
 	// knowledgeBase is the name under which the knowledge base is asked.
 	knowledgeBase = "knowledge_base"
-	// maxKnowledge bounds, in bytes, the chunks that stand in the instructions of an agent.
+	// maxKnowledge bounds the chunks in an agent's instructions, in bytes.
 	maxKnowledge = 512 << 10
 	// maxQuestion is the longest question, in characters.
 	maxQuestion = 10_000
@@ -25,14 +25,14 @@ const (
 		"Never write another number in square brackets."
 )
 
-// retrieval is what the knowledge base was asked, and what it found.
+// retrieval is a question to the knowledge base, with the chunks that it found.
 type retrieval struct {
 	chat *model.KnowledgeBaseChat
 	// shown are the chunks that the model sees, best first; it cites the first as 1.
 	shown []*model.RetrievedChunk
 }
 
-// retrievalResult is what is kept of a retrieval.
+// retrievalResult is the record of a retrieval.
 type retrievalResult struct {
 	Chunks []retrievedChunk `json:"chunks"`
 }
@@ -97,7 +97,7 @@ func (c *conversation) consult(ctx context.Context, emit func(event) bool) (*rep
 	}
 }
 
-// unknowing is why there is no answer without the knowledge base, for whoever sent the message.
+// unknowing tells the sender of the message why there is no answer without the knowledge base.
 func unknowing(err error) error {
 	var known *model.Error
 	if errors.As(err, &known) {
@@ -106,7 +106,7 @@ func unknowing(err error) error {
 	return fmt.Errorf("ask the knowledge base: %w", err)
 }
 
-// learn puts what was found into the instructions.
+// learn puts the found chunks into the instructions.
 func (c *conversation) learn(found []*model.RetrievedChunk) ([]string, error) {
 	settings := c.knowledge.chat.PromptSettings
 	var texts []string
@@ -179,11 +179,11 @@ func resultOfRetrieval(found []*model.RetrievedChunk) string {
 }
 
 const (
-	// rephraseTimeout bounds what the conversation waits for a better question.
+	// rephraseTimeout bounds the wait for a better question.
 	rephraseTimeout = 5 * time.Second
 	// maxRemembered is how many messages, the last one included, a better question is made of.
 	maxRemembered = 6
-	// maxRecalled bounds, in characters, what is told of each of them.
+	// maxRecalled bounds each of them, in characters.
 	maxRecalled = 1_000
 	// maxRephrased is the longest better question, in characters.
 	maxRephrased = 1_000
@@ -218,7 +218,7 @@ func (c *conversation) question(ctx context.Context) string {
 	return message
 }
 
-// rephrased asks the model for a better question; "" when it has none.
+// rephrased asks the model for a better question. It returns "" if there is none.
 func (c *conversation) rephrased(ctx context.Context, said []llm.Message) string {
 	ctx, cancel := context.WithTimeout(ctx, min(rephraseTimeout, c.limits.reply))
 	defer cancel()

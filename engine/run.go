@@ -12,7 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// parts are who takes part in a test beside the agent.
+// parts are the roles in a test beside the agent.
 type parts struct{ contact, judge, classifier part }
 
 func orElse(chosen, preset llm.Model) llm.Model {
@@ -23,9 +23,9 @@ func orElse(chosen, preset llm.Model) llm.Model {
 }
 
 const (
-	// claimDelay is how long a run waits that could not be claimed, because the database did not let it.
+	// claimDelay is how long a run waits if the database was away when it should have been claimed.
 	claimDelay = time.Second
-	// finishTimeout bounds the writing of an outcome, which a worker that is being stopped still does.
+	// finishTimeout bounds writing the outcome, which a worker does even while it is being stopped.
 	finishTimeout = 10 * time.Second
 	// finishBackoff is how long a first write that failed waits for the next; each further waits twice as long, up to
 	// lastFinishBackoff: a database that is back should hear of a run before others take it over.
@@ -52,7 +52,7 @@ func (e *Engine) RunTest(ctx context.Context, t *db.Tenant, id string, attempt i
 	writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
 	defer cancel()
 	if db.IsAway(fault) {
-		// Nobody's failure: however often it happens, the run is worked on again.
+		// This is nobody's failure: the run is tried again, however often it happens.
 		return &db.Later{In: claimDelay, Err: errors.Join(fault, keep(writing, func() error { return t.ReleaseRun(writing, run) }))}
 	}
 	if fault != nil && run.Status.IsFinal() {
@@ -75,7 +75,7 @@ func (e *Engine) RunTest(ctx context.Context, t *db.Tenant, id string, attempt i
 	return keep(writing, func() error { return t.FinishRun(writing, run) })
 }
 
-// keep writes what came of a run as soon as the database lets it, until ctx ends.
+// keep retries a write until it succeeds, the run is lost, or ctx ends.
 func keep(ctx context.Context, write func() error) error {
 	for backoff := finishBackoff; ; backoff = min(2*backoff, lastFinishBackoff) {
 		err := write()
@@ -105,7 +105,7 @@ func (e *Engine) test(ctx context.Context, t *db.Tenant, run *model.AgentTestRun
 	if test.Kind == model.AgentTestKindClassification {
 		return runner.classify(ctx, run)
 	}
-	// The contact need not wait for what the agent knows.
+	// The contact need not wait until the agent is loaded.
 	load := e.speakers.Load(ctx, speakerOf{run.CompanyID, subject.ID, t})
 	real := e.effects(t, run.ID, subject.ID)
 	if run.Snapshot.VirtualTime {

@@ -33,7 +33,7 @@ func newSpeakers() *speakers {
 }
 
 func readSpeakers(ctx context.Context, wanted []speakerOf) []*dataloader.Result[*speaker] {
-	// One run that ends must not take the others along.
+	// A run that ends must not cancel the read for the others.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTimeout)
 	defer cancel()
 	type read struct {

@@ -11,7 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// tester runs tests of agents. It knows nothing of rows: a run comes with all that it is to run.
+// tester runs tests of agents. It knows no rows: a run comes with everything it needs.
 type tester struct {
 	contact    part
 	judge      part
@@ -68,7 +68,7 @@ func (t *tester) classify(ctx context.Context, run *model.AgentTestRun) error {
 	return conclude(ctx, run, err == nil && result.Passed, err)
 }
 
-// conclude sets the status and the error of a run that came to its end.
+// conclude sets the status and the error of a finished run.
 func conclude(ctx context.Context, run *model.AgentTestRun, passed bool, err error) error {
 	if ctx.Err() != nil {
 		run.CriteriaResults, run.ClassificationResult = []model.CriterionResult{}, nil
@@ -86,7 +86,7 @@ func conclude(ctx context.Context, run *model.AgentTestRun, passed bool, err err
 	return err
 }
 
-// converse holds the conversation of a run, and returns how it ended.
+// converse holds the conversation of a run and returns how it ended.
 func (t *tester) converse(ctx context.Context, run *model.AgentTestRun) (*ending, error) {
 	test := run.Snapshot.Test
 	variables, err := variablesOf(test.Variables)
@@ -133,7 +133,7 @@ func (t *tester) converse(ctx context.Context, run *model.AgentTestRun) (*ending
 	return &ending{By: endedByLimit, Reason: fmt.Sprintf("The test's limit of %d turns was reached.", test.MaxTurns)}, nil
 }
 
-// left is how a conversation ends that the contact leaves. There is nothing to judge when the agent had no turn.
+// left ends a conversation that the contact leaves. If the agent had no turn there is nothing to judge.
 func (t *tester) left(run *model.AgentTestRun, reason string) (*ending, error) {
 	if run.TurnCount == 0 {
 		return nil, t.contact.fault(nil, "it ended the conversation before the agent said anything")
@@ -149,7 +149,7 @@ func (t *tester) say(run *model.AgentTestRun, role model.MessageRole, text strin
 	run.Messages = append(run.Messages, model.TestMessage{Role: role, Text: text, Timestamp: &at})
 }
 
-// answer adds the agent's answer to the last message, and what it called.
+// answer adds the agent's answer to the last message, with its calls.
 func (t *tester) answer(ctx context.Context, run *model.AgentTestRun, variables map[string]string) (*reply, error) {
 	said, calls, err := t.reply(ctx, situation{variables: variables, messages: run.Messages, calls: run.ToolCalls})
 	for _, call := range calls {
@@ -179,7 +179,7 @@ func faultOfAgent(err error) *runFault {
 	return faultOfGateway(err)
 }
 
-// faultOfGateway is what is nobody's fault who takes part in a test, and is told to nobody.
+// faultOfGateway is a failure of the gateway itself. Its cause is only for the log.
 func faultOfGateway(err error) *runFault {
 	return &runFault{
 		RunError: model.RunError{Cause: model.RunErrorCauseInfrastructure, Message: "something went wrong in the gateway, which is not the agent's fault"},

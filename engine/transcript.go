@@ -6,7 +6,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// maxShown bounds, in bytes, what the judge is shown of the result of one call.
+// maxShown bounds how much of a call's result the judge sees, in bytes.
 const maxShown = 8_000
 
 // transcript is a run as the judge reads it, in JSON.
@@ -41,7 +41,7 @@ type transcriptCall struct {
 	excerpts []string
 }
 
-// ending is how the conversation came to its end.
+// ending says how the conversation ended.
 type ending struct {
 	// By is "agent", "contact", or "limit" when the test's turns were used up.
 	By     string `json:"by"`

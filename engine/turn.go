@@ -40,13 +40,13 @@ type turn struct {
 	transfer transfer
 }
 
-// limits bound a turn.
+// limits are the bounds of a turn.
 type limits struct {
-	// modelCalls is how often the model is asked in one conversation.
+	// modelCalls is how often the model may be asked in one conversation.
 	modelCalls int
-	// depth is how many delegations are within each other.
+	// depth is how deep delegations may be nested.
 	depth int
-	// reply is how long the model takes for one answer.
+	// reply is how long the model may take for one answer.
 	reply time.Duration
 }
 
@@ -186,7 +186,7 @@ func (c *conversation) events(ctx context.Context) iter.Seq2[event, error] {
 	}
 }
 
-// errLeft says that nobody wants the rest of the turn.
+// errLeft means that nobody wants the rest of the turn.
 var errLeft = errors.New("left")
 
 // reply asks the knowledge base, then the model until it has an answer, and does what it asks for. emit is handed all events
@@ -265,7 +265,7 @@ func farewell(language string, isTransferred bool) string {
 	return "Goodbye."
 }
 
-// errTooSlow ends an answer that takes longer than it may.
+// errTooSlow ends an answer that takes too long.
 var errTooSlow = errors.New("the answer takes too long")
 
 // ask streams one answer of the model and returns the calls that it makes.
@@ -305,12 +305,12 @@ func (c *conversation) ask(ctx context.Context, emit func(event) bool) ([]llm.To
 // mostAsked is how often the model is asked in one turn, delegations included.
 func (t *turn) mostAsked() int64 { return int64(t.limits.modelCalls * t.limits.depth) }
 
-// fault is what the model did wrong, as a client is told.
+// fault tells clients what the model did wrong.
 func (t *turn) fault(format string, args ...any) error {
 	return model.Errorf(model.UpstreamFailed, "the language model %s "+format, append([]any{t.model.Name()}, args...)...)
 }
 
-// upstream is how the model's failure is told to a client. The cause goes along for the log.
+// upstream is the model's failure as clients are told it. It wraps the cause for the log.
 func (t *turn) upstream(ctx, limited context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

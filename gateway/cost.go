@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"reflect"
 	"slices"
 	"strings"
@@ -22,13 +23,16 @@ const (
 )
 
 // checkCost refuses an operation that would cost too much to execute.
-func (g guard) checkCost(operation *graphql.OperationContext) *gqlerror.Error {
+func (g guard) checkCost(ctx context.Context, operation *graphql.OperationContext) *gqlerror.Error {
 	if g.settings.QueryCost == 0 {
 		return nil
 	}
 	cost := g.documents.cost(operation.RawQuery, operation.Operation, func() int {
 		return costOf(g.schema, operation.Operation, operation.Variables)
 	})
+	if rec, ok := ctx.Value(recordKey{}).(*record); ok {
+		rec.cost = cost
+	}
 	if cost <= g.settings.QueryCost {
 		return nil
 	}
@@ -44,22 +48,31 @@ func hasConstantCost(operation *ast.OperationDefinition) bool {
 }
 
 // costOf estimates how many values the response to a valid operation holds. An object, a list and a leaf are one
-// each, or the weight of their field's @cost. A list is as long as its page size says, or the argument that its
+// each, or the weight of their field's @cost, which counts once for all objects when it is shared. A list is as long as its page size says, or the argument that its
 // field's @listSize names, and else as @listSize assumes. A field that is selected twice counts twice, and of an
 // interface's types the dearest counts. The schema is priced by the lengths of its own lists. The cost stops growing at mostCost.
 func costOf(schema *ast.Schema, operation *ast.OperationDefinition, variables map[string]any) int {
 	root := map[ast.Operation]*ast.Definition{
 		ast.Query: schema.Query, ast.Mutation: schema.Mutation, ast.Subscription: schema.Subscription,
 	}[operation.Operation]
-	c := costs{schema: schema, variables: variables, fragments: map[spread]int{}}
-	return c.object(operation.SelectionSet, root, 0)
+	c := costs{schema: schema, variables: variables, fragments: map[spread]price{}}
+	return c.object(operation.SelectionSet, root, 0).sum()
 }
+
+// price is what a selection costs: for each object that has it, and once for all of them, which one statement reads.
+type price struct{ each, once int }
+
+func (p price) sum() int { return min(p.each+p.once, mostCost) }
+func (p price) plus(other price) price {
+	return price{plus(p.each, other.each), plus(p.once, other.once)}
+}
+func (p price) times(objects int) price { return price{times(p.each, objects), p.once} }
 
 // costs adds up an operation, each fragment once for each type and page size however often it is spread.
 type costs struct {
 	schema    *ast.Schema
 	variables map[string]any
-	fragments map[spread]int
+	fragments map[spread]price
 }
 
 type spread struct {
@@ -68,20 +81,22 @@ type spread struct {
 }
 
 // object returns the cost of a selection on one object. The object's own lists have page elements, unless page is 0.
-func (c costs) object(set ast.SelectionSet, definition *ast.Definition, page int) int {
-	dearest := 0
+func (c costs) object(set ast.SelectionSet, definition *ast.Definition, page int) price {
+	var dearest price
 	if len(set) > 0 {
 		for _, concrete := range c.schema.GetPossibleTypes(definition) {
-			dearest = max(dearest, c.selection(set, concrete, page))
+			if p := c.selection(set, concrete, page); p.sum() > dearest.sum() {
+				dearest = p
+			}
 		}
 	}
 	return dearest
 }
 
-func (c costs) selection(set ast.SelectionSet, on *ast.Definition, page int) int {
-	sum := 0
+func (c costs) selection(set ast.SelectionSet, on *ast.Definition, page int) price {
+	var sum price
 	for _, selected := range set {
-		cost := 0
+		var cost price
 		switch s := selected.(type) {
 		case *ast.Field:
 			if c.included(s.Directives) {
@@ -96,12 +111,12 @@ func (c costs) selection(set ast.SelectionSet, on *ast.Definition, page int) int
 				cost = c.fragment(s.Definition, on, page)
 			}
 		}
-		sum = plus(sum, cost)
+		sum = sum.plus(cost)
 	}
 	return sum
 }
 
-func (c costs) fragment(fragment *ast.FragmentDefinition, on *ast.Definition, page int) int {
+func (c costs) fragment(fragment *ast.FragmentDefinition, on *ast.Definition, page int) price {
 	key := spread{fragment.Name, on.Name, page}
 	cost, known := c.fragments[key]
 	if !known {
@@ -112,16 +127,19 @@ func (c costs) fragment(fragment *ast.FragmentDefinition, on *ast.Definition, pa
 }
 
 // field returns the cost of a field of an object whose lists have page elements.
-func (c costs) field(f *ast.Field, page int) int {
-	weight := 1
-	if number, given := constant(f.Definition, "cost", "weight"); given {
-		weight = number
+func (c costs) field(f *ast.Field, page int) price {
+	own := price{each: 1}
+	if weight, given := constant(f.Definition, "cost", "weight"); given {
+		own = price{each: weight}
+		if _, shared := constant(f.Definition, "cost", "isShared"); shared {
+			own = price{each: 1, once: weight}
+		}
 	}
+	own.once = plus(own.once, skipped(c.argument(f, []string{"offset"})))
 	definition := c.schema.Types[f.Definition.Type.Name()]
 	asked := c.asked(f)
-	weight = plus(weight, skipped(c.argument(f, []string{"offset"})))
 	if f.Definition.Type.Elem == nil {
-		return plus(weight, c.object(f.SelectionSet, definition, asked))
+		return own.plus(c.object(f.SelectionSet, definition, asked))
 	}
 	length := usualLength
 	assumed, given := constant(f.Definition, "listSize", "assumedSize")
@@ -136,7 +154,7 @@ func (c costs) field(f *ast.Field, page int) int {
 	case page > 0:
 		length = page
 	}
-	return plus(weight, times(length, plus(1, c.object(f.SelectionSet, definition, 0))))
+	return own.plus(c.object(f.SelectionSet, definition, 0).plus(price{each: 1}).times(length))
 }
 
 // described returns how long a list of the introspection of this schema is, or usually is in one of its types.

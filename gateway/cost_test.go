@@ -18,7 +18,7 @@ import (
 )
 
 const priced = `
-directive @cost(weight: Int!) on FIELD_DEFINITION
+directive @cost(weight: Int! isShared: Boolean! = false) on FIELD_DEFINITION
 directive @listSize(assumedSize: Int, slicingArguments: [String!]) on FIELD_DEFINITION
 type Query {
   one: Shelf
@@ -31,7 +31,7 @@ type Mutation { take(input: Take!): Taken @listSize(slicingArguments: ["input.li
 type Subscription { shelf: Shelf! }
 input Take { limit: Int! }
 type Taken { books: [Book!]! label: String }
-type Page { nodes: [Shelf!]! total: Int! }
+type Page { nodes: [Shelf!]! total: Int! counted: Int! @cost(weight: 2000, isShared: true) }
 type Shelf { name: String! labels: [String!]! books: [Book!]! @listSize(assumedSize: 20) shelves(first: Int! = 50): Page! }
 interface Thing { name: String! }
 type Book implements Thing { name: String! pages: Int! shelf: Shelf! }
@@ -68,6 +68,8 @@ func TestCost(t *testing.T) {
 		{"{ shelves { total } }", nil, 2},
 		{"{ shelves { nodes { name } } }", nil, 2 + 50*2},
 		{"{ shelves(first: 3) { nodes { name } total } }", nil, 3 + 3*2},
+		// One statement counts the lists of all shelves.
+		{"{ shelves(first: 3) { counted nodes { shelves(first: 2) { counted } } } }", nil, 2000 + 2000 + 2 + 1 + 3*(1+1+1)},
 		{"{ shelves(first: 3, offset: 5000) { nodes { name } } }", nil, 500 + 2 + 3*2},
 		{"query ($n: Int!) { shelves(first: $n) { nodes { name } } }", values{"n": int64(7)}, 2 + 7*2},
 		{"query ($n: Int! = 8) { shelves(first: $n) { nodes { name } } }", nil, 2 + 8*2},

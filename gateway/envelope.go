@@ -2,6 +2,9 @@ package gateway
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/gqlerror"
@@ -51,9 +54,36 @@ func appendResponse(buffer []byte, response *graphql.Response) []byte {
 	return append(buffer, tail...)
 }
 
+// What a response has of its errors: as many as anybody reads, and of each as much.
+const (
+	mostErrors  = 10
+	mostMessage = 2_000
+)
+
+// bounded returns the first of many errors and how many there are besides, with messages that are not too long: a short
+// document can have thousands of errors, whose messages quote from it.
+func bounded(errs gqlerror.List) gqlerror.List {
+	isLong := func(err *gqlerror.Error) bool { return len(err.Message) > mostMessage }
+	if len(errs) <= mostErrors && !slices.ContainsFunc(errs, isLong) {
+		return errs
+	}
+	cut := slices.Clone(errs[:min(len(errs), mostErrors)])
+	for i, err := range cut {
+		if isLong(err) {
+			short := *err
+			short.Message = strings.ToValidUTF8(err.Message[:mostMessage], "") + "…"
+			cut[i] = &short
+		}
+	}
+	if left := len(errs) - mostErrors; left > 0 {
+		cut = append(cut, &gqlerror.Error{Message: fmt.Sprintf("and %d more errors", left), Extensions: map[string]any{"code": codeOf(errs[mostErrors])}})
+	}
+	return cut
+}
+
 // errorsJSON encodes errors that the presenter made: texts, numbers and lists, which cannot fail.
 func errorsJSON(errs gqlerror.List) []byte {
-	text, err := json.Marshal(errs)
+	text, err := json.Marshal(bounded(errs))
 	if err != nil {
 		return []byte(`[{"message":"internal error","extensions":{"code":"INTERNAL"}}]`)
 	}

@@ -85,6 +85,9 @@ func (p presenter) present(ctx context.Context, err error) *gqlerror.Error {
 	if _, named := out.Extensions["fields"]; argument != "" && !named && codeOf(out) == string(model.BadInput) {
 		out.Extensions["fields"] = model.Fields{argument: {out.Message}}
 	}
+	if rec, ok := ctx.Value(recordKey{}).(*record); ok {
+		rec.fail(codeOf(out))
+	}
 	return out
 }
 
@@ -139,6 +142,15 @@ func (p presenter) translate(ctx context.Context, err error, located *gqlerror.E
 	default:
 		return p.mask(ctx, err, located)
 	}
+}
+
+// reason is the sentence of an error that a client may see.
+func (p presenter) reason(err error) string {
+	var known *model.Error
+	if errors.As(err, &known) && known.Code != model.Internal {
+		return known.Message
+	}
+	return "something that the gateway needs does not answer"
 }
 
 // mask keeps the cause in the log and shows only where to find it there.

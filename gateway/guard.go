@@ -75,7 +75,7 @@ func (g guard) MutateOperationContext(ctx context.Context, operation *graphql.Op
 			operation.Variables[definition.Variable] = asSpelled(g.schema, definition.Type, value, texts[definition.Variable])
 		}
 	}
-	return g.checkCost(operation)
+	return g.checkCost(ctx, operation)
 }
 
 func exceeded(format string, numbers ...any) *gqlerror.Error {

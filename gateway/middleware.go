@@ -6,13 +6,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"log/slog"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/99designs/gqlgen/graphql"
-	"github.com/vektah/gqlparser/v2/ast"
 
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -23,34 +21,37 @@ const (
 	version       = "v1"
 )
 
-type (
-	traceKey  struct{}
-	recordKey struct{}
-)
+type traceKey struct{}
 
-// record gathers what the access log says of a request. Only the goroutine that serves the request
-// writes to it.
-type record struct {
-	operation string
-	company   string
-	// header is that of the response; nil on a socket.
-	header http.Header
+// trace is which trace a request belongs to.
+type trace struct {
+	id string
+	// parent is the traceparent header that said so; "" when there was none.
+	parent string
 }
 
 // TraceID returns the identifier of the request: the trace of its traceparent header, or one that
 // the gateway made. It is in the X-Trace-Id header of the response and in every line of the log.
 func TraceID(ctx context.Context) string {
-	id, _ := ctx.Value(traceKey{}).(string)
-	return id
+	t, _ := ctx.Value(traceKey{}).(trace)
+	return t.id
+}
+
+// TraceParent returns the traceparent header of the request, or of the one that opened the socket; "" when it had none.
+func TraceParent(ctx context.Context) string {
+	t, _ := ctx.Value(traceKey{}).(trace)
+	return t.parent
 }
 
 // ServeHTTP serves /healthz, /readyz, Path, and by the other transports everything else.
 func (s *Server) ServeHTTP(response http.ResponseWriter, r *http.Request) {
-	begin := time.Now()
+	rec := &record{begin: time.Now(), remote: r.RemoteAddr, method: r.Method, path: r.URL.Path, header: response.Header()}
 	trace := traceOf(r.Header)
-	rec := &record{header: response.Header()}
 	ctx := context.WithValue(r.Context(), traceKey{}, trace)
 	ctx = context.WithValue(ctx, recordKey{}, rec)
+	if !isHealthCheck(r.URL.Path) {
+		ctx = s.observe(ctx, rec)
+	}
 	r = r.WithContext(ctx)
 
 	w := &statusWriter{ResponseWriter: response}
@@ -58,20 +59,22 @@ func (s *Server) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 	if w.outlet != nil && w.outlet.isBroken {
 		panic(http.ErrAbortHandler) // a request that came behind the one whose response the client did not take
 	}
-	w.Header().Set(traceHeader, trace)
+	w.Header().Set(traceHeader, trace.id)
 	w.Header().Set(versionHeader, version)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	// Whoever stores responses must not, and whoever does all the same must tell credentials apart.
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Vary", apiKeyHeader+", "+authorizationHeader)
+	control := http.NewResponseController(w)
 	// A deadline that an earlier request on this connection left behind must not end this one.
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
+	_ = control.SetWriteDeadline(time.Time{})
+	if r.ContentLength != 0 {
+		// Whoever reads the body sets one of its own, and takes it back.
+		_ = control.SetReadDeadline(rec.begin.Add(s.settings.RequestTimeout))
+	}
 
 	defer func() {
-		s.log.LogAttrs(ctx, slog.LevelInfo, "request",
-			slog.String("method", r.Method), slog.String("path", r.URL.Path), slog.Int("status", w.status),
-			slog.Duration("duration", time.Since(begin)), slog.String("operation", rec.operation),
-			slog.String("company", rec.company), slog.String("traceId", trace))
+		s.ended(ctx, rec, w.status, "request")
 	}()
 	defer s.survive(w, r)
 	if !s.browse(w, r) {
@@ -84,10 +87,10 @@ func (s *Server) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/healthz":
-		health(w, r, "ok", http.StatusOK)
+		health(w, r, http.StatusOK, "ok")
 		return
 	case "/readyz":
-		s.readiness(w, r)
+		s.serveReadiness(w, r)
 		return
 	}
 	if !s.traffic.enter() {
@@ -106,19 +109,37 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 		s.route(w, r)
 		return
 	}
-	principal, err := s.principal(r.Context(), credentialOf(r.Header))
+	if len(r.Header.Values(apiKeyHeader)) > 1 {
+		s.refuse(w, r, model.Errorf(model.BadInput, "%s is given more than once", apiKeyHeader))
+		return
+	}
+	principal, err := s.admitted(r.Context(), credentialOf(r.Header), r.RemoteAddr)
 	if err != nil {
 		s.refuse(w, r, err)
 		return
 	}
 	if rec, ok := r.Context().Value(recordKey{}).(*record); ok {
-		rec.company = principal.CompanyID
+		rec.caller = principal
 	}
-	if err := s.requests.take(w.Header(), principal.KeyID, 1, time.Now()); err != nil {
+	if err := s.takeRequest(w.Header(), principal, time.Now()); err != nil {
 		s.refuse(w, r, err)
 		return
 	}
 	s.once(w, r.WithContext(model.WithPrincipal(r.Context(), principal)))
+}
+
+// admitted is principal for whoever comes in from the address, which has to wait when too many of its credentials were refused.
+func (s *Server) admitted(ctx context.Context, credential, remote string) (model.Principal, error) {
+	if err := s.failures.check(remote); err != nil {
+		return model.Principal{}, err
+	}
+	principal, err := s.principal(ctx, credential)
+	var known *model.Error
+	if credential != "" && errors.As(err, &known) && known.Code == model.Unauthenticated {
+		s.failures.count(remote)
+	}
+	principal.Address, _, _ = net.SplitHostPort(remote)
+	return principal, err
 }
 
 func (s *Server) principal(ctx context.Context, credential string) (model.Principal, error) {
@@ -163,40 +184,17 @@ func (s *Server) survive(w *statusWriter, r *http.Request) {
 	s.refuse(w, r, cause)
 }
 
-func (s *Server) readiness(w http.ResponseWriter, r *http.Request) {
-	if s.traffic.closing.Err() != nil {
-		health(w, r, "draining", http.StatusServiceUnavailable)
-		return
-	}
-	if err := s.ready(r.Context()); err != nil {
-		s.log.WarnContext(r.Context(), "not ready", "error", err, "traceId", TraceID(r.Context()))
-		health(w, r, "not ready", http.StatusServiceUnavailable)
-		return
-	}
-	health(w, r, "ready", http.StatusOK)
-}
-
-func health(w http.ResponseWriter, r *http.Request, state string, status int) {
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		w.Header().Set("Allow", "GET, HEAD")
-		w.WriteHeader(http.StatusMethodNotAllowed)
-		return
-	}
-	w.Header().Set("Content-Type", jsonType+utf8Suffix)
-	w.WriteHeader(status)
-	_, _ = w.Write([]byte(`{"status":"` + state + `"}`))
-}
-
-// traceOf returns the trace id of a W3C traceparent header, or a new one.
-func traceOf(h http.Header) string {
-	parts := strings.Split(h.Get("Traceparent"), "-")
+// traceOf returns the trace of a W3C traceparent header, or a new one.
+func traceOf(h http.Header) trace {
+	parent := h.Get("Traceparent")
+	parts := strings.Split(parent, "-")
 	if len(parts) >= 4 && len(parts[0]) == 2 && parts[0] != "ff" && len(parts[1]) == 32 &&
 		strings.Trim(parts[1], "0123456789abcdef") == "" && strings.Trim(parts[1], "0") != "" {
-		return parts[1]
+		return trace{id: parts[1], parent: parent}
 	}
 	id := make([]byte, 16)
 	_, _ = rand.Read(id)
-	return hex.EncodeToString(id)
+	return trace{id: hex.EncodeToString(id)}
 }
 
 // statusWriter remembers the status that was sent; 0 as long as none was. A body that is written at once is sent at once,
@@ -226,23 +224,3 @@ func (w *statusWriter) Write(p []byte) (int, error) {
 
 // Unwrap lets http.ResponseController and the WebSocket handshake reach the connection.
 func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
-// operationName is an extension that notes the operation's name for the access log.
-type operationName struct{}
-
-func (operationName) ExtensionName() string                   { return "OperationName" }
-func (operationName) Validate(graphql.ExecutableSchema) error { return nil }
-
-// longestName keeps a client from filling the log.
-const longestName = 64
-
-func (operationName) InterceptOperation(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
-	if rec, ok := ctx.Value(recordKey{}).(*record); ok {
-		rec.operation = shortName(graphql.GetOperationContext(ctx).Operation)
-	}
-	return next(ctx)
-}
-
-func shortName(operation *ast.OperationDefinition) string {
-	return operation.Name[:min(len(operation.Name), longestName)]
-}

@@ -89,6 +89,9 @@ func requestMembers(text []byte) (map[string]gjson.Result, error) {
 		}
 		return nil, errors.New("the request is not valid JSON")
 	}
+	if err := model.CheckJSON(text); err != nil {
+		return nil, err
+	}
 	object := gjson.ParseBytes(text)
 	if !object.IsObject() {
 		return nil, errors.New("the request must be a JSON object")
@@ -115,6 +118,9 @@ func urlParams(query url.Values) (request, *fault) {
 		text := query.Get(name)
 		if text == "" {
 			continue
+		}
+		if err := model.CheckJSON([]byte(text)); err != nil {
+			return request{}, refusal(http.StatusBadRequest, "the parameter %s: %s", name, err)
 		}
 		if err := unmarshal([]byte(text), target); err != nil {
 			return request{}, refusal(http.StatusBadRequest, "the parameter %s must be a JSON object", name)

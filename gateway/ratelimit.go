@@ -18,22 +18,22 @@ import (
 // mostBuckets bounds the memory of a rate limit: the keys that were used last have a bucket, others begin anew.
 const mostBuckets = 10_000
 
-// rateLimit lets each key do so many things a minute: a key has a bucket of that size, which fills evenly. Access
+// rateLimit lets each API key, or each company, do so many things a minute: it has a bucket of that size, which fills evenly. Access
 // tokens share their key's. A nil one lets everything pass. It is safe for concurrent use.
 type rateLimit struct {
-	// things is what is counted.
-	things    string
-	perMinute int
-	buckets   *lru.Cache[string, *rate.Limiter]
+	// whose and things are what is counted: "API key", "requests".
+	whose, things string
+	perMinute     int
+	buckets       *lru.Cache[string, *rate.Limiter]
 }
 
 // newRateLimit returns nil, no limit, for 0.
-func newRateLimit(things string, perMinute int) *rateLimit {
+func newRateLimit(whose, things string, perMinute int) *rateLimit {
 	if perMinute <= 0 {
 		return nil
 	}
 	buckets, _ := lru.New[string, *rate.Limiter](mostBuckets) // fails for sizes below 1 only
-	return &rateLimit{things: things, perMinute: perMinute, buckets: buckets}
+	return &rateLimit{whose: whose, things: things, perMinute: perMinute, buckets: buckets}
 }
 
 func (l *rateLimit) perSecond() float64 { return float64(l.perMinute) / 60 }
@@ -62,7 +62,7 @@ func (l *rateLimit) take(h http.Header, keyID string, n int, at time.Time) error
 	}
 	wait := l.seconds(float64(n) - left)
 	h.Set("Retry-After", wait)
-	return model.Errorf(model.RateLimited, "the API key has the limit of %d %s a minute; try again in %s s", l.perMinute, l.things, wait)
+	return model.Errorf(model.RateLimited, "the %s has the limit of %d %s a minute; try again in %s s", l.whose, l.perMinute, l.things, wait)
 }
 
 func (l *rateLimit) bucket(keyID string) *rate.Limiter {
@@ -79,6 +79,14 @@ func (l *rateLimit) bucket(keyID string) *rate.Limiter {
 // seconds is how long it takes until so many more things are allowed, in whole seconds, at least 1.
 func (l *rateLimit) seconds(things float64) string {
 	return strconv.Itoa(max(int(math.Ceil(things/l.perSecond())), 1))
+}
+
+// takeRequest counts a request of the principal, as one of its key and of its company.
+func (s *Server) takeRequest(h http.Header, principal model.Principal, at time.Time) error {
+	if err := s.companies.take(h, principal.CompanyID, 1, at); err != nil {
+		return err
+	}
+	return s.requests.take(h, principal.KeyID, 1, at)
 }
 
 // modelDriven is an extension that limits the fields marked @modelDriven, each as often as an operation has it.

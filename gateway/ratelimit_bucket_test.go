@@ -21,7 +21,7 @@ func codeIs(t require.TestingT, err error, code model.Code) {
 
 func TestABucketFillsEvenly(t *testing.T) {
 	t.Parallel()
-	l, h, at := newRateLimit("things", 60), http.Header{}, time.Unix(1_800_000_000, 0)
+	l, h, at := newRateLimit("API key", "things", 60), http.Header{}, time.Unix(1_800_000_000, 0)
 	for range 60 {
 		require.NoError(t, l.take(h, "k", 1, at))
 	}
@@ -36,7 +36,7 @@ func TestABucketFillsEvenly(t *testing.T) {
 	require.NoError(t, l.take(h, "other", 60, at), "each key has its own")
 	codeIs(t, l.take(h, "k", 61, at.Add(time.Hour)), model.LimitExceeded)
 	require.NoError(t, l.take(nil, "k", 60, at.Add(time.Hour)))
-	require.NoError(t, newRateLimit("things", 0).take(nil, "k", 1_000, at))
+	require.NoError(t, newRateLimit("API key", "things", 0).take(nil, "k", 1_000, at))
 }
 
 // However the requests come, no more pass in any time than a full bucket and what flows in meanwhile, and whoever
@@ -45,7 +45,7 @@ func TestNoMorePassThanTheLimit(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		perMinute := rapid.IntRange(1, 1_000).Draw(r, "per minute")
-		l, at, begin, passed := newRateLimit("things", perMinute), time.Unix(1_800_000_000, 0), time.Unix(1_800_000_000, 0), 0
+		l, at, begin, passed := newRateLimit("API key", "things", perMinute), time.Unix(1_800_000_000, 0), time.Unix(1_800_000_000, 0), 0
 		for range rapid.IntRange(1, 50).Draw(r, "requests") {
 			at = at.Add(time.Duration(rapid.IntRange(0, 20_000).Draw(r, "pause")) * time.Millisecond)
 			n, h := rapid.IntRange(1, perMinute).Draw(r, "n"), http.Header{}
@@ -63,7 +63,7 @@ func TestNoMorePassThanTheLimit(t *testing.T) {
 
 func TestBucketsAreBounded(t *testing.T) {
 	t.Parallel()
-	l, at := newRateLimit("things", 1), time.Unix(1_800_000_000, 0)
+	l, at := newRateLimit("API key", "things", 1), time.Unix(1_800_000_000, 0)
 	for i := range 2 * mostBuckets {
 		require.NoError(t, l.take(nil, fmt.Sprint(i), 1, at))
 	}

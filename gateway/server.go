@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/99designs/gqlgen/graphql/executor"
@@ -41,10 +42,14 @@ type Options struct {
 	// the request. They find the principal in the request's context.
 	// One that is a Refuser also answers what the gateway refuses on its paths.
 	Transports []graphql.Transport
+	// Revocations ends what is open on a key that is revoked; without it that is noticed at the next sign of life.
+	Revocations Revocations
 	// Claim makes POST requests with an Idempotency-Key repeatable; without it the header is ignored.
 	Claim ClaimRequest
 	// Console shows browsers the web console; without it there is none.
-	Console  *console.Handler
+	Console *console.Handler
+	// Observer watches requests; nil for none.
+	Observer Observer
 	Settings Settings
 }
 
@@ -65,14 +70,18 @@ type Server struct {
 	authenticate Authenticate
 	claim        ClaimRequest
 	console      *console.Handler
-	ready        func(context.Context) error
+	readiness    readiness
+	failures     failures
 	presenter    presenter
 	log          *slog.Logger
+	observer     Observer
 	traffic      traffic
+	sockets      atomic.Int64
 	// entrance is where requests come in.
-	entrance http.Handler
-	cors     *cors.Cors
-	requests *rateLimit
+	entrance            http.Handler
+	cors                *cors.Cors
+	requests, companies *rateLimit
+	sessions            *sessions
 }
 
 // schemas serialises the one change that New makes to a schema, which servers may share.
@@ -94,12 +103,16 @@ func New(o Options) *Server {
 		authenticate: o.Authenticate,
 		claim:        o.Claim,
 		console:      o.Console,
-		ready:        o.Ready,
+		readiness:    readiness{ready: o.Ready, log: o.Log},
+		failures:     newFailures(),
 		presenter:    presenter{log: o.Log, settings: o.Settings},
 		log:          o.Log,
+		observer:     o.Observer,
 		traffic:      newTraffic(),
 		cors:         newCORS(o.Settings.CORSOrigins),
-		requests:     newRateLimit("requests", o.Settings.RateLimit),
+		requests:     newRateLimit("API key", "requests", o.Settings.RateLimit),
+		companies:    newRateLimit("company", "requests", o.Settings.CompanyRateLimit),
+		sessions:     newSessions(o.Revocations, o.Settings.SessionsPerKey, o.Log),
 	}
 	s.entrance = http.HandlerFunc(s.admit)
 	if s.cors != nil {
@@ -109,9 +122,9 @@ func New(o Options) *Server {
 	s.exec.SetErrorPresenter(s.presenter.present)
 	s.exec.SetRecoverFunc(recovered)
 	s.exec.SetQueryCache(documents)
+	s.exec.Use(noteOperation{})
 	s.exec.Use(guard{settings: o.Settings, documents: documents, schema: o.Schema.Schema()})
-	s.exec.Use(modelDriven{newRateLimit("operations that make a model work", o.Settings.ModelRateLimit)})
-	s.exec.Use(operationName{})
+	s.exec.Use(modelDriven{newRateLimit("API key", "operations that make a model work", o.Settings.ModelRateLimit)})
 	s.exec.Use(deadline{o.Settings})
 	s.exec.Use(idempotency{s})
 	s.exec.Use(responseLimit{o.Settings, new(atomic.Int64)})
@@ -153,8 +166,15 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 	s.refuse(w, r, model.Errorf(model.NotFound, "there is nothing at this path"))
 }
 
+// restOfBody is how long a client may take for the rest of a body that nobody reads.
+const restOfBody = 2 * time.Second
+
 // refuse answers a request that goes no further, in the form of the transport of its path.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, cause error) {
+	if r.ContentLength != 0 {
+		// net/http reads the rest of the body before it sends a response: it may not wait for long.
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(restOfBody))
+	}
 	err := s.presenter.present(r.Context(), cause)
 	switch status := StatusOf(codeOf(err)); status {
 	case http.StatusUnauthorized:

@@ -46,10 +46,18 @@ type Settings struct {
 	// CORSOrigins are the origins, such as https://console.example.com, whose pages may call the gateway and open
 	// sockets. "*" stands for every origin, and in https://*.example.com for any name before the rest.
 	CORSOrigins []string
+	// Connections bound what is open at a time, for whoever serves.
+	Connections Connections
 	// RateLimit is how many requests one key may make in a minute, operations on sockets included, and ModelRateLimit
 	// how many fields marked @modelDriven it may ask for; 0 is any number. Each Server counts for itself.
 	RateLimit      int
 	ModelRateLimit int
+	// SlowOperation is from how long on a query or a mutation is logged as slow; 0 for none.
+	SlowOperation time.Duration
+	// CompanyRateLimit is how many requests all keys of one company may make in a minute together; 0 is any number.
+	CompanyRateLimit int
+	// SessionsPerKey is how many sockets and streams one key, with its tokens, may have open; 0 is any number.
+	SessionsPerKey int
 }
 
 // DefaultSettings returns the bounds of a production gateway, without rate limits, which depend on its clients.
@@ -70,5 +78,7 @@ func DefaultSettings() Settings {
 		InitTimeout:      3 * time.Second,
 		PingInterval:     20 * time.Second,
 		SocketOperations: 100,
+		SessionsPerKey:   1_000,
+		Connections:      Connections{All: 20_000, PerAddress: 1_000},
 	}
 }

@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"encoding/json"
-	"log/slog"
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -79,15 +78,18 @@ func (s *socket) complete(id string) {
 
 // run executes an operation and sends its results, or leaves that to the events of its feed.
 func (s *socket) run(ctx context.Context, op *operation, params request) {
-	begin, rec := time.Now(), &record{}
-	ctx = graphql.StartOperationTrace(context.WithValue(ctx, recordKey{}, rec))
+	rec := &record{begin: time.Now(), remote: s.remote, caller: s.caller()}
+	ctx = graphql.StartOperationTrace(s.observe(context.WithValue(ctx, recordKey{}, rec), rec))
 	ended := func() {
 		op.cancel()
-		s.log.LogAttrs(ctx, slog.LevelInfo, "operation", slog.String("operation", rec.operation),
-			slog.Duration("duration", time.Since(begin)), slog.String("company", s.caller().CompanyID),
-			slog.String("traceId", TraceID(ctx)))
+		s.ended(ctx, rec, 0, "operation")
 	}
-	x := s.start(ctx, op, params, begin)
+	if s.revoked(ctx, s.credential) {
+		ended()
+		s.close(closeForbidden)
+		return
+	}
+	x := s.start(ctx, op, params, rec.begin)
 	if x != nil {
 		op.name = rec.operation
 		if x.feed.IsOpen() {
@@ -101,7 +103,7 @@ func (s *socket) run(ctx context.Context, op *operation, params request) {
 
 // start begins to execute an operation; nil when it was refused, and the client told so.
 func (s *socket) start(ctx context.Context, op *operation, params request, at time.Time) *execution {
-	if err := s.requests.take(nil, s.caller().KeyID, 1, at); err != nil {
+	if err := s.takeRequest(nil, s.caller(), at); err != nil {
 		s.last(op, "error", errorsJSON(gqlerror.List{s.presenter.present(ctx, err)}))
 		return nil
 	}

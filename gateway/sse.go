@@ -69,6 +69,15 @@ func (e events) send(parts ...[]byte) bool {
 // stream executes the operation and sends its results as they come, until it ends, the client
 // leaves, its credential is not good any more or the server drains. When it returns, nothing of it runs any more.
 func (x exchange) stream(ctx context.Context, operation *graphql.OperationContext) {
+	principal, _ := model.PrincipalOf(ctx)
+	revoked, revoke := context.WithCancel(context.Background())
+	defer revoke()
+	closed, err := x.sessions.begin(principal, revoke)
+	if err != nil {
+		x.reject(&graphql.Response{Errors: gqlerror.List{x.presenter.present(ctx, err)}})
+		return
+	}
+	defer closed()
 	ctx, cancel := context.WithCancel(ctx)
 	results, left := make(chan []byte), make(chan struct{})
 	var producer sync.WaitGroup
@@ -101,14 +110,15 @@ func (x exchange) stream(ctx context.Context, operation *graphql.OperationContex
 			}
 		case <-ticker.C:
 			if x.revoked(ctx, credentialOf(x.r.Header)) {
-				err := x.presenter.present(ctx, model.Errorf(model.Unauthenticated, "the credential is no longer valid"))
-				out.next(appendResponse(nil, &graphql.Response{Errors: gqlerror.List{err}}))
-				out.complete()
+				revoke()
+			} else if !out.comment() {
 				return
 			}
-			if !out.comment() {
-				return
-			}
+		case <-revoked.Done():
+			err := x.presenter.present(ctx, model.Errorf(model.Unauthenticated, "the credential is no longer valid"))
+			out.next(appendResponse(nil, &graphql.Response{Errors: gqlerror.List{err}}))
+			out.complete()
+			return
 		case <-x.r.Context().Done():
 			return
 		case <-x.traffic.closing.Done():

@@ -38,6 +38,7 @@ var (
 	closeSubprotocol = &closure{4406, "Subprotocol not acceptable"}
 	closeInitTimeout = &closure{4408, "Connection initialisation timeout"}
 	closeDuplicate   = &closure{4409, "Subscriber for this id already exists"}
+	closeTooMany     = &closure{websocket.StatusTryAgainLater, "Too many sockets are open on this key"}
 	closeInitTwice   = &closure{4429, "Too many initialisation requests"}
 )
 
@@ -61,7 +62,7 @@ func (t socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql
 		return // Accept has answered.
 	}
 	conn.SetReadLimit(t.settings.BodyBytes)
-	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), traceKey{}, TraceID(r.Context())))
+	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), traceKey{}, r.Context().Value(traceKey{})))
 	s := &socket{
 		Server: t.Server, exec: exec, conn: conn, wire: h.wire, remote: r.RemoteAddr, ctx: ctx, cancel: cancel,
 		credential: credentialOf(r.Header), operations: map[string]*operation{},
@@ -78,9 +79,12 @@ func (t socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql
 func (s *socket) serve() {
 	begin := time.Now()
 	defer s.traffic.leave()
+	s.sockets.Add(1)
+	defer s.sockets.Add(-1)
 	defer func() {
 		s.log.LogAttrs(s.ctx, slog.LevelInfo, "socket", slog.Duration("duration", time.Since(begin)),
-			slog.String("company", s.caller().CompanyID), slog.String("traceId", TraceID(s.ctx)))
+			slog.String("company", s.caller().CompanyID), slog.String("keyId", s.caller().KeyID),
+			slog.String("remote", s.remote), slog.String("traceId", TraceID(s.ctx)))
 	}()
 	defer s.end()
 	if s.conn.Subprotocol() != subprotocol {
@@ -110,6 +114,8 @@ type socket struct {
 	// Only the reading goroutine writes to credential, and no more once the socket is acknowledged.
 	credential   string
 	acknowledged atomic.Bool
+	// session is what the socket closes of its session; nil before it is acknowledged.
+	session func()
 
 	running sync.WaitGroup
 	// mu is held for every write, so that nothing of an operation is sent after it has ended.
@@ -233,7 +239,7 @@ func (s *socket) initialise(payload json.RawMessage) *closure {
 	if h != nil {
 		s.credential = credentialOf(h)
 	}
-	principal, err := s.principal(s.ctx, s.credential)
+	principal, err := s.admitted(s.ctx, s.credential, s.remote)
 	if err != nil {
 		switch StatusOf(codeOf(s.presenter.present(s.ctx, err))) {
 		case http.StatusUnauthorized, http.StatusForbidden:
@@ -243,6 +249,9 @@ func (s *socket) initialise(payload json.RawMessage) *closure {
 		}
 	}
 	s.ctx = model.WithPrincipal(s.ctx, principal)
+	if s.session, err = s.sessions.begin(principal, func() { s.close(closeForbidden) }); err != nil {
+		return closeTooMany
+	}
 	s.acknowledged.Store(true)
 	s.write(message{Type: "connection_ack"})
 	s.pulse.Reset(s.settings.PingInterval)
@@ -323,5 +332,8 @@ func (s *socket) end() {
 	s.mu.Unlock()
 	s.cancel()
 	_ = s.conn.CloseNow()
+	if s.session != nil {
+		s.session()
+	}
 	s.running.Wait()
 }

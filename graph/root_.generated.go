@@ -80,6 +80,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputAgentFieldInput,
 		ec.unmarshalInputAgentFilter,
 		ec.unmarshalInputArchiveCampaignItemsInput,
+		ec.unmarshalInputAuditEventFilter,
 		ec.unmarshalInputCampaignFilter,
 		ec.unmarshalInputCampaignItemConversationInput,
 		ec.unmarshalInputCampaignItemInput,
@@ -384,7 +385,7 @@ type AgentConnection {
   "Where the page stands."
   pageInfo: PageInfo!
   "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
-  totalCount: Int! @cost(weight: 2000)
+  totalCount: Int! @cost(weight: 2000, isShared: true)
 }
 
 "An agent in a list."
@@ -734,7 +735,7 @@ type AgentTestConnection {
   "Where the page stands."
   pageInfo: PageInfo!
   "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
-  totalCount: Int! @cost(weight: 2000)
+  totalCount: Int! @cost(weight: 2000, isShared: true)
 }
 
 "A test in a list."
@@ -1085,7 +1086,7 @@ type AgentTestExecution implements Node {
   "How often each test is run; in a retry, the most often that one is."
   repeats: Int!
   "How many runs are in each state. They are counted after ` + "`" + `status` + "`" + ` was read, so while runs go on they may be newer than it."
-  counts: AgentTestRunCounts! @cost(weight: 1000)
+  counts: AgentTestRunCounts! @cost(weight: 1000, isShared: true)
   "The share of the judged runs that passed, 0 to 1; null when none was judged. Errors and cancelled runs do not count."
   passRate: Float
   "The chance that k runs of a test all pass, averaged over the tests: at k-1, the mean of C(passed, k) / C(judged, k)."
@@ -1156,7 +1157,7 @@ type AgentTestExecutionConnection {
   "Where the page stands."
   pageInfo: PageInfo!
   "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
-  totalCount: Int! @cost(weight: 2000)
+  totalCount: Int! @cost(weight: 2000, isShared: true)
 }
 
 "An execution in a list."
@@ -1311,7 +1312,7 @@ type AgentTestFolderConnection {
   "Where the page stands."
   pageInfo: PageInfo!
   "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
-  totalCount: Int! @cost(weight: 2000)
+  totalCount: Int! @cost(weight: 2000, isShared: true)
 }
 
 "A folder in a list."
@@ -1557,7 +1558,7 @@ type AgentTestRunConnection {
   "Where the page stands."
   pageInfo: PageInfo!
   "How many there are on all pages, exactly. Narrowed by an argument they are counted one by one, which takes longer the more they are."
-  totalCount: Int! @cost(weight: 2000)
+  totalCount: Int! @cost(weight: 2000, isShared: true)
 }
 
 "A run in a list."
@@ -1651,10 +1652,110 @@ type RevokeApiKeyPayload {
 }
 
 extend type Mutation {
-  "Makes an API key. An access token cannot: what it makes would outlive it."
+  "Makes an API key; a company has at most 100 that can be used. An access token cannot: what it makes would outlive it."
   createApiKey("The key." input: CreateApiKeyInput!): CreateApiKeyPayload @requires(scope: admin, keyOnly: true)
   "Revokes an API key at once and for good. Revoking it again changes nothing."
   revokeApiKey("The key." input: RevokeApiKeyInput!): RevokeApiKeyPayload @requires(scope: admin)
+}
+`, BuiltIn: false},
+	{Name: "../schema/audit_event.graphqls", Input: `"What somebody did that a company may have to account for."
+enum AuditAction {
+  "Made an API key."
+  CreateApiKey
+  "Revoked an API key."
+  RevokeApiKey
+  "Made an access token. The target is its API key: tokens have no ids."
+  CreateAccessToken
+  "Made an agent."
+  CreateAgent
+  "Changed an agent, but not its prompt."
+  UpdateAgent
+  "Wrote a prompt. The target is the agent."
+  UpdatePrompt
+  "Changed a tool."
+  UpdateTool
+  "Set or cleared the plan. The target is the company."
+  ChangePlan
+  "Deleted an agent with what belongs to it."
+  DeleteAgent
+  "Deleted a tool."
+  DeleteTool
+  "Ended a delegation."
+  DeleteSubAgent
+  "Deleted a knowledge base chat."
+  DeleteKnowledgeBaseChat
+  "Deleted a dataset with its documents."
+  DeleteDataset
+  "Deleted a document."
+  DeleteDocument
+  "Deleted an agent test."
+  DeleteAgentTest
+  "Deleted a folder of agent tests."
+  DeleteAgentTestFolder
+  "Deleted a campaign item."
+  DeleteCampaignItem
+}
+
+"Who did what, when and from where. It is written together with what was done, and never changed."
+type AuditEvent {
+  "The id."
+  id: ID!
+  "What was done."
+  action: AuditAction!
+  "The id of what it was done to."
+  targetId: ID!
+  "The API key that did it, or whose access token did; null for who has the database."
+  apiKeyId: ID
+  "Whether it was an access token of the key."
+  isAccessToken: Boolean!
+  "The address that the request came from, a proxy's where there is one; null for who has the database."
+  address: String
+  "When it was done."
+  createdAt: DateTime!
+}
+
+"A page of audit events."
+type AuditEventConnection {
+  "The events with their cursors."
+  edges: [AuditEventEdge!]!
+  "The events."
+  nodes: [AuditEvent!]!
+  "Where the page stands."
+  pageInfo: PageInfo!
+  "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
+  totalCount: Int! @cost(weight: 2000, isShared: true)
+}
+
+"An audit event in a list."
+type AuditEventEdge {
+  "Its place in the list."
+  cursor: String!
+  "The event."
+  node: AuditEvent!
+}
+
+"Which audit events; all that is given must hold."
+input AuditEventFilter {
+  "Only this."
+  action: AuditAction
+  "Only what was done to this."
+  targetId: ID
+  "Only by this API key and its access tokens."
+  apiKeyId: ID
+}
+
+extend type Query {
+  "What was done that the company may have to account for, newest first."
+  auditEvents(
+    "Page size, 1 to 100."
+    first: Int! = 50
+    "Continue after this cursor."
+    after: String
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
+    offset: Int
+    "Which ones."
+    filter: AuditEventFilter
+  ): AuditEventConnection @requires(scope: admin)
 }
 `, BuiltIn: false},
 	{Name: "../schema/campaign.graphqls", Input: `"Where a campaign stands. ` + "`" + `Draft` + "`" + ` leads to ` + "`" + `Running` + "`" + `; ` + "`" + `Running` + "`" + ` to ` + "`" + `Paused` + "`" + ` and ` + "`" + `Completed` + "`" + `; both lead back to ` + "`" + `Running` + "`" + `. Each of them leads to ` + "`" + `Archived` + "`" + `, which is final."
@@ -1690,7 +1791,7 @@ type Campaign implements Node {
   "The region (ISO 3166, two letters) of phone numbers that are written without a country code; null when there must be one."
   defaultRegion: String
   "How many of its items are in each state, archived ones left out."
-  counts: CampaignItemCounts! @cost(weight: 2000)
+  counts: CampaignItemCounts! @cost(weight: 2000, isShared: true)
   "Its items, newest first."
   items(
     "Only in this state."
@@ -1747,7 +1848,7 @@ type CampaignConnection {
   "Where the page stands."
   pageInfo: PageInfo!
   "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
-  totalCount: Int! @cost(weight: 2000)
+  totalCount: Int! @cost(weight: 2000, isShared: true)
 }
 
 "A campaign in a list."
@@ -1994,7 +2095,7 @@ type CampaignItemConnection {
   "Where the page stands."
   pageInfo: PageInfo!
   "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
-  totalCount: Int! @cost(weight: 2000)
+  totalCount: Int! @cost(weight: 2000, isShared: true)
 }
 
 "An item in a list."
@@ -2365,7 +2466,7 @@ type DatasetConnection {
   "Where the page stands."
   pageInfo: PageInfo!
   "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
-  totalCount: Int! @cost(weight: 2000)
+  totalCount: Int! @cost(weight: 2000, isShared: true)
 }
 
 "A dataset in a list."
@@ -2560,7 +2661,7 @@ type DocumentConnection {
   "Where the page stands."
   pageInfo: PageInfo!
   "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
-  totalCount: Int! @cost(weight: 2000)
+  totalCount: Int! @cost(weight: 2000, isShared: true)
 }
 
 "A document in a list."
@@ -2580,7 +2681,7 @@ type ChunkConnection {
   "Where the page stands."
   pageInfo: PageInfo!
   "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
-  totalCount: Int! @cost(weight: 2000)
+  totalCount: Int! @cost(weight: 2000, isShared: true)
 }
 
 "A chunk in a list."
@@ -2776,7 +2877,7 @@ type KnowledgeBaseChatConnection {
   "Where the page stands."
   pageInfo: PageInfo!
   "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
-  totalCount: Int! @cost(weight: 2000)
+  totalCount: Int! @cost(weight: 2000, isShared: true)
 }
 
 "A knowledge base chat in a list."
@@ -2978,7 +3079,7 @@ type PromptVersionConnection {
   "Where the page stands."
   pageInfo: PageInfo!
   "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
-  totalCount: Int! @cost(weight: 2000)
+  totalCount: Int! @cost(weight: 2000, isShared: true)
 }
 
 "A prompt version in a list."
@@ -3044,7 +3145,12 @@ directive @strict on INPUT_OBJECT
 What a field costs, where that is more than the 1 of any other value in the answer. Together the values of an
 operation may cost no more than the gateway's limit: else it is refused with ` + "`" + `LIMIT_EXCEEDED` + "`" + ` before anything is done.
 """
-directive @cost("The cost, whatever the field answers; what is selected of it comes on top." weight: Int!) on FIELD_DEFINITION
+directive @cost(
+  "The cost, whatever the field answers; what is selected of it comes on top."
+  weight: Int!
+  "Whether it counts once for all objects of a level, since one statement finds it for all of them, and not once for each."
+  isShared: Boolean! = false
+) on FIELD_DEFINITION
 
 """
 How long a list is taken to be when an operation's cost is estimated. A page has ` + "`" + `first` + "`" + ` elements; any other list
@@ -3184,7 +3290,7 @@ type SimulationChatConnection {
   "Where the page stands."
   pageInfo: PageInfo!
   "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
-  totalCount: Int! @cost(weight: 2000)
+  totalCount: Int! @cost(weight: 2000, isShared: true)
 }
 
 "A simulated chat in a list."
@@ -3471,7 +3577,7 @@ type ToolConnection {
   "Where the page stands."
   pageInfo: PageInfo!
   "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
-  totalCount: Int! @cost(weight: 2000)
+  totalCount: Int! @cost(weight: 2000, isShared: true)
 }
 
 "A tool in a list."
@@ -4434,6 +4540,50 @@ func (ec *executionContext) childFields_ArchiveCampaignItemsPayload(ctx context.
 		return ec.fieldContext_ArchiveCampaignItemsPayload_items(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ArchiveCampaignItemsPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_AuditEvent(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_AuditEvent_id(ctx, field)
+	case "action":
+		return ec.fieldContext_AuditEvent_action(ctx, field)
+	case "targetId":
+		return ec.fieldContext_AuditEvent_targetId(ctx, field)
+	case "apiKeyId":
+		return ec.fieldContext_AuditEvent_apiKeyId(ctx, field)
+	case "isAccessToken":
+		return ec.fieldContext_AuditEvent_isAccessToken(ctx, field)
+	case "address":
+		return ec.fieldContext_AuditEvent_address(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_AuditEvent_createdAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AuditEvent", field.Name)
+}
+
+func (ec *executionContext) childFields_AuditEventConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_AuditEventConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_AuditEventConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_AuditEventConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_AuditEventConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AuditEventConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_AuditEventEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_AuditEventEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_AuditEventEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AuditEventEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_CallCoverage(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

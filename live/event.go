@@ -1,6 +1,6 @@
-// Package live lets many follow what one reads. A Log holds the latest events of something that is followed, read
-// once for everybody; a Follower takes them one at a time, at its own pace, and reads by itself what the Log holds no
-// more. A Feed leaves it to a transport when an event is taken, and what is made of it is made once for all who want the same.
+// Package live lets many follow what one reads. A Log holds the latest events of a topic, read once for everybody. A
+// Follower takes them one at a time, at its own pace, and reads for itself what the Log no longer holds. A Feed lets a
+// transport decide when to take an event, and what is rendered from it is rendered once for all who want the same.
 package live
 
 import (
@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// Position orders what can be read again. A follower that fell behind reads on from the last one that it has.
+// Position orders values that can be read again. A follower that fell behind reads on from its last one.
 type Position int64
 
-// Kept is a value that can be read again, the position behind it, and about how many bytes it holds.
+// Kept is a value that can be read again, the position after it, and its approximate size in bytes.
 type Kept[E any] struct {
 	Value E
 	At    Position
@@ -24,36 +24,36 @@ type Kept[E any] struct {
 type Event struct {
 	value any
 	at    Position
-	// isKept: it can be read again. What is not is at the position of what was kept before it.
+	// isKept says that it can be read again. Other events have the position of the kept one before them.
 	isKept bool
-	// size is what the budget was charged for it; budget is nil for an event that one follower has read for itself.
+	// size is what it was charged to the budget, which is nil for an event that a follower read for itself.
 	size   int
 	budget *Budget
 
 	mu      sync.Mutex
 	answers map[string]*answer
-	// answered is what the budget was charged for the answers.
+	// answered is what its answers were charged to the budget.
 	answered    int
 	isForgotten bool
 }
 
-// answer is what was made of an event for a group of followers.
+// answer is an event rendered for a group of followers.
 type answer struct {
-	// made is closed when text can be read; nil when what was made is good for nobody else.
+	// made is closed when text is ready; nil when the answer suits nobody else.
 	made chan struct{}
 	text []byte
 	at   time.Time
 }
 
 const (
-	// mostAnswers is how many are kept of one event.
+	// mostAnswers bounds the answers kept of one event.
 	mostAnswers = 16
-	// freshness is how long an answer is good: it may say more than the event, which was read then.
+	// freshness bounds the age of a shared answer: it may contain more than the event, as it was at that time.
 	freshness = time.Second
 )
 
-// Answer returns what render makes of the event. All of a group that ask at about the same time share what it made for
-// one of them, if it says that it is good for all. It is nil when ctx ends before.
+// Answer returns what render makes of the event. Members of a group that ask at about the same time share one answer,
+// if render says that it suits all. It is nil when ctx ends first.
 func (e *Event) Answer(ctx context.Context, group string, render func() (text []byte, isShared bool)) []byte {
 	a, isMine := e.answerOf(group)
 	switch {
@@ -79,7 +79,7 @@ func (e *Event) Answer(ctx context.Context, group string, render func() (text []
 	return a.text
 }
 
-// answerOf returns the answer of the group, and whether the caller is to make it; nil when none can be shared.
+// answerOf returns the group's answer, and whether the caller must make it; nil when none can be shared.
 func (e *Event) answerOf(group string) (a *answer, isMine bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -123,7 +123,7 @@ func (e *Event) answer(group string, a *answer, render func() ([]byte, bool)) []
 	return text
 }
 
-// forget lets go of what was made of the event, for which nobody waits any more.
+// forget drops the event's answers once nobody waits for them.
 func (e *Event) forget() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -132,7 +132,7 @@ func (e *Event) forget() {
 	e.answers, e.isForgotten = nil, true
 }
 
-// Budget bounds what Logs hold together, in bytes. It is safe for concurrent use.
+// Budget bounds the bytes that Logs hold together. It is safe for concurrent use.
 type Budget struct {
 	most int64
 	held atomic.Int64
@@ -141,7 +141,7 @@ type Budget struct {
 // NewBudget returns a budget of so many bytes.
 func NewBudget(most int64) *Budget { return &Budget{most: most} }
 
-// take reports false, and charges nothing, when there is not so much left.
+// take charges the budget, or reports false and charges nothing when too little is left.
 func (b *Budget) take(bytes int) bool {
 	if b.held.Add(int64(bytes)) > b.most {
 		b.give(bytes)

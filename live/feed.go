@@ -2,14 +2,14 @@ package live
 
 import "context"
 
-// Feed connects a transport, which decides when an event is taken, to what a resolver below it follows. The resolver's
-// channel then gets an event only when the transport gives it, so that nothing waits, and nothing is made, in between.
+// Feed connects a transport to what a resolver below it follows. The transport decides when to take an event, and only
+// then does the resolver's channel get it. So in between nothing waits and nothing is rendered.
 type Feed struct {
 	source source
 	give   func(*Event)
 }
 
-// source is a Follower of whatever it is.
+// source is a Follower of any kind of event.
 type source interface {
 	Next(ctx context.Context) (*Event, error)
 	onWake(wake func())
@@ -26,20 +26,20 @@ func WithFeed(ctx context.Context, feed *Feed) context.Context {
 // IsOpen reports whether a Channel goes through the feed.
 func (f *Feed) IsOpen() bool { return f.source != nil }
 
-// OnWake sets what is called when there may be an event after Next returned none. Next has not been called before.
-// wake must not wait.
+// OnWake sets what to call when there may be an event after Next returned none. Call it before Next. wake must not
+// block.
 func (f *Feed) OnWake(wake func()) { f.source.onWake(wake) }
 
-// Next is that of the Follower.
+// Next is Follower.Next.
 func (f *Feed) Next(ctx context.Context) (*Event, error) { return f.source.Next(ctx) }
 
 // Holds reports whether events are in memory for this feed alone.
 func (f *Feed) Holds() bool { return f.source.holds() }
 
-// Give puts the event into the channel, from which the last one has been taken.
+// Give puts the event into the channel, which must be empty.
 func (f *Feed) Give(e *Event) { f.give(e) }
 
-// Channel returns a channel of what the follower takes, until there is no more or ctx ends, which closes the follower.
+// Channel returns a channel of the follower's events. When there are no more, or ctx ends, it closes the follower.
 func Channel[E any](ctx context.Context, f *Follower[E]) <-chan E {
 	context.AfterFunc(ctx, f.Close)
 	if feed, ok := ctx.Value(feedKey{}).(*Feed); ok && !feed.IsOpen() {

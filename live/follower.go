@@ -9,31 +9,31 @@ import (
 )
 
 const (
-	// What is not there yet is read again soon, what could not be read a little later.
+	// How long to wait before reading again: briefly for what is not there yet, a little longer after an error.
 	firstRetry = 2 * time.Millisecond
 	lastRetry  = 250 * time.Millisecond
 	lastRepair = 5 * time.Second
 )
 
-// Follower takes the events of a Log, each once and in order, from a position on. One goroutine at a time may take.
+// Follower takes the events of a Log after a position, each once and in order. Only one goroutine at a time may take.
 type Follower[E any] struct {
 	log *Log[E]
-	// wake is called when there may be something after Next returned nothing.
+	// wake is called when there may be an event after Next returned none.
 	wake  func()
 	close func()
-	// at is the position that it has reached.
+	// at is the position reached so far.
 	at Position
-	// page is what it has read for itself: all there is up to the position upTo.
+	// page holds what it read for itself: everything up to the position upTo.
 	page    []Kept[E]
 	upTo    Position
 	hasLast bool
-	// The log's mutex guards the next three. next is the number of the next event.
+	// The log's mutex guards the fields below. next is the number of the next event.
 	next      uint64
 	isWaiting bool
 	isClosed  bool
 }
 
-// Follow returns a follower of what comes behind the position. Close ends it, and then calls closed.
+// Follow returns a follower of what comes after the position. Close ends it and then calls closed.
 func (l *Log[E]) Follow(at Position, closed func()) *Follower[E] {
 	f := &Follower[E]{log: l, at: at, close: sync.OnceFunc(closed), wake: func() {}}
 	l.mu.Lock()
@@ -43,7 +43,7 @@ func (l *Log[E]) Follow(at Position, closed func()) *Follower[E] {
 	return f
 }
 
-// Close ends the follower. It may be called at any time, also more than once.
+// Close ends the follower. It may be called at any time and more than once.
 func (f *Follower[E]) Close() {
 	f.leave()
 	f.close()
@@ -64,7 +64,7 @@ func (f *Follower[E]) leave() {
 	l.rest()
 }
 
-// rest lets go of what everybody has taken.
+// rest drops what everybody has taken.
 func (l *Log[E]) rest() {
 	if l.waiting == len(l.followers) {
 		l.drop(len(l.events))
@@ -74,8 +74,8 @@ func (l *Log[E]) rest() {
 	}
 }
 
-// Next takes the next event; nil when there is none now, io.EOF when none will come, the error of ctx when it ended.
-// It waits only for what is known to be there.
+// Next takes the next event. It returns nil when there is none now, io.EOF when none will come, and ctx's error when
+// ctx ended. It waits only for events that are known to exist.
 func (f *Follower[E]) Next(ctx context.Context) (*Event, error) {
 	var retry time.Duration
 	for ctx.Err() == nil {
@@ -104,13 +104,16 @@ func (f *Follower[E]) Next(ctx context.Context) (*Event, error) {
 		default:
 			retry = min(max(2*retry, firstRetry), lastRetry)
 		}
-		pause(ctx, retry)
+		select {
+		case <-ctx.Done():
+		case <-time.After(retry):
+		}
 	}
 	return nil, ctx.Err()
 }
 
-// take takes the next event of the log, unless the follower is behind what the log holds: up to known there may be
-// something to be read.
+// take takes the next event of the log, unless the follower is behind what the log holds. Then there may be values to
+// read, up to the position known.
 func (f *Follower[E]) take() (event *Event, known Position, isBehind bool, err error) {
 	l := f.log
 	l.mu.Lock()
@@ -121,7 +124,7 @@ func (f *Follower[E]) take() (event *Event, known Position, isBehind bool, err e
 	for f.next = max(f.next, l.first); f.next < l.first+uint64(len(l.events)); {
 		e := l.events[f.next-l.first]
 		f.next++
-		// What it has read for itself, and what was said before that, is behind it.
+		// Skip what it has read for itself, and what was said before that.
 		if e.at < f.at || e.at == f.at && e.isKept {
 			continue
 		}
@@ -143,17 +146,8 @@ func (f *Follower[E]) take() (event *Event, known Position, isBehind bool, err e
 	return nil, 0, false, nil
 }
 
-// holds reports whether it has more in memory that nobody else has.
+// holds reports whether it keeps events in memory that nobody else does.
 func (f *Follower[E]) holds() bool { return len(f.page) > 0 }
 
-// onWake sets what is called when there may be something to take. Nothing was taken before.
+// onWake sets what to call when there may be something to take. Call it before taking anything.
 func (f *Follower[E]) onWake(wake func()) { f.wake = wake }
-
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
-}

@@ -5,45 +5,45 @@ import (
 	"sync"
 )
 
-// Read reads, in order, values that are kept behind a position, as many as may be in memory at once, and the position
-// up to which there are no others; it is behind after unless something that must be there cannot be seen yet. The log
-// has been at the position known. io.EOF says that all is gone.
+// Read reads the values after a position in order, as many as fit in memory, and returns the position up to which there
+// are no others. That lies beyond after, unless something that must exist is not visible yet: the log has been at
+// known. io.EOF says that the topic is gone.
 type Read[E any] func(ctx context.Context, after, known Position) (values []Kept[E], upTo Position, err error)
 
 const (
-	// mostEvents and mostBytes bound what one Log holds for followers that lag behind.
+	// mostEvents and mostBytes bound what one Log holds for slow followers.
 	mostEvents = 1_024
 	mostBytes  = 1 << 20
-	// leastSize is what an event counts at least.
+	// leastSize is the least that an event counts, in bytes.
 	leastSize = 256
 )
 
-// Log holds the latest events for those that have not taken them yet. Only one goroutine at a time may add to it;
+// Log holds the latest events for followers that have not taken them yet. Only one goroutine at a time may add to it;
 // Followers come, go and take as they like.
 type Log[E any] struct {
 	read   Read[E]
 	budget *Budget
 
 	mu sync.Mutex
-	// events are those since base, the first of them with the number first.
+	// events are those after the position base, numbered from first.
 	events    []*Event
 	first     uint64
 	bytes     int
 	base, end Position
 	followers map[*Follower[E]]struct{}
-	// waiting is how many followers have taken all there is.
+	// waiting counts the followers that have taken everything.
 	waiting int
 	isEnded bool
-	// last comes behind everything; nil when nothing does.
+	// last follows all other events; nil for none.
 	last *Event
 }
 
-// NewLog returns a Log without anything. Begin says where it begins.
+// NewLog returns an empty Log. Begin sets its position.
 func NewLog[E any](budget *Budget, read Read[E]) *Log[E] {
 	return &Log[E]{budget: budget, read: read, followers: map[*Follower[E]]struct{}{}}
 }
 
-// Begin moves the log to a position without events; those who are behind it read by themselves.
+// Begin empties the log and moves it to a position. Followers behind it read for themselves.
 func (l *Log[E]) Begin(at Position) {
 	l.change(func() {
 		l.drop(len(l.events))
@@ -51,7 +51,7 @@ func (l *Log[E]) Begin(at Position) {
 	})
 }
 
-// End is the position behind the last event.
+// End is the position after the last event.
 func (l *Log[E]) End() Position {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -77,19 +77,19 @@ func (l *Log[E]) Add(values ...Kept[E]) {
 	})
 }
 
-// Skip says that up to the position nothing else will come.
+// Skip says that nothing else will come up to the position.
 func (l *Log[E]) Skip(to Position) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.end = max(l.end, to)
 }
 
-// Say adds a value that is not kept anywhere: a follower that falls behind misses it.
+// Say adds a value that nobody can read again: a follower that falls behind misses it.
 func (l *Log[E]) Say(value E, size int) {
 	l.change(func() { l.add(&Event{value: value, at: l.end, size: size}) })
 }
 
-// Close ends the log. Followers take what there is, then the last value, if there is one, and then get io.EOF.
+// Close ends the log. Followers take what is left, then the last value, if any, and then get io.EOF.
 func (l *Log[E]) Close(last ...E) {
 	l.change(func() {
 		for _, value := range last {
@@ -105,7 +105,7 @@ func (l *Log[E]) hasEnded() bool {
 	return l.isEnded
 }
 
-// change changes the log and then wakes who waits for it.
+// change changes the log and then wakes those who wait for it.
 func (l *Log[E]) change(change func()) {
 	l.mu.Lock()
 	change()
@@ -130,7 +130,7 @@ func (l *Log[E]) add(e *Event) {
 		return
 	}
 	if e.size += leastSize; !l.budget.take(e.size) {
-		// Everybody reads by himself, a page at a time.
+		// Everybody reads for themselves, a page at a time.
 		l.drop(len(l.events))
 		l.base = l.end
 		return
@@ -142,7 +142,7 @@ func (l *Log[E]) add(e *Event) {
 	}
 }
 
-// drop lets go of the first events.
+// drop drops the first events.
 func (l *Log[E]) drop(count int) {
 	for i, e := range l.events[:count] {
 		l.events[i] = nil

@@ -22,7 +22,7 @@ type AccessToken struct {
 	ExpiresAt time.Time
 }
 
-// The seconds that an access token can be good for.
+// Bounds of an access token's life, in seconds.
 const (
 	MinTokenSeconds = 60
 	MaxTokenSeconds = 86_400
@@ -59,12 +59,12 @@ func NewAccessToken(key *APIKey, in CreateAccessTokenInput, now time.Time) (*Acc
 	}, text, nil
 }
 
-// Usable reports whether at the time the token is not expired, and its key can be used.
+// Usable reports whether the token has not expired at the time and its key is usable.
 func (t *AccessToken) Usable(at time.Time) bool {
 	return at.Before(t.ExpiresAt) && t.APIKey.Usable(at)
 }
 
-// IsAccessToken reports whether the text begins as access tokens do.
+// IsAccessToken reports whether the text begins like an access token.
 func IsAccessToken(text string) bool { return strings.HasPrefix(text, tokenKind+"_") }
 
 // ParseAccessToken reads which company a token names and the hash by which it is stored; false when it is not a

@@ -181,7 +181,7 @@ func (f *AgentFilter) Validate() error {
 	return faults.Err()
 }
 
-// names records the faults of a list of tags.
+// names records the faults in a list of tags.
 func (f *Fields) names(path string, tags []string) {
 	if !f.list(path, len(tags), maxTags) {
 		return
@@ -216,14 +216,14 @@ func (in UpdateAgentPromptInput) Validate() error {
 	return faults.Err()
 }
 
-// set replaces a value by one that was given.
+// set replaces a value if a new one is given.
 func set[T any](field *T, given *T) {
 	if given != nil {
 		*field = *given
 	}
 }
 
-// touch sets the time of the last change when the row is not as it was before.
+// touch sets the time of the last change if the row has changed.
 func touch[T any](updatedAt *time.Time, now time.Time, row *T, before T) {
 	if !reflect.DeepEqual(*row, before) {
 		*updatedAt = now

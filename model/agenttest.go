@@ -67,10 +67,10 @@ type SimulationTest struct{ *AgentTestRow }
 // ClassificationTest expects a tag for a given conversation.
 type ClassificationTest struct{ *AgentTestRow }
 
-// AgentTestFilter says which tests of a list are wanted; what is empty narrows nothing.
+// AgentTestFilter narrows a list of tests. Empty fields narrow nothing.
 type AgentTestFilter struct {
 	FolderID string
-	// IsAtRoot wants those that are in no folder.
+	// IsAtRoot selects tests in no folder.
 	IsAtRoot bool
 	Kind     AgentTestKind
 }
@@ -245,7 +245,7 @@ func (in *UpdateAgentTestInput) OfClassification() (UpdateClassificationTestInpu
 	}, faults.Err()
 }
 
-// foreign records a fault when a field is given that only a test of the kind has.
+// foreign records a fault when a field is given that belongs to the other kind of test.
 func (f *Fields) foreign(path string, given bool, kind AgentTestKind) {
 	if given {
 		f.Add(path, "belongs to %s tests, and this is none", strings.ToLower(string(kind)))
@@ -286,7 +286,7 @@ func (f *Fields) scalars(path string, object JSONObject) {
 	}
 }
 
-// KnowsTag reports whether the agent can assign the tag.
+// KnowsTag reports whether the agent has the tag.
 func (a *Agent) KnowsTag(name string) bool {
 	return slices.ContainsFunc(a.ClassificationTags, func(t ClassificationTag) bool { return t.Name == name })
 }

@@ -2,10 +2,10 @@ package model
 
 import "math/big"
 
-// significant is the level at or below which a p decides.
+// significant is the highest p that counts as a difference.
 const significant = 0.05
 
-// AgentTestComparison is two executions beside each other.
+// AgentTestComparison compares two executions.
 type AgentTestComparison struct {
 	Base *AgentTestExecution
 	Head *AgentTestExecution
@@ -29,7 +29,7 @@ type AgentTestComparisonTest struct {
 	TestID     string
 	ExistingID *string
 	TestName   string
-	// Base and Head are nil when the test does not stand there.
+	// Base and Head are nil where the test did not run.
 	Base          *AgentTestRunCounts
 	Head          *AgentTestRunCounts
 	Change        AgentTestChange

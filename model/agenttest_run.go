@@ -48,7 +48,7 @@ type AgentTestRun struct {
 	FinishedAt *time.Time
 	DurationMs *int32
 
-	// Spent is what the run has cost, to be recorded when it is finished; nil for nothing.
+	// Spent is the run's cost, recorded when the run finishes; nil for nothing.
 	Spent *UsageEntry `bun:"-"`
 }
 
@@ -57,7 +57,7 @@ type AgentTestRun struct {
 type RunSnapshot struct {
 	Test  *AgentTestRow `json:"test"`
 	Agent *Agent        `json:"agent"`
-	// VirtualTime says that simulated delays are recorded and not waited for.
+	// VirtualTime records simulated delays without waiting for them.
 	VirtualTime bool `json:"virtualTime"`
 }
 

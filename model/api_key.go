@@ -12,6 +12,9 @@ import (
 	"github.com/uptrace/bun"
 )
 
+// MaxAPIKeys is how many API keys a company may have that are neither revoked nor expired.
+const MaxAPIKeys = 100
+
 // APIKey is a credential of a company. The secret itself is never stored.
 type APIKey struct {
 	bun.BaseModel `bun:"table:api_keys,alias:api_key"`

@@ -5,27 +5,26 @@ import (
 	"errors"
 )
 
-// ErrTooLarge says that an answer holds more than it may.
+// ErrTooLarge means that an answer exceeds its budget.
 var ErrTooLarge = errors.New("the answer is too large")
 
-// Budget bounds what an answer holds while it is made: what is read for it, and what is written. It is safe for
-// concurrent use.
+// Budget bounds the bytes read and written for one answer. It is safe for concurrent use.
 type Budget interface {
-	// Spend takes bytes, or gives them back when they are below 0, and returns an error that is ErrTooLarge when there were
-	// not as many left.
+	// Spend takes bytes, or gives them back when negative. It returns ErrTooLarge when too few are left.
 	Spend(bytes int) error
 }
 
 type budgetKey struct{}
 
-// WithBudget returns a context in which answers are made out of the budget.
+// WithBudget returns a context whose answers spend the budget.
 func WithBudget(ctx context.Context, b Budget) context.Context {
 	return context.WithValue(ctx, budgetKey{}, b)
 }
 
 type bufferKey struct{}
 
-// WithBuffer returns a context in which one answer may be written behind what the buffer has, which is whoever's that sends it.
+// WithBuffer returns a context in which one answer may be appended to the buffer. Whoever sends the answer owns the
+// buffer.
 func WithBuffer(ctx context.Context, buffer *[]byte) context.Context {
 	return context.WithValue(ctx, bufferKey{}, buffer)
 }

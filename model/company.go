@@ -28,7 +28,7 @@ func (*Company) IsNode() {}
 // Cursor is its place in a list of companies.
 func (c *Company) Cursor() Cursor { return Cursor{c.CreatedAt, c.ID} }
 
-// Owned is what every row of a company carries: whose it is. Only the db package reads and writes it.
+// Owned says whose a row is. Every row of a company has it, and only the db package reads and writes it.
 type Owned struct {
 	CompanyID string `bun:",pk" json:"-"`
 	// ParentID is set where rows were read for several parents at once: whose row this is.
@@ -43,7 +43,7 @@ func (o *Owned) OwnBy(companyID string) { o.CompanyID = companyID }
 // Parent returns ParentID.
 func (o *Owned) Parent() string { return o.ParentID }
 
-// Row is a row that was read with others.
+// Row is a row that was read together with others.
 type Row interface {
 	// Parent is whose row it is, where rows of several parents were read at once.
 	Parent() string

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Credits is an exact amount of credits, counted in micro-credits: millionths of one. It is never a float.
+// Credits is an exact amount in micro-credits, millionths of a credit. It is never a float.
 type Credits int64
 
 const (
@@ -50,13 +50,13 @@ func ParseCredits(text string) (Credits, error) {
 	return Credits(micro), nil
 }
 
-// longestNumber and largestExponent bound what is read as a number, which is not what is accepted as an amount.
+// longestNumber and largestExponent bound the numbers that are parsed at all; amounts have bounds of their own.
 const (
 	longestNumber   = 64
 	largestExponent = 32
 )
 
-// splitExponent returns the number without its exponent, and that.
+// splitExponent splits a number into its mantissa and its exponent.
 func splitExponent(text string) (string, int, error) {
 	if len(text) > longestNumber {
 		return "", 0, strconv.ErrRange

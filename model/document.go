@@ -7,8 +7,11 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// MaxText is how many characters a document that is given as text may have.
+// MaxText bounds a document given as text, in characters.
 const MaxText = 1_000_000
+
+// MaxDocuments is how many documents one dataset may have.
+const MaxDocuments = 10_000
 
 // MaxIndexAttempts is how often the indexing of a document may begin without coming to an end, or to a wait.
 const MaxIndexAttempts = 4
@@ -30,13 +33,13 @@ type Document struct {
 	Warning *string
 	// ChunkCount is how many chunks are stored.
 	ChunkCount int32
-	// EmbeddingModel is what the vectors of its chunks are of; nil when they have none.
+	// EmbeddingModel made the vectors of its chunks; nil when they have none.
 	EmbeddingModel *string
 	// IndexingID names the indexing that counts: it changes whenever the document is to be indexed again.
 	IndexingID string
 	// Claim is the attempt of the worker that indexes it, from 1; 0 when none has begun.
 	Claim int32
-	// Waits counts the attempts of this indexing that ended because it could not be done yet.
+	// Waits counts the attempts of this indexing that ended because it could not be done yet, or that never began.
 	Waits     int32
 	CreatedAt time.Time
 	IndexedAt *time.Time
@@ -104,7 +107,7 @@ func NewDocument(in AddDocumentInput, now time.Time) (*Document, error) {
 	return d, faults.Err()
 }
 
-// Reason cuts what is wrong with a document to what a document can say.
+// Reason cuts an error to the length that a document's Error may have.
 func Reason(text string) string {
 	const most = 1000
 	if runes := []rune(text); len(runes) > most {

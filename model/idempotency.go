@@ -6,29 +6,29 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// IdempotentRequest is a request that its client may repeat without its being carried out again.
+// IdempotentRequest is a request that its client may repeat although it is carried out only once.
 type IdempotentRequest struct {
 	bun.BaseModel `bun:"table:idempotent_requests,alias:idempotent_request"`
 	Owned
 
-	// ID is a SHA-256 of what the client names the request by.
+	// ID is a SHA-256 of the client's name for the request.
 	ID []byte `bun:",pk"`
 	// Fingerprint is a SHA-256 of what must be the same when the request is repeated.
 	Fingerprint []byte
-	// ClaimID tells who carries the request out, or did so.
+	// ClaimID names who carries the request out, or did.
 	ClaimID string
-	// Until is when the row counts no more: the end of a lease while the request is under way, then that of its answer.
+	// Until is when the row expires: a lease while the request is under way, then the life of its answer.
 	Until time.Time
-	// IsOver is set where rows are read: Until has passed.
+	// IsOver is computed by reads: Until has passed.
 	IsOver bool `bun:",scanonly"`
 	KeptResponse
 }
 
-// KeptResponse is what a request was answered, for those who repeat it.
+// KeptResponse is the answer to a request, kept for repeats.
 type KeptResponse struct {
-	// Status is that of HTTP; 0 while there is no answer.
+	// Status is the HTTP status; 0 while there is no answer.
 	Status int `bun:",nullzero"`
-	// Headers are those that belong to the answer.
+	// Headers are the answer's own headers.
 	Headers map[string]string `bun:",nullzero"`
 	// Body is nil when the request was carried out and its answer must not, or cannot, be kept.
 	Body []byte

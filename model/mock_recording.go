@@ -31,7 +31,7 @@ type recordedCall struct {
 	number int32
 }
 
-// outcome is what came of a call: a failure, or else a result, as a template.
+// outcome is what a call came to: a failure, or else a result as a template.
 type outcome struct {
 	template string
 	failed   bool
@@ -53,7 +53,7 @@ func (o outcome) rule(when []MockCondition, callIndex *int32) MockRule {
 	return rule
 }
 
-// mocking is what the chat mocked, and what it did not mock as it came out.
+// mocking repeats the chat's own mocking, and mocks all other targets with the outcomes on record.
 func (r *mockRecorder) mocking() *ToolMocking {
 	mocking := r.connected()
 	var order []string
@@ -84,7 +84,7 @@ func (r *mockRecorder) mocking() *ToolMocking {
 	return mocking
 }
 
-// connected is the chat's own mocking without what is no longer connected to the agent.
+// connected is the chat's own mocking without targets that are no longer connected to the agent.
 func (r *mockRecorder) connected() *ToolMocking {
 	mocking := r.recording.Chat.ToolMocking
 	mocking.MockedTools = slices.DeleteFunc(slices.Clone(mocking.MockedTools), func(m MockedTool) bool {
@@ -268,7 +268,7 @@ func (r *mockRecorder) mock(name string, calls []recordedCall) (Mock, bool) {
 	return mock, true
 }
 
-// split parts the calls with the same arguments as the first from the others.
+// split separates the calls with the first call's arguments from the others.
 func split(calls []recordedCall) (same, others []recordedCall) {
 	for _, call := range calls {
 		if call.key == calls[0].key {

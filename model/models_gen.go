@@ -146,6 +146,16 @@ type ArchiveCampaignItemsPayload struct {
 	Items []*CampaignItem `json:"items"`
 }
 
+// Which audit events; all that is given must hold.
+type AuditEventFilter struct {
+	// Only this.
+	Action *AuditAction `json:"action,omitempty"`
+	// Only what was done to this.
+	TargetID *string `json:"targetId,omitempty"`
+	// Only by this API key and its access tokens.
+	APIKeyID *string `json:"apiKeyId,omitempty"`
+}
+
 // What would happen to the calls of one target.
 type CallCoverage struct {
 	// What is called.
@@ -1834,6 +1844,109 @@ func (e *APIKeyScope) UnmarshalJSON(b []byte) error {
 }
 
 func (e APIKeyScope) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// What somebody did that a company may have to account for.
+type AuditAction string
+
+const (
+	// Made an API key.
+	AuditActionCreateAPIKey AuditAction = "CreateApiKey"
+	// Revoked an API key.
+	AuditActionRevokeAPIKey AuditAction = "RevokeApiKey"
+	// Made an access token. The target is its API key: tokens have no ids.
+	AuditActionCreateAccessToken AuditAction = "CreateAccessToken"
+	// Made an agent.
+	AuditActionCreateAgent AuditAction = "CreateAgent"
+	// Changed an agent, but not its prompt.
+	AuditActionUpdateAgent AuditAction = "UpdateAgent"
+	// Wrote a prompt. The target is the agent.
+	AuditActionUpdatePrompt AuditAction = "UpdatePrompt"
+	// Changed a tool.
+	AuditActionUpdateTool AuditAction = "UpdateTool"
+	// Set or cleared the plan. The target is the company.
+	AuditActionChangePlan AuditAction = "ChangePlan"
+	// Deleted an agent with what belongs to it.
+	AuditActionDeleteAgent AuditAction = "DeleteAgent"
+	// Deleted a tool.
+	AuditActionDeleteTool AuditAction = "DeleteTool"
+	// Ended a delegation.
+	AuditActionDeleteSubAgent AuditAction = "DeleteSubAgent"
+	// Deleted a knowledge base chat.
+	AuditActionDeleteKnowledgeBaseChat AuditAction = "DeleteKnowledgeBaseChat"
+	// Deleted a dataset with its documents.
+	AuditActionDeleteDataset AuditAction = "DeleteDataset"
+	// Deleted a document.
+	AuditActionDeleteDocument AuditAction = "DeleteDocument"
+	// Deleted an agent test.
+	AuditActionDeleteAgentTest AuditAction = "DeleteAgentTest"
+	// Deleted a folder of agent tests.
+	AuditActionDeleteAgentTestFolder AuditAction = "DeleteAgentTestFolder"
+	// Deleted a campaign item.
+	AuditActionDeleteCampaignItem AuditAction = "DeleteCampaignItem"
+)
+
+var AllAuditAction = []AuditAction{
+	AuditActionCreateAPIKey,
+	AuditActionRevokeAPIKey,
+	AuditActionCreateAccessToken,
+	AuditActionCreateAgent,
+	AuditActionUpdateAgent,
+	AuditActionUpdatePrompt,
+	AuditActionUpdateTool,
+	AuditActionChangePlan,
+	AuditActionDeleteAgent,
+	AuditActionDeleteTool,
+	AuditActionDeleteSubAgent,
+	AuditActionDeleteKnowledgeBaseChat,
+	AuditActionDeleteDataset,
+	AuditActionDeleteDocument,
+	AuditActionDeleteAgentTest,
+	AuditActionDeleteAgentTestFolder,
+	AuditActionDeleteCampaignItem,
+}
+
+func (e AuditAction) IsValid() bool {
+	switch e {
+	case AuditActionCreateAPIKey, AuditActionRevokeAPIKey, AuditActionCreateAccessToken, AuditActionCreateAgent, AuditActionUpdateAgent, AuditActionUpdatePrompt, AuditActionUpdateTool, AuditActionChangePlan, AuditActionDeleteAgent, AuditActionDeleteTool, AuditActionDeleteSubAgent, AuditActionDeleteKnowledgeBaseChat, AuditActionDeleteDataset, AuditActionDeleteDocument, AuditActionDeleteAgentTest, AuditActionDeleteAgentTestFolder, AuditActionDeleteCampaignItem:
+		return true
+	}
+	return false
+}
+
+func (e AuditAction) String() string {
+	return string(e)
+}
+
+func (e *AuditAction) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = AuditAction(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid AuditAction", str)
+	}
+	return nil
+}
+
+func (e AuditAction) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *AuditAction) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e AuditAction) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

@@ -141,8 +141,13 @@ func (e *Edge[T]) Cursor() string {
 type (
 	// AgentConnection is a page of agents.
 	AgentConnection = Page[*Agent]
+	// AuditEventConnection is a page of audit events.
+	AuditEventConnection = Page[*AuditEvent]
+
 	// AgentEdge is an agent in a page.
 	AgentEdge = Edge[*Agent]
+	// AuditEventEdge is an audit event in a page.
+	AuditEventEdge = Edge[*AuditEvent]
 	// PromptVersionConnection is a page of prompt versions.
 	PromptVersionConnection = Page[*PromptVersion]
 	// PromptVersionEdge is a prompt version in a page.

@@ -6,16 +6,16 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// Plan is what a company has agreed on for each UTC month, from one month on.
+// Plan is what a company has agreed to for every UTC month from one month on.
 type Plan struct {
 	bun.BaseModel `bun:"table:plans,alias:plan"`
 	Owned
 
-	// Month is the first day of the month from which on the plan holds.
+	// Month is the first day of the first month that the plan covers.
 	Month           time.Time `bun:",pk,type:date"`
 	Name            string
 	CreditsIncluded Credits `bun:"micro_credits_included"`
-	// Budget is where no more simulations are started; nil for no budget.
+	// Budget is the usage at which no more simulations start; nil for no budget.
 	Budget *Credits `bun:"micro_credits_budget"`
 }
 
@@ -52,7 +52,7 @@ type CompanySubscription struct {
 // PeriodEnd is the first moment of the next month.
 func (s *CompanySubscription) PeriodEnd() time.Time { return s.PeriodStart.AddDate(0, 1, 0) }
 
-// CreditsRemaining are those that are included and not used, never below 0.
+// CreditsRemaining are the included credits not yet used, never below 0.
 func (s *CompanySubscription) CreditsRemaining() Credits {
 	if s.CreditsUsed <= 0 {
 		return s.CreditsIncluded
@@ -68,7 +68,7 @@ func (s *CompanySubscription) Status() CompanySubscriptionStatus {
 	return CompanySubscriptionStatusActive
 }
 
-// Warning says that 80 percent of the budget are used; "" as long as they are not.
+// Warning says that 80 percent of the budget is used; "" before.
 func (s *CompanySubscription) Warning() string {
 	switch {
 	case s.Budget == nil || s.CreditsUsed < *s.Budget-*s.Budget/5:

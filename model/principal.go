@@ -3,6 +3,7 @@ package model
 import (
 	"context"
 	"slices"
+	"time"
 )
 
 // Principal is who a request acts for: one company, through one credential.
@@ -13,7 +14,17 @@ type Principal struct {
 	Scopes []APIKeyScope
 	// IsToken says that an access token of the key was shown, not the key itself.
 	IsToken bool
+	// Address is where its requests come from, a proxy's where there is one.
+	Address string
+	// ExpiresAt is when the credential is good no more; zero for never.
+	ExpiresAt time.Time
 }
+
+// KeyRef names an API key.
+type KeyRef struct{ CompanyID, KeyID string }
+
+// Key names the API key that the principal acts by.
+func (p Principal) Key() KeyRef { return KeyRef{p.CompanyID, p.KeyID} }
 
 // Can reports whether the principal holds the scope. admin holds every scope, and write and
 // simulate hold read.

@@ -9,6 +9,8 @@ import (
 	"io"
 	"strconv"
 	"time"
+	"unicode"
+	"unicode/utf16"
 
 	"github.com/99designs/gqlgen/graphql"
 )
@@ -47,7 +49,7 @@ func ObjectOf(v any) (JSONObject, error) {
 	return JSONObject(text), nil
 }
 
-// text is the object as text. What is to be shown is made of it: gqlgen takes the zero value for null.
+// text is the object as JSON. Use it for whatever is shown: gqlgen takes the zero value for null.
 func (o JSONObject) text() []byte {
 	if len(o) == 0 {
 		return []byte("{}")
@@ -90,8 +92,35 @@ func (o *JSONObject) UnmarshalGQL(v any) error {
 	if !ok || json.Compact(&compact, text) != nil || !bytes.HasPrefix(compact.Bytes(), []byte("{")) {
 		return Errorf(BadInput, "a JSONObject is a JSON object")
 	}
+	if hasHalfPair(compact.Bytes()) {
+		return Errorf(BadInput, "a JSONObject must not contain half of a surrogate pair")
+	}
 	*o = compact.Bytes()
 	return nil
+}
+
+// hasHalfPair reports whether a JSON text has half of a surrogate pair, which is no character, and which Postgres refuses.
+func hasHalfPair(text []byte) bool {
+	unit := func(at int) rune {
+		if at+6 > len(text) || text[at] != '\\' || text[at+1] != 'u' {
+			return 0
+		}
+		unit, _ := strconv.ParseUint(string(text[at+2:at+6]), 16, 16)
+		return rune(unit)
+	}
+	for i := 0; i < len(text); i++ {
+		if text[i] != '\\' {
+			continue
+		}
+		if first := unit(i); utf16.IsSurrogate(first) {
+			if utf16.DecodeRune(first, unit(i+6)) == unicode.ReplacementChar {
+				return true
+			}
+			i += 6
+		}
+		i++
+	}
+	return false
 }
 
 // writeSpelled writes a value, of which parts may be as Spelled says, as JSON.
@@ -166,7 +195,7 @@ func (o *JSONObject) Scan(src any) error {
 	return nil
 }
 
-// MarshalUpload writes nothing of a file: it is only ever an input.
+// MarshalUpload writes null: files are inputs only.
 func MarshalUpload(graphql.Upload) graphql.Marshaler { return graphql.Null }
 
 // UnmarshalUpload reads the Upload scalar: a file of a multipart request.

@@ -94,3 +94,16 @@ func TestScopesOfAPrincipal(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, "a", p.CompanyID)
 }
+
+func TestHalfOfASurrogatePairIsNoCharacter(t *testing.T) {
+	t.Parallel()
+	for text, isRefused := range map[string]bool{
+		`{"a":"\ud83d\ude00 \\ud800 \u00e9"}`: false, `{"\uD83D\uDE00":[1]}`: false, `{"a":"😀"}`: false, `{"a":"\\\\"}`: false,
+		`{"a":"\ud800"}`: true, `{"a":"\ud800x"}`: true, `{"a":"\ude00\ud83d"}`: true, `{"\ud83d":1}`: true, `{"a":"\\\ud83d\\ude00"}`: true,
+		`{"a":"\ud83d\ud83d\ude00"}`: true,
+	} {
+		var object JSONObject
+		err := object.UnmarshalGQL(json.RawMessage(text))
+		require.Equal(t, isRefused, err != nil, text)
+	}
+}

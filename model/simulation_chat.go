@@ -37,7 +37,7 @@ type SimulationChat struct {
 	ReplyUntil *time.Time
 	CreatedAt  time.Time
 	EndedAt    *time.Time
-	// EndReason is why the agent ended the chat; nil when a client ended it.
+	// EndReason says why the agent ended the chat; nil when a client did.
 	EndReason *string
 }
 
@@ -63,7 +63,7 @@ func (*SimulationChat) IsNode() {}
 // Cursor is its place in a list of chats.
 func (c *SimulationChat) Cursor() Cursor { return Cursor{c.CreatedAt, c.ID} }
 
-// Status is where the chat stands. A turn whose process died holds the chat no longer than ReplyUntil.
+// Status is the chat's state. A turn whose process died holds the chat until ReplyUntil at most.
 func (c *SimulationChat) Status() SimulationChatStatus {
 	if c.State == SimulationChatStatusReplying && c.ReplyUntil != nil && c.ReplyUntil.Before(time.Now()) {
 		return SimulationChatStatusOpen

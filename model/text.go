@@ -23,7 +23,7 @@ func (f *Fields) text(path, value string, least, most int) {
 	}
 }
 
-// name is text for what people read, such as a name in a list: it must show something.
+// name is text for names that people read: they must show something.
 func (f *Fields) name(path, value string, most int) {
 	f.text(path, value, 1, most)
 	if value != "" && !strings.ContainsFunc(value, isVisible) {
@@ -31,7 +31,7 @@ func (f *Fields) name(path, value string, most int) {
 	}
 }
 
-// isVisible reports whether a character leaves a mark. Some letters and symbols are blank by design.
+// isVisible reports whether a character shows. Some letters and symbols are blank by design.
 func isVisible(r rune) bool {
 	return unicode.IsGraphic(r) && !unicode.IsSpace(r) && !strings.ContainsRune("\u115F\u1160\u2800\u3164\uFFA0\u034F", r)
 }
@@ -75,7 +75,7 @@ func (f *Fields) technicalName(path, value string) {
 	}
 }
 
-// list records a fault when a list is too long, and reports whether its entries are worth looking at.
+// list records a fault when a list is too long, and reports whether to check its entries.
 func (f *Fields) list(path string, length, most int) bool {
 	if length > most {
 		f.Add(path, "must have at most %d entries, not %d", most, length)

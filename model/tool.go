@@ -50,7 +50,7 @@ func (*Tool) IsNode() {}
 // Cursor is its place in a list of tools.
 func (t *Tool) Cursor() Cursor { return Cursor{t.CreatedAt, t.ID} }
 
-// Seal encrypts what must not be readable in the database, for the row with the id alone.
+// Seal encrypts a secret for the row with the id.
 type Seal func(id string, text []byte) ([]byte, error)
 
 // NewTool returns the tool that the input describes. seal encrypts header values.

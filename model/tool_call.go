@@ -40,13 +40,13 @@ type ToolCall struct {
 	IsTurnKept bool
 }
 
-// Begin makes the outcome of the call unknown, until it ends.
+// Begin marks the call's outcome as unknown until the call ends.
 func (c *ToolCall) Begin() {
 	text := outcomeUnknown
 	c.Result, c.Error, c.IsOutcomeUnknown = nil, &text, true
 }
 
-// MayHaveHappened reports whether the call was begun for real and nobody knows what came of it.
+// MayHaveHappened reports whether the call was begun for real and its outcome is unknown.
 func (c *ToolCall) MayHaveHappened() bool {
 	return c.IsOutcomeUnknown || c.Error != nil && *c.Error == outcomeUnknown
 }

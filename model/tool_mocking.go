@@ -35,12 +35,12 @@ func (m *ToolMocking) CountsCalls() bool {
 		slices.ContainsFunc(m.MockedSubAgents, func(s MockedSubAgent) bool { return counts(s.Mock) })
 }
 
-// Mock is how a mocked target answers.
+// Mock says how a mocked target answers.
 type Mock struct {
-	// ResultTemplate is handed back, its placeholders filled; nil or empty means DefaultMockResult.
+	// ResultTemplate is the result, with placeholders; nil or empty means DefaultMockResult.
 	ResultTemplate *string `json:"resultTemplate"`
 	DelaySeconds   float64 `json:"delaySeconds"`
-	// Rules go before the template, the first that matches.
+	// Rules go before the template: the first one that matches answers.
 	Rules []MockRule `json:"rules"`
 }
 
@@ -56,7 +56,7 @@ type MockedSubAgent struct {
 	Mock
 }
 
-// MockRule is how a mock answers the calls that match: every condition holds and the call has the index.
+// MockRule answers the calls for which every condition holds and that have the index.
 type MockRule struct {
 	When []MockCondition `json:"when"`
 	// CallIndex counts the calls of the target in the conversation from 0; nil for any.
@@ -81,7 +81,7 @@ type MockFailure struct {
 	Status *int32 `json:"status"`
 }
 
-// Denies reports whether what is not mocked must not happen.
+// Denies reports whether unmocked calls are refused.
 func (m *ToolMocking) Denies() bool { return m.SideEffects == SideEffectsDeny }
 
 // expressions counts the regular expressions of all conditions.
@@ -210,6 +210,10 @@ func (m *ToolMocking) Check(tools []*Tool, subAgents []*SubAgent) error {
 	if len(faults) == 0 {
 		return nil
 	}
+	const most = 10
+	if left := len(sentences) - most; left > 0 {
+		sentences = append(sentences[:most], fmt.Sprintf("and %d more faults", left))
+	}
 	return &Error{Code: Unprocessable, Fields: faults, Message: strings.Join(sentences, "; ")}
 }
 
@@ -220,9 +224,13 @@ func listed(connected []connection) string {
 	if len(connected) == 0 {
 		return "none"
 	}
-	names := make([]string, len(connected))
-	for i, c := range connected {
-		names[i] = fmt.Sprintf("%s (%s)", c.id, c.technicalName)
+	const most = 10
+	var names []string
+	for _, c := range connected[:min(len(connected), most)] {
+		names = append(names, fmt.Sprintf("%s (%s)", c.id, c.technicalName))
+	}
+	if len(connected) > most {
+		names = append(names, fmt.Sprintf("and %d more", len(connected)-most))
 	}
 	return strings.Join(names, ", ")
 }

@@ -17,7 +17,7 @@ const (
 	MaxEntryCredits = 1_000_000 * Credit
 )
 
-// OwnUsageKeys is how the idempotency keys of entries begin that the program itself makes.
+// OwnUsageKeys is the prefix of idempotency keys that the program itself makes.
 const OwnUsageKeys = "agentgraph:"
 
 // UsageEntry is an entry of the ledger: credits that were used. Entries are never changed or deleted; what was
@@ -36,7 +36,7 @@ type UsageEntry struct {
 	At time.Time
 }
 
-// Same reports whether both entries say the same, whoever owns them.
+// Same reports whether both entries say the same, apart from their owners.
 func (e *UsageEntry) Same(other *UsageEntry) bool {
 	return e.IdempotencyKey == other.IdempotencyKey && e.Channel == other.Channel && e.AgentID == other.AgentID &&
 		e.CampaignID == other.CampaignID && e.Credits == other.Credits && e.At.Equal(other.At)

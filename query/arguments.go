@@ -9,10 +9,10 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// arguments are those of a field, as its operation and its variables give them.
+// arguments are a field's arguments, from its operation and the variables.
 type arguments map[string]any
 
-// makeFilter makes a list's filter of its arguments; an error leaves them to the generated executor.
+// makeFilter turns a list's arguments into its filter. An error leaves them to the generated executor.
 type makeFilter func(a arguments) (db.Filter, error)
 
 // text returns an optional text or enum value; nil when it is not given.
@@ -86,6 +86,11 @@ func agentsThat(a arguments) (db.Filter, error) {
 		return nil, errUnplanned // A plan of Postgres for any name or tag would read all agents that have it.
 	}
 	return db.AgentsThat(wanted), wanted.Validate()
+}
+
+func auditEventsThat(a arguments) (db.Filter, error) {
+	wanted, err := input[model.AuditEventFilter](a, "filter")
+	return db.AuditEventsThat(wanted), err
 }
 
 func campaignsThat(a arguments) (db.Filter, error) {

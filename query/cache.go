@@ -20,18 +20,18 @@ const (
 	bytesPerValue = 500
 )
 
-// plans remembers the plans of the operations that were used last. An operation is that of a cached document.
+// plans caches plans of the operations used last. Operations are compared by pointer, since documents are cached too.
 type plans struct {
 	mu    sync.Mutex
 	cache *simplelru.LRU[*ast.OperationDefinition, *planned]
 	bytes int
 }
 
-// planned is what is known of an operation.
+// planned is what the cache knows of an operation.
 type planned struct {
 	// conditions are the variables that @skip and @include read.
 	conditions []string
-	// variants are its plans, by the values of the conditions; nil where there is none.
+	// variants are its plans by the values of the conditions; nil where there is no plan.
 	variants map[uint64]*plan
 	bytes    int
 }
@@ -43,7 +43,7 @@ func newPlans() *plans {
 	return p
 }
 
-// of returns the plan of the operation with its variables, nil when there is none.
+// of returns the plan of the operation with its variables; nil when it has none.
 func (p *plans) of(operation *graphql.OperationContext, t *Table) *plan {
 	p.mu.Lock()
 	known, ok := p.cache.Get(operation.Operation)
@@ -60,7 +60,7 @@ func (p *plans) of(operation *graphql.OperationContext, t *Table) *plan {
 	if ok || full || !countable {
 		return found
 	}
-	// Whoever else makes the same plan meanwhile makes an equal one.
+	// Somebody else may compile the same plan meanwhile; both are equal.
 	made := compile(operation, t)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -73,7 +73,7 @@ func (p *plans) of(operation *graphql.OperationContext, t *Table) *plan {
 	return made
 }
 
-// shrink forgets what was used longest ago while there is too much.
+// shrink drops what was used longest ago until the rest fits.
 func (p *plans) shrink() {
 	for p.bytes > mostBytes && p.cache.Len() > 1 {
 		p.cache.RemoveOldest()

@@ -10,8 +10,8 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// columnsOf returns the columns that the selection of the field being resolved needs of the rows that it leads to, sorted;
-// none stands for all of them.
+// columnsOf returns the columns that the field being resolved selects of the rows it leads to, sorted; none stands for
+// all of them.
 func (t *Table) columnsOf(ctx context.Context) []string {
 	operation, field := graphql.GetOperationContext(ctx), graphql.GetFieldContext(ctx).Field
 	typeName := field.Definition.Type.Name()
@@ -39,7 +39,10 @@ func (t *Table) columnsOf(ctx context.Context) []string {
 	for _, of := range types {
 		for _, set := range selections {
 			for _, selected := range graphql.CollectFields(operation, set, t.satisfies[of]) {
-				needed, known := t.needed(of, selected.Name)
+				if selected.Name == "__typename" {
+					continue
+				}
+				needed, known := t.needs[of+"."+selected.Name]
 				if !known {
 					return nil
 				}
@@ -51,11 +54,9 @@ func (t *Table) columnsOf(ctx context.Context) []string {
 	return slices.Compact(columns)
 }
 
-// needed returns the columns that a field needs; false when it is not known.
+// needed returns the columns that a field needs; false when they are not known. Looking up a struct's field by name is
+// slow, so NewTable does this once for each.
 func (t *Table) needed(of, field string) ([]string, bool) {
-	if field == "__typename" {
-		return nil, true
-	}
 	name := of + "." + field
 	if columns, known := t.needs[name]; known {
 		return columns, true

@@ -13,13 +13,13 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Bounds of a planned operation: the values that it selects, and the statements that it takes.
+// Bounds of a planned operation: values that it selects, and statements that it sends.
 const (
 	mostValues = 2_000
 	mostReads  = db.MostReads / 2 // each may count its rows as well
 )
 
-// compiler makes a plan.
+// compiler builds a plan.
 type compiler struct {
 	operation *graphql.OperationContext
 	table     *Table
@@ -59,7 +59,7 @@ func compile(operation *graphql.OperationContext, t *Table) *plan {
 	return c.plan
 }
 
-// fix reads the arguments of a page once, where they do not depend on variables.
+// fix reads a page's arguments now, where they do not depend on variables.
 func (r *read) fix() {
 	if r.field == nil || r.argument != "" || slices.ContainsFunc(r.field.Arguments, func(a *ast.Argument) bool { return readsVariable(a.Value) }) {
 		return
@@ -198,7 +198,7 @@ func list(read int, write writeRow) writeKey {
 	}
 }
 
-// part returns how the column of a row is written that is all that its field wants.
+// part returns how to write a field that wants one column of a row.
 func (c *compiler) part(of *ast.Type, rel *relation, r *read) writeRow {
 	return c.value(c.column(of, c.table.member(rel.row(), rel.value).Type, nil), r, rel.value)
 }
@@ -239,7 +239,7 @@ func (c *compiler) object(of string, r *read, set ast.SelectionSet) writeRow {
 	}
 }
 
-// objectOf is object for one type. kind is what the column kind of its rows holds; empty for a type that has none.
+// objectOf is object for one type. kind is the value of its rows' column kind, empty for a type without one.
 func (c *compiler) objectOf(of string, r *read, set ast.SelectionSet, kind string) writeRow {
 	return object(c, of, set, func(field graphql.CollectedField) writeRow { return c.field(of, r, field, kind) })
 }
@@ -262,7 +262,7 @@ func object[W writeKey | writeRow](c *compiler, of string, set ast.SelectionSet,
 	return func(a *response, dst []byte, of int) []byte {
 		dst = append(dst, '{')
 		for i := range outputs {
-			// Aliases write the same again and again: each counts as soon as it is there.
+			// Aliases may repeat a field at will, so count each before going on.
 			if dst = a.spend(outputs[i].write(a, append(dst, outputs[i].head...), of)); a.isLeft {
 				return dst
 			}
@@ -333,12 +333,12 @@ func (c *compiler) child(rel *relation, from *read, field *ast.Field) *read {
 	return c.add(child)
 }
 
-// isOneRow reports whether the read finds one row at most, by a key that it does not have to wait for.
+// isOneRow reports whether the read finds at most one row, by a key that it need not wait for.
 func (r *read) isOneRow() bool {
 	return r.relation.shape == toOne && (r.argument != "" || r.isFound)
 }
 
-// keyIn is the key that stands in a column of the one row of the read.
+// keyIn is the key in a column of the read's one row.
 func (c *compiler) keyIn(r *read, column string) db.Key {
 	if column == "id" {
 		return r.key

@@ -10,16 +10,16 @@ import (
 type found struct {
 	rows rows
 	part db.Part
-	// keys are what the rows are read for.
+	// keys are what the rows are read by.
 	keys []string
-	// isKeyed says that the keys are known, isSent that the rows are asked for, and isRead that they are there.
+	// isKeyed: the keys are known. isSent: the statement is under way. isRead: the rows have arrived.
 	isKeyed, isSent, isRead bool
 	places                  map[string]int32
 	// ofParent has the place among the keys for each row of the parent, -1 for none. It is empty where they are the same.
 	ofParent []int32
 	// heads and tails are the first and the last row of each key, -1 for none, and counts how many there are.
 	heads, tails, counts []int32
-	// others are the rows that follow each row, -1 behind the last; keyed is the key of each row.
+	// others links each row to the next one of its key, -1 after the last; keyed is the key of each row.
 	others, keyed []int32
 	totals        []int64
 }
@@ -70,7 +70,7 @@ func (f *found) keyOf(a *response, r *read, row int) int {
 	return int(f.ofParent[row])
 }
 
-// open makes room for what the keys lead to.
+// open makes room for the rows of the keys.
 func (f *found) open(r *read) {
 	keys := max(len(f.keys), 1)
 	for range keys {
@@ -92,7 +92,7 @@ func (f *found) open(r *read) {
 	}
 }
 
-// collect takes the keys from the rows of the parent, each once.
+// collect takes the distinct keys from the rows of the parent.
 func (f *found) collect(r *read, parent *found) {
 	f.isKeyed = true
 	if f.places == nil {
@@ -107,7 +107,7 @@ func (f *found) collect(r *read, parent *found) {
 		place, known := f.places[string(value)]
 		if !known {
 			place = int32(len(f.keys))
-			// The values stay where they are until the response is written.
+			// The values stay in place until the response is written.
 			key := unsafe.String(unsafe.SliceData(value), len(value))
 			f.places[key] = place
 			f.keys = append(f.keys, key)

@@ -11,7 +11,7 @@ func skipSpace(src []byte, at int) int {
 	return at
 }
 
-// skipString returns where the string that begins at the quote ends, behind its last quote.
+// skipString returns the place after the string whose first quote is at the place.
 func skipString(src []byte, at int) int {
 	for at++; at < len(src); {
 		end := bytes.IndexByte(src[at:], '"')
@@ -31,7 +31,7 @@ func skipString(src []byte, at int) int {
 	return len(src)
 }
 
-// skipValue returns where the value ends that begins at the place.
+// skipValue returns the place after the value that begins at the place.
 func skipValue(src []byte, at int) int {
 	switch src[at] {
 	case '"':
@@ -65,15 +65,15 @@ func skipValue(src []byte, at int) int {
 	return at
 }
 
-// reader goes through the members of an object, or the elements of an array.
+// reader walks through the members of an object or the elements of an array.
 type reader struct {
 	src []byte
 	at  int
-	// name is that of the member, without its quotes.
+	// name is the member's name as it is written, without quotes.
 	name, value []byte
 }
 
-// open begins with the object or array that src is, and reports whether it is one that begins with the bracket.
+// open starts reading src, and reports whether it begins with the bracket.
 func (r *reader) open(src []byte, bracket byte) bool {
 	r.src, r.at = src, skipSpace(src, 0)
 	if r.at >= len(src) || src[r.at] != bracket {
@@ -83,7 +83,7 @@ func (r *reader) open(src []byte, bracket byte) bool {
 	return true
 }
 
-// member goes on to the next member of an object; false at its end.
+// member moves to the next member of an object; false at its end.
 func (r *reader) member() bool {
 	if r.at >= len(r.src) || r.src[r.at] != '"' {
 		return false
@@ -95,7 +95,7 @@ func (r *reader) member() bool {
 	return true
 }
 
-// element goes on to the next element of an array; false at its end.
+// element moves to the next element of an array; false at its end.
 func (r *reader) element() bool {
 	if r.at >= len(r.src) || r.src[r.at] == ']' {
 		return false

@@ -14,9 +14,9 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Loading is the gqlgen extension by which resolvers read through the table: with one statement for each level and relation
-// of an operation, whatever the number of rows. What was read is remembered for one response, so for one event of a
-// subscription, and for one field of a mutation, which must see what the field before it wrote.
+// Loading is the gqlgen extension through which resolvers read the table: one statement for each level and relation of
+// an operation, however many rows there are. It remembers what was read for one response, such as one event of a
+// subscription, or for one field of a mutation, which must see what the field before it wrote.
 type Loading struct{ *Table }
 
 // ExtensionName names the extension.
@@ -25,12 +25,12 @@ func (Loading) ExtensionName() string { return "Loading" }
 // Validate accepts every schema.
 func (Loading) Validate(graphql.ExecutableSchema) error { return nil }
 
-// InterceptResponse begins to remember what is read for a response.
+// InterceptResponse starts remembering reads for a response.
 func (l Loading) InterceptResponse(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
 	return next(l.begin(ctx))
 }
 
-// InterceptRootField begins anew for a mutation's field.
+// InterceptRootField starts over for each field of a mutation.
 func (l Loading) InterceptRootField(ctx context.Context, next graphql.RootResolver) graphql.Marshaler {
 	if graphql.GetOperationContext(ctx).Operation.Operation == ast.Mutation {
 		ctx = l.begin(ctx)
@@ -51,13 +51,13 @@ func loadsOf(ctx context.Context) *loads { return ctx.Value(loadsKey{}).(*loads)
 // loads are what was read for one response.
 type loads struct {
 	table *Table
-	// ctx is the response's, rather than that of the field that happens to ask first.
+	// ctx is the response's, not that of the field that happens to ask first.
 	ctx   context.Context
 	mu    sync.Mutex
 	reads map[asked]any
 }
 
-// tenant is the caller's company. Without a principal it is nobody's, which holds nothing.
+// tenant is the caller's company; without a principal, one that holds nothing.
 func (l *loads) tenant() *db.Tenant {
 	principal, _ := model.PrincipalOf(l.ctx)
 	return l.table.store.Tenant(principal.CompanyID)
@@ -95,8 +95,8 @@ func windowOf(args model.PageArgs, filter db.Filter) window {
 // readKeys reads what all keys lead to, and returns how to find what one of them leads to.
 type readKeys[V any] func(keys []string) (func(key string) (V, error), error)
 
-// load returns what hangs on the row. The first row of a batch that asks makes it read for all of them. So the number of
-// statements does not depend on which fields happen to be resolved at the same time, and nobody waits for others to ask.
+// load returns what hangs on the row. The first row of a batch that asks has it read for all of them. So the number of
+// statements does not depend on timing, and nobody waits for others to ask.
 func load[V any](l *loads, row any, a asked, keyOf func(row any) string, read readKeys[V]) (V, error) {
 	key := keyOf(row)
 	if key == "" {
@@ -118,7 +118,7 @@ func load[V any](l *loads, row any, a asked, keyOf func(row any) string, read re
 	return find(key)
 }
 
-// once returns what was made for what is asked, which is made if it was not.
+// once returns what was made for the key, and makes it on the first call.
 func (l *loads) once(a asked, make func() any) any {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -133,7 +133,7 @@ func (l *loads) once(a asked, make func() any) any {
 	return made
 }
 
-// keysOf are the keys of the rows, each once.
+// keysOf returns the distinct keys of the rows.
 func keysOf(rows []any, keyOf func(any) string) []string {
 	keys := make([]string, 0, len(rows))
 	seen := make(map[string]bool, len(rows))

@@ -9,19 +9,19 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// plan is how an operation is answered: what is read, and how the response is written from it. It is never changed once it
-// is made, and serves any number of requests at a time.
+// plan says how to answer an operation: what to read, and how to write the response from it. It never changes, so any
+// number of requests share it.
 type plan struct {
 	store *db.Store
-	// reads are in an order in which each comes behind the one that it hangs on.
+	// reads are ordered: each comes after its parent.
 	reads []*read
 	// fields are those of Query; nothing writes those that the generated executor answers, which are the rest.
 	fields []output[writeKey]
 	rest   ast.SelectionSet
 	needs  []need
-	// selected is how many values the operation selects.
+	// selected counts the values that the operation selects.
 	selected int
-	// failing says once that Postgres does not run it.
+	// failing logs, once, that Postgres does not run it.
 	failing sync.Once
 }
 
@@ -31,7 +31,7 @@ type need struct {
 	keyOnly bool
 }
 
-// permits reports whether the caller may have every field. Who may not is told so by the generated executor.
+// permits reports whether the caller may have every field. If not, the generated executor says so.
 func (p *plan) permits(principal model.Principal) bool {
 	for _, n := range p.needs {
 		if !principal.Can(n.scope) || n.keyOnly && principal.IsToken {
@@ -75,7 +75,7 @@ type read struct {
 	fixed *db.Part
 	// argument has the key of a field of Query; empty for a list of the company.
 	argument string
-	// mustExist leaves the operation to the generated executor when a key leads to nothing.
+	// mustExist leaves the operation to the generated executor when no row has the key.
 	mustExist bool
 	columns   []string
 	// joins are rows that are read with these, each of them the one that a row leads to.
@@ -83,7 +83,7 @@ type read struct {
 	// host is the read whose statement reads these rows, as alias; nil for a read with a statement of its own.
 	host  *read
 	alias string
-	// wantsTotal says that the rows of the list are counted.
+	// wantsTotal asks for the number of all rows of the list.
 	wantsTotal bool
 	// statements read the rows of one key, and of several.
 	statements [2]db.Statement
@@ -102,10 +102,10 @@ const (
 	ofSeveral = 1
 )
 
-// mostShapes bounds the statements that a read remembers.
+// mostShapes bounds the statements that a read keeps.
 const mostShapes = 32
 
-// column returns the place of a column in the rows of the read, which has it from now on.
+// column returns the place of a column in the read's rows, and adds it when it is missing.
 func (r *read) column(name string) int {
 	if r.host != nil {
 		return r.host.column(r.alias + "." + name)

@@ -1,6 +1,6 @@
-// Package query answers queries by plans. A plan is made once for an operation: it knows which statements read what the
-// operation selects, sends those whose keys are known together, and writes the response's JSON straight from Postgres's
-// values. What a plan cannot do, and every response that would hold an error, is left to the generated executor.
+// Package query answers queries by plans. A plan is compiled once for an operation. It knows which statements read what
+// the operation selects, sends those whose keys are known together, and writes the JSON of the response straight from
+// Postgres's values. The generated executor does what a plan cannot, and gives every response that would hold an error.
 package query
 
 import (
@@ -14,8 +14,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Schema is an executable schema that answers queries by plans where it can, and otherwise as the schema that it wraps.
-// Both ways give the same bytes.
+// Schema answers queries by plans where it can, and through the schema that it wraps otherwise. Both ways give the same
+// bytes.
 type Schema struct {
 	graphql.ExecutableSchema
 
@@ -52,7 +52,7 @@ func (s *Schema) Exec(ctx context.Context) graphql.ResponseHandler {
 		case err == nil:
 			return &graphql.Response{Data: data}
 		case errors.Is(err, model.ErrTooLarge):
-			// Whoever set the budget says so.
+			// Whoever set the budget reports it.
 			return &graphql.Response{Data: []byte("null")}
 		case !errors.Is(err, errUnplanned) && ctx.Err() == nil:
 			s.failed(ctx, plan, err)
@@ -70,7 +70,7 @@ func (s *Schema) failed(ctx context.Context, plan *plan, err error) {
 	plan.failing.Do(func() { s.table.log.LogAttrs(ctx, slog.LevelWarn, "a planned query failed", slog.Any("error", err)) })
 }
 
-// rest answers fields of an operation as the schema that is wrapped does.
+// rest answers fields of an operation through the wrapped schema.
 func (s *Schema) rest(ctx context.Context, of *graphql.OperationContext, fields ast.SelectionSet) []byte {
 	definition := *of.Operation
 	definition.SelectionSet = fields
@@ -86,5 +86,5 @@ func (s *Schema) rest(ctx context.Context, of *graphql.OperationContext, fields 
 	return response.Data
 }
 
-// errUnplanned says that the generated executor is to answer: it finds the error, or does what plans do not do.
+// errUnplanned hands over to the generated executor, which finds the error or does what plans cannot.
 var errUnplanned = errors.New("not planned")

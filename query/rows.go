@@ -1,10 +1,10 @@
 package query
 
-// rows are what a read found: Postgres's values, one behind the other.
+// rows are what a read found: Postgres's values, one after another.
 type rows struct {
 	width int
 	data  []byte
-	// ends are where each value ends in data, row by row; isNull is set for those that are NULL.
+	// ends holds where each value ends in data, row by row; isNull marks those that are NULL.
 	ends []uint32
 }
 
@@ -37,7 +37,7 @@ func (r *rows) value(row, column int) []byte {
 	return r.data[start:end:end]
 }
 
-// reset forgets the rows, and keeps their memory.
+// reset forgets the rows but keeps their memory.
 func (r *rows) reset(width int) {
 	if r.data == nil {
 		r.data = []byte{} // a part of nil, which is NULL, would be nil

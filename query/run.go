@@ -13,13 +13,13 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// response is one while it is made.
+// response is a response in the making.
 type response struct {
 	plan   *plan
 	reader *db.Reader
 	budget model.Budget
 	found  []found
-	// isLeft says that the generated executor has to answer.
+	// isLeft says that the generated executor must answer.
 	isLeft bool
 	// unspent is how much of what was read is not charged to the budget yet. spent is how much of what is written was: as
 	// much as was read, and then what goes beyond that. err is what the budget said.
@@ -29,7 +29,7 @@ type response struct {
 	err     error
 }
 
-// responses keeps the memory of responses for others.
+// responses recycles the memory of responses.
 var responses = sync.Pool{New: func() any { return &response{} }}
 
 // mostKept is how much memory of one read is kept for others, in bytes of values.
@@ -65,7 +65,7 @@ func (a *response) release() {
 	responses.Put(a)
 }
 
-// leave leaves the operation to the generated executor.
+// leave hands the operation to the generated executor.
 func (a *response) leave(dst []byte) []byte {
 	a.isLeft = true
 	return dst
@@ -90,7 +90,7 @@ func (a *response) spend(dst []byte) []byte {
 func (p *plan) run(ctx context.Context, tenant *db.Tenant, variables map[string]any, rest func() []byte) (data []byte, err error) {
 	var reader *db.Reader
 	if len(p.reads) > 0 {
-		// Who waits for a connection has no memory yet: however many wait, responses hold it for no more than have one.
+		// Take memory after the connection: however many wait for one, only those that have it hold memory.
 		if reader, err = tenant.Reader(ctx); err != nil {
 			return nil, err
 		}
@@ -134,7 +134,7 @@ func (p *plan) run(ctx context.Context, tenant *db.Tenant, variables map[string]
 	return dst[start:], nil
 }
 
-// merge puts what the generated executor made of the rest between the fields that are planned, which end where ends say.
+// merge inserts the generated executor's fields between the planned ones, which end at ends.
 func (p *plan) merge(planned []byte, ends []int, rest []byte) ([]byte, error) {
 	var made reader
 	if !made.open(rest, '{') {
@@ -155,7 +155,7 @@ func (p *plan) merge(planned []byte, ends []int, rest []byte) ([]byte, error) {
 	return append(all, '}'), nil
 }
 
-// size estimates how long the response is.
+// size estimates the length of the response in bytes.
 func (a *response) size() int {
 	size := 256
 	for i := range a.plan.reads {
@@ -165,7 +165,7 @@ func (a *response) size() int {
 	return size
 }
 
-// bind reads the arguments of the operation.
+// bind reads the operation's arguments.
 func (f *found) bind(r *read, variables map[string]any) error {
 	if r.field == nil {
 		return nil
@@ -198,7 +198,7 @@ func (f *found) bind(r *read, variables map[string]any) error {
 	return err
 }
 
-// sent is a statement that is under way.
+// sent is a statement under way.
 type sent struct {
 	read    int
 	isTotal bool
@@ -215,7 +215,7 @@ func (a *response) readAll(ctx context.Context, variables map[string]any) error 
 	return a.read(ctx)
 }
 
-// read reads everything, as much as possible at once.
+// read reads everything in as few round trips as possible.
 func (a *response) read(ctx context.Context) error {
 	reads := make([]db.Read, 0, len(a.plan.reads))
 	under := make([]sent, 0, len(a.plan.reads))
@@ -291,7 +291,7 @@ func (r *read) ask(a *response, reads []db.Read, under []sent) ([]db.Read, []sen
 	return reads, under
 }
 
-// take keeps a row.
+// take stores a row.
 func (a *response) take(f *found, r *read, values [][]byte) error {
 	key := int32(0)
 	switch {

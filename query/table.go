@@ -35,9 +35,10 @@ var rowTypes = map[string]any{
 	"Campaign":              model.Campaign{},
 	"CampaignItem":          model.CampaignItem{},
 	"CampaignItemEvent":     model.CampaignItemEvent{},
+	"AuditEvent":            model.AuditEvent{},
 }
 
-// kinds are the interfaces whose types are told apart by the column kind of the row.
+// kinds are the interfaces whose types the row's column kind tells apart.
 var kinds = map[string]map[string]string{
 	"AgentTest": {
 		string(model.AgentTestKindSimulation):     "SimulationTest",
@@ -103,7 +104,7 @@ var relations = map[string]relation{
 	"AgentTestComparisonTest.test": one("", db.AgentTestRows).by(existingTest),
 }
 
-// logic are the fields with a resolver of their own, and the columns that they need beside the id.
+// logic lists fields with a resolver of their own, and the columns they need beside the id.
 var logic = map[string][]string{
 	"AgentTest.isFlaky":               nil,
 	"AgentTestExecution.counts":       nil,
@@ -145,10 +146,11 @@ var roots = map[string]root{
 
 	"campaign":      byID(db.CampaignRows),
 	"campaigns":     all(db.CampaignList).that(campaignsThat),
+	"auditEvents":   all(db.AuditEventList).that(auditEventsThat),
 	"campaignItems": all(db.CampaignItemList).of("campaignId", db.CampaignRows).that(itemsOfCampaign),
 }
 
-// Table is what rowTypes, relations and roots say, held against a schema. Plans and resolvers read through it.
+// Table is rowTypes, relations and roots, checked against a schema. Plans and resolvers read through it.
 type Table struct {
 	schema *ast.Schema
 	store  *db.Store
@@ -159,11 +161,11 @@ type Table struct {
 	satisfies map[string][]string
 	relations map[string]*relation
 	roots     map[string]*root
-	// needs are the columns that fields with a resolver of their own need.
+	// needs are the columns that each field needs, by "Type.field". What is not there may need any.
 	needs map[string][]string
 }
 
-// NewTable returns the table for what the store holds. It fails when the table does not fit the schema.
+// NewTable returns the table of the store's types. It fails when the table does not fit the schema.
 func NewTable(schema *ast.Schema, store *db.Store, log *slog.Logger) (*Table, error) {
 	t := &Table{
 		schema: schema, store: store, log: log, needs: map[string][]string{}, columns: map[reflect.Type]map[string]string{}, satisfies: map[string][]string{},
@@ -204,6 +206,13 @@ func NewTable(schema *ast.Schema, store *db.Store, log *slog.Logger) (*Table, er
 		}
 		t.roots[name] = &r
 	}
+	for name, definition := range schema.Types {
+		for _, field := range definition.Fields {
+			if columns, known := t.needed(name, field.Name); known {
+				t.needs[name+"."+field.Name] = columns
+			}
+		}
+	}
 	return t, nil
 }
 
@@ -226,7 +235,7 @@ func (t *Table) member(row reflect.Type, column string) reflect.StructField {
 	return reflect.StructField{}
 }
 
-// check holds a relation against the field that it is of.
+// check compares a relation with its field in the schema.
 func (t *Table) check(name string, r relation) error {
 	typeName, field, _ := strings.Cut(name, ".")
 	definition := t.schema.Types[typeName].Fields.ForName(field)
@@ -243,7 +252,7 @@ func (t *Table) check(name string, r relation) error {
 	return nil
 }
 
-// target is the type of the objects that a field of the type and shape leads to.
+// target is the type of the objects that a field of this type and shape leads to.
 func (t *Table) target(of *ast.Type, s shape) string {
 	if s != toPage {
 		return of.Name()

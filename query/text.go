@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// escaped says which bytes of a text JSON writes otherwise.
+// escaped marks the bytes that JSON must escape.
 var escaped = func() (is [256]bool) {
 	for c := range 0x20 {
 		is[c] = true
@@ -18,7 +18,7 @@ var escaped = func() (is [256]bool) {
 	return is
 }()
 
-// plain returns where the first byte from the place on is that JSON writes otherwise; the text's length when there is none.
+// plain returns the place of the first byte, from at on, that JSON must escape; the text's length when there is none.
 func plain[T string | []byte](text T, at int) int {
 	// Eight bytes at a time: one of them is below 0x20, or a quotation mark or a backslash, when a high bit is left.
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
@@ -74,7 +74,7 @@ func appendTime(dst []byte, t time.Time) []byte {
 	return append(t.UTC().AppendFormat(dst, dateTimeLayout), '"')
 }
 
-// epoch is where Postgres counts microseconds from.
+// epoch is where Postgres starts counting microseconds.
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro()
 
 // timeOf reads Postgres's timestamptz.

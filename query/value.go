@@ -12,7 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// writeValue writes what a stored value is in the response; nil stands for NULL. It reports whether it could.
+// writeValue writes a stored value into the response, nil for NULL, and reports whether it could.
 type writeValue func(a *response, dst, value []byte) ([]byte, bool)
 
 var (
@@ -242,7 +242,7 @@ func (c *compiler) storedObject(of *ast.Type, in reflect.Type, set ast.Selection
 	}
 }
 
-// headOf is what stands before the value of the nth field of an object.
+// headOf is the text before the value of an object's nth field.
 func headOf(n int, alias string) string {
 	if n > 0 {
 		return `,"` + alias + `":`

@@ -9,8 +9,7 @@ import (
 	"github.com/agentgraph/agentgraph/query"
 )
 
-// campaign returns one campaign; NOT_FOUND names the argument, as it does where other things are looked up
-// in a campaign.
+// campaign returns one campaign. NOT_FOUND names the argument, as it does for everything looked up in a campaign.
 func (r *Resolver) campaign(ctx context.Context, id string) (*model.Campaign, error) {
 	campaign, err := query.ByID[*model.Campaign](ctx, id)
 	var missing *model.Error
@@ -20,7 +19,7 @@ func (r *Resolver) campaign(ctx context.Context, id string) (*model.Campaign, er
 	return campaign, err
 }
 
-// campaignCounts returns how many items of the campaign are in which state.
+// campaignCounts counts the campaign's items by state.
 func campaignCounts(ctx context.Context, campaign *model.Campaign) (*model.CampaignItemCounts, error) {
 	counts, err := query.Value(ctx, campaign, "counts", query.Of((*db.Tenant).CountsOfCampaigns))
 	if err != nil || counts != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// requires answers a field only when the caller holds the scope, by an API key where an access token will not do.
+// requires resolves a field only when the caller holds the scope, and, with keyOnly, shows an API key.
 func requires(ctx context.Context, _ any, next graphql.Resolver, scope model.APIKeyScope, keyOnly bool) (any, error) {
 	principal, ok := model.PrincipalOf(ctx)
 	if !ok {

@@ -10,7 +10,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Resolver is what the fields need.
+// Resolver holds what the fields need.
 type Resolver struct {
 	store  *db.Store
 	engine *engine.Engine
@@ -26,8 +26,7 @@ func (r *Resolver) Config() graph.Config {
 	return graph.Config{Resolvers: r, Directives: graph.DirectiveRoot{Requires: requires}}
 }
 
-// tenant is the caller's company, and the one way to rows from here. Without a principal it is
-// nobody's, which holds nothing.
+// tenant is the caller's company, and the only way to rows from here. Without a principal it holds nothing.
 func (r *Resolver) tenant(ctx context.Context) *db.Tenant {
 	principal, _ := model.PrincipalOf(ctx)
 	return r.store.Tenant(principal.CompanyID).By(principal.KeyID)

@@ -7,7 +7,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// coverage returns what would happen to the calls of each of the chats with the ids.
+// coverage returns, for each chat, what would happen to its calls.
 func (r *Resolver) coverage(ctx context.Context, t *db.Tenant, ids []string) (map[string][]*model.CallCoverage, error) {
 	found, err := t.Find(ctx, db.SimulationChatRows, ids, "agent_id", "tool_mocking")
 	if err != nil {

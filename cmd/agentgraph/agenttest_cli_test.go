@@ -77,7 +77,7 @@ func (b *bench) test(t *testing.T, args ...string) outcome {
 }
 
 func testAgainst(ctx context.Context, address, key string, args ...string) outcome {
-	var out, log lockedBuffer
+	var out, log dbtest.Output
 	code := run(ctx, append([]string{"test", args[0], "--url", address, "--api-key", key}, args[1:]...), streams{out: &out, log: &log})
 	return outcome{code, out.String(), log.String()}
 }

@@ -111,7 +111,7 @@ func TestATestRunWhoseServerStaysLostCountsWhatWasSeen(t *testing.T) {
 	b := newBench(t, "--workers", "0")
 	test := b.simulation(t, "Passing", holds)
 	proxy := newCut(t, b.url, false)
-	var out lockedBuffer
+	var out dbtest.Output
 	ran := make(chan int, 1)
 	go func() {
 		ran <- run(context.WithoutCancel(t.Context()), []string{

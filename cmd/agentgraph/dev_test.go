@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -48,7 +49,7 @@ func startDev(t *testing.T, args ...string) (shown started, stop func() int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	out, in := io.Pipe()
-	var log lockedBuffer
+	var log dbtest.Output
 	code := make(chan int, 1)
 	go func() {
 		code <- run(ctx, append([]string{"dev", "--port", "0"}, args...), streams{out: in, log: &log})
@@ -63,29 +64,12 @@ func startDev(t *testing.T, args ...string) (shown started, stop func() int) {
 	})
 }
 
-type lockedBuffer struct {
-	mu     sync.Mutex
-	buffer bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.String()
-}
-
 func TestDefaultsOfTheRateLimits(t *testing.T) {
 	t.Parallel()
 	for command, flags := range map[string][]string{
 		"serve": {"--rate-limit=600", "--model-rate-limit=60"}, "dev": {"--rate-limit=0", "--model-rate-limit=0"},
 	} {
-		var help lockedBuffer
+		var help dbtest.Output
 		require.Zero(t, run(t.Context(), []string{command, "--help"}, streams{out: &help, log: io.Discard}))
 		for _, flag := range flags {
 			require.Contains(t, help.String(), flag)
@@ -132,6 +116,33 @@ func TestDevKeepsItsDataAndItsKey(t *testing.T) {
 	require.NotEqual(t, first.APIKey, third.APIKey)
 	(&served{url: third.RestURL, key: *third.APIKey}).must(t, `{ company { name } }`, nil, nil)
 	require.Zero(t, stop())
+}
+
+func TestDevEndsWithItsDatabase(t *testing.T) {
+	t.Setenv("DATABASE_URL", "")
+	dir := reachable(t)
+	out, in := io.Pipe()
+	var log dbtest.Output
+	code := make(chan int, 1)
+	go func() {
+		code <- run(t.Context(), []string{"dev", "--port", "0", "--data-directory", dir}, streams{out: in, log: &log})
+	}()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err, log.String())
+	var shown started
+	require.NoError(t, json.Unmarshal([]byte(line), &shown))
+	(&served{url: shown.RestURL, key: *shown.APIKey}).must(t, `{ company { name } }`, nil, nil)
+	text, err := os.ReadFile(filepath.Join(dir, "postgres", "postgres", "postmaster.pid"))
+	require.NoError(t, err)
+	first, _, _ := strings.Cut(string(text), "\n")
+	postmaster, err := strconv.Atoi(first)
+	require.NoError(t, err)
+	require.NoError(t, syscall.Kill(postmaster, syscall.SIGKILL))
+	require.Equal(t, 1, <-code)
+	require.Contains(t, log.String(), "the private database server has ended by itself; its log is postgres.log in the data directory")
+
+	_, stop := startDev(t, "--data-directory", dir)
+	require.Zero(t, stop(), "it recovers")
 }
 
 func TestDevOnADatabaseThatIsNotTheDemos(t *testing.T) {

@@ -23,7 +23,7 @@ func (s *theatre) startServing(t *testing.T) (*replica, string) {
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), binary, "serve", "--database-url", s.Address, "--listen", "127.0.0.1:0",
 		"--openai-base-url", s.provider.URL+"/v1", "--openai-api-key", "any", "--model-timeout", "10m", "--workers", "0", "--model-rate-limit", "0")
 	cmd.Env = append(os.Environ(), asProgram+"=1")
-	log := &servedLog{address: make(chan string, 1)}
+	log := &servedLog{serving: make(chan serving, 1)}
 	cmd.Stderr = log
 	stdin, err := cmd.StdinPipe()
 	require.NoError(t, err)
@@ -33,7 +33,7 @@ func (s *theatre) startServing(t *testing.T) (*replica, string) {
 		_ = stdin.Close()
 		_ = cmd.Wait()
 	})
-	return &replica{cmd}, "http://" + <-log.address
+	return &replica{cmd}, "http://" + (<-log.serving).Address
 }
 
 // posted is a whole answer.

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -59,6 +60,7 @@ func run(ctx context.Context, args []string, std streams) int {
 		kong.Exit(func(code int) { exit = code }),
 		kong.BindTo(ctx, (*context.Context)(nil)),
 		kong.Vars{"version": version()},
+		kong.Resolvers(fromFiles),
 	)
 	if err != nil {
 		_, _ = fmt.Fprintln(std.log, "agentgraph:", err)
@@ -96,6 +98,26 @@ func run(ctx context.Context, args []string, std streams) int {
 	return 0
 }
 
+// fromFiles reads the value of a flag from the file that its environment variable names with _FILE behind it, as secrets are
+// given to containers. What surrounds it, such as the end of the line, is left out.
+var fromFiles kong.ResolverFunc = func(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+	for _, variable := range flag.Envs {
+		path := os.Getenv(variable + "_FILE")
+		if path == "" {
+			continue
+		}
+		if os.Getenv(variable) != "" {
+			return nil, fmt.Errorf("%[1]s and %[1]s_FILE exclude each other", variable)
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("read %s_FILE: %w", variable, err)
+		}
+		return strings.TrimSpace(string(text)), nil
+	}
+	return nil, nil
+}
+
 // isOf reports whether the error is about the command line of the command.
 func isOf(err error, command string) bool {
 	var wrong *kong.ParseError
@@ -106,13 +128,20 @@ func isOf(err error, command string) bool {
 
 type versionCommand struct{}
 
-// Run prints the version that the build recorded.
+// Run prints the version.
 func (versionCommand) Run(cli *kong.Context) error {
 	_, err := fmt.Fprintln(cli.Stdout, "agentgraph", version())
 	return err
 }
 
+// release is the version that a release is linked with; "" otherwise.
+var release string
+
+// version returns the version of a release, or else what Go recorded of the build.
 func version() string {
+	if release != "" {
+		return release
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" {
 		return "(devel)"

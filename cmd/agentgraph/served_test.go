@@ -12,28 +12,33 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/model"
 )
 
 // served is a server that the command started, and a key to it.
-type served struct{ url, key string }
+type served struct {
+	url, key string
+	// metrics is where they are served; "" for nowhere.
+	metrics string
+}
 
 // serve runs the command on the database, with more flags.
 func serve(t testing.TB, databaseURL, key string, flags ...string) *served {
 	t.Helper()
 	ctx, end := context.WithCancel(context.WithoutCancel(t.Context()))
-	log := &servedLog{address: make(chan string, 1)}
+	log := &servedLog{serving: make(chan serving, 1)}
 	code := make(chan int, 1)
 	go func() {
 		code <- run(ctx, append([]string{"serve", "--database-url", databaseURL, "--listen", "127.0.0.1:0"}, flags...), streams{out: io.Discard, log: log})
 	}()
 	select {
-	case address := <-log.address:
+	case at := <-log.serving:
 		t.Cleanup(func() {
 			end()
 			require.Zero(t, <-code, log.String())
 		})
-		return &served{url: "http://" + address, key: key}
+		return &served{url: "http://" + at.Address, key: key, metrics: at.Metrics}
 	case <-code:
 		end()
 		require.Fail(t, "the program ended", log.String())
@@ -41,18 +46,21 @@ func serve(t testing.TB, databaseURL, key string, flags ...string) *served {
 	}
 }
 
-// servedLog is the log of a program that serves. It knows the address as soon as there is one.
+// serving is what the log says of where the program serves.
+type serving struct{ Msg, Address, Metrics string }
+
+// servedLog is the log of a program that serves. It knows the addresses as soon as there are any.
 type servedLog struct {
-	lockedBuffer
-	address chan string
+	dbtest.Output
+	serving chan serving
 }
 
 func (l *servedLog) Write(line []byte) (int, error) {
-	var entry struct{ Msg, Address string }
+	var entry serving
 	if json.Unmarshal(line, &entry) == nil && entry.Msg == "serving" {
-		l.address <- entry.Address
+		l.serving <- entry
 	}
-	return l.lockedBuffer.Write(line)
+	return l.Output.Write(line)
 }
 
 // ask sends a GraphQL request and returns its HTTP status and its data. The error holds the errors of the response.

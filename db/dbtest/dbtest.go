@@ -29,13 +29,13 @@ var cluster struct {
 	dir    string
 	server *local.Server
 	err    error
-	// databases counts those that were made, to name them.
+	// databases counts the databases created so far, to name them.
 	databases atomic.Int64
 	// addresses remembers the database of each open store.
 	addresses sync.Map
 }
 
-// Main runs the tests and then removes the server, if they started one. It returns the exit code.
+// Main runs the tests, removes the server if they started one, and returns the exit code.
 func Main(m *testing.M) int {
 	code := m.Run()
 	if cluster.server != nil {
@@ -62,7 +62,7 @@ func start(ctx context.Context) error {
 		if cluster.dir, cluster.err = os.MkdirTemp(parent, fmt.Sprintf("%s%d-", directoryPrefix, os.Getpid())); cluster.err != nil {
 			return
 		}
-		// The server may run as another user, which must reach its directory.
+		// The server may run as another user, who must reach its directory.
 		if cluster.err = os.Chmod(cluster.dir, 0o755); cluster.err != nil {
 			return
 		}
@@ -86,7 +86,7 @@ func start(ctx context.Context) error {
 
 const directoryPrefix = "agentgraph-test-"
 
-// sweep removes what test runs that were killed left behind: their servers ended with them.
+// sweep removes the directories of killed test runs, whose servers ended with them.
 func sweep(parent string) {
 	left, _ := filepath.Glob(filepath.Join(parent, directoryPrefix+"*"))
 	for _, dir := range left {
@@ -97,13 +97,13 @@ func sweep(parent string) {
 	}
 }
 
-// URL returns the address of a fresh, migrated database, which is dropped after the test.
+// URL returns the address of a fresh, migrated database. It is dropped after the test.
 func URL(t testing.TB) string {
 	t.Helper()
 	return fresh(t, template)
 }
 
-// EmptyURL returns the address of a fresh database without any schema, which is dropped after the test.
+// EmptyURL returns the address of a fresh database without a schema. It is dropped after the test.
 func EmptyURL(t testing.TB) string {
 	t.Helper()
 	return fresh(t, "template0")
@@ -140,7 +140,7 @@ func Stores(t testing.TB, o db.Options) map[string]*db.Store {
 	return stores
 }
 
-// Arrays has the database at the address keep vectors as arrays, whether or not the server has pgvector.
+// Arrays makes the database at the address keep vectors as arrays, even where the server has pgvector.
 func Arrays(t testing.TB, address string) {
 	t.Helper()
 	conn, err := pgx.Connect(context.Background(), address)
@@ -166,7 +166,7 @@ func Open(t testing.TB, address string, o db.Options) *db.Store {
 	return store
 }
 
-// Again returns a second store on the same database: another replica.
+// Again returns a second store on the same database, as another replica has.
 func Again(t testing.TB, store *db.Store) *db.Store {
 	t.Helper()
 	address, ok := cluster.addresses.Load(store)

@@ -14,16 +14,13 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Awaited bounds what is waited for; what is awaited comes at once.
-const Awaited = 2 * time.Minute
-
 // Finals counts the runs that have ended.
 const Finals = "SELECT count(*) FROM agent_test_runs WHERE status NOT IN ('Queued', 'Running')"
 
-// Options are those of a store that can keep secrets.
+// Options returns the options of a store that can keep secrets.
 func Options() db.Options { return db.Options{SecretKey: bytes.Repeat([]byte{7}, 32)} }
 
-// Stage is a database on which tests of agents are run. Its table verdicts notes each write that makes a run final.
+// Stage is a database for running agent tests. Its table verdicts records every write that makes a run final.
 type Stage struct {
 	Address string
 	Store   *db.Store
@@ -42,7 +39,7 @@ func NewStage(t testing.TB) *Stage {
 	s.conn, err = pgx.Connect(t.Context(), s.Address)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.conn.Close(context.Background())) })
-	// What is final is written once, or somebody was judged twice.
+	// A run becomes final once, or somebody was judged twice.
 	_, err = s.conn.Exec(t.Context(), `CREATE TABLE verdicts (run_id text, status text);
 		CREATE FUNCTION note_verdict() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO verdicts VALUES (NEW.id, NEW.status); RETURN NULL; END $$;
 		CREATE TRIGGER verdict AFTER UPDATE ON agent_test_runs FOR EACH ROW WHEN (NEW.status NOT IN ('Queued', 'Running')) EXECUTE FUNCTION note_verdict()`,
@@ -65,7 +62,7 @@ func (s *Stage) Count(t testing.TB, query string) int {
 	return n
 }
 
-// Await waits until it is done.
+// Await polls until done reports true.
 func (s *Stage) Await(t testing.TB, done func() bool, what string) {
 	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)

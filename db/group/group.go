@@ -1,4 +1,4 @@
-// Package group is group commit: what comes while another commit of the same key is under way shares the next one.
+// Package group implements group commit: whoever arrives during a commit of the same key shares the next one.
 package group
 
 import (
@@ -6,17 +6,17 @@ import (
 	"sync"
 )
 
-// Group commits members. Of one key there is one commit at a time; those of different keys do not wait for each other.
+// Group commits members: one commit per key at a time, different keys in parallel.
 type Group[K comparable, M any] struct {
-	// Commit commits members of the key, in the order in which they came. Its error is that of each of them.
+	// Commit commits members of the key in order of arrival. All of them get its error.
 	Commit func(ctx context.Context, key K, members []M) error
-	// Limit bounds how many are committed together; 0 for no bound.
+	// Limit bounds the members of one commit; 0 means no bound.
 	Limit int
-	// Apart reports whether two must not be committed together; nil for never.
+	// Apart reports whether two members must not share a commit; nil means never.
 	Apart func(a, b M) bool
 
 	mu sync.Mutex
-	// waiting has a key while a commit of it is under way.
+	// waiting has an entry for each key with a commit under way.
 	waiting map[K][]waiting[M]
 }
 
@@ -25,7 +25,7 @@ type waiting[M any] struct {
 	err    chan error
 }
 
-// Do returns when the member is committed, with the error of that, whether ctx has ended meanwhile or not.
+// Do commits the member and returns the commit's error. It waits for that even when ctx ends.
 func (g *Group[K, M]) Do(ctx context.Context, key K, member M) error {
 	w := waiting[M]{member, make(chan error, 1)}
 	g.mu.Lock()
@@ -59,7 +59,7 @@ func (g *Group[K, M]) commit(ctx context.Context, key K) {
 	}
 }
 
-// take returns those who are committed next; nobody when nobody waits, and then there is no commit of the key any more.
+// take returns the members of the next commit. When nobody waits it returns none and closes the key.
 func (g *Group[K, M]) take(key K) []waiting[M] {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// longestSocket is what the shortest sockaddr_un of our platforms holds, the closing zero apart.
+	// longestSocket is the longest path that fits the smallest sockaddr_un of our platforms, without the final zero.
 	longestSocket = 103
 	socketName    = ".s.PGSQL." + port
 	pidFile       = "postmaster.pid"
@@ -72,7 +72,7 @@ func makeDir(dir string) error {
 	return os.Chmod(dir, 0o755)
 }
 
-// prepare finds the user and the binaries, and makes the cluster and the socket's directory when they are missing.
+// prepare finds the user and the binaries, and creates the cluster and the socket's directory when missing.
 func (c *cluster) prepare(ctx context.Context) (err error) {
 	if c.user, err = c.serverUser(); err != nil {
 		return err
@@ -156,8 +156,8 @@ func (c *cluster) version() (int, error) {
 	return major, nil
 }
 
-// checkReachable enters the directory as the server's user, which minds access lists and the like too, and names the
-// outermost directory that cannot be entered.
+// checkReachable enters the directory as the server's user, so that access lists count too, and names the outermost
+// directory that refuses.
 func (c *cluster) checkReachable() error {
 	if c.enter(c.dir) == nil {
 		return nil
@@ -191,7 +191,7 @@ func (c *cluster) userName() string {
 	return strconv.Itoa(uid)
 }
 
-// removeUnfinished removes what a program left that was killed while it made the cluster.
+// removeUnfinished removes clusters whose program was killed while creating them.
 func (c *cluster) removeUnfinished(ctx context.Context) error {
 	entries, err := os.ReadDir(c.dir)
 	if err != nil {
@@ -208,7 +208,7 @@ func (c *cluster) removeUnfinished(ctx context.Context) error {
 	return nil
 }
 
-// initialize makes the cluster beside its place and moves it there when it is whole.
+// initialize creates the cluster beside its place and moves it there when complete.
 func (c *cluster) initialize(ctx context.Context) error {
 	dir, err := os.MkdirTemp(c.dir, unfinished+"*")
 	if err != nil {
@@ -247,7 +247,7 @@ func (c *cluster) initialize(ctx context.Context) error {
 	return nil
 }
 
-// settings are the server's arguments. They win over the files in the cluster, so that these never matter.
+// settings are the server's arguments. They override the files in the cluster, so those never matter.
 func (c *cluster) settings() []string {
 	args := []string{"-D", c.data, "-p", port,
 		"-c", "listen_addresses=",
@@ -297,7 +297,7 @@ func (c *cluster) removeSocket() {
 	}
 }
 
-// giveAway makes the server's user the owner.
+// giveAway makes the server's user the owner of a path.
 func (c *cluster) giveAway(path string) error {
 	if c.user == nil {
 		return nil
@@ -319,7 +319,7 @@ var (
 	refusal = regexp.MustCompile(`^the database system is `)
 )
 
-// reason is the last complaint in the log of this start.
+// reason returns the last complaint that this start logged.
 func (c *cluster) reason() string {
 	text, _ := os.ReadFile(c.file("log")) // missing: nothing was said
 	said := complaint.FindAllSubmatch(text, -1)
@@ -331,7 +331,7 @@ func (c *cluster) reason() string {
 	return "see " + c.file("log")
 }
 
-// inDirectory says what is wrong with a directory that is to be written to.
+// inDirectory explains why a directory cannot be written to.
 func inDirectory(dir string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):

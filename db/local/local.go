@@ -21,22 +21,22 @@ const (
 	database  = "agentgraph"
 	port      = "5432" // of the socket's name; no TCP port is opened
 
-	// attachPatience bounds the wait for a server that another program has begun to start.
+	// attachPatience bounds the wait for a server that another program is starting.
 	attachPatience = time.Minute
 	pollInterval   = 10 * time.Millisecond
 )
 
 // Options say where the database is kept and how safely.
 type Options struct {
-	// Dir is created when missing and kept. For root it must be reachable by the user that the server runs as: the
-	// owner of the cluster, for a new one postgres or nobody.
+	// Dir is created when missing, and kept. When run as root, the server's user must be able to reach it: the
+	// cluster's owner, or postgres or nobody for a new cluster.
 	Dir string
-	// Durable keeps what was committed through a crash of the machine. Without it the server never waits for the
-	// disk, which is meant for tests in memory; what was committed still survives a killed program.
+	// Durable makes commits survive a crash of the machine. Without it the server never waits for the disk, as suits
+	// tests; commits still survive a killed program.
 	Durable bool
 }
 
-// Server is a running Postgres, owned by this program or by another one on the same directory.
+// Server is a running Postgres, owned by this program or by another one that uses the same directory.
 type Server struct {
 	url      string
 	cluster  *cluster // nil when attached, as are lock and postgres
@@ -83,11 +83,19 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 // URL is a connection URL over the unix socket, with a query part, as pgx and libpq read it.
 func (s *Server) URL() string { return s.url }
 
-// Attached tells whether another program owns the server.
+// Attached reports whether another program owns the server.
 func (s *Server) Attached() bool { return s.postgres == nil }
 
-// Stop closes all connections, ends the server and returns when it is gone. An attached server is left alone. Further
-// calls return what the first one did.
+// Ended is closed when the server has ended, because it was stopped or by itself; never for an attached one.
+func (s *Server) Ended() <-chan struct{} {
+	if s.Attached() {
+		return nil
+	}
+	return s.postgres.done
+}
+
+// Stop closes all connections and returns when the server is gone. It leaves an attached server alone. Later calls
+// return the first result.
 func (s *Server) Stop() error {
 	s.stop.Do(func() {
 		if s.Attached() {
@@ -102,7 +110,7 @@ func (s *Server) Stop() error {
 	return s.stopErr
 }
 
-// own starts the server under the lock, which it releases when that fails.
+// own starts the server under the lock, and releases the lock on failure.
 func (c *cluster) own(ctx context.Context, lock *os.File) (_ *Server, err error) {
 	s := &Server{url: c.url(database), cluster: c, lock: lock}
 	defer func() {
@@ -132,8 +140,8 @@ func (c *cluster) own(ctx context.Context, lock *os.File) (_ *Server, err error)
 	return s, nil
 }
 
-// awaitReady returns when the database exists and accepts connections. Recovery after a crash may take its time, so
-// only the end of the server or of the context ends the wait.
+// awaitReady returns when the database exists and accepts connections. Recovery after a crash may take long, so only
+// the end of the server or of ctx stops the wait.
 func (c *cluster) awaitReady(ctx context.Context, p *process) error {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()

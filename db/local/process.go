@@ -31,8 +31,8 @@ type process struct {
 	done chan struct{} // closed when the child is gone
 }
 
-// command is a server binary to be run in dir as the server's user. It sees nothing of this program's environment,
-// which may hold secrets.
+// command runs a server binary in dir as the server's user. It gets nothing of this program's environment, which may
+// hold secrets.
 func (c *cluster) command(name, dir string, args ...string) *exec.Cmd {
 	// No context: the server outlives the call that starts it.
 	cmd := exec.CommandContext(context.Background(), filepath.Join(c.binaries.dir, name), args...)
@@ -42,9 +42,9 @@ func (c *cluster) command(name, dir string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// launch starts a server binary in dir, its output going to the log.
+// launch starts a server binary in dir and sends its output to the log.
 func (c *cluster) launch(name, dir string, args ...string) (*process, error) {
-	// A file rather than a pipe: it still takes what the child says after this program was killed.
+	// A file, not a pipe: it still takes the child's output after this program was killed.
 	log, err := os.OpenFile(c.file("log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, inDirectory(c.dir, err)
@@ -55,8 +55,8 @@ func (c *cluster) launch(name, dir string, args ...string) (*process, error) {
 
 	started := make(chan error)
 	go func() {
-		// The kernel takes the end of the thread that started the child for the death of its parent. So this thread is
-		// kept until the child has ended.
+		// The kernel mistakes the end of the starting thread for the parent's death, so keep this thread until the
+		// child has ended.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := p.cmd.Start()
@@ -73,13 +73,13 @@ func (c *cluster) launch(name, dir string, args ...string) (*process, error) {
 	return p, nil
 }
 
-// succeeded may be asked once the child is gone.
+// succeeded reports whether the child exited with 0. Call it once the child is gone.
 func (p *process) succeeded() bool { return p.cmd.ProcessState.Success() }
 
-// kill ends the child and all that it has started in its session.
+// kill ends the child and everything in its session.
 func (p *process) kill() { _ = syscall.Kill(-p.pid, syscall.SIGKILL) }
 
-// stop ends a server and tells whether it could write everything down.
+// stop ends a server and reports whether it shut down cleanly.
 func (p *process) stop() bool {
 	for _, step := range shutdown {
 		_ = p.cmd.Process.Signal(step.signal) // fails when it has ended
@@ -126,7 +126,7 @@ func (c *cluster) stopStale(ctx context.Context) error {
 	return nil
 }
 
-// awaitNone returns the server processes that are left in dir when the patience ends.
+// awaitNone waits for the server processes in dir to end, and returns those left when its patience does.
 func awaitNone(ctx context.Context, dir string, patience time.Duration) ([]int, error) {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
@@ -146,7 +146,7 @@ func awaitNone(ctx context.Context, dir string, patience time.Duration) ([]int, 
 	}
 }
 
-// discard removes an unfinished cluster. The children of a killed initdb may be writing to it still.
+// discard removes an unfinished cluster, to which children of a killed initdb may still be writing.
 func discard(ctx context.Context, dir string) error {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()

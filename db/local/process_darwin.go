@@ -10,16 +10,16 @@ import (
 	"syscall"
 )
 
-// locale orders texts by code point, on every machine alike; C.UTF-8 is not known here.
+// locale orders texts by code point, the same on every machine; macOS has no C.UTF-8.
 var locale = []string{"--locale=C", "--lc-ctype=en_US.UTF-8"}
 
-// attributes let a child run as another user, away from the terminal's Ctrl-C. The end of the parent cannot be
-// signalled here: a server that a killed program left behind is stopped by the next start.
+// attributes run a child as another user, out of reach of the terminal's Ctrl-C. macOS cannot signal the parent's end:
+// the next start stops a server that a killed program left behind.
 func attributes(user *syscall.Credential) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Credential: user, Setsid: true}
 }
 
-// serversIn lists the processes of Postgres and initdb whose working directory is dir, as that of every one is.
+// serversIn lists the Postgres and initdb processes whose working directory is dir: all of ours work there.
 func serversIn(ctx context.Context, dir string) ([]int, error) {
 	out, err := exec.CommandContext(ctx, "lsof", "-a", "-c", "postgres", "-c", "initdb", "-d", "cwd", "-F", "pn").Output()
 	var none *exec.ExitError

@@ -9,15 +9,15 @@ import (
 	"syscall"
 )
 
-// locale orders texts by code point, on every machine alike.
+// locale orders texts by code point, the same on every machine.
 var locale = []string{"--locale=C.UTF-8"}
 
-// attributes let a child run as another user, away from the terminal's Ctrl-C, and end cleanly with its parent.
+// attributes run a child as another user, out of reach of the terminal's Ctrl-C, and end it cleanly with its parent.
 func attributes(user *syscall.Credential) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Credential: user, Setsid: true, Pdeathsig: syscall.SIGINT}
 }
 
-// serversIn lists the processes of Postgres and initdb whose working directory is dir, as that of every one is.
+// serversIn lists the Postgres and initdb processes whose working directory is dir: all of ours work there.
 func serversIn(_ context.Context, dir string) ([]int, error) {
 	names, err := filepath.Glob("/proc/[0-9]*/comm")
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package notify wakes the replicas that share a database. A signal says that something changed,
-// never what: who is woken reads it from the rows, and does so on a slow timer besides, because a
-// signal may be lost. Text that is being generated travels the same way, and may be lost as well.
+// Package notify wakes the replicas that share a database. A signal says that something changed, never what: whoever is
+// woken reads the rows, and also does so on a slow timer, because a signal may be lost. Text that is being generated
+// travels the same way and may be lost too.
 package notify
 
 import (
@@ -25,20 +25,19 @@ const (
 	lastBackoff    = 5 * time.Second
 )
 
-// Key is what a signal is about: something of one company. Only subscriptions to the very same key
-// see the signal.
+// Key names what a signal is about within a company. Only subscriptions to the same key receive it.
 type Key struct{ CompanyID, ID string }
 
-// Hub carries signals between the replicas. However many subscribe, a replica listens on one
-// connection, and however many signal, it notifies in one statement at a time. It is safe for
-// concurrent use.
+// Hub carries signals between replicas. A replica listens on one connection, however many subscribe, and sends one
+// statement at a time, however many signal. It is safe for concurrent use.
 type Hub struct {
 	pool   *pgxpool.Pool
 	ctx    context.Context
 	cancel context.CancelFunc
 	work   sync.WaitGroup
 	outbox outbox
-	// heard is closed when the replica begins to listen for the first time.
+	counts counts
+	// heard is closed when the replica first listens.
 	heard     chan struct{}
 	hearsOnce sync.Once
 
@@ -47,8 +46,8 @@ type Hub struct {
 	subscriptions map[Key]map[*Subscription]struct{}
 }
 
-// New returns a Hub on the pool. It connects to listen at the first subscription, outside of the pool's bounds.
-// Close ends it, before the pool is closed.
+// New returns a Hub on the pool. From the first subscription on it listens on a connection of its own. Close it before
+// the pool.
 func New(pool *pgxpool.Pool) *Hub {
 	ctx, cancel := context.WithCancel(context.Background())
 	h := &Hub{
@@ -59,7 +58,7 @@ func New(pool *pgxpool.Pool) *Hub {
 	return h
 }
 
-// Close sends what waits to be sent and ends everything that the Hub runs. Subscriptions stay silent from then on.
+// Close sends what is waiting and stops the Hub. Subscriptions stay silent afterwards.
 func (h *Hub) Close() {
 	h.mu.Lock()
 	h.cancel()
@@ -67,22 +66,22 @@ func (h *Hub) Close() {
 	h.work.Wait()
 }
 
-// Wake signals everyone who subscribed to the key, on every replica. It returns at once, and is to be
-// called after the commit: a signal within a transaction would make all commits wait for each other.
+// Wake signals all subscriptions to the key, on every replica, and returns at once. Call it after the commit: a signal
+// within a transaction would make all commits wait for each other.
 func (h *Hub) Wake(key Key) { h.outbox.wake(key) }
 
-// Write streams the next piece of the message that is being generated under the key to everyone who
-// subscribed. It returns at once. Pieces that follow one another arrive as one, or as several.
+// Write streams the next piece of the message being generated under the key to all its subscriptions, and returns at
+// once. Consecutive pieces may arrive merged or split.
 func (h *Hub) Write(key Key, piece model.MessageDelta) { h.outbox.write(key, piece) }
 
-// Announce sends a model.ToolCallStarted, model.ToolCallFinished or model.TurnFailed in order with the text
-// of the message of the sequence. Arguments, results and reasons that are too large are left out or cut.
+// Announce sends a model.ToolCallStarted, model.ToolCallFinished or model.TurnFailed, in order with the text of the
+// message with the sequence. Large arguments are left out, large results and reasons are cut.
 func (h *Hub) Announce(key Key, sequence int32, event model.SimulationChatEvent) {
 	h.outbox.announce(key, sequence, event)
 }
 
-// Piece is something that happens while the message of the sequence is being generated: a
-// model.MessageDelta, model.ToolCallStarted, model.ToolCallFinished or model.TurnFailed.
+// Piece is one event while the message with the sequence is being generated: a model.MessageDelta,
+// model.ToolCallStarted, model.ToolCallFinished or model.TurnFailed.
 type Piece struct {
 	Sequence int32
 	Event    model.SimulationChatEvent
@@ -95,24 +94,23 @@ type Subscription struct {
 	woken chan struct{}
 	// arrived holds a token while pieces are held.
 	arrived chan struct{}
-	// alert is told of all that comes; nil when nobody wants that.
+	// alert is called for everything that arrives; nil for nobody.
 	alert  func(isMissed bool)
 	mu     sync.Mutex
 	pieces []Piece
 }
 
 const (
-	// heldPieces is how many pieces a subscription holds for a slow reader before text is dropped, and
-	// mostPieces before calls are dropped as well.
+	// A subscription holds heldPieces for a slow reader before it drops text, and mostPieces before it drops calls too.
 	heldPieces = 256
 	mostPieces = 16_384
 )
 
-// Subscribe begins to receive the signals of the key. Close ends it.
+// Subscribe receives the signals of the key until Close.
 func (h *Hub) Subscribe(key Key) *Subscription { return h.Watch(key, nil) }
 
-// Watch is Subscribe for one that has no goroutine waiting. alert is called after a signal or a piece, and, with true,
-// when signals may have been missed, for every subscription at the same time. It must not wait, nor use the Hub.
+// Watch is Subscribe without a waiting goroutine: it calls alert after each signal or piece. When signals may have been
+// missed, every subscription's alert is called with true. alert must neither block nor use the Hub.
 func (h *Hub) Watch(key Key, alert func(isMissed bool)) *Subscription {
 	s := &Subscription{hub: h, key: key, woken: make(chan struct{}, 1), arrived: make(chan struct{}, 1), alert: alert}
 	h.mu.Lock()
@@ -128,8 +126,7 @@ func (h *Hub) Watch(key Key, alert func(isMissed bool)) *Subscription {
 	return s
 }
 
-// Listening returns when the replica listens, or ctx ends. What is signalled before that wakes nobody
-// here, and pieces of text are lost.
+// Listening returns when the replica listens, or ctx ends. Earlier signals wake nobody here, and earlier text is lost.
 func (h *Hub) Listening(ctx context.Context) {
 	select {
 	case <-h.heard:
@@ -137,14 +134,14 @@ func (h *Hub) Listening(ctx context.Context) {
 	}
 }
 
-// Woken receives once after any number of signals. It also receives when signals may have been missed.
+// Woken receives once after any number of signals, and when signals may have been missed.
 func (s *Subscription) Woken() <-chan struct{} { return s.woken }
 
 // Arrived receives once after any number of pieces.
 func (s *Subscription) Arrived() <-chan struct{} { return s.arrived }
 
-// Pieces takes what has happened so far, in order; what came before a signal is there when the signal
-// is received. A reader that falls behind misses text, and hardly ever a call.
+// Pieces takes what has arrived, in order, including everything sent before the last received signal. A reader that
+// falls behind misses text, and hardly ever a call.
 func (s *Subscription) Pieces() []Piece {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -174,7 +171,7 @@ func (s *Subscription) Close() {
 	}
 }
 
-// listen receives until the Hub closes, on a new connection whenever one breaks.
+// listen receives until the Hub closes, and reconnects whenever the connection breaks.
 func (h *Hub) listen() {
 	backoff := firstBackoff
 	for {
@@ -190,7 +187,7 @@ func (h *Hub) listen() {
 	}
 }
 
-// receive listens on one connection until it breaks, and reports whether it ever could.
+// receive listens on one connection until it breaks, and reports whether it ever listened.
 func (h *Hub) receive() bool {
 	connecting, cancel := context.WithTimeout(h.ctx, connectTimeout)
 	defer cancel()
@@ -207,6 +204,8 @@ func (h *Hub) receive() bool {
 		return false
 	}
 	h.hearsOnce.Do(func() { close(h.heard) })
+	h.counts.isListening.Store(true)
+	defer h.counts.isListening.Store(false)
 	h.wakeAll()
 	for {
 		notification, err := conn.WaitForNotification(h.ctx)
@@ -217,7 +216,7 @@ func (h *Hub) receive() bool {
 	}
 }
 
-// wakeAll stands for the signals that were missed while nobody listened.
+// wakeAll makes up for signals that were missed while nobody listened.
 func (h *Hub) wakeAll() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -237,6 +236,7 @@ func (h *Hub) deliver(payload string) {
 	if err := json.Unmarshal([]byte(payload), &sig); err != nil {
 		return // not ours: anybody may notify on a channel
 	}
+	h.counts.received.Add(1)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for s := range h.subscriptions[Key{sig.CompanyID, sig.ID}] {

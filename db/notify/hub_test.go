@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
@@ -74,7 +73,7 @@ func listening(t *testing.T, hub *notify.Hub, key notify.Key) *notify.Subscripti
 	t.Cleanup(s.Close)
 	// Any subscription is told, so one that comes later asks for a signal of its own.
 	hub.Wake(key)
-	await(t, s.Woken())
+	dbtest.Receive(t, s.Woken())
 	return s
 }
 
@@ -85,18 +84,7 @@ func settle(t *testing.T, from, to *notify.Hub) {
 	s := to.Subscribe(key)
 	defer s.Close()
 	from.Write(key, delta(1, 0, "settled"))
-	await(t, s.Arrived())
-}
-
-func await[E any](t *testing.T, events <-chan E) E {
-	t.Helper()
-	select {
-	case event := <-events:
-		return event
-	case <-time.After(30 * time.Second):
-		require.FailNow(t, "nothing was received")
-		panic("unreachable")
-	}
+	dbtest.Receive(t, s.Arrived())
 }
 
 // reader returns the pieces of a subscription one by one.
@@ -105,7 +93,7 @@ func reader(t *testing.T, s *notify.Subscription) func() notify.Piece {
 	return func() notify.Piece {
 		t.Helper()
 		for len(held) == 0 {
-			await(t, s.Arrived())
+			dbtest.Receive(t, s.Arrived())
 			held = s.Pieces()
 		}
 		piece := held[0]
@@ -160,15 +148,15 @@ func TestWakesEveryReplicaAndNobodyElse(t *testing.T) {
 	}
 
 	one.Wake(ours)
-	await(t, near.Woken())
-	await(t, far.Woken())
+	dbtest.Receive(t, near.Woken())
+	dbtest.Receive(t, far.Woken())
 	settle(t, one, other)
 	requireSilent(t, foreign.Woken())
 
 	for range 100 {
 		one.Wake(theirs)
 	}
-	await(t, foreign.Woken())
+	dbtest.Receive(t, foreign.Woken())
 	settle(t, one, other)
 	requireSilent(t, far.Woken())
 	require.Empty(t, foreign.Pieces())
@@ -201,7 +189,7 @@ func TestTextKeepsItsOrder(t *testing.T) {
 		got.WriteString(delta.Text)
 	}
 	require.Equal(t, want.String(), got.String())
-	await(t, s.Woken())
+	dbtest.Receive(t, s.Woken())
 	require.Empty(t, s.Pieces())
 	require.Empty(t, foreign.Pieces())
 	require.Less(t, sent.Load()-before, int64(words/10), "text is gathered before it is sent")
@@ -263,7 +251,7 @@ func TestTextThatNobodyCanSendIsBounded(t *testing.T) {
 	drain(s)
 	hub.Write(ours, delta(1, 0, strings.Repeat("x", 2<<20)))
 	hub.Wake(ours)
-	await(t, s.Woken())
+	dbtest.Receive(t, s.Woken())
 	settle(t, hub, hub)
 	require.Empty(t, s.Pieces())
 }
@@ -288,9 +276,9 @@ func TestListensAgain(t *testing.T) {
 			WHERE datname = current_database() AND query LIKE 'LISTEN %'`).Scan(&killed)
 		require.NoError(t, err)
 		require.Positive(t, killed)
-		await(t, s.Woken()) // signals may have been missed
+		dbtest.Receive(t, s.Woken()) // signals may have been missed
 		hub.Wake(ours)
-		await(t, s.Woken())
+		dbtest.Receive(t, s.Woken())
 	}
 }
 

@@ -11,8 +11,7 @@ import (
 )
 
 const (
-	// window is how long pieces of text are gathered, so that any number of turns, each streaming
-	// word by word, make few commits.
+	// window is how long text is gathered, so that many turns, each streaming word by word, make few commits.
 	window = 40 * time.Millisecond
 	// maxPiece, in characters of at most six bytes, keeps a payload below Postgres' 8,000 bytes.
 	maxPiece = 1_000
@@ -24,21 +23,21 @@ const (
 	notifyTimeout = 2 * time.Second
 )
 
-// signal is the payload of a notification. Without anything that happened it wakes.
+// signal is the payload of a notification. Without an event it only wakes.
 type signal struct {
 	CompanyID string `json:"company"`
 	ID        string `json:"id"`
-	// Number tells equal signals of one statement apart, of which Postgres would deliver one.
+	// Number keeps equal signals of one statement apart: Postgres would deliver only one of them.
 	Number   uint64 `json:"number"`
 	Sequence int32  `json:"sequence,omitempty"`
-	// One of them is what happened.
+	// At most one of these is set.
 	Delta    *model.MessageDelta     `json:"delta,omitempty"`
 	Started  *model.ToolCallStarted  `json:"started,omitempty"`
 	Finished *model.ToolCallFinished `json:"finished,omitempty"`
 	Failed   *model.TurnFailed       `json:"failed,omitempty"`
 }
 
-// piece returns what the signal carries; nil when it only wakes.
+// piece returns the event that the signal carries; nil when it only wakes.
 func (s signal) piece() model.SimulationChatEvent {
 	switch {
 	case s.Started != nil:
@@ -53,14 +52,15 @@ func (s signal) piece() model.SimulationChatEvent {
 	return nil
 }
 
-// outbox holds what waits to be sent, in order.
+// outbox holds waiting signals, in order. It is no group.Group: nobody waits for the commit, text merges into what is
+// waiting, and what does not fit is dropped.
 type outbox struct {
-	// wakes and texts hold a token while something of the kind waits.
+	// wakes and texts each hold a token while something of that kind waits.
 	wakes, texts chan struct{}
 
 	mu      sync.Mutex
 	waiting []signal
-	// open is where in waiting a key's text can be continued.
+	// open is the place in waiting where a key's text can continue.
 	open   map[Key]int
 	bytes  int
 	number uint64
@@ -109,7 +109,7 @@ func (o *outbox) write(key Key, piece model.MessageDelta) {
 	raise(o.texts)
 }
 
-// roomFor is how many characters of a piece can be added to one that waits; 0 when it does not follow.
+// roomFor returns how many characters of the piece fit onto the waiting one; 0 when it does not follow it.
 func roomFor(waiting *model.MessageDelta, piece model.MessageDelta) int {
 	length := utf8.RuneCountInString(waiting.Text)
 	if waiting.Sequence != piece.Sequence || waiting.TurnID != piece.TurnID || waiting.Offset+int32(length) != piece.Offset {
@@ -118,7 +118,7 @@ func roomFor(waiting *model.MessageDelta, piece model.MessageDelta) int {
 	return max(0, maxPiece-length)
 }
 
-// announce adds what fits a payload, and drops the rest of it.
+// announce adds an event, cut to what fits a payload.
 func (o *outbox) announce(key Key, sequence int32, event model.SimulationChatEvent) {
 	s := signal{Sequence: sequence}
 	switch e := event.(type) {
@@ -184,7 +184,7 @@ func (o *outbox) take() []string {
 	return payloads
 }
 
-// notify sends until the Hub closes: wakes at once, pieces of text one window after what was sent before.
+// notify sends until the Hub closes: wakes at once, text one window after the last statement.
 func (h *Hub) notify() {
 	texts := h.outbox.texts
 	var after <-chan time.Time
@@ -204,7 +204,7 @@ func (h *Hub) notify() {
 	}
 }
 
-// send sends all that waits in one statement, also while the Hub closes. What cannot be sent is lost.
+// send sends everything that waits in one statement, even while the Hub closes. What cannot be sent is lost.
 func (h *Hub) send() {
 	payloads := h.outbox.take()
 	if len(payloads) == 0 {
@@ -212,5 +212,10 @@ func (h *Hub) send() {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), notifyTimeout)
 	defer cancel()
-	_, _ = h.pool.Exec(ctx, "SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload", channel, payloads)
+	_, err := h.pool.Exec(ctx, "SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload", channel, payloads)
+	if err != nil {
+		h.counts.lost.Add(uint64(len(payloads)))
+		return
+	}
+	h.counts.sent.Add(uint64(len(payloads)))
 }

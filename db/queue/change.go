@@ -7,32 +7,32 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Tx is a transaction that tells when it is committed.
+// Tx is a transaction that says when it has been committed.
 type Tx interface {
 	pgx.Tx
-	// OnCommit has f called once the transaction is committed, and never if it is not.
+	// OnCommit calls f after the commit, and never without one.
 	OnCommit(f func())
 }
 
 // Change is what a transaction does to the jobs of one company.
 type Change struct {
 	CompanyID string
-	// Enqueue are put into the queue: they are there once the transaction is committed, and never if it is not. A job that
-	// is in the queue is not put there again.
+	// Enqueue lists jobs to add. They join the queue when the transaction commits. A job that is already queued is not
+	// added again.
 	Enqueue []Job
-	// IsPatient lets them wait until the next job of the company ends, or a second or so when none is under way. Then the
-	// change makes nobody wait, unless it ends jobs.
+	// IsPatient lets new jobs wait until another job of the company ends, or about a second when none is running. In
+	// return the change locks nothing, unless it also ends jobs.
 	IsPatient bool
-	// End are jobs that what they were for is done in the transaction. Those that have had a later attempt are left alone.
+	// End lists jobs whose work this transaction completes. A job with a later attempt stays as it is.
 	End []*Delivery
 }
 
-// Apply makes the change part of the transaction. Until that ends no other job of the company begins or ends, unless the
-// change is a patient one that ends nothing; so it should be the last thing that a transaction does, and must wait for nothing
-// that somebody has locked who may be enqueuing jobs.
+// Apply makes the change part of the transaction. It locks the company's queue until the transaction ends, unless the
+// change is patient and ends nothing. So call it last, and never wait afterwards for a lock whose holder may be
+// enqueuing jobs.
 //
-// It returns the jobs that the workers of the ended go on to, which is only true once the transaction is committed; until then
-// the caller may set their Preclaimed.
+// It returns the jobs that the same workers do next. They start once the transaction has committed; until then the
+// caller may set their Preclaimed.
 func (q *Queue) Apply(ctx context.Context, tx Tx, c Change) (next []*Delivery, err error) {
 	if c.IsPatient && len(c.End) == 0 {
 		batch := &pgx.Batch{}
@@ -60,7 +60,7 @@ func (q *Queue) Apply(ctx context.Context, tx Tx, c Change) (next []*Delivery, e
 	return next, err
 }
 
-// enqueue makes jobs that wait to be admitted.
+// enqueue inserts jobs that wait for admission.
 func (c Change) enqueue(batch *pgx.Batch) {
 	if len(c.Enqueue) == 0 {
 		return

@@ -4,29 +4,32 @@ import (
 	"time"
 )
 
-// Delivery is an attempt of a job, given to a worker.
+// Delivery is one attempt of a job, handed to a worker.
 type Delivery struct {
 	Job
-	// Attempt counts how often the job was given to a worker, from 1: no two deliveries of a job have the same, and
-	// one with a later attempt means that those before it count no more.
+	// Attempt counts the deliveries of the job from 1. It is unique within the job, and a later attempt voids all
+	// earlier ones.
 	Attempt int32
-	// Preclaimed is what the transaction that gave the job to the worker has made of it already; nil for nothing.
+	// Preclaimed is what the transaction that assigned the job already prepared for its worker, or nil. The queue only
+	// carries it: whoever sets it is the one who reads it, so a type parameter through the whole package would buy
+	// nothing.
 	Preclaimed any
 
-	// failures is how often the job has failed before.
+	// failures counts earlier failures of the job.
 	failures int32
-	// riverID is the job of River that carries the attempt, on the worker since it was fetched.
+	// riverID names the River job that carries the attempt. The worker has held it since that time.
 	riverID int64
 	worker  *worker
 	since   time.Time
 
-	// next is what the worker goes on to; nil for nothing. It counts once what ended the job is committed.
+	// next is the job that the worker does afterwards, or nil. It counts once the transaction that ended this one has
+	// committed.
 	next *Delivery
-	// isEnded says that a transaction has ended the job.
+	// isEnded is set when a transaction has ended the job.
 	isEnded bool
 }
 
-// mayChain reports whether the worker may do another job of the company by itself.
+// mayChain reports whether the worker may take over another job of the company without River.
 func (d *Delivery) mayChain() bool {
 	return d.worker.stopping.Err() == nil && d.worker.working.Err() == nil && time.Since(d.since) < maxChain
 }

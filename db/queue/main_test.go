@@ -170,23 +170,12 @@ func (s *stage) start(t testing.TB, q *queue.Queue, size int) {
 }
 
 // next waits for the next call.
-func (s *stage) next(t testing.TB) *attempt { return await(t, s.begun) }
-
-func await[E any](t testing.TB, events <-chan E) E {
-	t.Helper()
-	select {
-	case event := <-events:
-		return event
-	case <-time.After(waitFor):
-		require.FailNow(t, "nothing came")
-		panic("unreachable")
-	}
-}
+func (s *stage) next(t testing.TB) *attempt { return dbtest.Receive(t, s.begun) }
 
 // ended waits until the context of the attempt ends, and returns why.
 func (a *attempt) ended(t testing.TB) error {
 	t.Helper()
-	await(t, a.ctx.Done())
+	dbtest.Receive(t, a.ctx.Done())
 	return context.Cause(a.ctx)
 }
 

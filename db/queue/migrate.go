@@ -12,12 +12,12 @@ import (
 // schemaVersion is the version of River's tables that this program needs.
 const schemaVersion = 8
 
-// Migrate makes River's tables as far as they are missing. It must not run twice at once.
+// Migrate creates the River tables that are missing. Two calls must not run at the same time.
 func Migrate(ctx context.Context, pool *pgxpool.Pool) error {
 	return migrate(ctx, pool, rivermigrate.DirectionUp, schemaVersion)
 }
 
-// Unmigrate drops River's tables with all that they hold.
+// Unmigrate drops River's tables and everything in them.
 func Unmigrate(ctx context.Context, pool *pgxpool.Pool) error {
 	return migrate(ctx, pool, rivermigrate.DirectionDown, -1)
 }

@@ -1,10 +1,9 @@
-// Package queue carries jobs to workers, durably: a job is enqueued in the transaction that made it necessary,
-// and a worker that is killed is noticed within seconds, and its jobs are given to others.
+// Package queue delivers jobs to workers durably. A job is enqueued in the transaction that makes it necessary. When a
+// worker is killed, others get its jobs within seconds.
 //
-// The row of a job in the table jobs is the truth about it. River carries the jobs that are admitted: each is
-// carried by one job of River, which is worked at most once, whatever comes of it, and may carry further jobs of
-// the company, one after another. No more than a window of a company's jobs is admitted at once, so that companies
-// take turns however much one of them enqueues.
+// The table jobs holds the truth about every job. River only carries admitted jobs to workers: one River job, which
+// runs at most once, carries one job, and then further jobs of the same company one after another. At most a window of
+// each company's jobs is admitted at a time, so companies take turns however much one of them enqueues.
 package queue
 
 import (
@@ -23,22 +22,22 @@ import (
 	"github.com/agentgraph/agentgraph/db/group"
 )
 
-// Job names a piece of work of a company. The caller knows by the kind, of 1 to 32 characters, and the id, of
-// 1 to 64, what is to be done. No two jobs of a company have the same id, whatever their kinds.
+// Job names a piece of a company's work. Its kind (1 to 32 characters) and id (1 to 64) tell the caller what to do. Ids
+// are unique within a company, whatever the kind.
 type Job struct{ CompanyID, Kind, ID string }
 
 // Work does a job.
 //
-// When Work returns nil the job is done. When it returns an error, or panics, it is called again after a
-// while, and after MaxFailures of those the job is dropped; a Later does not count as one. When ctx has ended Work
-// must return soon: when it returns an error the job is given to another worker, except after the timeout, which is
-// a failure. None of that holds for a job that was ended in a transaction: that it is done is already true.
+// When Work returns nil the job is done. When it returns an error or panics, it is called again after a while, and
+// after MaxFailures failures the job is dropped; a Later is no failure. When ctx ends Work must return soon: if it
+// returns an error another worker gets the job, except after the timeout, which is a failure. A job that a transaction
+// has ended is done, whatever Work returns.
 type Work func(ctx context.Context, d *Delivery) error
 
-// Later is the error of a job that cannot be done yet, and should be called for again after In.
+// Later is the error of a job that cannot be done yet. It is tried again after In.
 type Later struct {
 	In time.Duration
-	// Err is why.
+	// Err says why.
 	Err error
 }
 
@@ -46,7 +45,7 @@ func (l *Later) Error() string { return l.Err.Error() }
 
 func (l *Later) Unwrap() error { return l.Err }
 
-// errInterrupted is the cause with which the contexts of jobs end that others are to do.
+// errInterrupted ends the contexts of jobs that go to other workers.
 var errInterrupted = errors.New("this worker has stopped")
 
 const (
@@ -54,35 +53,34 @@ const (
 	MaxFailures = 3
 	// MaxLosses is how often the worker of a job may be lost before the job is dropped.
 	MaxLosses = 10
-	// DefaultWindow is the Window of Options that leave it out.
+	// DefaultWindow is the Window of Options without one.
 	DefaultWindow = 50
 
 	// timeout bounds an attempt.
 	timeout = 30 * time.Minute
-	// maxChain is for how long a worker may begin further jobs of a company by itself.
+	// maxChain bounds how long a worker may go from one job of a company to the next.
 	maxChain = 10 * time.Minute
-	// rescueGrace is how long Work may go on after the last attempt of a shift must have ended before its job counts as
-	// lost.
+	// rescueGrace is how long Work may overrun the last attempt of a chain before its job counts as lost.
 	rescueGrace = time.Minute
-	// yieldAfter is how long a job of River may be on its way to a worker before it counts as waiting for one.
+	// yieldAfter is how long a River job may be on its way before it counts as waiting for a worker.
 	yieldAfter = 20 * time.Millisecond
-	// retention is how long River remembers what it carried.
+	// retention is how long River keeps finished jobs.
 	retention = 24 * time.Hour
-	// firstDelay is how long a job that failed waits, and four times as long after each further failure.
+	// firstDelay is the wait after the first failure. Each further failure waits four times as long.
 	firstDelay = time.Second
 
 	riverQueue = "jobs"
 )
 
-// Options are what a Queue may be given.
+// Options configure a Queue.
 type Options struct {
-	// Window is how many jobs of one company are admitted to workers at once, over all processes; they should all
-	// have the same value. 0 means DefaultWindow.
+	// Window bounds the admitted jobs of one company over all processes, which should agree on it. 0 means
+	// DefaultWindow.
 	Window int
-	// Sweep is called about once a second in every process with workers, to clean up what else may have been left
-	// behind. Nil means nothing.
+	// Sweep runs about once a second in every process with workers, for the caller's own cleaning up. Nil means
+	// nothing.
 	Sweep func(context.Context) error
-	// Log receives what goes wrong. Nil means slog.Default().
+	// Log receives failures. Nil means slog.Default().
 	Log *slog.Logger
 }
 
@@ -92,18 +90,18 @@ type Queue struct {
 	window int
 	also   func(context.Context) error
 	log    *slog.Logger
-	// inserter is River's part of enqueuing, which works nothing.
+	// inserter is a River client that only enqueues.
 	inserter *river.Client[pgx.Tx]
 
 	mu      sync.Mutex
 	workers *workers
 
-	// outcomes are written down together with those of the same company that come meanwhile.
+	// outcomes groups what one company's jobs came to, and writes it in shared transactions.
 	outcomes group.Group[string, *outcome]
 }
 
-// New returns the Queue of the database, which needs the tables that Migrate and the migrations make. It only
-// enqueues until Start is called.
+// New returns the Queue of a database that has the tables of Migrate and of the migrations. It only enqueues until
+// Start is called.
 func New(pool *pgxpool.Pool, o Options) (*Queue, error) {
 	if o.Window == 0 {
 		o.Window = DefaultWindow
@@ -127,7 +125,7 @@ func New(pool *pgxpool.Pool, o Options) (*Queue, error) {
 	return q, nil
 }
 
-// quiet lets only errors through: River tells much that concerns nobody.
+// quiet passes errors only: River logs much that concerns nobody.
 type quiet struct{ slog.Handler }
 
 func (quiet) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelError }
@@ -136,5 +134,5 @@ func (q quiet) WithAttrs(attrs []slog.Attr) slog.Handler { return quiet{q.Handle
 
 func (q quiet) WithGroup(name string) slog.Handler { return quiet{q.Handler.WithGroup(name)} }
 
-// now is the present time, as exact as Postgres keeps it.
+// now is the present time at Postgres's precision.
 func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/db/queue"
 )
 
@@ -107,7 +108,7 @@ func TestFailingJobIsTriedAgain(t *testing.T) {
 		return errors.New("it does not work")
 	}))
 	for i := range int32(queue.MaxFailures) {
-		require.Equal(t, i+1, await(t, attempts))
+		require.Equal(t, i+1, dbtest.Receive(t, attempts))
 		if i+1 < queue.MaxFailures {
 			hurry(t, pool)
 		}
@@ -181,7 +182,7 @@ func TestWindowIsNeverExceeded(t *testing.T) {
 		a.result <- nil
 	}
 	for range jobs {
-		require.NoError(t, await(t, errs))
+		require.NoError(t, dbtest.Receive(t, errs))
 	}
 	awaitCount(t, pool, 0, allJobs)
 	require.LessOrEqual(t, s.most.Load(), int64(window))
@@ -217,13 +218,13 @@ func TestManyJobsOfOneCompanyDoNotStarveAnother(t *testing.T) {
 	}))
 	enqueue(t, pool, q, jobsOf(newCompany(t, pool, "company_large"), many)...)
 	for range window {
-		await(t, done)
+		dbtest.Receive(t, done)
 	}
 	small := newCompany(t, pool, "company_small")
 	enqueue(t, pool, q, jobsOf(small, few)...)
 	begun, before, left := time.Now(), 0, few
 	for left > 0 {
-		if await(t, done).CompanyID == small {
+		if dbtest.Receive(t, done).CompanyID == small {
 			left--
 		} else {
 			before++

@@ -17,32 +17,32 @@ import (
 const (
 	connectTimeout = 10 * time.Second
 	closeTimeout   = time.Second
-	// heartbeat is how often a session makes sure that it still has its lock, and heartbeatTimeout how long
-	// the answer may take. That the connection is closed is seen at once.
+	// A session checks every heartbeat that it still holds its lock, and waits up to heartbeatTimeout for the answer.
+	// It notices a closed connection at once.
 	heartbeat        = time.Second
 	heartbeatTimeout = 5 * time.Second
 
 	fetchCooldown = 1 * time.Millisecond
-	// fetchPoll finds jobs whose announcement was left out, because another had just been made.
+	// fetchPoll finds jobs that were not announced because another had just been.
 	fetchPoll = 200 * time.Millisecond
 )
 
-// session is the time for which the workers have a name that nobody else has. While it lasts, a connection of
-// its own holds the advisory lock of that name, which the database frees when the process or the connection
-// ends, however it ends: what works under a name whose lock is free is lost.
+// session is the time during which the workers own a unique name. A dedicated connection holds that name's advisory
+// lock. The database frees the lock when the process or the connection ends, however that happens: workers under a name
+// whose lock is free are lost.
 type session struct {
 	conn  *pgx.Conn
 	river *river.Client[pgx.Tx]
-	// interrupt says that the jobs are to be given to others.
+	// interrupt hands the jobs to other workers.
 	interrupt context.CancelFunc
-	// lost is closed when the session does not have its lock any more.
+	// lost is closed when the session no longer holds its lock.
 	lost chan struct{}
-	// unwatch ends the watch over the lock; watched is closed when it has ended.
+	// unwatch stops watching the lock; watched is closed when that has stopped.
 	unwatch context.CancelFunc
 	watched chan struct{}
 }
 
-// open begins a session.
+// open starts a session.
 func (w *workers) open(ctx context.Context) (*session, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
@@ -54,7 +54,7 @@ func (w *workers) open(ctx context.Context) (*session, error) {
 	working, interrupt := context.WithCancel(context.WithoutCancel(ctx))
 	s.interrupt = interrupt
 	if s.river, err = w.client(working, name); err == nil {
-		// The client lives longer than the context that bounds the beginning.
+		// The client outlives the context, which bounds the start only.
 		err = s.river.Start(context.WithoutCancel(ctx))
 	}
 	if err != nil {
@@ -68,7 +68,7 @@ func (w *workers) open(ctx context.Context) (*session, error) {
 	return s, nil
 }
 
-// client returns the client of River for a session of the name, which interrupts its jobs when working ends.
+// client returns the session's River client, which interrupts its jobs when working ends.
 func (w *workers) client(working context.Context, name int64) (*river.Client[pgx.Tx], error) {
 	registered := river.NewWorkers()
 	if err := river.AddWorkerSafely(registered, &worker{queue: w.queue, work: w.work, working: working, stopping: w.stopping}); err != nil {
@@ -92,10 +92,10 @@ func (w *workers) client(working context.Context, name int64) (*river.Client[pgx
 // clientOf returns what River calls the client of a session of the name.
 func clientOf(name int64) string { return strconv.FormatInt(name, 16) }
 
-// lockName returns a connection that holds the lock of a name that nobody has.
+// lockName returns a new name and a connection that holds its lock.
 func (q *Queue) lockName(ctx context.Context) (*pgx.Conn, int64, error) {
 	config := q.pool.Config().ConnConfig
-	// The database must notice within seconds when the machine of this process is gone without a word.
+	// The database must notice within seconds when this machine vanishes.
 	for name, value := range map[string]string{
 		"application_name":    "agentgraph workers",
 		"tcp_keepalives_idle": "2", "tcp_keepalives_interval": "1", "tcp_keepalives_count": "3",
@@ -107,7 +107,7 @@ func (q *Queue) lockName(ctx context.Context) (*pgx.Conn, int64, error) {
 	case err != nil && ctx.Err() != nil:
 		return nil, 0, ctx.Err()
 	case err != nil:
-		// The driver's text may hold the address.
+		// The driver's message may contain the address.
 		return nil, 0, errors.New("the database accepts no further connection")
 	}
 	for {
@@ -123,7 +123,7 @@ func (q *Queue) lockName(ctx context.Context) (*pgx.Conn, int64, error) {
 	}
 }
 
-// watch ends when ctx does, or the connection breaks: then the session is lost.
+// watch returns when ctx ends, or when the connection breaks and the session is lost.
 func (s *session) watch(ctx context.Context) {
 	defer close(s.watched)
 	for s.beat(ctx) == nil {
@@ -133,11 +133,11 @@ func (s *session) watch(ctx context.Context) {
 	}
 }
 
-// beat returns nil after a heartbeat if the connection still stands.
+// beat returns nil after a heartbeat when the connection is still alive.
 func (s *session) beat(ctx context.Context) error {
 	waiting, cancel := context.WithTimeout(ctx, heartbeat)
 	defer cancel()
-	// Nobody notifies this connection. Waiting sees it break.
+	// Nobody notifies this connection: we wait only to see it break.
 	if _, err := s.conn.WaitForNotification(waiting); err != nil && waiting.Err() == nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func (s *session) abandon() error {
 	return s.stopNow()
 }
 
-// close ends the session when its jobs are done, or ctx has ended and they have been interrupted.
+// close ends the session once its jobs are done, or have been interrupted because ctx ended.
 func (s *session) close(ctx context.Context) error {
 	err := s.river.Stop(ctx)
 	if err != nil {
@@ -170,7 +170,7 @@ func (s *session) release() {
 	disconnect(s.conn)
 }
 
-// stopNow interrupts the jobs and waits until they have ended, though not for long.
+// stopNow interrupts the jobs and waits for them briefly.
 func (s *session) stopNow() error {
 	s.interrupt()
 	ctx, cancel := context.WithTimeout(context.Background(), interruption)

@@ -8,19 +8,19 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// settleTimeout bounds one try to write down what came of jobs.
+// settleTimeout bounds one try to record outcomes.
 const settleTimeout = 10 * time.Second
 
-// outcome is what came of an attempt.
+// outcome is the result of an attempt.
 type outcome struct {
 	*Delivery
-	// err is what Work returned, cause why its context had ended, if it had.
+	// err is what Work returned. cause is why its context ended, nil if it did not.
 	err, cause error
 }
 
 func (o *outcome) ready() time.Time { return now().Add(firstDelay << (2 * o.failures)) }
 
-// settle writes down what came of an attempt, as soon as the database lets it. When the session ends before, the
+// settle records the outcome of an attempt, and retries until the database accepts it. If the session ends first the
 // job counts as lost.
 func (w *worker) settle(ctx context.Context, o *outcome) {
 	for backoff := firstBackoff; ; backoff = min(2*backoff, lastBackoff) {
@@ -38,7 +38,7 @@ func (w *worker) settle(ctx context.Context, o *outcome) {
 	}
 }
 
-// attempts are columns of attempts.
+// attempts holds attempts as columns for unnest.
 type attempts struct {
 	ids      []string
 	riverIDs []int64
@@ -49,15 +49,15 @@ func (a *attempts) add(d *Delivery) {
 	a.ids, a.riverIDs, a.numbers = append(a.ids, d.ID), append(a.riverIDs, d.riverID), append(a.numbers, d.Attempt)
 }
 
-// change adds a statement to the batch that changes the jobs of the attempts, if there are any.
+// change queues a statement on the jobs of the attempts, if there are any.
 func (a *attempts) change(batch *pgx.Batch, companyID, statement string, more ...any) {
 	if len(a.ids) > 0 {
 		batch.Queue(statement, append([]any{companyID, a.ids, a.riverIDs, a.numbers}, more...)...)
 	}
 }
 
-// What can be done with the jobs of attempts. An attempt counts no more when its job is gone, was taken from it, or
-// has had another since.
+// What can happen to the jobs of attempts. An attempt no longer counts when its job is gone, was taken away, or has
+// been tried again since.
 const (
 	endJobs = `DELETE FROM jobs USING unnest($2::text[], $3::bigint[], $4::int[]) AS settled (id, river_job_id, attempt)
 		WHERE ` + isSettled
@@ -69,7 +69,7 @@ const (
 	isSettled = "jobs.company_id = $1 AND (jobs.id, jobs.river_job_id, jobs.attempt) = (settled.id, settled.river_job_id, settled.attempt)"
 )
 
-// settleTogether writes down outcomes, except of attempts that count no more, and admits what waits for their places.
+// settleTogether records the outcomes of attempts that still count, and admits the jobs that waited for their places.
 func (q *Queue) settleTogether(ctx context.Context, companyID string, outcomes []*outcome) error {
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()

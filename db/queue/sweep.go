@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	// sweepInterval is how often every process with workers looks for what has been left behind.
+	// sweepInterval is how often every process with workers looks for leftovers.
 	sweepInterval = time.Second
 	sweepTimeout  = 10 * time.Second
 )
 
-// sweepUntil sweeps again and again until ctx ends.
+// sweepUntil sweeps until ctx ends.
 func (q *Queue) sweepUntil(ctx context.Context) {
 	failing := false
 	for {
@@ -35,8 +35,8 @@ func (q *Queue) sweepUntil(ctx context.Context) {
 	}
 }
 
-// sweep gives the jobs of lost workers to others, fills windows that nothing else has filled, and then does what
-// the caller sweeps.
+// sweep hands the jobs of lost workers to others, fills windows that nothing else filled, and then runs the caller's
+// Sweep.
 func (q *Queue) sweep(ctx context.Context) error {
 	lost, err := q.lost(ctx)
 	if err != nil {
@@ -63,8 +63,8 @@ func (q *Queue) sweep(ctx context.Context) error {
 	return nil
 }
 
-// lost returns, for each company, the jobs of River that were to carry its jobs and never will: their worker is
-// lost, or River has given them up. What is read first can only have come to life before what is read later.
+// lost returns, by company, the River jobs that will never finish: their worker is lost, or River gave them up. The
+// order of the reads matters: what is read first cannot be younger than what is read later.
 func (q *Queue) lost(ctx context.Context) (map[string][]int64, error) {
 	admitted, err := collect[struct {
 		CompanyID  string
@@ -108,7 +108,7 @@ func (q *Queue) lost(ctx context.Context) (map[string][]int64, error) {
 	return lost, nil
 }
 
-// recover takes jobs from what carried them, and admits them anew.
+// recover detaches jobs from their River jobs and admits them again.
 func (q *Queue) recover(ctx context.Context, companyID string, riverIDs []int64) error {
 	var lost, dropped int64
 	err := pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error {
@@ -133,7 +133,7 @@ func (q *Queue) recover(ctx context.Context, companyID string, riverIDs []int64)
 	return nil
 }
 
-// rowsInto keeps how many rows a statement has changed.
+// rowsInto stores how many rows a statement changed.
 func rowsInto(rows *int64) func(pgconn.CommandTag) error {
 	return func(tag pgconn.CommandTag) error {
 		*rows = tag.RowsAffected()
@@ -141,7 +141,7 @@ func rowsInto(rows *int64) func(pgconn.CommandTag) error {
 	}
 }
 
-// unfilled returns the companies that have jobs to admit and room in their window.
+// unfilled returns the companies with waiting jobs and room in their window.
 func (q *Queue) unfilled(ctx context.Context) ([]string, error) {
 	companies, err := collect[struct{ ID string }](ctx, q, `SELECT id FROM companies
 		WHERE EXISTS (SELECT FROM jobs WHERE jobs.company_id = companies.id AND river_job_id IS NULL AND ready_at <= $1)
@@ -153,7 +153,7 @@ func (q *Queue) unfilled(ctx context.Context) ([]string, error) {
 	return ids, err
 }
 
-// collect returns the rows that a query finds, as structs.
+// collect returns the rows of a query as structs.
 func collect[R any](ctx context.Context, q *Queue, query string, args ...any) ([]R, error) {
 	rows, err := q.pool.Query(ctx, query, args...)
 	if err == nil {

@@ -8,28 +8,28 @@ import (
 	"github.com/riverqueue/river"
 )
 
-// carrier is what a job of River carries: one attempt of a job, and when that has ended maybe one of another.
+// carrier is the payload of a River job: one attempt of a job. Afterwards the same River job may carry others.
 type carrier struct {
 	CompanyID string `json:"companyId"`
 	JobKind   string `json:"jobKind"`
 	JobID     string `json:"jobId"`
 	Attempt   int32  `json:"attempt"`
-	// Failures is how often the job has failed before.
+	// Failures counts earlier failures of the job.
 	Failures int32 `json:"failures"`
 }
 
-// Kind is the name under which River knows carriers.
+// Kind is River's name for carriers.
 func (carrier) Kind() string { return "job" }
 
-// isReady tells which jobs can be admitted. The time in $2 is older than the transaction's turn; a job that somebody
-// enqueued while it waited for that was never tried, and such jobs are always ready.
+// isReady selects the jobs that can be admitted. $2 was taken before the transaction got its turn, so jobs enqueued
+// while it waited look as if they were not due. They have never been tried, and such jobs are always ready.
 const isReady = "river_job_id IS NULL AND (ready_at <= $2 OR attempt = 0)"
 
-// companyLock tells the locks of companies from other advisory locks.
+// companyLock separates the locks of companies from other advisory locks.
 const companyLock = 0x6a6f6273
 
-// admit makes the transaction the only one that admits jobs of the company, until it ends; then it makes the
-// changes, which may be nil, and fills the window with the jobs that have waited longest.
+// admit locks the company's queue until the transaction ends, makes the changes, if any, and fills the window with the
+// jobs that have waited longest.
 func (q *Queue) admit(ctx context.Context, tx pgx.Tx, companyID string, changes func(*pgx.Batch)) error {
 	batch := &pgx.Batch{}
 	batch.Queue("SELECT pg_advisory_xact_lock($1::int, hashtext($2))", companyLock, companyID)
@@ -58,7 +58,7 @@ func (q *Queue) admit(ctx context.Context, tx pgx.Tx, companyID string, changes 
 	return nil
 }
 
-// carry gives jobs of the company to River.
+// carry hands jobs of the company to River.
 func (q *Queue) carry(ctx context.Context, tx pgx.Tx, companyID string, carriers []river.InsertManyParams) error {
 	inserted, err := q.inserter.InsertManyTx(ctx, tx, carriers)
 	if err != nil {
@@ -74,8 +74,8 @@ func (q *Queue) carry(ctx context.Context, tx pgx.Tx, companyID string, carriers
 	return err
 }
 
-// assignNext gives the next jobs of the company to jobs of River whose own have ended, which is much faster than a new
-// one for each. They do not go on while anybody waits for a worker.
+// assignNext lets River jobs whose own jobs have ended carry the company's next ones, which is much faster than new
+// River jobs. They stop as soon as anybody waits for a worker.
 func (q *Queue) assignNext(batch *pgx.Batch, companyID string, ended []*Delivery) {
 	going, riverIDs := map[int64]*Delivery{}, []int64{}
 	for _, d := range ended {
@@ -86,9 +86,8 @@ func (q *Queue) assignNext(batch *pgx.Batch, companyID string, ended []*Delivery
 	if len(going) == 0 {
 		return
 	}
-	// What they carry already was given to them by a try of which nobody heard that it had succeeded: nobody knows
-	// what came of that attempt. River's times are the database's, so it is the database's clock that tells how long
-	// somebody has waited.
+	// A River job that already carries something got it from an earlier try whose commit nobody heard of; that attempt
+	// is lost. River stores the database's times, so the database's clock tells how long somebody has waited.
 	batch.Queue(`WITH carried AS (
 			UPDATE jobs SET attempt = attempt + 1 WHERE company_id = $1 AND river_job_id = ANY($3::bigint[])
 			RETURNING river_job_id, id, kind, attempt, failures

@@ -10,17 +10,17 @@ import (
 	"github.com/riverqueue/river"
 )
 
-// worker is what River calls with each job of a session.
+// worker receives every River job of a session.
 type worker struct {
 	river.WorkerDefaults[carrier]
 	queue *Queue
 	work  Work
-	// working ends when the session interrupts its jobs, stopping when no further job is to begin.
+	// working ends when the session interrupts its jobs, stopping when no more jobs may start.
 	working, stopping context.Context
 }
 
-// Work does a job and settles it, and goes on to other jobs of the company as long as it may. The error that it
-// returns is only for River's record.
+// Work does a job, settles it, and goes on to other jobs of the company while it may. Its error is for River's record
+// only.
 func (w *worker) Work(ctx context.Context, carried *river.Job[carrier]) error {
 	c := carried.Args
 	next := &Delivery{
@@ -40,13 +40,13 @@ func (w *worker) Work(ctx context.Context, carried *river.Job[carrier]) error {
 		next = d.next
 	}
 	if err != nil {
-		// River would work this attempt again if it saw that its own stop was the reason.
+		// River would run this attempt again if it recognised its own stop as the reason.
 		return errors.New(err.Error())
 	}
 	return nil
 }
 
-// attempt returns what came of a delivery, and why its context had ended, if it had.
+// attempt returns the outcome of a delivery, and why its context ended, nil if it did not.
 func (w *worker) attempt(ctx context.Context, d *Delivery) (err, cause error) {
 	cancellable, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
@@ -57,7 +57,7 @@ func (w *worker) attempt(ctx context.Context, d *Delivery) (err, cause error) {
 	return err, context.Cause(bounded)
 }
 
-// cause says why River has ended the context of a job.
+// cause says why River ended the context of a job.
 func (w *worker) cause(ctx context.Context) error {
 	if w.working.Err() != nil {
 		return errInterrupted

@@ -12,24 +12,24 @@ import (
 const (
 	firstBackoff = 50 * time.Millisecond
 	lastBackoff  = 5 * time.Second
-	// interruption is how long Work has to return after its context has ended.
+	// interruption is how long Work may take to return after its context ended.
 	interruption = 5 * time.Second
 )
 
-// workers are what works in this process, under one session after another.
+// workers does the jobs in this process, in one session after another.
 type workers struct {
 	queue *Queue
 	size  int
 	work  Work
 
-	// stopping ends with stop: then nothing looks for work any more; done is closed when nothing is left that did.
+	// stop ends stopping, after which nobody looks for work; done is closed when the last one has finished.
 	stopping context.Context
 	stop     context.CancelFunc
 	done     chan struct{}
 	session  *session
 }
 
-// Start begins to work jobs, at most size at once. ctx bounds only the beginning; Stop ends the work.
+// Start works up to size jobs at a time until Stop. ctx bounds the start only.
 func (q *Queue) Start(ctx context.Context, size int, work Work) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -58,8 +58,8 @@ func (q *Queue) Start(ctx context.Context, size int, work Work) error {
 	return nil
 }
 
-// Stop takes no more jobs and returns when those under way are done. When ctx ends before, their contexts end
-// and they are given to other workers. Without workers it does nothing.
+// Stop takes no more jobs and returns when the running ones are done. When ctx ends first, it interrupts them, and
+// other workers get them. Without workers it does nothing.
 func (q *Queue) Stop(ctx context.Context) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -76,7 +76,7 @@ func (q *Queue) Stop(ctx context.Context) error {
 	return w.session.close(ctx)
 }
 
-// supervise begins a new session whenever one is lost. It leaves the last one to Stop.
+// supervise opens a new session whenever one is lost. Stop closes the last one.
 func (w *workers) supervise(ctx context.Context) {
 	for {
 		select {
@@ -94,7 +94,7 @@ func (w *workers) supervise(ctx context.Context) {
 	}
 }
 
-// reopen begins a session as soon as the database lets it; nil when ctx ends before.
+// reopen opens a session as soon as the database permits; nil when ctx ends first.
 func (w *workers) reopen(ctx context.Context) *session {
 	for backoff := firstBackoff; ; backoff = min(2*backoff, lastBackoff) {
 		next, err := w.open(ctx)

@@ -30,15 +30,15 @@ func TestStopWaitsForJobs(t *testing.T) {
 	s.start(t, q, 2)
 	running := []*attempt{s.next(t), s.next(t)}
 	stopped := make(chan error, 1)
-	await(t, sweeping)
+	dbtest.Receive(t, sweeping)
 	go func() { stopped <- q.Stop(t.Context()) }()
-	await(t, stopping)
+	dbtest.Receive(t, stopping)
 	running[0].result <- nil
 	awaitCount(t, pool, 4, allJobs)
 	require.NoError(t, running[1].ctx.Err())
 	require.Empty(t, stopped)
 	running[1].result <- nil
-	require.NoError(t, await(t, stopped))
+	require.NoError(t, dbtest.Receive(t, stopped))
 	require.Equal(t, 3, count(t, pool, allJobs))
 	require.Empty(t, s.begun, "nothing is begun any more")
 
@@ -88,12 +88,12 @@ func TestJobThatDoesNotEnd(t *testing.T) {
 		return nil
 	}
 	require.NoError(t, q.Start(t.Context(), 1, work))
-	require.EqualValues(t, 1, await(t, begun))
+	require.EqualValues(t, 1, dbtest.Receive(t, begun))
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.ErrorContains(t, q.Stop(ended), "some still run")
 	require.NoError(t, q.Start(t.Context(), 1, work), "the process can go on")
-	require.EqualValues(t, 2, await(t, begun), "the job counts as lost")
+	require.EqualValues(t, 2, dbtest.Receive(t, begun), "the job counts as lost")
 	close(release)
 	awaitCount(t, pool, 0, allJobs)
 }
@@ -143,12 +143,12 @@ func TestResultOfALostAttemptDoesNotCount(t *testing.T) {
 		return <-c.result
 	}
 	require.NoError(t, q.Start(t.Context(), 1, deaf))
-	first := await(t, begun)
+	first := dbtest.Receive(t, begun)
 	lock := count(t, pool, "SELECT pid FROM pg_stat_activity WHERE application_name = 'agentgraph workers' AND datname = current_database()")
 	heir := newQueue(t, connect(t, url), 10)
 	require.NoError(t, heir.Start(t.Context(), 1, deaf))
 	require.Equal(t, 1, count(t, pool, "SELECT pg_terminate_backend($1)::int", lock))
-	second := await(t, begun)
+	second := dbtest.Receive(t, begun)
 	require.EqualValues(t, 2, second.attempt)
 	first.result <- nil
 	require.NoError(t, q.Stop(t.Context()))
@@ -175,7 +175,7 @@ func TestDatabaseThatLosesEveryConnection(t *testing.T) {
 	enqueue(t, pool, q, jobsOf(newCompany(t, pool, "company_1"), jobs)...)
 	for range 3 {
 		for range 20 {
-			await(t, begun)
+			dbtest.Receive(t, begun)
 		}
 		require.Positive(t, kill(t, pool, "true"))
 	}
@@ -296,7 +296,7 @@ func TestWhatElseIsSwept(t *testing.T) {
 	}})
 	require.NoError(t, err)
 	require.NoError(t, q.Start(t.Context(), 1, newStage().work))
-	await(t, swept)
-	await(t, swept) // one that fails is not the last
+	dbtest.Receive(t, swept)
+	dbtest.Receive(t, swept) // one that fails is not the last
 	require.NoError(t, q.Stop(t.Context()))
 }

@@ -1,4 +1,4 @@
-// Package seal encrypts what must not be readable in the database, for one owner each.
+// Package seal encrypts secrets for the database, each for one owner.
 package seal
 
 import (
@@ -9,20 +9,20 @@ import (
 	"fmt"
 )
 
-// KeySize is how long a key is, in bytes.
+// KeySize is the length of a key in bytes.
 const KeySize = 32
 
 var (
-	// ErrNoKey is the error of a Sealer without a key.
+	// ErrNoKey means that the Sealer has no key.
 	ErrNoKey = errors.New("there is no secret key")
-	// ErrTooShort is the error of opening what no Sealer can have sealed.
+	// ErrTooShort means that no Sealer can have sealed this.
 	ErrTooShort = errors.New("the sealed text is too short")
 )
 
-// Sealer encrypts with AES-256-GCM. Its zero value has no key, and refuses.
+// Sealer encrypts with AES-256-GCM. Its zero value has no key and returns ErrNoKey.
 type Sealer struct{ aead cipher.AEAD }
 
-// New returns a Sealer with the key of KeySize bytes, or without one when it is empty.
+// New returns a Sealer with a key of KeySize bytes, or, for an empty one, without a key.
 func New(key []byte) (Sealer, error) {
 	if len(key) == 0 {
 		return Sealer{}, nil
@@ -38,7 +38,7 @@ func New(key []byte) (Sealer, error) {
 	return Sealer{aead}, err
 }
 
-// Seal returns a random nonce and the encrypted text, which opens for the same owner alone.
+// Seal returns a random nonce and the encrypted text. Only the same owner can open it.
 func (s Sealer) Seal(owner string, text []byte) ([]byte, error) {
 	if s.aead == nil {
 		return nil, ErrNoKey

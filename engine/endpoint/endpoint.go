@@ -1,6 +1,5 @@
-// Package endpoint calls what is outside for an agent: the HTTP endpoint of a tool, and the
-// telephony provider that takes over a call. It connects to public addresses only, and to others
-// that it was told to allow.
+// Package endpoint calls the outside world for an agent: the HTTP endpoints of tools, and the telephony provider that
+// takes over calls. It connects only to public addresses, and to others that are explicitly allowed.
 package endpoint
 
 import (
@@ -28,8 +27,10 @@ type Options struct {
 	// host may be at a private, shared or loopback address, not at a link-local one. The address of a
 	// cloud's metadata service is allowed only by an entry that is the very address.
 	Allow []string
-	// MaxResponse is how many bytes an answer may have, once decompressed; 0 means 64 KiB.
+	// MaxResponse bounds a decompressed answer, in bytes. Zero means 64 KiB.
 	MaxResponse int64
+	// Around wraps what sends requests; nil for nothing.
+	Around func(http.RoundTripper) http.RoundTripper
 }
 
 // Caller calls endpoints. It is safe for concurrent use and keeps connections for later calls.
@@ -42,7 +43,7 @@ type Caller struct {
 	maxResponse     int64
 }
 
-// New returns a Caller. The error names the entry of Options.Allow that is none.
+// New returns a Caller. The error names the invalid entry of Options.Allow.
 func New(o Options) (*Caller, error) {
 	guard, err := newGuard(o.Allow)
 	if err != nil {
@@ -60,18 +61,22 @@ func New(o Options) (*Caller, error) {
 		IdleConnTimeout:        90 * time.Second,
 		MaxResponseHeaderBytes: 64 << 10,
 	}
+	sender := http.RoundTripper(transport)
+	if o.Around != nil {
+		sender = o.Around(transport)
+	}
 	return &Caller{
 		guard:     guard,
 		transport: transport,
-		tools:     http.Client{Transport: transport, CheckRedirect: checkRedirect},
-		webhooks: http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
+		tools:     http.Client{Transport: sender, CheckRedirect: checkRedirect},
+		webhooks: http.Client{Transport: sender, CheckRedirect: func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse
 		}},
 		maxResponse: o.MaxResponse,
 	}, nil
 }
 
-// Close closes the connections that no call is using.
+// Close closes idle connections.
 func (c *Caller) Close() { c.transport.CloseIdleConnections() }
 
 // Call sends a call to the endpoint of a tool and returns the text of the answer. headers are the
@@ -100,11 +105,11 @@ func (c *Caller) Call(ctx context.Context, e model.ToolEndpoint, headers map[str
 	return x.run(req)
 }
 
-// Transfer is a call that an agent hands over to a human.
+// Transfer describes a call that an agent hands over to a human.
 type Transfer struct {
 	ConversationID string `json:"conversationId"`
 	AgentID        string `json:"agentId"`
-	// Reason is why, in the agent's words.
+	// Reason is the agent's reason, in its own words.
 	Reason string `json:"reason"`
 }
 
@@ -128,7 +133,7 @@ func (c *Caller) Transfer(ctx context.Context, webhook string, t Transfer) error
 	return err
 }
 
-// newRequest returns the request of a call. An error is the arguments' fault.
+// newRequest returns the request of a call. Its errors are the fault of the arguments.
 func newRequest(ctx context.Context, e model.ToolEndpoint, text model.JSONObject) (*http.Request, error) {
 	arguments, err := parseArguments(text)
 	if err != nil {
@@ -156,7 +161,7 @@ func newRequest(ctx context.Context, e model.ToolEndpoint, text model.JSONObject
 	return req, nil
 }
 
-// newHeader returns the header that every request has.
+// newHeader returns the header common to all requests.
 func newHeader(hasBody bool) http.Header {
 	header := http.Header{"User-Agent": {userAgent}, "Accept": {mediaType + ", text/*;q=0.9"}}
 	if hasBody {

@@ -15,19 +15,19 @@ import (
 type Cause string
 
 const (
-	// Arguments: the call's arguments do not fit the address; other arguments may.
+	// Arguments: the arguments do not fit the address. Others may.
 	Arguments Cause = "ARGUMENTS"
 	// Refused: the address, or one that it redirects to, must not be called.
 	Refused Cause = "REFUSED"
-	// Unreachable: no connection came about.
+	// Unreachable: no connection could be made.
 	Unreachable Cause = "UNREACHABLE"
-	// TimedOut: the answer, or the rest of it, did not come in time.
+	// TimedOut: the answer did not arrive, or not completely, in time.
 	TimedOut Cause = "TIMED_OUT"
-	// Status: the answer has another status than 2xx.
+	// Status: the status of the answer is not 2xx.
 	Status Cause = "STATUS"
 	// TooLarge: the answer is larger than the limit.
 	TooLarge Cause = "TOO_LARGE"
-	// Malformed: what came is cut off, not HTTP, or not the JSON that it says it is.
+	// Malformed: the answer is cut off, is not HTTP, or is not the JSON that it claims to be.
 	Malformed Cause = "MALFORMED"
 	// Cancelled: the caller's context was cancelled.
 	Cancelled Cause = "CANCELLED"
@@ -41,7 +41,7 @@ type Error struct {
 	Status int
 	// Message is the failure as a sentence without a full stop.
 	Message string
-	// Err is what was underneath, for the log alone: it may name addresses. Often nil.
+	// Err is the underlying error, only for the log since it may name addresses. Often nil.
 	Err error
 }
 

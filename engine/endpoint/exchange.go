@@ -22,7 +22,7 @@ const (
 
 // exchange is one request and its answer.
 type exchange struct {
-	// callee names who is called in errors.
+	// callee is the name of the called party in errors.
 	callee      string
 	client      *http.Client
 	maxResponse int64
@@ -50,13 +50,13 @@ func (x *exchange) run(req *http.Request) (string, error) {
 }
 
 func (x *exchange) read(ctx context.Context, res *http.Response) (string, *Error) {
-	// net/http asks for gzip, undoes it and then takes this header away. Nothing else was asked for.
+	// net/http asks for gzip, decompresses it and removes this header. No other encoding was asked for.
 	encoded := !slices.Contains([]string{"", "identity"}, strings.ToLower(res.Header.Get("Content-Encoding")))
 	if res.StatusCode < 200 || res.StatusCode > 299 {
 		answer := strings.TrimSpace(fmt.Sprint(res.StatusCode, " ", http.StatusText(res.StatusCode)))
-		// What follows a status 1xx is no body, and reading it would wait for ever.
+		// A status 1xx has no body: reading one would block for ever.
 		if !encoded && res.StatusCode >= 200 {
-			// An excerpt is better than none, so a body that breaks off will do.
+			// Part of an excerpt is better than none, so a truncated body will do.
 			most := maxExcerptBytes + x.secrets.longest()
 			body, _ := io.ReadAll(io.LimitReader(res.Body, int64(most)))
 			answer += x.excerpt(body, len(body) == most)

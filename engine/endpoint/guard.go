@@ -44,7 +44,7 @@ var inside = []netip.Prefix{
 type guard struct {
 	dialer net.Dialer
 	hosts  map[string]bool
-	// public goes for every host, named for those of the allow list.
+	// public applies to every host, named to those on the allow list.
 	public, named gate
 }
 

@@ -1,6 +1,8 @@
 package knowledge
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -23,9 +25,9 @@ const (
 )
 
 // Chunk cuts a text by one of model.ChunkMethods, in reading order. The note tells the document's owner where the
-// method could not be followed; it is empty where it was.
-func Chunk(text Text, method string, config model.ParserConfig) (pieces []Piece, note string) {
-	c := &cutter{tokens: tokenizerOnce(), limit: int(config.ChunkTokenNum), delimiters: delimiters(config.Delimiter)}
+// method could not be followed; it is empty where it was. The error is that of ctx.
+func Chunk(ctx context.Context, text Text, method string, config model.ParserConfig) (pieces []Piece, note string, err error) {
+	c := &cutter{ctx: ctx, tokens: tokenizerOnce(), limit: int(config.ChunkTokenNum), delimiters: delimiters(config.Delimiter)}
 	switch method {
 	case "naive":
 		c.loose(text.String())
@@ -41,7 +43,7 @@ func Chunk(text Text, method string, config model.ParserConfig) (pieces []Piece,
 		c.loose(text.String())
 		note = fmt.Sprintf("The chunk method %s is not available; the document was cut by the method naive.", method)
 	}
-	return c.pieces, note
+	return c.pieces, note, ctx.Err()
 }
 
 func (c *cutter) one(whole string) string {
@@ -74,6 +76,8 @@ func (c *cutter) table(text Text) string {
 	return ""
 }
 
+var errNoTable = errors.New("no table")
+
 // asRows is a text with its rows counted. Plain text that is a table in form, as when somebody pastes one, is read as one.
 func asRows(text Text) ([]Block, int) {
 	rows := 0
@@ -89,16 +93,21 @@ func asRows(text Text) ([]Block, int) {
 	if rows > 0 || lines.Len() == 0 {
 		return text.Blocks, rows
 	}
-	records, err := parseCSV(lines.String())
-	if err != nil || len(records) < 2 || len(records[0]) < 2 {
+	table := Text{limit: text.limit}
+	var header []string
+	if err := parseCSV(lines.String(), func(record []string) error {
+		if header == nil {
+			header = record
+			tidy(header)
+		} else {
+			table.addRow(header, record)
+		}
+		if len(header) < 2 || len(record) != len(header) || table.full() {
+			return errNoTable
+		}
+		return nil
+	}); err != nil || len(table.Blocks) == 0 {
 		return text.Blocks, 0
 	}
-	for _, record := range records {
-		if len(record) != len(records[0]) {
-			return text.Blocks, 0
-		}
-	}
-	var table Text
-	table.addTable(records[0], records[1:])
 	return table.Blocks, len(table.Blocks)
 }

@@ -1,6 +1,7 @@
 package knowledge
 
 import (
+	"context"
 	"regexp"
 	"slices"
 	"strings"
@@ -22,6 +23,8 @@ const maxToken = 128
 
 // cutter cuts text into pieces of at most limit tokens.
 type cutter struct {
+	// ctx ends the cutting early: the pieces are not all there then.
+	ctx        context.Context
 	tokens     *codec.Codec
 	limit      int
 	delimiters *regexp.Regexp
@@ -114,7 +117,7 @@ func (c *cutter) pack(text string, limit int, keep func(text string, tokens int)
 // units cuts text into parts of at most limit tokens each: at delimiters; what is still too long after sentences, words,
 // some characters, one character. The parts lie side by side and cover the text.
 func (c *cutter) units(text string, limit, depth int, yield func(unit string, tokens int)) {
-	for text != "" {
+	for text != "" && c.ctx.Err() == nil {
 		part := text[:c.end(text, depth)]
 		text = text[len(part):]
 		// Counting what is too long in any case takes time for nothing.

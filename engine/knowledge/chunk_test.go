@@ -31,7 +31,8 @@ func read(t testing.TB, name, content string) knowledge.Text {
 // cut is what a method makes of a file.
 func cut(t testing.TB, name, content, method string, c model.ParserConfig) ([]string, string) {
 	t.Helper()
-	pieces, note := knowledge.Chunk(read(t, name, content), method, c)
+	pieces, note, err := knowledge.Chunk(t.Context(), read(t, name, content), method, c)
+	require.NoError(t, err)
 	var contents []string
 	for _, p := range pieces {
 		require.Positive(t, p.Tokens)
@@ -70,7 +71,8 @@ func TestNaiveLosesNothingAndStaysWithinItsBound(t *testing.T) {
 		limit := rapid.Int32Range(1, 64).Draw(t, "limit")
 		delimiter := rapid.SampledFrom([]string{"\n", "\n`##`;", "`supercali`", ".!?", "§", "`"}).Draw(t, "delimiter")
 		text := knowledge.Text{Blocks: []knowledge.Block{{Text: content}}}
-		pieces, note := knowledge.Chunk(text, "naive", config(limit, delimiter))
+		pieces, note, err := knowledge.Chunk(t.Context(), text, "naive", config(limit, delimiter))
+		require.NoError(t, err)
 		require.Empty(t, note)
 		var whole strings.Builder
 		for _, p := range pieces {
@@ -276,6 +278,7 @@ func TestSectionsKeepTheirPathInEveryPieceAndWithinTheBound(t *testing.T) {
 	require.Contains(t, note, "no headings")
 }
 
+// BenchmarkChunk has beside it what it costs to count the tokens of the text as a whole, which cutting cannot do without.
 func BenchmarkChunk(b *testing.B) {
 	text := read(b, "a.txt", strings.Repeat("The customer may return a lamp within thirty days of its delivery. "+
 		"Le client peut demander le remboursement de sa commande.\n\n", 8_000))
@@ -285,10 +288,18 @@ func BenchmarkChunk(b *testing.B) {
 			b.SetBytes(int64(size))
 			chunks := 0
 			for b.Loop() {
-				pieces, _ := knowledge.Chunk(text, method, config(512, "\n"))
+				pieces, _, err := knowledge.Chunk(b.Context(), text, method, config(512, "\n"))
+				require.NoError(b, err)
 				chunks += len(pieces)
 			}
 			b.ReportMetric(float64(chunks)/b.Elapsed().Seconds(), "chunks/s")
 		})
 	}
+	b.Run("tokens alone", func(b *testing.B) {
+		count, whole := counter(b), text.String()
+		b.SetBytes(int64(size))
+		for b.Loop() {
+			count(whole)
+		}
+	})
 }

@@ -1,6 +1,7 @@
 package knowledge
 
 import (
+	"context"
 	"strings"
 	"time"
 
@@ -20,6 +21,11 @@ func (b *Base) Narrow(window int) *Base {
 	narrow := b.Windowed()
 	narrow.limits.window = window
 	return narrow
+}
+
+// ReadAs reads a file that is no PDF in the caller's goroutine.
+func ReadAs(ctx context.Context, name string, content []byte) (Text, error) {
+	return reader(name, "", content)(ctx, content)
 }
 
 // EndOutage forgets that the embedding model was away.

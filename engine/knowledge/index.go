@@ -19,44 +19,80 @@ const (
 	// lastAttempt is the one whose failure, whatever the reason, is the document's; those that ended with a wait do
 	// not count.
 	lastAttempt = 3
+	// awayDelay is how long a document waits when the database did not answer, and twice as long each further time.
+	awayDelay = time.Second
+	// releaseTimeout bounds the tries to release a document, and releasePause parts them: a database that is back
+	// should hear of it before another worker takes the document for lost.
+	releaseTimeout, releasePause = 10 * time.Second, 100 * time.Millisecond
 )
 
 // Index reads a document, cuts it into chunks and keeps them. The attempt counts how often the indexing was
 // given to a worker, from 1. It returns nil when the document is Ready or Failed or there is nothing to do,
-// and an error when the indexing is to be tried again: a db.Later when the embedding model is away.
+// and an error when the indexing is to be tried again: a db.Later when the embedding model or the database is away,
+// which is not the document's failure; nor is it when ctx ends.
 func (b *Base) Index(ctx context.Context, t *db.Tenant, indexingID string, attempt int32) error {
 	d, err := t.ClaimDocument(ctx, indexingID, attempt)
+	if db.IsAway(err) || errors.Is(err, context.DeadlineExceeded) {
+		return &db.Later{In: awayDelay, Err: err}
+	}
 	if err != nil || d == nil {
 		return err
 	}
-	if err = b.outage.err(); err == nil {
+	switch err = b.attempt(ctx, t, d); {
+	case err == nil, isOver(err):
+		return nil
+	case ctx.Err() != nil:
+		return errors.Join(ctx.Err(), release(ctx, t, d))
+	case db.IsAway(err) && d.Waits < maxWaits:
+		wait := waitOf(awayDelay, d.Waits)
+		return &db.Later{In: wait, Err: errors.Join(err, release(ctx, t, d))}
+	}
+	return err
+}
+
+// attempt indexes a claimed document, or records why it cannot.
+func (b *Base) attempt(ctx context.Context, t *db.Tenant, d *model.Document) error {
+	err := b.outage.err()
+	if err == nil {
 		if err = b.index(ctx, t, d); isAway(err) != nil {
 			b.outage.begin(isAway(err))
 		}
 	}
 	var known *model.Error
 	switch errors.As(err, &known); {
-	case err == nil:
-		return nil
-	case ctx.Err() != nil:
-		return ctx.Err()
+	case err == nil, ctx.Err() != nil, db.IsAway(err) && d.Waits < maxWaits:
+		return err
 	case known != nil && known.Code == model.Unprocessable:
-		err = fail(ctx, t, d, known.Message)
+		return fail(ctx, t, d, known.Message)
 	case isAway(err) != nil && d.Waits < maxWaits:
-		err = postpone(ctx, t, d, isAway(err))
-	case !isOver(err) && attempt-d.Waits >= lastAttempt:
+		return postpone(ctx, t, d, isAway(err))
+	case !isOver(err) && d.Claim-d.Waits >= lastAttempt:
 		b.log.ErrorContext(ctx, "a document could not be indexed", "document", d.ID, "error", err)
 		reason := "it could not be indexed, for a reason that is not in the document; index its dataset again"
 		var failure *llm.Error
 		if errors.As(err, &failure) {
 			reason = "it could not be embedded: " + failure.Message
 		}
-		err = fail(ctx, t, d, reason)
-	}
-	if isOver(err) {
-		return nil
+		return fail(ctx, t, d, reason)
 	}
 	return err
+}
+
+// release retries until the database records that the attempt does not count, even after ctx has ended.
+func release(ctx context.Context, t *db.Tenant, d *model.Document) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
+	defer cancel()
+	for {
+		err := t.ReleaseDocument(ctx, d)
+		if err == nil || isOver(err) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(releasePause):
+		}
+	}
 }
 
 func fail(ctx context.Context, t *db.Tenant, d *model.Document, reason string) error {
@@ -65,7 +101,7 @@ func fail(ctx context.Context, t *db.Tenant, d *model.Document, reason string) e
 	return t.FailDocument(ctx, d)
 }
 
-// isOver reports whether the document is gone, or is with another worker.
+// isOver reports whether the document is gone or another worker has it.
 func isOver(err error) bool {
 	var known *model.Error
 	return errors.As(err, &known) && (known.Code == model.Conflict || known.Code == model.NotFound)
@@ -97,9 +133,15 @@ func (b *Base) index(ctx context.Context, t *db.Tenant, d *model.Document) (err 
 	if err != nil {
 		return err
 	}
-	pieces, warning := Chunk(text, dataset.ChunkMethod, dataset.ParserConfig)
+	pieces, warning, err := Chunk(ctx, text, dataset.ChunkMethod, dataset.ParserConfig)
+	if err != nil {
+		return err
+	}
 	chunks := make([]*model.Chunk, len(pieces))
 	for i, p := range pieces {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		kept := storable(p.Content)
 		chunks[i] = &model.Chunk{Content: kept, Tokens: int32(p.Tokens), Words: wordsOf(kept)}
 	}

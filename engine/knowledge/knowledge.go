@@ -2,19 +2,23 @@
 package knowledge
 
 import (
+	"context"
 	"log/slog"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
 )
 
-// Options tune a Base; the zero value is fit for use.
+// Options tune a Base. The zero value works.
 type Options struct {
-	// Embedder makes the vectors of chunks and questions; without one words alone are compared.
+	// Embedder makes the vectors of chunks and questions. Nil means that only words are compared.
 	Embedder llm.Embedder
-	// Reranker orders anew what was found, for the chats that name one of its models.
+	// Reranker reorders what was found, for chats that name one of its models.
 	Reranker Reranker
-	// Log hears what failed and why, beyond what clients are told; slog's default when nil.
+	// Log receives failures with the causes that clients are not told. Nil means slog.Default().
 	Log *slog.Logger
+	// Observe is told when a retrieval begins, and by the function that it returns when it has ended; nil for nobody. What
+	// is done for the retrieval has the returned context.
+	Observe func(ctx context.Context) (context.Context, func(found int, err error))
 }
 
 // Base is the knowledge of all companies. It is safe for concurrent use.
@@ -26,14 +30,18 @@ type Base struct {
 	vectors      *vectorCache
 	vocabularies *vocabularyCache
 	outage       *outage
+	observe      func(context.Context) (context.Context, func(int, error))
 }
 
 // New returns a Base.
 func New(o Options) *Base {
 	b := &Base{embedder: o.Embedder, rerank: o.Reranker, log: o.Log, limits: defaultLimits, vectors: newVectorCache(),
-		vocabularies: newVocabularyCache(), outage: &outage{}}
+		vocabularies: newVocabularyCache(), outage: &outage{}, observe: o.Observe}
 	if b.log == nil {
 		b.log = slog.Default()
+	}
+	if b.observe == nil {
+		b.observe = func(ctx context.Context) (context.Context, func(int, error)) { return ctx, func(int, error) {} }
 	}
 	return b
 }

@@ -35,7 +35,7 @@ func Read(ctx context.Context, name, contentType string, content []byte) (Text, 
 	}
 	read := reader(name, contentType, content)
 	if isPDF(content) {
-		// What this waits for is not the document's fault.
+		// Waiting for a reader is not the document's fault.
 		var err error
 		if read, err = pdfReader(ctx); err != nil {
 			return Text{}, err
@@ -47,8 +47,8 @@ func Read(ctx context.Context, name, contentType string, content []byte) (Text, 
 		text Text
 		err  error
 	}
-	// Not every library stops when it is told to. One that goes on is left behind, and ends by itself:
-	// what it reads is bounded.
+	// Not every library stops when told to. One that does not is abandoned: it ends by itself, since its input is
+	// bounded.
 	done := make(chan result, 1)
 	go func() {
 		var r result
@@ -58,7 +58,13 @@ func Read(ctx context.Context, name, contentType string, content []byte) (Text, 
 			}
 			done <- r
 		}()
-		r.text, r.err = read(reading, content)
+		working, stop := limitWork(reading, len(content))
+		defer func() {
+			if err := stop(); err != nil {
+				r = result{err: err}
+			}
+		}()
+		r.text, r.err = read(working, content)
 	}()
 	var r result
 	select {
@@ -74,7 +80,7 @@ func Read(ctx context.Context, name, contentType string, content []byte) (Text, 
 	case r.err != nil:
 		return Text{}, r.err
 	case r.text.full():
-		return Text{}, unreadable("the file holds more than 64 MiB of text")
+		return Text{}, r.text.fault()
 	case len(r.text.Blocks) == 0:
 		return Text{}, unreadable("the file holds no text")
 	}
@@ -91,7 +97,7 @@ func isPDF(content []byte) bool {
 	return bytes.Contains(content[:min(len(content), 1024)], []byte("%PDF-"))
 }
 
-// reader chooses how a file that is no PDF is read.
+// reader chooses the reader of a file that is not a PDF.
 func reader(name, contentType string, content []byte) readFunc {
 	switch {
 	case bytes.HasPrefix(content, []byte("PK\x03\x04")):
@@ -131,13 +137,18 @@ func sniff(content []byte) string {
 	return media
 }
 
-func readPlain(_ context.Context, content []byte) (Text, error) {
+func readPlain(ctx context.Context, content []byte) (Text, error) {
 	decoded, err := decode(content)
-	var text Text
-	for part := range strings.SplitSeq(decoded, "\n\n") {
-		text.add(Block{Text: part})
+	if err != nil {
+		return Text{}, err
 	}
-	return text, err
+	text := newText(content)
+	for part := range strings.SplitSeq(decoded, "\n\n") {
+		if text.add(Block{Text: part}); text.full() || ctx.Err() != nil {
+			break
+		}
+	}
+	return text, ctx.Err()
 }
 
 // decode is a text file's text: UTF-8 or UTF-16 by its byte order mark or its look, else Windows-1252.

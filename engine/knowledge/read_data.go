@@ -15,20 +15,31 @@ import (
 const maxColumns = 10_000
 
 // readCSV reads rows; the first is the header.
-func readCSV(_ context.Context, content []byte) (Text, error) {
+func readCSV(ctx context.Context, content []byte) (Text, error) {
 	source, err := decode(content)
 	if err != nil {
 		return Text{}, err
 	}
-	records, err := parseCSV(source)
-	if err != nil {
-		return Text{}, err
+	text := newText(content)
+	var header []string
+	rows := 0
+	err = parseCSV(source, func(record []string) error {
+		switch rows++; rows {
+		case 1:
+			header = record
+			tidy(header)
+		default:
+			text.addRow(header, record)
+		}
+		if text.full() {
+			return text.fault()
+		}
+		return ctx.Err()
+	})
+	if rows == 1 {
+		text.addRow(nil, header)
 	}
-	var text Text
-	if len(records) > 0 {
-		text.addTable(records[0], records[1:])
-	}
-	return text, nil
+	return text, err
 }
 
 // separator is what parts the columns: what makes all of the first rows equally long, else what makes most of the first.
@@ -61,32 +72,32 @@ func newCSV(source string, separator rune) *csv.Reader {
 	return parser
 }
 
-func parseCSV(source string) ([][]string, error) {
+// parseCSV calls a function with each record, until that returns an error, which it returns.
+func parseCSV(source string, keep func(record []string) error) error {
 	for line := range strings.Lines(source) {
 		if strings.Count(line, ",")+strings.Count(line, ";")+strings.Count(line, "\t") > maxColumns {
-			return nil, unreadable(fmt.Sprintf("a row of the CSV has more than %d columns", maxColumns))
+			return unreadable(fmt.Sprintf("a row of the CSV has more than %d columns", maxColumns))
 		}
 	}
 	comma := separator(source)
 	parser := newCSV(source, comma)
-	var records [][]string
 	last := int64(0)
-	for size := 0; size <= maxText; {
+	for {
 		start := parser.InputOffset()
 		record, err := parser.Read()
 		if errors.Is(err, io.EOF) {
 			if isQuoteOpen(source[last:], comma) {
-				return nil, unreadable("the CSV cannot be read: a quote is not closed")
+				return unreadable("the CSV cannot be read: a quote is not closed")
 			}
-			break
+			return nil
 		} else if err != nil {
-			return nil, fmt.Errorf("parse a CSV: %w", err)
+			return fmt.Errorf("parse a CSV: %w", err)
 		}
 		last = start
-		size += len(record) * cellCost
-		records = append(records, record)
+		if err := keep(record); err != nil {
+			return err
+		}
 	}
-	return records, nil
 }
 
 // isQuoteOpen reports whether a quote of the last record is not closed: one more makes it well-formed.
@@ -114,7 +125,7 @@ func readJSON(ctx context.Context, content []byte) (Text, error) {
 	if err != nil {
 		return Text{}, err
 	}
-	d := jsonReader{ctx: ctx, decoder: json.NewDecoder(strings.NewReader(source))}
+	d := jsonReader{ctx: ctx, text: newText(content), decoder: json.NewDecoder(strings.NewReader(source))}
 	d.decoder.UseNumber()
 	for d.decoder.More() && !d.text.full() {
 		var row Block
@@ -150,6 +161,9 @@ type jsonReader struct {
 // row keeps what was gathered of an object.
 func (d *jsonReader) row(row Block) {
 	if len(row.Cells) > 0 {
+		for i, name := range row.Header {
+			d.text.hold(-cellSize(name, row.Cells[i]))
+		}
 		row.Kind = Row
 		d.text.addTable(row.Header, [][]string{row.Cells})
 	}
@@ -175,13 +189,21 @@ func (d *jsonReader) value(path string, row *Block, level int) error {
 	case nil:
 		return nil
 	}
-	row.Header = append(row.Header, path)
-	row.Cells = append(row.Cells, fmt.Sprint(token))
+	d.cell(row, path, fmt.Sprint(token))
 	return nil
 }
 
+func (d *jsonReader) cell(row *Block, name, value string) {
+	row.Header = append(row.Header, name)
+	row.Cells = append(row.Cells, value)
+	d.text.hold(cellSize(name, value))
+}
+
+// cellSize is what a cell takes with its name, in bytes.
+func cellSize(name, value string) int { return 2*cellCost + len(name) + len(value) }
+
 func (d *jsonReader) object(path string, row *Block, level int) error {
-	for d.decoder.More() {
+	for d.decoder.More() && !d.text.full() {
 		name, err := d.decoder.Token()
 		if err != nil {
 			return err
@@ -193,6 +215,9 @@ func (d *jsonReader) object(path string, row *Block, level int) error {
 		if err := d.value(clip(inner, maxPath), row, level+1); err != nil {
 			return err
 		}
+	}
+	if d.text.full() {
+		return nil
 	}
 	_, err := d.decoder.Token()
 	return err
@@ -212,12 +237,14 @@ func (d *jsonReader) list(path string, row *Block, level int) error {
 		}
 		d.row(entry)
 	}
-	if len(plain) > 0 {
-		row.Header = append(row.Header, path)
-		row.Cells = append(row.Cells, strings.Join(plain, ", "))
-	}
 	if d.text.full() {
 		return nil
+	}
+	if len(plain) > 0 {
+		for _, value := range plain {
+			d.text.hold(-cellSize("", value))
+		}
+		d.cell(row, path, strings.Join(plain, ", "))
 	}
 	_, err := d.decoder.Token()
 	return err

@@ -12,8 +12,17 @@ import (
 	"strings"
 )
 
-// maxPart bounds a part of a DOCX file when it is unpacked, in bytes.
-const maxPart = 64 << 20
+const (
+	// maxPart bounds a part of a DOCX file when it is unpacked, in bytes.
+	maxPart = 64 << 20
+	// maxMarkup bounds a tag with its attributes, or a text between two tags, in bytes.
+	maxMarkup = 1 << 20
+	// maxDepth bounds how many elements are open: those that Word writes are some thirty, and ten more for each table in
+	// a table.
+	maxDepth = 1_000
+	// maxStyles bounds the styles that are headings.
+	maxStyles = 10_000
+)
 
 // readDOCX reads the paragraphs, headings, lists and tables of a Word document. Text that was deleted, or that stands
 // in headers, footers and notes, is left out.
@@ -22,7 +31,7 @@ func readDOCX(ctx context.Context, content []byte) (Text, error) {
 	if err != nil {
 		return Text{}, unreadable("the file is damaged")
 	}
-	d := docx{ctx: ctx, headings: map[string]int{}}
+	d := docx{ctx: ctx, headings: map[string]int{}, text: newText(content)}
 	if styles, err := archive.Open("word/styles.xml"); err == nil {
 		err = d.styles(styles)
 		_ = styles.Close()
@@ -48,6 +57,8 @@ type docx struct {
 	paragraph strings.Builder
 	depth     int
 	block     Block
+	// skipped is how many elements are open within one that is left out, with it.
+	skipped int
 	// tables are how many tables are open; those within a table are read as text of its cell.
 	tables int
 	rows   [][]string
@@ -55,26 +66,61 @@ type docx struct {
 	cell   strings.Builder
 }
 
-// each calls a function for every element of Word's own that begins or ends.
-func (d *docx) each(part io.Reader, visit func(decoder *xml.Decoder, element xml.Token) error) error {
-	decoder := xml.NewDecoder(io.LimitReader(part, maxPart))
-	for n := 0; ; n++ {
-		if n%1000 == 0 && d.ctx.Err() != nil {
-			return d.ctx.Err()
-		}
+// each calls a function with every token of a part.
+func (d *docx) each(part io.Reader, visit func(element xml.Token)) error {
+	source := &markup{ctx: d.ctx, part: part}
+	decoder := xml.NewDecoder(source)
+	for depth := 0; !d.text.full(); {
+		source.token = 0
 		token, err := decoder.Token()
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
-		case err != nil && decoder.InputOffset() >= maxPart:
-			return unreadable("the Word document is too large when it is unpacked")
+		case source.err != nil:
+			return source.err
 		case err != nil:
 			return unreadable("the Word document is damaged")
 		}
-		if err := visit(decoder, token); err != nil || d.text.full() {
-			return err
+		switch token.(type) {
+		case xml.StartElement:
+			depth++
+		case xml.EndElement:
+			depth--
 		}
+		if depth > maxDepth {
+			return unreadable("the Word document is nested more than 1,000 elements deep")
+		}
+		visit(token)
 	}
+	return nil
+}
+
+// markup bounds what an XML decoder reads: the decoder itself has no bounds.
+type markup struct {
+	ctx  context.Context
+	part io.Reader
+	// size is what was read, and token what was since the last token, in bytes.
+	size, token int
+	// err says why reading stopped before the part's end.
+	err error
+}
+
+func (m *markup) Read(p []byte) (int, error) {
+	switch {
+	case m.ctx.Err() != nil:
+		m.err = m.ctx.Err()
+	case m.size >= maxPart:
+		m.err = unreadable("the Word document takes more than 64 MiB when it is unpacked")
+	case m.token >= maxMarkup:
+		m.err = unreadable("the Word document holds a tag or a text of more than 1 MiB")
+	}
+	if m.err != nil {
+		return 0, m.err
+	}
+	n, err := m.part.Read(p)
+	m.size += n
+	m.token += n
+	return n, err
 }
 
 var headingName = regexp.MustCompile(`(?i)^heading ([1-9])$`)
@@ -82,27 +128,33 @@ var headingName = regexp.MustCompile(`(?i)^heading ([1-9])$`)
 // styles finds the styles that are headings: Word names them so in every language, or gives them an outline level.
 func (d *docx) styles(part io.Reader) error {
 	style := ""
-	return d.each(part, func(_ *xml.Decoder, token xml.Token) error {
+	return d.each(part, func(token xml.Token) {
 		element, begins := token.(xml.StartElement)
 		if !begins {
-			return nil
+			return
 		}
 		switch value := val(element, "val"); element.Name.Local {
 		case "style":
 			style = val(element, "styleId")
 		case "name":
 			if found := headingName.FindStringSubmatch(value); found != nil {
-				d.headings[style] = min(int(found[1][0]-'0'), 6)
+				d.heading(style, min(int(found[1][0]-'0'), 6))
 			} else if strings.EqualFold(value, "title") {
-				d.headings[style] = 1
+				d.heading(style, 1)
 			}
 		case "outlineLvl":
 			if level := outline(value); level > 0 {
-				d.headings[style] = level
+				d.heading(style, level)
 			}
 		}
-		return nil
 	})
+}
+
+// heading makes a style one of headings. Word itself writes some four thousand styles at most.
+func (d *docx) heading(style string, level int) {
+	if len(d.headings) < maxStyles {
+		d.headings[style] = level
+	}
 }
 
 // outline is the heading level of an outline level; body text has 9.
@@ -124,12 +176,12 @@ func val(element xml.StartElement, name string) string {
 
 func (d *docx) read(part io.Reader) error {
 	inText := false
-	return d.each(part, func(decoder *xml.Decoder, token xml.Token) error {
+	return d.each(part, func(token xml.Token) {
 		switch t := token.(type) {
 		case xml.StartElement:
-			switch t.Name.Local {
-			case "Fallback", "moveFrom", "del":
-				return skip(decoder)
+			if d.skipped > 0 || isLeftOut(t.Name.Local) {
+				d.skipped++
+				return
 			}
 			if strings.Contains(t.Name.Space, "wordprocessingml") {
 				inText = t.Name.Local == "t"
@@ -137,24 +189,23 @@ func (d *docx) read(part io.Reader) error {
 			}
 		case xml.EndElement:
 			inText = false
+			if d.skipped > 0 {
+				d.skipped--
+				return
+			}
 			if strings.Contains(t.Name.Space, "wordprocessingml") {
 				d.end(t.Name.Local)
 			}
 		case xml.CharData:
-			if inText {
+			if inText && d.skipped == 0 {
 				d.paragraph.Write(t)
+				d.text.hold(len(t))
 			}
 		}
-		return nil
 	})
 }
 
-func skip(decoder *xml.Decoder) error {
-	if decoder.Skip() != nil {
-		return unreadable("the Word document is damaged")
-	}
-	return nil
-}
+func isLeftOut(name string) bool { return name == "Fallback" || name == "moveFrom" || name == "del" }
 
 func (d *docx) begin(element xml.StartElement) {
 	switch element.Name.Local {
@@ -200,16 +251,19 @@ func (d *docx) end(name string) {
 		d.paragraph.Reset()
 		if d.tables > 0 {
 			d.cell.WriteString(d.block.Text + " ")
+			d.text.hold(1)
 		} else {
+			d.text.held = 0
 			d.text.add(d.block)
 		}
 	case name == "tc" && d.tables == 1:
 		d.cells = append(d.cells, strings.Join(strings.Fields(d.cell.String()), " "))
 		d.cell.Reset()
+		d.text.hold(cellCost)
 	case name == "tr" && d.tables == 1:
 		if len(d.cells) > 0 {
 			d.rows = append(d.rows, d.cells)
-			d.text.size += len(d.cells) * cellCost
+			d.text.hold(blockCost)
 		}
 		d.cells = nil
 	case name == "tbl":
@@ -222,6 +276,7 @@ func (d *docx) end(name string) {
 
 // table keeps a table. One of a single column only frames text.
 func (d *docx) table() {
+	d.text.held = 0
 	if len(d.rows[0]) > 1 {
 		d.text.addTable(d.rows[0], d.rows[1:])
 	} else {

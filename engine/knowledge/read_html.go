@@ -23,7 +23,7 @@ func readHTML(ctx context.Context, content []byte, contentType string) (Text, er
 	}
 	// Tags as they come, no tree: building one as browsers do lets a small page grow without bound.
 	tags := html.NewTokenizer(source)
-	var p page
+	p := page{text: newText(content)}
 	for n := 0; !p.text.full(); n++ {
 		if n%1000 == 0 && ctx.Err() != nil {
 			return Text{}, ctx.Err()
@@ -43,10 +43,15 @@ func readHTML(ctx context.Context, content []byte, contentType string) (Text, er
 			p.start(tag)
 		}
 	}
-	p.endTable()
-	p.flush()
+	if !p.text.full() {
+		p.endTable()
+		p.flush()
+	}
 	return p.text, nil
 }
+
+// maxLists bounds the lists that are open at once; what is deeper has the marks of the innermost.
+const maxLists = 100
 
 // page gathers the blocks of an HTML document tag by tag.
 type page struct {
@@ -159,7 +164,9 @@ func (p *page) start(tag html.Token) {
 		p.write(" " + attribute(tag, "alt") + " ")
 	case atom.Ul, atom.Menu, atom.Ol:
 		p.flush()
-		p.lists = append(p.lists, firstNumber(tag))
+		if len(p.lists) < maxLists {
+			p.lists = append(p.lists, firstNumber(tag))
+		}
 	case atom.Li:
 		p.flush()
 		p.entry()
@@ -259,7 +266,9 @@ func (p *page) startCell(title bool) {
 
 func (p *page) endCell() {
 	if p.inCell {
-		p.cells = append(p.cells, strings.Join(strings.Fields(p.line.String()), " "))
+		cell := strings.Join(strings.Fields(p.line.String()), " ")
+		p.cells = append(p.cells, cell)
+		p.text.hold(len(cell) + cellCost)
 		p.inCell, p.mark = false, ""
 		p.line.Reset()
 	}
@@ -272,7 +281,7 @@ func (p *page) endRow() {
 		p.header = cells
 	} else if len(cells) > 0 {
 		p.rows = append(p.rows, cells)
-		p.text.size += len(cells) * cellCost
+		p.text.hold(blockCost)
 	}
 	p.cells, p.titles = nil, 0
 }
@@ -284,6 +293,7 @@ func (p *page) endTable() {
 	if p.header == nil && p.allTitles == 0 && len(p.rows) > 1 && len(p.rows[0]) > 1 {
 		p.header, p.rows = p.rows[0], p.rows[1:]
 	}
+	p.text.held = 0
 	p.text.addTable(p.header, p.rows)
 	p.table = table{}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/extension"
@@ -17,6 +18,9 @@ var markdown = goldmark.New(
 )
 
 const (
+	// maxEmphasis bounds the runs of stars and underscores in a part that are no list's marks: looking for the one that
+	// closes another takes the square of them.
+	maxEmphasis = 3_000
 	// segmentSize is about how much Markdown is parsed at once, in bytes. Parsing takes the square of what hostile text
 	// has: small parts keep that small, and let the context end it between them.
 	segmentSize = 32 << 10
@@ -32,7 +36,7 @@ func readMarkdown(ctx context.Context, content []byte) (Text, error) {
 	if err != nil {
 		return Text{}, err
 	}
-	var text Text
+	text := newText(content)
 	for source != "" && !text.full() {
 		if ctx.Err() != nil {
 			return Text{}, ctx.Err()
@@ -50,6 +54,10 @@ func readMarkdown(ctx context.Context, content []byte) (Text, error) {
 		}
 		text.Blocks = append(text.Blocks, part.Blocks...)
 		text.size += part.size
+		text.names += part.names
+		if part.full() {
+			return Text{}, part.fault()
+		}
 	}
 	return text, nil
 }
@@ -79,15 +87,40 @@ func segmentEnd(source string) int {
 // isTame reports whether parsing takes time and memory in keeping with the text's length. Rows of a table are filled up
 // to the longest.
 func isTame(segment string) bool {
-	lines, columns := 0, 0
+	lines, columns, emphasis := 0, 0, 0
 	for line := range strings.Lines(segment) {
 		lines++
 		columns = max(columns, strings.Count(line, "|"))
-		if nesting(line) > maxNesting {
+		emphasis += runs(line)
+		if nesting(line) > maxNesting || emphasis > maxEmphasis {
 			return false
 		}
 	}
 	return lines*columns <= 10_000+len(segment) && len(segment) <= maxSegment
+}
+
+// runs counts the runs of stars and of underscores in a line behind its first letter. An underscore within a word is only
+// a letter.
+func runs(line string) int {
+	n := 0
+	for i := 1; i < len(line); i++ {
+		switch {
+		case line[i] == line[i-1]:
+		case line[i] == '*', line[i] == '_' && (!isWord(line[i-1]) || i+1 < len(line) && !isWord(line[i+1])):
+			n++
+		}
+	}
+	return n
+}
+
+func isWord(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z' || c >= utf8.RuneSelf
+}
+
+// isNumbered reports whether a line begins with the number of a list's entry, such as "1. " or "12) ".
+func isNumbered(line string) bool {
+	rest := strings.TrimLeft(line, "0123456789")
+	return len(rest) < len(line) && (strings.HasPrefix(rest, ". ") || strings.HasPrefix(rest, ") "))
 }
 
 // nesting counts the marks of quotes and list entries that a line begins with.
@@ -98,6 +131,8 @@ func nesting(line string) int {
 		switch {
 		case strings.HasPrefix(line, ">"):
 			line = line[1:]
+		case isNumbered(line):
+			_, line, _ = strings.Cut(line, " ")
 		case strings.HasPrefix(line, "- "), strings.HasPrefix(line, "* "), strings.HasPrefix(line, "+ "):
 			line = line[2:]
 		default:

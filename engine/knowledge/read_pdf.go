@@ -1,6 +1,7 @@
 package knowledge
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -8,7 +9,9 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/klippa-app/go-pdfium"
 	pdfiumerrors "github.com/klippa-app/go-pdfium/errors"
@@ -16,17 +19,26 @@ import (
 	"github.com/klippa-app/go-pdfium/requests"
 	"github.com/klippa-app/go-pdfium/webassembly"
 	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+
+	"github.com/agentgraph/agentgraph/model"
 )
 
 const (
 	// maxPages bounds the pages of a PDF.
 	maxPages = 5_000
-	// pdfReaders is how many PDFs are read at once, each in at most pdfMemory pages of 64 KiB.
-	pdfReaders, pdfMemory = 2, 4_096
+	// maxPageChars bounds the characters of a page.
+	maxPageChars = 100_000
+	// charWork is the processor time that each character earns: three times what reading one takes.
+	charWork = 6 * time.Microsecond
+	// pagesAtOnce is the number of pages after which a PDF is reopened, because PDFium caches all that it has read.
+	pagesAtOnce = 250
+	// pdfReaders is how many PDFs are read at once, each in at most pdfMemory pages of 64 KiB, the file not counted.
+	pdfReaders, pdfMemory = 2, 768
 )
 
-// pdfs holds PDFium, the reader of Chrome, compiled to WebAssembly: no file makes it touch anything outside of its own
-// memory. Compiling it takes seconds, so that waits for the first PDF ever: the user's cache keeps the result.
+// pdfs holds PDFium, Chrome's reader, compiled to WebAssembly: no file can make it touch anything outside its own
+// memory. Compiling it takes seconds, so that waits for the first PDF, and the user's cache keeps the result.
 var pdfs = sync.OnceValues(func() (pdfium.Pool, error) {
 	return webassembly.Init(webassembly.Config{
 		MaxIdle: 1, MaxTotal: pdfReaders, FSConfig: wazero.NewFSConfig(),
@@ -72,16 +84,23 @@ func pdfReader(ctx context.Context) (readFunc, error) {
 }
 
 func readPDF(ctx context.Context, reader pdfium.Pdfium, content []byte) (Text, error) {
+	instance := reflect.ValueOf(reader.GetImplementation()).Elem()
 	// The library's calls take no context. They use this one, which ends them in the middle of a page.
-	reflect.ValueOf(reader.GetImplementation()).Elem().FieldByName("Context").Set(reflect.ValueOf(ctx))
+	instance.FieldByName("Context").Set(reflect.ValueOf(ctx))
+	// Growing step by step would copy the memory each time, and every copy would wait for the collector.
+	memory := instance.FieldByName("Module").Interface().(api.Module).Memory()
+	memory.Grow(pdfMemory - memory.Size()>>16)
 	pages, err := pdfPages(ctx, reader, content)
+	var known *model.Error
 	switch {
 	case ctx.Err() != nil:
 		return Text{}, ctx.Err()
 	case errors.Is(err, pdfiumerrors.ErrPassword), errors.Is(err, pdfiumerrors.ErrSecurity):
 		return Text{}, unreadable("the PDF is encrypted")
-	case errors.Is(err, errPages):
-		return Text{}, unreadable("the PDF has more than 5,000 pages")
+	case errors.As(err, &known):
+		return Text{}, err
+	case isTrap(err):
+		return Text{}, unreadable("the PDF is damaged, or takes more than 48 MiB of memory to read")
 	case err != nil:
 		return Text{}, unreadable("the PDF is damaged")
 	}
@@ -92,7 +111,12 @@ func readPDF(ctx context.Context, reader pdfium.Pdfium, content []byte) (Text, e
 	return text, nil
 }
 
-var errPages = errors.New("too many pages")
+// isTrap reports whether PDFium crashed, as it does when it gets no more memory. It cannot be used after that. The
+// runtime does not export the error's type.
+func isTrap(err error) bool { return err != nil && strings.HasPrefix(err.Error(), "wasm error: ") }
+
+// lineCost is what a line takes beside its letters, in bytes.
+const lineCost = 32
 
 // line is a line of a page: where its first letter stands, in points from the page's lower left corner, and how high
 // that letter's font is.
@@ -102,38 +126,59 @@ type line struct {
 }
 
 func pdfPages(ctx context.Context, reader pdfium.Pdfium, content []byte) ([][]line, error) {
-	document, err := reader.OpenDocument(&requests.OpenDocument{File: &content})
+	// PDFium takes only what it needs from a reader. Given the bytes, it would keep a copy of all of them.
+	open := func() (references.FPDF_DOCUMENT, error) {
+		document, err := reader.OpenDocument(&requests.OpenDocument{FileReader: bytes.NewReader(content), FileReaderSize: int64(len(content))})
+		if err != nil {
+			return "", err
+		}
+		return document.Document, nil
+	}
+	document, err := open()
 	if err != nil {
 		return nil, err
 	}
-	count, err := reader.FPDF_GetPageCount(&requests.FPDF_GetPageCount{Document: document.Document})
+	count, err := reader.FPDF_GetPageCount(&requests.FPDF_GetPageCount{Document: document})
 	if err != nil {
 		return nil, err
 	}
 	if count.PageCount > maxPages {
-		return nil, errPages
+		return nil, unreadable("the PDF has more than 5,000 pages")
 	}
 	var pages [][]line
-	size := 0
+	// A PDF holds less text than other files of its size, and reading it takes longer.
+	text := Text{limit: min(1<<20+4*len(content), maxText)}
 	for i := range count.PageCount {
+		if i > 0 && i%pagesAtOnce == 0 {
+			if _, err := reader.FPDF_CloseDocument(&requests.FPDF_CloseDocument{Document: document}); err != nil {
+				return nil, err
+			}
+			if document, err = open(); err != nil {
+				return nil, err
+			}
+		}
 		// A damaged page is left out; the others still answer questions.
-		lines, err := pdfPage(reader, document.Document, i)
-		if ctx.Err() != nil {
+		lines, err := pdfPage(ctx, reader, document, i)
+		var known *model.Error
+		switch {
+		case ctx.Err() != nil:
 			return nil, ctx.Err()
-		} else if err == nil {
+		case isTrap(err), errors.As(err, &known):
+			return nil, err
+		case err == nil:
 			pages = append(pages, lines)
 		}
 		for _, l := range lines {
-			size += len(l.text)
+			text.size += len(l.text) + lineCost
 		}
-		if size > maxText {
-			break
+		if text.full() {
+			return nil, text.fault()
 		}
 	}
 	return pages, nil
 }
 
-func pdfPage(reader pdfium.Pdfium, document references.FPDF_DOCUMENT, index int) ([]line, error) {
+func pdfPage(ctx context.Context, reader pdfium.Pdfium, document references.FPDF_DOCUMENT, index int) ([]line, error) {
 	page, err := reader.FPDF_LoadPage(&requests.FPDF_LoadPage{Document: document, Index: index})
 	if err != nil {
 		return nil, err
@@ -148,10 +193,14 @@ func pdfPage(reader pdfium.Pdfium, document references.FPDF_DOCUMENT, index int)
 	if err != nil || count.Count <= 0 {
 		return nil, err
 	}
+	if count.Count > maxPageChars {
+		return nil, unreadable("a page of the PDF holds more than 100,000 characters")
+	}
 	all, err := reader.FPDFText_GetText(&requests.FPDFText_GetText{TextPage: text.TextPage, Count: count.Count})
 	if err != nil {
 		return nil, err
 	}
+	earn(ctx, time.Duration(count.Count)*charWork)
 	var lines []line
 	at := 0
 	for row := range strings.Lines(all.Text) {
@@ -163,7 +212,7 @@ func pdfPage(reader pdfium.Pdfium, document references.FPDF_DOCUMENT, index int)
 			}
 			lines = append(lines, l)
 		}
-		at += len([]rune(row))
+		at += utf8.RuneCountInString(row)
 	}
 	return lines, nil
 }

@@ -1,6 +1,7 @@
 package knowledge
 
 import (
+	"bytes"
 	"cmp"
 	"maps"
 	"math"
@@ -17,6 +18,8 @@ func paragraphs(pages [][]line) Text {
 	gap := usualGap(pages)
 	var text Text
 	var block Block
+	// words are the text of the block under way.
+	var words []byte
 	for _, page := range pages {
 		for i, l := range page {
 			level := 0
@@ -30,14 +33,16 @@ func paragraphs(pages [][]line) Text {
 				kind = Plain
 			}
 			goesOn := kind == block.Kind && level == block.Level || kind == Paragraph && block.Kind == Plain
-			if i > 0 && kind != Plain && goesOn && follows(page[i-1], l, gap) || i == 0 && kind == Paragraph && unfinished(block) {
-				block.Text = join(block.Text, l.text)
+			if i > 0 && kind != Plain && goesOn && follows(page[i-1], l, gap) || i == 0 && kind == Paragraph && unfinished(block.Kind, words) {
+				words = join(words, l.text)
 				continue
 			}
+			block.Text = string(words)
 			text.add(block)
-			block = Block{Kind: kind, Level: level, Text: l.text}
+			block, words = Block{Kind: kind, Level: level}, append(words[:0], l.text...)
 		}
 	}
+	block.Text = string(words)
 	text.add(block)
 	return text
 }
@@ -49,17 +54,17 @@ func follows(before, l line, usual float32) bool {
 }
 
 // unfinished reports whether the next page may go on with a paragraph.
-func unfinished(b Block) bool {
-	last, _ := utf8.DecodeLastRuneInString(b.Text)
-	return b.Kind != Heading && (unicode.IsLower(last) || last == ',')
+func unfinished(kind Kind, words []byte) bool {
+	last, _ := utf8.DecodeLastRune(words)
+	return kind != Heading && (unicode.IsLower(last) || last == ',')
 }
 
 // join puts a line behind the text before it. PDFium marks a word that was broken at the line's end.
-func join(text, next string) string {
-	if whole, broken := strings.CutSuffix(text, "\u0002"); broken {
-		return whole + next
+func join(words []byte, next string) []byte {
+	if whole, broken := bytes.CutSuffix(words, []byte{2}); broken {
+		return append(whole, next...)
 	}
-	return text + " " + next
+	return append(append(words, ' '), next...)
 }
 
 // isItem reports whether a line begins an entry of a list.

@@ -190,7 +190,6 @@ func TestReadPDF(t *testing.T) {
 
 func TestReadRefusesWithASentence(t *testing.T) {
 	t.Parallel()
-	zeros := strings.Repeat(`<w:p><w:r><w:t>`+strings.Repeat("a", 1000)+`</w:t></w:r></w:p>`, 90_000)
 	for name, c := range map[string]struct {
 		file    string
 		content []byte
@@ -208,7 +207,6 @@ func TestReadRefusesWithASentence(t *testing.T) {
 		"another archive":  {"a.docx", archive(t, map[string]string{"a.txt": "hello"}), "the file is an archive that holds no Word document"},
 		"a broken archive": {"a.docx", []byte("PK\x03\x04nothing"), "the file is damaged"},
 		"an XML bomb":      {"a.docx", archive(t, map[string]string{"word/document.xml": `<!DOCTYPE a [<!ENTITY b "bbbb"><!ENTITY c "&b;&b;&b;">]><a>&c;</a>`}), "the Word document is damaged"},
-		"a zip bomb":       {"a.docx", docx(t, zeros), "the Word document is too large when it is unpacked"},
 		"deep JSON":        {"a.json", []byte(strings.Repeat("[", 100_000)), "the JSON is nested more than 100 levels deep"},
 		"deep objects":     {"a.json", []byte(strings.Repeat(`{"a":`, 100_000)), "the JSON is nested more than 100 levels deep"},
 		"broken JSON":      {"a.json", []byte(`{"a": [1, 2`), "the JSON is not valid"},
@@ -244,35 +242,6 @@ func TestReadEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// Each of these takes the square of its length, or more, when it is read without care.
-func TestReadKeepsUpWithHostileFiles(t *testing.T) {
-	t.Parallel()
-	const n = 1 << 17
-	formatting := "<p>"
-	for i := range 400 {
-		formatting += fmt.Sprintf("<b a=%d>", i)
-	}
-	for name, c := range map[string]struct{ file, content string }{
-		"tags without end":   {"a.html", strings.Repeat("<div>", n) + "a"},
-		"lists without end":  {"a.html", strings.Repeat("<ol><li>", n) + "a"},
-		"tables in tables":   {"a.html", strings.Repeat("<table><tr><td>", n) + "a"},
-		"restored tags":      {"a.html", formatting + strings.Repeat("</p><p>a", n)},
-		"quotes in quotes":   {"a.md", strings.Repeat(">", n) + "a"},
-		"links in links":     {"a.md", strings.Repeat("[a](", n)},
-		"stars":              {"a.md", strings.Repeat("*", n) + "a" + strings.Repeat("*", n)},
-		"a table filled up":  {"a.md", strings.Repeat("|a", 5000) + "\n" + strings.Repeat("|-", 5000) + "\n" + strings.Repeat("|\n", 20_000)},
-		"references":         {"a.md", strings.Repeat("[a]: b\n", n)},
-		"links to one place": {"a.md", "[a]: http://x.example/" + strings.Repeat("a", n) + "\n\n" + strings.Repeat("[a] ", n)},
-		"quotes":             {"a.csv", strings.Repeat("\"a\n", n)},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			text := read(t, c.file, c.content)
-			require.LessOrEqual(t, len(text.String()), 4*len(c.content))
-		})
-	}
-}
-
 func FuzzRead(f *testing.F) {
 	for _, content := range []string{"", "# a\n\n- b", "a;b\n1;2", `[{"a":[1,{"b":null}]}]`, "<table><tr><td>a<td>b", "%PDF-1.4\n", "\xff\xfea\x00", "\"a\n\"\"b"} {
 		for _, name := range []string{"a.txt", "a.md", "a.html", "a.csv", "a.json", "a.pdf", "a.docx", "a"} {
@@ -289,7 +258,8 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		for _, method := range model.ChunkMethods {
-			pieces, _ := knowledge.Chunk(text, method, config(32, "\n`##`;"))
+			pieces, _, err := knowledge.Chunk(t.Context(), text, method, config(32, "\n`##`;"))
+			require.NoError(t, err)
 			require.NotEmpty(t, pieces)
 		}
 	})

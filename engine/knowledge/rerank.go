@@ -18,11 +18,11 @@ import (
 )
 
 const (
-	// rerankWindow is how many of the best chunks are ranked again at least.
+	// rerankWindow is the least number of chunks that are reranked, if there are so many.
 	rerankWindow = 64
 	// rerankTimeout is how long a question waits for it.
 	rerankTimeout = 10 * time.Second
-	// maxRanking bounds what a reranker may answer, in bytes.
+	// maxRanking bounds the answer of a reranker, in bytes.
 	maxRanking = 1 << 20
 )
 
@@ -31,10 +31,15 @@ const (
 type Reranker struct {
 	// URL is the whole address, such as https://api.jina.ai/v1/rerank.
 	URL string
-	// Key is sent as a bearer token; none is sent when it is empty.
+	// Key is sent as a bearer token, unless it is empty.
 	Key string
 	// Models are the names that the service knows.
 	Models []string
+	// Around wraps what sends requests; nil for nothing.
+	Around func(http.RoundTripper) http.RoundTripper
+	// Observe is told when the service is asked, and by the function that it returns when that has ended; nil for nobody. The
+	// request has the returned context.
+	Observe func(ctx context.Context, model string) (context.Context, func(error))
 }
 
 // Validate returns what is wrong with the settings. Without an address there must be no models.
@@ -42,7 +47,7 @@ func (r Reranker) Validate() error {
 	if r.URL == "" && len(r.Models) == 0 {
 		return nil
 	}
-	// The address is not repeated in the error: people put passwords into addresses.
+	// The error does not repeat the address, because people put passwords into addresses.
 	address, err := url.Parse(r.URL)
 	if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
 		return errors.New("the reranker's address is not an http or https URL")
@@ -98,7 +103,12 @@ type rerankAnswer struct {
 }
 
 // rank returns the relevance of each document; one that the service leaves out has the least.
-func (r Reranker) rank(ctx context.Context, name, question string, documents []string) ([]float64, error) {
+func (r Reranker) rank(ctx context.Context, name, question string, documents []string) (ranks []float64, err error) {
+	if r.Observe != nil {
+		var ended func(error)
+		ctx, ended = r.Observe(ctx, name)
+		defer func() { ended(err) }()
+	}
 	ctx, cancel := context.WithTimeout(ctx, rerankTimeout)
 	defer cancel()
 	body, err := json.Marshal(rerankRequest{Model: name, Query: question, Documents: documents, TopN: len(documents)})
@@ -114,7 +124,11 @@ func (r Reranker) rank(ctx context.Context, name, question string, documents []s
 	if r.Key != "" {
 		req.Header.Set("Authorization", "Bearer "+r.Key)
 	}
-	res, err := http.DefaultClient.Do(req)
+	client := http.Client{Transport: http.DefaultTransport}
+	if r.Around != nil {
+		client.Transport = r.Around(client.Transport)
+	}
+	res, err := client.Do(req)
 	if err != nil {
 		// Without the address, which may hold a password.
 		var failed *url.Error
@@ -134,7 +148,7 @@ func (r Reranker) rank(ctx context.Context, name, question string, documents []s
 	if len(answer.Results) == 0 {
 		return nil, errors.New("the reranker's answer has no results")
 	}
-	ranks := slices.Repeat([]float64{math.Inf(-1)}, len(documents))
+	ranks = slices.Repeat([]float64{math.Inf(-1)}, len(documents))
 	for _, result := range answer.Results {
 		if result.Index < 0 || result.Index >= len(ranks) {
 			return nil, errors.New("the reranker's answer names a document that was not sent")

@@ -10,7 +10,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// limits say from where on retrieval looks at a part of the chunks only.
+// limits say when retrieval looks only at a part of the chunks.
 type limits struct {
 	// whole is how many chunks a chat may have for each of them to be scored.
 	whole int
@@ -29,7 +29,13 @@ var defaultLimits = limits{whole: 2_000, window: 300, visits: 10_000}
 // BAD_INPUT is for a question that is empty or has more than 10,000 characters, UNPROCESSABLE for datasets whose
 // vectors are of several models. An embedding model or a reranker that fails is heard of in the log alone: the chunks
 // are then found and ordered without it.
-func (b *Base) Retrieve(ctx context.Context, t *db.Tenant, chat *model.KnowledgeBaseChat, question string) ([]*model.RetrievedChunk, error) {
+func (b *Base) Retrieve(ctx context.Context, t *db.Tenant, chat *model.KnowledgeBaseChat, question string) (found []*model.RetrievedChunk, err error) {
+	ctx, ended := b.observe(ctx)
+	defer func() { ended(len(found), err) }()
+	return b.retrieve(ctx, t, chat, question)
+}
+
+func (b *Base) retrieve(ctx context.Context, t *db.Tenant, chat *model.KnowledgeBaseChat, question string) ([]*model.RetrievedChunk, error) {
 	if err := model.ValidateQuestion(question); err != nil {
 		return nil, err
 	}
@@ -57,7 +63,7 @@ func (b *Base) Retrieve(ctx context.Context, t *db.Tenant, chat *model.Knowledge
 	return found[:min(len(found), int(chat.PromptSettings.TopN))], nil
 }
 
-// search is one question to the datasets of one chat.
+// search is a question to the datasets of a chat.
 type search struct {
 	base     *Base
 	tenant   *db.Tenant
@@ -90,7 +96,7 @@ func (b *Base) searchOf(ctx context.Context, t *db.Tenant, chat *model.Knowledge
 	if err := s.lookUp(ctx, question); err != nil {
 		return nil, err
 	}
-	// Without a share of the score vectors need not be compared.
+	// Vectors without a share of the score need not be compared.
 	if len(models) > 0 && chat.PromptSettings.KeywordsSimilarityWeight < 1 {
 		s.question = b.embedQuestion(ctx, models[0], question)
 	}

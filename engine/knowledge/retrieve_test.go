@@ -316,7 +316,9 @@ func TestDocumentFailsWhenItCannotBeEmbedded(t *testing.T) {
 	base := knowledge.New(knowledge.Options{Embedder: &lengths{name: "m", err: failure}, Log: slog.New(slog.DiscardHandler)})
 	d, err := base.AddDocument(t.Context(), l.tenant, model.AddDocumentInput{DatasetID: datasets[0].ID, Name: new("a"), Text: new("tree")})
 	require.NoError(t, err)
-	require.ErrorIs(t, base.Index(t.Context(), l.tenant, d.IndexingID, 1), failure, "it is tried again")
+	for attempt := range int32(2) {
+		require.ErrorIs(t, base.Index(t.Context(), l.tenant, d.IndexingID, attempt+1), failure, "it is tried again")
+	}
 	require.NoError(t, base.Index(t.Context(), l.tenant, d.IndexingID, 3))
 	d, err = l.tenant.Document(t.Context(), d.ID)
 	require.NoError(t, err)
@@ -341,8 +343,23 @@ func TestRerank(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	var log bytes.Buffer
+	watched, failed, retrieved := []string{}, 0, 0
 	l := newLibrary(t, knowledge.Options{
-		Reranker: knowledge.Reranker{URL: server.URL, Key: "secret", Models: []string{"best"}}, Log: slog.New(slog.NewTextHandler(&log, nil)),
+		Reranker: knowledge.Reranker{URL: server.URL, Key: "secret", Models: []string{"best"}, Observe: func(ctx context.Context, name string) (context.Context, func(error)) {
+			watched = append(watched, name)
+			return ctx, func(err error) {
+				if err != nil {
+					failed++
+				}
+			}
+		}},
+		Observe: func(ctx context.Context) (context.Context, func(int, error)) {
+			return ctx, func(found int, err error) {
+				require.NoError(t, err)
+				retrieved += found
+			}
+		},
+		Log: slog.New(slog.NewTextHandler(&log, nil)),
 	}, dbtest.New(t), []string{"red apples and pears\nred apples\nred\nblue"})
 	l.chat.PromptSettings.SimilarityThreshold = 0.01
 	question := "red apples and pears"
@@ -356,6 +373,8 @@ func TestRerank(t *testing.T) {
 	require.Equal(t, "best", asked["model"])
 	require.Equal(t, question, asked["query"])
 	require.Len(t, asked["documents"], 3)
+	require.Equal(t, []string{"best"}, watched)
+	require.Equal(t, 5, retrieved, "three, and two")
 	require.EqualValues(t, 3, asked["top_n"])
 	require.Empty(t, log.String())
 
@@ -367,6 +386,7 @@ func TestRerank(t *testing.T) {
 	answer, status = "secret", http.StatusInternalServerError
 	require.Equal(t, plain, texts(l.ask(question)))
 	require.Equal(t, 4, strings.Count(log.String(), "chunks were not reranked"))
+	require.Equal(t, 4, failed)
 	require.NotContains(t, log.String(), "secret")
 	l.chat.PromptSettings.RerankModel = "gone"
 	require.Equal(t, plain, texts(l.ask(question)), "a model that is configured no more")

@@ -1,14 +1,23 @@
 package knowledge
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
 )
 
-// Text is what was read of a document: its blocks in reading order.
+// Text is a document's content: its blocks in reading order.
 type Text struct {
 	Blocks []Block
-	size   int
+	// size is what the blocks take in memory, held what was read and is no block yet, and names what the names of
+	// columns take when each row repeats its own. Size and held together stay within limit, and so do names, but for one
+	// block; 0 is no limit. All are in bytes.
+	size, held, names, limit int
+}
+
+// newText is the empty text of a file. Its limit keeps a small file from unpacking into a huge text.
+func newText(content []byte) Text {
+	return Text{limit: min(minText+8*len(content), maxText)}
 }
 
 // Block is a piece of a document that its form sets apart.
@@ -36,39 +45,69 @@ const (
 	Plain
 )
 
-// maxText bounds what is kept of one document, in bytes, so that a small file cannot unpack into a huge one.
-const maxText = 64 << 20
-
-// cellCost is what a cell takes beside its letters.
-const cellCost = 16
+const (
+	// maxText bounds what is kept of one document, in bytes, and minText is what every document may have.
+	maxText, minText = 48 << 20, 4 << 20
+	// blockCost and cellCost are what a block and a cell take beside their letters.
+	blockCost, cellCost = 80, 16
+)
 
 // add appends a block that shows something, unless the text is full.
 func (t *Text) add(b Block) {
 	b.Text = strings.TrimSpace(clean(b.Text))
-	t.size += len(b.Text)
-	shown := b.Text != ""
+	size, shown := blockCost+len(b.Text), b.Text != ""
 	for i, cell := range b.Cells {
 		b.Cells[i] = strings.TrimSpace(clean(cell))
-		t.size += len(b.Cells[i]) + cellCost
-		shown = shown || b.Cells[i] != ""
+		size += len(b.Cells[i]) + cellCost
+		if b.Cells[i] != "" {
+			shown = true
+			if i < len(b.Header) {
+				t.names += len(b.Header[i])
+			}
+		}
 	}
-	if shown && !t.full() {
+	if !shown {
+		return
+	}
+	if t.size += size; !t.full() {
 		t.Blocks = append(t.Blocks, b)
 	}
 }
 
-func (t *Text) full() bool { return t.size > maxText }
+func (t *Text) full() bool { return t.limit > 0 && max(t.size+t.held, t.names) > t.limit }
+
+// hold counts what is not a block yet, so that a paragraph or a table cannot grow without bound. It is uncounted before it
+// becomes a block.
+func (t *Text) hold(size int) { t.held += size }
+
+// fault is the error of a document whose text is full.
+func (t *Text) fault() error {
+	return unreadable(fmt.Sprintf("the file holds more than %d MiB of text, too much for its size", t.limit>>20))
+}
 
 // addTable appends the rows of a table under its header. A header without rows is a row itself.
 func (t *Text) addTable(header []string, rows [][]string) {
 	if len(rows) == 0 && len(header) > 0 {
 		header, rows = nil, [][]string{header}
 	}
+	tidy(header)
+	for _, cells := range rows {
+		if t.full() {
+			return
+		}
+		t.addRow(header, cells)
+	}
+}
+
+// addRow appends a row under a tidy header.
+func (t *Text) addRow(header, cells []string) {
+	t.add(Block{Kind: Row, Header: header[:min(len(header), len(cells))], Cells: cells})
+}
+
+// tidy cleans the names of columns in place.
+func tidy(header []string) {
 	for i, name := range header {
 		header[i] = strings.TrimSpace(clean(name))
-	}
-	for _, cells := range rows {
-		t.add(Block{Kind: Row, Header: header[:min(len(header), len(cells))], Cells: cells})
 	}
 }
 

@@ -127,7 +127,7 @@ func (e *embedded) add(c *model.Chunk) int {
 	return grown
 }
 
-// maxVectors bounds the vectors that are kept in memory, in bytes.
+// maxVectors bounds the cached vectors, in bytes.
 const maxVectors = 256 << 20
 
 // indexing names what was made of a document at one time: it never changes.
@@ -144,7 +144,7 @@ type vectorCache struct {
 }
 
 func newVectorCache() *vectorCache {
-	// It is the size of the vectors that bounds it, not their number.
+	// The size of the vectors is bounded, not their number.
 	parts, _ := simplelru.NewLRU[indexing, *embedded](math.MaxInt, nil)
 	return &vectorCache{parts: parts}
 }

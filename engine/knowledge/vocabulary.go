@@ -121,12 +121,12 @@ type vocabularyCache struct {
 }
 
 func newVocabularyCache() *vocabularyCache {
-	// It is the size of the vocabularies that bounds it, not their number.
+	// The size of the vocabularies is bounded, not their number.
 	known, _ := simplelru.NewLRU[string, *vocabulary](math.MaxInt, nil)
 	return &vocabularyCache{known: known, places: make(chan struct{}, readsAtATime)}
 }
 
-// get returns what is kept of a dataset, if it is of the version.
+// get returns the cached vocabulary of a dataset, if it has the version.
 func (c *vocabularyCache) get(datasetID, version string) *vocabulary {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -168,7 +168,7 @@ func (c *vocabularyCache) of(ctx context.Context, t *db.Tenant, datasetIDs, vers
 	if len(missing) == 0 {
 		return known, nil
 	}
-	// Who asked first may leave while others wait.
+	// The first caller may leave while others wait.
 	reading := c.reads.DoChan(strings.Join(names, "\n"), func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readTime)
 		defer cancel()

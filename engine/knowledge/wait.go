@@ -16,9 +16,9 @@ const (
 	// firstWait is how long a document waits for an embedding model that is away, and twice as long each further
 	// time up to longestWait.
 	firstWait, longestWait = 5 * time.Second, 5 * time.Minute
-	// maxWaits is how often it waits before it fails: for about a day.
+	// maxWaits is how often it waits before it fails: for about a day. Waits for the database count, too.
 	maxWaits = 290
-	// outageTime is for how long no further document is taken to a model that was found to be away.
+	// outageTime is how long no document is sent to a model that was away.
 	outageTime = 15 * time.Second
 )
 
@@ -35,7 +35,7 @@ func (o *outage) begin(failure *llm.Error) {
 	o.until, o.failure = time.Now().Add(outageTime), failure
 }
 
-// err is what the model failed with, while it is not worth asking.
+// err returns the model's failure while there is no point in asking again.
 func (o *outage) err() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -54,12 +54,17 @@ func isAway(err error) *llm.Error {
 	return nil
 }
 
-// postpone has the indexing of a document tried again later.
-func postpone(ctx context.Context, t *db.Tenant, d *model.Document, failure *llm.Error) error {
-	wait := longestWait
-	if d.Waits < 8 {
-		wait = min(wait, firstWait<<d.Waits)
+// waitOf is how long a document waits that has waited so often before.
+func waitOf(first time.Duration, waits int32) time.Duration {
+	if waits >= 10 {
+		return longestWait
 	}
+	return min(longestWait, first<<waits)
+}
+
+// postpone schedules another attempt at the document.
+func postpone(ctx context.Context, t *db.Tenant, d *model.Document, failure *llm.Error) error {
+	wait := waitOf(firstWait, d.Waits)
 	wait = min(max(wait, failure.RetryAfter), longestWait)
 	wait += rand.N(wait / 5)
 	reason := model.Reason("it waits to be embedded, and is tried again and again for about a day: " + failure.Message)

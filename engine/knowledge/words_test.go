@@ -107,10 +107,19 @@ func TestWordsOfAnyText(t *testing.T) {
 	})
 }
 
+// BenchmarkWords has beside it what it costs to cut the text at white space alone.
 func BenchmarkWords(b *testing.B) {
 	text := strings.Repeat("Le client peut demander le remboursement de sa commande dans les trente jours. ", 25)
-	b.SetBytes(int64(len(text)))
-	for b.Loop() {
-		knowledge.WordsOf(text)
-	}
+	b.Run("words", func(b *testing.B) {
+		b.SetBytes(int64(len(text)))
+		for b.Loop() {
+			knowledge.WordsOf(text)
+		}
+	})
+	b.Run("fields", func(b *testing.B) {
+		b.SetBytes(int64(len(text)))
+		for b.Loop() {
+			strings.Fields(text)
+		}
+	})
 }

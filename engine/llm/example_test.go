@@ -20,5 +20,5 @@ func Example() {
 		return
 	}
 	fmt.Println(answer.Text)
-	// Output: Here is what my instructions say about that: “Our opening hours are Monday to Friday, 8 to 18.” Is there anything else you would like to know?
+	// Output: This is what I was told about that: “Our opening hours are Monday to Friday, 8 to 18.” Is there anything else you would like to know?
 }

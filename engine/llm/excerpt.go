@@ -75,7 +75,7 @@ func Excerpts(system string) ([]Excerpt, string) {
 	return excerpts, without.String() + system[done:]
 }
 
-// cutNumber cuts off the end of a text what an excerpt behind it is cited by; 0 when there is nothing of the kind.
+// cutNumber cuts the number of the excerpt that follows off the end of a text; 0 when there is none.
 func cutNumber(text string) (string, int) {
 	marked, isMarked := strings.CutSuffix(text, "] ")
 	open := strings.LastIndexByte(marked, '[')

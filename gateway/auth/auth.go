@@ -71,8 +71,11 @@ func (k *Keys) Authenticate(ctx context.Context, secret string) (model.Principal
 		return model.Principal{}, err
 	}
 	until := now.Add(rememberFor)
-	if expires != nil && expires.Before(until) {
-		until = *expires
+	if expires != nil {
+		principal.ExpiresAt = *expires
+		if expires.Before(until) {
+			until = *expires
+		}
 	}
 	k.known.Add(hash, remembered{principal, until, revocations})
 	return principal, nil

@@ -87,6 +87,8 @@ func parse(text []byte) (json.RawMessage, error) {
 		return nil, fmt.Errorf("is not well-formed JSON: it goes wrong at byte %d", syntax.Offset)
 	case err != nil:
 		return nil, errors.New("is not well-formed JSON")
+	case model.CheckJSON(object) != nil:
+		return nil, fmt.Errorf("is too complex: %w", model.CheckJSON(object))
 	case object[0] != '{':
 		return nil, errors.New("must be a JSON object")
 	default:

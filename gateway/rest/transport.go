@@ -65,6 +65,15 @@ func New(schema *ast.Schema, o Options) (*Transport, error) {
 	}, nil
 }
 
+// Operations are the names of the stored operations.
+func (t *Transport) Operations() []string {
+	names := make([]string, len(t.endpoints))
+	for i, e := range t.endpoints {
+		names[i] = e.operation.name
+	}
+	return names
+}
+
 func newEndpoints(schema *ast.Schema, all *ast.QueryDocument, table []route) ([]*endpoint, error) {
 	var endpoints []*endpoint
 	used := map[string]bool{}

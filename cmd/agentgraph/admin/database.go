@@ -11,7 +11,7 @@ import (
 
 // DatabaseFlag names the database.
 type DatabaseFlag struct {
-	DatabaseURL string `env:"DATABASE_URL" required:"" placeholder:"URL" help:"Address of the Postgres database."`
+	DatabaseURL string `env:"DATABASE_URL" required:"" placeholder:"URL" help:"Address of the Postgres database. The flag shows in process lists; rather set the variable, or name a file with DATABASE_URL_FILE."`
 }
 
 // Validate refuses an environment variable that is set to nothing.

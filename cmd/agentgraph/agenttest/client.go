@@ -32,7 +32,7 @@ const (
 // serverFlags name a server and the key to it.
 type serverFlags struct {
 	URL    string `name:"url" env:"AGENTGRAPH_URL" default:"http://127.0.0.1:8080" help:"Address of the server."`
-	APIKey string `env:"AGENTGRAPH_API_KEY" required:"" placeholder:"KEY" help:"API key of the company."`
+	APIKey string `env:"AGENTGRAPH_API_KEY" required:"" placeholder:"KEY" help:"API key of the company. The flag shows in process lists; rather set the variable, or name a file with AGENTGRAPH_API_KEY_FILE."`
 }
 
 // Validate refuses what is no address, and an empty key.

@@ -290,10 +290,8 @@ func (c *client) runs(ctx context.Context, id string, transcripts bool) ([]runSh
 
 // pause waits, and returns an error when ctx ends first.
 func pause(ctx context.Context, wait time.Duration) error {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(wait):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

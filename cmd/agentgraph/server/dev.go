@@ -33,7 +33,8 @@ import (
 type Dev struct {
 	agentFlags
 	// There is nobody else to protect.
-	gatewayFlags  `kong:"set='rateLimit=0',set='modelRateLimit=0'"`
+	gatewayFlags `kong:"set='rateLimit=0',set='companyRateLimit=0',set='modelRateLimit=0'"`
+	observeFlags
 	DatabaseURL   string `env:"DATABASE_URL" placeholder:"URL" help:"Database to use instead of a private one."`
 	DataDirectory string `env:"AGENTGRAPH_DATA_DIRECTORY" placeholder:"DIR" help:"Where the private database and the demo key are kept. Default: /var/lib/agentgraph for root, else agentgraph in the user's data directory."`
 	Port          int    `env:"AGENTGRAPH_PORT" default:"8080" help:"Port on 127.0.0.1; 0 takes a free one."`
@@ -42,7 +43,7 @@ type Dev struct {
 
 // Validate checks all groups of flags.
 func (c *Dev) Validate() error {
-	return errors.Join(c.agentFlags.Validate(), c.gatewayFlags.Validate())
+	return errors.Join(c.agentFlags.Validate(), c.gatewayFlags.Validate(), c.observeFlags.Validate())
 }
 
 // banner is what a start shows.
@@ -62,7 +63,12 @@ type banner struct {
 // banner and serves until ctx ends.
 func (c *Dev) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) (err error) {
 	log := slog.New(slog.NewTextHandler(cli.Stderr, &slog.HandlerOptions{Level: c.LogLevel}))
-	engine, closeEngine, err := app.NewEngine(c.options(log))
+	observer, closeObserver, err := c.start(ctx, vars["version"], log)
+	if err != nil {
+		return err
+	}
+	defer closeObserver()
+	engine, closeEngine, err := app.NewEngine(c.options(observer, log))
 	if err != nil {
 		return err
 	}
@@ -82,7 +88,9 @@ func (c *Dev) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) (err e
 	if c.Ephemeral {
 		go func() { _, _ = companies() }() // They are needed soon, and the database takes a while to start.
 	}
-	address, stop, err := c.database(ctx, directory)
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	address, stop, err := c.database(ctx, directory, end)
 	if err != nil {
 		return err
 	}
@@ -96,6 +104,7 @@ func (c *Dev) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) (err e
 	}
 	store, err := db.Open(ctx, address, db.Options{
 		SecretKey: secretKey, RunsPerCompany: c.RunsPerCompany, RerankModels: c.RerankModel, Log: log,
+		Tracer: observer.Statements(),
 	})
 	if err != nil {
 		return err
@@ -107,7 +116,7 @@ func (c *Dev) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) (err e
 	}
 	invitation := invite(store, key)
 	gateway, err := app.New(app.Options{
-		Store: store, Engine: engine, Settings: c.settings(), Console: c.console(invitation), Plan: c.Plan, Log: log,
+		Store: store, Engine: engine, Settings: c.observed(c.settings()), Console: c.console(invitation), Plan: c.Plan, Observer: observer, Log: log,
 	})
 	if err != nil {
 		return err
@@ -127,13 +136,18 @@ func (c *Dev) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) (err e
 	if err := shown.write(cli.Stdout, vars["version"]); err != nil {
 		return err
 	}
-	log.Info("serving", "address", listener.Addr().String(), "model", engine.ModelName(), "pgvector", store.ComparesVectors())
-	return gateway.Serve(ctx, listener, c.Workers)
+	log.Info("serving", "address", listener.Addr().String(), "model", engine.ModelName(), "pgvector", store.ComparesVectors(), "metrics", observer.MetricsAddress())
+	err = gateway.Serve(ctx, listener, c.Workers)
+	if errors.Is(context.Cause(ctx), errDatabaseEnded) {
+		return errDatabaseEnded // which all else follows from
+	}
+	return err
 }
 
 // database returns the address of the database and what to call when the program ends. It starts a database when none is
 // named.
-func (c *Dev) database(ctx context.Context, directory string) (string, func() error, error) {
+// It calls end when that has ended by itself.
+func (c *Dev) database(ctx context.Context, directory string, end context.CancelCauseFunc) (string, func() error, error) {
 	if c.DatabaseURL != "" {
 		return c.DatabaseURL, func() error { return nil }, nil
 	}
@@ -141,8 +155,17 @@ func (c *Dev) database(ctx context.Context, directory string) (string, func() er
 	if err != nil {
 		return "", nil, err
 	}
+	go func() {
+		select {
+		case <-server.Ended():
+			end(errDatabaseEnded)
+		case <-ctx.Done():
+		}
+	}()
 	return server.URL(), server.Stop, nil
 }
+
+var errDatabaseEnded = errors.New("the private database server has ended by itself; its log is postgres.log in the data directory, and it recovers at the next start")
 
 // directory creates the data directory, and returns it with what to call when the program ends.
 func (c *Dev) directory() (string, func(), error) {

@@ -16,6 +16,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm/openai"
 	"github.com/agentgraph/agentgraph/gateway"
 	"github.com/agentgraph/agentgraph/gateway/console"
+	"github.com/agentgraph/agentgraph/observe"
 )
 
 // agentFlags say how agents speak, what they answer from and what they may reach.
@@ -31,7 +32,7 @@ func (f agentFlags) Validate() error {
 }
 
 // options returns the engine's options as the flags set them.
-func (f agentFlags) options(log *slog.Logger) app.EngineOptions {
+func (f agentFlags) options(observer *observe.Observer, log *slog.Logger) app.EngineOptions {
 	return app.EngineOptions{
 		Provider: openai.Config{
 			BaseURL: f.OpenaiBaseURL, Key: f.OpenaiAPIKey, Model: f.Model, Timeout: f.ModelTimeout, IdleTimeout: f.ModelTimeout,
@@ -44,13 +45,14 @@ func (f agentFlags) options(log *slog.Logger) app.EngineOptions {
 		ToolAllow:       f.ToolAllow,
 		TransferWebhook: f.TransferWebhook,
 		Prices:          f.prices(),
+		Observer:        observer,
 		Log:             log,
 	}
 }
 
 // modelFlags choose the language model.
 type modelFlags struct {
-	OpenaiAPIKey  string        `env:"OPENAI_API_KEY" placeholder:"KEY" help:"Key of the OpenAI-compatible provider. Without a key and a base URL the offline model answers."`
+	OpenaiAPIKey  string        `env:"OPENAI_API_KEY" placeholder:"KEY" help:"Key of the OpenAI-compatible provider. Without a key and a base URL the offline model answers. The flag shows in process lists; rather set the variable, or name a file with OPENAI_API_KEY_FILE."`
 	OpenaiBaseURL string        `env:"OPENAI_BASE_URL" placeholder:"URL" help:"Address of the provider, before /chat/completions."`
 	Model         string        `env:"AGENTGRAPH_MODEL" default:"gpt-4.1-mini" help:"The model that speaks for the agents."`
 	ModelTimeout  time.Duration `env:"AGENTGRAPH_MODEL_TIMEOUT" default:"25s" help:"How long one response of the model may take."`
@@ -61,9 +63,9 @@ type modelFlags struct {
 type knowledgeFlags struct {
 	EmbeddingModel   string   `env:"AGENTGRAPH_EMBEDDING_MODEL" placeholder:"NAME" help:"The model that compares questions and documents by meaning. Without one they are compared by their words."`
 	EmbeddingBaseURL string   `env:"AGENTGRAPH_EMBEDDING_BASE_URL" placeholder:"URL" help:"Address of the embedding model's provider, before /embeddings. Default: that of the language model."`
-	EmbeddingAPIKey  string   `env:"AGENTGRAPH_EMBEDDING_API_KEY" placeholder:"KEY" help:"Key of the embedding model's provider. Default: that of the language model, when the address is the same."`
+	EmbeddingAPIKey  string   `env:"AGENTGRAPH_EMBEDDING_API_KEY" placeholder:"KEY" help:"Key of the embedding model's provider. Default: that of the language model, when the address is the same. The flag shows in process lists; rather set the variable, or name a file with AGENTGRAPH_EMBEDDING_API_KEY_FILE."`
 	RerankURL        string   `env:"AGENTGRAPH_RERANK_URL" placeholder:"URL" help:"Full address of a reranker with the API of Cohere or Jina."`
-	RerankAPIKey     string   `env:"AGENTGRAPH_RERANK_API_KEY" placeholder:"KEY" help:"Key of the reranker."`
+	RerankAPIKey     string   `env:"AGENTGRAPH_RERANK_API_KEY" placeholder:"KEY" help:"Key of the reranker. The flag shows in process lists; rather set the variable, or name a file with AGENTGRAPH_RERANK_API_KEY_FILE."`
 	RerankModel      []string `env:"AGENTGRAPH_RERANK_MODELS" placeholder:"NAME" help:"Model of the reranker that knowledge base chats may name."`
 }
 
@@ -116,17 +118,20 @@ type gatewayFlags struct {
 	Introspection  bool          `env:"AGENTGRAPH_INTROSPECTION" default:"true" negatable:"" help:"Let clients read the schema."`
 	MaxBody        int64         `env:"AGENTGRAPH_MAX_BODY" default:"1048576" help:"Largest request body, in bytes."`
 	MaxUpload      int64         `env:"AGENTGRAPH_MAX_UPLOAD" default:"26214400" help:"Largest total size of a request's files, in bytes."`
-	MaxResponse    int64         `env:"AGENTGRAPH_MAX_ANSWER" default:"33554432" help:"Largest response, in bytes."`
+	MaxResponse    int64         `name:"max-answer" env:"AGENTGRAPH_MAX_ANSWER" default:"33554432" help:"Largest response, in bytes."`
 	QueryCost      int           `env:"AGENTGRAPH_QUERY_COST" default:"1000000" help:"Highest cost of one operation, as the schema counts it; 0 for no limit."`
+	MaxClients     int           `env:"AGENTGRAPH_MAX_CLIENTS" default:"20000" help:"Connections of clients at most; 0 for no limit."`
+	MaxPerAddress  int           `env:"AGENTGRAPH_MAX_CLIENTS_PER_ADDRESS" name:"max-clients-per-address" default:"1000" help:"Connections of one public address at most; 0 for no limit. Private addresses, which proxies have, may open as many as they like."`
 	RequestTimeout time.Duration `env:"AGENTGRAPH_REQUEST_TIMEOUT" default:"30s" help:"How long a query or a mutation may take."`
 	AllowedOrigin  []string      `env:"AGENTGRAPH_ALLOWED_ORIGINS" placeholder:"HOST" help:"Host, other than the gateway's own, whose pages may open a socket."`
 	CORSOrigin     []string      `env:"AGENTGRAPH_CORS_ORIGINS" placeholder:"ORIGIN" help:"Origin, such as https://console.example.com, whose pages may call the gateway and open sockets; * for all. Without one, browsers keep other pages from calling it."`
 	Console        string        `env:"AGENTGRAPH_CONSOLE" enum:"on,off" default:"on" help:"Whether browsers are shown the web console, at /console: on or off."`
 	Plan           bool          `env:"AGENTGRAPH_PLAN" default:"true" negatable:"" help:"Answer queries by plans. Without them a resolver answers each field: the same answers, slower."`
 	RateLimit      int           `env:"AGENTGRAPH_RATE_LIMIT" default:"${rateLimit}" help:"Requests that one API key may make per minute, in each process; 0 for no limit."`
+	CompanyLimit   int           `name:"company-rate-limit" env:"AGENTGRAPH_COMPANY_RATE_LIMIT" default:"${companyRateLimit}" help:"Requests that all keys of one company may make per minute together, in each process; 0 for no limit."`
 	ModelRateLimit int           `env:"AGENTGRAPH_MODEL_RATE_LIMIT" default:"${modelRateLimit}" help:"Operations that use a model that one API key may start per minute, in each process; 0 for no limit."`
 	LogLevel       slog.Level    `env:"AGENTGRAPH_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
-	SecretKey      string        `env:"AGENTGRAPH_SECRET_KEY" placeholder:"BASE64" help:"32 bytes in base64 that encrypt the header values of tools. Without it tools have no headers."`
+	SecretKey      string        `env:"AGENTGRAPH_SECRET_KEY" placeholder:"BASE64" help:"32 bytes in base64 that encrypt the header values of tools. Without it tools have no headers. The flag shows in process lists; rather set the variable, or name a file with AGENTGRAPH_SECRET_KEY_FILE."`
 }
 
 // Validate refuses bounds that would let nothing, or everything, through.
@@ -140,8 +145,11 @@ func (f gatewayFlags) Validate() error {
 	if f.MaxUpload > mostUpload {
 		return fmt.Errorf("--max-upload must be at most %d", mostUpload)
 	}
-	if f.RateLimit < 0 || f.ModelRateLimit < 0 {
-		return errors.New("--rate-limit and --model-rate-limit must not be negative")
+	if f.MaxClients < 0 || f.MaxPerAddress < 0 {
+		return errors.New("--max-clients and --max-clients-per-address must not be negative")
+	}
+	if f.RateLimit < 0 || f.ModelRateLimit < 0 || f.CompanyLimit < 0 {
+		return errors.New("--rate-limit, --company-rate-limit and --model-rate-limit must not be negative")
 	}
 	for _, origin := range f.CORSOrigin {
 		if !isOrigin(origin) {
@@ -178,7 +186,9 @@ func (f gatewayFlags) settings() gateway.Settings {
 	settings.RequestTimeout = f.RequestTimeout
 	settings.AllowedOrigins = f.AllowedOrigin
 	settings.CORSOrigins = f.CORSOrigin
+	settings.Connections = gateway.Connections{All: f.MaxClients, PerAddress: f.MaxPerAddress}
 	settings.RateLimit = f.RateLimit
+	settings.CompanyRateLimit = f.CompanyLimit
 	settings.ModelRateLimit = f.ModelRateLimit
 	return settings
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/knowledge"
 	"github.com/agentgraph/agentgraph/engine/llm/openai"
 	"github.com/agentgraph/agentgraph/model"
+	"github.com/agentgraph/agentgraph/observe"
 )
 
 func TestOrigins(t *testing.T) {
@@ -43,6 +44,7 @@ func TestFlagsOfTheEngine(t *testing.T) {
 	})
 	require.NoError(t, err)
 	log := slog.New(slog.DiscardHandler)
+	observer := &observe.Observer{}
 	require.Equal(t, app.EngineOptions{
 		Provider:        openai.Config{BaseURL: "http://a/v1", Key: "k", Model: "speaker", Timeout: 3 * time.Second, IdleTimeout: 3 * time.Second},
 		QuestionModel:   "asker",
@@ -53,8 +55,9 @@ func TestFlagsOfTheEngine(t *testing.T) {
 		ToolAllow:       []string{"10.0.0.0/8", "tools.internal"},
 		TransferWebhook: "https://d",
 		Prices:          model.Prices{Message: model.Credit, InputTokens: 2 * model.Credit, OutputTokens: 3 * model.Credit},
+		Observer:        observer,
 		Log:             log,
-	}, p.Serve.options(log))
+	}, p.Serve.options(observer, log))
 	settings := p.Serve.settings()
 	require.Equal(t, 5, settings.RateLimit)
 	require.Equal(t, 60, settings.ModelRateLimit)

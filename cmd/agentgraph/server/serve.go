@@ -18,7 +18,8 @@ import (
 type Serve struct {
 	admin.DatabaseFlag
 	agentFlags
-	gatewayFlags   `kong:"set='rateLimit=600',set='modelRateLimit=60'"`
+	gatewayFlags `kong:"set='rateLimit=600',set='companyRateLimit=6000',set='modelRateLimit=60'"`
+	observeFlags
 	Listen         string `env:"AGENTGRAPH_LISTEN" default:":8080" help:"Address to listen on."`
 	Migrate        bool   `env:"AGENTGRAPH_MIGRATE" help:"Apply missing migrations first."`
 	MaxConnections int32  `env:"AGENTGRAPH_MAX_CONNECTIONS" default:"20" help:"Connections to the database at most, and as many again for reads."`
@@ -29,13 +30,18 @@ func (c *Serve) Validate() error {
 	if c.MaxConnections < 2 {
 		return errors.New("--max-connections must be at least 2")
 	}
-	return errors.Join(c.DatabaseFlag.Validate(), c.agentFlags.Validate(), c.gatewayFlags.Validate())
+	return errors.Join(c.DatabaseFlag.Validate(), c.agentFlags.Validate(), c.gatewayFlags.Validate(), c.observeFlags.Validate())
 }
 
 // Run serves until ctx ends. It refuses a schema that is older or newer than the program.
 func (c *Serve) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) error {
 	log := slog.New(slog.NewJSONHandler(cli.Stderr, &slog.HandlerOptions{Level: c.LogLevel}))
-	engine, closeEngine, err := app.NewEngine(c.options(log))
+	observer, closeObserver, err := c.start(ctx, vars["version"], log)
+	if err != nil {
+		return err
+	}
+	defer closeObserver()
+	engine, closeEngine, err := app.NewEngine(c.options(observer, log))
 	if err != nil {
 		return err
 	}
@@ -49,12 +55,15 @@ func (c *Serve) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) erro
 	}
 	store, err := db.Open(ctx, c.DatabaseURL, db.Options{
 		MaxConnections: c.MaxConnections, SecretKey: secretKey, RunsPerCompany: c.RunsPerCompany, RerankModels: c.RerankModel, Log: log,
+		Tracer: observer.Statements(),
 	})
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	gateway, err := app.New(app.Options{Store: store, Engine: engine, Settings: c.settings(), Console: c.console(nil), Plan: c.Plan, Log: log})
+	gateway, err := app.New(app.Options{
+		Store: store, Engine: engine, Settings: c.observed(c.settings()), Console: c.console(nil), Plan: c.Plan, Observer: observer, Log: log,
+	})
 	if err != nil {
 		return err
 	}
@@ -62,6 +71,6 @@ func (c *Serve) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) erro
 	if err != nil {
 		return err
 	}
-	log.Info("serving", "address", listener.Addr().String(), "model", engine.ModelName(), "pgvector", store.ComparesVectors(), "version", vars["version"])
+	log.Info("serving", "address", listener.Addr().String(), "model", engine.ModelName(), "pgvector", store.ComparesVectors(), "version", vars["version"], "metrics", observer.MetricsAddress())
 	return gateway.Serve(ctx, listener, c.Workers)
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
 // afterCall answers from the result of the call that was made last.
@@ -22,44 +23,58 @@ func (c *conversation) answerTo(made call) reply {
 	case made.Name == llm.EndConversation:
 		return say(c.speak.goodbye)
 	case made.Name == llm.TransferCall && failure != "":
-		return say(fill(c.speak.transferFailed, ended(shorten(failure, maxFieldText))), c.speak.anythingElse)
+		return say(fill(c.speak.transferFailed, read.Ended(read.Shorten(failure, maxFieldText))), c.speak.anythingElse)
 	case made.Name == llm.TransferCall:
 		return say(c.speak.transferred)
 	}
 	t, ok := c.tool(made.Name)
 	if !ok {
-		t = tool{name: made.Name, title: strings.Join(nameWords(made.Name), " ")}
+		t = tool{name: made.Name, title: strings.Join(read.NameWords(made.Name), " ")}
 	}
 	if failure != "" {
-		return say(fill(about(c.speak.broken, t), ended(shorten(failure, maxFieldText))), c.speak.advice)
+		return say(fill(c.speak.broken, read.Ended(read.Shorten(failure, maxFieldText))), c.speak.advice)
 	}
 	if t.delegate && !strings.HasPrefix(strings.TrimSpace(made.result), "{") {
 		return say(strings.TrimSpace(made.result))
 	}
-	told := c.toldOf(c.speak.done, t, made)
+	told := c.toldOf(t, made)
 	if wanted, ok := c.goal(); ok && wanted.name != t.name && c.leadsTo(wanted, t, len(c.tools)) {
 		next := c.pursue(wanted, "")
 		if next.tool != "" {
 			return next
 		}
-		// Options of which one is chosen already need not be told again.
+		// Do not list options of which the contact has chosen one.
 		if slices.ContainsFunc(wanted.properties, func(p property) bool { return c.picks(question{tool: wanted, property: p}) }) &&
-			!strings.HasSuffix(next.text, c.speak.which(wanted)) {
+			!strings.HasSuffix(next.text, c.speak.which) {
 			return next
 		}
 		return after(told, next.text)
 	}
+	if c.takenUp(t) {
+		return after(told, c.speak.oneOf)
+	}
 	return after(told, c.speak.anythingElse)
 }
 
-// toldOf tells of a result in a phrase; of one that says nothing but that the call succeeded, that it is done.
-func (c *conversation) toldOf(phrase string, t tool, made call) string {
-	told := ended(inWords(made.result))
-	if told == "The call to "+made.Name+" succeeded." {
-		lead, _, _ := strings.Cut(about(phrase, t), "%")
-		return ended(strings.TrimRight(lead, " :"))
+// takenUp reports whether another tool goes on with one of the options that a tool just listed.
+func (c *conversation) takenUp(t tool) bool {
+	return slices.ContainsFunc(c.tools, func(other tool) bool {
+		return slices.ContainsFunc(other.properties, func(p property) bool {
+			return c.picks(question{property: p}) && slices.ContainsFunc(p.producers, func(producer *tool) bool { return producer.name == t.name })
+		})
+	})
+}
+
+// toldOf tells what a call came to; of a result that says no more than that it worked, that it is done.
+func (c *conversation) toldOf(t tool, made call) string {
+	if made.saysNothing() {
+		return c.speak.done
 	}
-	return strings.ReplaceAll(fill(about(phrase, t), told), " \n", "\n")
+	// What asks for a yes does something, and does not just look.
+	if t.confirm {
+		return c.speak.done + " " + read.UpperFirst(read.Ended(inWords(made.result)))
+	}
+	return strings.ReplaceAll(fill(c.speak.told, read.Ended(inWords(made.result))), " \n", "\n")
 }
 
 // after says something behind what was told, on its own line behind a list.
@@ -81,13 +96,4 @@ func (c *conversation) lastCalling() int {
 		}
 	}
 	return -1
-}
-
-// ended is a text with an end mark.
-func ended(text string) string {
-	text = strings.TrimRight(text, " \n")
-	if text == "" || strings.ContainsAny(text[len(text)-1:], ".!?") || strings.Contains(text, "\n") {
-		return text
-	}
-	return text + "."
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
 // toolset is what the rules know of the tools that are offered together, whatever the instructions.
@@ -16,16 +17,16 @@ type toolset struct {
 	tools []tool
 	// alone is what each tool is about in itself.
 	alone []words
-	// questions are all that may be asked of the tools.
-	questions []worded
+	// questions are all that may be asked of the tools, by their text. Tools may share one.
+	questions map[string][]*question
 }
 
-// brief is what an agent is told before a conversation, its instructions and its tools, as the rules read it. It is
-// the same in each turn, and nobody changes it: what is read only when a rule asks for it is read once.
+// brief is what an agent is told before a conversation: its instructions and its tools, as the rules read them. All
+// turns share it, and nobody changes it. Parts that few rules ask for are read when one does, and once.
 type brief struct {
 	*toolset
 	// language is that of the instructions.
-	language func() language
+	language func() read.Language
 	today    time.Time
 	// opening is the first paragraph of the instructions.
 	opening string
@@ -38,11 +39,11 @@ type brief struct {
 	warnings, knowledge, orders func() []passage
 
 	system string
-	// told has by the property's place what the instructions tell of it.
+	// told is what the instructions tell of a property, by its place.
 	told sync.Map
 }
 
-// toolsetOf reads the tools that may be called for a contact's sake, each language's questions about them too.
+// toolsetOf reads the tools that may be called for a contact, with the questions about them in each language.
 func (m Model) toolsetOf(offered []llm.Tool) *toolset {
 	all := newTexts("tools")
 	for _, t := range offered {
@@ -68,9 +69,9 @@ func (m Model) briefOf(system string, offered []llm.Tool) *brief {
 }
 
 func (m Model) readBrief(system string, tools *toolset) *brief {
-	b := &brief{toolset: tools, today: todayOf(system), opening: opening(system), system: system}
-	b.language = sync.OnceValue(func() language {
-		spoken, _ := detect(system)
+	b := &brief{toolset: tools, today: read.Today(system), opening: opening(system), system: system}
+	b.language = sync.OnceValue(func() read.Language {
+		spoken, _ := read.Detect(system)
 		return spoken
 	})
 	b.contact = sync.OnceValue(func() string {
@@ -110,8 +111,8 @@ func (b *brief) readAbout() []words {
 				heading = line
 			}
 			if mentions(line, t.name) {
-				about.add(inInstructions, concepts(strings.ReplaceAll(line, t.name, " ")))
-				about.add(inHeading, concepts(heading))
+				about.add(inInstructions, read.Concepts(strings.ReplaceAll(line, t.name, " ")))
+				about.add(inHeading, read.Concepts(heading))
 			}
 		}
 		every[i] = about
@@ -119,19 +120,27 @@ func (b *brief) readAbout() []words {
 	return every
 }
 
-// everyQuestion is all that the model may ask of the tools.
-func everyQuestion(tools []tool) []worded {
-	var every []worded
+// everyQuestion is all that the model may ask about the tools, by text.
+func everyQuestion(tools []tool) map[string][]*question {
+	every := map[string][]*question{}
+	add := func(text string, asked question) {
+		every[lastQuestion(text)] = append(every[lastQuestion(text)], &asked)
+	}
 	for i := range phrases {
 		book := &phrases[i]
 		for j := range tools {
-			t := &tools[j]
-			every = append(every, worded{book.confirmation(*t), t, nil})
-			for k := range t.properties {
-				p := &t.properties[k]
-				every = append(every, worded{book.ask(*t, *p), t, p})
+			t := tools[j]
+			if t.confirm {
+				add(book.sure, question{tool: t, confirm: true})
+			}
+			if t.callsBack() {
+				add(book.callBack, question{tool: t, confirm: true})
+			}
+			for _, p := range t.properties {
+				add(p.asked[i], question{tool: t, property: p})
 				if len(p.producers) > 0 {
-					every = append(every, worded{book.which(*t), t, p})
+					add(book.which, question{tool: t, property: p})
+					add(book.oneOf, question{tool: t, property: p})
 				}
 			}
 		}
@@ -139,7 +148,7 @@ func everyQuestion(tools []tool) []worded {
 	return every
 }
 
-// know adds to each property what is to be known of it among the others.
+// know completes each property with what depends on the other tools, and with its questions.
 func (s *toolset) know() {
 	place := 0
 	for _, t := range s.tools {
@@ -147,8 +156,9 @@ func (s *toolset) know() {
 			p := &t.properties[i]
 			place++
 			p.place, p.producers = place, s.producersOf(t, *p)
-			for language := range phrases {
-				p.asked[language] = phrases[language].label(*p)
+			p.label, p.language = labelOf(*p), t.language()
+			for i := range phrases {
+				p.asked[i] = phrases[i].phrase(*p)
 			}
 		}
 	}

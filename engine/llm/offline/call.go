@@ -2,13 +2,13 @@ package offline
 
 import (
 	"encoding/json"
+	"strings"
 	"sync"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
 )
 
-// call is a call of a tool that was answered. What it was made with and what came back is asked for by each rule
-// about each property, and read once.
+// call is a call of a tool that was answered. Many rules ask for its arguments and its result, so each is read once.
 type call struct {
 	llm.ToolCall
 	// at is the index of the message that makes it.
@@ -50,4 +50,9 @@ func (c call) argument(name string) (any, bool) {
 func (c call) hasArguments(arguments map[string]any) bool {
 	used, ok := c.arguments()
 	return ok && same(used, arguments)
+}
+
+// saysNothing reports whether the result is a mock's that says no more than that the call worked.
+func (c call) saysNothing() bool {
+	return strings.TrimSpace(inWords(c.result)) == "The call to "+c.Name+" succeeded."
 }

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
 // giving is how descriptions say what comes back, which has nothing to do with returning goods.
@@ -13,28 +15,17 @@ var giving = regexp.MustCompile(`(?i)(^|\. )returns? |\b(as|were) returned\b`)
 var properName = regexp.MustCompile(`(\pL,? )\p{Lu}\pL+(?: \p{Lu}\pL+)*`)
 
 const (
-	// threshold is the least score with which a tool is called, and half of it for what the agent offered by number.
+	// threshold is the least score for which a tool is called; half of it does for what the agent offered by number.
 	threshold = 0.5
 	// delegateThreshold is the least score with which a matter is handed over.
 	delegateThreshold = 0.8
-	// ownWork is the part of a sub-agent's score from which on a tool of the agent's own goes before it.
+	// ownWork is how much of a sub-agent's score a tool of the agent's own needs to go before it.
 	ownWork = 0.7
 )
 
 // Weights of a word by where a tool has it.
 const (
 	inName, inDelegateName, inWeakName, inDescription, inInstructions, inEnum, inCaveat, inHeading, inProperty = 2, 1.2, 0.5, 1, 1, 1, 0.4, 0.5, 0.5
-)
-
-// weak are verbs that begin the names of tools of every kind, and small change of descriptions: alone they do not
-// tell a tool from another. empty words tell nothing at all.
-var (
-	weak  = set(`open find get list send check make create set run add show update fetch search issue ask new request record`)
-	empty = set(`call use offer say answer wait caller visitor customer contact passenger person people
-		needed until first last right before after again question would other name number day full text delegate agent
-		problem thing way please moi faut appelle avant apres autre toute toutes personne client cliente demande propose
-		patient patients see next week year month today tomorrow prochaine prochain semaine demain want wanted veux
-		kind any normal one second third never ever anything something there mean means way works work doesn isn won`)
 )
 
 // words are what a tool is about, each with its weight.
@@ -47,7 +38,7 @@ func (w *words) add(weight float64, more []string) {
 	for _, word := range more {
 		if i := slices.Index(w.of, word); i >= 0 {
 			w.weight[i] = max(w.weight[i], weight)
-		} else if !empty[word] {
+		} else if !read.IsEmpty(word) {
 			w.of, w.weight = append(w.of, word), append(w.weight, weight)
 		}
 	}
@@ -57,7 +48,7 @@ func (w *words) add(weight float64, more []string) {
 func (w *words) weightOf(word string) float64 {
 	highest := 0.0
 	for i, other := range w.of {
-		if alike(word, other) {
+		if read.Alike(word, other) {
 			highest = max(highest, w.weight[i])
 		}
 	}
@@ -67,33 +58,33 @@ func (w *words) weightOf(word string) float64 {
 // aboutTool is what a tool is about by its name, its description, and what its arguments can be.
 func aboutTool(t tool) words {
 	var about words
-	for _, word := range meanings(nameWords(t.name)) {
+	for _, word := range read.Meanings(read.NameWords(t.name)) {
 		weight := float64(inName)
 		if t.delegate {
 			weight = inDelegateName
 		}
-		if weak[word] {
+		if read.IsWeak(word) {
 			weight = inWeakName
 		}
-		about.add(weight, contentOf([]string{word}))
+		about.add(weight, read.Content([]string{word}))
 	}
 	description := giving.ReplaceAllString(strings.Join(strings.Fields(t.description), " "), "$1")
 	if t.delegate {
 		// Names of businesses say who does something, and not what.
 		description = properName.ReplaceAllString(description, "$1")
 	}
-	lead := firstSentence(description)
-	about.add(inDescription, concepts(lead))
-	about.add(inCaveat, concepts(strings.TrimPrefix(description, lead)))
+	lead := read.FirstSentence(description)
+	about.add(inDescription, read.Concepts(lead))
+	about.add(inCaveat, read.Concepts(strings.TrimPrefix(description, lead)))
 	if t.delegate {
-		about.add(inDescription, concepts(description))
+		about.add(inDescription, read.Concepts(description))
 		return about
 	}
 	for _, p := range t.properties {
-		about.add(inProperty, concepts(strings.Join(p.title, " ")))
+		about.add(inProperty, read.Concepts(strings.Join(p.title, " ")))
 		for _, choice := range p.choices() {
-			parts := nameWords(choice)
-			about.add(inEnum/float64(len(parts)), concepts(strings.Join(parts, " ")))
+			parts := read.NameWords(choice)
+			about.add(inEnum/float64(len(parts)), read.Concepts(strings.Join(parts, " ")))
 		}
 	}
 	return about
@@ -137,18 +128,18 @@ func (c *conversation) called(t tool) bool {
 	return slices.ContainsFunc(c.calls, func(made call) bool { return made.Name == t.name && made.at < c.turn })
 }
 
-// score counts for each tool the words that it shares with the subject. A shared word counts its weight, in the
-// proportion that this is of its weight in all tools.
+// score adds up the words that each tool shares with the subject. A shared word counts weight² ÷ the sum of its weights
+// in all tools: what every tool has tells little.
 func score(tools []words, subject []string) []float64 {
 	scores, weights := make([]float64, len(tools)), make([]float64, len(tools))
 	for _, word := range subject {
-		if empty[word] {
+		if read.IsEmpty(word) {
 			continue
 		}
 		sum := 0.0
 		for i := range tools {
 			weights[i] = tools[i].weightOf(word)
-			if weak[word] {
+			if read.IsWeak(word) {
 				weights[i] = min(weights[i], inWeakName)
 			}
 			sum += weights[i]
@@ -164,7 +155,7 @@ func score(tools []words, subject []string) []float64 {
 
 // beyondTools are the words of the subject that no tool has.
 func (c *conversation) beyondTools(subject []string) []string {
-	subject = slices.DeleteFunc(subject, func(word string) bool { return empty[word] })
+	subject = slices.DeleteFunc(subject, read.IsEmpty)
 	for i := range c.alone {
 		subject = slices.DeleteFunc(subject, func(word string) bool { return c.alone[i].weightOf(word) > 0 })
 	}

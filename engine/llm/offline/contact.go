@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
 // Contact returns the model that plays the contact of a test's scenario: it says what the scenario lets it
@@ -45,8 +46,6 @@ var (
 	// spoken is what a scenario lets the contact say: in quotation marks, or to the end of the line after
 	// "says:" or "asks:".
 	spoken = regexp.MustCompile(`(?i)["“„«]\s*([^"“”„«»\n]+?)\s*["”“»]|\b(?:says|asks|dit|demande)\s*:[ \t]*([^"“”„«»\n]+)`)
-	// scenarioEnd is the end of a sentence of a scenario.
-	scenarioEnd = regexp.MustCompile(`([.!?])\s+|\s*\n+\s*`)
 	// direction begins a sentence that is for the actor, not for the other side.
 	direction = regexp.MustCompile(`(?i)^(do not|don't|never|always|only|if|when|once|until|after|before|unless|be|stay|end|hang|stop|ask|answer|say|reveal|` +
 		`refuse|speak|give|tell|wait|keep|insist|accept|pretend|act|ne|n['’]|si|quand|toujours|jamais|sois|soyez|reste|restez|donne|donnez|termine|terminez)\b`)
@@ -82,7 +81,7 @@ func newRole(scenario string, messages []llm.Message) *role {
 		r.script = append(r.script, strings.TrimSpace(found[1]+found[2]))
 	}
 	r.script = slices.DeleteFunc(r.script, func(line string) bool { return line == "" })
-	for _, sentence := range strings.Split(scenarioEnd.ReplaceAllString(spoken.ReplaceAllString(scenario, ""), "$1\n"), "\n") {
+	for _, sentence := range read.Sentences(spoken.ReplaceAllString(scenario, "")) {
 		sentence = strings.TrimSpace(strings.TrimLeft(sentence, "-*• \t"))
 		if len(subjectWords(sentence)) == 0 || strings.HasPrefix(sentence, "#") || direction.MatchString(sentence) {
 			continue
@@ -140,7 +139,7 @@ func (r *role) recite() (string, bool) {
 // before one that was; "" when none shares any.
 func (r *role) fact() string {
 	var asked []string
-	for _, sentence := range strings.SplitAfter(scenarioEnd.ReplaceAllString(r.heard, "$1\n"), "\n") {
+	for _, sentence := range read.Sentences(r.heard) {
 		if request.MatchString(sentence) {
 			asked = append(asked, subjectWords(sentence)...)
 		}

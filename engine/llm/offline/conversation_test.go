@@ -120,7 +120,7 @@ var cards = agent{
 		{Name: llm.TransferCall},
 	},
 	results: map[string]string{
-		"card_delivery":  "Please tell me for “track parcel”: tracking number.",
+		"card_delivery":  "Could you tell me the tracking number?",
 		llm.TransferCall: "No telephony provider is configured.",
 	},
 }
@@ -133,31 +133,31 @@ func TestEachTradeHoldsAConversation(t *testing.T) {
 	}{
 		"clinic: options, a yes, a result": {reception, []step{
 			{"Good morning", nil, []string{"How can I help you?"}},
-			{"I'd like to book an appointment for my sore knee", nil, []string{"“find free slots”: kind of visit (general, blood test)"}},
-			{"a general one", nil, []string{"first day to look at"}},
-			{"next Tuesday", []string{`find_free_slots {"from":"2026-10-13","visitType":"general"}`}, []string{"1) day: Tuesday, at: 09:20\n2) day: Wednesday, at: 15:00\n", "which one you choose"}},
-			{"the second one please", nil, []string{"full name of the patient"}},
-			{"My name is Ana Silva", nil, []string{"date of birth"}},
-			{"12 May 1988", nil, []string{"slot id: S-22, patient name: Ana Silva, date of birth: 1988-05-12", "Shall I go ahead with “book appointment”?"}},
-			{"yes please", []string{`book_appointment {"dateOfBirth":"1988-05-12","patientName":"Ana Silva","reason":"I'd like to book an appointment for my sore knee","slotId":"S-22"}`}, []string{"reference: B-7731"}},
+			{"I'd like to book an appointment for my sore knee", nil, []string{"I can help with that. Could you tell me the kind of visit: general or blood test?"}},
+			{"a general one", nil, []string{"Could you tell me the first day to look at?"}},
+			{"next Tuesday", []string{`find_free_slots {"from":"2026-10-13","visitType":"general"}`}, []string{"1) day Tuesday, at 09:20\n2) day Wednesday, at 15:00\n", "Which one would you like?"}},
+			{"the second one please", nil, []string{"What is your full name?"}},
+			{"My name is Ana Silva", nil, []string{"What is your date of birth?"}},
+			{"12 May 1988", nil, []string{"day Wednesday, at 15:00, patient name Ana Silva, date of birth 12 May 1988. Shall I go ahead?"}},
+			{"yes please", []string{`book_appointment {"dateOfBirth":"1988-05-12","patientName":"Ana Silva","reason":"I'd like to book an appointment for my sore knee","slotId":"S-22"}`}, []string{"That is done. Reference B-7731."}},
 			{"No, thank you", []string{ended}, []string{"Goodbye!"}},
 		}},
 		"clinic: an emergency and a callback": {reception, []step{
 			{"I have chest pain", nil, []string{"dial 999 now"}},
 			{"Call me back tomorrow at 14:30, it is about my results",
 				[]string{`schedule_callback {"phoneNumber":"+12025550143","reason":"Call me back tomorrow at 14:30, it is about my results","startsAt":"2026-10-11T14:30:00Z"}`}, nil},
-			{"Can I speak to a human?", nil, []string{"I cannot pass you to a human from here."}},
+			{"Can I speak to a human?", nil, []string{"I cannot put you through to anybody from here. Shall I have a colleague call you back?"}},
 			{"bye", []string{ended}, nil},
 		}},
 		"bank: at once, transfer, delegation": {cards, []step{
-			{"Hello, my card was stolen!", []string{`freeze_card {"cardLastFour":"4821","reason":"stolen"}`}, []string{"Hello!", "“freeze card” is done"}},
-			{"I want to speak to a human", []string{`transfer_call {"reason":"The contact asks for a human: I want to speak to a human"}`}, []string{"I could not pass you to a human: No telephony provider is configured."}},
-			{"Where is my new card?", []string{`card_delivery {"request":"card delivery. Where is my new card?"}`}, []string{"tracking number."}},
-			{"MP88412207GB", []string{`card_delivery {"request":"card delivery. Where is my new card?\nPlease tell me for “track parcel”: tracking number. MP88412207GB"}`}, nil},
+			{"Hello, my card was stolen!", []string{`freeze_card {"cardLastFour":"4821","reason":"stolen"}`}, []string{"Hello!", "That is done."}},
+			{"I want to speak to a human", []string{`transfer_call {"reason":"The contact asks for a human: I want to speak to a human"}`}, []string{"I could not put you through: No telephony provider is configured."}},
+			{"Where is my new card?", []string{`card_delivery {"request":"card delivery. Where is my new card?"}`}, []string{"Could you tell me the tracking number?"}},
+			{"MP88412207GB", []string{`card_delivery {"request":"card delivery. Where is my new card?\nCould you tell me the tracking number? MP88412207GB"}`}, nil},
 			{"that's all", []string{ended}, nil},
 		}},
 		"bank in French": {cards, []step{
-			{"Bonjour, j'ai perdu ma carte", []string{`freeze_card {"cardLastFour":"4821","reason":"lost"}`}, []string{"Bonjour !", "c’est fait"}},
+			{"Bonjour, j'ai perdu ma carte", []string{`freeze_card {"cardLastFour":"4821","reason":"lost"}`}, []string{"Bonjour !", "C’est fait."}},
 			{"merci", nil, []string{"Je vous en prie."}},
 			{"non merci", []string{endedInFrench}, []string{"Au revoir !"}},
 		}},
@@ -172,7 +172,7 @@ func TestEachTradeHoldsAConversation(t *testing.T) {
 		}, []step{
 			{"hi", nil, nil},
 			{"where is my parcel", []string{`track_parcel {"trackingNumber":"MP88412207GB"}`}, nil},
-			{"leave it in a safe place", nil, []string{"kind of place (porch, shed, neighbour)"}},
+			{"leave it in a safe place", nil, []string{"Could you tell me the kind of place: porch, shed or neighbour?"}},
 			{"the shed", []string{`set_safe_place {"kind":"shed","trackingNumber":"MP88412207GB"}`}, nil},
 			{"STOP", []string{`end_conversation {"reason":"The contact wants no more messages."}`}, nil},
 		}},
@@ -183,8 +183,8 @@ func TestEachTradeHoldsAConversation(t *testing.T) {
 				"serialNumber", "consent")},
 			results: map[string]string{"run_device_diagnostics": `{"error":"Timeout","message":"the device did not answer"}`},
 		}, []step{
-			{"Can you run a diagnostic of my kettle?", nil, []string{"serial number of the product."}},
-			{"mh-k72b40qx", nil, []string{"whether the visitor agreed (yes or no)."}},
+			{"Can you run a diagnostic of my kettle?", nil, []string{"Could you tell me the serial number of the product?"}},
+			{"mh-k72b40qx", nil, []string{"Could you tell me whether the visitor agreed?"}},
 			{"yes", []string{`run_device_diagnostics {"consent":true,"serialNumber":"MH-K72B40QX"}`}, []string{"did not work: Timeout: the device did not answer.", "try again"}},
 			{"try again", []string{`run_device_diagnostics {"consent":true,"serialNumber":"MH-K72B40QX"}`}, nil},
 			{"bye", []string{ended}, nil},
@@ -200,9 +200,9 @@ func TestEachTradeHoldsAConversation(t *testing.T) {
 			},
 			results: map[string]string{"list_trial_classes": `{"classes":[{"trialId":"TR1","startsAt":"Monday 18:00"},{"trialId":"TR2","startsAt":"Thursday 07:00"}]}`},
 		}, []step{
-			{"I'd like to try swimming classes in the evening", []string{`list_trial_classes {"clubName":"Harbourside","kind":"swim","partOfDay":"evening"}`}, []string{"1) starts at: Monday 18:00"}},
-			{"Thursday", nil, []string{"full name of the lead"}},
-			{"What are your prices?", nil, []string{"Off-peak 24", "full name of the lead"}},
+			{"I'd like to try swimming classes in the evening", []string{`list_trial_classes {"clubName":"Harbourside","kind":"swim","partOfDay":"evening"}`}, []string{"1) starts at Monday 18:00"}},
+			{"Thursday", nil, []string{"What is your full name?"}},
+			{"What are your prices?", nil, []string{"Off-peak 24", "What is your full name?"}},
 			{"Ana Silva", []string{`book_trial_visit {"fullName":"Ana Silva","phoneNumber":"+12025550143","trialId":"TR2"}`}, nil},
 			{"goodbye", []string{ended}, nil},
 		}},
@@ -217,10 +217,10 @@ func TestEachTradeHoldsAConversation(t *testing.T) {
 			results: map[string]string{"find_order": `{"articles":[{"articleId":"A1","nom":"Lampe Luna"},{"articleId":"A2","nom":"Plaid laine"}]}`},
 		}, []step{
 			{"Bonjour", nil, []string{"Comment puis-je vous aider ?"}},
-			{"Je souhaite retourner un article, il est défectueux", nil, []string{"numéro de commande."}},
-			{"C'est MM20417733", nil, []string{"adresse e-mail"}},
-			{"claire@example.com", []string{`find_order {"email":"claire@example.com","orderNumber":"MM20417733"}`}, []string{"1) nom: Lampe Luna", "votre choix"}},
-			{"la lampe", []string{`check_return_eligibility {"articleId":"A1","orderNumber":"MM20417733","reason":"defective"}`}, []string{"c’est fait"}},
+			{"Je souhaite retourner un article, il est défectueux", nil, []string{"Pouvez-vous m’indiquer ceci : numéro de commande ?"}},
+			{"C'est MM20417733", nil, []string{"Quelle est votre adresse e-mail ?"}},
+			{"claire@example.com", []string{`find_order {"email":"claire@example.com","orderNumber":"MM20417733"}`}, []string{"1) nom Lampe Luna", "Que choisissez-vous ?"}},
+			{"la lampe", []string{`check_return_eligibility {"articleId":"A1","orderNumber":"MM20417733","reason":"defective"}`}, []string{"C’est fait."}},
 			{"c'est tout", []string{endedInFrench}, nil},
 		}},
 		"renewals: two calls in a turn": {agent{
@@ -232,7 +232,7 @@ func TestEachTradeHoldsAConversation(t *testing.T) {
 			results: map[string]string{"get_policy": `{"policyNumber":"P-5512"}`, "quote_renewal": `{"yearly":252,"quarterly":65}`},
 		}, []step{
 			{"Yes, speaking", nil, []string{"What I can do here: get policy, quote renewal."}},
-			{"What would my renewal cost, paid quarterly?", []string{`get_policy {"lastName":"Example","planName":"Family Plus"}`, `quote_renewal {"payment":"quarterly","policyNumber":"P-5512"}`}, []string{"yearly: 252, quarterly: 65."}},
+			{"What would my renewal cost, paid quarterly?", []string{`get_policy {"lastName":"Example","planName":"Family Plus"}`, `quote_renewal {"payment":"quarterly","policyNumber":"P-5512"}`}, []string{"yearly 252, quarterly 65."}},
 			{"no thanks", []string{ended}, nil},
 		}},
 		"flights: several values in one message": {agent{
@@ -245,8 +245,8 @@ func TestEachTradeHoldsAConversation(t *testing.T) {
 			},
 		}, []step{
 			{"My flight was cancelled, my reference is MW7K2P. Is there another flight tomorrow at 8am?", []string{`search_alternative_flights {"bookingReference":"MW7K2P","earliest":"2026-10-11T08:00:00Z"}`}, nil},
-			{"I need a hotel and a meal", nil, []string{"for how many people."}},
-			{"twenty", nil, []string{"I did not find that in your message."}},
+			{"I need a hotel and a meal", nil, []string{"Could you tell me for how many people?"}},
+			{"twenty", nil, []string{"Sorry, I did not quite get that."}},
 			{"two of us", []string{`issue_care_voucher {"bookingReference":"MW7K2P","kinds":["meal","hotel"],"passengers":2}`}, nil},
 			{"bye", []string{ended}, nil},
 		}},
@@ -262,17 +262,17 @@ func TestTurnsDownAndGivesUp(t *testing.T) {
 	t.Parallel()
 	for name, steps := range map[string][]step{
 		"a no before a tool is called": {
-			{"Please book an appointment for my knee, I was born on 12 May 1988 and my name is Ana Silva", nil, []string{"kind of visit"}},
+			{"Please book an appointment for my knee, I was born on 12 May 1988 and my name is Ana Silva", nil, []string{"the kind of visit"}},
 			{"no", nil, []string{"I leave it at that"}},
 		},
 		"asked twice in vain": {
-			{"book an appointment", nil, []string{"kind of visit"}},
-			{"blue", nil, []string{"I did not find that in your message. Please tell me for “find free slots”: kind of visit"}},
-			{"green", nil, []string{"I cannot go on with “find free slots” without that."}},
+			{"book an appointment", nil, []string{"the kind of visit"}},
+			{"blue", nil, []string{"Sorry, I did not quite get that. Could you tell me the kind of visit"}},
+			{"green", nil, []string{"Never mind, let us leave that for now. Shall I have a colleague call you back?"}},
 		},
 		"another matter instead of an answer": {
-			{"book an appointment", nil, []string{"kind of visit"}},
-			{"call me back instead", nil, []string{"“schedule callback”: wanted time"}},
+			{"book an appointment", nil, []string{"the kind of visit"}},
+			{"call me back instead", nil, []string{"Could you tell me the wanted time?"}},
 		},
 		"nothing fits": {
 			{"Do you sell bicycles?", nil, []string{"I am the offline model", "What I can do here: find free slots, book appointment, schedule callback."}},

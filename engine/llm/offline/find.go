@@ -6,30 +6,41 @@ import (
 	"strings"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
-// find looks for a property's value where the rules allow, the surest place first. required is whether the
-// call cannot be made without: what is optional must have been said in this matter, as must what does not last.
+// maxHeard is how many messages back the contact's words count for a matter that they did not belong to.
+const maxHeard = 20
+
+// find looks for a property's value, in the surest place first. What the call can do without (required is false) must
+// have been said in this matter.
 func (c *conversation) find(t tool, p property, required bool) (any, bool) {
 	for _, given := range slices.Backward(c.answers) {
 		if !given.confirm && given.property.name == p.name && (p.lasts() || given.at >= c.began()) {
+			// The contact may have changed its mind since.
+			if value, ok := c.heard(p, given.at+1); ok && len(p.producers) == 0 {
+				return value, true
+			}
 			options := c.options(p)
 			if value, ok := chosen(p, options, given.text); ok {
 				return value, true
 			}
-			// Of several options, what chooses none is no answer; nor is it before they are known.
+			// While there are several options, only a choice is an answer.
 			if value, ok := p.in(given.text, true, c.today); ok && len(options) < 2 && !c.unasked(p) {
 				return value, true
 			}
 		}
 	}
+	if value, ok := c.pieced(p); ok {
+		return value, true
+	}
 	if len(p.producers) > 0 {
 		return c.produced(p)
 	}
-	if value, ok := c.addressed(p); ok && required {
+	if value, ok := c.heard(p, c.heardFrom(p, required)); ok {
 		return value, true
 	}
-	if value, ok := c.heard(p, required); ok {
+	if value, ok := c.addressed(p); ok && required {
 		return value, true
 	}
 	if !required {
@@ -54,7 +65,7 @@ func (c *conversation) find(t tool, p property, required bool) (any, bool) {
 	case p.isText() && (p.name == "text" || p.name == "body"):
 		// A message to be sent holds what the agent said last, unless that is a question.
 		text := strings.TrimSpace(c.agentBefore(c.began()))
-		if _, _, asks := c.questionIn(text); text == "" || asks {
+		if question, _ := read.LastQuestion(text); text == "" || question != "" {
 			return c.ownWords(t, p)
 		}
 		return p.cut(text), true
@@ -62,21 +73,58 @@ func (c *conversation) find(t tool, p property, required bool) (any, bool) {
 	return nil, false
 }
 
-// heard looks for a value in what the contact said, the latest first. A value that went into another
-// argument is not meant for this one too.
-func (c *conversation) heard(p property, required bool) (any, bool) {
-	from := c.began()
-	if required && p.lasts() {
-		from = 0
+// pieced puts a day and a time together that the contact told in different answers.
+func (c *conversation) pieced(p property) (any, bool) {
+	if p.format != "date-time" {
+		return nil, false
 	}
-	for _, text := range slices.Backward(c.contactSaid(from)) {
-		value, ok := p.in(text, false, c.today)
-		if !ok || (p.format != "" || p.isCode || p.kind == "number" || p.kind == "integer") && c.usedElsewhere(p, value) {
-			continue
+	var told []string
+	for _, given := range slices.Backward(c.answers) {
+		if !given.confirm && given.property.name == p.name && given.at >= c.began() {
+			told = append(told, given.text)
 		}
-		return value, true
+	}
+	return p.in(strings.Join(told, ", "), true, c.today)
+}
+
+// heard looks for a value in what the contact said from a message on, the latest first. A value that went into another
+// argument is not meant for this one too.
+func (c *conversation) heard(p property, from int) (any, bool) {
+	for at := c.turn; at >= from; at-- {
+		if c.req.Messages[at].Role != llm.RoleUser || at > c.began() && c.inquiresAt(at) {
+			continue // to ask about something is not to want it
+		}
+		for _, text := range slices.Backward(c.contactSaid(at)) {
+			value, ok := p.in(text, false, c.today)
+			if !ok || (p.format != "" || p.isCode || p.kind == "number" || p.kind == "integer") && c.usedElsewhere(p, value) {
+				continue
+			}
+			return value, true
+		}
 	}
 	return nil, false
+}
+
+// heardFrom is the index of the first message in which a property's value may be. What the call cannot do without may
+// have been said since the last call, whatever it was about then.
+func (c *conversation) heardFrom(p property, required bool) int {
+	switch {
+	case required && p.lasts():
+		return 0
+	case required:
+		return min(c.began(), max(c.sinceCall(), c.turn-maxHeard))
+	}
+	return c.began()
+}
+
+// sinceCall is the index of the first message of the contact that no call has come after.
+func (c *conversation) sinceCall() int {
+	for _, made := range slices.Backward(c.calls) {
+		if made.at < c.turn {
+			return made.at + 1
+		}
+	}
+	return 0
 }
 
 // usedElsewhere reports whether a value already is an argument, or an answer, of another name.
@@ -110,18 +158,18 @@ func (c *conversation) ownWords(t tool, p property) (any, bool) {
 	if t.delegate {
 		return p.cut(c.handover(t, min(from, c.beganDelegation()))), true
 	}
-	said := ownLines(c, c.req.Messages[from].Text)
-	named := meanings(nameWords(t.name))
-	if !slices.ContainsFunc(concepts(said), func(word string) bool { return !hasAlike(named, word) && !empty[word] }) {
+	said := ownLines(c, from)
+	named := read.Meanings(read.NameWords(t.name))
+	if !slices.ContainsFunc(read.Concepts(said), func(word string) bool { return !read.HasAlike(named, word) && !read.IsEmpty(word) }) {
 		return nil, false
 	}
 	return p.cut(said), true
 }
 
-// handover is the request to a sub-agent, which may know nothing yet: what it is wanted for, the contact's words with
-// which the matter began, and each question that the sub-agent asked with the contact's answer, a line each.
+// handover is the request to a sub-agent, which may know nothing yet. It has a line for what is wanted, in the contact's
+// words, and one for each question that the sub-agent asked, with the answer.
 func (c *conversation) handover(t tool, from int) string {
-	lines := []string{t.title + ". " + ownLines(c, c.req.Messages[from].Text)}
+	lines := []string{t.title + ". " + ownLines(c, from)}
 	for at := from + 1; at <= c.turn; at++ {
 		message := c.req.Messages[at]
 		if message.Role != llm.RoleUser {
@@ -137,10 +185,10 @@ func (c *conversation) handover(t tool, from int) string {
 }
 
 // ownLines is a message without the lines that repeat a question with its answer.
-func ownLines(c *conversation, text string) string {
-	lines := strings.Split(text, "\n")
+func ownLines(c *conversation, at int) string {
+	lines := strings.Split(c.req.Messages[at].Text, "\n")
 	return strings.Join(slices.DeleteFunc(lines, func(line string) bool {
-		_, answer, ok := c.questionIn(line)
+		_, answer, ok := c.questionIn(line, at)
 		return ok && answer != ""
 	}), "\n")
 }
@@ -157,7 +205,7 @@ func (c *conversation) addressed(p property) (any, bool) {
 	return p.person("My name is "+name, false)
 }
 
-// unasked reports whether a property has producers of which none was called yet.
+// unasked reports whether none of a property's producers was called yet.
 func (c *conversation) unasked(p property) bool {
 	return len(p.producers) > 0 && !slices.ContainsFunc(p.producers, func(producer *tool) bool {
 		return slices.ContainsFunc(c.calls, func(made call) bool { return made.Name == producer.name })
@@ -177,9 +225,11 @@ func (c *conversation) produced(p property) (any, bool) {
 	if len(c.calledNow()) > 0 {
 		return nil, false // the contact has not seen them yet
 	}
-	for _, text := range c.contactSaid(c.began()) {
-		if value, ok := chosen(p, options, text); ok {
-			return value, true
+	for at := c.began(); at <= c.turn; at++ {
+		for _, text := range c.contactSaid(at) {
+			if value, ok := chosen(p, options, text); ok {
+				return value, true
+			}
 		}
 	}
 	return nil, false

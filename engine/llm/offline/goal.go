@@ -1,40 +1,26 @@
 package offline
 
 import (
-	"regexp"
 	"slices"
 	"strings"
-)
 
-var (
-	// inquiring begins a question about how things are.
-	inquiring = regexp.MustCompile(`^(what|which|when|how|who|why|do you|does|is|are|quel|quelle|quels|quelles|quand|comment|combien|qui|pourquoi|est-ce que vous|avez-vous|y a-t-il|faut-il)\b`)
-	// inverted is a French question by the order of its words.
-	inverted = regexp.MustCompile(`\pL-(?:t-)?(?:elles?|ils?|on|ce)\b`)
-	// permitted begins a question that a document may answer, or a tool.
-	permitted = regexp.MustCompile(`^(can i|may i|must i|should i|do i|puis-je|dois-je|peut-on|doit-on|est-ce que je)\b`)
-	// personal marks a matter of the contact's own, which is for a tool.
-	personal = regexp.MustCompile(`\b(my|our|mon|ma|mes|notre|nos|i want|i need|i'd like|i would like|i lost|can you|could you|je veux|je voudrais|j'aimerais|pouvez-vous)\b`)
+	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
 // asksForFacts reports whether the message asks how things are, and not for something to be done.
 func (c *conversation) asksForFacts() bool {
-	return c.inquires() && !personal.MatchString(c.plainly())
+	return c.inquires() && !read.IsPersonal(c.plainly())
 }
 
 // isInDocuments reports whether a message asks what one may or must do, and an excerpt tells.
 func (c *conversation) isInDocuments(subject []string) bool {
 	text := c.plainly()
-	return permitted.MatchString(text) && !personal.MatchString(text) && len(c.excerpt(subject).sentences) > 0
+	return read.AsksLeave(text) && !read.IsPersonal(text) && len(c.excerpt(subject).sentences) > 0
 }
 
-// inquires reports whether the message is a question that is not answered by yes or no, or about how things are.
+// inquires reports whether the message is a question about how things are.
 func (c *conversation) inquires() bool {
-	text := c.plainly()
-	if _, rest, ok := strings.Cut(text, " "); ok && greetings[strings.Trim(strings.Fields(text)[0], ".,!")] {
-		text = rest
-	}
-	return inquiring.MatchString(text) || strings.Contains(text, "-") && inverted.MatchString(text)
+	return read.IsInquiry(c.plainly())
 }
 
 // subject is what the message of a matter is about, and the least score for that.
@@ -46,17 +32,17 @@ type subject struct {
 // readSubject reads what the matter is about. A bare number stands for what the agent offered under it.
 func (c *conversation) readSubject() subject {
 	at := min(c.began(), c.beganDelegation())
-	text, least := ownLines(c, c.req.Messages[at].Text), threshold
+	text, least := ownLines(c, at), threshold
 	if offered := c.offeredUnder(at); offered != "" {
 		text, least = offered, threshold/2
 	}
-	text, _ = wishes(text)
-	_, said := cutGreeting(wordsOf(text))
-	return subject{slices.DeleteFunc(concepts(strings.Join(said, " ")), func(word string) bool { return empty[word] }), least}
+	text, _ = read.Wishes(text)
+	_, said := read.CutGreeting(read.Words(text))
+	return subject{slices.DeleteFunc(read.Concepts(strings.Join(said, " ")), read.IsEmpty), least}
 }
 
-// goal is the tool that the matter is about: the one that its first message fits, if that leads to the
-// question that was answered last; else the one that this question was about.
+// goal is the tool that the matter is about: the one that its first message fits, if the question that was just answered
+// leads there; else the one that was asked about.
 func (c *conversation) goal() (tool, bool) {
 	asked, pending := c.askedBefore(c.turn)
 	pending = pending && c.isAnswer(asked, c.said())
@@ -69,8 +55,7 @@ func (c *conversation) goal() (tool, bool) {
 	return c.picked()
 }
 
-// picked is the tool that takes up one of the options which the agent told last, if the contact's message
-// chooses one.
+// picked is the tool that goes on with an option which the agent listed last, if the contact's message chooses one.
 func (c *conversation) picked() (tool, bool) {
 	if len(c.words) > maxChoosing {
 		return tool{}, false
@@ -90,7 +75,7 @@ func (c *conversation) picked() (tool, bool) {
 	return tool{}, false
 }
 
-// calledBefore reports whether a tool was the one that the agent's last message told of.
+// calledBefore reports whether the agent's last message told what a tool returned.
 func (c *conversation) calledBefore(name string) bool {
 	before := c.contactBefore(c.turn)
 	return slices.ContainsFunc(c.calls, func(made call) bool { return made.Name == name && made.at > before && made.at < c.turn })

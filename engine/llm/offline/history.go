@@ -6,10 +6,11 @@ import (
 	"sync"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
-// conversation is a request as the rules read it. It is made anew for each answer: all that the
-// model knows of what went before is in the messages.
+// conversation is a request as the rules read it. Each answer makes a new one: the messages hold all that the model
+// knows of what went before.
 type conversation struct {
 	memory *memory
 	// req has the instructions without the excerpts.
@@ -36,6 +37,11 @@ type question struct {
 	tool     tool
 	property property
 	confirm  bool
+}
+
+// is reports whether two questions are about the same.
+func (q question) is(other question) bool {
+	return q.tool.name == other.tool.name && q.property.name == other.property.name && q.confirm == other.confirm
 }
 
 // answered is what the contact said to a question.
@@ -68,7 +74,7 @@ func (m Model) read(req llm.Request) *conversation {
 		}
 		c.turn = i
 		for line := range strings.Lines(message.Text) {
-			if asked, answer, ok := c.questionIn(line); ok && answer != "" {
+			if asked, answer, ok := c.questionIn(line, i); ok && answer != "" {
 				c.answers = append(c.answers, answered{asked, i, answer})
 			}
 		}
@@ -77,9 +83,9 @@ func (m Model) read(req llm.Request) *conversation {
 		}
 	}
 	if c.turn >= 0 {
-		c.words = wordsOf(c.said())
+		c.words = read.Words(c.said())
 	}
-	c.plainly = sync.OnceValue(func() string { return plain(c.said()) })
+	c.plainly = sync.OnceValue(func() string { return read.Plain(c.said()) })
 	c.began = sync.OnceValue(c.findBegan)
 	c.subject = sync.OnceValue(c.readSubject)
 	c.fit = sync.OnceValue(func() fit { return c.choose(c.subject().words, c.subject().least) })
@@ -89,8 +95,8 @@ func (m Model) read(req llm.Request) *conversation {
 // said is the contact's latest message.
 func (c *conversation) said() string { return c.req.Messages[c.turn].Text }
 
-// agentBefore is what the agent said last before a message of the contact; "" when it said nothing since the
-// contact's message before that.
+// agentBefore is what the agent said just before a message of the contact; "" when it said nothing between that
+// message and the contact's one before.
 func (c *conversation) agentBefore(at int) string {
 	for _, message := range slices.Backward(c.req.Messages[:at]) {
 		if message.Role == llm.RoleUser {
@@ -111,46 +117,62 @@ func (c *conversation) contactBefore(at int) int {
 }
 
 // askedBefore finds the model's own question at the end of what the agent said before a message of the contact.
-// A question that a sub-agent had asked is the sub-agent's.
+// What a sub-agent asked is left to the sub-agent.
 func (c *conversation) askedBefore(at int) (question, bool) {
-	text := strings.TrimSpace(c.agentBefore(at))
-	if text == "" || c.delegatedBefore(at) != nil {
+	text, rest := read.LastQuestion(c.agentBefore(at))
+	same := c.questions[text]
+	if len(same) == 0 || rest != "" || c.delegatedBefore(at) != nil {
 		return question{}, false
 	}
-	asked, rest, ok := c.questionIn(text)
-	return asked, ok && rest == ""
+	return *c.meant(same, at-1), true
 }
 
-// questionIn finds a question of the model in a text, and returns what follows it.
-func (c *conversation) questionIn(text string) (question, string, bool) {
-	if !asksSomething(text) {
+// questionIn finds a question of the model at the beginning of a line of a message, and returns what follows it.
+func (c *conversation) questionIn(line string, at int) (question, string, bool) {
+	before, rest, ok := strings.Cut(line, "?")
+	if !ok {
 		return question{}, "", false
 	}
-	for _, asked := range c.questions {
-		if _, rest, ok := strings.Cut(text, asked.text); ok {
-			return asked.question(), strings.TrimSpace(rest), true
+	same := c.questions[strings.TrimSpace(before+"?")]
+	if len(same) == 0 {
+		return question{}, "", false
+	}
+	return *c.meant(same, at), strings.TrimSpace(rest), true
+}
+
+// meant is the question that was meant among those of the same words: that of the tool which the conversation was about,
+// up to a message.
+func (c *conversation) meant(same []*question, at int) *question {
+	if len(same) == 1 {
+		return same[0]
+	}
+	// Where options were listed, the question is which of them.
+	if picking := slices.DeleteFunc(slices.Clone(same), func(q *question) bool { return !c.picks(*q) }); len(picking) > 0 {
+		same = picking
+	}
+	for ; at >= 0; at-- {
+		if c.req.Messages[at].Role != llm.RoleUser {
+			continue
+		}
+		if open, _ := read.LastQuestion(c.agentBefore(at)); len(c.questions[open]) > 0 && c.inquiresAt(at) {
+			continue // asked in between
+		}
+		about := c.choose(read.Concepts(c.req.Messages[at].Text), threshold)
+		if i := slices.IndexFunc(same, func(q *question) bool { return c.leadsTo(about.tool, q.tool, len(c.tools)) }); about.ok && i >= 0 {
+			return same[i]
 		}
 	}
-	return question{}, "", false
+	return same[0]
 }
 
-// worded is a question as it is asked.
-type worded struct {
-	text string
-	tool *tool
-	// property is nil when it is whether to go ahead.
-	property *property
+// inquiresAt reports whether a message of the contact asks how things are.
+func (c *conversation) inquiresAt(at int) bool {
+	message := c.req.Messages[at]
+	return message.Role == llm.RoleUser && strings.Contains(message.Text, "?") && read.IsInquiry(read.Plain(message.Text))
 }
 
-func (w worded) question() question {
-	if w.property == nil {
-		return question{tool: *w.tool, confirm: true}
-	}
-	return question{tool: *w.tool, property: *w.property}
-}
-
-// delegatedBefore is the sub-agent's call whose answer the agent passed on before a message of the
-// contact; nil when it did something else.
+// delegatedBefore is the call of a sub-agent whose answer the agent passed on just before a message of the contact; nil
+// when it did something else.
 func (c *conversation) delegatedBefore(at int) *call {
 	before := c.contactBefore(at)
 	for i, made := range slices.Backward(c.calls) {
@@ -164,14 +186,14 @@ func (c *conversation) delegatedBefore(at int) *call {
 	return nil
 }
 
-// language is the language to answer in: that of the latest message of the contact that tells, else that of the
+// language is the language to answer in: that of the latest message of the contact which shows one, else that of the
 // instructions, else English.
-func (c *conversation) language() language {
+func (c *conversation) language() read.Language {
 	for _, message := range slices.Backward(c.req.Messages) {
 		if message.Role != llm.RoleUser {
 			continue
 		}
-		if spoken, ok := detect(message.Text); ok {
+		if spoken, ok := read.Detect(message.Text); ok {
 			return spoken
 		}
 	}
@@ -190,21 +212,23 @@ func (c *conversation) tool(name string) (tool, bool) {
 // isAnswer reports whether a text may be the answer to a question: not a question itself, not a
 // farewell, no wish for a human, and no new matter.
 func (c *conversation) isAnswer(asked question, text string) bool {
-	said := wordsOf(text)
-	if strings.Contains(text, "?") || isGoodbye(text, said) || isOptOut(said) || wantsHuman(said) {
+	said := read.Words(text)
+	isQuestion := strings.Contains(text, "?") && (read.IsInquiry(read.Plain(text)) || !c.reads(asked.property, text))
+	isThanks := read.HasThanks(said) && len(read.Content(said)) == 0 && read.YesOrNo(said) >= 0 && !asked.confirm && asked.property.kind != "boolean"
+	if isQuestion || isThanks || read.IsGoodbye(text, said) || read.IsOptOut(said) || read.WantsHuman(said) {
 		return false
 	}
-	if asked.confirm {
+	if asked.confirm && read.YesOrNo(said) != 0 {
 		return true
 	}
-	if declines(text) {
+	if read.Declines(text) {
 		return false
 	}
-	// What fits another tool is a new matter; text is taken for that only when it is long and fits well.
-	other := c.choose(concepts(text), threshold)
+	// What fits another tool is a new matter, but free text only when it is long and fits well.
+	other := c.choose(read.Concepts(text), threshold)
 	if asked.property.isCode && len(said) > 2 {
-		if _, read := asked.property.in(text, true, c.today); !read {
-			return len(c.relevant(concepts(text)).sentences) == 0 && (!other.ok || other.tool.name == asked.tool.name)
+		if _, ok := asked.property.in(text, true, c.today); !ok {
+			return len(c.relevant(read.Concepts(text)).sentences) == 0 && (!other.ok || other.tool.name == asked.tool.name)
 		}
 	}
 	if !other.ok || other.tool.name == asked.tool.name {
@@ -216,7 +240,7 @@ func (c *conversation) isAnswer(asked question, text string) bool {
 	return c.reads(asked.property, text) || len(said) == 1
 }
 
-// reads reports whether a property that is not just any text is in a text.
+// reads reports whether a text has the value of a property, one that is not just any text.
 func (c *conversation) reads(p property, text string) bool {
 	if p.isText() {
 		return false
@@ -225,15 +249,15 @@ func (c *conversation) reads(p property, text string) bool {
 	return ok
 }
 
-// findBegan finds the message with which the matter of the latest message began: questions of the
-// model and their answers go on with it, and what the contact asked in between.
+// findBegan finds the message with which the present matter began. The model's questions and their answers go on with
+// it, and so does what the contact asks in between.
 func (c *conversation) findBegan() int {
 	at := c.turn
 	var next question
 	for c.contactBefore(at) >= 0 {
 		asked, ok := c.askedBefore(at)
 		isAnswer := slices.ContainsFunc(c.answers, func(a answered) bool { return a.at == at })
-		isAskedAgain := next.tool.name == asked.tool.name && next.property.name == asked.property.name
+		isAskedAgain := next.is(asked)
 		if !ok || !isAnswer && !isAskedAgain {
 			break
 		}
@@ -255,18 +279,19 @@ func (c *conversation) beganDelegation() int {
 	return at
 }
 
-// contactSaid are the lines of the contact's messages from an index on, in order. Of lines that repeat a question they have the answer.
-func (c *conversation) contactSaid(from int) []string {
+// contactSaid are the lines of a message of the contact; nil for messages of others. Of a line that repeats a question
+// it has the answer alone.
+func (c *conversation) contactSaid(at int) []string {
+	message := c.req.Messages[at]
+	if message.Role != llm.RoleUser {
+		return nil
+	}
 	var texts []string
-	for _, message := range c.req.Messages[from : c.turn+1] {
-		if message.Role == llm.RoleUser {
-			for line := range strings.SplitSeq(message.Text, "\n") {
-				if _, answer, ok := c.questionIn(line); ok && answer != "" {
-					line = answer
-				}
-				texts = append(texts, line)
-			}
+	for line := range strings.SplitSeq(message.Text, "\n") {
+		if _, answer, ok := c.questionIn(line, at); ok && answer != "" {
+			line = answer
 		}
+		texts = append(texts, line)
 	}
 	return texts
 }

@@ -2,7 +2,7 @@ package offline
 
 import "strings"
 
-// surelyCode is from how many characters on a code in the instructions is known by its shape alone.
+// surelyCode is how many characters make a code in the instructions known by its shape alone.
 const surelyCode = 8
 
 // finding is what is found for a property.
@@ -23,8 +23,8 @@ func (b *brief) instructed(p property) (any, bool) {
 	return found.value, found.ok
 }
 
-// findInstructed looks in the agent's instructions, where the values of the data bag are: forms that cannot be
-// mistaken, and names after their label in the opening paragraph.
+// findInstructed looks in the agent's instructions, which hold the values of the data bag: for forms that cannot be
+// mistaken, and in the opening paragraph for what follows a label.
 func (b *brief) findInstructed(p property) (any, bool) {
 	first := b.opening
 	if strings.HasPrefix(first, "#") {

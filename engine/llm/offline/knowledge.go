@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
 // maxKnown is how many sentences of an excerpt one reply quotes.
@@ -16,14 +17,14 @@ type quotation struct {
 	sentences []string
 	// isKnown is whether they are knowledge, and not instructions.
 	isKnown bool
-	// number is what the excerpt is cited by that they stand in; 0 when it is none, or is not to be cited.
+	// number is what their excerpt is cited by; 0 when there is none, or it is not to be cited.
 	number int
 }
 
 // relevant returns the sentences that share words with the subject: of the excerpts of documents, else of the other
 // knowledge, else of the instructions; none when there are none.
 func (c *conversation) relevant(subject []string) quotation {
-	subject = slices.DeleteFunc(slices.Clone(subject), func(word string) bool { return empty[word] })
+	subject = slices.DeleteFunc(slices.Clone(subject), read.IsEmpty)
 	if found := c.excerpt(subject); len(found.sentences) > 0 {
 		return found
 	}
@@ -75,25 +76,25 @@ func (c *conversation) excerpt(subject []string) quotation {
 	return found
 }
 
-// sentencesOf splits an excerpt into what may be quoted. Each sentence is about what the headings above it are about,
-// and an answer is about what its question is about.
+// sentencesOf splits an excerpt into what may be quoted. A sentence is also about what the headings above it say, and an
+// answer about what its question says.
 func sentencesOf(e llm.Excerpt) []passage {
 	var passages []passage
-	above := concepts(e.Document)
+	above := read.Concepts(e.Document)
 	var asked []string
-	lines := strings.Split(sentenceEnd.ReplaceAllString(e.Text, "$1\n"), "\n")
-	for i, sentence := range lines {
-		isHeading := strings.HasPrefix(sentence, "#") ||
-			i == 0 && len(lines) > 1 && !listMark.MatchString(sentence) && !strings.ContainsAny(lastOf(sentence), ".!?;:")
-		sentence = strings.TrimSpace(listMark.ReplaceAllString(strings.TrimSpace(sentence), ""))
+	lines := read.Sentences(e.Text)
+	for i, line := range lines {
+		sentence, isItem := read.CutListMark(strings.TrimSpace(line))
+		isHeading := strings.HasPrefix(line, "#") ||
+			i == 0 && len(lines) > 1 && !isItem && !strings.ContainsAny(lastOf(line), ".!?;:")
 		switch {
 		case sentence == "" || strings.HasSuffix(sentence, ":"):
 		case isHeading:
-			above = append(above, concepts(sentence)...)
+			above = append(above, read.Concepts(sentence)...)
 		case strings.HasSuffix(sentence, "?"):
-			asked = concepts(sentence)
+			asked = read.Concepts(sentence)
 		default:
-			passages = append(passages, passage{text: ended(sentence), content: slices.Concat(concepts(sentence), asked, above)})
+			passages = append(passages, passage{text: read.Ended(sentence), content: slices.Concat(read.Concepts(sentence), asked, above)})
 		}
 	}
 	return passages

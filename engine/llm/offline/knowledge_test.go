@@ -1,6 +1,7 @@
 package offline_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -51,7 +52,7 @@ func TestAnswersFromExcerpts(t *testing.T) {
 		},
 		"instructions where no excerpt fits": {
 			shelf(clinic, true, lights), "Where is the parking?",
-			"Here is what my instructions say about that: “Parking is behind the building!” Is there anything else you would like to know?",
+			"This is what I was told about that: “Parking is behind the building!” Is there anything else you would like to know?",
 		},
 		"small talk": {shelf(clinic, true, lights), "Good morning!", "Hello! How can I help you?"},
 	} {
@@ -76,5 +77,6 @@ func TestAQuestionInBetweenIsAnsweredFromExcerpts(t *testing.T) {
 	question := ask()
 	require.Contains(t, question, "serial number")
 	messages = append(messages, assistant(question), user("What does the white light mean?"))
+	_, question, _ = strings.Cut(question, ". ")
 	require.Equal(t, "Here is what I find about that: “A steady white light: ready.” [1] "+question, ask())
 }

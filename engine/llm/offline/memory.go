@@ -9,17 +9,16 @@ import (
 )
 
 const (
-	// maxRemembered bounds, in bytes, what is remembered, by an estimate.
+	// maxRemembered bounds the memory, in bytes, by an estimate.
 	maxRemembered = 32 << 20
-	// bytesPerByte is the memory of what is read of a text for each byte of it: up to 10 were measured.
+	// bytesPerByte is what reading a byte of text takes in memory: up to 10 were measured.
 	bytesPerByte = 10
-	// bytesPerEntry is what an entry has beside.
+	// bytesPerEntry is what an entry takes on top.
 	bytesPerEntry = 512
 )
 
-// memory keeps what was read of texts that come again with every message: instructions, tools, excerpts. What is
-// read of a text depends on nothing else, and the text's hash is the key, so that nothing remembered is ever
-// out of date or another text's. Nobody changes what is remembered.
+// memory keeps what was read of texts that come with every message: instructions, tools, excerpts. The key is the hash of
+// all that the reading depends on, so nothing in it is ever out of date, or another text's. Nobody changes what is in it.
 type memory struct {
 	mu    sync.Mutex
 	kept  *simplelru.LRU[[sha256.Size]byte, recollection]
@@ -84,7 +83,7 @@ type texts struct {
 	bytes  int
 }
 
-// spare are texts of which the key was taken: they are long, and wanted in every turn.
+// spare are texts to use again: they are long, and every turn wants some.
 var spare = sync.Pool{New: func() any { return &texts{} }}
 
 func newTexts(of kind) *texts {

@@ -1,6 +1,7 @@
-// Package offline is a llm.Model without a network and without a language model: fixed rules that
-// hold a plain conversation, for a run without a key, for demonstrations and for tests. The same
-// request always gets the same answer. docs/offline-model.md tells the rules to users.
+// Package offline is a [llm.Model] that needs no provider: a plain conversation by fixed rules. It is what a newcomer meets
+// before there is a key, and what demonstrations and tests speak with. It asks for what a tool needs as a receptionist
+// would, calls it, and tells what came back. The same request always gets the same answer. What it can read in a text is
+// in [read]; docs/offline-model.md tells the rules to users.
 package offline
 
 import (
@@ -12,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
 // Model answers by rules. It keeps nothing of conversations, and remembers what it has read of texts that come again.
@@ -71,18 +73,16 @@ func (c *conversation) answer() reply {
 		return c.afterCall(made[len(made)-1])
 	}
 	said := c.words
-	if found := c.warning(c.beyondTools(conceptsOf(said))); len(found) > 0 {
+	if found := c.warning(c.beyondTools(read.ConceptsOf(said))); len(found) > 0 {
 		return say(strings.Join(found, " "))
 	}
 	switch {
-	case isOptOut(said):
+	case read.IsOptOut(said):
 		return c.leave(c.speak.optOut, c.speak.optOutReason)
-	case isGoodbye(c.said(), said), c.wantsNothingElse(said):
+	case read.IsGoodbye(c.said(), said), c.wantsNothingElse(said):
 		return c.leave(c.speak.goodbye, c.speak.goodbyeReason)
-	case wantsHuman(said) && c.offers(llm.TransferCall):
-		return reply{text: c.speak.transfer, tool: llm.TransferCall, arguments: map[string]any{
-			"reason": fill(c.speak.transferReason, shorten(c.said(), maxEchoed)),
-		}}
+	case read.WantsHuman(said) && c.offersTransfer():
+		return c.putThrough()
 	}
 	if next, ok := c.goOn(); ok {
 		return next
@@ -92,39 +92,39 @@ func (c *conversation) answer() reply {
 
 // begin answers a message that does not go on with anything.
 func (c *conversation) begin(said []string) reply {
-	opening, said := cutGreeting(said)
+	opening, said := read.CutGreeting(said)
 	lead := c.lead()
-	subject := contentOf(said)
+	subject := read.Content(said)
 	switch {
 	case len(subject) == 0 && opening:
 		return say(lead, c.speak.offer)
-	case len(subject) == 0 && hasThanks(said):
+	case len(subject) == 0 && read.HasThanks(said):
 		return say(c.speak.welcome)
-	case declines(c.said()):
+	case read.Declines(c.said()):
 		return say(lead, c.speak.dropped, c.speak.anythingElse)
 	}
 	if answer := c.small(true); answer != nil && !c.isChoice() {
 		return *answer
 	}
-	if len(said) <= maxShortAnswer && firstIn(c.words) != 0 && len(subject) == 0 {
-		return say(c.speak.good, c.speak.offer+c.speak.menu(c.tools))
+	if len(subject) == 0 && len(said) > 0 && !strings.Contains(c.said(), "?") && !read.HasDigits(c.said()) {
+		return say(lead, c.speak.offer+c.speak.menu(c.tools))
+	}
+	if read.WantsHuman(said) {
+		return say(lead, c.instead(tool{}))
 	}
 	next := c.serve(lead)
 	if next == nil {
 		next = c.small(false)
-	}
-	if next == nil && wantsHuman(said) {
-		return say(lead, c.speak.offer+c.speak.menu(c.tools))
 	}
 	// A greeting and one more word, which nothing is about: most likely a name.
 	if next == nil && opening && len(subject) == 1 {
 		return say(lead, c.speak.offer)
 	}
 	if asked, ok := c.askedBefore(c.turn); next == nil && ok && strings.Contains(c.said(), "?") {
-		return say(lead, c.speak.unknown(c.said()), c.asking(asked))
+		return say(lead, c.speak.lost, c.asking(asked))
 	}
 	if next == nil {
-		return say(lead, c.speak.unknown(c.said())+c.speak.menu(c.tools))
+		return say(lead, c.speak.lost+c.speak.menu(c.tools))
 	}
 	return *next
 }
@@ -132,10 +132,10 @@ func (c *conversation) begin(said []string) reply {
 // lead is what goes before the first words of a turn: a greeting for a greeting, and that there is no human to be had.
 func (c *conversation) lead() string {
 	var parts []string
-	if opening, _ := cutGreeting(c.words); opening {
+	if opening, _ := read.CutGreeting(c.words); opening {
 		parts = append(parts, c.speak.greeting)
 	}
-	if wantsHuman(c.words) && !c.offers(llm.TransferCall) {
+	if read.WantsHuman(c.words) && !c.offersTransfer() {
 		parts = append(parts, c.speak.noTransfer)
 	}
 	return strings.Join(parts, " ")
@@ -184,4 +184,13 @@ func (c *conversation) leave(text, reason string) reply {
 
 func (c *conversation) offers(name string) bool {
 	return slices.ContainsFunc(c.req.Tools, func(t llm.Tool) bool { return t.Name == name })
+}
+
+func (c *conversation) offersTransfer() bool { return c.offers(llm.TransferCall) }
+
+// putThrough transfers the call.
+func (c *conversation) putThrough() reply {
+	return reply{text: c.speak.transfer, tool: llm.TransferCall, arguments: map[string]any{
+		"reason": fill(c.speak.transferReason, read.Shorten(c.said(), maxEchoed)),
+	}}
 }

@@ -65,31 +65,31 @@ func TestReplies(t *testing.T) {
 		},
 		"a message that does not tell takes the language before it": {
 			system: clinic, messages: []llm.Message{user("Bonjour"), assistant("Bonjour !"), user("Xylophone")},
-			want: "Je suis désolé, je n’ai pas de bonne réponse à « Xylophone ». Je suis le modèle hors ligne, qui suit des règles fixes.",
+			want: "Je suis désolé, je ne sais pas quoi répondre à cela. Je suis le modèle hors ligne, qui suit des règles fixes.",
 		},
 		"no language anywhere": {
 			messages: []llm.Message{user("12345")},
-			want:     "I am sorry, I have no good answer to “12345”. I am the offline model, which follows fixed rules.",
+			want:     "I am sorry, I do not know what to say to that. I am the offline model, which follows fixed rules.",
 		},
 		"question that the instructions answer": {
 			system: clinic, messages: []llm.Message{user("When are you open?")},
-			want: "Here is what my instructions say about that: “The clinic is open Monday to Friday, 8:00 to 18:30.” Is there anything else you would like to know?",
+			want: "This is what I was told about that: “The clinic is open Monday to Friday, 8:00 to 18:30.” Is there anything else you would like to know?",
 		},
 		"greeting and question": {
 			system: clinic, messages: []llm.Message{user("Hello, where is your parking?")},
-			want: "Hello! Here is what my instructions say about that: “Parking is behind the building!” Is there anything else you would like to know?",
+			want: "Hello! This is what I was told about that: “Parking is behind the building!” Is there anything else you would like to know?",
 		},
 		"two sentences in the order of the instructions": {
 			system: clinic, messages: []llm.Message{user("How many minutes before it do I have to cancel an appointment?")},
-			want: "Here is what my instructions say about that: “Appointments can be cancelled free of charge up to 24 hours before. Appointments last 20 minutes.” Is there anything else you would like to know?",
+			want: "This is what I was told about that: “Appointments can be cancelled free of charge up to 24 hours before. Appointments last 20 minutes.” Is there anything else you would like to know?",
 		},
 		"question without accents": {
 			system: banque, messages: []llm.Message{user("on m'a VOLE ma carte")},
-			want: "Voici ce que disent mes instructions à ce sujet : « Une carte volée est bloquée immédiatement, de jour comme de nuit. » Souhaitez-vous savoir autre chose ?",
+			want: "Voici ce qu’on m’a dit à ce sujet : « Une carte volée est bloquée immédiatement, de jour comme de nuit. » Souhaitez-vous savoir autre chose ?",
 		},
 		"typographic apostrophe": {
 			system: banque, messages: []llm.Message{user("J’aimerais connaître les frais")},
-			want: "Voici ce que disent mes instructions à ce sujet : « Les frais de remplacement sont de 20 francs. » Souhaitez-vous savoir autre chose ?",
+			want: "Voici ce qu’on m’a dit à ce sujet : « Les frais de remplacement sont de 20 francs. » Souhaitez-vous savoir autre chose ?",
 		},
 		"thanks": {
 			system: clinic, messages: []llm.Message{user("Thank you very much!")},
@@ -101,28 +101,27 @@ func TestReplies(t *testing.T) {
 		},
 		"question that the instructions do not answer": {
 			system: clinic, messages: []llm.Message{user("Do you sell\n bicycles?")},
-			want: "I am sorry, I have no good answer to “Do you sell bicycles?”. I am the offline model, which follows fixed rules.",
+			want: "I am sorry, I do not know what to say to that. I am the offline model, which follows fixed rules.",
 		},
 		"long message": {
 			system: clinic, messages: []llm.Message{user(strings.Repeat("lorem ", 50))},
-			want: "I am sorry, I have no good answer to “" +
-				strings.TrimSpace(strings.Repeat("lorem ", 20)) + "…”. I am the offline model, which follows fixed rules.",
+			want: "I am sorry, I do not know what to say to that. I am the offline model, which follows fixed rules.",
 		},
 		"no words": {
 			system: clinic, messages: []llm.Message{user("?!")},
-			want: "I am sorry, I have no good answer to “?!”. I am the offline model, which follows fixed rules.",
+			want: "I am sorry, I do not know what to say to that. I am the offline model, which follows fixed rules.",
 		},
 		"how to behave is not told to the contact": {
 			system: clinic, messages: []llm.Message{user("I have wounds")},
-			want: "I am sorry, I have no good answer to “I have wounds”. I am the offline model, which follows fixed rules.",
+			want: "I am sorry, I do not know what to say to that. I am the offline model, which follows fixed rules.",
 		},
 		"how to use a tool is not told to the contact": {
 			system: "Look for free slots with find_free_slots first.", messages: []llm.Message{user("Which slots are free?")},
-			want: "I am sorry, I have no good answer to “Which slots are free?”. I am the offline model, which follows fixed rules.",
+			want: "I am sorry, I do not know what to say to that. I am the offline model, which follows fixed rules.",
 		},
 		"goodbye that asks something is a question": {
 			system: clinic, messages: []llm.Message{user("Is that all I need for parking?")},
-			want: "Here is what my instructions say about that: “Parking is behind the building!” Is there anything else you would like to know?",
+			want: "This is what I was told about that: “Parking is behind the building!” Is there anything else you would like to know?",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

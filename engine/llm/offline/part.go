@@ -3,18 +3,13 @@ package offline
 import (
 	"context"
 	"iter"
-	"strings"
 	"unicode"
 
-	"golang.org/x/text/runes"
-	"golang.org/x/text/transform"
-	"golang.org/x/text/unicode/norm"
-
 	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
-// part is a model that does one thing in a test of an agent, by rules. What it is asked has a form that
-// only tests have, so each part is a model of its own.
+// part is a model that plays one part in a test of an agent, by rules.
 type part struct {
 	name   string
 	answer func(llm.Request) (llm.Answer, error)
@@ -45,13 +40,13 @@ func (p part) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, er
 	}
 }
 
-// refuse is that a part has no rule for what it is asked.
+// refuse is the error of a part that has no rule for what it is asked.
 func (p part) refuse(message string) error {
 	return &llm.Error{Cause: llm.Rejected, Message: "model " + p.Name() + ": " + message}
 }
 
 // emptyWords say nothing about what a text is about. They are folded.
-var emptyWords = wordSet(`a about after again agent all also am an and any are as ask asks at be because been but by call called
+var emptyWords = read.Set(`a about after again agent all also am an and any are as ask asks at be because been but by call called
 	caller calls can client contact conversation could customer did do does for from get got had has have he her here hers
 	him his how i if in into is it its just know like may me might mine must my no not of off on once or our out please
 	s say says shall she should so some t tell than thank thanks that the their them then there these they this those to
@@ -59,24 +54,11 @@ var emptyWords = wordSet(`a about after again agent all also am an and any are a
 	au aux avec ce ces cette dans de des du elle elles en est et etes il ils je la le les leur leurs ma mes mon ne nos notre
 	nous on ou par pas pour que quel quelle qui sa se ses son sont sur tu un une vos votre vous`)
 
-func wordSet(words string) map[string]bool {
-	all := map[string]bool{}
-	for _, word := range strings.Fields(words) {
-		all[word] = true
-	}
-	return all
-}
-
 // subjectWords are the words of a text that are about something, each once: without accents, in small letters.
 func subjectWords(text string) []string {
-	// A transformer has a state, so each text has its own.
-	plain, _, err := transform.String(transform.Chain(norm.NFD, runes.Remove(runes.In(unicode.Mn)), norm.NFC), text)
-	if err != nil {
-		plain = text
-	}
 	var words []string
 	seen := map[string]bool{}
-	for _, word := range strings.FieldsFunc(strings.ToLower(plain), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+	for _, word := range read.Words(text) {
 		if !emptyWords[word] && !seen[word] {
 			seen[word] = true
 			words = append(words, word)

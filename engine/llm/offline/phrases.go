@@ -2,8 +2,8 @@ package offline
 
 import (
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
 // maxMenu is how many tools a reply names of what the model can do.
@@ -13,113 +13,186 @@ const maxMenu = 4
 const maxEchoed = 120
 
 // phrasebook is what the model says of itself in one language. In phrases that have it, % stands for what they
-// are said of, and @ for the title of a tool.
+// are said of.
 type phrasebook struct {
-	language                             language
-	greeting, offer, more, welcome, good string
-	// noted takes what the contact chose, toYes and toNo what it was asked, occasion why it was called.
+	language read.Language
+	// mark ends a question, and or goes before the last of several choices.
+	mark, or string
+
+	greeting, offer, more, welcome, good, anythingElse string
+	goodbye, goodbyeReason, optOut, optOutReason       string
+	// noted takes what the contact chose, occasion why it was called; toYes and toNo answer a yes and a no.
 	noted, toYes, toNo, occasion string
-	goodbye, goodbyeReason       string
-	optOut, optOutReason         string
-	// found and known take sentences of the instructions and of the knowledge, lost the contact's message.
+	// found and known take sentences of the instructions and of the knowledge, canDo what the tools are.
 	found, known, lost, canDo string
-	// asking and choosing ask for an argument, sure for a yes; unclear goes before a question that is asked again.
-	asking, choosing, sure, unclear, goingOn, dropped, stuck string
-	// done and broken tell of a result, with broken's advice after it.
-	done, doneAlready, broken, advice, anythingElse string
-	transfer, transferReason, transferred           string
-	noTransfer, transferFailed                      string
-	yesOrNo, exampleDay, exampleTime, listOf        string
+
+	// gladly goes before the first question of a matter, goingOn before later ones, in turn.
+	gladly  string
+	goingOn [3]string
+	// tell asks for what a description names in the phrasebook's language, give in any.
+	tell, give string
+	// name, lastName and so on ask for what everybody has.
+	name, lastName, firstName, birth, phone, mail, postcode string
+	// which asks for one of the options just told, and sure, behind recap, for a yes.
+	which, recap, sure string
+	// oneOf goes behind options that were asked for only to know them.
+	oneOf string
+	// day and moment ask for a day and a time of what has no question in this language.
+	day, moment string
+	// unclear goes before a question that is asked again, with what may be said or what it looks like.
+	unclear, choices, example string
+	// between takes the bounds of a number.
+	between string
+	// exampleDay and so on are what an answer looks like.
+	exampleDay, exampleBirth, exampleTime, exampleYes string
+	// dropped ends a matter that is not wanted, stuck one that gets no further, nothing one without options.
+	dropped, stuck, nothing string
+	// callBack and putThrough are offered instead.
+	callBack, putThrough string
+
+	// done and told tell of a result, already goes before it when it is not new, broken of a failure, with advice after it.
+	done, told, already, broken, advice string
+	transfer, transferReason            string
+	transferred, noTransfer             string
+	transferFailed                      string
+
+	months [12]string
 }
 
 var phrases = [...]phrasebook{
-	english: {
-		language:       english,
+	read.English: {
+		language:       read.English,
+		mark:           "?",
+		or:             "or",
 		greeting:       "Hello!",
 		offer:          "How can I help you?",
 		more:           "Is there anything else you would like to know?",
 		welcome:        "You are welcome. Is there anything else I can do for you?",
 		good:           "Good.",
-		noted:          "Thank you, I have noted %.",
-		toYes:          "Thank you, I have noted a yes to “%”",
-		toNo:           "I see, I have noted a no to “%”",
-		occasion:       "It is about this: %.",
+		anythingElse:   "Is there anything else I can do for you?",
 		goodbye:        "Thank you for contacting us. Goodbye!",
 		goodbyeReason:  "The contact said goodbye.",
 		optOut:         "Understood, we will not write or call again. Goodbye!",
 		optOutReason:   "The contact wants no more messages.",
-		found:          "Here is what my instructions say about that: “%”",
+		noted:          "All right: %.",
+		toYes:          "Thank you.",
+		toNo:           "I see.",
+		occasion:       "I am getting in touch because %.",
+		found:          "This is what I was told about that: “%”",
 		known:          "Here is what I find about that: “%”",
-		lost:           "I am sorry, I have no good answer to “%”. I am the offline model, which follows fixed rules.",
+		lost:           "I am sorry, I do not know what to say to that. I am the offline model, which follows fixed rules.",
 		canDo:          "What I can do here: %.",
-		asking:         "Please tell me for “@”: %.",
-		choosing:       "Please tell me for “@” which one you choose.",
-		sure:           "Shall I go ahead with “@”?",
-		unclear:        "I did not find that in your message.",
-		goingOn:        "Thank you.",
+		gladly:         "I can help with that.",
+		goingOn:        [...]string{"Thank you.", "Got it.", "All right."},
+		tell:           "Could you tell me %?",
+		give:           "Could you tell me this: %?",
+		name:           "What is your full name?",
+		lastName:       "What is your last name?",
+		firstName:      "What is your first name?",
+		birth:          "What is your date of birth?",
+		phone:          "On which number can we reach you?",
+		mail:           "What is your e-mail address?",
+		postcode:       "What is your postcode?",
+		which:          "Which one would you like?",
+		oneOf:          "Shall I go on with one of these?",
+		day:            "Which day would suit you?",
+		moment:         "When would it suit you?",
+		recap:          "Let me read that back: %.",
+		sure:           "Shall I go ahead?",
+		unclear:        "Sorry, I did not quite get that.",
+		choices:        "You can say %.",
+		example:        "Something like “%” will do.",
+		between:        "Anything from %g to %g will do.",
+		exampleDay:     "4 March",
+		exampleBirth:   "12 May 1988",
+		exampleTime:    "4 March at 14:30",
+		exampleYes:     "yes",
 		dropped:        "All right, I leave it at that.",
-		stuck:          "I cannot go on with “@” without that.",
-		done:           "“@” is done: %",
-		doneAlready:    "“@” is done already: %",
-		broken:         "“@” did not work: %",
-		advice:         "Shall I try again, or would you like to speak to a human?",
-		anythingElse:   "Is there anything else I can do for you?",
-		transfer:       "I am passing you to a human now.",
+		stuck:          "Never mind, let us leave that for now.",
+		nothing:        "I have looked, but I see nothing there that I could offer you.",
+		callBack:       "Shall I have a colleague call you back?",
+		putThrough:     "Shall I put you through to a colleague?",
+		done:           "That is done.",
+		told:           "Here is what I have: %",
+		already:        "I did that before.",
+		broken:         "I am sorry, that did not work: %",
+		advice:         "Shall I try again, or would you rather speak to a colleague?",
+		transfer:       "I am putting you through to a colleague now.",
 		transferReason: "The contact asks for a human: %",
-		transferred:    "A human takes over now.",
-		noTransfer:     "I cannot pass you to a human from here.",
-		transferFailed: "I could not pass you to a human: %",
-		yesOrNo:        "yes or no",
-		exampleDay:     "a day such as 2027-03-04",
-		exampleTime:    "a day and a time such as 2027-03-04 14:30",
-		listOf:         "one or more of %",
+		transferred:    "A colleague takes over now.",
+		noTransfer:     "I cannot put you through to anybody from here.",
+		transferFailed: "I could not put you through: %",
+		months: [...]string{"January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+			"December"},
 	},
-	french: {
-		language:       french,
+	read.French: {
+		language:       read.French,
+		mark:           " ?",
+		or:             "ou",
 		greeting:       "Bonjour !",
 		offer:          "Comment puis-je vous aider ?",
 		more:           "Souhaitez-vous savoir autre chose ?",
 		welcome:        "Je vous en prie. Puis-je faire autre chose pour vous ?",
 		good:           "Bien.",
-		noted:          "Merci, c’est noté : %.",
-		toYes:          "Merci, j’ai noté oui à « % »",
-		toNo:           "Bien, j’ai noté non à « % »",
-		occasion:       "C’est à ce sujet : %.",
+		anythingElse:   "Puis-je faire autre chose pour vous ?",
 		goodbye:        "Merci de nous avoir contactés. Au revoir !",
 		goodbyeReason:  "Le contact a dit au revoir.",
 		optOut:         "C’est noté, nous ne vous contacterons plus. Au revoir !",
 		optOutReason:   "Le contact ne veut plus de messages.",
-		found:          "Voici ce que disent mes instructions à ce sujet : « % »",
+		noted:          "Entendu : %.",
+		toYes:          "Merci.",
+		toNo:           "Je comprends.",
+		occasion:       "Je vous contacte parce que %.",
+		found:          "Voici ce qu’on m’a dit à ce sujet : « % »",
 		known:          "Voici ce que je trouve à ce sujet : « % »",
-		lost:           "Je suis désolé, je n’ai pas de bonne réponse à « % ». Je suis le modèle hors ligne, qui suit des règles fixes.",
+		lost:           "Je suis désolé, je ne sais pas quoi répondre à cela. Je suis le modèle hors ligne, qui suit des règles fixes.",
 		canDo:          "Ce que je sais faire ici : %.",
-		asking:         "Dites-moi, s’il vous plaît, pour « @ » : %.",
-		choosing:       "Dites-moi, s’il vous plaît, pour « @ » votre choix.",
-		sure:           "Dois-je lancer « @ » ?",
-		unclear:        "Je n’ai pas trouvé cela dans votre message.",
-		goingOn:        "Merci.",
+		gladly:         "Je m’en occupe.",
+		goingOn:        [...]string{"Merci.", "C’est noté.", "Très bien."},
+		tell:           "Pouvez-vous me dire % ?",
+		give:           "Pouvez-vous m’indiquer ceci : % ?",
+		name:           "Quel est votre nom complet ?",
+		lastName:       "Quel est votre nom de famille ?",
+		firstName:      "Quel est votre prénom ?",
+		birth:          "Quelle est votre date de naissance ?",
+		phone:          "À quel numéro peut-on vous joindre ?",
+		mail:           "Quelle est votre adresse e-mail ?",
+		postcode:       "Quel est votre code postal ?",
+		which:          "Que choisissez-vous ?",
+		oneOf:          "Dois-je continuer avec l’un de ces choix ?",
+		day:            "Quel jour vous conviendrait ?",
+		moment:         "Quand cela vous conviendrait-il ?",
+		recap:          "Je récapitule : %.",
+		sure:           "Est-ce que cela vous convient ?",
+		unclear:        "Excusez-moi, je n’ai pas bien compris.",
+		choices:        "Vous pouvez dire %.",
+		example:        "Par exemple : « % ».",
+		between:        "De %g à %g, tout convient.",
+		exampleDay:     "4 mars",
+		exampleBirth:   "12 mai 1988",
+		exampleTime:    "4 mars à 14h30",
+		exampleYes:     "oui",
 		dropped:        "Très bien, j’en reste là.",
-		stuck:          "Sans cela, je ne peux pas continuer « @ ».",
-		done:           "« @ », c’est fait : %",
-		doneAlready:    "« @ », c’est déjà fait : %",
-		broken:         "« @ » n’a pas fonctionné : %",
-		advice:         "Dois-je réessayer, ou souhaitez-vous parler à un conseiller ?",
-		anythingElse:   "Puis-je faire autre chose pour vous ?",
+		stuck:          "Ce n’est pas grave, laissons cela pour l’instant.",
+		nothing:        "J’ai cherché, mais je ne vois rien que je puisse vous proposer.",
+		callBack:       "Voulez-vous qu’un conseiller vous rappelle ?",
+		putThrough:     "Voulez-vous que je vous passe un conseiller ?",
+		done:           "C’est fait.",
+		told:           "Voici ce que j’ai trouvé : %",
+		already:        "C’est déjà fait.",
+		broken:         "Je suis désolé, cela n’a pas fonctionné : %",
+		advice:         "Dois-je réessayer, ou préférez-vous parler à un conseiller ?",
 		transfer:       "Je vous passe un conseiller.",
 		transferReason: "Le contact demande un humain : %",
 		transferred:    "Un conseiller prend le relais.",
 		noTransfer:     "Je ne peux pas vous passer un conseiller d’ici.",
 		transferFailed: "Je n’ai pas pu vous passer un conseiller : %",
-		yesOrNo:        "oui ou non",
-		exampleDay:     "un jour, par exemple 2027-03-04",
-		exampleTime:    "un jour et une heure, par exemple 2027-03-04 14:30",
-		listOf:         "au choix, un ou plusieurs : %",
+		months: [...]string{"janvier", "février", "mars", "avril", "mai", "juin", "juillet", "août", "septembre", "octobre", "novembre",
+			"décembre"},
 	},
 }
 
 func fill(phrase, with string) string { return strings.Replace(phrase, "%", with, 1) }
-
-func about(phrase string, t tool) string { return strings.Replace(phrase, "@", t.title, 1) }
 
 // quote gives sentences as what they are.
 func (p *phrasebook) quote(found quotation) string {
@@ -128,20 +201,6 @@ func (p *phrasebook) quote(found quotation) string {
 		phrase = p.known
 	}
 	return found.cited(fill(phrase, strings.Join(found.sentences, " ")))
-}
-
-// unknown says what the model is and what it understood.
-func (p *phrasebook) unknown(message string) string {
-	return fill(p.lost, shorten(message, maxEchoed))
-}
-
-// shorten writes a text in one line of at most so many characters.
-func shorten(text string, most int) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if letters := []rune(text); len(letters) > most {
-		text = strings.TrimSpace(string(letters[:most])) + "…"
-	}
-	return text
 }
 
 // menu says what the tools can do, the first of them, sub-agents last; "" when there are none.
@@ -160,114 +219,22 @@ func (p *phrasebook) menu(tools []tool) string {
 	return " " + fill(p.canDo, strings.Join(titles, ", "))
 }
 
-// ask asks for an argument of a tool.
-func (p *phrasebook) ask(t tool, wanted property) string {
-	return fill(about(p.asking, t), wanted.asked[p.language])
-}
-
-// which asks for an argument that is one of the options just told.
-func (p *phrasebook) which(t tool) string { return about(p.choosing, t) }
-
-// confirmation asks whether to go ahead with a tool.
-func (p *phrasebook) confirmation(t tool) string { return about(p.sure, t) }
-
-// label says what a property is, in the words of its description, and which values fit.
-func (p *phrasebook) label(wanted property) string {
-	text := strings.TrimSpace(toolReference.ReplaceAllString(firstSentence(wanted.description), ""))
-	if len(contentOf(wordsOf(text))) < 2 && len(wanted.title) > 1 {
-		text = strings.Join(wanted.title, " ")
-	}
-	hint := ""
-	switch {
-	case len(wanted.choices()) > 0:
-		var choices []string
-		for _, choice := range wanted.choices() {
-			choices = append(choices, strings.Join(nameWords(choice), " "))
-		}
-		hint = strings.Join(choices, ", ")
-		if wanted.kind == "array" {
-			hint = fill(p.listOf, hint)
-		}
-	case wanted.kind == "boolean":
-		hint = p.yesOrNo
-	case wanted.format == "date":
-		hint = p.exampleDay
-	case wanted.format == "date-time":
-		hint = p.exampleTime
-	}
-	if hint != "" {
-		text += " (" + hint + ")"
-	}
-	return lowerFirst(text)
-}
-
-// lowerFirst begins a text with a small letter, unless its first word is an abbreviation.
-func lowerFirst(text string) string {
-	first, size := utf8.DecodeRuneInString(text)
-	if second, _ := utf8.DecodeRuneInString(text[size:]); unicode.IsUpper(second) {
-		return text
-	}
-	return string(unicode.ToLower(first)) + text[size:]
-}
-
-// asksYesOrNo reports whether a sub-agent's question is one to which no is an answer.
-func asksYesOrNo(text string) bool {
-	for i := range phrases {
-		book := &phrases[i]
-		lead, _, _ := strings.Cut(book.sure, "@")
-		if strings.Contains(text, lead) || strings.Contains(text, "("+book.yesOrNo+")") {
-			return true
-		}
-		if lead, _, _ = strings.Cut(book.asking, "@"); strings.Contains(text, lead) {
-			return false
-		}
-	}
-	return strings.HasSuffix(strings.TrimSpace(text), "?")
-}
-
-// asksSomething reports whether a text may hold a question about a tool.
-func asksSomething(text string) bool {
-	for i := range phrases {
-		book := &phrases[i]
-		for _, phrase := range []string{book.asking, book.choosing, book.sure} {
-			if lead, _, _ := strings.Cut(phrase, "@"); strings.Contains(text, lead) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// lastQuestion is the question at the end of a sub-agent's answer, without what was said before it.
-func lastQuestion(text string) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	line := lines[len(lines)-1]
-	for i := range phrases {
-		book := &phrases[i]
-		for _, phrase := range []string{book.asking, book.choosing, book.sure} {
-			lead, _, _ := strings.Cut(phrase, "@")
-			if at := strings.Index(line, lead); at >= 0 {
-				return line[at:]
-			}
-		}
-	}
-	return line
-}
-
-// asksBack reports whether a sub-agent's answer leaves a question open.
+// asksBack reports whether a text of a sub-agent ends with a question of its own.
 func asksBack(text string) bool {
-	text = strings.TrimSpace(text)
-	for i := range phrases {
-		book := &phrases[i]
-		for _, closing := range []string{book.more, book.welcome, book.anythingElse, book.offer} {
-			if strings.HasSuffix(text, closing) {
-				return false
-			}
-		}
-		lead, _, _ := strings.Cut(book.asking, "@")
-		if strings.Contains(text, lead) {
-			return true
-		}
+	question, rest := read.LastQuestion(text)
+	return question != "" && rest == "" && !isClosing(question)
+}
+
+// asksYesOrNo reports whether a text ends with a question to which no is an answer.
+func asksYesOrNo(text string) bool {
+	question, _ := read.LastQuestion(text)
+	return question != "" && !openQuestion.MatchString(question)
+}
+
+// lastQuestion is the question at the end of a sub-agent's answer, or all of that when it asks nothing.
+func lastQuestion(text string) string {
+	if question, _ := read.LastQuestion(text); question != "" {
+		return question
 	}
-	return strings.HasSuffix(text, "?")
+	return text
 }

@@ -1,10 +1,10 @@
 package offline
 
 import (
-	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
 const (
@@ -23,26 +23,33 @@ func (c *conversation) goOn() (reply, bool) {
 	if made := c.delegatedBefore(c.turn); made != nil && asksBack(made.result) {
 		return c.delegateAgain(*made)
 	}
-	if made := c.failedBefore(); made != nil && wantsAgain(c.said()) {
+	made := c.failedBefore()
+	if made != nil && c.refuses() {
+		return say(c.speak.dropped, c.speak.anythingElse), true
+	}
+	if made != nil && wantsAgain(c.said()) {
 		if t, ok := c.tool(made.Name); ok {
 			if arguments, ok := made.arguments(); ok {
 				return reply{tool: t.name, arguments: arguments}, true
 			}
 		}
 	}
+	if read.YesOrNo(c.words) == 1 && c.offersTransfer() && c.offeredTransfer() {
+		return c.putThrough(), true
+	}
 	asked, ok := c.askedBefore(c.turn)
 	if !ok {
 		return reply{}, false
 	}
 	if !c.isAnswer(asked, c.said()) {
-		// A question in between is answered, and the own one asked again.
-		found := c.relevant(conceptsOf(c.words))
+		// Answer what the contact asks in between, and ask again.
+		found := c.relevant(read.ConceptsOf(c.words))
 		if strings.Contains(c.said(), "?") && len(found.sentences) > 0 && c.inquires() {
 			return say(c.speak.quote(found), c.asking(asked)), true
 		}
 		return reply{}, false
 	}
-	if asked.confirm && firstIn(c.words) != 1 {
+	if asked.confirm && read.YesOrNo(c.words) == -1 && !c.corrects(asked.tool) {
 		return say(c.speak.dropped, c.speak.anythingElse), true
 	}
 	if c.refuses() && asked.property.kind != "boolean" && !c.reads(asked.property, c.said()) {
@@ -52,7 +59,7 @@ func (c *conversation) goOn() (reply, bool) {
 	if !ok {
 		return reply{}, false
 	}
-	return c.pursue(wanted, c.speak.goingOn), true
+	return c.pursue(wanted, c.speak.goingOn[len(c.answers)%len(c.speak.goingOn)]), true
 }
 
 // failedBefore is the call of which the agent said last that it did not work; nil when it said something else.
@@ -72,20 +79,13 @@ func (c *conversation) failedBefore() *call {
 	return nil
 }
 
-func wantsAgain(text string) bool { return saysYes(text) || wantsRepeat(text) }
+func wantsAgain(text string) bool { return read.SaysYes(text) || read.WantsRepeat(text) }
 
-// wantsRepeat reports whether the contact asks for the same once more.
-func wantsRepeat(text string) bool {
-	return slices.ContainsFunc(wordsOf(text), func(word string) bool {
-		return slices.Contains([]string{"again", "retry", "try", "repeat", "recheck", "refresh", "reessayer", "reessayez", "encore", "repeter", "repetez", "recommencez"}, word)
-	})
-}
-
-// delegateAgain hands the answer to a sub-agent's question to the sub-agent, with all that was said in
-// the matter: it may begin its conversation anew.
+// delegateAgain hands the answer to a sub-agent's question back to it, with all that was said in the matter: a sub-agent
+// may remember nothing.
 func (c *conversation) delegateAgain(made call) (reply, bool) {
 	t, ok := c.tool(made.Name)
-	if !ok || wantsHuman(c.words) {
+	if !ok || read.WantsHuman(c.words) {
 		return reply{}, false
 	}
 	if c.refuses() && !asksYesOrNo(made.result) {
@@ -96,18 +96,18 @@ func (c *conversation) delegateAgain(made call) (reply, bool) {
 
 // refuses reports whether the contact's message is a no and nothing more.
 func (c *conversation) refuses() bool {
-	return len(c.words) <= maxShortAnswer && firstIn(c.words) == -1 && len(contentOf(c.words)) == 0
+	return len(c.words) <= maxShortAnswer && read.YesOrNo(c.words) == -1 && len(read.Content(c.words)) == 0
 }
 
 // asking is a question in the words of the present language.
 func (c *conversation) asking(asked question) string {
 	if asked.confirm {
-		return c.speak.confirmation(asked.tool)
+		return c.speak.sure
 	}
 	if c.picks(asked) {
-		return c.speak.which(asked.tool)
+		return c.speak.which
 	}
-	return c.speak.ask(asked.tool, asked.property)
+	return asked.property.asked[c.speak.language]
 }
 
 // pursue does what comes next for a tool: calls it, or calls first what it needs, or asks. lead is
@@ -126,7 +126,9 @@ func (c *conversation) pursue(t tool, lead string) reply {
 			continue
 		}
 		for _, producer := range p.producers {
-			if !slices.ContainsFunc(c.calls, func(made call) bool { return made.Name == producer.name }) {
+			isCalled := slices.ContainsFunc(c.calls, func(made call) bool { return made.Name == producer.name })
+			// The contact may want something else by now: look again.
+			if !isCalled || len(c.calledNow()) == 0 && c.corrects(*producer) {
 				return c.pursue(*producer, lead)
 			}
 		}
@@ -143,13 +145,13 @@ func (c *conversation) pursue(t tool, lead string) reply {
 		}
 	}
 	if t.confirm && !c.confirmed(t) {
-		return say(lead, c.told(t, arguments), c.speak.confirmation(t))
+		return say(lead, c.recap(t, arguments), c.speak.sure)
 	}
-	if before := c.calledAlike(t, arguments); before != nil && !wantsRepeat(c.said()) {
+	if before := c.calledAlike(t, arguments); before != nil && !read.WantsRepeat(c.said()) {
 		if t.delegate {
 			return say(lead, before.result)
 		}
-		return after(say(lead, c.toldOf(c.speak.doneAlready, t, *before)).text, c.speak.anythingElse)
+		return after(say(c.speak.already, c.toldOf(t, *before)).text, c.speak.anythingElse)
 	}
 	made := c.calledNow()
 	if len(made) >= maxCalls || slices.ContainsFunc(made, func(made call) bool { return made.Name == t.name && made.hasArguments(arguments) }) {
@@ -171,10 +173,10 @@ func (c *conversation) calledAlike(t tool, arguments map[string]any) *call {
 // confirmed reports whether the contact just said yes to going ahead with a tool.
 func (c *conversation) confirmed(t tool) bool {
 	last := len(c.answers) - 1
-	return last >= 0 && c.answers[last].at == c.turn && c.answers[last].confirm && c.answers[last].tool.name == t.name && saysYes(c.answers[last].text)
+	return last >= 0 && c.answers[last].at == c.turn && c.answers[last].confirm && c.answers[last].tool.name == t.name && read.SaysYes(c.answers[last].text)
 }
 
-// first is the property to ask for: one that a result offers options for, which the contact may just have read.
+// first is the property to ask for. What has options goes first: the contact may just have read them.
 func (c *conversation) first(missing []property) property {
 	i := slices.IndexFunc(missing, func(p property) bool { return len(c.options(p)) > 1 })
 	return missing[max(i, 0)]
@@ -212,62 +214,14 @@ func (c *conversation) wanted(t tool) []string {
 	return names
 }
 
-// ask asks for an argument, and gives up when that was asked in vain before.
-func (c *conversation) ask(wanted question, lead string) reply {
-	text := c.asking(wanted)
-	times := 0
-	for at := c.turn; at >= 0 && strings.HasSuffix(strings.TrimSpace(c.agentBefore(at)), text); at = c.contactBefore(at) {
-		times++
-	}
-	// A request that is handed over has the questions in itself.
-	inRequest := 0
-	for _, given := range c.answers {
-		if given.at == c.turn && given.tool.name == wanted.tool.name && given.property.name == wanted.property.name {
-			inRequest++
-		}
-	}
-	times = max(times, inRequest)
-	switch {
-	case times >= maxAsked:
-		return say(about(c.speak.stuck, wanted.tool), c.speak.anythingElse)
-	case times > 0:
-		lead = c.speak.unclear
-	}
-	if c.picks(wanted) && len(c.calledNow()) == 0 {
-		var listed []string
-		for i, o := range c.options(wanted.property) {
-			if i == maxOptions {
-				break
-			}
-			listed = append(listed, fmt.Sprintf("%d) %s", i+1, itemInWords(json.RawMessage(o.about))))
-		}
-		return after(say(lead, strings.Join(listed, "\n")).text, text)
-	}
-	return say(lead, text)
-}
-
 // picks reports whether a question is which of several options the contact chooses.
 func (c *conversation) picks(asked question) bool {
 	return len(asked.property.producers) > 0 && len(c.options(asked.property)) > 1
 }
 
-// told names the arguments of a call in words.
-func (c *conversation) told(t tool, arguments map[string]any) string {
-	var parts []string
-	for _, p := range t.properties {
-		if value, ok := arguments[p.name]; ok {
-			parts = append(parts, strings.Join(p.title, " ")+": "+valueInWords(value))
-		}
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return ended(strings.Join(parts, ", "))
-}
-
 // wantsNothingElse reports whether the contact says no to "is there anything else".
 func (c *conversation) wantsNothingElse(said []string) bool {
-	if len(said) > maxShortAnswer || len(said) == 0 || !no[said[0]] || len(contentOf(said)) > 0 {
+	if len(said) > maxShortAnswer || len(said) == 0 || !read.IsNo(said[0]) || len(read.Content(said)) > 0 {
 		return false
 	}
 	before := strings.TrimSpace(c.agentBefore(c.turn))
@@ -278,7 +232,7 @@ func (c *conversation) wantsNothingElse(said []string) bool {
 				return true
 			}
 		}
-		if hasThanks(said) && strings.Contains(before, book.offer) {
+		if read.HasThanks(said) && strings.Contains(before, book.offer) {
 			return true
 		}
 	}

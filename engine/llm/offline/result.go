@@ -1,11 +1,16 @@
 package offline
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
 const (
@@ -18,7 +23,7 @@ const (
 // failed begins a result that is an error in words.
 var failed = regexp.MustCompile(`(?i)^\s*(the call (failed|did not)|(the )?(tool|call|request|sub-agent|transfer)\b[^.]*\b(failed|not|refused|error)|error\b|failed\b|failure\b|no telephony|erreur\b|échec)`)
 
-// errorWord is what in an error says no more than the sentence around it does, or is for the model alone.
+// errorWord is what an error can do without, or has for the model alone.
 var errorWord = regexp.MustCompile(`(?i)^\s*(error|erreur|the call failed)\s*:\s*|\s*Correct the call; do not repeat what you said\.\s*$`)
 
 // option is an object of a result that has the value of a property.
@@ -57,42 +62,49 @@ func (c *conversation) options(p property) []option {
 		if !ok {
 			continue
 		}
-		if found := collect(nil, result, names); len(found) > 0 {
+		if found := collect(nil, result, names, made.result); len(found) > 0 {
 			return found
 		}
 	}
 	return nil
 }
 
-func collect(found []option, value any, names []string) []option {
+// collect finds the options in a value. What is told of one has the order of the text that the value was read from.
+func collect(found []option, value any, names []string, text string) []option {
 	switch value := value.(type) {
 	case map[string]any:
 		for _, name := range names {
 			switch held := value[name].(type) {
 			case string, float64:
-				about, _ := json.Marshal(value) // came from JSON
 				if !slices.ContainsFunc(found, func(o option) bool { return same(o.value, held) }) {
-					found = append(found, option{held, string(about)})
+					found = append(found, option{held, inOrder(value, text)})
 				}
 				return found
 			}
 		}
-		about, _ := json.Marshal(value)
-		for _, key := range keysOf(about) {
-			found = collect(found, value[key], names)
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			found = collect(found, value[key], names, text)
 		}
 	case []any:
 		for _, item := range value {
-			found = collect(found, item, names)
+			found = collect(found, item, names, text)
 		}
 	}
 	return found
 }
 
-// ordinals are the words that choose from a list by place.
-var ordinals = []map[string]bool{
-	set("1 first premier premiere earliest"), set("2 second deuxieme seconde"), set("3 third troisieme"),
-	set("4 fourth quatrieme"), set("5 fifth cinquieme"),
+// inOrder writes an object as JSON, its members in the order in which their names first stand in a text.
+func inOrder(object map[string]any, text string) string {
+	place := func(name string) int { return strings.Index(text, strconv.Quote(name)) }
+	names := slices.SortedFunc(maps.Keys(object), func(one, other string) int {
+		return cmp.Or(cmp.Compare(place(one), place(other)), cmp.Compare(one, other))
+	})
+	var members []string
+	for _, name := range names {
+		member, _ := json.Marshal(map[string]any{name: object[name]}) // came from JSON
+		members = append(members, string(member[1:len(member)-1]))
+	}
+	return "{" + strings.Join(members, ",") + "}"
 }
 
 // chosen is the option that the contact's words choose: by its value, by its place, or as the one that
@@ -101,25 +113,23 @@ func chosen(p property, options []option, text string) (any, bool) {
 	if len(options) < 2 {
 		return nil, false
 	}
-	said := wordsOf(text)
+	said := read.Words(text)
 	for _, o := range options {
 		if strings.Contains(strings.ToLower(text), strings.ToLower(fmt.Sprint(o.value))) {
 			return o.as(p)
 		}
 	}
 	if len(said) <= maxChoosing {
-		for i, words := range ordinals[:min(len(ordinals), len(options))] {
-			if slices.ContainsFunc(said, func(word string) bool { return words[word] }) {
-				return options[i].as(p)
-			}
+		if i := read.Place(said, len(options)); i >= 0 {
+			return options[i].as(p)
 		}
 	}
 	best, most, tied := 0, 0, false
 	for i, o := range options {
 		score := 0
-		about := wordsOf(o.about)
+		about := read.Meanings(read.Words(o.about))
 		for _, word := range said {
-			if (numeral.MatchString(word) || len(contentOf([]string{word})) > 0) && hasAlike(about, word) {
+			if (read.HasDigits(word) || len(read.Content([]string{word})) > 0) && read.HasAlike(about, read.ConceptOf(word)) {
 				score++
 			}
 		}
@@ -174,11 +184,11 @@ func errorIn(result string) string {
 	return ""
 }
 
-// inWords tells a result: text as it is, an object as "name: value", a list as numbered options.
+// inWords tells a result: text as it is, an object as names and values, a list as numbered options.
 func inWords(result string) string {
 	raw := json.RawMessage(strings.TrimSpace(result))
 	if !json.Valid(raw) {
-		return shorten(strings.TrimSpace(result), maxResult)
+		return read.Shorten(strings.TrimSpace(result), maxResult)
 	}
 	fields, options := tell(raw, "")
 	if len(fields) > maxFields {
@@ -197,9 +207,9 @@ func tell(raw json.RawMessage, label string) (fields, options []string) {
 			return nil
 		}
 		if label != "" {
-			text = label + ": " + text
+			text = label + " " + text
 		}
-		return []string{shorten(text, maxFieldText)}
+		return []string{read.Shorten(text, maxFieldText)}
 	}
 	var value any
 	_ = json.Unmarshal(raw, &value) // the caller knows that it is JSON
@@ -211,7 +221,7 @@ func tell(raw json.RawMessage, label string) (fields, options []string) {
 			}
 			var members map[string]json.RawMessage
 			_ = json.Unmarshal(raw, &members)
-			name := strings.Join(nameWords(key), " ")
+			name := strings.Join(read.NameWords(key), " ")
 			if key == "message" || key == "result" {
 				name = ""
 			}
@@ -239,21 +249,26 @@ func tell(raw json.RawMessage, label string) (fields, options []string) {
 		return nil, nil
 	case string:
 		return labelled(value), nil
+	case bool:
+		// "signature no" would be no sentence.
+		return []string{strings.TrimPrefix(label+": "+map[bool]string{true: "yes", false: "no"}[value], ": ")}, nil
 	}
 	return labelled(string(raw)), nil
 }
+
+// isID begins an identifier's field.
+var isID = regexp.MustCompile(`^(\pL+ )?id `)
 
 // itemInWords tells an item of a list in a line, without its identifier if there is more to tell.
 func itemInWords(item json.RawMessage) string {
 	fields, _ := tell(item, "")
 	told := slices.DeleteFunc(slices.Clone(fields), func(field string) bool {
-		name, _, _ := strings.Cut(field, ": ")
-		return name == "id" || strings.HasSuffix(name, " id")
+		return isID.MatchString(field)
 	})
 	if len(told) == 0 {
 		told = fields
 	}
-	return shorten(strings.Join(told, ", "), maxFieldText)
+	return read.Shorten(strings.Join(told, ", "), maxFieldText)
 }
 
 func isFine(status string) bool {

@@ -37,12 +37,12 @@ func TestAnswersToTheAgentsOwnQuestions(t *testing.T) {
 		agent agent
 		steps []step
 	}{
-		"a number without a tool": {parcels, []step{{"1", nil, []string{"I have noted “that suits you”."}}, {"no thanks", []string{ended}, nil}}},
-		"a yes to the first":      {parcels, []step{{"ok", nil, []string{"I have noted “that suits you”."}}}},
+		"a number without a tool": {parcels, []step{{"1", nil, []string{"All right: that suits you."}}, {"no thanks", []string{ended}, nil}}},
+		"a yes to the first":      {parcels, []step{{"ok", nil, []string{"All right: that suits you."}}}},
 		"a number with a tool":    {parcels, []step{{"2", []string{`list_delivery_windows {"trackingNumber":"MP88412207GB"}`}, nil}}},
-		"yes and a name":          {renewals, []step{{"Yes, this is Max", nil, []string{"a yes to “Am I speaking with Max Hart?” It is about this: the plan Family Plus ends in May."}}}},
-		"no":                      {renewals, []step{{"no", nil, []string{"a no to “Am I speaking with Max Hart?” How can I help you?"}}}},
-		"what follows a question": {products, []step{{"yes", nil, []string{"a yes to “Is it about your kettle?” Tell me what it does."}}}},
+		"yes and a name":          {renewals, []step{{"Yes, this is Max", nil, []string{"Thank you. I am getting in touch because the plan Family Plus ends in May."}}}},
+		"no":                      {renewals, []step{{"no", nil, []string{"I see. How can I help you?"}}}},
+		"what follows a question": {products, []step{{"yes", nil, []string{"Thank you. Tell me what it does."}}}},
 		"a yes to alternatives":   {returns, []step{{"oui", nil, []string{"Bien. Souhaitez-vous un retour ou un échange ?"}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -60,12 +60,12 @@ func TestDoesNotDoWhatIsNotWanted(t *testing.T) {
 	}{
 		"the same call twice": {cards, []step{
 			{"I lost my card", []string{`freeze_card {"cardLastFour":"4821","reason":"lost"}`}, nil},
-			{"I lost it in the park", nil, []string{"“freeze card” is done already."}},
+			{"I lost it in the park", nil, []string{"I did that before. That is done."}},
 			{"Freeze my lost card again", []string{`freeze_card {"cardLastFour":"4821","reason":"lost"}`}, nil},
 		}},
 		"what is turned down": {renewals, []step{
 			{"I don't want to renew", nil, []string{"I leave it at that"}},
-			{"Renew it", nil, []string{"number of the quote"}},
+			{"Renew it", nil, []string{"Could you tell me the number of the quote?"}},
 			{"I don't want to renew my plan", nil, []string{"I leave it at that"}},
 			{"not interested any more", []string{optedOut}, nil},
 		}},
@@ -91,7 +91,7 @@ func TestEmergenciesGoFirst(t *testing.T) {
 	a.prompt = "You are Robin.\n\n# Emergencies come first\nIf the caller mentions chest pain or trouble breathing, stop. " +
 		"Tell them to hang up and dial 999 now, and end the conversation. Do not ask for details.\n\n# Hours\nOpen from 8 to 18."
 	hold(t, a, []step{
-		{"book an appointment", nil, []string{"kind of visit"}},
+		{"book an appointment", nil, []string{"the kind of visit"}},
 		{"my father is not breathing", nil, []string{"Please hang up and dial 999 now."}},
 		{"mon père ne respire plus", nil, []string{"Please hang up and dial 999 now."}},
 	})
@@ -100,11 +100,11 @@ func TestEmergenciesGoFirst(t *testing.T) {
 func TestQuotesFactsOnly(t *testing.T) {
 	t.Parallel()
 	hold(t, parcels, []step{
-		{"What are the prices in pounds?", nil, []string{"I am sorry, I have no good answer"}},
-		{"Are you insured?", nil, []string{"I am sorry, I have no good answer"}},
+		{"What are the prices in pounds?", nil, []string{"I am sorry, I do not know what to say to that."}},
+		{"Are you insured?", nil, []string{"I am sorry, I do not know what to say to that."}},
 	})
 	hold(t, renewals, []step{
-		{"What is a good result?", nil, []string{"I am sorry, I have no good answer"}},
+		{"What is a good result?", nil, []string{"I am sorry, I do not know what to say to that."}},
 		{"What does the plan cost?", nil, []string{"“The plan costs 240 pounds.”"}},
 	})
 }
@@ -112,7 +112,7 @@ func TestQuotesFactsOnly(t *testing.T) {
 func TestAsksForAnArgumentWhoseNameHasNoLetter(t *testing.T) {
 	t.Parallel()
 	hold(t, agent{prompt: "You are Kim.", tools: []llm.Tool{offer("open_gate", "Opens the gate.", `"_":{"type":"string","description":"Which gate it is."}`, "_")}}, []step{
-		{"Open the gate", nil, []string{"which gate it is."}},
+		{"Open the gate", nil, []string{"Could you tell me which gate it is?"}},
 		{"the northern", []string{`open_gate {"_":"the northern"}`}, nil},
 	})
 }

@@ -4,21 +4,20 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
 // maxQuoted is how many sentences of the instructions one reply quotes.
 const maxQuoted = 2
 
 var (
-	// sentenceEnd is a full stop, question or exclamation mark before a space, or a line's end.
-	sentenceEnd = regexp.MustCompile(`([.!?])\s+|\s*\n+\s*`)
-	// listMark is what begins a heading or an item: "# ", "- ", "* ", "1. ", "2) ".
-	listMark = regexp.MustCompile(`^(#+|[-*•]|\d+[.)])\s+`)
+
 	// toModel begins a sentence that tells the model how to behave; it is no news for a contact.
 	toModel = regexp.MustCompile(`(?i)^(you (are|take|answer)|you're|(passengers|callers|visitors|customers|people|most people) |act as|your (role|task|job|goal)|always|never|do not|don't|` +
 		`(be|keep|reply|speak|greet|wait|make sure|then|if it remains|no pressure|` + orders + `)[ ,]|(tu|vous) (es|êtes|réponds|répondez)|(ton|votre) (rôle|but|objectif)|` +
 		`toujours|jamais|ne |n['’]|(soi[st]|soyez|rest(e|ez)|demand(e|ez)|répond(s|ez)|parl(e|ez)|utilis(e|ez)|appel(le|ez)|dis|dites|attend(s|ez)) )`)
-	// toModelOutright are those of them that are no news within knowledge either, where "Never" is for the contact.
+	// toModelOutright begins what is no news in knowledge either. There, "Never" may well be meant for the contact.
 	toModelOutright = regexp.MustCompile(`(?i)^(you are in a|answer with nothing|use the tool)`)
 	// condition begins a sentence that says when the next one holds, or is a label before it.
 	condition = regexp.MustCompile(`(?i)^(if|when|si|quand|lorsque) |^[\pL' -]{3,40}: `)
@@ -30,7 +29,7 @@ var (
 	knowledgeMark = regexp.MustCompile(`(?im)^[#*\s]*(knowledge|connaissances?)\s*:?[*\s]*:?[ \t]*$`)
 	// toolReference is what a description says of another tool.
 	toolReference = regexp.MustCompile(`(?i),?\s*(as )?(that )?((was |were )?(returned|given|found)|donnée?s?|renvoyée?s?|fournie?s?) (by|par) \w+_\w+|\s+(that|which) \w+_\w+ (returned|gave)`)
-	// toolName is a word in the manner of a tool's technical name: such a sentence is for the model too.
+	// toolName looks like a tool's technical name: such a sentence is for the model too.
 	toolName = regexp.MustCompile(`[a-z0-9]_[a-z0-9]`)
 )
 
@@ -100,7 +99,7 @@ func sharing(passages []passage, subject []string) (scores []float64, shared []i
 	for _, word := range subject {
 		var having []int
 		for i, passage := range passages {
-			if hasAlike(passage.content, word) {
+			if read.HasAlike(passage.content, word) {
 				having = append(having, i)
 			}
 		}
@@ -118,8 +117,8 @@ type section struct {
 	last     string
 }
 
-// passagesOf splits a text into what may be said to a contact, each with an end mark. Its parts are remembered one by
-// one: of a prompt with the contact's name in it, all parts without the name come again with every contact.
+// passagesOf splits a text into what may be said to a contact, each with an end mark. It remembers the text part by part:
+// only the parts of a prompt that name the contact differ from one contact to the next.
 func (m Model) passagesOf(text string, unfit *regexp.Regexp) []passage {
 	var passages []passage
 	last := ""
@@ -136,26 +135,26 @@ func (m Model) passagesOf(text string, unfit *regexp.Regexp) []passage {
 	return passages
 }
 
-// cutSection cuts a part of a text behind the sentence before it. Instructions have more that may not be said than
-// knowledge has: a sentence that begins with unfit is left out, and what it tells the model to
-// say is kept as what is to be said, about what the condition before it is about.
+// cutSection splits one part, which follows the sentence previous. It leaves out sentences that begin with unfit: more of
+// them in instructions than in knowledge. What instructions tell the model to say is kept, as it is to be said, and is
+// also about the condition before it.
 func cutSection(text, previous string, unfit *regexp.Regexp) section {
 	isKnowledge := unfit == toModelOutright
 	var passages []passage
 	var heading []string
 	before := ""
 	warns, skips := false, false
-	for _, sentence := range strings.Split(sentenceEnd.ReplaceAllString(text, "$1\n"), "\n") {
+	for _, sentence := range read.Sentences(text) {
 		sentence = strings.TrimSpace(sentence)
 		if strings.HasPrefix(sentence, "#") {
-			heading, warns, before = concepts(sentence), danger.MatchString(sentence), ""
+			heading, warns, before = read.Concepts(sentence), danger.MatchString(sentence), ""
 			skips = !isKnowledge && mannerHeading.MatchString(sentence)
 			continue
 		}
-		if listMark.MatchString(sentence) {
+		sentence, isItem := read.CutListMark(sentence)
+		if isItem {
 			before = ""
 		}
-		sentence = strings.TrimSpace(listMark.ReplaceAllString(sentence, ""))
 		if sentence == "" || skips || strings.HasSuffix(sentence, ":") {
 			continue
 		}
@@ -167,7 +166,7 @@ func cutSection(text, previous string, unfit *regexp.Regexp) section {
 			about += " " + previous
 		}
 		previous = sentence
-		content := append(concepts(about), heading...)
+		content := append(read.Concepts(about), heading...)
 		if !isKnowledge {
 			if condition.MatchString(sentence) {
 				before = sentence
@@ -182,7 +181,7 @@ func cutSection(text, previous string, unfit *regexp.Regexp) section {
 			}
 		}
 		if _, rest, ok := strings.Cut(sentence, "; "); ok && unfit.MatchString(sentence) {
-			sentence = upperFirst(rest)
+			sentence = read.UpperFirst(rest)
 		}
 		if sentence == "" || toolName.MatchString(sentence) || unfit.MatchString(sentence) {
 			continue
@@ -190,17 +189,4 @@ func cutSection(text, previous string, unfit *regexp.Regexp) section {
 		passages = append(passages, passage{sentence, content, warns})
 	}
 	return section{passages, previous}
-}
-
-// alike reports whether two words are forms of one: they begin with the same four letters or more,
-// which leave at most one letter of the shorter. So "delivery" and "deliveries" are alike.
-func alike(one, other string) bool {
-	if one == other {
-		return true
-	}
-	common := 0
-	for common < min(len(one), len(other)) && one[common] == other[common] {
-		common++
-	}
-	return common >= 4 && min(len(one), len(other))-common <= 1
 }

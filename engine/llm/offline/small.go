@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
 // maxSmall is how many words an answer to the agent's own question has at most.
@@ -11,8 +13,8 @@ const maxSmall = 8
 
 var (
 	// openQuestion begins a question to which yes and no are no answers.
-	openQuestion = regexp.MustCompile(`(?i)^(?:(?:and|so|et|alors),? )?(what|which|when|how|who|why|where|qu|quand|comment|combien|pourquoi|où)`)
-	// alternatives are what a question has that offers several things.
+	openQuestion = regexp.MustCompile(`(?i)^(?:(?:and|so|et|alors),? )?(?:(?:on|at|for|in|à|pour) )?(what|which|when|how|who|why|where|could you|qu|quand|comment|combien|pourquoi|où|pouvez-vous)`)
+	// alternatives are in a question that offers several things.
 	alternatives = regexp.MustCompile(`(?i) (or|ou) `)
 	// suits is the first option of a message to which a yes means it.
 	suits = regexp.MustCompile(`(?i)(?:^|[^\pL\d])1[.):]? (?:if|si) `)
@@ -20,44 +22,24 @@ var (
 	offeredIf = regexp.MustCompile(`(?i)^(if|when|for|to|si|pour|quand) `)
 	// occasion is why the agent got in touch, as its instructions tell.
 	occasion = regexp.MustCompile(`(?i)\b(?:because|parce que) ([^.]+)\.`)
-	// turnedDown is what the contact does not want, up to the end of the clause.
-	turnedDown = regexp.MustCompile(`\b(?:(?:do not|don't|does not|doesn't|did not|didn't|no longer|won't|will not|never) (?:really |even )?(?:want|need|wish|intend|plan|like)(?:ed)?|would rather not|not going to|` +
-		`(?:not|no longer) interested|(?:ne |n')?(?:veux|voudrais|souhaite|desire|ai) (?:pas|plus|aucun)(?: (?:envie|besoin))?|pas besoin)\b[^,.;!?]*?(?: but | mais |[,.;!?]|$)`)
 )
 
-// denials are what a text has at least one of that turns something down.
-var denials = []string{"not", "n't", "no longer", "never", "pas", "plus", "aucun"}
-
-// wishes is a text of the contact without what it turns down, and whether it turns anything down.
-func wishes(text string) (string, bool) {
-	text = strings.ReplaceAll(fold(text), "’", "'")
-	if !slices.ContainsFunc(denials, func(denial string) bool { return strings.Contains(text, denial) }) {
-		return text, false
-	}
-	rest := turnedDown.ReplaceAllString(text, " ")
-	return rest, rest != text
-}
-
-// declines reports whether a message turns something down and wants nothing else.
-func declines(text string) bool {
-	rest, some := wishes(text)
-	return some && len(contentOf(wordsOf(rest))) == 0
-}
-
-// offeredUnder is what the agent offered under a number that is the whole of a message, or with a yes to the first; "" when it offered nothing.
+// offeredUnder is what the agent offered under the number that a message consists of; a yes may stand for the first. "" when
+// it offered nothing.
 func (c *conversation) offeredUnder(at int) string {
 	number := strings.Trim(c.req.Messages[at].Text, " .)!")
-	if said := wordsOf(number); len(said) == 1 && yes[said[0]] && suits.MatchString(c.agentBefore(at)) {
+	if said := read.Words(number); len(said) == 1 && read.IsYes(said[0]) && suits.MatchString(c.agentBefore(at)) {
 		number = "1"
 	}
-	if len(number) != 1 || !numeral.MatchString(number) {
+	if len(number) != 1 || !read.HasDigits(number) {
 		return ""
 	}
 	offered := regexp.MustCompile(`(?:^|[^\pL\d])` + number + `[.):]?\s+([^,.;\n]+)`)
-	if m := offered.FindStringSubmatch(c.agentBefore(at)); m != nil {
-		return m[1]
+	all := offered.FindAllStringSubmatch(c.agentBefore(at), -1)
+	if len(all) == 0 {
+		return ""
 	}
-	return ""
+	return all[len(all)-1][1] // what goes before may be a day: "on 3 March. Reply 1 for ..."
 }
 
 // isChoice reports whether a tool takes up what the message chooses by number.
@@ -69,29 +51,33 @@ func (c *conversation) isChoice() bool {
 	return ok
 }
 
-// small answers a yes, a no or a number to what the agent itself asked, which is no question of a tool: it takes note
-// and goes on. Nil when the message is no such answer.
+// small goes on from a yes, a no or a number to what the agent itself asked, in its instructions' words and not about a
+// tool. Nil when the message is no such answer.
 func (c *conversation) small(plainly bool) *reply {
 	if offered := c.offeredUnder(c.turn); offered != "" && plainly {
-		told := say(fill(c.speak.noted, "“"+offeredIf.ReplaceAllString(offered, "")+"”"), c.speak.anythingElse)
+		told := say(fill(c.speak.noted, offeredIf.ReplaceAllString(offered, "")), c.speak.anythingElse)
 		return &told
 	}
-	said, answer := c.words, firstIn(c.words)
+	said, answer := c.words, read.YesOrNo(c.words)
 	if answer == 0 || len(said) > maxSmall || strings.Contains(c.said(), "?") {
 		return nil
 	}
-	question, rest := lastAsked(c.agentBefore(c.turn))
+	question, rest := read.LastQuestion(c.agentBefore(c.turn))
 	if question == "" || isClosing(question) {
 		return nil
 	}
-	// What is more than a yes must be of the question, or a name, if it is not to be taken up for itself.
-	asked := concepts(question)
-	more := slices.DeleteFunc(concepts(introduced.ReplaceAllString(c.said(), " ")), func(word string) bool { return yes[word] || no[word] || hasAlike(asked, word) })
+	// Beside the yes there may be a name, and words of the question. Anything more is a matter of its own.
+	asked := read.Concepts(question)
+	more := slices.DeleteFunc(read.Concepts(read.WithoutIntroduction(c.said())), func(word string) bool { return read.IsYes(word) || read.IsNo(word) || read.HasAlike(asked, word) })
 	if plainly && len(more) > 0 {
 		return nil
 	}
 	if openQuestion.MatchString(question) {
-		told := say(c.speak.good, c.speak.offer+c.speak.menu(c.tools))
+		lead := c.speak.good
+		if answer == -1 {
+			lead = c.speak.toNo
+		}
+		told := say(lead, c.speak.offer+c.speak.menu(c.tools))
 		return &told
 	}
 	if answer == 1 && alternatives.MatchString(question) {
@@ -104,23 +90,12 @@ func (c *conversation) small(plainly bool) *reply {
 	}
 	if rest == "" {
 		rest = c.speak.offer
-		if m := occasion.FindStringSubmatch(c.opening); m != nil && answer == 1 && c.contactBefore(c.turn) < 0 {
+		if m := occasion.FindStringSubmatch(c.opening); m != nil && answer == 1 && c.brief.language() == c.speak.language && c.contactBefore(c.turn) < 0 {
 			rest = fill(c.speak.occasion, m[1]) + " " + rest
 		}
 	}
-	told := say(fill(word, question), rest)
+	told := say(word, rest)
 	return &told
-}
-
-// lastAsked is the last question of a text, and what follows it.
-func lastAsked(text string) (question, rest string) {
-	sentences := strings.Split(sentenceEnd.ReplaceAllString(strings.TrimSpace(text), "$1\n"), "\n")
-	for i, sentence := range slices.Backward(sentences) {
-		if strings.HasSuffix(sentence, "?") {
-			return strings.TrimSpace(sentence), strings.TrimSpace(strings.Join(sentences[i+1:], " "))
-		}
-	}
-	return "", ""
 }
 
 // isClosing reports whether a question is the model's own, about nothing in particular.

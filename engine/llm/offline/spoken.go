@@ -2,8 +2,8 @@ package offline
 
 import (
 	"regexp"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
 var (
@@ -13,7 +13,7 @@ var (
 	sayWhat = regexp.MustCompile(`(?i)\bsay (what to \w+): ([^.]+)`)
 	// forbidding marks what must not be said.
 	forbidding = regexp.MustCompile(`(?i)\b(never|not (say|tell|explain|remind)|don['’]t (say|tell|explain|remind)|jamais|only say)\b`)
-	// andThen begins what the model has to do besides, and not to do.
+	// andThen begins what the model has to do besides.
 	andThen      = regexp.MustCompile(`(?i),? (and|then) (open|hand|end|transfer|call|close|pass|give|record|wait|ask)\b.*|, and when\b.*`)
 	furtherTo    = regexp.MustCompile(`(,| and) to `)
 	furtherNotTo = regexp.MustCompile(`(,| and) not to `)
@@ -25,7 +25,7 @@ var (
 	// aside marks sentences about the contact, and not for the contact, unless they hold a fact in figures.
 	aside = regexp.MustCompile(`(?i)\b(the|a) (caller|customer|visitor|contact|lead|passenger|person|user)(s|'s|’s)?\b|\b(la personne|le client|la cliente)\b`)
 	// hidden is what no contact is told back: a placeholder without a value, and the contact's own number.
-	hidden = regexp.MustCompile(`\{[A-Za-z_][\w.]*\}|\+\d{8,}`)
+	hidden = regexp.MustCompile(`\{[A-Za-z_][\w.]*\}|\+\d{8,}|(?i:^today is )`)
 	// mannerHeading is above sections about how the model goes about its work.
 	mannerHeading = regexp.MustCompile(`(?i)^#+\s*(how you|how to (speak|write|answer)|tone|ton\b|style|form\b|format|aim|goals?\b|role|never|sources|method|verify|ta mission|course of|first things)`)
 )
@@ -33,19 +33,19 @@ var (
 const orders = `stop|end|listen|say|do not|don['’]t|ask|tell|use|call|offer|suggest|answer|give|leave|thank|hand|open|read|repeat|send|take|transfer|schedule|agree|wish|apologise|explain|prefer|spell|let|` +
 	`find|begin|make|check|confirm|order|freeze|dispute|close|book|expliquer|demande|rembourse|ouvre|réponds|propose|donne|laisse|retrouve|récapitule|attends|indique|reconnais|appelle|vouvoie`
 
-// forContact makes of a sentence for the model what the contact is to hear; false when there is nothing of that kind.
+// forContact turns a sentence that tells the model what to say into what the contact is to hear; false for other sentences.
 func forContact(sentence string) (string, bool) {
 	if forbidding.MatchString(sentence) {
 		return "", false
 	}
 	if m := occasion.FindStringSubmatch(sentence); m != nil && contactNamed.MatchString(sentence) {
-		return ended(upperFirst(m[1])), true
+		return read.Ended(read.UpperFirst(m[1])), true
 	}
 	if m := sayThat.FindStringSubmatch(sentence); m != nil {
-		return ended(upperFirst(andThen.ReplaceAllString(m[1], ""))), true
+		return read.Ended(read.UpperFirst(andThen.ReplaceAllString(m[1], ""))), true
 	}
 	if m := sayWhat.FindStringSubmatch(sentence); m != nil {
-		return ended(upperFirst(m[1]) + ": " + m[2]), true
+		return read.Ended(read.UpperFirst(m[1]) + ": " + m[2]), true
 	}
 	if m := tellTo.FindStringSubmatch(sentence); m != nil {
 		wish := andThen.ReplaceAllString(m[2], "")
@@ -53,7 +53,7 @@ func forContact(sentence string) (string, bool) {
 		if m[1] != "" {
 			wish = "do not " + wish
 		}
-		return ended("Please " + wish), true
+		return read.Ended("Please " + wish), true
 	}
 	return "", false
 }
@@ -64,7 +64,7 @@ func withoutOrders(sentence string) string {
 	switch {
 	case at == nil:
 		return sentence
-	case condition.MatchString(sentence), sentence[at[0]] == ',', len(wordsOf(sentence[:at[0]])) < 3:
+	case condition.MatchString(sentence), sentence[at[0]] == ',', len(read.Words(sentence[:at[0]])) < 3:
 		return ""
 	}
 	return sentence[:at[0]] + "."
@@ -72,10 +72,5 @@ func withoutOrders(sentence string) string {
 
 // isForModel reports whether a sentence is about the model's manners, or about the contact without a fact.
 func isForModel(sentence string) bool {
-	return manner.MatchString(sentence) || hidden.MatchString(sentence) || contactNamed.MatchString(sentence) || aside.MatchString(sentence) && !numeral.MatchString(sentence)
-}
-
-func upperFirst(text string) string {
-	first, size := utf8.DecodeRuneInString(text)
-	return string(unicode.ToUpper(first)) + text[size:]
+	return manner.MatchString(sentence) || hidden.MatchString(sentence) || contactNamed.MatchString(sentence) || aside.MatchString(sentence) && !read.HasDigits(sentence)
 }

@@ -3,6 +3,7 @@ package offline
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,9 +11,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
-// tool is an offered tool, or a sub-agent offered as one, with what the rules want to know of it.
+// tool is an offered tool, or a sub-agent offered as one, as the rules read it.
 type tool struct {
 	name string
 	// title is the name in words.
@@ -45,8 +47,12 @@ type property struct {
 	longest          int
 	item             *property
 	title, searching []string
+	// question is the title of the schema when that is a question, and label what the property is called.
+	question, label string
+	// language is that of the tool.
+	language read.Language
 	traits
-	// asked is what it is called when it is asked for, in each language.
+	// asked is the question for it, in each language.
 	asked [len(phrases)]string
 	// place numbers it among all properties of the tools that are offered together.
 	place int
@@ -57,7 +63,9 @@ type property struct {
 // schema is what the rules read of a JSON Schema.
 type schema struct {
 	Type             any                        `json:"type"`
+	Title            string                     `json:"title"`
 	Description      string                     `json:"description"`
+	Examples         []any                      `json:"examples"`
 	Format           string                     `json:"format"`
 	Pattern          string                     `json:"pattern"`
 	Enum             []any                      `json:"enum"`
@@ -81,8 +89,8 @@ const anySentence = "I said so."
 // yesWanted finds in a description that the contact has to agree first.
 var yesWanted = regexp.MustCompile(`(?i)\b(clear|said) yes\b|\boui clair\b|\bconfirmed by the \w+ first\b`)
 
-// readTools reads the tools that may be called for a contact's sake. Left out are the two that end the agent's
-// part, and those whose schema the rules cannot fill.
+// readTools reads the tools that may be called for a contact. It leaves out the two that end the agent's part, and those
+// whose schema the rules cannot fill.
 func readTools(offered []llm.Tool) []tool {
 	var tools []tool
 	for _, o := range offered {
@@ -98,7 +106,7 @@ func readTools(offered []llm.Tool) []tool {
 
 func readTool(offered llm.Tool) (tool, bool) {
 	t := tool{
-		name: offered.Name, title: strings.Join(nameWords(offered.Name), " "),
+		name: offered.Name, title: strings.Join(read.NameWords(offered.Name), " "),
 		description: offered.Description, confirm: yesWanted.MatchString(offered.Description),
 	}
 	if len(offered.Parameters) == 0 {
@@ -140,16 +148,22 @@ func readProperty(name string, raw json.RawMessage) (property, bool) {
 	}
 	p.kind, _ = s.Type.(string)
 	if s.Pattern != "" {
-		// A pattern in another dialect than Go's is left to the gateway to check.
+		// The gateway checks what Go's dialect does not know.
 		p.pattern, _ = regexp.Compile(s.Pattern)
 		// One that any sentence fits only asks for some text.
 		if p.pattern != nil && p.pattern.MatchString(anySentence) {
 			p.pattern = nil
 		}
 	}
-	p.title = nameWords(name)
-	p.searching = concepts(name + " " + strings.Join(p.title, " ") + " " + firstSentence(s.Description))
+	p.title = read.NameWords(name)
+	if strings.HasSuffix(s.Title, "?") {
+		p.question = s.Title
+	}
+	p.searching = read.Concepts(name + " " + strings.Join(p.title, " ") + " " + read.FirstSentence(s.Description))
 	p.traits = traitsOf(p)
+	if len(s.Examples) > 0 {
+		p.example = fmt.Sprint(s.Examples[0])
+	}
 	switch p.kind {
 	case "object":
 		return p, false
@@ -210,27 +224,17 @@ func keysOf(object json.RawMessage) []string {
 	return keys
 }
 
-// nameWords splits a technical name into small words: "trackingNumber" and "tracking_number" are the same.
-func nameWords(name string) []string {
-	var spaced strings.Builder
-	small := false
-	for _, r := range name {
-		if unicode.IsUpper(r) && small {
-			spaced.WriteByte(' ')
-		}
-		small = unicode.IsLower(r) || unicode.IsDigit(r)
-		spaced.WriteRune(unicode.ToLower(r))
+// language is the language in which the tool is described.
+func (t tool) language() read.Language {
+	text := t.description
+	for _, p := range t.properties {
+		text += " " + p.description
 	}
-	return strings.FieldsFunc(spaced.String(), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	language, _ := read.Detect(text)
+	return language
 }
 
-// firstSentence is a description up to its first full stop or semicolon.
-func firstSentence(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
-	for i, r := range text {
-		if r == ';' || r == '.' && (i+1 == len(text) || text[i+1] == ' ') {
-			return text[:i]
-		}
-	}
-	return text
+// callsBack reports whether the tool has somebody call the contact.
+func (t tool) callsBack() bool {
+	return !t.delegate && slices.Contains(read.Concepts(t.title), "callback")
 }

@@ -3,6 +3,8 @@ package offline
 import (
 	"slices"
 	"strings"
+
+	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
 // traits are what a property is by its name and its description.
@@ -15,29 +17,32 @@ type traits struct {
 	isBirth bool
 	// holder tells which part of a person's name it wants: "full", "first" or "last"; "" when it is no person's name.
 	holder string
-	// hasExample is whether the description has an example of a code, and shape is the shape of that.
-	hasExample bool
-	shape      string
-	// named are the telling words of the name, and labels those that what follows them may be the value of.
+	// example is the code that the description gives for one, if hasExample, and shape its shape.
+	hasExample     bool
+	example, shape string
+	// named are the telling words of the name, and labels those that a value may follow.
 	named, labels []string
 }
 
-// traitsOf reads the traits of a property, all else of which is read.
+// traitsOf reads the traits of a property, after all else of it.
 func traitsOf(p property) traits {
-	words := wordsOf(firstSentence(p.description))
-	name := fold(p.name)
+	words := read.Words(read.FirstSentence(p.description))
+	name := read.Fold(p.name)
 	has := func(part string) bool { return strings.Contains(name, part) || slices.Contains(words, part) }
 	t := traits{
 		isMail: has("mail"),
 		isPhone: p.format == "phone" || has("phone") || has("telephone") || has("mobile") ||
-			strings.Contains(fold(p.description), "international form"),
+			strings.Contains(read.Fold(p.description), "international form"),
 		isPostcode: has("postcode") || has("postal") || has("zip"),
-		isBirth:    isBirth(p.title),
+		isBirth:    read.IsBirth(p.title),
 		holder:     holderOf(strings.Join(p.title, " ") + " " + strings.Join(words, " ")),
-		named:      meanings(contentOf(p.title)),
+		named:      read.Meanings(read.Content(p.title)),
 	}
 	if m := example.FindStringSubmatch(p.description); m != nil {
-		t.hasExample, t.shape = true, shapeOf(m[1])
+		t.hasExample, t.example, t.shape = true, m[1], read.ShapeOf(m[1])
+	}
+	if p.kind != "string" && p.kind != "" {
+		t.holder = ""
 	}
 	last := ""
 	if len(p.title) > 0 {
@@ -46,7 +51,7 @@ func traitsOf(p property) traits {
 	t.isCode = (p.kind == "string" || p.kind == "") &&
 		(t.hasExample || slices.Contains([]string{"id", "ids", "number", "reference", "code", "numero"}, last))
 	for _, word := range p.title {
-		if len(word) >= 3 && word != "name" && word != "number" && !empty[word] {
+		if len(word) >= 3 && word != "name" && word != "number" && !read.IsEmpty(word) {
 			t.labels = append(t.labels, word)
 		}
 	}
@@ -68,10 +73,4 @@ func holderOf(words string) string {
 		return "full"
 	}
 	return ""
-}
-
-func isBirth(words []string) bool {
-	return slices.ContainsFunc(words, func(word string) bool {
-		return slices.Contains([]string{"birth", "birthday", "born", "dob", "naissance", "nee"}, word)
-	})
 }

@@ -1,65 +1,22 @@
 package offline
 
 import (
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
-// maxOpening is within how many words a yes or no opens a text.
-const maxOpening = 3
-
-var (
-	yes = set(`yes yeah yep sure correct exactly oui ouais ok okay certainly absolutely ahead accord volontiers parfait definitely`)
-	no  = set(`no nope non never jamais not pas`)
-	// separators part the items of a list.
-	separators = regexp.MustCompile(`\s*(?:,|;|\n|\s(?:and|et|&)\s)\s*`)
-	// whichever are answers that leave the choice open.
-	whichever = set(`any whatever whichever unsure egal importe peu either`)
-	counts    = func() map[string]float64 {
-		numbers := map[string]float64{}
-		for _, words := range []string{
-			"zero one two three four five six seven eight nine ten eleven twelve",
-			"zero un deux trois quatre cinq six sept huit neuf dix onze douze",
-		} {
-			for i, word := range strings.Fields(words) {
-				numbers[word] = float64(i)
-			}
-		}
-		numbers["une"] = 1
-		return numbers
-	}()
-)
-
-// saysYes reports whether a text opens with a yes.
-func saysYes(text string) bool { return firstOf(text) == 1 }
-
-// firstOf is 1 for a text that opens with a yes, -1 for a no and 0 for neither.
-func firstOf(text string) int { return firstIn(wordsOf(text)) }
-
-// firstIn is the same for the words of a text.
-func firstIn(said []string) int {
-	for _, word := range said[:min(len(said), maxOpening)] {
-		switch {
-		case no[word]:
-			return -1
-		case yes[word]:
-			return 1
-		}
-	}
-	return 0
-}
-
+// truth takes a yes or a no for an answer; unasked, it takes the property as named for true.
 func (p property) truth(text string, asked bool) (any, bool) {
 	var value bool
 	switch {
-	case asked && firstOf(text) != 0:
-		value = saysYes(text)
+	case asked && read.YesOrNo(read.Words(text)) != 0:
+		value = read.SaysYes(text)
 	case !asked && p.fixed == nil && p.isNamed(text):
-		value = !slices.ContainsFunc(wordsOf(text), func(word string) bool { return no[word] || word == "without" || word == "sans" })
+		value = !slices.ContainsFunc(read.Words(text), func(word string) bool { return read.IsNo(word) || word == "without" || word == "sans" })
 	default:
 		return nil, false
 	}
@@ -68,13 +25,13 @@ func (p property) truth(text string, asked bool) (any, bool) {
 
 // isNamed reports whether a text has all the telling words of the property's name.
 func (p property) isNamed(text string) bool {
-	said := concepts(text)
-	return len(p.named) > 0 && !slices.ContainsFunc(p.named, func(word string) bool { return !hasAlike(said, word) })
+	said := read.Concepts(text)
+	return len(p.named) > 0 && !slices.ContainsFunc(p.named, func(word string) bool { return !read.HasAlike(said, word) })
 }
 
-// telling is the first word of an enum's value that says what it is, in any case the only one.
+// telling is the first word of an enum's value that says what it is.
 func telling(parts []string) string {
-	if content := contentOf(parts); len(parts) > 1 && len(content) > 0 {
+	if content := read.Content(parts); len(parts) > 1 && len(content) > 0 {
 		return content[0]
 	}
 	return parts[0]
@@ -82,24 +39,28 @@ func telling(parts []string) string {
 
 // choice is the value of an enum that shares most words with the text, the earlier one if two are equal.
 func (p property) choice(text string, asked bool) (any, bool) {
-	said := append(concepts(text), wordsOf(text)...)
+	words := read.Words(text)
+	if !asked {
+		_, words = read.CutGreeting(words) // "good morning" chooses no morning
+	}
+	said := append(read.ConceptsOf(words), words...)
 	best, most := any(nil), 0.0
 	for _, value := range p.enum {
 		score := 0.0
 		switch value := value.(type) {
 		case string:
-			parts := wordsOf(strings.Join(nameWords(value), " "))
-			if len(parts) == 0 || !asked && whichever[parts[0]] {
+			parts := read.Words(strings.Join(read.NameWords(value), " "))
+			if len(parts) == 0 || !asked && read.LeavesOpen(parts[0]) {
 				continue
 			}
 			told := false
 			for _, part := range parts {
-				if slices.Contains(said, part) || hasAlike(said, conceptOf(part)) {
+				if slices.Contains(said, part) || read.HasAlike(said, read.ConceptOf(part)) {
 					score += 1 / float64(len(parts))
 					told = told || asked || part == telling(parts)
 				}
 			}
-			// A part of a value will do; unasked, the word that tells it from others.
+			// In an answer any word of the value will do; otherwise it takes the telling one.
 			if !told {
 				score = 0
 			}
@@ -112,7 +73,7 @@ func (p property) choice(text string, asked bool) (any, bool) {
 			best, most = value, score
 		}
 	}
-	if best == nil && asked && slices.ContainsFunc(said, func(word string) bool { return whichever[word] }) {
+	if best == nil && asked && slices.ContainsFunc(said, read.LeavesOpen) {
 		for _, value := range p.enum {
 			if value == "any" || value == "general" || value == "other" {
 				return value, true
@@ -124,20 +85,15 @@ func (p property) choice(text string, asked bool) (any, bool) {
 
 // number takes a number beside a word of the property, and as an answer the first one.
 func (p property) number(text string, asked bool) (any, bool) {
-	tokens := strings.Fields(fold(text))
+	tokens := strings.Fields(read.Fold(text))
 	for i, token := range tokens {
 		token = strings.Trim(token, ".,;:!?()")
-		value, ok := counts[token]
+		value, ok := read.Number(token)
 		if !ok {
-			digits := numeral.FindString(token)
-			// What else is in the token may only be a currency: "14:30" and "MW417" are no numbers.
-			if rest := strings.Replace(token, digits, "", 1); digits == "" || strings.ContainsAny(rest, "0123456789:/-") || len(rest) > 3 {
-				continue
-			}
-			value, _ = strconv.ParseFloat(strings.ReplaceAll(digits, ",", "."), 64)
+			continue
 		}
 		beside := tokens[max(0, i-3):min(len(tokens), i+3)]
-		if !asked && !slices.ContainsFunc(concepts(strings.Join(beside, " ")), func(word string) bool { return hasAlike(p.searching, word) }) {
+		if !asked && !slices.ContainsFunc(read.Concepts(strings.Join(beside, " ")), func(word string) bool { return read.HasAlike(p.searching, word) }) {
 			continue
 		}
 		if p.least != nil && value < *p.least || p.most != nil && value > *p.most || p.above != nil && value <= *p.above ||
@@ -164,7 +120,7 @@ func (p property) items(text string, asked bool, today time.Time) (any, bool) {
 	if !asked {
 		return nil, false
 	}
-	for _, part := range separators.Split(opener.ReplaceAllString(strings.TrimSpace(text), ""), -1) {
+	for _, part := range read.Items(read.Answer(text)) {
 		if value, ok := p.item.in(part, true, today); ok {
 			values = append(values, value)
 		}
@@ -172,13 +128,14 @@ func (p property) items(text string, asked bool, today time.Time) (any, bool) {
 	return values, len(values) > 0
 }
 
-// matching looks for a word that fits the property's pattern, whose letters may be written small.
+// matching looks for a word that fits the property's pattern, in capitals if need be.
 func (p property) matching(text string, asked bool) (string, bool) {
 	tokens := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`,;:!?"'’“”«»()`, r) })
 	var candidates []string
 	for i, token := range tokens {
 		candidates = append(candidates, strings.Trim(token, "."))
-		if i+1 < len(tokens) {
+		// Codes are written in two parts too: "MM 20417733", but not "at 10am".
+		if i+1 < len(tokens) && (asked || strings.ContainsFunc(tokens[i+1], unicode.IsDigit) && !read.IsSmall(token)) {
 			candidates = append(candidates, token+strings.Trim(tokens[i+1], "."))
 		}
 	}
@@ -206,35 +163,22 @@ func (p property) matching(text string, asked bool) (string, bool) {
 func (p property) code(text string, asked bool) (string, bool) {
 	for _, token := range strings.Fields(text) {
 		token = strings.Trim(token, `.,;:!?"'’“”«»()#`)
-		if !strings.ContainsFunc(token, unicode.IsDigit) || emailAddress.MatchString(token) {
+		if !strings.ContainsFunc(token, unicode.IsDigit) || read.Email(token) != "" {
 			continue
 		}
-		if p.shape != "" && shapeOf(strings.ToUpper(token)) == p.shape {
+		if p.shape != "" && read.ShapeOf(strings.ToUpper(token)) == p.shape {
 			return strings.ToUpper(token), true
 		}
-		if asked || p.shape == "" && len(token) >= 4 && !isoDate.MatchString(token) && p.near(text, token) {
+		if asked || p.shape == "" && len(token) >= 4 && !read.IsDate(token) && p.near(text, token) {
 			return token, true
 		}
 	}
 	// One that is all letters is known by standing alone.
-	alone := opener.ReplaceAllString(strings.TrimSpace(text), "")
-	if !asked || p.shape != "" || len(strings.Fields(alone)) > 1 && alone != strings.ToUpper(alone) || !maybeName(alone) {
+	alone := read.Answer(text)
+	if !asked || p.shape != "" || len(strings.Fields(alone)) > 1 && alone != strings.ToUpper(alone) || !read.MaybeName(alone) {
 		return "", false
 	}
 	return p.words(text, true)
-}
-
-// shapeOf writes every letter as A and every digit as 9.
-func shapeOf(code string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsLetter(r):
-			return 'A'
-		case unicode.IsDigit(r):
-			return '9'
-		}
-		return r
-	}, code)
 }
 
 // near reports whether a word of the property is among the five words before a value in a text.
@@ -244,6 +188,6 @@ func (p property) near(text, value string) bool {
 		return false
 	}
 	words := strings.Fields(before)
-	nearby := concepts(strings.Join(words[max(0, len(words)-5):], " "))
-	return slices.ContainsFunc(nearby, func(word string) bool { return hasAlike(p.searching, word) })
+	nearby := read.Concepts(strings.Join(words[max(0, len(words)-5):], " "))
+	return slices.ContainsFunc(nearby, func(word string) bool { return read.HasAlike(p.searching, word) })
 }

@@ -25,23 +25,24 @@ type client struct {
 }
 
 // newClient returns the client for the address before /chat/completions. Without a key none is sent.
-func newClient(address *url.URL, key string) *client {
+func newClient(address *url.URL, config Config) *client {
+	sender := http.RoundTripper(&http.Transport{
+		Proxy:               http.ProxyFromEnvironment,
+		ForceAttemptHTTP2:   true,
+		MaxIdleConnsPerHost: idleConnections,
+		IdleConnTimeout:     90 * time.Second,
+		TLSHandshakeTimeout: 10 * time.Second,
+	})
+	if config.Around != nil {
+		sender = config.Around(sender)
+	}
 	c := &client{
-		http: http.Client{
-			Transport: &http.Transport{
-				Proxy:               http.ProxyFromEnvironment,
-				ForceAttemptHTTP2:   true,
-				MaxIdleConnsPerHost: idleConnections,
-				IdleConnTimeout:     90 * time.Second,
-				TLSHandshakeTimeout: 10 * time.Second,
-			},
-			CheckRedirect: staysAtHome,
-		},
+		http:    http.Client{Transport: sender, CheckRedirect: staysAtHome},
 		address: address,
 		header:  http.Header{"Content-Type": {"application/json"}, "User-Agent": {"agentgraph"}},
 	}
-	if key != "" {
-		c.header.Set("Authorization", "Bearer "+key)
+	if config.Key != "" {
+		c.header.Set("Authorization", "Bearer "+config.Key)
 	}
 	return c
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"math/rand/v2"
+	"net/http"
 	"net/url"
 	"time"
 
@@ -43,6 +44,8 @@ type Config struct {
 	// IdleTimeout bounds the silence before the first piece of an answer and between two pieces;
 	// thirty seconds when zero.
 	IdleTimeout time.Duration
+	// Around wraps what sends requests; nil for nothing.
+	Around func(http.RoundTripper) http.RoundTripper
 }
 
 // Model asks one model of one provider. It reads nothing from the environment but the
@@ -72,7 +75,7 @@ func New(config Config) (*Model, error) {
 	if config.IdleTimeout <= 0 {
 		config.IdleTimeout = defaultIdleTimeout
 	}
-	return &Model{config: config, client: newClient(address, config.Key)}, nil
+	return &Model{config: config, client: newClient(address, config)}, nil
 }
 
 // Name is the model's name as the provider spells it.

@@ -1,4 +1,4 @@
-package offline
+package read
 
 import (
 	"regexp"
@@ -15,8 +15,8 @@ func FuzzPlain(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		want := strings.TrimSpace(wordy.ReplaceAllString(strings.ReplaceAll(fold(text), "’", "'"), " "))
-		require.Equal(t, want, plain(text))
+		want := strings.TrimSpace(wordy.ReplaceAllString(strings.ReplaceAll(Fold(text), "’", "'"), " "))
+		require.Equal(t, want, Plain(text))
 	})
 }
 
@@ -29,9 +29,9 @@ func FuzzWishes(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		folded := strings.ReplaceAll(fold(text), "’", "'")
+		folded := strings.ReplaceAll(Fold(text), "’", "'")
 		want := turnedDown.ReplaceAllString(folded, " ")
-		rest, some := wishes(text)
+		rest, some := Wishes(text)
 		require.Equal(t, want, rest)
 		require.Equal(t, want != folded, some)
 	})

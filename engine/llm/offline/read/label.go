@@ -1,4 +1,4 @@
-package offline
+package read
 
 import (
 	"regexp"
@@ -10,19 +10,8 @@ import (
 // afterLabel is what goes between a label and its value, and the value: ": AB1 2CD", " number is 12", " Family Plus".
 var afterLabel = regexp.MustCompile(`^(?:(?: [\pL]+){0,3}(?::| (?i:is|est|called)\b)\s*((?:[“"«]\s*)?[^.,;\n!?”"»]{2,60})|\.? (\p{Lu}[\pL\pN'’-]+(?: \p{Lu}[\pL\pN'’-]+)*))`)
 
-// labelled finds "postcode: AB1 2CD", "the plan Family Plus" and the like: what follows a word of the
-// property's name after a colon or "is", or begins with a capital right behind it.
-func (p property) labelled(text string) (string, bool) {
-	for _, word := range p.labels {
-		if value, ok := valueAfter(text, word); ok {
-			return value, true
-		}
-	}
-	return "", false
-}
-
-// valueAfter finds the value after the first label that has one: the word in any case, not within another word.
-func valueAfter(text, word string) (string, bool) {
+// Labelled finds the value after the first label that has one: the word in any case, not within another word.
+func Labelled(text, word string) (string, bool) {
 	// What may follow a label begins with no letter, so the end of the label is one only if it ends as words do.
 	if !isWordByte(word[len(word)-1]) {
 		return "", false

@@ -1,4 +1,4 @@
-package offline
+package read
 
 import (
 	"slices"
@@ -89,6 +89,14 @@ chocolate chocolat
 almond amande
 carrot carotte
 vanilla vanille
+guest guests people personnes invites
+monday lundi
+tuesday mardi
+wednesday mercredi
+thursday jeudi
+friday vendredi
+saturday samedi
+sunday dimanche
 `
 
 // sameMeaning leads from each word of a group to its first.
@@ -114,7 +122,7 @@ var turnsOfPhrase = strings.NewReplacer(
 	" ne respire plus ", " trouble breathing ", " ne respire pas ", " trouble breathing ", " mal a respirer ", " trouble breathing ", " peine a respirer ", " trouble breathing ",
 	" mal a la poitrine ", " chest pain ", " douleur a la poitrine ", " chest pain ", " douleurs a la poitrine ", " chest pain ", " heart attack ", " chest pain ", " crise cardiaque ", " chest pain ",
 	" chest hurts ", " chest pain ", " pain in my chest ", " chest pain ", " saigne beaucoup ", " heavy bleeding ", " bleeding a lot ", " heavy bleeding ",
-	" send it back ", " return ", " send this back ", " return ", " send back ", " return ", " give it back ", " return ", " when will i get ", " when arrive ", " new one ", " replacement ",
+	" send it back ", " return ", " send this back ", " return ", " send back ", " return ", " give it back ", " return ", " when will i get ", " when arrive ", " new one ", " replacement ", " new card ", " replacement card ", " nouvelle carte ", " replacement card ",
 	" not home ", " change delivery ", " not at home ", " change delivery ", " pas chez moi ", " change delivery ", " never ordered ", " unordered ", " didn t order ", " unordered ", " did not order ", " unordered ",
 	" ne convient pas ", " unsuitable ", " doesn t fit ", " unsuitable ", " does not fit ", " unsuitable ",
 	" never arrived ", " not received ", " pas recu ", " not received ",
@@ -124,28 +132,29 @@ var turnsOfPhrase = strings.NewReplacer(
 // endings are cut off a word, the first that leads to a group of synonyms.
 var endings = []string{"s", "x", "es", "ed", "d", "ing", "ee", "e", "r"}
 
-// concepts are the content words of a text, each as the first of its group of synonyms.
-func concepts(text string) []string { return conceptsOf(wordsOf(text)) }
+// Concepts are the content words of a text, each as the first of its group of synonyms.
+func Concepts(text string) []string { return ConceptsOf(Words(text)) }
 
-// conceptsOf are the concepts of a text of these words.
-func conceptsOf(words []string) []string {
+// ConceptsOf are the Concepts of a text of these words.
+func ConceptsOf(words []string) []string {
 	// Twice, for turns of phrase that share a space.
 	spaced := turnsOfPhrase.Replace(turnsOfPhrase.Replace(" " + strings.Join(words, " ") + " "))
-	return meanings(contentOf(strings.Fields(spaced)))
+	return Meanings(Content(strings.Fields(spaced)))
 }
 
-// meanings writes each word as the first of its group of synonyms, once each.
-func meanings(words []string) []string {
+// Meanings writes each word as the first of its group of synonyms, once each.
+func Meanings(words []string) []string {
 	var found []string
 	for _, word := range words {
-		if meaning := conceptOf(word); !slices.Contains(found, meaning) {
+		if meaning := ConceptOf(word); !slices.Contains(found, meaning) {
 			found = append(found, meaning)
 		}
 	}
 	return found
 }
 
-func conceptOf(word string) string {
+// ConceptOf is a folded word as the first of its group of synonyms; the word itself when it has none.
+func ConceptOf(word string) string {
 	if first, ok := sameMeaning[word]; ok {
 		return first
 	}
@@ -157,9 +166,4 @@ func conceptOf(word string) string {
 		}
 	}
 	return word
-}
-
-// hasAlike reports whether one of the words is a form of the word.
-func hasAlike(words []string, word string) bool {
-	return slices.ContainsFunc(words, func(other string) bool { return alike(word, other) })
 }

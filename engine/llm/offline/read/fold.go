@@ -1,4 +1,4 @@
-package offline
+package read
 
 import (
 	"strings"
@@ -27,8 +27,8 @@ var foldedLetters = func() (letters [firstMark]string) {
 	return letters
 }()
 
-// fold writes a text in small letters without accents.
-func fold(text string) string {
+// Fold writes a text in small letters without accents.
+func Fold(text string) string {
 	at := strings.IndexFunc(text, func(r rune) bool { return r > unicode.MaxASCII })
 	if at < 0 {
 		return strings.ToLower(text)
@@ -48,7 +48,7 @@ func fold(text string) string {
 	return folded.String()
 }
 
-// foldAny is fold for letters of any writing.
+// foldAny is Fold for letters of any writing.
 func foldAny(text string) string {
 	text = ligatures.Replace(text)
 	// The transformer keeps state, so each call makes its own.

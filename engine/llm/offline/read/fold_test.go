@@ -1,4 +1,4 @@
-package offline
+package read
 
 import (
 	"strings"
@@ -13,7 +13,7 @@ func FuzzFold(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		require.Equal(t, foldAny(text), fold(text))
+		require.Equal(t, foldAny(text), Fold(text))
 	})
 }
 
@@ -33,6 +33,6 @@ func TestLettersAreFoldedByThemselves(t *testing.T) {
 			pairs.WriteRune(one)
 			pairs.WriteRune(other)
 		}
-		require.Equal(t, foldAny(pairs.String()), fold(pairs.String()))
+		require.Equal(t, foldAny(pairs.String()), Fold(pairs.String()))
 	}
 }

@@ -1,4 +1,4 @@
-package offline
+package read
 
 import (
 	"regexp"
@@ -19,7 +19,7 @@ func FuzzLabels(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, text, word string) {
-		words := nameWords(word)
+		words := NameWords(word)
 		if len(words) == 0 {
 			return
 		}
@@ -29,7 +29,7 @@ func FuzzLabels(f *testing.F) {
 		if m := label.FindStringSubmatch(text); m != nil {
 			want, isFound = strings.Trim(m[1]+m[2], ` “"«`), true
 		}
-		value, ok := valueAfter(text, word)
+		value, ok := Labelled(text, word)
 		require.Equal(t, isFound, ok)
 		require.Equal(t, want, value)
 	})

@@ -1,7 +1,8 @@
-package offline
+package read
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,9 +18,17 @@ var (
 	clockTime   = regexp.MustCompile(`\b([01]?\d|2[0-3])(?: ?[h:] ?([0-5]\d)| ?(h|heures?|o'?clock)\b)`)
 	atHour      = regexp.MustCompile(`\b(?:at|around|about|vers) ([01]?\d|2[0-3])$`)
 	halfDayTime = regexp.MustCompile(`\b(1[0-2]|0?[1-9])(?:[:.]([0-5]\d))? ?([ap])\.?m\b`)
+	// partOfDayTime and pastTime are "8 in the morning" and "half past two".
+	partOfDayTime = regexp.MustCompile(`\b(1[0-2]|0?[1-9]) (?:in the|du|de l') ?(morning|matin|afternoon|apres|evening|soir)`)
+	pastTime      = regexp.MustCompile(`\b(half past|quarter past|quarter to) (\w+)`)
 	// present introduces the day of the conversation in an agent's instructions.
 	present = regexp.MustCompile(`(?i)\b(today is|today:|current date:?|date:|nous sommes le|aujourd'hui est le|date du jour :?)\s+[^.\n]{0,30}`)
 )
+
+// firstHour is the hour before which "half past two" is one of the afternoon.
+const firstHour = 7
+
+var pastMinutes = map[string]time.Duration{"half past": 30 * time.Minute, "quarter past": 15 * time.Minute, "quarter to": -15 * time.Minute}
 
 const monthNames = `jan|feb|fev|mar|apr|avr|may|mai|june|juin|july|juil|aug|aou|sep|oct|nov|dec`
 
@@ -44,11 +53,11 @@ var (
 	}
 )
 
-// plain is a text in small letters without accents, with straight apostrophes and single spaces.
-func plain(text string) string {
+// Plain is a text in small letters without accents, with straight apostrophes and single spaces.
+func Plain(text string) string {
 	var plain strings.Builder
 	isSpaced := true
-	for _, r := range strings.ReplaceAll(fold(text), "’", "'") {
+	for _, r := range strings.ReplaceAll(Fold(text), "’", "'") {
 		switch {
 		case strings.ContainsRune(":/.'-", r) || unicode.IsLetter(r) || unicode.IsNumber(r):
 			plain.WriteRune(r)
@@ -61,24 +70,24 @@ func plain(text string) string {
 	return strings.TrimSuffix(plain.String(), " ")
 }
 
-// todayOf is the day of the conversation as the instructions tell it; the zero time when they do not.
-func todayOf(instructions string) time.Time {
+// Today is the day of the conversation as the instructions tell it; the zero time when they do not.
+func Today(instructions string) time.Time {
 	// Most often it is the first that tells: then the rest need not be read.
-	if day, ok := dateIn(present.FindString(instructions), time.Time{}); ok {
+	if day, ok := Date(present.FindString(instructions), time.Time{}); ok {
 		return day
 	}
 	for _, told := range present.FindAllString(instructions, -1) {
-		if day, ok := dateIn(told, time.Time{}); ok {
+		if day, ok := Date(told, time.Time{}); ok {
 			return day
 		}
 	}
 	return time.Time{}
 }
 
-// dateIn is the first day that a text names. Days without a year, weekdays and "tomorrow" need today: they are
+// Date is the first day that a text names. Days without a year, weekdays and "tomorrow" need today: they are
 // the next such day.
-func dateIn(text string, today time.Time) (time.Time, bool) {
-	text = plain(text)
+func Date(text string, today time.Time) (time.Time, bool) {
+	text = Plain(text)
 	if m := isoDate.FindStringSubmatch(text); m != nil {
 		return dayOf(m[1], m[2], m[3])
 	}
@@ -135,9 +144,9 @@ func exactDay(year string, month time.Month, day string) (time.Time, bool) {
 	return date, date.Day() == d && date.Month() == month
 }
 
-// timeIn is the first time of day that a text names, as the time since midnight.
-func timeIn(text string) (time.Duration, bool) {
-	text = plain(isoDate.ReplaceAllString(strings.ReplaceAll(text, "T", " "), " "))
+// Time is the first time of day that a text names, as the time since midnight.
+func Time(text string) (time.Duration, bool) {
+	text = Plain(isoDate.ReplaceAllString(strings.ReplaceAll(text, "T", " "), " "))
 	if m := halfDayTime.FindStringSubmatch(text); m != nil {
 		hour, _ := strconv.Atoi(m[1])
 		minute, _ := strconv.Atoi(m[2])
@@ -146,6 +155,22 @@ func timeIn(text string) (time.Duration, bool) {
 			hour += 12
 		}
 		return time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute, true
+	}
+	if m := partOfDayTime.FindStringSubmatch(text); m != nil {
+		hour, _ := strconv.Atoi(m[1])
+		hour %= 12
+		if m[2] != "morning" && m[2] != "matin" {
+			hour += 12
+		}
+		return time.Duration(hour) * time.Hour, true
+	}
+	if m := pastTime.FindStringSubmatch(text); m != nil {
+		if hour, ok := Number(m[2]); ok && hour <= 12 {
+			if hour < firstHour {
+				hour += 12
+			}
+			return time.Duration(hour)*time.Hour + pastMinutes[m[1]], true
+		}
 	}
 	if m := clockTime.FindStringSubmatch(text); m != nil {
 		hour, _ := strconv.Atoi(m[1])
@@ -166,3 +191,26 @@ func timeIn(text string) (time.Duration, bool) {
 	}
 	return 0, false
 }
+
+// TellsBirth reports whether the words of a sentence tell when somebody was born.
+func TellsBirth(words []string) bool {
+	for i, word := range words {
+		if word == "birthday" && (i+1 == len(words) || words[i+1] != "is") {
+			continue // it may be a party
+		}
+		if IsBirth([]string{word}) {
+			return true
+		}
+	}
+	return false
+}
+
+// IsBirth reports whether one of the words is about a birthday.
+func IsBirth(words []string) bool {
+	return slices.ContainsFunc(words, func(word string) bool {
+		return slices.Contains([]string{"birth", "birthday", "born", "dob", "naissance", "nee"}, word)
+	})
+}
+
+// IsDate reports whether a text has a day in figures, the year first.
+func IsDate(text string) bool { return isoDate.MatchString(text) }

@@ -1,4 +1,4 @@
-package offline
+package read
 
 import (
 	"testing"
@@ -14,7 +14,7 @@ func TestNoWordIsOfBothLanguages(t *testing.T) {
 	}
 	for word := range frenchWords {
 		require.False(t, shared[word], "%q is a word of both languages and of French", word)
-		require.Equal(t, fold(word), word)
+		require.Equal(t, Fold(word), word)
 	}
 }
 
@@ -35,8 +35,8 @@ func TestAlike(t *testing.T) {
 		{"bank", "band", false},
 		{"shop", "ship", false},
 	} {
-		require.Equal(t, test.want, alike(test.one, test.other), "%s, %s", test.one, test.other)
-		require.Equal(t, test.want, alike(test.other, test.one), "%s, %s", test.other, test.one)
+		require.Equal(t, test.want, Alike(test.one, test.other), "%s, %s", test.one, test.other)
+		require.Equal(t, test.want, Alike(test.other, test.one), "%s, %s", test.other, test.one)
 	}
 }
 
@@ -47,6 +47,6 @@ func TestFold(t *testing.T) {
 		"SŒUR":            "soeur",
 		"e\u0301te\u0301": "ete",
 	} {
-		require.Equal(t, want, fold(text))
+		require.Equal(t, want, Fold(text))
 	}
 }

@@ -1,0 +1,19 @@
+# docker build --build-arg VERSION=$(git describe --tags --always) -t agentgraph .
+FROM golang:1.26 AS build
+WORKDIR /source
+COPY go.mod go.sum ./
+RUN go mod download
+COPY . .
+ARG VERSION=
+# Static: nothing of a system is in the image, not even a shell.
+RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.release=$VERSION" -o /agentgraph ./cmd/agentgraph
+
+FROM gcr.io/distroless/static-debian12:nonroot
+COPY --from=build /agentgraph /agentgraph
+COPY LICENSE /LICENSE
+# The root file system may be read-only: only /tmp is written, by large uploads and the PDF reader.
+ENV XDG_CACHE_HOME=/tmp
+USER 65532:65532
+EXPOSE 8080 9090
+ENTRYPOINT ["/agentgraph"]
+CMD ["serve"]

@@ -1,0 +1,239 @@
+package app_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/gateway"
+	"github.com/agentgraph/agentgraph/graph"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// position is a place for an id, or for a cursor, somewhere in the arguments of a field.
+type position struct {
+	root  *ast.Definition
+	field *ast.FieldDefinition
+	// of is the type whose field it is, where that is not the root's.
+	of   *ast.Definition
+	path string
+}
+
+func (p position) String() string {
+	if p.of != nil {
+		return p.of.Name + "." + p.field.Name + "(" + p.path + ")"
+	}
+	return p.root.Name + "." + p.field.Name + "(" + p.path + ")"
+}
+
+// cells writes operations that have a foreign id at one position, and otherwise the caller's own.
+type cells struct {
+	walker
+	own, foreign victim
+}
+
+// isID reports whether an argument or an input's field is a place for an id or a cursor.
+func isID(name string, of *ast.Type) bool {
+	return of.Name() == "ID" || name == "after" && of.Name() == "String"
+}
+
+// positions finds the places within an argument or an input's field.
+func (c cells) positions(path, name string, of *ast.Type, add func(path string)) {
+	if isID(name, of) {
+		add(path)
+		return
+	}
+	if input := c.schema.Types[of.Name()]; input.Kind == ast.InputObject && strings.Count(path, ".") < 4 {
+		for _, f := range input.Fields {
+			c.positions(path+"."+f.Name, f.Name, f.Type, add)
+		}
+	}
+}
+
+// all are the positions of the whole schema.
+func (c cells) all() []position {
+	var all []position
+	for _, root := range []*ast.Definition{c.schema.Query, c.schema.Mutation, c.schema.Subscription} {
+		for _, field := range root.Fields {
+			for _, a := range field.Arguments {
+				c.positions(a.Name, a.Name, a.Type, func(path string) { all = append(all, position{root: root, field: field, path: path}) })
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.schema.Types)) {
+		of := c.schema.Types[name]
+		if of.Kind != ast.Object || strings.HasPrefix(name, "__") || of == c.schema.Query || of == c.schema.Mutation || of == c.schema.Subscription {
+			continue
+		}
+		for _, field := range of.Fields {
+			for _, a := range field.Arguments {
+				c.positions(a.Name, a.Name, a.Type, func(path string) {
+					all = append(all, position{root: c.schema.Query, field: field, of: of, path: path})
+				})
+			}
+		}
+	}
+	return all
+}
+
+// fill writes an argument or an input's field, with the text at the position; "" when it may be left out and does not lead there.
+func (c cells) fill(at, path, name string, of *ast.Type, isRequired bool, returns, text string) string {
+	leads := at == path || strings.HasPrefix(at, path+".")
+	if !leads && !isRequired {
+		return ""
+	}
+	written := ""
+	input := c.schema.Types[of.Name()]
+	switch {
+	case at == path:
+		written = text
+	case isID(name, of):
+		id, _ := json.Marshal(c.own.idFor(name, returns))
+		written = string(id)
+	case input.Kind == ast.InputObject:
+		var fields []string
+		for _, f := range input.Fields {
+			isOneOf := input.Directives.ForName("oneOf") != nil
+			if text := c.fill(at, path+"."+f.Name, f.Name, f.Type, f.Type.NonNull && f.DefaultValue == nil && !isOneOf, "", text); text != "" {
+				fields = append(fields, f.Name+": "+text)
+			}
+		}
+		written = "{" + strings.Join(fields, ", ") + "}"
+	default:
+		return c.value(name, of, returns, "")
+	}
+	if of.Elem != nil {
+		return "[" + written + "]"
+	}
+	return written
+}
+
+// call writes a field with its arguments and what is selected of it.
+func (c cells) call(field *ast.FieldDefinition, at, text string, depth int) string {
+	var arguments []string
+	for _, a := range field.Arguments {
+		if text := c.fill(at, a.Name, a.Name, a.Type, a.Type.NonNull && a.DefaultValue == nil, field.Type.Name(), text); text != "" {
+			arguments = append(arguments, a.Name+": "+text)
+		}
+	}
+	written := field.Name
+	if len(arguments) > 0 {
+		written += "(" + strings.Join(arguments, ", ") + ")"
+	}
+	return written + c.selection(field.Type, depth)
+}
+
+// operation writes the operation that has the text at the position; "" when there is no way to its type.
+func (c cells) operation(p position, text string) string {
+	if p.of == nil {
+		return strings.ToLower(p.root.Name) + " { " + c.call(p.field, p.path, text, 2) + " }"
+	}
+	for _, root := range c.schema.Query.Fields {
+		definition := c.schema.Types[root.Type.Name()]
+		isWay := root.Arguments.ForName("id") != nil || len(root.Arguments) == 0
+		if !isWay || definition.Name != p.of.Name && !slices.Contains(c.schema.GetPossibleTypes(definition), p.of) || definition.Name == "Node" {
+			continue
+		}
+		call := c.call(root, "", "", 0)
+		if i := strings.LastIndex(call, " {"); i > 0 && strings.HasSuffix(call, "}") {
+			call = call[:i]
+		}
+		return "query { " + call + " { ... on " + p.of.Name + " { " + c.call(p.field, p.path, text, 2) + " } } }"
+	}
+	return ""
+}
+
+// TestEveryPlaceForAnIDRefusesThoseOfOthers tries, at each place that the schema has for an id or a cursor, each id of another
+// company, of the right type and of all others, in both directions, by plans and by resolvers: nothing of the other company is
+// seen or changed. A place that is new is tried, or the test says that it does not know how.
+func TestEveryPlaceForAnIDRefusesThoseOfOthers(t *testing.T) {
+	t.Parallel()
+	address := dbtest.URL(t)
+	store := dbtest.Open(t, address, db.Options{SecretKey: make([]byte, 32)})
+	g := &gatewayUnderTest{url: serveStore(t, store), store: store}
+	resolved := servePlanned(t, store, gateway.DefaultSettings(), false)
+	estates := []victim{newVictim(t, g, address), newVictim(t, g, address)}
+	tried, places := 0, map[string]bool{}
+	for i := range estates {
+		own, foreign := estates[i], estates[1-i]
+		_, key := g.keyOf(t, own.ids["company"], model.APIKeyScopeAdmin)
+		secrets := slices.Compact(slices.Sorted(maps.Values(foreign.ids)))
+		before := dump(t, address, foreign.ids["company"])
+		c := cells{walker: walker{schema: graph.NewExecutableSchema(graph.Config{}).Schema(), victim: own}, own: own, foreign: foreign}
+		for _, p := range c.all() {
+			if p.field.Name == "recordUsage" {
+				continue // it stores the ids as they are and looks nothing up
+			}
+			places[p.String()] = true
+			if p.root == c.schema.Query && !strings.HasSuffix(p.path, "after") {
+				// The caller's own id, so that it is known that something would be seen here.
+				path := strings.Split(p.path, ".")
+				id, err := json.Marshal(own.idFor(path[len(path)-1], p.field.Type.Name()))
+				require.NoError(t, err)
+				answer := post(t, g.url, key, c.operation(p, string(id)), false)
+				require.NotContains(t, answer, `"errors"`, "%s", p)
+			}
+			for _, id := range secrets {
+				text := id
+				if strings.HasSuffix(p.path, "after") {
+					text = model.Cursor{CreatedAt: time.Now(), ID: id}.String()
+				}
+				literal, err := json.Marshal(text)
+				require.NoError(t, err)
+				operation := c.operation(p, string(literal))
+				require.NotEmpty(t, operation, "teach operation a way to %s", p)
+				servers := []string{g.url}
+				if p.root == c.schema.Query {
+					servers = append(servers, resolved)
+				}
+				for _, server := range servers {
+					tried++
+					answer := post(t, server, key, operation, p.root == c.schema.Subscription)
+					require.NotContains(t, answer, "GRAPHQL_VALIDATION_FAILED", "%s\n%s", p, operation)
+					require.NotContains(t, answer, `"INTERNAL"`, "%s\n%s", p, operation)
+					for _, secret := range secrets {
+						// An error may repeat the id that was asked for.
+						require.NotContains(t, strings.ReplaceAll(answer, id, ""), secret, "%s\n%s", p, operation)
+					}
+					_, data, _ := strings.Cut(answer, `"data":`)
+					require.NotContains(t, data, id, "%s\n%s", p, operation)
+				}
+			}
+		}
+		require.Equal(t, before, dump(t, address, foreign.ids["company"]))
+	}
+	t.Logf("%d cells at %d places", tried, len(places))
+	require.Greater(t, tried, 5_000)
+}
+
+// post sends an operation and returns the whole answer; of a subscription what comes until it ends.
+func post(t *testing.T, server, key, operation string, isStream bool) string {
+	t.Helper()
+	body, err := json.Marshal(map[string]string{"query": operation})
+	require.NoError(t, err)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server+"/graphql", bytes.NewReader(body))
+	require.NoError(t, err)
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("X-Api-Key", key)
+	if isStream {
+		request.Header.Set("Accept", "text/event-stream")
+	}
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(response.Body)
+	require.NoError(t, err, fmt.Sprint(operation))
+	return string(text)
+}

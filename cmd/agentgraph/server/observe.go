@@ -1,0 +1,56 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/agentgraph/agentgraph/gateway"
+	"github.com/agentgraph/agentgraph/observe"
+)
+
+// closeTime is how long the last spans may take to be sent when the program ends.
+const closeTime = 5 * time.Second
+
+// observeFlags say what operators want to know of the program.
+type observeFlags struct {
+	MetricsListen string        `env:"AGENTGRAPH_METRICS_LISTEN" placeholder:"ADDRESS" help:"Address at which GET /metrics is served, for Prometheus. It asks for no key. Without one there are no metrics."`
+	Pprof         bool          `env:"AGENTGRAPH_PPROF" help:"Serve Go's profiles beside the metrics, below /debug/pprof/."`
+	SlowOperation time.Duration `env:"AGENTGRAPH_SLOW_OPERATION" default:"0s" help:"From how long on a query or a mutation is logged as slow; 0 for none."`
+	SlowStatement time.Duration `env:"AGENTGRAPH_SLOW_STATEMENT" default:"0s" help:"From how long on an SQL statement is logged as slow; 0 for none."`
+}
+
+// Validate refuses profiles without an address, and times below 0.
+func (f observeFlags) Validate() error {
+	if f.Pprof && f.MetricsListen == "" {
+		return errors.New("--pprof needs --metrics-listen: profiles are served beside the metrics")
+	}
+	if f.SlowOperation < 0 || f.SlowStatement < 0 {
+		return errors.New("--slow-operation and --slow-statement must not be negative")
+	}
+	return nil
+}
+
+// start returns what the flags and the OTEL_* variables ask for, and a function that ends it.
+func (f observeFlags) start(ctx context.Context, version string, log *slog.Logger) (*observe.Observer, func(), error) {
+	observer, err := observe.Start(ctx, observe.Options{
+		Listen: f.MetricsListen, Pprof: f.Pprof, SlowStatement: f.SlowStatement, Version: version, Log: log,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return observer, func() {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
+		defer cancel()
+		if err := observer.Close(closing); err != nil {
+			log.Warn("the last spans or metrics were lost", "error", err)
+		}
+	}, nil
+}
+
+// observed are the settings with what is logged as slow.
+func (f observeFlags) observed(settings gateway.Settings) gateway.Settings {
+	settings.SlowOperation = f.SlowOperation
+	return settings
+}

@@ -1,0 +1,78 @@
+package db_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// Who changes what is written down with the change, or not at all.
+func TestChangesAreAudited(t *testing.T) {
+	t.Parallel()
+	tenant, companyID := newCompany(t, dbtest.New(t))
+	key, _, err := tenant.CreateAPIKey(t.Context(), model.CreateAPIKeyInput{Name: "A key", Scopes: []model.APIKeyScope{model.APIKeyScopeAdmin}})
+	require.NoError(t, err)
+	by := func(isToken bool) context.Context {
+		return model.WithPrincipal(t.Context(), model.Principal{CompanyID: companyID, KeyID: key.ID, IsToken: isToken, Address: "203.0.113.7"})
+	}
+	agent, err := tenant.CreateAgent(by(false), model.CreateAgentInput{Name: "Agent", Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en", Prompt: "One"})
+	require.NoError(t, err)
+	_, err = tenant.UpdateAgentPrompt(by(true), model.UpdateAgentPromptInput{AgentID: agent.ID, Prompt: "Two"})
+	require.NoError(t, err)
+	_, err = tenant.UpdateAgent(by(false), model.UpdateAgentInput{AgentID: agent.ID, Name: new("Other")})
+	require.NoError(t, err)
+	_, err = tenant.UpdateAgentPrompt(by(true), model.UpdateAgentPromptInput{AgentID: agent.ID, Prompt: ""})
+	require.Error(t, err, "what is refused was not done")
+	require.NoError(t, tenant.SetPlan(by(false), model.SetPlanInput{Name: "Plan", CreditsIncluded: 1}))
+	require.NoError(t, tenant.DeleteAgent(by(false), agent.ID))
+	_, err = tenant.RevokeAPIKey(by(false), key.ID)
+	require.NoError(t, err)
+	_, err = tenant.RevokeAPIKey(by(false), key.ID)
+	require.NoError(t, err, "which changes nothing")
+
+	read := func(filter *model.AuditEventFilter) (actions []model.AuditAction, events []*model.AuditEvent) {
+		page, err := tenant.AuditEvents(t.Context(), model.PageArgs{First: 50}, filter)
+		require.NoError(t, err)
+		for _, event := range page.Nodes {
+			actions = append(actions, event.Action)
+		}
+		return actions, page.Nodes
+	}
+	actions, events := read(nil)
+	require.Equal(t, []model.AuditAction{
+		model.AuditActionRevokeAPIKey, model.AuditActionDeleteAgent, model.AuditActionChangePlan, model.AuditActionUpdateAgent,
+		model.AuditActionUpdatePrompt, model.AuditActionCreateAgent, model.AuditActionCreateAPIKey,
+	}, actions)
+	made, prompt := events[6], events[4]
+	require.Nil(t, made.APIKeyID, "by who has the database")
+	require.Nil(t, made.Address)
+	require.Equal(t, key.ID, *prompt.APIKeyID)
+	require.True(t, prompt.IsAccessToken)
+	require.Equal(t, "203.0.113.7", *prompt.Address)
+	require.Equal(t, agent.ID, prompt.TargetID)
+
+	actions, _ = read(&model.AuditEventFilter{TargetID: &agent.ID, APIKeyID: &key.ID, Action: new(model.AuditActionDeleteAgent)})
+	require.Equal(t, []model.AuditAction{model.AuditActionDeleteAgent}, actions)
+}
+
+func TestWhatIsRolledBackIsNotAudited(t *testing.T) {
+	t.Parallel()
+	store := dbtest.New(t)
+	tenant, companyID := newCompany(t, store)
+	agent := newAgent(t, tenant)
+	changed := errors.New("changed my mind")
+	err := store.Tx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+		require.NoError(t, tx.Tenant(companyID).DeleteAgent(ctx, agent.ID))
+		return changed
+	})
+	require.ErrorIs(t, err, changed)
+	page, err := tenant.AuditEvents(t.Context(), model.PageArgs{First: 50}, nil)
+	require.NoError(t, err)
+	require.Len(t, page.Nodes, 1, "that it was made")
+}

@@ -1,0 +1,92 @@
+package db
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Reader reads a company's rows on a connection of its own, which others wait for until it is closed. It is not safe for
+// concurrent use.
+type Reader struct {
+	tenant *Tenant
+	conn   *pgxpool.Conn
+}
+
+// Reader returns a Reader as soon as a connection is free. One company has at most three quarters of them at a time.
+func (t *Tenant) Reader(ctx context.Context) (*Reader, error) {
+	r := &Reader{tenant: t}
+	if err := r.open(ctx); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+func (r *Reader) open(ctx context.Context) error {
+	store := r.tenant.store
+	if err := store.readers.Enter(ctx, r.tenant.companyID); err != nil {
+		return err
+	}
+	conn, err := store.reads.Acquire(ctx)
+	if err != nil {
+		store.readers.Leave(r.tenant.companyID)
+		return translate(err)
+	}
+	r.conn = conn
+	return nil
+}
+
+// Close returns the connection to the pool.
+func (r *Reader) Close() {
+	if r.conn != nil {
+		r.conn.Release()
+		r.conn = nil
+		r.tenant.store.readers.Leave(r.tenant.companyID)
+	}
+}
+
+// Read is Read of one Reader.
+func (t *Tenant) Read(ctx context.Context, reads []Read, receive Receive) error {
+	r, err := t.Reader(ctx)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return r.Read(ctx, reads, receive)
+}
+
+// Read sends all reads to Postgres together and hands out what they find, in order: one round trip, or two where a
+// connection sees a statement for the first time. There are at most MostReads.
+func (r *Reader) Read(ctx context.Context, reads []Read, receive Receive) error {
+	hasReceived := false
+	for {
+		err, isCut := r.readOnce(ctx, reads, func(read int, values [][]byte) error {
+			hasReceived = true
+			return receive(read, values)
+		})
+		if !isCut || hasReceived || ctx.Err() != nil {
+			return translate(err)
+		}
+		// What the server has closed or changed meanwhile shows only now. There are no more such connections than there
+		// were. This one has to go before another is asked for: all others may be waiting for the same.
+		r.Close()
+		if err := r.open(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// readOnce is Read on the connection. isCut says that this was used before and is of no use any more, for a reason that
+// another one has not.
+func (r *Reader) readOnce(ctx context.Context, reads []Read, receive Receive) (err error, isCut bool) {
+	pg := r.conn.Conn().PgConn()
+	isUsed := isUsed(pg)
+	ctx, end := r.tenant.store.trace(ctx, r.conn.Conn(), reads)
+	err = r.tenant.receive(ctx, pg, reads, receive)
+	end(err)
+	var answer *pgconn.PgError
+	isOwn := !errors.As(err, &answer) || isStale(err) || isEnded(err)
+	return err, err != nil && isUsed && pg.IsClosed() && isOwn
+}

@@ -1,0 +1,82 @@
+package agentgraph
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/stretchr/testify/require"
+)
+
+var (
+	ourVariable = regexp.MustCompile(`\bAGENTGRAPH_[A-Z0-9_]*[A-Z0-9]\b`)
+	flagTag     = regexp.MustCompile(`env:"([A-Z0-9_]+)"`)
+)
+
+// deployed are the files by which the program is built and run elsewhere, by their paths.
+func deployed(t *testing.T) map[string]string {
+	t.Helper()
+	names := []string{"Dockerfile", "compose.yaml", ".goreleaser.yaml", "SECURITY.md", "CHANGELOG.md", "docs/operations.md"}
+	require.NoError(t, filepath.WalkDir("deploy", func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			names = append(names, path)
+		}
+		return err
+	}))
+	files := map[string]string{}
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		require.NoError(t, err)
+		files[name] = string(text)
+	}
+	return files
+}
+
+func TestWhatIsDeployedIsWellFormed(t *testing.T) {
+	t.Parallel()
+	for name, text := range deployed(t) {
+		switch filepath.Ext(name) {
+		case ".json":
+			require.True(t, json.Valid([]byte(text)), name)
+		case ".yaml":
+			documents := yaml.NewDecoder(bytes.NewReader([]byte(text)))
+			for {
+				var document map[string]any
+				err := documents.Decode(&document)
+				if errors.Is(err, io.EOF) {
+					break
+				}
+				require.NoError(t, err, name)
+				require.NotEmpty(t, document, name)
+			}
+		}
+	}
+}
+
+// A setting that is misspelled or renamed is one that nobody reads.
+func TestWhatIsDeployedNamesSettingsThatExist(t *testing.T) {
+	t.Parallel()
+	known := map[string]bool{}
+	sources, err := filepath.Glob("cmd/agentgraph/*/*.go")
+	require.NoError(t, err)
+	for _, name := range sources {
+		text, err := os.ReadFile(name)
+		require.NoError(t, err)
+		for _, found := range flagTag.FindAllStringSubmatch(string(text), -1) {
+			known[found[1]] = true
+		}
+	}
+	for name, text := range deployed(t) {
+		for _, variable := range ourVariable.FindAllString(text, -1) {
+			require.True(t, known[variable], "%s names %s, which no flag reads", name, variable)
+		}
+	}
+	require.Greater(t, len(known), 30)
+}

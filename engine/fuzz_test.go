@@ -1,0 +1,142 @@
+package engine
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// FuzzRender holds the filling of placeholders against an expression's own.
+func FuzzRender(f *testing.F) {
+	f.Add("Hello {firstName}, {agency} here.", "firstName", "Ana")
+	f.Add(`{"name": "{name}", "list": [{}, {a.b}]}`, "name", "{name}")
+	f.Add("{{a}}{a{a}} {1a} { a } \xff{é}", "a", "\x00}")
+	f.Add(strings.Repeat("{x}", 1_000), "x", strings.Repeat("y", 2_000))
+	f.Fuzz(func(t *testing.T, text, name, value string) {
+		var missing []string
+		want := placeholder.ReplaceAllStringFunc(text, func(found string) string {
+			if found == "{"+name+"}" {
+				return value
+			}
+			if inner := found[1 : len(found)-1]; !slices.Contains(missing, inner) {
+				missing = append(missing, inner)
+			}
+			return found
+		})
+		filled, unknown, err := render(text, map[string]string{name: value})
+		if len(want) > maxRendered {
+			require.Error(t, err)
+			return
+		}
+		require.NoError(t, err)
+		require.Equal(t, want, filled)
+		require.Equal(t, missing, unknown)
+		same, _, err := render(text, nil)
+		require.NoError(t, err)
+		require.Equal(t, text, same)
+	})
+}
+
+// FuzzArguments requires that the arguments of a call are what encoding/json reads in them, and that the text which
+// is kept of them is read as the same again.
+func FuzzArguments(f *testing.F) {
+	for _, seed := range []string{
+		`{"day":"Monday","n":2.50,"who":{"b":1,"a":[null,true]},"n":3}`, `{"a\u0000":1,"a":2}`, `{"a":1e400,"b":-1E-401}`, `{"a":"\ud83d\ude00\ud83d<&>\u2028"}`,
+		`{} x`, `[]`, `null`, `{"a":00}`, "{\"\xff\":\"\xff\"}", ` { } `,
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, written string) {
+		call, text, err := parseArguments(written)
+		if err != nil {
+			require.Equal(t, "{}", string(text))
+			return
+		}
+		var want map[string]any
+		require.NoError(t, json.Unmarshal([]byte(written), &want))
+		require.NotContains(t, string(text), `\u0000`)
+		if !strings.Contains(written, `\u0000`) {
+			require.JSONEq(t, written, string(text))
+		}
+		var compact bytes.Buffer
+		require.NoError(t, json.Compact(&compact, text))
+		require.Equal(t, compact.String(), string(text))
+		if len(text) > maxArguments {
+			return // Half a surrogate pair is shorter as it was written.
+		}
+		again, twice, err := parseArguments(string(text))
+		require.NoError(t, err)
+		require.Equal(t, string(text), string(twice))
+		require.True(t, same(map[string]any(call), map[string]any(again)))
+	})
+}
+
+// FuzzMockCondition requires that what a mocking may hold can be looked at: an expression matches as it does by itself,
+// and an argument equals its own text.
+func FuzzMockCondition(f *testing.F) {
+	f.Add(`{"day":"Monday"}`, "day", "(?i)^mon")
+	f.Add(`{"who":{"name":"Ana","n":2.50}}`, "who.n", `^2\.50$`)
+	f.Add(`{"a.b":[1e2,"x"],"a":{"b":null}}`, "a.b", `[`)
+	f.Add(`{"a":"aaaaaaaaaaaaaaaaaaaaaaaaaaaa!"}`, "a", `^(a+)+$`)
+	f.Add(`{"a":1}`, "a", `((a{0,100}){0,100}){0,100}`)
+	f.Fuzz(func(t *testing.T, written, argument, pattern string) {
+		call, _, err := parseArguments(written)
+		if err != nil {
+			return
+		}
+		matches := model.MockCondition{Argument: argument, Matches: &pattern}
+		input := model.StartSimulationChatInput{AgentID: "agent_a", ToolMocking: &model.ToolMocking{
+			MockedTools: []model.MockedTool{{ToolID: "tool_a", Mock: model.Mock{Rules: []model.MockRule{{When: []model.MockCondition{matches}}}}}},
+		}}
+		if input.Validate() != nil {
+			require.NotPanics(t, func() { newChecks().holds(t.Context(), matches, call) })
+			return
+		}
+		value, present := call.reach(argument)
+		require.Equal(t, present && regexp.MustCompile(pattern).MatchString(textOf(value)), newChecks().holds(t.Context(), matches, call))
+		require.Equal(t, present, newChecks().holds(t.Context(), model.MockCondition{Argument: argument, Present: ptr(true)}, call))
+		if present {
+			require.True(t, newChecks().holds(t.Context(), model.MockCondition{Argument: argument, Equals: ptr(textOf(value))}, call))
+		}
+	})
+}
+
+// FuzzToolSchema requires that each JSON Schema which a tool may have can be used, and that what calls are told by it is short.
+func FuzzToolSchema(f *testing.F) {
+	for _, seed := range []string{
+		`{"type":"object","properties":{"a":{"type":"string","enum":["x"]}},"required":["a"],"additionalProperties":false}`,
+		`{"type":"object","properties":{"next":{"$ref":"#"}}}`, `{"type":"object","$defs":{"b":{"pattern":"^(a+)+$"}},"properties":{"a":{"$ref":"#/$defs/b"}}}`,
+		`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","definitions":{"a":{"$id":"b","type":"number"}},"properties":{"a":{"$ref":"b"}}}`,
+		`{"type":"object","$id":"https://a.example/b","$anchor":"c","properties":{"a":{"$ref":"#c"}}}`, `{"type":"object","allOf":[{"$ref":"#"}]}`,
+		`{"type":"object","properties":{"a":{"multipleOf":1e-300,"maximum":1e308}},"dependentSchemas":{"a":false}}`,
+	} {
+		f.Add(seed, `{"a":"b","next":{"next":1}}`)
+	}
+	f.Fuzz(func(t *testing.T, schema, written string) {
+		call, _, err := parseArguments(written)
+		if err != nil {
+			return
+		}
+		var parameters model.JSONObject
+		if parameters.UnmarshalGQL(json.RawMessage(schema)) != nil {
+			return
+		}
+		_, err = model.NewTool(model.CreateToolInput{Name: "a", TechnicalName: "a", Parameters: parameters}, time.Time{}, nil)
+		if err != nil {
+			return
+		}
+		parametersOf([]byte(parameters))
+		if err := newChecks().validate(t.Context(), []byte(parameters), call); err != nil {
+			require.NotContains(t, err.Error(), "not usable")
+			require.LessOrEqual(t, len(err.Error()), maxFault+100)
+		}
+	})
+}

@@ -1,0 +1,140 @@
+package knowledge_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/engine/knowledge"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// outages are what happens to the database at an address.
+type outages struct {
+	t    *testing.T
+	conn *pgx.Conn
+	name string
+}
+
+func newOutages(t *testing.T, address string) *outages {
+	t.Helper()
+	config, err := pgx.ParseConfig(address)
+	require.NoError(t, err)
+	o := &outages{t: t, name: config.Database}
+	config.Database = "postgres"
+	o.conn, err = pgx.ConnectConfig(t.Context(), config)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = o.conn.Close(context.WithoutCancel(t.Context())) })
+	return o
+}
+
+// cut ends every connection of the database.
+func (o *outages) cut() {
+	_, err := o.conn.Exec(o.t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", o.name)
+	require.NoError(o.t, err)
+}
+
+// admit lets the database accept connections, or not.
+func (o *outages) admit(connections bool) {
+	_, err := o.conn.Exec(o.t.Context(), fmt.Sprintf("ALTER DATABASE %s ALLOW_CONNECTIONS %t", o.name, connections))
+	require.NoError(o.t, err)
+}
+
+// hooked is an embedding model that calls a function before it answers.
+type hooked struct {
+	lengths
+	before func(ctx context.Context)
+}
+
+func (h *hooked) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	h.before(ctx)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return h.lengths.Embed(ctx, texts)
+}
+
+// The database restarts in the middle of a document far more often than a document may fail or workers may be lost with
+// it.
+func TestADocumentOutlivesRestartsOfTheDatabase(t *testing.T) {
+	t.Parallel()
+	ctx, address := t.Context(), dbtest.URL(t)
+	silent := slog.New(slog.DiscardHandler)
+	store := dbtest.Open(t, address, db.Options{Log: silent})
+	database := newOutages(t, address)
+	const restarts = 2*model.MaxIndexAttempts + 2
+	var calls atomic.Int32
+	embedder := &hooked{lengths: lengths{name: "m"}, before: func(ctx context.Context) {
+		n := calls.Add(1)
+		if n > restarts {
+			return
+		}
+		database.cut()
+		if n%2 == 0 {
+			<-ctx.Done() // the workers have noticed, and interrupt
+		}
+	}}
+	l := newLibrary(t, knowledge.Options{Embedder: embedder, Log: silent}, store, []string{})
+	datasets, err := dbtest.Find[*model.Dataset](ctx, l.tenant, db.DatasetsOfChats, []string{l.chat.ID})
+	require.NoError(t, err)
+	var added []*model.Document
+	for range 2 {
+		d, err := l.base.AddDocument(ctx, l.tenant, model.AddDocumentInput{DatasetID: datasets[0].ID, Name: new("a"), Text: new("tree")})
+		require.NoError(t, err)
+		added = append(added, d)
+	}
+	require.NoError(t, store.Work(ctx, 1, db.Workers{Index: l.base.Index}))
+	t.Cleanup(func() { require.NoError(t, store.StopWork(context.WithoutCancel(ctx))) })
+	for _, d := range added {
+		var stored *model.Document
+		require.Eventually(t, func() bool {
+			// A read may be cut off, too.
+			stored, err = l.tenant.Document(ctx, d.ID)
+			return err == nil && (stored.Status == model.DocumentStatusReady || stored.Status == model.DocumentStatusFailed)
+		}, 2*time.Minute, 20*time.Millisecond)
+		require.Nil(t, stored.Error)
+	}
+	require.Greater(t, calls.Load(), int32(restarts))
+}
+
+// An attempt that the database cuts off counts as a wait, and so does one that could not even begin.
+func TestAnAttemptWithoutDatabaseCountsForNothing(t *testing.T) {
+	t.Parallel()
+	ctx, address := t.Context(), dbtest.URL(t)
+	silent := slog.New(slog.DiscardHandler)
+	store := dbtest.Open(t, address, db.Options{Log: silent})
+	database := newOutages(t, address)
+	embedder := &hooked{lengths: lengths{name: "m"}, before: func(context.Context) {}}
+	l := newLibrary(t, knowledge.Options{Embedder: embedder, Log: silent}, store, []string{})
+	datasets, err := dbtest.Find[*model.Dataset](ctx, l.tenant, db.DatasetsOfChats, []string{l.chat.ID})
+	require.NoError(t, err)
+	d, err := l.base.AddDocument(ctx, l.tenant, model.AddDocumentInput{DatasetID: datasets[0].ID, Name: new("a"), Text: new("tree")})
+	require.NoError(t, err)
+
+	database.admit(false)
+	database.cut()
+	var later *db.Later
+	require.ErrorAs(t, l.base.Index(ctx, l.tenant, d.IndexingID, 1), &later)
+	database.admit(true)
+
+	interrupted, interrupt := context.WithCancel(ctx)
+	embedder.before = func(context.Context) { interrupt() }
+	require.ErrorIs(t, l.base.Index(interrupted, l.tenant, d.IndexingID, 2), context.Canceled)
+	stored, err := l.tenant.Document(ctx, d.ID)
+	require.NoError(t, err)
+	require.Equal(t, int32(2), stored.Waits, "attempts 1 and 2")
+
+	embedder.before = func(context.Context) {}
+	require.NoError(t, l.base.Index(ctx, l.tenant, d.IndexingID, 3))
+	stored, err = l.tenant.Document(ctx, d.ID)
+	require.NoError(t, err)
+	require.Equal(t, model.DocumentStatusReady, stored.Status)
+}

@@ -1,0 +1,66 @@
+package knowledge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"time"
+)
+
+// errWork is the cause of a context that limitWork ended.
+var errWork = errors.New("too much work")
+
+// workLook is the interval at which a reader's work is checked.
+const workLook = 20 * time.Millisecond
+
+// maxWork bounds the processor time for reading a file of the size, at several times what honest files take. Wall time
+// would blame the file for a busy machine.
+func maxWork(size int) time.Duration {
+	return time.Second + 2*time.Duration(size>>10)*time.Second>>10
+}
+
+// earnedKey is the context key of the time that was earned, an *atomic.Int64 in nanoseconds.
+type earnedKey struct{}
+
+// earn gives a reader more time because it got something from the file.
+func earn(ctx context.Context, more time.Duration) {
+	ctx.Value(earnedKey{}).(*atomic.Int64).Add(int64(more))
+}
+
+// limitWork locks the caller to its thread. The returned context ends with the cause errWork once the thread has used
+// more processor time than a file of the size may take, and than was earned. The same goroutine must call the returned
+// function, whose error is the document's fault.
+func limitWork(ctx context.Context, size int) (context.Context, func() error) {
+	runtime.LockOSThread()
+	spent, earned := threadClock(), new(atomic.Int64)
+	most := func() time.Duration { return maxWork(size) + time.Duration(earned.Load()) }
+	ctx, cancel := context.WithCancelCause(context.WithValue(ctx, earnedKey{}, earned))
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		look := time.NewTicker(workLook)
+		defer look.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-look.C:
+				if spent() > most() {
+					cancel(errWork)
+				}
+			}
+		}
+	}()
+	return ctx, func() error {
+		cancel(nil)
+		// Another goroutine may get the thread now, so its clock must no longer be read.
+		<-stopped
+		runtime.UnlockOSThread()
+		if errors.Is(context.Cause(ctx), errWork) {
+			return unreadable(fmt.Sprintf("reading the file takes more than %.1f seconds of work, too much for what it holds", most().Seconds()))
+		}
+		return nil
+	}
+}

@@ -1,0 +1,49 @@
+package read
+
+import "strings"
+
+// Language is a language that the package reads.
+type Language int
+
+// The languages.
+const (
+	English Language = iota
+	French
+)
+
+// Words that say which language a text is in and nothing about its subject. No word is in both
+// lists but those of shared, and accents are left out as fold leaves them out.
+var (
+	englishWords = Set(`the an and or but is are was were be been am do does did have has had i you he she
+		it we they my your his her our their its this that these those of to for with from in at by
+		what which who when where why how can could would will should shall may must not no yes if then there here
+		please about any some so just want need like know tell give get let hello hi hey good morning
+		afternoon evening thanks thank bye goodbye up out all also only than too very us him them re ve ll don t`)
+	frenchWords = Set(`le la les un une des du de et ou mais est sont etait etre ai avons avez ont je
+		tu il elle nous vous ils elles mon ma mes ton ta tes son sa ses notre nos votre vos leur leurs ce cet cette ces
+		au aux pour avec dans par sur sous chez sans que qui quoi quel quelle quels quelles quand comment
+		pourquoi combien peux peut pouvez puis voudrais veux voulez dois faut pas ne non oui si alors y en
+		svp plait merci bonjour bonsoir salut revoir c d j l n qu suis etes aimerais sais savoir dites
+		donner avoir fait faire plus tres bien aussi`)
+	shared = Set(`a as on me m s ok okay hm`)
+)
+
+// Detect counts the words of each language and reports whether one has more.
+func Detect(text string) (Language, bool) {
+	var inEnglish, inFrench int
+	for _, word := range Words(text) {
+		if englishWords[word] {
+			inEnglish++
+		}
+		if frenchWords[word] {
+			inFrench++
+		}
+	}
+	if strings.ContainsAny(text, "éèêàçùôîÉÈÊÀÇ") {
+		inFrench++
+	}
+	if inFrench > inEnglish {
+		return French, true
+	}
+	return English, inEnglish > inFrench
+}

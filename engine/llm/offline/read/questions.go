@@ -1,0 +1,32 @@
+package read
+
+import (
+	"regexp"
+	"strings"
+)
+
+var (
+	// inquiring begins a question about how things are.
+	inquiring = regexp.MustCompile(`^(what|which|when|how|who|why|do you|does|is|are|quel|quelle|quels|quelles|quand|comment|combien|qui|pourquoi|est-ce que vous|avez-vous|y a-t-il|faut-il)\b`)
+	// inverted is a French question by the order of its words.
+	inverted = regexp.MustCompile(`\pL-(?:t-)?(?:elles?|ils?|on|ce)\b`)
+	// permitted begins a question that a document may answer, or a tool.
+	permitted = regexp.MustCompile(`^(can i|may i|must i|should i|do i|puis-je|dois-je|peut-on|doit-on|est-ce que je)\b`)
+	// personal marks a matter of the contact's own, which is for a tool.
+	personal = regexp.MustCompile(`\b(my|our|mon|ma|mes|notre|nos|i want|i need|i'd like|i would like|i lost|can you|could you|je veux|je voudrais|j'aimerais|pouvez-vous)\b`)
+)
+
+// IsInquiry reports whether a plain text is a question about how things are: one that neither yes nor no answers, or
+// that begins as "is" and "does" do.
+func IsInquiry(text string) bool {
+	if _, rest, ok := strings.Cut(text, " "); ok && greetings[strings.Trim(strings.Fields(text)[0], ".,!")] {
+		text = rest
+	}
+	return inquiring.MatchString(text) || strings.Contains(text, "-") && inverted.MatchString(text)
+}
+
+// IsPersonal reports whether a plain text is about a matter of the speaker's own, or wants something done.
+func IsPersonal(text string) bool { return personal.MatchString(text) }
+
+// AsksLeave reports whether a plain text asks what one may or must do.
+func AsksLeave(text string) bool { return permitted.MatchString(text) }

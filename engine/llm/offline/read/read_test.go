@@ -1,0 +1,108 @@
+package read
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestTime(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"at 14:30":                  "14h30m0s",
+		"2:30 pm":                   "14h30m0s",
+		"9h20":                      "9h20m0s",
+		"tomorrow at 10":            "10h0m0s",
+		"at 8 in the morning":       "8h0m0s",
+		"8 in the evening":          "20h0m0s",
+		"half past two":             "14h30m0s",
+		"a quarter to nine, please": "8h45m0s",
+		"noon":                      "12h0m0s",
+		"some day":                  "",
+		"half past everything":      "",
+	} {
+		found, ok := Time(text)
+		require.Equal(t, want != "", ok, text)
+		if ok {
+			require.Equal(t, want, found.String(), text)
+		}
+	}
+}
+
+func TestLastQuestion(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][2]string{
+		"Thank you. What is your name?":                   {"What is your name?", ""},
+		"“It waits for five days.” Which one?":            {"Which one?", ""},
+		"“Let it cool.” [2] Anything else?":               {"Anything else?", ""},
+		"« C’est gratuit. » Que choisissez-vous ?":        {"Que choisissez-vous ?", ""},
+		"1) Monday\n2) Friday\nWhich one would you like?": {"Which one would you like?", ""},
+		"Is it about your kettle? Tell me what it does.":  {"Is it about your kettle?", "Tell me what it does."},
+		"That is done.": {"", ""},
+		"Is that so? And will it be red, at 9.30, for you?": {"And will it be red, at 9.30, for you?", ""},
+	} {
+		question, rest := LastQuestion(text)
+		require.Equal(t, want, [2]string{question, rest}, text)
+	}
+}
+
+func TestNumber(t *testing.T) {
+	t.Parallel()
+	for word, want := range map[string]float64{"12": 12, "12,50": 12.5, "€7": 7, "twelve": 12, "deux": 2, "14:30": -1, "mw417": -1, "": -1, "many": -1} {
+		value, ok := Number(word)
+		require.Equal(t, want >= 0, ok, word)
+		if ok {
+			require.InDelta(t, want, value, 0, word)
+		}
+	}
+}
+
+func TestPlace(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, 1, Place(Words("the second, please"), 3))
+	require.Equal(t, 0, Place(Words("le premier"), 3))
+	require.Equal(t, -1, Place(Words("the third"), 2), "there are only two")
+	require.Equal(t, -1, Place(Words("the blue one"), 3))
+}
+
+func TestTellsBirth(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"I was born on 3 June": true, "my birthday is 3 June": true, "née le 3 juin": true, "a birthday cake for 3 June": false, "on 3 June": false,
+	} {
+		require.Equal(t, want, TellsBirth(Words(text)), text)
+	}
+}
+
+func TestDeclines(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"never mind": true, "forget it": true, "laissez tomber": true, "no, I'd rather not": true, "I don't want it": true,
+		"I do not want a new card but a refund": false, "yes please": false,
+	} {
+		require.Equal(t, want, Declines(text), text)
+	}
+}
+
+func TestCutListMark(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{"- tea": "tea", "4. Waiting": "Waiting", "4.": "", "# Tea": "Tea"} {
+		text, ok := CutListMark(line)
+		require.True(t, ok, line)
+		require.Equal(t, want, text, line)
+	}
+	text, ok := CutListMark("4.20 for tea")
+	require.False(t, ok)
+	require.Equal(t, "4.20 for tea", text)
+}
+
+func TestDateOfAWeekdayIsTheNextOne(t *testing.T) {
+	t.Parallel()
+	tuesday := time.Date(2027, time.March, 2, 0, 0, 0, 0, time.UTC)
+	day, ok := Date("Tuesday", tuesday)
+	require.True(t, ok)
+	require.Equal(t, tuesday.AddDate(0, 0, 7), day)
+	_, ok = Date("Tuesday", time.Time{})
+	require.False(t, ok, "without a today")
+}

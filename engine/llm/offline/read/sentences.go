@@ -1,0 +1,89 @@
+package read
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Ended is a text with an end mark.
+func Ended(text string) string {
+	text = strings.TrimRight(text, " \n")
+	if text == "" || strings.ContainsAny(text[len(text)-1:], ".!?") || strings.Contains(text, "\n") {
+		return text
+	}
+	return text + "."
+}
+
+// Shorten writes a text in one line of at most so many characters.
+func Shorten(text string, most int) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if letters := []rune(text); len(letters) > most {
+		text = strings.TrimSpace(string(letters[:most])) + "…"
+	}
+	return text
+}
+
+// LowerFirst begins a text with a small letter, unless its first word is an abbreviation.
+func LowerFirst(text string) string {
+	first, size := utf8.DecodeRuneInString(text)
+	if second, _ := utf8.DecodeRuneInString(text[size:]); unicode.IsUpper(second) {
+		return text
+	}
+	return string(unicode.ToLower(first)) + text[size:]
+}
+
+// sentenceEnd is a full stop, question or exclamation mark before a space, or a line's end.
+var sentenceEnd = regexp.MustCompile(`([.!?])\s+|\s*\n+\s*`)
+
+// sentenceGap is what a sentence may have between its end mark and the next sentence: a quotation mark, a citation, a space.
+var sentenceGap = regexp.MustCompile(`^[.!?](?:\s?[”"»])?(?:\s\[\d+\])?\s+|^\n\s*`)
+
+// listMark is what begins a heading or an item: "# ", "- ", "* ", "1. ", "2) ".
+var listMark = regexp.MustCompile(`^(#+|[-*•]|\d+[.)])(\s+|$)`)
+
+// UpperFirst begins a text with a capital.
+func UpperFirst(text string) string {
+	first, size := utf8.DecodeRuneInString(text)
+	return string(unicode.ToUpper(first)) + text[size:]
+}
+
+// FirstSentence is a description up to its first full stop or semicolon.
+func FirstSentence(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	for i, r := range text {
+		if r == ';' || r == '.' && (i+1 == len(text) || text[i+1] == ' ') {
+			return text[:i]
+		}
+	}
+	return text
+}
+
+// Sentences splits a text behind full stops, question and exclamation marks before a space, and at line ends. Parts may be empty.
+func Sentences(text string) []string {
+	return strings.Split(sentenceEnd.ReplaceAllString(text, "$1\n"), "\n")
+}
+
+// CutListMark cuts off what makes a line a heading or an item: "# ", "- ", "1. ". It reports whether there was any.
+func CutListMark(line string) (string, bool) {
+	mark := listMark.FindString(line)
+	return strings.TrimSpace(line[len(mark):]), mark != ""
+}
+
+// LastQuestion is the last question of a text, and what follows it; "" when there is none. A quotation before it is none
+// of it.
+func LastQuestion(text string) (question, rest string) {
+	end := strings.LastIndex(text, "?") + 1
+	if end == 0 {
+		return "", ""
+	}
+	start := 0
+	for at := strings.LastIndexAny(text[:end-1], ".!?\n"); at >= 0; at = strings.LastIndexAny(text[:at], ".!?\n") {
+		if gap := sentenceGap.FindString(text[at:end]); gap != "" {
+			start = at + len(gap)
+			break
+		}
+	}
+	return strings.TrimSpace(text[start:end]), strings.TrimSpace(text[end:])
+}

@@ -1,0 +1,111 @@
+package read
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+var (
+	email       = regexp.MustCompile(`[\pL\pN._%+-]+@[\pL\pN-]+(?:\.[\pL\pN-]+)+`)
+	phoneNumber = regexp.MustCompile(`\+?\(?\d[\d ().-]{6,18}\d`)
+	webAddress  = regexp.MustCompile(`https?://[^\s<>"]+`)
+	postcode    = regexp.MustCompile(`(?i)\b[a-z]{1,2}\d[a-z\d]? ?\d[a-z]{2}\b|\b\d{4,5}\b`)
+	numeral     = regexp.MustCompile(`\d+(?:[.,]\d+)?`)
+	// separators part the items of a list.
+	separators = regexp.MustCompile(`\s*(?:,|;|\n|\s(?:and|et|&)\s)\s*`)
+	// whichever are answers that leave the choice open.
+	whichever = Set(`any whatever whichever unsure egal importe peu either`)
+	// places are the words that choose from a list by place.
+	places = []map[string]bool{
+		Set("1 first premier premiere earliest"), Set("2 second deuxieme seconde"), Set("3 third troisieme"),
+		Set("4 fourth quatrieme"), Set("5 fifth cinquieme"),
+	}
+	counts = func() map[string]float64 {
+		numbers := map[string]float64{}
+		for _, words := range []string{
+			"zero one two three four five six seven eight nine ten eleven twelve",
+			"zero un deux trois quatre cinq six sept huit neuf dix onze douze",
+		} {
+			for i, word := range strings.Fields(words) {
+				numbers[word] = float64(i)
+			}
+		}
+		numbers["une"] = 1
+		return numbers
+	}()
+)
+
+// Email is the first e-mail address of a text; "" when it has none.
+func Email(text string) string { return email.FindString(text) }
+
+// WebAddress is the first address of a text that begins with http:// or https://; "" when it has none.
+func WebAddress(text string) string { return webAddress.FindString(text) }
+
+// Postcodes are the words of a text that have the form of a British postcode, or of four or five digits.
+func Postcodes(text string) []string { return postcode.FindAllString(text, -1) }
+
+// Phone is the first telephone number of a text, of eight digits or more: its digits, and its "+" if it has one.
+func Phone(text string) (string, bool) {
+	for _, found := range phoneNumber.FindAllString(isoDate.ReplaceAllString(text, " "), -1) {
+		digits := strings.Map(func(r rune) rune {
+			if unicode.IsDigit(r) || r == '+' {
+				return r
+			}
+			return -1
+		}, found)
+		if len(digits) >= 8 {
+			return digits, true
+		}
+	}
+	return "", false
+}
+
+// HasDigits reports whether there is a figure in a text.
+func HasDigits(text string) bool { return numeral.MatchString(text) }
+
+// Number reads a folded word as a number: figures, with a currency or not, or a word up to twelve. "14:30" and "MW417"
+// are no numbers.
+func Number(word string) (float64, bool) {
+	if value, ok := counts[word]; ok {
+		return value, true
+	}
+	digits := numeral.FindString(word)
+	before, after, _ := strings.Cut(word, digits)
+	if rest := before + after; digits == "" || strings.ContainsFunc(before, unicode.IsLetter) || strings.ContainsAny(rest, "0123456789:/-") || len(rest) > 3 {
+		return 0, false
+	}
+	value, err := strconv.ParseFloat(strings.ReplaceAll(digits, ",", "."), 64)
+	return value, err == nil
+}
+
+// Place is the place, from 0, that words such as "first" or "2" choose in a list of so many; -1 when they choose none.
+func Place(words []string, of int) int {
+	for i, place := range places[:min(len(places), of)] {
+		if slices.ContainsFunc(words, func(word string) bool { return place[word] }) {
+			return i
+		}
+	}
+	return -1
+}
+
+// LeavesOpen reports whether a folded word leaves a choice to others.
+func LeavesOpen(word string) bool { return whichever[word] }
+
+// Items are the parts of a list with commas, semicolons or "and".
+func Items(text string) []string { return separators.Split(text, -1) }
+
+// ShapeOf writes every letter as A and every digit as 9.
+func ShapeOf(code string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsLetter(r):
+			return 'A'
+		case unicode.IsDigit(r):
+			return '9'
+		}
+		return r
+	}, code)
+}

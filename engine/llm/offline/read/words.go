@@ -1,0 +1,93 @@
+package read
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// weak are verbs that begin the names of tools of every kind, and small change of descriptions: alone they do not
+// tell a tool from another. empty words tell nothing at all.
+var (
+	weak  = Set(`open find get list send check make create set run add show update fetch search issue ask new request record`)
+	empty = Set(`call use offer say answer wait caller visitor customer contact passenger person people
+		needed until first last right before after again question would other name number day full text delegate agent
+		problem thing way please moi faut appelle avant apres autre toute toutes personne client cliente demande propose
+		patient patients see next week year month today tomorrow prochaine prochain semaine demain want wanted veux
+		kind any normal one second third never ever anything something there mean means way works work doesn isn won come comes nothing rien`)
+)
+
+// IsEmpty reports whether a word tells nothing about what a text is about.
+func IsEmpty(word string) bool { return empty[word] }
+
+// IsWeak reports whether a word is a verb of every trade, which alone tells no task from another.
+func IsWeak(word string) bool { return weak[word] }
+
+// HasAlike reports whether one of the words is a form of the word.
+func HasAlike(words []string, word string) bool {
+	return slices.ContainsFunc(words, func(other string) bool { return Alike(word, other) })
+}
+
+// Alike reports whether two words are forms of one: they begin with the same four letters or more,
+// which leave at most one letter of the shorter. So "delivery" and "deliveries" are alike.
+func Alike(one, other string) bool {
+	if one == other {
+		return true
+	}
+	common := 0
+	for common < min(len(one), len(other)) && one[common] == other[common] {
+		common++
+	}
+	return common >= 4 && min(len(one), len(other))-common <= 1
+}
+
+// NameWords splits a technical name into small words: "trackingNumber" and "tracking_number" are the same.
+func NameWords(name string) []string {
+	var spaced strings.Builder
+	small := false
+	for _, r := range name {
+		if unicode.IsUpper(r) && small {
+			spaced.WriteByte(' ')
+		}
+		small = unicode.IsLower(r) || unicode.IsDigit(r)
+		spaced.WriteRune(unicode.ToLower(r))
+	}
+	return strings.FieldsFunc(spaced.String(), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+}
+
+// fillers may stand beside a greeting or thanks without making a subject.
+var fillers = Set(`there madame monsieur mr mrs ms sir madam everyone much lot beaucoup infiniment great
+		perfect parfait super allo well help aide speaking indeed info day today aujourd hui jour actually finalement hmm huh ugh lol idk dunno whatever euh bof thx cheers`)
+
+// Set is a set of the words of a text, which white space parts.
+func Set(words string) map[string]bool {
+	members := map[string]bool{}
+	for _, word := range strings.Fields(words) {
+		members[word] = true
+	}
+	return members
+}
+
+// Words splits a text into folded words: runs of letters and digits.
+func Words(text string) []string {
+	return strings.FieldsFunc(Fold(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+}
+
+// IsSmall reports whether a word is one of the small words of a language, such as "at", which are about nothing.
+func IsSmall(word string) bool {
+	word = Fold(word)
+	return englishWords[word] || frenchWords[word] || shared[word]
+}
+
+// Content keeps, once each, the words that a message is about: three letters or more, and not
+// of the small words of either language.
+func Content(said []string) []string {
+	var content []string
+	for _, word := range said {
+		small := englishWords[word] || frenchWords[word] || shared[word] || fillers[word]
+		if len(word) >= 3 && !small && !slices.Contains(content, word) {
+			content = append(content, word)
+		}
+	}
+	return content
+}

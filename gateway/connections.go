@@ -1,0 +1,135 @@
+package gateway
+
+import (
+	"net"
+	"net/netip"
+	"sync"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// Connections bounds the connections that a listener has open, in all and of one address; 0 is any number. Private addresses
+// are those of proxies, which bring many clients each: only the bound of all counts for them.
+type Connections struct{ All, PerAddress int }
+
+// Limit makes a listener that closes connections beyond the bounds as soon as they come.
+func (c Connections) Limit(listener net.Listener) net.Listener {
+	return &limitedListener{Listener: listener, limits: c, open: map[netip.Addr]int{}}
+}
+
+type limitedListener struct {
+	net.Listener
+	limits Connections
+
+	mu   sync.Mutex
+	all  int
+	open map[netip.Addr]int
+}
+
+// Accept waits for a connection that is within the bounds.
+func (l *limitedListener) Accept() (net.Conn, error) {
+	for {
+		conn, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		address, isPublic := publicAddress(conn.RemoteAddr().String())
+		if !l.enter(address, isPublic) {
+			_ = conn.Close()
+			continue
+		}
+		return &limitedConn{Conn: conn, leave: sync.OnceFunc(func() { l.leave(address, isPublic) })}, nil
+	}
+}
+
+func (l *limitedListener) enter(address netip.Addr, isPublic bool) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.limits.All > 0 && l.all >= l.limits.All || isPublic && l.limits.PerAddress > 0 && l.open[address] >= l.limits.PerAddress {
+		return false
+	}
+	l.all++
+	if isPublic {
+		l.open[address]++
+	}
+	return true
+}
+
+func (l *limitedListener) leave(address netip.Addr, isPublic bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all--
+	if !isPublic {
+		return
+	}
+	if l.open[address]--; l.open[address] == 0 {
+		delete(l.open, address)
+	}
+}
+
+type limitedConn struct {
+	net.Conn
+	leave func()
+}
+
+// Close closes the connection, which counts no more.
+func (c *limitedConn) Close() error {
+	defer c.leave()
+	return c.Conn.Close()
+}
+
+// CloseWrite ends what is sent. net/http asks for it before it closes a connection whose request it did not read.
+func (c *limitedConn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
+
+// publicAddress returns the address of a client, and whether it may be that of one alone. An IPv6 client has a whole network
+// of 64 bits.
+func publicAddress(remote string) (address netip.Addr, isPublic bool) {
+	port, err := netip.ParseAddrPort(remote)
+	if err != nil {
+		return address, false
+	}
+	address = port.Addr().Unmap().WithZone("")
+	if address.IsLoopback() || address.IsPrivate() || address.IsLinkLocalUnicast() {
+		return address, false
+	}
+	if address.Is6() {
+		network, _ := address.Prefix(64) // which an IPv6 address has
+		address = network.Addr()
+	}
+	return address, true
+}
+
+// failedPerMinute is how many credentials of one public address may be refused in a minute before it has to wait. That costs
+// whoever guesses, and those who come from the same address.
+const failedPerMinute = 60
+
+// failures slows down addresses whose credentials are refused.
+type failures struct{ limit *rateLimit }
+
+func newFailures() failures {
+	return failures{newRateLimit("address", "refused credentials", failedPerMinute)}
+}
+
+// check returns RATE_LIMITED when too many credentials of the address were refused.
+func (f failures) check(remote string) error {
+	address, isPublic := publicAddress(remote)
+	if !isPublic {
+		return nil
+	}
+	if bucket, known := f.limit.buckets.Get(address.String()); known && bucket.Tokens() < 1 {
+		return model.Errorf(model.RateLimited, "too many credentials from this address were refused; try again in %s s", f.limit.seconds(1-bucket.Tokens()))
+	}
+	return nil
+}
+
+// count counts a credential that was refused.
+func (f failures) count(remote string) {
+	if address, isPublic := publicAddress(remote); isPublic {
+		f.limit.bucket(address.String()).Allow()
+	}
+}

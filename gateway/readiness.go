@@ -1,0 +1,107 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+const (
+	// readyWithin is how long it may take to find out whether the process can serve requests.
+	readyWithin = 1500 * time.Millisecond
+	// readyFor is how long what was found out is told to others who ask.
+	readyFor = 500 * time.Millisecond
+)
+
+// readiness finds out whether the process can serve requests, once for all who ask at the same time: anybody may, and as
+// often as they like.
+type readiness struct {
+	ready func(context.Context) error
+	log   *slog.Logger
+
+	mu    sync.Mutex
+	asked *readyAnswer
+}
+
+// readyAnswer is what one look found; err is valid once done is closed.
+type readyAnswer struct {
+	done chan struct{}
+	at   time.Time
+	err  error
+}
+
+// check returns why the process cannot serve requests, within two seconds.
+func (r *readiness) check(ctx context.Context) error {
+	r.mu.Lock()
+	if r.asked == nil || r.asked.isOld() {
+		r.asked = &readyAnswer{done: make(chan struct{}), at: time.Now()}
+		go r.look(context.WithoutCancel(ctx), r.asked)
+	}
+	asked := r.asked
+	r.mu.Unlock()
+	timer := time.NewTimer(readyWithin)
+	defer timer.Stop()
+	select {
+	case <-asked.done:
+		return asked.err
+	case <-timer.C:
+		return model.Errorf(model.Unavailable, "the database does not answer")
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// isOld reports whether the answer is there, and for longer than it is told.
+func (a *readyAnswer) isOld() bool {
+	select {
+	case <-a.done:
+		return time.Since(a.at) > readyFor
+	default:
+		return false
+	}
+}
+
+func (r *readiness) look(ctx context.Context, asked *readyAnswer) {
+	ctx, cancel := context.WithTimeout(ctx, readyWithin)
+	defer cancel()
+	if asked.err = r.ready(ctx); asked.err != nil {
+		r.log.WarnContext(ctx, "not ready", "error", asked.err, "traceId", TraceID(ctx))
+	}
+	close(asked.done)
+}
+
+func (s *Server) serveReadiness(w http.ResponseWriter, r *http.Request) {
+	if s.traffic.closing.Err() != nil {
+		health(w, r, http.StatusServiceUnavailable, "draining", "the gateway is shutting down")
+		return
+	}
+	if err := s.readiness.check(r.Context()); err != nil {
+		health(w, r, http.StatusServiceUnavailable, "not ready", s.presenter.reason(err))
+		return
+	}
+	health(w, r, http.StatusOK, "ready")
+}
+
+func isHealthCheck(path string) bool { return path == "/healthz" || path == "/readyz" }
+
+// health answers in which state the process is, and why.
+func health(w http.ResponseWriter, r *http.Request, status int, state string, reasons ...string) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	}
+	w.Header().Set("Content-Type", jsonType+utf8Suffix)
+	w.WriteHeader(status)
+	// Texts can be encoded, and a client that has gone needs nothing.
+	text, _ := json.Marshal(struct {
+		Status  string   `json:"status"`
+		Reasons []string `json:"reasons,omitempty"`
+	}{state, reasons})
+	_, _ = w.Write(text)
+}

@@ -1,0 +1,105 @@
+package gateway_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"github.com/agentgraph/agentgraph/gateway"
+)
+
+// witness is an observer that remembers.
+type witness struct {
+	mu    sync.Mutex
+	begun int
+	ended []gateway.Request
+}
+
+type witnessKey struct{}
+
+func (w *witness) Begin(ctx context.Context) context.Context {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.begun++
+	return context.WithValue(ctx, witnessKey{}, w)
+}
+
+func (w *witness) End(ctx context.Context, r gateway.Request) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if ctx.Value(witnessKey{}) == w && r.Duration > 0 {
+		r.Duration = 0
+		w.ended = append(w.ended, r)
+	}
+}
+
+func (w *witness) requests() []gateway.Request {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return append([]gateway.Request{}, w.ended...)
+}
+
+func TestObserverSeesEachRequestOnce(t *testing.T) {
+	t.Parallel()
+	w := &witness{}
+	f := start(t, func(o *gateway.Options) { o.Observer = w }, settings(func(s *gateway.Settings) { s.QueryCost = 10 }))
+	for _, step := range []struct {
+		call call
+		want gateway.Request
+	}{
+		{call{method: "POST", path: "/graphql", body: body(t, "query Greeting { hello }")}, gateway.Request{Operation: "Greeting", Kind: ast.Query}},
+		{call{method: "POST", path: "/graphql", body: body(t, "query Unknown { nothing }")}, gateway.Request{Code: "GRAPHQL_VALIDATION_FAILED"}},
+		{call{method: "GET", path: "/graphql"}, gateway.Request{Code: "BAD_INPUT"}},
+		{call{method: "GET", path: "/nowhere"}, gateway.Request{Code: "NOT_FOUND"}},
+		{call{method: "POST", path: "/graphql", body: body(t, "{ hello }"), headers: []string{"X-Api-Key: ag_wrong"}}, gateway.Request{Code: "UNAUTHENTICATED"}},
+		{call{method: "POST", path: "/graphql", body: body(t, "query Dear { "+strings.Repeat("hello ", 11)+"}")}, gateway.Request{Operation: "Dear", Kind: ast.Query, Code: "LIMIT_EXCEEDED"}},
+	} {
+		before := len(w.requests())
+		require.NotEqual(t, 0, f.do(t, step.call).status)
+		require.Eventually(t, func() bool { return len(w.requests()) > before }, patience, time.Millisecond)
+		require.Equal(t, step.want, w.requests()[before])
+	}
+	before := len(w.requests())
+	require.Equal(t, http.StatusOK, f.do(t, call{method: "GET", path: "/healthz"}).status)
+	c := f.ready(t)
+	require.Eventually(t, func() bool { return f.Load().Sockets == 1 }, patience, time.Millisecond)
+	c.subscribe("1", "query OnSocket { hello }")
+	require.Equal(t, "next", c.receive()["type"])
+	require.Eventually(t, func() bool { return len(w.requests()) == before+2 }, patience, time.Millisecond)
+	require.Equal(t, []gateway.Request{{}, {Operation: "OnSocket", Kind: ast.Query}}, w.requests()[before:], "the handshake, and the operation")
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	require.Len(t, w.ended, w.begun)
+}
+
+func TestLogNamesCodeCostKeyAndRemote(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	f.do(t, call{method: "POST", path: "/graphql", body: body(t, "query Greeting { hello }")})
+	f.do(t, call{method: "POST", path: "/graphql", body: body(t, "query Wrong { nothing }")})
+	require.Eventually(t, func() bool { return strings.Count(f.log.String(), `"msg":"request"`) == 2 }, patience, time.Millisecond)
+	for _, part := range []string{`"code":""`, `"cost":1`, `"keyId":"k1"`, `"remote":"127.0.0.1:`, `"code":"GRAPHQL_VALIDATION_FAILED"`} {
+		require.Contains(t, f.log.String(), part)
+	}
+	require.NotContains(t, f.log.String(), "slow operation")
+}
+
+func TestSlowOperationsAreLoggedWithADigest(t *testing.T) {
+	t.Parallel()
+	f := start(t, settings(func(s *gateway.Settings) { s.SlowOperation = 1 }))
+	for range 2 {
+		f.do(t, call{method: "POST", path: "/graphql", body: body(t, "query Greeting { hello }")})
+	}
+	f.do(t, call{method: "POST", path: "/graphql", body: body(t, "query Wrong { nothing }")})
+	require.Eventually(t, func() bool { return strings.Count(f.log.String(), `"msg":"request"`) == 3 }, patience, time.Millisecond)
+	require.Equal(t, 2, strings.Count(f.log.String(), `"msg":"slow operation"`))
+	// The beginning of what sha256sum prints of the document.
+	require.Equal(t, 2, strings.Count(f.log.String(), `"document":"f2157b199ac4b97e"`), f.log.String())
+	require.NotContains(t, f.log.String(), "{ hello }")
+}

@@ -1,0 +1,142 @@
+package gateway
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// Revocations tells which API keys are no longer good, so that what is open on one of them ends.
+type Revocations interface {
+	// Revocations returns a number that changes as soon as this process hears that a key was revoked.
+	Revocations() uint64
+	// RevokedKeys returns those of the keys that were revoked or have expired.
+	RevokedKeys(ctx context.Context, keys []model.KeyRef) ([]model.KeyRef, error)
+}
+
+const (
+	// sessionsLook is how often sessions are looked at, and sessionsRead how often their keys are read although nothing was
+	// heard of: a signal may be lost.
+	sessionsLook = 400 * time.Millisecond
+	sessionsRead = 1500 * time.Millisecond
+)
+
+// sessions are the sockets and streams that are open. They end within a second when their key is revoked, within two when no
+// signal tells of it, and when their token expires. One goroutine looks after all of them while there are any.
+type sessions struct {
+	revocations Revocations
+	perKey      int
+	log         *slog.Logger
+
+	mu        sync.Mutex
+	open      map[model.KeyRef]map[*session]struct{}
+	isWatched bool
+}
+
+// session is one that is open.
+type session struct {
+	expires time.Time
+	end     func()
+}
+
+func newSessions(r Revocations, perKey int, log *slog.Logger) *sessions {
+	return &sessions{revocations: r, perKey: perKey, log: log, open: map[model.KeyRef]map[*session]struct{}{}}
+}
+
+// begin has end called, once, when the principal's credential is no longer good, if there are Revocations. The session must
+// be closed with what it returns. It returns LIMIT_EXCEEDED when the key has as many open as it may.
+func (s *sessions) begin(principal model.Principal, end func()) (closed func(), err error) {
+	of, key := &session{principal.ExpiresAt, end}, principal.Key()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.perKey > 0 && len(s.open[key]) >= s.perKey {
+		return nil, model.Errorf(model.LimitExceeded, "the API key has %d sockets and streams open, which is the most", s.perKey)
+	}
+	if s.open[key] == nil {
+		s.open[key] = map[*session]struct{}{}
+	}
+	s.open[key][of] = struct{}{}
+	if !s.isWatched && s.revocations != nil {
+		s.isWatched = true
+		go s.watch(s.revocations.Revocations())
+	}
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.forget(key, of)
+	}, nil
+}
+
+func (s *sessions) forget(key model.KeyRef, of *session) {
+	delete(s.open[key], of)
+	if len(s.open[key]) == 0 {
+		delete(s.open, key)
+	}
+}
+
+// watch ends sessions until none is left.
+func (s *sessions) watch(heard uint64) {
+	ticker := time.NewTicker(sessionsLook)
+	defer ticker.Stop()
+	read := time.Now()
+	for at := range ticker.C {
+		keys := s.expire(at)
+		if keys == nil {
+			return
+		}
+		now := s.revocations.Revocations()
+		if now == heard && at.Sub(read) < sessionsRead {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), sessionsRead)
+		revoked, err := s.revocations.RevokedKeys(ctx, keys)
+		cancel()
+		if err != nil {
+			s.log.Warn("open sessions could not be checked", "error", err)
+			continue
+		}
+		heard, read = now, at
+		for _, key := range revoked {
+			s.revoke(key)
+		}
+	}
+}
+
+// expire ends what has expired and returns the keys of what is open, nil when nothing is, and then nobody watches.
+func (s *sessions) expire(at time.Time) (keys []model.KeyRef) {
+	var expired []func()
+	defer func() {
+		for _, end := range expired {
+			end()
+		}
+	}()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key, open := range s.open {
+		for of := range open {
+			if !of.expires.IsZero() && !at.Before(of.expires) {
+				expired = append(expired, of.end)
+				s.forget(key, of)
+			}
+		}
+	}
+	for key := range s.open {
+		keys = append(keys, key)
+	}
+	s.isWatched = len(keys) > 0
+	return keys
+}
+
+// revoke ends all sessions of a key.
+func (s *sessions) revoke(key model.KeyRef) {
+	s.mu.Lock()
+	open := s.open[key]
+	delete(s.open, key)
+	s.mu.Unlock()
+	for of := range open {
+		of.end()
+	}
+}

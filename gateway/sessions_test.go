@@ -1,0 +1,118 @@
+package gateway_test
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/gateway"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// revoker says which keys are good no more, to whoever asks; heard says so before.
+type revoker struct {
+	isRevoked atomic.Bool
+	heard     atomic.Uint64
+}
+
+func (r *revoker) Revocations() uint64 { return r.heard.Load() }
+
+func (r *revoker) RevokedKeys(_ context.Context, keys []model.KeyRef) ([]model.KeyRef, error) {
+	if !r.isRevoked.Load() {
+		return nil, nil
+	}
+	return keys, nil
+}
+
+// opened are a socket and a stream on which nothing happens, and no sign of life is sent.
+func opened(t *testing.T, change ...func(*gateway.Options)) (*front, *client, <-chan event) {
+	t.Helper()
+	f := start(t, change...)
+	stream, _ := f.stream(t, call{method: "POST", path: "/graphql", body: body(t, "subscription { tick(milliseconds: 60000) }")})
+	socket := f.ready(t)
+	socket.subscribe("1", "subscription { tick(milliseconds: 60000) }")
+	return f, socket, stream
+}
+
+func requireEnded(t *testing.T, socket *client, stream <-chan event) {
+	t.Helper()
+	socket.closes(4403)
+	var last event
+	for e := range stream {
+		if e.name == "next" {
+			last = e
+		}
+	}
+	require.Contains(t, last.data, "UNAUTHENTICATED")
+}
+
+func TestWhatIsOpenEndsWithItsKey(t *testing.T) {
+	t.Parallel()
+	for name, isHeard := range map[string]bool{"heard of": true, "not heard of": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := &revoker{}
+			f, socket, stream := opened(t, func(o *gateway.Options) { o.Revocations = r })
+			r.isRevoked.Store(true)
+			if isHeard {
+				r.heard.Add(1)
+			}
+			requireEnded(t, socket, stream)
+			f.settles(t)
+		})
+	}
+}
+
+func TestWhatIsOpenEndsWhenItsTokenExpires(t *testing.T) {
+	t.Parallel()
+	f, socket, stream := opened(t, func(o *gateway.Options) {
+		o.Revocations = &revoker{}
+		authenticate := o.Authenticate
+		expires := time.Now().Add(time.Second)
+		o.Authenticate = func(ctx context.Context, key string) (model.Principal, error) {
+			principal, err := authenticate(ctx, key)
+			principal.ExpiresAt = expires
+			return principal, err
+		}
+	})
+	requireEnded(t, socket, stream)
+	f.settles(t)
+}
+
+func TestNothingIsDoneOnASocketWhoseKeyIsRevoked(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	socket := f.ready(t)
+	socket.subscribe("1", "mutation { increment }")
+	socket.receive()
+	socket.receive()
+	f.revoked.Store(true)
+	socket.subscribe("2", "mutation { increment }")
+	socket.closes(4403)
+	require.EqualValues(t, 1, f.root.Increments.Load())
+}
+
+func TestAKeyHasSoManySessions(t *testing.T) {
+	t.Parallel()
+	f := start(t, settings(func(s *gateway.Settings) { s.SessionsPerKey = 2 }))
+	first := f.ready(t)
+	stream, _ := f.stream(t, call{method: "POST", path: "/graphql", body: body(t, "subscription { tick(milliseconds: 60000) }")})
+	require.Equal(t, event{}, <-stream)
+	third := f.dial(t, "X-Api-Key: "+goodKey)
+	third.send(`{"type":"connection_init"}`)
+	third.closes(websocket.StatusTryAgainLater)
+	refused := f.do(t, call{method: "POST", path: "/graphql", body: body(t, "subscription { tick }"), headers: []string{"Accept: text/event-stream"}})
+	require.Contains(t, refused.text, "2 sockets and streams open, which is the most")
+	require.NoError(t, first.CloseNow())
+	require.Eventually(t, func() bool {
+		again := f.dial(t, "X-Api-Key: "+goodKey)
+		again.send(`{"type":"connection_init"}`)
+		_, text, err := again.Read(t.Context())
+		return err == nil && strings.Contains(string(text), "connection_ack")
+	}, patience, 10*time.Millisecond, "one that is closed counts no more")
+}

@@ -1,0 +1,30 @@
+package model
+
+import (
+	"time"
+
+	"github.com/uptrace/bun"
+)
+
+// AuditEvent says who did what. It is never changed.
+type AuditEvent struct {
+	bun.BaseModel `bun:"table:audit_events,alias:audit_event"`
+	Owned
+
+	ID     string `bun:",pk"`
+	Action AuditAction
+	// TargetID is the id of what it was done to.
+	TargetID string
+	// APIKeyID is the key that did it, or whose access token did; nil for who has the database.
+	APIKeyID      *string
+	IsAccessToken bool
+	// Address is where the request came from; nil for who has the database.
+	Address   *string
+	CreatedAt time.Time
+}
+
+// IsNode marks a row that can be listed.
+func (*AuditEvent) IsNode() {}
+
+// Cursor is its place in a list.
+func (e *AuditEvent) Cursor() Cursor { return Cursor{e.CreatedAt, e.ID} }

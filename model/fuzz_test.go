@@ -1,0 +1,110 @@
+package model
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// FuzzCursor requires that a cursor is written as it was read, so that a place in a list has one text only.
+func FuzzCursor(f *testing.F) {
+	f.Add(Cursor{now, "agent_01jqxyz"}.String())
+	f.Add("MjAyNi0wMy0wMVQwOTozMDowMFogYQ")
+	f.Add("MjAyNi0wMy0wMVQwOTozMDowMFogYR")
+	f.Add("MjAyNi0wMy0wMVQwOTozMDowMCswMTowMCBh\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		cursor, err := ParseCursor(text)
+		require.Equal(t, err == nil, PageArgs{First: 1, After: &text}.Validate() == nil)
+		if err != nil {
+			return
+		}
+		require.Equal(t, text, cursor.String())
+		require.NotContains(t, cursor.ID, "\x00")
+		again, err := ParseCursor(cursor.String())
+		require.NoError(t, err)
+		require.True(t, cursor.CreatedAt.Equal(again.CreatedAt))
+	})
+}
+
+// FuzzSecret requires that what is read as a secret names a company and a key, and one kind of credential only. Texts are
+// tried as they are and with a right checksum, which keeps almost all of them out.
+func FuzzSecret(f *testing.F) {
+	for _, company := range []string{"company_01jqxyz", "company_", "acme"} {
+		for _, kind := range []string{keyKind, tokenKind} {
+			body, secret := newSecret(kind, company)
+			f.Add(body)
+			f.Add(secret)
+		}
+	}
+	f.Add("ag__" + strings.Repeat("a", secretLength))
+	f.Add("ag_a_b_" + strings.Repeat("a", secretLength))
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, secret := range []string{text, text + checksum(text)} {
+			company, prefix, isKey := ParseAPIKey(secret)
+			owner, hash, isToken := ParseAccessToken(secret)
+			require.False(t, isKey && isToken)
+			require.False(t, isKey && IsAccessToken(secret))
+			require.False(t, isToken && !IsAccessToken(secret))
+			switch {
+			case isKey:
+				require.True(t, strings.HasPrefix(secret, prefix))
+				require.Equal(t, "ag_"+strings.TrimPrefix(company, "company_")+"_", prefix[:len(prefix)-prefixLength])
+				require.True(t, (&APIKey{Hash: hashOf(secret)}).Matches(secret))
+			case isToken:
+				require.True(t, strings.HasPrefix(secret, "agt_"+strings.TrimPrefix(owner, "company_")+"_"))
+				require.Equal(t, hashOf(secret), hash)
+			}
+		}
+	})
+}
+
+// FuzzPhoneNumber requires that a number which is taken is in E.164 form, stands for itself then, and is not shown.
+func FuzzPhoneNumber(f *testing.F) {
+	for _, number := range []string{
+		"+12025550143", "(202) 555-0143", "+33 1 42 68 53 00", "01 42 68 53 00", "+39 06 698 82222", "tel:+12025550143", "+1 202 555 0143 ext. 5", "1-800-FLOWERS",
+		"٠١٢٣٤٥٦٧٨٩", "+１２０２５５５０１４３", "+54 9 11 2345 6789", "0054 11 1234 5678", "+49 (0)30 901820", "112", "+",
+	} {
+		for _, region := range []string{"", "US", "FR", "AR"} {
+			f.Add(number, region)
+		}
+	}
+	e164 := regexp.MustCompile(`^\+[1-9][0-9]{6,14}$`)
+	f.Fuzz(func(t *testing.T, number, region string) {
+		var faults Fields
+		from := &region
+		if region == "" {
+			from = nil
+		}
+		taken := faults.phoneNumber("n", number, from)
+		require.Equal(t, len(faults) > 0, taken == "")
+		if taken == "" {
+			return
+		}
+		require.Regexp(t, e164, taken)
+		require.Equal(t, taken, faults.phoneNumber("n", taken, nil), faults)
+		require.Equal(t, strings.Repeat("*", len(taken)-5)+taken[len(taken)-4:], mask(taken)[1:])
+	})
+}
+
+// FuzzMask requires that nothing like a phone number is left, and nothing but digits is changed.
+func FuzzMask(f *testing.F) {
+	for _, seed := range []string{
+		"Call +1 (202) 555-0143 or 0142685300.", "12345678   1234567", "1234567+1234567", "order 123456", "1.2.3.4.5.6.7.8", "12 34/56-78", "\xff1234567\xff",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		masked := mask(text)
+		require.Len(t, masked, len(text))
+		require.False(t, phoneLike.MatchString(masked), masked)
+		for i := range len(text) {
+			if masked[i] != text[i] {
+				require.Equal(t, byte('*'), masked[i])
+				require.True(t, '0' <= text[i] && text[i] <= '9')
+			}
+		}
+		require.Equal(t, masked, mask(masked))
+	})
+}

@@ -1,0 +1,49 @@
+package model
+
+import "errors"
+
+const (
+	// maxRequestDepth is how deep objects and lists of what a client sends may be nested.
+	maxRequestDepth = 64
+	// maxKeys is how many members one object may have.
+	maxKeys = 10_000
+)
+
+var (
+	errJSONDepth = errors.New("objects and lists are nested more than 64 levels deep")
+	errJSONKeys  = errors.New("an object has more than 10,000 members")
+)
+
+// CheckJSON returns an error when objects of a JSON text have too many members or are nested too deep for it to be decoded:
+// that takes many times the memory of the text, and what walks through it a stack as deep. Its errors are sentences. What is
+// no JSON it leaves to the decoder.
+func CheckJSON(text []byte) error {
+	var members [maxRequestDepth]int
+	depth := 0
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '"':
+			for i++; i < len(text) && text[i] != '"'; i++ {
+				if text[i] == '\\' {
+					i++
+				}
+			}
+		case '{', '[':
+			if depth == maxRequestDepth {
+				return errJSONDepth
+			}
+			members[depth] = 0
+			depth++
+		case '}', ']':
+			depth = max(0, depth-1)
+		case ':':
+			if depth == 0 {
+				continue
+			}
+			if members[depth-1]++; members[depth-1] > maxKeys {
+				return errJSONKeys
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+package observe
+
+import (
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+)
+
+const namespace = "agentgraph"
+
+// Bounds of histograms, in seconds.
+var (
+	requestBounds = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
+	tripBounds    = []float64{.00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5, 30}
+	modelBounds   = []float64{.05, .1, .25, .5, 1, 2.5, 5, 10, 25, 60, 120}
+)
+
+// metrics are those that are counted as things happen. Their labels are bounded by the program and its settings.
+type metrics struct {
+	registry *prometheus.Registry
+	names    names
+
+	requests                        *prometheus.CounterVec
+	requestDuration                 *prometheus.HistogramVec
+	requestStatements, requestTrips *prometheus.CounterVec
+
+	statements   prometheus.Counter
+	tripDuration prometheus.Histogram
+
+	modelCalls    *prometheus.CounterVec
+	modelDuration *prometheus.HistogramVec
+	modelTokens   *prometheus.CounterVec
+
+	toolCalls         *prometheus.CounterVec
+	toolDuration      prometheus.Histogram
+	retrievals        *prometheus.CounterVec
+	retrievalDuration prometheus.Histogram
+}
+
+func newMetrics(version string) *metrics {
+	m := &metrics{
+		registry: prometheus.NewRegistry(),
+		names:    names{known: map[string]bool{}},
+
+		requests:          counters("requests_total", "Requests and operations on sockets that have ended. The code is OK, or that of the first error.", "operation", "kind", "code"),
+		requestDuration:   histograms("request_duration_seconds", "How long queries, mutations and requests without an operation took.", requestBounds, "operation"),
+		requestStatements: counters("request_statements_total", "SQL statements of requests.", "operation"),
+		requestTrips:      counters("request_round_trips_total", "Round trips to the database of requests.", "operation"),
+
+		statements:   prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "statements_total", Help: "SQL statements, those of requests and all others."}),
+		tripDuration: histogram("round_trip_duration_seconds", "How long the database took to answer what was sent together.", tripBounds),
+
+		modelCalls:    counters("model_calls_total", "Calls of models that have ended. The outcome is ok, left, canceled, or the cause of the failure.", "operation", "model", "outcome"),
+		modelDuration: histograms("model_call_duration_seconds", "How long calls of models took.", modelBounds, "operation", "model"),
+		modelTokens:   counters("model_tokens_total", "Tokens as providers report them; type is input or output.", "model", "type"),
+
+		toolCalls:         counters("tool_calls_total", "Calls of tools and transfers that were made for real. The outcome is ok or the cause of the failure.", "outcome"),
+		toolDuration:      histogram("tool_call_duration_seconds", "How long calls of tools and transfers took.", modelBounds),
+		retrievals:        counters("retrievals_total", "Questions to knowledge bases. The outcome is found, nothing or failed.", "outcome"),
+		retrievalDuration: histogram("retrieval_duration_seconds", "How long retrievals took.", requestBounds),
+	}
+	build := prometheus.NewGauge(prometheus.GaugeOpts{Namespace: namespace, Name: "build_info", Help: "1 for the version that runs.", ConstLabels: prometheus.Labels{"version": version}})
+	build.Set(1)
+	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), build,
+		m.requests, m.requestDuration, m.requestStatements, m.requestTrips, m.statements, m.tripDuration,
+		m.modelCalls, m.modelDuration, m.modelTokens, m.toolCalls, m.toolDuration, m.retrievals, m.retrievalDuration)
+	return m
+}
+
+func counters(name, help string, labels ...string) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, labels)
+}
+
+func histograms(name, help string, bounds []float64, labels ...string) *prometheus.HistogramVec {
+	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help, Buckets: bounds}, labels)
+}
+
+func histogram(name, help string, bounds []float64) prometheus.Histogram {
+	return prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help, Buckets: bounds})
+}
+
+func secondsSince(begin time.Time) float64 { return time.Since(begin).Seconds() }
+
+// mostNames is how many names of operations are told apart beside those of stored ones.
+const mostNames = 200
+
+// otherName stands for all names beyond the bound, which clients make up.
+const otherName = "other"
+
+// names are those of operations that are told apart: the stored ones, and the first that clients use.
+type names struct {
+	mu    sync.RWMutex
+	known map[string]bool
+	used  int
+}
+
+// know tells names apart that clients did not make up.
+func (n *names) know(stored []string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, name := range stored {
+		n.known[name] = true
+	}
+}
+
+// label returns the name if it is told apart, and otherName if not.
+func (n *names) label(name string) string {
+	n.mu.RLock()
+	isKnown, isFull := n.known[name], n.used >= mostNames
+	n.mu.RUnlock()
+	switch {
+	case isKnown:
+		return name
+	case isFull:
+		return otherName
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.known[name] {
+		return name
+	}
+	if n.used >= mostNames {
+		return otherName
+	}
+	n.used++
+	n.known[name] = true
+	return name
+}

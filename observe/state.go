@@ -1,0 +1,105 @@
+package observe
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/gateway"
+)
+
+// backlogTimeout is how long metrics wait for the number of jobs.
+const backlogTimeout = 2 * time.Second
+
+// Watch has the metrics say what the store and the server are busy with when they are asked for, and tells stored
+// operations apart by their names. An Observer watches one program.
+func (o *Observer) Watch(store *db.Store, server *gateway.Server, stored []string) {
+	if o.traces != nil {
+		o.traces.names.know(stored)
+	}
+	if o.metrics != nil {
+		o.metrics.names.know(stored)
+		o.metrics.registry.MustRegister(&state{store: store, server: server, log: o.log})
+	}
+}
+
+func describe(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(prometheus.BuildFQName(namespace, "", name), help, labels, nil)
+}
+
+var (
+	inProgress      = describe("requests_in_progress", "Requests that are being answered, streams included, sockets not.")
+	sockets         = describe("sockets", "Open sockets.")
+	topics          = describe("topics", "Chats, executions and campaigns that somebody follows here.")
+	followers       = describe("followers", "Subscribers to them.")
+	poolConnections = describe("pool_connections", "Connections to the database; state is in_use, idle or opening.", "pool", "state")
+	poolMost        = describe("pool_connections_max", "Connections that a pool may have.", "pool")
+	poolAcquires    = describe("pool_acquires_total", "How often a connection was taken from the pool.", "pool")
+	poolWaits       = describe("pool_waits_total", "How often a connection had to be waited for.", "pool")
+	poolWaited      = describe("pool_wait_seconds_total", "For how long connections were waited for.", "pool")
+	busSignals      = describe("bus_signals_total", "Signals and pieces between replicas; outcome is sent, received or lost.", "outcome")
+	busListening    = describe("bus_listening", "1 while the replica hears the others. It listens once somebody follows something.")
+	jobs            = describe("jobs", "Jobs in the queue, of all replicas: each says the same. State is waiting, delayed or admitted.", "kind", "state")
+	jobAge          = describe("job_oldest_seconds", "For how long the oldest of them could have been worked on.", "kind", "state")
+)
+
+// state is a prometheus.Collector.
+type state struct {
+	store  *db.Store
+	server *gateway.Server
+	log    *slog.Logger
+}
+
+func (s *state) Describe(descriptions chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{inProgress, sockets, topics, followers, poolConnections, poolMost, poolAcquires, poolWaits, poolWaited, busSignals, busListening, jobs, jobAge} {
+		descriptions <- d
+	}
+}
+
+func (s *state) Collect(metrics chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
+		metrics <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+	}
+	counter := func(d *prometheus.Desc, value float64, labels ...string) {
+		metrics <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, value, labels...)
+	}
+	load, stats := s.server.Load(), s.store.Stats()
+	gauge(inProgress, float64(load.Requests))
+	gauge(sockets, float64(load.Sockets))
+	gauge(topics, float64(stats.Topics))
+	gauge(followers, float64(stats.Followers))
+	for name, pool := range map[string]*pgxpool.Stat{"writes": stats.Writes, "reads": stats.Reads} {
+		gauge(poolConnections, float64(pool.AcquiredConns()), name, "in_use")
+		gauge(poolConnections, float64(pool.IdleConns()), name, "idle")
+		gauge(poolConnections, float64(pool.ConstructingConns()), name, "opening")
+		gauge(poolMost, float64(pool.MaxConns()), name)
+		counter(poolAcquires, float64(pool.AcquireCount()), name)
+		counter(poolWaits, float64(pool.EmptyAcquireCount()), name)
+		counter(poolWaited, pool.EmptyAcquireWaitTime().Seconds(), name)
+	}
+	counter(busSignals, float64(stats.Bus.Sent), "sent")
+	counter(busSignals, float64(stats.Bus.Received), "received")
+	counter(busSignals, float64(stats.Bus.Lost), "lost")
+	listening := 0.0
+	if stats.Bus.IsListening {
+		listening = 1
+	}
+	gauge(busListening, listening)
+
+	ctx, cancel := context.WithTimeout(context.Background(), backlogTimeout)
+	defer cancel()
+	backlog, err := s.store.Backlog(ctx)
+	if err != nil {
+		// All else is worth knowing also while the database is away.
+		s.log.Warn("jobs were not counted for the metrics", "error", err)
+		return
+	}
+	for _, b := range backlog {
+		gauge(jobs, float64(b.Jobs), b.Kind, b.State)
+		gauge(jobAge, b.Oldest.Seconds(), b.Kind, b.State)
+	}
+}

@@ -1,0 +1,83 @@
+package observe
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"strconv"
+
+	"github.com/exaring/otelpgx"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
+	metricnoop "go.opentelemetry.io/otel/metric/noop"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	semconv "go.opentelemetry.io/otel/semconv/v1.40.0"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// traces are spans on their way to a collector.
+type traces struct {
+	provider   *sdktrace.TracerProvider
+	tracer     trace.Tracer
+	propagator propagation.TextMapPropagator
+	names      names
+	// withContent has spans say what was said to models and by them.
+	withContent bool
+}
+
+// newTraces returns what the OTEL_* variables ask for; nil when that is nothing. The SDK reads those of the sampler, of the
+// limits and of batches itself.
+func newTraces(ctx context.Context, o Options) (*traces, error) {
+	if !wantsTraces() {
+		return nil, nil
+	}
+	client, err := newCollector(os.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	exporter, err := otlptrace.New(ctx, client)
+	if err != nil {
+		return nil, err
+	}
+	// The variables win over the attributes before them.
+	about, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithHost(),
+		resource.WithAttributes(semconv.ServiceName("agentgraph"), semconv.ServiceVersion(o.Version)), resource.WithFromEnv())
+	if err != nil {
+		return nil, err
+	}
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
+		o.Log.LogAttrs(context.Background(), slog.LevelWarn, "spans were not sent", slog.Any("error", err))
+	}))
+	withContent, _ := strconv.ParseBool(os.Getenv("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"))
+	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about))
+	return &traces{
+		provider: provider, tracer: provider.Tracer("github.com/agentgraph/agentgraph"), propagator: propagation.TraceContext{},
+		names: names{known: map[string]bool{}}, withContent: withContent,
+	}, nil
+}
+
+// wantsTraces reports whether a variable says where traces are to be sent.
+func wantsTraces() bool {
+	if disabled, _ := strconv.ParseBool(os.Getenv("OTEL_SDK_DISABLED")); disabled {
+		return false
+	}
+	switch os.Getenv("OTEL_TRACES_EXPORTER") {
+	case "none":
+		return false
+	case "otlp":
+		return true
+	}
+	return os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != ""
+}
+
+// statements returns what makes statements spans, below the one that they are made in. Their texts hold values, so spans
+// have only a summary.
+func (t *traces) statements() *otelpgx.Tracer {
+	return otelpgx.NewTracer(otelpgx.WithTracerProvider(t.provider), otelpgx.WithMeterProvider(metricnoop.NewMeterProvider()),
+		otelpgx.WithDisableSQLStatementInAttributes(),
+		// They are the same for all, and read from a copy of the settings that is made each time.
+		otelpgx.WithDisableConnectionDetailsInAttributes(),
+		otelpgx.WithSpanNameFunc(func(sql string) string { return summaryOf(shapeOf(sql)) }))
+}

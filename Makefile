@@ -4,7 +4,7 @@ GO ?= go
 GOLANGCI_LINT := $(shell $(GO) env GOPATH)/bin/golangci-lint
 GOLANGCI_LINT_VERSION := v2.15.0
 
-.PHONY: help hooks run test test-fast fuzz race e2e e2e-deps bench bench-compare bench-deps microbench microbench-compare eval-knowledge generate check-generated worked-example lint build tidy postgres
+.PHONY: help console check-console e2e-console screenshots console-deps hooks run test test-fast fuzz race e2e e2e-deps bench bench-compare bench-deps microbench microbench-compare eval-knowledge generate check-generated worked-example lint build tidy postgres
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -67,6 +67,20 @@ generate: ## what is generated from the schema
 check-generated: generate ## that nothing generated is out of date
 	@git diff --exit-code -- graph model resolvers || { echo "generated code is not up to date: run make generate and commit"; exit 1; }
 
+console: console-deps ## the web console, from console/ into gateway/console/dist
+	cd console && npm run --silent build && node scripts/pack.mjs
+
+check-console: console-deps ## that the console fits the schema and its budget, and is built from its source
+	cd console && npm run --silent check && npm run --silent unit && npm run --silent build && node scripts/pack.mjs --check
+
+# In Debian's Chromium; without one it says so and does nothing, unless CI is set.
+e2e-console: postgres console-deps build ## the console in a real browser
+	cd console && npm run --silent e2e
+
+screenshots: postgres console-deps build ## every page in both themes and two widths, into the directory OUT
+	@test -n "$(OUT)" || { echo "say where to: make screenshots OUT=shots"; exit 2; }
+	cd console && OUT="$(abspath $(OUT))" node --import tsx e2e/screenshots.ts
+
 worked-example: postgres ## docs/adding-a-type.md, carried out on a copy of the tree
 	scripts/worked-example.sh
 
@@ -80,6 +94,12 @@ e2e-deps: e2e/node_modules/.package-lock.json
 
 e2e/node_modules/.package-lock.json: e2e/package-lock.json
 	cd e2e && npm ci --silent --no-audit --no-fund
+	@touch $@
+
+console-deps: console/node_modules/.package-lock.json
+
+console/node_modules/.package-lock.json: console/package-lock.json
+	cd console && npm ci --silent --ignore-scripts --no-audit --no-fund
 	@touch $@
 
 bench-deps: bench/peers/node_modules/.package-lock.json

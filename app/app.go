@@ -18,6 +18,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine"
 	"github.com/agentgraph/agentgraph/gateway"
 	"github.com/agentgraph/agentgraph/gateway/auth"
+	"github.com/agentgraph/agentgraph/gateway/console"
 	"github.com/agentgraph/agentgraph/gateway/rest"
 	"github.com/agentgraph/agentgraph/graph"
 	"github.com/agentgraph/agentgraph/model"
@@ -43,6 +44,8 @@ type Options struct {
 	Engine *engine.Engine
 	// Settings bound what clients may ask. The App itself sets SlowFields and SecretFields.
 	Settings gateway.Settings
+	// Console shows browsers the web console; without it there is none.
+	Console *console.Handler
 	// Plan answers queries by plans where possible. Without it a resolver answers each field.
 	Plan bool
 	// Observer watches the program; nil for none.
@@ -101,6 +104,7 @@ func New(o Options) (*App, error) {
 		Log:        o.Log,
 		Extensions: append([]graphql.HandlerExtension{query.Loading{Table: table}}, o.Observer.Extensions()...),
 		Transports: []graphql.Transport{v1},
+		Console:    o.Console,
 		Observer:   o.Observer.Requests(),
 		Settings:   settings,
 	})

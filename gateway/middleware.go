@@ -77,7 +77,9 @@ func (s *Server) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 		s.ended(ctx, rec, w.status, "request")
 	}()
 	defer s.survive(w, r)
-	s.entrance.ServeHTTP(w, r)
+	if !s.browse(w, r) {
+		s.entrance.ServeHTTP(w, r)
+	}
 }
 
 // admit answers health checks, and lets a request in when the server is not draining, the credential is

@@ -18,6 +18,7 @@ import (
 	"github.com/rs/cors"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"github.com/agentgraph/agentgraph/gateway/console"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -45,6 +46,8 @@ type Options struct {
 	Revocations Revocations
 	// Claim makes POST requests with an Idempotency-Key repeatable; without it the header is ignored.
 	Claim ClaimRequest
+	// Console shows browsers the web console; without it there is none.
+	Console *console.Handler
 	// Observer watches requests; nil for none.
 	Observer Observer
 	Settings Settings
@@ -66,6 +69,7 @@ type Server struct {
 	others       []graphql.Transport
 	authenticate Authenticate
 	claim        ClaimRequest
+	console      *console.Handler
 	readiness    readiness
 	failures     failures
 	presenter    presenter
@@ -98,6 +102,7 @@ func New(o Options) *Server {
 		others:       o.Transports,
 		authenticate: o.Authenticate,
 		claim:        o.Claim,
+		console:      o.Console,
 		readiness:    readiness{ready: o.Ready, log: o.Log},
 		failures:     newFailures(),
 		presenter:    presenter{log: o.Log, settings: o.Settings},

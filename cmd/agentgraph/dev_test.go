@@ -38,6 +38,7 @@ func reachable(t *testing.T) string {
 // started is what the command shows at its start.
 type started struct {
 	RestURL       string
+	ConsoleURL    string
 	APIKey        *string
 	DataDirectory string
 	Model         string
@@ -153,6 +154,7 @@ func TestDevOnADatabaseThatIsNotTheDemos(t *testing.T) {
 	shown, stop := startDev(t, "--data-directory", dir)
 	defer stop()
 	require.Nil(t, shown.APIKey, "no key of somebody's company is made")
+	require.Equal(t, shown.RestURL+"/console/", shown.ConsoleURL, "nobody is invited")
 	require.NoFileExists(t, filepath.Join(dir, "demo-key"))
 	require.Zero(t, stop())
 }

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/alecthomas/kong"
 	"golang.org/x/term"
@@ -24,6 +25,7 @@ import (
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/local"
 	"github.com/agentgraph/agentgraph/gateway/auth"
+	"github.com/agentgraph/agentgraph/gateway/console"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -46,8 +48,10 @@ func (c *Dev) Validate() error {
 
 // banner is what a start shows.
 type banner struct {
-	GraphqlURL    string  `json:"graphqlUrl"`
-	RestURL       string  `json:"restUrl"`
+	GraphqlURL string `json:"graphqlUrl"`
+	RestURL    string `json:"restUrl"`
+	// ConsoleURL signs in whoever opens it first; empty when the console is off.
+	ConsoleURL    string  `json:"consoleUrl,omitempty"`
 	APIKey        *string `json:"apiKey"`
 	DataDirectory string  `json:"dataDirectory"`
 	Model         string  `json:"model"`
@@ -115,7 +119,10 @@ func (c *Dev) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) (err e
 	if err != nil {
 		return err
 	}
-	gateway, err := app.New(app.Options{Store: store, Engine: engine, Settings: c.observed(c.settings()), Plan: c.Plan, Observer: observer, Log: log})
+	invitation := invite(store, key)
+	gateway, err := app.New(app.Options{
+		Store: store, Engine: engine, Settings: c.observed(c.settings()), Console: c.console(invitation), Plan: c.Plan, Observer: observer, Log: log,
+	})
 	if err != nil {
 		return err
 	}
@@ -125,6 +132,12 @@ func (c *Dev) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) (err e
 	}
 	url := "http://" + listener.Addr().String()
 	shown := banner{GraphqlURL: url + "/graphql", RestURL: url, APIKey: key, DataDirectory: directory, Model: engine.ModelName(), Warnings: warnings}
+	if c.Console == "on" {
+		shown.ConsoleURL = url + console.Path + "/"
+		if invitation != nil {
+			shown.ConsoleURL += invitation.Fragment()
+		}
+	}
 	if err := shown.write(cli.Stdout, vars["version"]); err != nil {
 		return err
 	}
@@ -265,6 +278,35 @@ func demoKey(ctx context.Context, store *db.Store, demos func() (demo.Companies,
 	return &secret, err
 }
 
+// sessionTime is how long the session of an invitation lasts.
+const sessionTime = 12 * time.Hour
+
+// invite returns an invitation to the console whose session is one of the demo's key; nil without that key.
+func invite(store *db.Store, key *string) *console.Invitation {
+	if key == nil {
+		return nil
+	}
+	keys := auth.NewKeys(store)
+	return console.NewInvitation(func(ctx context.Context) (console.Session, error) {
+		principal, err := keys.Authenticate(ctx, *key)
+		if err != nil {
+			return console.Session{}, err
+		}
+		scopes := []model.APIKeyScope{model.APIKeyScopeRead, model.APIKeyScopeWrite, model.APIKeyScopeSimulate}
+		token, text, err := store.Tenant(principal.CompanyID).By(principal.KeyID).CreateAccessToken(ctx, model.CreateAccessTokenInput{
+			Scopes: scopes, TTLSeconds: int32(sessionTime.Seconds()),
+		})
+		if err != nil {
+			return console.Session{}, err
+		}
+		session := console.Session{Token: text, ExpiresAt: token.ExpiresAt}
+		for _, scope := range scopes {
+			session.Scopes = append(session.Scopes, string(scope))
+		}
+		return session, nil
+	})
+}
+
 // keep writes a secret to a file that its owner alone can read.
 func keep(path, secret string) error {
 	temporary := path + ".new"
@@ -295,7 +337,11 @@ func (b banner) write(out io.Writer, version string) error {
 	for _, warning := range b.Warnings {
 		warnings.WriteString("  Warning  " + warning + "\n")
 	}
-	_, err := fmt.Fprintf(out, "agentgraph %s\n  GraphQL  %s\n  REST v1  %s\n  API key  %s\n  Data     %s\n  Model    %s\n%s  Stop with Ctrl+C.\n",
-		version, b.GraphqlURL, b.RestURL, key, b.DataDirectory, answers, warnings.String())
+	consoleURL := b.ConsoleURL
+	if consoleURL == "" {
+		consoleURL = "off"
+	}
+	_, err := fmt.Fprintf(out, "agentgraph %s\n  Console  %s\n  GraphQL  %s\n  REST v1  %s\n  API key  %s\n  Data     %s\n  Model    %s\n%s  Stop with Ctrl+C.\n",
+		version, consoleURL, b.GraphqlURL, b.RestURL, key, b.DataDirectory, answers, warnings.String())
 	return err
 }

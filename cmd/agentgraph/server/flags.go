@@ -15,6 +15,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/knowledge"
 	"github.com/agentgraph/agentgraph/engine/llm/openai"
 	"github.com/agentgraph/agentgraph/gateway"
+	"github.com/agentgraph/agentgraph/gateway/console"
 	"github.com/agentgraph/agentgraph/observe"
 )
 
@@ -124,6 +125,7 @@ type gatewayFlags struct {
 	RequestTimeout time.Duration `env:"AGENTGRAPH_REQUEST_TIMEOUT" default:"30s" help:"How long a query or a mutation may take."`
 	AllowedOrigin  []string      `env:"AGENTGRAPH_ALLOWED_ORIGINS" placeholder:"HOST" help:"Host, other than the gateway's own, whose pages may open a socket."`
 	CORSOrigin     []string      `env:"AGENTGRAPH_CORS_ORIGINS" placeholder:"ORIGIN" help:"Origin, such as https://console.example.com, whose pages may call the gateway and open sockets; * for all. Without one, browsers keep other pages from calling it."`
+	Console        string        `env:"AGENTGRAPH_CONSOLE" enum:"on,off" default:"on" help:"Whether browsers are shown the web console, at /console: on or off."`
 	Plan           bool          `env:"AGENTGRAPH_PLAN" default:"true" negatable:"" help:"Answer queries by plans. Without them a resolver answers each field: the same answers, slower."`
 	RateLimit      int           `env:"AGENTGRAPH_RATE_LIMIT" default:"${rateLimit}" help:"Requests that one API key may make per minute, in each process; 0 for no limit."`
 	CompanyLimit   int           `name:"company-rate-limit" env:"AGENTGRAPH_COMPANY_RATE_LIMIT" default:"${companyRateLimit}" help:"Requests that all keys of one company may make per minute together, in each process; 0 for no limit."`
@@ -189,6 +191,14 @@ func (f gatewayFlags) settings() gateway.Settings {
 	settings.CompanyRateLimit = f.CompanyLimit
 	settings.ModelRateLimit = f.ModelRateLimit
 	return settings
+}
+
+// console returns the web console, or nil when the flags switch it off.
+func (f gatewayFlags) console(invitation *console.Invitation) *console.Handler {
+	if f.Console == "off" {
+		return nil
+	}
+	return console.New(invitation)
 }
 
 // listen opens the address, and says in one sentence when somebody has it already.

@@ -61,7 +61,9 @@ func (c *Serve) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) erro
 		return err
 	}
 	defer store.Close()
-	gateway, err := app.New(app.Options{Store: store, Engine: engine, Settings: c.observed(c.settings()), Plan: c.Plan, Observer: observer, Log: log})
+	gateway, err := app.New(app.Options{
+		Store: store, Engine: engine, Settings: c.observed(c.settings()), Console: c.console(nil), Plan: c.Plan, Observer: observer, Log: log,
+	})
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { chromium, type Browser, type BrowserContext, type Page } from "playwright-core";
+
+const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
+
+/** Why there is no browser to test in; CI has to have one. */
+export const noBrowser = existsSync(executablePath) || process.env.CI ? false : `there is no ${executablePath}`;
+
+export function launch(): Promise<Browser> {
+  return chromium.launch({
+    executablePath,
+    args: [...(process.getuid?.() === 0 ? ["--no-sandbox"] : []), "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1"],
+  });
+}
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** A page that is watched for what no page may do. */
+export interface Watched {
+  page: Page;
+  /** Forgets the API requests that were made so far. */
+  reset: () => void;
+  /** Fails when something was done that no page may do; at most `requests` API requests were made since the last reset. */
+  check: (requests?: number) => void;
+  /** Fails on what axe-core finds, in light and in dark. */
+  checkAccessible: () => Promise<void>;
+}
+
+/** Opens a page whose faults are gathered. `expected` are console messages that the test itself provokes. */
+export async function watch(context: BrowserContext, origin: string, expected: RegExp[] = []): Promise<Watched> {
+  const page = await context.newPage();
+  const faults: string[] = [];
+  let asked: string[] = [];
+  page.on("console", (message) => {
+    if (message.type() === "error" && !expected.some((e) => e.test(message.text()))) faults.push(`console: ${message.text()} ${message.location().url}`);
+  });
+  page.on("pageerror", (error) => faults.push(`error: ${error.message}`));
+  page.on("request", (request) => {
+    const url = new URL(request.url());
+    if (url.protocol.startsWith("http") && url.origin !== origin) faults.push(`asked ${request.url()}`);
+    if (url.pathname.endsWith("/graphql") && request.method() === "POST") {
+      asked.push(/(?:query|mutation) (\w+)/.exec(request.postData() ?? "")?.[1] ?? "?");
+    }
+  });
+  await page.addInitScript(() => {
+    document.addEventListener("securitypolicyviolation", (e) => console.error(`policy: ${e.violatedDirective} ${e.blockedURI} ${e.sample}`));
+  });
+  return {
+    page,
+    reset: () => (asked = []),
+    check: (requests = Infinity) => {
+      assert.deepEqual(faults, []);
+      assert.ok(asked.length <= requests, `asked ${asked.join(", ")}`);
+    },
+    checkAccessible: async () => {
+      for (const colorScheme of ["light", "dark"] as const) {
+        await page.emulateMedia({ colorScheme });
+        assert.deepEqual(await findings(page), [], `${page.url()}, ${colorScheme}`);
+      }
+      await page.emulateMedia({ colorScheme: "light" });
+    },
+  };
+}
+
+async function findings(page: Page): Promise<string[]> {
+  // By the debugger: a script of ours would be what the page's policy forbids.
+  await page.evaluate(axe);
+  return page.evaluate(async () => {
+    const { axe } = window as unknown as { axe: { run: (o: unknown) => Promise<{ violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] }> } };
+    const found = await axe.run({ runOnly: ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"] });
+    return found.violations.flatMap((v) => v.nodes.map((n) => `${v.id}: ${n.html.slice(0, 160)} ${n.failureSummary.replace(/\s+/g, " ").slice(0, 200)}`));
+  });
+}

@@ -1,0 +1,45 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+
+/** A running "agentgraph dev". */
+export interface Gateway {
+  consoleUrl: string;
+  graphqlUrl: string;
+  apiKey: string;
+  /** Asks the API itself, by the demo's key. */
+  ask: <Data>(query: string, variables?: Record<string, unknown>) => Promise<Data>;
+  stop: (signal?: NodeJS.Signals) => Promise<void>;
+}
+
+const binary = fileURLToPath(new URL("../../bin/agentgraph", import.meta.url));
+
+/** Starts the built program with a demo company, by default one that is forgotten at its end. */
+export async function startGateway(args: string[] = ["--ephemeral"], environment: Record<string, string> = {}): Promise<Gateway> {
+  const child = spawn(binary, ["dev", "--port", "0", "--log-level", "error", ...args], {
+    stdio: ["ignore", "pipe", "inherit"],
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...environment },
+  });
+  let text = "";
+  for await (const piece of child.stdout) {
+    text += String(piece);
+    if (text.includes("\n")) break;
+  }
+  const banner = JSON.parse(text) as { consoleUrl: string; graphqlUrl: string; apiKey: string };
+  const ask = async <Data>(query: string, variables = {}) => {
+    const response = await fetch(banner.graphqlUrl, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", "X-Api-Key": banner.apiKey },
+      body: JSON.stringify({ query, variables }),
+    });
+    const answer = (await response.json()) as { data: Data; errors?: unknown };
+    if (answer.errors) throw new Error(JSON.stringify(answer.errors));
+    return answer.data;
+  };
+  const stop = async (signal: NodeJS.Signals = "SIGTERM") => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill(signal);
+    await once(child, "exit");
+  };
+  return { ...banner, ask, stop };
+}

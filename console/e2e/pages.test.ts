@@ -1,0 +1,48 @@
+// Every page, in both themes: nothing that its policy forbids, nothing from elsewhere, no fault that axe-core finds.
+import { after, before, test } from "node:test";
+import type { Browser, BrowserContext } from "playwright-core";
+import { launch, noBrowser, watch } from "./browser";
+import { startGateway, type Gateway } from "./gateway";
+import { pagesOf } from "./pages";
+
+let gateway: Gateway;
+let browser: Browser;
+let context: BrowserContext;
+let pages: Record<string, string>;
+
+before(async () => {
+  if (noBrowser) return;
+  gateway = await startGateway();
+  browser = await launch();
+  context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+  const first = await context.newPage();
+  await first.goto(gateway.consoleUrl);
+  await first.getByRole("heading", { level: 1 }).waitFor();
+  pages = await pagesOf(gateway);
+});
+
+after(async () => {
+  await browser?.close();
+  await gateway?.stop();
+});
+
+test("every page keeps the rules", { skip: noBrowser }, async (t) => {
+  const base = gateway.consoleUrl.split("#")[0] ?? "";
+  for (const [name, path] of Object.entries(pages)) {
+    await t.test(name, async () => {
+      const { page, check, checkAccessible } = await watch(context, new URL(base).origin);
+      try {
+        await page.goto(base + path);
+        await page.getByRole("heading", { level: 1 }).waitFor();
+        await page.waitForLoadState("networkidle");
+        check(3);
+        await checkAccessible();
+        await page.setViewportSize({ width: 390, height: 844 });
+        const overflow = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+        if (overflow > 0) throw new Error(`${overflow} pixels do not fit on a telephone`);
+      } finally {
+        await page.close();
+      }
+    });
+  }
+});

@@ -1,0 +1,67 @@
+import type { Gateway } from "./gateway";
+
+interface Demo {
+  agents: { nodes: { id: string; name: string; testExecutions: { nodes: { id: string }[] }; tests: { nodes: { lastRunId: string | null; lastRunStatus: string }[] } }[] };
+  knowledgeBaseChats: { nodes: { id: string; name: string }[] };
+  documents: { nodes: { id: string; datasetId: string; name: string }[] };
+  campaigns: { nodes: { id: string; status: string }[] };
+}
+
+/** Returns the address of each page, below the console's, on the demo's data. */
+export async function pagesOf(gateway: Gateway): Promise<Record<string, string>> {
+  const demo = await gateway.ask<Demo>(`{
+    agents { nodes { id name testExecutions(first: 2) { nodes { id } } tests { nodes { lastRunId lastRunStatus } } } }
+    knowledgeBaseChats { nodes { id name } }
+    documents(first: 1) { nodes { id datasetId name } }
+    campaigns { nodes { id status } }
+  }`);
+  const agent = (name: string) => {
+    const found = demo.agents.nodes.find((a) => a.name === name);
+    if (!found) throw new Error(`the demo has no ${name}`);
+    return found;
+  };
+  const clinic = agent("Clinic reception");
+  const failed = clinic.tests.nodes.find((test) => test.lastRunStatus === "Failed");
+  const [head, base] = clinic.testExecutions.nodes;
+  const manuals = demo.knowledgeBaseChats.nodes.find((chat) => chat.name.includes("manuals"));
+  const [document] = demo.documents.nodes;
+  return {
+    agents: "agents",
+    graph: "agents?view=graph",
+    agent: `agents/${clinic.id}`,
+    versions: `agents/${clinic.id}/versions`,
+    connections: `agents/${clinic.id}/connections`,
+    settings: `agents/${clinic.id}/settings`,
+    chats: "chats",
+    "new-chat": `chats/new?agent=${agent("Product help").id}`,
+    chat: `chats/${await chatWith(gateway, agent("Product help").id)}`,
+    "all-tests": "tests",
+    tests: `tests?agent=${clinic.id}`,
+    run: `runs/${failed?.lastRunId}`,
+    compare: `compare?base=${base?.id}&head=${head?.id}`,
+    knowledge: "knowledge",
+    dataset: `knowledge/datasets/${document?.datasetId}`,
+    document: `knowledge/documents/${document?.id}`,
+    retrieval: `knowledge/chats/${manuals?.id}?q=${encodeURIComponent("Can I use vinegar to descale the ketle?")}`,
+    campaigns: "campaigns",
+    campaign: `campaigns/${demo.campaigns.nodes.find((campaign) => campaign.status === "Running")?.id}`,
+    consumption: "consumption",
+    keys: "keys",
+    missing: "agents/agent_unknown",
+  };
+}
+
+/** Holds a chat in which something is cited and called, and returns its id. */
+async function chatWith(gateway: Gateway, agentId: string): Promise<string> {
+  const { startSimulationChat } = await gateway.ask<{ startSimulationChat: { simulationChat: { id: string } } }>(
+    `mutation($input: StartSimulationChatInput!) { startSimulationChat(input: $input) { simulationChat { id } } }`,
+    { input: { agentId, dataBag: { productName: "Brook kettle", serialNumber: "BK-20-118" }, toolMocking: { mockAllTools: true, sideEffects: "Deny" } } },
+  );
+  const id = startSimulationChat.simulationChat.id;
+  for (const text of ["Can I use vinegar to descale the kettle?", "Check the warranty of my kettle please."]) {
+    await gateway.ask(`mutation($input: SendSimulationMessageInput!) { sendSimulationMessage(input: $input) { newMessages { sequence } } }`, {
+      input: { simulationChatId: id, text },
+    });
+  }
+  return id;
+}

@@ -1,0 +1,61 @@
+// A model that takes its time: what it writes is seen before it is a message.
+import assert from "node:assert/strict";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { test } from "node:test";
+import { setTimeout as wait } from "node:timers/promises";
+import { launch, noBrowser, watch } from "./browser";
+import { startGateway } from "./gateway";
+
+/** Milliseconds between two pieces: long enough for a page to be looked at. */
+const pause = 600;
+const pieces = ["Good ", "morning, ", "how can ", "I help?"];
+
+/** An OpenAI-compatible provider that answers everything with the pieces. */
+async function startModel(): Promise<Server> {
+  const server = createServer(async (request, response) => {
+    request.resume();
+    response.writeHead(200, { "Content-Type": "text/event-stream" });
+    for (const content of pieces) {
+      response.write(`data: ${JSON.stringify({ choices: [{ index: 0, delta: { content } }] })}\n\n`);
+      await wait(pause);
+    }
+    response.write(`data: ${JSON.stringify({ choices: [{ index: 0, delta: {}, finish_reason: "stop" }] })}\n\n`);
+    response.end("data: [DONE]\n\n");
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return server;
+}
+
+test("a reply is seen as it is written", { skip: noBrowser, timeout: 60_000 }, async () => {
+  const model = await startModel();
+  const url = `http://127.0.0.1:${(model.address() as AddressInfo).port}/v1`;
+  const gateway = await startGateway(["--ephemeral"], { OPENAI_BASE_URL: url, OPENAI_API_KEY: "k" });
+  const browser = await launch();
+  try {
+    const { agents } = await gateway.ask<{ agents: { nodes: { id: string }[] } }>(`{ agents(filter: { nameContains: "Product help" }) { nodes { id } } }`);
+    const { page, check } = await watch(await browser.newContext(), new URL(gateway.consoleUrl).origin);
+    await page.goto(gateway.consoleUrl);
+    await page.getByRole("link", { name: "Product help" }).first().click();
+    await page.getByRole("link", { name: "Chat with it" }).click();
+    assert.ok(page.url().includes(agents.nodes[0]?.id ?? "?"));
+    await page.getByLabel("productName").fill("Brook kettle");
+    await page.getByRole("button", { name: "Start chat" }).click();
+    await page.getByText("● live").waitFor();
+    await page.getByRole("textbox", { name: "Message" }).fill("Hello?");
+    await page.keyboard.press("Enter");
+    const draft = page.getByRole("article").filter({ hasText: "is writing" });
+    await draft.getByText("Good morning,").waitFor();
+    assert.ok(!(await draft.innerText()).includes("I help?"), "it was shown before it was whole");
+    assert.equal(await page.getByRole("log").getByText("Good morning").count(), 0, "and not announced as a message");
+    await page.getByRole("log").getByText(pieces.join("")).waitFor();
+    assert.equal(await draft.count(), 0);
+    assert.equal(await page.getByText("Hello?", { exact: true }).count(), 1);
+    check();
+  } finally {
+    await browser.close();
+    await gateway.stop();
+    model.close();
+    model.closeAllConnections();
+  }
+});

@@ -1,0 +1,70 @@
+// Writes the built console to gateway/console/dist, compressed, or with --check tells whether what is there is the same.
+// It compares what was compressed: other machines may compress otherwise.
+import { mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { dirname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { gunzipSync, gzipSync } from "node:zlib";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "..");
+const built = join(root, "dist");
+const target = join(root, "../gateway/console/dist");
+
+/** Bytes of a first load: the page, its style, what its script imports, and the agents page. */
+const firstLoad = 130_000;
+/** Bytes of any other script. */
+const lazyPage = 30_000;
+
+async function files(folder) {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries.filter((e) => e.isFile()).map((e) => relative(folder, join(e.parentPath, e.name))).sort();
+}
+
+async function check() {
+  const [want, have] = [await files(built), await files(target)];
+  const same = want.map((name) => `${name}.gz`).join() === have.join();
+  const contents = same && (await Promise.all(want.map(async (name) => {
+    return (await readFile(join(built, name))).equals(gunzipSync(await readFile(join(target, `${name}.gz`))));
+  })));
+  if (!contents || contents.includes(false)) {
+    console.error("gateway/console/dist is not what console/ builds: run make console and commit");
+    process.exit(1);
+  }
+}
+
+async function pack() {
+  await rm(target, { recursive: true, force: true });
+  for (const name of await files(built)) {
+    const path = join(target, `${name}.gz`);
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, gzipSync(await readFile(join(built, name)), { level: 9 }));
+  }
+}
+
+/** Fails when the console has grown beyond its budget. */
+async function weigh() {
+  const sizes = new Map();
+  for (const name of await files(target)) sizes.set(name, (await readFile(join(target, name))).length);
+  const entry = [...sizes.keys()].find((name) => /assets\/index-.*\.js/.test(name));
+  const imported = await imports(entry, new Set([entry]));
+  const first = [...sizes.keys()].filter((n) => n.includes("index.html") || n.endsWith(".css.gz") || imported.has(n) || /assets\/Agents-/.test(n));
+  const total = first.reduce((sum, name) => sum + sizes.get(name), 0);
+  const lazy = [...sizes].filter(([name]) => name.endsWith(".js.gz") && !first.includes(name)).sort((a, b) => b[1] - a[1]);
+  console.log(`first load ${total} bytes of ${firstLoad}; largest lazy script ${lazy[0]?.join(" ") ?? "none"} of ${lazyPage}`);
+  if (total > firstLoad || (lazy[0]?.[1] ?? 0) > lazyPage) {
+    console.error("the console is larger than its budget");
+    process.exit(1);
+  }
+}
+
+/** The scripts that a script imports at once, and those that they import. */
+async function imports(name, seen) {
+  const text = gunzipSync(await readFile(join(target, name))).toString();
+  for (const [, file] of text.matchAll(/(?:from|import)\s*"\.\/([^"]+\.js)"/g)) {
+    const path = `assets/${file}.gz`;
+    if (!seen.has(path)) await imports(path, seen.add(path));
+  }
+  return seen;
+}
+
+await (process.argv.includes("--check") ? check() : pack());
+await weigh();

@@ -1,0 +1,70 @@
+import { lazy, Suspense, useEffect, useMemo, useState, useSyncExternalStore, type ComponentType, type LazyExoticComponent } from "react";
+import { Provider } from "urql";
+import { Redirect, Route, Router, Switch } from "wouter";
+import { base } from "./api/base";
+import { newClient } from "./api/client";
+import { onSignIn, signedIn } from "./api/session";
+import { Shell } from "./ui/Shell";
+import { SignIn } from "./ui/SignIn";
+import { Loading, NotFound } from "./ui/states";
+
+const pages: [path: string, page: LazyExoticComponent<ComponentType>][] = [
+  ["/agents", lazy(() => import("./pages/Agents"))],
+  ["/agents/:id/:tab?", lazy(() => import("./pages/Agent"))],
+  ["/chats", lazy(() => import("./pages/Chats"))],
+  ["/chats/new", lazy(() => import("./pages/NewChat"))],
+  ["/chats/:id", lazy(() => import("./pages/Chat"))],
+  ["/tests", lazy(() => import("./pages/Tests"))],
+  ["/runs/:id", lazy(() => import("./pages/Run"))],
+  ["/compare", lazy(() => import("./pages/Compare"))],
+  ["/knowledge", lazy(() => import("./pages/Knowledge"))],
+  ["/knowledge/datasets/:id", lazy(() => import("./pages/Dataset"))],
+  ["/knowledge/documents/:id", lazy(() => import("./pages/Document"))],
+  ["/knowledge/chats/:id", lazy(() => import("./pages/KnowledgeBaseChat"))],
+  ["/campaigns", lazy(() => import("./pages/Campaigns"))],
+  ["/campaigns/:id", lazy(() => import("./pages/Campaign"))],
+  ["/consumption", lazy(() => import("./pages/Consumption"))],
+  ["/keys", lazy(() => import("./pages/Keys"))],
+];
+
+/** The console: the page of the address, and the dialog that asks for a key when there is no session. */
+export function App({ hint }: { hint: string | undefined }) {
+  const { session, ended } = useSyncExternalStore(onSignIn, signedIn);
+  const client = useMemo(() => session && newClient(session), [session]);
+  // Another tab is asked for its session first.
+  const isPatient = useDelay(300);
+  return (
+    <Router base={base.pathname.replace(/\/$/, "")}>
+      {client ? (
+        <Provider value={client}>
+          <Shell>
+            <Suspense fallback={<Loading />}>
+              <Switch>
+                <Route path="/">
+                  <Redirect to="/agents" replace />
+                </Route>
+                {pages.map(([path, Found]) => (
+                  // A page of something else begins anew: nothing of the last one is shown meanwhile.
+                  <Route key={path} path={path}>{(params: { id?: string }) => <Found key={params.id} />}</Route>
+                ))}
+                <Route>
+                  <NotFound />
+                </Route>
+              </Switch>
+            </Suspense>
+          </Shell>
+        </Provider>
+      ) : null}
+      {(ended || (!session && isPatient)) && <SignIn ended={ended} hint={hint} />}
+    </Router>
+  );
+}
+
+function useDelay(ms: number): boolean {
+  const [isOver, setOver] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setOver(true), ms);
+    return () => clearTimeout(timer);
+  }, [ms]);
+  return isOver;
+}

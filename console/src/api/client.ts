@@ -1,0 +1,40 @@
+import { Client, fetchExchange, mapExchange, subscriptionExchange } from "@urql/core";
+import { cacheExchange, type KeyGenerator } from "@urql/exchange-graphcache";
+import { gatewayURL } from "./base";
+import { liveClient } from "./live";
+import { endSession, type Session } from "./session";
+
+/** What has an id that is not its own. */
+const withoutIdentity = new Set(["CampaignItemTag", "CampaignItemConversation"]);
+
+/** Types without an id are parts of what they stand in. */
+const keys = new Proxy({} as Record<string, KeyGenerator>, {
+  get: (_, type: string): KeyGenerator => (data) => (withoutIdentity.has(type) ? null : ((data.id as string | undefined) ?? null)),
+});
+
+/** Returns a client that acts by the session, with a cache of one object for each id. */
+export function newClient(session: Session): Client {
+  const live = liveClient(session.token);
+  return new Client({
+    url: gatewayURL("graphql").href,
+    preferGetMethod: false,
+    requestPolicy: "cache-and-network",
+    fetchOptions: { headers: { Authorization: `Bearer ${session.token}` } },
+    exchanges: [
+      cacheExchange({ keys }),
+      mapExchange({
+        onError: (error) => {
+          if (error.graphQLErrors.some((e) => e.extensions.code === "UNAUTHENTICATED")) endSession();
+        },
+      }),
+      fetchExchange,
+      subscriptionExchange({
+        forwardSubscription: (request) => ({
+          subscribe: (sink) => ({
+            unsubscribe: live.subscribe({ query: request.query ?? "", variables: request.variables }, sink),
+          }),
+        }),
+      }),
+    ],
+  });
+}

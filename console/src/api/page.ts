@@ -1,0 +1,52 @@
+import type { AnyVariables, CombinedError, DocumentInput, OperationContext } from "@urql/core";
+import { useEffect, useState } from "react";
+import { useMutation, useQuery } from "urql";
+
+export interface Answer<Data> {
+  data: Data | undefined;
+  error: CombinedError | undefined;
+  refresh: () => void;
+}
+
+/** Reads what a page shows, again whenever its window is looked at again. */
+export function usePage<Data, Variables extends AnyVariables>(
+  query: DocumentInput<Data, Variables>,
+  variables: Variables,
+  options: { pause?: boolean; onFocus?: boolean } = {},
+): Answer<Data> {
+  const [result, execute] = useQuery<Data, Variables>({ query, variables, pause: options.pause } as never);
+  // A failure takes nothing away that was read before, nor what is being written beside it.
+  const [data, keep] = useState(result.data);
+  if (result.data && result.data !== data) keep(result.data);
+  const refresh = () => execute({ requestPolicy: "network-only" });
+  const { onFocus, pause } = options;
+  useEffect(() => {
+    if (!onFocus || pause) return;
+    const look = () => document.visibilityState === "visible" && execute({ requestPolicy: "network-only" });
+    document.addEventListener("visibilitychange", look);
+    return () => document.removeEventListener("visibilitychange", look);
+  }, [onFocus, pause, execute]);
+  return { data, error: result.error, refresh };
+}
+
+export interface Action<Data, Variables> {
+  run: (variables: Variables, context?: Partial<OperationContext>) => Promise<Data | undefined>;
+  isBusy: boolean;
+  error: CombinedError | undefined;
+}
+
+/** A mutation. `run` answers undefined when it failed, and then `error` says why. */
+export function useAction<Data, Variables extends AnyVariables>(document: DocumentInput<Data, Variables>): Action<Data, Variables> {
+  const [, execute] = useMutation<Data, Variables>(document);
+  const [isBusy, setBusy] = useState(false);
+  const [error, setError] = useState<CombinedError>();
+  const run = async (variables: Variables, context?: Partial<OperationContext>) => {
+    setBusy(true);
+    setError(undefined);
+    const result = await execute(variables, context);
+    setBusy(false);
+    setError(result.error);
+    return result.error ? undefined : result.data;
+  };
+  return { run, isBusy, error };
+}

@@ -1,0 +1,142 @@
+import { base, gatewayURL } from "./base";
+
+export type Scope = "read" | "write" | "simulate";
+
+/** An access token of at most twelve hours, kept for this tab alone. */
+export interface Session {
+  token: string;
+  expiresAt: string;
+  scopes: Scope[];
+}
+
+/** `ended` is a session that was refused: what the page shows stays, and a dialog asks for the key over it. */
+export interface SignIn {
+  session: Session | null;
+  ended: boolean;
+}
+
+const name = `agentgraph:${base.pathname}`;
+const sessionSeconds = 12 * 60 * 60;
+
+let state: SignIn = { session: kept(), ended: false };
+const listeners = new Set<() => void>();
+const tabs = new BroadcastChannel(name);
+
+type TabMessage = { kind: "ask" | "out" } | { kind: "session"; session: Session };
+
+tabs.onmessage = (event: MessageEvent<TabMessage>) => {
+  if (event.data.kind === "ask" && state.session && !state.ended) {
+    tabs.postMessage({ kind: "session", session: state.session } satisfies TabMessage);
+  } else if (event.data.kind === "session" && (!state.session || state.ended)) {
+    keep(event.data.session);
+  } else if (event.data.kind === "out") {
+    clear();
+  }
+};
+
+export function signedIn(): SignIn {
+  return state;
+}
+
+export function onSignIn(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** Takes the session of another tab, or of the code in the address, which is removed before anything is shown. */
+export async function enter(): Promise<string | undefined> {
+  const code = new URLSearchParams(location.hash.slice(1)).get("code");
+  if (code) {
+    history.replaceState(null, "", location.pathname + location.search);
+    const response = await fetch(new URL("session", base), {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ code }),
+    }).catch(() => undefined);
+    if (response?.ok) {
+      keep((await response.json()) as Session);
+      return undefined;
+    }
+    if (!state.session) {
+      return "This link has been used already, or is too old. Sign in with the API key: agentgraph dev prints it, and keeps it in the file demo-key of its data directory.";
+    }
+  }
+  if (!state.session) tabs.postMessage({ kind: "ask" } satisfies TabMessage);
+  return undefined;
+}
+
+/** Exchanges an API key for a token that never holds admin. The key itself is forgotten. */
+export async function signIn(key: string): Promise<void> {
+  const offers: Scope[][] = [["read", "write", "simulate"], ["read", "write"], ["read", "simulate"], ["read"]];
+  for (const scopes of offers) {
+    const { token, expiresAt, code, message } = await createToken(key, scopes, sessionSeconds);
+    if (token && expiresAt) {
+      keep({ token, expiresAt, scopes });
+      return;
+    }
+    if (code !== "FORBIDDEN") throw new Error(message ?? "The gateway gave no token.");
+  }
+  throw new Error("This key may not even read.");
+}
+
+interface NewToken {
+  token?: string;
+  expiresAt?: string;
+  code?: string;
+  message?: string;
+}
+
+/** Makes a token of the key, without keeping either. */
+export async function createToken(key: string, scopes: (Scope | "admin")[], ttlSeconds: number): Promise<NewToken> {
+  const response = await fetch(gatewayURL("graphql"), {
+    method: "POST",
+    headers: { "Content-Type": "application/json", "X-Api-Key": key },
+    body: JSON.stringify({
+      query: "mutation Token($input: CreateAccessTokenInput!) { createAccessToken(input: $input) { token expiresAt } }",
+      variables: { input: { scopes, ttlSeconds } },
+    }),
+  });
+  const answer = (await response.json()) as {
+    data?: { createAccessToken: { token: string; expiresAt: string } | null };
+    errors?: { message: string; extensions?: { code?: string } }[];
+  };
+  const error = answer.errors?.[0];
+  return { ...answer.data?.createAccessToken, code: error?.extensions?.code, message: error?.message };
+}
+
+/** The headers of a request that the session makes. */
+export function authorized(headers: Record<string, string> = {}): Record<string, string> {
+  return { Authorization: `Bearer ${state.session?.token ?? ""}`, ...headers };
+}
+
+/** The token was refused. */
+export function endSession(): void {
+  if (state.session && !state.ended) change({ ...state, ended: true });
+}
+
+/** Signs out of all tabs. */
+export function signOut(): void {
+  tabs.postMessage({ kind: "out" } satisfies TabMessage);
+  clear();
+}
+
+function keep(session: Session): void {
+  sessionStorage.setItem(name, JSON.stringify(session));
+  change({ session, ended: false });
+}
+
+function clear(): void {
+  sessionStorage.clear();
+  change({ session: null, ended: false });
+}
+
+function kept(): Session | null {
+  const text = sessionStorage.getItem(name);
+  const session = text ? (JSON.parse(text) as Session) : null;
+  return session && new Date(session.expiresAt) > new Date() ? session : null;
+}
+
+function change(next: SignIn): void {
+  state = next;
+  for (const listener of listeners) listener();
+}

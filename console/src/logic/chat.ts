@@ -1,0 +1,99 @@
+export interface ChatMessage {
+  sequence: number;
+  role: "assistant" | "user";
+  text: string;
+  timestamp?: string | null;
+  isConversationEnded?: boolean;
+  endReason?: string | null;
+  citations?: readonly Citation[];
+}
+
+export interface Citation {
+  number: number;
+  documentId: string;
+  documentName: string;
+  position: number;
+  content: string;
+}
+
+/** A call that was announced; the chat's own record of calls replaces it. */
+export interface LiveCall {
+  id: string;
+  kind: string;
+  technicalName: string;
+  messageSequence: number;
+  isRunning: boolean;
+  arguments?: Record<string, unknown> | null;
+  result?: string | null;
+  mocked?: boolean;
+  error?: string | null;
+  durationMs?: number;
+}
+
+/** What the agent is writing: a promise of nothing, until it is a message. */
+export interface Draft {
+  turnId: string;
+  text: string;
+  /** How many characters of the turn's text have been passed, those of holes included. */
+  length: number;
+}
+
+export interface ChatState {
+  /** By sequence, each once. */
+  messages: readonly ChatMessage[];
+  draft: Draft | undefined;
+  calls: readonly LiveCall[];
+  /** Why the last turn failed. */
+  failure: string | undefined;
+}
+
+export const emptyChat: ChatState = { messages: [], draft: undefined, calls: [], failure: undefined };
+
+export type ChatEvent =
+  | { kind: "read"; messages: readonly ChatMessage[] }
+  | { kind: "written"; message: ChatMessage }
+  | { kind: "piece"; turnId: string; offset: number; text: string }
+  | { kind: "called"; call: LiveCall }
+  | { kind: "failed"; reason: string };
+
+/**
+ * What is shown of a chat after an event. Messages are the truth and come by sequence, from wherever; events only draw what
+ * is being written.
+ */
+export function chatAfter(state: ChatState, event: ChatEvent): ChatState {
+  switch (event.kind) {
+    case "read":
+      return { ...state, messages: merged(state.messages, event.messages), draft: undefined };
+    case "written":
+      return {
+        ...state,
+        messages: merged(state.messages, [event.message]),
+        draft: event.message.role === "assistant" ? undefined : state.draft,
+        failure: undefined,
+      };
+    case "piece":
+      return { ...state, draft: drafted(state.draft, event), failure: undefined };
+    case "called":
+      return { ...state, calls: [...state.calls.filter((call) => call.id !== event.call.id), event.call] };
+    case "failed":
+      return { ...state, draft: undefined, failure: event.reason };
+  }
+}
+
+function merged(known: readonly ChatMessage[], more: readonly ChatMessage[]): ChatMessage[] {
+  const bySequence = new Map(known.map((message) => [message.sequence, message]));
+  for (const message of more) bySequence.set(message.sequence, message);
+  return [...bySequence.values()].sort((a, b) => a.sequence - b.sequence);
+}
+
+/** Offsets count Unicode characters from the beginning of the turn's text. What was drawn already is not drawn again. */
+function drafted(draft: Draft | undefined, piece: { turnId: string; offset: number; text: string }): Draft {
+  const before = draft?.turnId === piece.turnId ? draft : { turnId: piece.turnId, text: "", length: 0 };
+  const characters = [...piece.text];
+  const isHole = piece.offset > before.length;
+  return {
+    turnId: piece.turnId,
+    text: before.text + (isHole ? "…" : "") + characters.slice(isHole ? 0 : before.length - piece.offset).join(""),
+    length: Math.max(before.length, piece.offset + characters.length),
+  };
+}

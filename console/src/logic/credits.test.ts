@@ -1,0 +1,17 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { addUp, month, year } from "./credits";
+
+test("sums hold to the millionth", () => {
+  assert.ok(addUp(0.3, [{ credits: 0.1 }, { credits: 0.2 }]));
+  assert.ok(!addUp(0.3, [{ credits: 0.1 }, { credits: 0.200001 }]));
+  assert.ok(!addUp(0.3, [{ credits: 0.3 }], []));
+});
+
+test("months are whole, but for this one", () => {
+  const today = new Date("2026-03-05T12:00:00Z");
+  assert.deepEqual(month(0, today), { from: "2026-03-01", to: "2026-03-05" });
+  assert.deepEqual(month(1, today), { from: "2026-02-01", to: "2026-02-28" });
+  assert.deepEqual(month(3, today), { from: "2025-12-01", to: "2025-12-31" });
+  assert.deepEqual(year(today), { from: "2025-04-01", to: "2026-03-05" });
+});

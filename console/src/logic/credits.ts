@@ -1,0 +1,29 @@
+/** Credits have at most six decimals; sums of them as doubles do not. */
+function millionths(credits: number): number {
+  return Math.round(credits * 1_000_000);
+}
+
+/** Whether the parts are the whole, to the millionth. */
+export function addUp(total: number, ...parts: readonly { credits: number }[][]): boolean {
+  return parts.every((part) => part.reduce((sum, { credits }) => sum + millionths(credits), 0) === millionths(total));
+}
+
+/** A range of whole UTC days, both inclusive, as ISO dates. */
+export interface Days {
+  from: string;
+  to: string;
+}
+
+const isoDay = (date: Date) => date.toISOString().slice(0, 10);
+
+/** The calendar month that lies so many months back, up to today when it is this one. */
+export function month(back: number, today: Date): Days {
+  const first = new Date(Date.UTC(today.getUTCFullYear(), today.getUTCMonth() - back, 1));
+  const last = new Date(Date.UTC(today.getUTCFullYear(), today.getUTCMonth() - back + 1, 0));
+  return { from: isoDay(first), to: isoDay(last < today ? last : today) };
+}
+
+/** This month and the eleven before it. */
+export function year(today: Date): Days {
+  return { from: month(11, today).from, to: isoDay(today) };
+}

@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { promptDiff, type DiffPiece } from "./promptDiff";
+
+const side = (pieces: DiffPiece[], left: "gone" | "new") => pieces.filter((p) => p.kind !== left).map((p) => p.text).join("");
+
+test("each side can be read from the difference", () => {
+  const texts = ["", "a", "a\nb\n", "a\nc d e f\nb", "x\ny\nz", "You are Robin, of {clinicName}.\n\n# Getting here\n- Cars park behind.\n", "You are Robin of {clinicName}.\n\n# Privacy\nTalk little."];
+  for (const from of texts) {
+    for (const to of texts) {
+      const pieces = promptDiff(from, to);
+      assert.equal(side(pieces, "new").trimEnd(), from.trimEnd());
+      assert.equal(side(pieces, "gone").trimEnd(), to.trimEnd());
+    }
+  }
+});
+
+test("a line that changed a little shows its words", () => {
+  assert.deepEqual(promptDiff("Be kind and short.", "Be kind and very short."), [
+    { kind: "same", text: "Be kind and " },
+    { kind: "new", text: "very " },
+    { kind: "same", text: "short.\n" },
+  ]);
+});
+
+test("a paragraph that went is shown whole", () => {
+  const pieces = promptDiff("One.\n# Getting here\n- Bus 14 stops at the door.\n", "One.\n# Privacy\nTalk only with the patient.\n");
+  assert.ok(pieces.some((p) => p.kind === "gone" && p.text === "# Getting here\n- Bus 14 stops at the door.\n"));
+});
+
+test("a space at the end of a text is a change", () => {
+  assert.ok(promptDiff("a b c", "a b c d").some((p) => p.kind === "new"));
+});

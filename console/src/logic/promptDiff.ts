@@ -1,0 +1,74 @@
+import { diffArrays, diffWordsWithSpace } from "diff";
+
+export interface DiffPiece {
+  kind: "same" | "gone" | "new";
+  text: string;
+}
+
+/** How much two lines have to share, of the longer one's words, to be one line that was changed. */
+const alike = 0.5;
+
+/**
+ * Compares two texts line by line, and lines that were changed a little word by word. A paragraph that went is shown
+ * whole: its words are not sought in what came instead.
+ */
+export function promptDiff(from: string, to: string): DiffPiece[] {
+  const pieces: DiffPiece[] = [];
+  const add = (kind: DiffPiece["kind"], text: string) => {
+    const last = pieces.at(-1);
+    if (last?.kind === kind) last.text += text;
+    else if (text) pieces.push({ kind, text });
+  };
+  let gone: string[] = [];
+  let come: string[] = [];
+  const flush = () => {
+    for (const [before, after] of pairs(gone, come)) {
+      if (before === undefined || after === undefined) add(before === undefined ? "new" : "gone", before ?? after ?? "");
+      else for (const word of diffWordsWithSpace(before, after)) add(word.added ? "new" : word.removed ? "gone" : "same", word.value);
+    }
+    [gone, come] = [[], []];
+  };
+  for (const change of diffArrays(lines(from), lines(to))) {
+    if (change.removed) gone.push(...change.value);
+    else if (change.added) come.push(...change.value);
+    else {
+      flush();
+      add("same", change.value.join(""));
+    }
+  }
+  flush();
+  return pieces;
+}
+
+/** The lines with their ends, so that they are the text when joined. The last one is given an end for the comparison. */
+function lines(text: string): string[] {
+  return text === "" ? [] : text.replace(/\n?$/, "\n").split(/(?<=\n)/);
+}
+
+/** Lays lines that are alike beside each other, in order; a line without a counterpart stands alone. */
+function pairs(gone: string[], come: string[]): [string | undefined, string | undefined][] {
+  const rows: [string | undefined, string | undefined][] = [];
+  let next = 0;
+  for (const before of gone) {
+    const found = come.findIndex((after, i) => i >= next && similarity(before, after) >= alike);
+    if (found < 0) {
+      rows.push([before, undefined]);
+      continue;
+    }
+    for (; next < found; next++) rows.push([undefined, come[next]]);
+    rows.push([before, come[next++]]);
+  }
+  for (; next < come.length; next++) rows.push([undefined, come[next]]);
+  return rows;
+}
+
+function similarity(a: string, b: string): number {
+  const [first, second] = [words(a), words(b)];
+  if (first.length === 0 || second.length === 0) return 0;
+  const left = new Set(second);
+  return first.filter((word) => left.has(word)).length / Math.max(first.length, second.length);
+}
+
+function words(line: string): string[] {
+  return line.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? [];
+}

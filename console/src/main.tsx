@@ -1,0 +1,15 @@
+import { createRoot } from "react-dom/client";
+import { App } from "./App";
+import { enter } from "./api/session";
+import "./ui/tokens.css";
+import "./ui/base.css";
+
+const root = document.getElementById("root");
+if (!root) throw new Error("the page has no root");
+// Browsers ask for the icon again as the address changes, and it is named relative to the first one.
+const icon = document.querySelector<HTMLLinkElement>("link[rel=icon]");
+if (icon) icon.href = new URL(icon.href).href;
+const theme = localStorage.getItem("agentgraph:theme");
+if (theme) document.documentElement.dataset.theme = theme;
+const hint = await enter();
+createRoot(root).render(<App hint={hint} />);

@@ -1,0 +1,92 @@
+import { Link, useSearchParams } from "wouter";
+import { graphql } from "../api/graphql";
+import { usePage } from "../api/page";
+import { Page } from "../ui/Page";
+import { Empty, Failure, Loading } from "../ui/states";
+import { Status } from "../ui/Status";
+import { CampaignBar } from "./campaign/CampaignBar";
+
+const CampaignsQuery = graphql(`
+  query Campaigns($first: Int!, $after: String, $filter: CampaignFilter) {
+    campaigns(first: $first, after: $after, filter: $filter) {
+      totalCount
+      pageInfo { hasNextPage endCursor }
+      nodes { id name status maxAttempts agent { id name channel } counts { total pending calling processingResult processed error } }
+    }
+  }
+`);
+
+const statuses = ["Draft", "Running", "Paused", "Completed", "Archived"] as const;
+
+/** All campaigns, and how far each is. */
+export default function Campaigns() {
+  const [params, setParams] = useSearchParams();
+  const status = statuses.find((s) => s === params.get("status"));
+  const answer = usePage(
+    CampaignsQuery,
+    { first: 50, after: params.get("after"), filter: { statuses: status ? [status] : undefined } },
+    { onFocus: true },
+  );
+  const campaigns = answer.data?.campaigns;
+  return (
+    <Page title="Campaigns">
+      <div className="row">
+        <select aria-label="Status" value={status ?? ""} onChange={(event) => setParams(event.target.value ? { status: event.target.value } : {})}>
+          <option value="">Any status</option>
+          {statuses.map((s) => (
+            <option key={s}>{s}</option>
+          ))}
+        </select>
+        {campaigns && <span className="muted push">{campaigns.totalCount} in all</span>}
+      </div>
+      {answer.error && <Failure error={answer.error} retry={answer.refresh} />}
+      {!campaigns && !answer.error && <Loading />}
+      {campaigns?.nodes.length === 0 && (
+        <Empty title={status ? `No campaign is ${status.toLowerCase()}.` : "There are no campaigns yet."}>
+          {status ? <Link href="/campaigns">Show all</Link> : "A campaign has an agent reach many contacts. The API makes one: createCampaign."}
+        </Empty>
+      )}
+      {campaigns && campaigns.nodes.length > 0 && (
+        <div className="card scroll">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Campaign</th>
+                <th scope="col">Status</th>
+                <th scope="col" className="wide">
+                  Agent
+                </th>
+                <th scope="col">Contacts</th>
+              </tr>
+            </thead>
+            <tbody>
+              {campaigns.nodes.map((campaign) => (
+                <tr key={campaign.id}>
+                  <th scope="row">
+                    <Link href={`/campaigns/${campaign.id}`}>{campaign.name}</Link>
+                  </th>
+                  <td>
+                    <Status of={campaign.status} />
+                  </td>
+                  <td className="wide">
+                    <Link href={`/agents/${campaign.agent.id}`}>{campaign.agent.name}</Link>
+                  </td>
+                  <td>
+                    <CampaignBar counts={campaign.counts} />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {campaigns?.pageInfo.hasNextPage && (
+        <div>
+          <button type="button" onClick={() => setParams({ ...(status && { status }), after: campaigns.pageInfo.endCursor ?? "" })}>
+            Next 50
+          </button>
+        </div>
+      )}
+    </Page>
+  );
+}

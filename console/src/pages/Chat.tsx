@@ -1,0 +1,154 @@
+import { useEffect, useReducer, useState } from "react";
+import { Link, useParams } from "wouter";
+import { graphql, type ResultOf } from "../api/graphql";
+import { useLive, useReconnected } from "../api/live";
+import { useAction, usePage } from "../api/page";
+import { authorized } from "../api/session";
+import { chatAfter, emptyChat, type ChatState } from "../logic/chat";
+import { Act } from "../ui/Act";
+import { Page } from "../ui/Page";
+import { errorText, Failure, Shown } from "../ui/states";
+import { Status } from "../ui/Status";
+import { Time } from "../ui/Time";
+import { ChatFacts } from "./chat/ChatFacts";
+import { Compose, type Pending } from "./chat/Compose";
+import { Conversation } from "./chat/Conversation";
+import { ChatEvents, ChatMessages, eventOf } from "./chat/live";
+import { TestFromChat } from "./chat/TestFromChat";
+
+const ChatQuery = graphql(`
+  query Chat($id: ID!) {
+    simulationChat(id: $id) {
+      id status dataBag warnings createdAt endedAt
+      agent { id name promptVersion }
+      messages { sequence role text timestamp isConversationEnded endReason citations { number documentId documentName position content } }
+      toolCalls { id kind technicalName arguments result mocked mockRule messageSequence delegationId durationMs error isTurnKept }
+      coverage { kind targetId technicalName path effect }
+    }
+  }
+`);
+
+const SendMessage = graphql(`
+  mutation Send($input: SendSimulationMessageInput!) {
+    sendSimulationMessage(input: $input) {
+      newMessages { sequence role text timestamp isConversationEnded endReason citations { number documentId documentName position content } }
+      simulationChat { id status warnings endedAt }
+    }
+  }
+`);
+
+const EndChat = graphql(`
+  mutation EndChat($input: EndSimulationChatInput!) {
+    endSimulationChat(input: $input) { simulationChat { id status endedAt } }
+  }
+`);
+
+export type ChatOfPage = NonNullable<ResultOf<typeof ChatQuery>["simulationChat"]>;
+
+/** A simulated chat, live, in which one writes as the contact. */
+export default function Chat() {
+  const { id = "" } = useParams<{ id: string }>();
+  const answer = usePage(ChatQuery, { id }, { onFocus: true });
+  return (
+    <Shown answer={answer} missing={`chat ${id}`}>
+      {({ simulationChat }) => simulationChat && <ChatPage key={simulationChat.id} chat={simulationChat} refresh={answer.refresh} />}
+    </Shown>
+  );
+}
+
+function ChatPage({ chat, refresh }: { chat: ChatOfPage; refresh: () => void }) {
+  const state = useLiveChat(chat, refresh);
+  const [pending, setPending] = useState<Pending>();
+  const [isTest, setTest] = useState(false);
+  const sendMessage = useAction(SendMessage);
+  const end = useAction(EndChat);
+  const isEnded = chat.status === "Ended" || state.messages.some((message) => message.isConversationEnded);
+
+  const send = async ({ text, key }: Pending) => {
+    setPending({ text, key });
+    const sent = await sendMessage.run(
+      { input: { simulationChatId: chat.id, text } },
+      { fetchOptions: { headers: authorized({ "Idempotency-Key": key }) } },
+    );
+    setPending(sent ? undefined : { text, key, isFailed: true });
+    refresh();
+  };
+  const wasFailed = pending?.isFailed && (sendMessage.error ? errorText(sendMessage.error) : state.failure);
+  return (
+    <Page
+      title={`Chat with ${chat.agent.name}`}
+      crumbs={[
+        { to: "/chats", text: "Chats" },
+        { to: `/agents/${chat.agent.id}`, text: chat.agent.name },
+      ]}
+      facts={
+        <>
+          <Status of={isEnded ? "Ended" : pending && !pending.isFailed ? "Replying" : chat.status} />
+          <span>
+            begun <Time at={chat.createdAt} />
+          </span>
+        </>
+      }
+      actions={
+        <>
+          <Act scope="write" disabled={state.messages.length === 0} onClick={() => setTest(true)}>
+            Make a test of this
+          </Act>
+          <Link className="button" href={`/chats/new?agent=${chat.agent.id}`}>
+            Start again
+          </Link>
+          <Act scope="simulate" disabled={isEnded || end.isBusy} onClick={() => void end.run({ input: { simulationChatId: chat.id } }).then(refresh)}>
+            End
+          </Act>
+        </>
+      }
+    >
+      <div className="split">
+        <div className="stack">
+          <Conversation chat={chat} state={state} pending={pending} />
+          {end.error && <Failure error={end.error} />}
+          {wasFailed && (
+            <div className="note bad row" role="alert">
+              <span>The turn failed: {wasFailed}</span>
+              <button type="button" className="push" onClick={() => pending && void send(pending)}>
+                Send again
+              </button>
+            </div>
+          )}
+          <Compose isEnded={isEnded} isBusy={Boolean(pending && !pending.isFailed)} send={(message) => void send(message)} />
+        </div>
+        <ChatFacts chat={chat} />
+      </div>
+      {isTest && <TestFromChat chatId={chat.id} agentId={chat.agent.id} messages={state.messages} onClose={() => setTest(false)} />}
+    </Page>
+  );
+}
+
+/** Messages come by their own subscription, which misses none; events draw what is being written. */
+function useLiveChat(chat: ChatOfPage, refresh: () => void): ChatState {
+  const [state, dispatch] = useReducer(chatAfter, chat.messages, (messages) => chatAfter(emptyChat, { kind: "read", messages }));
+  const [after] = useState(() => chat.messages.at(-1)?.sequence ?? 0);
+  const isOver = chat.status === "Ended";
+  useEffect(() => dispatch({ kind: "read", messages: chat.messages }), [chat.messages]);
+  useLive(
+    ChatMessages,
+    { id: chat.id, after },
+    ({ simulationChatMessages: message }) => {
+      dispatch({ kind: "written", message });
+      if (message.isConversationEnded) refresh();
+    },
+    isOver,
+  );
+  useLive(
+    ChatEvents,
+    { id: chat.id },
+    ({ simulationChatEvents: event }) => {
+      const change = eventOf(event);
+      if (change) dispatch(change);
+      if (event.__typename === "ChatEnded") refresh();
+    },
+    isOver,
+  );
+  useReconnected(refresh);
+  return state;
+}

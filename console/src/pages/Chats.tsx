@@ -1,0 +1,91 @@
+import { Link, useSearchParams } from "wouter";
+import { graphql } from "../api/graphql";
+import { usePage } from "../api/page";
+import { AgentPicker } from "../ui/AgentPicker";
+import { Page } from "../ui/Page";
+import { Empty, Failure, Loading } from "../ui/states";
+import { Status } from "../ui/Status";
+import { Time } from "../ui/Time";
+
+const ChatsQuery = graphql(`
+  query Chats($agentId: ID, $first: Int!, $after: String) {
+    simulationChats(agentId: $agentId, first: $first, after: $after) {
+      totalCount
+      pageInfo { hasNextPage endCursor }
+      nodes { id status createdAt agent { id name } messages { sequence role text } }
+    }
+  }
+`);
+
+/** The simulated chats of an agent, or of all. */
+export default function Chats() {
+  const [params, setParams] = useSearchParams();
+  const agentId = params.get("agent") ?? undefined;
+  const answer = usePage(ChatsQuery, { agentId, first: 25, after: params.get("after") }, { onFocus: true });
+  const chats = answer.data?.simulationChats;
+  const start = `/chats/new${agentId ? `?agent=${agentId}` : ""}`;
+  return (
+    <Page
+      title="Chats"
+      actions={
+        <Link className="button primary" href={start}>
+          New chat
+        </Link>
+      }
+    >
+      <div className="row">
+        <AgentPicker agentId={agentId} none="All agents" pick={(id) => setParams(id ? { agent: id } : {})} />
+        {chats && <span className="muted push">{chats.totalCount} in all</span>}
+      </div>
+      {answer.error && <Failure error={answer.error} retry={answer.refresh} />}
+      {!chats && !answer.error && <Loading />}
+      {chats?.nodes.length === 0 && (
+        <Empty title="Nobody has chatted with it yet.">
+          A simulated chat talks with an agent as a contact would; what it calls can be mocked. <Link href={start}>Start one</Link>
+        </Empty>
+      )}
+      {chats && chats.nodes.length > 0 && (
+        <div className="card scroll">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Chat</th>
+                <th scope="col">Status</th>
+                <th scope="col" className="wide">
+                  The contact said first
+                </th>
+                <th scope="col" className="number">
+                  Messages
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {chats.nodes.map((chat) => (
+                <tr key={chat.id}>
+                  <th scope="row">
+                    <Link href={`/chats/${chat.id}`}>{chat.agent.name}</Link>
+                    <div className="muted small">
+                      <Time at={chat.createdAt} />
+                    </div>
+                  </th>
+                  <td>
+                    <Status of={chat.status} />
+                  </td>
+                  <td className="wide">{chat.messages.find((m) => m.role === "user")?.text.slice(0, 140) ?? <span className="muted">nothing yet</span>}</td>
+                  <td className="number">{chat.messages.length}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {chats?.pageInfo.hasNextPage && (
+        <div>
+          <button type="button" onClick={() => setParams({ ...(agentId && { agent: agentId }), after: chats.pageInfo.endCursor ?? "" })}>
+            Earlier chats
+          </button>
+        </div>
+      )}
+    </Page>
+  );
+}

@@ -1,0 +1,203 @@
+import { Link, useSearchParams } from "wouter";
+import { graphql, type ResultOf } from "../api/graphql";
+import { usePage } from "../api/page";
+import { Page } from "../ui/Page";
+import { Empty, Shown } from "../ui/states";
+import { Status } from "../ui/Status";
+import { Time } from "../ui/Time";
+import styles from "./Compare.module.css";
+
+const CompareQuery = graphql(`
+  query Compare($baseId: ID!, $headId: ID!) {
+    compareAgentTestExecutions(baseId: $baseId, headId: $headId) {
+      base { id createdAt repeats agent { id name } runs(first: 100) { nodes { id testId attempt status promptVersion } } }
+      head { id createdAt repeats agent { id name } runs(first: 100) { nodes { id testId attempt status promptVersion } } }
+      newlyFailing newlyPassing flaky pValue conclusion
+      baseCounts { judged passed }
+      headCounts { judged passed }
+      tests { testId testName change isFlakyInBase isFlakyInHead pValue conclusion base { judged passed error } head { judged passed error } }
+    }
+  }
+`);
+
+type Comparison = NonNullable<ResultOf<typeof CompareQuery>["compareAgentTestExecutions"]>;
+type ComparedTest = Comparison["tests"][number];
+
+/** What changed between two executions, and whether chance explains it. */
+export default function Compare() {
+  const [params] = useSearchParams();
+  const [baseId, headId] = [params.get("base"), params.get("head")];
+  const answer = usePage(CompareQuery, { baseId: baseId ?? "", headId: headId ?? "" }, { pause: !baseId || !headId });
+  if (!baseId || !headId) {
+    return (
+      <Page title="Compare">
+        <Empty title="Which two executions?">
+          Open the <Link href="/tests">tests</Link> of an agent and tick two of its executions.
+        </Empty>
+      </Page>
+    );
+  }
+  return (
+    <Shown answer={answer} missing="pair of executions">
+      {({ compareAgentTestExecutions: comparison }) => comparison && <Compared comparison={comparison} />}
+    </Shown>
+  );
+}
+
+const changes: Record<ComparedTest["change"], string> = {
+  NewlyFailing: "newly failing",
+  NewlyPassing: "newly passing",
+  StillFailing: "still failing",
+  StillPassing: "still passing",
+  Added: "added",
+  Removed: "removed",
+  Undecided: "undecided",
+};
+
+/** What matters first stands first. */
+const order: ComparedTest["change"][] = ["NewlyFailing", "NewlyPassing", "Undecided", "StillFailing", "Added", "Removed", "StillPassing"];
+
+const words = {
+  Regressed: "It got worse, and chance does not explain that.",
+  Improved: "It got better, and chance does not explain that.",
+  NoDifference: "There are enough runs to see a difference, and none is seen.",
+  CannotDecide: "There are too few runs to tell a difference from chance.",
+};
+
+const filters = [
+  ["", "All tests"],
+  ["changed", "What changed"],
+  ["undecided", "Cannot decide"],
+] as const;
+
+function Compared({ comparison }: { comparison: Comparison }) {
+  const [params, setParams] = useSearchParams();
+  const { base, head, baseCounts, headCounts } = comparison;
+  const show = params.get("show") ?? "";
+  const tests = comparison.tests
+    .filter((test) => (show === "changed" ? test.change.startsWith("Newly") : show === "undecided" ? test.conclusion === "CannotDecide" : true))
+    .toSorted((a, b) => order.indexOf(a.change) - order.indexOf(b.change));
+  const set = (name: string, value: string) => setParams((old) => ({ ...Object.fromEntries(old), [name]: value }), { replace: true });
+  const [before, after] = [base.runs.nodes[0]?.promptVersion, head.runs.nodes[0]?.promptVersion];
+  const agent = head.agent;
+  return (
+    <Page
+      title="What changed"
+      crumbs={[{ to: "/tests", text: "Tests" }, ...(agent ? [{ to: `/tests?agent=${agent.id}`, text: agent.name }] : [])]}
+      actions={
+        <Link className="button" href={`/compare?base=${head.id}&head=${base.id}`}>
+          <span aria-hidden="true">⇄</span> Swap
+        </Link>
+      }
+    >
+      <section className={`card ${styles.summary}`} aria-label="Together">
+        <div className="row">
+          <Status of={comparison.conclusion} />
+          <strong>
+            {baseCounts.passed}/{baseCounts.judged} → {headCounts.passed}/{headCounts.judged} passed
+          </strong>
+          {comparison.pValue !== null && <span className="muted">p = {shownP(comparison.pValue)}</span>}
+          <span>{words[comparison.conclusion]}</span>
+        </div>
+        <div className="row">
+          <span>{comparison.newlyFailing} newly failing</span>·<span>{comparison.newlyPassing} newly passing</span>·<span>{comparison.flaky} flaky</span>
+          {agent && before && after && before !== after && (
+            <Link href={`/agents/${agent.id}/versions?from=${before}&to=${after}`}>
+              Prompt v{before} → v{after}: what changed
+            </Link>
+          )}
+          {before && before === after && <span className="muted">the same prompt, v{before}</span>}
+        </div>
+      </section>
+      <section className="card" aria-label="Test by test">
+        <header>
+          <label htmlFor="show" className="unseen">
+            Show
+          </label>
+          <select id="show" value={show} onChange={(event) => set("show", event.target.value)}>
+            {filters.map(([value, text]) => (
+              <option key={value} value={value}>
+                {text}
+              </option>
+            ))}
+          </select>
+        </header>
+        <div className="scroll">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Test</th>
+                <th scope="col">
+                  Base{" "}
+                  <span className="wide">
+                    <Time at={base.createdAt} />
+                  </span>
+                </th>
+                <th scope="col">
+                  Head{" "}
+                  <span className="wide">
+                    <Time at={head.createdAt} />
+                  </span>
+                </th>
+                <th scope="col">Change</th>
+                <th scope="col" className="number wide">
+                  p
+                </th>
+                <th scope="col" className="wide">
+                  What the numbers say
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {tests.map((test) => (
+                <tr key={test.testId}>
+                  <th scope="row">{test.testName}</th>
+                  <td>
+                    <Side counts={test.base} runs={base.runs.nodes.filter((run) => run.testId === test.testId)} />
+                  </td>
+                  <td>
+                    <Side counts={test.head} runs={head.runs.nodes.filter((run) => run.testId === test.testId)} />
+                  </td>
+                  <td>
+                    <span className={styles.change} data-change={test.change}>
+                      {changes[test.change]}
+                    </span>
+                    {(test.isFlakyInBase || test.isFlakyInHead) && <div className="muted small">flaky</div>}
+                  </td>
+                  <td className="number wide">{test.pValue === null ? "–" : shownP(test.pValue)}</td>
+                  <td className="wide">
+                    <Status of={test.conclusion} />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+        {tests.length === 0 && <p className="body muted">No test fits.</p>}
+      </section>
+    </Page>
+  );
+}
+
+function Side({ counts, runs }: { counts: ComparedTest["base"]; runs: Comparison["base"]["runs"]["nodes"] }) {
+  if (!counts) return <span className="muted">not run</span>;
+  return (
+    <span className={styles.runs}>
+      <span className="nowrap">
+        {counts.passed}/{counts.judged}
+        {counts.error > 0 && `, ${counts.error} !`}
+      </span>
+      {runs
+        .toSorted((a, b) => a.attempt - b.attempt)
+        .map((run) => (
+          <Link key={run.id} href={`/runs/${run.id}`} className="quiet wide" aria-label={`Attempt ${run.attempt}: ${run.status}`}>
+            <Status of={run.status} short />
+          </Link>
+        ))}
+    </span>
+  );
+}
+
+function shownP(p: number): string {
+  return p < 0.000_05 ? "< 0.0001" : String(Number(p.toPrecision(2)));
+}

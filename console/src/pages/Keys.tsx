@@ -1,0 +1,171 @@
+import { useState, type FormEvent } from "react";
+import { gatewayURL } from "../api/base";
+import { createToken } from "../api/session";
+import { Page } from "../ui/Page";
+import { Empty } from "../ui/states";
+import { Time } from "../ui/Time";
+import { NewKey } from "./keys/NewKey";
+
+export interface ApiKey {
+  id: string;
+  name: string;
+  prefix: string;
+  scopes: string[];
+  lastUsedAt: string | null;
+  expiresAt: string | null;
+  revokedAt: string | null;
+}
+
+/** How long the token of this page lasts, in seconds. It is kept in memory alone. */
+const adminSeconds = 600;
+
+interface Answer<Data> {
+  data?: Data | null;
+  errors?: { message: string; extensions?: { code?: string } }[];
+}
+
+/** Asks outside of the cache, where secrets do not belong. */
+export async function askAs<Data>(headers: Record<string, string>, query: string, variables: Record<string, unknown> = {}): Promise<Data> {
+  const response = await fetch(gatewayURL("graphql"), {
+    method: "POST",
+    headers: { "Content-Type": "application/json", ...headers },
+    body: JSON.stringify({ query, variables }),
+  });
+  const answer = (await response.json()) as Answer<Data>;
+  if (answer.errors?.[0]) throw new Error(answer.errors[0].message);
+  return answer.data as Data;
+}
+
+const keysQuery = "query Keys { company { id apiKeys { id name prefix scopes lastUsedAt expiresAt revokedAt } } }";
+const revoke = "mutation RevokeKey($input: RevokeApiKeyInput!) { revokeApiKey(input: $input) { apiKey { id revokedAt } } }";
+
+/** The company's API keys. The session of the console never may see them, so the page asks for a key each time. */
+export default function Keys() {
+  const [token, setToken] = useState<string>();
+  const [keys, setKeys] = useState<ApiKey[]>();
+  const [problem, setProblem] = useState<string>();
+  const [isNew, setNew] = useState(false);
+
+  const attempt = async (action: () => Promise<void>) => {
+    setProblem(undefined);
+    try {
+      await action();
+    } catch (error) {
+      setProblem((error as Error).message);
+    }
+  };
+  const read = async (by: string) => {
+    const { company } = await askAs<{ company: { apiKeys: ApiKey[] } }>({ Authorization: `Bearer ${by}` }, keysQuery);
+    setToken(by);
+    setKeys(company.apiKeys);
+  };
+  const show = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const key = String(new FormData(event.currentTarget).get("key")).trim();
+    void attempt(async () => {
+      const made = await createToken(key, ["admin"], adminSeconds);
+      if (!made.token) throw new Error(made.code === "FORBIDDEN" ? "This key may not administer keys: it lacks the scope admin." : (made.message ?? "No token."));
+      await read(made.token);
+    });
+  };
+  const revokeKey = (key: ApiKey) => {
+    const isSure = confirm(`Revoke the key “${key.name}”? Programs that use it are refused at once. If it is the one you signed in with, you are signed out.`);
+    if (!isSure || !token) return;
+    void attempt(async () => {
+      await askAs({ Authorization: `Bearer ${token}` }, revoke, { input: { apiKeyId: key.id } });
+      await read(token);
+    });
+  };
+  return (
+    <Page
+      title="Keys"
+      actions={
+        keys && (
+          <button type="button" className="primary" onClick={() => setNew(true)}>
+            New key
+          </button>
+        )
+      }
+    >
+      {problem && (
+        <p className="note bad" role="alert">
+          {problem}
+        </p>
+      )}
+      {keys ? <KeyTable keys={keys} revoke={revokeKey} /> : <Ask show={show} />}
+      {isNew && (
+        <NewKey
+          onClose={() => {
+            setNew(false);
+            if (token) void attempt(() => read(token));
+          }}
+        />
+      )}
+    </Page>
+  );
+}
+
+function Ask({ show }: { show: (event: FormEvent<HTMLFormElement>) => void }) {
+  return (
+    <form className="card" onSubmit={show}>
+      <div className="body stack">
+        <p>
+          Your session in this tab cannot see or make keys, whatever it was signed in with. Show a key with the scope admin to see them for ten minutes.
+        </p>
+        <div className="field">
+          <label htmlFor="admin-key">API key</label>
+          <input id="admin-key" name="key" type="password" autoComplete="current-password" required spellCheck={false} />
+        </div>
+        <div>
+          <button type="submit" className="primary">
+            Show keys for 10 minutes
+          </button>
+        </div>
+      </div>
+    </form>
+  );
+}
+
+function KeyTable({ keys, revoke }: { keys: ApiKey[]; revoke: (key: ApiKey) => void }) {
+  if (keys.length === 0) return <Empty title="There are no keys." />;
+  return (
+    <div className="card scroll">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Name</th>
+            <th scope="col">Begins with</th>
+            <th scope="col">May</th>
+            <th scope="col" className="wide">
+              Last used
+            </th>
+            <th scope="col">Expires</th>
+            <th scope="col">
+              <span className="unseen">Actions</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {keys.map((key) => (
+            <tr key={key.id}>
+              <th scope="row">{key.name}</th>
+              <td>
+                <code>{key.prefix}</code>
+              </td>
+              <td>{key.scopes.join(", ")}</td>
+              <td className="wide">{key.lastUsedAt ? <Time at={key.lastUsedAt} /> : <span className="muted">never</span>}</td>
+              <td>{key.revokedAt ? "revoked" : key.expiresAt ? <Time at={key.expiresAt} /> : "never"}</td>
+              <td>
+                {!key.revokedAt && (
+                  <button type="button" className="danger" onClick={() => revoke(key)}>
+                    Revoke<span className="unseen"> {key.name}</span>
+                  </button>
+                )}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

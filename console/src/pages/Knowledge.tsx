@@ -1,0 +1,100 @@
+import { Link } from "wouter";
+import { graphql } from "../api/graphql";
+import { usePage } from "../api/page";
+import { count } from "../ui/format";
+import { Page } from "../ui/Page";
+import { Empty, Shown } from "../ui/states";
+
+const KnowledgeQuery = graphql(`
+  query Knowledge {
+    datasets(first: 50) { totalCount nodes { id name description chunkMethod documentCount chunkCount } }
+    knowledgeBaseChats(first: 50) { totalCount nodes { id name datasetNames connectedAgentCount promptSettings { showQuote } } }
+  }
+`);
+
+/** What agents answer from: documents in datasets, and the chats that join datasets. */
+export default function Knowledge() {
+  const answer = usePage(KnowledgeQuery, {}, { onFocus: true });
+  return (
+    <Shown answer={answer} missing="knowledge">
+      {({ datasets, knowledgeBaseChats: chats }) => (
+        <Page title="Knowledge">
+          <section className="card" aria-labelledby="chats-title">
+            <header>
+              <h2 id="chats-title">Knowledge base chats</h2>
+              <span className="muted">what an agent is connected with; ask one what it would find</span>
+            </header>
+            <div className="scroll">
+              <table>
+                <thead>
+                  <tr>
+                    <th scope="col">Name</th>
+                    <th scope="col">Datasets</th>
+                    <th scope="col" className="number">
+                      Agents
+                    </th>
+                    <th scope="col" className="wide">
+                      Sources
+                    </th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {chats.nodes.map((chat) => (
+                    <tr key={chat.id}>
+                      <th scope="row">
+                        <Link href={`/knowledge/chats/${chat.id}`}>{chat.name}</Link>
+                      </th>
+                      <td>{chat.datasetNames.join(", ") || <span className="muted">none</span>}</td>
+                      <td className="number">{chat.connectedAgentCount}</td>
+                      <td className="wide">{chat.promptSettings.showQuote ? "named in answers" : "not named"}</td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </div>
+            {chats.totalCount === 0 && <p className="body muted">None yet. The API makes one: createKnowledgeBaseChat.</p>}
+          </section>
+          <section className="card" aria-labelledby="datasets-title">
+            <header>
+              <h2 id="datasets-title">Datasets</h2>
+            </header>
+            <div className="scroll">
+              <table>
+                <thead>
+                  <tr>
+                    <th scope="col">Name</th>
+                    <th scope="col">Cut as</th>
+                    <th scope="col" className="number">
+                      Documents
+                    </th>
+                    <th scope="col" className="number wide">
+                      Chunks
+                    </th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {datasets.nodes.map((dataset) => (
+                    <tr key={dataset.id}>
+                      <th scope="row">
+                        <Link href={`/knowledge/datasets/${dataset.id}`}>{dataset.name}</Link>
+                        <div className="muted small">{dataset.description}</div>
+                      </th>
+                      <td>{dataset.chunkMethod}</td>
+                      <td className="number">{count(dataset.documentCount)}</td>
+                      <td className="number wide">{count(dataset.chunkCount)}</td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </div>
+            {datasets.totalCount === 0 && (
+              <div className="body">
+                <Empty title="There are no datasets.">The API makes one: createDataset. Then drop files on its page.</Empty>
+              </div>
+            )}
+          </section>
+        </Page>
+      )}
+    </Shown>
+  );
+}

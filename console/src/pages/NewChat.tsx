@@ -1,0 +1,193 @@
+import { useState, type FormEvent } from "react";
+import { useLocation, useSearchParams } from "wouter";
+import { graphql, type ResultOf } from "../api/graphql";
+import { useAction, usePage } from "../api/page";
+import { Act } from "../ui/Act";
+import { AgentPicker } from "../ui/AgentPicker";
+import { Page } from "../ui/Page";
+import { Empty, Failure, Loading } from "../ui/states";
+
+const ChatForm = graphql(`
+  query ChatForm($id: ID!) {
+    agent(id: $id) {
+      id name isCallTransferEnabled
+      fields { name isMandatory isSystem }
+      tools { id name technicalName endpoint { url } }
+      subAgents { id name technicalName agent { id name } }
+      knowledgeBaseChat { id name }
+    }
+  }
+`);
+
+const StartChat = graphql(`
+  mutation StartChat($input: StartSimulationChatInput!) {
+    startSimulationChat(input: $input) { simulationChat { id } }
+  }
+`);
+
+type FormAgent = NonNullable<ResultOf<typeof ChatForm>["agent"]>;
+
+/** What a chat begins with: the agent, the contact's data, and what is mocked. */
+export default function NewChat() {
+  const [params, setParams] = useSearchParams();
+  const agentId = params.get("agent") ?? undefined;
+  const answer = usePage(ChatForm, { id: agentId ?? "" }, { pause: !agentId });
+  return (
+    <Page title="New chat" crumbs={[{ to: agentId ? `/chats?agent=${agentId}` : "/chats", text: "Chats" }]}>
+      <div className="row">
+        <label htmlFor="agent">Talk with</label>
+        <AgentPicker agentId={agentId} none="Choose an agent…" pick={(id) => setParams(id ? { agent: id } : {}, { replace: true })} />
+      </div>
+      {!agentId && <Empty title="Which agent do you want to talk with?">You write as its contact; nothing is called for real unless you say so.</Empty>}
+      {agentId && answer.error && <Failure error={answer.error} retry={answer.refresh} />}
+      {agentId && !answer.data && !answer.error && <Loading />}
+      {answer.data?.agent && <Start key={answer.data.agent.id} agent={answer.data.agent} />}
+    </Page>
+  );
+}
+
+interface Mocking {
+  mockAllTools: boolean;
+  mockAllSubAgents: boolean;
+  mockCallTransfer: boolean;
+  isDenied: boolean;
+}
+
+const careful: Mocking = { mockAllTools: true, mockAllSubAgents: true, mockCallTransfer: true, isDenied: true };
+
+function Start({ agent }: { agent: FormAgent }) {
+  const start = useAction(StartChat);
+  const [, go] = useLocation();
+  const [mocking, setMocking] = useState(careful);
+  const submit = async (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const filled = agent.fields.map((field) => [field.name, String(form.get(`field:${field.name}`) ?? "")] as const).filter(([, value]) => value);
+    const mockedTools = agent.tools
+      .map((tool) => ({ toolId: tool.id, resultTemplate: String(form.get(`tool:${tool.id}`) ?? "") }))
+      .filter((tool) => tool.resultTemplate);
+    const { isDenied, ...mocked } = mocking;
+    const made = await start.run({
+      input: {
+        agentId: agent.id,
+        dataBag: Object.fromEntries(filled),
+        toolMocking: { ...mocked, mockedTools, mockedSubAgents: [], sideEffects: isDenied ? "Deny" : "Allow" },
+      },
+    });
+    if (made?.startSimulationChat) go(`/chats/${made.startSimulationChat.simulationChat.id}`);
+  };
+  return (
+    <form className="stack" onSubmit={submit}>
+      <div className="split">
+        <Fields agent={agent} />
+        <MockingChoice agent={agent} mocking={mocking} setMocking={setMocking} />
+      </div>
+      {start.error && <Failure error={start.error} />}
+      <div className="row">
+        <Act scope="simulate" type="submit" className="primary" disabled={start.isBusy}>
+          {start.isBusy ? "Starting…" : "Start chat"}
+        </Act>
+      </div>
+    </form>
+  );
+}
+
+function Fields({ agent }: { agent: FormAgent }) {
+  const own = agent.fields.filter((field) => !field.isSystem);
+  const system = agent.fields.filter((field) => field.isSystem);
+  return (
+    <section className="card" aria-labelledby="bag-title">
+      <header>
+        <h2 id="bag-title">What the agent knows of the contact</h2>
+      </header>
+      <div className="body stack">
+        {own.map((field) => (
+          <div key={field.name} className="field">
+            <label htmlFor={field.name}>
+              {field.name}
+              {field.isMandatory && <span className="muted"> (needed)</span>}
+            </label>
+            <input id={field.name} name={`field:${field.name}`} required={field.isMandatory} autoComplete="off" />
+          </div>
+        ))}
+        {own.length === 0 && <p className="muted">Its prompt has no fields to fill.</p>}
+        {system.length > 0 && (
+          <details>
+            <summary className="small">Filled by the system: {system.map((field) => field.name).join(", ")}</summary>
+            <div className="stack">
+              {system.map((field) => (
+                <div key={field.name} className="field">
+                  <label htmlFor={field.name}>{field.name}, to set it yourself</label>
+                  <input id={field.name} name={`field:${field.name}`} autoComplete="off" />
+                </div>
+              ))}
+            </div>
+          </details>
+        )}
+      </div>
+    </section>
+  );
+}
+
+function MockingChoice({ agent, mocking, setMocking }: { agent: FormAgent; mocking: Mocking; setMocking: (m: Mocking) => void }) {
+  const box = (name: keyof Mocking, text: string) => (
+    <label className="check">
+      <input type="checkbox" checked={mocking[name]} onChange={(event) => setMocking({ ...mocking, [name]: event.target.checked })} />
+      {text}
+    </label>
+  );
+  return (
+    <section className="card" aria-labelledby="mock-title">
+      <header>
+        <h2 id="mock-title">What is mocked</h2>
+      </header>
+      <div className="body stack">
+        <div className="stack tight">
+          {box("mockAllTools", "All tools")}
+          {box("mockAllSubAgents", "All agents that it delegates to")}
+          {box("mockCallTransfer", "The transfer to a person")}
+          {box("isDenied", "Deny whatever else would happen for real")}
+        </div>
+        <Reality agent={agent} mocking={mocking} />
+        {agent.tools.length > 0 && (
+          <details>
+            <summary>What tools answer</summary>
+            <div className="stack">
+              {agent.tools.map((tool) => (
+                <div key={tool.id} className="field">
+                  <label htmlFor={tool.id} className="mono">
+                    {tool.technicalName}
+                  </label>
+                  <textarea id={tool.id} name={`tool:${tool.id}`} rows={2} className="mono" placeholder='{"ok": true}' />
+                </div>
+              ))}
+            </div>
+          </details>
+        )}
+      </div>
+    </section>
+  );
+}
+
+/** Says what would happen for real. */
+function Reality({ agent, mocking }: { agent: FormAgent; mocking: Mocking }) {
+  const real: string[] = [];
+  if (!mocking.isDenied) {
+    if (!mocking.mockAllTools) real.push(...agent.tools.filter((tool) => tool.endpoint).map((tool) => `${tool.technicalName} calls ${tool.endpoint?.url}`));
+    if (!mocking.mockCallTransfer && agent.isCallTransferEnabled) real.push("calls are transferred");
+  }
+  const isDelegating = !mocking.mockAllSubAgents && agent.subAgents.length > 0;
+  return (
+    <div role="status" className={real.length > 0 ? "note bad" : "note"}>
+      {real.length > 0 ? (
+        <>
+          <strong>This happens for real:</strong> {real.join("; ")}.
+        </>
+      ) : (
+        "Nothing outside hears of this chat."
+      )}
+      {isDelegating && ` ${agent.subAgents.map((sub) => sub.agent.name).join(" and ")} answer themselves, with what they can call.`}
+      {agent.knowledgeBaseChat && ` It reads ${agent.knowledgeBaseChat.name}.`}
+    </div>
+  );
+}

@@ -1,0 +1,196 @@
+import { useEffect, useEffectEvent } from "react";
+import { Link, useLocation, useParams, useSearchParams } from "wouter";
+import { useSubscription } from "urql";
+import { graphql, type ResultOf } from "../api/graphql";
+import { useAction, usePage } from "../api/page";
+import { byVersion, redSince } from "../logic/blame";
+import { Act } from "../ui/Act";
+import { duration, plural } from "../ui/format";
+import { Page } from "../ui/Page";
+import { Shown } from "../ui/states";
+import { Status } from "../ui/Status";
+import { Strip } from "../ui/Strip";
+import { Since } from "./agent/AgentHealth";
+import { Criteria } from "./run/Criteria";
+import { RunTranscript } from "./run/RunTranscript";
+import styles from "./Run.module.css";
+import { RunTests } from "./tests/RunButtons";
+
+const RunQuery = graphql(`
+  query Run($id: ID!) {
+    agentTestRun(id: $id) {
+      id testId testName attempt status turnCount endReason promptVersion durationMs createdAt
+      messages { role text }
+      criteriaResults { criterion passed rationale evidence { messageIndex quote } }
+      classificationResult { tagExpected tagProduced passed rationale }
+      error { cause message }
+      toolCalls { id kind technicalName arguments result mocked mockRule messageSequence delegationId durationMs error isTurnKept }
+      execution { id repeats status agent { id name } }
+      test { __typename id name folder { id name } ... on SimulationTest { scenario maxTurns } }
+    }
+  }
+`);
+
+const SiblingsQuery = graphql(`
+  query Siblings($executionId: ID!, $testId: ID!) {
+    agentTestExecution(id: $executionId) {
+      id
+      runs(testId: $testId, first: 20) { nodes { id attempt status } }
+      failed: runs(status: Failed, first: 100) { nodes { id } }
+    }
+    agentTestRuns(testId: $testId, first: 40) { nodes { id status promptVersion } }
+  }
+`);
+
+const RunUpdate = graphql(`
+  subscription RunUpdate($id: ID!) {
+    agentTestRunUpdated(executionId: $id) { id status promptVersion durationMs }
+  }
+`);
+
+export type RunOfPage = NonNullable<ResultOf<typeof RunQuery>["agentTestRun"]>;
+
+/** One attempt of a test: what was said and called, and how each criterion was judged, with its quotes in their places. */
+export default function Run() {
+  const { id = "" } = useParams<{ id: string }>();
+  const answer = usePage(RunQuery, { id });
+  return (
+    <Shown answer={answer} missing={`run ${id}`}>
+      {({ agentTestRun }) => agentTestRun && <RunPage key={agentTestRun.id} run={agentTestRun} refresh={answer.refresh} />}
+    </Shown>
+  );
+}
+
+function RunPage({ run, refresh }: { run: RunOfPage; refresh: () => void }) {
+  const { execution, test } = run;
+  const agent = execution.agent;
+  const [params, setParams] = useSearchParams();
+  const [, go] = useLocation();
+  const siblings = usePage(SiblingsQuery, { executionId: execution.id, testId: run.testId ?? "" }, { pause: !run.testId }).data;
+  const start = useAction(RunTests);
+  const isOver = run.status !== "Queued" && run.status !== "Running";
+  useRunUpdates(run, isOver, refresh);
+  useNextFailed(run.id, siblings?.agentTestExecution?.failed.nodes ?? []);
+  const history = siblings?.agentTestRuns.nodes ?? [];
+  const attempts = (siblings?.agentTestExecution?.runs.nodes ?? []).toSorted((a, b) => a.attempt - b.attempt);
+  const blame = redSince(history);
+  const again = async () => {
+    const made = await start.run({ input: { testIds: [run.testId ?? ""], repeats: 5 } });
+    if (made?.startAgentTestExecution) go(`/tests?agent=${agent?.id}&execution=${made.startAgentTestExecution.execution.id}`);
+  };
+  const selected = params.has("criterion") ? Number(params.get("criterion")) : undefined;
+  const select = (criterion: number) => setParams({ criterion: String(criterion) }, { replace: true });
+  return (
+    <Page
+      title={run.testName}
+      crumbs={[
+        { to: "/tests", text: "Tests" },
+        ...(agent ? [{ to: `/tests?agent=${agent.id}&execution=${execution.id}`, text: agent.name }] : []),
+      ]}
+      actions={
+        run.testId &&
+        agent && (
+          <>
+            <Link className="button" href={`/tests?agent=${agent.id}&edit=${run.testId}`}>
+              Edit the test
+            </Link>
+            <Act scope="simulate" className="primary" disabled={start.isBusy} onClick={() => void again()}>
+              Run again ×5
+            </Act>
+          </>
+        )
+      }
+    >
+      <div className="row">
+        <Status of={run.status} />
+        <span>prompt v{run.promptVersion}</span>
+        {agent && blame && <Since agentId={agent.id} blame={blame} />}
+        <span className="muted">
+          {plural(run.turnCount, "turn")}
+          {run.durationMs !== null && ` · ${duration(run.durationMs)}`}
+          {run.endReason && ` · ${run.endReason}`}
+        </span>
+        <nav aria-label="Attempts" className={`row tight push ${styles.attempts}`}>
+          {attempts.map((sibling) => (
+            <Link key={sibling.id} href={`/runs/${sibling.id}`} aria-current={sibling.id === run.id ? "page" : undefined} className="quiet">
+              {sibling.attempt} <Status of={sibling.status} short />
+            </Link>
+          ))}
+        </nav>
+      </div>
+      <div className="split">
+        <RunTranscript run={run} selected={selected} />
+        <div className="stack">
+          {run.error && (
+            <section className="note bad stack tight" role="alert">
+              <strong>It could not be judged: {run.error.cause}</strong>
+              <span>{run.error.message}</span>
+              <span>{causes[run.error.cause]}</span>
+            </section>
+          )}
+          <Criteria run={run} selected={selected} select={select} />
+          {test?.__typename === "SimulationTest" && (
+            <section className="card" aria-labelledby="scenario-title">
+              <header>
+                <h2 id="scenario-title">What the contact was told</h2>
+              </header>
+              <p className={`body ${styles.scenario}`}>{test.scenario}</p>
+            </section>
+          )}
+          {history.length > 0 && (
+            <section className="card" aria-labelledby="history-title">
+              <header>
+                <h2 id="history-title">History</h2>
+                <Strip runs={history.slice(0, 40)} />
+              </header>
+              <ul className="body">
+                {byVersion(history).map(({ version, passed, judged }) => (
+                  <li key={version}>
+                    v{version}: {passed} of {judged} passed
+                  </li>
+                ))}
+              </ul>
+            </section>
+          )}
+        </div>
+      </div>
+      <p className="muted small">
+        <kbd>j</kbd> goes to the next failed run of the execution, <kbd>k</kbd> to the one before.
+      </p>
+    </Page>
+  );
+}
+
+const causes: Record<string, string> = {
+  Agent: "The agent itself failed to answer.",
+  Simulator: "The model that plays the contact failed, not the agent.",
+  Judge: "The judge failed, or could not say where its verdict is seen.",
+  Infrastructure: "The gateway or what it needs failed, not the agent.",
+};
+
+/** Reads the run again when it is over: updates carry no transcript. */
+function useRunUpdates(run: RunOfPage, isOver: boolean, refresh: () => void): void {
+  useSubscription({ query: RunUpdate, variables: { id: run.execution.id }, pause: isOver });
+  const onOver = useEffectEvent(refresh);
+  const isEmpty = isOver && run.messages.length === 0 && run.status !== "Cancelled" && !run.error;
+  useEffect(() => {
+    if (isEmpty) onOver();
+  }, [isEmpty]);
+}
+
+/** j and k go through the failed runs of the execution. */
+function useNextFailed(id: string, failed: readonly { id: string }[]): void {
+  const [, go] = useLocation();
+  const onKey = useEffectEvent((event: KeyboardEvent) => {
+    const isWriting = event.target instanceof HTMLElement && event.target.closest("input, textarea, select, dialog");
+    const step = { j: 1, k: -1 }[event.key];
+    if (!step || isWriting || event.ctrlKey || event.metaKey || event.altKey) return;
+    const at = failed.findIndex((run) => run.id === id);
+    const next = failed[at < 0 ? 0 : at + step];
+    if (next) go(`/runs/${next.id}`);
+  });
+  useEffect(() => {
+    document.addEventListener("keydown", onKey);
+    return () => document.removeEventListener("keydown", onKey);
+  }, []);
+}

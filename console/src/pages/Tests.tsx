@@ -1,0 +1,88 @@
+import { Link, useSearchParams } from "wouter";
+import { graphql } from "../api/graphql";
+import { usePage } from "../api/page";
+import { Page } from "../ui/Page";
+import { Empty, Failure, Loading, Shown } from "../ui/states";
+import { TestSummary } from "../ui/TestSummary";
+import { AgentTests, TestsQuery } from "./tests/AgentTests";
+
+const ExecutionsQuery = graphql(`
+  query Executions {
+    agents(first: 100) {
+      nodes {
+        id name
+        tests(first: 1) { totalCount }
+        testExecutions(first: 3) { nodes { id status verdict repeats finishedAt counts { total passed failed error } } }
+      }
+    }
+  }
+`);
+
+/** The tests of an agent; without one, how the tests of all agents ended. */
+export default function Tests() {
+  const [params] = useSearchParams();
+  const agentId = params.get("agent");
+  return agentId ? <TestsOf key={agentId} agentId={agentId} /> : <AllTests />;
+}
+
+function TestsOf({ agentId }: { agentId: string }) {
+  const answer = usePage(TestsQuery, { agentId, first: 100, after: null });
+  return (
+    <Shown answer={answer} missing={`agent ${agentId}`}>
+      {({ agent }) => agent && <AgentTests agent={agent} refresh={answer.refresh} />}
+    </Shown>
+  );
+}
+
+function AllTests() {
+  const answer = usePage(ExecutionsQuery, {}, { onFocus: true });
+  const agents = answer.data?.agents.nodes;
+  return (
+    <Page title="Tests">
+      {answer.error && <Failure error={answer.error} retry={answer.refresh} />}
+      {!agents && !answer.error && <Loading />}
+      {agents?.length === 0 && (
+        <Empty title="There is no agent to test.">
+          <Link href="/agents">Create one</Link>
+        </Empty>
+      )}
+      {agents && agents.length > 0 && (
+        <div className="card scroll">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Agent</th>
+                <th scope="col" className="number">
+                  Tests
+                </th>
+                <th scope="col">Last execution</th>
+                <th scope="col" className="wide">
+                  Before
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {agents.map((agent) => {
+                const [last, ...earlier] = agent.testExecutions.nodes;
+                return (
+                  <tr key={agent.id}>
+                    <th scope="row">
+                      <Link href={`/tests?agent=${agent.id}`}>{agent.name}</Link>
+                    </th>
+                    <td className="number">{agent.tests.totalCount}</td>
+                    <td>{last ? <TestSummary agentId={agent.id} execution={last} /> : <span className="muted">never run</span>}</td>
+                    <td className="wide">
+                      {earlier.map((execution) => (
+                        <TestSummary key={execution.id} agentId={agent.id} execution={execution} />
+                      ))}
+                    </td>
+                  </tr>
+                );
+              })}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </Page>
+  );
+}

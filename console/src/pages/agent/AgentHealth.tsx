@@ -1,0 +1,125 @@
+import { Link } from "wouter";
+import { graphql } from "../../api/graphql";
+import { usePage } from "../../api/page";
+import { byVersion, redSince, type Blame, type PastRun } from "../../logic/blame";
+import { Failure, Loading } from "../../ui/states";
+import { Status } from "../../ui/Status";
+import type { AgentOfPage } from "../Agent";
+import styles from "./AgentHealth.module.css";
+
+const TestsBlame = graphql(`
+  query TestsBlame($id: ID!) {
+    agent(id: $id) {
+      id
+      tests(first: 50) { totalCount nodes { __typename id name lastRunStatus runs(first: 20) { nodes { id status promptVersion } } } }
+    }
+  }
+`);
+
+/** How the agent's tests fare: which are red and since which prompt, and how each version did. */
+export function AgentHealth({ agent }: { agent: AgentOfPage }) {
+  const answer = usePage(TestsBlame, { id: agent.id });
+  const tests = answer.data?.agent?.tests.nodes;
+  return (
+    <div className="stack">
+      <section className="card" aria-labelledby="health-title">
+        <header>
+          <h2 id="health-title">Tests</h2>
+          <Link className="push" href={`/tests?agent=${agent.id}`}>
+            All tests
+          </Link>
+        </header>
+        <div className="body stack">
+          {answer.error && <Failure error={answer.error} retry={answer.refresh} />}
+          {!tests && !answer.error && <Loading lines={4} />}
+          {tests?.length === 0 && (
+            <p className="muted">
+              No tests yet. <Link href={`/chats/new?agent=${agent.id}`}>Chat with it</Link> and make one of what was said, or{" "}
+              <Link href={`/tests?agent=${agent.id}`}>write one</Link>.
+            </p>
+          )}
+          {tests && tests.length > 0 && (
+            <>
+              <div className="row">
+                {["Passed", "Failed", "Error"].map((status) => {
+                  const n = tests.filter((test) => test.lastRunStatus === status).length;
+                  return n > 0 ? (
+                    <span key={status} className="row tight">
+                      {n} <Status of={status} />
+                    </span>
+                  ) : null;
+                })}
+                <span className="muted">of {tests.length}</span>
+              </div>
+              <ul className="stack tight">
+                {tests.map((test) => {
+                  const blame = redSince(test.runs.nodes);
+                  return blame && <RedTest key={test.id} agentId={agent.id} name={test.name} runId={test.runs.nodes[0]?.id} blame={blame} />;
+                })}
+              </ul>
+              <Versions runs={tests.flatMap((test) => test.runs.nodes)} />
+            </>
+          )}
+        </div>
+      </section>
+      <section className="card" aria-labelledby="fields-title">
+        <header>
+          <h2 id="fields-title">Fields</h2>
+          <Link className="push" href={`/agents/${agent.id}/settings`}>
+            Change
+          </Link>
+        </header>
+        <ul className={`body ${styles.fields}`}>
+          {agent.fields.map((field) => (
+            <li key={field.name}>
+              <code>{`{${field.name}}`}</code>{" "}
+              <span className="muted small">{[field.isMandatory && "mandatory", field.isSystem && "system"].filter(Boolean).join(", ")}</span>
+            </li>
+          ))}
+          {agent.fields.length === 0 && <li className="muted">none</li>}
+        </ul>
+      </section>
+    </div>
+  );
+}
+
+function RedTest({ agentId, name, runId, blame }: { agentId: string; name: string; runId: string | undefined; blame: Blame<PastRun> }) {
+  return (
+    <li className={styles.red}>
+      <Link href={`/runs/${runId}`}>{name}</Link>
+      <Since agentId={agentId} blame={blame} />
+    </li>
+  );
+}
+
+/** "Red since v2", which leads to the words that changed. */
+export function Since({ agentId, blame }: { agentId: string; blame: Blame<PastRun> }) {
+  const { since, lastPassed } = blame;
+  if (!lastPassed) return <span className="muted small">never passed</span>;
+  if (lastPassed.promptVersion === since.promptVersion) {
+    return <span className="muted small">red with the same prompt, v{since.promptVersion}</span>;
+  }
+  return (
+    <Link className="small" href={`/agents/${agentId}/versions?from=${lastPassed.promptVersion}&to=${since.promptVersion}`}>
+      red since v{since.promptVersion}: what changed
+    </Link>
+  );
+}
+
+function Versions({ runs }: { runs: readonly PastRun[] }) {
+  return (
+    <dl className={styles.versions}>
+      {byVersion(runs).map(({ version, passed, judged }) => (
+        <div key={version}>
+          <dt>v{version}</dt>
+          <dd>
+            <meter min={0} max={judged} value={passed} aria-label={`Passed with version ${version}`} />
+            <span>
+              {passed}/{judged} runs
+            </span>
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

@@ -1,0 +1,131 @@
+import { useSearchParams } from "wouter";
+import { graphql } from "../../api/graphql";
+import { useAction, usePage } from "../../api/page";
+import { Act } from "../../ui/Act";
+import Diff from "../../ui/Diff";
+import { Failure, Loading } from "../../ui/states";
+import { Time } from "../../ui/Time";
+import type { AgentOfPage } from "../Agent";
+import styles from "./AgentVersions.module.css";
+
+/** All versions without their texts, and the texts of two, by their distance from the newest. */
+const PromptVersionsQuery = graphql(`
+  query PromptVersions($id: ID!, $after: String, $from: Int!, $to: Int!) {
+    agent(id: $id) {
+      id
+      promptVersions(first: 100, after: $after) { totalCount pageInfo { hasNextPage endCursor } nodes { id version createdAt } }
+      from: promptVersions(first: 1, offset: $from) { nodes { id version prompt } }
+      to: promptVersions(first: 1, offset: $to) { nodes { id version prompt } }
+    }
+  }
+`);
+
+const RestorePrompt = graphql(`
+  mutation RestorePrompt($input: RestoreAgentPromptInput!) {
+    restoreAgentPrompt(input: $input) { agent { id prompt promptVersion updatedAt } }
+  }
+`);
+
+/** All versions of the prompt, and the words in which two of them differ. */
+export default function AgentVersions({ agent }: { agent: AgentOfPage }) {
+  const [params, setParams] = useSearchParams();
+  const to = Number(params.get("to")) || agent.promptVersion;
+  const from = Number(params.get("from")) || Math.max(1, to - 1);
+  const distance = (version: number) => Math.max(0, agent.promptVersion - version);
+  const answer = usePage(PromptVersionsQuery, { id: agent.id, after: params.get("after"), from: distance(from), to: distance(to) });
+  const versions = answer.data?.agent?.promptVersions.nodes;
+  const textOf = (version: number) =>
+    [...(answer.data?.agent?.from.nodes ?? []), ...(answer.data?.agent?.to.nodes ?? [])].find((node) => node.version === version)?.prompt;
+  const pick = (change: Record<string, string>) => setParams((old) => ({ ...Object.fromEntries(old), ...change }), { replace: true });
+  if (answer.error) return <Failure error={answer.error} retry={answer.refresh} />;
+  if (!versions) return <Loading />;
+  return (
+    <div className={styles.split}>
+      <section className="card" aria-labelledby="versions-title">
+        <header>
+          <h2 id="versions-title">Versions</h2>
+        </header>
+        <table className={styles.versions}>
+          <thead>
+            <tr>
+              <th scope="col">From</th>
+              <th scope="col">To</th>
+              <th scope="col">Version</th>
+              <th scope="col">Saved</th>
+            </tr>
+          </thead>
+          <tbody>
+            {versions.map((version) => (
+              <tr key={version.id} aria-current={version.version === agent.promptVersion ? "true" : undefined}>
+                {(["from", "to"] as const).map((side) => (
+                  <td key={side}>
+                    <input
+                      type="radio"
+                      name={side}
+                      aria-label={`${side === "from" ? "From" : "To"} version ${version.version}`}
+                      checked={version.version === (side === "from" ? from : to)}
+                      onChange={() => pick({ [side]: String(version.version) })}
+                    />
+                  </td>
+                ))}
+                <th scope="row">
+                  v{version.version} {version.version === agent.promptVersion && <span className="muted small">in use</span>}
+                </th>
+                <td>
+                  <Time at={version.createdAt} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+        {answer.data?.agent?.promptVersions.pageInfo.hasNextPage && (
+          <button type="button" className="plain" onClick={() => pick({ after: answer.data?.agent?.promptVersions.pageInfo.endCursor ?? "" })}>
+            Earlier versions
+          </button>
+        )}
+      </section>
+      <Compared agent={agent} from={{ version: from, text: textOf(from) }} to={{ version: to, text: textOf(to) }} />
+    </div>
+  );
+}
+
+interface Side {
+  version: number;
+  /** Undefined while it is read, and when there is no such version. */
+  text: string | undefined;
+}
+
+function Compared({ agent, from, to }: { agent: AgentOfPage; from: Side; to: Side }) {
+  const restore = useAction(RestorePrompt);
+  return (
+    <section className="card" aria-labelledby="diff-title">
+      <header>
+        <h2 id="diff-title">
+          v{from.version} → v{to.version}
+        </h2>
+        <span className="small muted">
+          <del>gone</del> <ins>new</ins>
+        </span>
+        <span className="push row">
+          {[from, to].map(
+            ({ version, text }, i) =>
+              text !== undefined &&
+              version !== agent.promptVersion && (
+                <Act key={i} scope="write" disabled={restore.isBusy} onClick={() => void restore.run({ input: { agentId: agent.id, version } })}>
+                  Restore v{version} as v{agent.promptVersion + 1}
+                </Act>
+              ),
+          )}
+        </span>
+      </header>
+      <div className="body stack">
+        {restore.error && <Failure error={restore.error} />}
+        {from.text !== undefined && to.text !== undefined ? (
+          <Diff from={from.text} to={to.text} />
+        ) : (
+          <p className="muted">One of the two versions does not exist.</p>
+        )}
+      </div>
+    </section>
+  );
+}

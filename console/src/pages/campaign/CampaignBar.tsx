@@ -1,0 +1,36 @@
+import { count } from "../../ui/format";
+import styles from "./CampaignBar.module.css";
+
+interface Counts {
+  total: number;
+  pending: number;
+  calling: number;
+  processingResult: number;
+  processed: number;
+  error: number;
+}
+
+const parts = [
+  ["processed", "processed"],
+  ["processingResult", "evaluating"],
+  ["calling", "calling"],
+  ["error", "error"],
+  ["pending", "pending"],
+] as const;
+
+/** How many contacts are where, as a bar and in words. */
+export function CampaignBar({ counts }: { counts: Counts }) {
+  return (
+    <div className={styles.bar}>
+      <div aria-hidden="true">
+        {parts.map(([name]) => (counts[name] > 0 ? <i key={name} data-part={name} style={{ flexGrow: counts[name] }} /> : null))}
+      </div>
+      <span className="small">
+        {parts
+          .filter(([name]) => counts[name] > 0)
+          .map(([name, word]) => `${count(counts[name])} ${word}`)
+          .join(" · ") || "none"}
+      </span>
+    </div>
+  );
+}

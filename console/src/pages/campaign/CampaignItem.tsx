@@ -1,0 +1,86 @@
+import { graphql } from "../../api/graphql";
+import { useAction, usePage } from "../../api/page";
+import { Act } from "../../ui/Act";
+import { Dialog } from "../../ui/Dialog";
+import { Failure, Loading } from "../../ui/states";
+import { Status } from "../../ui/Status";
+import { Time } from "../../ui/Time";
+import { Message } from "../../ui/Transcript";
+
+const CampaignItemQuery = graphql(`
+  query CampaignItem($campaignId: ID!, $id: ID!) {
+    campaignItem(campaignId: $campaignId, id: $id) {
+      id runningStatus phoneNumber dataBag attemptCount nextTryDate error claimedUntil
+      eventList { type date description }
+      result { summary metadata tag { name } conversation { id messages { role text intent } } }
+    }
+  }
+`);
+
+const ResetItem = graphql(`
+  mutation ResetItem($input: ResetCampaignItemInput!) {
+    resetCampaignItem(input: $input) { item { id runningStatus attemptCount error nextTryDate } }
+  }
+`);
+
+/** One contact of a campaign: what is known, what happened, what was said. */
+export function CampaignItem({ campaignId, id, onClose }: { campaignId: string; id: string; onClose: () => void }) {
+  const answer = usePage(CampaignItemQuery, { campaignId, id });
+  const reset = useAction(ResetItem);
+  const item = answer.data?.campaignItem;
+  return (
+    <Dialog title={item?.phoneNumber || "Contact"} onClose={onClose}>
+      {answer.error && <Failure error={answer.error} retry={answer.refresh} />}
+      {!item && !answer.error && <Loading />}
+      {item && (
+        <div className="stack">
+          <div className="row">
+            <Status of={item.runningStatus} />
+            {item.result?.tag && <strong>{item.result.tag.name}</strong>}
+            <Act
+              scope="write"
+              className="push"
+              disabled={item.runningStatus === "Pending" || reset.isBusy}
+              onClick={() => void reset.run({ input: { campaignId, itemId: item.id } }).then(answer.refresh)}
+            >
+              Call again from the start
+            </Act>
+          </div>
+          {reset.error && <Failure error={reset.error} />}
+          {item.error && <p className="note bad">{item.error}</p>}
+          {item.result?.summary && <p>{item.result.summary}</p>}
+          <dl className="facts">
+            {Object.entries(item.dataBag).map(([name, value]) => (
+              <div key={name} style={{ display: "contents" }}>
+                <dt>{name}</dt>
+                <dd>{typeof value === "string" ? value : JSON.stringify(value)}</dd>
+              </div>
+            ))}
+          </dl>
+          <h3>What happened</h3>
+          <ul className="stack tight">
+            {item.eventList.map((event) => (
+              <li key={`${event.date} ${event.type}`}>
+                <Time at={event.date} /> {event.description}
+              </li>
+            ))}
+            {item.eventList.length === 0 && <li className="muted">nothing yet</li>}
+          </ul>
+          {item.result?.conversation && (
+            <>
+              <h3>What was said</h3>
+              <div className="stack tight">
+                {item.result.conversation.messages.map((message, i) => (
+                  <Message key={i} role={message.role} name={message.role === "user" ? "contact" : "agent"}>
+                    {message.text}
+                    {message.intent && <span className="muted small"> ({message.intent})</span>}
+                  </Message>
+                ))}
+              </div>
+            </>
+          )}
+        </div>
+      )}
+    </Dialog>
+  );
+}

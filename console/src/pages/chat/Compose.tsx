@@ -1,0 +1,54 @@
+import { useState, type KeyboardEvent } from "react";
+import { Act, may } from "../../ui/Act";
+
+/** A message that is on its way. Its key lets it be sent again without being said twice. */
+export interface Pending {
+  text: string;
+  key: string;
+  isFailed?: boolean;
+}
+
+/** `randomUUID` exists only where the page is encrypted or local. */
+function newKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+export function Compose({ isEnded, isBusy, send }: { isEnded: boolean; isBusy: boolean; send: (message: Pending) => void }) {
+  const [text, setText] = useState("");
+  const isReady = text.trim() !== "" && !isBusy && !isEnded && may("simulate");
+  const submit = () => {
+    if (!isReady) return;
+    send({ text: text.trim(), key: newKey() });
+    setText("");
+  };
+  const onKey = (event: KeyboardEvent) => {
+    if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
+    event.preventDefault();
+    submit();
+  };
+  return (
+    <form
+      className="stack tight"
+      onSubmit={(event) => {
+        event.preventDefault();
+        submit();
+      }}
+    >
+      <textarea
+        aria-label="Message"
+        rows={2}
+        value={text}
+        disabled={isEnded}
+        placeholder={isEnded ? "The conversation has ended." : "Write as the contact…"}
+        onChange={(event) => setText(event.target.value)}
+        onKeyDown={onKey}
+      />
+      <div className="row">
+        <Act scope="simulate" type="submit" className="primary" disabled={!isReady}>
+          Send
+        </Act>
+        <span className="muted small">Enter sends, Shift-Enter begins a line</span>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,113 @@
+import { useEffect, useRef, useState } from "react";
+import { Link } from "wouter";
+import type { ChatMessage, ChatState, Citation } from "../../logic/chat";
+import { Call, Message } from "../../ui/Transcript";
+import type { ChatOfPage } from "../Chat";
+import type { Pending } from "./Compose";
+import styles from "./Conversation.module.css";
+
+/** What was said and called, and at its end what is being written. */
+export function Conversation({ chat, state, pending }: { chat: ChatOfPage; state: ChatState; pending: Pending | undefined }) {
+  const end = useRef<HTMLDivElement>(null);
+  const kept = new Set(chat.toolCalls.map((call) => call.id));
+  const calls = [...chat.toolCalls, ...state.calls.filter((call) => !kept.has(call.id))];
+  const last = state.messages.at(-1)?.sequence ?? 0;
+  const early = calls.filter((call) => call.messageSequence > last);
+  const count = state.messages.length + calls.length + (pending ? 1 : 0) + (state.draft?.text.length ?? 0);
+  useEffect(() => {
+    // Browsers begin to answer with a promise, which is no clean-up.
+    void end.current?.scrollIntoView({ block: "nearest" });
+  }, [count]);
+  return (
+    <section className={`card ${styles.frame}`} aria-label="Conversation" tabIndex={0}>
+      <div className={styles.log} role="log" aria-live="polite">
+        {state.messages.length === 0 && !pending && <p className="muted">It waits for the contact to begin.</p>}
+        {state.messages.map((message) => (
+          <div key={message.sequence} className={styles.turn}>
+            <Said message={message} agent={chat.agent.name} />
+            {calls
+              .filter((call) => call.messageSequence === message.sequence)
+              .map((call) => (
+                <Call key={call.id} call={call} />
+              ))}
+            {message.isConversationEnded && <p className="muted small">The conversation ended: {message.endReason ?? "no reason given"}</p>}
+          </div>
+        ))}
+      </div>
+      <div className={styles.log} aria-live="off">
+        {pending && (
+          <Message role="user" name={pending.isFailed ? "you, not sent" : "you"}>
+            {pending.text}
+          </Message>
+        )}
+        {early.map((call) => (
+          <Call key={call.id} call={call} />
+        ))}
+        {state.draft ? (
+          <Message role="assistant" name={`${chat.agent.name} is writing`}>
+            {state.draft.text}
+            <span aria-hidden="true">▏</span>
+          </Message>
+        ) : (
+          pending &&
+          !pending.isFailed && (
+            <p className="muted" role="status">
+              {chat.agent.name} is thinking…
+            </p>
+          )
+        )}
+      </div>
+      <div ref={end} />
+    </section>
+  );
+}
+
+const citation = /\[(\d+)\]/g;
+
+function Said({ message, agent }: { message: ChatMessage; agent: string }) {
+  const [open, setOpen] = useState<Citation>();
+  const cited = new Map(message.citations?.map((c) => [c.number, c]));
+  const parts: (string | Citation)[] = [];
+  let end = 0;
+  for (const found of message.text.matchAll(citation)) {
+    const source = cited.get(Number(found[1]));
+    if (!source) continue;
+    parts.push(message.text.slice(end, found.index), source);
+    end = found.index + found[0].length;
+  }
+  parts.push(message.text.slice(end));
+  return (
+    <Message
+      role={message.role}
+      number={message.sequence}
+      name={message.role === "user" ? "you" : agent}
+      extra={open && <Source citation={open} />}
+    >
+      {parts.map((part, i) =>
+        typeof part === "string" ? (
+          part
+        ) : (
+          <button
+            key={i}
+            type="button"
+            className={styles.citation}
+            aria-expanded={open === part}
+            aria-label={`Source ${part.number}: ${part.documentName}`}
+            onClick={() => setOpen(open === part ? undefined : part)}
+          >
+            {part.number}
+          </button>
+        ),
+      )}
+    </Message>
+  );
+}
+
+function Source({ citation }: { citation: Citation }) {
+  return (
+    <blockquote className={styles.source}>
+      <Link href={`/knowledge/documents/${citation.documentId}`}>{citation.documentName}</Link>, chunk {citation.position + 1}
+      <p>{citation.content}</p>
+    </blockquote>
+  );
+}

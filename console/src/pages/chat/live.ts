@@ -1,0 +1,39 @@
+import { graphql, type ResultOf } from "../../api/graphql";
+import type { ChatEvent } from "../../logic/chat";
+
+export const ChatMessages = graphql(`
+  subscription ChatMessages($id: ID!, $after: Int!) {
+    simulationChatMessages(simulationChatId: $id, afterSequence: $after) {
+      sequence role text timestamp isConversationEnded endReason citations { number documentId documentName position content }
+    }
+  }
+`);
+
+export const ChatEvents = graphql(`
+  subscription ChatEvents($id: ID!) {
+    simulationChatEvents(simulationChatId: $id) {
+      __typename
+      ... on MessageDelta { turnId offset text }
+      ... on ToolCallStarted { id kind technicalName arguments messageSequence delegationId }
+      ... on ToolCallFinished { id kind technicalName messageSequence delegationId result mocked mockRule durationMs error }
+      ... on TurnFailed { turnId reason }
+      ... on ChatEnded { endedAt }
+    }
+  }
+`);
+
+/** What an event of the API changes; undefined when its message says all. */
+export function eventOf(event: ResultOf<typeof ChatEvents>["simulationChatEvents"]): ChatEvent | undefined {
+  switch (event.__typename) {
+    case "MessageDelta":
+      return { kind: "piece", turnId: event.turnId, offset: event.offset, text: event.text };
+    case "ToolCallStarted":
+      return { kind: "called", call: { ...event, isRunning: true } };
+    case "ToolCallFinished":
+      return { kind: "called", call: { ...event, isRunning: false } };
+    case "TurnFailed":
+      return { kind: "failed", reason: event.reason };
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,111 @@
+import { useState, type DragEvent } from "react";
+import { authorized } from "../../api/session";
+import { gatewayURL } from "../../api/base";
+import { may } from "../../ui/Act";
+import { percent, size } from "../../ui/format";
+import styles from "./Upload.module.css";
+
+/** The gateway takes no more than this in one request, unless its operator says so. */
+const maxBytes = 25 * 1024 * 1024;
+const atOnce = 3;
+
+interface Sending {
+  key: number;
+  name: string;
+  size: number;
+  /** 0 to 1; undefined before it begins. */
+  done?: number;
+  problem?: string;
+}
+
+let lastKey = 0;
+
+/** Files to drop or choose, sent three at a time. */
+export function Upload({ datasetId, onAdded }: { datasetId: string; onAdded: () => void }) {
+  const [sending, setSending] = useState<Sending[]>([]);
+  const isAllowed = may("write");
+  const change = (key: number, part: Partial<Sending>) => setSending((all) => all.map((s) => (s.key === key ? { ...s, ...part } : s)));
+
+  const add = async (files: File[]) => {
+    const queue = files.map((file) => ({ file, entry: { key: ++lastKey, name: file.name, size: file.size } as Sending }));
+    setSending((all) => [...all, ...queue.map(({ entry }) => entry)]);
+    const work = async () => {
+      for (let next = queue.shift(); next; next = queue.shift()) {
+        const { file, entry } = next;
+        if (file.size > maxBytes) {
+          change(entry.key, { problem: `larger than ${size(maxBytes)}` });
+          continue;
+        }
+        try {
+          await send(datasetId, file, (done) => change(entry.key, { done }));
+          setSending((all) => all.filter((s) => s.key !== entry.key));
+          onAdded();
+        } catch (problem) {
+          change(entry.key, { problem: (problem as Error).message });
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: atOnce }, work));
+  };
+  const drop = (event: DragEvent) => {
+    event.preventDefault();
+    if (isAllowed) void add([...event.dataTransfer.files]);
+  };
+  return (
+    <section aria-label="Add documents" className={styles.target} onDragOver={(event) => event.preventDefault()} onDrop={drop}>
+      <div className="row">
+        <label htmlFor="files">Drop files here, or choose them:</label>
+        <input
+          id="files"
+          type="file"
+          multiple
+          disabled={!isAllowed}
+          onChange={(event) => {
+            void add([...(event.target.files ?? [])]);
+            event.target.value = "";
+          }}
+        />
+        {!isAllowed && <span className="muted">Your key lacks the scope write.</span>}
+      </div>
+      <ul className="stack tight" role="status">
+        {sending.map((s) => (
+          <li key={s.key} className="row">
+            <span>{s.name}</span>
+            {s.problem ? (
+              <span className="note bad">{s.problem}</span>
+            ) : (
+              <>
+                <progress value={s.done ?? 0} aria-label={`How much of ${s.name} is sent`} />
+                <span className="muted">
+                  {percent(s.done ?? 0)} of {size(s.size)}
+                </span>
+              </>
+            )}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+/** Sends a file as a GraphQL multipart request. Only XMLHttpRequest tells how much is sent. */
+function send(datasetId: string, file: File, onProgress: (done: number) => void): Promise<void> {
+  const form = new FormData();
+  const query = "mutation AddDocument($input: AddDocumentInput!) { addDocument(input: $input) { document { id name status } } }";
+  form.append("operations", JSON.stringify({ query, variables: { input: { datasetId, name: file.name, upload: null } } }));
+  form.append("map", JSON.stringify({ 0: ["variables.input.upload"] }));
+  form.append("0", file);
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open("POST", gatewayURL("graphql"));
+    for (const [name, value] of Object.entries(authorized({ "GraphQL-Require-Preflight": "1" }))) request.setRequestHeader(name, value);
+    request.upload.onprogress = (event) => onProgress(event.loaded / event.total);
+    request.onerror = () => reject(new Error("The gateway cannot be reached."));
+    request.onload = () => {
+      const answer = JSON.parse(request.responseText) as { errors?: { message: string }[] };
+      if (answer.errors?.[0]) reject(new Error(answer.errors[0].message));
+      else resolve();
+    };
+    request.send(form);
+  });
+}

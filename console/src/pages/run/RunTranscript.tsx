@@ -1,0 +1,68 @@
+import { useEffect } from "react";
+import { isIn, quotedPieces, type Quote } from "../../logic/quotes";
+import { Call, Message } from "../../ui/Transcript";
+import type { RunOfPage } from "../Run";
+import styles from "./RunTranscript.module.css";
+
+/** What was said, with the judge's quotes marked where they stand, numbered by criterion. */
+export function RunTranscript({ run, selected }: { run: RunOfPage; selected: number | undefined }) {
+  useEffect(() => {
+    document.querySelector(`[data-criterion~="${selected}"]`)?.scrollIntoView({ block: "center", behavior: "smooth" });
+  }, [selected]);
+  return (
+    <section className="card" aria-labelledby="transcript-title">
+      <header>
+        <h2 id="transcript-title">Transcript</h2>
+      </header>
+      <div className={`body ${styles.log}`}>
+        {run.messages.map((message, index) => (
+          <div key={index} className={styles.turn}>
+            <Message role={message.role} number={index} name={message.role === "user" ? "contact" : "agent"}>
+              {quotedPieces(message.text, quotesOf(run, index)).map((piece, i) =>
+                piece.criteria.length > 0 ? <Quoted key={i} text={piece.text} criteria={piece.criteria} selected={selected} /> : piece.text,
+              )}
+            </Message>
+            {run.toolCalls
+              .filter((call) => call.messageSequence === index)
+              .map((call) => (
+                <Call key={call.id} call={call} note={<CallMarks run={run} name={call.technicalName} after={index} selected={selected} />} />
+              ))}
+          </div>
+        ))}
+        {run.messages.length === 0 && <p className="muted">{run.status === "Queued" ? "It waits for its turn." : "Nothing was said."}</p>}
+      </div>
+    </section>
+  );
+}
+
+function quotesOf(run: RunOfPage, index: number): Quote[] {
+  return run.criteriaResults.flatMap((result, i) =>
+    result.evidence.filter((evidence) => evidence.messageIndex === index).map((evidence) => ({ criterion: i + 1, text: evidence.quote })),
+  );
+}
+
+function Quoted({ text, criteria, selected }: { text: string; criteria: number[]; selected: number | undefined }) {
+  return (
+    <mark className={styles.quote} data-criterion={criteria.join(" ")} data-selected={selected !== undefined && criteria.includes(selected)}>
+      {text}
+      {criteria.map((criterion) => (
+        <sup key={criterion} title={`Criterion ${criterion}`}>
+          {criterion}
+        </sup>
+      ))}
+    </mark>
+  );
+}
+
+/** The numbers of the criteria that quote a call; a call is cited by the agent's message that follows it. */
+function CallMarks({ run, name, after, selected }: { run: RunOfPage; name: string; after: number; selected: number | undefined }) {
+  const criteria = run.criteriaResults.flatMap((result, i) => {
+    const isCited = result.evidence.some(({ messageIndex, quote }) => {
+      const message = run.messages[messageIndex]?.text ?? "";
+      return messageIndex === after + 1 && quote.startsWith(name) && !isIn(message, quote);
+    });
+    return isCited ? [i + 1] : [];
+  });
+  if (criteria.length === 0) return null;
+  return <Quoted text="quoted" criteria={criteria} selected={selected} />;
+}

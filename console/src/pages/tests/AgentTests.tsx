@@ -1,0 +1,98 @@
+import { useState } from "react";
+import { Link, useSearchParams } from "wouter";
+import { graphql, type ResultOf } from "../../api/graphql";
+import { Act } from "../../ui/Act";
+import { Page } from "../../ui/Page";
+import { Empty } from "../../ui/states";
+import { Executions } from "./Executions";
+import { Matrix } from "./Matrix";
+import { RunButtons } from "./RunButtons";
+import { TestEditor } from "./TestEditor";
+
+export const TestsQuery = graphql(`
+  query Tests($agentId: ID!, $first: Int!, $after: String) {
+    agent(id: $agentId) {
+      id name promptVersion
+      testFolders { id name color }
+      tests(first: $first, after: $after) {
+        totalCount
+        nodes {
+          __typename id name kind folderId isFlaky lastRunStatus lastRunId
+          runs(first: 20) { nodes { id status promptVersion } }
+          ... on SimulationTest { scenario criteria maxTurns }
+          ... on ClassificationTest { tagExpected }
+        }
+      }
+      testExecutions(first: 20) {
+        totalCount
+        nodes { id status verdict repeats passRate retryOfId createdAt finishedAt counts { total queued running passed failed error cancelled } }
+      }
+    }
+  }
+`);
+
+export type AgentOfTests = NonNullable<ResultOf<typeof TestsQuery>["agent"]>;
+export type TestRow = AgentOfTests["tests"]["nodes"][number];
+
+/** An agent's tests beside how each attempt of an execution ended. */
+export function AgentTests({ agent, refresh }: { agent: AgentOfTests; refresh: () => void }) {
+  const [params, setParams] = useSearchParams();
+  const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set());
+  const [isNew, setNew] = useState(false);
+  const executions = agent.testExecutions.nodes;
+  const executionId = params.get("execution") ?? executions[0]?.id;
+  const edited = agent.tests.nodes.find((test) => test.id === params.get("edit"));
+  const set = (name: string, value: string | undefined) =>
+    setParams((old) => {
+      const next = new URLSearchParams(old);
+      if (value) next.set(name, value);
+      else next.delete(name);
+      return next;
+    });
+  const show = (id: string) => {
+    set("execution", id);
+    refresh();
+  };
+  const closeEditor = () => {
+    setNew(false);
+    set("edit", undefined);
+    refresh();
+  };
+  return (
+    <Page
+      title={`Tests of ${agent.name}`}
+      crumbs={[
+        { to: "/tests", text: "Tests" },
+        { to: `/agents/${agent.id}`, text: agent.name },
+      ]}
+      actions={
+        <>
+          <RunButtons agentId={agent.id} ticked={ticked} onStarted={show} />
+          <Act scope="write" onClick={() => setNew(true)}>
+            New test
+          </Act>
+        </>
+      }
+    >
+      {agent.tests.totalCount === 0 ? (
+        <Empty title="This agent has no tests.">
+          <Link href={`/chats/new?agent=${agent.id}`}>Chat with it</Link> and make a test of what was said, or write one: a scenario for the contact, and
+          what must hold.
+        </Empty>
+      ) : (
+        <Matrix
+          agent={agent}
+          executionId={executionId}
+          show={params.get("show") ?? ""}
+          setShow={(value) => set("show", value)}
+          ticked={ticked}
+          setTicked={setTicked}
+          edit={(id) => set("edit", id)}
+          onStarted={show}
+        />
+      )}
+      {executions.length > 0 && <Executions executions={executions} shownId={executionId} show={(id) => set("execution", id)} />}
+      {(isNew || edited) && <TestEditor agent={agent} test={edited} onClose={closeEditor} />}
+    </Page>
+  );
+}

@@ -1,0 +1,76 @@
+import { useState } from "react";
+import { Link } from "wouter";
+import { percent } from "../../ui/format";
+import { Status } from "../../ui/Status";
+import { Time } from "../../ui/Time";
+import type { AgentOfTests } from "./AgentTests";
+
+type Execution = AgentOfTests["testExecutions"]["nodes"][number];
+
+/** The agent's executions: one to show, two to compare. */
+export function Executions({ executions, shownId, show }: { executions: readonly Execution[]; shownId: string | undefined; show: (id: string) => void }) {
+  const [ticked, setTicked] = useState<string[]>([]);
+  const tick = (id: string) => setTicked(ticked.includes(id) ? ticked.filter((t) => t !== id) : [...ticked.slice(-1), id]);
+  const [base, head] = executions.filter((execution) => ticked.includes(execution.id)).reverse();
+  return (
+    <section className="card" aria-labelledby="executions-title">
+      <header>
+        <h2 id="executions-title">Executions</h2>
+        <span className="push">
+          {base && head ? (
+            <Link className="button primary" href={`/compare?base=${base.id}&head=${head.id}`}>
+              Compare these two
+            </Link>
+          ) : (
+            <span className="muted">{executions.length > 1 ? "Tick two to compare them" : ""}</span>
+          )}
+        </span>
+      </header>
+      <div className="scroll">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">
+                <span className="unseen">Compare</span>
+              </th>
+              <th scope="col">Started</th>
+              <th scope="col">Verdict</th>
+              <th scope="col" className="number">
+                Attempts
+              </th>
+              <th scope="col" className="number">
+                Passed
+              </th>
+              <th scope="col" className="wide">
+                Retry of
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {executions.map((execution) => (
+              <tr key={execution.id} aria-current={execution.id === shownId ? "true" : undefined}>
+                <td>
+                  <input type="checkbox" aria-label="Compare this execution" checked={ticked.includes(execution.id)} onChange={() => tick(execution.id)} />
+                </td>
+                <th scope="row">
+                  <button type="button" className="plain" onClick={() => show(execution.id)}>
+                    <Time at={execution.createdAt} />
+                  </button>
+                  {execution.id === shownId && <span className="muted small"> shown above</span>}
+                </th>
+                <td>
+                  <Status of={execution.verdict ?? execution.status} />
+                </td>
+                <td className="number">×{execution.repeats}</td>
+                <td className="number">
+                  {execution.counts.passed}/{execution.counts.total} {execution.passRate !== null && `· ${percent(execution.passRate)}`}
+                </td>
+                <td className="wide">{execution.retryOfId ? "an earlier one" : ""}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}

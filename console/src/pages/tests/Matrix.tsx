@@ -1,0 +1,223 @@
+import type { KeyboardEvent } from "react";
+import { useSubscription } from "urql";
+import { Link } from "wouter";
+import { graphql, type ResultOf } from "../../api/graphql";
+import { usePage } from "../../api/page";
+import { redSince } from "../../logic/blame";
+import { duration } from "../../ui/format";
+import { Failure, Loading } from "../../ui/states";
+import { Status } from "../../ui/Status";
+import { Strip } from "../../ui/Strip";
+import { Since } from "../agent/AgentHealth";
+import type { AgentOfTests, TestRow } from "./AgentTests";
+import styles from "./Matrix.module.css";
+import { Progress } from "./Progress";
+
+const MatrixQuery = graphql(`
+  query Matrix($id: ID!, $first: Int!, $after: String) {
+    agentTestExecution(id: $id) {
+      id status verdict repeats passRate passHatK retryOfId createdAt finishedAt
+      leftOutTests { testId testName }
+      counts { total queued running passed failed error cancelled judged }
+      runs(first: $first, after: $after) {
+        totalCount
+        pageInfo { hasNextPage endCursor }
+        nodes { id testId testName attempt status promptVersion durationMs error { cause message } }
+      }
+    }
+  }
+`);
+
+const RunUpdates = graphql(`
+  subscription RunUpdates($id: ID!) {
+    agentTestRunUpdated(executionId: $id) { id testId testName attempt status promptVersion durationMs error { cause message } }
+  }
+`);
+
+const ExecutionUpdates = graphql(`
+  subscription ExecutionUpdates($id: ID!) {
+    agentTestExecutionUpdated(executionId: $id) {
+      id status verdict passRate passHatK finishedAt counts { total queued running passed failed error cancelled judged }
+    }
+  }
+`);
+
+export type ExecutionOfMatrix = NonNullable<ResultOf<typeof MatrixQuery>["agentTestExecution"]>;
+type Run = ExecutionOfMatrix["runs"]["nodes"][number];
+
+/** How many runs are shown at most: an execution has up to a thousand, of which a page reads the first hundreds. */
+const maxRuns = 100;
+
+interface Props {
+  agent: AgentOfTests;
+  executionId: string | undefined;
+  show: string;
+  setShow: (value: string | undefined) => void;
+  ticked: ReadonlySet<string>;
+  setTicked: (ticked: ReadonlySet<string>) => void;
+  edit: (testId: string) => void;
+  onStarted: (executionId: string) => void;
+}
+
+/** A row for each test, a cell for each attempt; live while it runs. */
+export function Matrix(props: Props) {
+  const { agent, executionId, show, setShow } = props;
+  const answer = usePage(MatrixQuery, { id: executionId ?? "", first: maxRuns, after: null }, { pause: !executionId });
+  const execution = answer.data?.agentTestExecution ?? undefined;
+  const isOver = !execution || execution.status === "Completed" || execution.status === "Cancelled";
+  useSubscription({ query: RunUpdates, variables: { id: executionId ?? "" }, pause: isOver });
+  useSubscription({ query: ExecutionUpdates, variables: { id: executionId ?? "" }, pause: isOver });
+  if (answer.error) return <Failure error={answer.error} retry={answer.refresh} />;
+  if (executionId && !execution) return <Loading />;
+  const runs = runsByTest(execution?.runs.nodes ?? []);
+  const isShown = (test: TestRow) => {
+    const status = runs.get(test.id)?.map((run) => run.status) ?? [test.lastRunStatus ?? ""];
+    return show === "notpassed" ? status.some((s) => s === "Failed" || s === "Error") : show === "flaky" ? test.isFlaky : true;
+  };
+  const tests = agent.tests.nodes.filter(isShown);
+  const folders = [...agent.testFolders, { id: null, name: "No folder", color: "" }];
+  const attempts = Math.max(execution?.repeats ?? 1, 1);
+  return (
+    <section className="card" aria-label="Tests">
+      <header>
+        {execution ? <Progress execution={execution} onStarted={props.onStarted} /> : <span className="muted">Never run. “Run all” runs each test.</span>}
+        <select aria-label="Show" className="push" value={show} onChange={(event) => setShow(event.target.value || undefined)}>
+          <option value="">All tests</option>
+          <option value="notpassed">Not passed</option>
+          <option value="flaky">Flaky</option>
+        </select>
+      </header>
+      <div className="scroll">
+        <table className={styles.matrix} onKeyDown={moveBetweenCells}>
+          <thead>
+            <tr>
+              <th scope="col">
+                <span className="unseen">Selected</span>
+              </th>
+              <th scope="col">Test</th>
+              {Array.from({ length: attempts }, (_, i) => (
+                <th key={i} scope="col" className={styles.attempt}>
+                  {i + 1}
+                </th>
+              ))}
+              <th scope="col" className="number">
+                Passed
+              </th>
+              <th scope="col" className="number wide">
+                Half within
+              </th>
+              <th scope="col" className="wide">
+                Last 20 runs
+              </th>
+              <th scope="col" className="wide">
+                Since
+              </th>
+            </tr>
+          </thead>
+          {folders.map((folder) => {
+            const inFolder = tests.filter((test) => test.folderId === folder.id);
+            if (inFolder.length === 0) return null;
+            return (
+              <tbody key={folder.id ?? "none"}>
+                <tr className={styles.folder}>
+                  <th colSpan={attempts + 6} scope="rowgroup">
+                    {folder.color && <i className={styles.swatch} style={{ backgroundColor: folder.color }} />}
+                    {folder.name} <span className="muted">{inFolder.length}</span>
+                  </th>
+                </tr>
+                {inFolder.map((test) => (
+                  <Row key={test.id} test={test} runs={runs.get(test.id) ?? []} attempts={attempts} {...props} />
+                ))}
+              </tbody>
+            );
+          })}
+        </table>
+      </div>
+      {tests.length === 0 && <p className="body muted">No test is {show === "flaky" ? "flaky" : "red"}.</p>}
+      {execution && execution.runs.totalCount > maxRuns && (
+        <p className="body muted">The first {maxRuns} of {execution.runs.totalCount} runs are shown in cells.</p>
+      )}
+    </section>
+  );
+}
+
+function Row({ agent, test, runs, attempts, ticked, setTicked, edit }: Props & { test: TestRow; runs: Run[]; attempts: number }) {
+  const judged = runs.filter((run) => run.status === "Passed" || run.status === "Failed");
+  const passed = judged.filter((run) => run.status === "Passed").length;
+  const blame = redSince(test.runs.nodes);
+  const tick = () => {
+    const next = new Set(ticked);
+    if (!next.delete(test.id)) next.add(test.id);
+    setTicked(next);
+  };
+  return (
+    <tr>
+      <td>
+        <input type="checkbox" checked={ticked.has(test.id)} onChange={tick} aria-label={`Select ${test.name}`} />
+      </td>
+      <th scope="row" className={styles.name}>
+        <button type="button" onClick={() => edit(test.id)}>
+          {test.name}
+        </button>
+        {blame && (
+          <div className="narrow">
+            <Since agentId={agent.id} blame={blame} />
+          </div>
+        )}
+        {test.isFlaky && <span className={styles.flaky}>~ flaky</span>}
+      </th>
+      {Array.from({ length: attempts }, (_, i) => {
+        const run = runs.find((r) => r.attempt === i + 1);
+        return (
+          <td key={i} className={styles.attempt}>
+            {run ? (
+              <Link href={`/runs/${run.id}`} className="quiet" data-cell title={run.error ? `${run.error.cause}: ${run.error.message}` : undefined}>
+                <Status of={run.status} short />
+              </Link>
+            ) : (
+              <span className="muted">
+                <span aria-hidden="true">·</span>
+                <span className="unseen">not run</span>
+              </span>
+            )}
+          </td>
+        );
+      })}
+      <td className="number">{judged.length > 0 ? `${passed}/${judged.length}` : <span className="muted">–</span>}</td>
+      <td className="number wide">{median(runs)}</td>
+      <td className="wide">
+        <Strip runs={test.runs.nodes} />
+      </td>
+      <td className={`${styles.since} wide`}>{blame && <Since agentId={agent.id} blame={blame} />}</td>
+    </tr>
+  );
+}
+
+function runsByTest(runs: readonly Run[]): Map<string, Run[]> {
+  const map = new Map<string, Run[]>();
+  for (const run of runs) {
+    if (run.testId) map.set(run.testId, [...(map.get(run.testId) ?? []), run]);
+  }
+  return map;
+}
+
+function median(runs: readonly Run[]): string {
+  const times = runs.flatMap((run) => (run.durationMs === null ? [] : [run.durationMs])).sort((a, b) => a - b);
+  const middle = times[Math.floor((times.length - 1) / 2)];
+  return middle === undefined ? "–" : duration(middle);
+}
+
+const steps: Record<string, [row: number, column: number]> = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+
+/** Arrow keys go from cell to cell. */
+function moveBetweenCells(event: KeyboardEvent<HTMLTableElement>): void {
+  const step = steps[event.key];
+  const cell = (event.target as HTMLElement).closest("[data-cell]")?.closest("td");
+  if (!step || !cell) return;
+  const rows = [...event.currentTarget.rows].filter((row) => row.querySelector("[data-cell]"));
+  const row = rows[rows.indexOf(cell.parentElement as HTMLTableRowElement) + step[0]];
+  const next = row?.cells[cell.cellIndex + step[1]]?.querySelector<HTMLElement>("[data-cell]");
+  if (!next) return;
+  event.preventDefault();
+  next.focus();
+}

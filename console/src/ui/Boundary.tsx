@@ -1,0 +1,37 @@
+import { Component, type ReactNode } from "react";
+import { Page } from "./Page";
+import { Empty } from "./states";
+
+interface Props {
+  /** The address: what failed at one may not at another. */
+  at: string;
+  children: ReactNode;
+}
+
+/** Shows what can be done when a page fails. */
+export class Boundary extends Component<Props, { fault?: Error | undefined }> {
+  override state: { fault?: Error | undefined } = {};
+
+  static getDerivedStateFromError(fault: Error) {
+    return { fault };
+  }
+
+  override componentDidUpdate(before: Props) {
+    if (before.at !== this.props.at && this.state.fault) this.setState({ fault: undefined });
+  }
+
+  override render() {
+    const { fault } = this.state;
+    if (!fault) return this.props.children;
+    return (
+      <Page title="This page failed">
+        <Empty title="That is a fault of the console, not of what you did.">
+          <p className="mono">{fault.message}</p>
+          <button type="button" onClick={() => location.reload()}>
+            Load the page again
+          </button>
+        </Empty>
+      </Page>
+    );
+  }
+}

@@ -1,0 +1,54 @@
+import { Fragment, useEffect, type ReactNode } from "react";
+import { Link } from "wouter";
+import styles from "./Page.module.css";
+
+export interface Crumb {
+  to: string;
+  text: string;
+}
+
+/** A page: where it stands, its name, what can be done here, and what it shows. */
+export function Page({ title, crumbs = [], facts, actions, children }: {
+  title: string;
+  crumbs?: Crumb[];
+  facts?: ReactNode;
+  actions?: ReactNode;
+  children: ReactNode;
+}) {
+  useEffect(() => {
+    document.title = `${title} · agentgraph`;
+  }, [title]);
+  return (
+    <main id="main" className={styles.page} tabIndex={-1}>
+      {crumbs.length > 0 && (
+        <nav aria-label="Breadcrumb" className={styles.crumbs}>
+          {crumbs.map((crumb) => (
+            <Fragment key={crumb.to}>
+              <Link href={crumb.to}>{crumb.text}</Link>
+              <span aria-hidden="true">›</span>
+            </Fragment>
+          ))}
+        </nav>
+      )}
+      <header className={styles.header}>
+        <h1>{title}</h1>
+        {facts && <div className={`row ${styles.facts}`}>{facts}</div>}
+        {actions && <div className="row push">{actions}</div>}
+      </header>
+      {children}
+    </main>
+  );
+}
+
+/** Links as tabs: each is a page with an address of its own. */
+export function Tabs({ label, tabs, current }: { label: string; tabs: (Crumb & { key: string })[]; current: string }) {
+  return (
+    <nav aria-label={label} className={styles.tabs}>
+      {tabs.map((tab) => (
+        <Link key={tab.key} href={tab.to} aria-current={tab.key === current ? "page" : undefined}>
+          {tab.text}
+        </Link>
+      ))}
+    </nav>
+  );
+}

@@ -1,0 +1,111 @@
+import { useState, type ReactNode } from "react";
+import { useQuery } from "urql";
+import { Link, useLocation } from "wouter";
+import { graphql } from "../api/graphql";
+import { useLiveStatus } from "../api/live";
+import { signedIn, signOut } from "../api/session";
+import { Boundary } from "./Boundary";
+import { count } from "./format";
+import styles from "./Shell.module.css";
+
+const ShellQuery = graphql(`
+  query Shell {
+    company { id name subscription { planName creditsIncluded creditsUsed status } }
+  }
+`);
+
+const sections = [
+  ["agents", "Agents"],
+  ["chats", "Chats"],
+  ["tests", "Tests"],
+  ["knowledge", "Knowledge"],
+  ["campaigns", "Campaigns"],
+  ["consumption", "Consumption"],
+  ["keys", "Keys"],
+] as const;
+
+/** What belongs to a section though its address begins otherwise. */
+const parents: Record<string, string> = { runs: "tests", compare: "tests" };
+
+/** What is around every page. */
+export function Shell({ children }: { children: ReactNode }) {
+  const [{ data }] = useQuery({ query: ShellQuery, requestPolicy: "cache-first" });
+  const [location] = useLocation();
+  const first = location.split("/")[1] ?? "";
+  const section = parents[first] ?? first;
+  const subscription = data?.company.subscription;
+  return (
+    <>
+      <a className={styles.skip} href="#main">
+        Skip to the page
+      </a>
+      <header className={styles.header}>
+        <Link href="/agents" className={styles.brand}>
+          agentgraph
+        </Link>
+        <nav aria-label="Sections" className={styles.nav}>
+          {sections.map(([path, text]) => (
+            <Link key={path} href={`/${path}`} aria-current={section === path ? "page" : undefined}>
+              {text}
+            </Link>
+          ))}
+        </nav>
+        <div className={styles.end}>
+          <LivePill />
+          {subscription && (
+            <Link href="/consumption" className={styles.credits} title={`Plan ${subscription.planName}: credits used of those included`}>
+              {count(Math.round(subscription.creditsUsed))} / {count(subscription.creditsIncluded)} credits
+            </Link>
+          )}
+          <ThemeButton />
+          <details className={styles.menu}>
+            <summary>{data?.company.name ?? "…"}</summary>
+            <div>
+              <p className="small muted">
+                Signed in until {new Date(signedIn().session?.expiresAt ?? 0).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })}, to{" "}
+                {signedIn().session?.scopes.join(", ")}
+              </p>
+              <button type="button" onClick={signOut}>
+                Sign out of all tabs
+              </button>
+            </div>
+          </details>
+        </div>
+      </header>
+      <Boundary at={location}>{children}</Boundary>
+    </>
+  );
+}
+
+function LivePill() {
+  const status = useLiveStatus();
+  return (
+    <span role="status" className={styles.pill} data-status={status}>
+      {status === "live" && "● live"}
+      {status === "reconnecting" && "○ reconnecting"}
+    </span>
+  );
+}
+
+const themes = ["", "light", "dark"] as const;
+const themeNames = { "": "as the system", light: "light", dark: "dark" };
+
+function ThemeButton() {
+  const [theme, setTheme] = useState(() => (document.documentElement.dataset.theme ?? "") as (typeof themes)[number]);
+  const next = themes[(themes.indexOf(theme) + 1) % themes.length] ?? "";
+  const change = () => {
+    if (next) {
+      document.documentElement.dataset.theme = next;
+      localStorage.setItem("agentgraph:theme", next);
+    } else {
+      delete document.documentElement.dataset.theme;
+      localStorage.removeItem("agentgraph:theme");
+    }
+    setTheme(next);
+  };
+  return (
+    <button type="button" className={`plain ${styles.theme}`} onClick={change} aria-label={`Colours: ${themeNames[theme]}. Change to ${themeNames[next]}`}>
+      <span aria-hidden="true">◐</span>
+    </button>
+  );
+}

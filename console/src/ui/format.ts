@@ -1,0 +1,37 @@
+const dayAndTime = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
+const withYear = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric" });
+const credits = new Intl.NumberFormat("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+const whole = new Intl.NumberFormat("en");
+
+/** A moment in local time; days of other years show the year instead of the time. */
+export function shortTime(moment: string, now = new Date()): string {
+  const date = new Date(moment);
+  return date.getFullYear() === now.getFullYear() ? dayAndTime.format(date) : withYear.format(date);
+}
+
+export function showCredits(value: number): string {
+  return credits.format(value);
+}
+
+export function count(value: number): string {
+  return whole.format(value);
+}
+
+/** "1 test", "2 tests". */
+export function plural(n: number, one: string, many = `${one}s`): string {
+  return `${count(n)} ${n === 1 ? one : many}`;
+}
+
+export function duration(ms: number): string {
+  if (ms < 1_000) return `${ms} ms`;
+  return ms < 60_000 ? `${(ms / 1_000).toFixed(1)} s` : `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1_000)} s`;
+}
+
+export function size(bytes: number): string {
+  if (bytes < 1_024) return `${bytes} B`;
+  return bytes < 1_048_576 ? `${(bytes / 1_024).toFixed(0)} KB` : `${(bytes / 1_048_576).toFixed(1)} MB`;
+}
+
+export function percent(share: number): string {
+  return `${Math.round(share * 100)} %`;
+}

@@ -1,0 +1,100 @@
+import type { CombinedError } from "@urql/core";
+import { useEffect, useState, type ReactNode } from "react";
+import { Link } from "wouter";
+import type { Answer } from "../api/page";
+import { Page } from "./Page";
+import styles from "./states.module.css";
+
+/** Lines of about the size of what is being read; shown only when that takes a while. */
+export function Loading({ lines = 6 }: { lines?: number }) {
+  const [isLate, setLate] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setLate(true), 150);
+    return () => clearTimeout(timer);
+  }, []);
+  return (
+    <div className={styles.skeleton} role="status" data-shown={isLate}>
+      <span className="unseen">Loading</span>
+      {Array.from({ length: lines }, (_, i) => (
+        <div key={i} />
+      ))}
+    </div>
+  );
+}
+
+/** What the server said went wrong, with what support needs to find it. */
+export function Failure({ error, retry }: { error: CombinedError; retry?: () => void }) {
+  const first = error.graphQLErrors[0];
+  const trace = first?.extensions.traceId as string | undefined;
+  return (
+    <div className="note bad row" role="alert">
+      <span>{errorText(error)}</span>
+      {trace && <span className="small mono">trace {trace}</span>}
+      {retry && (
+        <button type="button" className="push" onClick={retry}>
+          Try again
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** The server's words, with its code. */
+export function errorText(error: CombinedError): string {
+  if (error.networkError) return "The gateway cannot be reached. What you see may be out of date.";
+  return error.graphQLErrors
+    .map((e) => (typeof e.extensions.code === "string" ? `${e.message} (${e.extensions.code})` : e.message))
+    .join(" · ");
+}
+
+export function isNotFound(error: CombinedError | undefined): boolean {
+  return error?.graphQLErrors.some((e) => e.extensions.code === "NOT_FOUND" && (e.path?.length ?? 0) <= 1) ?? false;
+}
+
+/** What a page's query answered: its data, what it says while there is none, and errors beside what could be read. */
+export function Shown<Data>({ answer, missing, lines, children }: {
+  answer: Answer<Data>;
+  missing: string;
+  lines?: number;
+  children: (data: Data) => ReactNode;
+}) {
+  if (isNotFound(answer.error)) return <NotFound what={missing} />;
+  if (!answer.data) {
+    return (
+      <main id="main" className={styles.waiting} tabIndex={-1}>
+        {answer.error ? <Failure error={answer.error} retry={answer.refresh} /> : <Loading lines={lines} />}
+      </main>
+    );
+  }
+  return (
+    <>
+      {answer.error && (
+        <div className={styles.beside}>
+          <Failure error={answer.error} retry={answer.refresh} />
+        </div>
+      )}
+      {children(answer.data)}
+    </>
+  );
+}
+
+export function NotFound({ what = "page at this address" }: { what?: string }) {
+  return (
+    <Page title="Not found">
+      <Empty title={`There is no ${what} in this company.`}>
+        It may have been deleted, or belong to another company. <Link href="/agents">Agents</Link> and{" "}
+        <Link href="/tests">tests</Link> lead to what there is.
+      </Empty>
+    </Page>
+  );
+}
+
+/** What would stand here, and the next step. */
+export function Empty({ title, children }: { title: string; children?: ReactNode }) {
+  return (
+    <div className={styles.empty}>
+      <strong>{title}</strong>
+      {children && <div className="muted">{children}</div>}
+    </div>
+  );
+}

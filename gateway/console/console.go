@@ -1,0 +1,142 @@
+// Package console serves the web console: the built page from the binary, and the way into it that "agentgraph dev"
+// prints. The page itself is a client of the API like any other.
+package console
+
+import (
+	"bytes"
+	"compress/gzip"
+	"embed"
+	"io"
+	"io/fs"
+	"net/http"
+	"path"
+	"strings"
+	"sync"
+)
+
+// Path is where the console is served, and all below it.
+const Path = "/console"
+
+// dist is what "make console" built, each file compressed and named with .gz at its end.
+//
+//go:embed all:dist
+var dist embed.FS
+
+// policy lets the page run our own files and nothing else. Scripts cannot make HTML of text either.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; " +
+	"worker-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+
+// Handler serves Path and all below it.
+type Handler struct {
+	invitation *Invitation
+	page       func() (string, error)
+}
+
+// New returns a Handler. A nil invitation makes nobody welcome without an API key.
+func New(invitation *Invitation) *Handler {
+	return &Handler{invitation: invitation, page: sync.OnceValues(func() (string, error) {
+		compressed, err := dist.ReadFile("dist/index.html.gz")
+		if err != nil {
+			return "", err
+		}
+		text, err := unpacked(compressed)
+		return string(text), err
+	})}
+}
+
+// ServeHTTP answers with a file of the build, or with the page, whose script knows what to show at which path.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	below := strings.TrimPrefix(r.URL.Path, Path)
+	if below == "/session" && h.invitation != nil {
+		h.invitation.ServeHTTP(w, r)
+		return
+	}
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	}
+	switch {
+	case below == "":
+		// Relative, as a proxy may have taken a prefix off the path.
+		w.Header().Set("Location", strings.TrimPrefix(Path, "/")+"/")
+		w.WriteHeader(http.StatusFound)
+	case strings.HasPrefix(below, "/assets/"):
+		asset(w, r, path.Base(below))
+	default:
+		h.document(w, strings.Count(below, "/")-1)
+	}
+}
+
+// document answers with the page at a path that is so many levels below that of the console.
+func (h *Handler) document(w http.ResponseWriter, depth int) {
+	text, err := h.page()
+	if err != nil {
+		http.Error(w, "the console was not built into this program", http.StatusNotFound)
+		return
+	}
+	header := w.Header()
+	header.Set("Content-Type", "text/html; charset=utf-8")
+	header.Set("Content-Security-Policy", policy)
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("Cross-Origin-Opener-Policy", "same-origin")
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Cache-Control", "no-store")
+	header.Del("Vary")
+	_, _ = io.WriteString(w, strings.ReplaceAll(text, `"./assets/`, `"./`+strings.Repeat("../", depth)+`assets/`))
+}
+
+var types = map[string]string{
+	".js":  "text/javascript; charset=utf-8",
+	".css": "text/css; charset=utf-8",
+	".svg": "image/svg+xml",
+}
+
+// asset answers with a file whose name holds the hash of its content, so that it may be kept for good.
+func asset(w http.ResponseWriter, r *http.Request, name string) {
+	compressed, err := fs.ReadFile(dist, "dist/assets/"+name+".gz")
+	if err != nil {
+		http.Error(w, "the console has no such file", http.StatusNotFound)
+		return
+	}
+	header := w.Header()
+	header.Set("Content-Type", types[path.Ext(name)])
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Cache-Control", "public, max-age=31536000, immutable")
+	header.Set("Vary", "Accept-Encoding")
+	content, tag := compressed, `"`+name+`.gz"`
+	if acceptsGzip(r.Header) {
+		header.Set("Content-Encoding", "gzip")
+	} else {
+		tag = `"` + name + `"`
+		if content, err = unpacked(compressed); err != nil {
+			http.Error(w, "the console's file is damaged", http.StatusInternalServerError)
+			return
+		}
+	}
+	header.Set("ETag", tag)
+	if r.Header.Get("If-None-Match") == tag {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	_, _ = w.Write(content)
+}
+
+// acceptsGzip reports whether the client takes gzip by name, as every browser does.
+func acceptsGzip(h http.Header) bool {
+	for coding := range strings.SplitSeq(strings.Join(h.Values("Accept-Encoding"), ","), ",") {
+		name, weight, _ := strings.Cut(strings.ReplaceAll(coding, " ", ""), ";")
+		if strings.EqualFold(name, "gzip") {
+			return strings.Trim(strings.TrimPrefix(weight, "q="), "0.") != "" || weight == ""
+		}
+	}
+	return false
+}
+
+func unpacked(compressed []byte) ([]byte, error) {
+	reader, err := gzip.NewReader(bytes.NewReader(compressed))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(reader)
+}

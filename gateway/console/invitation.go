@@ -1,0 +1,87 @@
+package console
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"mime"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Session is what lets a page call the API.
+type Session struct {
+	Token     string    `json:"token"`
+	ExpiresAt time.Time `json:"expiresAt"`
+	Scopes    []string  `json:"scopes"`
+}
+
+// An Invitation exchanges a code, once, for a session. It is for whoever started the program on their own machine and
+// was shown the code.
+type Invitation struct {
+	session func(context.Context) (Session, error)
+	until   time.Time
+
+	mu   sync.Mutex
+	code string
+}
+
+// invitationTime is how long a code is good.
+const invitationTime = 24 * time.Hour
+
+// NewInvitation makes a code, which session is called for when somebody shows it.
+func NewInvitation(session func(context.Context) (Session, error)) *Invitation {
+	secret := make([]byte, 16)
+	_, _ = rand.Read(secret)
+	return &Invitation{session: session, until: time.Now().Add(invitationTime), code: base64.RawURLEncoding.EncodeToString(secret)}
+}
+
+// Fragment is what leads to the session when it is added to the address of the console. Browsers send it nowhere.
+func (i *Invitation) Fragment() string { return "#code=" + i.code }
+
+// ServeHTTP answers POST of {"code": "…"} with a Session, and with 410 when the code is not, or no longer, good.
+func (i *Invitation) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", "POST")
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	}
+	// A page of another site cannot send this type without asking first, which is refused.
+	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != "application/json" {
+		http.Error(w, "the body must be application/json", http.StatusUnsupportedMediaType)
+		return
+	}
+	var shown struct {
+		Code string `json:"code"`
+	}
+	if json.NewDecoder(io.LimitReader(r.Body, 1<<10)).Decode(&shown) != nil {
+		http.Error(w, `the body must be {"code": "…"}`, http.StatusBadRequest)
+		return
+	}
+	if !i.take(shown.Code) {
+		http.Error(w, "the code is not good, or no longer", http.StatusGone)
+		return
+	}
+	session, err := i.session(r.Context())
+	if err != nil {
+		http.Error(w, "no session could be made; sign in with the API key", http.StatusServiceUnavailable)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	_ = json.NewEncoder(w).Encode(session)
+}
+
+// take reports whether the code is the one, which it is only once.
+func (i *Invitation) take(code string) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	good := i.code != "" && time.Now().Before(i.until) && subtle.ConstantTimeCompare([]byte(code), []byte(i.code)) == 1
+	if good {
+		i.code = ""
+	}
+	return good
+}

@@ -1,0 +1,73 @@
+package gateway_test
+
+import (
+	"context"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/gateway"
+	"github.com/agentgraph/agentgraph/gateway/console"
+)
+
+// opens is what a browser sends when somebody opens an address.
+var opens = []string{"X-Api-Key:", "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8"}
+
+func withConsole(o *gateway.Options) { o.Console = console.New(nil) }
+
+func TestBrowsersAreShownTheConsole(t *testing.T) {
+	t.Parallel()
+	f := start(t, withConsole, settings(func(s *gateway.Settings) { s.RateLimit = 1 }))
+	for range 3 {
+		page := f.do(t, call{method: "GET", path: "/console/agents", headers: opens})
+		require.Equal(t, http.StatusOK, page.status)
+		require.Contains(t, page.header.Get("Content-Security-Policy"), "require-trusted-types-for")
+	}
+	root := f.do(t, call{method: "GET", path: "/", headers: opens})
+	require.Equal(t, http.StatusFound, root.status)
+	require.Equal(t, "console/", root.header.Get("Location"))
+
+	api := f.do(t, call{method: "GET", path: "/graphql", headers: opens})
+	require.Equal(t, http.StatusUnauthorized, api.status)
+	require.Equal(t, "ApiKey", api.header.Get("WWW-Authenticate"))
+	require.Contains(t, api.text, `href="console/"`)
+}
+
+func TestOtherClientsAreShownNoPage(t *testing.T) {
+	t.Parallel()
+	f := start(t, withConsole)
+	for _, accept := range []string{"Accept: */*", "Accept: application/json", "Accept: text/*"} {
+		for _, path := range []string{"/", "/graphql"} {
+			a := f.do(t, call{method: "GET", path: path, headers: []string{"X-Api-Key:", accept}})
+			require.Equal(t, http.StatusUnauthorized, a.status)
+			require.NotEmpty(t, a.json["errors"], path)
+		}
+	}
+	// With a credential a browser is a client as any other.
+	a := f.do(t, call{method: "GET", path: "/graphql?query={__typename}", headers: opens[1:]})
+	require.NotContains(t, a.text, "console")
+}
+
+func TestPagesOfOtherOriginsDoNotReadTheConsole(t *testing.T) {
+	t.Parallel()
+	f := start(t, withConsole, settings(func(s *gateway.Settings) { s.CORSOrigins = []string{"*"} }))
+	a := f.do(t, call{method: "GET", path: "/console/", headers: append([]string{"Origin: https://elsewhere.example.com"}, opens...)})
+	require.Equal(t, http.StatusOK, a.status)
+	require.Empty(t, a.header.Get("Access-Control-Allow-Origin"))
+}
+
+func TestTheConsoleCanBeOff(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	require.Equal(t, http.StatusUnauthorized, f.do(t, call{method: "GET", path: "/console/", headers: opens}).status)
+	require.Equal(t, http.StatusNotFound, f.do(t, call{method: "GET", path: "/console/"}).status)
+	require.Equal(t, http.StatusUnauthorized, f.do(t, call{method: "GET", path: "/", headers: opens}).status)
+}
+
+func TestTheConsoleIsServedWhileDraining(t *testing.T) {
+	t.Parallel()
+	f := start(t, withConsole)
+	require.NoError(t, f.Drain(context.WithoutCancel(t.Context())))
+	require.Equal(t, http.StatusOK, f.do(t, call{method: "GET", path: "/console/", headers: opens}).status)
+}

@@ -18,6 +18,8 @@ const (
 	usualLength = 5
 	// skippedPerValue is how many rows that a page skips cost as much as one value.
 	skippedPerValue = 10
+	// mostSkipped is the most that they cost: a page far behind the end of a list, which is empty, skips no more than there is.
+	mostSkipped = 20_000
 	// mostCost is the largest number that a cost is counted to. Two of them can be multiplied.
 	mostCost = 1_000_000_000
 )
@@ -187,7 +189,7 @@ func (c costs) asked(f *ast.Field) int {
 }
 
 // skipped returns what the rows cost that a page by its offset reads and leaves out.
-func skipped(offset any) int { return lengthOf(offset) / skippedPerValue }
+func skipped(offset any) int { return min(lengthOf(offset)/skippedPerValue, mostSkipped) }
 
 // argument returns the value of an argument, or of a field within it; nil when there is none.
 func (c costs) argument(f *ast.Field, path []string) any {

@@ -34,6 +34,9 @@ var grown = []string{
 		SELECT $1, 'run_' || e || '_' || p, 'execution_' || e, 'test', 'Test', p, 1, 'Passed', '{}', 1, 1, 0, '[]', '[]', 1, '[]', 1,
 			timestamptz '2026-01-01' + e * interval '1 hour' + p * interval '1 second', timestamptz '2026-01-01', timestamptz '2026-01-01', 1
 		FROM generate_series(1, 2000) AS e, generate_series(1, 10) AS p`,
+	`INSERT INTO audit_events (company_id, id, action, target_id, api_key_id, is_access_token, created_at)
+		SELECT $1, 'audit_' || i, 'UpdatePrompt', 'agent_' || i % 500, 'key_' || i % 50, false, timestamptz '2026-01-01' + i * interval '1 second'
+		FROM generate_series(1, 20000) AS i`,
 }
 
 func TestListsOfAGrownCompanyUseTheirIndexes(t *testing.T) {
@@ -68,11 +71,23 @@ func TestListsOfAGrownCompanyUseTheirIndexes(t *testing.T) {
 			return page.TotalCount(ctx)
 		}
 	}
+	events := func(filter model.AuditEventFilter) func(context.Context) (int32, error) {
+		return func(ctx context.Context) (int32, error) {
+			page, err := tenant.AuditEvents(ctx, first, &filter)
+			if err != nil {
+				return 0, err
+			}
+			return page.TotalCount(ctx)
+		}
+	}
 	for name, test := range map[string]struct {
 		list    func(context.Context) (int32, error)
 		total   int32
 		indexes []string
 	}{
+		"events of no target":      {events(model.AuditEventFilter{TargetID: new("none")}), 0, []string{"audit_events_target_idx"}},
+		"events of no key":         {events(model.AuditEventFilter{APIKeyID: new("none")}), 0, []string{"audit_events_key_idx"}},
+		"events that never were":   {events(model.AuditEventFilter{Action: new(model.AuditActionDeleteAgent)}), 0, []string{"audit_events_action_idx"}},
 		"a name that no agent has": {agents(model.AgentFilter{NameContains: new("zzzzqq")}), 0, []string{"agents_filter_idx"}},
 		"two characters":           {agents(model.AgentFilter{NameContains: new("kf")}), 0, []string{"agents_filter_idx"}},
 		"one character":            {agents(model.AgentFilter{NameContains: new("z")}), 0, []string{"agents_filter_idx"}},

@@ -19,5 +19,12 @@ CREATE TABLE audit_events (
 
 CREATE INDEX audit_events_list_idx ON audit_events (company_id, created_at DESC, id DESC);
 
+-- Each filter finds its page, or that there is none, without reading all that ever happened.
+CREATE INDEX audit_events_target_idx ON audit_events (company_id, target_id, created_at DESC, id DESC);
+
+CREATE INDEX audit_events_key_idx ON audit_events (company_id, api_key_id, created_at DESC, id DESC);
+
+CREATE INDEX audit_events_action_idx ON audit_events (company_id, action, created_at DESC, id DESC);
+
 -- +goose Down
 DROP TABLE audit_events;

@@ -325,3 +325,21 @@ func TestWorkersOfEachKind(t *testing.T) {
 	defer func() { require.NoError(t, store.StopWork(context.WithoutCancel(t.Context()))) }()
 	require.ElementsMatch(t, []string{"document " + added.IndexingID, "run " + runsOf(t, tenant, execution.ID)[0].ID}, []string{<-done, <-done})
 }
+
+func TestADatasetHasSoManyDocuments(t *testing.T) {
+	t.Parallel()
+	address := dbtest.URL(t)
+	tenant, companyID := newCompany(t, dbtest.Open(t, address, db.Options{}))
+	dataset := newDataset(t, tenant)
+	addDocument(t, tenant, dataset.ID, "first")
+	_, err := connect(t, address).Exec(t.Context(), `DO $$
+		DECLARE first documents; BEGIN
+			SELECT * INTO first FROM documents;
+			FOR i IN 2..10000 LOOP first.id := 'document_' || i; first.indexing_id := 'indexing_' || i; INSERT INTO documents VALUES (first.*); END LOOP;
+		END $$`)
+	require.NoError(t, err, companyID)
+	late, err := model.NewDocument(model.AddDocumentInput{DatasetID: dataset.ID, Name: new("Late"), Text: new("late")}, time.Now().UTC().Truncate(time.Microsecond))
+	require.NoError(t, err)
+	late.ContentType = "text/plain"
+	require.Contains(t, fails(t, tenant.AddDocument(t.Context(), late, strings.NewReader("late")), model.Unprocessable), "10000 documents, which is the most")
+}

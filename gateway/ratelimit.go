@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"maps"
 	"math"
 	"net/http"
 	"strconv"
@@ -81,12 +82,18 @@ func (l *rateLimit) seconds(things float64) string {
 	return strconv.Itoa(max(int(math.Ceil(things/l.perSecond())), 1))
 }
 
-// takeRequest counts a request of the principal, as one of its key and of its company.
+// takeRequest counts a request of the principal, as one of its key and of its company: the key first, so that one which is
+// refused again and again takes nothing from the company's others.
 func (s *Server) takeRequest(h http.Header, principal model.Principal, at time.Time) error {
-	if err := s.companies.take(h, principal.CompanyID, 1, at); err != nil {
+	if err := s.requests.take(h, principal.KeyID, 1, at); err != nil {
 		return err
 	}
-	return s.requests.take(h, principal.KeyID, 1, at)
+	ofCompany := http.Header{}
+	err := s.companies.take(ofCompany, principal.CompanyID, 1, at)
+	if err != nil && h != nil {
+		maps.Copy(h, ofCompany)
+	}
+	return err
 }
 
 // modelDriven is an extension that limits the fields marked @modelDriven, each as often as an operation has it.

@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/gateway"
+	"github.com/agentgraph/agentgraph/model"
 )
 
 // A bucket of these fills so slowly that nothing comes back while a test runs.
@@ -88,4 +90,28 @@ func seconds(t *testing.T, h http.Header, name string) {
 	require.NoError(t, err, name)
 	require.Positive(t, n)
 	require.LessOrEqual(t, n, 60)
+}
+
+func TestKeysOfACompanyShareALimit(t *testing.T) {
+	t.Parallel()
+	f := start(t, func(o *gateway.Options) {
+		o.Settings.RateLimit, o.Settings.CompanyRateLimit = 2, 3
+		o.Authenticate = func(_ context.Context, key string) (model.Principal, error) {
+			return model.Principal{CompanyID: key[:1], KeyID: key}, nil
+		}
+	})
+	ask := func(key string) answer {
+		return f.do(t, call{method: "POST", path: "/graphql", body: body(t, "{ hello }"), headers: []string{"X-Api-Key: " + key}})
+	}
+	for range 5 {
+		ask("a1") // two are let in, and the others take nothing from the company
+	}
+	require.Equal(t, http.StatusOK, ask("a2").status)
+	refused := ask("a3")
+	require.Equal(t, http.StatusTooManyRequests, refused.status)
+	err, code := refused.fault(t)
+	require.Equal(t, "RATE_LIMITED", code)
+	require.Contains(t, err["message"], "the company has the limit of 3 requests a minute")
+	seconds(t, refused.header, "Retry-After")
+	require.Equal(t, "2", ask("b1").header.Get("RateLimit-Limit"), "that of the key is told")
 }

@@ -130,7 +130,9 @@ func TestReadBoundsWhatAFileUnpacksTo(t *testing.T) {
 			known := new(model.Error)
 			require.ErrorAs(t, err, &known)
 			require.Equal(t, model.Unprocessable, known.Code)
-			if !strings.Contains(known.Message, cmp.Or(c.or, c.want)) {
+			// Under the race detector, reading may take too much work before it makes too much text.
+			isSlow := raceDetector && strings.Contains(known.Message, work)
+			if !isSlow && !strings.Contains(known.Message, cmp.Or(c.or, c.want)) {
 				require.Contains(t, known.Message, c.want)
 			}
 			require.Empty(t, result.Blocks)

@@ -77,19 +77,20 @@ func pdfReader(ctx context.Context) (readFunc, error) {
 	if err != nil {
 		return nil, errors.Join(ctx.Err(), err)
 	}
+	instance := reflect.ValueOf(reader.GetImplementation()).Elem()
+	// Growing step by step would copy the memory each time, and every copy would wait for the collector. It is done here
+	// because the time that it takes is not the document's fault.
+	memory := instance.FieldByName("Module").Interface().(api.Module).Memory()
+	memory.Grow(pdfMemory - memory.Size()>>16)
 	return func(ctx context.Context, content []byte) (Text, error) {
 		defer func() { _ = reader.Close() }()
+		// The library's calls take no context. They use this one, which ends them in the middle of a page.
+		instance.FieldByName("Context").Set(reflect.ValueOf(ctx))
 		return readPDF(ctx, reader, content)
 	}, nil
 }
 
 func readPDF(ctx context.Context, reader pdfium.Pdfium, content []byte) (Text, error) {
-	instance := reflect.ValueOf(reader.GetImplementation()).Elem()
-	// The library's calls take no context. They use this one, which ends them in the middle of a page.
-	instance.FieldByName("Context").Set(reflect.ValueOf(ctx))
-	// Growing step by step would copy the memory each time, and every copy would wait for the collector.
-	memory := instance.FieldByName("Module").Interface().(api.Module).Memory()
-	memory.Grow(pdfMemory - memory.Size()>>16)
 	pages, err := pdfPages(ctx, reader, content)
 	var known *model.Error
 	switch {

@@ -1,0 +1,5 @@
+//go:build race
+
+package knowledge_test
+
+func init() { raceDetector = true }

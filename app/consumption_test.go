@@ -29,18 +29,24 @@ func TestBreakdownOfWhatIsSelected(t *testing.T) {
 		require.NoError(t, json.Unmarshal(found.ConsumptionBreakdown, &axes))
 		return axes
 	}
-	whole := ask(`totalCredits byChannel { channel credits } byMonth { month credits } byAgent { agentId credits campaigns { campaignId credits } }`, "")
+	whole := ask(`totalCredits byChannel { channel credits } byMonth { month credits byChannel { channel credits } }
+		byDay { day credits byChannel { channel credits } } byAgent { agentId credits campaigns { campaignId credits } }`, "")
 	require.EqualValues(t, 7, whole["totalCredits"])
 	require.Len(t, whole["byAgent"], 1)
+	require.Len(t, whole["byDay"], 84)
+	sms := map[string]any{"channel": "SMS", "credits": 4.0}
+	require.Contains(t, whole["byMonth"].([]any)[2].(map[string]any)["byChannel"], sms)
+	require.Contains(t, whole["byDay"].([]any)[58].(map[string]any)["byChannel"], sms)
 	bare := ask(`byAgent { agentId credits }`, "")["byAgent"].([]any)[0].(map[string]any)
 	require.EqualValues(t, 7, bare["credits"])
 
 	for _, test := range []struct{ selection, fragment, as, axis string }{
 		{"totalCredits", "", "totalCredits", "totalCredits"},
 		{"c: byChannel { channel credits }", "", "c", "byChannel"},
-		{"... { ...months }", "fragment months on ConsumptionBreakdown { byMonth { month credits } }", "byMonth", "byMonth"},
+		{"... { ...months }", "fragment months on ConsumptionBreakdown { byMonth { month credits byChannel { channel credits } } }", "byMonth", "byMonth"},
 		{"... on ConsumptionBreakdown { a: byAgent { agentId ...more } } byAgent { agentId }",
 			"fragment more on AgentConsumption { credits campaigns { campaignId credits } }", "a", "byAgent"},
+		{"d: byDay { day ...day }", "fragment day on DayConsumption { credits byChannel { channel credits } }", "d", "byDay"},
 		{"byAgent { agentId } byAgent { credits campaigns { campaignId credits } }", "", "byAgent", "byAgent"},
 	} {
 		require.Equal(t, whole[test.axis], ask(test.selection, test.fragment)[test.as], test.selection)

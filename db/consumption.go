@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -21,22 +22,27 @@ func (t *Tenant) ConsumptionBreakdown(ctx context.Context, from, to model.DateBo
 		return nil, err
 	}
 	b := &model.ConsumptionBreakdown{PeriodFrom: r.From, PeriodTo: r.To()}
-	byChannel := map[model.Channel]*model.ChannelConsumption{}
-	for _, channel := range model.AllChannel {
-		byChannel[channel] = &model.ChannelConsumption{Channel: channel}
-		b.ByChannel = append(b.ByChannel, byChannel[channel])
+	b.ByChannel = model.NewChannelConsumption()
+	for _, month := range r.TouchedMonths() {
+		b.ByMonth = append(b.ByMonth, &model.MonthConsumption{Month: model.MonthName(month), ByChannel: model.NewChannelConsumption()})
 	}
-	for _, month := range r.Touched() {
-		b.ByMonth = append(b.ByMonth, &model.MonthConsumption{Month: model.MonthName(month)})
+	for _, day := range r.TouchedDays() {
+		b.ByDay = append(b.ByDay, &model.DayConsumption{Day: day.Format(time.DateOnly), ByChannel: model.NewChannelConsumption()})
 	}
 	for _, sum := range sums {
-		switch {
+		switch channel := slices.Index(model.AllChannel, sum.Channel); {
 		case sum.Axis == axisTotal:
 			b.TotalCredits = sum.Credits
+		case sum.Axis == axisChannel && axes.Channels:
+			b.ByChannel[channel].Credits = sum.Credits
 		case sum.Axis == axisMonth && axes.Months:
 			b.ByMonth[sum.Month-1].Credits = sum.Credits
-		case sum.Axis == axisChannel && axes.Channels:
-			byChannel[sum.Channel].Credits = sum.Credits
+		case sum.Axis == axisMonthChannel && axes.Months && axes.Channels:
+			b.ByMonth[sum.Month-1].ByChannel[channel].Credits = sum.Credits
+		case sum.Axis == axisDay && axes.Days:
+			b.ByDay[sum.Day-1].Credits = sum.Credits
+		case sum.Axis == axisDayChannel && axes.Days && axes.Channels:
+			b.ByDay[sum.Day-1].ByChannel[channel].Credits = sum.Credits
 		}
 	}
 	if !axes.Agents {
@@ -49,27 +55,30 @@ func (t *Tenant) ConsumptionBreakdown(ctx context.Context, from, to model.DateBo
 // usageSum is the sum of one value of an axis.
 type usageSum struct {
 	Axis       int
-	Month      int // counted from 1
+	Month, Day int // of those that the range touches, counted from 1
 	Channel    model.Channel
 	AgentID    string
 	CampaignID string
 	Credits    model.Credits `bun:"micro_credits"`
 }
 
-// Values of usageSum.Axis: a bit for each of month, channel, agent and campaign that is not told apart.
+// Values of usageSum.Axis: a bit for each of month, day, channel, agent and campaign that is not told apart.
 const (
-	axisTotal    = 0b1111
-	axisMonth    = 0b0111
-	axisChannel  = 0b1011
-	axisAgent    = 0b1101
-	axisCampaign = 0b1100
+	axisTotal        = 0b11111
+	axisMonth        = 0b01111
+	axisMonthChannel = 0b01011
+	axisDay          = 0b10111
+	axisDayChannel   = 0b10011
+	axisChannel      = 0b11011
+	axisAgent        = 0b11101
+	axisCampaign     = 0b11100
 )
 
 // sums adds up the range along the axes in one statement, of which the most credits come first. What is not wanted is
 // not told apart from the first step on; of its axis there is a sum all the same, which says nothing.
 func (t *Tenant) sums(ctx context.Context, r model.ConsumptionRange, axes model.ConsumptionAxes) ([]*usageSum, error) {
 	sums := []*usageSum{}
-	cell := t.db.NewSelect().TableExpr("(?) AS used", t.used(r)).ColumnExpr("sum(micro_credits) AS micro_credits").Having("sum(entries) > 0")
+	cell := t.db.NewSelect().TableExpr("(?) AS used", t.used(r, axes.Days)).ColumnExpr("sum(micro_credits) AS micro_credits").Having("sum(entries) > 0")
 	apart := func(isWanted bool, name, none, value string, args ...any) {
 		if !isWanted {
 			cell = cell.ColumnExpr("? AS ?", bun.Safe(none), bun.Ident(name))
@@ -77,30 +86,31 @@ func (t *Tenant) sums(ctx context.Context, r model.ConsumptionRange, axes model.
 		}
 		cell = cell.ColumnExpr(value+" AS ?", append(args, bun.Ident(name))...).GroupExpr(value, args...)
 	}
-	apart(axes.Months, "month", "0", "width_bucket(day, ?::date[])", pgdialect.Array(dates(r.Touched())))
+	apart(axes.Months, "month", "0", "width_bucket(day, ?::date[])", pgdialect.Array(dates(r.TouchedMonths())))
+	apart(axes.Days, "day", "0", "used.day - ?::date + 1", r.From.Format(time.DateOnly))
 	apart(axes.Channels, "channel", "''", "channel")
 	apart(axes.Agents, "agent_id", "''", "agent_id")
 	apart(axes.Agents && axes.Campaigns, "campaign_id", "''", "campaign_id")
 	// The cells are few rows to add up along several axes.
 	err := t.db.NewRaw(`
 		WITH cell AS MATERIALIZED (?)
-		SELECT GROUPING(month, channel, agent_id, campaign_id) AS axis, month, channel, agent_id, campaign_id,
+		SELECT GROUPING(month, day, channel, agent_id, campaign_id) AS axis, month, day, channel, agent_id, campaign_id,
 			COALESCE(sum(micro_credits), 0)::bigint AS micro_credits
-		FROM cell GROUP BY GROUPING SETS ((), (month), (channel), (agent_id), (agent_id, campaign_id))
+		FROM cell GROUP BY GROUPING SETS ((), (month), (month, channel), (day), (day, channel), (channel), (agent_id), (agent_id, campaign_id))
 		ORDER BY micro_credits DESC, agent_id, campaign_id`, cell).Scan(ctx, &sums)
 	return sums, translate(err)
 }
 
 // used selects day, channel, agent, campaign, credits and entries of the range: whole months and other whole days from their
 // sums, and only what the range has of a day from the ledger. Of a month that the range has the most of, the whole is
-// selected and the rest taken off.
-func (t *Tenant) used(r model.ConsumptionRange) *bun.SelectQuery {
+// selected and the rest taken off. Where days are told apart, there are no months.
+func (t *Tenant) used(r model.ConsumptionRange, byDay bool) *bun.SelectQuery {
 	first, end := r.Days()
 	if first.After(end) {
 		return t.usedOfDay(r.From, r.End)
 	}
 	query := t.usedOfDays(first, end, added)
-	if month, last := r.Months(); month.Before(last) {
+	if month, last := r.Months(); month.Before(last) && !byDay {
 		before, after := t.usedOfDays(first, month, added), t.usedOfDays(last, end, added)
 		if begin := model.MonthOf(first); first.Sub(begin) < month.Sub(first) {
 			before, month = t.usedOfDays(begin, first, takenOff), begin

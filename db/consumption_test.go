@@ -38,30 +38,47 @@ func recount(ledger []*model.UsageEntryInput, from, to model.DateBound) *model.C
 		last = last.AddDate(0, 0, 1).Add(-time.Millisecond)
 	}
 	b := &model.ConsumptionBreakdown{PeriodFrom: first, PeriodTo: last, ByAgent: []*model.AgentConsumption{}}
-	for _, channel := range []model.Channel{"Phone", "SMS", "Web", "WhatsApp"} {
-		b.ByChannel = append(b.ByChannel, &model.ChannelConsumption{Channel: channel})
+	channels := func() (all []*model.ChannelConsumption) {
+		for _, channel := range []model.Channel{"Phone", "SMS", "Web", "WhatsApp"} {
+			all = append(all, &model.ChannelConsumption{Channel: channel})
+		}
+		return all
 	}
+	b.ByChannel = channels()
 	for year := first.Year(); year <= last.Year(); year++ {
 		for month := 1; month <= 12; month++ {
 			name := fmt.Sprintf("%04d-%02d", year, month)
 			if name >= first.Format("2006-01") && name <= last.Format("2006-01") {
-				b.ByMonth = append(b.ByMonth, &model.MonthConsumption{Month: name})
+				b.ByMonth = append(b.ByMonth, &model.MonthConsumption{Month: name, ByChannel: channels()})
 			}
 		}
+	}
+	for at := first; at.Format(time.DateOnly) <= last.Format(time.DateOnly); at = at.AddDate(0, 0, 1) {
+		b.ByDay = append(b.ByDay, &model.DayConsumption{Day: at.Format(time.DateOnly), ByChannel: channels()})
 	}
 	for _, e := range ledger {
 		if e.At.Before(first) || e.At.After(last) {
 			continue
 		}
 		b.TotalCredits += e.Credits
-		for _, c := range b.ByChannel {
-			if c.Channel == e.Channel {
-				c.Credits += e.Credits
+		onChannel := func(channels []*model.ChannelConsumption) {
+			for _, c := range channels {
+				if c.Channel == e.Channel {
+					c.Credits += e.Credits
+				}
 			}
 		}
+		onChannel(b.ByChannel)
 		for _, m := range b.ByMonth {
 			if m.Month == e.At.UTC().Format("2006-01") {
 				m.Credits += e.Credits
+				onChannel(m.ByChannel)
+			}
+		}
+		for _, d := range b.ByDay {
+			if d.Day == e.At.UTC().Format(time.DateOnly) {
+				d.Credits += e.Credits
+				onChannel(d.ByChannel)
 			}
 		}
 		count(b, e)
@@ -198,15 +215,24 @@ func TestBreakdownIsWhatARecountSays(t *testing.T) {
 // partsAreOfTheWhole asks for some of the axes, which are as they are beside all others.
 func partsAreOfTheWhole(t *rapid.T, tenant *db.Tenant, whole *model.ConsumptionBreakdown, r [2]model.DateBound) {
 	wanted := func(axis string) bool { return rapid.Bool().Draw(t, axis) }
-	axes := model.ConsumptionAxes{Channels: wanted("channels"), Months: wanted("months"), Agents: wanted("agents"), Campaigns: wanted("campaigns")}
+	axes := model.ConsumptionAxes{Channels: wanted("channels"), Months: wanted("months"), Days: wanted("days"), Agents: wanted("agents"), Campaigns: wanted("campaigns")}
 	part, err := tenant.ConsumptionBreakdown(ctxOf(t), r[0], r[1], axes)
 	require.NoError(t, err)
 	require.Equal(t, whole.TotalCredits, part.TotalCredits)
 	if axes.Channels {
 		require.Equal(t, whole.ByChannel, part.ByChannel)
 	}
-	if axes.Months {
+	if axes.Months && axes.Channels {
 		require.Equal(t, whole.ByMonth, part.ByMonth)
+	}
+	if axes.Days && axes.Channels {
+		require.Equal(t, whole.ByDay, part.ByDay)
+	}
+	for i, month := range whole.ByMonth {
+		require.True(t, !axes.Months || month.Credits == part.ByMonth[i].Credits)
+	}
+	for i, day := range whole.ByDay {
+		require.True(t, !axes.Days || day.Credits == part.ByDay[i].Credits)
 	}
 	if !axes.Agents {
 		require.Empty(t, part.ByAgent)
@@ -246,12 +272,15 @@ func requireTrueSums(t require.TestingT, conn *pgx.Conn, companyID string) {
 
 // axesAddUp checks the sums that are promised, from the answer alone.
 func axesAddUp(t require.TestingT, b *model.ConsumptionBreakdown, ledger []*model.UsageEntryInput, r [2]model.DateBound) {
-	var channels, months, agents model.Credits
+	var channels, months, days, agents model.Credits
 	for _, c := range b.ByChannel {
 		channels += c.Credits
 	}
 	for _, m := range b.ByMonth {
 		months += m.Credits
+	}
+	for _, d := range b.ByDay {
+		days += d.Credits
 	}
 	for _, a := range b.ByAgent {
 		agents += a.Credits
@@ -263,7 +292,8 @@ func axesAddUp(t require.TestingT, b *model.ConsumptionBreakdown, ledger []*mode
 		}
 		require.Equal(t, a.Credits, without)
 	}
-	require.Equal(t, []model.Credits{b.TotalCredits, b.TotalCredits, b.TotalCredits}, []model.Credits{channels, months, agents})
+	total := b.TotalCredits
+	require.Equal(t, []model.Credits{total, total, total, total}, []model.Credits{channels, months, days, agents})
 }
 
 func TestBreakdownOfNothing(t *testing.T) {
@@ -356,12 +386,20 @@ func TestWholeDaysAreReadFromTheirSums(t *testing.T) {
 	require.EqualValues(t, 10, breakdownOf(t, tenant, "2026-03-01T00:00:00.001Z", "2026-03-03T23:59:59.998Z").TotalCredits)
 	require.Zero(t, breakdownOf(t, tenant, "2026-03-02T00:00:00.001Z", "2026-03-02").TotalCredits)
 
-	// And whole months are read from theirs.
+	// And whole months are read from theirs, unless days are asked for.
 	_, err = conn.Exec(t.Context(), "DELETE FROM usage_days")
 	require.NoError(t, err)
-	require.Zero(t, breakdownOf(t, tenant, "2026-03-01", "2026-03-30").TotalCredits)
-	require.EqualValues(t, 111, breakdownOf(t, tenant, "2026-03-01", "2026-03-31").TotalCredits)
-	require.EqualValues(t, 111, breakdownOf(t, tenant, "2026-02-27T12:00:00Z", "2026-04-02T12:00:00Z").TotalCredits)
+	withoutDays := func(from, to string) model.Credits {
+		axes := model.AllConsumptionAxes
+		axes.Days = false
+		b, err := tenant.ConsumptionBreakdown(t.Context(), bound(t, from), bound(t, to), axes)
+		require.NoError(t, err)
+		return b.TotalCredits
+	}
+	require.Zero(t, withoutDays("2026-03-01", "2026-03-30"))
+	require.EqualValues(t, 111, withoutDays("2026-03-01", "2026-03-31"))
+	require.EqualValues(t, 111, withoutDays("2026-02-27T12:00:00Z", "2026-04-02T12:00:00Z"))
+	require.Zero(t, breakdownOf(t, tenant, "2026-03-01", "2026-03-31").TotalCredits)
 }
 
 func TestStatementsOfABreakdown(t *testing.T) {

@@ -92,6 +92,7 @@ const sameFromTheLedger = `SELECT date_trunc('month', at AT TIME ZONE 'UTC'), ch
 	FROM usage_entries WHERE company_id = $1 AND at >= '2024-01-01' AND at < '2025-01-01' GROUP BY 1, 2, 3, 4`
 
 func BenchmarkConsumptionBreakdown(b *testing.B) {
+	axes := model.ConsumptionAxes{Channels: true, Months: true, Agents: true, Campaigns: true}
 	ctx := context.Background()
 	tenant, companyID, conn := newBenchLedger(b, benchEntries(b))
 	from, to := bound(b, "2024-01-01"), bound(b, "2024-12-31")
@@ -100,7 +101,7 @@ func BenchmarkConsumptionBreakdown(b *testing.B) {
 		var took []time.Duration
 		for b.Loop() {
 			start := time.Now()
-			breakdown, err := tenant.ConsumptionBreakdown(ctx, from, to, model.AllConsumptionAxes)
+			breakdown, err := tenant.ConsumptionBreakdown(ctx, from, to, axes)
 			require.NoError(b, err)
 			took, total = append(took, time.Since(start)), breakdown.TotalCredits
 		}
@@ -111,7 +112,7 @@ func BenchmarkConsumptionBreakdown(b *testing.B) {
 		from, to := bound(b, "2024-01-01T12:00Z"), bound(b, "2024-12-31T12:00Z")
 		for b.Loop() {
 			start := time.Now()
-			_, err := tenant.ConsumptionBreakdown(ctx, from, to, model.AllConsumptionAxes)
+			_, err := tenant.ConsumptionBreakdown(ctx, from, to, axes)
 			require.NoError(b, err)
 			took = append(took, time.Since(start))
 		}

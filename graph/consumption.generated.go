@@ -445,6 +445,38 @@ func (ec *executionContext) fieldContext_ConsumptionBreakdown_byMonth(_ context.
 	return fc, nil
 }
 
+func (ec *executionContext) _ConsumptionBreakdown_byDay(ctx context.Context, field graphql.CollectedField, obj *model.ConsumptionBreakdown) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConsumptionBreakdown_byDay(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ByDay, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.DayConsumption) graphql.Marshaler {
+			return ec.marshalNDayConsumption2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐDayConsumptionᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ConsumptionBreakdown_byDay(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ConsumptionBreakdown",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DayConsumption(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _ConsumptionBreakdown_byAgent(ctx context.Context, field graphql.CollectedField, obj *model.ConsumptionBreakdown) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -472,6 +504,84 @@ func (ec *executionContext) fieldContext_ConsumptionBreakdown_byAgent(_ context.
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_AgentConsumption(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DayConsumption_day(ctx context.Context, field graphql.CollectedField, obj *model.DayConsumption) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DayConsumption_day(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Day, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DayConsumption_day(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DayConsumption", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _DayConsumption_credits(ctx context.Context, field graphql.CollectedField, obj *model.DayConsumption) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DayConsumption_credits(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Credits, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v model.Credits) graphql.Marshaler {
+			return ec.marshalNCredits2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCredits(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DayConsumption_credits(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DayConsumption", field, false, false, errors.New("field of type Credits does not have child fields"))
+}
+
+func (ec *executionContext) _DayConsumption_byChannel(ctx context.Context, field graphql.CollectedField, obj *model.DayConsumption) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DayConsumption_byChannel(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ByChannel, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.ChannelConsumption) graphql.Marshaler {
+			return ec.marshalNChannelConsumption2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐChannelConsumptionᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DayConsumption_byChannel(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DayConsumption",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ChannelConsumption(ctx, field)
 		},
 	}
 	return fc, nil
@@ -521,6 +631,38 @@ func (ec *executionContext) _MonthConsumption_credits(ctx context.Context, field
 }
 func (ec *executionContext) fieldContext_MonthConsumption_credits(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("MonthConsumption", field, false, false, errors.New("field of type Credits does not have child fields"))
+}
+
+func (ec *executionContext) _MonthConsumption_byChannel(ctx context.Context, field graphql.CollectedField, obj *model.MonthConsumption) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MonthConsumption_byChannel(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ByChannel, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.ChannelConsumption) graphql.Marshaler {
+			return ec.marshalNChannelConsumption2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐChannelConsumptionᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_MonthConsumption_byChannel(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "MonthConsumption",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ChannelConsumption(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 // endregion **************************** field.gotpl *****************************
@@ -792,8 +934,61 @@ func (ec *executionContext) _ConsumptionBreakdown(ctx context.Context, sel ast.S
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "byDay":
+			out.Values[i] = ec._ConsumptionBreakdown_byDay(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "byAgent":
 			out.Values[i] = ec._ConsumptionBreakdown_byAgent(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var dayConsumptionImplementors = []string{"DayConsumption"}
+
+func (ec *executionContext) _DayConsumption(ctx context.Context, sel ast.SelectionSet, obj *model.DayConsumption) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, dayConsumptionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DayConsumption")
+		case "day":
+			out.Values[i] = ec._DayConsumption_day(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "credits":
+			out.Values[i] = ec._DayConsumption_credits(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "byChannel":
+			out.Values[i] = ec._DayConsumption_byChannel(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -837,6 +1032,11 @@ func (ec *executionContext) _MonthConsumption(ctx context.Context, sel ast.Selec
 			}
 		case "credits":
 			out.Values[i] = ec._MonthConsumption_credits(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "byChannel":
+			out.Values[i] = ec._MonthConsumption_byChannel(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -961,6 +1161,32 @@ func (ec *executionContext) unmarshalNDateBound2githubᚗcomᚋagentgraphᚋagen
 
 func (ec *executionContext) marshalNDateBound2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐDateBound(ctx context.Context, sel ast.SelectionSet, v model.DateBound) graphql.Marshaler {
 	return v
+}
+
+func (ec *executionContext) marshalNDayConsumption2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐDayConsumptionᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.DayConsumption) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNDayConsumption2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐDayConsumption(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNDayConsumption2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐDayConsumption(ctx context.Context, sel ast.SelectionSet, v *model.DayConsumption) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._DayConsumption(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNMonthConsumption2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐMonthConsumptionᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.MonthConsumption) graphql.Marshaler {

@@ -2365,6 +2365,8 @@ type ConsumptionBreakdown {
   byChannel: [ChannelConsumption!]! @listSize(assumedSize: 4)
   "By UTC month: every one that the range touches, in order of time."
   byMonth: [MonthConsumption!]! @listSize(assumedSize: 12)
+  "By UTC day: every one that the range touches, in order of time."
+  byDay: [DayConsumption!]! @listSize(assumedSize: 92)
   "By agent: those with entries in the range, the most credits first, then by id."
   byAgent: [AgentConsumption!]! @listSize(assumedSize: 100)
 }
@@ -2383,6 +2385,18 @@ type MonthConsumption {
   month: String!
   "The credits; 0 when nothing was used."
   credits: Credits!
+  "By channel: all four, in the order of ` + "`" + `Channel` + "`" + `."
+  byChannel: [ChannelConsumption!]! @listSize(assumedSize: 4)
+}
+
+"What was used on a day."
+type DayConsumption {
+  "The day in UTC, ` + "`" + `YYYY-MM-DD` + "`" + `."
+  day: String!
+  "The credits; 0 when nothing was used."
+  credits: Credits!
+  "By channel: all four, in the order of ` + "`" + `Channel` + "`" + `."
+  byChannel: [ChannelConsumption!]! @listSize(assumedSize: 4)
 }
 
 "Whether an id still leads to something."
@@ -5048,6 +5062,8 @@ func (ec *executionContext) childFields_ConsumptionBreakdown(ctx context.Context
 		return ec.fieldContext_ConsumptionBreakdown_byChannel(ctx, field)
 	case "byMonth":
 		return ec.fieldContext_ConsumptionBreakdown_byMonth(ctx, field)
+	case "byDay":
+		return ec.fieldContext_ConsumptionBreakdown_byDay(ctx, field)
 	case "byAgent":
 		return ec.fieldContext_ConsumptionBreakdown_byAgent(ctx, field)
 	}
@@ -5218,6 +5234,18 @@ func (ec *executionContext) childFields_DatasetEdge(ctx context.Context, field g
 		return ec.fieldContext_DatasetEdge_node(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type DatasetEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_DayConsumption(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "day":
+		return ec.fieldContext_DayConsumption_day(ctx, field)
+	case "credits":
+		return ec.fieldContext_DayConsumption_credits(ctx, field)
+	case "byChannel":
+		return ec.fieldContext_DayConsumption_byChannel(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DayConsumption", field.Name)
 }
 
 func (ec *executionContext) childFields_DeleteAgentPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -5536,6 +5564,8 @@ func (ec *executionContext) childFields_MonthConsumption(ctx context.Context, fi
 		return ec.fieldContext_MonthConsumption_month(ctx, field)
 	case "credits":
 		return ec.fieldContext_MonthConsumption_credits(ctx, field)
+	case "byChannel":
+		return ec.fieldContext_MonthConsumption_byChannel(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type MonthConsumption", field.Name)
 }

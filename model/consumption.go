@@ -116,13 +116,22 @@ func (r ConsumptionRange) Months() (first, end time.Time) {
 	return first, end
 }
 
-// Touched returns the first day of every UTC month that the range touches, in order.
-func (r ConsumptionRange) Touched() []time.Time {
+// TouchedMonths returns the first day of every UTC month that the range touches, in order.
+func (r ConsumptionRange) TouchedMonths() []time.Time {
 	var months []time.Time
 	for at := MonthOf(r.From); at.Before(r.End); at = at.AddDate(0, 1, 0) {
 		months = append(months, at)
 	}
 	return months
+}
+
+// TouchedDays returns every UTC day that the range touches, in order.
+func (r ConsumptionRange) TouchedDays() []time.Time {
+	var days []time.Time
+	for at := r.From.Truncate(day); at.Before(r.End); at = at.Add(day) {
+		days = append(days, at)
+	}
+	return days
 }
 
 // MonthOf returns the beginning of the UTC month that the time is in.
@@ -135,18 +144,19 @@ func MonthOf(at time.Time) time.Time {
 func MonthName(at time.Time) string { return fmt.Sprintf("%04d-%02d", at.Year(), at.Month()) }
 
 // ConsumptionAxes are the axes along which a breakdown sums up, beside the total.
-type ConsumptionAxes struct{ Channels, Months, Agents, Campaigns bool }
+type ConsumptionAxes struct{ Channels, Months, Days, Agents, Campaigns bool }
 
 // AllConsumptionAxes are all that there are.
-var AllConsumptionAxes = ConsumptionAxes{Channels: true, Months: true, Agents: true, Campaigns: true}
+var AllConsumptionAxes = ConsumptionAxes{Channels: true, Months: true, Days: true, Agents: true, Campaigns: true}
 
-// ConsumptionBreakdown is what was used in a range of time, along each of three axes, which all sum up to the
+// ConsumptionBreakdown is what was used in a range of time, along each of four axes, which all sum up to the
 // same total.
 type ConsumptionBreakdown struct {
 	PeriodFrom, PeriodTo time.Time
 	TotalCredits         Credits
 	ByChannel            []*ChannelConsumption
 	ByMonth              []*MonthConsumption
+	ByDay                []*DayConsumption
 	ByAgent              []*AgentConsumption
 }
 
@@ -156,10 +166,27 @@ type ChannelConsumption struct {
 	Credits Credits
 }
 
-// MonthConsumption is what was used in one month.
+// NewChannelConsumption returns all channels in order, with nothing used.
+func NewChannelConsumption() []*ChannelConsumption {
+	var channels []*ChannelConsumption
+	for _, channel := range AllChannel {
+		channels = append(channels, &ChannelConsumption{Channel: channel})
+	}
+	return channels
+}
+
+// MonthConsumption is what was used in one UTC month, written YYYY-MM.
 type MonthConsumption struct {
-	Month   string
-	Credits Credits
+	Month     string
+	Credits   Credits
+	ByChannel []*ChannelConsumption
+}
+
+// DayConsumption is what was used on one UTC day, written YYYY-MM-DD.
+type DayConsumption struct {
+	Day       string
+	Credits   Credits
+	ByChannel []*ChannelConsumption
 }
 
 // AgentConsumption is what one agent used.

@@ -2,6 +2,7 @@ package resolvers
 
 import (
 	"context"
+	"slices"
 
 	"github.com/99designs/gqlgen/graphql"
 
@@ -17,12 +18,20 @@ func axes(ctx context.Context) (selected model.ConsumptionAxes) {
 			selected.Channels = true
 		case "byMonth":
 			selected.Months = true
+			selected.Channels = selected.Channels || selects(operation, field, "byChannel")
+		case "byDay":
+			selected.Days = true
+			selected.Channels = selected.Channels || selects(operation, field, "byChannel")
 		case "byAgent":
 			selected.Agents = true
-			for _, of := range graphql.CollectFields(operation, field.Selections, []string{"AgentConsumption"}) {
-				selected.Campaigns = selected.Campaigns || of.Name == "campaigns"
-			}
+			selected.Campaigns = selected.Campaigns || selects(operation, field, "campaigns")
 		}
 	}
 	return selected
+}
+
+// selects reports whether the field, whose type is an object, selects one of the name.
+func selects(operation *graphql.OperationContext, field graphql.CollectedField, name string) bool {
+	of := graphql.CollectFields(operation, field.Selections, []string{field.Definition.Type.Name()})
+	return slices.ContainsFunc(of, func(f graphql.CollectedField) bool { return f.Name == name })
 }

@@ -92,6 +92,9 @@ func (t *Tenant) UpdateAgent(ctx context.Context, in model.UpdateAgentInput) (*m
 			return err
 		}
 		versions := agent.PromptVersion
+		if err := agent.Expect(in); err != nil {
+			return err
+		}
 		if err := agent.Update(in, now()); err != nil {
 			return err
 		}
@@ -104,7 +107,7 @@ func (t *Tenant) UpdateAgent(ctx context.Context, in model.UpdateAgentInput) (*m
 		if err := t.recordPrompt(ctx, agent); err != nil {
 			return err
 		}
-		if others := (model.UpdateAgentInput{AgentID: in.AgentID, Prompt: in.Prompt}); !reflect.DeepEqual(in, others) {
+		if others := (model.UpdateAgentInput{AgentID: in.AgentID, Prompt: in.Prompt, ExpectedVersion: in.ExpectedVersion, ExpectedUpdatedAt: in.ExpectedUpdatedAt}); !reflect.DeepEqual(in, others) {
 			if err := t.audit(ctx, model.AuditActionUpdateAgent, agent.ID); err != nil {
 				return err
 			}

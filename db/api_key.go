@@ -9,6 +9,9 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
+// APIKeyRows are the keys of a company, by their ids.
+var APIKeyRows = Rows{typeName: "API key", none: (*model.APIKey)(nil), key: byOwnID}
+
 // APIKeys returns every key of the company, newest first, revoked ones included.
 func (t *Tenant) APIKeys(ctx context.Context) ([]*model.APIKey, error) {
 	keys := []*model.APIKey{}

@@ -19,7 +19,7 @@ func (t *Tenant) UpdateAgentPrompt(ctx context.Context, in model.UpdateAgentProm
 	if err := in.Validate(); err != nil {
 		return nil, err
 	}
-	return t.UpdateAgent(ctx, model.UpdateAgentInput{AgentID: in.AgentID, Prompt: &in.Prompt})
+	return t.UpdateAgent(ctx, model.UpdateAgentInput{AgentID: in.AgentID, Prompt: &in.Prompt, ExpectedVersion: in.ExpectedVersion})
 }
 
 // RestoreAgentPrompt writes the prompt of an earlier version again, as a new version.
@@ -37,7 +37,7 @@ func (t *Tenant) RestoreAgentPrompt(ctx context.Context, in model.RestoreAgentPr
 		if err != nil {
 			return translate(err)
 		}
-		agent, err = t.UpdateAgentPrompt(ctx, model.UpdateAgentPromptInput{AgentID: in.AgentID, Prompt: version.Prompt})
+		agent, err = t.UpdateAgentPrompt(ctx, model.UpdateAgentPromptInput{AgentID: in.AgentID, Prompt: version.Prompt, ExpectedVersion: in.ExpectedVersion})
 		return err
 	})
 	return agent, err

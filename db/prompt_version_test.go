@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -91,4 +92,36 @@ func TestPromptBounds(t *testing.T) {
 	require.NoError(t, update(strings.Repeat("é", 50_000)))
 	require.NoError(t, update("x"))
 	require.Len(t, versionsOf(t, tenant, agent.ID), 3)
+}
+
+// Of those who change the same version of a prompt, one wins and the others hear of it.
+func TestChangesOfWhatWasChangedMeanwhile(t *testing.T) {
+	t.Parallel()
+	ctx, tenant := t.Context(), freshTenant(t)
+	agent := newAgent(t, tenant)
+	failures := together(20, func(i int) error {
+		_, err := tenant.UpdateAgentPrompt(ctx, model.UpdateAgentPromptInput{AgentID: agent.ID, Prompt: fmt.Sprint("Prompt ", i), ExpectedVersion: new(int32(1))})
+		return err
+	})
+	require.Len(t, failures, 19)
+	for _, err := range failures {
+		require.Contains(t, fails(t, err, model.Conflict), "it has version 2, not 1")
+	}
+	require.Len(t, versionsOf(t, tenant, agent.ID), 2)
+	_, err := tenant.RestoreAgentPrompt(ctx, model.RestoreAgentPromptInput{AgentID: agent.ID, Version: 1, ExpectedVersion: new(int32(1))})
+	fails(t, err, model.Conflict)
+
+	agent, err = tenant.Agent(ctx, agent.ID)
+	require.NoError(t, err)
+	seen := agent.UpdatedAt.Truncate(time.Millisecond) // as clients are told it
+	failures = together(20, func(i int) error {
+		_, err := tenant.UpdateAgent(ctx, model.UpdateAgentInput{AgentID: agent.ID, Name: new(fmt.Sprint("Name ", i)), ExpectedUpdatedAt: &seen})
+		return err
+	})
+	require.Len(t, failures, 19)
+	for _, err := range failures {
+		require.Contains(t, fails(t, err, model.Conflict), "was changed meanwhile, at 2")
+	}
+	_, err = tenant.UpdateAgent(ctx, model.UpdateAgentInput{AgentID: agent.ID, Name: new("Last"), ExpectedVersion: new(int32(2))})
+	require.NoError(t, err)
 }

@@ -1874,7 +1874,7 @@ func (ec *executionContext) unmarshalInputUpdateAgentInput(ctx context.Context, 
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"agentId", "name", "channel", "direction", "language", "tags", "prompt", "outboundWelcomeMessage", "inboundWelcomeMessage", "fields", "classificationTags", "extractedValues", "isCallTransferEnabled"}
+	fieldsInOrder := [...]string{"agentId", "name", "channel", "direction", "language", "tags", "prompt", "outboundWelcomeMessage", "inboundWelcomeMessage", "fields", "classificationTags", "extractedValues", "isCallTransferEnabled", "expectedVersion", "expectedUpdatedAt"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -1972,6 +1972,20 @@ func (ec *executionContext) unmarshalInputUpdateAgentInput(ctx context.Context, 
 				return it, err
 			}
 			it.IsCallTransferEnabled = data
+		case "expectedVersion":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedVersion"))
+			data, err := ec.unmarshalOInt2ᚖint32(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExpectedVersion = data
+		case "expectedUpdatedAt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedUpdatedAt"))
+			data, err := ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExpectedUpdatedAt = data
 		}
 	}
 	return it, nil
@@ -1988,7 +2002,7 @@ func (ec *executionContext) unmarshalInputUpdateAgentPromptInput(ctx context.Con
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"agentId", "prompt"}
+	fieldsInOrder := [...]string{"agentId", "prompt", "expectedVersion"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -2009,6 +2023,13 @@ func (ec *executionContext) unmarshalInputUpdateAgentPromptInput(ctx context.Con
 				return it, err
 			}
 			it.Prompt = data
+		case "expectedVersion":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedVersion"))
+			data, err := ec.unmarshalOInt2ᚖint32(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExpectedVersion = data
 		}
 	}
 	return it, nil

@@ -38,6 +38,7 @@ type ResolverRoot interface {
 	Document() DocumentResolver
 	KnowledgeBaseChat() KnowledgeBaseChatResolver
 	Mutation() MutationResolver
+	PromptVersion() PromptVersionResolver
 	Query() QueryResolver
 	SimulationChat() SimulationChatResolver
 	SimulationTest() SimulationTestResolver
@@ -500,6 +501,10 @@ input UpdateAgentInput {
   extractedValues: [ExtractedValueInput!]
   "Whether the agent may transfer the call to a human."
   isCallTransferEnabled: Boolean
+  "The version of the prompt that this is based on. If it is not the current one any more, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
+  expectedVersion: Int
+  "The ` + "`" + `updatedAt` + "`" + ` that this is based on. If the agent was changed since, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
+  expectedUpdatedAt: DateTime
 }
 
 "The changed agent."
@@ -526,6 +531,8 @@ input UpdateAgentPromptInput {
   agentId: ID!
   "1 to 50,000 characters."
   prompt: String!
+  "The prompt's version that this is to replace. If it is not the current one any more, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
+  expectedVersion: Int
 }
 
 "The agent with its new prompt."
@@ -3082,6 +3089,8 @@ type PromptVersion implements Node {
   createdAt: DateTime!
   "The API key that wrote it; null for imported ones."
   apiKeyId: ID
+  "The name of that key, for people; null when the version was imported."
+  writtenBy: String
 }
 
 "A page of prompt versions."
@@ -3110,6 +3119,8 @@ input RestoreAgentPromptInput {
   agentId: ID!
   "The number of the version."
   version: Int!
+  "The prompt's version that this is to replace. If it is not the current one any more, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
+  expectedVersion: Int
 }
 
 "The agent with the restored prompt."
@@ -5632,6 +5643,8 @@ func (ec *executionContext) childFields_PromptVersion(ctx context.Context, field
 		return ec.fieldContext_PromptVersion_createdAt(ctx, field)
 	case "apiKeyId":
 		return ec.fieldContext_PromptVersion_apiKeyId(ctx, field)
+	case "writtenBy":
+		return ec.fieldContext_PromptVersion_writtenBy(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type PromptVersion", field.Name)
 }

@@ -32,6 +32,12 @@ type APIKey struct {
 	RevokedAt  *time.Time
 }
 
+// IsNode lets loaders follow the key; it is no Node of the schema.
+func (*APIKey) IsNode() {}
+
+// Cursor is its place among the company's keys.
+func (k *APIKey) Cursor() Cursor { return Cursor{k.CreatedAt, k.ID} }
+
 // Usable reports whether the key is neither revoked nor expired at the time.
 func (k *APIKey) Usable(at time.Time) bool {
 	return k.RevokedAt == nil && (k.ExpiresAt == nil || at.Before(*k.ExpiresAt))

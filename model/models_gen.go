@@ -912,6 +912,8 @@ type RestoreAgentPromptInput struct {
 	AgentID string `json:"agentId"`
 	// The number of the version.
 	Version int32 `json:"version"`
+	// The prompt's version that this is to replace. If it is not the current one any more, the answer is `CONFLICT`, and nothing changes.
+	ExpectedVersion *int32 `json:"expectedVersion,omitempty"`
 }
 
 // The agent with the restored prompt.
@@ -1109,6 +1111,10 @@ type UpdateAgentInput struct {
 	ExtractedValues []*ExtractedValue `json:"extractedValues,omitempty"`
 	// Whether the agent may transfer the call to a human.
 	IsCallTransferEnabled *bool `json:"isCallTransferEnabled,omitempty"`
+	// The version of the prompt that this is based on. If it is not the current one any more, the answer is `CONFLICT`, and nothing changes.
+	ExpectedVersion *int32 `json:"expectedVersion,omitempty"`
+	// The `updatedAt` that this is based on. If the agent was changed since, the answer is `CONFLICT`, and nothing changes.
+	ExpectedUpdatedAt *time.Time `json:"expectedUpdatedAt,omitempty"`
 }
 
 // The changed agent.
@@ -1123,6 +1129,8 @@ type UpdateAgentPromptInput struct {
 	AgentID string `json:"agentId"`
 	// 1 to 50,000 characters.
 	Prompt string `json:"prompt"`
+	// The prompt's version that this is to replace. If it is not the current one any more, the answer is `CONFLICT`, and nothing changes.
+	ExpectedVersion *int32 `json:"expectedVersion,omitempty"`
 }
 
 // The agent with its new prompt.

@@ -36,6 +36,7 @@ var rowTypes = map[string]any{
 	"CampaignItem":          model.CampaignItem{},
 	"CampaignItemEvent":     model.CampaignItemEvent{},
 	"AuditEvent":            model.AuditEvent{},
+	"ApiKey":                model.APIKey{},
 }
 
 // kinds are the interfaces whose types the row's column kind tells apart.
@@ -58,6 +59,8 @@ var relations = map[string]relation{
 	"Agent.testFolders":           many(db.FoldersOfAgents).whole(),
 	"Agent.testExecutions":        page(db.ExecutionsOfAgents),
 	"Agent.campaigns":             page(db.CampaignsOfAgents),
+
+	"PromptVersion.writtenBy": one("api_key_id", db.APIKeyRows).part("name"),
 
 	"Tool.agents":    page(db.AgentsOfTools),
 	"SubAgent.agent": one("delegate_agent_id", db.AgentRows),
@@ -241,6 +244,9 @@ func (t *Table) check(name string, r relation) error {
 	definition := t.schema.Types[typeName].Fields.ForName(field)
 	if definition == nil {
 		return fmt.Errorf("plan queries: the schema has no field %s", name)
+	}
+	if r.value != "" && r.row() != nil && t.member(r.row(), r.value).Type == nil {
+		return fmt.Errorf("plan queries: %s is of %s, of which no type is known that has %q", name, r.row(), r.value)
 	}
 	if r.shape == toTotal || r.value != "" || r.reading != "" {
 		return nil

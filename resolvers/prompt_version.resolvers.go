@@ -3,7 +3,9 @@ package resolvers
 import (
 	"context"
 
+	"github.com/agentgraph/agentgraph/graph"
 	"github.com/agentgraph/agentgraph/model"
+	"github.com/agentgraph/agentgraph/query"
 )
 
 func (r *mutationResolver) RestoreAgentPrompt(ctx context.Context, input model.RestoreAgentPromptInput) (*model.RestoreAgentPromptPayload, error) {
@@ -13,3 +15,15 @@ func (r *mutationResolver) RestoreAgentPrompt(ctx context.Context, input model.R
 	}
 	return &model.RestoreAgentPromptPayload{Agent: agent}, nil
 }
+
+func (r *promptVersionResolver) WrittenBy(ctx context.Context, obj *model.PromptVersion) (*string, error) {
+	key, err := query.One[*model.APIKey](ctx, obj)
+	if err != nil || key == nil {
+		return nil, err
+	}
+	return &key.Name, nil
+}
+
+func (r *Resolver) PromptVersion() graph.PromptVersionResolver { return &promptVersionResolver{r} }
+
+type promptVersionResolver struct{ *Resolver }

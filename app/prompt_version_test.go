@@ -1,0 +1,37 @@
+package app_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// Who edits a prompt hears that somebody else has changed it, and whose version it is, and loses nothing.
+func TestPromptsOfSeveralAuthors(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t)
+	tenant, key := g.company(t, "Authors")
+	_, other, err := tenant.CreateAPIKey(t.Context(), model.CreateAPIKeyInput{Name: "Ada's", Scopes: []model.APIKeyScope{model.APIKeyScopeWrite}})
+	require.NoError(t, err)
+	agent := manyAgents(t, tenant, 1)
+	const update = `mutation ($input: UpdateAgentPromptInput!) { updateAgentPrompt(input: $input) { agent { promptVersion } } }`
+	input := func(prompt string) map[string]any {
+		return map[string]any{"input": map[string]any{"agentId": agent, "prompt": prompt, "expectedVersion": 1}}
+	}
+	g.must(t, other, update, input("Ada's words."), nil)
+	require.Equal(t, []string{"CONFLICT"}, g.query(t, key, update, input("Mine.")).codes())
+	var found struct {
+		Agent struct {
+			Prompt         string
+			PromptVersions struct{ Nodes []struct{ WrittenBy *string } }
+		}
+	}
+	before := g.statements.Load()
+	g.must(t, other, `query ($id: ID!) { agent(id: $id) { prompt promptVersions { nodes { version writtenBy } } } }`, map[string]any{"id": agent}, &found)
+	require.Equal(t, "Ada's words.", found.Agent.Prompt)
+	require.Equal(t, "Ada's", *found.Agent.PromptVersions.Nodes[0].WrittenBy)
+	require.Nil(t, found.Agent.PromptVersions.Nodes[1].WrittenBy)
+	require.LessOrEqual(t, g.statements.Load()-before, int64(3))
+}

@@ -12,8 +12,8 @@ import (
 const (
 	// checked is how many answers of each workload are compared, value by value.
 	checked = 40
-	// firstWarmup is how long each server runs each workload before the first round, so that just-in-time compilers are
-	// done. warmup is the same before each measurement.
+	// firstWarmup is how long each server runs each workload before the first round, so that everything compiled at run
+	// time is compiled. warmup is the same before each measurement.
 	firstWarmup = 3 * time.Second
 	warmup      = 500 * time.Millisecond
 )

@@ -32,8 +32,8 @@ const (
 	bytesPerObject = 512
 )
 
-// All responses that are being made may together hold as much as mostLarge of the largest ones. Beyond that, none grows
-// above 1/largeShare of the limit. Most responses are far smaller, and go on.
+// All responses that are being made may together hold as much as mostLarge of the largest ones. Beyond that, none but a
+// mutation's grows above 1/largeShare of the limit. Most responses are far smaller, and go on.
 const (
 	mostLarge  = 4
 	largeShare = 8

@@ -76,7 +76,7 @@ type Server struct {
 	observer     Observer
 	traffic      traffic
 	sockets      atomic.Int64
-	// entrance is the first handler of every request.
+	// entrance handles every request that browse does not answer.
 	entrance            http.Handler
 	cors                *cors.Cors
 	requests, companies *rateLimit

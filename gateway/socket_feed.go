@@ -67,8 +67,8 @@ func (s *socket) nextReady() *operation {
 	return op
 }
 
-// sendEvents sends an operation's events, and reports whether there may be more now. It does not stop while memory
-// holds rows that were read for this operation alone.
+// sendEvents sends an operation's events, and reports whether there may be more now. After its turn it goes on as long
+// as memory holds rows that were read for this operation alone.
 func (s *socket) sendEvents(op *operation) bool {
 	x := op.execution
 	for sent := 0; sent < turn || x.feed.Holds(); {

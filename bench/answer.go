@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// parse reads an answer. Numbers, times and the ways to write a list that servers have become the same, so that what
-// is left can be compared value by value.
+// parse reads an answer. It normalises numbers, times and the different forms of lists, so that the rest can be
+// compared value by value.
 func parse(answer []byte) (any, error) {
 	decoder := json.NewDecoder(bytes.NewReader(answer))
 	var value any
@@ -44,8 +44,8 @@ func normal(value any) any {
 	return value
 }
 
-// differs says where an answer lacks a value of the wanted one, or has another; "" is nowhere. It may hold more: a
-// server that cannot select within JSON has all of it. Where an object is wanted a list with it alone will do.
+// differs returns the path at which an answer lacks a wanted value or has another one, or "". The answer may hold more:
+// a server that cannot select within JSON sends all of it. A list with one object counts as that object.
 func differs(path string, want, got any) string {
 	switch want := want.(type) {
 	case map[string]any:
@@ -89,10 +89,10 @@ func differs(path string, want, got any) string {
 	return ""
 }
 
-// refused reports whether the answer tells of errors.
+// refused reports whether the answer has errors.
 func refused(answer []byte) bool { return bytes.Contains(answer, []byte(`"errors"`)) }
 
-// quantile returns the value below which the part of the sorted values lies.
+// quantile returns the value at the given part of the sorted values.
 func quantile(sorted []time.Duration, part float64) time.Duration {
 	if len(sorted) == 0 {
 		return 0
@@ -100,7 +100,7 @@ func quantile(sorted []time.Duration, part float64) time.Duration {
 	return sorted[min(int(part*float64(len(sorted))), len(sorted)-1)]
 }
 
-// spread is what several rounds measured.
+// spread summarises the values of several rounds.
 type spread struct {
 	Median float64 `json:"median"`
 	Min    float64 `json:"min"`

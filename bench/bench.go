@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// product is the tree that this directory is part of.
+// product is the source tree that this directory is part of.
 const product = ".."
 
-// bench is one run: what was prepared, and what was measured.
+// bench is one run of the benchmark, with its preparation and its measurements.
 type bench struct {
 	options
 	directory string
@@ -26,7 +26,7 @@ type bench struct {
 	counts    map[string]count
 }
 
-// cell is one square of the table.
+// cell is one combination of workload, connections and server.
 type cell struct {
 	workload    string
 	connections int
@@ -34,29 +34,29 @@ type cell struct {
 	rounds      []round
 }
 
-// round is what was measured of a cell in one round.
+// round is the measurement of a cell in one round.
 type round struct {
 	perSecond float64
 	p50, p99  time.Duration
-	// cpu is milliseconds for a request: of the server, of Postgres, of this program.
+	// cpu is milliseconds per request: of the server, of Postgres, of this program.
 	cpu  [3]float64
 	peak int64 // resident bytes of the server
 }
 
-// count is what one request asks of Postgres, and the size of its answer.
+// count is what one request costs Postgres, and the size of its answer.
 type count struct {
 	Statements int64 `json:"statements"`
 	RoundTrips int64 `json:"roundTrips"`
 	Bytes      int   `json:"bytes"`
 }
 
-// run prepares everything, measures, and leaves nothing behind.
+// run prepares everything, measures, and cleans up.
 func (b *bench) run(ctx context.Context) (err error) {
 	if b.directory, err = os.MkdirTemp("", "agentgraph-bench-"); err != nil {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(b.directory) }()
-	// The database server may run as another user, which must reach its directory.
+	// The database server may run as another user, which must be able to reach its directory.
 	if err := os.Chmod(b.directory, 0o755); err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (b *bench) prepare(ctx context.Context) ([]spec, error) {
 	return specs, nil
 }
 
-// programs builds what is to be served, and returns the program that makes the database: the earliest.
+// programs builds the programs to serve, and returns the earliest, which creates the database.
 func (b *bench) programs(ctx context.Context) (string, []spec, error) {
 	program := func(name string) string { return filepath.Join(b.directory, name) }
 	if err := build(ctx, product, "./cmd/agentgraph", program("agentgraph")); err != nil {

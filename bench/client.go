@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// request is one that a workload makes. All are made before anything is measured.
+// request is a request of a workload. All requests are made before anything is measured.
 type request struct {
 	method, path, key string
 	body              []byte
 }
 
-// asker makes one request after another on one connection. It knows as little of HTTP as servers make it know: what
-// asks must cost next to nothing beside what answers, and Go's own client costs more than some of them.
+// asker sends one request after another on one connection. It knows only as much HTTP as it must: the client must cost
+// next to nothing compared with the servers, and Go's own client costs more than some of them.
 type asker struct {
 	address string
 	conn    net.Conn
@@ -27,7 +27,7 @@ type asker struct {
 	answer  bytes.Buffer
 }
 
-// askPatience bounds one answer.
+// askPatience bounds the wait for one answer.
 const askPatience = time.Minute
 
 func newAsker(address string) (*asker, error) {
@@ -101,6 +101,6 @@ func (a *asker) readBody(length int64, chunked bool) error {
 	if _, err := a.answer.ReadFrom(httputil.NewChunkedReader(a.in)); err != nil {
 		return err
 	}
-	_, err := a.in.ReadSlice('\n') // what follows the last chunk
+	_, err := a.in.ReadSlice('\n') // the line break after the last chunk
 	return err
 }

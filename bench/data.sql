@@ -4,7 +4,7 @@ CREATE FUNCTION pg_temp.named(kind text, number bigint) RETURNS text LANGUAGE sq
     SELECT kind || '_01' || lpad(to_hex(number), 10, '0') || substr(md5(kind || number), 1, 14)
 $$;
 
--- Sentences in turn, so that texts compress as prose does and need escapes as prose does.
+-- Sentences take turns, so that texts compress, and need escapes, as prose does.
 CREATE FUNCTION pg_temp.prose(number bigint, length int) RETURNS text LANGUAGE sql IMMUTABLE AS $$
     SELECT left(string_agg((ARRAY[
         'You answer the telephone of a clinic, and you are patient with those who are not.',
@@ -79,7 +79,7 @@ FROM agents_of_bench CROSS JOIN generate_series(1, 5) AS i;
 INSERT INTO agent_tools (company_id, agent_id, tool_id, position)
 SELECT company_id, id, pg_temp.named('tool', number * 10 + i), i FROM agents_of_bench CROSS JOIN generate_series(1, 5) AS i;
 
--- Delegates are the company's agents some places on, around the end.
+-- An agent's delegates are agents of its company at fixed distances, wrapping around.
 INSERT INTO sub_agents (company_id, id, agent_id, delegate_agent_id, name, technical_name, description, position, created_at)
 SELECT company_id, pg_temp.named('subagent', number * 10 + i), id,
     pg_temp.named('agent', number - agent + 1 + (agent - 1 + i * 7) % 200),

@@ -32,7 +32,7 @@ type database struct {
 	socket string // directory
 }
 
-// settings suit small reads of what is in memory, for all servers alike.
+// settings suit small reads from memory. They are the same for all servers.
 var settings = []string{"jit = off", "max_parallel_workers_per_gather = 0", "autovacuum = off"}
 
 func startDatabase(ctx context.Context, directory string) (*database, error) {
@@ -61,9 +61,9 @@ func startDatabase(ctx context.Context, directory string) (*database, error) {
 	return d, d.execute(ctx, "postgres", "SELECT pg_reload_conf()")
 }
 
-// url is the address of a database of the server, over the socket in the directory.
+// url returns the address of a database of the server, over the socket in the directory.
 func (d *database) url(name, socket string) string {
-	address, _ := url.Parse(d.server.URL()) // has been parsed before
+	address, _ := url.Parse(d.server.URL()) // parsed before
 	address.Path = "/" + name
 	query := address.Query()
 	query.Set("host", socket)
@@ -83,7 +83,7 @@ func (d *database) execute(ctx context.Context, name, statements string) error {
 	return nil
 }
 
-// fill makes the database, migrated by the program and loaded.
+// fill creates the database, migrates it with the program and loads the data.
 func (d *database) fill(ctx context.Context, name, program string) error {
 	if err := d.execute(ctx, "postgres", "CREATE DATABASE "+name); err != nil {
 		return err
@@ -104,7 +104,7 @@ func (d *database) migrate(ctx context.Context, name, program string) error {
 	return err
 }
 
-// copy makes a second database with the same rows, moved on to the schema of another program.
+// copy creates a second database with the same rows, and migrates it to another program's schema.
 func (d *database) copy(ctx context.Context, from, name, program string) error {
 	if err := d.execute(ctx, "postgres", "CREATE DATABASE "+name+" TEMPLATE "+from); err != nil {
 		return err
@@ -115,7 +115,7 @@ func (d *database) copy(ctx context.Context, from, name, program string) error {
 	return d.execute(ctx, name, "VACUUM ANALYZE")
 }
 
-// agent is one of a company.
+// agent is one agent of a company.
 type agent struct{ id, company string }
 
 func (d *database) agents(ctx context.Context, name string) ([]agent, error) {
@@ -133,7 +133,7 @@ func (d *database) agents(ctx context.Context, name string) ([]agent, error) {
 	})
 }
 
-// keys makes a key of each company, and writes them to a file for those servers that are told.
+// keys makes a key for each company, and writes them to a file for the servers that read one.
 func (d *database) keys(ctx context.Context, name, program, file string, agents []agent) (map[string]string, error) {
 	keys, companies := map[string]string{}, map[string]string{}
 	for _, a := range agents {
@@ -153,7 +153,7 @@ func (d *database) keys(ctx context.Context, name, program, file string, agents 
 	return keys, os.WriteFile(file, text, 0o600)
 }
 
-// output runs a program to its end and returns what it said.
+// output runs a program to its end and returns its output.
 func output(ctx context.Context, program string, args ...string) (string, error) {
 	var said, complaint bytes.Buffer
 	command := exec.CommandContext(ctx, program, args...)

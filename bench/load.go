@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// drive asks over the connections until the time is over, each connection as soon as it is answered, and returns how
-// long every answer took, sorted. The requests come in their order, whichever connection is free.
+// drive sends requests over the connections until the time is over, each connection as soon as it has its answer, and
+// returns the sorted durations. Connections take the requests in order, whichever is free.
 func drive(ctx context.Context, address string, requests []request, connections int, duration time.Duration) ([]time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, duration)
 	defer cancel()

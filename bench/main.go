@@ -1,5 +1,5 @@
-// Command bench measures agentgraph beside other ways to serve the same reads from the same database, or beside an
-// earlier revision of itself. docs/performance.md says what is measured and how.
+// Command bench compares agentgraph with other ways to serve the same reads from the same database, or with an earlier
+// revision of itself. docs/performance.md says what it measures and how.
 package main
 
 import (

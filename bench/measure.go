@@ -12,14 +12,14 @@ import (
 const (
 	// checked is how many answers of each workload are compared, value by value.
 	checked = 40
-	// firstWarmup is how long each server is driven with each workload before the first round, so that what is compiled
-	// while a server runs is compiled; warmup is how long before each measurement.
+	// firstWarmup is how long each server runs each workload before the first round, so that everything compiled at run
+	// time is compiled. warmup is the same before each measurement.
 	firstWarmup = 3 * time.Second
 	warmup      = 500 * time.Millisecond
 )
 
-// check starts each server behind a proxy, compares its answers with those of the first one, and counts what a request
-// asks of Postgres.
+// check starts each server behind a proxy, compares its answers with those of the first server, and counts what a
+// request costs Postgres.
 func (b *bench) check(ctx context.Context, specs []spec) error {
 	b.counts = map[string]count{}
 	wanted := map[string][]any{}
@@ -76,7 +76,7 @@ func (b *bench) checkServer(s *server, p *proxy, wanted map[string][]any) error 
 				return fmt.Errorf("answers differ: %s", at)
 			}
 		}
-		// What a server does by itself now and then, and what it does once for a connection, is not the request's.
+		// The median leaves out what a server does now and then on its own, and once per connection.
 		b.counts[workload+" "+s.name] = count{Statements: middle(statements), RoundTrips: middle(trips), Bytes: size}
 	}
 	return nil
@@ -102,7 +102,7 @@ func (b *bench) warmUp(ctx context.Context) error {
 	return nil
 }
 
-// measure fills the cells, those of each group in turn.
+// measure fills the cells, alternating within each group.
 func (b *bench) measure(ctx context.Context) error {
 	for _, w := range workloads {
 		if !slices.Contains(b.workloads, w.name) {
@@ -119,7 +119,7 @@ func (b *bench) measure(ctx context.Context) error {
 	for i := range b.rounds {
 		b.say("round %d of %d", i+1, b.rounds)
 		for _, g := range b.groups() {
-			if i%2 == 1 { // whoever comes first has no advantage
+			if i%2 == 1 { // so that no server has the advantage of going first
 				slices.Reverse(g.cells)
 			}
 			for _, c := range g.cells {
@@ -169,7 +169,7 @@ func (b *bench) measureCell(ctx context.Context, c *cell, s *server) (round, err
 	}, err
 }
 
-// uses is what the server, Postgres and this program have used of the processors.
+// uses returns the processor time that the server, Postgres and this program have used.
 func (b *bench) uses(s *server) (used [3]time.Duration, err error) {
 	if used[0], err = cpuOf(s.process.Pid); err != nil {
 		return used, err

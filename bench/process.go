@@ -14,10 +14,10 @@ import (
 // tick is the unit of time in /proc/PID/stat, the same on every Linux.
 const tick = 10 * time.Millisecond
 
-// process is what /proc says of one.
+// process is a process as /proc describes it.
 type process struct {
 	pid, parent int
-	// cpu is its own time, ended that of children which it has waited for.
+	// cpu is its own processor time, ended that of the children that it has waited for.
 	cpu, ended time.Duration
 }
 
@@ -26,7 +26,7 @@ func readProcess(pid int) (process, error) {
 	if err != nil {
 		return process{}, err
 	}
-	// The name, in parentheses, may hold anything.
+	// The name, in parentheses, may contain anything.
 	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
 	number := func(i int) int {
 		n, _ := strconv.Atoi(string(fields[i])) // the kernel writes numbers
@@ -39,20 +39,20 @@ func readProcess(pid int) (process, error) {
 	}, nil
 }
 
-// tree returns the process and all below it.
+// tree returns the process and all its descendants.
 func tree(root int) ([]process, error) {
 	first, err := readProcess(root)
 	if err != nil {
 		return nil, fmt.Errorf("read what process %d uses, which takes Linux: %w", root, err)
 	}
 	children := map[int][]process{}
-	names, _ := filepath.Glob("/proc/[0-9]*") // fails for a malformed pattern only
+	names, _ := filepath.Glob("/proc/[0-9]*") // only fails for a malformed pattern
 	for _, name := range names {
 		pid, err := strconv.Atoi(filepath.Base(name))
 		if err != nil {
 			continue
 		}
-		if p, err := readProcess(pid); err == nil { // others have ended meanwhile
+		if p, err := readProcess(pid); err == nil { // others have ended in the meantime
 			children[p.parent] = append(children[p.parent], p)
 		}
 	}
@@ -63,7 +63,7 @@ func tree(root int) ([]process, error) {
 	return all, nil
 }
 
-// cpuOf is what the process and all below it have used, those that have ended included.
+// cpuOf returns the processor time of the process and its descendants, including those that have ended.
 func cpuOf(root int) (time.Duration, error) {
 	all, err := tree(root)
 	var sum time.Duration
@@ -73,14 +73,14 @@ func cpuOf(root int) (time.Duration, error) {
 	return sum, err
 }
 
-// peakOf is the largest resident memory of the process and of all below it since forgetPeak, in bytes.
+// peakOf returns the peak resident memory since forgetPeak, in bytes, summed over the process and its descendants.
 func peakOf(root int) (int64, error) {
 	all, err := tree(root)
 	var sum int64
 	for _, p := range all {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.pid))
 		if err != nil {
-			continue // ended meanwhile
+			continue // ended in the meantime
 		}
 		for line := range strings.Lines(string(text)) {
 			if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
@@ -95,7 +95,7 @@ func peakOf(root int) (int64, error) {
 	return sum, err
 }
 
-// forgetPeak has the kernel begin anew with the largest resident memory.
+// forgetPeak makes the kernel restart its record of the peak resident memory.
 func forgetPeak(root int) error {
 	all, err := tree(root)
 	for _, p := range all {
@@ -106,7 +106,7 @@ func forgetPeak(root int) error {
 	return err
 }
 
-// ownCPU is what this program has used.
+// ownCPU returns the processor time of this program.
 func ownCPU() time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {

@@ -9,12 +9,12 @@ import (
 	"sync/atomic"
 )
 
-// proxy stands between a server and Postgres and counts what the server asks, as the protocol has it: so it counts the
-// same for every driver.
+// proxy stands between a server and Postgres and counts the server's requests in Postgres's protocol, so that it counts
+// alike for every driver.
 type proxy struct {
 	listener net.Listener
 	target   string // directory of Postgres' socket
-	// statements are those executed, trips the times that a connection had to wait for its answer.
+	// statements counts executed statements, trips the times that a connection waited for an answer.
 	statements, trips atomic.Int64
 }
 
@@ -55,7 +55,7 @@ func (p *proxy) join(server net.Conn) {
 		if kind == 'Q' || kind == 'E' {
 			p.statements.Add(1)
 		}
-		// What follows before the answer is one exchange with it: a pipeline.
+		// Messages sent before the answer belong to the same round trip: a pipeline.
 		if (kind == 'Q' || kind == 'S') && unanswered.Add(1) == 1 {
 			p.trips.Add(1)
 		}
@@ -73,7 +73,7 @@ func (p *proxy) join(server net.Conn) {
 	_ = postgres.Close()
 }
 
-// messages reads a stream of the protocol's messages as it is written to it.
+// messages splits what is written to it into messages of the protocol.
 type messages struct {
 	startup bool // the first message has no kind
 	seen    func(kind byte)

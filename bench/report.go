@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// column is what the report says of a cell.
+// column is a column of the report.
 type column struct {
 	name, format string
 	value        func(round) float64
@@ -32,7 +32,7 @@ func (c *cell) spread(value func(round) float64) spread {
 	return spreadOf(values)
 }
 
-// ratio is this cell's value for one of the other's, paired by round.
+// ratio returns this cell's value divided by the other's, paired by round.
 func (c *cell) ratio(other *cell, value func(round) float64) spread {
 	values := make([]float64, len(c.rounds))
 	for i := range c.rounds {
@@ -43,10 +43,10 @@ func (c *cell) ratio(other *cell, value func(round) float64) spread {
 
 func perSecond(r round) float64 { return r.perSecond }
 
-// cpu is what a request costs the server and Postgres together.
+// cpu is the cost of a request to the server and Postgres together.
 func cpu(r round) float64 { return r.cpu[0] + r.cpu[1] }
 
-// group is the cells that are compared with each other, the first server's first.
+// group holds the cells that are compared with each other, the first server's first.
 type group struct {
 	workload    int
 	connections int
@@ -57,7 +57,7 @@ func (g group) title() string {
 	return workloads[g.workload].name + ", " + plural(g.connections, "connection")
 }
 
-// groups are those of the cells, in the order of the workloads and connections.
+// groups returns the cells in groups, in the order of workloads and connections.
 func (b *bench) groups() []group {
 	var all []group
 	for i, workload := range workloads {
@@ -76,8 +76,8 @@ func (b *bench) groups() []group {
 	return all
 }
 
-// markdown writes the ratios, and then a table for each group: medians, with the least and the most of the rounds behind
-// the rates and the ratios.
+// markdown writes the ratios, and then a table for each group: medians, followed by the minimum and maximum of the
+// rounds for rates and ratios.
 func (b *bench) markdown(w io.Writer) {
 	fmt.Fprintf(w, "%d processors, %s; %d rounds of %s, pools of %d; medians [least–most].\n",
 		runtime.NumCPU(), runtime.Version(), b.rounds, b.duration, b.pool)
@@ -89,7 +89,7 @@ func (b *bench) markdown(w io.Writer) {
 	}
 }
 
-// ratios writes how the first server's values are to those of the others.
+// ratios writes the ratios of the first server's values to those of the others.
 func (b *bench) ratios(w io.Writer, groups []group, of string, value func(round) float64) {
 	fmt.Fprintf(w, "\n| %s: %s to |", of, b.servers[0].name)
 	for _, s := range b.servers[1:] {
@@ -143,7 +143,7 @@ func withSpread(format string, s spread) string {
 	return fmt.Sprintf(format+" ["+format+"–"+format+"]", s.Median, s.Min, s.Max)
 }
 
-// json writes the same for programs.
+// json writes the same for programs to read.
 func (b *bench) json(w io.Writer) error {
 	type entry struct {
 		Workload    string            `json:"workload"`

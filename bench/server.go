@@ -13,23 +13,23 @@ import (
 	"time"
 )
 
-// spec is a server that can be started.
+// spec describes a server that can be started.
 type spec struct {
 	name    string
 	command []string
 	dialect dialect
-	// database is the one of the cluster that it reads.
+	// database is the name of the database that it reads.
 	database string
 }
 
-// server is one that runs.
+// server is a running server.
 type server struct {
 	spec
 	process *os.Process
 	ended   chan struct{}
 	log     string
 	address string
-	// requests are those of each workload.
+	// requests are the requests of each workload.
 	requests map[string][]request
 }
 
@@ -38,7 +38,7 @@ const (
 	stopPatience  = 10 * time.Second
 )
 
-// start starts a server, with the database behind the socket in the directory, and returns when it answers.
+// start starts a server on the database behind the socket in the directory, and returns when it answers.
 func (b *bench) start(ctx context.Context, s spec, socket string) (*server, error) {
 	address, err := freeAddress(ctx)
 	if err != nil {
@@ -62,7 +62,7 @@ func (b *bench) start(ctx context.Context, s spec, socket string) (*server, erro
 		address: address, requests: map[string][]request{},
 	}
 	go func() {
-		_ = command.Wait() // whoever waits for an answer reads the log
+		_ = command.Wait() // startup errors show in the log
 		close(running.ended)
 	}()
 	for workload := range s.dialect {
@@ -75,7 +75,7 @@ func (b *bench) start(ctx context.Context, s spec, socket string) (*server, erro
 	return running, nil
 }
 
-// environment tells a server all that it needs; the product and its peers read it by different names.
+// environment passes a server all its settings. The product and its peers use different names.
 func (b *bench) environment(s spec, address, socket string) []string {
 	url := b.database.url(s.database, socket)
 	return []string{
@@ -106,7 +106,7 @@ func (s *server) awaitReady(ctx context.Context) error {
 	}
 }
 
-// answers asks the server once.
+// answers sends the server one request.
 func (s *server) answers() error {
 	a, err := newAsker(s.address)
 	if err != nil {
@@ -117,13 +117,13 @@ func (s *server) answers() error {
 	return err
 }
 
-// lastWords are the end of the server's log.
+// lastWords returns the end of the server's log.
 func (s *server) lastWords() string {
-	text, _ := os.ReadFile(s.log) // missing: nothing was said
+	text, _ := os.ReadFile(s.log) // a missing log means that nothing was said
 	return string(text[max(len(text)-2000, 0):])
 }
 
-// stop asks the server to end, and makes it.
+// stop asks the server to end, and kills it if it does not.
 func (s *server) stop() {
 	select {
 	case <-s.ended:
@@ -147,7 +147,7 @@ func freeAddress(ctx context.Context) (string, error) {
 	return listener.Addr().String(), listener.Close()
 }
 
-// build makes a program of a directory's Go package.
+// build builds a directory's Go package.
 func build(ctx context.Context, directory, pkg, program string) error {
 	command := exec.CommandContext(ctx, "go", "build", "-o", program, pkg)
 	command.Dir = directory
@@ -157,7 +157,7 @@ func build(ctx context.Context, directory, pkg, program string) error {
 	return nil
 }
 
-// checkout writes the revision's files to the directory.
+// checkout writes the files of a revision to the directory.
 func checkout(ctx context.Context, repository, revision, directory string) error {
 	archive := filepath.Join(directory, "revision.tar")
 	if err := os.MkdirAll(directory, 0o755); err != nil {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// workloads are what is measured, in the order of the report.
+// workloads are the measured reads, in the order of the report.
 var workloads = []struct{ name, means string }{
 	{"W1", "one agent, all of it"},
 	{"W2", "a page of 50 agents with tools, sub-agents, 5 tests, chat and datasets"},
@@ -31,10 +31,10 @@ var (
 	postgraphilePage string
 )
 
-// dialect says how a server is asked for the workloads; what it has no request for it is not asked.
+// dialect makes a server's requests. Workloads that it lacks are not measured for that server.
 type dialect map[string]func(agent) request
 
-// graphql sends operations as clients do: with their whole text. Those that have the variable are told the company.
+// graphql sends operations as clients do, with their whole text. Operations with the variable get the company.
 func graphql(oneAgent, page string) dialect {
 	ask := func(query string, variables map[string]string, company string) request {
 		if strings.Contains(query, "$company") {
@@ -58,7 +58,7 @@ func (d dialect) withREST() dialect {
 	return d
 }
 
-// byHand is how the server without a gateway is asked.
+// byHand makes the requests for the server without a gateway.
 func byHand() dialect {
 	return dialect{
 		"W1": func(a agent) request { return request{method: http.MethodGet, path: "/W1/" + a.id} },
@@ -66,7 +66,7 @@ func byHand() dialect {
 	}.withREST()
 }
 
-// requests are those of the workload for all agents, in an order that looks random and is always the same.
+// requests returns the workload's requests for all agents, in an order that looks random and never changes.
 func (d dialect) requests(workload string, agents []agent, keys map[string]string) []request {
 	all := make([]request, len(agents))
 	for i, at := range rand.New(rand.NewPCG(1, 2)).Perm(len(agents)) {

@@ -8,11 +8,11 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Connections bounds the connections that a listener has open, in all and of one address; 0 is any number. Private addresses
-// are those of proxies, which bring many clients each: only the bound of all counts for them.
+// Connections bounds the open connections of a listener, in all and per address; 0 means no bound. A private address is
+// a proxy's, which brings many clients, so only the total bounds it.
 type Connections struct{ All, PerAddress int }
 
-// Limit makes a listener that closes connections beyond the bounds as soon as they come.
+// Limit wraps a listener so that connections beyond the bounds are closed as soon as they arrive.
 func (c Connections) Limit(listener net.Listener) net.Listener {
 	return &limitedListener{Listener: listener, limits: c, open: map[netip.Addr]int{}}
 }
@@ -26,7 +26,7 @@ type limitedListener struct {
 	open map[netip.Addr]int
 }
 
-// Accept waits for a connection that is within the bounds.
+// Accept waits for a connection within the bounds.
 func (l *limitedListener) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.Listener.Accept()
@@ -72,13 +72,13 @@ type limitedConn struct {
 	leave func()
 }
 
-// Close closes the connection, which counts no more.
+// Close closes the connection and stops counting it.
 func (c *limitedConn) Close() error {
 	defer c.leave()
 	return c.Conn.Close()
 }
 
-// CloseWrite ends what is sent. net/http asks for it before it closes a connection whose request it did not read.
+// CloseWrite closes the sending half. net/http needs it before it closes a connection whose request it did not read.
 func (c *limitedConn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -86,11 +86,11 @@ func (c *limitedConn) CloseWrite() error {
 	return nil
 }
 
-// sharedAddresses are those that carriers give to many clients at once, RFC 6598.
+// sharedAddresses are the addresses of carrier-grade NAT, RFC 6598, which many clients share.
 var sharedAddresses = netip.MustParsePrefix("100.64.0.0/10")
 
-// publicAddress returns the address of a client, and whether it may be that of one alone. An IPv6 client has a whole network
-// of 64 bits.
+// publicAddress returns the address of a client, and whether it is public and thus may belong to that client alone. An
+// IPv6 client counts as its whole /64 network.
 func publicAddress(remote string) (address netip.Addr, isPublic bool) {
 	port, err := netip.ParseAddrPort(remote)
 	if err != nil {
@@ -101,23 +101,23 @@ func publicAddress(remote string) (address netip.Addr, isPublic bool) {
 		return address, false
 	}
 	if address.Is6() {
-		network, _ := address.Prefix(64) // which an IPv6 address has
+		network, _ := address.Prefix(64) // every IPv6 address has one
 		address = network.Addr()
 	}
 	return address, true
 }
 
-// failedPerMinute is how many credentials of one public address may be refused in a minute before it is told to wait.
+// failedPerMinute bounds the refused credentials of one public address in a minute, before it must wait.
 const failedPerMinute = 60
 
-// failures slows down addresses whose credentials are refused.
+// failures slows down addresses that send bad credentials.
 type failures struct{ limit *rateLimit }
 
 func newFailures() failures {
 	return failures{newRateLimit("address", "refused credentials", failedPerMinute)}
 }
 
-// check returns RATE_LIMITED when too many credentials of the address were refused.
+// check returns RATE_LIMITED if too many credentials of the address were refused.
 func (f failures) check(remote string) error {
 	address, isPublic := publicAddress(remote)
 	if !isPublic {
@@ -129,7 +129,7 @@ func (f failures) check(remote string) error {
 	return nil
 }
 
-// count counts a credential that was refused.
+// count records a refused credential.
 func (f failures) count(remote string) {
 	if address, isPublic := publicAddress(remote); isPublic {
 		f.limit.bucket(address.String()).Allow()

@@ -8,9 +8,9 @@ import (
 	"github.com/agentgraph/agentgraph/gateway/console"
 )
 
-// browse answers requests of browsers for pages: the console, and the way to it from / and Path. It reports whether
-// there was something to answer. No credential is needed for any of it, no rate limit counts it, and a server that drains
-// goes on serving it: it holds nothing of a company. Pages of other origins may not read it.
+// browse answers browsers that open a page: the console, or / and Path, which lead to it. It reports whether it
+// answered. Pages need no credential, are not rate limited, and are served even while the server drains, as they hold
+// nothing of a company. Pages of other origins may not read them.
 func (s *Server) browse(w http.ResponseWriter, r *http.Request) bool {
 	if s.console == nil {
 		return false
@@ -22,7 +22,7 @@ func (s *Server) browse(w http.ResponseWriter, r *http.Request) bool {
 	if r.Method != http.MethodGet || credentialOf(r.Header) != "" || !wantsPage(r.Header) {
 		return false
 	}
-	// Relative, as a proxy may have taken a prefix off the path.
+	// The redirect is relative, as a proxy may have taken a prefix off the path.
 	way := strings.TrimPrefix(console.Path, "/") + "/"
 	switch {
 	case r.URL.Path == "/":
@@ -42,7 +42,7 @@ func (s *Server) browse(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
-// wantsPage reports whether the client is a browser that opens an address: nobody else asks for HTML by name.
+// wantsPage reports whether the client is a browser that opens an address: only browsers ask for HTML by name.
 func wantsPage(h http.Header) bool {
 	return prefer(mediaRanges(strings.Join(h.Values("Accept"), ",")), "text/html").specificity == exact
 }

@@ -6,10 +6,10 @@ import (
 	"github.com/rs/cors"
 )
 
-// corsMaxAge is for how many seconds a browser may remember that a page may call; none keeps it for longer.
+// corsMaxAge is how many seconds a browser may cache a preflight response. No browser keeps it longer.
 const corsMaxAge = 7_200
 
-// newCORS returns nil when no pages of other origins may call.
+// newCORS returns nil if no page of another origin may call.
 func newCORS(origins []string) *cors.Cors {
 	if len(origins) == 0 {
 		return nil
@@ -17,7 +17,7 @@ func newCORS(origins []string) *cors.Cors {
 	return cors.New(cors.Options{
 		AllowedOrigins: origins,
 		AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete},
-		// Browsers add no credentials by themselves here, so a header more can do nothing that the page could not do.
+		// Browsers add no credentials by themselves here, so an extra header gives a page no more power.
 		AllowedHeaders: []string{"*"},
 		ExposedHeaders: []string{
 			traceHeader, versionHeader, "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "Retry-After",

@@ -112,7 +112,7 @@ func TestSocketsFollowTheListOfOrigins(t *testing.T) {
 	}
 }
 
-// handshake opens a socket for a page of the origin and returns the status of the response.
+// handshake opens a socket for a page of the origin and returns the response's status.
 func (f *front) handshake(t *testing.T, origin string) int {
 	t.Helper()
 	h := http.Header{}

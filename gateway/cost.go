@@ -14,17 +14,17 @@ import (
 )
 
 const (
-	// usualLength is the length of a list of which neither the operation nor the schema says anything.
+	// usualLength is the assumed length of a list if neither the operation nor the schema gives one.
 	usualLength = 5
-	// skippedPerValue is how many rows that a page skips cost as much as one value.
+	// skippedPerValue is how many skipped rows of a page cost as much as one value.
 	skippedPerValue = 10
-	// mostSkipped is the most that they cost: a page far behind the end of a list, which is empty, skips no more than there is.
+	// mostSkipped bounds that cost: an offset far behind the end of a list skips no more rows than the list has.
 	mostSkipped = 20_000
-	// mostCost is the largest number that a cost is counted to. Two of them can be multiplied.
+	// mostCost is where costs stop growing. The product of two of them fits an int.
 	mostCost = 1_000_000_000
 )
 
-// checkCost refuses an operation that would cost too much to execute.
+// checkCost refuses an operation that is too expensive to execute.
 func (g guard) checkCost(ctx context.Context, operation *graphql.OperationContext) *gqlerror.Error {
 	if g.settings.QueryCost == 0 {
 		return nil
@@ -42,17 +42,19 @@ func (g guard) checkCost(ctx context.Context, operation *graphql.OperationContex
 		cost, g.settings.QueryCost)
 }
 
-// hasConstantCost reports whether no variable of the operation can say how long a list is, or what is left out.
+// hasConstantCost reports whether the cost is the same whatever the variables are: none of them can set the length of a
+// list or leave fields out.
 func hasConstantCost(operation *ast.OperationDefinition) bool {
 	return !slices.ContainsFunc(operation.VariableDefinitions, func(v *ast.VariableDefinition) bool {
 		return v.Type.Elem != nil || v.Type.NamedType != "ID" && v.Type.NamedType != "String"
 	})
 }
 
-// costOf estimates how many values the response to a valid operation holds. An object, a list and a leaf are one
-// each, or the weight of their field's @cost, which counts once for all objects when it is shared. A list is as long as its page size says, or the argument that its
-// field's @listSize names, and else as @listSize assumes. A field that is selected twice counts twice, and of an
-// interface's types the dearest counts. The schema is priced by the lengths of its own lists. The cost stops growing at mostCost.
+// costOf estimates the number of values in the response to a valid operation. Each object, list and leaf counts one, or
+// the weight of its field's @cost; a shared weight counts once for all objects. The length of a list comes from its
+// page size or the argument that its field's @listSize names, else from @listSize's assumption. A field selected twice
+// counts twice. Of the types of an interface, the most expensive one counts. Introspection is priced by the real
+// lengths of the schema's lists. The cost stops growing at mostCost.
 func costOf(schema *ast.Schema, operation *ast.OperationDefinition, variables map[string]any) int {
 	root := map[ast.Operation]*ast.Definition{
 		ast.Query: schema.Query, ast.Mutation: schema.Mutation, ast.Subscription: schema.Subscription,
@@ -61,7 +63,7 @@ func costOf(schema *ast.Schema, operation *ast.OperationDefinition, variables ma
 	return c.object(operation.SelectionSet, root, 0).sum()
 }
 
-// price is what a selection costs: for each object that has it, and once for all of them, which one statement reads.
+// price is what a selection costs for each object, and once for all of them, where one statement reads them all.
 type price struct{ each, once int }
 
 func (p price) sum() int { return min(p.each+p.once, mostCost) }
@@ -70,7 +72,7 @@ func (p price) plus(other price) price {
 }
 func (p price) times(objects int) price { return price{times(p.each, objects), p.once} }
 
-// costs adds up an operation, each fragment once for each type and page size however often it is spread.
+// costs adds up an operation. Each fragment is priced once per type and page size, however often it is spread.
 type costs struct {
 	schema    *ast.Schema
 	variables map[string]any
@@ -82,7 +84,8 @@ type spread struct {
 	page         int
 }
 
-// object returns the cost of a selection on one object. The object's own lists have page elements, unless page is 0.
+// object returns the cost of a selection on one object. Lists directly in the object have page elements, unless page is
+// 0.
 func (c costs) object(set ast.SelectionSet, definition *ast.Definition, page int) price {
 	var dearest price
 	if len(set) > 0 {
@@ -127,7 +130,7 @@ func (c costs) fragment(fragment *ast.FragmentDefinition, on *ast.Definition, pa
 	return cost
 }
 
-// field returns the cost of a field of an object whose lists have page elements.
+// field returns the cost of a field. Lists directly in its object have page elements.
 func (c costs) field(f *ast.Field, page int) price {
 	own := price{each: 1}
 	if weight, given := constant(f.Definition, "cost", "weight"); given {
@@ -158,7 +161,7 @@ func (c costs) field(f *ast.Field, page int) price {
 	return own.plus(c.object(f.SelectionSet, definition, 0).plus(price{each: 1}).times(length))
 }
 
-// described returns how long a list of the introspection of this schema is, or usually is in one of its types.
+// described returns the length of an introspection list: exact for lists of the schema, typical for lists of a type.
 func (c costs) described(list string) int {
 	switch list {
 	case "types":
@@ -173,8 +176,8 @@ func (c costs) described(list string) int {
 	return usualLength
 }
 
-// asked returns how many elements the arguments of a field ask for, 0 when they do not say. What a page cannot
-// hold is left to the field, which refuses it.
+// asked returns how many elements a field's arguments ask for, 0 if they do not say. An impossible page size is left to
+// the field, which refuses it.
 func (c costs) asked(f *ast.Field) int {
 	if directive := f.Definition.Directives.ForName("listSize"); directive != nil {
 		if names := directive.Arguments.ForName("slicingArguments"); names != nil {
@@ -188,10 +191,10 @@ func (c costs) asked(f *ast.Field) int {
 	return min(lengthOf(c.argument(f, []string{"first"})), model.MaxPageSize)
 }
 
-// skipped returns what the rows cost that a page by its offset reads and leaves out.
+// skipped returns the cost of the rows that an offset skips, which are still read.
 func skipped(offset any) int { return min(lengthOf(offset)/skippedPerValue, mostSkipped) }
 
-// argument returns the value of an argument, or of a field within it; nil when there is none.
+// argument returns the value of an argument, or of a field within it. It is nil if absent.
 func (c costs) argument(f *ast.Field, path []string) any {
 	definition := f.Definition.Arguments.ForName(path[0])
 	if definition == nil {
@@ -199,7 +202,7 @@ func (c costs) argument(f *ast.Field, path []string) any {
 	}
 	var value any
 	if given := f.Arguments.ForName(path[0]); given != nil {
-		value, _ = given.Value.Value(c.variables) // A number that is none is refused by the field.
+		value, _ = given.Value.Value(c.variables) // The field itself refuses a malformed number.
 	}
 	if value == nil {
 		value, _ = definition.DefaultValue.Value(nil)
@@ -211,7 +214,7 @@ func (c costs) argument(f *ast.Field, path []string) any {
 	return value
 }
 
-// included tells whether @skip and @include leave a selection in.
+// included reports whether @skip and @include keep a selection.
 func (c costs) included(directives ast.DirectiveList) bool {
 	for _, directive := range directives {
 		condition := directive.Arguments.ForName("if")
@@ -226,13 +229,13 @@ func (c costs) included(directives ast.DirectiveList) bool {
 	return true
 }
 
-// applies tells whether a fragment with the type condition applies to objects of the type.
+// applies reports whether a fragment with the type condition applies to objects of the type.
 func (c costs) applies(condition string, on *ast.Definition) bool {
 	return condition == "" || condition == on.Name ||
 		slices.Contains(c.schema.GetPossibleTypes(c.schema.Types[condition]), on)
 }
 
-// constant returns a number that a directive of the schema gives to a field.
+// constant returns the number that a schema directive gives a field.
 func constant(definition *ast.FieldDefinition, directive, argument string) (number int, given bool) {
 	if d := definition.Directives.ForName(directive); d != nil {
 		if a := d.Arguments.ForName(argument); a != nil {
@@ -243,7 +246,7 @@ func constant(definition *ast.FieldDefinition, directive, argument string) (numb
 	return 0, false
 }
 
-// lengthOf returns the length that a value stands for: a list's own, or a number; 0 for anything else.
+// lengthOf returns the length that a value implies: that of a list, or a number itself. It is 0 for anything else.
 func lengthOf(value any) int {
 	if n, ok := integer(value); ok {
 		return int(max(0, min(n, mostCost)))

@@ -38,7 +38,7 @@ type Book implements Thing { name: String! pages: Int! shelf: Shelf! }
 type Vase implements Thing { name: String! shelf: Shelf! }
 `
 
-// costIn is the cost of a document's only operation.
+// costIn returns the cost of a document's only operation.
 func costIn(t testing.TB, schema *ast.Schema, query string, variables map[string]any) int {
 	t.Helper()
 	document, errs := gqlparser.LoadQueryWithRules(schema, query, rules.NewDefaultRules())
@@ -83,25 +83,25 @@ func TestCost(t *testing.T) {
 		{"mutation ($l: Int!) { take(input: {limit: $l}) { books { name } } }", values{"l": int64(9)}, 1 + 1 + 9*2},
 		{"mutation ($i: Take!) { take(input: $i) { books { name } } }", values{"i": values{"limit": json.Number("9")}}, 1 + 1 + 9*2},
 		{"subscription { shelf { name } }", nil, 2},
-		// A page larger than there are is refused by its field; it costs no more than the largest.
+		// The field refuses a page beyond the maximum; it costs no more than the largest valid one.
 		{"{ shelves(first: 2147483647) { nodes { name } } }", nil, 2 + model.MaxPageSize*2},
 		{"{ shelves(first: 0) { nodes { name } } }", nil, 2 + 5*2},
 		{"{ shelves(first: -1) { nodes { name } } }", nil, 2 + 5*2},
-		// What is left out costs nothing.
+		// Skipped fields cost nothing.
 		{"query ($no: Boolean!) { one { name @include(if: $no) labels @skip(if: true) } }", values{"no": false}, 1},
 		{"query ($no: Boolean!) { one { name @skip(if: $no) labels @include(if: true) } }", values{"no": false}, 1 + 1 + 6},
 		{"query ($no: Boolean!) { one { ...f @include(if: $no) ... @include(if: $no) { name } } } fragment f on Shelf { name }", values{"no": false}, 1},
-		// Each object is of one type: the dearest counts.
+		// Each object has one type, so the most expensive one counts.
 		{"{ things { name ... on Book { pages shelf { name } } ... on Vase { shelf { name } } } }", nil, 1 + 5*(1+1+1+2)},
 		{"{ things { ... on Thing { name } ...b } } fragment b on Book { pages }", nil, 1 + 5*(1+2)},
-		// A fragment costs what its place makes of it.
+		// A fragment's cost depends on where it is spread.
 		{"{ a: shelves(first: 2) { ...p } b: shelves(first: 3) { ...p } } fragment p on Page { nodes { name } }", nil, 4 + 2*2 + 3*2},
 	} {
 		require.Equal(t, c.want, costIn(t, schema, c.query, c.variables), c.query)
 	}
 }
 
-// Costs grow with the power of the depth, and the time to add them up must not.
+// Costs grow exponentially with the depth; the time to compute them must not.
 func TestCostOfWhatExplodes(t *testing.T) {
 	t.Parallel()
 	schema := gqlparser.MustLoadSchema(&ast.Source{Input: priced})
@@ -122,7 +122,7 @@ func TestCostOfWhatExplodes(t *testing.T) {
 	require.Equal(t, mostCost, costIn(t, schema, chain(14, "a: shelves { nodes { ...next } } b: shelves { nodes { ...next } }"), nil))
 }
 
-// productSchema is the schema that the program serves.
+// productSchema loads the schema that the program serves.
 func productSchema(t testing.TB) *ast.Schema {
 	t.Helper()
 	names, err := filepath.Glob("../schema/*.graphqls")
@@ -143,7 +143,7 @@ func read(t testing.TB, name string) string {
 	return string(text)
 }
 
-// What clients ask for passes with a margin, and what multiplies does not.
+// Typical operations pass with a margin, and multiplying ones do not.
 func TestPricesOfTheProduct(t *testing.T) {
 	t.Parallel()
 	schema := productSchema(t)
@@ -181,7 +181,7 @@ func TestPricesOfTheProduct(t *testing.T) {
 	}
 }
 
-// The operations of REST cost far less than the limit, with the largest pages and the most items to add.
+// The REST operations cost far less than the limit, even with the largest pages and the most items to add.
 func TestPricesOfREST(t *testing.T) {
 	t.Parallel()
 	schema := productSchema(t)

@@ -11,8 +11,8 @@ const (
 	authorizationHeader = "Authorization"
 )
 
-// credentialOf returns the API key that a request shows, or else the bearer token of its Authorization header; "" when
-// it has neither. Proxies add Authorization headers of their own, so the key goes first.
+// credentialOf returns the request's API key, or else the bearer token of its Authorization header, or "". The key goes
+// first because proxies add Authorization headers of their own.
 func credentialOf(h http.Header) string {
 	if key := h.Get(apiKeyHeader); key != "" {
 		return key
@@ -24,7 +24,7 @@ func credentialOf(h http.Header) string {
 	return strings.TrimSpace(token)
 }
 
-// challenge is the WWW-Authenticate header of a refusal: that of the kind of credential that the request showed.
+// challenge returns the WWW-Authenticate header of a refusal, for the kind of credential that the request sent.
 func challenge(h http.Header) string {
 	if h.Get(apiKeyHeader) == "" && credentialOf(h) != "" {
 		return `Bearer error="invalid_token"`
@@ -32,8 +32,8 @@ func challenge(h http.Header) string {
 	return "ApiKey"
 }
 
-// shown returns the headers that the payload of connection_init has among its members, whatever the case of their
-// names; nil when it has none, and false when one of them is not a text.
+// shown returns the credential headers among the members of a connection_init payload, ignoring the case of their
+// names. It is nil if there are none, and ok is false if one is not a string.
 func shown(members map[string]json.RawMessage) (h http.Header, ok bool) {
 	for name, value := range members {
 		name = http.CanonicalHeaderKey(name)

@@ -85,7 +85,7 @@ func TestSocketTokens(t *testing.T) {
 	}
 }
 
-// What is open ends with its token, as it does with its key.
+// Sockets and streams end with their token, as they do with their key.
 func TestStreamsEndWithTheirToken(t *testing.T) {
 	t.Parallel()
 	f := start(t, settings(func(s *gateway.Settings) { s.PingInterval = 5 * time.Millisecond }))

@@ -9,15 +9,15 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// deadline is an extension that bounds the execution of queries and mutations.
+// deadline is an extension that bounds the time of queries and mutations.
 type deadline struct{ settings Settings }
 
 func (deadline) ExtensionName() string                   { return "Deadline" }
 func (deadline) Validate(graphql.ExecutableSchema) error { return nil }
 
-// InterceptResponse ends the response's context in time. Subscriptions live as long as their connection.
+// InterceptResponse cancels the response's context in time. Subscriptions live as long as their connection.
 func (d deadline) InterceptResponse(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
-	// A request that was refused has no operation.
+	// A refused request has no operation.
 	operation := graphql.GetOperationContext(ctx).Operation
 	if operation == nil || operation.Operation == ast.Subscription {
 		return next(ctx)
@@ -27,7 +27,7 @@ func (d deadline) InterceptResponse(ctx context.Context, next graphql.ResponseHa
 	return next(ctx)
 }
 
-// timeoutOf returns how long the operation of the context may take.
+// timeoutOf returns the time limit of the context's operation.
 func (s Settings) timeoutOf(ctx context.Context) time.Duration {
 	if len(s.SlowFields) == 0 || !graphql.HasOperationContext(ctx) {
 		return s.RequestTimeout
@@ -48,7 +48,7 @@ func (s Settings) timeoutOf(ctx context.Context) time.Duration {
 	return cmp.Or(longest, s.RequestTimeout)
 }
 
-// longestTimeout is how long any request may take.
+// longestTimeout is the longest time limit of any request.
 func (s Settings) longestTimeout() time.Duration {
 	longest := s.RequestTimeout
 	for _, timeout := range s.SlowFields {

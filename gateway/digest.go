@@ -14,11 +14,11 @@ type digest struct {
 	io.ReadCloser
 	hash hash.Hash
 	to   io.Writer
-	// mediaType is that of the body without its parameters.
+	// mediaType is the body's media type without parameters.
 	mediaType string
 }
 
-// digestOf returns the body of a request as one that is hashed.
+// digestOf wraps the body of a request so that reading it hashes it.
 func digestOf(r *http.Request) *digest {
 	d := &digest{ReadCloser: r.Body, hash: sha256.New()}
 	d.to = d.hash
@@ -41,8 +41,8 @@ func (d *digest) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// formDigest hashes a form without its boundary, which clients make anew whenever they send it, and without what
-// follows its end.
+// formDigest hashes a form without its boundary, which clients generate anew for each attempt, and without anything
+// behind its end.
 type formDigest struct {
 	hash      hash.Hash
 	delimiter []byte
@@ -64,7 +64,7 @@ func (d *formDigest) Write(p []byte) (int, error) {
 			p = p[end:]
 			continue
 		}
-		// The last delimiter has two dashes more.
+		// The last delimiter ends in two more dashes.
 		if missing := len(d.delimiter) + 2 - len(d.line); end == 0 || end > missing {
 			end = min(missing, len(p))
 		}
@@ -77,7 +77,7 @@ func (d *formDigest) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// begin hashes the beginning of a line, or that it is a delimiter.
+// begin hashes the beginning of a line, or a marker if the line is a delimiter.
 func (d *formDigest) begin() {
 	if rest, found := bytes.CutPrefix(d.line, d.delimiter); found {
 		d.ended = string(rest) == "--"

@@ -8,8 +8,8 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// documents caches parsed and validated queries by their text, the most recently used ones, bounded
-// by their number and by an estimate of their memory.
+// documents caches parsed and validated queries by their text. It keeps the most recently used ones, bounded by their
+// number and their estimated memory.
 type documents struct {
 	mu       sync.Mutex
 	cache    *simplelru.LRU[string, *document]
@@ -17,26 +17,26 @@ type documents struct {
 	maxBytes int
 }
 
-// document is a parsed query, with the costs of those of its operations that cost the same whatever their variables are.
+// document is a parsed query with the costs of those operations whose cost does not depend on variables.
 type document struct {
 	*ast.QueryDocument
 	costs map[*ast.OperationDefinition]int
 }
 
-// bytesPerByte is the memory of a parsed document for each byte of its text: between 1 and 47 were
-// measured, the most for many short names.
+// bytesPerByte is the memory of a parsed document per byte of its text. Between 1 and 47 were measured; many short
+// names take the most.
 const bytesPerByte = 50
 
 func newDocuments(entries, maxBytes int) *documents {
 	d := &documents{maxBytes: maxBytes}
-	// The only error is a size below one.
+	// NewLRU only fails for a size below one.
 	d.cache, _ = simplelru.NewLRU(max(entries, 1), func(query string, _ *document) {
 		d.bytes -= len(query) * bytesPerByte
 	})
 	return d
 }
 
-// Get returns the document of a query that was found valid before.
+// Get returns the document of a query that has been validated before.
 func (d *documents) Get(_ context.Context, query string) (*ast.QueryDocument, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -46,7 +46,7 @@ func (d *documents) Get(_ context.Context, query string) (*ast.QueryDocument, bo
 	return nil, false
 }
 
-// cost returns the cost of an operation of a query, which is remembered if it is the same whatever the variables are.
+// cost returns the cost of a query's operation, and caches it if it does not depend on variables.
 func (d *documents) cost(query string, operation *ast.OperationDefinition, count func() int) int {
 	if !hasConstantCost(operation) {
 		return count()
@@ -69,7 +69,7 @@ func (d *documents) cost(query string, operation *ast.OperationDefinition, count
 	return cost
 }
 
-// Add keeps a document that was found valid, making room for it. From now on its numbers are as they were spelled.
+// Add caches a validated document, evicting others if needed. It calls keepSpelling on it first.
 func (d *documents) Add(_ context.Context, query string, parsed *ast.QueryDocument) {
 	keepSpelling(parsed)
 	d.mu.Lock()

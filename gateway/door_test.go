@@ -19,7 +19,7 @@ import (
 	"github.com/agentgraph/agentgraph/gateway"
 )
 
-// A client that sends no body, or half of it, is told so, with and without a key.
+// A client that sends no body, or half of one, gets an error, with and without a key.
 func TestBodiesThatDoNotArrive(t *testing.T) {
 	t.Parallel()
 	f := start(t, settings(func(s *gateway.Settings) { s.RequestTimeout = time.Second }))
@@ -96,7 +96,7 @@ func TestOneKeyARequest(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, response.StatusCode)
 }
 
-// However many ask whether the gateway is ready, it looks once, and tells them in time.
+// However many ask whether the gateway is ready, it checks once and answers all of them in time.
 func TestReadinessIsFoundOutOnceForAll(t *testing.T) {
 	t.Parallel()
 	var looks atomic.Int32
@@ -104,7 +104,7 @@ func TestReadinessIsFoundOutOnceForAll(t *testing.T) {
 	f := start(t, func(o *gateway.Options) {
 		o.Ready = func(ctx context.Context) error {
 			looks.Add(1)
-			<-release // whatever the context says
+			<-release // ignoring the context
 			return ctx.Err()
 		}
 	})
@@ -121,7 +121,7 @@ func TestReadinessIsFoundOutOnceForAll(t *testing.T) {
 	close(release)
 }
 
-// callers is a listener whose connections come from the addresses.
+// callers is a listener whose connections come from the given addresses.
 type callers struct {
 	net.Listener
 	from chan string
@@ -153,7 +153,7 @@ func TestConnectionsAreLimited(t *testing.T) {
 	listener := gateway.Connections{All: 6, PerAddress: 2}.Limit(callers{from: from})
 	accept := func(address string) net.Conn {
 		from <- address
-		from <- "10.0.0.9:1" // which is let in whenever there is room
+		from <- "10.0.0.9:1" // a private address, let in whenever there is room
 		conn, err := listener.Accept()
 		require.NoError(t, err)
 		if conn.RemoteAddr().String() == "10.0.0.9:1" {

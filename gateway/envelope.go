@@ -10,8 +10,8 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 )
 
-// envelope returns what stands before and behind response.Data in the response's JSON. A response
-// without data, which is a request that was not executed, has no "data" entry.
+// envelope returns the response's JSON before and after response.Data. A response without data, to a request that was
+// not executed, has no "data" entry.
 func envelope(response *graphql.Response) (head, tail []byte) {
 	head = append(head, '{')
 	if len(response.Errors) > 0 {
@@ -33,10 +33,10 @@ func envelope(response *graphql.Response) (head, tail []byte) {
 	return head, append(tail, '}')
 }
 
-// dataHead is what stands before the data of a response that is nothing else.
+// dataHead precedes the data of a response that has nothing else.
 const dataHead = `{"data":`
 
-// inPlace returns the JSON of a response whose data was written into the buffer, behind dataHead, and is all there is.
+// inPlace returns the JSON of a response with nothing but data, which already stands in the buffer behind dataHead.
 func inPlace(buffer []byte, response *graphql.Response) (body []byte, ok bool) {
 	data := response.Data
 	if len(response.Errors) > 0 || len(response.Extensions) > 0 || len(data) == 0 || len(buffer) != len(dataHead)+len(data) ||
@@ -54,14 +54,14 @@ func appendResponse(buffer []byte, response *graphql.Response) []byte {
 	return append(buffer, tail...)
 }
 
-// What a response has of its errors: as many as anybody reads, and of each as much.
+// Bounds of a response's errors: their number, and the bytes of each message. Nobody reads more.
 const (
 	mostErrors  = 10
 	mostMessage = 2_000
 )
 
-// bounded returns the first of many errors and how many there are besides, with messages that are not too long: a short
-// document can have thousands of errors, whose messages quote from it.
+// bounded keeps the first errors, shortens their messages, and says how many it left out: a short document can cause
+// thousands of errors, each quoting from it.
 func bounded(errs gqlerror.List) gqlerror.List {
 	isLong := func(err *gqlerror.Error) bool { return len(err.Message) > mostMessage }
 	if len(errs) <= mostErrors && !slices.ContainsFunc(errs, isLong) {
@@ -81,7 +81,7 @@ func bounded(errs gqlerror.List) gqlerror.List {
 	return cut
 }
 
-// errorsJSON encodes errors that the presenter made: texts, numbers and lists, which cannot fail.
+// errorsJSON encodes the presenter's errors. They hold only texts, numbers and lists, so encoding cannot fail.
 func errorsJSON(errs gqlerror.List) []byte {
 	text, err := json.Marshal(bounded(errs))
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// statuses is the HTTP status of each code, for a response that is nothing but the error.
+// statuses maps each code to the HTTP status of a response that consists of the error alone.
 var statuses = map[model.Code]int{
 	model.Unauthenticated: http.StatusUnauthorized,
 	model.Forbidden:       http.StatusForbidden,
@@ -31,12 +31,12 @@ var statuses = map[model.Code]int{
 	model.UpstreamFailed:  http.StatusBadGateway,
 	model.Unavailable:     http.StatusServiceUnavailable,
 	model.Internal:        http.StatusInternalServerError,
-	// A document that does not parse or does not fit the schema keeps the code that GraphQL tools know.
+	// Documents that do not parse or do not fit the schema keep the codes that GraphQL tools know.
 	errcode.ParseFailed:      http.StatusBadRequest,
 	errcode.ValidationFailed: http.StatusBadRequest,
 }
 
-// extensions is what a client is told beside the message, by code; every code adds "code" itself.
+// extensions returns an error's extensions: always "code", and more for some codes.
 func extensions(ctx context.Context, e *model.Error) map[string]any {
 	members := map[string]any{"code": string(e.Code)}
 	if len(e.Fields) > 0 {
@@ -48,7 +48,7 @@ func extensions(ctx context.Context, e *model.Error) map[string]any {
 	return members
 }
 
-// StatusOf returns the HTTP status for a code of extensions.code, 500 for one that is not known.
+// StatusOf returns the HTTP status for a code of extensions.code, 500 for an unknown one.
 func StatusOf(code string) int {
 	if status, known := statuses[model.Code(code)]; known {
 		return status
@@ -61,14 +61,14 @@ func codeOf(err *gqlerror.Error) string {
 	return code
 }
 
-// isGraphQL reports whether the error is the document's: it does not parse or does not fit the schema.
+// isGraphQL reports whether the document is at fault: it does not parse or does not fit the schema.
 func isGraphQL(err *gqlerror.Error) bool {
 	code := codeOf(err)
 	return code == errcode.ParseFailed || code == errcode.ValidationFailed
 }
 
-// presenter turns any error into what the client may see, and logs what it may not. It makes a new
-// value each time, so that an error which several requests hold is never written to.
+// presenter turns any error into what the client may see, and logs the rest. It always makes a new value, as several
+// requests may share an error.
 type presenter struct {
 	log      *slog.Logger
 	settings Settings
@@ -91,8 +91,8 @@ func (p presenter) present(ctx context.Context, err error) *gqlerror.Error {
 	return out
 }
 
-// splitPath returns the path of the field, and what follows it when an argument of the field could not be read:
-// the path of the input at fault as the domain names inputs, without the argument "input" that holds it.
+// splitPath returns the path of the field. If one of the field's arguments could not be read, it also returns the path
+// of the faulty input in the domain's terms, without the wrapping argument "input".
 func splitPath(ctx context.Context, path ast.Path) (field ast.Path, argument string) {
 	at := graphql.GetFieldContext(ctx)
 	if at == nil {
@@ -129,7 +129,7 @@ func (p presenter) translate(ctx context.Context, err error, located *gqlerror.E
 	case isGraphQL(located):
 		return &gqlerror.Error{Message: located.Message, Extensions: map[string]any{"code": codeOf(located)}}
 	case errors.As(err, &number):
-		// A literal that is an integer and too large for Int passes gqlparser's validation.
+		// gqlparser's validation passes integer literals that are too large for Int.
 		return shownTo(ctx, model.Errorf(model.BadInput, "%s", number.Message))
 	case errors.Is(ctx.Err(), context.Canceled):
 		return shownTo(ctx, model.Errorf(model.Unavailable, "the request was cancelled"))
@@ -144,7 +144,7 @@ func (p presenter) translate(ctx context.Context, err error, located *gqlerror.E
 	}
 }
 
-// reason is the sentence of an error that a client may see.
+// reason returns an error's message as a client may see it.
 func (p presenter) reason(err error) string {
 	var known *model.Error
 	if errors.As(err, &known) && known.Code != model.Internal {
@@ -153,7 +153,7 @@ func (p presenter) reason(err error) string {
 	return "something that the gateway needs does not answer"
 }
 
-// mask keeps the cause in the log and shows only where to find it there.
+// mask logs the cause and tells the client only where in the log to find it.
 func (p presenter) mask(ctx context.Context, err error, located *gqlerror.Error) *gqlerror.Error {
 	attributes := []any{"error", err, "path", located.Path.String(), "traceId", TraceID(ctx)}
 	var panicked panicError
@@ -168,7 +168,7 @@ func shownTo(ctx context.Context, e *model.Error) *gqlerror.Error {
 	return &gqlerror.Error{Message: e.Message, Extensions: extensions(ctx, e)}
 }
 
-// panicError is a panic as an error, for the presenter to mask.
+// panicError carries a panic as an error, for the presenter to mask.
 type panicError struct {
 	value any
 	stack []byte

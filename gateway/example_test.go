@@ -14,7 +14,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// A gateway in front of a schema that gqlgen generated, for one key.
+// This runs a gateway for one key in front of a schema that gqlgen generated.
 func Example() {
 	server := httptest.NewServer(gateway.New(gateway.Options{
 		Schema: probe.NewExecutableSchema(probe.Config{Resolvers: &probe.Root{}}),

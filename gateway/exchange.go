@@ -14,14 +14,14 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// exchange is one GraphQL request over HTTP and its response, single or streamed.
+// exchange is one GraphQL request over HTTP with its response, single or streamed.
 type exchange struct {
 	*Server
 	w      http.ResponseWriter
 	r      *http.Request
 	exec   graphql.GraphExecutor
 	accept accept
-	// safe: by its method the request promises to change nothing.
+	// safe: the request's method promises to change nothing.
 	safe bool
 }
 
@@ -62,8 +62,7 @@ func (x exchange) run(params request) {
 	}
 }
 
-// guarded runs a step of an execution and turns a panic outside of a field, which gqlgen does not
-// catch, into its error.
+// guarded runs a step of an execution and turns a panic outside of a field, which gqlgen does not catch, into an error.
 func (s *Server) guarded(ctx context.Context, step func()) (broken *gqlerror.Error) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -83,14 +82,14 @@ func (x exchange) reject(response *graphql.Response) {
 		return
 	}
 	status := StatusOf(codeOf(response.Errors[0]))
-	// A client of the older media type tells a GraphQL server from a proxy by its 200.
+	// Clients of the older media type recognise a GraphQL server, as opposed to a proxy, by its 200.
 	if x.accept.single == jsonType && isGraphQL(response.Errors[0]) {
 		status = http.StatusOK
 	}
 	x.respond(status, response)
 }
 
-// executedStatus is 200 for what was executed, whatever errors are beside its data.
+// executedStatus is 200 for an executed operation, whatever errors accompany its data.
 func executedStatus(response *graphql.Response) int {
 	if len(response.Data) == 0 && len(response.Errors) > 0 {
 		return StatusOf(codeOf(response.Errors[0]))
@@ -103,7 +102,7 @@ func (x exchange) respond(status int, response *graphql.Response) {
 	writeResponse(x.w, status, x.accept.single, response)
 }
 
-// limitWriting ends a client that takes its response too slowly.
+// limitWriting drops a client that takes its response too slowly.
 func (x exchange) limitWriting() {
 	_ = http.NewResponseController(x.w).SetWriteDeadline(time.Now().Add(x.settings.WriteTimeout))
 }
@@ -112,7 +111,7 @@ func (x exchange) notAcceptable() {
 	refusal(http.StatusNotAcceptable, "the response can be %s, %s or %s", graphqlType, jsonType, eventType).write(x.w, x.accept)
 }
 
-// writeResponse sends a response with its data as the executor made it.
+// writeResponse sends a response, with its data as the executor made it.
 func writeResponse(w http.ResponseWriter, status int, mediaType string, response *graphql.Response) {
 	buffer := buffers.Get().(*[]byte)
 	defer giveBack(buffer)
@@ -125,10 +124,10 @@ func writeBody(w http.ResponseWriter, status int, mediaType string, body []byte)
 	h.Set("Content-Type", mediaType+utf8Suffix)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // in one piece, which takes fewest system calls; a client that has gone needs nothing
+	_, _ = w.Write(body) // one write takes the fewest system calls; if the client has gone, nothing is lost
 }
 
-// buffers are those of responses that were made and sent, the largest of which are not kept.
+// buffers reuses response buffers, except the largest.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 const mostBuffer = 256 << 10

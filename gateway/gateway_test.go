@@ -35,7 +35,7 @@ const (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// front is a running gateway over the probe schema.
+// front is a running gateway in front of the probe schema.
 type front struct {
 	*gateway.Server
 	root    *probe.Root
@@ -64,7 +64,7 @@ func (j *journal) String() string {
 	return j.text.String()
 }
 
-// start serves a gateway until the test ends. The key of company c1 is goodKey.
+// start serves a gateway until the test ends. goodKey is the key of company c1.
 func start(t *testing.T, change ...func(*gateway.Options)) *front {
 	t.Helper()
 	f := &front{root: &probe.Root{}, log: &journal{}}
@@ -105,12 +105,12 @@ func start(t *testing.T, change ...func(*gateway.Options)) *front {
 	return f
 }
 
-// settings changes the settings of a gateway to be started.
+// settings returns an option that changes the gateway's settings.
 func settings(change func(*gateway.Settings)) func(*gateway.Options) {
 	return func(o *gateway.Options) { change(&o.Settings) }
 }
 
-// call is an HTTP request; header lines are "Name: value", an empty value removes a header.
+// call is an HTTP request. Header lines are "Name: value"; an empty value removes the header.
 type call struct {
 	method  string
 	path    string
@@ -118,7 +118,7 @@ type call struct {
 	body    string
 }
 
-// answer is what came back.
+// answer is the response to a call.
 type answer struct {
 	status int
 	header http.Header
@@ -160,7 +160,7 @@ func (f *front) open(t *testing.T, c call) *http.Response {
 	return response
 }
 
-// post sends a query under application/graphql-response+json.
+// post sends a query and accepts application/graphql-response+json.
 func (f *front) post(t *testing.T, query string, variables ...any) answer {
 	t.Helper()
 	return f.do(t, call{method: "POST", path: "/graphql", body: body(t, query, variables...), headers: []string{"Accept: " + graphqlType}})
@@ -177,7 +177,7 @@ func body(t *testing.T, query string, variables ...any) string {
 	return string(text)
 }
 
-// fault returns the only error of a response and its code.
+// fault returns the response's only error and its code.
 func (a answer) fault(t *testing.T) (err map[string]any, code string) {
 	t.Helper()
 	errs, _ := a.json["errors"].([]any)

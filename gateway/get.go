@@ -7,7 +7,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 )
 
-// getTransport serves queries, and subscriptions as server-sent events, whose request is in the URL.
+// getTransport serves queries, and subscriptions as server-sent events, with the request in the URL.
 type getTransport struct{ *Server }
 
 func (getTransport) Supports(r *http.Request) bool {
@@ -17,7 +17,7 @@ func (getTransport) Supports(r *http.Request) bool {
 func (t getTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
 	x := exchange{Server: t.Server, w: w, r: r, exec: exec, accept: negotiate(r.Header), safe: true}
 	if r.Method == http.MethodHead {
-		// There is nobody to read a stream, which would never end.
+		// HEAD has no body, so nobody would read a stream, and it would never end.
 		x.accept.stream, x.accept.first = false, false
 	}
 	if x.accept.none() {

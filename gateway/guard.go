@@ -14,9 +14,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// guard is an extension that refuses documents which would cost too much to validate, operations which
-// would cost too much to execute, each check before the work that it bounds, and variables that do not
-// fit their types.
+// guard is an extension that refuses documents that are too expensive to validate, operations that are too expensive to
+// execute, and variables that do not fit their types. Each check comes before the work that it bounds.
 type guard struct {
 	settings  Settings
 	documents *documents
@@ -26,8 +25,8 @@ type guard struct {
 func (guard) ExtensionName() string                   { return "Guard" }
 func (guard) Validate(graphql.ExecutableSchema) error { return nil }
 
-// MutateOperationParameters checks the text before it is validated. A text that does not parse is
-// left to the executor, which says what is wrong with it.
+// MutateOperationParameters checks the text before validation. A text that does not parse is left to the executor,
+// which reports why.
 func (g guard) MutateOperationParameters(ctx context.Context, request *graphql.RawParams) *gqlerror.Error {
 	if len(request.Query) > g.settings.QueryBytes {
 		return exceeded("the query is longer than the limit of %d bytes", g.settings.QueryBytes)
@@ -58,8 +57,8 @@ func (g guard) MutateOperationParameters(ctx context.Context, request *graphql.R
 	return nil
 }
 
-// MutateOperationContext checks the variables, which gqlparser has coerced, gives custom scalars their
-// objects as the client spelled them, and checks what the operation costs with these variables.
+// MutateOperationContext checks the variables, which gqlparser has coerced, restores the spelling of custom scalars'
+// objects, and checks the cost of the operation with these variables.
 func (g guard) MutateOperationContext(ctx context.Context, operation *graphql.OperationContext) *gqlerror.Error {
 	var texts map[string]json.RawMessage
 	for _, definition := range operation.Operation.VariableDefinitions {
@@ -82,15 +81,15 @@ func exceeded(format string, numbers ...any) *gqlerror.Error {
 	return gqlerror.Wrap(model.Errorf(model.LimitExceeded, format, numbers...))
 }
 
-// invalid is an error like those of gqlparser's validation.
+// invalid returns an error like those of gqlparser's validation.
 func invalid(format string, args ...any) *gqlerror.Error {
 	err := gqlerror.Errorf(format, args...)
 	errcode.Set(err, errcode.ValidationFailed)
 	return err
 }
 
-// moreTokens reports whether the text has more than limit tokens, comments included. It stops at
-// what is not GraphQL.
+// moreTokens reports whether the text has more than limit tokens, comments included. It stops at text that is not
+// GraphQL.
 func moreTokens(source *ast.Source, limit int) bool {
 	tokens := lexer.New(source)
 	for range limit {
@@ -103,21 +102,21 @@ func moreTokens(source *ast.Source, limit int) bool {
 	return err == nil && token.Kind != lexer.EOF
 }
 
-// mostRepeats bounds how often one selection names the same field. Validation compares each two of
-// them: four thousand would cost it two seconds.
+// mostRepeats bounds how often one selection names the same field. Validation compares them in pairs: four thousand
+// take it two seconds.
 const mostRepeats = 100
 
-// walk measures a document, each fragment once however often it is spread.
+// walk measures a document. It walks each fragment once, however often it is spread.
 type walk struct {
 	document *ast.QueryDocument
 	depths   map[string]int
-	// repeats is the most often that one selection names a field.
+	// repeats is the highest number of times that one selection names a field.
 	repeats     int
 	introspects bool
 }
 
-// depth returns the number of levels of fields in the selection. It counts them by response name in
-// fields, which the inline fragments of a selection share.
+// depth returns the number of levels of fields in the selection. It counts the fields by response name in fields, which
+// a selection shares with its inline fragments.
 func (w *walk) depth(selection ast.SelectionSet, fields map[string]int) int {
 	deepest := 0
 	for _, selected := range selection {
@@ -146,7 +145,7 @@ func (w *walk) fragment(name string) int {
 	if fragment == nil {
 		return 0
 	}
-	// Validation refuses a fragment that spreads itself; here it must only come to an end.
+	// Validation refuses a fragment that spreads itself; here the walk only has to end.
 	w.depths[name] = 0
 	w.depths[name] = w.depth(fragment.SelectionSet, map[string]int{})
 	return w.depths[name]

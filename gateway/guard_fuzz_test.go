@@ -12,7 +12,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// unanswered is a schema of which nothing is ever executed.
+// unanswered is a schema that is never executed.
 type unanswered struct{ schema *ast.Schema }
 
 func (u unanswered) Schema() *ast.Schema                        { return u.schema }
@@ -21,8 +21,8 @@ func (unanswered) Complexity(context.Context, string, string, int, map[string]an
 	return 0, false
 }
 
-// FuzzGuard requires of what the guard lets through that it keeps every bound, measured with its fragments written out
-// in full, that what is made of the variables stands for the same, and that a second look finds the same.
+// FuzzGuard checks that whatever passes the guard keeps every bound, measured with all fragments expanded, that the
+// rewritten variables mean the same, and that a second run of the guard finds the same.
 func FuzzGuard(f *testing.F) {
 	f.Add(`{ agents(first: 3) { nodes { ...a } } } fragment a on Agent { name tools { ...t } } fragment t on Tool { name }`, `{}`, true)
 	f.Add(`query ($n: Int!, $all: Boolean!) { agents(first: $n) { nodes { tests(first: $n) @include(if: $all) { nodes { id } } } } }`, `{"n":100,"all":true}`, true)
@@ -69,7 +69,7 @@ func FuzzGuard(f *testing.F) {
 		w := writing{left: 10_000}
 		whole := *operation.Operation
 		if whole.SelectionSet = w.out(whole.SelectionSet, 1); w.left <= 0 {
-			return // Written out, it is as large as it pleases: that is what measuring each fragment once is for.
+			return // Expanded, it may be of any size: this is why each fragment is measured once.
 		}
 		require.LessOrEqual(t, w.depth, settings.QueryDepth)
 		require.False(t, w.introspects && !introspection)
@@ -79,7 +79,7 @@ func FuzzGuard(f *testing.F) {
 	})
 }
 
-// requireSameTexts requires that the texts which stand for custom scalars in a value say what was given for them.
+// requireSameTexts requires that the texts which replace custom scalars in a value mean what was given.
 func requireSameTexts(t *testing.T, value, given any) {
 	t.Helper()
 	switch value := value.(type) {
@@ -101,7 +101,7 @@ func requireSameTexts(t *testing.T, value, given any) {
 	}
 }
 
-// writing writes fragments out in full, and measures what comes of it.
+// writing expands fragments in full and measures the result.
 type writing struct {
 	left, depth int
 	introspects bool

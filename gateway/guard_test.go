@@ -13,7 +13,7 @@ func nested(levels int) string {
 	return strings.Repeat("{ tree ", levels-1) + "{ name }" + strings.Repeat(" }", levels-1)
 }
 
-// deep nests fields of Tree: levels of them, the root's and the leaf included.
+// deep nests fields of Tree to the given number of levels, including the root and the leaf.
 func deep(levels int) string {
 	return "{ tree " + strings.ReplaceAll(nested(levels-1), "tree", "child") + " }"
 }
@@ -57,7 +57,7 @@ func TestWithinTheLimits(t *testing.T) {
 		"tokens":  "{" + strings.Repeat(" ...{ hello }", 100) + "}",
 		"depth":   deep(15),
 		"repeats": "{" + strings.Repeat(" hello", 100) + "}",
-		// The deepest path of the introspection query that GraphQL tools send.
+		// This is the deepest path of the introspection query that GraphQL tools send.
 		"introspection": "{ __schema { types { fields { args { type " + strings.Repeat("{ ofType ", 9) + "{ name }" + strings.Repeat(" }", 9) + " } } } } }",
 	} {
 		require.Equal(t, http.StatusOK, f.post(t, query).status, name)
@@ -67,7 +67,7 @@ func TestWithinTheLimits(t *testing.T) {
 	require.Equal(t, "GRAPHQL_VALIDATION_FAILED", code)
 }
 
-// What gqlparser lets through in variables.
+// gqlparser lets these variables pass.
 func TestVariables(t *testing.T) {
 	t.Parallel()
 	f := start(t)

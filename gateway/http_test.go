@@ -37,7 +37,7 @@ func TestAnswerMediaType(t *testing.T) {
 	}
 }
 
-// What is wrong before there is a GraphQL request.
+// These requests are wrong before there is a GraphQL request.
 func TestRefusedRequests(t *testing.T) {
 	t.Parallel()
 	f := start(t)

@@ -21,48 +21,48 @@ const (
 	idempotencyHeader = "Idempotency-Key"
 	replayedHeader    = "Idempotent-Replayed"
 	longestKey        = 255
-	// mostKept is the largest response that is kept, in bytes.
+	// mostKept bounds the size of a kept response, in bytes.
 	mostKept = 1 << 20
 )
 
-// keptHeaders are those that belong to a response rather than to its transmission.
+// keptHeaders are the headers that belong to a response rather than to its transmission.
 var keptHeaders = []string{"Content-Type", "Location"}
 
-// keptStatuses are those failures that a repetition would only meet again.
+// keptStatuses are the failures that a retry would only meet again.
 var keptStatuses = []int{http.StatusBadRequest, http.StatusNotFound, http.StatusUnprocessableEntity}
 
-// finalCodes are those of errors that a repetition would only meet again.
+// finalCodes are the codes of errors that a retry would only meet again.
 var finalCodes = []string{string(model.BadInput), string(model.NotFound), string(model.Unprocessable), string(model.LimitExceeded)}
 
-// ClaimRequest lets a company's request be carried out once, whichever process it is sent to. Requests with the same
-// id are one request, which must have the same fingerprint; both are a SHA-256. It returns what the request was
-// answered before, or, when it is to be carried out now, what ends the claim: with the response to keep, or with nil to
-// keep none. Errors for the client are CONFLICT and UNPROCESSABLE.
+// ClaimRequest makes sure that a company's request is carried out once, whichever process receives it. Requests with
+// the same id are one request and must have the same fingerprint; both are a SHA-256. It returns the kept response to
+// an earlier attempt. If there is none, the request is to be carried out now, and end must be called with the response
+// to keep, or with nil to keep none. Errors for the client are CONFLICT and UNPROCESSABLE.
 type ClaimRequest func(ctx context.Context, companyID string, id, fingerprint []byte) (
 	kept *model.KeptResponse, end func(context.Context, *model.KeptResponse) error, err error)
 
 type keyedKey struct{}
 
-// keyed is a request with an Idempotency-Key, and where it is answered. What it is answered as long as no mutation
-// was begun goes to the client as it comes. Then it waits here until it is kept.
+// keyed is the ResponseWriter of a request with an Idempotency-Key. Until a mutation has begun, the response goes
+// straight to the client. After that it is buffered here until it has been kept.
 type keyed struct {
 	http.ResponseWriter
 	id   []byte
 	url  string
 	body *digest
 
-	// kept is what the request was answered before; end ends the claim of one that is carried out now.
+	// kept is the response to an earlier attempt; end ends the claim of a request that is carried out now.
 	kept *model.KeptResponse
 	end  func(context.Context, *model.KeptResponse) error
-	// isFinal: a repetition must not, or need not, be carried out. isSecret: the response must not be kept.
+	// isFinal: a retry must not, or need not, be carried out. isSecret: the response must not be kept.
 	isFinal, isSecret bool
 
 	status   int
 	response bytes.Buffer
 }
 
-// once hands the request on. A mutation that came with an Idempotency-Key is carried out once, and whoever repeats
-// the request gets the same response.
+// once hands the request on. A mutation with an Idempotency-Key is carried out once, and every retry gets the same
+// response.
 func (s *Server) once(w http.ResponseWriter, r *http.Request) {
 	keys, given := r.Header[idempotencyHeader]
 	if !given || r.Method != http.MethodPost || s.claim == nil {
@@ -99,7 +99,7 @@ func isKey(keys []string) bool {
 		!strings.ContainsFunc(keys[0], func(c rune) bool { return c < ' ' || c > '~' })
 }
 
-// settle ends the claim of a request, and then sends what it was answered.
+// settle ends the request's claim and then sends the response.
 func (s *Server) settle(ctx context.Context, k *keyed, answered bool) {
 	var kept *model.KeptResponse
 	if answered {
@@ -116,7 +116,7 @@ func (s *Server) settle(ctx context.Context, k *keyed, answered bool) {
 	}
 }
 
-// keepable returns the response when whoever repeats the request is to get it, else nil.
+// keepable returns the response if retries are to get it, else nil.
 func (k *keyed) keepable() *model.KeptResponse {
 	if isSuccess := k.status >= 200 && k.status < 300; !k.isFinal || !isSuccess && !slices.Contains(keptStatuses, k.status) {
 		return nil
@@ -133,7 +133,7 @@ func (k *keyed) keepable() *model.KeptResponse {
 	return kept
 }
 
-// replay answers what the request was answered before.
+// replay answers with the kept response.
 func (k *keyed) replay() {
 	h := k.Header()
 	for _, name := range keptHeaders {
@@ -151,7 +151,7 @@ func (k *keyed) replay() {
 	_, _ = k.ResponseWriter.Write(k.kept.Body)
 }
 
-// waits: the response does not go to the client as it comes.
+// waits: the response does not go straight to the client.
 func (k *keyed) waits() bool { return k.end != nil || k.kept != nil }
 
 func (k *keyed) WriteHeader(status int) {
@@ -176,8 +176,8 @@ func (k *keyed) Write(p []byte) (int, error) {
 // Unwrap lets http.ResponseController reach the connection.
 func (k *keyed) Unwrap() http.ResponseWriter { return k.ResponseWriter }
 
-// fingerprint is of what must be the same when the request is repeated, as far as the id does not say it. The body
-// must have been read.
+// fingerprint hashes everything that must be the same in a retry and is not part of the id. The body must have been
+// read.
 func (k *keyed) fingerprint(p model.Principal) []byte {
 	scopes := slices.Sorted(slices.Values(p.Scopes))
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %x", k.body.mediaType, k.url, scopes, k.body.hash.Sum(nil)))
@@ -196,7 +196,7 @@ func (i idempotency) InterceptOperation(ctx context.Context, next graphql.Operat
 		return next(ctx)
 	}
 	principal, _ := model.PrincipalOf(ctx)
-	// Whoever leaves will ask again, and is to get the response then.
+	// A client that leaves will ask again, and must get the response then.
 	ctx = context.WithoutCancel(ctx)
 	claiming, cancel := context.WithTimeout(ctx, i.settings.RequestTimeout)
 	defer cancel()
@@ -209,7 +209,7 @@ func (i idempotency) InterceptOperation(ctx context.Context, next graphql.Operat
 		}
 		return graphql.OneShot(&graphql.Response{Errors: gqlerror.List{shown}})
 	case k.kept != nil:
-		return graphql.OneShot(&graphql.Response{Data: []byte("null")}) // which nobody sees
+		return graphql.OneShot(&graphql.Response{Data: []byte("null")}) // nobody sees it
 	}
 	for _, field := range mutations(ctx) {
 		k.isSecret = k.isSecret || slices.Contains(i.settings.SecretFields, field.Name)
@@ -217,8 +217,8 @@ func (i idempotency) InterceptOperation(ctx context.Context, next graphql.Operat
 	return next(ctx)
 }
 
-// InterceptResponse notes whether a repetition must not be carried out, because something was done, or need not,
-// because it would only meet the same errors.
+// InterceptResponse notes whether a retry must not be carried out, because something was done, or need not be, because
+// it would only meet the same errors.
 func (i idempotency) InterceptResponse(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
 	response := next(ctx)
 	if k, given := ctx.Value(keyedKey{}).(*keyed); given && k.end != nil && response != nil {
@@ -227,7 +227,7 @@ func (i idempotency) InterceptResponse(ctx context.Context, next graphql.Respons
 	return response
 }
 
-// isFinal reports whether so many mutations with the errors are not to be carried out again.
+// isFinal reports whether count mutations with these errors are not to be carried out again.
 func isFinal(errs gqlerror.List, count int) bool {
 	final, failed := true, map[string]bool{}
 	for _, err := range errs {
@@ -242,7 +242,7 @@ func isFinal(errs gqlerror.List, count int) bool {
 	return final || len(failed) < count
 }
 
-// mutations are the fields of the operation's root that do something.
+// mutations are the root fields of the operation that do something.
 func mutations(ctx context.Context) []graphql.CollectedField {
 	operation := graphql.GetOperationContext(ctx)
 	var fields []graphql.CollectedField

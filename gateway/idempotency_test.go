@@ -16,7 +16,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// claims is what a gateway asks to be carried out once.
+// claims holds the claims that a gateway makes.
 type claims struct {
 	mu     sync.Mutex
 	ids    []string
@@ -42,7 +42,7 @@ func (c *claims) claim(_ context.Context, companyID string, id, _ []byte) (*mode
 	}, nil
 }
 
-// startOnce is start for a gateway that carries requests out once.
+// startOnce starts a gateway with idempotency.
 func startOnce(t *testing.T, change ...func(*gateway.Options)) (*front, *claims) {
 	t.Helper()
 	c := &claims{answer: map[string]*model.KeptResponse{}}
@@ -59,7 +59,7 @@ func TestIdempotencyKeys(t *testing.T) {
 		request.Header = http.Header{"X-Api-Key": {goodKey}, "Content-Type": {jsonType}, "Idempotency-Key": keys}
 		response, err := http.DefaultTransport.RoundTrip(request)
 		if err != nil {
-			continue // What net/http does not send.
+			continue // net/http does not send it.
 		}
 		require.NoError(t, response.Body.Close())
 		require.Equal(t, http.StatusBadRequest, response.StatusCode, "%q", keys)

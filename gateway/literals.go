@@ -6,9 +6,9 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// keepSpelling makes texts of the numbers in a validated document that stand for custom scalars: gqlparser would
-// read them as floats, and a decimal number would no longer be what the client wrote. It makes of objects that
-// stand for custom scalars what model.Spelled says: gqlparser would forget the order of their keys.
+// keepSpelling rewrites the literals of custom scalars in a validated document. Numbers become texts, because gqlparser
+// would read them as floats, and a decimal number would change. Objects take the form of model.Spelled, because
+// gqlparser would lose the order of their keys.
 func keepSpelling(document *ast.QueryDocument) {
 	for _, operation := range document.Operations {
 		for _, variable := range operation.VariableDefinitions {
@@ -53,7 +53,7 @@ func spellValue(value *ast.Value) {
 	}
 }
 
-// spellMembers does what model.Spelled says to an object, and to all that it contains.
+// spellMembers gives an object, and everything in it, the form of model.Spelled.
 func spellMembers(value *ast.Value) {
 	for _, child := range value.Children {
 		spellMembers(child.Value)

@@ -23,27 +23,27 @@ const (
 
 type traceKey struct{}
 
-// trace is which trace a request belongs to.
+// trace is the trace that a request belongs to.
 type trace struct {
 	id string
-	// parent is the traceparent header that said so; "" when there was none.
+	// parent is the traceparent header that named it, or "".
 	parent string
 }
 
-// TraceID returns the identifier of the request: the trace of its traceparent header, or one that
-// the gateway made. It is in the X-Trace-Id header of the response and in every line of the log.
+// TraceID returns the identifier of the request: the trace of its traceparent header, or one that the gateway made. The
+// X-Trace-Id header of the response and every line of the log carry it.
 func TraceID(ctx context.Context) string {
 	t, _ := ctx.Value(traceKey{}).(trace)
 	return t.id
 }
 
-// TraceParent returns the traceparent header of the request, or of the one that opened the socket; "" when it had none.
+// TraceParent returns the traceparent header of the request, or of the request that opened the socket. It may be "".
 func TraceParent(ctx context.Context) string {
 	t, _ := ctx.Value(traceKey{}).(trace)
 	return t.parent
 }
 
-// ServeHTTP serves /healthz, /readyz, Path, and by the other transports everything else.
+// ServeHTTP serves /healthz, /readyz and Path, and leaves everything else to the other transports.
 func (s *Server) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 	rec := &record{begin: time.Now(), remote: r.RemoteAddr, method: r.Method, path: r.URL.Path, header: response.Header()}
 	trace := traceOf(r.Header)
@@ -57,19 +57,19 @@ func (s *Server) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 	w := &statusWriter{ResponseWriter: response}
 	w.outlet, _ = r.Context().Value(outletKey{}).(*outlet)
 	if w.outlet != nil && w.outlet.isBroken {
-		panic(http.ErrAbortHandler) // a request that came behind the one whose response the client did not take
+		panic(http.ErrAbortHandler) // an earlier response on this connection was sent in part, so none may follow it
 	}
 	w.Header().Set(traceHeader, trace.id)
 	w.Header().Set(versionHeader, version)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	// Whoever stores responses must not, and whoever does all the same must tell credentials apart.
+	// Caches must not store responses, and those that do must tell credentials apart.
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Vary", apiKeyHeader+", "+authorizationHeader)
 	control := http.NewResponseController(w)
-	// A deadline that an earlier request on this connection left behind must not end this one.
+	// A deadline left behind by an earlier request on this connection must not end this one.
 	_ = control.SetWriteDeadline(time.Time{})
 	if r.ContentLength != 0 {
-		// Whoever reads the body sets one of its own, and takes it back.
+		// Code that reads the body sets a deadline of its own, and clears it.
 		_ = control.SetReadDeadline(rec.begin.Add(s.settings.RequestTimeout))
 	}
 
@@ -82,8 +82,8 @@ func (s *Server) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// admit answers health checks, and lets a request in when the server is not draining, the credential is
-// good and its rate limit not reached.
+// admit answers health checks. It lets other requests in if the server is not draining, the credential is good and the
+// rate limit is not reached.
 func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/healthz":
@@ -104,7 +104,7 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, model.Errorf(model.BadInput, "version %q does not exist; this is %s", asked, version))
 		return
 	}
-	// A browser cannot set headers on a socket, so a socket shows its credential in connection_init.
+	// A browser cannot set headers on a socket, so a socket sends its credential in connection_init.
 	if (socketTransport{}).Supports(r) && r.URL.Path == Path {
 		s.route(w, r)
 		return
@@ -128,8 +128,8 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 	s.once(w, r.WithContext(model.WithPrincipal(r.Context(), principal)))
 }
 
-// admitted is principal for whoever comes in from the address. When too many credentials of the address were refused, the next
-// one that is gets RATE_LIMITED; those that are good still pass, since many may share an address.
+// admitted returns the principal of a credential from an address. After too many refused credentials of an address, the
+// next bad one gets RATE_LIMITED. Good ones still pass, since many clients may share an address.
 func (s *Server) admitted(ctx context.Context, credential, remote string) (model.Principal, error) {
 	principal, err := s.principal(ctx, credential)
 	var known *model.Error
@@ -153,14 +153,14 @@ func (s *Server) principal(ctx context.Context, credential string) (model.Princi
 	return s.authenticate(ctx, credential)
 }
 
-// revoked reports whether a credential that was good is no longer so. A failure to find out is not a no.
+// revoked reports whether a once good credential is no longer so. A failure to find out counts as still good.
 func (s *Server) revoked(ctx context.Context, credential string) bool {
 	_, err := s.principal(ctx, credential)
 	var known *model.Error
 	return errors.As(err, &known) && known.Code == model.Unauthenticated
 }
 
-// slow names a client that was dropped because it did not take in time what was sent to it.
+// slow logs a client that was dropped because it was too slow to receive.
 func (s *Server) slow(ctx context.Context, operation, remote string) {
 	principal, _ := model.PrincipalOf(ctx)
 	s.log.LogAttrs(ctx, slog.LevelWarn, "slow client dropped", slog.String("operation", operation),
@@ -179,7 +179,7 @@ func (s *Server) survive(w *statusWriter, r *http.Request) {
 	}
 	cause := recovered(r.Context(), value)
 	if w.status != 0 {
-		_ = s.presenter.present(r.Context(), cause) // Too late to tell the client, not the log.
+		_ = s.presenter.present(r.Context(), cause) // Too late for the client, but not for the log.
 		panic(http.ErrAbortHandler)
 	}
 	s.refuse(w, r, cause)
@@ -198,8 +198,8 @@ func traceOf(h http.Header) trace {
 	return trace{id: hex.EncodeToString(id)}
 }
 
-// statusWriter remembers the status that was sent; 0 as long as none was. A body that is written at once is sent at once,
-// where there is an outlet.
+// statusWriter remembers the status that was sent, 0 before that. If there is an outlet, a body written in one call is
+// sent in one piece.
 type statusWriter struct {
 	http.ResponseWriter
 	status int

@@ -116,7 +116,7 @@ func TestDrain(t *testing.T) {
 	require.Equal(t, event{}, <-stream)
 	require.Equal(t, "next", (<-stream).name)
 	require.NoError(t, f.Drain(t.Context()))
-	for range stream { // Ends without complete: the client comes back elsewhere.
+	for range stream { // The stream ends without complete, so that the client reconnects elsewhere.
 	}
 	f.settles(t)
 	a := f.post(t, "{ hello }")
@@ -146,7 +146,7 @@ func TestDrainGivesUp(t *testing.T) {
 	require.NoError(t, f.Drain(t.Context()))
 }
 
-// other is a transport of other paths that refuses in its own form.
+// other is a transport for other paths that words refusals in its own form.
 type other struct {
 	do func(http.ResponseWriter, *http.Request)
 }

@@ -14,13 +14,12 @@ import (
 	"github.com/agentgraph/agentgraph/gateway/form"
 )
 
-// preflightHeaders are those of which one must come with a form. A page of another site cannot send any of them
-// without asking first, while it could send the form.
+// preflightHeaders are headers of which a form must carry at least one. A page of another site can send a form without
+// a preflight request, but none of these headers.
 var preflightHeaders = []string{"GraphQL-Require-Preflight", "X-Requested-By", "Apollo-Require-Preflight"}
 
-// multipart runs a GraphQL multipart request: the request is the JSON in the part operations, and the part map
-// says for each file where in the variables it belongs.
-// https://github.com/jaydenseric/graphql-multipart-request-spec
+// multipart runs a GraphQL multipart request: the part "operations" holds the request as JSON, and the part "map" says
+// where in the variables each file belongs. See https://github.com/jaydenseric/graphql-multipart-request-spec
 func (x exchange) multipart() {
 	if !slices.ContainsFunc(preflightHeaders, func(name string) bool { return x.r.Header.Get(name) != "" }) {
 		refusal(http.StatusUnsupportedMediaType, "a multipart/form-data body needs the header %s or %s",
@@ -66,7 +65,7 @@ func (x exchange) unread(err error) {
 func fillUploads(params request, sent *form.Form) (*fault, error) {
 	var places map[string][]string
 	text, _ := sent.Value("map")
-	_ = json.Unmarshal([]byte(text), &places) // What cannot be read leaves none.
+	_ = json.Unmarshal([]byte(text), &places) // Malformed JSON leaves it nil.
 	if places == nil {
 		return refusal(http.StatusBadRequest, "map must be an object of lists of paths, such as {\"0\": [\"variables.input.upload\"]}"), nil
 	}
@@ -87,7 +86,7 @@ func fillUploads(params request, sent *form.Form) (*fault, error) {
 	return nil, nil
 }
 
-// place puts a file where the variables have a null, and reports false where they have none.
+// place puts a file at a path where the variables have a null. It reports false if there is no null.
 func place(variables map[string]any, path string, upload graphql.Upload) bool {
 	steps := strings.Split(path, ".")
 	if steps[0] != "variables" {

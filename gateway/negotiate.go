@@ -14,18 +14,18 @@ const (
 	utf8Suffix  = "; charset=utf-8"
 )
 
-// accept is what a client takes in answer, from its Accept header.
+// accept is what the Accept header of a client accepts.
 type accept struct {
-	// single is the media type of a response that comes once; "" when none suits the client.
+	// single is the media type of a single response, or "" if none suits the client.
 	single string
-	// stream: server-sent events are taken, by name. first: rather than a single response.
+	// stream: the client names server-sent events. first: it prefers them to a single response.
 	stream, first bool
 }
 
-// none reports that nothing the gateway can send suits the client.
+// none reports that the gateway can send nothing that suits the client.
 func (a accept) none() bool { return a.single == "" && !a.stream }
 
-// errorType is the media type for errors that are told whatever the client takes.
+// errorType is the media type of errors, which are sent whatever the client accepts.
 func (a accept) errorType() string {
 	if a.single == "" {
 		return jsonType
@@ -39,7 +39,7 @@ type mediaRange struct {
 	weight float64
 }
 
-// preference is how much a client wants a media type: by weight, then by how exactly it asked.
+// preference is how much a client wants a media type: first by weight, then by how exactly it asked for it.
 type preference struct {
 	weight      float64
 	specificity int
@@ -54,9 +54,9 @@ func (p preference) over(q preference) bool {
 	return p.specificity > q.specificity
 }
 
-// negotiate chooses among the gateway's media types. Without a preference of the client it is
-// application/json, and with equal ones the newer application/graphql-response+json, which must
-// have been asked for by name or by weight.
+// negotiate chooses among the gateway's media types. Without a preference of the client it is application/json. Of two
+// equal ones it is the newer application/graphql-response+json, provided that the client names it or gives it a higher
+// weight.
 func negotiate(h http.Header) accept {
 	header := strings.Join(h.Values("Accept"), ",")
 	if strings.TrimSpace(header) == "" {
@@ -78,7 +78,7 @@ func negotiate(h http.Header) accept {
 	return a
 }
 
-// prefer applies the range that names the media type most exactly, as RFC 9110 wants it.
+// prefer applies the range that names the media type most exactly, as RFC 9110 requires.
 func prefer(ranges []mediaRange, mediaType string) preference {
 	family, _, _ := strings.Cut(mediaType, "/")
 	var p preference
@@ -99,7 +99,7 @@ func prefer(ranges []mediaRange, mediaType string) preference {
 	return p
 }
 
-// mediaRanges reads an Accept header, leaving out what it cannot read.
+// mediaRanges parses an Accept header and skips malformed elements.
 func mediaRanges(header string) []mediaRange {
 	var ranges []mediaRange
 	for element := range strings.SplitSeq(header, ",") {

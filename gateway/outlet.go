@@ -6,8 +6,8 @@ import (
 	"net/http"
 )
 
-// Whole makes a listener for the server, whose responses leave in one piece each: net/http gives them away in pieces of
-// 4 KiB, each of them a system call here and one of the client's.
+// Whole wraps a listener so that the server sends each response in one piece. net/http writes pieces of 4 KiB, each of
+// which costs a system call here and one at the client.
 func Whole(server *http.Server, listener net.Listener) net.Listener {
 	server.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
 		return context.WithValue(ctx, outletKey{}, conn)
@@ -28,15 +28,15 @@ func (l outlets) Accept() (net.Conn, error) {
 	return &outlet{Conn: conn}, nil
 }
 
-// outlet is a connection that can hold what is written until it is all there.
+// outlet is a connection that can hold writes back until a response is complete.
 type outlet struct {
 	net.Conn
 	held *[]byte
-	// isBroken says that a response was sent in part.
+	// isBroken: a response was sent in part.
 	isBroken bool
 }
 
-// Write writes, or holds what is written. One goroutine writes at a time.
+// Write writes, or appends to the held bytes. Only one goroutine writes at a time.
 func (o *outlet) Write(p []byte) (int, error) {
 	if o.held == nil {
 		return o.Conn.Write(p)
@@ -45,10 +45,10 @@ func (o *outlet) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// mostHeld is how long a body may be, in bytes, that is held: a system call more is not felt in longer ones.
+// mostHeld bounds the bodies that are held, in bytes. For longer ones an extra system call does not matter.
 const mostHeld = 64 << 10
 
-// writeWhole writes the whole body of a response, behind its header.
+// writeWhole sends the header and the whole body of a response in one piece.
 func (o *outlet) writeWhole(w http.ResponseWriter, body []byte) (int, error) {
 	buffer := buffers.Get().(*[]byte)
 	defer giveBack(buffer)
@@ -56,7 +56,7 @@ func (o *outlet) writeWhole(w http.ResponseWriter, body []byte) (int, error) {
 	written, err := o.hold(buffer, w, body)
 	if len(*buffer) > 0 {
 		if _, failure := o.Conn.Write(*buffer); failure != nil {
-			// The server believes that it was sent, and must not send the next response into the midst of this one.
+			// The server takes the response for sent, and must not send the next one into the middle of it.
 			o.isBroken = true
 			_ = o.Close()
 			err = failure
@@ -65,8 +65,8 @@ func (o *outlet) writeWhole(w http.ResponseWriter, body []byte) (int, error) {
 	return written, err
 }
 
-// CloseWrite ends what is sent, and leaves what is received open, as the server wants when it does not read a request to its
-// end.
+// CloseWrite closes the sending half and leaves the receiving one open. The server needs this when it does not read a
+// request to its end.
 func (o *outlet) CloseWrite() error {
 	if conn, ok := o.Conn.(interface{ CloseWrite() error }); ok {
 		return conn.CloseWrite()
@@ -74,7 +74,7 @@ func (o *outlet) CloseWrite() error {
 	return nil
 }
 
-// hold has what is written of a response go into the buffer.
+// hold writes a response into the buffer.
 func (o *outlet) hold(buffer *[]byte, w http.ResponseWriter, body []byte) (int, error) {
 	o.held = buffer
 	defer func() { o.held = nil }()

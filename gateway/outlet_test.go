@@ -17,11 +17,11 @@ import (
 	"github.com/agentgraph/agentgraph/gateway"
 )
 
-// countedListener counts what its connections write.
+// countedListener counts the writes of its connections.
 type countedListener struct {
 	net.Listener
 	writes atomic.Int64
-	// fails says that writes come to half of what there is.
+	// fails makes writes stop halfway.
 	fails atomic.Bool
 }
 
@@ -45,7 +45,7 @@ func (c countedConn) Write(p []byte) (int, error) {
 
 func (c countedConn) CloseWrite() error { return c.Conn.(*net.TCPConn).CloseWrite() }
 
-// letters answers with as many bytes as the path says, told beforehand unless the query says otherwise.
+// letters answers with as many bytes as the path says, and declares the length unless the query says otherwise.
 type letters struct{}
 
 func (letters) Supports(*http.Request) bool { return true }
@@ -58,7 +58,7 @@ func (letters) Do(w http.ResponseWriter, r *http.Request, _ graphql.GraphExecuto
 	_, _ = io.WriteString(w, strings.Repeat("x", length))
 }
 
-// serveLetters serves them, and counts what is written.
+// serveLetters serves letters, and counts the writes.
 func serveLetters(t *testing.T) *countedListener {
 	t.Helper()
 	f := start(t, func(o *gateway.Options) { o.Transports = []graphql.Transport{letters{}} })
@@ -71,7 +71,7 @@ func serveLetters(t *testing.T) *countedListener {
 	return counted
 }
 
-// A response that was sent in part must not be followed by another one: the client would take it for the rest.
+// No response may follow one that was sent in part: the client would take it for the rest.
 func TestNothingFollowsHalfAResponse(t *testing.T) {
 	t.Parallel()
 	listener := serveLetters(t)
@@ -121,7 +121,8 @@ func TestSmallResponsesLeaveInOnePiece(t *testing.T) {
 	}
 }
 
-// A server that does not read a request to its end closes its own half first, so that the client gets the response.
+// A server that does not read a request to its end closes only its sending half first, so that the client gets the
+// response.
 func TestRequestsThatAreNotReadAreAnswered(t *testing.T) {
 	t.Parallel()
 	listener := serveLetters(t)

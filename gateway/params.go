@@ -18,7 +18,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// fault is a request that is wrong before it is a GraphQL request at all.
+// fault is an error in a request before it is a GraphQL request at all.
 type fault struct {
 	status int
 	err    *model.Error
@@ -36,15 +36,14 @@ func (f *fault) write(w http.ResponseWriter, a accept) {
 	writeErrors(w, f.status, a.errorType(), gqlerror.List{shownTo(context.Background(), f.err)})
 }
 
-// request is a GraphQL request. Decoded variables have lost the order of their keys, so their text
-// goes along.
+// request is a GraphQL request. It keeps the text of the variables, because decoding loses the order of their keys.
 type request struct {
 	*graphql.RawParams
 	variables json.RawMessage
 }
 
-// decodeParams reads the members of a GraphQL request from one JSON object. Unknown members are
-// ignored, and numbers keep their spelling. Nothing of the text gets into a message.
+// decodeParams reads the members of a GraphQL request from one JSON object. It ignores unknown members and keeps the
+// spelling of numbers. Messages never quote the text.
 func decodeParams(text []byte) (request, *fault) {
 	members, err := requestMembers(text)
 	if err != nil {
@@ -59,7 +58,7 @@ func decodeParams(text []byte) (request, *fault) {
 		case gjson.Null:
 		case gjson.String:
 			if *member.text = value.Str; strings.Contains(value.Raw, `\u`) {
-				_ = json.Unmarshal([]byte(value.Raw), member.text) // which knows what to make of half a surrogate pair
+				_ = json.Unmarshal([]byte(value.Raw), member.text) // it knows how to handle half a surrogate pair
 			}
 		default:
 			return request{}, refusal(http.StatusBadRequest, "%s must be a string", member.name)
@@ -80,7 +79,7 @@ func decodeParams(text []byte) (request, *fault) {
 	return request{params, json.RawMessage(members["variables"].Raw)}, nil
 }
 
-// requestMembers returns the members of a JSON object, of those with the same name the last.
+// requestMembers returns the members of a JSON object. Of members with the same name, the last one counts.
 func requestMembers(text []byte) (map[string]gjson.Result, error) {
 	if !utf8.Valid(text) || !json.Valid(text) {
 		var any json.RawMessage
@@ -108,7 +107,7 @@ func requestMembers(text []byte) (map[string]gjson.Result, error) {
 	return members, nil
 }
 
-// urlParams reads a GraphQL request from a URL. An empty parameter is an absent one.
+// urlParams reads a GraphQL request from a URL. An empty parameter counts as absent.
 func urlParams(query url.Values) (request, *fault) {
 	params := &graphql.RawParams{Query: query.Get("query"), OperationName: query.Get("operationName")}
 	if params.Query == "" {
@@ -129,7 +128,7 @@ func urlParams(query url.Values) (request, *fault) {
 	return request{params, json.RawMessage(query.Get("variables"))}, nil
 }
 
-// unmarshal is json.Unmarshal with numbers as they are spelled, and errors that quote nothing.
+// unmarshal is json.Unmarshal, except that numbers keep their spelling and errors quote nothing.
 func unmarshal(text []byte, target any) error {
 	if !utf8.Valid(text) {
 		return errors.New("the request is not UTF-8")

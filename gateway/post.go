@@ -13,7 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/gateway/form"
 )
 
-// postTransport serves operations of any kind whose request is a JSON body, or a form with files.
+// postTransport serves operations of any kind whose request is a JSON body or a form with files.
 type postTransport struct{ *Server }
 
 func (postTransport) Supports(r *http.Request) bool { return r.Method == http.MethodPost }
@@ -45,8 +45,8 @@ func (t postTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.G
 	x.run(params)
 }
 
-// checkContent refuses bodies in anything but plain JSON in UTF-8. Forms in particular, which a
-// page of another site could send without asking.
+// checkContent refuses any body but plain JSON in UTF-8, above all forms: a page of another site could send them
+// without a preflight request.
 func checkContent(h http.Header) *fault {
 	if encoding := h.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return refusal(http.StatusUnsupportedMediaType, "the body must not be compressed")
@@ -66,8 +66,8 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *faul
 	_ = control.SetReadDeadline(time.Now().Add(s.settings.RequestTimeout))
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.settings.BodyBytes))
 	if err == nil {
-		// A deadline that stays behind would end the request's context while it is answered. After a
-		// failure it must stay: net/http would wait for the rest of the body before it answers.
+		// A deadline left behind would cancel the request's context while it is answered. After a failure it must stay,
+		// as net/http would wait for the rest of the body before it answers.
 		_ = control.SetReadDeadline(time.Time{})
 	}
 	var tooLarge *http.MaxBytesError

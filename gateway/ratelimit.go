@@ -16,32 +16,31 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// mostBuckets bounds the memory of a rate limit: the keys that were used last have a bucket, others begin anew.
+// mostBuckets bounds the memory of a rate limit: only the most recently used keys keep a bucket, others start afresh.
 const mostBuckets = 10_000
 
-// rateLimit lets each API key, or each company, do so many things a minute: it has a bucket of that size, which fills evenly. Access
-// tokens share their key's. A nil one lets everything pass. It is safe for concurrent use.
+// rateLimit allows each API key, or each company, perMinute things a minute, by a bucket of that size that refills
+// evenly. Access tokens share their key's bucket. A nil rateLimit limits nothing. It is safe for concurrent use.
 type rateLimit struct {
-	// whose and things are what is counted: "API key", "requests".
+	// whose and things name what is counted, such as "API key" and "requests".
 	whose, things string
 	perMinute     int
 	buckets       *lru.Cache[string, *rate.Limiter]
 }
 
-// newRateLimit returns nil, no limit, for 0.
+// newRateLimit returns nil, which is no limit, for 0 or less.
 func newRateLimit(whose, things string, perMinute int) *rateLimit {
 	if perMinute <= 0 {
 		return nil
 	}
-	buckets, _ := lru.New[string, *rate.Limiter](mostBuckets) // fails for sizes below 1 only
+	buckets, _ := lru.New[string, *rate.Limiter](mostBuckets) // only fails for sizes below 1
 	return &rateLimit{whose: whose, things: things, perMinute: perMinute, buckets: buckets}
 }
 
 func (l *rateLimit) perSecond() float64 { return float64(l.perMinute) / 60 }
 
-// take lets the key do n things now, and tells in the RateLimit headers, unless h is nil, how it stands. It returns
-// RATE_LIMITED, and sets Retry-After, when that would be too many, which counts for nothing; and LIMIT_EXCEEDED when
-// it always would.
+// take spends n things of the key now, and sets the RateLimit headers unless h is nil. If that is too many now, it
+// spends nothing, sets Retry-After and returns RATE_LIMITED. If it would always be too many, it returns LIMIT_EXCEEDED.
 func (l *rateLimit) take(h http.Header, keyID string, n int, at time.Time) error {
 	if l == nil || n == 0 {
 		return nil
@@ -77,13 +76,13 @@ func (l *rateLimit) bucket(keyID string) *rate.Limiter {
 	return fresh
 }
 
-// seconds is how long it takes until so many more things are allowed, in whole seconds, at least 1.
+// seconds returns how long it takes until that many more things are allowed, in whole seconds, at least 1.
 func (l *rateLimit) seconds(things float64) string {
 	return strconv.Itoa(max(int(math.Ceil(things/l.perSecond())), 1))
 }
 
-// takeRequest counts a request of the principal, as one of its key and of its company: the key first, so that one which is
-// refused again and again takes nothing from the company's others.
+// takeRequest counts a request against the principal's key and then its company. The key comes first, so that a key
+// which is refused again and again uses up nothing of the company's limit.
 func (s *Server) takeRequest(h http.Header, principal model.Principal, at time.Time) error {
 	if err := s.requests.take(h, principal.KeyID, 1, at); err != nil {
 		return err
@@ -96,13 +95,13 @@ func (s *Server) takeRequest(h http.Header, principal model.Principal, at time.T
 	return err
 }
 
-// modelDriven is an extension that limits the fields marked @modelDriven, each as often as an operation has it.
+// modelDriven is an extension that limits the fields marked @modelDriven. Each occurrence in an operation counts.
 type modelDriven struct{ limit *rateLimit }
 
 func (modelDriven) ExtensionName() string                   { return "ModelDriven" }
 func (modelDriven) Validate(graphql.ExecutableSchema) error { return nil }
 
-// MutateOperationContext refuses an operation before anything of it is executed.
+// MutateOperationContext refuses an operation before any of it is executed.
 func (m modelDriven) MutateOperationContext(ctx context.Context, operation *graphql.OperationContext) *gqlerror.Error {
 	if m.limit == nil {
 		return nil

@@ -39,8 +39,8 @@ func TestABucketFillsEvenly(t *testing.T) {
 	require.NoError(t, newRateLimit("API key", "things", 0).take(nil, "k", 1_000, at))
 }
 
-// However the requests come, no more pass in any time than a full bucket and what flows in meanwhile, and whoever
-// waits as long as the response says passes.
+// Whatever the order of the requests, no more pass in any period than a full bucket plus what flows in meanwhile, and a
+// client that waits as long as the response says passes.
 func TestNoMorePassThanTheLimit(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {

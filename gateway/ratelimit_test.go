@@ -14,7 +14,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// A bucket of these fills so slowly that nothing comes back while a test runs.
+// The bucket fills so slowly that nothing comes back while a test runs.
 func withRateLimit(perMinute int) func(*gateway.Options) {
 	return settings(func(s *gateway.Settings) { s.RateLimit = perMinute })
 }
@@ -104,7 +104,7 @@ func TestKeysOfACompanyShareALimit(t *testing.T) {
 		return f.do(t, call{method: "POST", path: "/graphql", body: body(t, "{ hello }"), headers: []string{"X-Api-Key: " + key}})
 	}
 	for range 5 {
-		ask("a1") // two are let in, and the others take nothing from the company
+		ask("a1") // two are let in, and the others use up nothing of the company's limit
 	}
 	require.Equal(t, http.StatusOK, ask("a2").status)
 	refused := ask("a3")

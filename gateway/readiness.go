@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	// readyWithin is how long it may take to find out whether the process can serve requests.
+	// readyWithin bounds one check of whether the process can serve requests.
 	readyWithin = 1500 * time.Millisecond
-	// readyFor is how long what was found out is told to others who ask.
+	// readyFor is how long the result of a check is reused.
 	readyFor = 500 * time.Millisecond
 )
 
-// readiness finds out whether the process can serve requests, once for all who ask at the same time: anybody may, and as
-// often as they like.
+// readiness checks whether the process can serve requests. Concurrent callers share one check, since anybody may ask,
+// as often as they like.
 type readiness struct {
 	ready func(context.Context) error
 	log   *slog.Logger
@@ -28,7 +28,7 @@ type readiness struct {
 	asked *readyAnswer
 }
 
-// readyAnswer is what one look found; err is valid once done is closed.
+// readyAnswer is the result of one check. err is valid once done is closed.
 type readyAnswer struct {
 	done chan struct{}
 	at   time.Time
@@ -56,7 +56,7 @@ func (r *readiness) check(ctx context.Context) error {
 	}
 }
 
-// isOld reports whether the answer is there, and for longer than it is told.
+// isOld reports whether the check has finished and its result may not be reused any more.
 func (a *readyAnswer) isOld() bool {
 	select {
 	case <-a.done:
@@ -89,7 +89,7 @@ func (s *Server) serveReadiness(w http.ResponseWriter, r *http.Request) {
 
 func isHealthCheck(path string) bool { return path == "/healthz" || path == "/readyz" }
 
-// health answers in which state the process is, and why.
+// health answers with the state of the process and the reasons for it.
 func health(w http.ResponseWriter, r *http.Request, status int, state string, reasons ...string) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
@@ -98,7 +98,7 @@ func health(w http.ResponseWriter, r *http.Request, status int, state string, re
 	}
 	w.Header().Set("Content-Type", jsonType+utf8Suffix)
 	w.WriteHeader(status)
-	// Texts can be encoded, and a client that has gone needs nothing.
+	// Texts can always be encoded, and if the client has gone, nothing is lost.
 	text, _ := json.Marshal(struct {
 		Status  string   `json:"status"`
 		Reasons []string `json:"reasons,omitempty"`

@@ -18,28 +18,28 @@ import (
 
 // Observer watches requests, for metrics and traces. It is safe for concurrent use.
 type Observer interface {
-	// Begin is called when a request arrives over HTTP, health checks aside, and when an operation begins on a socket. What
-	// is done for it has the returned context.
+	// Begin is called when a request arrives over HTTP, except for health checks, and when an operation begins on a
+	// socket. The request is handled in the returned context.
 	Begin(ctx context.Context) context.Context
 	// End is called once with that context.
 	End(ctx context.Context, r Request)
 }
 
-// Request is what came of a request over HTTP, or of an operation on a socket.
+// Request is the outcome of a request over HTTP, or of an operation on a socket.
 type Request struct {
-	// Operation is the name that the client gave the operation, at most 64 bytes; "" for none.
+	// Operation is the client's name for the operation, at most 64 bytes. It may be "".
 	Operation string
-	// Kind is "" for a request in which no valid operation was found.
+	// Kind is "" if the request held no valid operation.
 	Kind ast.Operation
-	// Code is that of the first error; "" for none.
+	// Code is the code of the first error, or "".
 	Code     string
 	Duration time.Duration
 }
 
-// Load is what a Server is busy with now.
+// Load is how busy a Server is.
 type Load struct{ Requests, Sockets int }
 
-// Load returns what the server is busy with now.
+// Load returns the server's current load.
 func (s *Server) Load() Load {
 	sockets := int(s.sockets.Load())
 	s.traffic.mu.Lock()
@@ -49,28 +49,28 @@ func (s *Server) Load() Load {
 
 type recordKey struct{}
 
-// record gathers what the log says of a request, or of an operation on a socket.
+// record gathers what is logged about a request, or about an operation on a socket.
 type record struct {
 	begin  time.Time
 	remote string
 	caller model.Principal
-	// method and path are "" on a socket, and header is nil. It is the response's.
+	// header is the response's. On a socket, method and path are "" and header is nil.
 	method, path string
 	header       http.Header
-	// isObserved says that the observer was told of its begin.
+	// isObserved: the observer saw the request begin.
 	isObserved bool
-	// operation, kind, document and cost are those of a valid operation.
+	// operation, kind, document and cost describe a valid operation.
 	operation string
 	kind      ast.Operation
 	document  string
 	cost      int
-	// code is that of the first error. Resolvers may fail at the same time.
+	// code is the code of the first error. It is atomic because resolvers may fail at the same time.
 	code atomic.Pointer[string]
 }
 
 func (r *record) fail(code string) { r.code.CompareAndSwap(nil, &code) }
 
-// codeOf returns the code of the first error, or what the status tells of an error that was worded elsewhere.
+// codeOf returns the code of the first error, or one derived from the status if another package worded the error.
 func (r *record) codeOf(status int) string {
 	if code := r.code.Load(); code != nil {
 		return *code
@@ -101,7 +101,7 @@ func (s *Server) observe(ctx context.Context, r *record) context.Context {
 	return s.observer.Begin(ctx)
 }
 
-// ended logs a request that has ended, and tells the observer. status is 0 on a socket.
+// ended logs a finished request and tells the observer. status is 0 on a socket.
 func (s *Server) ended(ctx context.Context, r *record, status int, message string) {
 	duration, code := time.Since(r.begin), r.codeOf(status)
 	attributes := make([]slog.Attr, 0, 12)
@@ -123,7 +123,7 @@ func (s *Server) ended(ctx context.Context, r *record, status int, message strin
 	}
 }
 
-// noteOperation is an extension that notes for the log which operation was asked for, also when it is then refused.
+// noteOperation is an extension that records the requested operation for the log, even if it is refused later.
 type noteOperation struct{}
 
 func (noteOperation) ExtensionName() string                   { return "NoteOperation" }

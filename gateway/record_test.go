@@ -99,7 +99,7 @@ func TestSlowOperationsAreLoggedWithADigest(t *testing.T) {
 	f.do(t, call{method: "POST", path: "/graphql", body: body(t, "query Wrong { nothing }")})
 	require.Eventually(t, func() bool { return strings.Count(f.log.String(), `"msg":"request"`) == 3 }, patience, time.Millisecond)
 	require.Equal(t, 2, strings.Count(f.log.String(), `"msg":"slow operation"`))
-	// The beginning of what sha256sum prints of the document.
+	// This is the beginning of the document's SHA-256, as sha256sum prints it.
 	require.Equal(t, 2, strings.Count(f.log.String(), `"document":"f2157b199ac4b97e"`), f.log.String())
 	require.NotContains(t, f.log.String(), "{ hello }")
 }

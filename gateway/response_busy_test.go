@@ -10,7 +10,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// Beside many large responses no other becomes large, and small ones go on.
+// While many large responses are made, no other one may become large, but small ones go on.
 func TestLimitOfAllAnswers(t *testing.T) {
 	t.Parallel()
 	l := responseLimit{Settings{ResponseBytes: 800}, new(atomic.Int64)}
@@ -22,7 +22,7 @@ func TestLimitOfAllAnswers(t *testing.T) {
 	require.True(t, s.isOver.Load())
 	require.True(t, s.isBusy.Load())
 
-	// One that is too large by itself is not to be tried again.
+	// A response that is too large by itself is not worth a retry.
 	s = new(size)
 	l.add(s, 801)
 	require.True(t, s.isOver.Load())

@@ -14,26 +14,26 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// responseLimit is an extension that bounds what one response, or one event of a subscription, holds while it is
-// made: the cost is an estimate, and lists may be longer and texts larger than it takes them to be.
+// responseLimit is an extension that bounds the memory of one response, or of one event of a subscription, while it is
+// made. The cost alone does not, as it is an estimate: lists may be longer and texts larger.
 type responseLimit struct {
 	settings Settings
-	// underWay is what all responses hold that are being made.
+	// underWay is the total of all responses that are being made.
 	underWay *atomic.Int64
 }
 
 func (responseLimit) ExtensionName() string                   { return "ResponseLimit" }
 func (responseLimit) Validate(graphql.ExecutableSchema) error { return nil }
 
-// What a value counts beside its name and its text, and an object in a list: it takes some thousand bytes of memory
-// while the response is made.
+// What each value counts in addition to its name and text, and what each object in a list counts: it takes a few
+// thousand bytes of memory while the response is made.
 const (
 	bytesPerValue  = 64
 	bytesPerObject = 512
 )
 
-// All responses that are being made may hold as much as mostLarge of the largest ones. Beyond that no response grows above
-// a largeShare of the limit: what is asked for usually is far below, and goes on.
+// All responses that are being made may together hold as much as mostLarge of the largest ones. Beyond that, none but a
+// mutation's grows above 1/largeShare of the limit. Most responses are far smaller, and go on.
 const (
 	mostLarge  = 4
 	largeShare = 8
@@ -41,18 +41,19 @@ const (
 
 type sizeKey struct{}
 
-// size is what a response holds so far.
+// size is the size of a response so far.
 type size struct {
 	atomic.Int64
-	// isOver: nothing more is added. isBusy: because of the responses beside it.
+	// isOver: nothing more is added. isBusy: other responses are the reason.
 	isOver, isBusy atomic.Bool
-	// isMutation: what it did must not look as if it had to be tried again.
+	// isMutation: the error must not suggest a retry of what was done.
 	isMutation bool
-	// typenames has what the __typename fields of selections count.
+	// typenames caches what the __typename fields of selections count.
 	typenames sync.Map
 }
 
-// InterceptResponse counts from zero, and has one error for all that is missing when the response was too large.
+// InterceptResponse starts the count at zero. If the response becomes too large, it gets one error for all that is
+// missing.
 func (l responseLimit) InterceptResponse(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
 	operation := graphql.GetOperationContext(ctx).Operation // nil when it was refused
 	size := &size{isMutation: operation != nil && operation.Operation == ast.Mutation}
@@ -70,9 +71,9 @@ func (l responseLimit) InterceptResponse(ctx context.Context, next graphql.Respo
 	return response
 }
 
-// InterceptField answers null for all that comes after the response became too large. Mutations are carried out all the
-// same: they were asked for, and who gets no response must not have to guess which of them were. So what they read for
-// themselves is not charged either.
+// InterceptField answers null for everything after the response has become too large. Mutations are carried out all the
+// same: they were asked for, and a client without a response must not have to guess which ones were. So what they read
+// for themselves is not counted either.
 func (l responseLimit) InterceptField(ctx context.Context, next graphql.Resolver) (any, error) {
 	size, ok := ctx.Value(sizeKey{}).(*size)
 	if !ok {
@@ -100,7 +101,7 @@ func (l responseLimit) InterceptField(ctx context.Context, next graphql.Resolver
 	return value, nil
 }
 
-// budget is the limit for those who make a response by themselves.
+// budget is the limit for code that makes a response by itself.
 type budget struct {
 	limit responseLimit
 	size  *size
@@ -126,7 +127,8 @@ func (l responseLimit) add(s *size, bytes int64) {
 	}
 }
 
-// ofTypenames returns what the __typename fields of one object count, which are made without asking InterceptField.
+// ofTypenames returns what the __typename fields of one object count. The executor makes them without calling
+// InterceptField.
 func (s *size) ofTypenames(selections ast.SelectionSet) int {
 	if len(selections) == 0 {
 		return 0
@@ -161,8 +163,8 @@ func (s *size) ofTypenames(selections ast.SelectionSet) int {
 	return bytes
 }
 
-// weigh returns how many objects a value is or lists, and the bytes of a text or of a list of them. Rows were charged when
-// they were read, and what an object holds is charged by its fields.
+// weigh returns the number of objects that a value is or lists, and the bytes of a text or a list of texts. Rows were
+// counted when they were read, and the fields of an object count its content.
 func weigh(value any) (objects, bytes int) {
 	switch value := value.(type) {
 	case string:

@@ -45,14 +45,14 @@ func TestLimitOfTheAnswer(t *testing.T) {
 	require.Len(t, large.json["errors"], 1)
 	require.Nil(t, large.json["data"])
 
-	// Names count, too, and values that have neither name nor text.
+	// Names count, too, and so do values with neither name nor text.
 	_, code = f.post(t, "{ "+strings.Repeat("x", 1000)+": live }").fault(t)
 	require.Equal(t, "LIMIT_EXCEEDED", code)
 	_, code = f.post(t, "{ a: live b: live c: live d: live e: live f: live g: live h: live i: live j: live k: live l: live m: live n: live o: live p: live }").fault(t)
 	require.Equal(t, "LIMIT_EXCEEDED", code)
 }
 
-// Names of types come from the executor, which asks nobody.
+// The executor writes names of types without asking any resolver.
 func TestLimitOfTheAnswerCountsTypenames(t *testing.T) {
 	t.Parallel()
 	f := start(t, settings(func(s *gateway.Settings) { s.ResponseBytes = 1000 }))
@@ -70,7 +70,7 @@ func TestLimitOfTheAnswerCountsTypenames(t *testing.T) {
 	}
 }
 
-// A mutation that comes after the limit is carried out all the same.
+// A mutation after the limit is carried out all the same.
 func TestLimitOfTheAnswerOfMutations(t *testing.T) {
 	t.Parallel()
 	f := start(t, settings(func(s *gateway.Settings) { s.ResponseBytes = 100 }))

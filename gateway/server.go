@@ -1,6 +1,6 @@
-// Package gateway is the front door: it serves an executable GraphQL schema over HTTP, server-sent
-// events and WebSocket, checks credentials and bounds, and turns every error into what a client may
-// see. It knows nothing of what the schema is about.
+// Package gateway is the front door: it serves an executable GraphQL schema over HTTP, server-sent events and
+// WebSocket, checks credentials and bounds, and turns every error into what a client may see. It knows nothing of what
+// the schema is about.
 package gateway
 
 import (
@@ -25,37 +25,36 @@ import (
 // Path is where GraphQL is served, over every transport.
 const Path = "/graphql"
 
-// Authenticate tells whom an API key or an access token stands for. It returns an UNAUTHENTICATED *model.Error for
-// one that is malformed, unknown, revoked or expired; any other error means that it could not tell.
+// Authenticate returns the principal of an API key or access token. It returns an UNAUTHENTICATED *model.Error for one
+// that is malformed, unknown, revoked or expired. Any other error means that it could not tell.
 type Authenticate func(ctx context.Context, credential string) (model.Principal, error)
 
-// Options is what a Server is made of. Schema, Authenticate, Ready and Log are required.
+// Options configures a Server. Schema, Authenticate, Ready and Log are required.
 type Options struct {
 	Schema       graphql.ExecutableSchema
 	Authenticate Authenticate
-	// Ready returns nil when the process can serve requests.
+	// Ready returns nil if the process can serve requests.
 	Ready func(ctx context.Context) error
 	Log   *slog.Logger
-	// Extensions are installed in the order given, behind the gateway's own.
+	// Extensions are installed in the given order, after the gateway's own.
 	Extensions []graphql.HandlerExtension
-	// Transports serve the paths that are neither Path nor a health check, the first that supports
-	// the request. They find the principal in the request's context.
-	// One that is a Refuser also answers what the gateway refuses on its paths.
+	// Transports serve all paths except Path and the health checks. The first that supports the request gets it, with
+	// the principal in its context. A transport that is a Refuser also words the gateway's refusals on its paths.
 	Transports []graphql.Transport
-	// Revocations ends what is open on a key that is revoked; without it that is noticed at the next sign of life.
+	// Revocations ends sockets and streams whose key is revoked. If nil, that is noticed at the next sign of life.
 	Revocations Revocations
-	// Claim makes POST requests with an Idempotency-Key repeatable; without it the header is ignored.
+	// Claim lets clients retry POST requests with an Idempotency-Key. If nil, the header is ignored.
 	Claim ClaimRequest
-	// Console shows browsers the web console; without it there is none.
+	// Console serves the web console to browsers. Nil means no console.
 	Console *console.Handler
-	// Observer watches requests; nil for none.
+	// Observer watches requests. It may be nil.
 	Observer Observer
 	Settings Settings
 }
 
-// Refuser is a transport that answers in its own form what is refused before a request reaches it:
-// a missing or wrong credential, a rate limit, draining, a panic. The error is fit for the client; StatusOf tells the
-// status of its code. Headers that belong to the refusal (WWW-Authenticate, Retry-After) are set already.
+// Refuser is a transport that words refusals in its own form: those for a missing or bad credential, a rate limit,
+// draining, or a panic. The error is fit for the client, and StatusOf returns the status of its code. Headers that
+// belong to the refusal (WWW-Authenticate, Retry-After) are already set.
 type Refuser interface {
 	graphql.Transport
 	Refuse(w http.ResponseWriter, r *http.Request, err *gqlerror.Error)
@@ -77,19 +76,19 @@ type Server struct {
 	observer     Observer
 	traffic      traffic
 	sockets      atomic.Int64
-	// entrance is where requests come in.
+	// entrance handles every request that browse does not answer.
 	entrance            http.Handler
 	cors                *cors.Cors
 	requests, companies *rateLimit
 	sessions            *sessions
 }
 
-// schemas serialises the one change that New makes to a schema, which servers may share.
+// schemas serialises New's one change to a schema, which several servers may share.
 var schemas sync.Mutex
 
-// New returns a Server. It panics when an extension does not fit the schema.
+// New returns a Server. It panics if an extension does not fit the schema.
 func New(o Options) *Server {
-	// gqlgen answers @defer with null for fields that are never null, so nobody may use it.
+	// gqlgen answers @defer with null even for non-null fields, so nobody may use it.
 	schemas.Lock()
 	if directives := o.Schema.Schema().Directives; directives["defer"] != nil {
 		delete(directives, "defer")
@@ -139,10 +138,9 @@ func New(o Options) *Server {
 	return s
 }
 
-// Drain stops the server: from now on requests are refused with UNAVAILABLE and /readyz says so,
-// open subscriptions are closed so that their clients reconnect elsewhere, and requests under way
-// are given until ctx ends. It returns nil when none is left. Call it before http.Server.Shutdown,
-// which does not know of sockets.
+// Drain stops the server. From now on it refuses requests with UNAVAILABLE, /readyz says so, and open subscriptions are
+// closed so that their clients reconnect elsewhere. Requests under way may finish until ctx ends. Drain returns nil if
+// none is left. Call it before http.Server.Shutdown, which does not know about sockets.
 func (s *Server) Drain(ctx context.Context) error {
 	if left := s.traffic.drain(ctx); left > 0 {
 		return fmt.Errorf("drain the gateway: %d requests did not end in time: %w", left, ctx.Err())
@@ -166,13 +164,13 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 	s.refuse(w, r, model.Errorf(model.NotFound, "there is nothing at this path"))
 }
 
-// restOfBody is how long a client may take for the rest of a body that nobody reads.
+// restOfBody is how long a client may take to send the rest of a body that nobody reads.
 const restOfBody = 2 * time.Second
 
-// refuse answers a request that goes no further, in the form of the transport of its path.
+// refuse answers a rejected request in the form of its path's transport.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, cause error) {
 	if r.ContentLength != 0 {
-		// net/http reads the rest of the body before it sends a response: it may not wait for long.
+		// net/http reads the rest of the body before it sends a response, and must not wait long for it.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(restOfBody))
 	}
 	err := s.presenter.present(r.Context(), cause)

@@ -9,23 +9,23 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Revocations tells which API keys are no longer good, so that what is open on one of them ends.
+// Revocations tells which API keys have been revoked, so that their sockets and streams end.
 type Revocations interface {
-	// Revocations returns a number that changes as soon as this process hears that a key was revoked.
+	// Revocations returns a number that changes as soon as this process learns of a revoked key.
 	Revocations() uint64
-	// RevokedKeys returns those of the keys that were revoked or have expired.
+	// RevokedKeys returns those of the given keys that were revoked or have expired.
 	RevokedKeys(ctx context.Context, keys []model.KeyRef) ([]model.KeyRef, error)
 }
 
 const (
-	// sessionsLook is how often sessions are looked at, and sessionsRead how often their keys are read although nothing was
-	// heard of: a signal may be lost.
+	// Sessions are checked every sessionsLook. Their keys are read every sessionsRead even without a signal, as a
+	// signal may be lost.
 	sessionsLook = 400 * time.Millisecond
 	sessionsRead = 1500 * time.Millisecond
 )
 
-// sessions are the sockets and streams that are open. They end within a second when their key is revoked, within two when no
-// signal tells of it, and when their token expires. One goroutine looks after all of them while there are any.
+// sessions are the open sockets and streams. They end within a second when their key is revoked, within two if the
+// signal is lost, and when their token expires. One goroutine watches all of them while there are any.
 type sessions struct {
 	revocations Revocations
 	perKey      int
@@ -36,7 +36,7 @@ type sessions struct {
 	isWatched bool
 }
 
-// session is one that is open. end does not wait for its client.
+// session is one open socket or stream. end does not wait for its client.
 type session struct {
 	expires time.Time
 	end     func()
@@ -46,8 +46,9 @@ func newSessions(r Revocations, perKey int, log *slog.Logger) *sessions {
 	return &sessions{revocations: r, perKey: perKey, log: log, open: map[model.KeyRef]map[*session]struct{}{}}
 }
 
-// begin has end called, once, when the principal's credential is no longer good, if there are Revocations. The session must
-// be closed with what it returns. It returns LIMIT_EXCEEDED when the key has as many open as it may.
+// begin opens a session. If there are Revocations, it calls end, once, when the principal's credential is no longer
+// good. The caller must call closed when the session is over. It returns LIMIT_EXCEEDED if the key has as many sessions
+// as it may.
 func (s *sessions) begin(principal model.Principal, end func()) (closed func(), err error) {
 	of, key := &session{principal.ExpiresAt, end}, principal.Key()
 	s.mu.Lock()
@@ -77,7 +78,7 @@ func (s *sessions) forget(key model.KeyRef, of *session) {
 	}
 }
 
-// watch ends sessions until none is left.
+// watch ends sessions as needed until none is left.
 func (s *sessions) watch(heard uint64) {
 	ticker := time.NewTicker(sessionsLook)
 	defer ticker.Stop()
@@ -105,7 +106,8 @@ func (s *sessions) watch(heard uint64) {
 	}
 }
 
-// expire ends what has expired and returns the keys of what is open, nil when nothing is, and then nobody watches.
+// expire ends the expired sessions and returns the keys of the open ones. Nil means that none is open, and watching
+// stops.
 func (s *sessions) expire(at time.Time) (keys []model.KeyRef) {
 	var expired []func()
 	defer func() {

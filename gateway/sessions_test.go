@@ -14,7 +14,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// revoker says which keys are good no more, to whoever asks; heard says so before.
+// revoker revokes keys; heard changes first, as a signal would.
 type revoker struct {
 	isRevoked atomic.Bool
 	heard     atomic.Uint64
@@ -29,7 +29,7 @@ func (r *revoker) RevokedKeys(_ context.Context, keys []model.KeyRef) ([]model.K
 	return keys, nil
 }
 
-// opened are a socket and a stream on which nothing happens, and no sign of life is sent.
+// opened returns an idle socket and an idle stream, to which no sign of life is sent.
 func opened(t *testing.T, change ...func(*gateway.Options)) (*front, *client, <-chan event) {
 	t.Helper()
 	f := start(t, change...)

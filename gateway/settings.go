@@ -2,65 +2,63 @@ package gateway
 
 import "time"
 
-// Settings are the bounds of the front door. Start from DefaultSettings; a zero is not a default.
+// Settings are the bounds of the front door. Start from DefaultSettings: a zero does not mean the default.
 type Settings struct {
-	// BodyBytes is the largest request body and the largest WebSocket message.
+	// BodyBytes bounds a request body and a WebSocket message.
 	BodyBytes int64
-	// UploadBytes is the most that the files of a request may have together; BodyBytes bounds the rest of it.
+	// UploadBytes bounds the files of a request together; BodyBytes bounds the rest of it.
 	UploadBytes int64
-	// QueryBytes, QueryTokens and QueryDepth bound a document before it is validated. Depth counts
-	// nested fields, leaves included.
+	// QueryBytes, QueryTokens and QueryDepth bound a document before it is validated. Depth counts nested fields,
+	// leaves included.
 	QueryBytes  int
 	QueryTokens int
 	QueryDepth  int
-	// QueryCost bounds what one operation may cost, in values of its response, as the schema's @cost and
-	// @listSize tell before it is executed; 0 switches it off.
+	// QueryCost bounds the cost of one operation, in values of its response, estimated before execution from the
+	// schema's @cost and @listSize. 0 switches it off.
 	QueryCost int
-	// ResponseBytes bounds what one response holds, each value counted with 64 bytes beside its name and text.
+	// ResponseBytes bounds the size of one response. Each value counts its name, its text and another 64 bytes.
 	ResponseBytes int64
 	// CachedQueries and CachedBytes bound the cache of parsed documents, whichever is reached first.
 	CachedQueries int
 	CachedBytes   int
 	// Introspection lets clients read the schema through __schema and __type.
 	Introspection bool
-	// RequestTimeout bounds a query or a mutation, reading its body included. Subscriptions live as
-	// long as their connection.
+	// RequestTimeout bounds a query or mutation, including the time to read its body. Subscriptions live as long as
+	// their connection.
 	RequestTimeout time.Duration
-	// SlowFields are fields of the mutation root that have a bound of their own.
+	// SlowFields are fields of the mutation root with a timeout of their own.
 	SlowFields map[string]time.Duration
 	// SecretFields are fields of the mutation root whose responses are never kept.
 	SecretFields []string
-	// WriteTimeout is how long a client may take to receive one response or one message before it is
-	// dropped.
+	// WriteTimeout is how long a client may take to receive one response or message before it is dropped.
 	WriteTimeout time.Duration
 	// InitTimeout is how long a socket may stay open without connection_init.
 	InitTimeout time.Duration
-	// PingInterval is the time between two signs of life on an open stream. The credential of the
-	// stream is checked again each time.
+	// PingInterval is the time between two signs of life on an open stream. Each time, the credential is checked again.
 	PingInterval time.Duration
-	// SocketOperations is how many operations one socket may run at a time.
+	// SocketOperations bounds the concurrent operations of one socket.
 	SocketOperations int
-	// AllowedOrigins are the hosts, other than the gateway's own, whose pages may open a socket. A
-	// pattern is matched as in path.Match, against scheme://host when it has a scheme.
+	// AllowedOrigins are the hosts, other than the gateway's own, whose pages may open a socket. A pattern is matched
+	// as in path.Match, against scheme://host if it has a scheme.
 	AllowedOrigins []string
 	// CORSOrigins are the origins, such as https://console.example.com, whose pages may call the gateway and open
-	// sockets. "*" stands for every origin, and in https://*.example.com for any name before the rest.
+	// sockets. "*" stands for every origin, and in https://*.example.com for any subdomain.
 	CORSOrigins []string
-	// Connections bound what is open at a time, for whoever serves.
+	// Connections bounds the open connections. Whoever listens applies it.
 	Connections Connections
-	// RateLimit is how many requests one key may make in a minute, operations on sockets included, and ModelRateLimit
-	// how many fields marked @modelDriven it may ask for; 0 is any number. Each Server counts for itself.
+	// RateLimit bounds the requests of one key in a minute, including operations on sockets, and ModelRateLimit the
+	// fields marked @modelDriven that it asks for. 0 means no limit. Each Server counts for itself.
 	RateLimit      int
 	ModelRateLimit int
-	// SlowOperation is from how long on a query or a mutation is logged as slow; 0 for none.
+	// SlowOperation is the duration from which a query or mutation is logged as slow; 0 logs none.
 	SlowOperation time.Duration
-	// CompanyRateLimit is how many requests all keys of one company may make in a minute together; 0 is any number.
+	// CompanyRateLimit bounds the requests of all keys of one company in a minute; 0 means no limit.
 	CompanyRateLimit int
-	// SessionsPerKey is how many sockets and streams one key, with its tokens, may have open; 0 is any number.
+	// SessionsPerKey bounds the open sockets and streams of one key and its tokens; 0 means no limit.
 	SessionsPerKey int
 }
 
-// DefaultSettings returns the bounds of a production gateway, without rate limits, which depend on its clients.
+// DefaultSettings returns the bounds of a production gateway. Rate limits are off, as they depend on the clients.
 func DefaultSettings() Settings {
 	return Settings{
 		BodyBytes:        1 << 20,

@@ -8,14 +8,14 @@ import (
 )
 
 const (
-	// turn is how many events of one operation are sent before others of the socket have theirs.
+	// turn is how many events of one operation are sent before the socket's other operations get their turn.
 	turn = 64
-	// mostAtOnce and bytesAtOnce bound what is gathered to be written at once.
+	// mostAtOnce and bytesAtOnce bound the messages of one write.
 	mostAtOnce  = 16
 	bytesAtOnce = 64 << 10
 )
 
-// follow has the operation sent what its feed brings. ended is called when it has ended for the client.
+// follow starts sending the events of the operation's feed. It calls ended once the operation has ended for the client.
 func (s *socket) follow(op *operation, x *execution, ended func()) {
 	s.mu.Lock()
 	isGone := s.closed || s.operations[op.id] != op
@@ -31,8 +31,8 @@ func (s *socket) follow(op *operation, x *execution, ended func()) {
 	s.wake(op)
 }
 
-// wake is told that there may be an event for the operation. One goroutine at a time sends what there is for all
-// operations of the socket, so that no more is read for a client than it takes.
+// wake signals that the operation may have an event. One goroutine at a time sends for all operations of the socket, so
+// that no more is read for a client than it takes.
 func (s *socket) wake(op *operation) {
 	s.queueMu.Lock()
 	defer s.queueMu.Unlock()
@@ -67,8 +67,8 @@ func (s *socket) nextReady() *operation {
 	return op
 }
 
-// sendEvents sends the events of an operation, and reports whether there may be more now. It stops where nothing is
-// left in memory that was read for this operation alone.
+// sendEvents sends an operation's events, and reports whether there may be more now. After its turn it goes on as long
+// as memory holds rows that were read for this operation alone.
 func (s *socket) sendEvents(op *operation) bool {
 	x := op.execution
 	for sent := 0; sent < turn || x.feed.Holds(); {
@@ -90,8 +90,8 @@ func (s *socket) sendEvents(op *operation) bool {
 	return true
 }
 
-// gather returns the messages for events that are there; none when there are none now. After an error, or when the
-// execution is broken, no more will come.
+// gather returns the messages for the events that are available, possibly none. After an error, or once the execution
+// is broken, no more will come.
 func (x *execution) gather(op *operation) (messages [][][]byte, err error) {
 	for bytes := 0; len(messages) < mostAtOnce && bytes < bytesAtOnce; {
 		event, err := x.feed.Next(x.ctx)

@@ -11,14 +11,14 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// operation is one that runs on a socket, from subscribe until complete or error.
+// operation runs on a socket, from subscribe until complete or error.
 type operation struct {
 	id     string
 	name   string
 	cancel context.CancelFunc
 	// opening is the beginning of a message that carries a result.
 	opening []byte
-	// execution and ended are those of a subscription with a feed, which has no goroutine while nothing happens.
+	// execution and ended belong to a subscription with a feed, which has no goroutine while it is idle.
 	execution *execution
 	ended     func()
 }
@@ -56,7 +56,7 @@ func (s *socket) subscribe(id string, payload json.RawMessage) *closure {
 	return nil
 }
 
-// forget frees the id of an operation that has ended for the client; mu is held.
+// forget frees the id of an operation that has ended for the client. The caller holds mu.
 func (s *socket) forget(id string) {
 	op := s.operations[id]
 	delete(s.operations, id)
@@ -66,8 +66,8 @@ func (s *socket) forget(id string) {
 	}
 }
 
-// complete ends an operation for a client that wants no more of it. An unknown id belongs to one
-// that has just ended by itself.
+// complete ends an operation that the client no longer wants. An unknown id belongs to an operation that has just ended
+// by itself.
 func (s *socket) complete(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,7 +76,7 @@ func (s *socket) complete(id string) {
 	}
 }
 
-// run executes an operation and sends its results, or leaves that to the events of its feed.
+// run executes an operation and sends its results, unless it has a feed, whose events bring them.
 func (s *socket) run(ctx context.Context, op *operation, params request) {
 	rec := &record{begin: time.Now(), remote: s.remote, caller: s.caller()}
 	ctx = graphql.StartOperationTrace(s.observe(context.WithValue(ctx, recordKey{}, rec), rec))
@@ -101,7 +101,7 @@ func (s *socket) run(ctx context.Context, op *operation, params request) {
 	ended()
 }
 
-// start begins to execute an operation; nil when it was refused, and the client told so.
+// start begins an operation. It returns nil if the operation was refused, after telling the client.
 func (s *socket) start(ctx context.Context, op *operation, params request, at time.Time) *execution {
 	if err := s.takeRequest(nil, s.caller(), at); err != nil {
 		s.last(op, "error", errorsJSON(gqlerror.List{s.presenter.present(ctx, err)}))
@@ -138,15 +138,15 @@ func (s *socket) results(op *operation, x *execution) {
 	s.last(op, "complete", nil)
 }
 
-// next sends a result, and reports false when the operation has ended for the client.
+// next sends a result. It reports false once the operation has ended for the client.
 func (s *socket) next(op *operation, result []byte) bool {
 	return s.sendOf(op, false, op.message(result))
 }
 
-// message is what carries a result.
+// message returns the parts of a message that carries a result.
 func (op *operation) message(result []byte) [][]byte { return [][]byte{op.opening, result, closing} }
 
-// last sends the message that ends an operation and frees its id.
+// last sends the message that ends an operation, and frees its id.
 func (s *socket) last(op *operation, kind string, payload []byte) {
 	text := opening(op.id, kind)
 	if payload != nil {
@@ -170,10 +170,10 @@ func (s *socket) sendOf(op *operation, isLast bool, messages ...[][]byte) bool {
 	return !s.closed
 }
 
-// closing is the end of every message.
+// closing ends every message.
 var closing = []byte{'}'}
 
-// opening is the beginning of a message up to its payload.
+// opening returns a message up to its payload.
 func opening(id, kind string) []byte {
 	quoted, err := json.Marshal(id)
 	if err != nil {

@@ -15,12 +15,12 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// events is an open stream in the distinct connections mode of graphql-sse: "next" events that
-// carry results, one "complete" event at the end.
+// events is an open stream in the distinct connections mode of graphql-sse: "next" events carry results, and one
+// "complete" event ends it.
 type events struct {
 	exchange
 	control *http.ResponseController
-	// operation is the name of what is streamed.
+	// operation is the name of the streamed operation.
 	operation string
 }
 
@@ -34,21 +34,21 @@ func (x exchange) openEvents(operation string) events {
 	return e
 }
 
-// next sends a result; false when the client is gone or too slow.
+// next sends a result. It reports false if the client is gone or too slow.
 func (e events) next(result []byte) bool {
-	// A line break in JSON stands between values only, so it may become another data line.
+	// In JSON a line break can only stand between values, so it may start another data line.
 	result = bytes.ReplaceAll(result, []byte{'\r'}, nil)
 	result = bytes.ReplaceAll(result, []byte{'\n'}, []byte("\ndata: "))
 	return e.send([]byte("event: next\ndata: "), result, []byte("\n\n"))
 }
 
-// complete has a data line, as an event without one is not delivered.
+// complete has a data line, because an event without one is not delivered.
 func (e events) complete() { _ = e.send([]byte("event: complete\ndata:\n\n")) }
 
 // comment keeps the connection from looking dead.
 func (e events) comment() bool { return e.send([]byte(":\n\n")) }
 
-// send sends an event that is made of parts. A client that does not take it in time is named.
+// send sends the parts of an event. It logs a client that does not take them in time.
 func (e events) send(parts ...[]byte) bool {
 	_ = e.control.SetWriteDeadline(time.Now().Add(e.settings.WriteTimeout))
 	var err error
@@ -66,8 +66,9 @@ func (e events) send(parts ...[]byte) bool {
 	return err == nil
 }
 
-// stream executes the operation and sends its results as they come, until it ends, the client
-// leaves, its credential is not good any more or the server drains. When it returns, nothing of it runs any more.
+// stream executes the operation and sends its results as they come. It stops when the operation ends, the client
+// leaves, the credential is no longer good or the server drains. When it returns, nothing of the operation runs any
+// more.
 func (x exchange) stream(ctx context.Context, operation *graphql.OperationContext) {
 	principal, _ := model.PrincipalOf(ctx)
 	revoked, revoke := context.WithCancel(context.Background())

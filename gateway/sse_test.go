@@ -13,11 +13,11 @@ import (
 	"github.com/agentgraph/agentgraph/gateway"
 )
 
-// event is one server-sent event; a comment has no name.
+// event is one server-sent event. A comment has no name.
 type event struct{ name, data string }
 
-// stream opens a stream and reads its events until it ends. The channel is closed then; leave ends
-// it from the client's side.
+// stream opens a stream and reads its events. The channel is closed when the stream ends; leave ends it from the
+// client's side.
 func (f *front) stream(t *testing.T, c call) (stream <-chan event, leave func()) {
 	t.Helper()
 	c.headers = append(c.headers, "Accept: "+eventType)
@@ -36,7 +36,7 @@ func (f *front) stream(t *testing.T, c call) (stream <-chan event, leave func())
 			field, value, _ := strings.Cut(lines.Text(), ":")
 			switch {
 			case lines.Text() == "":
-				// As a browser does: an event without a data line is not delivered.
+				// Like a browser, this drops an event without a data line.
 				if named && hasData {
 					out <- e
 				}
@@ -95,7 +95,7 @@ func TestEventsOverGet(t *testing.T) {
 	require.Equal(t, []string{"", "next", "complete"}, names)
 }
 
-// A client that takes everything gets a subscription as a stream, and a query as JSON.
+// A client that accepts everything gets a subscription as a stream, and a query as JSON.
 func TestEventsForASubscriptionOnly(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -139,7 +139,7 @@ func TestEventsKeepAliveAndEndWithTheKey(t *testing.T) {
 	f.settles(t)
 }
 
-// A client that does not read is dropped, and what runs for it ends.
+// A client that does not read is dropped, and its operation ends.
 func TestEventsToASlowReader(t *testing.T) {
 	t.Parallel()
 	f := start(t, settings(func(s *gateway.Settings) { s.WriteTimeout = 50 * time.Millisecond }))

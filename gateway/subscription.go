@@ -21,15 +21,15 @@ type execution struct {
 	ctx       context.Context
 	operation *graphql.OperationContext
 	next      graphql.ResponseHandler
-	// broken is why there is nothing else to come.
+	// broken is the reason why nothing more will come.
 	broken *gqlerror.Error
-	// feed is open for a subscription whose events are taken from it, rather than waited for in next.
+	// feed is open if the subscription takes its events from it rather than waiting in next.
 	feed live.Feed
-	// group tells subscriptions apart that answer an event differently.
+	// group is equal for subscriptions that answer an event alike.
 	group string
 }
 
-// begin begins to execute an operation, until ctx ends.
+// begin starts to execute an operation, until ctx ends.
 func (s *Server) begin(ctx context.Context, exec graphql.GraphExecutor, operation *graphql.OperationContext) *execution {
 	x := &execution{Server: s, exec: exec, operation: operation}
 	inner := ctx
@@ -43,8 +43,8 @@ func (s *Server) begin(ctx context.Context, exec graphql.GraphExecutor, operatio
 	return x
 }
 
-// responses are the one response of a query or a mutation, or those of a subscription without a feed, as they come until
-// it ends or its context does. A response is good until the next one is asked for: they share a buffer.
+// responses yields the one response of a query or mutation, or those of a subscription without a feed as they come,
+// until it ends or its context does. A response is valid until the next one is asked for, as they share a buffer.
 func (x *execution) responses() iter.Seq[*graphql.Response] {
 	return func(yield func(*graphql.Response) bool) {
 		for x.broken == nil {
@@ -52,7 +52,7 @@ func (x *execution) responses() iter.Seq[*graphql.Response] {
 			switch {
 			case x.broken != nil:
 			case x.operation.Operation.Operation != ast.Subscription && response == nil:
-				// gqlgen answers nothing when the context ended before it began.
+				// gqlgen returns nothing if the context ended before it began.
 				yield(x.exec.DispatchError(x.ctx, gqlerror.List{gqlerror.Wrap(x.ctx.Err())}))
 				return
 			case response == nil || !yield(response) || x.operation.Operation.Operation != ast.Subscription:
@@ -68,7 +68,7 @@ func (x *execution) respond() (response *graphql.Response) {
 	return response
 }
 
-// texts are the responses as JSON, whether or not there is a feed.
+// texts yields the responses as JSON, whether or not there is a feed.
 func (x *execution) texts() iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		if !x.feed.IsOpen() {
@@ -104,8 +104,8 @@ func (x *execution) texts() iter.Seq[[]byte] {
 	}
 }
 
-// responseTo returns the response to an event of the feed as JSON. Subscriptions that would make the same of it share what
-// was made for one of them, unless there were errors. It is nil when the execution is broken or its context ended.
+// responseTo returns the response to an event of the feed as JSON. Subscriptions of one group share it, unless it has
+// errors. It is nil if the execution is broken or its context has ended.
 func (x *execution) responseTo(event *live.Event) []byte {
 	return event.Answer(x.ctx, x.group, func() ([]byte, bool) {
 		x.feed.Give(event)
@@ -117,9 +117,9 @@ func (x *execution) responseTo(event *live.Event) []byte {
 	})
 }
 
-// groupOf tells which responses to the same event are equal: those to the same selection in the same document, with the
-// same variables in it, for callers of the same company who may read the same. What the source was asked for is not
-// part of it: the event is the same.
+// groupOf returns equal groups for equal responses to the same event: the same selection in the same document, with the
+// same values of the variables in it, for callers of the same company with the same rights to read. The source's own
+// arguments do not matter, since the event is the same. It is "" if the responses cannot be shared.
 func groupOf(ctx context.Context, operation *graphql.OperationContext) string {
 	principal, _ := model.PrincipalOf(ctx)
 	used := map[string]any{}
@@ -128,13 +128,13 @@ func groupOf(ctx context.Context, operation *graphql.OperationContext) string {
 		principal.CompanyID, principal.Scopes, principal.IsToken, operation.RawQuery, operation.OperationName, used,
 	})
 	if err != nil {
-		return "" // Variables came as JSON.
+		return "" // The variables came as JSON.
 	}
 	sum := sha256.Sum256(text)
 	return string(sum[:])
 }
 
-// usedBelow gathers the variables that are used below the fields of the root. Fragments are without circles.
+// usedBelow collects the variables that are used below the root fields. Fragments have no cycles.
 func usedBelow(selections ast.SelectionSet, isBelow bool, variables, used map[string]any) {
 	arguments := func(arguments ast.ArgumentList, directives ast.DirectiveList) {
 		if !isBelow {

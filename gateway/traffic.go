@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// traffic counts the requests under way and stops them from coming in.
+// traffic counts the requests under way and stops new ones.
 type traffic struct {
 	// closing ends when draining begins; open streams watch it.
 	closing context.Context
@@ -21,7 +21,7 @@ func newTraffic() traffic {
 	return traffic{closing: closing, begin: begin, idle: make(chan struct{})}
 }
 
-// enter counts a request in, and reports false when the server is draining.
+// enter counts a request in. It reports false if the server is draining.
 func (t *traffic) enter() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -41,8 +41,7 @@ func (t *traffic) leave() {
 	}
 }
 
-// drain lets nothing in any more and waits until nothing is under way or ctx ends. It returns how
-// many requests are left.
+// drain stops new requests and waits until none is under way or ctx ends. It returns how many are left.
 func (t *traffic) drain(ctx context.Context) int {
 	t.mu.Lock()
 	if t.closing.Err() == nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 )
 
-// checkVariable checks what gqlparser's coercion lets through in variables: @oneOf, the exact
-// spelling of enum values, the range of Int, and texts where numbers belong or the other way round.
-// Nulls and unknown fields have been refused before.
+// checkVariable checks what gqlparser's coercion lets through in variables: @oneOf, the exact spelling of enum values,
+// the range of Int, and texts in place of numbers or the other way round. Nulls and unknown fields have already been
+// refused.
 func checkVariable(schema *ast.Schema, t *ast.Type, value any) *gqlerror.Error {
 	if value == nil {
 		return nil
@@ -38,7 +38,7 @@ func checkVariable(schema *ast.Schema, t *ast.Type, value any) *gqlerror.Error {
 }
 
 func checkList(schema *ast.Schema, element *ast.Type, value any) *gqlerror.Error {
-	// gqlparser makes a list of one out of a single value, typed like the value.
+	// gqlparser turns a single value into a slice of that value's type.
 	list := reflect.ValueOf(value)
 	if list.Kind() != reflect.Slice {
 		return checkVariable(schema, element, value)
@@ -74,7 +74,7 @@ func checkObject(schema *ast.Schema, definition *ast.Definition, value any) *gql
 	return nil
 }
 
-// fits reports whether a value can be of one of GraphQL's own scalars; the others check themselves.
+// fits reports whether a value fits one of GraphQL's own scalars; others check themselves.
 func fits(scalar string, value any) bool {
 	switch scalar {
 	case "Int":
@@ -101,7 +101,7 @@ func fits(scalar string, value any) bool {
 	}
 }
 
-// integer reads a whole number, as JSON spelled it or as gqlparser coerced it.
+// integer reads a whole number, as spelled in JSON or as coerced by gqlparser.
 func integer(value any) (int64, bool) {
 	switch v := value.(type) {
 	case json.Number:
@@ -114,7 +114,7 @@ func integer(value any) (int64, bool) {
 	}
 }
 
-// under puts a step in front of the error's path.
+// under prepends a step to the error's path.
 func under(step ast.PathElement, err *gqlerror.Error) *gqlerror.Error {
 	err.Path = append(ast.Path{step}, err.Path...)
 	return err
@@ -122,8 +122,8 @@ func under(step ast.PathElement, err *gqlerror.Error) *gqlerror.Error {
 
 type variablesKey struct{}
 
-// withVariableTexts keeps the variables as the client spelled them beside the decoded ones, which
-// have lost the order of their keys.
+// withVariableTexts keeps the variables as the client spelled them, since the decoded ones have lost the order of their
+// keys.
 func withVariableTexts(ctx context.Context, variables json.RawMessage) context.Context {
 	return context.WithValue(ctx, variablesKey{}, variables)
 }
@@ -139,8 +139,7 @@ func membersOf(text json.RawMessage) map[string]json.RawMessage {
 	return members
 }
 
-// asSpelled returns the value with every object that stands for a custom scalar as the text that the
-// client sent for it.
+// asSpelled replaces every object that stands for a custom scalar by the text that the client sent for it.
 func asSpelled(schema *ast.Schema, t *ast.Type, value any, text json.RawMessage) any {
 	if text == nil {
 		return value

@@ -18,16 +18,16 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// subprotocol is the only protocol that is spoken over sockets.
+// subprotocol is the only protocol of sockets.
 const subprotocol = "graphql-transport-ws"
 
-// closure is why the server closes a socket, in the protocol's codes.
+// closure is the reason why the server closes a socket, in the protocol's codes.
 type closure struct {
 	code   websocket.StatusCode
 	reason string
 }
 
-// The closures that the protocol knows. They are compared and sent, never changed.
+// The protocol's closures. They are compared and sent, never changed.
 var (
 	closeDraining    = &closure{websocket.StatusGoingAway, "The gateway is shutting down"}
 	closeBroken      = &closure{websocket.StatusInternalError, "Internal error"}
@@ -49,13 +49,13 @@ func (socketTransport) Supports(r *http.Request) bool {
 	return r.Method == http.MethodGet && strings.EqualFold(r.Header.Get("Upgrade"), "websocket")
 }
 
-// Do opens the socket, which then lives by itself: the server's part of the connection is let go.
+// Do opens the socket, which then lives by itself: net/http's goroutine and buffers are released.
 func (t socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
 	h := &handshake{ResponseWriter: w, timeout: t.settings.WriteTimeout}
 	conn, err := websocket.Accept(h, r, &websocket.AcceptOptions{
 		Subprotocols:   []string{subprotocol},
 		OriginPatterns: t.settings.AllowedOrigins,
-		// What pages may call, they may open a socket to.
+		// Pages that may call the gateway may also open sockets.
 		InsecureSkipVerify: t.cors != nil && t.cors.OriginAllowed(r),
 	})
 	if err != nil {
@@ -67,7 +67,7 @@ func (t socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql
 		Server: t.Server, exec: exec, conn: conn, wire: h.wire, remote: r.RemoteAddr, ctx: ctx, cancel: cancel,
 		credential: credentialOf(r.Header), operations: map[string]*operation{},
 	}
-	// The request is under way until Do returns, the socket from here on.
+	// The request counts as under way until Do returns, and the socket from here on.
 	if !t.traffic.enter() {
 		s.close(closeDraining)
 		return
@@ -75,7 +75,7 @@ func (t socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql
 	go s.serve()
 }
 
-// serve holds the socket until it is closed and all of its operations have ended.
+// serve runs the socket until it is closed and all of its operations have ended.
 func (s *socket) serve() {
 	begin := time.Now()
 	defer s.traffic.leave()
@@ -98,46 +98,46 @@ func (s *socket) serve() {
 	s.read()
 }
 
-// socket is one connection of graphql-transport-ws. While nothing happens on it, one goroutine reads, and that is all.
+// socket is one connection of graphql-transport-ws. An idle socket is a single goroutine that reads.
 type socket struct {
 	*Server
 	exec   graphql.GraphExecutor
 	conn   *websocket.Conn
 	wire   *wire
 	remote string
-	// ctx ends with the socket. Reading and writing do not use it: the library drops a connection
-	// whose context ends, without a close frame.
+	// ctx ends with the socket. Reading and writing do not use it: when the context ends, the library drops the
+	// connection without a close frame.
 	ctx    context.Context
 	cancel context.CancelFunc
-	// pulse closes a socket that is never initialised, and then checks from time to time that its client is there.
+	// pulse closes a socket that is never initialised. After that it checks from time to time that the client is there.
 	pulse *time.Timer
-	// Only the reading goroutine writes to credential, and no more once the socket is acknowledged.
+	// Only the reading goroutine writes credential, and only until the socket is acknowledged.
 	credential   string
 	acknowledged atomic.Bool
-	// session is what the socket closes of its session; nil before it is acknowledged.
+	// session closes the socket's session. It is nil before the socket is acknowledged.
 	session func()
 
 	running sync.WaitGroup
-	// mu is held for every write, so that nothing of an operation is sent after it has ended.
+	// mu is held for every write, so that nothing of an operation is sent after its end.
 	mu         sync.Mutex
 	closed     bool
 	operations map[string]*operation
 
-	// queueMu guards what follows, and is held for no longer than that takes.
+	// queueMu guards the fields below, and is only held briefly.
 	queueMu   sync.Mutex
 	hasEnded  bool
 	isPumping bool
-	// ready are operations of which there may be an event.
+	// ready are operations that may have an event.
 	ready []*operation
 }
 
-// caller is whom the credential stands for; nobody before the socket is acknowledged.
+// caller is the principal of the credential. It is zero before the socket is acknowledged.
 func (s *socket) caller() model.Principal {
 	principal, _ := model.PrincipalOf(s.ctx)
 	return principal
 }
 
-// spawn runs work beside the reading, unless the socket has ended.
+// spawn runs work in a goroutine of the socket, unless the socket has ended.
 func (s *socket) spawn(work func()) {
 	s.queueMu.Lock()
 	defer s.queueMu.Unlock()
@@ -146,14 +146,14 @@ func (s *socket) spawn(work func()) {
 	}
 }
 
-// message is what both sides send.
+// message is a message in either direction.
 type message struct {
 	ID      *string         `json:"id,omitempty"`
 	Type    string          `json:"type"`
 	Payload json.RawMessage `json:"payload,omitempty"`
 }
 
-// read handles messages until the socket is closed by either side.
+// read handles messages until either side closes the socket.
 func (s *socket) read() {
 	for {
 		kind, text, err := s.conn.Read(context.Background())
@@ -171,7 +171,7 @@ func (s *socket) read() {
 	}
 }
 
-// handleApart is handle on a stack of its own, which is given back: that of a socket which only waits stays small.
+// handleApart runs handle on a temporary stack, so that the stack of an idle socket stays small.
 func (s *socket) handleApart(text []byte) (why *closure) {
 	var handling sync.WaitGroup
 	handling.Go(func() {
@@ -182,7 +182,7 @@ func (s *socket) handleApart(text []byte) (why *closure) {
 	return why
 }
 
-// handle returns why the socket must be closed, or nil.
+// handle handles one message. It returns why the socket must be closed, or nil.
 func (s *socket) handle(text []byte) *closure {
 	var m message
 	if unmarshal(text, &m) != nil || (m.ID != nil && *m.ID == "") {
@@ -219,7 +219,7 @@ func isObjectOrAbsent(payload json.RawMessage) bool {
 	return len(payload) == 0 || payload[0] == '{' || string(payload) == "null"
 }
 
-// initialise checks the credential, the payload's before the handshake's, and acknowledges the socket.
+// initialise checks the credential of the payload, else of the handshake, and acknowledges the socket.
 func (s *socket) initialise(payload json.RawMessage) *closure {
 	if s.acknowledged.Load() {
 		return closeInitTwice
@@ -258,8 +258,8 @@ func (s *socket) initialise(payload json.RawMessage) *closure {
 	return nil
 }
 
-// beat closes a socket that was not initialised in time, drops one whose client is gone, and closes one whose credential
-// is not good any more.
+// beat closes a socket that was not initialised in time or whose credential is no longer good, and drops one whose
+// client is gone.
 func (s *socket) beat() {
 	if !s.acknowledged.Load() {
 		s.close(closeInitTimeout)
@@ -292,7 +292,7 @@ func (s *socket) write(m message) {
 	}
 }
 
-// send writes messages; mu is held. A client that does not take them in time is dropped, and named.
+// send writes messages. The caller holds mu. A client that does not take them in time is dropped and logged.
 func (s *socket) send(operation string, messages ...[][]byte) {
 	err := s.wire.send(messages...)
 	if err == nil {
@@ -319,7 +319,7 @@ func (s *socket) close(why *closure) {
 	_ = s.conn.Close(why.code, why.reason)
 }
 
-// end frees the connection and waits for what still runs on it.
+// end closes the connection and waits for everything that still runs on it.
 func (s *socket) end() {
 	s.queueMu.Lock()
 	s.hasEnded = true

@@ -23,7 +23,7 @@ type client struct {
 	t *testing.T
 }
 
-// dial opens a socket with the handshake headers given as "Name: value".
+// dial opens a socket with handshake headers of the form "Name: value".
 func (f *front) dial(t *testing.T, headers ...string) *client {
 	t.Helper()
 	h := http.Header{}
@@ -42,7 +42,7 @@ func (f *front) dial(t *testing.T, headers ...string) *client {
 	return &client{conn, t}
 }
 
-// ready opens a socket that is acknowledged.
+// ready opens an acknowledged socket.
 func (f *front) ready(t *testing.T) *client {
 	t.Helper()
 	c := f.dial(t, "X-Api-Key: "+goodKey)
@@ -254,7 +254,7 @@ func TestSocketOperations(t *testing.T) {
 	require.Equal(t, `a " quote`, s.receive()["id"])
 }
 
-// After complete nothing more comes for the operation, and its id can be taken at once.
+// After complete, nothing more comes for the operation, and its id is free at once.
 func TestSocketComplete(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -329,7 +329,7 @@ func TestSocketDrain(t *testing.T) {
 	f.settles(t)
 }
 
-// A client that does not read is dropped, and what runs for it ends.
+// A client that does not read is dropped, and its operations end.
 func TestSocketToASlowReader(t *testing.T) {
 	t.Parallel()
 	f := start(t, settings(func(s *gateway.Settings) { s.WriteTimeout = 50 * time.Millisecond }))
@@ -340,7 +340,7 @@ func TestSocketToASlowReader(t *testing.T) {
 	f.names(t, `"operation":"Flood"`)
 }
 
-// names waits until the log names a client that was dropped. It says nothing of its credential.
+// names waits until the log names a dropped client. The line must not contain its credential.
 func (f *front) names(t *testing.T, operation string) {
 	t.Helper()
 	require.Eventually(t, func() bool { return strings.Contains(f.log.String(), "slow client dropped") }, patience, time.Millisecond)
@@ -354,7 +354,7 @@ func (f *front) names(t *testing.T, operation string) {
 	}
 }
 
-// Messages are framed by the gateway itself.
+// The gateway frames messages itself.
 func TestSocketMessagesOfEveryLength(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -372,7 +372,7 @@ func TestSocketMessagesOfEveryLength(t *testing.T) {
 	f.settles(t)
 }
 
-// What a client sends behind its handshake, without waiting for the response, is read.
+// A client may send data right behind its handshake, without waiting for the response.
 func TestSocketOfAnEagerClient(t *testing.T) {
 	t.Parallel()
 	f := start(t)

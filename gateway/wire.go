@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// What a socket keeps for reading and writing once it is open. Messages of clients are small, what is larger is read
-// past the buffer; the library writes control frames, which have 129 bytes at most.
+// The buffers of an open socket. Messages of clients are small, and larger ones are read past the buffer. The library
+// writes only control frames, of at most 129 bytes.
 const (
 	readBuffer    = 512
 	controlBuffer = 256
 )
 
-// handshake is the response to the upgrade of a connection. It lets the library have the connection without the
-// buffers that the server read requests with.
+// handshake is the response to a connection's upgrade. It gives the library the connection without the buffers that the
+// server used to read requests.
 type handshake struct {
 	http.ResponseWriter
 	timeout time.Duration
@@ -33,14 +33,14 @@ func (h *handshake) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 		return nil, nil, err
 	}
 	h.wire = &wire{Conn: conn, timeout: h.timeout}
-	early, _ := served.Peek(served.Reader.Buffered()) // what the client sent without waiting
+	early, _ := served.Peek(served.Reader.Buffered()) // sent by the client without waiting
 	reader := bufio.NewReaderSize(bytes.NewReader(slices.Clone(early)), max(readBuffer, len(early)))
 	_, _ = reader.Peek(len(early))
 	return h.wire, bufio.NewReadWriter(reader, bufio.NewWriterSize(h.wire, controlBuffer)), nil
 }
 
-// wire is the connection of a socket. The library reads from it and writes control frames, each in one piece. Messages
-// are written beside the library, so that what many sockets get is neither copied nor written in pieces.
+// wire is the connection of a socket. The library reads from it and writes control frames, each in one call. Messages
+// bypass the library, so that a message for many sockets is neither copied nor written in pieces.
 type wire struct {
 	net.Conn
 	timeout time.Duration
@@ -56,7 +56,7 @@ const (
 	opcodeMask  = 0xf
 )
 
-// Write writes a control frame. Nothing is written behind one that closes.
+// Write writes a control frame. Nothing is written after a close frame.
 func (w *wire) Write(frame []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -70,7 +70,7 @@ func (w *wire) Write(frame []byte) (int, error) {
 	return w.Conn.Write(frame)
 }
 
-// send writes messages, each made of parts, in one call. After an error the connection is of no use.
+// send writes messages, each made of parts, in one call. After an error the connection is unusable.
 func (w *wire) send(messages ...[][]byte) error {
 	frames := make(net.Buffers, 0, 4*len(messages))
 	for _, parts := range messages {
@@ -88,7 +88,7 @@ func (w *wire) send(messages ...[][]byte) error {
 	return err
 }
 
-// header returns what goes before a message in its frame, which is not masked, as it is a server's.
+// header returns the frame header of a message. A server's frames are not masked.
 func header(parts [][]byte) []byte {
 	length := 0
 	for _, part := range parts {

@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// shelf keeps numbers, each at its own position, and hands out a few of them at a time.
+// shelf keeps numbers, each at its own position, and hands out a few at a time.
 type shelf struct {
 	mu     sync.Mutex
 	kept   []live.Kept[int]
@@ -53,7 +53,7 @@ func (s *shelf) read(_ context.Context, after, known live.Position) ([]live.Kept
 	return page, page[len(page)-1].At, nil
 }
 
-// all returns what a channel brings until it is closed.
+// all returns everything that a channel delivers until it is closed.
 func all(values <-chan int) []int {
 	var got []int
 	for value := range values {
@@ -122,7 +122,7 @@ func TestFollowersWhoKeepUpReadNothing(t *testing.T) {
 	}
 }
 
-// What is said is only for those who listen; what is kept reaches everybody, however far behind.
+// Said values only reach those who listen. Kept ones reach everybody, however far behind.
 func TestFollowersWhoFallBehind(t *testing.T) {
 	t.Parallel()
 	s := &shelf{}
@@ -178,7 +178,7 @@ func TestFollowersWithoutBudgetReadByThemselves(t *testing.T) {
 func TestFollowersOfWhatIsGone(t *testing.T) {
 	t.Parallel()
 	log := live.NewLog(live.NewBudget(0), func(_ context.Context, after, _ live.Position) ([]live.Kept[int], live.Position, error) {
-		return nil, after, nil // where there was something
+		return nil, after, nil // the rows are gone
 	})
 	log.Begin(5)
 	values := live.Channel(t.Context(), log.Follow(0, nothing))
@@ -202,7 +202,7 @@ func TestFollowersLeave(t *testing.T) {
 	require.False(t, log.IsFollowed())
 }
 
-// An event that many follow is answered once for all who want the same of it.
+// An event with many followers is answered once for all that want the same of it.
 func TestAnswersAreShared(t *testing.T) {
 	t.Parallel()
 	s := &shelf{}
@@ -241,7 +241,7 @@ func TestAnswersAreShared(t *testing.T) {
 	require.EqualValues(t, followers/3, made[2].Load(), "what is not for all is made for each")
 }
 
-// All that was held is given back once everybody has taken it.
+// The budget gets all bytes back once everybody has taken the events.
 func TestBudgetIsGivenBack(t *testing.T) {
 	t.Parallel()
 	s := &shelf{}

@@ -19,14 +19,14 @@ import (
 )
 
 const (
-	// collectorTimeout is how long sending may take, repetitions included, unless a variable says otherwise.
+	// collectorTimeout bounds one upload, retries included, unless a variable says otherwise.
 	collectorTimeout = 10 * time.Second
-	// collectorRetry is how long to wait before sending again; it doubles.
+	// collectorRetry is the delay before the first retry; it doubles each time.
 	collectorRetry = 500 * time.Millisecond
 )
 
-// collector sends spans by OTLP over HTTP. It is an otlptrace.Client: the one of OpenTelemetry itself is linked with all of
-// gRPC, which is never used.
+// collector sends spans by OTLP over HTTP. It is an otlptrace.Client, because OpenTelemetry's own one links all of
+// gRPC, which we never use.
 type collector struct {
 	address string
 	header  http.Header
@@ -51,7 +51,7 @@ func newCollector(getenv func(string) string) (*collector, error) {
 	if c.address == "" {
 		c.address = strings.TrimSuffix(cmp.Or(getenv("OTEL_EXPORTER_OTLP_ENDPOINT"), "http://localhost:4318"), "/") + "/v1/traces"
 	}
-	// The address is not repeated in the error: people put passwords into addresses.
+	// The error leaves out the address, as people put passwords into addresses.
 	if address, err := url.Parse(c.address); err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
 		return nil, errors.New("OTEL_EXPORTER_OTLP_ENDPOINT must be an http or https URL")
 	}
@@ -83,9 +83,9 @@ func (c *collector) Stop(context.Context) error {
 	return nil
 }
 
-// UploadTraces sends spans, again for as long as the collector asks for it and the time lasts.
+// UploadTraces sends spans, and retries while the collector asks for it and the time lasts.
 func (c *collector) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpans) error {
-	// TracesData has the fields of a request, which is in a package that needs gRPC.
+	// TracesData has the fields of a request, whose own type is in a package that needs gRPC.
 	body, err := proto.Marshal(&tracepb.TracesData{ResourceSpans: spans})
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func (c *collector) UploadTraces(ctx context.Context, spans []*tracepb.ResourceS
 	if c.isZip {
 		var zipped bytes.Buffer
 		writer := gzip.NewWriter(&zipped)
-		_, _ = writer.Write(body) // memory takes everything
+		_, _ = writer.Write(body) // writing to memory cannot fail
 		_ = writer.Close()
 		body = zipped.Bytes()
 		header.Set("Content-Encoding", "gzip")
@@ -114,7 +114,7 @@ func (c *collector) UploadTraces(ctx context.Context, spans []*tracepb.ResourceS
 	}
 }
 
-// send sends the body once, and says whether to do so again after an error.
+// send sends the body once. After an error, again says whether to retry.
 func (c *collector) send(ctx context.Context, header http.Header, body []byte) (again bool, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.address, bytes.NewReader(body))
 	if err != nil {
@@ -126,7 +126,7 @@ func (c *collector) send(ctx context.Context, header http.Header, body []byte) (
 		return true, err
 	}
 	defer func() { _ = res.Body.Close() }()
-	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 64<<10)) // so that the connection can be used again
+	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 64<<10)) // so that the connection can be reused
 	switch {
 	case res.StatusCode/100 == 2:
 		return false, nil

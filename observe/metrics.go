@@ -17,7 +17,7 @@ var (
 	modelBounds   = []float64{.05, .1, .25, .5, 1, 2.5, 5, 10, 25, 60, 120}
 )
 
-// metrics are those that are counted as things happen. Their labels are bounded by the program and its settings.
+// metrics are counted as things happen. Settings and the program itself bound their labels.
 type metrics struct {
 	registry *prometheus.Registry
 	names    names
@@ -83,20 +83,20 @@ func histogram(name, help string, bounds []float64) prometheus.Histogram {
 
 func secondsSince(begin time.Time) float64 { return time.Since(begin).Seconds() }
 
-// mostNames is how many names of operations are told apart beside those of stored ones.
+// mostNames bounds the distinct operation names from clients, in addition to the stored ones.
 const mostNames = 200
 
-// otherName stands for all names beyond the bound, which clients make up.
+// otherName stands for all names beyond the bound, as clients may make up any number.
 const otherName = "other"
 
-// names are those of operations that are told apart: the stored ones, and the first that clients use.
+// names are the operation names that get a label of their own: the stored ones, and the first ones that clients use.
 type names struct {
 	mu    sync.RWMutex
 	known map[string]bool
 	used  int
 }
 
-// know tells names apart that clients did not make up.
+// know adds the names of stored operations.
 func (n *names) know(stored []string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -105,7 +105,7 @@ func (n *names) know(stored []string) {
 	}
 }
 
-// label returns the name if it is told apart, and otherName if not.
+// label returns the name if it has a label of its own, else otherName.
 func (n *names) label(name string) string {
 	n.mu.RLock()
 	isKnown, isFull := n.known[name], n.used >= mostNames

@@ -19,14 +19,14 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm"
 )
 
-// Outcomes that are no failures of what was called.
+// Outcomes that are not failures of the called service.
 const (
 	outcomeOK       = "ok"
 	outcomeLeft     = "left"
 	outcomeCanceled = "canceled"
 )
 
-// Model is the model of the provider, with its calls watched; nil for none.
+// Model wraps a provider's model to watch its calls. It returns nil for nil.
 func (o *Observer) Model(m llm.Model, provider string) llm.Model {
 	if m == nil || o.metrics == nil && o.traces == nil {
 		return m
@@ -40,7 +40,7 @@ type watchedModel struct {
 	provider string
 }
 
-// Chat is the model's own.
+// Chat calls the model's Chat.
 func (m watchedModel) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
 		c := m.observer.beginModel(ctx, semconv.GenAIOperationNameChat, m.provider, m.Name())
@@ -69,7 +69,7 @@ func (m watchedModel) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.C
 	}
 }
 
-// Embedder is the embedding model of the provider, with its calls watched; nil for none.
+// Embedder wraps a provider's embedding model to watch its calls. It returns nil for nil.
 func (o *Observer) Embedder(e llm.Embedder, provider string) llm.Embedder {
 	if e == nil || o.metrics == nil && o.traces == nil {
 		return e
@@ -83,17 +83,17 @@ type watchedEmbedder struct {
 	provider string
 }
 
-// Embed is the model's own.
+// Embed calls the model's Embed.
 func (e watchedEmbedder) Embed(ctx context.Context, texts []string) (vectors [][]float32, err error) {
 	c := e.observer.beginModel(ctx, semconv.GenAIOperationNameEmbeddings, e.provider, e.Name())
 	defer func() { c.end(outcomeOf(err)) }()
 	return e.Embedder.Embed(c.ctx, texts)
 }
 
-// rerankerProvider is the name of whatever service a Reranker has, in traces.
+// rerankerProvider is the provider name in traces for every Reranker, whatever service it uses.
 const rerankerProvider = "reranker"
 
-// Reranks watches requests to a reranker; nil when nobody asked for it.
+// Reranks watches requests to a reranker. It is nil if nothing watches.
 func (o *Observer) Reranks() func(ctx context.Context, model string) (context.Context, func(error)) {
 	if o.metrics == nil && o.traces == nil {
 		return nil
@@ -158,7 +158,7 @@ func (c *modelCall) end(outcome string) {
 	endSpan(c.span, outcome)
 }
 
-// endSpan ends a span, if there is one, as failed unless the outcome is none of a failure.
+// endSpan ends a span, if there is one. The outcome decides whether it is marked as failed.
 func endSpan(span trace.Span, outcome string) {
 	if span == nil {
 		return
@@ -170,7 +170,7 @@ func endSpan(span trace.Span, outcome string) {
 	span.End()
 }
 
-// outcomeOf returns how a call ended, as a label: one of a closed set.
+// outcomeOf returns how a call ended, as a label from a closed set.
 func outcomeOf(err error) string {
 	var failed *llm.Error
 	var refused *endpoint.Error
@@ -187,7 +187,7 @@ func outcomeOf(err error) string {
 	return "other"
 }
 
-// Calls watches the real calls of tools and transfers; nil when nobody asked for it.
+// Calls watches the real calls of tools and transfers. It is nil if nothing watches.
 func (o *Observer) Calls() func(ctx context.Context, technicalName string) (context.Context, func(error)) {
 	if o.metrics == nil && o.traces == nil {
 		return nil
@@ -210,7 +210,7 @@ func (o *Observer) Calls() func(ctx context.Context, technicalName string) (cont
 	}
 }
 
-// Retrievals watches questions to knowledge bases; nil when nobody asked for it.
+// Retrievals watches queries to knowledge bases. It is nil if nothing watches.
 func (o *Observer) Retrievals() func(ctx context.Context) (context.Context, func(found int, err error)) {
 	if o.metrics == nil && o.traces == nil {
 		return nil
@@ -238,8 +238,8 @@ func (o *Observer) Retrievals() func(ctx context.Context) (context.Context, func
 	}
 }
 
-// Around has requests carry the traceparent of the span that they are made in; nil without traces. They are no spans
-// themselves: their addresses may say what contacts said.
+// Around makes requests carry the traceparent of their surrounding span. It is nil without traces. The requests get no
+// spans of their own, as their addresses may contain what contacts said.
 func (o *Observer) Around() func(http.RoundTripper) http.RoundTripper {
 	if o.traces == nil {
 		return nil
@@ -258,7 +258,7 @@ func (c carrier) RoundTrip(r *http.Request) (*http.Response, error) {
 	return c.next.RoundTrip(r)
 }
 
-// asJSON encodes messages: texts alone, which cannot fail.
+// asJSON encodes messages. They hold only texts, so encoding cannot fail.
 func asJSON(messages []llm.Message) string {
 	text, _ := json.Marshal(messages)
 	return string(text)

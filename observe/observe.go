@@ -1,5 +1,5 @@
 // Package observe tells operators what the program does: metrics for Prometheus, traces for OpenTelemetry, and a log of
-// slow statements. What nobody asked for is not there and costs nothing.
+// slow statements. Whatever is switched off costs nothing.
 package observe
 
 import (
@@ -15,21 +15,21 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Options say what operators want to know. Traces are asked for by OpenTelemetry's own OTEL_* variables.
+// Options say what to observe. OpenTelemetry's own OTEL_* variables switch on traces.
 type Options struct {
-	// Listen is where metrics are served, as net.Listen takes it; "" for nowhere.
+	// Listen is the address for metrics, as net.Listen takes it. "" switches metrics off.
 	Listen string
-	// Pprof serves profiles beside the metrics.
+	// Pprof serves profiles next to the metrics.
 	Pprof bool
-	// SlowStatement is from how long on a statement is logged as slow; 0 for none.
+	// SlowStatement is the duration from which a statement is logged as slow; 0 logs none.
 	SlowStatement time.Duration
-	// Version is the program's.
+	// Version is the program's version.
 	Version string
-	// Log hears of slow statements, and of spans that could not be sent.
+	// Log receives slow statements and failures to send spans.
 	Log *slog.Logger
 }
 
-// Observer hands out what watches the parts of the program. The zero value watches nothing.
+// Observer hands out watchers for the parts of the program. The zero value watches nothing.
 type Observer struct {
 	metrics *metrics
 	traces  *traces
@@ -41,7 +41,7 @@ type Observer struct {
 	served   chan struct{}
 }
 
-// Start returns an Observer that serves its metrics, where they are asked for, until Close.
+// Start returns an Observer. It serves metrics, if asked for, until Close.
 func Start(ctx context.Context, o Options) (*Observer, error) {
 	observer := &Observer{slow: o.SlowStatement, log: o.Log}
 	if o.Pprof && o.Listen == "" {
@@ -69,14 +69,14 @@ func Start(ctx context.Context, o Options) (*Observer, error) {
 	return observer, nil
 }
 
-// pages are what is served beside the gateway.
+// pages serves metrics and, on request, profiles.
 func (o *Observer) pages(withProfiles bool) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(o.metrics.registry, promhttp.HandlerOpts{
 		ErrorLog: slog.NewLogLogger(o.log.Handler(), slog.LevelWarn), ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: 4,
 	}))
 	if withProfiles {
-		// Without the command line, whose flags may hold secrets.
+		// pprof.Cmdline is left out: its flags may hold secrets.
 		mux.HandleFunc("/debug/pprof/", pprof.Index)
 		mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 		mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
@@ -85,7 +85,7 @@ func (o *Observer) pages(withProfiles bool) http.Handler {
 	return mux
 }
 
-// MetricsAddress is where metrics are served; "" for nowhere.
+// MetricsAddress is the address that serves metrics, or "".
 func (o *Observer) MetricsAddress() string {
 	if o.listener == nil {
 		return ""
@@ -93,7 +93,7 @@ func (o *Observer) MetricsAddress() string {
 	return o.listener.Addr().String()
 }
 
-// Close sends the spans that have ended and stops serving, before ctx ends.
+// Close sends the finished spans and stops serving, before ctx ends.
 func (o *Observer) Close(ctx context.Context) error {
 	var errs []error
 	if o.traces != nil {

@@ -20,10 +20,10 @@ import (
 
 type workKey struct{}
 
-// work is what a request has the database do.
+// work counts a request's use of the database.
 type work struct{ statements, trips atomic.Int64 }
 
-// Requests watches the gateway's requests; nil when nobody asked for it.
+// Requests watches the gateway's requests. It is nil if nothing watches.
 func (o *Observer) Requests() gateway.Observer {
 	if o.metrics == nil && o.traces == nil {
 		return nil
@@ -33,7 +33,7 @@ func (o *Observer) Requests() gateway.Observer {
 
 type requests struct{ *Observer }
 
-// Begin counts the statements of the request, and has an operation on a socket belong to the trace of the socket.
+// Begin starts counting the statements of the request, and puts an operation on a socket into the trace of the socket.
 func (o requests) Begin(ctx context.Context) context.Context {
 	if o.traces != nil && !trace.SpanContextFromContext(ctx).IsValid() {
 		ctx = o.traces.propagator.Extract(ctx, propagation.MapCarrier{"traceparent": gateway.TraceParent(ctx)})
@@ -63,13 +63,13 @@ func (o requests) End(ctx context.Context, r gateway.Request) {
 	}
 }
 
-// Handler has each request, health checks aside, be a span; it is the handler itself without traces.
+// Handler gives each request a span, except health checks. Without traces it returns the handler itself.
 func (o *Observer) Handler(handler http.Handler) http.Handler {
 	if o.traces == nil {
 		return handler
 	}
 	traced := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// The gateway reads its trace id from here, and hands it to the operations on sockets.
+		// The gateway reads its trace id from here, and passes it on to operations on sockets.
 		o.traces.propagator.Inject(r.Context(), propagation.HeaderCarrier(r.Header))
 		handler.ServeHTTP(w, r)
 	})
@@ -81,11 +81,11 @@ func (o *Observer) Handler(handler http.Handler) http.Handler {
 			if r.URL.Path == gateway.Path {
 				return r.Method + " " + gateway.Path
 			}
-			return r.Method + " REST" // paths name ids
+			return r.Method + " REST" // paths contain ids
 		}))
 }
 
-// Extensions are those that the executor of the gateway needs.
+// Extensions are the extensions for the gateway's executor.
 func (o *Observer) Extensions() []graphql.HandlerExtension {
 	if o.traces == nil {
 		return nil
@@ -93,8 +93,8 @@ func (o *Observer) Extensions() []graphql.HandlerExtension {
 	return []graphql.HandlerExtension{operationSpan{o.traces}}
 }
 
-// operationSpan is an extension that has each query and mutation be a span. Those of subscriptions would be as long as they
-// are open.
+// operationSpan is an extension that gives each query and mutation a span. A subscription gets none, as its span would
+// last as long as it is open.
 type operationSpan struct{ *traces }
 
 func (operationSpan) ExtensionName() string                   { return "OperationSpan" }

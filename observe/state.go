@@ -12,11 +12,11 @@ import (
 	"github.com/agentgraph/agentgraph/gateway"
 )
 
-// backlogTimeout is how long metrics wait for the number of jobs.
+// backlogTimeout bounds the time to count the jobs.
 const backlogTimeout = 2 * time.Second
 
-// Watch has the metrics say what the store and the server are busy with when they are asked for, and tells stored
-// operations apart by their names. An Observer watches one program.
+// Watch makes the metrics show the current load of the store and the server, and gives stored operations labels of
+// their own. An Observer watches one program.
 func (o *Observer) Watch(store *db.Store, server *gateway.Server, stored []string) {
 	if o.traces != nil {
 		o.traces.names.know(stored)
@@ -94,7 +94,7 @@ func (s *state) Collect(metrics chan<- prometheus.Metric) {
 	defer cancel()
 	backlog, err := s.store.Backlog(ctx)
 	if err != nil {
-		// All else is worth knowing also while the database is away.
+		// The other metrics are worth having even while the database is away.
 		s.log.Warn("jobs were not counted for the metrics", "error", err)
 		return
 	}

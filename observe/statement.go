@@ -17,7 +17,7 @@ import (
 	"github.com/agentgraph/agentgraph/gateway"
 )
 
-// Statements watches every statement; nil when nobody asked for it.
+// Statements watches every statement. It is nil if nothing watches.
 func (o *Observer) Statements() pgx.QueryTracer {
 	if o.metrics == nil && o.traces == nil && o.slow == 0 {
 		return nil
@@ -40,10 +40,10 @@ type statements struct {
 
 type tripKey struct{}
 
-// trip is what was sent to the database together.
+// trip is one round trip to the database.
 type trip struct {
 	begin time.Time
-	// first is the first statement of count.
+	// first is the text of the first of count statements.
 	first string
 	count int
 }
@@ -119,7 +119,7 @@ func (s *statements) end(ctx context.Context) {
 	}
 }
 
-// withoutContent is the error without Postgres's message, which may quote values.
+// withoutContent returns the error without Postgres's message, which may quote values.
 func withoutContent(err error) error {
 	var answer *pgconn.PgError
 	if errors.As(err, &answer) {
@@ -128,13 +128,13 @@ func withoutContent(err error) error {
 	return err
 }
 
-// values and rows are lists of them, however long.
+// values and rows match lists of any length.
 var (
 	values = regexp.MustCompile(`\?(?:\s*,\s*\?)+`)
 	rows   = regexp.MustCompile(`\(\?\)(?:\s*,\s*\(\?\))+`)
 )
 
-// shapeOf returns a statement without its values, so that it is the same each time.
+// shapeOf returns a statement without its values, so that it is the same every time.
 func shapeOf(sql string) string {
 	var shape strings.Builder
 	for i := 0; i < len(sql); {
@@ -156,7 +156,7 @@ func shapeOf(sql string) string {
 	return rows.ReplaceAllString(values.ReplaceAllString(shape.String(), "?"), "(?)")
 }
 
-// endOfText returns where the text literal ends that begins at the quote.
+// endOfText returns the end of the text literal that begins at the quote.
 func endOfText(sql string, quote int, escapes bool) int {
 	for i := quote + 1; i < len(sql); i++ {
 		switch {
@@ -181,7 +181,7 @@ var (
 	target = regexp.MustCompile(`\b(?:FROM|INTO|UPDATE) "?([a-z_]+)`)
 )
 
-// summaryOf returns what a shape does, and to which table first: "SELECT agents".
+// summaryOf returns the verb of a shape and its first table, such as "SELECT agents".
 func summaryOf(shape string) string {
 	summary := "SQL"
 	if found := verb.FindStringSubmatch(shape); found != nil {

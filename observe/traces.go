@@ -17,18 +17,18 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// traces are spans on their way to a collector.
+// traces sends spans to a collector.
 type traces struct {
 	provider   *sdktrace.TracerProvider
 	tracer     trace.Tracer
 	propagator propagation.TextMapPropagator
 	names      names
-	// withContent has spans say what was said to models and by them.
+	// withContent adds the content of conversations with models to their spans.
 	withContent bool
 }
 
-// newTraces returns what the OTEL_* variables ask for; nil when that is nothing. The SDK reads those of the sampler, of the
-// limits and of batches itself.
+// newTraces sets up the traces that the OTEL_* variables ask for, and returns nil if they ask for none. The SDK itself
+// reads those of the sampler, the limits and the batches.
 func newTraces(ctx context.Context, o Options) (*traces, error) {
 	if !wantsTraces() {
 		return nil, nil
@@ -41,7 +41,7 @@ func newTraces(ctx context.Context, o Options) (*traces, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The variables win over the attributes before them.
+	// The variables take precedence over the attributes before them.
 	about, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithHost(),
 		resource.WithAttributes(semconv.ServiceName("agentgraph"), semconv.ServiceVersion(o.Version)), resource.WithFromEnv())
 	if err != nil {
@@ -58,7 +58,7 @@ func newTraces(ctx context.Context, o Options) (*traces, error) {
 	}, nil
 }
 
-// wantsTraces reports whether a variable says where traces are to be sent.
+// wantsTraces reports whether a variable says where to send traces.
 func wantsTraces() bool {
 	if disabled, _ := strconv.ParseBool(os.Getenv("OTEL_SDK_DISABLED")); disabled {
 		return false
@@ -72,12 +72,12 @@ func wantsTraces() bool {
 	return os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != ""
 }
 
-// statements returns what makes statements spans, below the one that they are made in. Their texts hold values, so spans
-// have only a summary.
+// statements returns a tracer that gives statements spans below the current one. The spans show only a summary, as the
+// texts hold values.
 func (t *traces) statements() *otelpgx.Tracer {
 	return otelpgx.NewTracer(otelpgx.WithTracerProvider(t.provider), otelpgx.WithMeterProvider(metricnoop.NewMeterProvider()),
 		otelpgx.WithDisableSQLStatementInAttributes(),
-		// They are the same for all, and read from a copy of the settings that is made each time.
+		// They are the same for all statements, and reading them copies the settings each time.
 		otelpgx.WithDisableConnectionDetailsInAttributes(),
 		otelpgx.WithSpanNameFunc(func(sql string) string { return summaryOf(shapeOf(sql)) }))
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// BenchmarkText writes a text as JSON: as plans do, as gqlgen does, and as encoding/json does.
+// BenchmarkText writes a text as JSON the way plans do, gqlgen does, and encoding/json does.
 func BenchmarkText(b *testing.B) {
 	for name, text := range map[string]string{
 		"plain": strings.Repeat("You are the front desk of a clinic. ", 60), "escaped": strings.Repeat("Say \"hello\",\nthen listen.\t", 80),
@@ -42,7 +42,7 @@ func BenchmarkText(b *testing.B) {
 	}
 }
 
-// BenchmarkStored reads what an agent's fields are kept as: as plans do, and as encoding/json does into structs.
+// BenchmarkStored reads an agent's stored fields the way plans do, and the way encoding/json does into structs.
 func BenchmarkStored(b *testing.B) {
 	fields := make([]model.AgentField, 40)
 	for i := range fields {

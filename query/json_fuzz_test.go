@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzStored holds the reader of stored JSON against encoding/json: the same members and elements in the same order, and
-// each text written as gqlgen writes it.
+// FuzzStored compares the reader of stored JSON with encoding/json: it must find the same members and elements in the
+// same order, and write each text as gqlgen does.
 func FuzzStored(f *testing.F) {
 	for _, seed := range []string{
 		`{"a":"b","c":[1,2.50,{"d":null}],"e":{"f":"}\"]"}}`, ` [ "a" , true , [ ] , { } ] `, `{"\\":"\\\\\"","a\u0041":"\ud83d\ude00\ud83d"}`, `"\u001f\/\b\f\n\r\t"`,
@@ -22,7 +22,7 @@ func FuzzStored(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, src []byte) {
 		if !json.Valid(src) || !utf8.Valid(src) {
-			return // Postgres stores neither.
+			return // Postgres can store neither.
 		}
 		requireAsStored(t, bytes.TrimSpace(src))
 	})

@@ -8,7 +8,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// A plan answers nobody who may not have all of it: the generated executor says so.
+// A plan must not answer a caller who may not read all of its fields: the generated executor reports that.
 func TestPlansPermitWhoMayHaveAllFields(t *testing.T) {
 	t.Parallel()
 	reader := model.Principal{Scopes: []model.APIKeyScope{model.APIKeyScopeRead}}

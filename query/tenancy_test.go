@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
 
-// idsOfCompany returns every id that stands in a row of the company.
+// idsOfCompany returns every id in the rows of the company.
 func idsOfCompany(t *testing.T, conn *pgx.Conn, companyID string) []string {
 	t.Helper()
 	rows, _ := conn.Query(t.Context(), "SELECT table_name::text FROM information_schema.columns WHERE table_schema = 'public' AND column_name = 'id' AND table_name IN (SELECT table_name FROM information_schema.columns WHERE column_name = 'company_id')")
@@ -35,7 +35,8 @@ func idsOfCompany(t *testing.T, conn *pgx.Conn, companyID string) []string {
 	return ids
 }
 
-// TestNothingOfAnotherCompanyIsFound gives every relation, both ways of reading it, all ids of another company, and of its own.
+// TestNothingOfAnotherCompanyIsFound gives every relation, in both ways of reading, all ids of another company, and of
+// its own.
 func TestNothingOfAnotherCompanyIsFound(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -66,7 +67,7 @@ func TestNothingOfAnotherCompanyIsFound(t *testing.T) {
 		all["Node "+rows.Type()] = &relation{shape: toOne, rows: rows}
 	}
 	args := model.PageArgs{First: 100}
-	// reached is how many rows both ways lead to from the keys.
+	// reached returns how many rows each way of reading finds by the keys.
 	reached := func(r *relation, keys []string) (found, read int) {
 		var rows []model.Row
 		var reads []db.Read
@@ -123,7 +124,7 @@ func TestNothingOfAnotherCompanyIsFound(t *testing.T) {
 	}
 }
 
-// textsOf are the rows as JSON, each with its parent's id, in order of their texts.
+// textsOf returns the rows as JSON, each with its parent's id, sorted.
 func textsOf(t *testing.T, rows []model.Row) []string {
 	t.Helper()
 	texts := make([]string, len(rows))
@@ -136,7 +137,7 @@ func textsOf(t *testing.T, rows []model.Row) []string {
 	return texts
 }
 
-// nameOf is the field of Query that a name is of; empty for any other.
+// nameOf returns the field's name if the name is one of a field of Query, else "".
 func nameOf(name string) string {
 	const of = "Query."
 	if len(name) > len(of) && name[:len(of)] == of {

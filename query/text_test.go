@@ -18,7 +18,7 @@ func TestTextsAreWrittenAsGqlgenDoes(t *testing.T) {
 		graphql.MarshalString(text).MarshalGQL(&want)
 		require.Equal(t, want.String(), string(appendText(nil, text)))
 		require.Equal(t, want.String(), string(appendText(nil, []byte(text))))
-		// A text that encoding/json has stored, its way of writing what is special, is written as gqlgen does.
+		// encoding/json stores special characters in its own way; they must come out as gqlgen writes them.
 		stored, err := json.Marshal(text)
 		require.NoError(t, err)
 		if written, ok := storedText(nil, nil, stored); bytes.ContainsRune(stored, 92) {

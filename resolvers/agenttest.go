@@ -8,14 +8,14 @@ import (
 	"github.com/agentgraph/agentgraph/query"
 )
 
-// narrowed returns BAD_INPUT when the id that narrows a list is empty.
+// narrowed returns BAD_INPUT if the id that narrows a list is empty.
 func narrowed(argument string, id *string) error {
 	var faults model.Fields
 	faults.Filter(argument, id)
 	return faults.Err()
 }
 
-// verdictOf returns the verdict of a finished execution; nil before.
+// verdictOf returns the verdict of a finished execution, and nil for others.
 func verdictOf(ctx context.Context, execution *model.AgentTestExecution) (*model.AgentTestVerdict, error) {
 	if !execution.IsFinished() {
 		return nil, nil

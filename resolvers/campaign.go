@@ -9,7 +9,7 @@ import (
 	"github.com/agentgraph/agentgraph/query"
 )
 
-// campaign returns one campaign. NOT_FOUND names the argument, as it does for everything looked up in a campaign.
+// campaign returns one campaign. NOT_FOUND names the argument, as for all lookups within a campaign.
 func (r *Resolver) campaign(ctx context.Context, id string) (*model.Campaign, error) {
 	campaign, err := query.ByID[*model.Campaign](ctx, id)
 	var missing *model.Error

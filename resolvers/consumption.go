@@ -9,7 +9,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// axes are those of a breakdown that the field being resolved selects.
+// axes returns the axes of a breakdown that the current field selects.
 func axes(ctx context.Context) (selected model.ConsumptionAxes) {
 	operation := graphql.GetOperationContext(ctx)
 	for _, field := range graphql.CollectFieldsCtx(ctx, []string{"ConsumptionBreakdown"}) {

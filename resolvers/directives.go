@@ -8,7 +8,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// requires resolves a field only when the caller holds the scope, and, with keyOnly, shows an API key.
+// requires resolves a field only if the caller has the scope and, with keyOnly, uses an API key rather than a token.
 func requires(ctx context.Context, _ any, next graphql.Resolver, scope model.APIKeyScope, keyOnly bool) (any, error) {
 	principal, ok := model.PrincipalOf(ctx)
 	if !ok {

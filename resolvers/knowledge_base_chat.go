@@ -7,7 +7,7 @@ import (
 	"github.com/agentgraph/agentgraph/query"
 )
 
-// knowledgeBaseChatName returns the name of the agent's chat, nil when none is connected.
+// knowledgeBaseChatName returns the name of the agent's chat, or nil if none is connected.
 func knowledgeBaseChatName(ctx context.Context, agent *model.Agent) (*string, error) {
 	chat, err := query.One[*model.KnowledgeBaseChat](ctx, agent)
 	if err != nil || chat == nil {
@@ -16,7 +16,7 @@ func knowledgeBaseChatName(ctx context.Context, agent *model.Agent) (*string, er
 	return &chat.Name, nil
 }
 
-// datasetTexts returns one text of each of the chat's datasets, in order.
+// datasetTexts returns one text for each of the chat's datasets, in order.
 func datasetTexts(ctx context.Context, chat *model.KnowledgeBaseChat, text func(*model.Dataset) string) ([]string, error) {
 	datasets, err := query.Many[*model.Dataset](ctx, chat)
 	texts := make([]string, len(datasets))

@@ -26,13 +26,13 @@ func (r *Resolver) Config() graph.Config {
 	return graph.Config{Resolvers: r, Directives: graph.DirectiveRoot{Requires: requires}}
 }
 
-// tenant is the caller's company, and the only way to rows from here. Without a principal it holds nothing.
+// tenant returns the caller's company, the only way to rows from here. Without a principal it holds nothing.
 func (r *Resolver) tenant(ctx context.Context) *db.Tenant {
 	principal, _ := model.PrincipalOf(ctx)
 	return r.store.Tenant(principal.CompanyID).By(principal.KeyID)
 }
 
-// pageArgs gathers the arguments of a list.
+// pageArgs combines the arguments of a list.
 func pageArgs(first int32, after *string, offset *int32) model.PageArgs {
 	return model.PageArgs{First: first, After: after, Offset: offset}
 }

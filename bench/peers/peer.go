@@ -1,4 +1,4 @@
-// Package peers is what the Go servers that agentgraph is measured beside share: how they are told what to serve.
+// Package peers is shared by the Go servers that agentgraph is compared with: it reads what to serve.
 package peers
 
 import (
@@ -14,18 +14,18 @@ import (
 	"syscall"
 )
 
-// Peer is what the benchmark tells a server by the environment.
+// Peer is what the benchmark tells a server through the environment.
 type Peer struct {
 	// Listen is the address to serve on.
 	Listen string
-	// DatabaseURL and Pool say which database, and with how many connections at most.
+	// DatabaseURL names the database, and Pool bounds the connections to it.
 	DatabaseURL string
 	Pool        int
-	// Companies are those that the keys, which come in X-Api-Key, stand for.
+	// Companies maps keys, as sent in X-Api-Key, to companies.
 	Companies map[string]string
 }
 
-// FromEnvironment reads LISTEN, DATABASE_URL, POOL and KEYS, the name of a file.
+// FromEnvironment reads LISTEN, DATABASE_URL, POOL and KEYS, which is the name of a file.
 func FromEnvironment() (Peer, error) {
 	p := Peer{Listen: os.Getenv("LISTEN"), DatabaseURL: os.Getenv("DATABASE_URL")}
 	var err error
@@ -42,7 +42,7 @@ func FromEnvironment() (Peer, error) {
 // Handler answers a request of the company.
 type Handler func(w http.ResponseWriter, r *http.Request, company string) error
 
-// Authenticated refuses requests without a key, and says what went wrong with the others.
+// Authenticated refuses requests without a known key, and reports errors of the others.
 func (p Peer) Authenticated(handle Handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		company, known := p.Companies[r.Header.Get("X-Api-Key")]
@@ -57,7 +57,7 @@ func (p Peer) Authenticated(handle Handler) http.HandlerFunc {
 	}
 }
 
-// Serve serves until the program is told to end.
+// Serve serves until a signal stops the program.
 func (p Peer) Serve(handler http.Handler) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()

@@ -25,7 +25,7 @@ type bench struct {
 	agent    string
 }
 
-// newBench serves with the flags; without any the offline models answer.
+// newBench starts a server with the flags. Without any, the offline models answer.
 func newBench(t *testing.T, flags ...string) *bench {
 	t.Helper()
 	address := dbtest.URL(t)
@@ -45,14 +45,14 @@ func newBench(t *testing.T, flags ...string) *bench {
 	return b
 }
 
-// Criteria of which the offline judge decides the first two and not the third.
+// The offline judge can decide the first two criteria, but not the third.
 const (
 	holds     = `says "Welcome"`
 	fails     = `says "]]> & <b>"`
 	undecided = "is polite"
 )
 
-// simulation creates a test.
+// simulation creates a simulation test.
 func (b *bench) simulation(t *testing.T, name string, criteria ...string) string {
 	t.Helper()
 	var made struct {
@@ -64,7 +64,7 @@ func (b *bench) simulation(t *testing.T, name string, criteria ...string) string
 	return made.CreateSimulationTest.AgentTest.ID
 }
 
-// outcome is what a command did.
+// outcome is the result of a command.
 type outcome struct {
 	code     int
 	out, log string
@@ -227,7 +227,7 @@ func TestATestRunThatIsInterruptedIsCancelledOnTheServer(t *testing.T) {
 	t.Parallel()
 	asked := make(chan struct{}, 100)
 	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // only then is it seen that the client leaves
+		_, _ = io.Copy(io.Discard, r.Body) // only then does the server notice that the client leaves
 		asked <- struct{}{}
 		<-r.Context().Done()
 	}))
@@ -262,7 +262,7 @@ func TestATestRunThatIsInterruptedIsCancelledOnTheServer(t *testing.T) {
 func TestATestRunThatTakesTooLongIsCancelledOnTheServer(t *testing.T) {
 	t.Parallel()
 	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // only then is it seen that the client leaves
+		_, _ = io.Copy(io.Discard, r.Body) // only then does the server notice that the client leaves
 		<-r.Context().Done()
 	}))
 	t.Cleanup(silent.Close)

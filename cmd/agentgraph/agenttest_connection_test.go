@@ -24,7 +24,7 @@ type cut struct {
 	*httptest.Server
 	target  atomic.Pointer[url.URL]
 	streams chan struct{}
-	// noStreams refuses streams of events, as some proxies do.
+	// noStreams refuses event streams, as some proxies do.
 	noStreams bool
 }
 
@@ -70,7 +70,7 @@ func TestATestRunGoesOnWhereALostConnectionLeftIt(t *testing.T) {
 	<-proxy.streams
 	proxy.pointTo(t, "http://127.0.0.1:1") // the server is gone
 	proxy.CloseClientConnections()
-	<-proxy.streams // it was looked for in vain
+	<-proxy.streams // the client looked for the server in vain
 	proxy.pointTo(t, serve(t, b.database, b.key).url)
 	o := <-ran
 	require.Equal(t, 0, o.code, o.out+o.log)

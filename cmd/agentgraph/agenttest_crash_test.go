@@ -11,13 +11,13 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// 500 runs are under way when replicas are killed, once, twice, and once more in the middle of verdicts: no run is
+// Replicas are killed while 500 runs are under way: once, twice, and once more in the middle of verdicts. No run is
 // lost, none is judged twice, and all finish.
 func TestReplicasThatAreKilledLoseNoRun(t *testing.T) {
 	t.Parallel()
 	const runs, executions = 500, 10
 	s := newTheatre(t)
-	// Each of two can nearly carry all of them.
+	// Each of two replicas can nearly carry all runs.
 	start := func() *replica {
 		return s.startReplica(t, "--workers", "300", "--runs-per-company", "500")
 	}
@@ -55,7 +55,7 @@ func TestReplicasThatAreKilledLoseNoRun(t *testing.T) {
 	t.Logf("workers were lost %d times with one of %d runs", lost(), runs)
 }
 
-// A replica that is told to end gives its runs back: that is no loss, however often it happens.
+// A replica that is told to stop gives its runs back. That does not count as a loss, however often it happens.
 func TestReplicasThatEndGiveTheirRunsBack(t *testing.T) {
 	t.Parallel()
 	const runs = 20
@@ -74,7 +74,7 @@ func TestReplicasThatEndGiveTheirRunsBack(t *testing.T) {
 	require.Equal(t, runs, s.Count(t, "SELECT count(*) FROM verdicts"))
 }
 
-// The model never answers: only the cancellation, which another process makes, ends the runs.
+// The model never answers, so only the cancellation, by another process, ends the runs.
 func TestCancellationReachesEveryReplica(t *testing.T) {
 	t.Parallel()
 	const runs, underWay = 60, 20

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// junitTotals are what JUnit's readers take from a report and from each of its suites.
+// junitTotals are the numbers that JUnit readers take from a report and from each of its suites.
 type junitTotals struct {
 	Tests    int `xml:"tests,attr"`
 	Failures int `xml:"failures,attr"`

@@ -35,7 +35,7 @@ func reachable(t *testing.T) string {
 	return dir
 }
 
-// started is what the command shows at its start.
+// started is the banner that the command shows.
 type started struct {
 	RestURL       string
 	ConsoleURL    string
@@ -109,7 +109,7 @@ func TestDevKeepsItsDataAndItsKey(t *testing.T) {
 	require.Equal(t, "kept", kept.Tools.Nodes[0].TechnicalName)
 	require.Zero(t, stop())
 
-	// A key file that was lost is made anew, for the same company.
+	// A lost key file is made anew, for the same company.
 	require.NoError(t, os.Remove(filepath.Join(dir, "demo-key")))
 	third, stop := startDev(t, "--data-directory", dir)
 	defer stop()

@@ -61,7 +61,7 @@ func TestAWorkerThatIsKilledWhileItIndexesLosesNothing(t *testing.T) {
 		require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*) FROM documents WHERE "+where).Scan(&n))
 		return n
 	}
-	// No document of this dataset can be finished before it is let go.
+	// No document of this dataset can finish until the lock is released.
 	hold, err := conn.Begin(t.Context())
 	require.NoError(t, err)
 	_, err = hold.Exec(t.Context(), "SELECT FROM datasets WHERE id = $1 FOR UPDATE", held.ID)

@@ -36,14 +36,14 @@ func (s *theatre) startServing(t *testing.T) (*replica, string) {
 	return &replica{cmd}, "http://" + (<-log.serving).Address
 }
 
-// posted is a whole answer.
+// posted is a complete response.
 type posted struct {
 	status int
 	header http.Header
 	text   string
 }
 
-// postOnce sends a request that is carried out once under its name.
+// postOnce sends a request with an Idempotency-Key.
 func postOnce(ctx context.Context, url, key, body, name string) (posted, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
 	if err != nil {
@@ -61,7 +61,7 @@ func postOnce(ctx context.Context, url, key, body, name string) (posted, error) 
 	return posted{response.StatusCode, response.Header, string(text)}, err
 }
 
-// requireReplay holds the second answer to be the first one, sent again.
+// requireReplay requires that the second response repeats the first.
 func requireReplay(t *testing.T, first, second posted) {
 	t.Helper()
 	require.Empty(t, first.header.Get("Idempotent-Replayed"), first.text)

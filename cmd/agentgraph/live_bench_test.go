@@ -25,8 +25,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// BenchmarkLive measures what subscribers cost a process that serves them and nothing else: its memory, its time and
-// its statements while nothing happens, and how soon all subscribers of a chat have what was said in it.
+// BenchmarkLive measures what subscribers cost a process that does nothing but serve them: memory, processor time and
+// statements while nothing happens, and how soon all subscribers of a chat receive its messages.
 func BenchmarkLive(b *testing.B) {
 	for _, load := range []struct {
 		name        string
@@ -57,7 +57,7 @@ func BenchmarkLive(b *testing.B) {
 	}
 }
 
-// liveServer is the program as a process of its own.
+// liveServer is the program as a separate process.
 type liveServer struct {
 	tenant  *db.Tenant
 	key     string
@@ -115,7 +115,7 @@ func startLive(b *testing.B) *liveServer {
 	return s
 }
 
-// open opens sockets that each follow a chat. Each tells when it hears a second message, and a fourth, and so on.
+// open opens sockets that each follow a chat. Each signals on heard after every second message.
 func (s *liveServer) open(b *testing.B, count int, chat func(int) string, heard chan<- time.Time) {
 	b.Helper()
 	next, failed := make(chan int), make(chan error, count)
@@ -179,7 +179,7 @@ const (
 	rounds   = 100
 )
 
-// rest measures a process in which nothing happens, once what was opened has settled.
+// rest measures an idle process once everything has settled.
 func (s *liveServer) rest(b *testing.B) {
 	b.Helper()
 	<-time.After(restTime)
@@ -190,10 +190,10 @@ func (s *liveServer) rest(b *testing.B) {
 	b.ReportMetric(s.memory(b), "MiB")
 }
 
-// speak has turns in the chat and measures when each follower has heard both of its messages, from the commit.
+// speak has turns in the chat. It measures the time from each commit until a follower has received both messages.
 func (s *liveServer) speak(b *testing.B, chat string, followers int, heard <-chan time.Time) {
 	b.Helper()
-	<-time.After(5 * time.Second) // whoever was just let in is being served
+	<-time.After(5 * time.Second) // the newly opened sockets are still being served
 	var took []time.Duration
 	spent := s.spent(b)
 	for round := range rounds {
@@ -216,14 +216,14 @@ func (s *liveServer) speak(b *testing.B, chat string, followers int, heard <-cha
 	b.ReportMetric(s.memory(b), "MiB")
 }
 
-// statements is how many transactions the database has seen; each statement of the server is one.
+// statements is the number of transactions that the database has seen. Each statement of the server is one.
 func (s *liveServer) statements(b *testing.B) (n int) {
 	b.Helper()
 	require.NoError(b, s.conn.QueryRow(b.Context(), "SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()").Scan(&n))
 	return n
 }
 
-// memory is what the process holds in MiB.
+// memory is the resident memory of the process in MiB.
 func (s *liveServer) memory(b *testing.B) float64 {
 	b.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", s.pid))
@@ -233,7 +233,7 @@ func (s *liveServer) memory(b *testing.B) float64 {
 	return float64(pages*os.Getpagesize()) / (1 << 20)
 }
 
-// spent is the processor time that the process has used, of which Linux counts hundredths of a second.
+// spent is the processor time of the process, which Linux counts in hundredths of a second.
 func (s *liveServer) spent(b *testing.B) time.Duration {
 	b.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.pid))

@@ -1,4 +1,4 @@
-// Command agentgraph runs the gateway and looks after its database.
+// Command agentgraph runs the gateway and manages its database.
 package main
 
 import (
@@ -21,8 +21,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// program is the command line. Every flag can be given by the environment variable that its help
-// names; a flag wins over the environment, and that over the default.
+// program is the command line. Every flag has an environment variable, named in its help. A flag takes precedence over
+// the environment, and the environment over the default.
 type program struct {
 	Dev       server.Dev        `cmd:"" help:"Run the gateway with everything it needs: a private Postgres unless DATABASE_URL names one, migrations and a demo company."`
 	Serve     server.Serve      `cmd:"" help:"Run the gateway in production, on the database that DATABASE_URL names."`
@@ -34,7 +34,7 @@ type program struct {
 	Version   versionCommand    `cmd:"" help:"Print the version."`
 }
 
-// streams are where a command writes: what was asked for to out, the log to log.
+// streams are where a command writes: its output to out, the log to log.
 type streams struct {
 	out, log io.Writer
 }
@@ -46,9 +46,8 @@ func main() {
 	os.Exit(code)
 }
 
-// run runs one command line until it is done or ctx ends, and returns the exit code: 0, 1 when the
-// command failed, 2 when the command line is wrong; the test commands have codes of their own. An error is
-// one sentence on the log.
+// run runs one command line until it is done or ctx ends. It returns the exit code: 0, 1 if the command failed, 2 if
+// the command line is wrong. The test commands have codes of their own. An error is logged as one sentence.
 func run(ctx context.Context, args []string, std streams) int {
 	var p program
 	exit := -1
@@ -84,7 +83,7 @@ func run(ctx context.Context, args []string, std streams) int {
 		return coded.ExitCode()
 	}
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
-		// It was told to end, and did.
+		// The program was told to stop, and did.
 		return 0
 	}
 	if err != nil {
@@ -98,8 +97,8 @@ func run(ctx context.Context, args []string, std streams) int {
 	return 0
 }
 
-// fromFiles reads the value of a flag from the file that its environment variable names with _FILE behind it, as secrets are
-// given to containers. What surrounds it, such as the end of the line, is left out.
+// fromFiles reads the value of a flag from a file, as containers receive secrets. The path is in the environment
+// variable of the flag with _FILE appended. Surrounding white space, such as a final newline, is removed.
 var fromFiles kong.ResolverFunc = func(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 	for _, variable := range flag.Envs {
 		path := os.Getenv(variable + "_FILE")
@@ -134,10 +133,10 @@ func (versionCommand) Run(cli *kong.Context) error {
 	return err
 }
 
-// release is the version that a release is linked with; "" otherwise.
+// release is the version that the linker sets for a release, else "".
 var release string
 
-// version returns the version of a release, or else what Go recorded of the build.
+// version returns the version of a release, or else what Go recorded about the build.
 func version() string {
 	if release != "" {
 		return release

@@ -44,7 +44,7 @@ func TestObserveFlagsThatMakeNoSense(t *testing.T) {
 	}
 }
 
-// get asks with the key, and returns the status and the body.
+// get sends a GET request with the key and returns the status and the body.
 func (s *served) get(t *testing.T, address string) (int, string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)

@@ -11,7 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/db/dbtest"
 )
 
-// What the README shows first has to work as it stands.
+// The first queries of the README have to work as they stand.
 func TestQueriesOfTheReadme(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../README.md")

@@ -18,13 +18,13 @@ import (
 	"github.com/agentgraph/agentgraph/db/dbtest"
 )
 
-// asProgram makes the test binary the program itself, until its standard input ends.
+// asProgram makes the test binary run the program itself, until its standard input ends.
 const asProgram = "AGENTGRAPH_TEST_PROGRAM"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
 		go func() {
-			_, _ = io.Copy(io.Discard, os.Stdin) // which ends with the test
+			_, _ = io.Copy(io.Discard, os.Stdin) // ends with the test
 			os.Exit(1)
 		}()
 		main()
@@ -32,14 +32,14 @@ func TestMain(m *testing.M) {
 	os.Exit(dbtest.Main(m))
 }
 
-// theatre is a database, and a model server for the replicas of the program that are started on it. There the
-// contact asks for an appointment, the agent books it when the gate lets it, and the judge is content.
+// theatre is a database, and a model server for replicas of the program. The model's contact asks for an appointment,
+// the agent books it once the gate opens, and the judge is satisfied.
 type theatre struct {
 	*dbtest.Stage
 	provider *httptest.Server
-	// gate lets one answer of the agent through for each element, and all of them once it is closed.
+	// gate lets one answer of the agent through per element, and all of them once it is closed.
 	gate chan struct{}
-	// waiting counts the agents that are before the gate.
+	// waiting counts the agents at the gate.
 	waiting atomic.Int64
 }
 
@@ -104,5 +104,5 @@ func (s *theatre) startReplica(t *testing.T, flags ...string) *replica {
 func (r *replica) kill(t *testing.T) {
 	t.Helper()
 	require.NoError(t, r.cmd.Process.Kill())
-	_ = r.cmd.Wait() // says that it was killed
+	_ = r.cmd.Wait() // reports that it was killed
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// What docs/operations.md says of backups, carried out: a dump of a database in use becomes one that is used as well.
+// This carries out what docs/operations.md says about backups: a dump of a database in use can be restored and used.
 func TestADumpIsRestored(t *testing.T) {
 	t.Parallel()
 	const secretKey = "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc="
@@ -62,7 +62,7 @@ func (s *served) look(t *testing.T) string {
 	return string(data)
 }
 
-// countRows counts the rows of every table, but for those of the queue's carrier, which come and go.
+// countRows counts the rows of every table, except for River's own, which come and go.
 func countRows(t *testing.T, address string) map[string]int {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), address)
@@ -81,7 +81,7 @@ func countRows(t *testing.T, address string) map[string]int {
 	return rows
 }
 
-// runPostgres runs a program of the Postgres that serves the database.
+// runPostgres runs a program of the Postgres installation that serves the database.
 func runPostgres(t *testing.T, address, program string, args ...string) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), address)
@@ -91,7 +91,7 @@ func runPostgres(t *testing.T, address, program string, args ...string) {
 	require.NoError(t, conn.Close(t.Context()))
 	path := filepath.Join(directory, program)
 	if _, err := os.Stat(path); err != nil {
-		path = program // the client programs are a package of their own, somewhere in the path
+		path = program // the client programs are a separate package, somewhere in the path
 	}
 	output, err := exec.CommandContext(t.Context(), path, args...).CombinedOutput()
 	require.NoError(t, err, "%s: %s", strings.Join(args, " "), output)

@@ -16,14 +16,14 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// served is a server that the command started, and a key to it.
+// served is a running server, and a key to it.
 type served struct {
 	url, key string
-	// metrics is where they are served; "" for nowhere.
+	// metrics is the address of the metrics, or "".
 	metrics string
 }
 
-// serve runs the command on the database, with more flags.
+// serve runs the command on the database, with additional flags.
 func serve(t testing.TB, databaseURL, key string, flags ...string) *served {
 	t.Helper()
 	ctx, end := context.WithCancel(context.WithoutCancel(t.Context()))
@@ -46,10 +46,10 @@ func serve(t testing.TB, databaseURL, key string, flags ...string) *served {
 	}
 }
 
-// serving is what the log says of where the program serves.
+// serving is the log line that says where the program serves.
 type serving struct{ Msg, Address, Metrics string }
 
-// servedLog is the log of a program that serves. It knows the addresses as soon as there are any.
+// servedLog is the log of a serving program. It reports the addresses as soon as they appear.
 type servedLog struct {
 	dbtest.Output
 	serving chan serving
@@ -83,7 +83,7 @@ func (s *served) ask(t testing.TB, document string, variables map[string]any) (s
 	return response.StatusCode, read.Data, err
 }
 
-// must is ask for a request that must not fail; its data is not read when into is nil.
+// must sends a request that must not fail. It decodes the data unless into is nil.
 func (s *served) must(t testing.TB, document string, variables map[string]any, into any) {
 	t.Helper()
 	_, data, err := s.ask(t, document, variables)
@@ -93,7 +93,7 @@ func (s *served) must(t testing.TB, document string, variables map[string]any, i
 	}
 }
 
-// newCompany creates a company and returns its part of the database with a key that may do everything.
+// newCompany creates a company and returns its tenant with a key that has every scope.
 func newCompany(t testing.TB, store *db.Store, name string) (*db.Tenant, string) {
 	t.Helper()
 	company, err := store.CreateCompany(t.Context(), name)

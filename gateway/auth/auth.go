@@ -13,46 +13,46 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// touchEvery is how exactly the last use of a key is recorded.
+// touchEvery is the precision of the recorded last use of a key.
 const touchEvery = time.Minute
 
-// rememberFor is how long a credential is taken for what it was: no longer is one accepted that was revoked by another
-// replica whose signal is lost.
+// rememberFor is how long an authenticated credential is cached. It bounds how long a credential is still accepted
+// after another replica revoked it and the signal was lost.
 const rememberFor = 1500 * time.Millisecond
 
-// mostRemembered is how many credentials are remembered, those that were used last.
+// mostRemembered bounds the cached credentials. The least recently used ones go first.
 const mostRemembered = 10_000
 
-// Keys authenticates API keys and their access tokens against the database, and remembers them for a moment. A revoked
-// key is refused by the next request, and so are its tokens: on the replica that revoked it at once, on the others as soon
-// as they hear of it, or within two seconds if they do not.
+// Keys authenticates API keys and their access tokens against the database, and caches them briefly. A revoked key and
+// its tokens are refused by the next request: on the replica that revoked it at once, on the others when the signal
+// arrives, or within two seconds without one.
 type Keys struct {
 	store *db.Store
-	// known are credentials by the hashes of their texts. Those that were refused are not among them.
+	// known caches credentials by the hashes of their texts. Refused ones are not cached.
 	known *lru.Cache[[sha256.Size]byte, remembered]
 }
 
-// remembered is what a credential stands for.
+// remembered is a cached credential.
 type remembered struct {
 	principal model.Principal
-	// until is when it is read again, or expires.
+	// until is when the credential is read again, or expires.
 	until time.Time
-	// revocations is the store's number from before it was read.
+	// revocations is the store's number from before the credential was read.
 	revocations uint64
 }
 
-// NewKeys returns what authenticates by the keys of the store.
+// NewKeys returns Keys that authenticate against the store.
 func NewKeys(store *db.Store) *Keys {
-	// The only error is a size below one.
+	// lru.New only fails for a size below one.
 	known, _ := lru.New[[sha256.Size]byte, remembered](mostRemembered)
 	return &Keys{store: store, known: known}
 }
 
-// nobody is compared with when no key has the prefix, so that a wrong key takes as long as a right one.
+// nobody is compared with if no key has the prefix, so that a wrong key takes as long as a right one.
 var nobody = model.APIKey{Hash: make([]byte, 32)}
 
-// Authenticate returns whom the secret stands for, or UNAUTHENTICATED, whose text does not tell an
-// unknown key or token from a revoked or an expired one.
+// Authenticate returns the principal of the secret, or UNAUTHENTICATED. The message does not tell an unknown key or
+// token from a revoked or expired one.
 func (k *Keys) Authenticate(ctx context.Context, secret string) (model.Principal, error) {
 	if secret == "" {
 		return model.Principal{}, model.Errorf(model.Unauthenticated, "an API key or an access token is needed")
@@ -81,7 +81,7 @@ func (k *Keys) Authenticate(ctx context.Context, secret string) (model.Principal
 	return principal, nil
 }
 
-// key reads what an API key stands for, and when it expires.
+// key reads the principal of an API key, and when the key expires.
 func (k *Keys) key(ctx context.Context, secret string, now time.Time) (model.Principal, *time.Time, error) {
 	refused := model.Errorf(model.Unauthenticated, "the API key is not valid")
 	companyID, prefix, ok := model.ParseAPIKey(secret)
@@ -105,7 +105,7 @@ func (k *Keys) key(ctx context.Context, secret string, now time.Time) (model.Pri
 	return model.Principal{}, nil, refused
 }
 
-// token is key for access tokens.
+// token does the same for access tokens.
 func (k *Keys) token(ctx context.Context, text string, now time.Time) (model.Principal, *time.Time, error) {
 	refused := model.Errorf(model.Unauthenticated, "the access token is not valid, or not any more")
 	companyID, hash, ok := model.ParseAccessToken(text)
@@ -132,7 +132,7 @@ func (k *Keys) token(ctx context.Context, text string, now time.Time) (model.Pri
 	return principal, &expires, touch(ctx, tenant, token.APIKey, now)
 }
 
-// touch records that a key was used, now and then.
+// touch records the use of a key, at most once per touchEvery.
 func touch(ctx context.Context, tenant *db.Tenant, key *model.APIKey, now time.Time) error {
 	if key.LastUsedAt != nil && now.Sub(*key.LastUsedAt) < touchEvery {
 		return nil

@@ -1,5 +1,5 @@
-// Package console serves the web console: the built page from the binary, and the way into it that "agentgraph dev"
-// prints. The page itself is a client of the API like any other.
+// Package console serves the web console: the built page from the binary, and the one-time code with which "agentgraph
+// dev" lets people in. The page itself is a client of the API like any other.
 package console
 
 import (
@@ -14,25 +14,25 @@ import (
 	"sync"
 )
 
-// Path is where the console is served, and all below it.
+// Path is where the console is served. It owns everything below that.
 const Path = "/console"
 
-// dist is what "make console" built, each file compressed and named with .gz at its end.
+// dist is the output of "make console": each file compressed, with .gz appended to its name.
 //
 //go:embed all:dist
 var dist embed.FS
 
-// policy lets the page run our own files and nothing else. Scripts cannot make HTML of text either.
+// policy lets the page run our own files and nothing else. Scripts cannot turn text into HTML either.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; " +
 	"worker-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 
-// Handler serves Path and all below it.
+// Handler serves Path and everything below it.
 type Handler struct {
 	invitation *Invitation
 	page       func() (string, error)
 }
 
-// New returns a Handler. A nil invitation makes nobody welcome without an API key.
+// New returns a Handler. With a nil invitation everybody needs an API key.
 func New(invitation *Invitation) *Handler {
 	return &Handler{invitation: invitation, page: sync.OnceValues(func() (string, error) {
 		compressed, err := dist.ReadFile("dist/index.html.gz")
@@ -58,7 +58,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case below == "":
-		// Relative, as a proxy may have taken a prefix off the path.
+		// The redirect is relative, as a proxy may have taken a prefix off the path.
 		w.Header().Set("Location", strings.TrimPrefix(Path, "/")+"/")
 		w.WriteHeader(http.StatusFound)
 	case strings.HasPrefix(below, "/assets/"):
@@ -68,7 +68,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// document answers with the page at a path that is so many levels below that of the console.
+// document answers with the page at a path depth levels below the console's.
 func (h *Handler) document(w http.ResponseWriter, depth int) {
 	text, err := h.page()
 	if err != nil {
@@ -92,7 +92,7 @@ var types = map[string]string{
 	".svg": "image/svg+xml",
 }
 
-// asset answers with a file whose name holds the hash of its content, so that it may be kept for good.
+// asset answers with a file whose name contains the hash of its content, so browsers may cache it forever.
 func asset(w http.ResponseWriter, r *http.Request, name string) {
 	compressed, err := fs.ReadFile(dist, "dist/assets/"+name+".gz")
 	if err != nil {
@@ -122,7 +122,7 @@ func asset(w http.ResponseWriter, r *http.Request, name string) {
 	_, _ = w.Write(content)
 }
 
-// acceptsGzip reports whether the client takes gzip by name, as every browser does.
+// acceptsGzip reports whether the client names gzip, as every browser does.
 func acceptsGzip(h http.Header) bool {
 	for coding := range strings.SplitSeq(strings.Join(h.Values("Accept-Encoding"), ","), ",") {
 		name, weight, _ := strings.Cut(strings.ReplaceAll(coding, " ", ""), ";")

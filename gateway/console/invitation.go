@@ -13,15 +13,15 @@ import (
 	"time"
 )
 
-// Session is what lets a page call the API.
+// Session lets a page call the API.
 type Session struct {
 	Token     string    `json:"token"`
 	ExpiresAt time.Time `json:"expiresAt"`
 	Scopes    []string  `json:"scopes"`
 }
 
-// An Invitation exchanges a code, once, for a session. It is for whoever started the program on their own machine and
-// was shown the code.
+// An Invitation exchanges a code for a session, once. It is for the person who started the program on their own machine
+// and saw the code.
 type Invitation struct {
 	session func(context.Context) (Session, error)
 	until   time.Time
@@ -30,27 +30,27 @@ type Invitation struct {
 	code string
 }
 
-// invitationTime is how long a code is good.
+// invitationTime is how long a code is valid.
 const invitationTime = 24 * time.Hour
 
-// NewInvitation makes a code, which session is called for when somebody shows it.
+// NewInvitation makes a code. session is called when somebody presents it.
 func NewInvitation(session func(context.Context) (Session, error)) *Invitation {
 	secret := make([]byte, 16)
 	_, _ = rand.Read(secret)
 	return &Invitation{session: session, until: time.Now().Add(invitationTime), code: base64.RawURLEncoding.EncodeToString(secret)}
 }
 
-// Fragment is what leads to the session when it is added to the address of the console. Browsers send it nowhere.
+// Fragment returns what to append to the console's address to get the session. Browsers do not send it to servers.
 func (i *Invitation) Fragment() string { return "#code=" + i.code }
 
-// ServeHTTP answers POST of {"code": "…"} with a Session, and with 410 when the code is not, or no longer, good.
+// ServeHTTP answers POST of {"code": "…"} with a Session, or with 410 if the code is wrong, used or expired.
 func (i *Invitation) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", "POST")
 		w.WriteHeader(http.StatusMethodNotAllowed)
 		return
 	}
-	// A page of another site cannot send this type without asking first, which is refused.
+	// A page of another site cannot send this type without a preflight request, which is refused.
 	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != "application/json" {
 		http.Error(w, "the body must be application/json", http.StatusUnsupportedMediaType)
 		return
@@ -75,7 +75,7 @@ func (i *Invitation) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(session)
 }
 
-// take reports whether the code is the one, which it is only once.
+// take reports whether the code is right, and uses it up.
 func (i *Invitation) take(code string) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -16,37 +16,37 @@ import (
 
 // Limits bound a form, in bytes.
 type Limits struct {
-	// File is the most that the files of a form may have together, Rest the most for everything else.
+	// File bounds the files of a form together, Rest everything else.
 	File, Rest int64
 }
 
-// TooLargeError says that a form breaks a limit.
+// TooLargeError means that a form exceeds a limit.
 type TooLargeError struct{ Limits }
 
 func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("the body is larger than the limit of %d bytes for files and %d for the rest", e.File, e.Rest)
 }
 
-// ErrMalformed means that a body is no form, or did not arrive whole.
+// ErrMalformed means that a body is not a form, or did not arrive whole.
 var ErrMalformed = errors.New("the body is not a well-formed multipart/form-data body, or did not arrive whole")
 
-// Is reports whether a request says that its body is a form.
+// Is reports whether the headers declare the body a form.
 func Is(h http.Header) bool {
 	media, _, err := mime.ParseMediaType(h.Get("Content-Type"))
 	return err == nil && media == "multipart/form-data"
 }
 
-// Form is what was read. Close it when its files are no longer needed.
+// Form is a form that was read. Close it when its files are no longer needed.
 type Form struct {
 	form *multipart.Form
 	open []multipart.File
 }
 
-// inMemory is how much of a form's files is held in memory; the rest waits on disk.
+// inMemory is how many bytes of a form's files stay in memory; the rest goes to disk.
 const inMemory = 1 << 20
 
-// Read reads a request's form until the deadline, zero for none. It returns a *TooLargeError, ErrMalformed, or an
-// error of this machine.
+// Read reads a request's form until the deadline; a zero deadline means none. It returns a *TooLargeError,
+// ErrMalformed, or an error of this machine.
 func Read(w http.ResponseWriter, r *http.Request, limits Limits, deadline time.Time) (*Form, error) {
 	if r.ContentLength > limits.File+limits.Rest {
 		return nil, &TooLargeError{limits}
@@ -65,8 +65,8 @@ func Read(w http.ResponseWriter, r *http.Request, limits Limits, deadline time.T
 		return nil, reason(err, limits)
 	}
 	if !deadline.IsZero() {
-		// One that stayed behind would end the request's context while it is answered. After a failure it
-		// must stay: net/http would wait for the rest of the body before it answers.
+		// A deadline left behind would cancel the request's context while it is answered. After a failure it must stay,
+		// as net/http would wait for the rest of the body before it answers.
 		_ = control.SetReadDeadline(time.Time{})
 	}
 	f := &Form{form: read}
@@ -100,7 +100,7 @@ func reason(err error, limits Limits) error {
 	return ErrMalformed
 }
 
-// Value returns the text of the name, "" when it is absent. The last of equal names counts.
+// Value returns the text with the name, or "". Of several with the same name, the last one counts.
 func (f *Form) Value(name string) (value string, given bool) {
 	values := f.form.Value[name]
 	if len(values) == 0 {
@@ -127,7 +127,7 @@ func (f *Form) Files() []string {
 	return names
 }
 
-// Upload returns the file of the name; given is false when it is absent. Each call returns a reader of its own.
+// Upload returns the file with the name. given is false if there is none. Each call returns a reader of its own.
 func (f *Form) Upload(name string) (upload graphql.Upload, given bool, err error) {
 	headers := f.form.File[name]
 	if len(headers) == 0 {
@@ -145,7 +145,7 @@ func (f *Form) Upload(name string) (upload graphql.Upload, given bool, err error
 	}, true, nil
 }
 
-// Close lets go of the files.
+// Close closes the files and removes them from disk.
 func (f *Form) Close() {
 	for _, file := range f.open {
 		_ = file.Close()

@@ -13,7 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// readBody adds what the JSON body says to the variables.
+// readBody adds the members of the JSON body to the variables.
 func (t *Transport) readBody(w http.ResponseWriter, r *http.Request, e *endpoint, variables map[string]any) *problem {
 	code := e.faults
 	if code == "" {
@@ -58,8 +58,8 @@ func (t *Transport) rawBody(w http.ResponseWriter, r *http.Request) ([]byte, *pr
 	}
 	text, err := io.ReadAll(source)
 	if err == nil && limited {
-		// A deadline that stayed behind would end the request's context while it is answered. After a
-		// failure it must stay: net/http would wait for the rest of the body before it answers.
+		// A deadline left behind would cancel the request's context while it is answered. After a failure it must stay,
+		// as net/http would wait for the rest of the body before it answers.
 		_ = control.SetReadDeadline(time.Time{})
 	}
 	var tooLarge *http.MaxBytesError
@@ -73,8 +73,7 @@ func (t *Transport) rawBody(w http.ResponseWriter, r *http.Request) ([]byte, *pr
 	return text, nil
 }
 
-// parse returns the JSON object that a text is, or what is wrong with the text without repeating
-// any of it.
+// parse returns the JSON object in a text, or an error that quotes nothing of the text.
 func parse(text []byte) (json.RawMessage, error) {
 	var object json.RawMessage
 	var syntax *json.SyntaxError

@@ -14,22 +14,22 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Bounds of what a problem says of a body, whatever the body's size.
+// Bounds of a problem's faults, whatever the size of the body.
 const (
 	mostFaults  = 50
 	longestName = 64
 )
 
-// decoder reads well-formed JSON as values of the schema's input types. It collects all faults by
-// the path of the property at fault ("toolMocking.mockedTools.0.toolId"). Names are matched ignoring
-// case, the last of equal ones counts, and null is the same as absent.
+// decoder reads well-formed JSON as values of the schema's input types. It collects all faults by the path of the
+// faulty property ("toolMocking.mockedTools.0.toolId"). Names are matched ignoring case, the last of equal ones counts,
+// and null means absent.
 type decoder struct {
 	types  map[string]*ast.Definition
 	strict bool
 	faults model.Fields
 }
 
-// object reads a JSON object with these fields. The result holds those that are given.
+// object reads a JSON object with these fields. The result holds the given ones.
 func (d *decoder) object(path string, text json.RawMessage, fields ast.FieldList) map[string]any {
 	given, ok := d.properties(path, text, fields)
 	if !ok {
@@ -48,7 +48,7 @@ func (d *decoder) object(path string, text json.RawMessage, fields ast.FieldList
 	return values
 }
 
-// properties returns the properties of a JSON object by the names of the fields.
+// properties returns the properties of a JSON object by field name.
 func (d *decoder) properties(path string, text json.RawMessage, fields ast.FieldList) (map[string]json.RawMessage, bool) {
 	if text[0] != '{' {
 		d.fault(path, "must be an object")
@@ -94,7 +94,7 @@ func (d *decoder) value(path string, text json.RawMessage, t *ast.Type) any {
 		return d.enum(path, text, definition)
 	default:
 		if t.NamedType == "ID" && !t.NonNull && string(text) == `""` {
-			return "" // of none, such as the folder of a test at the root
+			return "" // stands for none, such as the folder of a test at the root
 		}
 		s := scalars[t.NamedType]
 		value, ok := s.read(text)
@@ -105,7 +105,7 @@ func (d *decoder) value(path string, text json.RawMessage, t *ast.Type) any {
 	}
 }
 
-// ofV1 returns the fields that v1 has; the others are unknown properties to its clients.
+// ofV1 returns the fields that v1 has. To its clients the others are unknown properties.
 func ofV1(fields ast.FieldList) ast.FieldList {
 	var known ast.FieldList
 	for _, field := range fields {
@@ -154,7 +154,7 @@ func (d *decoder) fault(path, format string, args ...any) {
 	}
 }
 
-// scalar is a scalar of the schema as JSON.
+// scalar reads a scalar of the schema from JSON.
 type scalar struct {
 	wanted string
 	read   func(json.RawMessage) (any, bool)
@@ -182,13 +182,13 @@ func readID(text json.RawMessage) (any, bool) {
 	return id, ok && id != "" && !strings.ContainsRune(id.(string), 0)
 }
 
-// readInt takes a whole number however it is spelled: 6, 6.0 and 6e0 are the same number in JSON.
+// readInt accepts a whole number in any spelling: 6, 6.0 and 6e0 are the same number in JSON.
 func readInt(text json.RawMessage) (any, bool) {
 	n, err := strconv.ParseFloat(string(text), 64)
 	return int64(n), err == nil && n == math.Trunc(n) && n >= math.MinInt32 && n <= math.MaxInt32
 }
 
-// readFloat refuses numbers that are too large to be finite.
+// readFloat refuses numbers that overflow.
 func readFloat(text json.RawMessage) (any, bool) { return as[float64](text) }
 
 // readDateTime keeps the text.
@@ -201,7 +201,7 @@ func readDateTime(text json.RawMessage) (any, bool) {
 	return value, err == nil
 }
 
-// readObject keeps the object as it is written.
+// readObject keeps the object's spelling.
 func readObject(text json.RawMessage) (any, bool) {
 	var object map[string]json.RawMessage
 	err := json.Unmarshal(text, &object)
@@ -217,7 +217,7 @@ func readDateBound(text json.RawMessage) (any, bool) {
 	return bound, ok
 }
 
-// readable returns an error when the decoder cannot read a type.
+// readable returns an error if the decoder cannot read a type.
 func readable(types map[string]*ast.Definition, fields ast.FieldList, seen map[string]bool) error {
 	for _, field := range fields {
 		name := field.Type.Name()

@@ -19,14 +19,13 @@ type endpoint struct {
 
 	segments  []string
 	operation *operation
-	// members are the variables that the JSON body fills, or the query string where the method takes no body.
+	// members are the variables that the JSON body fills, or the query string if the method takes no body.
 	members ast.FieldList
-	// upload is the variable that a file fills, which comes in a form; "" when the route takes none.
+	// upload is the variable that a form's file fills. It is "" if the route takes none.
 	upload string
 }
 
-// newEndpoint checks a route against its operation: each variable is filled by the path, by the page
-// or by the body.
+// newEndpoint checks a route against its operation: each variable must be filled by the path, the page or the body.
 func newEndpoint(schema *ast.Schema, all *ast.QueryDocument, r route) (*endpoint, error) {
 	o, err := newOperation(schema, all, r.operation, r.result)
 	if err != nil {
@@ -74,12 +73,12 @@ func newEndpoint(schema *ast.Schema, all *ast.QueryDocument, r route) (*endpoint
 	return e, readable(schema.Types, e.members, map[string]bool{})
 }
 
-// needsBody reports whether a member of the body has to be given.
+// needsBody reports whether any member of the body is required.
 func (e *endpoint) needsBody() bool {
 	return slices.ContainsFunc(e.members, func(f *ast.FieldDefinition) bool { return f.Type.NonNull && f.DefaultValue == nil })
 }
 
-// fill takes a variable of one of the types from those that are left to the body.
+// fill marks a variable of one of the types as filled, so that the body no longer can.
 func (e *endpoint) fill(name string, types ...string) error {
 	if !e.operation.has(name, types...) {
 		return fmt.Errorf("the operation has no variable %s of type %s", name, strings.Join(types, " or "))
@@ -88,7 +87,7 @@ func (e *endpoint) fill(name string, types ...string) error {
 	return nil
 }
 
-// match returns the values of the path's parameters, percent-decoded; false when the path is another one.
+// match returns the values of the path's parameters, percent-decoded. It returns false for a different path.
 func (e *endpoint) match(given []string) (map[string]any, bool) {
 	if len(given) != len(e.segments) {
 		return nil, false
@@ -111,13 +110,13 @@ func (e *endpoint) match(given []string) (map[string]any, bool) {
 	return values, true
 }
 
-// serves reports whether the endpoint answers the method. HEAD is a GET whose body stays here.
+// serves reports whether the endpoint answers the method. HEAD is GET without the body.
 func (e *endpoint) serves(method string) bool {
 	return e.method == method || e.method == http.MethodGet && method == http.MethodHead
 }
 
-// find returns the endpoint of a request and the values in its path. When there is none the problem
-// is returned, and the Allow header is set if the path has other methods.
+// find returns the endpoint of a request and the values in its path, or a problem. If the path only has other methods,
+// it sets the Allow header.
 func (t *Transport) find(w http.ResponseWriter, r *http.Request) (*endpoint, map[string]any, *problem) {
 	var allowed []string
 	given := segments(r.URL.EscapedPath())
@@ -143,7 +142,7 @@ func (t *Transport) find(w http.ResponseWriter, r *http.Request) (*endpoint, map
 	return nil, nil, problemf(http.StatusMethodNotAllowed, model.BadInput, "the method is not allowed here; use %s", allow)
 }
 
-// segments splits a path. A slash at its end makes no difference.
+// segments splits a path. A trailing slash makes no difference.
 func segments(path string) []string {
 	return strings.Split(strings.TrimSuffix(strings.TrimPrefix(path, "/"), "/"), "/")
 }

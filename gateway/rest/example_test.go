@@ -32,7 +32,7 @@ func anybody(ctx context.Context, _ any, next graphql.Resolver, _ model.APIKeySc
 	return next(ctx)
 }
 
-// A route is answered by its stored operation; what is wrong with a request is a problem.
+// Stored operations answer routes. Errors come as problem details.
 func Example() {
 	schema := graph.NewExecutableSchema(graph.Config{Resolvers: root{}, Directives: graph.DirectiveRoot{Requires: anybody}})
 	transport, err := rest.New(schema.Schema(), rest.Options{

@@ -17,23 +17,23 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Ledger reads the usage of the company that the context belongs to, oldest first.
+// Ledger reads the usage of the context's company, oldest first.
 type Ledger func(ctx context.Context, r model.ConsumptionRange) iter.Seq2[*model.UsageEntry, error]
 
 const exportPath = "/Consumption/export"
 
-// exportQuery is what the query string of an export holds.
+// exportQuery describes the query string of an export.
 var exportQuery = &endpoint{route: route{method: http.MethodGet}, members: ast.FieldList{
 	{Name: "from", Type: ast.NonNullNamedType("DateBound", nil)},
 	{Name: "to", Type: ast.NonNullNamedType("DateBound", nil)},
 	{Name: "format", Type: ast.NamedType("String", nil)},
 }}
 
-// isExport reports whether the path is that of the export.
+// isExport reports whether the path is the export's.
 func isExport(path string) bool { return strings.EqualFold(strings.TrimSuffix(path, "/"), exportPath) }
 
-// export streams the ledger's entries between two bounds, as JSON or CSV. It returns a problem, unless it has begun
-// to answer: then a failure cuts the response off, so that nobody takes the part for the whole.
+// export streams the ledger's entries between two bounds, as JSON or CSV. It returns a problem if it fails before the
+// response has begun. After that a failure breaks the connection, so that nobody takes a part for the whole.
 func (t *Transport) export(w http.ResponseWriter, r *http.Request) *problem {
 	if !exportQuery.serves(r.Method) {
 		w.Header().Set("Allow", "GET, HEAD")
@@ -74,11 +74,11 @@ func (t *Transport) export(w http.ResponseWriter, r *http.Request) *problem {
 
 const (
 	rowsPerDeadline = 1_000
-	// exportWriteTimeout is how long a client may take for so many rows.
+	// exportWriteTimeout is how long a client may take for rowsPerDeadline rows.
 	exportWriteTimeout = 30 * time.Second
 )
 
-// cut ends an export that failed: with a problem while nothing of it was sent.
+// cut ends a failed export, with a problem if nothing was sent yet.
 func (t *Transport) cut(ctx context.Context, rows int, err error) *problem {
 	var known *model.Error
 	switch {
@@ -87,7 +87,7 @@ func (t *Transport) cut(ctx context.Context, rows int, err error) *problem {
 	case ctx.Err() != nil || rows > 0 && errors.As(err, new(writeError)):
 		panic(http.ErrAbortHandler) // the client has gone, or is too slow
 	}
-	panic(fmt.Errorf("export usage: %w", err)) // the gateway logs it, and tells the client nothing of it
+	panic(fmt.Errorf("export usage: %w", err)) // the gateway logs it and masks it from the client
 }
 
 func (t *Transport) readExport(r *http.Request) (wanted model.ConsumptionRange, isCSV bool, fault *problem) {
@@ -132,7 +132,7 @@ func newTable(w http.ResponseWriter, wanted model.ConsumptionRange, isCSV bool) 
 	return t
 }
 
-// begin writes what stands before the first row.
+// begin writes everything before the first row.
 func (t *table) begin() error {
 	t.isBegun = true
 	from, to := t.wanted.From.Format(time.DateOnly), t.wanted.To().Format(time.DateOnly)
@@ -177,7 +177,7 @@ func (t *table) write(e *model.UsageEntry) error {
 	return nil
 }
 
-// close writes what stands behind the last row.
+// close writes everything after the last row.
 func (t *table) close() error {
 	if !t.isBegun {
 		if err := t.begin(); err != nil {
@@ -205,14 +205,14 @@ type exported struct {
 	IdempotencyKey string          `json:"idempotencyKey"`
 }
 
-// dateTime writes a time as JSON.
+// dateTime formats a time as in the rest of the API.
 func dateTime(at time.Time) string {
 	var text strings.Builder
 	model.MarshalDateTime(at).MarshalGQL(&text)
 	return text.String()
 }
 
-// cell is a text that no spreadsheet takes for a formula: one that looks like it gets an apostrophe before it.
+// cell keeps spreadsheets from reading a text as a formula, by an apostrophe in front of one that looks like it.
 func cell(text string) string {
 	if text != "" && strings.ContainsRune("=+-@\t\r\n", rune(text[0])) {
 		return "'" + text

@@ -17,7 +17,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// exporting returns a transport whose ledger holds the entries and then fails, unless the failure is nil.
+// exporting returns a transport whose ledger yields the entries and then the failure, if there is one.
 func exporting(t *testing.T, failure error, entries ...*model.UsageEntry) http.Handler {
 	t.Helper()
 	transport, err := New(theSchema(t), Options{
@@ -115,7 +115,7 @@ func TestExportThatFails(t *testing.T) {
 	require.Equal(t, 503, w.Code)
 	require.Equal(t, "the database is not available", problemOf(t, w).Detail)
 
-	// Once rows were sent, the client must see that the response is not whole.
+	// Once rows were sent, the client must notice that the response is incomplete.
 	many := make([]*model.UsageEntry, 5_000)
 	for i := range many {
 		many[i] = usage("k", "agent_1", "", 1)

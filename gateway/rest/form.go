@@ -10,8 +10,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// readForm adds the texts and the file of a form to the variables. Names are matched ignoring case; the file is
-// the part that is named like its variable, and another file is a fault: it would be lost.
+// readForm adds the texts and the file of a form to the variables. Names are matched ignoring case. The file's part
+// must have the name of its variable; any other file is a fault, as it would be lost.
 func (t *Transport) readForm(w http.ResponseWriter, r *http.Request, e *endpoint, variables map[string]any) (*form.Form, *problem) {
 	limits := form.Limits{File: t.maxUpload, Rest: t.maxBody}
 	if t.maxBody == 0 {
@@ -26,7 +26,7 @@ func (t *Transport) readForm(w http.ResponseWriter, r *http.Request, e *endpoint
 	case errors.Is(err, form.ErrMalformed):
 		return nil, problemf(http.StatusBadRequest, model.BadInput, "%s", form.ErrMalformed)
 	case err != nil:
-		panic(err) // which the gateway logs, and answers
+		panic(err) // the gateway logs it and answers
 	}
 	for _, name := range sent.Names() {
 		for _, member := range e.members {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// isJSON reports whether a Content-Type names JSON in UTF-8.
+// isJSON reports whether a Content-Type is JSON in UTF-8.
 func isJSON(contentType string) bool {
 	media, parameters, err := mime.ParseMediaType(contentType)
 	if err != nil {
@@ -21,8 +21,8 @@ func isJSON(contentType string) bool {
 		ok && len(suffixed) > len("+json") && strings.HasSuffix(suffixed, "+json")
 }
 
-// acceptsJSON reports whether the Accept headers allow a response in JSON. The most specific of the
-// ranges that match decides; ranges that cannot be read are passed over.
+// acceptsJSON reports whether the Accept headers allow a response in JSON. The most specific matching range decides.
+// Malformed ranges are skipped.
 func acceptsJSON(h http.Header) bool {
 	accepted, decisive, readable := false, 0, 0
 	for _, header := range h.Values("Accept") {
@@ -47,7 +47,7 @@ func acceptsJSON(h http.Header) bool {
 	return accepted || readable == 0
 }
 
-// specificity is how exactly a media range names JSON; 0 when it does not.
+// specificity is how exactly a media range names JSON, or 0 if it does not.
 func specificity(media string) int {
 	switch media {
 	case "application/json", "text/json", "application/problem+json":

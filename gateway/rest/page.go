@@ -51,12 +51,12 @@ func number(values url.Values, name string, standard, most int64, faults *model.
 	return n
 }
 
-// first and offset are the page in the schema's words. No list is longer than an Int can count, so
-// a page that begins behind that is empty like the last possible one.
+// first and offset express the page in the schema's terms. No list is longer than an Int can count, so any page that
+// begins beyond that is just as empty.
 func (p page) first() int64  { return p.size }
 func (p page) offset() int64 { return min((p.number-1)*p.size, math.MaxInt32) }
 
-// close returns what ends the list that the page is of, in place of its closing brace.
+// close returns the end of the page's list, in place of its closing brace.
 func (p page) close() []byte {
 	return fmt.Appendf(nil, `,"pageNumber":%d,"pageSize":%d}`, p.number, p.size)
 }

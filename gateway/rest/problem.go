@@ -13,8 +13,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// problem is the body of every failure: problem details with the code that GraphQL uses, the trace,
-// and the faults by the caller's own property names.
+// problem is the body of every failure: problem details with GraphQL's error code, the trace, and the faults by the
+// caller's own property names.
 type problem struct {
 	Type     string       `json:"type"`
 	Title    string       `json:"title"`
@@ -26,7 +26,7 @@ type problem struct {
 	Errors   model.Fields `json:"errors,omitempty"`
 }
 
-// standards is where each status is defined.
+// standards maps each status to its definition.
 var standards = map[int]string{
 	http.StatusBadRequest:            "https://tools.ietf.org/html/rfc7231#section-6.5.1",
 	http.StatusUnauthorized:          "https://tools.ietf.org/html/rfc7235#section-3.1",
@@ -49,12 +49,12 @@ func problemf(status int, code model.Code, format string, args ...any) *problem 
 	return &problem{Status: status, Code: code, Detail: fmt.Sprintf(format, args...)}
 }
 
-// problem returns what an error of the domain is over HTTP.
+// problem returns the problem for an error of the domain.
 func (t *Transport) problem(err *model.Error) *problem {
 	return &problem{Status: t.status(string(err.Code)), Code: err.Code, Detail: err.Message, Errors: err.Fields}
 }
 
-// invalid returns the problem of faulty input, nil when there is no fault.
+// invalid returns the problem for faulty input, or nil if there is no fault.
 func (t *Transport) invalid(faults model.Fields, code model.Code) *problem {
 	if len(faults) == 0 {
 		return nil
@@ -62,8 +62,7 @@ func (t *Transport) invalid(faults model.Fields, code model.Code) *problem {
 	return t.problem(faultsAs(faults, code))
 }
 
-// presented reads an error that the executor's presenter made. One without a code was not meant for
-// the client.
+// presented reads an error that the executor's presenter made. An error without a code was not meant for the client.
 func presented(err *gqlerror.Error) *model.Error {
 	code, ok := err.Extensions["code"].(string)
 	if !ok {
@@ -79,8 +78,8 @@ func presented(err *gqlerror.Error) *model.Error {
 	return out
 }
 
-// failure returns the problem of an operation's errors: of the gravest one, in the words of the
-// route's caller.
+// failure returns the problem for an operation's errors: for the most severe one, with the names that the route's
+// caller knows.
 func (t *Transport) failure(e *endpoint, errs gqlerror.List) *problem {
 	var gravest *problem
 	for _, err := range errs {
@@ -89,7 +88,7 @@ func (t *Transport) failure(e *endpoint, errs gqlerror.List) *problem {
 			known.Code = e.faults
 		}
 		if named := e.operation.named(known.Fields); named != nil && known.Code == model.NotFound {
-			known.Fields = named // the message names what does not exist
+			known.Fields = named // the message already names what does not exist
 		} else if named != nil {
 			known = faultsAs(named, known.Code)
 		}
@@ -103,15 +102,15 @@ func (t *Transport) failure(e *endpoint, errs gqlerror.List) *problem {
 	return gravest
 }
 
-// faultsAs returns the error of at least one fault.
+// faultsAs returns the error for one or more faults.
 func faultsAs(faults model.Fields, code model.Code) *model.Error {
 	var err *model.Error
 	errors.As(faults.As(code), &err)
 	return err
 }
 
-// Refuse answers a request that another part of the gateway turned away before this transport saw
-// it, as problem details. The status is that of the error's code.
+// Refuse answers, with problem details, a request that the gateway turned away before this transport saw it. The status
+// follows from the error's code.
 func (t *Transport) Refuse(w http.ResponseWriter, r *http.Request, err *gqlerror.Error) {
 	t.refuse(w, r, t.problem(presented(err)))
 }

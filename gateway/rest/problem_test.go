@@ -38,7 +38,7 @@ func TestCodesBecomeStatuses(t *testing.T) {
 	}
 }
 
-// TestAnErrorAnywhereIsAFailure is about a field inside of the result: v1 has no partial responses.
+// TestAnErrorAnywhereIsAFailure covers fields within the result: v1 has no partial responses.
 func TestAnErrorAnywhereIsAFailure(t *testing.T) {
 	t.Parallel()
 	b, server := newServer(t)
@@ -160,7 +160,7 @@ func TestAccept(t *testing.T) {
 	require.Equal(t, calls, b.calls)
 }
 
-// In v1 a campaign that does not exist is a failed lookup of the 400 kind; what is looked up in it is not.
+// In v1 a missing campaign is a failed lookup, with status 400; a missing item of a campaign is not.
 func TestFailedLookups(t *testing.T) {
 	t.Parallel()
 	campaign := func(argument string) func(*backend) {

@@ -12,13 +12,13 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// takesBody reports whether the route's members come in a body; else they come in the query string.
+// takesBody reports whether the route's members come in a body rather than the query string.
 func (e *endpoint) takesBody() bool {
 	return e.method != http.MethodGet && e.method != http.MethodDelete
 }
 
-// readQuery adds what the query string says to the variables. Names are matched ignoring case, unknown
-// ones are ignored, and an empty value is the same as none.
+// readQuery adds the values of the query string to the variables. Names are matched ignoring case, unknown ones are
+// ignored, and an empty value counts as absent.
 func (t *Transport) readQuery(r *http.Request, e *endpoint, variables map[string]any) *problem {
 	given, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
@@ -49,7 +49,7 @@ func (t *Transport) readQuery(r *http.Request, e *endpoint, variables map[string
 	return nil
 }
 
-// literal returns the text of a query string as a body would have it.
+// literal returns a text of the query string as JSON, as a body would contain it.
 func literal(text string, of *ast.Type) json.RawMessage {
 	switch of.NamedType {
 	case "Int", "Float", "Boolean":

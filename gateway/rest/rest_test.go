@@ -22,7 +22,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// theSchema parses the project's schema anew, since validation writes to what it parses.
+// theSchema parses the project's schema each time, since validation writes to it.
 func theSchema(t testing.TB) *ast.Schema {
 	t.Helper()
 	files, err := filepath.Glob("../../schema/*.graphqls")
@@ -39,8 +39,8 @@ func theSchema(t testing.TB) *ast.Schema {
 	return schema
 }
 
-// backend executes operations without resolvers: it keeps the variables and answers with respond, or
-// without one with sample data of the selected types.
+// backend executes operations without resolvers. It records the variables and answers with respond or, if that is nil,
+// with sample data of the selected types.
 type backend struct {
 	schema    *ast.Schema
 	respond   func() *graphql.Response
@@ -148,7 +148,7 @@ func newServer(t *testing.T) (*backend, http.Handler) {
 	return b, server
 }
 
-// call sends a request; a body is JSON unless a header says otherwise. Headers are "Name: value".
+// call sends a request. The body is JSON unless a header says otherwise. Headers are "Name: value".
 func call(h http.Handler, method, path, body string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequestWithContext(context.Background(), method, path, strings.NewReader(body))
 	if body != "" {
@@ -163,7 +163,7 @@ func call(h http.Handler, method, path, body string, headers ...string) *httptes
 	return w
 }
 
-// problemOf reads problem details and checks what all of them have in common.
+// problemOf reads problem details and checks what they all have in common.
 func problemOf(t *testing.T, w *httptest.ResponseRecorder) problem {
 	t.Helper()
 	require.Equal(t, "application/problem+json", w.Header().Get("Content-Type"), w.Body.String())

@@ -1,7 +1,7 @@
-// Package rest serves v1 REST as stored GraphQL operations. Each route of the table names an
-// operation of the operations folder: the names in the path and the members of the JSON body, or of a GET's query
-// string, are the operation's variables, aliases and fragments write the v1 shape, and the response body is the part
-// of the operation's data at the route's result.
+// Package rest serves v1 REST as stored GraphQL operations. Each route of the table names an operation of the
+// operations folder. The variables come from the path and from the members of the JSON body, or of a GET's query
+// string. Aliases and fragments give the v1 shape, and the response body is the part of the operation's data at the
+// route's result.
 package rest
 
 import (
@@ -15,28 +15,27 @@ type route struct {
 	method string
 	// path holds literal segments, matched ignoring case, and {variable} segments.
 	path string
-	// operation is the name of the stored operation, and result the path in its data to the response
-	// body.
+	// operation is the name of the stored operation, and result the path of the response body in its data.
 	operation string
 	result    string
-	// status is that of a success; 0 stands for 200. A 204 has no body.
+	// status is the status of a success; 0 means 200. A 204 has no body.
 	status int
-	// location is a path for the Location header; {member} is filled from the response body.
+	// location is a path for the Location header. The response body fills {member} segments.
 	location string
-	// lookup is the variable for which v1 has a failed lookup of the 400 kind: that what it names does not
-	// exist is BAD_INPUT.
+	// lookup is a variable for which v1 answers a failed lookup with 400: if what it names does not exist, that is
+	// BAD_INPUT.
 	lookup string
-	// absent says what it means that the result is null; that the path names nothing when empty.
+	// absent is the message for a null result. If empty, the path names nothing.
 	absent string
-	// paged lists take pageNumber and pageSize and answer them behind data and total.
+	// paged lists take pageNumber and pageSize, and answer them after data and total.
 	paged bool
-	// strict bodies refuse unknown properties, at every depth.
+	// strict bodies refuse unknown properties at every depth.
 	strict bool
-	// faults is the code of what is wrong with the body; BAD_INPUT when empty.
+	// faults is the code for faults of the body. Empty means BAD_INPUT.
 	faults model.Code
 }
 
-// routes is v1. Where several paths match, the first with the request's method answers.
+// routes is v1. Of several matching paths, the first with the request's method answers.
 var routes = []route{
 	{method: http.MethodGet, path: "/Agent/{agentId}", operation: "GetAgent", result: "agent"},
 	{method: http.MethodPut, path: "/Agent/{agentId}/prompt", operation: "ReplacePrompt", result: "updateAgentPrompt.agent"},

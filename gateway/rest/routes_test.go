@@ -71,8 +71,8 @@ const (
 	fieldBody = `{"name":"<name>","description":"<description>","isMandatory":true,"isSystem":true}`
 )
 
-// TestRoutes calls every route of the table and compares what the operation was given and what the
-// client got, to the byte.
+// TestRoutes calls every route of the table and compares the variables of the operation and the response to the client,
+// byte by byte.
 func TestRoutes(t *testing.T) {
 	t.Parallel()
 	type values = map[string]any
@@ -192,8 +192,8 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
-// concrete resolves fragments and interfaces, of which the backend has no samples: a list holds
-// classification tests and a single test is a simulation test.
+// concrete resolves fragments and interfaces, for which the backend has no samples: a list holds classification tests,
+// and a single test is a simulation test.
 func concrete(schema *ast.Schema, of *ast.Definition, set ast.SelectionSet) ast.SelectionSet {
 	var fields ast.SelectionSet
 	add := func(condition string, inner ast.SelectionSet) {
@@ -239,7 +239,7 @@ func TestLocation(t *testing.T) {
 	require.Equal(t, "/Dataset/a%2Fb%201", w.Header().Get("Location"))
 }
 
-// TestDrift checks that a table and operations that do not fit the schema are refused at the start.
+// TestDrift checks that New refuses a table and operations that do not fit the schema.
 func TestDrift(t *testing.T) {
 	t.Parallel()
 	get := route{method: "GET", path: "/Agent/{agentId}", operation: "Get", result: "agent"}

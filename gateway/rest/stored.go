@@ -55,11 +55,11 @@ func readStored(files fs.FS) (*ast.QueryDocument, error) {
 // operation is a stored operation that fits the schema.
 type operation struct {
 	name string
-	// text is a document of the operation and the fragments that it uses.
+	// text is a document with the operation and the fragments that it uses.
 	text string
-	// variables are described as an input object describes its fields.
+	// variables are described like the fields of an input object.
 	variables ast.FieldList
-	// renamed holds, by the path of an input in the schema's words, the variable that fills it.
+	// renamed maps the path of an input, in the schema's terms, to the variable that fills it.
 	renamed map[string]string
 	// before and after surround the result in the operation's data.
 	before, after []byte
@@ -67,8 +67,8 @@ type operation struct {
 	members []string
 }
 
-// newOperation takes the operation out of the document and checks it against the schema. result is
-// the path to the result: one field at each level, and nothing beside it.
+// newOperation takes the operation out of the document and checks it against the schema. result is the path to the
+// result, which must have one field and nothing else at each level.
 func newOperation(schema *ast.Schema, all *ast.QueryDocument, name, result string) (*operation, error) {
 	definition := all.Operations.ForName(name)
 	if definition == nil {
@@ -176,14 +176,14 @@ func responseNames(names []string, set ast.SelectionSet) []string {
 	return names
 }
 
-// extract returns the result's own bytes; false when it is null.
+// extract returns the bytes of the result. It returns false if the result is null.
 func (o *operation) extract(data []byte) ([]byte, bool) {
 	data, begins := bytes.CutPrefix(data, o.before)
 	data, ends := bytes.CutSuffix(data, o.after)
 	return data, begins && ends && !isNull(data)
 }
 
-// named returns the faults with the paths that the caller knows; nil when these are the paths already.
+// named translates the paths of faults into those that the caller knows. It returns nil if nothing changes.
 func (o *operation) named(faults model.Fields) model.Fields {
 	changed := false
 	out := make(model.Fields, len(faults))

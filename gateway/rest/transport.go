@@ -18,17 +18,17 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Options is what a Transport needs from the gateway. Status and TraceID are required.
+// Options are what a Transport needs from the gateway. Status and TraceID are required.
 type Options struct {
 	// Status returns the HTTP status of an error code.
 	Status func(code string) int
-	// TraceID returns the identifier of the request that the context belongs to.
+	// TraceID returns the identifier of the context's request.
 	TraceID func(ctx context.Context) string
-	// Ledger is what GET /Consumption/export streams, which no operation can; nil for no such path.
+	// Ledger feeds GET /Consumption/export, which no stored operation can answer. If nil, the path does not exist.
 	Ledger Ledger
-	// MaxBody is the largest request body in bytes; 0 stands for no limit.
+	// MaxBody bounds a request body, in bytes; 0 means no limit.
 	MaxBody int64
-	// MaxUpload is the largest file in bytes, which comes in a form whose rest MaxBody bounds.
+	// MaxUpload bounds the file of a form, in bytes. MaxBody bounds the rest of the form.
 	MaxUpload int64
 }
 
@@ -45,8 +45,7 @@ type Transport struct {
 
 var _ graphql.Transport = (*Transport)(nil)
 
-// New returns the transport, or an error that names the route whose operation does not fit the
-// schema.
+// New returns the transport, or an error that names the route whose operation does not fit the schema.
 func New(schema *ast.Schema, o Options) (*Transport, error) {
 	if o.Status == nil || o.TraceID == nil {
 		return nil, errors.New("rest needs Status and TraceID")
@@ -65,7 +64,7 @@ func New(schema *ast.Schema, o Options) (*Transport, error) {
 	}, nil
 }
 
-// Operations are the names of the stored operations.
+// Operations returns the names of the stored operations.
 func (t *Transport) Operations() []string {
 	names := make([]string, len(t.endpoints))
 	for i, e := range t.endpoints {
@@ -93,8 +92,7 @@ func newEndpoints(schema *ast.Schema, all *ast.QueryDocument, table []route) ([]
 	return endpoints, nil
 }
 
-// Supports is true for every path that is not GraphQL or a health check: what v1 does not know is
-// a 404 of v1.
+// Supports is true for every path except GraphQL and the health checks: unknown paths get the 404 of v1.
 func (t *Transport) Supports(r *http.Request) bool {
 	switch r.URL.Path {
 	case "/graphql", "/healthz", "/readyz":
@@ -165,8 +163,8 @@ func (t *Transport) readPage(r *http.Request, variables map[string]any) (page, *
 	return p, t.invalid(faults, model.BadInput)
 }
 
-// execute runs the operation and returns its result's own bytes. A problem is returned for any error,
-// since v1 has no partial responses, and for a result that is null.
+// execute runs the operation and returns the bytes of its result. It returns a problem for any error, since v1 has no
+// partial responses, and for a null result.
 func (t *Transport) execute(ctx context.Context, exec graphql.GraphExecutor, e *endpoint, params *graphql.RawParams) ([]byte, *problem) {
 	operation, errs := exec.CreateOperationContext(ctx, params)
 	if errs != nil {
@@ -188,7 +186,7 @@ func (t *Transport) execute(ctx context.Context, exec graphql.GraphExecutor, e *
 	return result, nil
 }
 
-// respond writes a success, whose body is the parts in a row.
+// respond writes a success whose body is the concatenated parts.
 func (e *endpoint) respond(w http.ResponseWriter, parts ...[]byte) {
 	if e.status == http.StatusNoContent {
 		w.WriteHeader(e.status)
@@ -210,7 +208,7 @@ func (e *endpoint) respond(w http.ResponseWriter, parts ...[]byte) {
 	}
 }
 
-// fillLocation fills the {member} segments of a path from a JSON object's texts.
+// fillLocation fills the {member} segments of a path with texts of a JSON object.
 func fillLocation(location string, result []byte) string {
 	var members map[string]any
 	if err := json.Unmarshal(result, &members); err != nil {

@@ -1,5 +1,5 @@
-// Command graphjin serves the two reads with GraphJin as a library: production mode, which takes operations from its
-// list of allowed ones alone and compiles each to one statement once, which pgx prepares for each connection.
+// Command graphjin serves the two reads with GraphJin as a library, in production mode: GraphJin accepts only
+// operations from its allow list, and compiles each to one statement, once. pgx prepares it for each connection.
 package main
 
 import (
@@ -50,13 +50,13 @@ func run(_ context.Context, p peers.Peer) error {
 		if err != nil {
 			return err
 		}
-		// As it came from Postgres: to encode it once more would only cost.
+		// The data is sent as Postgres returned it: encoding it again would only cost time.
 		_, err = w.Write(slices.Concat([]byte(`{"data":`), result.Data, []byte("}")))
 		return err
 	}))
 }
 
-// allowed is GraphJin's file system: its schema, and the operations that are allowed, as name.gql.
+// allowed is GraphJin's file system: its schema, and the allowed operations as name.gql.
 type allowed struct{}
 
 func (allowed) Get(name string) ([]byte, error) { return operations.ReadFile(file(name)) }

@@ -1,6 +1,6 @@
--- GraphJin relates tables by one column, and here every key begins with the company's. So it gets views, which Postgres
--- takes apart as if they were not there, a schema of its own that relates them by their ids, and operations that say
--- everywhere whose rows they want. What two tables hold is one view: that spares it the join's second level.
+-- GraphJin relates tables by a single column, while every key here begins with the company's. So it gets views, which
+-- Postgres inlines, a schema of its own that relates them by their ids, and operations that name the company
+-- everywhere. Data of two tables is in one view, which saves GraphJin the second level of the join.
 CREATE SCHEMA graphjin;
 CREATE VIEW graphjin.agents AS SELECT * FROM public.agents;
 CREATE VIEW graphjin.delegates AS SELECT company_id, id, name, channel FROM public.agents;

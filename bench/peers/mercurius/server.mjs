@@ -1,5 +1,5 @@
-// Mercurius on Fastify: a schema and resolvers by hand, loaders that read a level at once, statements that are
-// prepared by their names, and operations that are compiled after their first run.
+// Mercurius on Fastify: a hand-written schema and resolvers, loaders that read a level at once, prepared statements,
+// and operations that are compiled after their first run.
 
 import Fastify from 'fastify';
 import mercurius from 'mercurius';
@@ -52,7 +52,7 @@ const tests = `SELECT parent.id AS key, t.id, t.name, t.kind, t.last_run_status 
   FROM unnest($2::text[]) AS parent (id) CROSS JOIN LATERAL (
     SELECT * FROM agent_tests WHERE company_id = $1 AND agent_id = parent.id ORDER BY created_at DESC, id DESC LIMIT $3) AS t`;
 
-// many and single are loaders: they are handed all objects of a level at once.
+// many and single are loaders: they receive all objects of a level at once.
 const many = (name, text, key) => async (asked, { company }) => {
   const keys = asked.map(({ obj }) => obj[key]);
   return grouped(keys, await rows(name, text, [company, [...new Set(keys)]]));
@@ -87,10 +87,10 @@ const resolvers = {
   },
 };
 
-// cursor is a place in the list, as agentgraph has it.
+// cursor is a place in the list, in agentgraph's form.
 const cursor = ({ createdAt, id }) => Buffer.from(`${createdAt} ${id}`).toString('base64url');
 
-// Times stay texts, as exact as Postgres has them.
+// Times stay texts, with Postgres's precision.
 pg.types.setTypeParser(pg.types.builtins.TIMESTAMPTZ, (text) => `${text.replace(' ', 'T').replace('+00', '')}Z`);
 
 const app = Fastify();

@@ -1,5 +1,5 @@
-// PostGraphile 5 as a library, with its own preset, on Node's own HTTP server: what it recommends. Operations are
-// planned once, statements are prepared. The tenancy is in the operations' variables, which spares it row security.
+// PostGraphile 5 as a library, with its own preset, on Node's own HTTP server, as it recommends. Operations are planned
+// once and statements are prepared. The operations' variables name the company, which saves row security.
 
 import { createServer } from 'node:http';
 

@@ -1,4 +1,4 @@
-// Command raw is what a frontend's reads would be without any gateway: one hand-written statement for each, in which
+// Command raw shows what a frontend's reads cost without any gateway: each is one hand-written statement, in which
 // Postgres builds the answer's JSON.
 package main
 
@@ -47,7 +47,7 @@ func run(ctx context.Context, p peers.Peer) error {
 	return p.Serve(mux)
 }
 
-// answer writes the one value of the one row. pgx prepares the statement once for each connection.
+// answer writes the single value of the single row. pgx prepares the statement once for each connection.
 func answer(ctx context.Context, w http.ResponseWriter, pool *pgxpool.Pool, statement string, args ...any) error {
 	rows, err := pool.Query(ctx, statement, args...)
 	if err != nil {

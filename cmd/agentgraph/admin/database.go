@@ -1,5 +1,5 @@
-// Package admin has the commands that work on the database itself, with or without a server on it: migrations,
-// companies, and their keys and plans.
+// Package admin has the commands that work on the database itself, whether or not a server is running on it:
+// migrations, companies, and their keys and plans.
 package admin
 
 import (
@@ -14,7 +14,7 @@ type DatabaseFlag struct {
 	DatabaseURL string `env:"DATABASE_URL" required:"" placeholder:"URL" help:"Address of the Postgres database. The flag shows in process lists; rather set the variable, or name a file with DATABASE_URL_FILE."`
 }
 
-// Validate refuses an environment variable that is set to nothing.
+// Validate refuses an empty address, such as that of an empty environment variable.
 func (f DatabaseFlag) Validate() error {
 	if f.DatabaseURL == "" {
 		return errors.New("--database-url or DATABASE_URL must name a database")
@@ -22,8 +22,8 @@ func (f DatabaseFlag) Validate() error {
 	return nil
 }
 
-// CheckSchema returns an error when the program cannot use the database's schema. With migrate it applies missing
-// migrations instead.
+// CheckSchema returns an error if the program cannot use the database's schema. With migrate it applies missing
+// migrations first.
 func CheckSchema(ctx context.Context, address string, migrate bool) error {
 	migrator, err := db.NewMigrator(ctx, address)
 	if err != nil {
@@ -40,7 +40,7 @@ func CheckSchema(ctx context.Context, address string, migrate bool) error {
 	return schema.Err()
 }
 
-// withStore opens the database, whose schema must fit, for one command.
+// withStore opens the database for one command. The schema must fit.
 func withStore(ctx context.Context, address string, do func(*db.Store) error) error {
 	if err := CheckSchema(ctx, address, false); err != nil {
 		return err

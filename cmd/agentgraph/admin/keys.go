@@ -12,7 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Keys looks after the API keys of a company.
+// Keys manages the API keys of a company.
 type Keys struct {
 	Create keysCreate `cmd:"" help:"Create a key and print its secret, which is never shown again."`
 	List   keysList   `cmd:"" help:"List the keys."`

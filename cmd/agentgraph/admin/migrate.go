@@ -11,7 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/db"
 )
 
-// Migrate moves the schema of the database.
+// Migrate migrates the schema of the database.
 type Migrate struct {
 	Up     migrateUp     `cmd:"" help:"Apply all missing migrations."`
 	Down   migrateDown   `cmd:"" help:"Undo the newest migration, with all data that it holds."`
@@ -20,7 +20,7 @@ type Migrate struct {
 
 type migrateUp struct{ DatabaseFlag }
 
-// Run applies what is missing.
+// Run applies all missing migrations.
 func (c *migrateUp) Run(ctx context.Context, cli *kong.Context) error {
 	return withMigrator(ctx, c.DatabaseURL, func(m *db.Migrator) error {
 		if err := m.Up(ctx); err != nil {
@@ -35,7 +35,7 @@ type migrateDown struct {
 	Yes bool `env:"AGENTGRAPH_MIGRATE_DOWN" help:"Really do it: the data of the newest migration is lost."`
 }
 
-// Run undoes the newest migration, if it was told that this is meant.
+// Run reverts the newest migration if --yes confirms it.
 func (c *migrateDown) Run(ctx context.Context, cli *kong.Context) error {
 	if !c.Yes {
 		return fmt.Errorf("migrate down drops tables with all that they hold: add --yes if you mean it")

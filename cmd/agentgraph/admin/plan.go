@@ -14,7 +14,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Plan looks after the plans of companies.
+// Plan manages the plans of companies.
 type Plan struct {
 	Set   planSet   `cmd:"" help:"Set the plan, from the current month on."`
 	Show  planShow  `cmd:"" help:"Show the plan and how much of it is used."`

@@ -1,5 +1,5 @@
-// Package agenttest is "agentgraph test": a client that runs tests of agents on a server over GraphQL, follows and
-// reports them, and says by its exit code what they came to.
+// Package agenttest is "agentgraph test": a client that runs tests of agents on a server over GraphQL, follows them,
+// reports them, and ends with an exit code for their outcome.
 package agenttest
 
 import (
@@ -27,7 +27,7 @@ type Command struct {
 // Exit codes of the test commands.
 const (
 	exitPassed = iota
-	// ExitUsage says that the command line or the request is wrong.
+	// ExitUsage means that the command line or the request is wrong.
 	ExitUsage
 	exitFailed
 	exitFault
@@ -44,10 +44,11 @@ type exitError struct {
 func (e *exitError) Error() string { return e.err.Error() }
 func (e *exitError) Unwrap() error { return e.err }
 
-// ExitCode is what the program ends with.
+// ExitCode returns the exit code of the program.
 func (e *exitError) ExitCode() int { return e.code }
 
-// exitWith gives a client's error its exit code: usage if the request was wrong, cancelled if ctx has ended, else fault.
+// exitWith gives a client's error its exit code: usage if the request was wrong, cancelled if ctx has ended, else
+// fault.
 func exitWith(ctx context.Context, err error) error {
 	var coded *exitError
 	if err == nil || errors.As(err, &coded) {
@@ -66,7 +67,7 @@ func exitWith(ctx context.Context, err error) error {
 	return &exitError{exitFault, err}
 }
 
-// named is a type that is shown by its name.
+// named is anything that is shown by its name.
 type named struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
@@ -79,7 +80,7 @@ func (n *named) String() string {
 	return printable(n.Name)
 }
 
-// listedTest is a test in a list and in a run.
+// listedTest is a test as lists and runs show it.
 type listedTest struct {
 	ID            string     `json:"id"`
 	Kind          string     `json:"kind"`
@@ -98,7 +99,7 @@ type listCommand struct {
 	JSON   bool    `name:"json" env:"AGENTGRAPH_TEST_JSON" help:"Print JSON."`
 }
 
-// testsDocument reads a page of tests, and NOT_FOUND when the agent or folder that they are narrowed to does not exist.
+// testsDocument reads a page of tests, or NOT_FOUND if the agent or folder that narrows them does not exist.
 const testsDocument = `query (
 	$agent: ID, $folder: ID, $after: String, $ofAgent: Boolean!, $inFolder: Boolean!, $agentId: ID! = "", $folderId: ID! = ""
 ) {
@@ -110,7 +111,7 @@ const testsDocument = `query (
 	}
 }`
 
-// pageInfo is where a page of a list ends.
+// pageInfo describes the end of a page.
 type pageInfo struct {
 	HasNextPage bool
 	EndCursor   *string
@@ -164,8 +165,8 @@ func writeJSON(out interface{ Write([]byte) (int, error) }, value any) error {
 	return encoder.Encode(value)
 }
 
-// printable returns text on one line and without control characters: models wrote it, and terminals obey
-// such characters.
+// printable returns text on one line and without control characters: models write such texts, and terminals obey
+// control characters.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

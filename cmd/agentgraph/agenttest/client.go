@@ -22,20 +22,20 @@ import (
 const (
 	// answerTime bounds a query or a mutation. The server gives up sooner.
 	answerTime = time.Minute
-	// silentTime is how long an open stream may be silent. The server shows a sign of life every 20 seconds; a
-	// connection on which none arrives is as good as lost.
+	// silentTime is how long an open stream may be silent. The server shows a sign of life every 20 seconds, so a
+	// connection without one is as good as lost.
 	silentTime = 45 * time.Second
-	// maxAnswer bounds what is read of one response or one event.
+	// maxAnswer bounds one response or one event, in bytes.
 	maxAnswer = 64 << 20
 )
 
-// serverFlags name a server and the key to it.
+// serverFlags name a server and a key to it.
 type serverFlags struct {
 	URL    string `name:"url" env:"AGENTGRAPH_URL" default:"http://127.0.0.1:8080" help:"Address of the server."`
 	APIKey string `env:"AGENTGRAPH_API_KEY" required:"" placeholder:"KEY" help:"API key of the company. The flag shows in process lists; rather set the variable, or name a file with AGENTGRAPH_API_KEY_FILE."`
 }
 
-// Validate refuses what is no address, and an empty key.
+// Validate refuses a malformed address and an empty key.
 func (f serverFlags) Validate() error {
 	address, err := url.Parse(f.URL)
 	if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
@@ -56,12 +56,12 @@ func (f serverFlags) client(version string) *client {
 		address += "/graphql"
 	}
 	return &client{address: address, agent: "agentgraph/" + version, key: strings.TrimSpace(f.APIKey), http: &http.Client{
-		// A redirect would take the key wherever the server says.
+		// A redirect could take the key anywhere.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
 
-// client asks a server over GraphQL.
+// client sends GraphQL requests to a server.
 type client struct {
 	address, key string
 	// agent is the User-Agent header.
@@ -69,10 +69,10 @@ type client struct {
 	http  *http.Client
 }
 
-// refusal is a server's answer that is an error.
+// refusal is an error that the server answered.
 type refusal struct {
 	status int
-	// code is empty when the response was not a gateway's.
+	// code is empty if the response did not come from a gateway.
 	code    model.Code
 	message string
 }
@@ -102,10 +102,10 @@ func codeOf(err error) model.Code {
 	return ""
 }
 
-// variables are those of a GraphQL operation.
+// variables are the variables of a GraphQL operation.
 type variables map[string]any
 
-// ask executes a query or a mutation and reads its data. The error is a *refusal when the server answered.
+// ask executes a query or mutation and decodes its data. The error is a *refusal if the server answered.
 func (c *client) ask(ctx context.Context, document string, with variables, into any) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
@@ -125,8 +125,8 @@ func (c *client) ask(ctx context.Context, document string, with variables, into 
 	return json.Unmarshal(data, into)
 }
 
-// subscribe calls each with the data of every event, and returns nil when the server says that there are
-// no more. Any other end is an error.
+// subscribe calls each with the data of every event. It returns nil when the server says that there are no more; any
+// other end is an error.
 func (c *client) subscribe(ctx context.Context, document string, with variables, each func(json.RawMessage) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -200,7 +200,7 @@ func (c *client) unreachable(err error) error {
 	return fmt.Errorf("the server at %s cannot be reached: %w", strings.TrimSuffix(c.address, "/graphql"), err)
 }
 
-// result returns the data of a GraphQL response, or what it says went wrong.
+// result returns the data of a GraphQL response, or its error.
 func result(status int, text []byte) (json.RawMessage, error) {
 	var response struct {
 		Data   json.RawMessage
@@ -223,7 +223,7 @@ func result(status int, text []byte) (json.RawMessage, error) {
 	return response.Data, nil
 }
 
-// withFields adds what is wrong with which field, unless the message is about a single one.
+// withFields appends the faults by field, unless the message is about a single one.
 func withFields(message string, fields map[string][]string) string {
 	if len(fields) < 2 {
 		return message

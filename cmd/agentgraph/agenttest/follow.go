@@ -12,7 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// executionShown is an execution as the server tells it, and as reports repeat it.
+// executionShown is an execution as the server sends it, and as reports repeat it.
 type executionShown struct {
 	ID         string      `json:"id"`
 	Agent      *named      `json:"agent"`
@@ -28,7 +28,7 @@ type executionShown struct {
 	FinishedAt *time.Time  `json:"finishedAt"`
 }
 
-// countsShown is how many runs are in each state.
+// countsShown counts runs by state.
 type countsShown struct {
 	Total     int `json:"total"`
 	Queued    int `json:"queued"`
@@ -53,7 +53,7 @@ func (c *countsShown) of(status string) *int {
 	}[status]
 }
 
-// runShown is a run as the server tells it, and as reports repeat it.
+// runShown is a run as the server sends it, and as reports repeat it.
 type runShown struct {
 	ID                   string               `json:"id"`
 	Test                 *listedTest          `json:"test"`
@@ -156,21 +156,21 @@ const (
 type follower struct {
 	client    *client
 	execution executionShown
-	// runs are those that are known, by id.
+	// runs are the known runs, by id.
 	runs map[string]runShown
-	// transcripts says whether to read the finished runs with their transcripts.
+	// transcripts makes it read finished runs with their transcripts.
 	transcripts bool
 	// patience is how long to wait for a lost server.
 	patience time.Duration
-	// changed hears of each run that is new or has changed its state, with the counts at that moment.
+	// changed receives each run that is new or has changed its state, with the counts at that moment.
 	changed func(runShown, countsShown)
 }
 
-// follow returns nil when the execution is finished and all of its runs are known.
+// follow returns nil once the execution is finished and all of its runs are known.
 func (f *follower) follow(ctx context.Context) error {
 	var lost time.Time
 	for wait := firstWait; ; wait = min(2*wait, lastWait) {
-		// Whatever ends the events, the rows decide: where there are no events at all, this polls.
+		// Whatever ends the events, the rows decide. If there are no events at all, this is polling.
 		_ = f.client.subscribe(ctx, runUpdatedDocument, variables{"id": f.execution.ID}, func(data json.RawMessage) error {
 			var event struct{ AgentTestRunUpdated runShown }
 			err := json.Unmarshal(data, &event)
@@ -199,8 +199,8 @@ func (f *follower) follow(ctx context.Context) error {
 	}
 }
 
-// cancel cancels the execution and waits for the runs in progress to end. An execution that has finished meanwhile stays
-// as it is.
+// cancel cancels the execution and waits for the runs in progress to end. If the execution has finished in the
+// meantime, it stays as it is.
 func (f *follower) cancel(ctx context.Context) error {
 	ctx, stop := context.WithTimeout(ctx, cancelTime)
 	defer stop()
@@ -219,7 +219,7 @@ func (f *follower) cancel(ctx context.Context) error {
 	return nil
 }
 
-// read reads the execution, and its runs if some of those that are known are out of date.
+// read reads the execution, and its runs if some known ones are out of date.
 func (f *follower) read(ctx context.Context) error {
 	var now struct{ AgentTestExecution *executionShown }
 	if err := f.client.ask(ctx, executionDocument, variables{"id": f.execution.ID}, &now); err != nil {
@@ -253,7 +253,7 @@ func (f *follower) update(run runShown) {
 	}
 }
 
-// counts counts the runs that are known, and takes the others for queued.
+// counts counts the known runs, and takes all others as queued.
 func (f *follower) counts() countsShown {
 	counts := countsShown{Total: f.execution.Counts.Total, Queued: f.execution.Counts.Total - len(f.runs)}
 	for _, run := range f.runs {
@@ -264,7 +264,7 @@ func (f *follower) counts() countsShown {
 	return counts
 }
 
-// runs reads all runs of an execution, in the order in which they were created.
+// runs reads all runs of an execution, in the order of their creation.
 func (c *client) runs(ctx context.Context, id string, transcripts bool) ([]runShown, error) {
 	var runs []runShown
 	for page := (pageInfo{HasNextPage: true}); page.HasNextPage; {
@@ -288,7 +288,7 @@ func (c *client) runs(ctx context.Context, id string, transcripts bool) ([]runSh
 	return runs, nil
 }
 
-// pause waits, and returns an error when ctx ends first.
+// pause waits, and returns an error if ctx ends first.
 func pause(ctx context.Context, wait time.Duration) error {
 	select {
 	case <-time.After(wait):
@@ -298,7 +298,7 @@ func pause(ctx context.Context, wait time.Duration) error {
 	}
 }
 
-// results are the runs that are known, in the order in which they were created.
+// results returns the known runs, in the order of their creation.
 func (f *follower) results() []runShown {
 	return slices.SortedFunc(maps.Values(f.runs), func(a, b runShown) int { return strings.Compare(a.ID, b.ID) })
 }

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/term"
 )
 
-// progress shows runs as they end: on a terminal a bar with the counts, and above it what did not pass;
-// elsewhere a line for each run.
+// progress shows runs as they end. A terminal shows a bar with the counts, and above it the runs that did not pass.
+// Elsewhere each run is a line.
 type progress struct {
 	out    io.Writer
 	bars   *mpb.Progress // nil without a terminal, as is bar
@@ -39,7 +39,7 @@ func newProgress(out io.Writer, execution executionShown) *progress {
 	return p
 }
 
-// changed shows a run that has changed its state.
+// changed shows a run whose state has changed.
 func (p *progress) changed(run runShown, counts countsShown) {
 	if run.isEnded() && (p.bar == nil || run.Status == "Failed" || run.Status == "Error") {
 		p.write(run.describe())
@@ -58,7 +58,7 @@ func (p *progress) cancelling(why error) {
 	p.write(text + "\n")
 }
 
-// close ends the bar and shows what the execution came to.
+// close ends the bar and shows the outcome of the execution.
 func (p *progress) close(final report) {
 	if p.bar != nil {
 		p.bar.Abort(false)
@@ -68,7 +68,7 @@ func (p *progress) close(final report) {
 	p.write(final.summary())
 }
 
-// write writes whole lines, above the bar when there is one.
+// write writes whole lines, above the bar if there is one.
 func (p *progress) write(lines string) {
 	if p.bars != nil {
 		if _, err := io.WriteString(p.bars, lines); err == nil {
@@ -100,7 +100,7 @@ func (r runShown) describe() string {
 	return text.String()
 }
 
-// title names the run: its test and the number of the attempt.
+// title names the run by its test and the number of its attempt.
 func (r runShown) title() string { return fmt.Sprintf("%s [%d]", printable(r.TestName), r.Attempt) }
 
 func (c criterionShown) describe(text io.Writer, indent string) {

@@ -104,7 +104,7 @@ func (r report) writeJUnit(path string) error {
 	return replace(path, append([]byte(xml.Header), append(text, '\n')...))
 }
 
-// place returns the names of the run's agent and, with its folder, of its class.
+// place returns the names of the run's agent and of its class, which includes the folder.
 func (r runShown) place() (agent, class string) {
 	switch {
 	case r.Test == nil:
@@ -115,7 +115,7 @@ func (r runShown) place() (agent, class string) {
 	return r.Test.Agent.String(), r.Test.Agent.String() + " / " + r.Test.Folder.String()
 }
 
-// add counts a run. One whose end nobody saw counts as an error.
+// add counts a run. If nobody saw it end, it counts as an error.
 func (t *junitTotals) add(run runShown) {
 	t.Tests++
 	switch run.Status {
@@ -168,7 +168,7 @@ func (r runShown) failure() string {
 	return "not met: " + strings.Join(unmet, "; ")
 }
 
-// writable returns an error if no file can be written to the path.
+// writable returns an error if the path cannot be written.
 func writable(flag, path string) error {
 	if path == "" {
 		return nil
@@ -182,7 +182,7 @@ func writable(flag, path string) error {
 	return nil
 }
 
-// discard removes the report of an earlier execution, which must not pass for one of this.
+// discard removes an earlier report, so that nobody takes it for this execution's.
 func discard(path string) error {
 	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
 		return os.Remove(path)
@@ -190,8 +190,8 @@ func discard(path string) error {
 	return nil
 }
 
-// replace writes a file whole or not at all, so nobody ever reads half of it. It writes into what is no regular file, such
-// as a pipe.
+// replace writes a file whole or not at all, so nobody ever reads half of it. A path that is not a regular file, such
+// as a pipe, is written in place.
 func replace(path string, content []byte) (err error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		file, err := os.OpenFile(path, os.O_WRONLY, 0)

@@ -48,10 +48,10 @@ func (c *runCommand) Validate() error {
 	return errors.Join(c.serverFlags.Validate(), writable("--junit", c.JUnit), writable("--json", c.JSON))
 }
 
-// errTimeout ends what takes longer than --timeout.
+// errTimeout ends an execution that takes longer than --timeout.
 var errTimeout = errors.New("--timeout is over")
 
-// Run starts an execution, follows it to its end, reports it, and tells the outcome by the exit code.
+// Run starts an execution, follows it to its end, reports it, and returns its outcome as the exit code.
 func (c *runCommand) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) error {
 	if c.Timeout > 0 {
 		var stop context.CancelFunc
@@ -87,7 +87,7 @@ func (c *runCommand) Run(ctx context.Context, cli *kong.Context, vars kong.Vars)
 		final.Comparison, lost = client.compare(context.WithoutCancel(ctx), c.Baseline, f.execution.ID)
 	}
 	if lost != nil {
-		// What the server last counted is older than the events.
+		// The server's last counts are older than the events.
 		final.Execution.Counts = f.counts()
 	}
 	final.decide(lost)
@@ -123,7 +123,7 @@ func (c *runCommand) start(ctx context.Context, client *client) (executionShown,
 	return begun.StartAgentTestExecution.Execution, err
 }
 
-// checkBaseline refuses an unusable baseline before anything is run.
+// checkBaseline refuses an unusable baseline before any run starts.
 func (c *runCommand) checkBaseline(ctx context.Context, client *client) error {
 	if c.Baseline == "" {
 		return nil

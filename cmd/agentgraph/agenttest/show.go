@@ -50,7 +50,7 @@ type testShown struct {
 	}
 }
 
-// Run prints what the id names.
+// Run prints whatever the id names.
 func (c *showCommand) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) error {
 	var named struct {
 		Node *struct {
@@ -227,8 +227,8 @@ func at(t *time.Time) string {
 	return t.UTC().Format(time.DateTime)
 }
 
-// writeMessages writes a conversation, each message with its index; a call stands before the message that
-// it was made for.
+// writeMessages writes a conversation, each message with its index. A call stands before the message that it was made
+// for.
 func writeMessages(text io.Writer, messages []messageShown, calls []callShown) {
 	for i, message := range messages {
 		for _, call := range calls {
@@ -242,7 +242,7 @@ func writeMessages(text io.Writer, messages []messageShown, calls []callShown) {
 		}
 		_, _ = fmt.Fprintf(text, "[%d] %s: %s\n", i, who, printable(message.Text))
 	}
-	// A turn that failed has calls and no answer.
+	// A failed turn has calls but no answer.
 	for _, call := range calls {
 		if call.MessageSequence >= len(messages)-1 {
 			_, _ = fmt.Fprintf(text, "      %s\n", call)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// summary returns what the execution came to, in lines.
+// summary returns the outcome of the execution, in lines.
 func (r report) summary() string {
 	var text strings.Builder
 	text.WriteString(r.Execution.summary())
@@ -38,7 +38,7 @@ func (e executionShown) summary() string {
 	return text.String()
 }
 
-// flaky returns a line for each test of which some runs passed and some failed.
+// flaky returns a line for each test with both passed and failed runs.
 func flaky(runs []runShown) []string {
 	type tally struct{ passed, failed int }
 	var names []string
@@ -66,7 +66,7 @@ func flaky(runs []runShown) []string {
 	return lines
 }
 
-// testKey tells tests apart, even those of one name. Deleted ones it can only tell apart by their names.
+// testKey identifies tests, even those with equal names. Deleted tests only have their names.
 func (r runShown) testKey() string {
 	if r.Test == nil {
 		return " " + r.TestName
@@ -74,8 +74,7 @@ func (r runShown) testKey() string {
 	return r.Test.ID + " " + r.TestName
 }
 
-// summary returns how the execution stands against its baseline, in lines: the whole, and the tests that
-// changed.
+// summary compares the execution with its baseline, in lines: first as a whole, then the tests that changed.
 func (c *comparisonShown) summary() string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "Against %s: %s (%s before, %s now%s); %d newly failing, %d newly passing\n", c.Base.ID,
@@ -100,7 +99,7 @@ var (
 	}
 )
 
-// rate is how many of the judged runs passed.
+// rate returns how many of the judged runs passed.
 func (c *countsShown) rate() string {
 	if c == nil {
 		return "none"

@@ -19,13 +19,13 @@ type report struct {
 	Execution   executionShown   `json:"execution"`
 	Comparison  *comparisonShown `json:"comparison"`
 	Runs        []runShown       `json:"runs"`
-	// timeout is the --timeout that cut the execution short; 0 if none did.
+	// timeout is the --timeout that cut the execution short, or 0.
 	timeout time.Duration
-	// isLost says that nobody saw the end.
+	// isLost: nobody saw the end.
 	isLost bool
 }
 
-// comparisonShown is how an execution stands against its baseline.
+// comparisonShown compares an execution with its baseline.
 type comparisonShown struct {
 	Base struct {
 		ID string `json:"id"`
@@ -58,7 +58,7 @@ query ($base: ID!, $head: ID!) { compareAgentTestExecutions(baseId: $base, headI
 	tests { testId testName base { ...counts } head { ...counts } change isFlakyInBase isFlakyInHead pValue conclusion }
 } }`
 
-// compare asks how the head stands against the base.
+// compare compares the head with the base.
 func (c *client) compare(ctx context.Context, base, head string) (*comparisonShown, error) {
 	var read struct{ CompareAgentTestExecutions *comparisonShown }
 	err := c.ask(ctx, compareDocument, variables{"base": base, "head": head}, &read)
@@ -79,26 +79,26 @@ func (c *comparisonShown) concluded(conclusion string) []string {
 	return names
 }
 
-// isRegressed reports whether the whole or one of the tests got worse, beyond chance.
+// isRegressed reports whether the whole or any test got worse, beyond chance.
 func (c *comparisonShown) isRegressed() bool {
 	return c != nil && (c.Conclusion == "Regressed" || len(c.concluded("Regressed")) > 0)
 }
 
-// isUndecided reports whether the samples are too small for the whole and for each of the tests.
+// isUndecided reports whether the samples are too small, for the whole and for every test.
 func (c *comparisonShown) isUndecided() bool {
 	return c != nil && c.Conclusion == "CannotDecide" &&
 		!slices.ContainsFunc(c.Tests, func(test comparedShown) bool { return test.Conclusion != "CannotDecide" })
 }
 
-// decide sets the outcome. The first that fits counts: the server was lost; cancelled; failed or regressed;
-// an error; inconclusive; passed.
+// decide sets the outcome. The first match counts: the server was lost; cancelled; failed or regressed; an error;
+// inconclusive; passed.
 func (r *report) decide(lost error) {
 	counts, set := r.Execution.Counts, func(code int, format string, args ...any) {
 		r.Outcome = [...]string{exitPassed: "Passed", exitFailed: "Failed", exitFault: "Error", exitCancelled: "Cancelled", exitInconclusive: "Inconclusive"}[code]
 		r.ExitCode, r.Reason = code, fmt.Sprintf(format, args...)
 	}
 	judged := counts.Passed + counts.Failed
-	// Compared as quotients, 7 of 100 is not below 0.07. As a product it is: 0.07*100 is more than 7.
+	// The quotient is exact here: 7 of 100 is not below 0.07, while the product 0.07*100 is more than 7.
 	rate := float64(counts.Passed) / float64(max(judged, 1))
 	switch {
 	case lost != nil:

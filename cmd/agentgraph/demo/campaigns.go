@@ -18,18 +18,18 @@ type campaign struct {
 	model.CreateCampaignInput
 	Fields []model.AddCampaignFieldInput `json:"fields"`
 	Status model.CampaignStatus          `json:"status"`
-	// How many days ago it was created, begun and ended. One that still runs, or never ran, has not ended.
+	// The days since it was created, begun and ended. EndedDaysAgo is 0 if it still runs or never ran.
 	CreatedDaysAgo int `json:"createdDaysAgo"`
 	BegunDaysAgo   int `json:"begunDaysAgo"`
 	EndedDaysAgo   int `json:"endedDaysAgo"`
 	// Contacts is the number of contacts at each stage.
 	Contacts map[stage]int `json:"contacts"`
-	// Numbers are patterns of phone numbers, where # is any digit; each contact has one.
+	// Numbers are patterns of phone numbers, in which # is any digit. Each contact gets one number.
 	Numbers []string `json:"numbers"`
-	// Values are the possible values of fields of the data bag, Said those that only come up in conversation.
+	// Values are possible values of fields of the data bag, Said those of fields that only come up in conversation.
 	Values map[string][]string `json:"values"`
 	Said   map[string][]string `json:"said"`
-	// Outcomes are what conversations may lead to, Failures the technical reasons for failed attempts.
+	// Outcomes are possible conversations, Failures the technical reasons for failed attempts.
 	Outcomes []outcome `json:"outcomes"`
 	Failures []string  `json:"failures"`
 }
@@ -49,10 +49,10 @@ const (
 
 var stages = []stage{waiting, retrying, calling, evaluating, finished, unanswered, failed}
 
-// outcome is a conversation after the welcome message, and what it leads to. Its texts have placeholders.
+// outcome is a conversation after the welcome message, and its result. Its texts have placeholders.
 type outcome struct {
 	Tag string `json:"tag"`
-	// Weight is how often it happens, compared with the others.
+	// Weight is its frequency relative to the other outcomes.
 	Weight    int               `json:"weight"`
 	Summary   string            `json:"summary"`
 	Metadata  map[string]string `json:"metadata"`
@@ -67,7 +67,7 @@ type line struct {
 	Intent    *string `json:"intent"`
 }
 
-// campaign creates a campaign in its present state, and returns what it used.
+// campaign creates a campaign in its present state, and returns its usage.
 func (s seeding) campaign(ctx context.Context, c campaign, agents map[string]*model.Agent, random *rand.Rand, now time.Time) ([]*model.UsageEntryInput, error) {
 	agent, known := agents[c.AgentID]
 	if !known {
@@ -80,7 +80,7 @@ func (s seeding) campaign(ctx context.Context, c campaign, agents map[string]*mo
 	return d.entries, s.tenant.ImportCampaign(ctx, d.campaign, d.items, d.events)
 }
 
-// dial makes up what has happened in the campaign so far.
+// dial makes up the campaign's past.
 func (c campaign) dial(agent *model.Agent, random *rand.Rand, now time.Time) (*dialer, error) {
 	created := ago(now, c.CreatedDaysAgo)
 	in := c.CreateCampaignInput
@@ -110,7 +110,7 @@ func (c campaign) dial(agent *model.Agent, random *rand.Rand, now time.Time) (*d
 	return d, d.become(c.Status)
 }
 
-// ago returns the morning a number of days before.
+// ago returns the first calling hour of the day a number of days before.
 func ago(now time.Time, days int) time.Time {
 	return now.Truncate(24*time.Hour).AddDate(0, 0, -days).Add(firstHour * time.Hour)
 }
@@ -157,7 +157,7 @@ func (d *dialer) phoneNumber() string {
 	return string(number)
 }
 
-// draw picks one of the choices for each name, in the same order every time.
+// draw picks one of the choices for each name, in a fixed order.
 func (d *dialer) draw(choices map[string][]string) map[string]string {
 	drawn := make(map[string]string, len(choices))
 	for _, name := range slices.Sorted(maps.Keys(choices)) {
@@ -207,7 +207,7 @@ func pick[T any](random *rand.Rand, all []T) T { return all[random.IntN(len(all)
 
 var marker = regexp.MustCompile(`\{(\w+|\+\d+d)\}`)
 
-// fill replaces the placeholders of a text. Those that it does not know stay as they are.
+// fill replaces the placeholders of a text. Unknown ones stay as they are.
 func fill(text string, values map[string]string, day time.Time) string {
 	return marker.ReplaceAllStringFunc(text, func(found string) string {
 		name := strings.Trim(found, "{}")

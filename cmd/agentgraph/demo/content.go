@@ -1,5 +1,4 @@
-// Package demo holds two companies with everything that belongs to them, for a first run, and puts
-// them into a database.
+// Package demo holds two complete companies for a first run, and puts them into a database.
 package demo
 
 import (
@@ -14,13 +13,13 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// One folder is one company. Each of its files holds a part of it.
+// Each folder is one company. Each of its files holds a part of it.
 //
 //go:embed merrowby tansy_lane
 var files embed.FS
 
-// company is the content of a folder. Its parts are the inputs that a client would send, except that nothing has an id yet:
-// where an input wants an id stands the object's key. The key of a tool is its technical name.
+// company is the content of a folder. Its parts are the inputs that a client would send, except that nothing has an id
+// yet: keys of objects stand in place of ids. The key of a tool is its technical name.
 type company struct {
 	Name               string                  `json:"name"`
 	Tools              []model.CreateToolInput `json:"tools"`
@@ -35,7 +34,7 @@ type company struct {
 type dataset struct {
 	Key string `json:"key"`
 	model.CreateDatasetInput
-	// Documents are files of the folder that holds a company's knowledge.
+	// Documents are names of files in the folder knowledge.
 	Documents []string `json:"documents"`
 }
 
@@ -47,14 +46,14 @@ type knowledgeBaseChat struct {
 type agent struct {
 	Key string `json:"key"`
 	model.CreateAgentInput
-	// EarlierPrompts are those that the agent had before its prompt, oldest first.
+	// EarlierPrompts are the agent's previous prompts, oldest first.
 	EarlierPrompts      []string                 `json:"earlierPrompts"`
 	ToolIDs             []string                 `json:"toolIds"`
 	KnowledgeBaseChatID string                   `json:"knowledgeBaseChatId"`
 	SubAgents           []model.AddSubAgentInput `json:"subAgents"`
 }
 
-// prompts returns every prompt of the agent, oldest first, the present one last.
+// prompts returns every prompt of the agent, oldest first and the present one last.
 func (a agent) prompts() []string {
 	return append(append([]string{}, a.EarlierPrompts...), a.Prompt)
 }

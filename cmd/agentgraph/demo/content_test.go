@@ -105,7 +105,7 @@ func TestEveryKeyLeadsSomewhere(t *testing.T) {
 		for _, k := range c.KnowledgeBaseChats {
 			usedDatasets = append(usedDatasets, k.DatasetIds...)
 		}
-		// Subset in both directions: nothing is missing, and nothing is unused.
+		// Subset in both directions means that nothing is missing and nothing is unused.
 		for used, all := range map[*[]string][]string{&usedTools: tools, &usedDatasets: datasets, &usedChats: chats} {
 			require.Subset(t, all, *used)
 			require.Subset(t, *used, all)
@@ -113,7 +113,7 @@ func TestEveryKeyLeadsSomewhere(t *testing.T) {
 	})
 }
 
-// keysOf returns the keys of all objects, which must differ.
+// keysOf returns the keys of all objects. They must be unique.
 func keysOf[T any](t *testing.T, all []T, key func(T) string) []string {
 	t.Helper()
 	keys := make([]string, 0, len(all))
@@ -200,7 +200,7 @@ func TestEveryPlaceholderIsAField(t *testing.T) {
 					greetings = append(greetings, *greeting)
 				}
 			}
-			// A contact must never read a placeholder, so only the prompt may use what may have no value.
+			// A contact must never read a placeholder, so only the prompt may use fields that may have no value.
 			for _, found := range placeholder.FindAllStringSubmatch(strings.Join(greetings, "\n"), -1) {
 				require.True(t, slices.ContainsFunc(a.Fields, func(f *model.AgentField) bool {
 					return f.Name == found[1] && (f.IsMandatory || f.IsSystem)
@@ -315,7 +315,7 @@ func TestEveryAgentHasTestsOfBothKinds(t *testing.T) {
 	require.Equal(t, map[model.AgentTestRunStatus]int{
 		model.AgentTestRunStatusPassed: tests - 4, model.AgentTestRunStatusFailed: 3, model.AgentTestRunStatusError: 1,
 	}, outcomes)
-	// The history dates every agent, and every version of its prompt.
+	// The history dates every agent and every version of its prompt.
 	for _, a := range c.Agents {
 		require.Len(t, c.History.DaysAgo[a.Key], len(a.prompts()), a.Key)
 		require.IsDecreasing(t, append(c.History.DaysAgo[a.Key], 0), a.Key)

@@ -10,8 +10,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// dialer makes up the reports of a dialer on a campaign's items. Every step goes through the model, so no item is in a state
-// that it could not have reached.
+// dialer makes up a dialer's reports on a campaign's items. Every step goes through the model, so each item is in a
+// state that it could really have reached.
 type dialer struct {
 	content  campaign
 	agent    *model.Agent
@@ -21,7 +21,7 @@ type dialer struct {
 	now, begun, ended time.Time
 
 	items []*model.CampaignItem
-	// values are what the items' data bags hold.
+	// values are the contents of the items' data bags.
 	values  []map[string]string
 	events  []*model.CampaignItemEvent
 	entries []*model.UsageEntryInput
@@ -34,13 +34,13 @@ const (
 )
 
 const (
-	// settling is how long before its end a campaign stops beginning attempts.
+	// settling is how long before its end a campaign stops starting attempts.
 	settling = 6 * time.Hour
-	// spread is how long after it was due an attempt may begin, within the hours.
+	// spread is how late after its due time an attempt may begin, within the hours.
 	spread = 5 * time.Hour
 )
 
-// pace is how long things take on a channel: from the least up to the most.
+// pace is how long things take on a channel, from a minimum up to a maximum.
 type pace struct {
 	answer, message [2]time.Duration
 	// missed is how long an unanswered attempt lasts.
@@ -74,7 +74,7 @@ func (d *dialer) within(bounds [2]time.Duration) time.Duration {
 	return span(d.random, bounds[0], bounds[1])
 }
 
-// bring makes up what happened to an item until it reached the stage.
+// bring makes up the past of an item until it reached the stage.
 func (d *dialer) bring(n int, to stage) error {
 	missed := d.missedBefore(to)
 	isReset := d.content.Status != model.CampaignStatusDraft && (to == waiting || to == finished) && d.random.IntN(10) == 0
@@ -99,7 +99,7 @@ func (d *dialer) bring(n int, to stage) error {
 	return nil
 }
 
-// missedBefore is how many attempts nobody answered.
+// missedBefore draws the number of unanswered attempts.
 func (d *dialer) missedBefore(to stage) int {
 	most := int(d.campaign.MaxAttempts)
 	switch to {
@@ -116,8 +116,8 @@ func (d *dialer) missedBefore(to stage) int {
 	return d.random.IntN(most)
 }
 
-// times returns when the attempts on the way to a stage began: first the one after which the item was reset, if any, then
-// the unanswered ones, then the one that decides.
+// times returns when the attempts on the way to a stage began: the one before a reset, if any, then the unanswered
+// ones, then the decisive one.
 func (d *dialer) times(to stage, missed int, isReset bool) []time.Time {
 	count := missed
 	if to != waiting && to != retrying && to != unanswered {
@@ -137,12 +137,12 @@ func (d *dialer) times(to stage, missed int, isReset bool) []time.Time {
 	return times
 }
 
-// apart is how long after the beginning of an attempt the next one begins at the earliest.
+// apart is the least time between the beginnings of two attempts.
 func (d *dialer) apart() time.Duration {
 	return d.pace().missed + time.Duration(d.campaign.RetryDelayMinutes)*time.Minute
 }
 
-// last is when the last of several attempts began.
+// last returns when the last of several attempts began.
 func (d *dialer) last(to stage, count int) time.Time {
 	switch {
 	case to == calling:
@@ -153,13 +153,13 @@ func (d *dialer) last(to stage, count int) time.Time {
 		// Most of their next attempts are still to come.
 		return d.now.Add(-d.pace().missed - span(d.random, time.Minute, d.apart()))
 	}
-	// The longest time between two attempts, and between the last one and its place within the hours.
+	// Each attempt takes at most this long, including its move into the calling hours.
 	earliest := d.begun.Add(time.Duration(count) * (d.apart() + spread + 24*time.Hour))
 	return inHours(earliest.Add(span(d.random, 0, d.ended.Add(-settling).Sub(earliest))))
 }
 
-// inHours returns the time itself or, if nobody is called then, one less than a day before it. Such times are spread over
-// the hours rather than crowded at the end of a day.
+// inHours returns the time itself if it is within the calling hours. Otherwise it returns an earlier one, by less than
+// a day. Such times are spread over the hours rather than crowded at the end of a day.
 func inHours(at time.Time) time.Time {
 	if hour := at.Hour(); firstHour <= hour && hour < lastHour {
 		return at
@@ -189,7 +189,7 @@ func (d *dialer) launch(n int, at time.Time) error {
 	return d.report(n, model.AdvanceCampaignItemInput{To: model.CampaignItemStatusCalling}, at)
 }
 
-// miss is an attempt that nobody answers.
+// miss reports an unanswered attempt.
 func (d *dialer) miss(n int, at time.Time) error {
 	if err := d.launch(n, at); err != nil {
 		return err
@@ -199,7 +199,7 @@ func (d *dialer) miss(n int, at time.Time) error {
 	return d.report(n, model.AdvanceCampaignItemInput{To: model.CampaignItemStatusPending, Answered: new(false)}, over)
 }
 
-// fail is an attempt that fails technically.
+// fail reports an attempt that fails technically.
 func (d *dialer) fail(n int, at time.Time) error {
 	if err := d.launch(n, at); err != nil {
 		return err
@@ -208,7 +208,7 @@ func (d *dialer) fail(n int, at time.Time) error {
 	return d.report(n, model.AdvanceCampaignItemInput{To: model.CampaignItemStatusError, Reason: new(pick(d.random, d.content.Failures))}, over)
 }
 
-// failAndReset is an attempt that fails technically, after which somebody resets the item.
+// failAndReset reports a technical failure, after which somebody resets the item.
 func (d *dialer) failAndReset(n int, at time.Time) error {
 	if err := d.fail(n, at); err != nil {
 		return err
@@ -218,7 +218,7 @@ func (d *dialer) failAndReset(n int, at time.Time) error {
 	return err
 }
 
-// talk is an answered attempt, up to the stage.
+// talk reports an answered attempt, up to the stage.
 func (d *dialer) talk(n int, at time.Time, to stage) error {
 	if err := d.launch(n, at); err != nil {
 		return err
@@ -252,7 +252,7 @@ func (d *dialer) talk(n int, at time.Time, to stage) error {
 	return d.report(n, model.AdvanceCampaignItemInput{To: model.CampaignItemStatusProcessed, Result: result}, judged)
 }
 
-// outcome draws one by the weights.
+// outcome draws an outcome by weight.
 func (d *dialer) outcome() outcome {
 	var all []outcome
 	for _, one := range d.content.Outcomes {
@@ -261,7 +261,7 @@ func (d *dialer) outcome() outcome {
 	return pick(d.random, all)
 }
 
-// heard returns all that is known in a conversation with an item's contact.
+// heard returns all values that come up in a conversation with an item's contact.
 func (d *dialer) heard(n int, at time.Time) map[string]string {
 	values := d.draw(d.content.Said)
 	maps.Copy(values, d.values[n])
@@ -291,7 +291,7 @@ func (d *dialer) conversation(o outcome, values map[string]string, at time.Time)
 	return c
 }
 
-// charge records what an attempt cost.
+// charge records the cost of an attempt.
 func (d *dialer) charge(n int, credits model.Credits, at time.Time) {
 	item := d.items[n]
 	d.entries = append(d.entries, &model.UsageEntryInput{

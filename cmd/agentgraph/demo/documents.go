@@ -8,13 +8,13 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// text returns what a file of a company's knowledge says.
+// text returns the content of a file of a company's knowledge.
 func text(folder, name string) (string, error) {
 	content, err := files.ReadFile(folder + "/knowledge/" + name)
 	return string(content), err
 }
 
-// documents adds the documents of every dataset. Workers index them once they are committed.
+// documents adds the documents of every dataset. Workers index them after the commit.
 func (s seeding) documents(ctx context.Context, folder string, datasets []dataset) error {
 	base := knowledge.New(knowledge.Options{})
 	for _, d := range datasets {

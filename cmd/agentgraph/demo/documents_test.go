@@ -49,7 +49,7 @@ func TestSeedRefusesADocumentThatIsNotThere(t *testing.T) {
 	require.ErrorContains(t, s.documents(t.Context(), "merrowby", []dataset{{Key: "a", Documents: []string{"none.md"}}}), "none.md")
 }
 
-// index lets workers do the jobs that the seed has put into the queue, and returns when they have.
+// index lets workers do the jobs that the seed has enqueued, and returns when they are done.
 func index(t *testing.T, store *db.Store) {
 	t.Helper()
 	jobs := 0
@@ -85,7 +85,7 @@ func TestSeededDocumentsAreIndexed(t *testing.T) {
 		require.Nil(t, d.Warning, d.Name)
 		chunks[d.Name] = d.ChunkCount
 	}
-	// A section, a pair, a row and an article each.
+	// One chunk for each section, pair, row and article.
 	require.Equal(t, map[string]int32{
 		"home_manual.md": 25, "support_questions.csv": 44, "price_list.csv": 43, "conditions_de_vente.md": 17,
 	}, chunks)

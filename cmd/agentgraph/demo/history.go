@@ -16,7 +16,7 @@ import (
 
 // history is what happened before the seed.
 type history struct {
-	// DaysAgo says how long ago the prompts of agents were written, by the agent's key, oldest first.
+	// DaysAgo is the age of each prompt in days, by the agent's key, oldest first.
 	DaysAgo    map[string][]float64 `json:"promptsDaysAgo"`
 	Executions []pastExecution      `json:"executions"`
 }
@@ -29,18 +29,18 @@ func (h *history) add(part history) {
 	h.Executions = append(h.Executions, part.Executions...)
 }
 
-// pastExecution is an execution that has ended.
+// pastExecution is a finished execution.
 type pastExecution struct {
 	Key   string `json:"key"`
 	Agent string `json:"agent"`
-	// PromptVersion is that of the agent at the time.
+	// PromptVersion is the agent's version at the time.
 	PromptVersion int32   `json:"promptVersion"`
 	DaysAgo       float64 `json:"daysAgo"`
-	// Tests are keys. Those of a retry are the tests of the runs that did not pass.
+	// Tests are keys. A retry lists the tests whose runs did not pass.
 	Tests   []string `json:"tests"`
 	Repeats int32    `json:"repeats"`
 	RetryOf string   `json:"retryOf"`
-	// CancelledAfter is how many runs had ended when it was cancelled; 0 when it was not.
+	// CancelledAfter is how many runs had ended at its cancellation, 0 if it was not cancelled.
 	CancelledAfter int `json:"cancelledAfter"`
 	// Unmocked are tools that its tests did not mock yet.
 	Unmocked []string `json:"unmocked"`
@@ -52,7 +52,7 @@ type plannedRun struct {
 	attempt int32
 }
 
-// plan returns the runs of the execution in their order.
+// plan returns the runs of the execution in order.
 func (e pastExecution) plan() []plannedRun {
 	var runs []plannedRun
 	for attempt := int32(1); attempt <= e.Repeats; attempt++ {
@@ -63,11 +63,11 @@ func (e pastExecution) plan() []plannedRun {
 	return runs
 }
 
-// recording holds the results of past runs, by the keys of the execution and the test, in the order of the attempts. A test
-// of this package records it with the program's own engine.
+// recording holds the results of past runs, by the keys of the execution and the test, in the order of the attempts. A
+// test of this package records it with the program's own engine.
 type recording map[string]map[string][]take
 
-// take is the result of a run, or of several in turn.
+// take is the result of a run, or of several runs in a row.
 type take struct {
 	// Times is how many attempts had the same result.
 	Times                int                         `json:"times"`
@@ -82,7 +82,7 @@ type take struct {
 	Error                *model.RunError             `json:"error"`
 }
 
-// recordedCall is a call without what differs from one database to the next.
+// recordedCall is a call without anything that differs between databases.
 type recordedCall struct {
 	Kind            model.ToolCallKind `json:"kind"`
 	TechnicalName   string             `json:"technicalName"`
@@ -95,7 +95,7 @@ type recordedCall struct {
 	DurationMs      int32              `json:"durationMs"`
 }
 
-// readRecording returns the recording of a folder; an empty one when there is none.
+// readRecording returns the recording of a folder, or an empty one if there is none.
 func readRecording(folder string) (recording, error) {
 	text, err := files.ReadFile(folder + "/history.json")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -108,7 +108,7 @@ func readRecording(folder string) (recording, error) {
 	return r, json.Unmarshal(text, &r)
 }
 
-// of returns the result of an attempt at a test in an execution; nil if it never began.
+// of returns the result of an attempt at a test in an execution, or nil if it never began.
 func (r recording) of(execution string, run plannedRun) *take {
 	left := int(run.attempt)
 	for i, t := range r[execution][run.test] {
@@ -119,7 +119,7 @@ func (r recording) of(execution string, run plannedRun) *take {
 	return nil
 }
 
-// agentTests puts the tests and what happened to them into the database.
+// agentTests puts the tests and their past into the database.
 func (s seeding) agentTests(ctx context.Context, c company, r recording) error {
 	now := time.Now().UTC().Truncate(time.Second)
 	ago := func(days float64) time.Time {
@@ -138,7 +138,7 @@ func (s seeding) agentTests(ctx context.Context, c company, r recording) error {
 			first = written[0]
 		}
 	}
-	// The tests came a day after the first agents.
+	// The tests were created a day after the first agents.
 	rows, err := s.testRows(c.AgentTests, first.Add(24*time.Hour))
 	if err != nil {
 		return err

@@ -24,10 +24,10 @@ import (
 
 var record = flag.Bool("record", false, "record the past executions anew")
 
-// theatre is the demo company before its history, with workers, and a timetable that is called for real.
+// theatre is the demo company before its history, with workers and a real timetable to call.
 type theatre struct {
 	seeding
-	// timetable is the address of a list of trial classes, which has one at most calls and none at some.
+	// timetable is the address of a list of trial classes, which has one class for most calls and none for some.
 	timetable string
 }
 
@@ -53,7 +53,7 @@ func newTheatre(t *testing.T) *theatre {
 	return &theatre{s, server.URL}
 }
 
-// play runs an execution of the history again and returns what its runs come to.
+// play runs an execution of the history again and returns the results of its runs.
 func (s *theatre) play(t *testing.T, c company, e pastExecution) map[string][]take {
 	t.Helper()
 	agents := slices.IndexFunc(c.Agents, func(a agent) bool { return a.Key == e.Agent })
@@ -125,7 +125,7 @@ func nameOf(t *testing.T, c company, key string) string {
 	return ""
 }
 
-// takeOf is what is recorded of a run.
+// takeOf returns what is recorded of a run.
 func takeOf(run *model.AgentTestRun) take {
 	recorded := take{
 		Times: 1, Status: run.Status, DurationMs: *run.DurationMs, ToolCalls: []recordedCall{}, TurnCount: run.TurnCount, EndReason: run.EndReason,
@@ -144,12 +144,12 @@ func takeOf(run *model.AgentTestRun) take {
 	return recorded
 }
 
-// sameTake tells how two takes differ, apart from their durations and numbers.
+// sameTake describes how two takes differ, apart from durations and numbers.
 func sameTake(a, b take) string {
 	return cmp.Diff(a, b, cmpopts.IgnoreFields(take{}, "Times", "DurationMs"), cmpopts.IgnoreFields(recordedCall{}, "DurationMs"), cmpopts.EquateEmpty())
 }
 
-// separator is what stands before the nth of several.
+// separator returns what stands before the nth element.
 func separator(n int, before string) string {
 	if n == 0 {
 		return before
@@ -157,7 +157,7 @@ func separator(n int, before string) string {
 	return ",\n" + strings.TrimLeft(before, "{\n")
 }
 
-// lines is the recording as JSON with a line for each take.
+// lines returns the recording as JSON with a line for each take.
 func lines(t *testing.T, r recording) []byte {
 	t.Helper()
 	var text bytes.Buffer
@@ -178,8 +178,8 @@ func lines(t *testing.T, r recording) []byte {
 	return text.Bytes()
 }
 
-// The history is what the program really does: this runs each of its executions again. With -record it writes the history
-// anew.
+// The history must be what the program really does: this runs each of its executions again. With -record it rewrites
+// the history.
 func TestHistoryIsWhatTheProgramDoes(t *testing.T) {
 	t.Parallel()
 	content := mustRead(t, "merrowby")

@@ -27,10 +27,10 @@ func (h *months) add(part months) {
 	}
 }
 
-// chance returns the source of random choices for the past, the same every time.
+// chance returns the source of random choices for the past. It is the same every time.
 func chance() *rand.Rand { return rand.New(rand.NewPCG(14, 400)) }
 
-// months gives the company its past, as of a time. Its agents must exist already.
+// months gives the company its past, as of a given time. Its agents must already exist.
 func (s seeding) months(ctx context.Context, h months, now time.Time) error {
 	for _, gone := range h.DeletedAgents {
 		if err := s.agent(ctx, gone); err != nil {

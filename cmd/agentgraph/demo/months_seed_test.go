@@ -51,7 +51,7 @@ func TestSeedCreatesTheCampaigns(t *testing.T) {
 		if want.Status != model.CampaignStatusRunning {
 			continue
 		}
-		// It goes on: a dialer is handed those that are due.
+		// The campaign goes on: a dialer receives the items that are due.
 		_, items, err := tenant.ClaimCampaignItems(t.Context(), model.ClaimCampaignItemsInput{CampaignID: campaign.ID, Limit: 5, LeaseSeconds: 60})
 		require.NoError(t, err)
 		require.Len(t, items, 5)
@@ -68,7 +68,7 @@ func TestSeedCreatesTheCampaigns(t *testing.T) {
 	}
 }
 
-// dayOf is a bound that is a whole day.
+// dayOf returns a bound that is a whole day.
 func dayOf(t *testing.T, at time.Time) model.DateBound {
 	t.Helper()
 	bound, err := model.ParseDateBound(at.Format(time.DateOnly))
@@ -84,7 +84,7 @@ func TestSeedRecordsUsage(t *testing.T) {
 	tenant := store.Tenant(shown.ID)
 	now := time.Now().UTC()
 	month := model.MonthOf(now)
-	// The last twelve months, and the two before them: no more fits into one breakdown.
+	// The last twelve months, then the two before them: one breakdown holds no more.
 	year, err := tenant.ConsumptionBreakdown(t.Context(), dayOf(t, month.AddDate(0, -11, 0)), dayOf(t, now), model.AllConsumptionAxes)
 	require.NoError(t, err)
 	before, err := tenant.ConsumptionBreakdown(t.Context(), dayOf(t, month.AddDate(0, -13, 0)), dayOf(t, month.AddDate(0, -11, -1)), model.AllConsumptionAxes)

@@ -13,7 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// presents are times at which a demo may be started.
+// presents are times at which somebody might start a demo.
 var presents = []time.Time{
 	time.Date(2026, 3, 2, 3, 0, 0, 0, time.UTC),
 	time.Date(2026, 8, 15, 16, 59, 59, 999_999_000, time.UTC),
@@ -21,7 +21,7 @@ var presents = []time.Time{
 	time.Date(2028, 2, 29, 23, 59, 59, 0, time.UTC),
 }
 
-// dialed makes up the campaigns of the demo company as they are at a time.
+// dialed makes up the demo company's campaigns as of a given time.
 func dialed(t *testing.T, now time.Time) []*dialer {
 	t.Helper()
 	c := mustRead(t, "merrowby")
@@ -220,7 +220,7 @@ func TestUsageHasSeasons(t *testing.T) {
 		require.NoError(t, err)
 		between(t, len(entries), 3_000, 6_000, now.String())
 		months := map[string]bool{}
-		// What each agent used on weekdays of each month, and on how many.
+		// What each agent used on the weekdays of each month, and on how many.
 		type month struct {
 			agent string
 			month time.Month

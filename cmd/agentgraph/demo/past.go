@@ -14,14 +14,14 @@ type past struct {
 	rows      testRows
 	recording recording
 	agents    map[string]*model.Agent
-	// executions are those that are made, by key.
+	// executions are the ones made so far, by key.
 	executions map[string]*model.AgentTestExecution
 }
 
 // pastConcurrency is how many runs of a past execution were in progress at once.
 const pastConcurrency = 5
 
-// execution returns the rows of an execution of tests of the agent, as it was then, that began at a time.
+// execution returns the rows of an execution that began at a given time, with the agent as it was then.
 func (p past) execution(e pastExecution, agent *model.Agent, at time.Time) (*model.AgentTestExecution, []*model.AgentTestRun, error) {
 	planned := e.plan()
 	execution := &model.AgentTestExecution{
@@ -74,7 +74,7 @@ func (p past) execution(e pastExecution, agent *model.Agent, at time.Time) (*mod
 	return execution, runs, nil
 }
 
-// unmocked returns the test as it was when it did not mock the tools.
+// unmocked returns the test as it was before it mocked the tools.
 func (p past) unmocked(test *model.AgentTestRow, tools []string) *model.AgentTestRow {
 	if len(tools) == 0 {
 		return test
@@ -89,7 +89,7 @@ func (p past) unmocked(test *model.AgentTestRow, tools []string) *model.AgentTes
 	return &was
 }
 
-// play sets the result of a run that began at a time.
+// play sets the result of a run that began at a given time.
 func (p past) play(run *model.AgentTestRun, t *take, at time.Time) error {
 	if t == nil {
 		return fmt.Errorf("it is not recorded")

@@ -13,7 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// seededHistory is what the seed made of the history, by key.
+// seededHistory is the history in the database, by key.
 type seededHistory struct {
 	tenant     *db.Tenant
 	content    company
@@ -66,7 +66,7 @@ func TestHistoryShowsWhatExecutionsComeTo(t *testing.T) {
 	require.EqualValues(t, 2, compared.NewlyFailing)
 	require.Equal(t, model.AgentTestConclusionRegressed, compared.Conclusion)
 
-	// The retry repeats what was cancelled, and nothing else.
+	// The retry repeats the cancelled runs and nothing else.
 	require.Equal(t, h.executions["delivery_cancelled"].ID, *h.executions["delivery_retry"].RetryOfID)
 	var cancelled, repeated []string
 	for _, run := range h.runs["delivery_cancelled"] {
@@ -88,7 +88,7 @@ func TestHistoryShowsWhatExecutionsComeTo(t *testing.T) {
 	require.Len(t, found, 2)
 }
 
-// Verdicts quote what was really said, and nothing happened before it could.
+// Verdicts quote what was really said, and events are in a possible order.
 func TestHistoryHoldsTogether(t *testing.T) {
 	t.Parallel()
 	h := newSeededHistory(t)

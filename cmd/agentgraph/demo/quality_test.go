@@ -22,7 +22,7 @@ import (
 const (
 	// shown is how many chunks count as found.
 	shown = 6
-	// leastHits is the part of the questions whose answer must be among them: two less than all.
+	// leastHits is the share of questions whose answer must be among them: two fewer than all.
 	leastHits = 0.95
 )
 
@@ -30,22 +30,22 @@ const (
 type asked struct {
 	Chat     string
 	Language string
-	// Kind is what makes it hard: plain, paraphrase, typo (letters wrong), accent (accents missing).
+	// Kind is the difficulty: plain, paraphrase, typo (wrong letters), accent (missing accents).
 	Kind     string
 	Question string
 	Answer   rightChunk `yaml:",inline"`
-	// Or are other chunks that answer it as well.
+	// Or are other chunks that answer the question as well.
 	Or []rightChunk
 }
 
-// rightChunk is given by its document and a phrase that no other chunk of the document holds.
+// rightChunk names a chunk by its document and a phrase that no other chunk of the document contains.
 type rightChunk struct{ Document, Phrase string }
 
 func (c rightChunk) is(document, content string) bool {
 	return c.Document == document && strings.Contains(content, c.Phrase)
 }
 
-// place is where in a ranking the first right chunk is, from 1; 0 when there is none.
+// place is the rank of the first right chunk, from 1, or 0 if there is none.
 func (a asked) place(ranking []found) int {
 	return 1 + slices.IndexFunc(ranking, func(f found) bool {
 		return slices.ContainsFunc(append(a.Or, a.Answer), func(c rightChunk) bool { return c.is(f.document, f.content) })
@@ -73,7 +73,7 @@ type ranking struct {
 	rank func(*testing.T, asked) []found
 }
 
-// library is the demo company's knowledge, indexed, and its chats by key.
+// library is the demo company's indexed knowledge, and its chats by key.
 type library struct {
 	tenant *db.Tenant
 	base   *knowledge.Base
@@ -101,7 +101,7 @@ func newLibrary(t *testing.T) library {
 	return l
 }
 
-// retrieve asks as an agent does, but for how many chunks it wants.
+// retrieve asks as an agent does, except for the number of chunks.
 func (l library) retrieve(t *testing.T, a asked) []found {
 	return l.retrieveWith(t, a, l.chats[a.Chat].PromptSettings.SimilarityThreshold, shown)
 }
@@ -127,13 +127,13 @@ const chunksOfChat = `FROM chunks
 	JOIN documents ON documents.company_id = chunks.company_id AND documents.id = chunks.document_id
 	JOIN knowledge_base_chat_datasets AS connected ON connected.company_id = chunks.company_id AND connected.dataset_id = chunks.dataset_id`
 
-// plainRanking is what Postgres offers by itself, with the dictionary of the question's language.
+// plainRanking is what Postgres offers on its own, with the dictionary of the question's language.
 const plainRanking = `SELECT documents.name, chunks.content, ts_rank_cd(to_tsvector($1::regconfig, chunks.content), asked) AS rank ` +
 	chunksOfChat + ` CROSS JOIN LATERAL (SELECT %s AS asked) AS question
 	WHERE connected.chat_id = $2 AND to_tsvector($1::regconfig, chunks.content) @@ asked
 	ORDER BY rank DESC, documents.id, chunks.position`
 
-// postgres ranks by a query, which is made of the language $1 and the question $3.
+// postgres ranks by a query over the language $1 and the question $3.
 func (l library) postgres(query string) func(*testing.T, asked) []found {
 	return func(t *testing.T, a asked) []found {
 		t.Helper()
@@ -184,14 +184,14 @@ func (q quality) String() string {
 	return fmt.Sprintf("%.2f / %.2f / %.2f", float64(q.first)/float64(q.questions), q.hitRate(), q.meanReciprocal())
 }
 
-// result is what the rankings make of a question.
+// result is a question with its rankings.
 type result struct {
 	asked
 	rankings [][]found
 }
 
-// TestRetrievalQuality asks questions whose answers are known. It prints, for each ranking, hit@1, hit@6 and the mean
-// reciprocal rank within the first 6, and then where retrieval puts something before the answer.
+// TestRetrievalQuality asks questions whose answers are known. For each ranking it prints hit@1, hit@6 and the mean
+// reciprocal rank within the first 6, and then the questions for which retrieval puts something before the answer.
 func TestRetrievalQuality(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t)
@@ -262,7 +262,7 @@ func printMissed(to io.Writer, results []result) {
 	}
 }
 
-// requireAnswers checks that each answer is one chunk of the chat's.
+// requireAnswers checks that each answer is exactly one chunk of its chat.
 func (l library) requireAnswers(t *testing.T, all []asked) {
 	t.Helper()
 	require.GreaterOrEqual(t, len(all), 50)

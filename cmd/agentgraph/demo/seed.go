@@ -12,7 +12,7 @@ import (
 // Companies are the demo companies, as their files describe them.
 type Companies []content
 
-// content is one of them, with the recording of its history.
+// content is a company with the recording of its history.
 type content struct {
 	folder string
 	company
@@ -36,7 +36,7 @@ func Read() (Companies, error) {
 	return companies, nil
 }
 
-// shownFolder is that of the company to show.
+// shownFolder is the folder of the company that a start shows.
 const shownFolder = "merrowby"
 
 // CompanyName returns the name of the company that Seed shows.
@@ -63,8 +63,8 @@ func Seed(ctx context.Context, store *db.Store) (*model.Company, error) {
 	return shown, err
 }
 
-// Seed creates the companies and returns the one to show; the other exists to prove that the two never see each other. It
-// does not check what exists already: a second call creates everything a second time.
+// Seed creates the companies and returns the one to show. The other proves that the two never see each other. Seed does
+// not check what exists: a second call creates everything a second time.
 func (c Companies) Seed(ctx context.Context, tx *db.Tx) (*model.Company, error) {
 	created := make([]*model.Company, len(c))
 	for i, content := range c {
@@ -88,11 +88,11 @@ func (c content) seed(ctx context.Context, tx *db.Tx) (*model.Company, error) {
 	return company, s.documents(ctx, c.folder, c.Datasets)
 }
 
-// seeding is a company on its way into the database, with the ids of what is there so far.
+// seeding is a company that is being seeded, with the ids of everything created so far.
 type seeding struct {
 	tenant                         *db.Tenant
 	tools, datasets, chats, agents ids
-	// subAgents have the key of their agent, a dot and their technical name.
+	// subAgents are keyed by the key of their agent, a dot and their technical name.
 	subAgents ids
 }
 
@@ -125,7 +125,7 @@ func (s seeding) all(ctx context.Context, c company, recorded recording) error {
 			return fmt.Errorf("agent %s: %w", in.Key, err)
 		}
 	}
-	// Only now does every agent have an id: the graph may be cyclic.
+	// The graph may be cyclic, so agents are connected only once all have ids.
 	for _, in := range c.Agents {
 		if err := s.connect(ctx, in); err != nil {
 			return fmt.Errorf("agent %s: %w", in.Key, err)
@@ -155,7 +155,7 @@ func (s seeding) chat(ctx context.Context, c knowledgeBaseChat) error {
 	return nil
 }
 
-// agent creates an agent with its first prompt and then gives it the later ones, as its history says.
+// agent creates an agent with its first prompt and then gives it the later ones, as its history requires.
 func (s seeding) agent(ctx context.Context, a agent) error {
 	prompts := a.prompts()
 	in := a.CreateAgentInput
@@ -210,7 +210,7 @@ func (s seeding) connect(ctx context.Context, a agent) error {
 	return nil
 }
 
-// ids maps keys to the ids of what was created.
+// ids maps keys to the ids of created objects.
 type ids map[string]string
 
 func (m ids) of(key string) (string, error) {

@@ -18,7 +18,7 @@ func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
 
 var wholeList = model.PageArgs{First: model.MaxPageSize}
 
-// agentsOf returns the agents of a company by name.
+// agentsOf returns the agents of a company by name, and their ids in list order.
 func agentsOf(t *testing.T, tenant *db.Tenant) (map[string]*model.Agent, []string) {
 	t.Helper()
 	page, err := tenant.Agents(t.Context(), wholeList, nil)
@@ -118,7 +118,7 @@ func TestSeedConnectsDatasets(t *testing.T) {
 	require.Equal(t, "Price list", datasets[2].Name)
 }
 
-// The last agent of the last company is refused: nothing may be left of all the rest.
+// The last agent of the last company is refused, so nothing of all the rest may remain.
 func TestSeedIsAllOrNothing(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)

@@ -18,7 +18,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// working lets workers with the offline models run tests until the test ends.
+// working lets workers with the offline models run tests until the Go test ends.
 func working(t *testing.T, store *db.Store) {
 	t.Helper()
 	caller, err := endpoint.New(endpoint.Options{Allow: []string{"127.0.0.1"}})
@@ -31,7 +31,7 @@ func working(t *testing.T, store *db.Store) {
 	t.Cleanup(func() { require.NoError(t, store.StopWork(context.Background())) })
 }
 
-// played runs tests and returns the runs in their order.
+// played runs tests and returns the runs in order.
 func played(t *testing.T, tenant *db.Tenant, in model.StartAgentTestExecutionInput) []*model.AgentTestRun {
 	t.Helper()
 	in.VirtualTime = true
@@ -50,7 +50,7 @@ func played(t *testing.T, tenant *db.Tenant, in model.StartAgentTestExecutionInp
 	return ordered
 }
 
-// told is a run as it is shown when it came out otherwise than expected.
+// told describes a run with an unexpected result.
 func told(run *model.AgentTestRun) string {
 	var b strings.Builder
 	for _, m := range run.Messages {
@@ -71,7 +71,7 @@ func told(run *model.AgentTestRun) string {
 	return b.String()
 }
 
-// Every test comes to what its file says, with the workers of the program and the offline models.
+// With the program's workers and the offline models, every test has the result that its file expects.
 func TestTestsComeToWhatTheirFilesSay(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)

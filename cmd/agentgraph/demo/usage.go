@@ -10,23 +10,23 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// agentUsage is how much an agent is used beside the campaigns.
+// agentUsage is the usage of an agent outside of campaigns.
 type agentUsage struct {
 	AgentID string `json:"agentId"`
-	// PerDay is the credits of an ordinary weekday at the end of the time.
+	// PerDay is the credits of an ordinary weekday at the end of the period.
 	PerDay float64 `json:"perDay"`
-	// Weekend is what of it is used on a Saturday or Sunday.
+	// Weekend is the factor for a Saturday or Sunday.
 	Weekend float64 `json:"weekend"`
-	// Seasons is what of it is used in January, February and so on.
+	// Seasons are the factors for January, February and so on.
 	Seasons [12]float64 `json:"seasons"`
-	// LastDaysAgo is when the agent was used last, for one that is not used any more.
+	// LastDaysAgo is when the agent was last used, for an agent that is no longer in use.
 	LastDaysAgo int `json:"lastDaysAgo"`
 }
 
 const (
-	// usageMonths is how many calendar months have usage, the present one included.
+	// usageMonths is how many calendar months have usage, including the present one.
 	usageMonths = 14
-	// firstUsage is what of the usage at the end there was at the beginning.
+	// firstUsage is the usage at the beginning, relative to the end.
 	firstUsage = 0.6
 )
 
@@ -65,7 +65,7 @@ func (u agentUsage) of(day time.Time) float64 {
 	return credits
 }
 
-// hundredths are credits rounded to two decimals.
+// hundredths returns the credits, truncated to two decimals.
 func hundredths(credits float64) model.Credits {
 	return model.Credits(credits*100) * (model.Credit / 100)
 }
@@ -79,7 +79,7 @@ func (s seeding) recordUsage(ctx context.Context, entries []*model.UsageEntryInp
 	return nil
 }
 
-// span returns a duration that is at least the first and below the second.
+// span returns a random duration of at least least and below end.
 func span(random *rand.Rand, least, end time.Duration) time.Duration {
 	return least + time.Duration(random.Int64N(int64(end-least)))
 }

@@ -21,17 +21,17 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write down what the agents say now in testdata/voice")
 
-// voice is who calls in the conversations of a file: with the agent, the values of its fields, and what its tools
-// return, by their technical names; others only succeed.
+// voice describes the conversations of a file: the agent, the values of its fields, and what its tools return, by their
+// technical names. Other tools merely succeed.
 type voice struct {
 	Agent   string
 	DataBag map[string]string `yaml:"dataBag"`
 	Results map[string]string
 }
 
-// The offline model is the first voice that a newcomer hears. What it says to customers of each demo agent is written
-// down in testdata/voice, to be read aloud: behind ">" the customer, behind "*" a call, and else the agent. A change of
-// the voice shows here; -rewrite writes it down anew.
+// The offline model is the first voice that a newcomer hears. Its answers to customers of each demo agent are in
+// testdata/voice, to be read aloud: ">" starts a line of the customer, "*" a call, and anything else is the agent's.
+// Any change of the voice shows here; -rewrite rewrites the files.
 func TestConversationsReadAsWrittenDown(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/voice/*.txt")
@@ -71,8 +71,8 @@ func TestConversationsReadAsWrittenDown(t *testing.T) {
 	}
 }
 
-// hold says the customer's lines of a conversation and returns it with what the agent says now. A first line that
-// begins with "#" says who the customer is.
+// hold says the customer's lines of a conversation and returns it with the agent's present answers. A first line that
+// begins with "#" describes the customer.
 func (v voice) hold(t *testing.T, store *db.Store, companies []*model.Company, e *engine.Engine, conversation string) string {
 	t.Helper()
 	tenant, agent := v.find(t, store, companies)
@@ -104,7 +104,7 @@ func (v voice) hold(t *testing.T, store *db.Store, companies []*model.Company, e
 		calls, err := tenant.ToolCallsOfChats(t.Context(), []string{chat.ID})
 		require.NoError(t, err)
 		for _, call := range calls {
-			// What is looked up in the knowledge base is what was said.
+			// Retrieval queries only repeat what was said.
 			if call.MessageSequence == messages[0].Sequence && call.Kind != model.ToolCallKindRetrieval {
 				fmt.Fprintf(&said, "* %s %s\n", call.TechnicalName, call.Arguments)
 			}
@@ -117,7 +117,7 @@ func (v voice) hold(t *testing.T, store *db.Store, companies []*model.Company, e
 	return strings.TrimSuffix(said.String(), "\n")
 }
 
-// find finds the agent of a name in any of the companies.
+// find finds the agent by name in any of the companies.
 func (v voice) find(t *testing.T, store *db.Store, companies []*model.Company) (*db.Tenant, *model.Agent) {
 	t.Helper()
 	for _, company := range companies {

@@ -32,7 +32,7 @@ import (
 // Dev runs the gateway, its database and the demo company on one machine.
 type Dev struct {
 	agentFlags
-	// There is nobody else to protect.
+	// On one machine there is nobody else to protect.
 	gatewayFlags `kong:"set='rateLimit=0',set='companyRateLimit=0',set='modelRateLimit=0'"`
 	observeFlags
 	DatabaseURL   string `env:"DATABASE_URL" placeholder:"URL" help:"Database to use instead of a private one."`
@@ -50,17 +50,17 @@ func (c *Dev) Validate() error {
 type banner struct {
 	GraphqlURL string `json:"graphqlUrl"`
 	RestURL    string `json:"restUrl"`
-	// ConsoleURL signs in whoever opens it first; empty when the console is off.
+	// ConsoleURL signs in the first person who opens it. It is empty if the console is off.
 	ConsoleURL    string  `json:"consoleUrl,omitempty"`
 	APIKey        *string `json:"apiKey"`
 	DataDirectory string  `json:"dataDirectory"`
 	Model         string  `json:"model"`
-	// Warnings are of budgets that are nearly used up.
+	// Warnings are about budgets that are nearly used up.
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// Run starts the database when none is named, migrates it, seeds it when it is empty, shows the
-// banner and serves until ctx ends.
+// Run starts the database unless one is named, migrates it, seeds it if it is empty, shows the banner and serves until
+// ctx ends.
 func (c *Dev) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) (err error) {
 	log := slog.New(slog.NewTextHandler(cli.Stderr, &slog.HandlerOptions{Level: c.LogLevel}))
 	observer, closeObserver, err := c.start(ctx, vars["version"], log)
@@ -73,7 +73,7 @@ func (c *Dev) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) (err e
 		return err
 	}
 	defer closeEngine()
-	// The port first: a start that cannot succeed should not begin with a database.
+	// The port comes first: a start that cannot succeed should not begin with a database.
 	listener, err := listen(ctx, fmt.Sprintf("127.0.0.1:%d", c.Port))
 	if err != nil {
 		return err
@@ -92,7 +92,7 @@ func (c *Dev) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) (err e
 	defer end(nil)
 	defer func() {
 		if errors.Is(context.Cause(ctx), errDatabaseEnded) {
-			err = errDatabaseEnded // which all else follows from
+			err = errDatabaseEnded // all other errors follow from this one
 		}
 	}()
 	address, stop, err := c.database(ctx, directory, end)
@@ -145,9 +145,8 @@ func (c *Dev) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) (err e
 	return gateway.Serve(ctx, listener, c.Workers)
 }
 
-// database returns the address of the database and what to call when the program ends. It starts a database when none is
-// named.
-// It calls end when that has ended by itself.
+// database returns the address of the database and a function to call when the program ends. If no database is named,
+// it starts one, and calls end if that ends by itself.
 func (c *Dev) database(ctx context.Context, directory string, end context.CancelCauseFunc) (string, func() error, error) {
 	if c.DatabaseURL != "" {
 		return c.DatabaseURL, func() error { return nil }, nil
@@ -168,14 +167,14 @@ func (c *Dev) database(ctx context.Context, directory string, end context.Cancel
 
 var errDatabaseEnded = errors.New("the private database server has ended by itself; its log is postgres.log in the data directory, and it recovers at the next start")
 
-// directory creates the data directory, and returns it with what to call when the program ends.
+// directory creates the data directory, and returns it with a function to call when the program ends.
 func (c *Dev) directory() (string, func(), error) {
 	if c.Ephemeral {
 		directory, err := os.MkdirTemp("", "agentgraph-")
 		if err != nil {
 			return "", nil, fmt.Errorf("create a temporary data directory: %w", err)
 		}
-		// The database server may run as another user, which must be able to pass.
+		// The database server may run as another user, which must be able to enter the directory.
 		return directory, func() { _ = os.RemoveAll(directory) }, os.Chmod(directory, 0o711)
 	}
 	directory := c.DataDirectory
@@ -206,8 +205,7 @@ func (c *Dev) directory() (string, func(), error) {
 	return directory, func() {}, nil
 }
 
-// keptSecretKey returns the secret key of the flags or, without one, that of the data directory,
-// which it creates at the first start.
+// keptSecretKey returns the secret key of the flags or else of the data directory, which the first start creates.
 func (c *Dev) keptSecretKey(directory string) ([]byte, error) {
 	if c.SecretKey != "" {
 		return c.secretKey()
@@ -232,9 +230,9 @@ func (c *Dev) keptSecretKey(directory string) ([]byte, error) {
 // demoName is the name of the key that a start shows.
 const demoName = "Demo"
 
-// demoKey seeds an empty database and returns the secret of the demo company's key, which is kept in
-// the file at the path so that every start can show it. When the file fits another database, or is
-// gone, a new key is made. It returns nil when the database holds companies but not the demo's.
+// demoKey seeds an empty database and returns the secret of the demo company's key. The file at path keeps it, so that
+// every start can show it. If the file is missing or belongs to another database, demoKey makes a new key. It returns
+// nil if the database holds companies but not the demo's.
 func demoKey(ctx context.Context, store *db.Store, demos func() (demo.Companies, error), path string) (*string, error) {
 	companies, err := store.Companies(ctx)
 	if err != nil {
@@ -272,7 +270,7 @@ func demoKey(ctx context.Context, store *db.Store, demos func() (demo.Companies,
 		if err != nil {
 			return err
 		}
-		// Before the commit: a key that could not be kept must not exist.
+		// The file is written before the commit: a key that could not be kept must not exist.
 		return keep(path, secret)
 	})
 	return &secret, err
@@ -281,7 +279,7 @@ func demoKey(ctx context.Context, store *db.Store, demos func() (demo.Companies,
 // sessionTime is how long the session of an invitation lasts.
 const sessionTime = 12 * time.Hour
 
-// invite returns an invitation to the console whose session is one of the demo's key; nil without that key.
+// invite returns an invitation to the console, whose session belongs to the demo's key. It is nil without that key.
 func invite(store *db.Store, key *string) *console.Invitation {
 	if key == nil {
 		return nil
@@ -307,7 +305,7 @@ func invite(store *db.Store, key *string) *console.Invitation {
 	})
 }
 
-// keep writes a secret to a file that its owner alone can read.
+// keep writes a secret to a file that only its owner can read.
 func keep(path, secret string) error {
 	temporary := path + ".new"
 	_ = os.Remove(temporary)
@@ -320,7 +318,7 @@ func keep(path, secret string) error {
 	return nil
 }
 
-// write shows the banner: lines on a terminal, else one line of JSON.
+// write shows the banner: as lines on a terminal, else as one line of JSON.
 func (b banner) write(out io.Writer, version string) error {
 	if file, ok := out.(*os.File); !ok || !term.IsTerminal(int(file.Fd())) {
 		return json.NewEncoder(out).Encode(b)

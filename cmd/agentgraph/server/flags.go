@@ -31,7 +31,7 @@ func (f agentFlags) Validate() error {
 	return errors.Join(f.modelFlags.Validate(), f.knowledgeFlags.Validate(), f.conversationFlags.Validate())
 }
 
-// options returns the engine's options as the flags set them.
+// options returns the engine's options.
 func (f agentFlags) options(observer *observe.Observer, log *slog.Logger) app.EngineOptions {
 	return app.EngineOptions{
 		Provider: openai.Config{
@@ -59,7 +59,7 @@ type modelFlags struct {
 	QuestionModel string        `env:"AGENTGRAPH_QUESTION_MODEL" placeholder:"MODEL" help:"A small model of the same provider that turns a message, with those before it, into a question to the knowledge base. Without one the message itself is the question."`
 }
 
-// knowledgeFlags say which models help to find what agents answer from.
+// knowledgeFlags choose the models that help to find knowledge.
 type knowledgeFlags struct {
 	EmbeddingModel   string   `env:"AGENTGRAPH_EMBEDDING_MODEL" placeholder:"NAME" help:"The model that compares questions and documents by meaning. Without one they are compared by their words."`
 	EmbeddingBaseURL string   `env:"AGENTGRAPH_EMBEDDING_BASE_URL" placeholder:"URL" help:"Address of the embedding model's provider, before /embeddings. Default: that of the language model."`
@@ -69,7 +69,7 @@ type knowledgeFlags struct {
 	RerankModel      []string `env:"AGENTGRAPH_RERANK_MODELS" placeholder:"NAME" help:"Model of the reranker that knowledge base chats may name."`
 }
 
-// Validate refuses half a reranker.
+// Validate refuses an incomplete reranker.
 func (f knowledgeFlags) Validate() error { return f.reranker().Validate() }
 
 func (f knowledgeFlags) reranker() knowledge.Reranker {
@@ -101,7 +101,7 @@ func (f conversationFlags) Validate() error {
 	return f.priceFlags.Validate()
 }
 
-// Validate refuses a time in which no model could answer.
+// Validate refuses a timeout in which no model could answer.
 func (f modelFlags) Validate() error {
 	if f.ModelTimeout <= 0 {
 		return errors.New("--model-timeout must be above 0")
@@ -112,8 +112,8 @@ func (f modelFlags) Validate() error {
 // mostUpload is the largest --max-upload, in bytes.
 const mostUpload = 25 << 20
 
-// gatewayFlags bound what clients may ask. Sizes and times must be above 0; a cost or a rate of 0 is no bound. Each command
-// that embeds them sets the variables in their defaults.
+// gatewayFlags bound what clients may request. Sizes and times must be above 0; a cost or a rate of 0 means no bound.
+// Each command that embeds them sets the variables in their defaults.
 type gatewayFlags struct {
 	Introspection  bool          `env:"AGENTGRAPH_INTROSPECTION" default:"true" negatable:"" help:"Let clients read the schema."`
 	MaxBody        int64         `env:"AGENTGRAPH_MAX_BODY" default:"1048576" help:"Largest request body, in bytes."`
@@ -160,7 +160,7 @@ func (f gatewayFlags) Validate() error {
 	return err
 }
 
-// isOrigin reports whether the text is "*" or an origin as browsers send it, whose host may begin with "*.".
+// isOrigin reports whether the text is "*" or an origin as browsers send it, except that its host may begin with "*.".
 func isOrigin(text string) bool {
 	address, err := url.Parse(text)
 	return text == "*" || err == nil && (address.Scheme == "http" || address.Scheme == "https") && address.Hostname() != "" &&
@@ -175,7 +175,7 @@ func (f gatewayFlags) secretKey() ([]byte, error) {
 	return key, nil
 }
 
-// settings returns the gateway's settings as the flags set them.
+// settings returns the gateway's settings.
 func (f gatewayFlags) settings() gateway.Settings {
 	settings := gateway.DefaultSettings()
 	settings.Introspection = f.Introspection
@@ -193,7 +193,7 @@ func (f gatewayFlags) settings() gateway.Settings {
 	return settings
 }
 
-// console returns the web console, or nil when the flags switch it off.
+// console returns the web console, or nil if the flags switch it off.
 func (f gatewayFlags) console(invitation *console.Invitation) *console.Handler {
 	if f.Console == "off" {
 		return nil
@@ -201,7 +201,7 @@ func (f gatewayFlags) console(invitation *console.Invitation) *console.Handler {
 	return console.New(invitation)
 }
 
-// listen opens the address, and says in one sentence when somebody has it already.
+// listen opens the address, and says in one sentence if another program already uses it.
 func listen(ctx context.Context, address string) (net.Listener, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 	"github.com/agentgraph/agentgraph/observe"
 )
 
-// closeTime is how long the last spans may take to be sent when the program ends.
+// closeTime bounds the time to send the last spans when the program ends.
 const closeTime = 5 * time.Second
 
-// observeFlags say what operators want to know of the program.
+// observeFlags say what to observe about the program.
 type observeFlags struct {
 	MetricsListen string        `env:"AGENTGRAPH_METRICS_LISTEN" placeholder:"ADDRESS" help:"Address at which GET /metrics is served, for Prometheus. It asks for no key. Without one there are no metrics."`
 	Pprof         bool          `env:"AGENTGRAPH_PPROF" help:"Serve Go's profiles beside the metrics, below /debug/pprof/."`
@@ -21,7 +21,7 @@ type observeFlags struct {
 	SlowStatement time.Duration `env:"AGENTGRAPH_SLOW_STATEMENT" default:"0s" help:"From how long on an SQL statement is logged as slow; 0 for none."`
 }
 
-// Validate refuses profiles without an address, and times below 0.
+// Validate refuses profiles without an address, and negative times.
 func (f observeFlags) Validate() error {
 	if f.Pprof && f.MetricsListen == "" {
 		return errors.New("--pprof needs --metrics-listen: profiles are served beside the metrics")
@@ -32,7 +32,7 @@ func (f observeFlags) Validate() error {
 	return nil
 }
 
-// start returns what the flags and the OTEL_* variables ask for, and a function that ends it.
+// start returns an Observer for the flags and the OTEL_* variables, and a function that closes it.
 func (f observeFlags) start(ctx context.Context, version string, log *slog.Logger) (*observe.Observer, func(), error) {
 	observer, err := observe.Start(ctx, observe.Options{
 		Listen: f.MetricsListen, Pprof: f.Pprof, SlowStatement: f.SlowStatement, Version: version, Log: log,
@@ -49,7 +49,7 @@ func (f observeFlags) start(ctx context.Context, version string, log *slog.Logge
 	}, nil
 }
 
-// observed are the settings with what is logged as slow.
+// observed returns the settings with the threshold for slow operations.
 func (f observeFlags) observed(settings gateway.Settings) gateway.Settings {
 	settings.SlowOperation = f.SlowOperation
 	return settings

@@ -13,7 +13,7 @@ type priceFlags struct {
 	PriceOutputTokens model.Credits `env:"AGENTGRAPH_PRICE_OUTPUT_TOKENS" default:"0.008" placeholder:"CREDITS" help:"Price of a thousand tokens that language models write for it."`
 }
 
-// Validate refuses negative prices, and those above what can be recorded for one entry.
+// Validate refuses negative prices, and those above the maximum of one entry.
 func (f priceFlags) Validate() error {
 	for _, price := range []model.Credits{f.PriceMessage, f.PriceInputTokens, f.PriceOutputTokens} {
 		if price < 0 || price > model.MaxEntryCredits {

@@ -14,7 +14,7 @@ import (
 	"github.com/agentgraph/agentgraph/db"
 )
 
-// Serve runs the gateway on a database that somebody else looks after.
+// Serve runs the gateway on a database that is managed elsewhere.
 type Serve struct {
 	admin.DatabaseFlag
 	agentFlags

@@ -1,5 +1,5 @@
-// Package probe is a small executable schema that does everything the gateway has to cope with:
-// it answers, waits, fails, panics, streams, floods and never ends.
+// Package probe is a small executable schema that does everything a gateway has to cope with: it answers, waits, fails,
+// panics, streams, floods and never ends.
 package probe
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Root resolves the schema. Its counters can be read while it is served.
+// Root resolves the schema. Its counters can be read while it serves.
 type Root struct {
 	// Live is the number of subscriptions whose source is running.
 	Live atomic.Int32
@@ -23,7 +23,7 @@ type Root struct {
 	Increments atomic.Int32
 }
 
-// errShared is one value for all requests, which a presenter must not write to.
+// errShared is one value for all requests, so a presenter must not write to it.
 var errShared = model.Errorf(model.NotFound, "agent %q does not exist", "shared")
 
 // Query returns the resolvers of queries.
@@ -101,8 +101,7 @@ func (tree) Broken(context.Context, *Tree) (string, error) { return "", model.Mi
 
 type subscription struct{ root *Root }
 
-// stream feeds next(0), next(1) and so on to a subscriber until next says that it was the last one
-// or the subscriber leaves.
+// stream feeds next(0), next(1) and so on to a subscriber until next reports the last one or the subscriber leaves.
 func stream[T any](ctx context.Context, root *Root, next func(int32) (T, bool)) <-chan T {
 	values := make(chan T)
 	root.Live.Add(1)

@@ -49,8 +49,8 @@ func byName(name, otherwise string) string {
 	return otherwise
 }
 
-// contentTypeOf returns the media type of a file. The first bytes decide unless they are text. Then the name, the
-// sender's declaration and the look of the text decide.
+// contentTypeOf returns the media type of a file. The first bytes decide unless they are text. Otherwise the name, the
+// sender's declaration and the look of the text decide, in this order.
 func contentTypeOf(name, declared string, content io.Reader) (string, error) {
 	found, err := mimetype.DetectReader(content)
 	if err != nil {

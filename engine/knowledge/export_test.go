@@ -16,7 +16,7 @@ func (b *Base) Windowed() *Base {
 	return &windowed
 }
 
-// Narrow returns a copy for which every set is a large one, and which scores as many chunks as the window.
+// Narrow returns a copy for which every set is a large one. It scores as many chunks of a set as the window takes.
 func (b *Base) Narrow(window int) *Base {
 	narrow := b.Windowed()
 	narrow.limits.window = window

@@ -151,7 +151,7 @@ func readPlain(ctx context.Context, content []byte) (Text, error) {
 	return text, ctx.Err()
 }
 
-// decode returns the text of a text file: UTF-8, UTF-16 by its byte order mark or its look, else Windows-1252.
+// decode returns the text of a text file: UTF-8 or UTF-16, by its byte order mark or its look, else Windows-1252.
 func decode(content []byte) (string, error) {
 	var from encoding.Encoding
 	switch {

@@ -56,7 +56,7 @@ func (m metered) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk,
 	}
 }
 
-// spent returns the usage of a conversation with the agent, in which the agent wrote so many messages.
+// spent returns the usage of a conversation with the agent. messages counts those that the agent wrote.
 func (e *Engine) spent(agent *model.Agent, m *meter, messages int32) *model.UsageEntry {
 	return &model.UsageEntry{
 		AgentID: agent.ID, Channel: agent.Channel,

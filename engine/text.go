@@ -12,7 +12,7 @@ func clean(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "")
 }
 
-// clip returns the beginning of a clean text, at most so many characters long.
+// clip cleans a text and cuts off what is beyond most characters.
 func clip(text string, most int) string {
 	if characters := []rune(clean(text)); len(characters) > most {
 		return string(characters[:most])
@@ -20,7 +20,7 @@ func clip(text string, most int) string {
 	return clean(text)
 }
 
-// cut returns a clean text of at most so many bytes, which says so if it is shortened.
+// cut cleans a text. If it has more than most bytes, the text is shortened to these and says so at its end.
 func cut(text string, most int) string {
 	text = clean(text)
 	if len(text) <= most {

@@ -182,7 +182,7 @@ func TestTransferBySubAgent(t *testing.T) {
 	require.Len(t, got.causes, 1)
 }
 
-// The contact is told of what really happened, although whoever sent the message is gone.
+// The contact is told what really happened, even if the sender of the message is gone.
 func TestTransferOfAContactWhoseClientLeft(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

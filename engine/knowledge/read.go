@@ -26,9 +26,9 @@ const (
 	maxReading = time.Minute
 )
 
-// Read returns the text of a document. The kind of file is told by its first bytes, else by the ending of its name, else
-// by the content type. Any other file is read as plain text. For a file that cannot be read the error is a model.Error,
-// whose sentence addresses the document's owner. Any other error is the context's, and reading again may succeed.
+// Read returns the text of a document. Its first bytes tell the kind of file, else the ending of its name, else the
+// content type. Any other file is read as plain text. For a file that cannot be read the error is a model.Error, whose
+// sentence addresses the document's owner. Any other error is the context's, and reading again may succeed.
 func Read(ctx context.Context, name, contentType string, content []byte) (Text, error) {
 	if len(content) > maxContent {
 		return Text{}, unreadable("the file is larger than 25 MiB")

@@ -251,7 +251,7 @@ func (d *jsonReader) list(path string, row *Block, level int) error {
 	return err
 }
 
-// clip returns the end of a text, at most so many bytes long.
+// clip cuts off the beginning of a text that has more than most bytes.
 func clip(text string, most int) string {
 	if len(text) <= most {
 		return text

@@ -194,7 +194,7 @@ func TestReadersLookAtTheirContext(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// ending is a context that ends after it was checked so often.
+// ending is a context that ends after a number of checks.
 type ending struct {
 	context.Context
 	looks int

@@ -158,7 +158,7 @@ func pdfPages(ctx context.Context, reader pdfium.Pdfium, content []byte) ([][]li
 				return nil, err
 			}
 		}
-		// A damaged page is left out; the others still answer questions.
+		// A damaged page is left out. The others still answer questions.
 		lines, err := pdfPage(ctx, reader, document, i)
 		var known *model.Error
 		switch {

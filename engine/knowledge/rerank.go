@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// rerankWindow is the least number of chunks to rerank, if there are so many.
+	// rerankWindow is how many chunks are reranked at least, if as many were found.
 	rerankWindow = 64
 	// rerankTimeout bounds the wait of a question for its reranking.
 	rerankTimeout = 10 * time.Second

@@ -23,7 +23,7 @@ func newText(content []byte) Text {
 // Block is a part of a document, as its form shows.
 type Block struct {
 	Kind Kind
-	// Level is 1 to 6 for a heading, 1 the outermost; else 0.
+	// Level is 1 to 6 for a heading, 1 being the outermost, and else 0.
 	Level int
 	// Text is the text of any kind but Row.
 	Text string
@@ -39,7 +39,7 @@ const (
 	Paragraph Kind = iota
 	// Heading is the title of what follows.
 	Heading
-	// Row is one row of a table, beside the table's header.
+	// Row is one row of a table, with the table's header.
 	Row
 	// Plain is text that is never a heading, such as an entry of a list, or code.
 	Plain
@@ -111,7 +111,7 @@ func tidy(header []string) {
 	}
 }
 
-// String is the text with a line for each block.
+// String returns the text with a line for each block.
 func (t Text) String() string {
 	var b strings.Builder
 	for _, block := range t.Blocks {
@@ -121,7 +121,7 @@ func (t Text) String() string {
 	return b.String()
 }
 
-// String is a block's text; a row is "Header: value; Header: value", or "value | value" where there is no header.
+// String returns a block's text. A row is "Header: value; Header: value", or "value | value" without a header.
 func (b Block) String() string {
 	if b.Kind != Row {
 		return b.Text

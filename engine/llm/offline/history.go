@@ -95,8 +95,8 @@ func (m Model) read(req llm.Request) *conversation {
 // said returns the contact's latest message.
 func (c *conversation) said() string { return c.req.Messages[c.turn].Text }
 
-// agentBefore returns what the agent said just before a message of the contact. It is "" if the contact wrote two
-// messages in a row.
+// agentBefore returns what the agent said just before a message of the contact. It is "" if the agent said nothing since
+// the contact's previous message.
 func (c *conversation) agentBefore(at int) string {
 	for _, message := range slices.Backward(c.req.Messages[:at]) {
 		if message.Role == llm.RoleUser {

@@ -13,7 +13,7 @@ const (
 	maxRemembered = 32 << 20
 	// bytesPerByte is the memory for what is read of a byte of text: up to 10 were measured.
 	bytesPerByte = 10
-	// bytesPerEntry is the memory of an entry without that.
+	// bytesPerEntry is the overhead of an entry.
 	bytesPerEntry = 512
 )
 

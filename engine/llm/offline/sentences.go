@@ -67,9 +67,9 @@ func cutKnowledge(system string) (instructions, knowledge string) {
 	return system, ""
 }
 
-// closest returns at most two passages that share words with the subject, in their original order. The best must share
-// at least so many words, and the second must score at least half as much. If scores are equal, the earlier passage
-// wins.
+// closest returns at most two passages that share words with the subject, in their original order. The best one must
+// share at least as many words as least says, and the second must score at least half as much. If scores are equal, the
+// earlier passage wins.
 func closest(passages []passage, subject []string, least int) []string {
 	scores, shared := sharing(passages, subject)
 	var chosen []int

@@ -16,7 +16,7 @@ func Ended(text string) string {
 	return text + "."
 }
 
-// Shorten writes a text in one line of at most so many characters. An ellipsis replaces the rest.
+// Shorten writes a text in one line. An ellipsis replaces what is beyond most characters.
 func Shorten(text string, most int) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if letters := []rune(text); len(letters) > most {

@@ -81,7 +81,7 @@ func Number(word string) (float64, bool) {
 	return value, err == nil
 }
 
-// Place returns the place, from 0, that words such as "first" or "2" choose in a list of so many, or -1.
+// Place returns the place, from 0, that words such as "first" or "2" choose in a list of this length, or -1.
 func Place(words []string, of int) int {
 	for i, place := range places[:min(len(places), of)] {
 		if slices.ContainsFunc(words, func(word string) bool { return place[word] }) {

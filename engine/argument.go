@@ -17,18 +17,17 @@ import (
 )
 
 const (
-	// maxArguments bounds, in bytes, what one call can be made with.
+	// maxArguments bounds the arguments of one call, in bytes.
 	maxArguments = 64 << 10
-	// maxExponent bounds numbers: those beyond it are exact only in gigabytes of digits.
+	// maxExponent bounds numbers. Beyond it, exact numbers take gigabytes of digits.
 	maxExponent = 400
 )
 
-// arguments are what a call is made with.
+// arguments are the arguments of a call.
 type arguments map[string]any
 
-// parseArguments reads what a model wrote, and returns it as compact JSON too, its names in the order in which
-// they were written; {} with an error. Numbers keep their digits, U+0000 is dropped, and a name that is given
-// twice has its last value.
+// parseArguments reads a model's JSON object, and also returns it as compact JSON with its names in their original
+// order, or {} with an error. Numbers keep their digits, U+0000 is dropped, and a repeated name has its last value.
 func parseArguments(written string) (arguments, model.JSONObject, error) {
 	none := model.JSONObject("{}")
 	if len(written) > maxArguments {
@@ -42,7 +41,7 @@ func parseArguments(written string) (arguments, model.JSONObject, error) {
 		return nil, none, errors.New("the arguments are not a JSON object")
 	}
 	text := inOrder(written)
-	// What is validated is what is sent and kept, also where names are the same but for U+0000.
+	// The arguments must be the same when they are validated, sent and stored, even if names differ only in U+0000.
 	if value, err = parseJSON(text); err != nil {
 		return nil, none, fmt.Errorf("the arguments are not JSON: %w", err)
 	}
@@ -58,7 +57,8 @@ func parseJSON(text string) (any, error) {
 	return tidy(value, 0)
 }
 
-// tidy drops what Postgres cannot keep, and refuses numbers that cannot be compared and what is nested too deep.
+// tidy drops what Postgres cannot store, and refuses numbers that cannot be compared and values that are nested too
+// deep.
 func tidy(value any, depth int) (any, error) {
 	var err error
 	if depth > model.MaxJSONDepth {
@@ -93,7 +93,7 @@ func tidy(value any, depth int) (any, error) {
 
 func withoutZero(text string) string { return strings.ReplaceAll(text, "\x00", "") }
 
-// text returns one of the arguments as text; false when it is not there or null.
+// text returns an argument as text, and false if it is absent or null.
 func (a arguments) text(path string) (string, bool) {
 	value, ok := a.reach(path)
 	if !ok || value == nil {
@@ -102,7 +102,7 @@ func (a arguments) text(path string) (string, bool) {
 	return textOf(value), true
 }
 
-// reach finds an argument by its name, or, where the name has dots, within an object.
+// reach finds an argument by its name, or by its path within objects if the name has dots.
 func (a arguments) reach(path string) (any, bool) {
 	if value, ok := a[path]; ok {
 		return value, true
@@ -115,7 +115,7 @@ func (a arguments) reach(path string) (any, bool) {
 	return arguments(inner).reach(rest)
 }
 
-// textOf is a JSON value as text: a text as it is, anything else as JSON.
+// textOf returns a string as it is, and any other JSON value as JSON.
 func textOf(value any) string {
 	if text, ok := value.(string); ok {
 		return text
@@ -128,12 +128,12 @@ func encode(value any) string {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
-	// What was read from JSON can be written.
+	// Values read from JSON can always be written.
 	_ = encoder.Encode(value)
 	return strings.TrimSuffix(text.String(), "\n")
 }
 
-// same reports whether two JSON values are equal, numbers by what they are worth.
+// same reports whether two JSON values are equal. Numbers are compared by value.
 func same(a, b any) bool {
 	switch a := a.(type) {
 	case json.Number:

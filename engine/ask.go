@@ -12,10 +12,10 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// part is a role that a language model plays in a test run beside the agent.
+// part is a role that a language model plays in a test run, other than the agent's.
 type part struct {
 	llm.Model
-	// name is what an error calls it, such as "the judge".
+	// name is how errors call it, such as "the judge".
 	name string
 	// cause is the cause of a run's error when this part fails.
 	cause model.RunErrorCause
@@ -39,7 +39,7 @@ func (f *runFault) Error() string {
 
 func (f *runFault) Unwrap() error { return f.err }
 
-// fault says that the part failed, for a reason that clients may read.
+// fault returns the failure of the part, for a reason that clients may read.
 func (p part) fault(err error, format string, args ...any) *runFault {
 	message := cut(p.name+": "+fmt.Sprintf(format, args...), maxError)
 	return &runFault{RunError: model.RunError{Cause: p.cause, Message: message}, err: err}
@@ -52,7 +52,7 @@ func (u unusable) Error() string { return string(u) }
 
 func unusablef(format string, args ...any) error { return unusable(fmt.Sprintf(format, args...)) }
 
-// malformed says that an answer is not the JSON that was asked for, because of err.
+// malformed says that an answer is not the requested JSON, because of err.
 func malformed(err error) error {
 	var mistyped *json.UnmarshalTypeError
 	if errors.As(err, &mistyped) {

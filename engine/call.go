@@ -22,7 +22,7 @@ const (
 	maxCallsAtOnce = 8
 	// maxName bounds a name that the model made up, in bytes.
 	maxName = 100
-	// maxTechnicalName bounds, in characters, the name under which a call of nothing that exists is recorded.
+	// maxTechnicalName bounds the recorded name of a call whose target does not exist, in characters.
 	maxTechnicalName = 64
 	// maxError bounds the reason of a failed call, in bytes.
 	maxError = 4_000
@@ -34,27 +34,27 @@ type call struct {
 	// target is nil if no such call was offered.
 	target    *target
 	arguments arguments
-	// written is arguments as JSON. It is this text that is sent and kept.
+	// written is arguments as JSON, the text that is sent and stored.
 	written model.JSONObject
 	// number counts the calls of a mocked target in the chat from 0.
 	number int32
-	// wrong is why it is not carried out; the model can correct it. Nil when it is carried out.
+	// wrong is what the model did wrong and can correct. The call is carried out only if it is nil.
 	wrong error
 
 	record model.ToolCall
-	// answer is what the model is told about it.
+	// answer is what the model is told about the call.
 	answer   string
 	failed   bool
 	isReal   bool
 	cause    error
 	warnings []string
-	// delay is the mock's, even if nobody waited for it.
+	// delay is the mock's delay, even if nobody waited for it.
 	delay time.Duration
 }
 
-// obey carries out the calls of an answer and lets the model know what came of them: first tools and
-// sub-agents, concurrently, then the transfer, then the end. An answer with calls that are wrong can
-// be corrected once. Calls that are wrong are announced and recorded like the others.
+// obey carries out the calls of an answer and tells the model their results: first tools and sub-agents, concurrently,
+// then the transfer, then the end. An answer with wrong calls can be corrected once. Wrong calls are announced and
+// recorded like the others.
 func (c *conversation) obey(ctx context.Context, asked []llm.ToolCall, emit func(event) bool) error {
 	if len(asked) > maxCalls {
 		return c.fault("made %d calls in one answer, and %d are the most", len(asked), maxCalls)
@@ -94,8 +94,8 @@ func (c *conversation) obey(ctx context.Context, asked []llm.ToolCall, emit func
 	return nil
 }
 
-// finalCalls are those of the last answer that the model may give which are carried out: the transfer and the end. What
-// comes of the others could never be told.
+// finalCalls keeps the transfer and the end, the only calls of the model's last possible answer that are carried out. It
+// could never learn the results of the others.
 func (c *conversation) finalCalls(calls []llm.ToolCall) []llm.ToolCall {
 	return slices.DeleteFunc(slices.Clone(calls), func(call llm.ToolCall) bool {
 		t := c.targets[call.Name]
@@ -144,11 +144,11 @@ func (c *call) reject(err error) {
 	c.answer = toldOf(err.Error()) + " Correct the call; do not repeat what you said."
 }
 
-// toldOf is a failure as the model is told it.
+// toldOf is how the model is told of a failure.
 func toldOf(failure string) string { return "The call failed: " + failure + "." }
 
-// carryOut carries out calls, so many at once, and returns when all are done. They begin in their
-// order. It returns an error only when the turn is over: ctx ended, or nobody wants more.
+// carryOut carries out calls, at most atOnce concurrently, and returns when all are done. They begin in their order. It
+// returns an error only if the turn is over because ctx ended or nobody wants more.
 func (c *conversation) carryOut(ctx context.Context, calls []*call, atOnce int, emit func(event) bool) error {
 	if len(calls) == 0 {
 		return nil
@@ -253,7 +253,7 @@ func (c *conversation) outcome(ctx context.Context, call *call, emit func(event)
 	return c.effects.call(ctx, t.tool, call.record.Arguments)
 }
 
-// beginReal records that a real call is about to be made, so that whoever finds the turn broken off knows about it.
+// beginReal records that a real call is about to be made, for whoever finds the turn interrupted.
 func (c *conversation) beginReal(ctx context.Context, call *call) error {
 	if err := c.effects.begin(ctx, &call.record); err != nil {
 		return err
@@ -262,8 +262,8 @@ func (c *conversation) beginReal(ctx context.Context, call *call) error {
 	return nil
 }
 
-// end ends the conversation when a call asks for it. An agent that hangs up while something that it
-// wanted to have done failed is told so first.
+// end ends the conversation if a call asks for it. If another call of the same answer failed, the agent is told so
+// first.
 func (c *conversation) end(calls []*call) {
 	failed := slices.ContainsFunc(calls, func(call *call) bool { return call.failed })
 	if reason := c.transfer.done(); reason != nil {
@@ -295,7 +295,7 @@ func (r callError) Error() string { return string(r) }
 
 const denied callError = "side effects are denied in this simulation, so nothing was done"
 
-// messageForModel is what the model is told of an error. What is not written for others is not told.
+// messageForModel returns what the model is told of an error. Texts not meant for others are left out.
 func messageForModel(err error) string {
 	var refused callError
 	var known *model.Error

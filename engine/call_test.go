@@ -155,7 +155,7 @@ func TestArgumentsKeepTheirOrder(t *testing.T) {
 	}
 }
 
-// The last answer that the model may give is one of which it never learns what came.
+// The model never learns the results of the last answer that it may give.
 func TestCallsWhoseResultsCannotBeReadAreNotMade(t *testing.T) {
 	t.Parallel()
 	s := newScene(do("look", `{}`), do("book", `{"day":"x"}`).saying("One moment."))

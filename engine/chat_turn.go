@@ -12,27 +12,27 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// chatTurn is what is around one turn: the rows that it starts from, the outside that it calls, those
-// who watch, and what is kept of it.
+// chatTurn connects one turn to its surroundings: the rows that it starts from, the systems that it calls, its
+// followers, and the rows that it writes.
 type chatTurn struct {
 	*Engine
 	tenant *db.Tenant
 	turn   *db.Turn
-	// calls are those that were made, in the order in which they began.
+	// calls are the calls made, in the order in which they began.
 	calls []*model.ToolCall
-	// agent is the chat's own, and meter counts what its turn costs.
+	// agent is the chat's own agent, and meter counts the tokens of the turn.
 	agent *model.Agent
 	meter meter
 }
 
-// saveTimeout bounds writing down a turn, which happens even if the client is gone.
+// saveTimeout bounds writing the outcome of a turn, which happens even if the client is gone.
 const saveTimeout = 5 * time.Second
 
 func detached(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
 }
 
-// answer lets the agent answer the message while the chat is held, and keeps both with what was called.
+// answer lets the agent answer the message while the chat is held, and stores both messages and the calls.
 func (s *chatTurn) answer(ctx context.Context, message *model.SimulationChatMessage) (*model.SimulationChatMessage, *model.SimulationChat, error) {
 	conversation, err := s.load(ctx, message)
 	if err != nil {
@@ -71,7 +71,7 @@ func (s *chatTurn) fail(ctx context.Context, err error) {
 	s.turn.Announce(model.TurnFailed{TurnID: s.turn.ID, MessageSequence: s.turn.Chat.LastSequence + 1, Reason: reason})
 }
 
-// warn logs what went wrong in the turn, with the request that it belongs to.
+// warn logs a problem of the turn, with its request.
 func (s *chatTurn) warn(ctx context.Context, message string, attributes ...any) {
 	s.log.WarnContext(ctx, message, slices.Concat([]any{"chat", s.turn.Chat.ID}, attributes, []any{"traceId", s.traceID(ctx)})...)
 }
@@ -103,7 +103,7 @@ func (s *chatTurn) load(ctx context.Context, message *model.SimulationChatMessag
 	return t.converse(speaker, history(append(before.Messages, next), before.Calls), before.Mocked)
 }
 
-// effects act on the real world, for a conversation with the tenant's agent.
+// effects are the effects on the real world of a conversation with the tenant's agent.
 func (e *Engine) effects(t *db.Tenant, conversationID, agentID string) effects {
 	real := effects{
 		now: now, wait: wait,
@@ -135,7 +135,7 @@ func (e *Engine) effects(t *db.Tenant, conversationID, agentID string) effects {
 	return real
 }
 
-// wait returns after the time, or as soon as ctx ends with its error.
+// wait returns after the delay, or with ctx's error as soon as ctx ends.
 func wait(ctx context.Context, delay time.Duration) error {
 	select {
 	case <-time.After(delay):
@@ -145,7 +145,7 @@ func wait(ctx context.Context, delay time.Duration) error {
 	}
 }
 
-// play runs the conversation while the chat is held, and announces and collects what happens in it.
+// play runs the conversation while the chat is held, and announces and collects its events.
 func (s *chatTurn) play(ctx context.Context, c *conversation) (*reply, error) {
 	held, stop := s.turn.KeepAlive(ctx)
 	defer stop()

@@ -18,14 +18,14 @@ var (
 	citedRange = regexp.MustCompile(`(\d+)(?:\s*[-–]\s*(\d+))?`)
 )
 
-// cite returns a text without the citations of chunks that the model was not shown, and what the others stand for,
-// each number once, lowest first. Nothing is cited when the chat does not show its sources.
+// cite removes citations of chunks that the model was not shown, and returns the sources of the others, each number
+// once, lowest first. All citations go if the chat does not show its sources.
 func (r *retrieval) cite(text string) (string, []model.Citation) {
 	var citations []model.Citation
 	var kept strings.Builder
 	rest := 0
 	for _, at := range citing.FindAllStringIndex(text, -1) {
-		// The text of a link.
+		// This is the text of a link.
 		if strings.HasPrefix(text[at[1]:], "(") {
 			continue
 		}
@@ -42,7 +42,7 @@ func (r *retrieval) cite(text string) (string, []model.Citation) {
 			kept.WriteString("[" + strings.Join(marks, ", ") + "]")
 			continue
 		}
-		// The blank that led to it goes as well.
+		// The space before a removed citation goes as well.
 		before := strings.TrimRight(kept.String(), " \t")
 		kept.Reset()
 		kept.WriteString(before)
@@ -56,7 +56,7 @@ func (r *retrieval) cite(text string) (string, []model.Citation) {
 	return kept.String(), citations
 }
 
-// numbersOf are the numbers that a citation names, those within its ranges included.
+// numbersOf returns the numbers that a citation names, including those within its ranges.
 func numbersOf(citation string) (numbers []int) {
 	for _, part := range citedRange.FindAllStringSubmatch(citation, -1) {
 		first, _ := strconv.Atoi(part[1])

@@ -11,7 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// foundChunks are chunks of one document.
+// foundChunks returns chunks of one document.
 func foundChunks(contents ...string) []*model.RetrievedChunk {
 	tenth, chunks := 0.1, make([]*model.RetrievedChunk, len(contents))
 	for i, content := range contents {

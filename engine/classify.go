@@ -17,7 +17,7 @@ const classifyInstruction = `You classify a conversation between an agent and a 
 
 Give the rationale in a sentence or two, and then the tag.`
 
-// classifiable is what the classifier is asked.
+// classifiable is the input of the classifier.
 type classifiable struct {
 	Tags         []classifiableTag   `json:"tags"`
 	Values       model.JSONObject    `json:"values"`
@@ -29,8 +29,8 @@ type classifiableTag struct {
 	Definition string `json:"definition"`
 }
 
-// classify returns which of the tags a conversation gets, and whether it is the expected one. The error
-// is a *runFault, or ctx's once it has ended.
+// classify returns which tag a conversation gets, and whether it is the expected one. The error is a *runFault, or ctx's
+// once it has ended.
 func classify(
 	ctx context.Context, p part, tags []model.ClassificationTag, conversation *model.ConversationContext, expected string,
 ) (*model.ClassificationResult, error) {
@@ -61,7 +61,7 @@ func classify(
 	return chosen, nil
 }
 
-// tagSchema is the form of a classifier's answer.
+// tagSchema is the JSON Schema of a classifier's answer.
 func tagSchema(names []any) json.RawMessage {
 	return json.RawMessage(`{"type":"object","properties":{"rationale":{"type":"string"},"tag":{"type":["string","null"],"enum":` +
 		encode(names) + `}},"required":["rationale","tag"],"additionalProperties":false}`)

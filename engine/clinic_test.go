@@ -43,7 +43,7 @@ func (a actor) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, e
 
 func say(text string) (llm.Answer, error) { return llm.Answer{Text: text}, nil }
 
-// do is an answer that makes calls: names and arguments in turn.
+// do returns an answer that makes calls. Names and arguments alternate.
 func do(namesAndArguments ...string) (llm.Answer, error) {
 	var answer llm.Answer
 	for i := 0; i < len(namesAndArguments); i += 2 {
@@ -54,7 +54,7 @@ func do(namesAndArguments ...string) (llm.Answer, error) {
 	return answer, nil
 }
 
-// results are what the model is told after the contact's last message.
+// results returns what the model is told after the contact's last message.
 func results(req llm.Request) []string {
 	var results []string
 	for _, m := range req.Messages {
@@ -68,7 +68,7 @@ func results(req llm.Request) []string {
 	return results
 }
 
-// once makes the calls in each turn and then says what came of them.
+// once makes the calls in each turn and then says their results.
 func once(namesAndArguments ...string) actor {
 	return func(_ context.Context, req llm.Request) (llm.Answer, error) {
 		if told := results(req); len(told) > 0 {
@@ -78,12 +78,12 @@ func once(namesAndArguments ...string) actor {
 	}
 }
 
-// reads counts the statements that read rows; how many signals are sent is a matter of timing.
+// reads counts the statements that read rows. It leaves out signals, whose number is a matter of timing.
 type reads struct {
 	atomic.Int64
-	// broken is the beginning of statements that fail; nil when none does.
+	// broken is the beginning of statements that fail. It may be nil.
 	broken atomic.Pointer[string]
-	// holding is a text that makes a statement fail wherever it stands; nil when none does.
+	// holding is a text that makes any statement with it fail. It may be nil.
 	holding atomic.Pointer[string]
 }
 
@@ -113,7 +113,7 @@ func (*reads) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryDat
 
 func (*reads) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
 
-// clinic is an agent with what it calls.
+// clinic is an agent with its company and store.
 type clinic struct {
 	store     *db.Store
 	reads     *reads
@@ -174,7 +174,7 @@ func (c *clinic) calls(t *testing.T, chatID string) []*model.ToolCall {
 	return calls
 }
 
-// loopback is a Caller that reaches the servers of tests.
+// loopback returns a Caller that reaches the servers of tests.
 func loopback(t testing.TB) *endpoint.Caller {
 	t.Helper()
 	caller, err := endpoint.New(endpoint.Options{Allow: []string{"127.0.0.1"}})
@@ -190,7 +190,7 @@ func serve(t testing.TB, handler http.HandlerFunc) string {
 	return server.URL
 }
 
-// follow returns what happens in a chat from now on, once the database sends it.
+// follow returns the events of a chat from now on, as the database sends them.
 func (c *clinic) follow(t *testing.T, chatID string) <-chan model.SimulationChatEvent {
 	t.Helper()
 	events, err := c.tenant.FollowEvents(t.Context(), chatID)
@@ -211,7 +211,7 @@ func (c *clinic) follow(t *testing.T, chatID string) <-chan model.SimulationChat
 	return events
 }
 
-// next returns the next event that is no text.
+// next returns the next event other than text.
 func next(events <-chan model.SimulationChatEvent) model.SimulationChatEvent {
 	for event := range events {
 		if _, ok := event.(model.MessageDelta); !ok {

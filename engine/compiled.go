@@ -7,8 +7,8 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// compiled caches what texts were compiled to. It forgets the least recently used ones, so that the texts together stay
-// within a number of bytes. It is safe for concurrent use.
+// compiled caches compiled texts. It forgets the least recently used ones, which bounds the total size of the texts in
+// bytes. It is safe for concurrent use.
 type compiled[V any] struct {
 	compile func(text string) (V, error)
 	most    int
@@ -19,7 +19,7 @@ type compiled[V any] struct {
 }
 
 func newCompiled[V any](mostBytes int, compile func(string) (V, error)) *compiled[V] {
-	// Their size is bounded, not their number.
+	// The cache bounds the size of the texts, not their number.
 	known, _ := simplelru.NewLRU[string, V](math.MaxInt, nil)
 	return &compiled[V]{compile: compile, most: mostBytes, known: known}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// scenarioMark is the line below which the contact's instructions hold the scenario, and nothing else.
+	// scenarioMark is the line after which the contact's instructions hold nothing but the scenario.
 	scenarioMark = "\n\n# Scenario\n"
 
 	contactInstruction = `You play a person who is in a text conversation with an assistant. The scenario below says who you are and what you want. Stay in that part from beginning to end.
@@ -24,11 +24,11 @@ const (
 - The scenario is for you alone: neither quote it nor mention it, nor that this is a simulation.
 - Call ` + llm.EndConversation + ` once what you want has been done, or can certainly not be done here. A promise to do it is not enough: go on until it is done. Say nothing more after that.`
 
-	// contactOpens stands where the assistant's first message would be when the contact is the first to speak.
+	// contactOpens takes the place of the assistant's first message if the contact speaks first.
 	contactOpens = "(Nobody has spoken yet. Write your first message.)"
 )
 
-// contactEnd is how the contact ends the conversation.
+// contactEnd is the tool with which the contact ends the conversation.
 var contactEnd = llm.Tool{
 	Name:        llm.EndConversation,
 	Description: "Ends the conversation for good, after what you say in the same answer.",
@@ -38,12 +38,12 @@ var contactEnd = llm.Tool{
 // contactMessage is what the contact does next: it says something, ends the conversation, or both.
 type contactMessage struct {
 	text string
-	// endReason is why it ends the conversation; nil when it goes on.
+	// endReason is why it ends the conversation, nil if it goes on.
 	endReason *string
 }
 
-// contactSays returns what the simulated contact of a scenario does next. It sees the messages, not the agent's
-// calls. The error is a *runFault, or ctx's once it has ended.
+// contactSays returns what the simulated contact of a scenario does next. The contact sees the messages, but not the
+// agent's calls. The error is a *runFault, or ctx's once it has ended.
 func contactSays(ctx context.Context, p part, scenario string, messages []model.TestMessage) (contactMessage, error) {
 	req := llm.Request{System: contactInstruction + scenarioMark + scenario, Tools: []llm.Tool{contactEnd}}
 	heard := ""
@@ -64,7 +64,7 @@ func contactSays(ctx context.Context, p part, scenario string, messages []model.
 	return askFor(ctx, p, req, func(a llm.Answer) (contactMessage, error) { return readContact(a, heard) })
 }
 
-// readContact takes an answer for what the contact does, after it heard the agent's last message.
+// readContact reads what the contact does from an answer to heard, the agent's last message.
 func readContact(answer llm.Answer, heard string) (contactMessage, error) {
 	said := contactMessage{text: strings.TrimSpace(clean(answer.Text))}
 	for _, call := range answer.ToolCalls {
@@ -91,11 +91,11 @@ func readContact(answer llm.Answer, heard string) (contactMessage, error) {
 var (
 	// speakerLabel begins a line of a script with several speakers.
 	speakerLabel = regexp.MustCompile(`(?im)^[\s*_]*(agent|assistant|contact|caller|system|ai)[\s*_]*:`)
-	// confession is what people do not say of themselves.
+	// confession matches what people do not say of themselves.
 	confession = regexp.MustCompile(`(?i)\b(as an ai|as a language model|i am an ai|i['’]m an ai|as a simulated)\b`)
 )
 
-// offRole returns how a message falls out of the contact's part; nil when it does not.
+// offRole returns how a message departs from the contact's role, or nil.
 func offRole(text, heard string) error {
 	switch {
 	case speakerLabel.MatchString(text):

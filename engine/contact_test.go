@@ -51,9 +51,9 @@ func TestContactAnswers(t *testing.T) {
 	for name, test := range map[string]struct {
 		lines []line
 		want  contactMessage
-		// wrong is what it is told about its first answer.
+		// wrong is what the model is told about its first answer.
 		wrong string
-		// fault is why it has no answer.
+		// fault is why there is no answer.
 		fault string
 	}{
 		"text":               {lines: []line{{text: " Yes\x00, please \n"}}, want: contactMessage{text: "Yes, please"}},

@@ -8,9 +8,9 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Coverage returns, by the id of the chat, what would happen to each thing that can be called: by the chat's agent, its
-// tools, its sub-agents, when it may, the transfer, and its knowledge base; and by the agents that it can delegate to for real, each listed
-// once with the shortest path to it. The number of statements depends on the depth of the delegations alone.
+// Coverage returns, by the id of the chat, what would happen to each possible call: of the chat's agent to its tools,
+// its sub-agents, the transfer if allowed, and its knowledge base; and of the agents that it can really delegate to,
+// each listed once with the shortest path to it. The number of statements depends only on the depth of the delegations.
 func (e *Engine) Coverage(ctx context.Context, t *db.Tenant, chats []*model.SimulationChat) (map[string][]*model.CallCoverage, error) {
 	surveys := make([]*survey, len(chats))
 	for i, chat := range chats {
@@ -35,7 +35,7 @@ func (e *Engine) Coverage(ctx context.Context, t *db.Tenant, chats []*model.Simu
 			return nil, err
 		}
 		for _, id := range wanted {
-			// An agent that was deleted meanwhile calls nothing: it is known to be nil.
+			// An agent that was deleted meanwhile calls nothing. Its nil speaker is known.
 			known[id] = found[id]
 		}
 		isOver := true
@@ -54,14 +54,14 @@ func (e *Engine) Coverage(ctx context.Context, t *db.Tenant, chats []*model.Simu
 	return coverage, nil
 }
 
-// survey lists what can be called in one chat, level by level of its delegations.
+// survey lists the possible calls of one chat, level by level of its delegations.
 type survey struct {
 	mocking     *model.ToolMocking
 	canTransfer bool
-	// depth is how deep delegations may be nested.
+	// depth bounds nested delegations.
 	depth int
 	calls []*model.CallCoverage
-	// listed are the agents that have or had their turn.
+	// listed are the agents reached so far.
 	listed map[string]bool
 	// next holds the agents of the next level.
 	next []place
@@ -69,13 +69,13 @@ type survey struct {
 
 // place is an agent in the delegations of a chat.
 type place struct {
-	// agentIDs are those from the chat's own agent to this one, and path the names of the delegations between them.
+	// agentIDs lead from the chat's own agent to this one. path has the names of the delegations between them.
 	agentIDs, path []string
 }
 
 func (p place) agentID() string { return p.agentIDs[len(p.agentIDs)-1] }
 
-// descend lists the next level and goes on to the one below.
+// descend lists the calls of the next level and collects the level below.
 func (s *survey) descend(known map[string]*speaker) {
 	level := s.next
 	s.next = nil
@@ -104,7 +104,7 @@ func (s *survey) descend(known map[string]*speaker) {
 	}
 }
 
-// follow puts the agent behind a delegation into the next level, unless asking it would be refused.
+// follow adds the agent behind a delegation to the next level, unless asking it would be refused.
 func (s *survey) follow(from place, t *target) {
 	id := t.subAgent.DelegateAgentID
 	switch {

@@ -51,7 +51,7 @@ func TestCoverage(t *testing.T) {
 	require.Empty(t, coverage())
 }
 
-// covered are the calls of a chat, each as its path, its name and what would happen.
+// covered returns the calls of a chat, each as its path, its name and its effect.
 func (c *clinic) covered(t *testing.T, e *engine.Engine, chat *model.SimulationChat) []string {
 	t.Helper()
 	coverage, err := e.Coverage(t.Context(), c.tenant, []*model.SimulationChat{chat})

@@ -10,9 +10,9 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm"
 )
 
-// delegate lets a sub-agent answer a request in a conversation of its own and returns its answer. What is known
-// of the contact is known to the sub-agent as well, under the same names; its own system fields are filled.
-// Nobody hears what it says meanwhile; what it calls is announced and recorded.
+// delegate lets a sub-agent answer a request in a conversation of its own and returns its answer. The sub-agent gets
+// what is known of the contact, under the same names, and values for its own system fields. Nobody sees its text while
+// it works, but its calls are announced and recorded.
 func (c *conversation) delegate(ctx context.Context, call *call, emit func(event)) (string, error) {
 	sub := call.target.subAgent
 	if slices.Contains(c.path, sub.DelegateAgentID) {
@@ -27,7 +27,7 @@ func (c *conversation) delegate(ctx context.Context, call *call, emit func(event
 	}
 	variables := map[string]string{}
 	maps.Copy(variables, c.variables)
-	// A mandatory field without a value does not keep it from answering: its parent knows what it knows.
+	// A missing mandatory field does not keep it from answering, because its parent has no more to offer.
 	missing := fillFields(variables, s.agent.Fields, c.effects.now())
 	inner, err := c.conversation(s, variables, delegated(c.mocking), delegateInstruction)
 	if err != nil {
@@ -54,7 +54,7 @@ func (c *conversation) delegate(ctx context.Context, call *call, emit func(event
 	case ctx.Err() != nil:
 		return "", ctx.Err()
 	case err != nil:
-		// Neither the other model nor the readers of the call should learn which provider failed, and how.
+		// Neither the other model nor the readers of the call should learn which provider failed, or how.
 		call.cause = err
 		return "", callError("the sub-agent could not answer")
 	}

@@ -113,7 +113,7 @@ func TestSubAgentHasItsOwnFields(t *testing.T) {
 	require.Contains(t, got.warnings, `the sub-agent ask_expert has the mandatory field "shoe", for which there is no value`, "it is asked all the same")
 }
 
-// chain lets agent_0 delegate to agent_1 and so on, and the last one of them to the first.
+// chain lets agent_0 delegate to agent_1 and so on, and the last agent to the first.
 func chain(s *scene, length int) {
 	for i := range length {
 		name := fmt.Sprintf("agent_%d", i)
@@ -150,7 +150,7 @@ func TestDelegationsDoNotGoInCircles(t *testing.T) {
 		require.Len(t, got.calls, length)
 		require.Equal(t, "the agent behind it already waits for this very answer, so asking it would never end", *got.calls[length-1].Error)
 	}
-	// An agent that is asked twice, one time after the other, waits for nobody.
+	// An agent may be asked twice in succession.
 	s := newScene(do("ask_expert", `{"request":"x"}`), do("ask_expert", `{"request":"y"}`), say("Done"))
 	s.script.answers[expert] = []answer{say("42")}
 	got := s.play(t)
@@ -180,7 +180,7 @@ func TestMocksInADelegation(t *testing.T) {
 	s.script.answers["Other"] = []answer{say("43")}
 	s.mocking = model.ToolMocking{
 		MockAllTools: true, MockAllSubAgents: false,
-		// The id is that of a tool of the sub-agent, which cannot be mocked.
+		// The id is of a tool of the sub-agent, which cannot be mocked.
 		MockedTools:     []model.MockedTool{{ToolID: "tool_dig"}},
 		MockedSubAgents: []model.MockedSubAgent{{SubAgentID: "sub_other"}},
 	}

@@ -1,7 +1,6 @@
-// Package engine holds conversations: what an agent says and does, given its prompt, what is known of
-// the contact, what was said, and what it can call. The turn itself is a pure function of those and of the
-// answers of the outside; the Engine loads them, asks the language model, calls what is called, keeps what
-// came of it and announces it.
+// Package engine holds conversations: what an agent says and does, given its prompt, what is known of the contact, the
+// messages so far, and what it can call. The turn itself is a pure function of those and of the answers from outside.
+// The Engine loads them, asks the language model, makes the calls, stores the outcome and announces it.
 package engine
 
 import (
@@ -24,26 +23,26 @@ const (
 
 // Options tune an Engine. The zero value works.
 type Options struct {
-	// Contact, Judge and Classifier play their parts in tests of agents. Nil means the agents' own model.
+	// Contact, Judge and Classifier play their roles in tests of agents. Nil means the agents' own model.
 	Contact, Judge, Classifier llm.Model
-	// Rephraser turns the contact's message, and those before it, into a question that stands by itself. The knowledge
-	// base is asked the message as it is when this is nil, fails, or takes longer than 5 seconds.
+	// Rephraser turns the contact's message and earlier ones into a self-contained question. If it is nil, fails, or
+	// takes longer than 5 seconds, the knowledge base is asked the message as it is.
 	Rephraser llm.Model
 	// ReplyTimeout bounds one answer of the language model. Zero means a minute.
 	ReplyTimeout time.Duration
-	// MaxModelCalls is how often the language model is asked in one turn, and as often in each
-	// conversation with a sub-agent, though in all of them together MaxDepth times as often at most; 8 when zero.
-	// Of what the last answer calls, only the transfer and the end are carried out: nobody would read the other results.
+	// MaxModelCalls bounds how often the language model is asked in one turn, and in each conversation with a sub-agent.
+	// All of them together are bounded by MaxDepth times as many. Zero means 8. Of the last answer's calls, only the
+	// transfer and the end are carried out, because nobody would read the other results.
 	MaxModelCalls int
-	// MaxDepth is how deep delegations may be nested. Zero means 5.
+	// MaxDepth bounds nested delegations. Zero means 5.
 	MaxDepth int
 	// Caller calls the endpoints of tools and the telephony provider. Nil means one without settings.
 	Caller *endpoint.Caller
-	// TransferWebhook is the address of the telephony provider; "" when there is none.
+	// TransferWebhook is the address of the telephony provider. It may be empty.
 	TransferWebhook string
 	// Knowledge is what agents answer from. Nil means one without settings.
 	Knowledge *knowledge.Base
-	// Lease is how long a chat stays claimed by a process that died in mid-reply. Zero means 10 seconds.
+	// Lease is how long a chat stays claimed by a process that died during a reply. Zero means 10 seconds.
 	Lease time.Duration
 	// Prices are what conversations cost. The zero value records no usage.
 	Prices model.Prices
@@ -51,12 +50,12 @@ type Options struct {
 	Log *slog.Logger
 	// TraceID returns the identifier of the context's request, for the log. Nil means none.
 	TraceID func(context.Context) string
-	// ObserveCall is told when a tool or a transfer is called for real, and by the function that it returns when it has ended;
-	// nil for nobody. The call has the returned context.
+	// ObserveCall is called when a real call of a tool or a transfer begins, and the function that it returns when the
+	// call ends. The call uses the returned context. ObserveCall may be nil.
 	ObserveCall func(ctx context.Context, technicalName string) (context.Context, func(error))
 }
 
-// Engine runs conversations. It is safe for concurrent use and keeps nothing of them between calls.
+// Engine runs conversations. It is safe for concurrent use and keeps no state of them between calls.
 type Engine struct {
 	model     llm.Model
 	rephraser llm.Model
@@ -116,7 +115,7 @@ func (e *Engine) ModelName() string { return e.model.Name() }
 // ReplyTimeout returns the bound on one answer of an agent.
 func (e *Engine) ReplyTimeout() time.Duration { return e.limits.reply }
 
-// Knowledge returns what the agents answer from.
+// Knowledge returns the knowledge that agents answer from.
 func (e *Engine) Knowledge() *knowledge.Base { return e.base }
 
 func positive[N int | time.Duration](setting, preset N) N {
@@ -129,7 +128,7 @@ func positive[N int | time.Duration](setting, preset N) N {
 // canTransfer reports whether there is a telephony provider.
 func (e *Engine) canTransfer() bool { return e.webhook != "" }
 
-// now is the time of a message, as exact as it is kept.
+// now is the time of a message, in the database's precision.
 func now() time.Time {
 	return time.Now().UTC().Truncate(time.Microsecond)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// FuzzRender holds the filling of placeholders against an expression's own.
+// FuzzRender compares the filling of placeholders with a regular expression's.
 func FuzzRender(f *testing.F) {
 	f.Add("Hello {firstName}, {agency} here.", "firstName", "Ana")
 	f.Add(`{"name": "{name}", "list": [{}, {a.b}]}`, "name", "{name}")
@@ -45,8 +45,8 @@ func FuzzRender(f *testing.F) {
 	})
 }
 
-// FuzzArguments requires that the arguments of a call are what encoding/json reads in them, and that the text which
-// is kept of them is read as the same again.
+// FuzzArguments requires that the arguments of a call are what encoding/json reads, and that reading their stored text
+// gives the same again.
 func FuzzArguments(f *testing.F) {
 	for _, seed := range []string{
 		`{"day":"Monday","n":2.50,"who":{"b":1,"a":[null,true]},"n":3}`, `{"a\u0000":1,"a":2}`, `{"a":1e400,"b":-1E-401}`, `{"a":"\ud83d\ude00\ud83d<&>\u2028"}`,
@@ -79,8 +79,8 @@ func FuzzArguments(f *testing.F) {
 	})
 }
 
-// FuzzMockCondition requires that what a mocking may hold can be looked at: an expression matches as it does by itself,
-// and an argument equals its own text.
+// FuzzMockCondition requires that every condition a mocking may hold can be evaluated: an expression matches as it does
+// by itself, and an argument equals its own text.
 func FuzzMockCondition(f *testing.F) {
 	f.Add(`{"day":"Monday"}`, "day", "(?i)^mon")
 	f.Add(`{"who":{"name":"Ana","n":2.50}}`, "who.n", `^2\.50$`)
@@ -109,7 +109,7 @@ func FuzzMockCondition(f *testing.F) {
 	})
 }
 
-// FuzzToolSchema requires that each JSON Schema which a tool may have can be used, and that what calls are told by it is short.
+// FuzzToolSchema requires that each JSON Schema that a tool may have is usable, and that its faults are short.
 func FuzzToolSchema(f *testing.F) {
 	for _, seed := range []string{
 		`{"type":"object","properties":{"a":{"type":"string","enum":["x"]}},"required":["a"],"additionalProperties":false}`,

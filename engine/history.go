@@ -5,8 +5,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// history returns what was said in a chat, with the calls that its agent made before each answer. Which
-// calls were made at once is not kept: each is told with its result, in the order in which they began.
+// history returns the messages of a chat, with the calls that its agent made before each answer. Which calls were
+// concurrent is not recorded, so each is told with its result, in the order in which they began.
 func history(messages []*model.SimulationChatMessage, calls []*model.ToolCall) []llm.Message {
 	made := map[int32][]*model.ToolCall{}
 	for _, call := range calls {
@@ -33,16 +33,16 @@ func history(messages []*model.SimulationChatMessage, calls []*model.ToolCall) [
 	return told
 }
 
-// remembered reports whether the chat's own agent made the call in a turn that was kept, or did or may have done
-// something for real with it: that must not be done again for want of an answer. A call of nothing that exists is not
-// remembered: a provider may refuse its name.
+// remembered reports whether the model is told of a call again: one of the chat's own agent in a turn that was kept, or
+// one that had, or may have had, a real effect. The latter must not be repeated just because it had no answer. A call
+// whose target does not exist is left out, because a provider may refuse its name.
 func remembered(call *model.ToolCall) bool {
 	isUnknown := call.Kind == model.ToolCallKindTool && call.TargetID == nil
 	isDone := !call.Mocked && (call.Error == nil || call.MayHaveHappened())
 	return (call.IsTurnKept || isDone) && call.DelegationID == nil && call.Kind != model.ToolCallKindRetrieval && !isUnknown
 }
 
-// resultOf is what the model is told about a call.
+// resultOf returns what the model is told about a call.
 func resultOf(call *model.ToolCall) string {
 	switch {
 	case call.Error == nil:
@@ -53,8 +53,8 @@ func resultOf(call *model.ToolCall) string {
 	return toldOf(*call.Error)
 }
 
-// mockedBefore counts the calls of each mocked target in the turns that were kept. A call that was
-// never carried out, because it was wrong, is not recorded as mocked.
+// mockedBefore counts the calls of each mocked target in the turns that were kept. Wrong calls, which were never carried
+// out, are not recorded as mocked.
 func mockedBefore(calls []*model.ToolCall) map[string]int32 {
 	made := map[string]int32{}
 	for _, call := range calls {

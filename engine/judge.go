@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// judgedAtOnce is how many criteria of a run are judged at the same time.
+	// judgedAtOnce bounds the criteria of a run that are judged concurrently.
 	judgedAtOnce = 3
-	// Bounds of a verdict: characters and entries.
+	// These bound a verdict, in characters and entries.
 	maxRationale = 4_000
 	maxQuote     = 1_000
 	maxEvidence  = 10
@@ -38,15 +38,15 @@ Give as evidence the places that decide: the "messageIndex" of a message, and a 
 		`"required":["evidence","rationale","passed"],"additionalProperties":false}`
 )
 
-// question is what the judge is asked. The transcript comes first: it is the same for all criteria.
+// question is the input of the judge. The transcript comes first because it is the same for all criteria.
 type question struct {
 	Transcript transcript `json:"transcript"`
 	Criterion  string     `json:"criterion"`
 }
 
-// judge judges each criterion on its own, and returns the verdicts in the order of the criteria. When the
-// judge cannot do its part on some of them the error is the *runFault of the first, and the verdicts on the
-// others are returned with it; once ctx has ended it is ctx's.
+// judge judges each criterion on its own, and returns the verdicts in the order of the criteria. If the judge fails on
+// some of them, the error is the *runFault of the first, and the other verdicts are returned with it. Once ctx has ended
+// the error is ctx's.
 func judge(ctx context.Context, p part, criteria []string, t transcript) ([]model.CriterionResult, error) {
 	verdicts := make([]*model.CriterionResult, len(criteria))
 	faults := make([]error, len(criteria))
@@ -58,7 +58,7 @@ func judge(ctx context.Context, p part, criteria []string, t transcript) ([]mode
 			return nil
 		})
 	}
-	_ = group.Wait() // none of them returns an error: all are wanted, not only the first
+	_ = group.Wait() // none of them returns an error, because all verdicts are wanted
 	results := make([]model.CriterionResult, 0, len(criteria))
 	var first error
 	for i := range criteria {
@@ -84,7 +84,7 @@ func judgeOne(ctx context.Context, p part, criterion string, t transcript) (*mod
 	})
 }
 
-// readVerdict reads a verdict and holds its quotes against the transcript.
+// readVerdict reads a verdict and checks its quotes against the transcript.
 func readVerdict(text, criterion string, t transcript) (*model.CriterionResult, error) {
 	var verdict struct {
 		Evidence *[]struct {
@@ -130,7 +130,7 @@ func readVerdict(text, criterion string, t transcript) (*model.CriterionResult, 
 	return result, nil
 }
 
-// readRationale is the rationale of a verdict of either kind.
+// readRationale returns the rationale of a verdict of either kind.
 func readRationale(given *string) (string, error) {
 	if given == nil {
 		return "", unusable(`"rationale" is missing`)

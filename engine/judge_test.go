@@ -16,7 +16,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// booked is a run in which the agent booked a slot with the help of another agent.
+// booked returns a run in which the agent booked a slot with the help of another agent.
 func booked() *model.AgentTestRun {
 	ok, failed, delegation := `{"ok":true}`, "the tool answered 500", "call_1"
 	return &model.AgentTestRun{
@@ -143,7 +143,7 @@ func TestJudgeJudgesEachCriterionOnItsOwn(t *testing.T) {
 			if n > judgedAtOnce {
 				tooMany.Store(true)
 			}
-			<-full // so many are under way at once
+			<-full // as many as judgedAtOnce run concurrently
 			now.Add(-1)
 		}
 		return said

@@ -10,8 +10,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// meter counts the tokens of a conversation's answers, whichever models gave them. An answer of a model that
-// does not report its tokens is counted by an estimate; one that failed, or was left early, not at all.
+// meter counts the tokens of a conversation's answers, whichever models gave them. If a model does not report tokens,
+// they are estimated. An answer that failed or was abandoned does not count.
 type meter struct{ input, output atomic.Int64 }
 
 // of wraps the model so that its answers are counted. Nil stays nil.
@@ -33,7 +33,7 @@ type metered struct {
 	meter *meter
 }
 
-// Chat is the model's own.
+// Chat forwards the model's answer and counts its tokens.
 func (m metered) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
 		var text strings.Builder
@@ -56,7 +56,7 @@ func (m metered) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk,
 	}
 }
 
-// spent is what a conversation with the agent cost, in which the agent wrote so many messages.
+// spent returns the usage of a conversation with the agent. messages counts those that the agent wrote.
 func (e *Engine) spent(agent *model.Agent, m *meter, messages int32) *model.UsageEntry {
 	return &model.UsageEntry{
 		AgentID: agent.ID, Channel: agent.Channel,

@@ -12,18 +12,18 @@ import (
 
 // mockAnswer is how a mock answers a call.
 type mockAnswer struct {
-	// result is handed back, unless there is a failure.
+	// result is the answer, unless there is a failure.
 	result  string
 	failure *model.MockFailure
-	// rule is the one that answers, counted from 0; nil when none does.
+	// rule is the rule that answers, counted from 0. It may be nil.
 	rule  *int32
 	delay time.Duration
 	// unknown are the placeholders without a value. They stay in the result.
 	unknown []string
 }
 
-// answerMock returns how the mock answers the call of the target with the number, counted from 0. A placeholder
-// of its template is filled from the call's arguments, and from the variables where there is no such argument or it is null.
+// answerMock returns how the mock answers the target's call with this number, counted from 0. Placeholders of its
+// template are filled from the call's arguments, or from the variables if there is no such argument or it is null.
 func (c *checks) answerMock(ctx context.Context, m *model.Mock, technicalName string, call arguments, number int32, variables map[string]string) mockAnswer {
 	template, delaySeconds := m.ResultTemplate, m.DelaySeconds
 	var answer mockAnswer
@@ -77,13 +77,13 @@ func (c *checks) holds(ctx context.Context, condition model.MockCondition, call 
 	}
 	expression, err := c.expressions.of(*condition.Matches)
 	if err != nil {
-		return false // one that was stored before expressions were bounded
+		return false // it was stored before expressions were bounded
 	}
 	matches, err := expression.Match(ctx, textOf(value))
 	return err == nil && matches
 }
 
-// equals compares a text as it is, and any other value with what the JSON text stands for.
+// equals compares a string as it is, and any other value with the value of the JSON text.
 func equals(value any, want string) bool {
 	if text, ok := value.(string); ok {
 		return text == want
@@ -96,7 +96,7 @@ func equals(value any, want string) bool {
 func (c *conversation) mocked(ctx context.Context, call *call) (string, error) {
 	answer := c.checks.answerMock(ctx, call.target.mock, call.target.TechnicalName, call.arguments, call.number, c.variables)
 	if ctx.Err() != nil {
-		return "", ctx.Err() // not all conditions were looked at
+		return "", ctx.Err() // not all conditions were evaluated
 	}
 	call.record.MockRule, call.warnings = answer.rule, unfilled("the mock of "+call.target.TechnicalName, answer.unknown)
 	if answer.delay > 0 {
@@ -111,7 +111,7 @@ func (c *conversation) mocked(ctx context.Context, call *call) (string, error) {
 	return simulate(answer.failure, call.target.Kind)
 }
 
-// simulate is what a call that fails for real comes to.
+// simulate returns the outcome of a call that really fails in this way.
 func simulate(failure *model.MockFailure, kind model.ToolCallKind) (string, error) {
 	callee := "the tool"
 	if kind == model.ToolCallKindSubAgent {
@@ -129,6 +129,6 @@ func simulate(failure *model.MockFailure, kind model.ToolCallKind) (string, erro
 		}
 		return "", callError(strings.TrimSpace(fmt.Sprintf("%s answered %d %s", callee, status, http.StatusText(status))))
 	}
-	// An empty answer is not an error: the agent has to notice.
+	// An empty answer is not an error, because the agent has to notice it.
 	return "", nil
 }

@@ -15,7 +15,7 @@ import (
 
 func ptr[V any](v V) *V { return &v }
 
-// mocks mocks one tool with a delay.
+// mocks returns a mock of one tool with a delay.
 func mocks(toolID string, delay float64) []model.MockedTool {
 	return []model.MockedTool{{ToolID: toolID, Mock: model.Mock{DelaySeconds: delay}}}
 }
@@ -157,7 +157,7 @@ func TestTemplatesOfAllKinds(t *testing.T) {
 		var template, want strings.Builder
 		for range rapid.IntRange(1, 12).Draw(t, "pieces") {
 			if rapid.Bool().Draw(t, "literal") {
-				// Nothing that could begin or end a placeholder with its neighbours.
+				// The text has nothing that could begin or end a placeholder.
 				text := rapid.StringMatching(`[^{}A-Za-z0-9_.]{0,5}(\{"[a-z]":\{\}\})?`).Draw(t, "text")
 				template.WriteString(text)
 				want.WriteString(text)

@@ -6,7 +6,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// mockingOf is the mocking of a chat, nothing of it left open.
+// mockingOf returns the mocking of a chat with its defaults filled in.
 func mockingOf(given *model.ToolMocking) *model.ToolMocking {
 	mocking := model.ToolMocking{}
 	if given != nil {
@@ -44,12 +44,12 @@ func mockOfSubAgent(mocking *model.ToolMocking, id string) *model.Mock {
 	return nil
 }
 
-// delegated is the mocking in the conversations of sub-agents: what they are connected to cannot be mocked.
+// delegated returns the mocking in the conversations of sub-agents, whose own tools and sub-agents cannot be mocked.
 func delegated(mocking *model.ToolMocking) *model.ToolMocking {
 	return &model.ToolMocking{MockCallTransfer: mocking.MockCallTransfer, SideEffects: mocking.SideEffects}
 }
 
-// unfillable returns warnings about placeholders of mocks that neither a declared parameter nor a variable fills.
+// unfillable returns warnings about placeholders of mocks that no declared parameter or variable fills.
 func unfillable(targets []*target, variables map[string]string) []string {
 	var warnings []string
 	for _, t := range targets {

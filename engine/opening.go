@@ -12,16 +12,15 @@ import (
 
 // opening is how a conversation begins.
 type opening struct {
-	// values are the given ones and those of the system fields.
+	// values are the given values and those of the system fields.
 	values map[string]string
-	// welcome is what the agent says first; nil when the contact begins.
+	// welcome is what the agent says first, nil if the contact begins.
 	welcome  *string
 	warnings []string
 }
 
-// begin returns how a conversation with the agent begins at a time when the values are given. An agent without a
-// welcome message begins with the opener, if that is not empty.
-// UNPROCESSABLE names the mandatory fields that have none.
+// begin returns how a conversation with the agent begins at a time, with the given values. An agent without a welcome
+// message begins with the opener, unless that is empty. An UNPROCESSABLE error names mandatory fields without a value.
 func begin(agent *model.Agent, opener string, given map[string]string, at time.Time) (*opening, error) {
 	o := &opening{values: maps.Clone(given), warnings: []string{}}
 	if o.values == nil {
@@ -47,7 +46,7 @@ func begin(agent *model.Agent, opener string, given map[string]string, at time.T
 	return o, nil
 }
 
-// fill gives the system fields their values and looks for what is missing and what is too much.
+// fill gives the system fields values and checks for missing and unknown ones.
 func (o *opening) fill(fields []model.AgentField, at time.Time) error {
 	if missing := fillFields(o.values, fields, at); len(missing) > 0 {
 		var faults model.Fields
@@ -71,7 +70,7 @@ func (o *opening) fill(fields []model.AgentField, at time.Time) error {
 	return nil
 }
 
-// fillFields gives the system fields that have no value one, and returns the names of the mandatory fields without.
+// fillFields gives values to the system fields without one, and returns the names of mandatory fields without one.
 func fillFields(values map[string]string, fields []model.AgentField, at time.Time) []string {
 	var missing []string
 	for _, field := range fields {
@@ -96,8 +95,8 @@ func (o *opening) warn(format string, args ...any) {
 	o.warnings = append(o.warnings, fmt.Sprintf(format, args...))
 }
 
-// fictional is the value of a field that the platform fills in real conversations: the day and the
-// time as they are, and numbers and domains that are reserved for fiction, so that they reach nobody.
+// fictional returns the value of a field that the platform fills in real conversations. The day and the time are real.
+// Numbers and domains are reserved for fiction, so that they reach nobody.
 func fictional(field string, at time.Time) string {
 	name := strings.ToLower(field)
 	has := func(parts ...string) bool {

@@ -14,8 +14,8 @@ type member struct {
 // object is a JSON object whose names have an order.
 type object []member
 
-// inOrder returns JSON that is known to be valid in its compact form, without U+0000 and with its names in their
-// order. A name that is given twice has its first place and its last value.
+// inOrder returns valid JSON in its compact form, without U+0000 and with its names in their original order. A repeated
+// name has its first place and its last value.
 func inOrder(text string) string {
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.UseNumber()
@@ -66,7 +66,7 @@ func objectInOrder(decoder *json.Decoder) any {
 	return members
 }
 
-// write appends a value, its objects as object, as compact JSON.
+// write appends a value as compact JSON. Objects are of type object.
 func write(to *strings.Builder, value any) {
 	switch value := value.(type) {
 	case []any:

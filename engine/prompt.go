@@ -9,15 +9,14 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// maxRendered bounds a text with its placeholders filled, in bytes: values can be much longer than their names.
+// maxRendered bounds a text with its placeholders filled, in bytes. Values can be much longer than their names.
 const maxRendered = 1 << 20
 
 // placeholder never matches the braces of JSON, whose names are in quotation marks.
 var placeholder = regexp.MustCompile(`\{[A-Za-z_][A-Za-z0-9_.]*\}`)
 
-// render fills the placeholders of a text. What a value holds is not filled again. A placeholder without a
-// value stays as it is; the names of those are returned, each once, in order. UNPROCESSABLE when
-// the result is too long.
+// render fills the placeholders of a text, but not those within values. A placeholder without a value stays as it is,
+// and its name is returned, each name once, in order. The error is UNPROCESSABLE if the result is too long.
 func render(text string, values map[string]string) (string, []string, error) {
 	filled, unknown := fill(text, maxRendered, func(name string) (string, bool) {
 		value, ok := values[name]
@@ -29,7 +28,7 @@ func render(text string, values map[string]string) (string, []string, error) {
 	return filled, unknown, nil
 }
 
-// unfilled are the warnings of placeholders without a value in a text, which is named.
+// unfilled returns warnings about placeholders without a value. where names their text.
 func unfilled(where string, unknown []string) []string {
 	warnings := make([]string, len(unknown))
 	for i, name := range unknown {
@@ -38,7 +37,7 @@ func unfilled(where string, unknown []string) []string {
 	return warnings
 }
 
-// fill is render with values from anywhere. It stops at a result of more than most bytes, which is returned.
+// fill is render with values from anywhere. It stops once the result has more than most bytes, and returns it.
 func fill(text string, most int, valueOf func(name string) (string, bool)) (string, []string) {
 	var filled strings.Builder
 	var unknown []string

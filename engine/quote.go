@@ -12,11 +12,10 @@ const (
 	dashes      = "-‐‑‒–—―−"
 )
 
-// find returns what stands in the message and is the quote word for word: in its text, or in one of its
-// calls. Only white space and the shape of quotation marks and dashes may differ, and marks around the quote
-// may be missing there. A quote without a letter or digit is none. Of a call can be quoted: its name with its
-// arguments, its result, its error, its JSON as a whole, and what it found in the knowledge base; there white
-// space matters in words only.
+// find returns the part of the message, of its text or of its calls, that is the quote word for word. Only white space
+// and the shape of quotation marks and dashes may differ, and marks around the quote may be missing there. A quote needs
+// a letter or digit. The judge can quote a call's name with its arguments, its result, its error, its JSON as a whole,
+// and what it found in the knowledge base. In calls, white space matters only within words.
 func (m transcriptMessage) find(quote string) (string, bool) {
 	quote = strings.TrimFunc(quote, isSpace)
 	bare := strings.TrimFunc(quote, func(r rune) bool { return isSpace(r) || strings.ContainsRune(doubleMarks+singleMarks, r) })
@@ -47,7 +46,7 @@ func (m transcriptMessage) look(quote string) string {
 	return ""
 }
 
-// texts are what can be quoted of a call.
+// texts returns what can be quoted of a call.
 func (c transcriptCall) texts() []string {
 	texts := []string{c.Name + " " + encode(c.Arguments), encode(c)}
 	for _, text := range []*string{c.Result, c.Error} {
@@ -58,7 +57,7 @@ func (c transcriptCall) texts() []string {
 	return append(texts, c.excerpts...)
 }
 
-// pattern matches a quote. Loosely, white space matters between letters and digits only.
+// pattern matches a quote. If loose, white space matters only between letters and digits.
 func pattern(quote string, loose bool) *regexp.Regexp {
 	const space = `[\s\v\x{85}\p{Z}]`
 	var expression strings.Builder
@@ -88,11 +87,11 @@ func pattern(quote string, loose bool) *regexp.Regexp {
 			expression.WriteString(regexp.QuoteMeta(string(r)))
 		}
 	}
-	// Every part of it is quoted or known to be right.
+	// Every part of the expression is quoted or known to be valid.
 	return regexp.MustCompile(expression.String())
 }
 
-// isSpace reports whether the space of a pattern matches the character.
+// isSpace reports whether the pattern treats the character as white space.
 func isSpace(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.Z, r) }
 
 func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }

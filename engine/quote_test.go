@@ -52,7 +52,7 @@ func TestFindQuote(t *testing.T) {
 	}
 }
 
-// normal is a text as the documentation of find compares it, written in another way.
+// normal returns a text in the form in which find compares it, by another method.
 func normal(text string) string {
 	text = strings.Map(func(r rune) rune {
 		switch r {

@@ -20,7 +20,7 @@ import (
 
 const wish = `{"reason":"wants a human"}`
 
-// broken is how a provider fails.
+// broken is the failure of a provider.
 var broken = &llm.Error{Cause: llm.Unavailable, Status: 500, Message: "the provider answered 500"}
 
 func TestRealCallsAreOnRecordBeforeTheyAreMade(t *testing.T) {
@@ -91,7 +91,7 @@ func TestAgentRemembersWhatItDidInATurnThatFailed(t *testing.T) {
 	require.False(t, calls[0].IsTurnKept)
 }
 
-// transferring is a clinic with a telephony provider, and how often that was asked.
+// transferring returns a clinic with a telephony provider, and how often that was asked.
 func transferring(t *testing.T, m llm.Model, meanwhile func()) (*clinic, *engine.Engine, *atomic.Int32) {
 	t.Helper()
 	c := newClinic(t, func(in *model.CreateAgentInput) { in.IsCallTransferEnabled = true })
@@ -167,7 +167,7 @@ func (c *clinic) die(t *testing.T, chatID string, result *string) {
 
 func TestProcessThatDiesDuringATransfer(t *testing.T) {
 	t.Parallel()
-	// This agent tries again at once; a real one sees what it did and may do better.
+	// This agent tries again at once. A real one sees what it did and may do better.
 	c, e, asked := transferring(t, actor(func(_ context.Context, req llm.Request) (llm.Answer, error) {
 		told := results(req)
 		if len(told) == 1 {

@@ -6,8 +6,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// rehearse lets the agent answer in a test as it would in a chat, and returns what it called as well, also when
-// it fails: a tester's reply. A turn is good for one answer.
+// rehearse is a tester's reply: it lets the agent answer in a test as it would in a chat. It also returns the calls,
+// even if it fails. A turn can be used only once.
 func (t *turn) rehearse(ctx context.Context, s *speaker, at situation) (*reply, []*model.ToolCall, error) {
 	messages := make([]*model.SimulationChatMessage, len(at.messages))
 	for i, m := range at.messages {

@@ -13,7 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// onStage is a tester of the scene's agent, with offline parts.
+// onStage returns a tester of the scene's agent, with offline parts.
 func (s *scene) onStage() *tester {
 	t := withoutKey()
 	t.reply = func(ctx context.Context, at situation) (*reply, []*model.ToolCall, error) {
@@ -50,7 +50,7 @@ func TestTheAgentOfATestRemembersItsTurns(t *testing.T) {
 	require.Contains(t, strings.Join(calls, "\n"), `book: {"status":"success"`, "the rule was for the first call alone")
 	require.Contains(t, calls, "dig: result of dig")
 
-	// Its second turn begins with what it knows of the first.
+	// The second turn begins with the messages and calls of the first.
 	told := s.script.asked["Main"][2].Messages
 	require.Empty(t, cmp.Diff([]llm.Message{
 		{Role: llm.RoleAssistant, Text: "Good morning."},
@@ -73,7 +73,7 @@ func TestTheAgentOfATestFails(t *testing.T) {
 	require.False(t, run.ToolCalls[0].IsTurnKept)
 }
 
-// TestAllOffline plays a test in which nobody is a language model, the agent included.
+// TestAllOffline runs a test without any language model, not even for the agent.
 func TestAllOffline(t *testing.T) {
 	t.Parallel()
 	s := newScene()

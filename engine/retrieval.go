@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	// knowledgeBase is the name under which the knowledge base is asked.
+	// knowledgeBase is the name of calls to the knowledge base.
 	knowledgeBase = "knowledge_base"
 	// maxKnowledge bounds the chunks in an agent's instructions, in bytes.
 	maxKnowledge = 512 << 10
-	// maxQuestion is the longest question, in characters.
+	// maxQuestion bounds a question, in characters.
 	maxQuestion = 10_000
 
 	nothingFound        = "You are without knowledge here: nothing was found about the contact's last message."
@@ -28,7 +28,7 @@ const (
 // retrieval is a question to the knowledge base, with the chunks that it found.
 type retrieval struct {
 	chat *model.KnowledgeBaseChat
-	// shown are the chunks that the model sees, best first; it cites the first as 1.
+	// shown are the chunks that the model sees, best first. It cites the first as 1.
 	shown []*model.RetrievedChunk
 }
 
@@ -49,9 +49,9 @@ type retrievedChunk struct {
 	Content          string   `json:"content"`
 }
 
-// consult asks the knowledge base about the contact's last message, and puts what it finds into the instructions.
-// There is a reply, and the model need not be asked, when nothing was found and there are words for that. It is a
-// call like others to those who watch, but neither a mock nor a denial of side effects reaches it.
+// consult asks the knowledge base about the contact's last message, and puts what it finds into the instructions. If
+// nothing is found and the chat has a text for that, it returns this as the reply, and the model need not be asked.
+// Followers see a call like any other, but mocks and denied side effects do not apply to it.
 func (c *conversation) consult(ctx context.Context, emit func(event) bool) (*reply, error) {
 	chat := c.knowledge.chat
 	question := c.question(ctx)
@@ -159,7 +159,7 @@ func renderKnowledge(prompt string, variables map[string]string, knowledge strin
 	return filled, unknown, nil
 }
 
-// resultOfRetrieval is what was found, as JSON. Contents give way where it would be too long to keep.
+// resultOfRetrieval returns the chunks found as JSON. It shortens their contents if the JSON would be too long to store.
 func resultOfRetrieval(found []*model.RetrievedChunk) string {
 	for most := maxResult; ; most /= 2 {
 		result := retrievalResult{Chunks: make([]retrievedChunk, len(found))}
@@ -181,11 +181,11 @@ func resultOfRetrieval(found []*model.RetrievedChunk) string {
 const (
 	// rephraseTimeout bounds the wait for a better question.
 	rephraseTimeout = 5 * time.Second
-	// maxRemembered is how many messages, the last one included, a better question is made of.
+	// maxRemembered is how many messages, the last one included, make a better question.
 	maxRemembered = 6
-	// maxRecalled bounds each of them, in characters.
+	// maxRecalled bounds each of these messages, in characters.
 	maxRecalled = 1_000
-	// maxRephrased is the longest better question, in characters.
+	// maxRephrased bounds a better question, in characters.
 	maxRephrased = 1_000
 
 	rephraseInstruction = "You are given the end of a conversation between a contact and an agent. Write the contact's last message as one question " +
@@ -193,8 +193,8 @@ const (
 		"Keep its language and add nothing that was not said. If it can be understood already, repeat it. Write the question and nothing else."
 )
 
-// question is what the knowledge base is asked: the contact's last message, or, when there is a model for that and
-// something was said before, what that model makes of both.
+// question returns what the knowledge base is asked: the contact's last message, or what the rephraser makes of it and
+// earlier messages, if there are both.
 func (c *conversation) question(ctx context.Context) string {
 	var said []llm.Message
 	for _, m := range c.req.Messages {
@@ -242,7 +242,7 @@ func (c *conversation) rephrased(ctx context.Context, said []llm.Message) string
 	return better
 }
 
-// settingsOf are the settings of the answers of an agent with the knowledge base chat.
+// settingsOf returns the model settings for an agent with the knowledge base chat.
 func settingsOf(chat *model.KnowledgeBaseChat) llm.Settings {
 	s := chat.LlmSettings
 	return llm.Settings{

@@ -23,7 +23,7 @@ type library struct {
 	datasetID string
 }
 
-// library connects a knowledge base chat to an agent of the clinic, with documents that are texts by their names.
+// library connects a knowledge base chat to an agent of the clinic. The texts are its documents, by name.
 func (c *clinic) library(t *testing.T, e *engine.Engine, agent *model.Agent, settings model.PromptSettingsInput, texts map[string]string) library {
 	t.Helper()
 	dataset, err := c.tenant.CreateDataset(t.Context(), model.CreateDatasetInput{Name: "Leaflets"})
@@ -49,7 +49,7 @@ func (c *clinic) document(t *testing.T, e *engine.Engine, datasetID, name, text 
 	require.NoError(t, e.Knowledge().Index(t.Context(), c.tenant, d.IndexingID, 1))
 }
 
-// leaflets are about vaccinations and parking; both are about the clinic.
+// leaflets are about vaccinations and parking. Both mention the clinic.
 func leaflets() map[string]string {
 	return map[string]string{
 		"vaccination.txt": "The influenza vaccination of the clinic costs 30 dollars.",
@@ -59,7 +59,7 @@ func leaflets() map[string]string {
 
 const aboutFlu = "What does the influenza vaccination cost at the clinic?"
 
-// found is what is kept of a retrieval.
+// found is the stored record of a retrieval.
 type found struct {
 	Chunks []struct {
 		Number                                     int
@@ -94,7 +94,7 @@ func TestAnAgentAnswersFromItsKnowledgeBase(t *testing.T) {
 	_, messages, err := send(t.Context(), e, c.tenant, chat.ID, aboutFlu)
 	require.NoError(t, err)
 
-	// What retrieve answers is what the agent was given, to the score.
+	// retrieve returns exactly what the agent was given, scores included.
 	want, err := e.Knowledge().Retrieve(t.Context(), c.tenant, l.chat, aboutFlu)
 	require.NoError(t, err)
 	require.Len(t, want, 2)
@@ -141,7 +141,7 @@ func TestAnAgentAnswersFromItsKnowledgeBase(t *testing.T) {
 	require.Empty(t, cmp.Diff(answer.Citations, kept[1].Citations))
 	require.Empty(t, kept[0].Citations)
 
-	// The next turn asks anew, and the model is not told of the retrievals before.
+	// The next turn asks again, and the model is not told of earlier retrievals.
 	_, _, err = send(t.Context(), e, c.tenant, chat.ID, "When does the parking garage close?")
 	require.NoError(t, err)
 	require.Len(t, asked[1].Messages, 3)
@@ -266,7 +266,7 @@ func TestASubAgentAnswersFromItsOwnKnowledgeBase(t *testing.T) {
 		return once("ask_expert", `{"request":"`+aboutFlu+`"}`)(ctx, req)
 	}), engine.Options{})
 	l := c.library(t, e, expert, model.PromptSettingsInput{TopN: new(int32(1))}, leaflets())
-	// Neither mocks nor a denial of side effects keep an agent from looking something up.
+	// Neither mocks nor denied side effects keep an agent from looking something up.
 	mocking := &model.ToolMocking{MockAllTools: true, MockCallTransfer: true, SideEffects: model.SideEffectsDeny}
 	chat := c.start(t, e, mocking)
 	require.Equal(t, []string{"ask_expert Real", "ask_expert/knowledge_base Real"}, c.covered(t, e, chat))
@@ -298,7 +298,7 @@ func TestRetrievalIsAnnouncedAndCovered(t *testing.T) {
 	events := c.follow(t, chat.ID)
 	_, _, err = send(t.Context(), e, c.tenant, chat.ID, aboutFlu)
 	require.NoError(t, err)
-	// A reader that reads the rows by itself may see the messages before the call is announced.
+	// A reader that reads the rows itself may see the messages before the call is announced.
 	var started model.ToolCallStarted
 	var finished model.ToolCallFinished
 	for finished.ID == "" {

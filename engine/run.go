@@ -12,7 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// parts are the roles in a test beside the agent.
+// parts are the roles in a test other than the agent's.
 type parts struct{ contact, judge, classifier part }
 
 func orElse(chosen, preset llm.Model) llm.Model {
@@ -27,17 +27,16 @@ const (
 	claimDelay = time.Second
 	// finishTimeout bounds writing the outcome, which a worker does even while it is being stopped.
 	finishTimeout = 10 * time.Second
-	// finishBackoff is how long a first write that failed waits for the next; each further waits twice as long, up to
-	// lastFinishBackoff: a database that is back should hear of a run before others take it over.
+	// finishBackoff is how long to wait after a failed write. Each further wait is twice as long, up to
+	// lastFinishBackoff. A database that is back should learn of a run's outcome before others take the run over.
 	finishBackoff, lastFinishBackoff = 50 * time.Millisecond, 200 * time.Millisecond
 )
 
-// RunTest works on a run of an agent test: claims it, runs it and keeps its outcome. The attempt counts
-// how often the run was given to a worker, from 1. It returns nil when the run is finished or there is
-// nothing to do. When ctx ends before there is an outcome the run is given back, to be run by another worker,
-// and the error is ctx's; but the run is finished, as an Error, when it has just taken too long. When the
-// database does not answer in the middle the run is given back, too, and the error is a db.Later, as it is when the run
-// could not even be claimed for that reason.
+// RunTest claims a run of an agent test, runs it and stores its outcome. The attempt counts how often a worker was given
+// the run, from 1. It returns nil if the run is finished or there is nothing to do. If ctx ends before there is an
+// outcome, it releases the run for another worker and returns ctx's error. A run that merely took too long is finished,
+// with the status Error. The error is a db.Later if the database does not answer, either when claiming the run or later,
+// after which the run is released too.
 func (e *Engine) RunTest(ctx context.Context, t *db.Tenant, id string, attempt int32) error {
 	run, err := t.ClaimRun(ctx, id, attempt)
 	if db.IsAway(err) || errors.Is(err, context.DeadlineExceeded) {
@@ -52,7 +51,7 @@ func (e *Engine) RunTest(ctx context.Context, t *db.Tenant, id string, attempt i
 	writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
 	defer cancel()
 	if db.IsAway(fault) {
-		// This is nobody's failure: the run is tried again, however often it happens.
+		// This is nobody's failure, so the run is tried again, however often it happens.
 		return &db.Later{In: claimDelay, Err: errors.Join(fault, keep(writing, func() error { return t.ReleaseRun(writing, run) }))}
 	}
 	if fault != nil && run.Status.IsFinal() {
@@ -88,8 +87,8 @@ func keep(ctx context.Context, write func() error) error {
 	}
 }
 
-// test runs what the run's snapshot says, and sets what came of it in the run. The agent's tools, sub-agents
-// and knowledge base chat are as they are now, the agent itself as it was.
+// test runs a run's snapshot and sets the outcome in the run. The agent's tools, sub-agents and knowledge base chat are
+// as they are now, the agent itself as it was.
 func (e *Engine) test(ctx context.Context, t *db.Tenant, run *model.AgentTestRun) (err error) {
 	defer func() {
 		if reason := recover(); reason != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// newRun returns the only run of a new execution, and what reads it anew.
+// newRun returns the only run of a new execution, and a function that reads it again.
 func newRun(t *testing.T, store *db.Store) (tenant *db.Tenant, id string, stored func() *model.AgentTestRun) {
 	t.Helper()
 	company, err := store.CreateCompany(t.Context(), "Company")
@@ -44,7 +44,7 @@ func newRun(t *testing.T, store *db.Store) (tenant *db.Tenant, id string, stored
 	}
 }
 
-// The database does not answer in the middle of a run, though it does when the run is given back.
+// The database does not answer during a run, but is back when the run is released.
 func TestARunWhoseDatabaseIsAway(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
@@ -81,7 +81,7 @@ func TestARunWhoseDatabaseIsAway(t *testing.T) {
 	require.ErrorAs(t, e.RunTest(t.Context(), tenant, id, 3), &later, "nor is that")
 }
 
-// failedConnections tells of each connection that a store could not open.
+// failedConnections receives the error of each connection that a store could not open.
 type failedConnections chan error
 
 func (failedConnections) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
@@ -100,8 +100,8 @@ func (f failedConnections) TraceConnectEnd(_ context.Context, data pgx.TraceConn
 	}
 }
 
-// A worker is interrupted because its database is away: it gives its run back as soon as the database lets it, and
-// does not count as lost.
+// A worker is interrupted because its database is away. It releases its run as soon as the database lets it, and does
+// not count as lost.
 func TestARunThatIsInterruptedWhileTheDatabaseIsAway(t *testing.T) {
 	t.Parallel()
 	failed := make(failedConnections, 1000)
@@ -129,7 +129,7 @@ func TestARunThatIsInterruptedWhileTheDatabaseIsAway(t *testing.T) {
 	require.Zero(t, stored().Lost)
 }
 
-// breakOff ends every connection with the database at the address, which accepts no other from then on.
+// breakOff ends every connection to the database at the address, and makes it refuse others.
 func breakOff(t *testing.T, address string) {
 	t.Helper()
 	admit(t, address, false)
@@ -139,7 +139,7 @@ func breakOff(t *testing.T, address string) {
 	})
 }
 
-// admit lets the database at the address accept connections, or not.
+// admit lets the database at the address accept connections, or refuse them.
 func admit(t *testing.T, address string, connections bool) {
 	t.Helper()
 	aside(t, address, func(conn *pgx.Conn, name string) {

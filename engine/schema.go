@@ -16,15 +16,15 @@ import (
 )
 
 const (
-	// schemaBytes and expressionBytes bound what is kept compiled, in bytes of text: a compiled schema takes some fifty times
-	// as many.
+	// schemaBytes and expressionBytes bound the caches, in bytes of text. A compiled schema takes some fifty times as
+	// much.
 	schemaBytes     = 1 << 20
 	expressionBytes = 256 << 10
-	// maxFault bounds, in bytes, what a model is told about its arguments.
+	// maxFault bounds what a model is told about its arguments, in bytes.
 	maxFault = 2_000
 )
 
-// checks are what calls are checked by, compiled: the schemas of tools, and the regular expressions of mocks.
+// checks are compiled: the schemas of tools, and the regular expressions of mocks.
 type checks struct {
 	schemas     *compiled[*model.ToolSchema]
 	expressions *compiled[*model.Expression]
@@ -34,7 +34,7 @@ func newChecks() *checks {
 	return &checks{newCompiled(schemaBytes, model.NewToolSchema), newCompiled(expressionBytes, model.NewExpression)}
 }
 
-// validate returns why a call's arguments do not fit the schema, for the model; nil when they do.
+// validate tells the model why a call's arguments do not fit the schema. It returns nil if they do.
 func (c *checks) validate(ctx context.Context, schema json.RawMessage, call arguments) error {
 	compiled, err := c.schemas.of(string(schema))
 	if err != nil {
@@ -53,8 +53,8 @@ func (c *checks) validate(ctx context.Context, schema json.RawMessage, call argu
 
 var english = message.NewPrinter(language.English)
 
-// leaves are the faults at the bottom of a validation error, each with its place in the arguments, until there are none of
-// the bytes left.
+// leaves appends the innermost faults of a validation error, each with its place in the arguments, until left bytes are
+// used up.
 func leaves(e *jsonschema.ValidationError, faults []string, left *int) []string {
 	for _, cause := range e.Causes {
 		if *left > 0 {
@@ -72,7 +72,7 @@ func leaves(e *jsonschema.ValidationError, faults []string, left *int) []string 
 	return append(faults, text)
 }
 
-// parametersOf returns the names that a schema declares, and whether it is plain enough to know them all.
+// parametersOf returns the names that a schema declares, and whether the schema is simple enough for these to be all.
 func parametersOf(schema json.RawMessage) (map[string]bool, bool) {
 	var keywords map[string]json.RawMessage
 	if err := json.Unmarshal(schema, &keywords); err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// script is a model whose answers are known beforehand, by the prompt's first line.
+// script is a model with prepared answers, by the first line of the prompt.
 type script struct {
 	answers map[string][]answer
 
@@ -60,7 +60,7 @@ func (s *script) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk,
 	}
 }
 
-// next returns the answer that is due. The last one is given again and again.
+// next returns the next answer. The last one repeats.
 func (s *script) next(req llm.Request) answer {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -79,7 +79,7 @@ func (s *script) next(req llm.Request) answer {
 
 func say(texts ...string) answer { return answer{texts: texts} }
 
-// do is an answer that makes calls: names and arguments in turn.
+// do returns an answer that makes calls. Names and arguments alternate.
 func do(namesAndArguments ...string) answer {
 	var a answer
 	for i := 0; i < len(namesAndArguments); i += 2 {
@@ -95,7 +95,7 @@ func (a answer) saying(texts ...string) answer {
 	return a
 }
 
-// scene is a turn of the agent "Main" in a world of the test's making.
+// scene is a turn of the agent "Main" with effects that the test controls.
 type scene struct {
 	script  script
 	main    *speaker
@@ -103,20 +103,20 @@ type scene struct {
 	mocking model.ToolMocking
 	history []llm.Message
 	made    map[string]int32
-	// before are the calls of the turns before.
+	// before are the calls of earlier turns.
 	before  []*model.ToolCall
 	effects effects
 	limits  limits
 
 	mutex sync.Mutex
-	// effected is what was called for real, in order of time, and waited for how long was waited.
+	// effected are the real calls in order of time, and waited the waits.
 	effected []string
 	waited   []time.Duration
-	// begun are the names of the calls that were begun for real.
+	// begun are the names of the real calls that began.
 	begun []string
 }
 
-// newScene has an agent with the tools book and look, the sub-agent ask_expert and the transfer.
+// newScene returns an agent with the tools book and look, the sub-agent ask_expert and the transfer.
 func newScene(answers ...answer) *scene {
 	s := &scene{
 		script: script{answers: map[string][]answer{"Main": answers}},
@@ -179,7 +179,7 @@ func (s *scene) note(to *[]time.Duration, d time.Duration) {
 	*to = append(*to, d)
 }
 
-// outcome is what came of a turn.
+// outcome is the outcome of a turn.
 type outcome struct {
 	text  string
 	reply *reply
@@ -213,7 +213,7 @@ func (s *scene) play(t *testing.T) outcome {
 	return s.playUntil(t.Context(), t)
 }
 
-// playUntil plays the turn in a context, and holds it to the rules of every turn.
+// playUntil plays the turn in a context, and checks the rules of every turn.
 func (s *scene) playUntil(ctx context.Context, t *testing.T) outcome {
 	t.Helper()
 	var o outcome
@@ -258,7 +258,7 @@ func (s *scene) playUntil(ctx context.Context, t *testing.T) outcome {
 	return o
 }
 
-// requireAnswered holds a request to the port's rule: every call has its result before anything else is said.
+// requireAnswered requires that every call has its result before anything else is said.
 func requireAnswered(t *testing.T, req llm.Request) {
 	t.Helper()
 	for i, m := range req.Messages {
@@ -269,7 +269,7 @@ func requireAnswered(t *testing.T, req llm.Request) {
 	}
 }
 
-// told are the results of calls that the agent Main was told before its answer with the number.
+// told returns the results of calls that the agent Main was told before its answer of that number.
 func (s *scene) told(number int) []string {
 	var told []string
 	for _, m := range s.script.asked["Main"][number].Messages {
@@ -280,7 +280,7 @@ func (s *scene) told(number int) []string {
 	return told
 }
 
-// requireFault holds an error to be the model's fault and returns its text.
+// requireFault requires that an error is the model's fault and returns its text.
 func requireFault(t *testing.T, err error) string {
 	t.Helper()
 	var known *model.Error

@@ -10,9 +10,9 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// StartSimulationChat starts a chat with an agent of the tenant, with the agent's welcome message, else the opener of its
-// knowledge base chat, if there is one. UNPROCESSABLE when a mandatory field has no value, and when something is to be mocked that is
-// not connected to the agent, or twice.
+// StartSimulationChat starts a chat with an agent of the tenant. It begins with the agent's welcome message, else with
+// the opener of its knowledge base chat, if there is one. The error is UNPROCESSABLE if a mandatory field has no value,
+// or if a mocked target is not connected to the agent or is mocked twice.
 func (e *Engine) StartSimulationChat(ctx context.Context, t *db.Tenant, in model.StartSimulationChatInput) (*model.SimulationChat, error) {
 	if err := in.Validate(); err != nil {
 		return nil, err
@@ -54,11 +54,11 @@ func (e *Engine) StartSimulationChat(ctx context.Context, t *db.Tenant, in model
 	return chat, t.CreateSimulationChat(ctx, chat, opening.welcome)
 }
 
-// SendSimulationMessage lets the agent answer the contact's message, and returns the chat after the
-// reply with the two messages. CONFLICT when the chat has ended, is ended meanwhile, or another message is being
-// answered; UPSTREAM_FAILED when the language model failed, unless it had transferred the contact or ended the
-// conversation before: then the chat ends with what was said until then. A transfer for real is kept even when ctx has
-// ended. With any error no message is kept; what the agent called by then is, as evidence.
+// SendSimulationMessage lets the agent answer the contact's message, and returns the chat after the reply with both
+// messages. The error is CONFLICT if the chat has ended or ends meanwhile, or another message is being answered. It is
+// UPSTREAM_FAILED if the language model failed. But if it had transferred the contact or ended the conversation by then,
+// the chat ends with what was said so far. A real transfer is recorded even if ctx has ended. With any error no messages
+// are stored, but the agent's calls are, as evidence.
 func (e *Engine) SendSimulationMessage(ctx context.Context, t *db.Tenant, in model.SendSimulationMessageInput) (*model.SimulationChat, []*model.SimulationChatMessage, error) {
 	if err := in.Validate(); err != nil {
 		return nil, nil, err
@@ -77,12 +77,12 @@ func (e *Engine) SendSimulationMessage(ctx context.Context, t *db.Tenant, in mod
 	return chat, []*model.SimulationChatMessage{message, answer}, nil
 }
 
-// EndSimulationChat ends a chat; a reply that is being written is dropped. Ending it again changes nothing.
+// EndSimulationChat ends a chat and drops a reply in progress. Ending it again changes nothing.
 func (e *Engine) EndSimulationChat(ctx context.Context, t *db.Tenant, in model.EndSimulationChatInput) (*model.SimulationChat, error) {
 	return t.EndSimulationChat(ctx, in.SimulationChatID)
 }
 
-// reasonsOf is what the log is told of a model's failure and clients are not.
+// reasonsOf returns the details of a model's failure that only the log gets.
 func reasonsOf(err error) slog.Attr {
 	var failure *llm.Error
 	if !errors.As(err, &failure) {

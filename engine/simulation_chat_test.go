@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
 
-// modelFunc is a model as a function: it speaks, and returns how the answer ends.
+// modelFunc is a model as a function. It speaks, and returns how the answer ends.
 type modelFunc func(ctx context.Context, req llm.Request, speak func(string)) error
 
 func (modelFunc) Name() string { return "a model" }
@@ -79,7 +79,7 @@ func send(ctx context.Context, e *engine.Engine, tenant *db.Tenant, chatID, text
 	return e.SendSimulationMessage(ctx, tenant, model.SendSimulationMessageInput{SimulationChatID: chatID, Text: text})
 }
 
-// requireCode holds an error to a code and returns its text.
+// requireCode requires an error with the code and returns its text.
 func requireCode(t *testing.T, want model.Code, err error) string {
 	t.Helper()
 	var known *model.Error
@@ -88,7 +88,7 @@ func requireCode(t *testing.T, want model.Code, err error) string {
 	return known.Error()
 }
 
-// requireUntouched holds a chat to be as if nothing had been sent to it.
+// requireUntouched requires that a chat looks as if nothing had been sent to it.
 func requireUntouched(t *testing.T, tenant *db.Tenant, chatID string) {
 	t.Helper()
 	chat, err := tenant.SimulationChat(t.Context(), chatID)

@@ -184,7 +184,7 @@ func TestManyChatsAtOnce(t *testing.T) {
 	store := dbtest.New(t)
 	tenant, _ := newTenant(t, store)
 	const chats = 100
-	// Every turn waits until all of them are under way: none waits for another's model.
+	// Every turn waits until all of them are in progress, so none may wait for another's model.
 	var together sync.WaitGroup
 	together.Add(chats)
 	e := newEngine(modelFunc(func(_ context.Context, _ llm.Request, speak func(string)) error {

@@ -11,20 +11,19 @@ import (
 )
 
 const (
-	// loadWindow is how long the agent of a run waits to be read with those of other runs. The contact is asked
-	// meanwhile.
+	// loadWindow is how long the agent of a run waits to be read together with others. The contact is asked meanwhile.
 	loadWindow  = 5 * time.Millisecond
 	loadTimeout = 10 * time.Second
 )
 
-// speakerOf names an agent that is to be read for a company.
+// speakerOf names an agent to read for a company.
 type speakerOf struct {
 	companyID, agentID string
 	tenant             *db.Tenant
 }
 
-// speakers reads the agents of runs that begin at the same time together. Nothing is remembered: what is read was
-// read after it was asked for.
+// speakers reads the agents of runs that begin at the same time together. It caches nothing: every row is read after it
+// was asked for.
 type speakers = dataloader.Loader[speakerOf, *speaker]
 
 func newSpeakers() *speakers {
@@ -59,7 +58,7 @@ func readSpeakers(ctx context.Context, wanted []speakerOf) []*dataloader.Result[
 	return results
 }
 
-// wantSpeakers are the rows of the agents, of what they can call and of their knowledge base chats.
+// wantSpeakers returns what to read of agents: their rows, what they can call and their knowledge base chats.
 func wantSpeakers(agentIDs []string) []db.Want {
 	return []db.Want{
 		{Rows: db.AgentRows, Keys: agentIDs},
@@ -69,7 +68,7 @@ func wantSpeakers(agentIDs []string) []db.Want {
 	}
 }
 
-// speakersOf makes speakers of the rows that wantSpeakers wanted, by the id of the agent.
+// speakersOf makes speakers of the rows that wantSpeakers names, by the id of the agent.
 func speakersOf(found [][]model.Row) map[string]*speaker {
 	speakers := make(map[string]*speaker, len(found[0]))
 	for _, row := range found[0] {
@@ -95,8 +94,8 @@ func speakersOf(found [][]model.Row) map[string]*speaker {
 	return speakers
 }
 
-// loadSpeakers reads agents with their tools, sub-agents and knowledge base chats, by the id of the agent, in one round
-// trip.
+// loadSpeakers reads agents with their tools, sub-agents and knowledge base chats in one round trip. It returns them by
+// the id of the agent.
 func loadSpeakers(ctx context.Context, t *db.Tenant, agentIDs []string) (map[string]*speaker, error) {
 	if len(agentIDs) == 0 {
 		return map[string]*speaker{}, nil
@@ -108,7 +107,8 @@ func loadSpeakers(ctx context.Context, t *db.Tenant, agentIDs []string) (map[str
 	return speakersOf(found), nil
 }
 
-// loadSpeaker reads one agent with its tools, sub-agents and knowledge base chat; NOT_FOUND when it does not exist.
+// loadSpeaker reads one agent with its tools, sub-agents and knowledge base chat. The error is NOT_FOUND if it does not
+// exist.
 func loadSpeaker(ctx context.Context, t *db.Tenant, agentID string) (*speaker, error) {
 	speakers, err := loadSpeakers(ctx, t, []string{agentID})
 	if err != nil {

@@ -12,7 +12,7 @@ type speaker struct {
 	agent     *model.Agent
 	tools     []*model.Tool
 	subAgents []*model.SubAgent
-	// chat is its knowledge base chat; nil when it has none.
+	// chat is its knowledge base chat. It may be nil.
 	chat *model.KnowledgeBaseChat
 }
 
@@ -22,13 +22,13 @@ type target struct {
 	description string
 	// parameters is a JSON Schema of type object.
 	parameters json.RawMessage
-	// text names the parameter that must not be blank; "" when there is none. The schema does not say so:
-	// a model may take a text with a pattern for a code.
+	// text names the parameter that must not be blank, if any. The schema does not say so, because a model may take a
+	// string with a pattern for a code.
 	text string
-	// tool and subAgent are what it is; both are nil for the others.
+	// tool and subAgent are what the target is. Both are nil for the transfer and the end.
 	tool     *model.Tool
 	subAgent *model.SubAgent
-	// mock is how it answers; nil unless its effect is Mocked.
+	// mock is how it answers, nil unless its effect is Mocked.
 	mock *model.Mock
 }
 
@@ -40,7 +40,7 @@ const (
 		`"required":["request"],"additionalProperties":false}`
 )
 
-// end is how the agent ends a conversation. It is no call of anything: nothing is recorded of it, unless it is wrong.
+// end is how the agent ends a conversation. It calls nothing, and is recorded only if it is wrong.
 var end = target{
 	CallCoverage: model.CallCoverage{TechnicalName: llm.EndConversation},
 	description:  "Ends the conversation for good, after what you say in the same answer.",
@@ -58,7 +58,7 @@ func (s *speaker) targets(mocking *model.ToolMocking, canTransfer bool) []*targe
 		}).decide(mocking.Denies(), tool.Endpoint != nil))
 	}
 	for _, sub := range s.subAgents {
-		// To delegate is no side effect; what the other agent does may be one.
+		// Delegating is no side effect, though the other agent may have some.
 		targets = append(targets, (&target{
 			CallCoverage: model.CallCoverage{Kind: model.ToolCallKindSubAgent, TargetID: &sub.ID, TechnicalName: sub.TechnicalName},
 			description:  sub.Description, parameters: json.RawMessage(requestSchema), text: "request", subAgent: sub,
@@ -79,7 +79,7 @@ func (s *speaker) targets(mocking *model.ToolMocking, canTransfer bool) []*targe
 	return targets
 }
 
-// decide sets the effect of a target whose mock is set.
+// decide sets the effect of a target. Its mock must be set before.
 func (t *target) decide(denied, possible bool) *target {
 	switch {
 	case t.mock != nil:

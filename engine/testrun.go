@@ -11,33 +11,33 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// tester runs tests of agents. It knows no rows: a run comes with everything it needs.
+// tester runs tests of agents. It reads no rows: a run comes with everything it needs.
 type tester struct {
 	contact    part
 	judge      part
 	classifier part
-	// reply lets the agent answer the last message, which is the contact's, and returns what it called as well,
-	// also when it fails. Its error is UPSTREAM_FAILED for what is the language model's fault.
+	// reply lets the agent answer the contact's last message. It also returns the calls, even if it fails. Its error is
+	// UPSTREAM_FAILED if the language model is at fault.
 	reply func(context.Context, situation) (*reply, []*model.ToolCall, error)
-	// opener returns what the agent says first when it has no welcome message of its own; nil when it says nothing then.
+	// opener returns what the agent says first without a welcome message. Nil means that it says nothing.
 	opener func() (string, error)
-	// now is the time of a message.
+	// now returns the time of a message.
 	now func() time.Time
 }
 
-// situation is where a conversation stands when it is the agent's turn.
+// situation is the state of a conversation when it is the agent's turn.
 type situation struct {
 	variables map[string]string
 	messages  []model.TestMessage
-	// calls are those of the turns before. The MessageSequence of each is the index of the message
-	// that it helped to answer.
+	// calls are the calls of earlier turns. The MessageSequence of each is the index of the message that it helped to
+	// answer.
 	calls []*model.ToolCall
 }
 
-// simulate lets the contact and the agent of the run's snapshot talk, judges the conversation, and sets what
-// came of it in the run: messages, calls, turns, the reason of the end, results, error and status. All of that is
-// replaced. The status is Passed, Failed or Error. The error that is returned is what is behind status Error,
-// for the log alone. Once ctx has ended it is ctx's: then the status stays, and there are no results.
+// simulate lets the contact and the agent of the run's snapshot talk, judges the conversation, and sets the outcome in
+// the run: messages, calls, turns, the reason of the end, results, error and status. All of these are replaced. The
+// status is Passed, Failed or Error. The returned error is the cause of the status Error, only for the log. Once ctx has
+// ended the error is ctx's, the status stays, and there are no results.
 func (t *tester) simulate(ctx context.Context, run *model.AgentTestRun) error {
 	test := run.Snapshot.Test
 	run.Messages, run.ToolCalls, run.TurnCount, run.EndReason = slices.Clone(test.ConversationMessages), []*model.ToolCall{}, 0, nil
@@ -57,8 +57,8 @@ func (t *tester) simulate(ctx context.Context, run *model.AgentTestRun) error {
 	return conclude(ctx, run, passed, err)
 }
 
-// classify lets the classifier of the agent choose a tag for the test's conversation, and sets what came of it in
-// the run, in the manner of simulate.
+// classify lets the agent's classifier choose a tag for the test's conversation, and sets the outcome in the run as
+// simulate does.
 func (t *tester) classify(ctx context.Context, run *model.AgentTestRun) error {
 	test := run.Snapshot.Test
 	run.Messages, run.ToolCalls, run.TurnCount, run.EndReason = slices.Clone(test.ConversationContext.Messages), []*model.ToolCall{}, 0, nil
@@ -133,7 +133,7 @@ func (t *tester) converse(ctx context.Context, run *model.AgentTestRun) (*ending
 	return &ending{By: endedByLimit, Reason: fmt.Sprintf("The test's limit of %d turns was reached.", test.MaxTurns)}, nil
 }
 
-// left ends a conversation that the contact leaves. If the agent had no turn there is nothing to judge.
+// left ends a conversation that the contact leaves. If the agent had no turn, there is nothing to judge.
 func (t *tester) left(run *model.AgentTestRun, reason string) (*ending, error) {
 	if run.TurnCount == 0 {
 		return nil, t.contact.fault(nil, "it ended the conversation before the agent said anything")
@@ -166,8 +166,8 @@ func (t *tester) answer(ctx context.Context, run *model.AgentTestRun, variables 
 	return said, nil
 }
 
-// faultOfAgent is why the agent did not answer. What is the fault of neither its model nor its definition is the
-// gateway's, and told to nobody.
+// faultOfAgent returns why the agent did not answer. If neither its model nor its definition is at fault, the gateway
+// is, and nobody is told the details.
 func faultOfAgent(err error) *runFault {
 	var known *model.Error
 	if errors.As(err, &known) {
@@ -187,7 +187,7 @@ func faultOfGateway(err error) *runFault {
 	}
 }
 
-// variablesOf are the values of a test as texts, numbers and truth values included.
+// variablesOf returns the values of a test as texts, including numbers and booleans.
 func variablesOf(object model.JSONObject) (map[string]string, error) {
 	text, _ := object.MarshalJSON()
 	var given map[string]json.RawMessage

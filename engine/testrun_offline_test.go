@@ -11,7 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// withoutKey is a tester whose parts are all offline. The agent books what it is asked for.
+// withoutKey returns a tester whose parts are all offline. The agent books what it is asked for.
 func withoutKey() *tester {
 	return &tester{
 		contact: as(offline.Contact(), model.RunErrorCauseSimulator), judge: as(offline.Judge(), model.RunErrorCauseJudge),

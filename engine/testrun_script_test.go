@@ -14,11 +14,11 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// player is a model that answers in turn, or by what it is asked, and remembers what it was asked.
+// player is a model that answers in turn, or by the request, and remembers its requests.
 type player struct {
-	// lines are given one after the other, the last one again and again.
+	// lines are the answers in their order. The last one repeats.
 	lines []line
-	// by answers instead of lines when it is set.
+	// by answers instead of lines if it is set.
 	by func(llm.Request) line
 
 	mutex sync.Mutex
@@ -77,12 +77,12 @@ func lines(texts ...string) *player {
 	return p
 }
 
-// leave is a line that ends the conversation.
+// leave returns a line that ends the conversation.
 func leave(text, reason string) line {
 	return line{text: text, calls: []llm.ToolCall{{ID: "c", Name: llm.EndConversation, Arguments: encode(map[string]any{"reason": reason})}}}
 }
 
-// as gives a model its part.
+// as gives a model its role.
 func as(m llm.Model, cause model.RunErrorCause) part {
 	return part{Model: m, name: "the " + string(cause), cause: cause, timeout: time.Minute}
 }
@@ -91,7 +91,7 @@ func written(role model.MessageRole, text string) model.TestMessage {
 	return model.TestMessage{Role: role, Text: text}
 }
 
-// requireRunFault holds an error to be the fault of a part and returns its text.
+// requireRunFault requires that an error is the fault of a part and returns its text.
 func requireRunFault(t *testing.T, err error, cause model.RunErrorCause) string {
 	t.Helper()
 	var fault *runFault
@@ -101,7 +101,7 @@ func requireRunFault(t *testing.T, err error, cause model.RunErrorCause) string 
 	return fault.Message
 }
 
-// lastOf is what a model was told last in the request with the number.
+// lastOf returns the last message of the model's request of that number.
 func (p *player) lastOf(number int) string {
 	messages := p.asked[number].Messages
 	return messages[len(messages)-1].Text

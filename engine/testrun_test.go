@@ -17,7 +17,7 @@ import (
 // rehearsal is a simulation run whose parts are scripted.
 type rehearsal struct {
 	contact, judge *player
-	// replies are the agent's, one after the other, the last one again and again.
+	// replies are the agent's, in their order. The last one repeats.
 	replies []agentLine
 	test    model.AgentTestRow
 	agent   model.Agent
@@ -225,7 +225,7 @@ func TestSimulationKeepsMessagesAndCalls(t *testing.T) {
 		},
 	}
 	run := r.run()
-	// What an attempt before left behind is replaced.
+	// Leftovers of an earlier attempt are replaced.
 	run.ToolCalls, run.Error = []*model.ToolCall{{ID: "old"}}, &model.RunError{}
 	require.Error(t, r.tester().simulate(t.Context(), run))
 

@@ -2,17 +2,17 @@ package engine
 
 import "strings"
 
-// maxResult bounds, in bytes, what is kept and handed back of one call.
+// maxResult bounds what is stored and returned of one call, in bytes.
 const maxResult = 64 << 10
 
 const cutMark = " … (the rest is cut off)"
 
-// clean is a text without what Postgres cannot keep.
+// clean removes what Postgres cannot store.
 func clean(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "")
 }
 
-// clip is the beginning of a clean text, of at most so many characters.
+// clip cleans a text and cuts off what is beyond most characters.
 func clip(text string, most int) string {
 	if characters := []rune(clean(text)); len(characters) > most {
 		return string(characters[:most])
@@ -20,7 +20,7 @@ func clip(text string, most int) string {
 	return clean(text)
 }
 
-// cut is a clean text of at most so many bytes, which says so when it is shortened.
+// cut cleans a text. If it has more than most bytes, the text is shortened to these and says so at its end.
 func cut(text string, most int) string {
 	text = clean(text)
 	if len(text) <= most {

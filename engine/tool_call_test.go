@@ -58,7 +58,7 @@ func TestToolsForReal(t *testing.T) {
 	require.Equal(t, "the tool answered 503 Service Unavailable: out of order", *calls[1].Error)
 	require.JSONEq(t, `{"day":"Monday"}`, string(calls[0].Arguments))
 
-	// An engine that is not told otherwise reaches no loopback address.
+	// By default, an engine reaches no loopback address.
 	before = c.reads.Load()
 	_, messages, err = send(t.Context(), newEngine(once("book", "{}"), engine.Options{}), c.tenant, chat.ID, "Again")
 	require.NoError(t, err)
@@ -262,7 +262,7 @@ func TestCallsAreAnnounced(t *testing.T) {
 	events := c.follow(t, chat.ID)
 	_, _, err := send(t.Context(), e, c.tenant, chat.ID, "Book")
 	require.NoError(t, err)
-	// A reader that reads the rows by itself may see the messages before the calls are announced.
+	// A reader that reads the rows itself may see the messages before the calls are announced.
 	call := c.calls(t, chat.ID)[0]
 	var started model.ToolCallStarted
 	var finished model.ToolCallFinished

@@ -15,15 +15,15 @@ type transcript struct {
 	Ending   ending              `json:"ending"`
 }
 
-// transcriptMessage is a message of the run. It is cited by its index, and so are the calls in it.
+// transcriptMessage is a message of the run. Its index cites it and its calls.
 type transcriptMessage struct {
 	// MessageIndex counts the messages of the run from 0.
 	MessageIndex int `json:"messageIndex"`
 	// Speaker is "agent" or "contact".
 	Speaker string `json:"speaker"`
-	// IsGiven is set for messages that the test starts from: the agent did not write them in the run.
+	// IsGiven is true for messages that the test starts from. The agent did not write them in the run.
 	IsGiven bool `json:"isGiven,omitempty"`
-	// Calls are what the agent called before it wrote the message.
+	// Calls are the calls that the agent made before it wrote the message.
 	Calls []transcriptCall `json:"calls,omitempty"`
 	Text  string           `json:"text"`
 }
@@ -34,16 +34,16 @@ type transcriptCall struct {
 	Arguments model.JSONObject `json:"arguments"`
 	// Within is the name of the delegation in whose conversation the call was made.
 	Within string `json:"within,omitempty"`
-	// Result is what came back; absent when the call failed, for the reason in Error.
+	// Result is absent if the call failed, for the reason in Error.
 	Result *string `json:"result,omitempty"`
 	Error  *string `json:"error,omitempty"`
-	// excerpts are the chunks that a retrieval found, whole, as they can be quoted.
+	// excerpts are the whole chunks that a retrieval found, which can be quoted.
 	excerpts []string
 }
 
 // ending says how the conversation ended.
 type ending struct {
-	// By is "agent", "contact", or "limit" when the test's turns were used up.
+	// By is "agent", "contact", or "limit" if the turns of the test were used up.
 	By     string `json:"by"`
 	Reason string `json:"reason"`
 }
@@ -54,8 +54,8 @@ const (
 	endedByLimit   = "limit"
 )
 
-// transcriptOf is the transcript of a run whose first messages, so many, were given. A call belongs to the
-// message after the one that it helped to answer.
+// transcriptOf returns the transcript of a run. given is the number of its messages that the test started from. A call
+// belongs to the message after the one that it helped to answer.
 func transcriptOf(run *model.AgentTestRun, given int, end ending) transcript {
 	names := map[string]string{}
 	made := map[int][]transcriptCall{}
@@ -84,7 +84,7 @@ func transcriptOf(run *model.AgentTestRun, given int, end ending) transcript {
 	return t
 }
 
-// excerptsOf are the texts of what a retrieval found.
+// excerptsOf returns the texts that a retrieval found.
 func excerptsOf(call *model.ToolCall) []string {
 	var found retrievalResult
 	if call.Result == nil || json.Unmarshal([]byte(*call.Result), &found) != nil {

@@ -8,32 +8,32 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// transfer is the one transfer to a human that a turn can make, in whichever of its conversations.
+// transfer is the one transfer to a human that a turn can make, in any of its conversations.
 type transfer struct {
 	mutex  sync.Mutex
 	reason *string
-	// isReal is whether it happened for real.
+	// isReal: the transfer really happened.
 	isReal bool
-	// isDoubtful is whether one was begun in a turn before that may have happened.
+	// isDoubtful: an earlier turn began a transfer that may have happened.
 	isDoubtful bool
 }
 
-// done returns why the contact was transferred; nil when it was not.
+// done returns why the contact was transferred, nil if it was not.
 func (t *transfer) done() *string {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	return t.reason
 }
 
-// happened reports whether the contact was transferred for real.
+// happened reports whether the contact was really transferred.
 func (t *transfer) happened() bool {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	return t.isReal
 }
 
-// recall takes over what became of transfers for real in the turns before. The chat ends with a turn in which there
-// was one, so what is found here is of turns that were not kept.
+// recall takes over the outcome of real transfers in earlier turns. A turn with one ends the chat, so those found here
+// are of turns that were not kept.
 func (t *transfer) recall(calls []*model.ToolCall) {
 	for _, call := range calls {
 		switch {
@@ -47,14 +47,14 @@ func (t *transfer) recall(calls []*model.ToolCall) {
 	}
 }
 
-// reasonIn is the reason that a call gives.
+// reasonIn returns the reason that a call gives.
 func reasonIn(a arguments) *string {
 	reason, _ := a.text("reason")
 	reason = strings.TrimSpace(reason)
 	return &reason
 }
 
-// handOver transfers the contact to a human, or does as if. A turn does so once at most.
+// handOver transfers the contact to a human, or pretends to. A turn does so at most once.
 func (c *conversation) handOver(ctx context.Context, call *call) (string, error) {
 	c.transfer.mutex.Lock()
 	defer c.transfer.mutex.Unlock()

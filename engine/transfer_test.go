@@ -69,7 +69,7 @@ func TestTransfer(t *testing.T) {
 	}
 }
 
-// Whatever the model does after a transfer or an end, the turn succeeds: what is done must not be done again.
+// Whatever the model does after a transfer or an end, the turn succeeds, because what is done must not be done again.
 func TestTurnThatIsOverDoesNotFail(t *testing.T) {
 	t.Parallel()
 	broken := answer{err: &llm.Error{Cause: llm.Unavailable, Status: 500, Message: "the provider answered 500"}}
@@ -182,7 +182,7 @@ func TestTransferBySubAgent(t *testing.T) {
 	require.Len(t, got.causes, 1)
 }
 
-// What happened for real is told to the contact although whoever sent the message is gone.
+// The contact is told what really happened, even if the sender of the message is gone.
 func TestTransferOfAContactWhoseClientLeft(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// maxReply, in bytes, bounds a reply.
+	// maxReply bounds a reply, in bytes.
 	maxReply = 256 << 10
 
 	instruction = "\n\nYou are in a text conversation with a contact. Answer with nothing but what you say to the contact. " +
@@ -22,11 +22,11 @@ const (
 		"Answer with nothing but what that agent needs to know. It cannot answer questions."
 )
 
-// turn is what the conversations of one turn share: that of the chat's agent with the contact, and
-// those that it opens with its sub-agents.
+// turn is what the conversations of one turn share: that of the chat's agent with the contact, and those that it opens
+// with its sub-agents.
 type turn struct {
 	model llm.Model
-	// rephraser makes of a message a question that stands by itself; nil when the knowledge base is asked the message.
+	// rephraser turns a message into a self-contained question. Nil means that the knowledge base is asked the message.
 	rephraser llm.Model
 	limits    limits
 	effects   effects
@@ -42,29 +42,29 @@ type turn struct {
 
 // limits are the bounds of a turn.
 type limits struct {
-	// modelCalls is how often the model may be asked in one conversation.
+	// modelCalls bounds how often the model is asked in one conversation.
 	modelCalls int
-	// depth is how deep delegations may be nested.
+	// depth bounds nested delegations.
 	depth int
-	// reply is how long the model may take for one answer.
+	// reply bounds the time of the model for one answer.
 	reply time.Duration
 }
 
-// effects is all that a turn does outside of itself. What fails is told to the model, as far as it
-// is a *model.Error or an *endpoint.Error.
+// effects are everything that a turn does outside of itself. The model is told of a failure only if it is a *model.Error
+// or an *endpoint.Error.
 type effects struct {
 	now func() time.Time
 	// wait returns after the time, or with an error as soon as ctx ends.
 	wait func(context.Context, time.Duration) error
-	// call calls a tool that has an endpoint, and returns what came back.
+	// call calls a tool that has an endpoint, and returns its answer.
 	call func(context.Context, *model.Tool, model.JSONObject) (string, error)
 	// open returns the agent behind a sub-agent.
 	open func(context.Context, *model.SubAgent) (*speaker, error)
-	// transfer hands the contact over to a human, for a reason; nil when there is no provider.
+	// transfer hands the contact over to a human, for a reason. Nil means that there is no provider.
 	transfer func(context.Context, string) error
 	// retrieve returns what a knowledge base chat finds for a question, best first.
 	retrieve func(context.Context, *model.KnowledgeBaseChat, string) ([]*model.RetrievedChunk, error)
-	// begin keeps that a call is about to be made for real. It is not made when that fails.
+	// begin records that a real call is about to be made. If that fails, the call is not made.
 	begin func(context.Context, *model.ToolCall) error
 }
 
@@ -72,66 +72,66 @@ type effects struct {
 type event struct {
 	// text is the next piece of the reply.
 	text string
-	// started is a call that begins, without what comes of it.
+	// started is a call that begins, without its outcome.
 	started *model.ToolCall
-	// finished is a call that ended. Every call that started finishes, whatever becomes of the turn.
+	// finished is a call that ended. Every call that started finishes, whatever happens to the turn.
 	finished *finished
-	// reply is on the last event only.
+	// reply is set on the last event only.
 	reply *reply
 }
 
 // finished is a call that ended.
 type finished struct {
 	call model.ToolCall
-	// isReal is whether it was begun for real.
+	// isReal: the call really began.
 	isReal bool
-	// cause is what was underneath its error, for the log alone; nil when its record says all.
+	// cause is the cause of its error, only for the log. It is nil if the record says all.
 	cause error
-	// warnings are of placeholders without a value, in its mock or, when it was a delegation, in the sub-agent's prompt.
+	// warnings are about placeholders without a value, in its mock or, for a delegation, in the sub-agent's prompt.
 	warnings []string
 }
 
-// reply is what the agent answers.
+// reply is the agent's answer.
 type reply struct {
 	text string
-	// endReason is why the agent ends the conversation with it; nil when it goes on.
+	// endReason is why the agent ends the conversation with it, nil if it goes on.
 	endReason *string
-	// failure is what the model did wrong once the conversation was over, for the log alone; nil when nothing.
+	// failure is what the model did wrong after the end of the conversation, only for the log. It may be nil.
 	failure error
-	// citations are what the numbers in the text stand for.
+	// citations are the sources of the numbers in the text.
 	citations []model.Citation
 }
 
-// conversation is an agent's side of a conversation in the course of a turn.
+// conversation is an agent's side of a conversation during a turn.
 type conversation struct {
 	*turn
 	req llm.Request
-	// prompt and instruction are what the instructions begin and end with.
+	// prompt is the beginning of the instructions, and instruction their end.
 	prompt, instruction string
-	// knowledge is what the agent answers from; nil when it has no knowledge base chat.
+	// knowledge is what the agent answers from, nil without a knowledge base chat.
 	knowledge *retrieval
 	targets   map[string]*target
 	// variables fill the placeholders of the prompt and of mocks.
 	variables map[string]string
 	// unknown are the placeholders of the prompt without a value.
 	unknown []string
-	// language is the agent's.
+	// language is the agent's language.
 	language string
 	// path are the ids of the agents that wait for an answer, from the chat's own to this one.
 	path []string
-	// delegation is the id of the call that opened it; nil for the chat's own.
+	// delegation is the id of the call that opened it, nil for the chat's own.
 	delegation *string
 	// made counts the calls of each mocked target in the chat, by its id.
 	made map[string]int32
 
 	said strings.Builder
-	// corrected is whether the model had its chance to repair a call.
+	// corrected: the model had its chance to correct a call.
 	corrected bool
 	endReason *string
 }
 
-// converse returns the conversation of the chat's agent, whose last message is the contact's. made counts, by
-// target, the mocked calls of the turns before.
+// converse returns the conversation of the chat's agent, whose last message is the contact's. made counts the mocked
+// calls of earlier turns by target.
 func (t *turn) converse(s *speaker, messages []llm.Message, made map[string]int32) (*conversation, error) {
 	c, err := t.conversation(s, t.variables, t.mocking, instruction)
 	if err != nil {
@@ -145,7 +145,7 @@ func (t *turn) converse(s *speaker, messages []llm.Message, made map[string]int3
 	return c, nil
 }
 
-// conversation returns a conversation in which nothing is said. UNPROCESSABLE when the prompt is too long.
+// conversation returns a conversation without messages. The error is UNPROCESSABLE if the prompt is too long.
 func (t *turn) conversation(s *speaker, variables map[string]string, mocking *model.ToolMocking, instruction string) (*conversation, error) {
 	prompt, unknown, err := render(s.agent.Prompt, variables)
 	if err != nil {
@@ -169,9 +169,9 @@ func (c *conversation) offer(t *target) {
 	c.req.Tools = append(c.req.Tools, llm.Tool{Name: t.TechnicalName, Description: t.description, Parameters: t.parameters})
 }
 
-// events lets the agent answer. The sequence ends with the reply, or with an error: UPSTREAM_FAILED
-// for whatever is the model's fault, or ctx's. By then everything that was called has come to its end. Once the
-// contact was transferred for real there is a reply even when ctx ended: the contact is gone.
+// events lets the agent answer. The sequence ends with the reply, or with an error, which is UPSTREAM_FAILED for any
+// fault of the model, or ctx's. By then every call has ended. Once the contact was really transferred there is a reply
+// even if ctx ended, because the contact is gone.
 func (c *conversation) events(ctx context.Context) iter.Seq2[event, error] {
 	return func(yield func(event, error) bool) {
 		emit := func(e event) bool { return yield(e, nil) }
@@ -189,9 +189,9 @@ func (c *conversation) events(ctx context.Context) iter.Seq2[event, error] {
 // errLeft means that nobody wants the rest of the turn.
 var errLeft = errors.New("left")
 
-// reply asks the knowledge base, then the model until it has an answer, and does what it asks for. emit is handed all events
-// but the reply, one at a time, and returns whether it wants more. Once the contact was transferred or the agent
-// ended the conversation, there is a reply whatever the model does: what is done must not be done again.
+// reply asks the knowledge base, then the model until it has an answer, and carries out its calls. emit gets all events
+// but the reply, one at a time, and returns whether it wants more. Once the contact was transferred or the agent ended
+// the conversation, there is a reply whatever the model does, because what is done must not be done again.
 func (c *conversation) reply(ctx context.Context, emit func(event) bool) (*reply, error) {
 	if c.knowledge != nil && c.endReason == nil {
 		if answer, err := c.consult(ctx, emit); answer != nil || err != nil {
@@ -229,7 +229,7 @@ func (c *conversation) reply(ctx context.Context, emit func(event) bool) (*reply
 	return nil, c.fault("was asked %d times in one turn without coming to an answer", c.limits.modelCalls)
 }
 
-// close returns the last reply of a conversation that is over, and tells it when the model said nothing.
+// close returns the last reply of a conversation that is over. If the model said nothing, it emits a farewell.
 func (c *conversation) close(failure error, emit func(event) bool) (*reply, error) {
 	text, citations := c.spoken()
 	if text == "" {
@@ -241,7 +241,7 @@ func (c *conversation) close(failure error, emit func(event) bool) (*reply, erro
 	return &reply{text: text, endReason: c.endReason, failure: failure, citations: citations}, nil
 }
 
-// spoken is what the agent has said up to now, with what it cites.
+// spoken returns what the agent has said so far, with its citations.
 func (c *conversation) spoken() (string, []model.Citation) {
 	text, citations := c.said.String(), []model.Citation(nil)
 	if c.knowledge != nil {
@@ -250,8 +250,7 @@ func (c *conversation) spoken() (string, []model.Citation) {
 	return strings.TrimSpace(text), citations
 }
 
-// farewell is what is said for an agent of the language that ends a conversation without a word; French
-// agents have their own, all others the English one.
+// farewell is what an agent of the language says if it ends a conversation without a word, in French or English.
 func farewell(language string, isTransferred bool) string {
 	isFrench := strings.HasPrefix(language, "fr")
 	switch {
@@ -270,7 +269,7 @@ var errTooSlow = errors.New("the answer takes too long")
 
 // ask streams one answer of the model and returns the calls that it makes.
 func (c *conversation) ask(ctx context.Context, emit func(event) bool) ([]llm.ToolCall, error) {
-	// Delegations within delegations would multiply the bound of one conversation.
+	// Nested delegations would multiply the bound of one conversation.
 	if most := c.mostAsked(); c.asked.Add(1) > most {
 		return nil, c.fault("was asked %d times in one turn, delegations included, without coming to an answer", most)
 	}
@@ -302,7 +301,7 @@ func (c *conversation) ask(ctx context.Context, emit func(event) bool) ([]llm.To
 	return calls, nil
 }
 
-// mostAsked is how often the model is asked in one turn, delegations included.
+// mostAsked bounds how often the model is asked in one turn, delegations included.
 func (t *turn) mostAsked() int64 { return int64(t.limits.modelCalls * t.limits.depth) }
 
 // fault tells clients what the model did wrong.
@@ -310,7 +309,7 @@ func (t *turn) fault(format string, args ...any) error {
 	return model.Errorf(model.UpstreamFailed, "the language model %s "+format, append([]any{t.model.Name()}, args...)...)
 }
 
-// upstream is the model's failure as clients are told it. It wraps the cause for the log.
+// upstream returns what clients are told of the model's failure. It wraps the cause for the log.
 func (t *turn) upstream(ctx, limited context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -325,7 +324,7 @@ func (t *turn) upstream(ctx, limited context.Context, err error) error {
 	return errors.Join(t.fault("failed"), err)
 }
 
-// upstreamError is what a client is told of the model's failure, with the failure, whose text is the same.
+// upstreamError is what a client is told of the model's failure. It wraps the failure, which has the same text.
 type upstreamError struct{ told, failure error }
 
 func (e upstreamError) Error() string   { return e.told.Error() }

@@ -156,7 +156,7 @@ func TestTurnThatIsLeft(t *testing.T) {
 		require.Equal(t, "one", e.text)
 		break
 	}
-	// A call that is under way when nobody wants the rest is stopped.
+	// A running call is stopped when nobody wants the rest.
 	s := newScene(do("look", `{}`))
 	s.mocking.MockAllTools = true
 	s.mocking.MockedTools = mocks("tool_look", 60)

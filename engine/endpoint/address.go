@@ -18,14 +18,14 @@ import (
 
 var placeholder = regexp.MustCompile(`\{[A-Za-z_][A-Za-z0-9_.]*\}`)
 
-// address is an endpoint's URL while it is filled with the arguments of a call.
+// address is an endpoint's URL while it is filled from the arguments of a call.
 type address struct {
 	arguments map[string]any
 	// unused are the arguments that the URL has no place for.
 	unused map[string]any
 }
 
-// parseArguments returns the members of a JSON object, numbers as they are written.
+// parseArguments returns the members of a JSON object. Numbers stay as they are written.
 func parseArguments(text model.JSONObject) (map[string]any, error) {
 	if len(text) == 0 {
 		return map[string]any{}, nil
@@ -42,8 +42,8 @@ func parseArguments(text model.JSONObject) (map[string]any, error) {
 	return arguments, nil
 }
 
-// fill returns the URL of a template and the arguments that it has no place for. Whatever the
-// arguments are, the URL has the scheme, the host and the path segments of the template.
+// fill returns the URL of a template, and the arguments that it has no place for. Whatever the arguments are, the URL
+// has the scheme, the host and the path segments of the template.
 func fill(template string, arguments map[string]any) (*url.URL, map[string]any, error) {
 	a := address{arguments, maps.Clone(arguments)}
 	template, _, _ = strings.Cut(template, "#")
@@ -61,7 +61,7 @@ func fill(template string, arguments map[string]any) (*url.URL, map[string]any, 
 	if err != nil {
 		return nil, nil, err
 	}
-	// A placeholder before the path is still there, and no URL has braces in those places.
+	// Placeholders before the path are still there, and no URL may have braces in those places.
 	u, err := url.Parse(scheme + "://" + strings.Join(segments, "/"))
 	if err != nil || !isWeb(u) {
 		return nil, nil, errors.New("the tool's address is not valid")
@@ -74,7 +74,7 @@ func isWeb(u *url.URL) bool {
 	return (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
 }
 
-// segment fills a segment of the path. It stays one segment, also to servers that decode it too early.
+// segment fills a segment of the path. It stays one segment, even for servers that decode it too early.
 func (a *address) segment(template string) (string, error) {
 	filled, err := a.expand(template, func(name, value string) (string, error) {
 		if value == "" || strings.ContainsAny(value, `/\`) || strings.ContainsFunc(value, unicode.IsControl) {
@@ -118,8 +118,8 @@ func (a *address) expand(template string, put func(name, value string) (string, 
 	return filled.String(), nil
 }
 
-// take returns the argument of a placeholder as text and marks it as used. A dot reaches into an
-// object, unless there is an argument of the whole name.
+// take returns the argument of a placeholder as text and marks it as used. A dot reaches into an object, unless an
+// argument has the whole name.
 func (a *address) take(name string) (string, error) {
 	path := []string{name}
 	value, ok := a.arguments[name]
@@ -142,8 +142,8 @@ func (a *address) take(name string) (string, error) {
 	return text, nil
 }
 
-// remove deletes what is at a path. It changes the given object only, not those inside of it, which
-// the arguments share; an object that is empty after it goes too.
+// remove deletes the value at a path, and an object that becomes empty by that. It changes only the given object. Those
+// inside of it are copied, because the arguments share them.
 func remove(object map[string]any, path []string) {
 	if inner, ok := object[path[0]].(map[string]any); ok && len(path) > 1 {
 		inner = maps.Clone(inner)
@@ -156,7 +156,7 @@ func remove(object map[string]any, path []string) {
 	delete(object, path[0])
 }
 
-// scalar returns a text, number or boolean as text.
+// scalar returns a string, number or boolean as text.
 func scalar(value any) (string, bool) {
 	switch value := value.(type) {
 	case string:
@@ -169,10 +169,10 @@ func scalar(value any) (string, bool) {
 	return "", false
 }
 
-// addQuery adds arguments to the query: an array as one parameter for each element, an object as
-// JSON; null is left out. A parameter that the URL already has cannot be given once more.
+// addQuery adds arguments to the query: an array as one parameter for each element, and an object as JSON. It leaves out
+// nulls, and refuses parameters that the URL already has.
 func addQuery(u *url.URL, arguments map[string]any) error {
-	// A template may have pairs that do not parse; the others are found.
+	// A template may have pairs that do not parse. This finds the others.
 	taken, _ := url.ParseQuery(u.RawQuery)
 	added := url.Values{}
 	for _, name := range slices.Sorted(maps.Keys(arguments)) {
@@ -205,7 +205,7 @@ func addQuery(u *url.URL, arguments map[string]any) error {
 	return nil
 }
 
-// escapeLiteral escapes what a template's own text has and a URL cannot. Escapes stay as they are.
+// escapeLiteral escapes characters of a template's own text that no URL may have. Existing escapes stay as they are.
 func escapeLiteral(text string) string {
 	var escaped strings.Builder
 	for i := range len(text) {

@@ -95,7 +95,7 @@ func TestNoArgumentChangesTheShapeOfAnAddress(t *testing.T) {
 			return
 		}
 		require.Empty(t, unused)
-		// What is sent is read as a server does.
+		// This reads the request as a server does.
 		sent, err := url.ParseRequestURI(u.RequestURI())
 		require.NoError(t, err)
 		require.Equal(t, "https", u.Scheme)

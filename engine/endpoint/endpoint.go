@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// defaultMaxResponse is 64 KiB: more than a conversation should carry.
+	// defaultMaxResponse is 64 KiB, more than a conversation should carry.
 	defaultMaxResponse = 64 << 10
-	// transferTimeout is how long a telephony provider has to take a call.
+	// transferTimeout is how long the telephony provider may take to accept a call.
 	transferTimeout = 10 * time.Second
 	userAgent       = "agentgraph"
 	mediaType       = "application/json"
@@ -23,18 +23,18 @@ const (
 
 // Options are the settings of a Caller.
 type Options struct {
-	// Allow lists what may be called although it is not public: host names, IP addresses and CIDRs. A
-	// host may be at a private, shared or loopback address, not at a link-local one. The address of a
-	// cloud's metadata service is allowed only by an entry that is the very address.
+	// Allow lists what may be called although it is not public: host names, IP addresses and CIDRs. A host may be at a
+	// private, shared or loopback address, but not at a link-local one. The address of a cloud's metadata service is
+	// allowed only by an entry of exactly that address.
 	Allow []string
 	// MaxResponse bounds a decompressed answer, in bytes. Zero means 64 KiB.
 	MaxResponse int64
-	// Around wraps what sends requests; nil for nothing.
+	// Around wraps the transport of requests. It may be nil.
 	Around func(http.RoundTripper) http.RoundTripper
 }
 
-// Caller calls endpoints. It is safe for concurrent use and keeps connections for later calls.
-// Proxies that the environment names are not used.
+// Caller calls endpoints. It is safe for concurrent use and keeps connections for later calls. It ignores the proxies
+// that the environment names.
 type Caller struct {
 	guard     *guard
 	transport *http.Transport
@@ -79,16 +79,16 @@ func New(o Options) (*Caller, error) {
 // Close closes idle connections.
 func (c *Caller) Close() { c.transport.CloseIdleConnections() }
 
-// Call sends a call to the endpoint of a tool and returns the text of the answer. headers are the
-// endpoint's, their values in the clear.
+// Call sends a call to the endpoint of a tool and returns the text of the answer. headers are the endpoint's, with their
+// values decrypted.
 //
-// The placeholders of the endpoint's URL are filled from the arguments. The others are query parameters of
-// GET and DELETE, and a JSON object as the body of POST, PUT and PATCH. Up to three redirects are followed;
-// from the first one that leads to another origin on, headers stay behind. Nothing is tried twice.
+// The placeholders of the endpoint's URL are filled from the arguments. The other arguments become query parameters of
+// GET and DELETE, and a JSON object as the body of POST, PUT and PATCH. Up to three redirects are followed. From the
+// first one to another origin on, the headers are not sent. Nothing is retried.
 //
-// The text is valid UTF-8 without U+0000, and empty when the answer is. Where the answer repeats the
-// value of a header, or a part of one, of at least 4 characters, in upper or lower case, it has "[hidden]" instead,
-// and so have errors. Every error is an *Error; it wraps ctx.Err() when ctx ended.
+// The text is valid UTF-8 without U+0000, and may be empty. Where it repeats the value of a header, or a part of one, of
+// at least 4 characters, in upper or lower case, it has "[hidden]" instead, and so do errors. Every error is an *Error,
+// which wraps ctx.Err() if ctx ended.
 func (c *Caller) Call(ctx context.Context, e model.ToolEndpoint, headers map[string]string, arguments model.JSONObject) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(e.TimeoutSeconds*float64(time.Second)))
 	defer cancel()
@@ -113,9 +113,9 @@ type Transfer struct {
 	Reason string `json:"reason"`
 }
 
-// Transfer posts the transfer as JSON to the webhook of the telephony provider, which takes the call by
-// answering with a status 2xx within 10 seconds. Redirects are not followed. Every error is an
-// *Error; it wraps ctx.Err() when ctx ended.
+// Transfer posts the transfer as JSON to the webhook of the telephony provider, which takes the call by answering with a
+// status 2xx within 10 seconds. Redirects are not followed. Every error is an *Error, which wraps ctx.Err() if ctx
+// ended.
 func (c *Caller) Transfer(ctx context.Context, webhook string, t Transfer) error {
 	ctx, cancel := context.WithTimeout(ctx, transferTimeout)
 	defer cancel()

@@ -21,13 +21,13 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// seen is what a server was sent.
+// seen is a request that a server received.
 type seen struct {
 	Method, URI, Body string
 	Header            http.Header
 }
 
-// record starts a server that answers with what it was sent, as JSON.
+// record starts a server that answers with the request it received, as JSON.
 func record(t *testing.T) string {
 	t.Helper()
 	return serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -86,7 +86,7 @@ func TestEndpointHeadersAreSentAndCannotChangeTheMessage(t *testing.T) {
 		if err != nil || string(body) != `{"a":1}` {
 			w.WriteHeader(http.StatusBadRequest)
 		}
-		// The values are repeated backwards: as they are, they would be hidden.
+		// The values are reversed because they would be hidden as they are.
 		_ = json.NewEncoder(w).Encode(r.Header)
 	})
 	text, err := c.Call(t.Context(), endpoint(model.HTTPMethodPost, address), map[string]string{
@@ -245,8 +245,8 @@ func TestTLS(t *testing.T) {
 	require.Equal(t, "the tool does not speak HTTPS at its address", fails(t, err, Unreachable).Message)
 }
 
-// The environment of these tests names a proxy, which TestMain watches. It would not be used for an
-// address of the loopback, so this goes by a name.
+// The environment of these tests names a proxy, which TestMain watches. Loopback addresses bypass proxies, so this uses
+// a host name.
 func TestProxiesOfTheEnvironmentAreNotUsed(t *testing.T) {
 	t.Parallel()
 	c := caller(t, "tool.test")

@@ -33,15 +33,15 @@ const (
 	Cancelled Cause = "CANCELLED"
 )
 
-// Error is how a call failed. Its text is written for the language model and may be shown to
-// clients: it holds no header value, and no address.
+// Error is the failure of a call. Its text is written for the language model and may be shown to clients, so it holds no
+// header value, and no address.
 type Error struct {
 	Cause Cause
-	// Status is that of the answer; 0 when there was none.
+	// Status is the status of the answer, 0 if there was none.
 	Status int
 	// Message is the failure as a sentence without a full stop.
 	Message string
-	// Err is the underlying error, only for the log since it may name addresses. Often nil.
+	// Err is the underlying error, only for the log because it may name addresses. It may be nil.
 	Err error
 }
 
@@ -49,8 +49,8 @@ func (e *Error) Error() string { return e.Message }
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// failure translates an error of net/http. What the server may have written is not kept: it could
-// be an echo of what it was sent.
+// failure translates an error of net/http. It drops whatever the server may have written, which could be an echo of the
+// request.
 func (x *exchange) failure(ctx context.Context, err error) *Error {
 	var (
 		known   *Error

@@ -15,7 +15,7 @@ import (
 const (
 	maxRedirects = 3
 	// maxExcerpt is how many characters of an error's body are quoted, and maxExcerptBytes how many bytes of it are
-	// read, beyond which a secret that begins in them may go on.
+	// read, not counting the rest of a secret that begins in them.
 	maxExcerpt      = 500
 	maxExcerptBytes = 16 << 10
 )
@@ -54,7 +54,7 @@ func (x *exchange) read(ctx context.Context, res *http.Response) (string, *Error
 	encoded := !slices.Contains([]string{"", "identity"}, strings.ToLower(res.Header.Get("Content-Encoding")))
 	if res.StatusCode < 200 || res.StatusCode > 299 {
 		answer := strings.TrimSpace(fmt.Sprint(res.StatusCode, " ", http.StatusText(res.StatusCode)))
-		// A status 1xx has no body: reading one would block for ever.
+		// A status 1xx has no body. Reading one would block for ever.
 		if !encoded && res.StatusCode >= 200 {
 			// Part of an excerpt is better than none, so a truncated body will do.
 			most := maxExcerptBytes + x.secrets.longest()
@@ -79,7 +79,7 @@ func (x *exchange) read(ctx context.Context, res *http.Response) (string, *Error
 	return x.secrets.hide(clean(body)), nil
 }
 
-// excerpt returns the beginning of a body, which goes on when it is cut, for the end of a sentence.
+// excerpt returns the beginning of a body for the end of a sentence. If isCut, the body goes on.
 func (x *exchange) excerpt(body []byte, isCut bool) string {
 	whole := clean(body)
 	most := len(whole)
@@ -106,7 +106,8 @@ func isJSON(contentType string) bool {
 	return err == nil && (mediaType == "application/json" || strings.HasSuffix(mediaType, "+json"))
 }
 
-// checkRedirect is an http.Client's: it keeps the endpoint's headers, and its URL as the referrer, from other origins.
+// checkRedirect is the CheckRedirect of an http.Client. It hides the endpoint's headers, and its URL as the referrer,
+// from other origins.
 func checkRedirect(req *http.Request, via []*http.Request) error {
 	if len(via) > maxRedirects {
 		return &Error{Cause: Malformed, Message: fmt.Sprintf("the tool redirects more than %d times", maxRedirects)}
@@ -114,7 +115,7 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 	if !isWeb(req.URL) {
 		return &Error{Cause: Refused, Message: "the tool redirects to an address that is not one of the web"}
 	}
-	// What another origin redirects to is its choice, be it the first origin.
+	// Another origin chooses where it redirects to, even if that is the first origin.
 	first := origin(via[0].URL)
 	if slices.ContainsFunc(append(via[1:], req), func(r *http.Request) bool { return origin(r.URL) != first }) {
 		req.Header = newHeader(req.ContentLength != 0)

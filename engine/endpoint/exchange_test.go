@@ -117,7 +117,7 @@ const (
 	encoded = "the tool answered in a content encoding that it was not asked for"
 )
 
-// malformed are answers, byte by byte, with what is said of them.
+// malformed are answers, byte by byte, with the errors that they lead to.
 var malformed = map[string]struct {
 	answer, want string
 	cause        Cause
@@ -143,7 +143,7 @@ var malformed = map[string]struct {
 	"a long way to a mark": {"HTTP/1.1 400 Bad\r\n\r\n" + strings.Repeat("x", 490) + "%s", "the tool answered 400 Bad Request: " + strings.Repeat("x", 490) + "[hidden]", Status},
 }
 
-// What the server writes holds the value of a header everywhere, and no error does.
+// The server writes a header's value everywhere, but no error repeats it.
 func TestMalformedAnswersEndWithACauseAndWithoutHeaderValues(t *testing.T) {
 	t.Parallel()
 	const secret = "s3cr3t-token-1234"
@@ -183,7 +183,7 @@ func TestWhatAnswersRepeatOfHeadersIsHidden(t *testing.T) {
 	}
 }
 
-// However long the value of a header is, none of it is left where the excerpt of an answer ends.
+// However long the value of a header is, nothing of it remains where the excerpt of an answer ends.
 func TestSecretsAreHiddenBeforeAnswersAreCut(t *testing.T) {
 	t.Parallel()
 	c := local(t)

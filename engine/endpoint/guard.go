@@ -15,9 +15,8 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// metadata are the addresses at which clouds hand their credentials to whoever asks from inside.
-// Some lie in ranges that are in ordinary use, so they are reached only when an entry of the allow
-// list is the very address.
+// metadata are the addresses at which clouds hand their credentials to anyone inside. Some lie in ranges that are in
+// ordinary use, so they are reached only if an entry of the allow list is exactly that address.
 var metadata = []netip.Addr{
 	netip.MustParseAddr("169.254.169.254"),
 	netip.MustParseAddr("169.254.170.2"),
@@ -28,7 +27,7 @@ var metadata = []netip.Addr{
 	netip.MustParseAddr("fd20:ce::254"),
 }
 
-// inside are the networks in which a host of the allow list may be; link-local is not among them.
+// inside are the networks where a host of the allow list may be. Link-local addresses are not among them.
 var inside = []netip.Prefix{
 	netip.MustParsePrefix("127.0.0.0/8"),
 	netip.MustParsePrefix("10.0.0.0/8"),
@@ -39,12 +38,12 @@ var inside = []netip.Prefix{
 	netip.MustParsePrefix("fc00::/7"),
 }
 
-// guard opens connections, and only to addresses that may be called. It looks at the address that
-// is being connected to, after any name was resolved, so what a name meant a moment ago is of no account.
+// guard opens connections, and only to addresses that may be called. It checks the address of each connection, after the
+// name was resolved, so an earlier meaning of the name does not matter.
 type guard struct {
 	dialer net.Dialer
 	hosts  map[string]bool
-	// public applies to every host, named to those on the allow list.
+	// public applies to every host, and named to those on the allow list.
 	public, named gate
 }
 
@@ -89,7 +88,7 @@ func newGate(allowed []netip.Prefix) gate {
 
 var hostname = regexp.MustCompile(`^[a-z0-9_]([a-z0-9_.-]{0,251}[a-z0-9_])?$`)
 
-// parse reads an entry of the allow list: a host, or an address or CIDR.
+// parse reads an entry of the allow list: a host, an address or a CIDR.
 func parse(entry string) (host string, network netip.Prefix, err error) {
 	if network, err = netip.ParsePrefix(entry); err != nil {
 		if addr, addrErr := netip.ParseAddr(entry); addrErr == nil && addr.Zone() == "" {
@@ -109,8 +108,8 @@ func parse(entry string) (host string, network netip.Prefix, err error) {
 	return host, network, nil
 }
 
-// endsInNumber reports whether the last label of a host is a number. No such host name exists, but
-// some resolvers read one as an IPv4 address in an old notation: 0x7f.1, 2130706433.
+// endsInNumber reports whether the last label of a host is a number. No such host name exists, but some resolvers read
+// one as an IPv4 address in an old notation, such as 0x7f.1 or 2130706433.
 func endsInNumber(host string) bool {
 	label := host[strings.LastIndexByte(host, '.')+1:]
 	if hex, ok := strings.CutPrefix(label, "0x"); ok {
@@ -119,7 +118,7 @@ func endsInNumber(host string) bool {
 	return label != "" && strings.Trim(label, "0123456789") == ""
 }
 
-// dial connects to host:port. The error wraps ssrf.ErrProhibitedIP when that must not be.
+// dial connects to host:port. The error wraps ssrf.ErrProhibitedIP if that is not allowed.
 func (g *guard) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -143,7 +142,7 @@ func (g *guard) dial(ctx context.Context, network, address string) (net.Conn, er
 	return dialer.DialContext(ctx, network, address)
 }
 
-// control is a net.Dialer's Control: it is called with every address before it is connected to.
+// control is the Control of a net.Dialer, which calls it with every address before connecting.
 func (g gate) control(_, address string, _ syscall.RawConn) error {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil {

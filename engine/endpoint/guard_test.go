@@ -70,7 +70,7 @@ func TestNewRefusesABadAllowEntry(t *testing.T) {
 	}
 }
 
-// Every way to write an address that is not public.
+// These are all the ways to write an address that is not public.
 func TestRefusedAddresses(t *testing.T) {
 	t.Parallel()
 	var reached atomic.Bool
@@ -108,7 +108,7 @@ func TestNamesAreJudgedByWhatTheyMeanWhenConnecting(t *testing.T) {
 		text, err := get(t, c, "http://"+name+":"+server.Port())
 		require.NoError(t, err, name)
 		require.Equal(t, "here", text)
-		c.Close() // an open connection would go where the first one went
+		c.Close() // an open connection would go to the first address
 		_, err = get(t, c, "http://"+name+":"+server.Port())
 		_ = fails(t, err, Refused)
 	}

@@ -11,10 +11,10 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// minSecret is how many characters a text has at least to be hidden: shorter ones are in too many words.
+// minSecret is the least length of a text to hide, in characters. Shorter ones are part of too many words.
 const minSecret = 4
 
-// schemes are those of Authorization, which are no secret and frequent in honest answers.
+// schemes are schemes of Authorization. They are no secrets, and frequent in honest answers.
 var schemes = []string{"basic", "bearer", "digest", "token"}
 
 // secrets are texts that must not be repeated, in lower case, the longest first.
@@ -25,7 +25,7 @@ func newSecrets(headers map[string]string) secrets {
 	var s secrets
 	for name, value := range headers {
 		if model.IsReservedHeader(name) {
-			continue // never sent, so that no answer repeats it
+			continue // never sent, so no answer repeats it
 		}
 		switch http.CanonicalHeaderKey(name) {
 		case "Accept", "Accept-Language", "Content-Type", "User-Agent":
@@ -42,7 +42,7 @@ func newSecrets(headers map[string]string) secrets {
 	return s
 }
 
-// add adds a text as it is and as JSON spells it.
+// add adds a text as it is, and as JSON escapes it.
 func (s *secrets) add(text string) {
 	if utf8.RuneCountInString(text) < minSecret {
 		return
@@ -53,7 +53,7 @@ func (s *secrets) add(text string) {
 	}
 }
 
-// longest is how many bytes the longest secret has.
+// longest returns the length of the longest secret, in bytes.
 func (s secrets) longest() int {
 	if len(s) == 0 {
 		return 0
@@ -61,10 +61,10 @@ func (s secrets) longest() int {
 	return len(s[0])
 }
 
-// hide replaces the secrets in a text, however their letters A to Z are spelled. Those that overlap are hidden as one.
+// hide replaces the secrets in a text, in upper or lower case A to Z. Overlapping ones are replaced together.
 func (s secrets) hide(text string) string { return s.hideUntil(text, len(text)) }
 
-// hideUntil is hide for the first so many bytes of a text. A secret that begins in them is hidden although it ends after them.
+// hideUntil is hide for the first most bytes of a text. A secret that begins in them is hidden even if it ends later.
 func (s secrets) hideUntil(text string, most int) string {
 	spelled := lower(text)
 	var found [][2]int
@@ -97,7 +97,7 @@ func (s secrets) hideUntil(text string, most int) string {
 	return shown.String()
 }
 
-// lower is a text of the same length with the letters A to Z in lower case.
+// lower returns a text of the same length with the letters A to Z in lower case.
 func lower(text string) string {
 	spelled := []byte(text)
 	for i, c := range spelled {

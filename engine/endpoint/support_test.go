@@ -23,7 +23,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// proxied counts the requests that came to the proxy that the environment names.
+// proxied counts the requests to the proxy that the environment names.
 var proxied atomic.Int64
 
 func TestMain(m *testing.M) {
@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 	}), goleak.IgnoreCurrent())
 }
 
-// caller returns a Caller that may call what is given.
+// caller returns a Caller that may call these addresses.
 func caller(t *testing.T, allow ...string) *Caller {
 	t.Helper()
 	c, err := New(Options{Allow: allow, MaxResponse: 4096})
@@ -63,8 +63,8 @@ func serve(t *testing.T, handler http.HandlerFunc) string {
 	return server.URL
 }
 
-// serveRaw starts a server that answers each request with the very bytes, and then closes the
-// connection, or with hold waits for the client to do so.
+// serveRaw starts a server that answers each request with exactly these bytes, and then closes the connection, or with
+// hold waits for the client to close it.
 func serveRaw(t *testing.T, answer string, hold bool) string {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -98,8 +98,7 @@ func serveRaw(t *testing.T, answer string, hold bool) string {
 	return "http://" + listener.Addr().String()
 }
 
-// resolve makes the Caller ask a name server of the test, which answers the nth question for the
-// address of a name, counted from 0.
+// resolve makes the Caller ask a name server of the test. It answers the nth question for a name, counted from 0.
 func resolve(t *testing.T, c *Caller, answer func(name string, nth int) string) {
 	t.Helper()
 	server, err := new(net.ListenConfig).ListenPacket(t.Context(), "udp", "127.0.0.1:0")
@@ -154,7 +153,7 @@ func endpoint(method model.HTTPMethod, url string) model.ToolEndpoint {
 	return model.ToolEndpoint{Method: method, URL: url, TimeoutSeconds: 20}
 }
 
-// get calls an address that has no arguments.
+// get calls an address without arguments.
 func get(t *testing.T, c *Caller, url string) (string, error) {
 	t.Helper()
 	return c.Call(t.Context(), endpoint(model.HTTPMethodGet, url), nil, nil)

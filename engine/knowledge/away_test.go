@@ -17,7 +17,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// outages are what happens to the database at an address.
+// outages breaks the connections of a database.
 type outages struct {
 	t    *testing.T
 	conn *pgx.Conn
@@ -42,7 +42,7 @@ func (o *outages) cut() {
 	require.NoError(o.t, err)
 }
 
-// admit lets the database accept connections, or not.
+// admit lets the database accept connections, or refuse them.
 func (o *outages) admit(connections bool) {
 	_, err := o.conn.Exec(o.t.Context(), fmt.Sprintf("ALTER DATABASE %s ALLOW_CONNECTIONS %t", o.name, connections))
 	require.NoError(o.t, err)
@@ -62,8 +62,7 @@ func (h *hooked) Embed(ctx context.Context, texts []string) ([][]float32, error)
 	return h.lengths.Embed(ctx, texts)
 }
 
-// The database restarts in the middle of a document far more often than a document may fail or workers may be lost with
-// it.
+// The database restarts in the middle of a document far more often than a document may fail or lose its worker.
 func TestADocumentOutlivesRestartsOfTheDatabase(t *testing.T) {
 	t.Parallel()
 	ctx, address := t.Context(), dbtest.URL(t)
@@ -79,7 +78,7 @@ func TestADocumentOutlivesRestartsOfTheDatabase(t *testing.T) {
 		}
 		database.cut()
 		if n%2 == 0 {
-			<-ctx.Done() // the workers have noticed, and interrupt
+			<-ctx.Done() // workers notice and interrupt
 		}
 	}}
 	l := newLibrary(t, knowledge.Options{Embedder: embedder, Log: silent}, store, []string{})
@@ -96,7 +95,7 @@ func TestADocumentOutlivesRestartsOfTheDatabase(t *testing.T) {
 	for _, d := range added {
 		var stored *model.Document
 		require.Eventually(t, func() bool {
-			// A read may be cut off, too.
+			// The outage may fail this read, too.
 			stored, err = l.tenant.Document(ctx, d.ID)
 			return err == nil && (stored.Status == model.DocumentStatusReady || stored.Status == model.DocumentStatusFailed)
 		}, 2*time.Minute, 20*time.Millisecond)
@@ -105,7 +104,7 @@ func TestADocumentOutlivesRestartsOfTheDatabase(t *testing.T) {
 	require.Greater(t, calls.Load(), int32(restarts))
 }
 
-// An attempt that the database cuts off counts as a wait, and so does one that could not even begin.
+// An attempt that an outage interrupts counts as a wait, and so does one that cannot even begin.
 func TestAnAttemptWithoutDatabaseCountsForNothing(t *testing.T) {
 	t.Parallel()
 	ctx, address := t.Context(), dbtest.URL(t)

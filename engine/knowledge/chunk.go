@@ -12,20 +12,20 @@ import (
 // Piece is a chunk of a document.
 type Piece struct {
 	Content string
-	// Tokens is about how many tokens a language model makes of Content.
+	// Tokens is about how many tokens Content has for a language model.
 	Tokens int
 }
 
 const (
-	// maxWhole bounds what is kept in one piece whatever the dataset says, in tokens: a row, or a question and its
-	// answer. It is the highest chunkTokenNum.
+	// maxWhole bounds what stays in one piece whatever the dataset says, such as a row or a question and its answer, in
+	// tokens. It is the highest chunkTokenNum.
 	maxWhole = 2048
-	// maxDocument bounds the piece that is a whole document, in bytes: Postgres indexes no text much longer.
+	// maxDocument bounds a piece that is a whole document, in bytes. Postgres indexes no text much longer.
 	maxDocument = 256 << 10
 )
 
-// Chunk cuts a text by one of model.ChunkMethods, in reading order. The note tells the document's owner where the
-// method could not be followed; it is empty where it was. The error is that of ctx.
+// Chunk cuts a text by one of model.ChunkMethods, in reading order. The note, which may be empty, tells the document's
+// owner where the method could not be followed. The error is that of ctx.
 func Chunk(ctx context.Context, text Text, method string, config model.ParserConfig) (pieces []Piece, note string, err error) {
 	c := &cutter{ctx: ctx, tokens: tokenizerOnce(), limit: int(config.ChunkTokenNum), delimiters: delimiters(config.Delimiter)}
 	switch method {
@@ -78,7 +78,8 @@ func (c *cutter) table(text Text) string {
 
 var errNoTable = errors.New("no table")
 
-// asRows is a text with its rows counted. Plain text that is a table in form, as when somebody pastes one, is read as one.
+// asRows returns the blocks of a text and how many of them are rows. Plain text in the form of a table, as when somebody
+// pastes one, is read as a table.
 func asRows(text Text) ([]Block, int) {
 	rows := 0
 	var lines strings.Builder

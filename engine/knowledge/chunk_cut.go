@@ -15,7 +15,7 @@ import (
 	"github.com/tiktoken-go/tokenizer/codec"
 )
 
-// tokenizerOnce is cl100k, the vocabulary of the embedding models in use; its tables are in the program.
+// tokenizerOnce is cl100k, the vocabulary of the embedding models in use. Its tables are part of the program.
 var tokenizerOnce = sync.OnceValue(codec.NewCl100kBase)
 
 // maxToken is the length of the longest token, in bytes.
@@ -23,7 +23,7 @@ const maxToken = 128
 
 // cutter cuts text into pieces of at most limit tokens.
 type cutter struct {
-	// ctx ends the cutting early: the pieces are not all there then.
+	// ctx ends the cutting early, with some pieces missing.
 	ctx        context.Context
 	tokens     *codec.Codec
 	limit      int
@@ -34,13 +34,13 @@ type cutter struct {
 func (c *cutter) count(text string) int {
 	n, err := c.tokens.Count(text)
 	if err != nil {
-		// Not seen to happen; a token is seldom shorter than this.
+		// This has never been seen to happen. Few tokens are shorter than two bytes.
 		return len(text)/2 + 1
 	}
 	return n
 }
 
-// delimiters matches what ends a unit: each character of the setting, and each text that stands between back quotes.
+// delimiters matches the end of a unit: any character of the setting, or any text of it between back quotes.
 func delimiters(setting string) *regexp.Regexp {
 	var parts []string
 	for setting != "" {
@@ -60,10 +60,10 @@ func delimiters(setting string) *regexp.Regexp {
 	return regexp.MustCompile(strings.Join(parts, "|"))
 }
 
-// loose cuts text at the delimiters and merges what lies between them, up to the limit.
+// loose cuts text at the delimiters and merges the parts up to the limit.
 func (c *cutter) loose(text string) { c.pack(text, c.limit, c.keep) }
 
-// whole keeps text in one piece if that is at all possible. Every piece begins with the head.
+// whole keeps text in one piece if it can. Every piece begins with the head.
 func (c *cutter) whole(head, text string) {
 	if whole := head + "\n" + text; len(whole) <= maxWhole {
 		c.keep(whole, c.count(whole))
@@ -72,8 +72,8 @@ func (c *cutter) whole(head, text string) {
 	}
 }
 
-// under cuts text into pieces that all begin with the head, which counts. A head that would take more than half of a
-// piece is text like the rest.
+// under cuts text into pieces that all begin with the head, whose tokens count. A head that would take more than half of
+// a piece is treated as text.
 func (c *cutter) under(head, text string, limit int) {
 	if head == "" {
 		c.pack(text, limit, c.keep)
@@ -88,14 +88,14 @@ func (c *cutter) under(head, text string, limit int) {
 	c.pack(text, limit-tokens, func(text string, more int) { c.keep(head+text, tokens+more) })
 }
 
-// keep appends a piece that shows something.
+// keep appends a piece unless it is blank.
 func (c *cutter) keep(text string, tokens int) {
 	if text = strings.TrimSpace(text); text != "" {
 		c.pieces = append(c.pieces, Piece{Content: text, Tokens: tokens})
 	}
 }
 
-// pack merges units as long as they fit into the limit.
+// pack merges units up to the limit.
 func (c *cutter) pack(text string, limit int, keep func(text string, tokens int)) {
 	start, end, tokens := 0, 0, 0
 	flush := func() {
@@ -114,13 +114,13 @@ func (c *cutter) pack(text string, limit int, keep func(text string, tokens int)
 	flush()
 }
 
-// units cuts text into parts of at most limit tokens each: at delimiters; what is still too long after sentences, words,
-// some characters, one character. The parts lie side by side and cover the text.
+// units cuts text into parts of at most limit tokens each: at delimiters first, then, as long as a part is too long,
+// into sentences, words, stretches, graphemes and characters. The parts are adjacent and cover the text.
 func (c *cutter) units(text string, limit, depth int, yield func(unit string, tokens int)) {
 	for text != "" && c.ctx.Err() == nil {
 		part := text[:c.end(text, depth)]
 		text = text[len(part):]
-		// Counting what is too long in any case takes time for nothing.
+		// Text that is certainly too long need not be counted.
 		tokens := limit + 1
 		if len(part) <= limit*maxToken {
 			tokens = c.count(part)
@@ -142,10 +142,10 @@ const (
 	ofRunes
 )
 
-// maxStretch is how much of an endless word is one unit, in bytes.
+// maxStretch bounds a unit of an endless word, in bytes.
 const maxStretch = 32
 
-// end is where the first part of a text ends.
+// end returns where the first part of a text ends.
 func (c *cutter) end(text string, depth int) int {
 	switch depth {
 	case ofDelimiters:
@@ -156,7 +156,7 @@ func (c *cutter) end(text string, depth int) int {
 	case ofSentences:
 		return first(sentences.FromString(text))
 	case ofWords:
-		// White space goes with the word behind it, as it does in tokens.
+		// White space goes with the word after it, as it does in tokens.
 		blank := len(text) - len(strings.TrimLeftFunc(text, unicode.IsSpace))
 		if blank == len(text) {
 			return blank
@@ -177,7 +177,7 @@ func (c *cutter) end(text string, depth int) int {
 	return size
 }
 
-// first is the length of the first segment of a text.
+// first returns the length of the first segment of a text.
 func first(it interface {
 	Next() bool
 	Value() string

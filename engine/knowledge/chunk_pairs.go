@@ -14,8 +14,8 @@ var (
 	answerColumns   = []string{"answer", "answers", "réponse", "réponses", "reponse", "reponses", "a", "r"}
 )
 
-// pairs keeps each question with its answer: rows with two columns, lines that are marked ("Q:" and "A:", "Question :"
-// and "Réponse :") or parted by a tab, else headings with what stands under them. What lies between is cut as naive.
+// pairs keeps each question with its answer: two columns of a row, lines that are marked ("Q:" and "A:", "Question :"
+// and "Réponse :") or separated by a tab, else headings with the text under them. Text between pairs is cut as naive.
 func (c *cutter) pairs(text Text) string {
 	blocks, _ := asRows(text)
 	p := pairing{cutter: c}
@@ -44,10 +44,10 @@ func (c *cutter) pairs(text Text) string {
 type pairing struct {
 	*cutter
 	found bool
-	// question and answer are the pair under way: answered once the answer has begun.
+	// question and answer are the current pair. answered is set once the answer has begun.
 	question, answer strings.Builder
 	asked, answered  bool
-	// header is that of the table under way.
+	// header is the header of the current table.
 	header []string
 	// between is text that belongs to no pair.
 	between strings.Builder
@@ -61,7 +61,7 @@ func (p *pairing) pair(question, answer string) {
 	p.found = true
 }
 
-// end closes the pair under way. A question that nothing answers is text like any other.
+// end closes the current pair. A question without an answer is text like any other.
 func (p *pairing) end() {
 	switch {
 	case p.answered:
@@ -77,7 +77,7 @@ func (p *pairing) end() {
 	p.asked, p.answered = false, false
 }
 
-// row takes the columns that are named for it, else the first two that are not empty.
+// row takes the columns named as question and answer, else the first two that are not empty.
 func (p *pairing) row(b Block) {
 	p.end()
 	q, a := column(b.Header, questionColumns), column(b.Header, answerColumns)
@@ -85,7 +85,7 @@ func (p *pairing) row(b Block) {
 		p.cells(b.Cells[q], b.Cells[a])
 		return
 	}
-	// A table of two columns often has no header: then its first pair has been taken for one.
+	// A table of two columns often has no header. Then its first pair has been taken for the header.
 	if !slices.Equal(p.header, b.Header) && len(b.Header) == 2 && strings.ContainsAny(b.Header[0], " ?") {
 		p.cells(b.Header[0], b.Header[1])
 	}

@@ -7,30 +7,30 @@ import (
 	"unicode/utf8"
 )
 
-// maxHeading is the longest line that may be a heading, in characters.
+// maxHeading bounds a heading, in characters.
 const maxHeading = 120
 
-// rule finds headings by their words.
+// rule recognizes headings by their words.
 type rule struct {
 	label *regexp.Regexp
 	// level is the heading's rank among the rules of its method.
 	level int
 }
 
-// ordinal and numeral are what counts parts and chapters: words, figures, Roman numerals, a single letter.
+// ordinal and numeral match the numbers of parts and chapters: words, digits, Roman numerals, a single letter.
 const (
 	ordinal = `(?:first|second|third|fourth|fifth|premier|première|deuxième|seconde?|troisième|quatrième|cinquième)`
 	numeral = `(?:\d{1,4}|[IVXLC]{1,7}|[A-Z]|(?i:` + ordinal + `|one|two|three|four|five|six|seven|eight|nine|ten|` +
 		`une?|deux|trois|quatre|cinq|sept|huit|neuf|dix|préliminaire))`
 )
 
-// labelled is a heading such as "Chapter 2", "Titre Ier" or "Première partie".
+// labelled matches headings such as "Chapter 2", "Titre Ier" and "Première partie".
 func labelled(names string, level int) rule {
 	return rule{regexp.MustCompile(`^(?:(?i:` + names + `)\s+` + numeral + `(?:er|ère|e|bis|ter)?|(?i:` + ordinal + `\s+(?:` + names +
 		`)))(?:$|[\s.:–—-])`), level}
 }
 
-// numbered is a heading such as "2.1 Setup"; its dots put it further in.
+// numbered matches headings such as "2.1 Setup". More dots mean a deeper level.
 func numbered(level int) rule { return rule{number, level} }
 
 var (
@@ -44,7 +44,7 @@ var (
 	hashes = regexp.MustCompile(`^(#{1,6})\s+(.+?)\s*#*$`)
 )
 
-// rules are, for each method, what makes a line a heading beside the headings that the document's form shows.
+// rules are each method's headings, in addition to those that the document's form shows.
 var rules = map[string][]rule{
 	"manual": {labelled(`part|partie`, 1), labelled(`chapter|chapitre`, 2), labelled(`section|appendix|annexe`, 3), numbered(6)},
 	"book": {labelled(`book|livre|volume|tome`, 1), labelled(`part|partie`, 2), labelled(`chapter|chapitre`, 3),
@@ -57,15 +57,14 @@ var rules = map[string][]rule{
 // entry is a line of a document, or a heading.
 type entry struct {
 	text string
-	// level is 0 for a line.
+	// level is the rank of a heading, 0 for a line.
 	level int
-	// inline is a heading that is the label of a longer line: the line itself is content.
+	// inline: the heading is the label of a longer line, which is content itself.
 	inline bool
 	kind   Kind
 }
 
-// sections cuts a text at its headings. Each piece begins with the headings that it stands under, and stays within
-// one section.
+// sections cuts a text at its headings. Each piece begins with the headings above it, and stays within one section.
 func (c *cutter) sections(text Text, method string) string {
 	entries := outlineOf(text, rules[method])
 	if !c.bySection(entries, c.limit) {
@@ -75,7 +74,7 @@ func (c *cutter) sections(text Text, method string) string {
 	return ""
 }
 
-// bySection reports false, and cuts nothing, when there is no heading.
+// bySection returns false, and cuts nothing, if there is no heading.
 func (c *cutter) bySection(entries []entry, limit int) bool {
 	found := false
 	for _, e := range entries {
@@ -86,7 +85,7 @@ func (c *cutter) bySection(entries []entry, limit int) bool {
 	}
 	var path []entry
 	var body strings.Builder
-	// bare is a heading that nothing stands under so far.
+	// bare: nothing stands under the last heading yet.
 	bare := false
 	flush := func() {
 		switch head := c.head(path, limit); {
@@ -118,12 +117,12 @@ func (c *cutter) bySection(entries []entry, limit int) bool {
 	return true
 }
 
-// head is the path of headings, the outermost first. It leaves out the outermost as long as it takes more than half of
-// a piece.
+// head joins a path of headings, the outermost first. It leaves out the outermost ones as long as the head takes more
+// than half of a piece.
 func (c *cutter) head(path []entry, limit int) string {
 	var titles []string
 	for i, e := range path {
-		// The label of a line is at the line's beginning as well.
+		// An inline label is in the text as well, where its line begins.
 		if !e.inline || i < len(path)-1 {
 			titles = append(titles, e.title())
 		}
@@ -134,7 +133,7 @@ func (c *cutter) head(path []entry, limit int) string {
 	return strings.Join(titles, " > ")
 }
 
-// title is a heading's text; of an inline one, its label.
+// title returns the text of a heading, and of an inline one the label.
 func (e entry) title() string {
 	if !e.inline {
 		return strings.Join(strings.Fields(e.text), " ")
@@ -143,7 +142,7 @@ func (e entry) title() string {
 	return strings.TrimRight(strings.Join(fields[:min(2, len(fields))], " "), ".:–—-")
 }
 
-// outlineOf is the lines and headings of a text. Headings found by their words stand under those of the form.
+// outlineOf returns the lines and headings of a text. Headings recognized by their words rank below those of the form.
 func outlineOf(text Text, rules []rule) []entry {
 	var entries []entry
 	for _, b := range text.Blocks {
@@ -175,7 +174,7 @@ func outlineOf(text Text, rules []rule) []entry {
 	return entries
 }
 
-// match is the rank of a line that is a heading by its words, else 0.
+// match returns the rank of a line that is a heading by its words, else 0.
 func match(entries []entry, i int, rules []rule) (level int, inline bool) {
 	text := strings.TrimSpace(entries[i].text)
 	for _, r := range rules {
@@ -186,7 +185,7 @@ func match(entries []entry, i int, rules []rule) (level int, inline bool) {
 		short := utf8.RuneCountInString(text) <= maxHeading && !endsSentence(text)
 		switch {
 		case r.label == number:
-			// A list counts as well: its entries follow each other.
+			// Entries of a list are numbered too, but follow each other.
 			if !short || isListed(entries, i-1, label) || isListed(entries, i+1, label) {
 				return 0, false
 			}
@@ -194,7 +193,7 @@ func match(entries []entry, i int, rules []rule) (level int, inline bool) {
 		case short:
 			return r.level, false
 		case r == article || r == sign:
-			// "Article 5. The customer may …": a sentence that only begins with "Article 5 of" is no heading.
+			// "Article 5. The customer may …" is a heading. A sentence that begins with "Article 5 of" is not.
 			rest := strings.TrimSpace(text[len(strings.TrimRight(label, ".:–—- \t")):])
 			return r.level, rest == "" || strings.ContainsAny(rest[:1], ".:(") || startsDash(rest)
 		}
@@ -212,7 +211,7 @@ func endsSentence(text string) bool {
 	return strings.ContainsRune(".;,!", last)
 }
 
-// isListed reports whether a neighbouring line is numbered as deep as this one.
+// isListed reports whether a neighbouring line has a number of the same depth.
 func isListed(entries []entry, i int, label string) bool {
 	if i < 0 || i >= len(entries) || entries[i].kind == Heading {
 		return false
@@ -221,7 +220,7 @@ func isListed(entries []entry, i int, label string) bool {
 	return other != "" && strings.Count(numberOf(other), ".") == strings.Count(numberOf(label), ".")
 }
 
-// numberOf is the number that a line begins with, without a mark at its end.
+// numberOf returns the number at the beginning of a line, without a mark at its end.
 func numberOf(label string) string {
 	end := strings.IndexFunc(label, unicode.IsSpace)
 	return strings.TrimRight(label[:max(end, 0)], ".)")

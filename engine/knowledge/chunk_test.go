@@ -20,7 +20,7 @@ func config(tokens int32, delimiter string) model.ParserConfig {
 	return model.ParserConfig{ChunkTokenNum: tokens, Delimiter: delimiter}
 }
 
-// read reads a file that can be read.
+// read reads a file, which must be readable.
 func read(t testing.TB, name, content string) knowledge.Text {
 	t.Helper()
 	text, err := knowledge.Read(t.Context(), name, "", []byte(content))
@@ -28,7 +28,7 @@ func read(t testing.TB, name, content string) knowledge.Text {
 	return text
 }
 
-// cut is what a method makes of a file.
+// cut returns the pieces and the note of a method.
 func cut(t testing.TB, name, content, method string, c model.ParserConfig) ([]string, string) {
 	t.Helper()
 	pieces, note, err := knowledge.Chunk(t.Context(), read(t, name, content), method, c)
@@ -50,7 +50,7 @@ func counter(t testing.TB) func(text string) int {
 	}
 }
 
-// visible is a text without its white space.
+// visible returns a text without its white space.
 func visible(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {
@@ -78,7 +78,7 @@ func TestNaiveLosesNothingAndStaysWithinItsBound(t *testing.T) {
 		for _, p := range pieces {
 			require.NotEmpty(t, strings.TrimSpace(p.Content))
 			require.True(t, utf8.ValidString(p.Content))
-			// A character of several tokens is a unit; and tokens of two units side by side may be cut otherwise.
+			// A character of several tokens is one unit. Tokens at the seam of two units may also be cut differently.
 			require.LessOrEqual(t, count(p.Content), int(limit)+12, "%q", p.Content)
 			require.LessOrEqual(t, p.Tokens, int(limit)+12)
 			whole.WriteString(p.Content)
@@ -89,7 +89,7 @@ func TestNaiveLosesNothingAndStaysWithinItsBound(t *testing.T) {
 
 func TestNaiveCutsAtDelimitersAndMerges(t *testing.T) {
 	t.Parallel()
-	// The way of a setting: a dataset decodes the escapes, then the text is cut.
+	// This is the way of a setting: the dataset decodes the escapes, then the text is cut.
 	delimiter, tokens := "\\n`##`;", int32(9)
 	dataset, err := model.NewDataset(model.CreateDatasetInput{
 		Name: "d", ParserConfig: &model.ParserConfigInput{Delimiter: &delimiter, ChunkTokenNum: &tokens},
@@ -278,7 +278,7 @@ func TestSectionsKeepTheirPathInEveryPieceAndWithinTheBound(t *testing.T) {
 	require.Contains(t, note, "no headings")
 }
 
-// BenchmarkChunk has beside it what it costs to count the tokens of the text as a whole, which cutting cannot do without.
+// BenchmarkChunk also measures counting the tokens of the whole text, which cutting cannot avoid.
 func BenchmarkChunk(b *testing.B) {
 	text := read(b, "a.txt", strings.Repeat("The customer may return a lamp within thirty days of its delivery. "+
 		"Le client peut demander le remboursement de sa commande.\n\n", 8_000))

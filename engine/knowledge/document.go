@@ -15,7 +15,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// AddDocument adds a document to a dataset. Whether it can be read is found out when it is indexed.
+// AddDocument adds a document to a dataset. Only indexing finds out whether it can be read.
 func (*Base) AddDocument(ctx context.Context, t *db.Tenant, in model.AddDocumentInput) (*model.Document, error) {
 	d, err := model.NewDocument(in, time.Now().UTC().Truncate(time.Microsecond))
 	if err != nil {
@@ -36,7 +36,7 @@ func (*Base) AddDocument(ctx context.Context, t *db.Tenant, in model.AddDocument
 
 const plain = "text/plain"
 
-// texts are the media types of texts that their names tell apart.
+// texts are the media types of text files, by the endings of their names.
 var texts = map[string]string{
 	".csv": "text/csv", ".htm": "text/html", ".html": "text/html", ".json": "application/json", ".log": plain,
 	".markdown": "text/markdown", ".md": "text/markdown", ".tsv": "text/tab-separated-values", ".txt": plain,
@@ -49,8 +49,8 @@ func byName(name, otherwise string) string {
 	return otherwise
 }
 
-// contentTypeOf tells the media type of a file by its first bytes where these are not text, and else by its
-// name, by what its sender declared, or by its look.
+// contentTypeOf returns the media type of a file. The first bytes decide unless they are text. Otherwise the name, the
+// sender's declaration and the look of the text decide, in this order.
 func contentTypeOf(name, declared string, content io.Reader) (string, error) {
 	found, err := mimetype.DetectReader(content)
 	if err != nil {
@@ -72,7 +72,7 @@ func contentTypeOf(name, declared string, content io.Reader) (string, error) {
 	return byName(name, plain), nil
 }
 
-// isReadable reports whether there is a reader for a media type, one of bytes that nothing tells included.
+// isReadable reports whether a media type has a reader. Bytes of an unknown type have one.
 func isReadable(media string) bool {
 	switch media {
 	case "application/pdf", "application/octet-stream", "application/zip",

@@ -11,7 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// embed gives the chunks of a document their vectors, when there is a model for it.
+// embed gives the chunks of a document their vectors, if there is an embedding model.
 func (b *Base) embed(ctx context.Context, d *model.Document, chunks []*model.Chunk) error {
 	d.EmbeddingModel = nil
 	if b.embedder == nil || len(chunks) == 0 {
@@ -33,8 +33,8 @@ func (b *Base) embed(ctx context.Context, d *model.Document, chunks []*model.Chu
 	return nil
 }
 
-// Refresh has the documents of all companies indexed again whose vectors are not of the embedding model. Without a
-// model vectors stay as they are, and unused.
+// Refresh schedules the indexing of all companies' documents whose vectors are of another embedding model. Without a
+// model, vectors stay as they are, unused.
 func (b *Base) Refresh(ctx context.Context, store *db.Store) error {
 	if b.embedder == nil {
 		return nil
@@ -51,7 +51,7 @@ func (b *Base) Refresh(ctx context.Context, store *db.Store) error {
 	return nil
 }
 
-// oneModel returns UNPROCESSABLE when there are several models: their vectors cannot be compared.
+// oneModel returns UNPROCESSABLE if there are several models, because their vectors cannot be compared.
 func oneModel(models []string) error {
 	models = slices.Compact(slices.Sorted(slices.Values(models)))
 	if len(models) < 2 {
@@ -61,7 +61,8 @@ func oneModel(models []string) error {
 		strings.Join(models, ", "))
 }
 
-// embedQuestion returns the question's vector, or nil when it cannot be had or compared with vectors of the model.
+// embedQuestion returns the vector of the question. It is nil without a model, if the documents have vectors of another
+// one, or if embedding fails.
 func (b *Base) embedQuestion(ctx context.Context, embeddingModel, question string) []float32 {
 	if b.embedder == nil || b.embedder.Name() != embeddingModel {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"github.com/agentgraph/agentgraph/db"
 )
 
-// Windowed returns the same base for which every set is a large one.
+// Windowed returns a copy for which every set is a large one.
 func (b *Base) Windowed() *Base {
 	windowed := *b
 	windowed.limits.whole = 0
@@ -16,14 +16,14 @@ func (b *Base) Windowed() *Base {
 	return &windowed
 }
 
-// Narrow returns the same base for which every set is a large one, of which it scores so many chunks.
+// Narrow returns a copy for which every set is a large one. It scores as many chunks of a set as the window takes.
 func (b *Base) Narrow(window int) *Base {
 	narrow := b.Windowed()
 	narrow.limits.window = window
 	return narrow
 }
 
-// ReadAs reads a file that is no PDF in the caller's goroutine.
+// ReadAs reads a file other than a PDF in the caller's goroutine.
 func ReadAs(ctx context.Context, name string, content []byte) (Text, error) {
 	return reader(name, "", content)(ctx, content)
 }
@@ -31,7 +31,7 @@ func ReadAs(ctx context.Context, name string, content []byte) (Text, error) {
 // EndOutage forgets that the embedding model was away.
 func (b *Base) EndOutage() { b.outage.until = time.Time{} }
 
-// Token is one of a question's.
+// Token is a word of a question.
 type Token = token
 
 // The parts of a score.
@@ -45,29 +45,29 @@ var (
 	Cosine         = cosine
 )
 
-// Weight is what holding the token counts.
+// Weight returns the weight of the token.
 func (t token) Weight() float64 { return t.weight }
 
-// Nearest are the words that the token stands for, and its credit.
+// Nearest returns the words that the token may stand for, and its credit for them.
 func (t token) Nearest(known []string) (words []string, credit float64) { return t.nearest(known) }
 
-// Alike are the words of a vocabulary that are compared with a misspelled one.
+// Alike returns the words of a vocabulary that are compared with a misspelled one.
 func Alike(words []string, word string) []string {
 	return alike([]*vocabulary{vocabularyOf(db.Vocabulary{Terms: strings.Join(words, "\n")})}, word)
 }
 
-// MaxDistance is how many letters a misspelled word may have wrong.
+// MaxDistance returns how many letters of a misspelled word may be wrong.
 var MaxDistance = maxDistance
 
-// KeptVocabularies is how many vocabularies are kept, and what they take.
+// KeptVocabularies returns how many vocabularies are cached, and their size in bytes.
 func (b *Base) KeptVocabularies() (number, size int) {
 	return b.vocabularies.known.Len(), b.vocabularies.size
 }
 
-// KeepVocabulary has one of the size kept for a dataset.
+// KeepVocabulary caches a vocabulary of the size for a dataset.
 func (b *Base) KeepVocabulary(datasetID string, size int) {
 	b.vocabularies.put(datasetID, &vocabulary{size: size})
 }
 
-// MaxVocabularies bounds what vocabularies take.
+// MaxVocabularies bounds the cached vocabularies, in bytes.
 const MaxVocabularies = maxVocabularies

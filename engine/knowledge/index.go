@@ -16,20 +16,20 @@ import (
 const (
 	// indexTimeout bounds one attempt.
 	indexTimeout = 10 * time.Minute
-	// lastAttempt is the one whose failure, whatever the reason, is the document's; those that ended with a wait do
-	// not count.
+	// lastAttempt is the attempt whose failure is the document's, whatever the reason. Attempts that ended with a wait
+	// do not count.
 	lastAttempt = 3
-	// awayDelay is how long a document waits when the database did not answer, and twice as long each further time.
+	// awayDelay is how long a document waits if the database does not answer. It doubles each further time.
 	awayDelay = time.Second
-	// releaseTimeout bounds the tries to release a document, and releasePause parts them: a database that is back
-	// should hear of it before another worker takes the document for lost.
+	// releaseTimeout bounds the tries to release a document, and releasePause lies between them. A database that is back
+	// should learn of the release before another worker assumes that this one died.
 	releaseTimeout, releasePause = 10 * time.Second, 100 * time.Millisecond
 )
 
-// Index reads a document, cuts it into chunks and keeps them. The attempt counts how often the indexing was
-// given to a worker, from 1. It returns nil when the document is Ready or Failed or there is nothing to do,
-// and an error when the indexing is to be tried again: a db.Later when the embedding model or the database is away,
-// which is not the document's failure; nor is it when ctx ends.
+// Index reads a document, cuts it into chunks and stores them. The attempt counts how often a worker was given the
+// indexing, from 1. It returns nil if the document is Ready or Failed or there is nothing to do. An error means that
+// indexing is to be tried again. It is a db.Later if the embedding model or the database is away. Neither that nor the
+// end of ctx counts as a failure of the document.
 func (b *Base) Index(ctx context.Context, t *db.Tenant, indexingID string, attempt int32) error {
 	d, err := t.ClaimDocument(ctx, indexingID, attempt)
 	if db.IsAway(err) || errors.Is(err, context.DeadlineExceeded) {
@@ -107,7 +107,7 @@ func isOver(err error) bool {
 	return errors.As(err, &known) && (known.Code == model.Conflict || known.Code == model.NotFound)
 }
 
-// index makes the chunks of a document. An UNPROCESSABLE error says what is wrong with the document.
+// index makes the chunks of a document. An UNPROCESSABLE error names the document's fault.
 func (b *Base) index(ctx context.Context, t *db.Tenant, d *model.Document) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, indexTimeout)
 	defer cancel()
@@ -117,7 +117,7 @@ func (b *Base) index(ctx context.Context, t *db.Tenant, d *model.Document) (err 
 			err = fmt.Errorf("indexing panicked: %v", reason)
 		}
 	}()
-	// Whoever changes the dataset afterwards has its documents indexed again.
+	// If the dataset changes later, its documents are indexed again.
 	dataset, err := t.Dataset(ctx, d.DatasetID)
 	if err != nil {
 		return err
@@ -155,7 +155,7 @@ func (b *Base) index(ctx context.Context, t *db.Tenant, d *model.Document) (err 
 	return t.FinishDocument(ctx, d, chunks)
 }
 
-// storable leaves out what Postgres cannot keep.
+// storable removes what Postgres cannot store.
 func storable(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "")
 }

@@ -12,12 +12,12 @@ import (
 type Options struct {
 	// Embedder makes the vectors of chunks and questions. Nil means that only words are compared.
 	Embedder llm.Embedder
-	// Reranker reorders what was found, for chats that name one of its models.
+	// Reranker reorders the chunks found, for chats that name one of its models.
 	Reranker Reranker
 	// Log receives failures with the causes that clients are not told. Nil means slog.Default().
 	Log *slog.Logger
-	// Observe is told when a retrieval begins, and by the function that it returns when it has ended; nil for nobody. What
-	// is done for the retrieval has the returned context.
+	// Observe is called when a retrieval begins, and the function that it returns when the retrieval ends. The retrieval
+	// uses the returned context. Observe may be nil.
 	Observe func(ctx context.Context) (context.Context, func(found int, err error))
 }
 

@@ -8,11 +8,11 @@ import (
 	"github.com/agentgraph/agentgraph/db/dbtest"
 )
 
-// raceDetector is whether the tests run under the race detector, where reading takes ten times the processor time.
+// raceDetector reports whether the race detector is on. Reading then takes ten times the processor time.
 var raceDetector bool
 
 func TestMain(m *testing.M) {
-	// What rapid found is in its output; files that nobody asked for would stay behind.
+	// The output has what rapid found. Nobody asked for the files that it would leave behind.
 	if err := flag.Set("rapid.nofailfile", "true"); err != nil {
 		panic(err)
 	}

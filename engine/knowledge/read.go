@@ -22,13 +22,13 @@ import (
 const (
 	// maxContent is the largest file that is read, in bytes.
 	maxContent = 25 << 20
-	// maxReading is how long reading a file may take, not counting the wait for a reader.
+	// maxReading bounds the reading of a file, without the wait for a reader.
 	maxReading = time.Minute
 )
 
-// Read is the text of a document. What kind of file it is shows in its first bytes, else in its name's ending, else in
-// the content type; the rest is read as plain text. A file that cannot be read is a model.Error whose sentence is
-// written for the document's owner. Any other error is the context's: reading again may succeed.
+// Read returns the text of a document. Its first bytes tell the kind of file, else the ending of its name, else the
+// content type. Any other file is read as plain text. For a file that cannot be read the error is a model.Error, whose
+// sentence addresses the document's owner. Any other error is the context's, and reading again may succeed.
 func Read(ctx context.Context, name, contentType string, content []byte) (Text, error) {
 	if len(content) > maxContent {
 		return Text{}, unreadable("the file is larger than 25 MiB")
@@ -47,7 +47,7 @@ func Read(ctx context.Context, name, contentType string, content []byte) (Text, 
 		text Text
 		err  error
 	}
-	// Not every library stops when told to. One that does not is abandoned: it ends by itself, since its input is
+	// Not every library stops when told to. One that does not is abandoned. It ends by itself, since its input is
 	// bounded.
 	done := make(chan result, 1)
 	go func() {
@@ -131,7 +131,7 @@ func refuse(sentence string) readFunc {
 	return func(context.Context, []byte) (Text, error) { return Text{}, unreadable(sentence) }
 }
 
-// sniff is the media type of a file that nothing else tells.
+// sniff returns the media type of a file that neither its name nor its sender tells.
 func sniff(content []byte) string {
 	media, _, _ := mime.ParseMediaType(http.DetectContentType(content))
 	return media
@@ -151,7 +151,7 @@ func readPlain(ctx context.Context, content []byte) (Text, error) {
 	return text, ctx.Err()
 }
 
-// decode is a text file's text: UTF-8 or UTF-16 by its byte order mark or its look, else Windows-1252.
+// decode returns the text of a text file: UTF-8 or UTF-16, by its byte order mark or its look, else Windows-1252.
 func decode(content []byte) (string, error) {
 	var from encoding.Encoding
 	switch {
@@ -173,7 +173,7 @@ func decode(content []byte) (string, error) {
 	return text(decoded)
 }
 
-// zeros counts the bytes at odd or at even places that are zero: Western letters in UTF-16.
+// zeros counts the zero bytes at odd or even places. Western letters in UTF-16 have many.
 func zeros(content []byte, first int) int {
 	n := 0
 	for i := first; i < len(content); i += 2 {
@@ -184,7 +184,7 @@ func zeros(content []byte, first int) int {
 	return n
 }
 
-// text is decoded text, or an error when too much of it is what no text holds.
+// text returns decoded text, or an error if it has too many characters that no text has.
 func text(decoded []byte) (string, error) {
 	strange := 0
 	for _, r := range string(decoded) {

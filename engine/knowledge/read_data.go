@@ -14,7 +14,7 @@ import (
 // maxColumns bounds the columns of a row.
 const maxColumns = 10_000
 
-// readCSV reads rows; the first is the header.
+// readCSV reads rows. The first one is the header.
 func readCSV(ctx context.Context, content []byte) (Text, error) {
 	source, err := decode(content)
 	if err != nil {
@@ -42,7 +42,8 @@ func readCSV(ctx context.Context, content []byte) (Text, error) {
 	return text, err
 }
 
-// separator is what parts the columns: what makes all of the first rows equally long, else what makes most of the first.
+// separator returns what separates the columns: what makes the first rows equally long, else what makes the most
+// columns.
 func separator(source string) rune {
 	const candidates = ",;\t|"
 	best, most, even := ',', 1, false
@@ -72,7 +73,7 @@ func newCSV(source string, separator rune) *csv.Reader {
 	return parser
 }
 
-// parseCSV calls a function with each record, until that returns an error, which it returns.
+// parseCSV calls keep with each record until that returns an error, and returns the error.
 func parseCSV(source string, keep func(record []string) error) error {
 	for line := range strings.Lines(source) {
 		if strings.Count(line, ",")+strings.Count(line, ";")+strings.Count(line, "\t") > maxColumns {
@@ -100,7 +101,7 @@ func parseCSV(source string, keep func(record []string) error) error {
 	}
 }
 
-// isQuoteOpen reports whether a quote of the last record is not closed: one more makes it well-formed.
+// isQuoteOpen reports whether a quote of the last record is open, so that one more makes it well-formed.
 func isQuoteOpen(record string, separator rune) bool {
 	isWellFormed := func(record string) bool {
 		parser := newCSV(record, separator)
@@ -112,14 +113,14 @@ func isQuoteOpen(record string, separator rune) bool {
 }
 
 const (
-	// maxLevels bounds how deep JSON may be nested.
+	// maxLevels bounds the nesting of JSON.
 	maxLevels = 100
 	// maxPath bounds the name of a nested value, in bytes.
 	maxPath = 200
 )
 
-// readJSON reads one value, or one on each line. Each object of a list becomes a row, whose header holds the names:
-// what lies deeper has the path as its name ("address.city"). Lists of plain values are one cell.
+// readJSON reads one value, or one on each line. Each object of a list becomes a row with the names as its header. A
+// nested value is named by its path ("address.city"). A list of plain values is one cell.
 func readJSON(ctx context.Context, content []byte) (Text, error) {
 	source, err := decode(content)
 	if err != nil {
@@ -158,7 +159,7 @@ type jsonReader struct {
 	text    Text
 }
 
-// row keeps what was gathered of an object.
+// row keeps the cells of an object as a row.
 func (d *jsonReader) row(row Block) {
 	if len(row.Cells) > 0 {
 		for i, name := range row.Header {
@@ -169,7 +170,7 @@ func (d *jsonReader) row(row Block) {
 	}
 }
 
-// value reads the next value into the row of the object that it belongs to.
+// value reads the next value into the row of its object.
 func (d *jsonReader) value(path string, row *Block, level int) error {
 	if level > maxLevels {
 		return errTooDeep
@@ -199,7 +200,7 @@ func (d *jsonReader) cell(row *Block, name, value string) {
 	d.text.hold(cellSize(name, value))
 }
 
-// cellSize is what a cell takes with its name, in bytes.
+// cellSize returns the size of a cell with its name, in bytes.
 func cellSize(name, value string) int { return 2*cellCost + len(name) + len(value) }
 
 func (d *jsonReader) object(path string, row *Block, level int) error {
@@ -223,7 +224,7 @@ func (d *jsonReader) object(path string, row *Block, level int) error {
 	return err
 }
 
-// list reads a list. Its plain values are one cell; its objects and lists are rows of their own.
+// list reads a list. Its plain values become one cell, its objects and lists rows of their own.
 func (d *jsonReader) list(path string, row *Block, level int) error {
 	var plain []string
 	for d.decoder.More() && !d.text.full() {
@@ -250,7 +251,7 @@ func (d *jsonReader) list(path string, row *Block, level int) error {
 	return err
 }
 
-// clip is the end of a text, of at most so many bytes.
+// clip cuts off the beginning of a text that has more than most bytes.
 func clip(text string, most int) string {
 	if len(text) <= most {
 		return text

@@ -13,19 +13,18 @@ import (
 )
 
 const (
-	// maxPart bounds a part of a DOCX file when it is unpacked, in bytes.
+	// maxPart bounds an unpacked part of a DOCX file, in bytes.
 	maxPart = 64 << 20
-	// maxMarkup bounds a tag with its attributes, or a text between two tags, in bytes.
+	// maxMarkup bounds a tag with its attributes, or the text between two tags, in bytes.
 	maxMarkup = 1 << 20
-	// maxDepth bounds how many elements are open: those that Word writes are some thirty, and ten more for each table in
-	// a table.
+	// maxDepth bounds the open elements. Word writes some thirty, and ten more for each table in a table.
 	maxDepth = 1_000
 	// maxStyles bounds the styles that are headings.
 	maxStyles = 10_000
 )
 
-// readDOCX reads the paragraphs, headings, lists and tables of a Word document. Text that was deleted, or that stands
-// in headers, footers and notes, is left out.
+// readDOCX reads the paragraphs, headings, lists and tables of a Word document. It leaves out deleted text, headers,
+// footers and notes.
 func readDOCX(ctx context.Context, content []byte) (Text, error) {
 	archive, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))
 	if err != nil {
@@ -49,24 +48,24 @@ func readDOCX(ctx context.Context, content []byte) (Text, error) {
 
 type docx struct {
 	ctx context.Context
-	// headings are the levels of the styles that are headings.
+	// headings are the levels of heading styles.
 	headings map[string]int
 	text     Text
 
-	// paragraph is under way at depth 1 or more: a box within it has paragraphs of its own.
+	// paragraph is open if depth is 1 or more. A box within it has paragraphs of its own.
 	paragraph strings.Builder
 	depth     int
 	block     Block
-	// skipped is how many elements are open within one that is left out, with it.
+	// skipped counts the open elements of one that is left out, itself included.
 	skipped int
-	// tables are how many tables are open; those within a table are read as text of its cell.
+	// tables counts the open tables. A table within another is read as text of its cell.
 	tables int
 	rows   [][]string
 	cells  []string
 	cell   strings.Builder
 }
 
-// each calls a function with every token of a part.
+// each calls visit with every token of a part.
 func (d *docx) each(part io.Reader, visit func(element xml.Token)) error {
 	source := &markup{ctx: d.ctx, part: part}
 	decoder := xml.NewDecoder(source)
@@ -95,13 +94,13 @@ func (d *docx) each(part io.Reader, visit func(element xml.Token)) error {
 	return nil
 }
 
-// markup bounds what an XML decoder reads: the decoder itself has no bounds.
+// markup bounds what an XML decoder reads, because the decoder itself has no bounds.
 type markup struct {
 	ctx  context.Context
 	part io.Reader
-	// size is what was read, and token what was since the last token, in bytes.
+	// size counts all bytes read, and token those since the last token.
 	size, token int
-	// err says why reading stopped before the part's end.
+	// err says why reading stopped early.
 	err error
 }
 
@@ -125,7 +124,7 @@ func (m *markup) Read(p []byte) (int, error) {
 
 var headingName = regexp.MustCompile(`(?i)^heading ([1-9])$`)
 
-// styles finds the styles that are headings: Word names them so in every language, or gives them an outline level.
+// styles finds the styles of headings. Word gives them the same names in every language, or an outline level.
 func (d *docx) styles(part io.Reader) error {
 	style := ""
 	return d.each(part, func(token xml.Token) {
@@ -150,14 +149,14 @@ func (d *docx) styles(part io.Reader) error {
 	})
 }
 
-// heading makes a style one of headings. Word itself writes some four thousand styles at most.
+// heading records a heading style. Word itself writes some four thousand styles at most.
 func (d *docx) heading(style string, level int) {
 	if len(d.headings) < maxStyles {
 		d.headings[style] = level
 	}
 }
 
-// outline is the heading level of an outline level; body text has 9.
+// outline returns the heading level of an outline level, which is 9 for body text.
 func outline(value string) int {
 	if level, err := strconv.Atoi(value); err == nil && level >= 0 && level < 9 {
 		return min(level+1, 6)
@@ -274,7 +273,7 @@ func (d *docx) end(name string) {
 	}
 }
 
-// table keeps a table. One of a single column only frames text.
+// table keeps a table. A table of a single column only frames text.
 func (d *docx) table() {
 	d.text.held = 0
 	if len(d.rows[0]) > 1 {

@@ -16,7 +16,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// objects is a PDF of these objects, the first its catalog.
+// objects returns a PDF of these objects. The first one is the catalog.
 func objects(bodies ...string) []byte {
 	var b bytes.Buffer
 	b.WriteString("%PDF-1.7\n")
@@ -34,7 +34,7 @@ func objects(bodies ...string) []byte {
 	return b.Bytes()
 }
 
-// deflated is a stream of a PDF.
+// deflated returns a compressed stream of a PDF.
 func deflated(t testing.TB, keys, content string) string {
 	var b bytes.Buffer
 	w := zlib.NewWriter(&b)
@@ -44,7 +44,7 @@ func deflated(t testing.TB, keys, content string) string {
 	return fmt.Sprintf("<<%s/Filter/FlateDecode/Length %d>>stream\n%s\nendstream", keys, b.Len(), b.String())
 }
 
-// paged is a PDF whose pages all have the same content. Its font has what the keys add.
+// paged returns a PDF whose pages all have the same content. The keys are added to its font.
 func paged(t testing.TB, pages int, content, fontKeys string, more ...string) []byte {
 	var kids strings.Builder
 	bodies := []string{
@@ -60,7 +60,7 @@ func paged(t testing.TB, pages int, content, fontKeys string, more ...string) []
 	return objects(bodies...)
 }
 
-// ballast is what nothing shortens, so that a file may take more work before that is held against it.
+// ballast returns text that does not compress, so that a file may take more work.
 func ballast() string {
 	noise := make([]byte, 4<<20)
 	_, _ = rand.NewChaCha8([32]byte{}).Read(noise)
@@ -74,7 +74,7 @@ func heavy(t testing.TB, body string) []byte {
 	})
 }
 
-// Each of these makes much of little. The sentence names the bound that ends it.
+// Each of these files unpacks to much more than its size. The error names the bound that ends it.
 func TestReadBoundsWhatAFileUnpacksTo(t *testing.T) {
 	t.Parallel()
 	const m = 1 << 20
@@ -90,7 +90,7 @@ func TestReadBoundsWhatAFileUnpacksTo(t *testing.T) {
 		file    string
 		content []byte
 		want    string
-		// or is the bound that a slower or a faster machine meets first.
+		// or is a bound that a slower or faster machine meets first.
 		or string
 	}{
 		"a page that unpacks to text":      {"a.pdf", paged(t, 1, fill("BT /F 1 Tf (aaaa bbbb) Tj ET ", 60*m), ""), memory, work},
@@ -124,13 +124,13 @@ func TestReadBoundsWhatAFileUnpacksTo(t *testing.T) {
 		"small paragraphs in a page":       {"a.html", []byte(fill("<p>a", 2*m)), text, ""},
 		"small rows in Markdown":           {"a.md", []byte(fill("|a|\n|-|\n"+strings.Repeat("|1|\n", 4000)+"\n", m)), text, ""},
 	} {
-		// Beside each other, these would be measured together.
+		// Parallel tests would be charged for each other's work.
 		t.Run(name, func(t *testing.T) {
 			result, err := knowledge.Read(t.Context(), c.file, "", c.content)
 			known := new(model.Error)
 			require.ErrorAs(t, err, &known)
 			require.Equal(t, model.Unprocessable, known.Code)
-			// Under the race detector, reading may take too much work before it makes too much text.
+			// Under the race detector, reading may exceed the bound on work before the one on text.
 			isSlow := raceDetector && strings.Contains(known.Message, work)
 			if !isSlow && !strings.Contains(known.Message, cmp.Or(c.or, c.want)) {
 				require.Contains(t, known.Message, c.want)
@@ -140,7 +140,7 @@ func TestReadBoundsWhatAFileUnpacksTo(t *testing.T) {
 	}
 }
 
-// The library keeps what it has read of a PDF: reading on must not need more memory with each page.
+// The library caches what it has read of a PDF. Reading on must not take more memory with each page.
 func TestReadLongPDF(t *testing.T) {
 	t.Parallel()
 	const pages = 700
@@ -160,7 +160,7 @@ func TestReadLongPDF(t *testing.T) {
 	require.Equal(t, pages, strings.Count(text.String(), "hello"))
 }
 
-// Emphasis that nothing closes is looked for again and again: a part with much of it is read as plain text.
+// A parser searches for the end of unclosed emphasis again and again. A part with much of it is read as plain text.
 func TestReadMarkdownWithoutLookingForEmphasis(t *testing.T) {
 	t.Parallel()
 	requireBlocks(t, []knowledge.Block{para("a b")}, read(t, "a.md", "a *b*"))
@@ -170,7 +170,7 @@ func TestReadMarkdownWithoutLookingForEmphasis(t *testing.T) {
 	requireBlocks(t, []knowledge.Block{para(names + " b")}, read(t, "a.md", names+" *b*"))
 }
 
-// The context ends while a file is read. What counts its looks at it stands for a reader that never looks.
+// The context ends while a file is read. A context that counts how often it is checked reveals readers that never check.
 func TestReadersLookAtTheirContext(t *testing.T) {
 	t.Parallel()
 	const m = 1 << 20
@@ -194,7 +194,7 @@ func TestReadersLookAtTheirContext(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// ending is a context that ends after so many looks at it.
+// ending is a context that ends after a number of checks.
 type ending struct {
 	context.Context
 	looks int
@@ -207,7 +207,7 @@ func (e *ending) Err() error {
 	return e.Context.Err()
 }
 
-// Each of these takes the square of its length, or more, when it is read without care.
+// Read carelessly, each of these files takes time quadratic in its length, or worse.
 func TestReadKeepsUpWithHostileFiles(t *testing.T) {
 	t.Parallel()
 	const n = 1 << 17

@@ -17,11 +17,11 @@ import (
 func readHTML(ctx context.Context, content []byte, contentType string) (Text, error) {
 	var source io.Reader = bytes.NewReader(content)
 	from, name, _ := charset.DetermineEncoding(content[:min(len(content), 1024)], contentType)
-	// Pages that say nothing count as Windows-1252, and are UTF-8.
+	// Pages that declare nothing count as Windows-1252, but are UTF-8.
 	if name != "utf-8" && (name != "windows-1252" || !utf8.Valid(content)) {
 		source = from.NewDecoder().Reader(source)
 	}
-	// Tags as they come, no tree: building one as browsers do lets a small page grow without bound.
+	// This reads tags in order. Building a tree as browsers do would let a small page grow without bound.
 	tags := html.NewTokenizer(source)
 	p := page{text: newText(content)}
 	for n := 0; !p.text.full(); n++ {
@@ -50,7 +50,7 @@ func readHTML(ctx context.Context, content []byte, contentType string) (Text, er
 	return p.text, nil
 }
 
-// maxLists bounds the lists that are open at once; what is deeper has the marks of the innermost.
+// maxLists bounds the open lists. Deeper ones have the marks of the innermost.
 const maxLists = 100
 
 // page gathers the blocks of an HTML document tag by tag.
@@ -59,23 +59,23 @@ type page struct {
 	block Block
 	line  strings.Builder
 	pre   bool
-	// lists are those open, each with the number of its next entry; 0 where entries have none.
+	// lists are the open ones, each with the number of its next entry, 0 for a list without numbers.
 	lists []int
-	// mark is what stands before the text of the entry that has begun.
+	// mark goes before the text of the entry that has begun.
 	mark string
-	// skipped is the tag whose content is left out, open depth times.
+	// skipped is the tag whose content is left out. depth counts how often it is open.
 	skipped atom.Atom
 	depth   int
 	table
 }
 
-// table is the innermost table that is open.
+// table is the innermost open table.
 type table struct {
 	open, inCell bool
 	header       []string
 	rows         [][]string
 	cells        []string
-	// titles are the title cells, of the row and of the whole table.
+	// titles and allTitles count the title cells of the row and of the table.
 	titles, allTitles int
 }
 
@@ -91,7 +91,7 @@ func (p *page) skip(tag html.Token) {
 	}
 }
 
-// flush ends the block under way. In a cell there are no blocks.
+// flush ends the current block. Cells have no blocks.
 func (p *page) flush() {
 	text := p.line.String()
 	if p.inCell {
@@ -117,7 +117,7 @@ func (p *page) flush() {
 	p.line.Reset()
 }
 
-// write appends text, its white space folded as browsers do.
+// write appends text with its white space folded as browsers do.
 func (p *page) write(text string) {
 	if p.pre {
 		p.line.WriteString(text)
@@ -224,7 +224,7 @@ func attribute(tag html.Token, name string) string {
 	return ""
 }
 
-// firstNumber is the number of a list's first entry, 0 for a list without numbers.
+// firstNumber returns the number of a list's first entry, 0 for a list without numbers.
 func firstNumber(tag html.Token) int {
 	if tag.DataAtom != atom.Ol {
 		return 0
@@ -274,7 +274,7 @@ func (p *page) endCell() {
 	}
 }
 
-// endRow keeps the row under way. A first row of title cells is the header.
+// endRow keeps the current row. A first row of title cells is the header.
 func (p *page) endRow() {
 	p.endCell()
 	if cells := p.cells; len(cells) > 1 && len(cells) == p.titles && len(p.rows) == 0 && p.header == nil {
@@ -286,10 +286,10 @@ func (p *page) endRow() {
 	p.cells, p.titles = nil, 0
 }
 
-// endTable keeps the table under way. One that holds another is there for the layout, and is kept in parts.
+// endTable keeps the current table. A table that holds another is layout, and is kept in parts.
 func (p *page) endTable() {
 	p.endRow()
-	// A table without a single title cell has its titles in its first row, as in a spreadsheet.
+	// A table without any title cell has its titles in its first row, as in a spreadsheet.
 	if p.header == nil && p.allTitles == 0 && len(p.rows) > 1 && len(p.rows[0]) > 1 {
 		p.header, p.rows = p.rows[0], p.rows[1:]
 	}

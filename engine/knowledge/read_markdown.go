@@ -11,22 +11,22 @@ import (
 	"github.com/yuin/goldmark/renderer/html"
 )
 
-// Line ends within a paragraph are kept: question and answer often stand on two lines of one.
+// Line ends within a paragraph are kept, because question and answer often share a paragraph.
 var markdown = goldmark.New(
 	goldmark.WithExtensions(extension.Table),
 	goldmark.WithRendererOptions(html.WithHardWraps(), html.WithUnsafe()),
 )
 
 const (
-	// maxEmphasis bounds the runs of stars and underscores in a part that are no list's marks: looking for the one that
-	// closes another takes the square of them.
+	// maxEmphasis bounds the runs of stars and underscores in a part that do not mark list entries. Finding the pairs
+	// takes quadratic time.
 	maxEmphasis = 3_000
-	// segmentSize is about how much Markdown is parsed at once, in bytes. Parsing takes the square of what hostile text
-	// has: small parts keep that small, and let the context end it between them.
+	// segmentSize is about how much Markdown is parsed at once, in bytes. Hostile text takes quadratic time to parse.
+	// Small parts keep that small, and let the context end it between them.
 	segmentSize = 32 << 10
-	// maxSegment is the longest part, in bytes; what has no place to part it is read as plain text.
+	// maxSegment bounds a part, in bytes. A longer one without a place to cut it is read as plain text.
 	maxSegment = 8 * segmentSize
-	// maxNesting bounds how many quotes and lists begin on one line.
+	// maxNesting bounds the quotes and lists that begin on one line.
 	maxNesting = 50
 )
 
@@ -62,7 +62,8 @@ func readMarkdown(ctx context.Context, content []byte) (Text, error) {
 	return text, nil
 }
 
-// segmentEnd is where the first part of a text ends: at an empty line, outside of code, that no indented line follows.
+// segmentEnd returns where the first part of a text ends: at an empty line, outside of code, that no indented line
+// follows.
 func segmentEnd(source string) int {
 	at, fence, empty := 0, "", false
 	for line := range strings.Lines(source) {
@@ -84,8 +85,8 @@ func segmentEnd(source string) int {
 	return len(source)
 }
 
-// isTame reports whether parsing takes time and memory in keeping with the text's length. Rows of a table are filled up
-// to the longest.
+// isTame reports whether the time and memory of parsing are in proportion to the text. The parser pads the rows of a
+// table to the longest.
 func isTame(segment string) bool {
 	lines, columns, emphasis := 0, 0, 0
 	for line := range strings.Lines(segment) {
@@ -99,7 +100,7 @@ func isTame(segment string) bool {
 	return lines*columns <= 10_000+len(segment) && len(segment) <= maxSegment
 }
 
-// runs counts the runs of stars and of underscores in a line behind its first letter. An underscore within a word is only
+// runs counts the runs of stars and underscores in a line after its first character. An underscore within a word is only
 // a letter.
 func runs(line string) int {
 	n := 0
@@ -123,7 +124,7 @@ func isNumbered(line string) bool {
 	return len(rest) < len(line) && (strings.HasPrefix(rest, ". ") || strings.HasPrefix(rest, ") "))
 }
 
-// nesting counts the marks of quotes and list entries that a line begins with.
+// nesting counts the marks of quotes and list entries at the beginning of a line.
 func nesting(line string) int {
 	n := 0
 	for {

@@ -56,8 +56,8 @@ func compiled() wazero.CompilationCache {
 	return wazero.NewCompilationCache()
 }
 
-// pdfReader waits until PDFium is compiled and one of its readers is free, or ctx ends. What it returns reads one
-// file, and must be called, for it gives the reader back.
+// pdfReader waits until PDFium is compiled and one of its readers is free, or ctx ends. The returned function reads one
+// file. It must be called, because it also frees the reader.
 func pdfReader(ctx context.Context) (readFunc, error) {
 	compiled := make(chan struct{})
 	go func() {
@@ -78,8 +78,8 @@ func pdfReader(ctx context.Context) (readFunc, error) {
 		return nil, errors.Join(ctx.Err(), err)
 	}
 	instance := reflect.ValueOf(reader.GetImplementation()).Elem()
-	// Growing step by step would copy the memory each time, and every copy would wait for the collector. It is done here
-	// because the time that it takes is not the document's fault.
+	// Growing step by step would copy the memory each time, and leave the old copies to the garbage collector. It is done
+	// here because the time that it takes is not the document's fault.
 	memory := instance.FieldByName("Module").Interface().(api.Module).Memory()
 	memory.Grow(pdfMemory - memory.Size()>>16)
 	return func(ctx context.Context, content []byte) (Text, error) {
@@ -112,15 +112,15 @@ func readPDF(ctx context.Context, reader pdfium.Pdfium, content []byte) (Text, e
 	return text, nil
 }
 
-// isTrap reports whether PDFium crashed, as it does when it gets no more memory. It cannot be used after that. The
-// runtime does not export the error's type.
+// isTrap reports whether PDFium crashed, as it does without more memory. It cannot be used afterwards. The runtime does
+// not export the error's type.
 func isTrap(err error) bool { return err != nil && strings.HasPrefix(err.Error(), "wasm error: ") }
 
-// lineCost is what a line takes beside its letters, in bytes.
+// lineCost is the memory of a line without its text, in bytes.
 const lineCost = 32
 
-// line is a line of a page: where its first letter stands, in points from the page's lower left corner, and how high
-// that letter's font is.
+// line is a line of a page, with the place of its first letter, in points from the page's lower left corner, and the
+// font size of that letter.
 type line struct {
 	text            string
 	left, top, size float32
@@ -158,7 +158,7 @@ func pdfPages(ctx context.Context, reader pdfium.Pdfium, content []byte) ([][]li
 				return nil, err
 			}
 		}
-		// A damaged page is left out; the others still answer questions.
+		// A damaged page is left out. The others still answer questions.
 		lines, err := pdfPage(ctx, reader, document, i)
 		var known *model.Error
 		switch {
@@ -218,7 +218,7 @@ func pdfPage(ctx context.Context, reader pdfium.Pdfium, document references.FPDF
 	return lines, nil
 }
 
-// withoutRunningLines drops the lines at the top and the bottom of pages that most pages share but for their number.
+// withoutRunningLines drops the first and last lines of pages if most pages have the same, apart from numbers.
 func withoutRunningLines(pages [][]line) [][]line {
 	if len(pages) < 4 {
 		return pages
@@ -242,10 +242,10 @@ func withoutRunningLines(pages [][]line) [][]line {
 	return out
 }
 
-// isEdge reports whether a line is the first or the last.
+// isEdge reports whether a line is the first or the last of its page.
 func isEdge(i, lines int) bool { return i == 0 || i == lines-1 }
 
-// edge is where a line stands and what it says without its numbers.
+// edge is the place of a line and its text without digits.
 type edge struct {
 	text string
 	top  int

@@ -11,14 +11,14 @@ import (
 	"unicode/utf8"
 )
 
-// paragraphs joins lines to paragraphs: a wider gap, another size or a mark of a list begins the next one. Short lines
-// in a larger font are headings, the largest the outermost.
+// paragraphs joins lines to paragraphs. A wider gap, another font size or the mark of a list begins a new one. Short
+// lines in a larger font are headings, the largest being the outermost.
 func paragraphs(pages [][]line) Text {
 	sizes := headingSizes(pages)
 	gap := usualGap(pages)
 	var text Text
 	var block Block
-	// words are the text of the block under way.
+	// words is the text of the current block.
 	var words []byte
 	for _, page := range pages {
 		for i, l := range page {
@@ -47,19 +47,19 @@ func paragraphs(pages [][]line) Text {
 	return text
 }
 
-// follows reports whether a line belongs to the paragraph of the line before it.
+// follows reports whether a line continues the paragraph of the line before it.
 func follows(before, l line, usual float32) bool {
 	down := before.top - l.top
 	return down > 0 && down <= max(usual, before.size)*1.35
 }
 
-// unfinished reports whether the next page may go on with a paragraph.
+// unfinished reports whether a paragraph may continue on the next page.
 func unfinished(kind Kind, words []byte) bool {
 	last, _ := utf8.DecodeLastRune(words)
 	return kind != Heading && (unicode.IsLower(last) || last == ',')
 }
 
-// join puts a line behind the text before it. PDFium marks a word that was broken at the line's end.
+// join appends a line to text. PDFium marks words that are broken at the end of a line.
 func join(words []byte, next string) []byte {
 	if whole, broken := bytes.CutSuffix(words, []byte{2}); broken {
 		return append(whole, next...)
@@ -75,7 +75,7 @@ func isItem(text string) bool {
 
 func round(size float32) int { return int(math.Round(float64(size))) }
 
-// headingSizes are the font sizes of headings, the largest first: at least a sixth above the size of most letters.
+// headingSizes returns the font sizes of headings, the largest first: at least a sixth above the most common size.
 func headingSizes(pages [][]line) []int {
 	letters := map[int]int{}
 	for _, page := range pages {
@@ -98,7 +98,7 @@ func headingSizes(pages [][]line) []int {
 	return sizes
 }
 
-// usualGap is the distance from line to line that occurs most.
+// usualGap returns the most frequent distance between lines.
 func usualGap(pages [][]line) float32 {
 	gaps := map[int]int{}
 	for _, page := range pages {

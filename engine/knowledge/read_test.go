@@ -111,7 +111,7 @@ func must[T any](value T, err error) T {
 
 const wordNamespace = `xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"`
 
-// docx is a Word document with this body.
+// docx returns a Word document with this body.
 func docx(t testing.TB, body string) []byte {
 	return archive(t, map[string]string{
 		"[Content_Types].xml": `<Types/>`,
@@ -151,7 +151,7 @@ func TestReadDOCX(t *testing.T) {
 	}, read(t, "a.docx", string(docx(t, content))))
 }
 
-// pdf is a PDF that a function fills.
+// pdf returns a PDF that fill writes.
 func pdf(t testing.TB, fill func(*fpdf.Fpdf)) []byte {
 	f := fpdf.New("P", "mm", "A4", "")
 	f.SetFont("Helvetica", "", 11)

@@ -18,31 +18,31 @@ import (
 )
 
 const (
-	// rerankWindow is the least number of chunks that are reranked, if there are so many.
+	// rerankWindow is how many chunks are reranked at least, if as many were found.
 	rerankWindow = 64
-	// rerankTimeout is how long a question waits for it.
+	// rerankTimeout bounds the wait of a question for its reranking.
 	rerankTimeout = 10 * time.Second
 	// maxRanking bounds the answer of a reranker, in bytes.
 	maxRanking = 1 << 20
 )
 
-// Reranker is a service that orders texts by how well they answer a question, by the protocol that Cohere and Jina
-// have in common.
+// Reranker is a service that orders texts by how well they answer a question. Its protocol is the one that Cohere and
+// Jina share.
 type Reranker struct {
 	// URL is the whole address, such as https://api.jina.ai/v1/rerank.
 	URL string
 	// Key is sent as a bearer token, unless it is empty.
 	Key string
-	// Models are the names that the service knows.
+	// Models are the names of the service's models.
 	Models []string
-	// Around wraps what sends requests; nil for nothing.
+	// Around wraps the transport of requests. It may be nil.
 	Around func(http.RoundTripper) http.RoundTripper
-	// Observe is told when the service is asked, and by the function that it returns when that has ended; nil for nobody. The
-	// request has the returned context.
+	// Observe is called when a request begins, and the function that it returns when the request ends. The request has
+	// the returned context. Observe may be nil.
 	Observe func(ctx context.Context, model string) (context.Context, func(error))
 }
 
-// Validate returns what is wrong with the settings. Without an address there must be no models.
+// Validate returns the fault of the settings. Without an address there must be no models.
 func (r Reranker) Validate() error {
 	if r.URL == "" && len(r.Models) == 0 {
 		return nil
@@ -60,7 +60,7 @@ func (r Reranker) Validate() error {
 
 func (r Reranker) has(name string) bool { return name != "" && slices.Contains(r.Models, name) }
 
-// reranked returns the chunks in the order of the reranker. When it fails they stay as they are: an answer from
+// reranked returns the chunks in the order of the reranker. If that fails, they keep their order: an answer from
 // somewhat worse chunks is better than none.
 func (b *Base) reranked(ctx context.Context, name, question string, found []*model.RetrievedChunk) []*model.RetrievedChunk {
 	if len(found) < 2 {
@@ -79,7 +79,7 @@ func (b *Base) reranked(ctx context.Context, name, question string, found []*mod
 	for i := range order {
 		order[i] = i
 	}
-	// Stable: what the reranker finds equal, or leaves out, stays in the order of the scores.
+	// The sort is stable, so that documents which the reranker finds equal or leaves out keep their order.
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(ranks[b], ranks[a]) })
 	sorted := make([]*model.RetrievedChunk, len(found))
 	for i, at := range order {
@@ -102,7 +102,7 @@ type rerankAnswer struct {
 	} `json:"results"`
 }
 
-// rank returns the relevance of each document; one that the service leaves out has the least.
+// rank returns the relevance of each document. A document that the service leaves out has the lowest.
 func (r Reranker) rank(ctx context.Context, name, question string, documents []string) (ranks []float64, err error) {
 	if r.Observe != nil {
 		var ended func(error)
@@ -130,7 +130,7 @@ func (r Reranker) rank(ctx context.Context, name, question string, documents []s
 	}
 	res, err := client.Do(req)
 	if err != nil {
-		// Without the address, which may hold a password.
+		// The error leaves out the address, which may hold a password.
 		var failed *url.Error
 		if errors.As(err, &failed) {
 			err = failed.Err

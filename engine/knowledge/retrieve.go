@@ -10,27 +10,27 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// limits say when retrieval looks only at a part of the chunks.
+// limits say when retrieval looks at only a part of the chunks.
 type limits struct {
-	// whole is how many chunks a chat may have for each of them to be scored.
+	// whole is the largest number of chunks of a chat that are all scored.
 	whole int
-	// window is how many chunks of a larger set are scored for their terms, and as many for their vectors.
+	// window is how many chunks of a larger set are scored for their terms, and as many again for their vectors.
 	window int
-	// visits bounds how often, in all, chunks of a larger set are found by a term.
+	// visits bounds how often terms find chunks of a larger set, in all.
 	visits int
 }
 
 var defaultLimits = limits{whole: 2_000, window: 300, visits: 10_000}
 
 // Retrieve returns the chunks of the chat's datasets that help to answer the question, best first: at most topN, each
-// with a score of at least similarityThreshold, with its content and its document. It returns an empty list when there
-// are none. It takes a constant number of statements.
+// with a score of at least similarityThreshold, its content and its document. The list may be empty. It takes a constant
+// number of statements.
 //
-// BAD_INPUT is for a question that is empty or has more than 10,000 characters, UNPROCESSABLE for datasets whose
-// vectors are of several models. An embedding model or a reranker that fails is heard of in the log alone: the chunks
-// are then found and ordered without it.
+// The error is BAD_INPUT for a question that is empty or has more than 10,000 characters, and UNPROCESSABLE for datasets
+// whose vectors are of several models. If an embedding model or a reranker fails, only the log says so, and chunks are
+// found and ordered without it.
 func (b *Base) Retrieve(ctx context.Context, t *db.Tenant, chat *model.KnowledgeBaseChat, question string) (found []*model.RetrievedChunk, err error) {
-	// What is read to find eight chunks is not what a response holds, and others share some of it.
+	// A response holds far less than what is read for it, and other questions share some of that.
 	ctx, ended := b.observe(model.WithBudget(ctx, nil))
 	defer func() { ended(len(found), err) }()
 	return b.retrieve(ctx, t, chat, question)
@@ -69,13 +69,13 @@ type search struct {
 	base     *Base
 	tenant   *db.Tenant
 	datasets []string
-	// versions are the datasets' own, in their order.
+	// versions are the versions of the datasets, in their order.
 	versions []string
 	chunks   int
 	tokens   []token
-	// question is the question's vector; nil when vectors are not compared.
+	// question is the question's vector, nil if vectors are not compared.
 	question []float32
-	// cosines are the chunks' likeness to it, by id. A chunk that has none has no vector.
+	// cosines are the chunks' cosines to the question, by id. Chunks without a vector have none.
 	cosines map[string]float64
 }
 
@@ -97,15 +97,15 @@ func (b *Base) searchOf(ctx context.Context, t *db.Tenant, chat *model.Knowledge
 	if err := s.lookUp(ctx, question); err != nil {
 		return nil, err
 	}
-	// Vectors without a share of the score need not be compared.
+	// Vectors that do not count for the score need not be compared.
 	if len(models) > 0 && chat.PromptSettings.KeywordsSimilarityWeight < 1 {
 		s.question = b.embedQuestion(ctx, models[0], question)
 	}
 	return s, nil
 }
 
-// lookUp makes the tokens of the question: it finds out how many chunks hold each word, and what the words that none
-// holds may stand for.
+// lookUp makes the tokens of the question. It finds how many chunks hold each word, and the words that an unknown one
+// may stand for.
 func (s *search) lookUp(ctx context.Context, question string) error {
 	words, err := s.tenant.Tokens(ctx, s.datasets, wordsOf(question))
 	if err != nil {
@@ -122,7 +122,7 @@ func (s *search) lookUp(ctx context.Context, question string) error {
 	return s.guess(ctx, known)
 }
 
-// guess has the words of the question that are unknown stand for the nearest that are known.
+// guess lets unknown words of the question stand for the nearest known words.
 func (s *search) guess(ctx context.Context, known []*vocabulary) error {
 	nearest, credits := map[string][]string{}, map[string]float64{}
 	var all []string
@@ -151,7 +151,7 @@ func (s *search) guess(ctx context.Context, known []*vocabulary) error {
 	return nil
 }
 
-// matches returns the chunks that may score as much as the threshold, with the tokens that they hold.
+// matches returns the chunks whose score may reach the threshold, with the tokens that they hold.
 func (s *search) matches(ctx context.Context, threshold float64) ([]db.ChunkMatch, error) {
 	if s.chunks <= s.base.limits.whole {
 		if s.question == nil && threshold > 0 {
@@ -189,8 +189,8 @@ func (s *search) queries() [][]string {
 	return queries
 }
 
-// rarest are the tokens that a large set is searched by: words that say something before those that do not, the rarest
-// first, as long as they are not in too many chunks together.
+// rarest returns the tokens for searching a large set: stop words last, and the rarest first, as long as they are not in
+// too many chunks together.
 func (s *search) rarest() []db.WeighedToken {
 	tokens := slices.DeleteFunc(slices.Clone(s.tokens), func(t token) bool { return t.Chunks == 0 })
 	lightness := func(t token) int {
@@ -213,7 +213,7 @@ func (s *search) rarest() []db.WeighedToken {
 	return rarest
 }
 
-// score returns the chunks whose score is high enough, best first, then by document and position.
+// score returns the chunks with a sufficient score, best first, then by document and position.
 func (s *search) score(matches []db.ChunkMatch, settings model.PromptSettings) []*model.RetrievedChunk {
 	comparable := slices.ContainsFunc(slices.Collect(maps.Values(s.cosines)), func(c float64) bool { return c > 0 })
 	scored := []*model.RetrievedChunk{}
@@ -238,7 +238,7 @@ func (s *search) score(matches []db.ChunkMatch, settings model.PromptSettings) [
 	return scored
 }
 
-// read gives the chunks their contents and documents; what was deleted meanwhile is left out.
+// read adds the contents and documents of chunks. It leaves out those that were deleted meanwhile.
 func read(ctx context.Context, t *db.Tenant, found []*model.RetrievedChunk) ([]*model.RetrievedChunk, error) {
 	if len(found) == 0 {
 		return found, nil

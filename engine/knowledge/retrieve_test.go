@@ -29,7 +29,7 @@ type library struct {
 	chat   *model.KnowledgeBaseChat
 }
 
-// newLibrary returns a chat with a dataset for each list of documents, whose chunks are their lines.
+// newLibrary returns a chat with a dataset for each list of documents. The chunks of a document are its lines.
 func newLibrary(t testing.TB, o knowledge.Options, store *db.Store, datasets ...[]string) library {
 	t.Helper()
 	company, err := store.CreateCompany(t.Context(), "A company")
@@ -52,7 +52,7 @@ func newLibrary(t testing.TB, o knowledge.Options, store *db.Store, datasets ...
 
 func (l library) add(datasetID, name, text string) *model.Document {
 	l.t.Helper()
-	// A column without a title, beside one without anything.
+	// This adds a column without a title, and one that is empty.
 	text = ",\n" + strings.ReplaceAll(text, "\n", ",\n") + ",\n"
 	d, err := l.base.AddDocument(l.t.Context(), l.tenant, model.AddDocumentInput{DatasetID: datasetID, Name: &name, Text: &text})
 	require.NoError(l.t, err)
@@ -70,7 +70,7 @@ func (l library) ask(question string) []*model.RetrievedChunk {
 	return found
 }
 
-// texts are the contents of what was found.
+// texts returns the contents of the chunks found.
 func texts(found []*model.RetrievedChunk) []string {
 	texts := []string{}
 	for _, f := range found {
@@ -96,7 +96,7 @@ func TestRetrieveFindsWords(t *testing.T) {
 		"opening hours of the shop in lyon":       shop[2],
 		"Quand serai-je rembourse ?":              shop[3],
 		"LIVRAISON gratuité":                      shop[4],
-		// With errors.
+		// These are misspelled.
 		"refnuded":                shop[1],
 		"remboursemnts":           shop[3],
 		"is the livrasion cheap?": shop[4],
@@ -162,7 +162,7 @@ func TestWindowChangesNothingForASmallSet(t *testing.T) {
 	})
 }
 
-// Chunks that are alike stay in the order of documents and positions, in whichever order they were made.
+// Equal chunks stay in the order of documents and positions, whatever order they were made in.
 func TestWindowTakesEqualChunksByDocumentAndPosition(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t, knowledge.Options{}, dbtest.New(t), []string{"red apples\ngreen apples", "blue apples"})
@@ -177,7 +177,7 @@ func TestWindowTakesEqualChunksByDocumentAndPosition(t *testing.T) {
 	require.Equal(t, []string{"red apples"}, texts(found))
 }
 
-// statements counts what is asked of the database.
+// statements counts the statements sent to the database.
 type statements struct{ n atomic.Int64 }
 
 func (s *statements) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
@@ -260,7 +260,7 @@ func testVectorsAreAPartOfTheScore(t *testing.T, store *db.Store) {
 		require.Zero(t, found[2].TermSimilarity)
 		require.InDelta(t, 0.70710678, *found[2].VectorSimilarity, 1e-6)
 	}
-	// A question whose vector says nothing is answered by its words.
+	// A question whose vector is zero is answered by its words.
 	found := l.ask("bush eee")
 	require.Equal(t, []string{"eee", "tree"}, texts(found)[:2])
 	require.Empty(t, l.ask("bush"))
@@ -288,7 +288,7 @@ func TestModelsDoNotMix(t *testing.T) {
 	require.Equal(t, model.Unprocessable, known.Code)
 	require.Contains(t, known.Message, "new, old")
 
-	// Another model has what it did not make indexed again.
+	// Refreshing for another model indexes documents with vectors of the old one again.
 	require.NoError(t, l.base.Refresh(t.Context(), l.store))
 	documents, err := l.tenant.Documents(t.Context(), model.PageArgs{First: 10}, nil)
 	require.NoError(t, err)

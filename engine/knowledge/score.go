@@ -12,20 +12,19 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// stopWeight is the weight of a word that says little: it decides between texts that are otherwise alike.
+// stopWeight is the weight of a stop word. It decides between texts that are otherwise equal.
 const stopWeight = 0.1
 
 // token is a word of a question.
 type token struct {
-	// Terms are what a chunk holds the token by: any of them. Chunks is about how many hold it.
+	// A chunk holds the token if it holds any of Terms. Chunks is about how many do.
 	db.Token
 	weight float64
-	// credit is the part of the weight that a chunk gets for it, 1 unless the terms are only near the word.
+	// credit is the part of the weight that a chunk gets for it. It is below 1 if the terms only resemble the word.
 	credit float64
 }
 
-// tokensOf are the words of a question, the weightiest first, at most db.MaxSearchTokens. Of words that are the
-// same one remains.
+// tokensOf returns the distinct words of a question, the weightiest first, at most db.MaxSearchTokens.
 func tokensOf(words []db.Token) []token {
 	var tokens []token
 	for _, word := range words {
@@ -44,7 +43,7 @@ func tokensOf(words []db.Token) []token {
 }
 
 // weight is log2(1 + letters), half as much again for a word with a digit: long words and numbers are rare, and rare
-// words tell texts apart.
+// words distinguish texts.
 func weight(t db.Token) float64 {
 	if t.IsStopWord || isStopWord(t.Word) {
 		return stopWeight
@@ -56,13 +55,13 @@ func weight(t db.Token) float64 {
 	return w
 }
 
-// isUnknown reports whether no chunk holds the token and another word may stand for it: a name or a number may not be
-// guessed.
+// isUnknown reports whether no chunk holds the token and another word may stand for it. Numbers and short words are
+// never guessed.
 func (t token) isUnknown() bool {
 	return t.Chunks == 0 && maxDistance(t.Word) > 0 && t.weight > stopWeight && !strings.ContainsFunc(t.Word, unicode.IsDigit)
 }
 
-// maxDistance is how many letters a misspelled word may have wrong.
+// maxDistance is how many letters of a misspelled word may be wrong.
 func maxDistance(word string) int {
 	switch letters := utf8.RuneCountInString(word); {
 	case letters < 4:
@@ -73,8 +72,8 @@ func maxDistance(word string) int {
 	return 2
 }
 
-// nearest are the known words that a token which no chunk holds may stand for, and its credit for them: the share of its
-// letters that are right. There are none when none is near enough.
+// nearest returns the known words that an unknown token may stand for, if any, and the credit for them: its share of
+// correct letters.
 func (t token) nearest(known []string) (words []string, credit float64) {
 	best := maxDistance(t.Word)
 	for _, word := range known {
@@ -89,7 +88,7 @@ func (t token) nearest(known []string) (words []string, credit float64) {
 	return words, 1 - float64(best)/float64(utf8.RuneCountInString(t.Word))
 }
 
-// standFor gives a token the terms of the words that it stands for.
+// standFor gives a token the terms of other words.
 func (t *token) standFor(words []db.Token, credit float64) {
 	t.Terms, t.credit = nil, credit
 	for _, word := range words {
@@ -99,8 +98,8 @@ func (t *token) standFor(words []db.Token, credit float64) {
 	t.Terms = model.Unique(t.Terms)
 }
 
-// distance is how many letters must be put in, left out, replaced or swapped with their neighbour to make one word of
-// the other; some number above most when that is more than most.
+// distance is how many letters must be inserted, deleted, replaced or swapped with their neighbour to turn one word into
+// the other. If that is more than most, it returns some number above most.
 func distance(from, to string, most int) int {
 	a, b := []rune(from), []rune(to)
 	if len(a)-len(b) > most || len(b)-len(a) > most {
@@ -127,7 +126,7 @@ func distance(from, to string, most int) int {
 	return row[len(b)]
 }
 
-// termSimilarity is the share of the question's tokens, by weight, that a chunk holds, 0 to 1.
+// termSimilarity is the share of the question's tokens that a chunk holds, by weight, 0 to 1.
 func termSimilarity(tokens []token, holds func(i int) bool) float64 {
 	var all, held float64
 	for i, t := range tokens {
@@ -142,11 +141,11 @@ func termSimilarity(tokens []token, holds func(i int) bool) float64 {
 	return min(held/all, 1)
 }
 
-// blend is a chunk's score: its two similarities, of which the words' has the weight.
+// blend is a chunk's score, with weight as the share of the term similarity.
 func blend(term, vector, weight float64) float64 { return weight*term + (1-weight)*vector }
 
-// unit is a vector of length 1 in the same direction, so that the product of two is their cosine; nothing for one
-// that has no direction.
+// unit scales a vector to length 1, so that the product of two is their cosine. It returns nil for a vector without a
+// direction.
 func unit(vector []float32) []float32 {
 	var square float64
 	for _, x := range vector {
@@ -163,12 +162,12 @@ func unit(vector []float32) []float32 {
 	return scaled
 }
 
-// cosine of two unit vectors, no less than 0; 0 when they are not of the same length.
+// cosine is the cosine of two unit vectors, at least 0. It is 0 if their lengths differ.
 func cosine(a, b []float32) float64 {
 	if len(a) != len(b) {
 		return 0
 	}
-	// Eight sums that do not wait for each other; a and b are cut alike, so that bounds are checked once.
+	// Eight independent sums run in parallel. Cutting a and b alike avoids further bounds checks.
 	var s0, s1, s2, s3, s4, s5, s6, s7 float32
 	for len(a) >= 8 && len(b) >= 8 {
 		x, y := (*[8]float32)(a), (*[8]float32)(b)

@@ -12,7 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/knowledge"
 )
 
-// tokensOf are the tokens of words that each have one term.
+// tokensOf returns the tokens of words with one term each.
 func tokensOf(words ...string) []knowledge.Token {
 	tokens := make([]db.Token, len(words))
 	for i, word := range words {

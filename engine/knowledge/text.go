@@ -6,28 +6,28 @@ import (
 	"unicode"
 )
 
-// Text is a document's content: its blocks in reading order.
+// Text is the content of a document: its blocks in reading order.
 type Text struct {
 	Blocks []Block
-	// size is what the blocks take in memory, held what was read and is no block yet, and names what the names of
-	// columns take when each row repeats its own. Size and held together stay within limit, and so do names, but for one
-	// block; 0 is no limit. All are in bytes.
+	// size is the memory of the blocks, held that of text which is not a block yet, and names what the names of columns
+	// take when each row repeats them. size and held together stay within limit, and so does names, but for one block. A
+	// limit of 0 is no limit. All are in bytes.
 	size, held, names, limit int
 }
 
-// newText is the empty text of a file. Its limit keeps a small file from unpacking into a huge text.
+// newText returns the empty text of a file. Its limit keeps a small file from unpacking into a huge text.
 func newText(content []byte) Text {
 	return Text{limit: min(minText+8*len(content), maxText)}
 }
 
-// Block is a piece of a document that its form sets apart.
+// Block is a part of a document, as its form shows.
 type Block struct {
 	Kind Kind
-	// Level is 1 to 6 for a heading, 1 the outermost; else 0.
+	// Level is 1 to 6 for a heading, 1 being the outermost, and else 0.
 	Level int
-	// Text is the words of every kind but Row.
+	// Text is the text of any kind but Row.
 	Text string
-	// Header and Cells are a Row's columns. Header is empty where the table has none, and is never longer than Cells.
+	// Header and Cells are the columns of a Row. Header may be empty, and is never longer than Cells.
 	Header, Cells []string
 }
 
@@ -35,24 +35,24 @@ type Block struct {
 type Kind int
 
 const (
-	// Paragraph is running text. Its lines may be headings of a kind that only their words show ("Article 5").
+	// Paragraph is running text. Some of its lines may be headings that only their words show ("Article 5").
 	Paragraph Kind = iota
-	// Heading is a title of what follows.
+	// Heading is the title of what follows.
 	Heading
-	// Row is one row of a table, beside the table's header.
+	// Row is one row of a table, with the table's header.
 	Row
-	// Plain is text that is never a heading: an entry of a list, code.
+	// Plain is text that is never a heading, such as an entry of a list, or code.
 	Plain
 )
 
 const (
-	// maxText bounds what is kept of one document, in bytes, and minText is what every document may have.
+	// maxText bounds the text of a document, in bytes, and minText is what every document may have.
 	maxText, minText = 48 << 20, 4 << 20
-	// blockCost and cellCost are what a block and a cell take beside their letters.
+	// blockCost and cellCost are the memory of a block and a cell without their text.
 	blockCost, cellCost = 80, 16
 )
 
-// add appends a block that shows something, unless the text is full.
+// add appends a block, unless it is blank or the text is full.
 func (t *Text) add(b Block) {
 	b.Text = strings.TrimSpace(clean(b.Text))
 	size, shown := blockCost+len(b.Text), b.Text != ""
@@ -76,8 +76,8 @@ func (t *Text) add(b Block) {
 
 func (t *Text) full() bool { return t.limit > 0 && max(t.size+t.held, t.names) > t.limit }
 
-// hold counts what is not a block yet, so that a paragraph or a table cannot grow without bound. It is uncounted before it
-// becomes a block.
+// hold counts text that is not a block yet, so that no paragraph or table grows without bound. It is subtracted again
+// before it becomes a block.
 func (t *Text) hold(size int) { t.held += size }
 
 // fault is the error of a document whose text is full.
@@ -85,7 +85,7 @@ func (t *Text) fault() error {
 	return unreadable(fmt.Sprintf("the file holds more than %d MiB of text, too much for its size", t.limit>>20))
 }
 
-// addTable appends the rows of a table under its header. A header without rows is a row itself.
+// addTable appends the rows of a table with its header. A header without rows becomes a row.
 func (t *Text) addTable(header []string, rows [][]string) {
 	if len(rows) == 0 && len(header) > 0 {
 		header, rows = nil, [][]string{header}
@@ -99,7 +99,7 @@ func (t *Text) addTable(header []string, rows [][]string) {
 	}
 }
 
-// addRow appends a row under a tidy header.
+// addRow appends a row with a header that tidy has cleaned.
 func (t *Text) addRow(header, cells []string) {
 	t.add(Block{Kind: Row, Header: header[:min(len(header), len(cells))], Cells: cells})
 }
@@ -111,7 +111,7 @@ func tidy(header []string) {
 	}
 }
 
-// String is the text with a line for each block.
+// String returns the text with a line for each block.
 func (t Text) String() string {
 	var b strings.Builder
 	for _, block := range t.Blocks {
@@ -121,7 +121,7 @@ func (t Text) String() string {
 	return b.String()
 }
 
-// String is a block's text; a row is "Header: value; Header: value", or "value | value" where there is no header.
+// String returns a block's text. A row is "Header: value; Header: value", or "value | value" without a header.
 func (b Block) String() string {
 	if b.Kind != Row {
 		return b.Text
@@ -142,7 +142,7 @@ func (b Block) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// shown are the texts that are not empty.
+// shown returns the texts that are not empty.
 func shown(texts []string) []string {
 	var out []string
 	for _, text := range texts {
@@ -153,7 +153,7 @@ func shown(texts []string) []string {
 	return out
 }
 
-// clean is a text without what nobody sees and Postgres cannot keep, its lines ended by \n.
+// clean removes invisible characters and those that Postgres cannot store, and ends lines with \n.
 func clean(text string) string {
 	if !strings.ContainsFunc(text, isNoise) {
 		return strings.ToValidUTF8(text, "\uFFFD")
@@ -167,7 +167,7 @@ func clean(text string) string {
 	}, strings.ToValidUTF8(text, "\uFFFD"))
 }
 
-// isNoise reports control characters, soft hyphens, byte order marks, and the line ends that clean makes one of.
+// isNoise reports control characters, soft hyphens, byte order marks, and line ends that clean replaces.
 func isNoise(r rune) bool {
 	return r != '\n' && r != '\t' && unicode.IsControl(r) || r == '\u00AD' || r == '\uFEFF' || r == '\u2028' || r == '\u2029'
 }

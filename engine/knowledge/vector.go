@@ -20,8 +20,8 @@ import (
 // order, so chunks with nearly the same one may change places.
 const nearMargin = 50
 
-// nearest returns the ids of the chunks of a large set that are nearest to the question, at least as many as the
-// window takes. Every vector is compared: by the database, or where it cannot, here.
+// nearest returns the ids of the chunks of a large set that are nearest to the question, at least as many as the window
+// takes. Every vector is compared, in the database or, if that cannot, here.
 func (s *search) nearest(ctx context.Context) ([]string, error) {
 	ids, ok, err := s.tenant.NearestChunks(ctx, s.datasets, s.question, s.base.limits.window+nearMargin)
 	if ok || err != nil {
@@ -37,7 +37,7 @@ func (s *search) nearest(ctx context.Context) ([]string, error) {
 	return best.ids(), nil
 }
 
-// compare computes the cosines of the chunks, and returns those of the near ones that the window takes.
+// compare computes the cosines of the chunks, and returns the near ones that fit into the window.
 func (s *search) compare(ctx context.Context, found, near []string) ([]string, error) {
 	chunks, err := s.tenant.VectorsOfChunks(ctx, model.Unique(slices.Concat(found, near)))
 	if err != nil {
@@ -76,12 +76,12 @@ type near struct {
 	chunk  *model.Chunk
 }
 
-// nearestFirst keeps the chunks with the largest cosines above 0, then by document and position.
+// nearestFirst keeps the chunks with the largest cosines above 0. Equal ones are ordered by document and position.
 type nearestFirst struct {
 	most int
-	// kept has the best of those before some that came later.
+	// kept has the best chunks so far, and some newer ones that are not sorted in yet.
 	kept []near
-	// least is what a cosine must reach.
+	// least is the smallest cosine to keep.
 	least float64
 }
 
@@ -95,7 +95,7 @@ func (f *nearestFirst) add(cosine float64, chunk *model.Chunk) {
 	}
 }
 
-// sort leaves the best.
+// sort keeps the best chunks only.
 func (f *nearestFirst) sort() {
 	slices.SortFunc(f.kept, func(a, b near) int {
 		return cmp.Or(cmp.Compare(b.cosine, a.cosine), cmp.Compare(a.chunk.DocumentID, b.chunk.DocumentID), cmp.Compare(a.chunk.Position, b.chunk.Position))
@@ -115,11 +115,11 @@ func (f *nearestFirst) ids() []string {
 // embedded are the chunks of a document with their vectors.
 type embedded struct {
 	chunks []*model.Chunk
-	// size is what they take, in bytes.
+	// size is their memory, in bytes.
 	size int
 }
 
-// add returns by how much they grow.
+// add returns how many bytes the chunk takes.
 func (e *embedded) add(c *model.Chunk) int {
 	grown := 400 + 4*len(c.Embedding)
 	e.chunks = append(e.chunks, c)
@@ -130,13 +130,13 @@ func (e *embedded) add(c *model.Chunk) int {
 // maxVectors bounds the cached vectors, in bytes.
 const maxVectors = 256 << 20
 
-// indexing names what was made of a document at one time: it never changes.
+// indexing identifies the result of indexing a document once. It never changes.
 type indexing struct {
 	documentID string
 	at         time.Time
 }
 
-// vectorCache keeps the vectors of the documents that were used last.
+// vectorCache keeps the vectors of the most recently used documents.
 type vectorCache struct {
 	mu    sync.Mutex
 	parts *simplelru.LRU[indexing, *embedded]
@@ -144,7 +144,7 @@ type vectorCache struct {
 }
 
 func newVectorCache() *vectorCache {
-	// The size of the vectors is bounded, not their number.
+	// The cache bounds the size of the vectors, not their number.
 	parts, _ := simplelru.NewLRU[indexing, *embedded](math.MaxInt, nil)
 	return &vectorCache{parts: parts}
 }
@@ -169,8 +169,8 @@ func (c *vectorCache) put(key indexing, part *embedded) {
 	}
 }
 
-// of yields every chunk of the datasets that has a vector, or one error. What is not kept yet is read, and then kept if
-// all of it has room.
+// of yields every chunk of the datasets that has a vector, or one error. It reads what is not cached, and caches that if
+// the vectors of all the datasets fit.
 func (c *vectorCache) of(ctx context.Context, t *db.Tenant, datasets []string) iter.Seq2[*model.Chunk, error] {
 	return func(yield func(*model.Chunk, error) bool) {
 		documents, err := t.EmbeddedDocuments(ctx, datasets)
@@ -209,10 +209,10 @@ func (c *vectorCache) of(ctx context.Context, t *db.Tenant, datasets []string) i
 	}
 }
 
-// reading is what one question reads, by document, until that is too much to keep.
+// reading is what one question reads, by document. parts is nil once that is too much to cache.
 type reading struct {
 	parts map[string]*embedded
-	// size is what the vectors of the question's datasets take together, in bytes.
+	// size is the memory of all vectors of the question's datasets, in bytes.
 	size int
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// directions embeds a text as the numbers that stand in it, so that texts can be alike, opposite and without any.
+// directions embeds a text as the numbers in it, so that texts can be equal, opposite or without direction.
 type directions struct{}
 
 func (directions) Name() string { return "directions" }
@@ -32,7 +32,7 @@ func (directions) Embed(_ context.Context, texts []string) ([][]float32, error) 
 	return vectors, nil
 }
 
-// text has a word and a direction. There are few directions, so many texts share theirs.
+// text returns a word and a direction. Few directions exist, so many texts share theirs.
 func text(random *rand.Rand) string {
 	words := []string{"red", "green", "blue", "apple", "pear"}
 	numbers := make([]string, 5)
@@ -84,7 +84,7 @@ func TestAnswersAreTheSameHoweverVectorsAreKept(t *testing.T) {
 	})
 }
 
-// shownAnswer has all of an answer that is not an id.
+// shownAnswer returns everything of an answer but the ids.
 func shownAnswer(found []*model.RetrievedChunk) []string {
 	lines := make([]string, len(found))
 	for i, f := range found {
@@ -93,7 +93,7 @@ func shownAnswer(found []*model.RetrievedChunk) []string {
 	return lines
 }
 
-// A set that was embedded in two lengths, by a model that changed without its name.
+// The set was embedded in two lengths, by a model that changed but kept its name.
 func TestVectorsOfAnotherLengthAreNotNear(t *testing.T) {
 	t.Parallel()
 	for kept, store := range dbtest.Stores(t, db.Options{}) {

@@ -16,16 +16,16 @@ import (
 	"github.com/agentgraph/agentgraph/db"
 )
 
-// A misspelled word is compared with every word that the datasets hold. These are kept in memory: an index finds what has
-// a few letters wrong by parts that are the same, and so many words share each of them that Postgres would read
-// thousands for one.
+// A misspelled word is compared with every word of the datasets in memory. An index would find similar words by the
+// parts that they share with it, but so many words share each part that Postgres would read thousands of rows for one
+// word.
 
-// vocabulary is what a dataset's chunks hold, at one version.
+// vocabulary is the words of a dataset's chunks at one version.
 type vocabulary struct {
 	version string
-	// words are those that a misspelled one may stand for, by how many letters they have.
+	// words are those that a misspelled word may stand for, by their number of letters.
 	words map[int][]knownWord
-	// size is what they take, in bytes.
+	// size is the memory of the words, in bytes.
 	size int
 }
 
@@ -34,8 +34,8 @@ type knownWord struct {
 	letters letters
 }
 
-// letters has a bit for each letter that a word holds, and another one for each that it holds more than once. Letters
-// may share theirs. A letter that is put in or left out changes one bit at most, one that is replaced two.
+// letters has a bit for each letter of a word, and another one for each that occurs more than once. Some letters share a
+// bit. An inserted or deleted letter changes at most one bit, a replaced one two.
 type letters uint64
 
 func lettersOf(word string) (held letters) {
@@ -49,7 +49,7 @@ func lettersOf(word string) (held letters) {
 	return held
 }
 
-// lacks is how many of the other's bits are not among these.
+// lacks counts the bits of other that l lacks.
 func (l letters) lacks(other letters) int { return bits.OnesCount64(uint64(other &^ l)) }
 
 func vocabularyOf(v db.Vocabulary) *vocabulary {
@@ -68,8 +68,8 @@ func vocabularyOf(v db.Vocabulary) *vocabulary {
 	return known
 }
 
-// mayBeMeant reports whether a misspelled word, which has no digits and at most two letters wrong, may be this one.
-// Numbers are most of some vocabularies.
+// mayBeMeant reports whether the word may be the correct form of a misspelled one, which has no digits and at most two
+// wrong letters. In some vocabularies most words are numbers.
 func mayBeMeant(word string) bool {
 	digits := 0
 	for i := range len(word) {
@@ -80,8 +80,7 @@ func mayBeMeant(word string) bool {
 	return word != "" && digits <= 2
 }
 
-// alike are the known words that have as many letters as the word, and the same ones, as far as it may be misspelled,
-// each once and in order.
+// alike returns the known words whose length and letters are near enough to a misspelled word, each once and in order.
 func alike(known []*vocabulary, word string) []string {
 	most, length, held := maxDistance(word), utf8.RuneCountInString(word), lettersOf(word)
 	var found []string
@@ -99,29 +98,29 @@ func alike(known []*vocabulary, word string) []string {
 }
 
 const (
-	// maxVocabularies bounds the vocabularies that are kept in memory, in bytes.
+	// maxVocabularies bounds the cached vocabularies, in bytes.
 	maxVocabularies = 64 << 20
-	// maxRead bounds those that are read together, in bytes, however many words somebody has uploaded, and so many are
-	// read at a time: what the process takes for them is bounded.
+	// maxRead bounds the vocabularies of one read, in bytes, and readsAtATime the concurrent reads. They bound the
+	// memory of reading however many words somebody has uploaded.
 	maxRead      = maxVocabularies / 2
 	readsAtATime = 2
-	// readTime bounds a read that those who asked for it may have left.
+	// readTime bounds a read, which goes on when its callers leave.
 	readTime = 30 * time.Second
 )
 
-// vocabularyCache keeps the vocabularies of the datasets that were used last.
+// vocabularyCache keeps the vocabularies of the most recently used datasets.
 type vocabularyCache struct {
 	mu    sync.Mutex
 	known *simplelru.LRU[string, *vocabulary]
 	size  int
-	// reads are under way: questions that come at the same time read once.
+	// reads lets concurrent questions share a read.
 	reads singleflight.Group
-	// places have one for each read that is under way.
+	// places has an entry for each read in progress.
 	places chan struct{}
 }
 
 func newVocabularyCache() *vocabularyCache {
-	// The size of the vocabularies is bounded, not their number.
+	// The cache bounds the size of the vocabularies, not their number.
 	known, _ := simplelru.NewLRU[string, *vocabulary](math.MaxInt, nil)
 	return &vocabularyCache{known: known, places: make(chan struct{}, readsAtATime)}
 }
@@ -144,7 +143,7 @@ func (c *vocabularyCache) put(datasetID string, v *vocabulary) {
 		c.size -= before.size
 	}
 	if v.size > maxVocabularies {
-		return // all others would have to go, and then this one
+		return // it would evict all others, and then itself
 	}
 	c.known.Add(datasetID, v)
 	for c.size += v.size; c.size > maxVocabularies; {
@@ -153,8 +152,8 @@ func (c *vocabularyCache) put(datasetID string, v *vocabulary) {
 	}
 }
 
-// of returns the vocabularies of datasets that have the versions, or later ones. What is not kept is read in one
-// statement.
+// of returns the vocabularies of datasets at these versions or later ones. One statement reads those that are not
+// cached.
 func (c *vocabularyCache) of(ctx context.Context, t *db.Tenant, datasetIDs, versions []string) ([]*vocabulary, error) {
 	var known []*vocabulary
 	var missing, names []string

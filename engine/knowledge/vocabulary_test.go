@@ -15,11 +15,11 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// No word that is near enough is passed over before distances are taken.
+// No word that is near enough is dropped before distances are computed.
 func TestAlikeWordsHaveAllThatAreNear(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		// Few letters, so that words are near each other; some share a bit (a and 1, b and â, of 32).
+		// Few letters keep words near each other. Some share one of 32 bits (a and 1, b and â).
 		word := rapid.StringMatching(`[abcâ]{4,10}`).Draw(t, "word")
 		words := rapid.SliceOfDistinct(rapid.OneOf(rapid.StringMatching(`[abcâ1]{1,12}`), rapid.Custom(func(t *rapid.T) string {
 			return misspelled(t, word)
@@ -33,7 +33,7 @@ func TestAlikeWordsHaveAllThatAreNear(t *testing.T) {
 	})
 }
 
-// misspelled is a word with up to two letters wrong.
+// misspelled returns a word with up to two letters wrong.
 func misspelled(t *rapid.T, word string) string {
 	letters := []rune(word)
 	for range rapid.IntRange(0, 2).Draw(t, "errors") {
@@ -61,7 +61,7 @@ func TestAlikeWords(t *testing.T) {
 	require.Empty(t, knowledge.Alike(nil, "unknown"))
 }
 
-// What a misspelled word stands for follows the documents.
+// What a misspelled word stands for changes with the documents.
 func TestTypingErrorsAreOfTheWordsThatAreHeld(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t, knowledge.Options{}, dbtest.New(t), shop[:1], shop[4:])

@@ -13,16 +13,16 @@ import (
 )
 
 const (
-	// firstWait is how long a document waits for an embedding model that is away, and twice as long each further
-	// time up to longestWait.
+	// firstWait is how long a document first waits for an embedding model that is away. Each further wait is twice as
+	// long, up to longestWait.
 	firstWait, longestWait = 5 * time.Second, 5 * time.Minute
-	// maxWaits is how often it waits before it fails: for about a day. Waits for the database count, too.
+	// maxWaits is how often a document waits before it fails, for about a day in all. Waits for the database count too.
 	maxWaits = 290
 	// outageTime is how long no document is sent to a model that was away.
 	outageTime = 15 * time.Second
 )
 
-// outage remembers that the embedding model was away a moment ago: documents need not be read in vain.
+// outage remembers that the embedding model was away a moment ago, which saves reading documents in vain.
 type outage struct {
 	mu      sync.Mutex
 	until   time.Time
@@ -45,7 +45,7 @@ func (o *outage) err() error {
 	return nil
 }
 
-// isAway returns the failure of an embedding model that will be back, as it seems; nil for any other error.
+// isAway returns the failure of an embedding model that will probably be back, and nil for any other error.
 func isAway(err error) *llm.Error {
 	var failure *llm.Error
 	if errors.As(err, &failure) && (failure.Retryable() || failure.Cause == llm.TimedOut) {
@@ -54,7 +54,7 @@ func isAway(err error) *llm.Error {
 	return nil
 }
 
-// waitOf is how long a document waits that has waited so often before.
+// waitOf returns the next wait of a document after a number of waits.
 func waitOf(first time.Duration, waits int32) time.Duration {
 	if waits >= 10 {
 		return longestWait

@@ -8,11 +8,11 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// maxWord bounds a word, in bytes: Postgres indexes none that is much longer.
+// maxWord bounds a word, in bytes. Postgres indexes none that is much longer.
 const maxWord = 200
 
-// wordsOf are the words of a text, each once, as Postgres is given them to make terms of: in lower case, without accents
-// and without what an apostrophe joins to them. They hold nothing that its parser would cut them at.
+// wordsOf returns the distinct words of a text, for Postgres to make terms of. They are in lower case, without accents
+// and without elisions. Postgres's parser does not cut them further.
 func wordsOf(text string) []string {
 	all := []string{}
 	seen := map[string]bool{}
@@ -30,7 +30,7 @@ func wordsOf(text string) []string {
 	return all
 }
 
-// fold returns a text in lower case and without accents, so that what people type finds what is written.
+// fold returns a text in lower case and without accents, so that what people type matches what is written.
 func fold(text string) string {
 	var folded strings.Builder
 	folded.Grow(len(text))
@@ -42,12 +42,12 @@ func fold(text string) string {
 	return folded.String()
 }
 
-// marks are signs that stand at a word, and that normalization would make letters of the word.
+// marks are signs after a word that normalization would turn into letters of the word.
 var marks = strings.NewReplacer("™", " ", "℠", " ")
 
 var ligatures = strings.NewReplacer("œ", "oe", "æ", "ae", "ß", "ss", "ø", "o", "ł", "l", "’", "'", "ʼ", "'")
 
-// strip takes off what is joined to a word by an apostrophe: l'article, qu'il, customer's.
+// strip removes what an apostrophe joins to a word: l'article, qu'il, customer's.
 func strip(word string) string {
 	before, after, joined := strings.Cut(word, "'")
 	if !joined {
@@ -60,7 +60,7 @@ func strip(word string) string {
 	return strings.TrimSuffix(word, "'s")
 }
 
-// parts cuts a word at what is neither letter nor digit, but for decimals, with either sign.
+// parts cuts a word at whatever is neither letter nor digit. Decimals stay whole, with a point or a comma.
 func parts(word string) []string {
 	if strings.Trim(word, "0123456789.,") == "" {
 		return strings.Fields(strings.Trim(strings.ReplaceAll(word, ",", "."), "."))
@@ -68,8 +68,8 @@ func parts(word string) []string {
 	return strings.FieldsFunc(word, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) })
 }
 
-// isStopWord knows stop words of French that Postgres does not: those that its list has with accents, and a few that it
-// lacks.
+// isStopWord recognizes French stop words that Postgres does not: those that its list has with accents, and a few that
+// it lacks.
 func isStopWord(word string) bool {
 	switch word {
 	case "les", "quel", "quelle", "quels", "quelles", "comment", "si", "cette", "cet", "ils", "elles", "ca", "etre", "meme",

@@ -31,7 +31,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// tokensIn makes tokens of texts, which no chunk holds.
+// tokensIn makes tokens of texts. No chunk holds them.
 func tokensIn(t *testing.T) func(text string) []db.Token {
 	store := dbtest.New(t)
 	company, err := store.CreateCompany(t.Context(), "A company")
@@ -73,7 +73,7 @@ func TestStopWordsOfBothLanguages(t *testing.T) {
 	}
 }
 
-// exponent is what its parser takes for the end of a number.
+// exponent is what the parser takes for the exponent of a number.
 var exponent = regexp.MustCompile(`[0-9]e[0-9]`)
 
 func TestPostgresCutsNoWord(t *testing.T) {
@@ -107,7 +107,7 @@ func TestWordsOfAnyText(t *testing.T) {
 	})
 }
 
-// BenchmarkWords has beside it what it costs to cut the text at white space alone.
+// BenchmarkWords also measures merely cutting the text at white space.
 func BenchmarkWords(b *testing.B) {
 	text := strings.Repeat("Le client peut demander le remboursement de sa commande dans les trente jours. ", 25)
 	b.Run("words", func(b *testing.B) {

@@ -15,23 +15,23 @@ var errWork = errors.New("too much work")
 // workLook is the interval at which a reader's work is checked.
 const workLook = 20 * time.Millisecond
 
-// maxWork bounds the processor time for reading a file of the size, at several times what honest files take. Wall time
+// maxWork bounds the processor time for reading a file of the size, at several times what honest files need. Wall time
 // would blame the file for a busy machine.
 func maxWork(size int) time.Duration {
 	return time.Second + 2*time.Duration(size>>10)*time.Second>>10
 }
 
-// earnedKey is the context key of the time that was earned, an *atomic.Int64 in nanoseconds.
+// earnedKey is the context key of the time earned, an *atomic.Int64 in nanoseconds.
 type earnedKey struct{}
 
-// earn gives a reader more time because it got something from the file.
+// earn gives a reader more time because it has read something from the file.
 func earn(ctx context.Context, more time.Duration) {
 	ctx.Value(earnedKey{}).(*atomic.Int64).Add(int64(more))
 }
 
 // limitWork locks the caller to its thread. The returned context ends with the cause errWork once the thread has used
-// more processor time than a file of the size may take, and than was earned. The same goroutine must call the returned
-// function, whose error is the document's fault.
+// more processor time than a file of the size may take and the reader has earned. The same goroutine must call the
+// returned function, whose error is the document's fault.
 func limitWork(ctx context.Context, size int) (context.Context, func() error) {
 	runtime.LockOSThread()
 	spent, earned := threadClock(), new(atomic.Int64)

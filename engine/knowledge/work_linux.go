@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// threadClock returns a function that reports the processor time of the calling thread since. Any thread may call it.
+// threadClock returns a function that reports the calling thread's processor time since. Any thread may call it.
 func threadClock() func() time.Duration {
 	// This is how Linux encodes a thread's clock; pthread_getcpuclockid(3) does the same.
 	clock := int32(^unix.Gettid()<<3 | 6)

@@ -8,7 +8,7 @@ type Cause string
 const (
 	// Unauthorized: the provider refused the key (401, 403).
 	Unauthorized Cause = "UNAUTHORIZED"
-	// RateLimited: the provider takes no more for now (429).
+	// RateLimited: the provider takes no more requests for now (429).
 	RateLimited Cause = "RATE_LIMITED"
 	// Rejected: the provider found fault with the request (any other 4xx).
 	Rejected Cause = "REJECTED"
@@ -18,7 +18,7 @@ const (
 	TimedOut Cause = "TIMED_OUT"
 	// CutOff: the stream broke or ended before the answer did.
 	CutOff Cause = "CUT_OFF"
-	// Malformed: what came is not an answer of the protocol.
+	// Malformed: the answer is not one of the protocol.
 	Malformed Cause = "MALFORMED"
 	// Empty: the answer has neither text nor tool calls.
 	Empty Cause = "EMPTY"
@@ -28,17 +28,17 @@ const (
 	TooLong Cause = "TOO_LONG"
 )
 
-// Error is how a model failed. Its text may be shown to a client: it names the model and the
-// provider's HTTP status, never a key, an address or what the provider wrote.
+// Error is the failure of a model. Its text may be shown to a client: it names the model and the provider's HTTP status,
+// never a key, an address or what the provider wrote.
 type Error struct {
 	Cause Cause
-	// Status is the provider's HTTP status; 0 when it did not answer at all.
+	// Status is the provider's HTTP status, 0 if it did not answer at all.
 	Status int
 	// Message is the failure as a sentence.
 	Message string
-	// RetryAfter is how long the provider asked to be left alone; 0 when it did not.
+	// RetryAfter is how long the provider asked to wait, 0 if it did not.
 	RetryAfter time.Duration
-	// Err is what was underneath, for the log alone: it may name addresses, never a key. Often nil.
+	// Err is the underlying error, only for the log: it may name addresses, but never a key. It may be nil.
 	Err error
 }
 
@@ -46,7 +46,7 @@ func (e *Error) Error() string { return e.Message }
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Retryable reports whether the same request may well succeed a little later.
+// Retryable reports whether the same request may succeed a little later.
 func (e *Error) Retryable() bool {
 	return e.Cause == RateLimited || e.Cause == Unavailable || e.Cause == CutOff
 }

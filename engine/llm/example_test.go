@@ -8,7 +8,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm/offline"
 )
 
-// A model streams its answer; Collect puts it together. Any model will do, this one needs no network.
+// A model streams its answer, and Collect puts it together. Any model will do. This one needs no network.
 func Example() {
 	var model llm.Model = offline.New()
 	answer, err := llm.Collect(model.Chat(context.Background(), llm.Request{

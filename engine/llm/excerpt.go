@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Excerpt is a piece of a document that instructions hold, so that the model answers from it.
+// Excerpt is a piece of a document in the instructions, for the model to answer from.
 type Excerpt struct {
-	// Number is what the model cites it by, from 1; 0 when it is not to be cited.
+	// Number is what the model cites it by, from 1, or 0 if it is not to be cited.
 	Number int
 	// Document is the name of the document.
 	Document string
@@ -18,9 +18,9 @@ type Excerpt struct {
 const (
 	excerptHead = `<excerpt document="`
 	excerptTail = "</excerpt>"
-	// textHead and textTail are around an excerpt's text.
+	// textHead and textTail enclose an excerpt's text.
 	textHead, textTail = "\">\n", "\n" + excerptTail
-	// maxDigits is how many digits the number of an excerpt has at most.
+	// maxDigits bounds the digits of an excerpt's number.
 	maxDigits = 4
 )
 
@@ -30,7 +30,7 @@ var (
 	inside = strings.NewReplacer("<excerpt", "< excerpt", excerptTail, "</ excerpt>")
 )
 
-// String is the excerpt as it stands in instructions: between marks that its text cannot contain.
+// String returns the excerpt as instructions hold it, between marks that its text cannot contain.
 func (e Excerpt) String() string {
 	number := ""
 	if e.Number > 0 {
@@ -61,7 +61,7 @@ func Excerpts(system string) ([]Excerpt, string) {
 		}
 		text, _, isWhole := strings.Cut(text, textTail)
 		if !isWhole {
-			break // nor has what comes later an end
+			break // later ones have no end either
 		}
 		before, number := cutNumber(system[done:head])
 		without.WriteString(before)
@@ -75,7 +75,7 @@ func Excerpts(system string) ([]Excerpt, string) {
 	return excerpts, without.String() + system[done:]
 }
 
-// cutNumber cuts the number of the excerpt that follows off the end of a text; 0 when there is none.
+// cutNumber cuts the number of the following excerpt off the end of a text. It is 0 if there is none.
 func cutNumber(text string) (string, int) {
 	marked, isMarked := strings.CutSuffix(text, "] ")
 	open := strings.LastIndexByte(marked, '[')
@@ -84,6 +84,6 @@ func cutNumber(text string) (string, int) {
 	if !isMarked || open < 0 || len(digits) == 0 || len(digits) > maxDigits || !isNumber {
 		return text, 0
 	}
-	number, _ := strconv.Atoi(digits) // so few digits are a number
+	number, _ := strconv.Atoi(digits) // so few digits always fit
 	return marked[:open], number
 }

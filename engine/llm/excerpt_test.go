@@ -46,7 +46,7 @@ func TestExcerptsAreFoundAgainWhateverTheyHold(t *testing.T) {
 	require.Equal(t, []llm.Excerpt{{Number: 3, Document: "The 'big' list", Text: "A\n\nB"}}, found)
 }
 
-// written matches an excerpt as it stands in instructions.
+// written matches an excerpt in instructions.
 var written = regexp.MustCompile(`(?s)(?:\[(\d{1,4})\] )?<excerpt document="([^"\n]*)">\n(.*?)\n</excerpt>`)
 
 func FuzzExcerpts(f *testing.F) {
@@ -60,7 +60,7 @@ func FuzzExcerpts(f *testing.F) {
 	f.Fuzz(func(t *testing.T, system string) { requireAsWritten(t, system) })
 }
 
-// requireAsWritten requires that instructions are cut where an expression finds excerpts.
+// requireAsWritten requires that Excerpts cuts instructions where an expression finds excerpts.
 func requireAsWritten(t require.TestingT, system string) {
 	var want []llm.Excerpt
 	for _, found := range written.FindAllStringSubmatch(system, -1) {

@@ -1,5 +1,5 @@
-// Package llm is the port to a language model: what a conversation asks of one, what comes back,
-// and how it fails. The adapters are in the folders below; each is a real model to its callers.
+// Package llm is the port to a language model: what a conversation asks of it, what it answers, and how it fails. The
+// adapters are in the folders below. Each is a real model to its callers.
 package llm
 
 import (
@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// EndConversation is the technical name of the tool with which a model ends a conversation. Its
-// arguments are {"reason": string}, the reason in the model's own words.
+// EndConversation is the technical name of the tool with which a model ends a conversation. Its arguments are {"reason":
+// string}, the reason in the model's own words.
 const EndConversation = "end_conversation"
 
 // TransferCall is the technical name of the tool with which a model hands the contact over to a
@@ -22,34 +22,33 @@ type Model interface {
 	// Name is the model's name as its provider spells it, for records and logs.
 	Name() string
 
-	// Chat asks for one answer and streams it. Nothing is asked before the sequence is ranged over,
-	// and each range asks anew.
+	// Chat asks for one answer and streams it. Nothing is asked before the sequence is ranged over, and each range asks
+	// again.
 	//
-	// The sequence ends in one of two ways: with a Chunk whose Finish is set, or with an error. An
-	// *Error says how the model failed, also when chunks came before it: an answer that was cut by
-	// a length limit or a content filter is a failure, so whoever sees Finish has a whole answer. When ctx
-	// ends first the error is ctx.Err(). Leaving the range early abandons the answer and releases
-	// whatever it held.
+	// The sequence ends either with a Chunk whose Finish is set, or with an error. An *Error says how the model failed,
+	// possibly after some chunks. An answer that a length limit or a content filter cuts is a failure, so whoever sees
+	// Finish has a whole answer. If ctx ends first, the error is ctx.Err(). Leaving the range early abandons the answer
+	// and releases its resources.
 	Chat(ctx context.Context, req Request) iter.Seq2[Chunk, error]
 }
 
-// Request is a conversation up to now and what the model may do next.
+// Request is a conversation so far, and what the model may do next.
 type Request struct {
-	// System is the agent's instructions, ready to be read: placeholders are filled.
+	// System is the agent's instructions, with placeholders filled.
 	System string
-	// Messages are in the order of the conversation. Every tool call of an assistant's message is
-	// answered by a message of RoleTool before the next message of another role.
+	// Messages are in the order of the conversation. Every tool call of an assistant's message is answered by a message
+	// of RoleTool before the next message of another role.
 	Messages []Message
-	// Tools are what the model may call; none when it may only talk.
+	// Tools are what the model may call. There may be none.
 	Tools []Tool
-	// Schema is a JSON Schema of type object that the answer's text must fit; nil when the text is free. It
-	// is as strict as providers ask for: all properties are required, and no others are allowed. A
-	// provider may not know of schemas, so whoever reads the answer checks it.
+	// Schema is a JSON Schema of type object that the answer's text must fit. Nil means free text. It is as strict as
+	// providers require: all properties are required, and no others are allowed. Some providers ignore schemas, so
+	// readers of the answer must check it.
 	Schema json.RawMessage
 	Settings
 }
 
-// Settings tune how the model chooses its words. What is nil is left to the provider.
+// Settings tune how the model chooses its words. The provider decides those that are nil.
 type Settings struct {
 	Temperature      *float64 // 0 to 2
 	TopP             *float64 // 0 to 1
@@ -57,7 +56,7 @@ type Settings struct {
 	FrequencyPenalty *float64 // -2 to 2
 }
 
-// Role is who speaks in a message.
+// Role is the speaker of a message.
 type Role string
 
 const (
@@ -81,10 +80,10 @@ type Message struct {
 
 // Tool is something that the model may call.
 type Tool struct {
-	// Name is what the model calls it by: letters, digits, _ and -, at most 64.
+	// Name is what the model calls it by, at most 64 letters, digits, _ and -.
 	Name        string
 	Description string
-	// Parameters is a JSON Schema of type object; nil for a tool without arguments.
+	// Parameters is a JSON Schema of type object, nil for a tool without arguments.
 	Parameters json.RawMessage
 }
 
@@ -92,13 +91,13 @@ type Tool struct {
 type ToolCall struct {
 	// ID is unique among the calls of one answer and never empty.
 	ID string
-	// Name is what the model wrote: it may be no tool of the request.
+	// Name is what the model wrote, which may be no tool of the request.
 	Name string
-	// Arguments are what the model wrote: they may not be JSON. "{}" when it wrote none.
+	// Arguments are what the model wrote, which may not be JSON, or "{}" if it wrote nothing.
 	Arguments string
 }
 
-// Finish is why an answer is whole.
+// Finish is why an answer ended.
 type Finish string
 
 const (
@@ -114,22 +113,22 @@ type Chunk struct {
 	Text string
 	// Finish is set on the last chunk only.
 	Finish Finish
-	// ToolCalls are on the last chunk only, whole and in the model's order.
+	// ToolCalls are on the last chunk only, complete and in the model's order.
 	ToolCalls []ToolCall
 	// Usage is on the last chunk only.
 	Usage Usage
 }
 
-// Usage counts the tokens of one answer as the provider reports them; zero when it does not.
+// Usage counts the tokens of one answer as the provider reports them. It is zero if it does not.
 type Usage struct {
 	InputTokens  int
 	OutputTokens int
 }
 
-// bytesPerToken is what a token has in most languages and tokenizers, roughly.
+// bytesPerToken is roughly the length of a token in most languages and tokenizers.
 const bytesPerToken = 4
 
-// EstimateUsage guesses the tokens of an answer whose provider does not report them, by the length of the texts.
+// EstimateUsage estimates the tokens of an answer by the length of the texts, for providers that do not report them.
 func EstimateUsage(req Request, answer Answer) Usage {
 	input := len(req.System) + len(req.Schema)
 	for _, m := range req.Messages {
@@ -150,7 +149,7 @@ func lengthOf(calls []ToolCall) int {
 	return length
 }
 
-// Answer is a stream put together.
+// Answer is a complete answer, assembled from a stream.
 type Answer struct {
 	Text      string
 	Finish    Finish

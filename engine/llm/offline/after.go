@@ -8,7 +8,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
-// afterCall answers from the result of the call that was made last.
+// afterCall answers from the result of the last call.
 func (c *conversation) afterCall(made call) reply {
 	next := c.answerTo(made)
 	if made.Name != llm.EndConversation && made.Name != llm.TransferCall && next.tool == "" {
@@ -43,7 +43,7 @@ func (c *conversation) answerTo(made call) reply {
 		if next.tool != "" {
 			return next
 		}
-		// Do not list options of which the contact has chosen one.
+		// Options that the contact has already chosen from are not listed.
 		if slices.ContainsFunc(wanted.properties, func(p property) bool { return c.picks(question{tool: wanted, property: p}) }) &&
 			!strings.HasSuffix(next.text, c.speak.which) {
 			return next
@@ -56,7 +56,7 @@ func (c *conversation) answerTo(made call) reply {
 	return after(told, c.speak.anythingElse)
 }
 
-// takenUp reports whether another tool goes on with one of the options that a tool just listed.
+// takenUp reports whether another tool takes one of the options that a tool just listed.
 func (c *conversation) takenUp(t tool) bool {
 	return slices.ContainsFunc(c.tools, func(other tool) bool {
 		return slices.ContainsFunc(other.properties, func(p property) bool {
@@ -65,19 +65,19 @@ func (c *conversation) takenUp(t tool) bool {
 	})
 }
 
-// toldOf tells what a call came to; of a result that says no more than that it worked, that it is done.
+// toldOf tells the result of a call, or just that it is done if the result only says that it worked.
 func (c *conversation) toldOf(t tool, made call) string {
 	if made.saysNothing() {
 		return c.speak.done
 	}
-	// What asks for a yes does something, and does not just look.
+	// A tool that asks for a yes changes something, and does not just look.
 	if t.confirm {
 		return c.speak.done + " " + read.UpperFirst(read.Ended(inWords(made.result)))
 	}
 	return strings.ReplaceAll(fill(c.speak.told, read.Ended(inWords(made.result))), " \n", "\n")
 }
 
-// after says something behind what was told, on its own line behind a list.
+// after appends a text to what was told. After a list, it starts a new line.
 func after(told, text string) reply {
 	if strings.Contains(told, "\n") {
 		return say(told + "\n" + text)
@@ -85,7 +85,7 @@ func after(told, text string) reply {
 	return say(told, text)
 }
 
-// lastCalling is the index of the message that makes calls which the last messages answer; -1 when they answer none.
+// lastCalling returns the index of the message whose calls the last messages answer, or -1.
 func (c *conversation) lastCalling() int {
 	for i, message := range slices.Backward(c.req.Messages) {
 		if message.Role != llm.RoleTool {

@@ -11,20 +11,20 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
-// maxChoices is how many choices a question names when it is asked for the first time.
+// maxChoices bounds the choices that a question names when it is first asked.
 const maxChoices = 4
 
 var (
-	// asksOpenly begins a description that can be asked for as it stands: "Why it is frozen".
+	// asksOpenly matches the beginning of a description that can be asked as it is: "Why it is frozen".
 	asksOpenly = regexp.MustCompile(`(?i)^(wh(at|en|ere|ich|o|y|ether)|how|if|for how|(ce qu|où|quand|comment|combien|pourquoi|quel|si )\pL*)`)
-	// determined begins a description that needs no article.
+	// determined matches the beginning of a description that needs no article.
 	determined = regexp.MustCompile(`(?i)^(the|a|an|your|one|all|any|this|these) `)
-	// ofPerson ends a description of what is the contact's own.
+	// ofPerson matches the end of a description of something that the contact has.
 	ofPerson = regexp.MustCompile(`(?i)^(.+?)(?: (of|of the|that the) (?:caller|customer|visitor|contact|lead|passenger|patient|recipient|policyholder|guest|cardholder)s?(?: gave| named| wants)?)$`)
 )
 
-// phrase is how a property is asked for: by the title of its schema if that is a question in this language, else by
-// what everybody has, else by its description.
+// phrase returns the question for a property: the title of its schema if that is a question in this language, else the
+// question for what everybody has, else one made from its description.
 func (p *phrasebook) phrase(wanted property) string {
 	spoken, told := read.Detect(wanted.question)
 	switch {
@@ -54,7 +54,7 @@ func (p *phrasebook) phrase(wanted property) string {
 	return strings.TrimRight(question, "? ") + colon + p.either(choices) + p.mark
 }
 
-// describe asks for a property in the words of its description, or of its name where that says next to nothing.
+// describe asks for a property in the words of its description, or of its name if the description says next to nothing.
 func (p *phrasebook) describe(wanted property) string {
 	label := wanted.label
 	if wanted.language != p.language {
@@ -89,7 +89,7 @@ func (p *phrasebook) either(choices []string) string {
 	return strings.Join(choices[:last], ", ") + " " + p.or + " " + choices[last]
 }
 
-// help says what an answer may be or looks like; "" when nothing is known of that.
+// help says what an answer may be or looks like. It returns "" if nothing is known of that.
 func (p *phrasebook) help(wanted property) string {
 	if choices := wanted.choicesInWords(); len(choices) > maxChoices || len(choices) > 0 && wanted.question != "" {
 		return fill(p.choices, p.either(choices))
@@ -122,7 +122,7 @@ func (p *phrasebook) help(wanted property) string {
 	return fill(p.example, like)
 }
 
-// choicesInWords are the choices of a property as they are said.
+// choicesInWords returns the choices of a property as people say them.
 func (p property) choicesInWords() []string {
 	var choices []string
 	for _, choice := range p.choices() {
@@ -131,7 +131,7 @@ func (p property) choicesInWords() []string {
 	return choices
 }
 
-// say writes an argument for the contact: days and times as they are spoken.
+// say writes an argument for the contact. Days and times are written as people say them.
 func (p *phrasebook) say(value any) string {
 	text, _ := value.(string)
 	if day, err := time.Parse(time.DateOnly, text); err == nil {
@@ -150,7 +150,7 @@ func (p *phrasebook) dayOf(day time.Time) string {
 	return fmt.Sprintf("%d %s %d", day.Day(), p.months[day.Month()-1], day.Year())
 }
 
-// labelOf says what a property is, in the words of its description, or of its name where those say next to nothing.
+// labelOf names a property in the words of its description, or of its name if the description says next to nothing.
 func labelOf(p property) string {
 	text := strings.TrimSpace(toolReference.ReplaceAllString(read.FirstSentence(p.description), ""))
 	text, _, _ = strings.Cut(text, ", ")
@@ -160,7 +160,7 @@ func labelOf(p property) string {
 	return read.LowerFirst(text)
 }
 
-// ask asks for an argument: once more with help when the answer did not tell, and then no more.
+// ask asks for an argument. It asks once more with help if the answer did not tell, and then gives up.
 func (c *conversation) ask(wanted question, lead string) reply {
 	text := c.asking(wanted)
 	times := 0
@@ -169,7 +169,7 @@ func (c *conversation) ask(wanted question, lead string) reply {
 			times++
 		}
 	}
-	// A request that is handed over has the questions in itself.
+	// A request that is handed over includes the questions.
 	inRequest := 0
 	for _, given := range c.answers {
 		if given.at == c.turn && given.is(wanted) {
@@ -201,12 +201,12 @@ func (c *conversation) ask(wanted question, lead string) reply {
 	return say(lead, text)
 }
 
-// leaveOff ends what gets no further, and offers that somebody else sees to it where a tool allows for that.
+// leaveOff gives up, and offers that somebody else helps if a tool allows that.
 func (c *conversation) leaveOff(why string, t tool) reply {
 	return say(why, c.instead(t))
 }
 
-// instead is what is offered when the model can do nothing: a call back, else a transfer, else anything else.
+// instead returns what to offer if the model can do nothing: a callback, else a transfer, else anything else.
 func (c *conversation) instead(t tool) string {
 	switch callback := c.callback(); {
 	case callback != nil && callback.name != t.name:
@@ -217,7 +217,7 @@ func (c *conversation) instead(t tool) string {
 	return c.speak.anythingElse
 }
 
-// callback is the tool that has somebody call the contact; nil when there is none.
+// callback returns the tool that has somebody call the contact, or nil.
 func (c *conversation) callback() *tool {
 	if i := slices.IndexFunc(c.tools, tool.callsBack); i >= 0 {
 		return &c.tools[i]
@@ -231,7 +231,7 @@ func (c *conversation) offeredTransfer() bool {
 	return slices.ContainsFunc(phrases[:], func(p phrasebook) bool { return strings.HasSuffix(before, p.putThrough) })
 }
 
-// corrects reports whether the latest message tells something that the tool wants to know.
+// corrects reports whether the latest message has a value for the tool.
 func (c *conversation) corrects(t tool) bool {
 	return slices.ContainsFunc(t.properties, func(p property) bool {
 		_, ok := p.in(c.said(), false, c.today)
@@ -239,8 +239,8 @@ func (c *conversation) corrects(t tool) bool {
 	})
 }
 
-// recap reads the arguments of a call back to the contact, those that it would know by: not what is its own account,
-// and of an option not the identifier.
+// recap reads the arguments of a call back to the contact. It leaves out the contact's own account, and the identifiers
+// of options.
 func (c *conversation) recap(t tool, arguments map[string]any) string {
 	var parts []string
 	for _, p := range t.properties {

@@ -10,36 +10,36 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
-// toolset is what the rules know of the tools that are offered together, whatever the instructions.
+// toolset is what the rules know of tools that are offered together, apart from the instructions.
 type toolset struct {
-	// key is the hash of what it was read from.
+	// key is the hash of the texts that it was read from.
 	key   string
 	tools []tool
-	// alone is what each tool is about in itself.
+	// alone is what each tool is about by itself.
 	alone []words
-	// questions are all that may be asked of the tools, by their text. Tools may share one.
+	// questions are all questions about the tools, by their text. Tools may share one.
 	questions map[string][]*question
 }
 
 // brief is what an agent is told before a conversation: its instructions and its tools, as the rules read them. All
-// turns share it, and nobody changes it. Parts that few rules ask for are read when one does, and once.
+// turns share it, so it never changes. Parts that few rules need are read once, when one does.
 type brief struct {
 	*toolset
-	// language is that of the instructions.
+	// language is the language of the instructions.
 	language func() read.Language
 	today    time.Time
 	// opening is the first paragraph of the instructions.
 	opening string
-	// contact is the name of the contact that the opening tells; "" when it tells none.
+	// contact is the contact's name in the opening. It may be empty.
 	contact func() string
-	// about is what each tool is about, in itself and by the instructions.
+	// about is what each tool is about, by itself and by the instructions.
 	about func() []words
 	// warnings, knowledge and orders are the sentences of the instructions that may be quoted: those about emergencies
-	// and safety, those under a heading of knowledge, and those that are not under it.
+	// and safety, those under a heading of knowledge, and those outside of it.
 	warnings, knowledge, orders func() []passage
 
 	system string
-	// told is what the instructions tell of a property, by its place.
+	// told caches what the instructions tell of a property, by its place.
 	told sync.Map
 }
 
@@ -96,7 +96,7 @@ func (m Model) readBrief(system string, tools *toolset) *brief {
 	return b
 }
 
-// readAbout collects what each tool is about, in itself and by the lines of the instructions that name it.
+// readAbout collects what each tool is about, by itself and by the lines of the instructions that name it.
 func (b *brief) readAbout() []words {
 	every := make([]words, len(b.tools))
 	for i, t := range b.tools {
@@ -120,7 +120,7 @@ func (b *brief) readAbout() []words {
 	return every
 }
 
-// everyQuestion is all that the model may ask about the tools, by text.
+// everyQuestion returns everything that the model may ask about the tools, by text.
 func everyQuestion(tools []tool) map[string][]*question {
 	every := map[string][]*question{}
 	add := func(text string, asked question) {
@@ -148,7 +148,7 @@ func everyQuestion(tools []tool) map[string][]*question {
 	return every
 }
 
-// know completes each property with what depends on the other tools, and with its questions.
+// know completes each property with its questions, and with what depends on the other tools.
 func (s *toolset) know() {
 	place := 0
 	for _, t := range s.tools {
@@ -164,8 +164,8 @@ func (s *toolset) know() {
 	}
 }
 
-// producersOf are the tools whose results hold the property's value: those that its description names, or the
-// tool's, for a property that is the identifier of something.
+// producersOf returns the tools whose results hold the property's value: those that its description names, or, for a
+// property that is an identifier, the tool's description.
 func (s *toolset) producersOf(t tool, p property) []*tool {
 	last := ""
 	if len(p.title) > 0 {
@@ -179,7 +179,7 @@ func (s *toolset) producersOf(t tool, p property) []*tool {
 			found = append(found, &s.tools[i])
 		}
 	}
-	// An identifier is found by the tool that gave it to another property of that name.
+	// An identifier comes from the tool that also provides it for another tool's property of that name.
 	if len(found) == 0 && isID && (last == "id" || last == "ids") {
 		for _, other := range s.tools {
 			if twin, ok := other.property(singular(p.name)); ok && other.name != t.name {
@@ -190,7 +190,7 @@ func (s *toolset) producersOf(t tool, p property) []*tool {
 	return found
 }
 
-// named are the tools that a property's description names.
+// named returns the tools that a property's description names.
 func (s *toolset) named(p property) []*tool {
 	var found []*tool
 	for i, other := range s.tools {

@@ -8,16 +8,16 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm"
 )
 
-// call is a call of a tool that was answered. Many rules ask for its arguments and its result, so each is read once.
+// call is an answered call of a tool. Many rules need its arguments and its result, so each is read only once.
 type call struct {
 	llm.ToolCall
-	// at is the index of the message that makes it.
+	// at is the index of the message that makes the call.
 	at     int
 	result string
-	// arguments are nil, false when they are not an object's JSON, as value is for a result that is no JSON.
+	// arguments returns nil, false unless they are a JSON object, and value unless the result is JSON.
 	arguments func() (map[string]any, bool)
 	value     func() (any, bool)
-	// failure is what the result says went wrong; "" when nothing did.
+	// failure is what went wrong according to the result. It is "" if nothing did.
 	failure func() string
 }
 
@@ -36,7 +36,7 @@ func parse[V any](text string) (V, bool) {
 	return value, err == nil
 }
 
-// argument is the value with which a property was set.
+// argument returns the value of an argument.
 func (c call) argument(name string) (any, bool) {
 	arguments, ok := c.arguments()
 	if !ok {
@@ -46,13 +46,13 @@ func (c call) argument(name string) (any, bool) {
 	return value, ok
 }
 
-// hasArguments reports whether the call was made with just these.
+// hasArguments reports whether the call was made with exactly these arguments.
 func (c call) hasArguments(arguments map[string]any) bool {
 	used, ok := c.arguments()
 	return ok && same(used, arguments)
 }
 
-// saysNothing reports whether the result is a mock's that says no more than that the call worked.
+// saysNothing reports whether the result is a mock's, which says only that the call worked.
 func (c call) saysNothing() bool {
 	return strings.TrimSpace(inWords(c.result)) == "The call to "+c.Name+" succeeded."
 }

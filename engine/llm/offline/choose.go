@@ -8,22 +8,22 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
-// giving is how descriptions say what comes back, which has nothing to do with returning goods.
+// giving matches how descriptions tell what a tool returns. That has nothing to do with returning goods.
 var giving = regexp.MustCompile(`(?i)(^|\. )returns? |\b(as|were) returned\b`)
 
-// properName is a run of capitalised words within a sentence.
+// properName matches a run of capitalised words within a sentence.
 var properName = regexp.MustCompile(`(\pL,? )\p{Lu}\pL+(?: \p{Lu}\pL+)*`)
 
 const (
-	// threshold is the least score for which a tool is called; half of it does for what the agent offered by number.
+	// threshold is the least score for calling a tool. Half of it is enough for what the agent offered by number.
 	threshold = 0.5
-	// delegateThreshold is the least score with which a matter is handed over.
+	// delegateThreshold is the least score for delegating.
 	delegateThreshold = 0.8
-	// ownWork is how much of a sub-agent's score a tool of the agent's own needs to go before it.
+	// ownWork is the share of a sub-agent's score with which one of the agent's own tools is preferred.
 	ownWork = 0.7
 )
 
-// Weights of a word by where a tool has it.
+// These are the weights of a word by where a tool has it.
 const (
 	inName, inDelegateName, inWeakName, inDescription, inInstructions, inEnum, inCaveat, inHeading, inProperty = 2, 1.2, 0.5, 1, 1, 1, 0.4, 0.5, 0.5
 )
@@ -44,7 +44,7 @@ func (w *words) add(weight float64, more []string) {
 	}
 }
 
-// weightOf is the weight of the words that are forms of the word, the highest of them.
+// weightOf returns the highest weight among forms of the word.
 func (w *words) weightOf(word string) float64 {
 	highest := 0.0
 	for i, other := range w.of {
@@ -55,7 +55,7 @@ func (w *words) weightOf(word string) float64 {
 	return highest
 }
 
-// aboutTool is what a tool is about by its name, its description, and what its arguments can be.
+// aboutTool returns what a tool is about by its name, its description, and the values that its arguments can have.
 func aboutTool(t tool) words {
 	var about words
 	for _, word := range read.Meanings(read.NameWords(t.name)) {
@@ -70,7 +70,7 @@ func aboutTool(t tool) words {
 	}
 	description := giving.ReplaceAllString(strings.Join(strings.Fields(t.description), " "), "$1")
 	if t.delegate {
-		// Names of businesses say who does something, and not what.
+		// Names of businesses tell who does something, not what.
 		description = properName.ReplaceAllString(description, "$1")
 	}
 	lead := read.FirstSentence(description)
@@ -94,7 +94,7 @@ func aboutTool(t tool) words {
 type fit struct {
 	tool  tool
 	score float64
-	// ok is whether there is one.
+	// ok: there is such a tool.
 	ok bool
 }
 
@@ -116,7 +116,7 @@ func (c *conversation) choose(subject []string, least float64) fit {
 	if best < 0 {
 		return fit{}
 	}
-	// What the agent can do itself is delegated only when that fits clearly better.
+	// The agent delegates what it can do itself only if that fits clearly better.
 	if c.tools[best].delegate && own >= 0 && scores[own] >= ownWork*scores[best] {
 		best = own
 	}
@@ -129,7 +129,7 @@ func (c *conversation) called(t tool) bool {
 }
 
 // score adds up the words that each tool shares with the subject. A shared word counts weight² ÷ the sum of its weights
-// in all tools: what every tool has tells little.
+// in all tools, because a word that every tool has tells little.
 func score(tools []words, subject []string) []float64 {
 	scores, weights := make([]float64, len(tools)), make([]float64, len(tools))
 	for _, word := range subject {
@@ -153,7 +153,7 @@ func score(tools []words, subject []string) []float64 {
 	return scores
 }
 
-// beyondTools are the words of the subject that no tool has.
+// beyondTools returns the words of the subject that no tool has.
 func (c *conversation) beyondTools(subject []string) []string {
 	subject = slices.DeleteFunc(subject, read.IsEmpty)
 	for i := range c.alone {
@@ -162,7 +162,7 @@ func (c *conversation) beyondTools(subject []string) []string {
 	return subject
 }
 
-// choices are the texts of an enum, of the property or of its items.
+// choices returns the texts of an enum, of the property or of its items.
 func (p property) choices() []string {
 	values := p.enum
 	if p.item != nil {

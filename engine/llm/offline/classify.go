@@ -10,15 +10,14 @@ import (
 )
 
 const (
-	// A word of a tag's name counts so much, and one of its definition so much.
+	// These are the weights of a word of a tag's name and of its definition.
 	nameWeight, definitionWeight = 2.0, 1.0
 	// leastScore is what a tag needs to fit at all.
 	leastScore = 2.0
 )
 
-// Classifier returns the model that gives a conversation the tag whose name and definition share the most
-// words with it, by the scores that docs/offline-model.md tells; none when nothing fits, or when two tags
-// fit equally well.
+// Classifier returns the model that gives a conversation the tag whose name and definition share the most words with it,
+// by the scores in docs/offline-model.md. It gives none if nothing fits, or if two tags fit equally well.
 func Classifier() llm.Model {
 	p := part{name: "classifier"}
 	p.answer = func(req llm.Request) (llm.Answer, error) {
@@ -85,7 +84,7 @@ func chosenTag(tags []tag, said []string) classification {
 	}
 }
 
-// words are the words of a tag and what each counts.
+// words returns the words of a tag and their weights.
 func (t tag) words() map[string]float64 {
 	weights := map[string]float64{}
 	for _, word := range subjectWords(t.Definition) {
@@ -97,7 +96,7 @@ func (t tag) words() map[string]float64 {
 	return weights
 }
 
-// spread is a name with its words apart: "appointmentBooked" has two.
+// spread separates the words of a name: "appointmentBooked" has two.
 func spread(name string) string {
 	var spread strings.Builder
 	small := false

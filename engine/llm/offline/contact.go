@@ -11,9 +11,9 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
-// Contact returns the model that plays the contact of a test's scenario: it says what the scenario lets it
-// say, word for word and in order, or else states what it wants, sentence by sentence, and answers questions
-// with the sentences that share words with them. docs/offline-model.md tells the rules.
+// Contact returns the model that plays the contact of a test's scenario. It says the scenario's script, word for word
+// and in order. Without a script, it states its wishes, sentence by sentence, and answers questions with the sentences
+// that share words with them. docs/offline-model.md has the rules.
 func Contact() llm.Model {
 	p := part{name: "contact"}
 	p.answer = func(req llm.Request) (llm.Answer, error) {
@@ -43,24 +43,24 @@ const (
 )
 
 var (
-	// spoken is what a scenario lets the contact say: in quotation marks, or to the end of the line after
-	// "says:" or "asks:".
+	// spoken matches a line of the contact's script: in quotation marks, or to the end of the line after "says:" or
+	// "asks:".
 	spoken = regexp.MustCompile(`(?i)["“„«]\s*([^"“”„«»\n]+?)\s*["”“»]|\b(?:says|asks|dit|demande)\s*:[ \t]*([^"“”„«»\n]+)`)
-	// direction begins a sentence that is for the actor, not for the other side.
+	// direction begins a sentence for the actor, not for the other side.
 	direction = regexp.MustCompile(`(?i)^(do not|don't|never|always|only|if|when|once|until|after|before|unless|be|stay|end|hang|stop|ask|answer|say|reveal|` +
 		`refuse|speak|give|tell|wait|keep|insist|accept|pretend|act|ne|n['’]|si|quand|toujours|jamais|sois|soyez|reste|restez|donne|donnez|termine|terminez)\b`)
-	// wish is in a sentence about what the contact wants.
+	// wish matches a sentence about what the contact wants.
 	wish = regexp.MustCompile(`(?i)\b(want|wants|wish|wishes|need|needs|would like|like to|looking for|hope|hopes|trying to|calling|calls (to|about|because)|` +
 		`veux|veut|voulez|souhaite[sz]?|souhaitez|aimerais|besoin|cherche[sz]?)\b`)
-	// request is in a sentence that asks, as a question mark is.
+	// request matches a sentence that asks, with or without a question mark.
 	request = regexp.MustCompile(`(?i)\?|\b(please|tell me|give me|let me know|i need your|veuillez|dites[- ]moi|donnez[- ]moi|indiquez|merci de)\b`)
-	// elses asks whether there is more.
+	// elses matches a question whether there is more.
 	elses = regexp.MustCompile(`(?i)\b(anything|something|what) else\b|\bautre chose\b|\bd['’]autres? questions?\b`)
 )
 
-// role is a scenario as it is to be played, and how far the play is.
+// role is a scenario to play, and how far the play is.
 type role struct {
-	// script is what is to be said word for word; when there is none, wishes are, and facts are told when asked for.
+	// script is said word for word. Without one, wishes are said, and facts are told when asked for.
 	script, wishes, facts []string
 	// said are the contact's own messages, and heard is the last one of the other side.
 	said  []string
@@ -98,7 +98,7 @@ func newRole(scenario string, messages []llm.Message) *role {
 	return r
 }
 
-// next returns what the contact says, and whether it leaves after that.
+// next returns what the contact says, and whether it leaves afterwards.
 func (r *role) next() (line string, leaves bool) {
 	if len(r.script) > 0 {
 		return r.recite()
@@ -114,14 +114,14 @@ func (r *role) next() (line string, leaves bool) {
 			return sentence, false
 		}
 	}
-	// A second question in a row that nothing is known about would only be followed by a third.
+	// Two questions in a row without an answer would only be followed by a third.
 	if asked && !strings.HasSuffix(strings.Join(r.said, "\n"), unknownFact) {
 		return unknownFact, false
 	}
 	return farewell, true
 }
 
-// recite returns the first line of the script that has not been said, and leaves when there is none.
+// recite returns the first line of the script that has not been said, and leaves after the last one.
 func (r *role) recite() (string, bool) {
 	due := 0
 	for _, said := range r.said {
@@ -135,8 +135,8 @@ func (r *role) recite() (string, bool) {
 	return r.script[due], false
 }
 
-// fact returns the sentence that shares the most words with what was asked, one that was not said yet
-// before one that was; "" when none shares any.
+// fact returns the sentence that shares the most words with what was asked, preferably one that was not said yet. It
+// returns "" if none shares any.
 func (r *role) fact() string {
 	var asked []string
 	for _, sentence := range read.Sentences(r.heard) {
@@ -161,7 +161,7 @@ func (r *role) fact() string {
 			}
 		}
 	}
-	// What was just said is no answer to a question that came after it.
+	// What was just said does not answer a question about it.
 	if len(r.said) > 0 && best == r.said[len(r.said)-1] {
 		return ""
 	}

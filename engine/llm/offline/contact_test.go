@@ -10,8 +10,8 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm/offline"
 )
 
-// play lets the contact of a scenario answer what it hears, one after the other, until it leaves. A farewell
-// that leaves is marked with "…".
+// play lets the contact of a scenario answer these messages in turn, until it leaves. A farewell that leaves is marked
+// with "…".
 func play(t *testing.T, scenario string, heard ...string) []string {
 	t.Helper()
 	var said []string

@@ -19,7 +19,7 @@ type step struct {
 	reply []string
 }
 
-// agent is who answers in a conversation. results are what its tools return; others succeed.
+// agent is who answers in a conversation. results are the results of its tools. Other calls succeed.
 type agent struct {
 	prompt  string
 	welcome string

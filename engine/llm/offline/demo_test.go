@@ -53,7 +53,7 @@ func demoAgents(t testing.TB) []agent {
 	return all
 }
 
-// saidToDemo is what contacts say to any of the agents.
+// saidToDemo are messages of contacts to any of the agents.
 var saidToDemo = []string{
 	"Hello", "Where is my parcel?", "What are your opening hours?", "How do I return something?", "I want to change my address",
 	"Bonjour, je souhaite retourner un article, il est défectueux", "My order number is MM20417733 and my mail is ana@example.com", "I'd like to book an appointment",
@@ -62,7 +62,7 @@ var saidToDemo = []string{
 	"What does “Family Plus” cost?", "I don't want to renew", "try again", "A human, please", "Où est ma commande ?", "2", "bye",
 }
 
-// conversationWith leads a conversation, without a memory, and returns each request of it, and the answers.
+// conversationWith leads a conversation without a memory, and returns its requests and answers.
 func conversationWith(t testing.TB, a agent, said []string) ([]llm.Request, []llm.Answer) {
 	t.Helper()
 	var requests []llm.Request
@@ -88,8 +88,7 @@ func conversationWith(t testing.TB, a agent, said []string) ([]llm.Request, []ll
 	return requests, answers
 }
 
-// One model that remembers all conversations, also those that are held at the same time, answers as one does that
-// remembers none.
+// A model that remembers all conversations, even concurrent ones, answers like one that remembers none.
 func TestDemoAgentsAnswerAsIfNothingWereRemembered(t *testing.T) {
 	t.Parallel()
 	remembering := offline.New()
@@ -113,8 +112,8 @@ func TestDemoAgentsAnswerAsIfNothingWereRemembered(t *testing.T) {
 	}
 }
 
-// BenchmarkAnswers asks the demo company's agents for answers in conversations: with instructions that are those of all
-// contacts, and with such that have something of the contact in each conversation.
+// BenchmarkAnswers asks the demo company's agents for answers in conversations, with the same instructions for all
+// contacts, and with instructions that name the contact of each conversation.
 func BenchmarkAnswers(b *testing.B) {
 	for _, ofContact := range []bool{false, true} {
 		b.Run(fmt.Sprintf("ofContact=%t", ofContact), func(b *testing.B) {

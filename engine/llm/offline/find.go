@@ -9,11 +9,11 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
-// maxHeard is how many messages back the contact's words count for a matter that they did not belong to.
+// maxHeard is how many messages back the contact's words count for another matter than their own.
 const maxHeard = 20
 
-// find looks for a property's value, in the surest place first. What the call can do without (required is false) must
-// have been said in this matter.
+// find looks for a property's value, in the most reliable place first. The value of an optional property (required is
+// false) must have been said in this matter.
 func (c *conversation) find(t tool, p property, required bool) (any, bool) {
 	for _, given := range slices.Backward(c.answers) {
 		if !given.confirm && given.property.name == p.name && (p.lasts() || given.at >= c.began()) {
@@ -63,7 +63,7 @@ func (c *conversation) find(t tool, p property, required bool) (any, bool) {
 	case p.isFreeText():
 		return c.ownWords(t, p)
 	case p.isText() && (p.name == "text" || p.name == "body"):
-		// A message to be sent holds what the agent said last, unless that is a question.
+		// A message to send holds what the agent said last, unless that is a question.
 		text := strings.TrimSpace(c.agentBefore(c.began()))
 		if question, _ := read.LastQuestion(text); text == "" || question != "" {
 			return c.ownWords(t, p)
@@ -73,7 +73,7 @@ func (c *conversation) find(t tool, p property, required bool) (any, bool) {
 	return nil, false
 }
 
-// pieced puts a day and a time together that the contact told in different answers.
+// pieced joins a day and a time that the contact told in different answers.
 func (c *conversation) pieced(p property) (any, bool) {
 	if p.format != "date-time" {
 		return nil, false
@@ -87,12 +87,12 @@ func (c *conversation) pieced(p property) (any, bool) {
 	return p.in(strings.Join(told, ", "), true, c.today)
 }
 
-// heard looks for a value in what the contact said from a message on, the latest first. A value that went into another
-// argument is not meant for this one too.
+// heard looks for a value in the contact's messages from an index on, the latest first. It skips values that another
+// argument has taken.
 func (c *conversation) heard(p property, from int) (any, bool) {
 	for at := c.turn; at >= from; at-- {
 		if c.req.Messages[at].Role != llm.RoleUser || at > c.began() && c.inquiresAt(at) {
-			continue // to ask about something is not to want it
+			continue // asking about something is not wanting it
 		}
 		for _, text := range slices.Backward(c.contactSaid(at)) {
 			value, ok := p.in(text, false, c.today)
@@ -105,8 +105,8 @@ func (c *conversation) heard(p property, from int) (any, bool) {
 	return nil, false
 }
 
-// heardFrom is the index of the first message in which a property's value may be. What the call cannot do without may
-// have been said since the last call, whatever it was about then.
+// heardFrom returns the index of the first message that may hold a property's value. A required one may have been said
+// since the last call, whatever the matter was then.
 func (c *conversation) heardFrom(p property, required bool) int {
 	switch {
 	case required && p.lasts():
@@ -117,7 +117,7 @@ func (c *conversation) heardFrom(p property, required bool) int {
 	return c.began()
 }
 
-// sinceCall is the index of the first message of the contact that no call has come after.
+// sinceCall returns the index of the first message of the contact after the last call.
 func (c *conversation) sinceCall() int {
 	for _, made := range slices.Backward(c.calls) {
 		if made.at < c.turn {
@@ -127,7 +127,7 @@ func (c *conversation) sinceCall() int {
 	return 0
 }
 
-// usedElsewhere reports whether a value already is an argument, or an answer, of another name.
+// usedElsewhere reports whether a value is already an argument, or an answer, for another name.
 func (c *conversation) usedElsewhere(p property, value any) bool {
 	for _, made := range c.calls {
 		arguments, ok := made.arguments()
@@ -152,7 +152,7 @@ func same(one, other any) bool {
 	return string(first) == string(second)
 }
 
-// ownWords are what the contact said in this matter, unless that is nothing but the tool's own name.
+// ownWords returns what the contact said in this matter, unless that is nothing but the tool's own name.
 func (c *conversation) ownWords(t tool, p property) (any, bool) {
 	from := c.began()
 	if t.delegate {
@@ -166,8 +166,8 @@ func (c *conversation) ownWords(t tool, p property) (any, bool) {
 	return p.cut(said), true
 }
 
-// handover is the request to a sub-agent, which may know nothing yet. It has a line for what is wanted, in the contact's
-// words, and one for each question that the sub-agent asked, with the answer.
+// handover returns the request to a sub-agent, which may know nothing yet: a line with what the contact wants, in its
+// own words, and a line for each question of the sub-agent, with the answer.
 func (c *conversation) handover(t tool, from int) string {
 	lines := []string{t.title + ". " + ownLines(c, from)}
 	for at := from + 1; at <= c.turn; at++ {
@@ -184,7 +184,7 @@ func (c *conversation) handover(t tool, from int) string {
 	return strings.Join(lines, "\n")
 }
 
-// ownLines is a message without the lines that repeat a question with its answer.
+// ownLines returns a message without the lines that repeat a question with its answer.
 func ownLines(c *conversation, at int) string {
 	lines := strings.Split(c.req.Messages[at].Text, "\n")
 	return strings.Join(slices.DeleteFunc(lines, func(line string) bool {
@@ -193,7 +193,7 @@ func ownLines(c *conversation, at int) string {
 	}), "\n")
 }
 
-// addressed is the name of the contact as the opening of the instructions tells it.
+// addressed returns the name of the contact from the opening of the instructions.
 func (c *conversation) addressed(p property) (any, bool) {
 	if p.holder == "" || p.isFreeText() {
 		return nil, false
@@ -212,11 +212,11 @@ func (c *conversation) unasked(p property) bool {
 	})
 }
 
-// singular is the name of one of a list's items: "articleId" of "articleIds".
+// singular returns the name of a list's item: "articleId" of "articleIds".
 func singular(name string) string { return strings.TrimSuffix(name, "s") }
 
-// produced is the property's value from the results of earlier calls: the only one there is, or the one
-// that the contact chose.
+// produced returns the property's value from the results of earlier calls: the only one there is, or the one that the
+// contact chose.
 func (c *conversation) produced(p property) (any, bool) {
 	options := c.options(p)
 	if len(options) == 1 {

@@ -7,12 +7,12 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
-// asksForFacts reports whether the message asks how things are, and not for something to be done.
+// asksForFacts reports whether the message asks how things are, and wants nothing done.
 func (c *conversation) asksForFacts() bool {
 	return c.inquires() && !read.IsPersonal(c.plainly())
 }
 
-// isInDocuments reports whether a message asks what one may or must do, and an excerpt tells.
+// isInDocuments reports whether a message asks what one may or must do, and an excerpt answers that.
 func (c *conversation) isInDocuments(subject []string) bool {
 	text := c.plainly()
 	return read.AsksLeave(text) && !read.IsPersonal(text) && len(c.excerpt(subject).sentences) > 0
@@ -23,7 +23,7 @@ func (c *conversation) inquires() bool {
 	return read.IsInquiry(c.plainly())
 }
 
-// subject is what the message of a matter is about, and the least score for that.
+// subject is what the first message of a matter is about, and the least score for a tool.
 type subject struct {
 	words []string
 	least float64
@@ -41,8 +41,8 @@ func (c *conversation) readSubject() subject {
 	return subject{slices.DeleteFunc(read.Concepts(strings.Join(said, " ")), read.IsEmpty), least}
 }
 
-// goal is the tool that the matter is about: the one that its first message fits, if the question that was just answered
-// leads there; else the one that was asked about.
+// goal returns the tool that the matter is about: the one that its first message fits, if the question that was just
+// answered leads there, else the one that the question was for.
 func (c *conversation) goal() (tool, bool) {
 	asked, pending := c.askedBefore(c.turn)
 	pending = pending && c.isAnswer(asked, c.said())
@@ -55,7 +55,7 @@ func (c *conversation) goal() (tool, bool) {
 	return c.picked()
 }
 
-// picked is the tool that goes on with an option which the agent listed last, if the contact's message chooses one.
+// picked returns the tool that takes an option of the agent's last list, if the contact's message chooses one.
 func (c *conversation) picked() (tool, bool) {
 	if len(c.words) > maxChoosing {
 		return tool{}, false
@@ -81,7 +81,7 @@ func (c *conversation) calledBefore(name string) bool {
 	return slices.ContainsFunc(c.calls, func(made call) bool { return made.Name == name && made.at > before && made.at < c.turn })
 }
 
-// leadsTo reports whether a tool needs, over so many others at most, what another returns.
+// leadsTo reports whether a tool is the other one, or needs what that returns, in at most over steps.
 func (c *conversation) leadsTo(t, other tool, over int) bool {
 	if t.name == other.name {
 		return true

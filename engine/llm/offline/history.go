@@ -9,8 +9,8 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
-// conversation is a request as the rules read it. Each answer makes a new one: the messages hold all that the model
-// knows of what went before.
+// conversation is a request as the rules read it. Each answer makes a new one, because the messages hold all that the
+// model knows of the past.
 type conversation struct {
 	memory *memory
 	// req has the instructions without the excerpts.
@@ -18,14 +18,14 @@ type conversation struct {
 	excerpts []llm.Excerpt
 	*brief
 	speak *phrasebook
-	// turn is the index of the contact's latest message; -1 when there is none.
+	// turn is the index of the contact's latest message, or -1.
 	turn    int
 	calls   []call
 	answers []answered
-	// words are those of the contact's latest message, and plainly is what it is in plain writing.
+	// words are the words of the contact's latest message, and plainly is its text as read.Plain returns it.
 	words   []string
 	plainly func() string
-	// began is the index of the message with which the matter of the latest message began.
+	// began is the index of the message that began the matter of the latest one.
 	began func() int
 	// subject is what that message is about, and fit the tool that fits it best.
 	subject func() subject
@@ -44,7 +44,7 @@ func (q question) is(other question) bool {
 	return q.tool.name == other.tool.name && q.property.name == other.property.name && q.confirm == other.confirm
 }
 
-// answered is what the contact said to a question.
+// answered is the contact's answer to a question.
 type answered struct {
 	question
 	at   int
@@ -92,11 +92,11 @@ func (m Model) read(req llm.Request) *conversation {
 	return c
 }
 
-// said is the contact's latest message.
+// said returns the contact's latest message.
 func (c *conversation) said() string { return c.req.Messages[c.turn].Text }
 
-// agentBefore is what the agent said just before a message of the contact; "" when it said nothing between that
-// message and the contact's one before.
+// agentBefore returns what the agent said just before a message of the contact. It is "" if the agent said nothing since
+// the contact's previous message.
 func (c *conversation) agentBefore(at int) string {
 	for _, message := range slices.Backward(c.req.Messages[:at]) {
 		if message.Role == llm.RoleUser {
@@ -109,15 +109,15 @@ func (c *conversation) agentBefore(at int) string {
 	return ""
 }
 
-// contactBefore is the index of the contact's message before the one at an index; -1 when there is none.
+// contactBefore returns the index of the contact's message before an index, or -1.
 func (c *conversation) contactBefore(at int) int {
 	for at--; at >= 0 && c.req.Messages[at].Role != llm.RoleUser; at-- {
 	}
 	return at
 }
 
-// askedBefore finds the model's own question at the end of what the agent said before a message of the contact.
-// What a sub-agent asked is left to the sub-agent.
+// askedBefore finds the model's own question at the end of what the agent said before a message of the contact. It skips
+// questions of sub-agents.
 func (c *conversation) askedBefore(at int) (question, bool) {
 	text, rest := read.LastQuestion(c.agentBefore(at))
 	same := c.questions[text]
@@ -127,7 +127,7 @@ func (c *conversation) askedBefore(at int) (question, bool) {
 	return *c.meant(same, at-1), true
 }
 
-// questionIn finds a question of the model at the beginning of a line of a message, and returns what follows it.
+// questionIn finds a question of the model at the beginning of a line, and returns what follows it.
 func (c *conversation) questionIn(line string, at int) (question, string, bool) {
 	before, rest, ok := strings.Cut(line, "?")
 	if !ok {
@@ -140,8 +140,8 @@ func (c *conversation) questionIn(line string, at int) (question, string, bool) 
 	return *c.meant(same, at), strings.TrimSpace(rest), true
 }
 
-// meant is the question that was meant among those of the same words: that of the tool which the conversation was about,
-// up to a message.
+// meant chooses among questions with the same words: the one of the tool which the conversation up to a message was
+// about.
 func (c *conversation) meant(same []*question, at int) *question {
 	if len(same) == 1 {
 		return same[0]
@@ -171,8 +171,8 @@ func (c *conversation) inquiresAt(at int) bool {
 	return message.Role == llm.RoleUser && strings.Contains(message.Text, "?") && read.IsInquiry(read.Plain(message.Text))
 }
 
-// delegatedBefore is the call of a sub-agent whose answer the agent passed on just before a message of the contact; nil
-// when it did something else.
+// delegatedBefore returns the call of a sub-agent whose answer the agent passed on just before a message of the contact,
+// or nil.
 func (c *conversation) delegatedBefore(at int) *call {
 	before := c.contactBefore(at)
 	for i, made := range slices.Backward(c.calls) {
@@ -186,7 +186,7 @@ func (c *conversation) delegatedBefore(at int) *call {
 	return nil
 }
 
-// language is the language to answer in: that of the latest message of the contact which shows one, else that of the
+// language is the language to answer in: that of the contact's latest message which shows one, else that of the
 // instructions, else English.
 func (c *conversation) language() read.Language {
 	for _, message := range slices.Backward(c.req.Messages) {
@@ -209,8 +209,8 @@ func (c *conversation) tool(name string) (tool, bool) {
 	return tool{}, false
 }
 
-// isAnswer reports whether a text may be the answer to a question: not a question itself, not a
-// farewell, no wish for a human, and no new matter.
+// isAnswer reports whether a text may be the answer to a question, instead of a question itself, a farewell, a wish for
+// a human, or a new matter.
 func (c *conversation) isAnswer(asked question, text string) bool {
 	said := read.Words(text)
 	isQuestion := strings.Contains(text, "?") && (read.IsInquiry(read.Plain(text)) || !c.reads(asked.property, text))
@@ -224,7 +224,7 @@ func (c *conversation) isAnswer(asked question, text string) bool {
 	if read.Declines(text) {
 		return false
 	}
-	// What fits another tool is a new matter, but free text only when it is long and fits well.
+	// What fits another tool is a new matter, but free text only if it is long and fits well.
 	other := c.choose(read.Concepts(text), threshold)
 	if asked.property.isCode && len(said) > 2 {
 		if _, ok := asked.property.in(text, true, c.today); !ok {
@@ -240,7 +240,7 @@ func (c *conversation) isAnswer(asked question, text string) bool {
 	return c.reads(asked.property, text) || len(said) == 1
 }
 
-// reads reports whether a text has the value of a property, one that is not just any text.
+// reads reports whether a text has the value of a property that is not just any text.
 func (c *conversation) reads(p property, text string) bool {
 	if p.isText() {
 		return false
@@ -249,8 +249,8 @@ func (c *conversation) reads(p property, text string) bool {
 	return ok
 }
 
-// findBegan finds the message with which the present matter began. The model's questions and their answers go on with
-// it, and so does what the contact asks in between.
+// findBegan finds the message that began the present matter. The model's questions and their answers continue it, and so
+// does what the contact asks in between.
 func (c *conversation) findBegan() int {
 	at := c.turn
 	var next question
@@ -266,7 +266,7 @@ func (c *conversation) findBegan() int {
 	return at
 }
 
-// beganDelegation is the same for a sub-agent's questions.
+// beganDelegation does the same for a sub-agent's questions.
 func (c *conversation) beganDelegation() int {
 	at := c.turn
 	for c.contactBefore(at) >= 0 {
@@ -279,8 +279,8 @@ func (c *conversation) beganDelegation() int {
 	return at
 }
 
-// contactSaid are the lines of a message of the contact; nil for messages of others. Of a line that repeats a question
-// it has the answer alone.
+// contactSaid returns the lines of a message of the contact, or nil for messages of others. If a line repeats a
+// question, only the answer is returned.
 func (c *conversation) contactSaid(at int) []string {
 	message := c.req.Messages[at]
 	if message.Role != llm.RoleUser {
@@ -296,7 +296,7 @@ func (c *conversation) contactSaid(at int) []string {
 	return texts
 }
 
-// calledNow are the calls of this turn.
+// calledNow returns the calls of this turn.
 func (c *conversation) calledNow() []call {
 	var made []call
 	for _, call := range c.calls {

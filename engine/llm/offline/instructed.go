@@ -2,16 +2,16 @@ package offline
 
 import "strings"
 
-// surelyCode is how many characters make a code in the instructions known by its shape alone.
+// surelyCode is the length from which a code in the instructions is recognized by its shape alone, in bytes.
 const surelyCode = 8
 
-// finding is what is found for a property.
+// finding is what the instructions tell of a property.
 type finding struct {
 	value any
 	ok    bool
 }
 
-// instructed is what the agent's instructions tell of a property.
+// instructed returns what the agent's instructions tell of a property.
 func (b *brief) instructed(p property) (any, bool) {
 	if known, ok := b.told.Load(p.place); ok {
 		found := known.(finding)
@@ -23,8 +23,8 @@ func (b *brief) instructed(p property) (any, bool) {
 	return found.value, found.ok
 }
 
-// findInstructed looks in the agent's instructions, which hold the values of the data bag: for forms that cannot be
-// mistaken, and in the opening paragraph for what follows a label.
+// findInstructed looks in the agent's instructions, which hold the values of the data bag, for unmistakable forms, and
+// in the opening paragraph for what follows a label.
 func (b *brief) findInstructed(p property) (any, bool) {
 	first := b.opening
 	if strings.HasPrefix(first, "#") {

@@ -11,8 +11,8 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm"
 )
 
-// Judge returns the model that judges a criterion when it has one of the forms that docs/offline-model.md
-// lists, and fails on every other one. It never guesses.
+// Judge returns the model that judges criteria of the forms in docs/offline-model.md, and fails on every other one. It
+// never guesses.
 func Judge() llm.Model {
 	p := part{name: "judge"}
 	p.answer = func(req llm.Request) (llm.Answer, error) {
@@ -35,7 +35,7 @@ func Judge() llm.Model {
 	return p
 }
 
-// transcript is a conversation as the judge is given it.
+// transcript is a conversation as the judge receives it.
 type transcript struct {
 	Messages []struct {
 		MessageIndex int
@@ -64,7 +64,7 @@ type citation struct {
 	Quote        string `json:"quote"`
 }
 
-// form is a criterion that can be decided by looking.
+// form is a kind of criterion that can be decided by looking.
 type form struct {
 	expression *regexp.Regexp
 	judge      func(t transcript, parts []string) verdict
@@ -72,7 +72,7 @@ type form struct {
 
 const (
 	agentSpeaker = "agent"
-	// Bounds of a verdict.
+	// These bound a verdict.
 	mostCited = 10
 	mostQuote = 1_000
 )
@@ -126,7 +126,7 @@ var forms = []form{
 	}},
 }
 
-// formOf is a whole criterion, in any case, with or without its subject and its full stop.
+// formOf matches a whole criterion, in any case, with or without its subject and its full stop.
 func formOf(expression string) *regexp.Regexp {
 	return regexp.MustCompile(`(?is)^(?:the agent )?` + expression + `\s*\.?$`)
 }
@@ -138,7 +138,7 @@ func count(cited []citation, name string) string {
 	return fmt.Sprintf("The agent called %s.", name)
 }
 
-// saying are the agent's own messages in which a text stands, as whole words.
+// saying returns the agent's own messages that hold a text, as whole words.
 func (t transcript) saying(text string) []citation {
 	cited := []citation{}
 	for _, m := range t.Messages {
@@ -152,7 +152,7 @@ func (t transcript) saying(text string) []citation {
 	return cited
 }
 
-// calling are the calls with a name: all of them, and those that fit. Without fits, all fit.
+// calling returns the calls with a name: all of them, and those that fit. Without fits, all fit.
 func (t transcript) calling(name string, fits func(madeCall) bool) (all, fitting []citation) {
 	all, fitting = []citation{}, []citation{}
 	for _, m := range t.Messages {
@@ -193,7 +193,7 @@ func (c madeCall) has(name, want string) bool {
 	return false
 }
 
-// valueText is a JSON value as text: a text as it is, anything else as JSON.
+// valueText returns a string as it is, and any other JSON value as JSON.
 func valueText(value json.RawMessage) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil {
@@ -202,8 +202,8 @@ func valueText(value json.RawMessage) string {
 	return string(value)
 }
 
-// wholeWords returns what of a text is the words that are looked for, in any case and with any white space
-// between them; "" when they do not stand there, or only as a part of longer words.
+// wholeWords returns the part of a text that has the wanted words, in any case and with any white space between them. It
+// returns "" if they are absent, or only part of longer words.
 func wholeWords(text, wanted string) string {
 	words := strings.Fields(wanted)
 	if len(words) == 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm/offline"
 )
 
-// judged is a transcript with all that the forms look at.
+// judged is a transcript with everything that the forms look at.
 const judged = `{"messages":[
 	{"messageIndex":0,"speaker":"agent","isGiven":true,"text":"Your refund is approved."},
 	{"messageIndex":1,"speaker":"contact","text":"Hello, may I have a discount?"},

@@ -9,20 +9,20 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
-// maxKnown is how many sentences of an excerpt one reply quotes.
+// maxKnown bounds the sentences of an excerpt that one reply quotes.
 const maxKnown = 3
 
 // quotation is what a reply quotes.
 type quotation struct {
 	sentences []string
-	// isKnown is whether they are knowledge, and not instructions.
+	// isKnown: the sentences are knowledge, not instructions.
 	isKnown bool
-	// number is what their excerpt is cited by; 0 when there is none, or it is not to be cited.
+	// number is the number of their excerpt, 0 if there is none or it is not to be cited.
 	number int
 }
 
-// relevant returns the sentences that share words with the subject: of the excerpts of documents, else of the other
-// knowledge, else of the instructions; none when there are none.
+// relevant returns the sentences that share words with the subject, if any: of the excerpts of documents, else of other
+// knowledge, else of the instructions.
 func (c *conversation) relevant(subject []string) quotation {
 	subject = slices.DeleteFunc(slices.Clone(subject), read.IsEmpty)
 	if found := c.excerpt(subject); len(found.sentences) > 0 {
@@ -32,8 +32,7 @@ func (c *conversation) relevant(subject []string) quotation {
 	return quotation{sentences: found, isKnown: isKnown}
 }
 
-// excerpt returns the sentences that share most words with the subject, all of one excerpt, in the order in which
-// they stand.
+// excerpt returns the sentences of one excerpt that share most words with the subject, in their original order.
 func (c *conversation) excerpt(subject []string) quotation {
 	var passages []passage
 	var owners []int
@@ -76,8 +75,8 @@ func (c *conversation) excerpt(subject []string) quotation {
 	return found
 }
 
-// sentencesOf splits an excerpt into what may be quoted. A sentence is also about what the headings above it say, and an
-// answer about what its question says.
+// sentencesOf splits an excerpt into what may be quoted. A sentence is also about the words of the headings above it,
+// and an answer about those of its question.
 func sentencesOf(e llm.Excerpt) []passage {
 	var passages []passage
 	above := read.Concepts(e.Document)
@@ -105,7 +104,7 @@ func lastOf(text string) string {
 	return text[max(0, len(text)-1):]
 }
 
-// cited is a text with what it is cited by.
+// cited appends the citation to a text.
 func (q quotation) cited(text string) string {
 	if q.number == 0 {
 		return text

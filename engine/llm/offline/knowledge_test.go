@@ -10,7 +10,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm/offline"
 )
 
-// shelf is instructions with excerpts of all forms, the best first.
+// shelf returns instructions with excerpts of all forms, the best first.
 func shelf(instructions string, numbered bool, texts ...string) string {
 	for i, text := range texts {
 		e := llm.Excerpt{Document: "leaflet.md", Text: text}

@@ -11,14 +11,14 @@ import (
 const (
 	// maxRemembered bounds the memory, in bytes, by an estimate.
 	maxRemembered = 32 << 20
-	// bytesPerByte is what reading a byte of text takes in memory: up to 10 were measured.
+	// bytesPerByte is the memory for what is read of a byte of text: up to 10 were measured.
 	bytesPerByte = 10
-	// bytesPerEntry is what an entry takes on top.
+	// bytesPerEntry is the overhead of an entry.
 	bytesPerEntry = 512
 )
 
-// memory keeps what was read of texts that come with every message: instructions, tools, excerpts. The key is the hash of
-// all that the reading depends on, so nothing in it is ever out of date, or another text's. Nobody changes what is in it.
+// memory keeps what was read of texts that come with every message: instructions, tools, excerpts. The key is the hash
+// of everything that the reading depends on, so no entry is ever stale, or of another text. Entries never change.
 type memory struct {
 	mu    sync.Mutex
 	kept  *simplelru.LRU[[sha256.Size]byte, recollection]
@@ -32,15 +32,15 @@ type recollection struct {
 
 func newMemory() *memory {
 	m := &memory{}
-	// The only error is a size below one.
+	// The only possible error is for a size below one.
 	m.kept, _ = simplelru.NewLRU(maxRemembered/bytesPerEntry, func(_ [sha256.Size]byte, r recollection) { m.bytes -= r.bytes })
 	return m
 }
 
-// kind tells apart what is read of equal texts.
+// kind distinguishes different readings of equal texts.
 type kind string
 
-// recall returns what read makes of the texts, and remembers it; without a memory it reads each time.
+// recall returns what read makes of the texts, and remembers it. Without a memory it reads each time.
 func recall[V any](m *memory, of kind, read func() V, texts ...string) V {
 	if m == nil {
 		return read()
@@ -52,7 +52,7 @@ func recall[V any](m *memory, of kind, read func() V, texts ...string) V {
 	return recallBy(m, all, func(string) V { return read() })
 }
 
-// recallBy is recall for what keeps the hash of the texts.
+// recallBy is recall for readers that need the hash of the texts.
 func recallBy[V any](m *memory, all *texts, read func(key string) V) V {
 	key, bytes := all.key()
 	if m == nil {
@@ -77,13 +77,13 @@ func recallBy[V any](m *memory, all *texts, read func(key string) V) V {
 	return value
 }
 
-// texts are what is read, one after the other, each with its length before it.
+// texts are the texts to read, joined, each after its length.
 type texts struct {
 	joined []byte
 	bytes  int
 }
 
-// spare are texts to use again: they are long, and every turn wants some.
+// spare are texts for reuse, because they are long and every turn needs some.
 var spare = sync.Pool{New: func() any { return &texts{} }}
 
 func newTexts(of kind) *texts {
@@ -93,13 +93,14 @@ func newTexts(of kind) *texts {
 }
 
 func addText[T ~string | ~[]byte](t *texts, text T) {
-	t.joined = append(t.joined, 0) // what no kind has
+	t.joined = append(t.joined, 0) // no kind has a zero byte
 	t.joined = binary.BigEndian.AppendUint64(t.joined, uint64(len(text)))
 	t.joined = append(t.joined, text...)
 	t.bytes += bytesPerByte * len(text)
 }
 
-// key is the hash of the texts, and the memory of what is read of them. The texts are not to be used after it.
+// key returns the hash of the texts, and the memory of what is read of them, in bytes. The texts must not be used
+// afterwards.
 func (t *texts) key() (key [sha256.Size]byte, bytes int) {
 	key, bytes = sha256.Sum256(t.joined), t.bytes
 	spare.Put(t)

@@ -44,8 +44,8 @@ func TestMemoryTellsTextsApart(t *testing.T) {
 	}
 }
 
-// What a model remembers of other conversations changes no answer: not of other contacts with the same agent, and not
-// when the instructions or the tools change.
+// What a model remembers of other conversations changes no answer, neither with the same agent and other contacts, nor
+// if the instructions or the tools change.
 func TestMemoryChangesNoAnswer(t *testing.T) {
 	t.Parallel()
 	const prompt = `You are the front desk of %s. You are speaking with %s. Today is 2 March 2026.
@@ -84,7 +84,7 @@ It takes ten days to return a kettle. Use the tool find_order for an order's num
 	require.Positive(t, remembering.memory.kept.Len())
 }
 
-// A text that is cut part by part gives what it gives as a whole.
+// Cutting a text part by part gives the same as cutting it whole.
 func TestPassagesOfPartsAreThoseOfTheWhole(t *testing.T) {
 	t.Parallel()
 	text := "You are Kim. We sell tea.\n# Tea\nIt is green. It is hot!\n## Safety\nThese cups break.\n- If it rains: we close.\n  # no heading\nThey are wet.\n#Hours\nThis is all."

@@ -1,7 +1,7 @@
-// Package offline is a [llm.Model] that needs no provider: a plain conversation by fixed rules. It is what a newcomer meets
-// before there is a key, and what demonstrations and tests speak with. It asks for what a tool needs as a receptionist
-// would, calls it, and tells what came back. The same request always gets the same answer. What it can read in a text is
-// in [read]; docs/offline-model.md tells the rules to users.
+// Package offline is a [llm.Model] that needs no provider: a plain conversation by fixed rules. Newcomers meet it before
+// they have a key, and demonstrations and tests speak with it. It asks for what a tool needs as a receptionist would,
+// calls it, and tells the result. The same request always gets the same answer. What it can read in a text is in [read].
+// docs/offline-model.md explains the rules to users.
 package offline
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
-// Model answers by rules. It keeps nothing of conversations, and remembers what it has read of texts that come again.
+// Model answers by rules. It stores nothing of conversations, but remembers what it has read of recurring texts.
 type Model struct{ memory *memory }
 
 // New returns the offline model.
@@ -25,8 +25,8 @@ func New() Model { return Model{newMemory()} }
 // Name is "offline".
 func (Model) Name() string { return "offline" }
 
-// Chat is llm.Model's. It streams word by word, without waiting, and fails only when ctx ends.
-// Settings have no effect, and no tokens are counted.
+// Chat implements llm.Model. It streams word by word, without waiting, and fails only if ctx ends. Settings have no
+// effect, and no tokens are counted.
 func (m Model) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
 		reply := m.read(req).answer()
@@ -41,9 +41,9 @@ func (m Model) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, e
 		}
 		last := llm.Chunk{Finish: llm.FinishStop}
 		if reply.tool != "" {
-			arguments, _ := json.Marshal(reply.arguments) // what came from JSON, or is text, always marshals
+			arguments, _ := json.Marshal(reply.arguments) // texts and values from JSON always marshal
 			last = llm.Chunk{Finish: llm.FinishToolCalls, ToolCalls: []llm.ToolCall{{
-				// Unique in the conversation too: the conversation grows with each answer.
+				// This is unique in the conversation too, which grows with each answer.
 				ID:        "offline_" + strconv.Itoa(len(req.Messages)),
 				Name:      reply.tool,
 				Arguments: string(arguments),
@@ -64,7 +64,7 @@ func say(parts ...string) reply {
 	return reply{text: strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), " ")}
 }
 
-// answer is the rules in their order: the first that fits gives the reply.
+// answer tries the rules in their order. The first that fits gives the reply.
 func (c *conversation) answer() reply {
 	if c.turn < 0 {
 		return say(c.speak.greeting, c.speak.offer)
@@ -90,7 +90,7 @@ func (c *conversation) answer() reply {
 	return c.begin(said)
 }
 
-// begin answers a message that does not go on with anything.
+// begin answers a message that begins a new matter.
 func (c *conversation) begin(said []string) reply {
 	opening, said := read.CutGreeting(said)
 	lead := c.lead()
@@ -116,7 +116,7 @@ func (c *conversation) begin(said []string) reply {
 	if next == nil {
 		next = c.small(false)
 	}
-	// A greeting and one more word, which nothing is about: most likely a name.
+	// A greeting and one more word that nothing is about is most likely a name.
 	if next == nil && opening && len(subject) == 1 {
 		return say(lead, c.speak.offer)
 	}
@@ -129,7 +129,7 @@ func (c *conversation) begin(said []string) reply {
 	return *next
 }
 
-// lead is what goes before the first words of a turn: a greeting for a greeting, and that there is no human to be had.
+// lead returns what begins a turn: a greeting in return, and the news that no human is available.
 func (c *conversation) lead() string {
 	var parts []string
 	if opening, _ := read.CutGreeting(c.words); opening {
@@ -141,8 +141,8 @@ func (c *conversation) lead() string {
 	return strings.Join(parts, " ")
 }
 
-// serve calls the tool that the message is about, or quotes what is known of it: a question about how things
-// are is answered from what is known if that can be, and calls a tool only if that fits very well. Nil when there is neither.
+// serve calls the tool that the message is about, or quotes what is known of it. If the message asks how things are, it
+// prefers to quote, and calls a tool only if that fits very well. It returns nil if there is neither.
 func (c *conversation) serve(lead string) *reply {
 	subject := c.subject().words
 	facts := c.asksForFacts() || c.isInDocuments(subject)
@@ -174,7 +174,7 @@ func (c *conversation) serve(lead string) *reply {
 	return nil
 }
 
-// leave takes leave, and ends the conversation where that is offered.
+// leave says goodbye, and ends the conversation if that is offered.
 func (c *conversation) leave(text, reason string) reply {
 	if !c.offers(llm.EndConversation) {
 		return say(text)

@@ -9,16 +9,16 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
-// part is a model that plays one part in a test of an agent, by rules.
+// part is a model that plays one role in a test of an agent, by rules.
 type part struct {
 	name   string
 	answer func(llm.Request) (llm.Answer, error)
 }
 
-// Name is "offline-" and the part's name.
+// Name is "offline-" and the name of the role.
 func (p part) Name() string { return "offline-" + p.name }
 
-// Chat is llm.Model's. Settings have no effect, and no tokens are counted.
+// Chat implements llm.Model. Settings have no effect, and no tokens are counted.
 func (p part) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
 		answer, err := p.answer(req)
@@ -40,12 +40,12 @@ func (p part) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, er
 	}
 }
 
-// refuse is the error of a part that has no rule for what it is asked.
+// refuse is the error of a part that has no rule for the request.
 func (p part) refuse(message string) error {
 	return &llm.Error{Cause: llm.Rejected, Message: "model " + p.Name() + ": " + message}
 }
 
-// emptyWords say nothing about what a text is about. They are folded.
+// emptyWords say nothing about the subject of a text. They are folded.
 var emptyWords = read.Set(`a about after again agent all also am an and any are as ask asks at be because been but by call called
 	caller calls can client contact conversation could customer did do does for from get got had has have he her here hers
 	him his how i if in into is it its just know like may me might mine must my no not of off on once or our out please
@@ -54,7 +54,7 @@ var emptyWords = read.Set(`a about after again agent all also am an and any are 
 	au aux avec ce ces cette dans de des du elle elles en est et etes il ils je la le les leur leurs ma mes mon ne nos notre
 	nous on ou par pas pour que quel quelle qui sa se ses son sont sur tu un une vos votre vous`)
 
-// subjectWords are the words of a text that are about something, each once: without accents, in small letters.
+// subjectWords returns the distinct words of a text that are about something, without accents, in lower case.
 func subjectWords(text string) []string {
 	var words []string
 	seen := map[string]bool{}
@@ -67,8 +67,8 @@ func subjectWords(text string) []string {
 	return words
 }
 
-// sameWord reports whether two words are forms of one: equal, or with the same beginning of four letters
-// or more, which leaves at most one of the shorter. Numbers have no forms.
+// sameWord reports whether two words are forms of one: equal, or with at least the first four letters in common, and at
+// most one further letter in the shorter one. Numbers have no forms.
 func sameWord(one, other string) bool {
 	if one == other {
 		return true

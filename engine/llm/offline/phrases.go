@@ -6,51 +6,51 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
-// maxMenu is how many tools a reply names of what the model can do.
+// maxMenu bounds the tools that a reply names as what the model can do.
 const maxMenu = 4
 
-// maxEchoed is how many characters of the contact's message a reply repeats.
+// maxEchoed bounds how much of the contact's message a reply repeats, in characters.
 const maxEchoed = 120
 
-// phrasebook is what the model says of itself in one language. In phrases that have it, % stands for what they
-// are said of.
+// phrasebook is what the model says of itself in one language. % in a phrase stands for what it is about.
 type phrasebook struct {
 	language read.Language
-	// mark ends a question, and or goes before the last of several choices.
+	// mark ends a question, and or precedes the last of several choices.
 	mark, or string
 
 	greeting, offer, more, welcome, good, anythingElse string
 	goodbye, goodbyeReason, optOut, optOutReason       string
-	// noted takes what the contact chose, occasion why it was called; toYes and toNo answer a yes and a no.
+	// noted takes the contact's choice, and occasion why the agent got in touch. toYes and toNo answer a yes and a no.
 	noted, toYes, toNo, occasion string
-	// found and known take sentences of the instructions and of the knowledge, canDo what the tools are.
+	// found and known take sentences of the instructions and of the knowledge, and canDo the names of tools.
 	found, known, lost, canDo string
 
-	// gladly goes before the first question of a matter, goingOn before later ones, in turn.
+	// gladly precedes the first question of a matter, and goingOn later ones, in turn.
 	gladly  string
 	goingOn [3]string
-	// tell asks for what a description names in the phrasebook's language, give in any.
+	// tell asks for a description in the phrasebook's language, and give for one in any language.
 	tell, give string
 	// name, lastName and so on ask for what everybody has.
 	name, lastName, firstName, birth, phone, mail, postcode string
-	// which asks for one of the options just told, and sure, behind recap, for a yes.
+	// which asks for one of the options just told. sure asks for a yes after recap.
 	which, recap, sure string
-	// oneOf goes behind options that were asked for only to know them.
+	// oneOf follows options that the contact only asked to know.
 	oneOf string
-	// day and moment ask for a day and a time of what has no question in this language.
+	// day and moment ask for a day and a time if the schema has no question in this language.
 	day, moment string
-	// unclear goes before a question that is asked again, with what may be said or what it looks like.
+	// unclear precedes a question that is asked again, with choices or an example.
 	unclear, choices, example string
 	// between takes the bounds of a number.
 	between string
-	// exampleDay and so on are what an answer looks like.
+	// exampleDay and so on are examples of answers.
 	exampleDay, exampleBirth, exampleTime, exampleYes string
-	// dropped ends a matter that is not wanted, stuck one that gets no further, nothing one without options.
+	// dropped ends an unwanted matter, stuck one that makes no progress, and nothing one without options.
 	dropped, stuck, nothing string
 	// callBack and putThrough are offered instead.
 	callBack, putThrough string
 
-	// done and told tell of a result, already goes before it when it is not new, broken of a failure, with advice after it.
+	// done and told introduce a result, already precedes one that is not new, and broken takes a failure, followed by
+	// advice.
 	done, told, already, broken, advice string
 	transfer, transferReason            string
 	transferred, noTransfer             string
@@ -194,7 +194,7 @@ var phrases = [...]phrasebook{
 
 func fill(phrase, with string) string { return strings.Replace(phrase, "%", with, 1) }
 
-// quote gives sentences as what they are.
+// quote presents sentences as knowledge or as instructions.
 func (p *phrasebook) quote(found quotation) string {
 	phrase := p.found
 	if found.isKnown {
@@ -203,7 +203,7 @@ func (p *phrasebook) quote(found quotation) string {
 	return found.cited(fill(phrase, strings.Join(found.sentences, " ")))
 }
 
-// menu says what the tools can do, the first of them, sub-agents last; "" when there are none.
+// menu says what the first tools can do, sub-agents last. It returns "" if there are none.
 func (p *phrasebook) menu(tools []tool) string {
 	var titles []string
 	for _, delegates := range []bool{false, true} {
@@ -225,13 +225,13 @@ func asksBack(text string) bool {
 	return question != "" && rest == "" && !isClosing(question)
 }
 
-// asksYesOrNo reports whether a text ends with a question to which no is an answer.
+// asksYesOrNo reports whether a text ends with a question that can be answered with no.
 func asksYesOrNo(text string) bool {
 	question, _ := read.LastQuestion(text)
 	return question != "" && !openQuestion.MatchString(question)
 }
 
-// lastQuestion is the question at the end of a sub-agent's answer, or all of that when it asks nothing.
+// lastQuestion returns the question at the end of a sub-agent's answer, or the whole answer if it asks nothing.
 func lastQuestion(text string) string {
 	if question, _ := read.LastQuestion(text); question != "" {
 		return question

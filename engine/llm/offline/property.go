@@ -12,17 +12,17 @@ import (
 
 var (
 	quoted = regexp.MustCompile(`[“"«]\s*([^”"»]+?)\s*[”"»]`)
-	// example is what follows "for example" in a description; its shape is taken for the shape of all.
+	// example matches what follows "for example" in a description. Its shape counts as the shape of all values.
 	example = regexp.MustCompile(`(?i)(?:for example|e\.g\.|such as|par exemple)\s+([A-Z0-9-]*\d[A-Z0-9-]*)`)
 
-	// contactNamed finds in the instructions whom the agent speaks with.
+	// contactNamed matches the contact's name in the instructions.
 	contactNamed = regexp.MustCompile(`(?:[Cc]alling|[Ss]peaking (?:with|to)|[Ww]riting (?:with|to)|[Ww]rote to|[Hh]eld by|(?:[Cc]ontact|[Cc]aller|[Cc]ustomer|[Vv]isitor|[Pp]assenger|[Pp]atient) is|s['’]appelle|[Tt]u parles (?:à|avec)) (\p{Lu}[\pL'’-]+(?: \p{Lu}[\pL'’-]+)*)`)
 )
 
-// anyDay is a day from which to tell whether a text names one at all.
+// anyDay is a day for finding out whether a text names one at all.
 var anyDay = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// freeText are properties for which the contact's own words are the value.
+// freeText are properties whose values are the contact's own words.
 var freeText = read.Set(`reason message request description question query summary note statement comment details`)
 
 // isFreeText reports whether the contact's message itself is the value.
@@ -30,18 +30,18 @@ func (p property) isFreeText() bool {
 	return p.isUnformed() && freeText[p.name]
 }
 
-// isText reports whether the property is any text, of no form that could be recognised.
+// isText reports whether the property is any text, of no recognizable form.
 func (p property) isText() bool {
 	return p.isFreeText() || p.isUnformed() && !p.isCode && !p.isMail && !p.isPhone && !p.isPostcode && p.holder == ""
 }
 
-// isUnformed reports whether the schema asks for nothing but text.
+// isUnformed reports whether the schema requires nothing but text.
 func (p property) isUnformed() bool {
 	return (p.kind == "string" || p.kind == "") && len(p.enum) == 0 && p.pattern == nil && p.fixed == nil && p.format == ""
 }
 
-// lasts reports whether the value is the contact's in every matter, such as a name, a birthday or an order's
-// number; what does not must be said anew.
+// lasts reports whether the value is the contact's in every matter, such as a name, a birthday or the number of an
+// order. Other values must be said again in each matter.
 func (p property) lasts() bool {
 	if p.kind != "string" && p.kind != "" || len(p.enum) > 0 || p.isText() {
 		return false
@@ -50,7 +50,7 @@ func (p property) lasts() bool {
 }
 
 // in looks for the property's value in a text of the contact. If the contact was asked for it, the text counts as the
-// answer; otherwise it has to say plainly what it means.
+// answer. Otherwise it must say clearly what it means.
 func (p property) in(text string, asked bool, today time.Time) (any, bool) {
 	switch {
 	case p.kind == "array":
@@ -121,10 +121,10 @@ func (p property) text(text string, asked bool, today time.Time) (string, bool) 
 	return p.words(text, asked)
 }
 
-// date reads a day. Birthdays are for properties that want one.
+// date reads a day. Birthdays count only for properties that want one.
 func (p property) date(text string, asked bool, today time.Time) (string, bool) {
 	if !asked && read.TellsBirth(read.Words(text)) && len(read.Items(text)) > 1 {
-		// A sentence may tell a birthday and another day: look at it part by part.
+		// If a sentence tells a birthday and another day, its parts are read one by one.
 		for _, part := range read.Items(text) {
 			if day, ok := p.date(part, asked, today); ok {
 				return day, true
@@ -141,7 +141,7 @@ func (p property) date(text string, asked bool, today time.Time) (string, bool) 
 	return day.Format(time.DateOnly), true
 }
 
-// person takes a name that is introduced as one, and as an answer any short run of words.
+// person takes a name after an introduction, or any short run of words as an answer.
 func (p property) person(text string, asked bool) (string, bool) {
 	var names []string
 	if name, ok := read.Introduction(text); ok {
@@ -168,8 +168,8 @@ func (p property) person(text string, asked bool) (string, bool) {
 	return strings.Join(names, " "), true
 }
 
-// words takes text of no particular form: what stands in quotation marks or after the property's name, and
-// as an answer the text itself.
+// words takes text of no particular form: in quotation marks or after the property's name, or as an answer the whole
+// text.
 func (p property) words(text string, asked bool) (string, bool) {
 	if asked {
 		text = strings.Trim(read.Answer(text), " .!")
@@ -186,8 +186,8 @@ func (p property) words(text string, asked bool) (string, bool) {
 	return "", false
 }
 
-// labelled finds "postcode: AB1 2CD", "the plan Family Plus" and the like: what follows a word of the
-// property's name after a colon or "is", or begins with a capital right behind it.
+// labelled finds "postcode: AB1 2CD", "the plan Family Plus" and the like: what follows a word of the property's name
+// after a colon or "is", or directly after it with a capital.
 func (p property) labelled(text string) (string, bool) {
 	for _, word := range p.labels {
 		if value, ok := read.Labelled(text, word); ok {

@@ -8,17 +8,17 @@ import (
 )
 
 const (
-	// maxCalls is how many tools one turn calls.
+	// maxCalls bounds the calls of one turn.
 	maxCalls = 2
 	// maxAsked is how often in a row the same question is asked.
 	maxAsked = 2
-	// maxShortAnswer is how many words an answer such as "no, thank you" has at most.
+	// maxShortAnswer bounds an answer such as "no, thank you", in words.
 	maxShortAnswer = 4
-	// maxChoosing is how many words a message has at most that chooses by place.
+	// maxChoosing bounds a message that chooses by place, in words.
 	maxChoosing = 6
 )
 
-// goOn takes the message as the answer to the question that was open, if there was one.
+// goOn takes the message as the answer to the open question, if there is one.
 func (c *conversation) goOn() (reply, bool) {
 	if made := c.delegatedBefore(c.turn); made != nil && asksBack(made.result) {
 		return c.delegateAgain(*made)
@@ -42,7 +42,7 @@ func (c *conversation) goOn() (reply, bool) {
 		return reply{}, false
 	}
 	if !c.isAnswer(asked, c.said()) {
-		// Answer what the contact asks in between, and ask again.
+		// This answers what the contact asks in between, and asks again.
 		found := c.relevant(read.ConceptsOf(c.words))
 		if strings.Contains(c.said(), "?") && len(found.sentences) > 0 && c.inquires() {
 			return say(c.speak.quote(found), c.asking(asked)), true
@@ -62,7 +62,7 @@ func (c *conversation) goOn() (reply, bool) {
 	return c.pursue(wanted, c.speak.goingOn[len(c.answers)%len(c.speak.goingOn)]), true
 }
 
-// failedBefore is the call of which the agent said last that it did not work; nil when it said something else.
+// failedBefore returns the call whose failure the agent reported last, or nil if it said something else.
 func (c *conversation) failedBefore() *call {
 	before := strings.TrimSpace(c.agentBefore(c.turn))
 	for i := range phrases {
@@ -81,8 +81,8 @@ func (c *conversation) failedBefore() *call {
 
 func wantsAgain(text string) bool { return read.SaysYes(text) || read.WantsRepeat(text) }
 
-// delegateAgain hands the answer to a sub-agent's question back to it, with all that was said in the matter: a sub-agent
-// may remember nothing.
+// delegateAgain passes the answer to a sub-agent's question on to it, with everything said in the matter, because a
+// sub-agent may remember nothing.
 func (c *conversation) delegateAgain(made call) (reply, bool) {
 	t, ok := c.tool(made.Name)
 	if !ok || read.WantsHuman(c.words) {
@@ -99,7 +99,7 @@ func (c *conversation) refuses() bool {
 	return len(c.words) <= maxShortAnswer && read.YesOrNo(c.words) == -1 && len(read.Content(c.words)) == 0
 }
 
-// asking is a question in the words of the present language.
+// asking returns a question in the present language.
 func (c *conversation) asking(asked question) string {
 	if asked.confirm {
 		return c.speak.sure
@@ -110,8 +110,8 @@ func (c *conversation) asking(asked question) string {
 	return asked.property.asked[c.speak.language]
 }
 
-// pursue does what comes next for a tool: calls it, or calls first what it needs, or asks. lead is
-// said before a question.
+// pursue does what comes next for a tool: it calls the tool, or first one that it needs, or asks. lead precedes a
+// question.
 func (c *conversation) pursue(t tool, lead string) reply {
 	arguments := map[string]any{}
 	var missing []property
@@ -127,7 +127,7 @@ func (c *conversation) pursue(t tool, lead string) reply {
 		}
 		for _, producer := range p.producers {
 			isCalled := slices.ContainsFunc(c.calls, func(made call) bool { return made.Name == producer.name })
-			// The contact may want something else by now: look again.
+			// The contact may want something else by now, so this looks again.
 			if !isCalled || len(c.calledNow()) == 0 && c.corrects(*producer) {
 				return c.pursue(*producer, lead)
 			}
@@ -160,7 +160,7 @@ func (c *conversation) pursue(t tool, lead string) reply {
 	return reply{tool: t.name, arguments: arguments}
 }
 
-// calledAlike is the call of the tool in an earlier turn that had the same arguments and worked; nil when there is none.
+// calledAlike returns the tool's successful call of an earlier turn with the same arguments, or nil.
 func (c *conversation) calledAlike(t tool, arguments map[string]any) *call {
 	for i, made := range c.calls {
 		if made.at < c.turn && made.Name == t.name && made.hasArguments(arguments) && made.failure() == "" {
@@ -176,14 +176,14 @@ func (c *conversation) confirmed(t tool) bool {
 	return last >= 0 && c.answers[last].at == c.turn && c.answers[last].confirm && c.answers[last].tool.name == t.name && read.SaysYes(c.answers[last].text)
 }
 
-// first is the property to ask for. What has options goes first: the contact may just have read them.
+// first returns the property to ask for. One with options goes first, because the contact may just have read them.
 func (c *conversation) first(missing []property) property {
 	i := slices.IndexFunc(missing, func(p property) bool { return len(c.options(p)) > 1 })
 	return missing[max(i, 0)]
 }
 
-// wanted are the properties that a call of the tool must have: those that the schema requires, those of the first
-// alternative that can be filled, and as many more as it wants at least, those that can be filled first.
+// wanted returns the properties that a call of the tool must have: those that the schema requires, those of the first
+// alternative that can be filled, and more up to the least number, those that can be filled first.
 func (c *conversation) wanted(t tool) []string {
 	names := slices.Clone(t.wanted)
 	filled := func(name string) bool {
@@ -214,7 +214,7 @@ func (c *conversation) wanted(t tool) []string {
 	return names
 }
 
-// picks reports whether a question is which of several options the contact chooses.
+// picks reports whether a question asks the contact to choose among several options.
 func (c *conversation) picks(asked question) bool {
 	return len(asked.property.producers) > 0 && len(c.options(asked.property)) > 1
 }

@@ -14,16 +14,17 @@ import (
 )
 
 const (
-	// maxFields and maxOptions bound what a reply tells of a result, maxFieldText each of its texts, in characters.
+	// maxFields and maxOptions bound what a reply tells of a result. maxFieldText bounds each of its texts, in
+	// characters.
 	maxFields, maxOptions, maxFieldText = 6, 5, 200
 	// maxResult bounds a result that is text, in characters.
 	maxResult = 1000
 )
 
-// failed begins a result that is an error in words.
+// failed matches the beginning of an error in words.
 var failed = regexp.MustCompile(`(?i)^\s*(the call (failed|did not)|(the )?(tool|call|request|sub-agent|transfer)\b[^.]*\b(failed|not|refused|error)|error\b|failed\b|failure\b|no telephony|erreur\b|échec)`)
 
-// errorWord is what an error can do without, or has for the model alone.
+// errorWord matches the parts of an error that the contact does not need.
 var errorWord = regexp.MustCompile(`(?i)^\s*(error|erreur|the call failed)\s*:\s*|\s*Correct the call; do not repeat what you said\.\s*$`)
 
 // option is an object of a result that has the value of a property.
@@ -43,8 +44,8 @@ func (o option) as(p property) (any, bool) {
 	return o.value, true
 }
 
-// options are the values that results hold for a property: under its name in any of them, and under "id" in those of
-// the tools that produce it. The latest result that has any decides.
+// options returns the values that results hold for a property: under its name in any result, and under "id" in those of
+// its producers. Only the latest result that has any counts.
 func (c *conversation) options(p property) []option {
 	for _, made := range slices.Backward(c.calls) {
 		names := []string{p.name}
@@ -69,7 +70,7 @@ func (c *conversation) options(p property) []option {
 	return nil
 }
 
-// collect finds the options in a value. What is told of one has the order of the text that the value was read from.
+// collect finds the options in a value. An option is told in the order of the text that the value was read from.
 func collect(found []option, value any, names []string, text string) []option {
 	switch value := value.(type) {
 	case map[string]any:
@@ -93,7 +94,7 @@ func collect(found []option, value any, names []string, text string) []option {
 	return found
 }
 
-// inOrder writes an object as JSON, its members in the order in which their names first stand in a text.
+// inOrder writes an object as JSON, with its members in the order in which a text first names them.
 func inOrder(object map[string]any, text string) string {
 	place := func(name string) int { return strings.Index(text, strconv.Quote(name)) }
 	names := slices.SortedFunc(maps.Keys(object), func(one, other string) int {
@@ -107,8 +108,7 @@ func inOrder(object map[string]any, text string) string {
 	return "{" + strings.Join(members, ",") + "}"
 }
 
-// chosen is the option that the contact's words choose: by its value, by its place, or as the one that
-// shares most words with them.
+// chosen returns the option that the contact's words choose: by its value, by its place, or by the most words in common.
 func chosen(p property, options []option, text string) (any, bool) {
 	if len(options) < 2 {
 		return nil, false
@@ -145,7 +145,7 @@ func chosen(p property, options []option, text string) (any, bool) {
 	return options[best].as(p)
 }
 
-// errorIn is what a result says went wrong; "" when nothing did.
+// errorIn returns what went wrong according to a result. It returns "" if nothing did.
 func errorIn(result string) string {
 	var object map[string]any
 	if json.Unmarshal([]byte(result), &object) != nil {
@@ -200,7 +200,7 @@ func inWords(result string) string {
 	return strings.Join(fields, ", ")
 }
 
-// tell returns the fields of a value, nested ones too, and the objects of its lists, one text each.
+// tell returns the fields of a value, including nested ones, and the objects of its lists, as one text each.
 func tell(raw json.RawMessage, label string) (fields, options []string) {
 	labelled := func(text string) []string {
 		if text = strings.TrimSpace(text); text == "" {
@@ -256,7 +256,7 @@ func tell(raw json.RawMessage, label string) (fields, options []string) {
 	return labelled(string(raw)), nil
 }
 
-// isID begins an identifier's field.
+// isID matches the beginning of an identifier's field.
 var isID = regexp.MustCompile(`^(\pL+ )?id `)
 
 // itemInWords tells an item of a list in a line, without its identifier if there is more to tell.

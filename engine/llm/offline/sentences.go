@@ -8,28 +8,29 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
-// maxQuoted is how many sentences of the instructions one reply quotes.
+// maxQuoted bounds the sentences of the instructions that one reply quotes.
 const maxQuoted = 2
 
 var (
 
-	// toModel begins a sentence that tells the model how to behave; it is no news for a contact.
+	// toModel matches the beginning of a sentence that tells the model how to behave. It is no news for a contact.
 	toModel = regexp.MustCompile(`(?i)^(you (are|take|answer)|you're|(passengers|callers|visitors|customers|people|most people) |act as|your (role|task|job|goal)|always|never|do not|don't|` +
 		`(be|keep|reply|speak|greet|wait|make sure|then|if it remains|no pressure|` + orders + `)[ ,]|(tu|vous) (es|êtes|réponds|répondez)|(ton|votre) (rôle|but|objectif)|` +
 		`toujours|jamais|ne |n['’]|(soi[st]|soyez|rest(e|ez)|demand(e|ez)|répond(s|ez)|parl(e|ez)|utilis(e|ez)|appel(le|ez)|dis|dites|attend(s|ez)) )`)
-	// toModelOutright begins what is no news in knowledge either. There, "Never" may well be meant for the contact.
+	// toModelOutright matches the beginning of what is no news in knowledge either. There, "Never" may well be meant for
+	// the contact.
 	toModelOutright = regexp.MustCompile(`(?i)^(you are in a|answer with nothing|use the tool)`)
-	// condition begins a sentence that says when the next one holds, or is a label before it.
+	// condition matches the beginning of a sentence that says when the next one holds, or a label before it.
 	condition = regexp.MustCompile(`(?i)^(if|when|si|quand|lorsque) |^[\pL' -]{3,40}: `)
-	// danger is in headings of what goes before everything else.
+	// danger matches headings of what takes precedence over everything else.
 	danger = regexp.MustCompile(`(?i)\b(emergenc(y|ies)|safety|danger|urgences?|sécurité)\b`)
-	// referring begins a sentence about what the one before it names.
+	// referring matches the beginning of a sentence that refers to the one before it.
 	referring = regexp.MustCompile(`(?i)^(it|they|this|that|these|elle|elles|il|ils|cela|c['’]est) `)
-	// knowledgeMark is the line under which the instructions hold what was retrieved for the conversation.
+	// knowledgeMark is the line after which the instructions hold what was retrieved for the conversation.
 	knowledgeMark = regexp.MustCompile(`(?im)^[#*\s]*(knowledge|connaissances?)\s*:?[*\s]*:?[ \t]*$`)
-	// toolReference is what a description says of another tool.
+	// toolReference matches what a description says of another tool.
 	toolReference = regexp.MustCompile(`(?i),?\s*(as )?(that )?((was |were )?(returned|given|found)|donnée?s?|renvoyée?s?|fournie?s?) (by|par) \w+_\w+|\s+(that|which) \w+_\w+ (returned|gave)`)
-	// toolName looks like a tool's technical name: such a sentence is for the model too.
+	// toolName matches a tool's technical name. Sentences with one are for the model too.
 	toolName = regexp.MustCompile(`[a-z0-9]_[a-z0-9]`)
 )
 
@@ -37,7 +38,7 @@ var (
 type passage struct {
 	text    string
 	content []string
-	// warns is whether it stands under a heading such as "Safety".
+	// warns: the sentence stands under a heading such as "Safety".
 	warns bool
 }
 
@@ -49,8 +50,8 @@ func (c *conversation) warning(subject []string) []string {
 // leastShared is how many words of a subject a sentence of the instructions must have: two, or half of them.
 func leastShared(subject []string) int { return min(2, (len(subject)+1)/2) }
 
-// quotable returns the sentences of the agent's knowledge, or else of its instructions, that share
-// words with the subject, and whether they are knowledge.
+// quotable returns the sentences of the agent's knowledge, or else of its instructions, that share words with the
+// subject, and whether they are knowledge.
 func (c *conversation) quotable(subject []string) ([]string, bool) {
 	if found := closest(c.knowledge(), subject, 1); len(found) > 0 {
 		return found, true
@@ -58,7 +59,7 @@ func (c *conversation) quotable(subject []string) ([]string, bool) {
 	return closest(c.orders(), subject, leastShared(subject)), false
 }
 
-// cutKnowledge parts instructions from the knowledge under its heading; "" when they have none.
+// cutKnowledge separates instructions from the knowledge under its heading, which may be "".
 func cutKnowledge(system string) (instructions, knowledge string) {
 	if at := knowledgeMark.FindStringIndex(system); at != nil {
 		return system[:at[0]], system[at[1]:]
@@ -66,9 +67,9 @@ func cutKnowledge(system string) (instructions, knowledge string) {
 	return system, ""
 }
 
-// closest returns the passages that share words with the subject, in the order in which they
-// stand: at most two, the first only if it shares so many words at least, and the second only if it
-// scores at least half of the first. Of equal scores the earlier passage wins.
+// closest returns at most two passages that share words with the subject, in their original order. The best one must
+// share at least as many words as least says, and the second must score at least half as much. If scores are equal, the
+// earlier passage wins.
 func closest(passages []passage, subject []string, least int) []string {
 	scores, shared := sharing(passages, subject)
 	var chosen []int
@@ -92,8 +93,8 @@ func closest(passages []passage, subject []string, least int) []string {
 	return quoted
 }
 
-// sharing returns, for each passage, the sum over the words that it shares with the subject, and how many these are. A
-// shared word counts 1/n, where n is the number of passages that have it: a word that is everywhere tells little.
+// sharing returns, for each passage, the sum over the words that it shares with the subject, and their number. A shared
+// word counts 1/n, where n is the number of passages that have it, because a frequent word tells little.
 func sharing(passages []passage, subject []string) (scores []float64, shared []int) {
 	scores, shared = make([]float64, len(passages)), make([]int, len(passages))
 	for _, word := range subject {
@@ -111,19 +112,19 @@ func sharing(passages []passage, subject []string) (scores []float64, shared []i
 	return scores, shared
 }
 
-// section is what was cut out of a part of a text, and the sentence with which that ended.
+// section is what was cut out of a part of a text, and the last sentence of that part.
 type section struct {
 	passages []passage
 	last     string
 }
 
-// passagesOf splits a text into what may be said to a contact, each with an end mark. It remembers the text part by part:
-// only the parts of a prompt that name the contact differ from one contact to the next.
+// passagesOf splits a text into what may be said to a contact, each with an end mark. It remembers the text part by
+// part, because only the parts of a prompt that name the contact differ between contacts.
 func (m Model) passagesOf(text string, unfit *regexp.Regexp) []passage {
 	var passages []passage
 	last := ""
 	for text != "" {
-		// A heading begins a part anew, but for what it refers to in the sentence before.
+		// A heading begins a new part, which may still refer to the sentence before.
 		part := text
 		if at := strings.Index(text, "\n#"); at >= 0 {
 			part = text[:at+1]
@@ -135,9 +136,9 @@ func (m Model) passagesOf(text string, unfit *regexp.Regexp) []passage {
 	return passages
 }
 
-// cutSection splits one part, which follows the sentence previous. It leaves out sentences that begin with unfit: more of
-// them in instructions than in knowledge. What instructions tell the model to say is kept, as it is to be said, and is
-// also about the condition before it.
+// cutSection splits one part, which follows the sentence previous. It leaves out sentences that begin with unfit, which
+// are more in instructions than in knowledge. It keeps what instructions tell the model to say, in the words for the
+// contact, which is also about the condition before it.
 func cutSection(text, previous string, unfit *regexp.Regexp) section {
 	isKnowledge := unfit == toModelOutright
 	var passages []passage

@@ -8,24 +8,24 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
-// maxSmall is how many words an answer to the agent's own question has at most.
+// maxSmall bounds an answer to the agent's own question, in words.
 const maxSmall = 8
 
 var (
-	// openQuestion begins a question to which yes and no are no answers.
+	// openQuestion matches the beginning of a question that yes and no do not answer.
 	openQuestion = regexp.MustCompile(`(?i)^(?:(?:and|so|et|alors),? )?(?:(?:on|at|for|in|à|pour) )?(what|which|when|how|who|why|where|could you|qu|quand|comment|combien|pourquoi|où|pouvez-vous)`)
-	// alternatives are in a question that offers several things.
+	// alternatives matches a question that offers several things.
 	alternatives = regexp.MustCompile(`(?i) (or|ou) `)
-	// suits is the first option of a message to which a yes means it.
+	// suits matches a message whose first option a yes chooses.
 	suits = regexp.MustCompile(`(?i)(?:^|[^\pL\d])1[.):]? (?:if|si) `)
-	// offeredIf is what goes before what an option means: "1 if that suits you".
+	// offeredIf matches what precedes the meaning of an option: "1 if that suits you".
 	offeredIf = regexp.MustCompile(`(?i)^(if|when|for|to|si|pour|quand) `)
-	// occasion is why the agent got in touch, as its instructions tell.
+	// occasion matches why the agent got in touch, according to its instructions.
 	occasion = regexp.MustCompile(`(?i)\b(?:because|parce que) ([^.]+)\.`)
 )
 
-// offeredUnder is what the agent offered under the number that a message consists of; a yes may stand for the first. "" when
-// it offered nothing.
+// offeredUnder returns what the agent offered under the number that a message consists of. A yes may stand for the
+// first. It returns "" if the agent offered nothing.
 func (c *conversation) offeredUnder(at int) string {
 	number := strings.Trim(c.req.Messages[at].Text, " .)!")
 	if said := read.Words(number); len(said) == 1 && read.IsYes(said[0]) && suits.MatchString(c.agentBefore(at)) {
@@ -39,10 +39,10 @@ func (c *conversation) offeredUnder(at int) string {
 	if len(all) == 0 {
 		return ""
 	}
-	return all[len(all)-1][1] // what goes before may be a day: "on 3 March. Reply 1 for ..."
+	return all[len(all)-1][1] // an earlier number may be a day: "on 3 March. Reply 1 for ..."
 }
 
-// isChoice reports whether a tool takes up what the message chooses by number.
+// isChoice reports whether a tool takes what the message chooses by number.
 func (c *conversation) isChoice() bool {
 	if c.offeredUnder(c.turn) == "" {
 		return false
@@ -51,8 +51,8 @@ func (c *conversation) isChoice() bool {
 	return ok
 }
 
-// small goes on from a yes, a no or a number to what the agent itself asked, in its instructions' words and not about a
-// tool. Nil when the message is no such answer.
+// small continues after a yes, a no or a number, if that answers a question of the agent's instructions that is about no
+// tool. It returns nil for any other message.
 func (c *conversation) small(plainly bool) *reply {
 	if offered := c.offeredUnder(c.turn); offered != "" && plainly {
 		told := say(fill(c.speak.noted, offeredIf.ReplaceAllString(offered, "")), c.speak.anythingElse)
@@ -111,7 +111,7 @@ func isClosing(question string) bool {
 	return false
 }
 
-// opening is the first paragraph of the instructions.
+// opening returns the first paragraph of the instructions.
 func opening(system string) string {
 	first, _, _ := strings.Cut(strings.TrimSpace(system), "\n\n")
 	return first

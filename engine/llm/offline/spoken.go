@@ -7,33 +7,34 @@ import (
 )
 
 var (
-	// sayThat and tellTo are what the model has to say, which a contact can be told as it is.
+	// sayThat and tellTo match what the model has to say and the contact can hear as it is.
 	sayThat = regexp.MustCompile(`(?i)\b(?:say|explain|tell (?:them|him|her|the \w+)|remind (?:them|the \w+)) that ([^.;:]+)`)
 	tellTo  = regexp.MustCompile(`(?i)\btell (?:them|him|her|the \w+) (not )?to ([^.;:]+)`)
 	sayWhat = regexp.MustCompile(`(?i)\bsay (what to \w+): ([^.]+)`)
-	// forbidding marks what must not be said.
+	// forbidding matches what must not be said.
 	forbidding = regexp.MustCompile(`(?i)\b(never|not (say|tell|explain|remind)|don['’]t (say|tell|explain|remind)|jamais|only say)\b`)
-	// andThen begins what the model has to do besides.
+	// andThen matches the beginning of what the model has to do besides.
 	andThen      = regexp.MustCompile(`(?i),? (and|then) (open|hand|end|transfer|call|close|pass|give|record|wait|ask)\b.*|, and when\b.*`)
 	furtherTo    = regexp.MustCompile(`(,| and) to `)
 	furtherNotTo = regexp.MustCompile(`(,| and) not to `)
-	// order begins the part of a sentence that is for the model, after a fact or a condition.
+	// order matches the beginning of the part of a sentence that is for the model, after a fact or a condition.
 	order = regexp.MustCompile(`(?i)[,:;] (?:then )?(?:` + orders + `)\b`)
-	// manner marks sentences about how the model speaks and what it is there for, wherever they stand.
+	// manner matches sentences about how the model speaks and what it is there for, anywhere.
 	manner = regexp.MustCompile(`(?i)\b(emoji|sentences?|phrases courtes|formatting|plain text|jargon|body talk|vouvoie|messages? (under|as)|short (replies|numbered)|words at most|mots au plus|` +
 		`good result|usual answers|nobody is bothered|knowing three things|one (step|question) at a time|une seule question)\b`)
-	// aside marks sentences about the contact, and not for the contact, unless they hold a fact in figures.
+	// aside matches sentences about the contact. Only those with figures are for the contact.
 	aside = regexp.MustCompile(`(?i)\b(the|a) (caller|customer|visitor|contact|lead|passenger|person|user)(s|'s|’s)?\b|\b(la personne|le client|la cliente)\b`)
-	// hidden is what no contact is told back: a placeholder without a value, and the contact's own number.
+	// hidden matches what no contact is told: a placeholder without a value, and the contact's own number.
 	hidden = regexp.MustCompile(`\{[A-Za-z_][\w.]*\}|\+\d{8,}|(?i:^today is )`)
-	// mannerHeading is above sections about how the model goes about its work.
+	// mannerHeading matches headings of sections about how the model works.
 	mannerHeading = regexp.MustCompile(`(?i)^#+\s*(how you|how to (speak|write|answer)|tone|ton\b|style|form\b|format|aim|goals?\b|role|never|sources|method|verify|ta mission|course of|first things)`)
 )
 
 const orders = `stop|end|listen|say|do not|don['’]t|ask|tell|use|call|offer|suggest|answer|give|leave|thank|hand|open|read|repeat|send|take|transfer|schedule|agree|wish|apologise|explain|prefer|spell|let|` +
 	`find|begin|make|check|confirm|order|freeze|dispute|close|book|expliquer|demande|rembourse|ouvre|réponds|propose|donne|laisse|retrouve|récapitule|attends|indique|reconnais|appelle|vouvoie`
 
-// forContact turns a sentence that tells the model what to say into what the contact is to hear; false for other sentences.
+// forContact turns a sentence that tells the model what to say into what the contact hears. It returns false for other
+// sentences.
 func forContact(sentence string) (string, bool) {
 	if forbidding.MatchString(sentence) {
 		return "", false
@@ -58,7 +59,8 @@ func forContact(sentence string) (string, bool) {
 	return "", false
 }
 
-// withoutOrders is the part of a sentence before what it tells the model to do; "" when that alone says nothing.
+// withoutOrders returns the part of a sentence before what it tells the model to do, or "" if that says nothing by
+// itself.
 func withoutOrders(sentence string) string {
 	at := order.FindStringIndex(sentence)
 	switch {

@@ -23,38 +23,38 @@ type tool struct {
 	properties  []property
 	// wanted are the names of the properties that a call must have, in the order of asking.
 	wanted []string
-	// alternatives are sets of properties one of which a call must have as well.
+	// alternatives are sets of properties. A call must also have one of the sets.
 	alternatives [][]string
 	// least is how many properties a call must have.
 	least int
-	// delegate is whether it takes a request in words and nothing else, as sub-agents do.
+	// delegate: it takes a request in words and nothing else, as sub-agents do.
 	delegate bool
-	// confirm is whether it wants a yes of the contact before it is called.
+	// confirm: the contact must say yes before it is called.
 	confirm bool
 }
 
 // property is one argument of a tool.
 type property struct {
 	name, description, format string
-	// kind is the type of the schema; "" when it tells none, or several.
+	// kind is the type in the schema, "" if there is none, or several.
 	kind    string
 	pattern *regexp.Regexp
 	enum    []any
-	// fixed is the schema's const; nil when it has none.
+	// fixed is the schema's const. It may be nil.
 	fixed            any
 	least, most      *float64
 	above            *float64
 	longest          int
 	item             *property
 	title, searching []string
-	// question is the title of the schema when that is a question, and label what the property is called.
+	// question is the title of the schema if that is a question, and label is how the property is called.
 	question, label string
-	// language is that of the tool.
+	// language is the language of the tool.
 	language read.Language
 	traits
 	// asked is the question for it, in each language.
 	asked [len(phrases)]string
-	// place numbers it among all properties of the tools that are offered together.
+	// place numbers it among all properties of tools that are offered together.
 	place int
 	// producers are the tools whose results hold the value.
 	producers []*tool
@@ -83,10 +83,10 @@ type schema struct {
 	MinProperties int `json:"minProperties"`
 }
 
-// anySentence is what no pattern of a code lets pass.
+// anySentence is a text that no pattern of a code matches.
 const anySentence = "I said so."
 
-// yesWanted finds in a description that the contact has to agree first.
+// yesWanted matches in a description that the contact has to agree first.
 var yesWanted = regexp.MustCompile(`(?i)\b(clear|said) yes\b|\boui clair\b|\bconfirmed by the \w+ first\b`)
 
 // readTools reads the tools that may be called for a contact. It leaves out the two that end the agent's part, and those
@@ -136,7 +136,7 @@ func readTool(offered llm.Tool) (tool, bool) {
 	return t, true
 }
 
-// readProperty reads a property's schema; false when it is of a kind that no rule fills.
+// readProperty reads a property's schema. It returns false if no rule can fill it.
 func readProperty(name string, raw json.RawMessage) (property, bool) {
 	var s schema
 	if json.Unmarshal(raw, &s) != nil {
@@ -148,9 +148,9 @@ func readProperty(name string, raw json.RawMessage) (property, bool) {
 	}
 	p.kind, _ = s.Type.(string)
 	if s.Pattern != "" {
-		// The gateway checks what Go's dialect does not know.
+		// The gateway checks patterns that Go does not support.
 		p.pattern, _ = regexp.Compile(s.Pattern)
-		// One that any sentence fits only asks for some text.
+		// A pattern that any sentence matches only asks for some text.
 		if p.pattern != nil && p.pattern.MatchString(anySentence) {
 			p.pattern = nil
 		}
@@ -203,7 +203,7 @@ func mentions(text, name string) bool {
 	}
 }
 
-// keysOf returns the names of a JSON object's members in their order; nil for anything else.
+// keysOf returns the names of a JSON object's members in their order, and nil for anything else.
 func keysOf(object json.RawMessage) []string {
 	decoder := json.NewDecoder(bytes.NewReader(object))
 	if start, err := decoder.Token(); err != nil || start != json.Delim('{') {
@@ -224,7 +224,7 @@ func keysOf(object json.RawMessage) []string {
 	return keys
 }
 
-// language is the language in which the tool is described.
+// language returns the language in which the tool is described.
 func (t tool) language() read.Language {
 	text := t.description
 	for _, p := range t.properties {

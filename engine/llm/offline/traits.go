@@ -7,24 +7,24 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
-// traits are what a property is by its name and its description.
+// traits are what a property's name and description tell.
 type traits struct {
-	// isMail, isPhone and isPostcode are what its text is, or one of them is.
+	// isMail, isPhone and isPostcode tell what its text is. If several are set, it may be any of them.
 	isMail, isPhone, isPostcode bool
-	// isCode is whether it is a number or reference of somebody's records.
+	// isCode: it is a number or reference in somebody's records.
 	isCode bool
-	// isBirth is whether it is a birthday.
+	// isBirth: it is a birthday.
 	isBirth bool
-	// holder tells which part of a person's name it wants: "full", "first" or "last"; "" when it is no person's name.
+	// holder is the part of a person's name that it wants, "full", "first" or "last", and "" if it is no person's name.
 	holder string
-	// example is the code that the description gives for one, if hasExample, and shape its shape.
+	// example is the code that the description gives as one, if hasExample. shape is the example's shape.
 	hasExample     bool
 	example, shape string
-	// named are the telling words of the name, and labels those that a value may follow.
+	// named are the significant words of the name, and labels those that a value may follow.
 	named, labels []string
 }
 
-// traitsOf reads the traits of a property, after all else of it.
+// traitsOf reads the traits of a property whose schema has been read.
 func traitsOf(p property) traits {
 	words := read.Words(read.FirstSentence(p.description))
 	name := read.Fold(p.name)

@@ -9,7 +9,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
-// truth takes a yes or a no for an answer; unasked, it takes the property as named for true.
+// truth takes a yes or a no as an answer. Unasked, it takes a mention of the property for true.
 func (p property) truth(text string, asked bool) (any, bool) {
 	var value bool
 	switch {
@@ -23,13 +23,13 @@ func (p property) truth(text string, asked bool) (any, bool) {
 	return value, p.fixed == nil || p.fixed == value
 }
 
-// isNamed reports whether a text has all the telling words of the property's name.
+// isNamed reports whether a text has all significant words of the property's name.
 func (p property) isNamed(text string) bool {
 	said := read.Concepts(text)
 	return len(p.named) > 0 && !slices.ContainsFunc(p.named, func(word string) bool { return !read.HasAlike(said, word) })
 }
 
-// telling is the first word of an enum's value that says what it is.
+// telling returns the first significant word of an enum's value.
 func telling(parts []string) string {
 	if content := read.Content(parts); len(parts) > 1 && len(content) > 0 {
 		return content[0]
@@ -37,7 +37,7 @@ func telling(parts []string) string {
 	return parts[0]
 }
 
-// choice is the value of an enum that shares most words with the text, the earlier one if two are equal.
+// choice returns the value of an enum that shares most words with the text. If two are equal, the earlier one wins.
 func (p property) choice(text string, asked bool) (any, bool) {
 	words := read.Words(text)
 	if !asked {
@@ -60,7 +60,7 @@ func (p property) choice(text string, asked bool) (any, bool) {
 					told = told || asked || part == telling(parts)
 				}
 			}
-			// In an answer any word of the value will do; otherwise it takes the telling one.
+			// In an answer any word of the value is enough. Otherwise it takes the significant one.
 			if !told {
 				score = 0
 			}
@@ -83,7 +83,7 @@ func (p property) choice(text string, asked bool) (any, bool) {
 	return best, best != nil
 }
 
-// number takes a number beside a word of the property, and as an answer the first one.
+// number takes a number near a word of the property, and as an answer the first number.
 func (p property) number(text string, asked bool) (any, bool) {
 	tokens := strings.Fields(read.Fold(text))
 	for i, token := range tokens {
@@ -128,13 +128,13 @@ func (p property) items(text string, asked bool, today time.Time) (any, bool) {
 	return values, len(values) > 0
 }
 
-// matching looks for a word that fits the property's pattern, in capitals if need be.
+// matching looks for a word that matches the property's pattern, in capitals if necessary.
 func (p property) matching(text string, asked bool) (string, bool) {
 	tokens := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`,;:!?"'’“”«»()`, r) })
 	var candidates []string
 	for i, token := range tokens {
 		candidates = append(candidates, strings.Trim(token, "."))
-		// Codes are written in two parts too: "MM 20417733", but not "at 10am".
+		// Codes may also have two parts: "MM 20417733", but not "at 10am".
 		if i+1 < len(tokens) && (asked || strings.ContainsFunc(tokens[i+1], unicode.IsDigit) && !read.IsSmall(token)) {
 			candidates = append(candidates, token+strings.Trim(tokens[i+1], "."))
 		}
@@ -159,7 +159,7 @@ func (p property) matching(text string, asked bool) (string, bool) {
 	return "", false
 }
 
-// code looks for a word with digits: of the shape of the description's example, or beside a word of the property.
+// code looks for a word with digits: in the shape of the description's example, or near a word of the property.
 func (p property) code(text string, asked bool) (string, bool) {
 	for _, token := range strings.Fields(text) {
 		token = strings.Trim(token, `.,;:!?"'’“”«»()#`)
@@ -173,7 +173,7 @@ func (p property) code(text string, asked bool) (string, bool) {
 			return token, true
 		}
 	}
-	// One that is all letters is known by standing alone.
+	// A code without digits is recognized only by standing alone.
 	alone := read.Answer(text)
 	if !asked || p.shape != "" || len(strings.Fields(alone)) > 1 && alone != strings.ToUpper(alone) || !read.MaybeName(alone) {
 		return "", false

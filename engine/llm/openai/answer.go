@@ -13,7 +13,7 @@ type answer struct {
 	calls  []*call
 	finish string
 	usage  llm.Usage
-	// bytes counts text and tool calls; spoken is whether the text has more than white space.
+	// bytes counts text and tool calls. spoken: the text has more than white space.
 	bytes  int
 	spoken bool
 }
@@ -25,7 +25,7 @@ type call struct {
 	arguments strings.Builder
 }
 
-// event is what is read of one event of a stream.
+// event is the part of a stream's event that is read.
 type event struct {
 	Choices []struct {
 		Delta struct {
@@ -52,12 +52,12 @@ type callDelta struct {
 	} `json:"function"`
 }
 
-// add takes one event of the stream and returns the text that it brought.
+// add takes one event of the stream and returns its text.
 func (a *answer) add(event event) string {
 	if event.Usage != nil {
 		a.usage = llm.Usage{InputTokens: event.Usage.PromptTokens, OutputTokens: event.Usage.CompletionTokens}
 	}
-	// The last event has usage and no choices; never more than one choice is asked for.
+	// The last event has usage and no choices. Requests never ask for more than one choice.
 	if len(event.Choices) == 0 {
 		return ""
 	}
@@ -75,8 +75,8 @@ func (a *answer) add(event event) string {
 	return text
 }
 
-// addCall appends to the call that delta belongs to: the one with its index, unless it brings
-// another id, since some servers number all their calls 0.
+// addCall appends to the call with the index of delta, unless delta has another id: some servers number all their calls
+// 0.
 func (a *answer) addCall(delta callDelta) {
 	var current *call
 	for _, c := range a.calls {
@@ -98,7 +98,7 @@ func (a *answer) addCall(delta callDelta) {
 	a.bytes += len(delta.Function.Arguments)
 }
 
-// last is the chunk that ends a whole answer, or the failure that makes it none.
+// last returns the chunk that ends a whole answer, or the failure of an incomplete one.
 func (a *answer) last(m *Model, status int) (llm.Chunk, error) {
 	switch a.finish {
 	case "content_filter":

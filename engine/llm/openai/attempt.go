@@ -23,30 +23,30 @@ import (
 )
 
 const (
-	// maxErrorBytes is how much of a refusal is read to find its code.
+	// maxErrorBytes bounds how much of a refusal is read to find its code.
 	maxErrorBytes = 64 << 10
-	// maxEventBytes bounds one event of a stream: a whole answer fits in, with each of its bytes escaped.
+	// maxEventBytes bounds one event of a stream. It has room for a whole answer, with each of its bytes escaped.
 	maxEventBytes = 8 * maxAnswerBytes
 )
 
-// Why an attempt's context ended, when it was not its caller's doing.
+// These are the causes of an attempt's end other than its caller.
 var (
 	errTimeout = errors.New("the answer took too long")
 	errIdle    = errors.New("the stream fell silent")
 )
 
-// attempt is one request to the provider and the stream that it brings.
+// attempt is one request to the provider and the stream of its answer.
 type attempt struct {
 	model *Model
 	yield func(llm.Chunk, error) bool
 	// status is the provider's HTTP status, once there is one.
 	status int
-	// delivered is whether a chunk reached the caller, left whether the caller then went away.
+	// delivered: a chunk reached the caller. left: the caller then went away.
 	delivered, left bool
 }
 
-// run asks once and hands the answer to the caller piece by piece. It returns nil when the answer
-// was whole or the caller left.
+// run asks once and hands the answer to the caller piece by piece. It returns nil if the answer was whole or the caller
+// left.
 func (a *attempt) run(ctx context.Context, body *completion) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -61,13 +61,13 @@ func (a *attempt) run(ctx context.Context, body *completion) error {
 	var answer answer
 	for event, err := range events(stream) {
 		if err != nil {
-			// Only usage and the end mark follow the finish reason: without them the answer is whole too.
+			// Only usage and the end mark follow the finish reason. The answer is whole without them.
 			if answer.finish == "" {
 				return a.failure(ctx, err)
 			}
 			break
 		}
-		// The caller's own time with a chunk is not the provider's silence.
+		// The time that the caller takes for a chunk is not the provider's silence.
 		idle.Stop()
 		text := answer.add(event)
 		if answer.bytes > maxAnswerBytes {
@@ -95,8 +95,8 @@ func (a *attempt) deliver(chunk llm.Chunk) bool {
 	return !a.left
 }
 
-// open asks and returns the stream of the answer. It notes the status, and what is not a stream is a failure whose body
-// is neither read without a bound nor quoted.
+// open asks and returns the stream of the answer. It records the status. If the answer is not a stream, it returns a
+// failure, and bounds the reading of the body without quoting it.
 func (a *attempt) open(ctx context.Context, body *completion) (io.ReadCloser, error) {
 	res, err := a.model.client.post(ctx, "chat/completions", "text/event-stream", body)
 	if err != nil {
@@ -144,7 +144,7 @@ func events(stream io.Reader) iter.Seq2[event, error] {
 	}
 }
 
-// readEvent passes over members of another type than the protocol's, as servers that only resemble OpenAI's send them.
+// readEvent ignores members of a wrong type, which servers that only resemble OpenAI's send.
 func readEvent(data []byte) (event, error) {
 	var read event
 	var odd *json.UnmarshalTypeError
@@ -157,9 +157,9 @@ func readEvent(data []byte) (event, error) {
 	return read, nil
 }
 
-// refusal is the failure that an answer other than 200 stands for.
+// refusal returns the failure for an answer other than 200.
 func (a *attempt) refusal(res *http.Response) *llm.Error {
-	// A body that breaks off tells no code; the status is enough.
+	// A truncated body reveals no code, but the status is enough.
 	body, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBytes))
 	code := a.errorCode(body)
 	failure := a.model.fail(causeOf(a.status), a.status, "the provider answered %s%s",
@@ -206,7 +206,7 @@ func (a *attempt) failure(ctx context.Context, err error) error {
 	return model.fail(llm.CutOff, status, "the provider answered %d and broke off before the end of the answer", status)
 }
 
-// unreached is the failure of a provider that did not answer at all.
+// unreached returns the failure of a provider that did not answer at all.
 func (a *attempt) unreached(err error) *llm.Error {
 	var network *url.Error
 	if !errors.As(err, &network) {
@@ -217,8 +217,8 @@ func (a *attempt) unreached(err error) *llm.Error {
 	return failure
 }
 
-// codePattern is what a provider's error codes look like. Nothing else of a refusal is repeated:
-// providers quote keys and prompts in their messages.
+// codePattern matches the error codes of providers. Nothing else of a refusal is repeated, because providers quote keys
+// and prompts in their messages.
 var codePattern = regexp.MustCompile(`^[a-z]+(_[a-z]+)*$`)
 
 // errorCode returns the code of the provider's error as " (invalid_api_key)", or nothing.
@@ -238,7 +238,7 @@ func (a *attempt) errorCode(body []byte) string {
 	return " (" + code + ")"
 }
 
-// retryAfter reads Retry-After in either of its forms; 0 when it is missing, wrong or past.
+// retryAfter reads Retry-After in either of its forms. It returns 0 if the header is missing, invalid or in the past.
 func retryAfter(header http.Header) time.Duration {
 	value := header.Get("Retry-After")
 	if seconds, err := strconv.Atoi(value); err == nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm/openai"
 )
 
-// What the stub server cannot do, since it concerns single bytes and events, is written out here.
+// This tests single bytes and events, which the stub server cannot control.
 
 const (
 	startOfText = `data: {"choices":[{"delta":{"role":"assistant","content":"Good "}}]}` + "\n\n"
@@ -25,7 +25,7 @@ const (
 	done        = "data: [DONE]\n\n"
 )
 
-// provider answers the first request with the first of answers, and so on; the last one is repeated.
+// provider answers requests in turn. The last answer repeats.
 type provider struct {
 	asked   atomic.Int32
 	answers []http.HandlerFunc
@@ -51,7 +51,7 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.answers[turn](w, r)
 }
 
-// events answers with a stream of these bytes, which then ends in good order.
+// events answers with a stream of these bytes, which then ends properly.
 func events(parts ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { send(w, parts...) }
 }
@@ -64,7 +64,7 @@ func send(w http.ResponseWriter, parts ...string) {
 	}
 }
 
-// eventsThen sends these bytes and then goes on in its own way.
+// eventsThen sends these bytes and then continues with another handler.
 func eventsThen(then http.HandlerFunc, parts ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		send(w, parts...)
@@ -76,7 +76,7 @@ func hangUp(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 
 func fallSilent(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 
-// repeat sends an event every few milliseconds for as long as somebody listens.
+// repeat sends an event every few milliseconds as long as somebody listens.
 func repeat(event string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ticker := time.NewTicker(5 * time.Millisecond)
@@ -354,7 +354,7 @@ func TestLeavingEarlyReleasesTheProvider(t *testing.T) {
 		require.Equal(t, "Good ", chunk.Text)
 		break
 	}
-	<-released // a provider that is never released ends this test by its time-out
+	<-released // a provider that is never released ends this test by its timeout
 }
 
 func TestCallerGivesUpWhileWaitingToRetry(t *testing.T) {
@@ -369,7 +369,7 @@ func TestCallerGivesUpWhileWaitingToRetry(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// Not parallel: it changes the environment of the process.
+// This test is not parallel because it changes the environment of the process.
 func TestEnvironmentIsNotRead(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "from-the-environment")
 	t.Setenv("OPENAI_ORG_ID", "from-the-environment")

@@ -11,8 +11,7 @@ import (
 )
 
 const (
-	// idleConnections are kept open to the provider, so that many turns at once do not each
-	// begin with a handshake.
+	// idleConnections stay open to the provider, so that concurrent turns need not each begin with a handshake.
 	idleConnections = 128
 	maxRedirects    = 10
 )
@@ -24,7 +23,7 @@ type client struct {
 	header  http.Header
 }
 
-// newClient returns the client for the address before /chat/completions. Without a key none is sent.
+// newClient returns the client for the address before /chat/completions. An empty key is not sent.
 func newClient(address *url.URL, config Config) *client {
 	sender := http.RoundTripper(&http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
@@ -47,7 +46,7 @@ func newClient(address *url.URL, config Config) *client {
 	return c
 }
 
-// staysAtHome refuses redirects to another origin, where neither the key nor what contacts say has any business.
+// staysAtHome refuses redirects to another origin, which must get neither the key nor what contacts say.
 func staysAtHome(req *http.Request, via []*http.Request) error {
 	if home := via[0].URL; req.URL.Scheme != home.Scheme || req.URL.Host != home.Host {
 		return errors.New("the provider redirected to another host")

@@ -13,20 +13,19 @@ import (
 )
 
 const (
-	// textsPerRequest and bytesPerRequest bound what is embedded at once: providers take some 2,048 texts and
-	// 300,000 tokens.
+	// textsPerRequest and bytesPerRequest bound one request. Providers take some 2,048 texts and 300,000 tokens.
 	textsPerRequest = 128
 	bytesPerRequest = 256 << 10
-	// maxEmbedded is how much of a text is embedded, in bytes: some 8,192 tokens are what models take.
+	// maxEmbedded is how much of a text is embedded, in bytes. Models take some 8,192 tokens.
 	maxEmbedded = 16 << 10
-	// maxVectorBytes bounds an answer: a number takes some 12 bytes.
+	// maxVectorBytes bounds an answer. A number takes some 12 bytes.
 	maxVectorBytes = 64 << 20
 )
 
-// Embedder asks one embedding model of one provider. It is an llm.Embedder, and reads nothing from the environment
-// but the usual proxy settings.
+// Embedder asks one embedding model of one provider. It is an llm.Embedder, and reads nothing from the environment but
+// the usual proxy settings.
 type Embedder struct {
-	// model names the provider's failures as those of any other model.
+	// model describes the provider's failures as those of any other model.
 	model *Model
 }
 
@@ -37,7 +36,7 @@ type embedding struct {
 	EncodingFormat string   `json:"encoding_format"`
 }
 
-// vectorList is what is read of its answer.
+// vectorList is the part of the answer that is read.
 type vectorList struct {
 	Data []struct {
 		Index     int       `json:"index"`
@@ -45,8 +44,8 @@ type vectorList struct {
 	} `json:"data"`
 }
 
-// NewEmbedder returns the embedding model that config describes, or an error that says what is wrong with config. It
-// does not call the provider. Timeout bounds one request for up to 128 vectors, retries included.
+// NewEmbedder returns the embedding model that config describes, or an error that names the fault of config. It does not
+// call the provider. Timeout bounds one request for up to 128 vectors, retries included.
 func NewEmbedder(config Config) (*Embedder, error) {
 	model, err := New(config)
 	if err != nil {
@@ -58,7 +57,7 @@ func NewEmbedder(config Config) (*Embedder, error) {
 // Name is the model's name as the provider spells it.
 func (e *Embedder) Name() string { return e.model.Name() }
 
-// Embed is llm.Embedder's. A failure that may pass is retried twice at most.
+// Embed implements llm.Embedder. A temporary failure is retried at most twice.
 func (e *Embedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	vectors := make([][]float32, 0, len(texts))
 	for len(texts) > 0 {
@@ -78,7 +77,7 @@ func (e *Embedder) Embed(ctx context.Context, texts []string) ([][]float32, erro
 	return vectors, nil
 }
 
-// batch returns as many of the first texts as one request takes, each cut to what a model takes.
+// batch returns the first texts, as many as one request takes, each cut to what a model takes.
 func batch(texts []string) []string {
 	var some []string
 	size := 0
@@ -134,10 +133,10 @@ func (e *Embedder) once(ctx context.Context, texts []string) ([][]float32, error
 	return vectors, nil
 }
 
-// errTooLong is that an answer has more than maxVectorBytes.
+// errTooLong means that an answer has more than maxVectorBytes.
 var errTooLong = errors.New("the answer is too long")
 
-// vectors asks for vectors. It notes the status and bounds what is read, as open does.
+// vectors asks for vectors. It records the status and bounds what is read, as open does.
 func (a *attempt) vectors(ctx context.Context, body embedding) (answer vectorList, err error) {
 	res, err := a.model.client.post(ctx, "embeddings", "application/json", body)
 	if err != nil {

@@ -35,7 +35,7 @@ func TestEmbedAsksTheProvider(t *testing.T) {
 	require.Equal(t, llm.Unauthorized, requireFailure(t, err).Cause)
 }
 
-// embedding serves embeddings that tell the length of a text, the last text's first.
+// embedding serves embeddings that encode the length of a text, the last text's first.
 type embedding struct {
 	mu    sync.Mutex
 	asked [][]string
@@ -126,7 +126,7 @@ func TestEmbedFailures(t *testing.T) {
 		"not JSON":          {answer: answer(`hello`), cause: llm.Malformed},
 		"too slow": {
 			answer: func(w http.ResponseWriter, r *http.Request) {
-				_, _ = io.Copy(io.Discard, r.Body) // only then the server notices that the client leaves
+				_, _ = io.Copy(io.Discard, r.Body) // the server notices that the client left only after the body
 				fallSilent(w, r)
 			},
 			cause: llm.TimedOut, configure: func(c *openai.Config) { c.Timeout = 100 * time.Millisecond },

@@ -1,5 +1,5 @@
-// Package openai is the llm.Model behind any server that speaks OpenAI's chat completions: OpenAI
-// itself, its equals in the cloud, and local servers.
+// Package openai is the llm.Model for any server that speaks OpenAI's chat completions: OpenAI itself, its equals in the
+// cloud, and local servers.
 package openai
 
 import (
@@ -20,43 +20,42 @@ const (
 	defaultTimeout     = 2 * time.Minute
 	defaultIdleTimeout = 30 * time.Second
 
-	// maxRetries is how often an answer is asked for again before any of it reached the caller.
+	// maxRetries bounds the retries of an answer before any of it reached the caller.
 	maxRetries = 2
-	// maxRetryAfter is the longest wait that a provider may ask for; beyond it the failure is
-	// reported at once, with the wait, since a contact is waiting for the reply.
+	// maxRetryAfter is the longest wait that a provider may ask for. A longer one is reported as a failure at once, with
+	// the wait, because a contact is waiting for the reply.
 	maxRetryAfter = 10 * time.Second
-	// firstBackoff is the wait before the first retry when the provider names none; it doubles.
+	// firstBackoff is the wait before the first retry if the provider names none. It doubles each time.
 	firstBackoff = 500 * time.Millisecond
-	// maxAnswerBytes bounds what one answer may hold, text and tool calls together.
+	// maxAnswerBytes bounds one answer, text and tool calls together.
 	maxAnswerBytes = 1 << 20
 )
 
 // Config says which model to ask, and where.
 type Config struct {
-	// BaseURL is the address before /chat/completions; OpenAI's own when empty.
+	// BaseURL is the address before /chat/completions. Empty means OpenAI's own.
 	BaseURL string
-	// Key is sent as a bearer token; none is sent when it is empty, as local servers like it.
+	// Key is sent as a bearer token, unless it is empty. Local servers often need none.
 	Key string
 	// Model is the model's name as the provider spells it. Required.
 	Model string
-	// Timeout bounds a whole answer, retries included; two minutes when zero.
+	// Timeout bounds a whole answer, retries included. Zero means two minutes.
 	Timeout time.Duration
-	// IdleTimeout bounds the silence before the first piece of an answer and between two pieces;
-	// thirty seconds when zero.
+	// IdleTimeout bounds the silence before the first piece of an answer and between two pieces. Zero means thirty
+	// seconds.
 	IdleTimeout time.Duration
-	// Around wraps what sends requests; nil for nothing.
+	// Around wraps the transport of requests. It may be nil.
 	Around func(http.RoundTripper) http.RoundTripper
 }
 
-// Model asks one model of one provider. It reads nothing from the environment but the
-// usual proxy settings.
+// Model asks one model of one provider. It reads nothing from the environment but the usual proxy settings.
 type Model struct {
 	config Config
 	client *client
 }
 
-// New returns the model that config describes, or an error that says what is wrong with config. It
-// does not call the provider.
+// New returns the model that config describes, or an error that names the fault of config. It does not call the
+// provider.
 func New(config Config) (*Model, error) {
 	if config.Model == "" {
 		return nil, errors.New("the model's name is missing")
@@ -64,7 +63,7 @@ func New(config Config) (*Model, error) {
 	if config.BaseURL == "" {
 		config.BaseURL = defaultBaseURL
 	}
-	// The address is not repeated in the error: people put passwords into addresses.
+	// The error does not repeat the address, because people put passwords into addresses.
 	address, err := url.Parse(config.BaseURL)
 	if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
 		return nil, errors.New("the model provider's address is not an http or https URL")
@@ -81,8 +80,8 @@ func New(config Config) (*Model, error) {
 // Name is the model's name as the provider spells it.
 func (m *Model) Name() string { return m.config.Model }
 
-// Chat is llm.Model's. A failure that may pass is retried twice at most, and only while nothing
-// of the answer has reached the caller.
+// Chat implements llm.Model. A temporary failure is retried at most twice, and only while nothing of the answer has
+// reached the caller.
 func (m *Model) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
 		body, err := m.completion(req)
@@ -120,12 +119,12 @@ func backoff(err error, retries int) (time.Duration, bool) {
 	if failure.RetryAfter > 0 {
 		return failure.RetryAfter, true
 	}
-	// Up to a quarter less, so that conversations that failed together do not return together.
+	// Up to a quarter less keeps conversations that failed together from retrying together.
 	delay := firstBackoff << retries
 	return delay - rand.N(delay/4), true
 }
 
-// sleep waits and reports true, or reports false when ctx ends first or is known to.
+// sleep waits and returns true. It returns false if ctx ends first, or would.
 func sleep(ctx context.Context, delay time.Duration) bool {
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= delay {
 		return false
@@ -140,7 +139,7 @@ func sleep(ctx context.Context, delay time.Duration) bool {
 	}
 }
 
-// fail makes an error whose text begins with the model's name.
+// fail returns an error whose text begins with the model's name.
 func (m *Model) fail(cause llm.Cause, status int, format string, args ...any) *llm.Error {
 	return &llm.Error{
 		Cause:   cause,

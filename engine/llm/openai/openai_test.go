@@ -155,7 +155,7 @@ func TestFailures(t *testing.T) {
 		message string
 		// asked is how often the provider was asked.
 		asked int
-		// text is what the caller has of the answer.
+		// text is the part of the answer that reached the caller.
 		text       string
 		retryAfter time.Duration
 	}{
@@ -211,7 +211,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// requireFailure checks that err is a model's failure that nowhere shows the key.
+// requireFailure requires a model's failure that does not show the key anywhere.
 func requireFailure(t *testing.T, err error) *llm.Error {
 	t.Helper()
 	var failure *llm.Error
@@ -223,7 +223,7 @@ func requireFailure(t *testing.T, err error) *llm.Error {
 	return failure
 }
 
-// How much of a cut stream arrives depends on the network, so this one stands apart.
+// How much of a cut stream arrives depends on the network, so this test stands apart.
 func TestCutStream(t *testing.T) {
 	t.Parallel()
 	model := stub(t, "cut")

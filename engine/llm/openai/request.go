@@ -8,8 +8,8 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm"
 )
 
-// completion is the body of a request for an answer, in the protocol's terms. What is nil is left to the provider; a
-// zero is not.
+// completion is the body of a request for an answer, in the protocol's terms. The provider decides what is nil, but not
+// what is zero.
 type completion struct {
 	Model            string          `json:"model"`
 	Messages         []message       `json:"messages"`

@@ -20,7 +20,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm/openai"
 )
 
-// stubKey is the only key that the stub server takes.
+// stubKey is the only key that the stub server accepts.
 const stubKey = "stub-key"
 
 // stubURL is the address of the stub server, which runs while the tests of the package do.
@@ -40,8 +40,8 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// startStub starts the stub server of the e2e folder and sets stubURL. The server ends when the
-// pipe to its standard input closes, which stop does and so does the end of this process.
+// startStub starts the stub server of the e2e folder and sets stubURL. The server ends when the pipe to its standard
+// input closes, either by stop or at the end of this process.
 func startStub() (stop func(), err error) {
 	folder, err := filepath.Abs("../../../e2e")
 	if err != nil {
@@ -80,7 +80,7 @@ func startStub() (stop func(), err error) {
 	return stop, nil
 }
 
-// stubbed is a model of the stub server. The server keeps apart what different ids ask.
+// stubbed is a model of the stub server. The server separates the requests of different ids.
 type stubbed struct {
 	*openai.Model
 	id string
@@ -102,7 +102,7 @@ func stub(t *testing.T, name string, configure ...func(*openai.Config)) stubbed 
 	return s
 }
 
-// asked returns the bodies of the requests that the stub server has had from this model.
+// asked returns the bodies of the requests that the stub server received from this model.
 func (s stubbed) asked(t *testing.T) []map[string]any {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, stubURL+"/__aimock/journal?testId="+s.id, nil)

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// synonyms are words of service conversations that mean much the same, one group a line, in both
-// languages and folded. A contact's word and a tool's word match when they are of one group.
+// synonyms are words of service conversations with much the same meaning, folded, in both languages, one group per line.
+// A contact's word and a tool's word match if they are in the same group.
 const synonyms = `
 card carte
 lost lose losing perdu perdue perdre egare egaree
@@ -99,7 +99,7 @@ saturday samedi
 sunday dimanche
 `
 
-// sameMeaning leads from each word of a group to its first.
+// sameMeaning maps each word of a group to the group's first.
 var sameMeaning = func() map[string]string {
 	first := map[string]string{}
 	for line := range strings.Lines(synonyms) {
@@ -111,7 +111,7 @@ var sameMeaning = func() map[string]string {
 	return first
 }()
 
-// turnsOfPhrase are small words that mean a great deal together.
+// turnsOfPhrase are small words that mean much together.
 var turnsOfPhrase = strings.NewReplacer(
 	" where is ", " track ", " where are ", " track ", " where s ", " track ", " ou est ", " track ", " ou sont ", " track ", " ou en est ", " track ", " says where ", " track ", " asks where ", " track ",
 	" ou se trouve ", " track ", " call me back ", " callback ", " call back ", " callback ", " call me ", " callback ", " appelez moi ", " callback ", " ring me ", " callback ", " rappelez moi ", " callback ",
@@ -132,17 +132,17 @@ var turnsOfPhrase = strings.NewReplacer(
 // endings are cut off a word, the first that leads to a group of synonyms.
 var endings = []string{"s", "x", "es", "ed", "d", "ing", "ee", "e", "r"}
 
-// Concepts are the content words of a text, each as the first of its group of synonyms.
+// Concepts returns the content words of a text, each as the first of its group of synonyms.
 func Concepts(text string) []string { return ConceptsOf(Words(text)) }
 
-// ConceptsOf are the Concepts of a text of these words.
+// ConceptsOf returns the Concepts of a text with these words.
 func ConceptsOf(words []string) []string {
-	// Twice, for turns of phrase that share a space.
+	// Adjacent turns of phrase share a space, so this replaces twice.
 	spaced := turnsOfPhrase.Replace(turnsOfPhrase.Replace(" " + strings.Join(words, " ") + " "))
 	return Meanings(Content(strings.Fields(spaced)))
 }
 
-// Meanings writes each word as the first of its group of synonyms, once each.
+// Meanings returns each word as the first of its group of synonyms, without repetitions.
 func Meanings(words []string) []string {
 	var found []string
 	for _, word := range words {
@@ -153,7 +153,7 @@ func Meanings(words []string) []string {
 	return found
 }
 
-// ConceptOf is a folded word as the first of its group of synonyms; the word itself when it has none.
+// ConceptOf returns the first word of a folded word's group of synonyms, and the word itself if it has none.
 func ConceptOf(word string) string {
 	if first, ok := sameMeaning[word]; ok {
 		return first

@@ -18,29 +18,29 @@ var goodbyes = [][]string{
 	{"bonne", "journee"}, {"bonne", "soiree"}, {"adieu"},
 }
 
-// humans are words for somebody of flesh and blood; those of anybody may mean others too, and count only beside a
-// word of reaching, as do all of them in a long message.
+// humans are words for a human. Those of anybody may have other meanings, so they count only beside a word of reaching.
+// In a long message, so do all of them.
 var (
 	humans   = Set(`human humain humaine operator operateur operatrice conseiller conseillere adviser advisor representative`)
 	anybody  = Set(`agent someone somebody person people colleague manager supervisor staff quelqu personne collegue responsable`)
 	reaching = Set(`speak talk transfer connect through reach parler transferer transferez passer passez joindre discuter`)
-	// optOuts end a conversation for good when they are all of it.
+	// optOuts end a conversation for good if they are the whole message.
 	optOuts = []string{"stop", "unsubscribe", "stop sms", "stop please", "please stop", "stop it", "stop writing", "stop messaging me", "not interested", "no thanks not interested", "i am not interested",
 		"i m not interested", "pas interesse", "pas interessee", "je ne suis pas interesse", "je ne suis pas interessee", "desabonner", "arretez", "arret"}
-	// refusals do so wherever they stand.
+	// refusals do so anywhere in a message.
 	refusals = []string{"don t call me", "do not call me", "not interested any more", "not interested anymore", "no longer interested", "plus interesse", "plus interessee", "leave me alone", "remove me", "take me off",
 		"don t text me", "do not text me", "don t message me", "do not write to me", "stop texting me", "laissez moi tranquille",
 		"don t call me again", "do not call me again", "don t contact me", "do not contact me", "stop calling me",
 		"don t write to me", "ne m appelez plus", "ne me rappelez plus", "ne m ecrivez plus", "ne me contactez plus"}
 )
 
-// maxHumanWords is the length beyond which a word for a human alone asks for none.
+// maxHumanWords bounds a message that asks for a human by a word for one alone.
 const maxHumanWords = 5
 
-// maxGoodbyeWords is the length beyond which a message is about more than leaving.
+// maxGoodbyeWords bounds a message that is only about leaving.
 const maxGoodbyeWords = 12
 
-// IsGoodbye reports whether the contact takes leave: a short message that asks nothing.
+// IsGoodbye reports whether the contact says goodbye, in a short message without a question.
 func IsGoodbye(message string, said []string) bool {
 	if len(said) > maxGoodbyeWords || strings.Contains(message, "?") {
 		return false

@@ -11,21 +11,21 @@ import (
 
 var (
 	isoDate = regexp.MustCompile(`\b(\d{4})-(\d{1,2})-(\d{1,2})\b`)
-	// slashed dates have the day first.
+	// slashedDate has the day first.
 	slashedDate = regexp.MustCompile(`\b(\d{1,2})[/.](\d{1,2})[/.](\d{4})\b`)
 	dayMonth    = regexp.MustCompile(`\b(\d{1,2})(?:st|nd|rd|th|er)?(?: of| de)? (` + monthNames + `)[a-z]*\.?,?(?: (\d{4}))?\b`)
 	monthDay    = regexp.MustCompile(`\b(` + monthNames + `)[a-z]*\.? (\d{1,2})(?:st|nd|rd|th)?,?(?: (\d{4}))?\b`)
 	clockTime   = regexp.MustCompile(`\b([01]?\d|2[0-3])(?: ?[h:] ?([0-5]\d)| ?(h|heures?|o'?clock)\b)`)
 	atHour      = regexp.MustCompile(`\b(?:at|around|about|vers) ([01]?\d|2[0-3])$`)
 	halfDayTime = regexp.MustCompile(`\b(1[0-2]|0?[1-9])(?:[:.]([0-5]\d))? ?([ap])\.?m\b`)
-	// partOfDayTime and pastTime are "8 in the morning" and "half past two".
+	// partOfDayTime and pastTime match "8 in the morning" and "half past two".
 	partOfDayTime = regexp.MustCompile(`\b(1[0-2]|0?[1-9]) (?:in the|du|de l') ?(morning|matin|afternoon|apres|evening|soir)`)
 	pastTime      = regexp.MustCompile(`\b(half past|quarter past|quarter to) (\w+)`)
-	// present introduces the day of the conversation in an agent's instructions.
+	// present matches the day of the conversation in an agent's instructions.
 	present = regexp.MustCompile(`(?i)\b(today is|today:|current date:?|date:|nous sommes le|aujourd'hui est le|date du jour :?)\s+[^.\n]{0,30}`)
 )
 
-// firstHour is the hour before which "half past two" is one of the afternoon.
+// firstHour is the hour before which "half past two" is in the afternoon.
 const firstHour = 7
 
 var pastMinutes = map[string]time.Duration{"half past": 30 * time.Minute, "quarter past": 15 * time.Minute, "quarter to": -15 * time.Minute}
@@ -53,7 +53,7 @@ var (
 	}
 )
 
-// Plain is a text in small letters without accents, with straight apostrophes and single spaces.
+// Plain returns a text in lower case without accents, with straight apostrophes, single spaces and little punctuation.
 func Plain(text string) string {
 	var plain strings.Builder
 	isSpaced := true
@@ -70,9 +70,9 @@ func Plain(text string) string {
 	return strings.TrimSuffix(plain.String(), " ")
 }
 
-// Today is the day of the conversation as the instructions tell it; the zero time when they do not.
+// Today returns the day of the conversation according to the instructions, or the zero time.
 func Today(instructions string) time.Time {
-	// Most often it is the first that tells: then the rest need not be read.
+	// Most often the first match tells the day. Then the rest need not be read.
 	if day, ok := Date(present.FindString(instructions), time.Time{}); ok {
 		return day
 	}
@@ -84,8 +84,8 @@ func Today(instructions string) time.Time {
 	return time.Time{}
 }
 
-// Date is the first day that a text names. Days without a year, weekdays and "tomorrow" need today: they are
-// the next such day.
+// Date returns the first day that a text names. Days without a year, weekdays and "tomorrow" need today, and mean the
+// next such day.
 func Date(text string, today time.Time) (time.Time, bool) {
 	text = Plain(text)
 	if m := isoDate.FindStringSubmatch(text); m != nil {
@@ -136,7 +136,7 @@ func monthDayOf(month, day, year string, today time.Time) (time.Time, bool) {
 	return date, ok
 }
 
-// exactDay refuses days that no calendar has.
+// exactDay refuses days that do not exist.
 func exactDay(year string, month time.Month, day string) (time.Time, bool) {
 	y, _ := strconv.Atoi(year)
 	d, _ := strconv.Atoi(day)
@@ -144,7 +144,7 @@ func exactDay(year string, month time.Month, day string) (time.Time, bool) {
 	return date, date.Day() == d && date.Month() == month
 }
 
-// Time is the first time of day that a text names, as the time since midnight.
+// Time returns the first time of day that a text names, as the time since midnight.
 func Time(text string) (time.Duration, bool) {
 	text = Plain(isoDate.ReplaceAllString(strings.ReplaceAll(text, "T", " "), " "))
 	if m := halfDayTime.FindStringSubmatch(text); m != nil {
@@ -212,5 +212,5 @@ func IsBirth(words []string) bool {
 	})
 }
 
-// IsDate reports whether a text has a day in figures, the year first.
+// IsDate reports whether a text has a date in digits, with the year first.
 func IsDate(text string) bool { return isoDate.MatchString(text) }

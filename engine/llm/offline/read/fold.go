@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	// firstMark is the first letter that may change the one before it: until then each is folded by itself.
+	// firstMark is the first letter that may change the one before it. All letters before it are folded one by one.
 	firstMark = '\u0300'
-	// Punctuation and signs of currencies are folded by themselves too, and stay as they are.
+	// Punctuation and currency signs are folded one by one too, and do not change.
 	firstSign, lastSign = '\u2002', '\u20cf'
 )
 
 // ligatures are written as two letters.
 var ligatures = strings.NewReplacer("œ", "oe", "Œ", "oe", "æ", "ae", "Æ", "ae")
 
-// foldedLetters has what the letters before the first mark are folded to.
+// foldedLetters has the folded form of each letter before firstMark.
 var foldedLetters = func() (letters [firstMark]string) {
 	for r := range firstMark {
 		letters[r] = foldAny(string(r))
@@ -27,7 +27,7 @@ var foldedLetters = func() (letters [firstMark]string) {
 	return letters
 }()
 
-// Fold writes a text in small letters without accents.
+// Fold returns a text in lower case without accents.
 func Fold(text string) string {
 	at := strings.IndexFunc(text, func(r rune) bool { return r > unicode.MaxASCII })
 	if at < 0 {
@@ -48,14 +48,14 @@ func Fold(text string) string {
 	return folded.String()
 }
 
-// foldAny is Fold for letters of any writing.
+// foldAny is Fold for letters of any script.
 func foldAny(text string) string {
 	text = ligatures.Replace(text)
 	// The transformer keeps state, so each call makes its own.
 	accents := transform.Chain(norm.NFD, runes.Remove(runes.In(unicode.Mn)), norm.NFC)
 	folded, _, err := transform.String(accents, text)
 	if err != nil {
-		folded = text // not valid text: as it is, it matches nothing
+		folded = text // invalid text matches nothing as it is
 	}
 	return strings.ToLower(folded)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzFold requires that letter by letter gives what the whole text does.
+// FuzzFold requires that folding letter by letter gives the same as folding the whole text.
 func FuzzFold(f *testing.F) {
 	for _, seed := range []string{"L’ŒUF « à Genève » – déjà…", "İstanbul ĲſŉǄ", "e\u0301", "\xff é", "ﬁn ΑΣ 각", "“So”, €5"} {
 		f.Add(seed)
@@ -17,7 +17,7 @@ func FuzzFold(f *testing.F) {
 	})
 }
 
-// Each letter beside each other one is folded as it is alone.
+// Next to any other letter, each letter is folded as it is alone.
 func TestLettersAreFoldedByThemselves(t *testing.T) {
 	t.Parallel()
 	var letters []rune

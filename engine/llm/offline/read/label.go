@@ -7,12 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// afterLabel is what goes between a label and its value, and the value: ": AB1 2CD", " number is 12", " Family Plus".
+// afterLabel matches what goes between a label and its value, and the value: ": AB1 2CD", " number is 12", " Family
+// Plus".
 var afterLabel = regexp.MustCompile(`^(?:(?: [\pL]+){0,3}(?::| (?i:is|est|called)\b)\s*((?:[“"«]\s*)?[^.,;\n!?”"»]{2,60})|\.? (\p{Lu}[\pL\pN'’-]+(?: \p{Lu}[\pL\pN'’-]+)*))`)
 
-// Labelled finds the value after the first label that has one: the word in any case, not within another word.
+// Labelled finds the value after the first label that has one. A label is the word in any case, not within another word.
 func Labelled(text, word string) (string, bool) {
-	// What may follow a label begins with no letter, so the end of the label is one only if it ends as words do.
+	// The text after a label begins with no letter, so the label must end like a word.
 	if !isWordByte(word[len(word)-1]) {
 		return "", false
 	}
@@ -35,7 +36,7 @@ func isWordByte(b byte) bool {
 	return b == '_' || '0' <= b && b <= '9' || 'A' <= b && b <= 'Z' || 'a' <= b && b <= 'z'
 }
 
-// cutFolded cuts a prefix off a text that may be in other cases.
+// cutFolded cuts a prefix off a text, whatever its case.
 func cutFolded(text, prefix string) (string, bool) {
 	for _, want := range prefix {
 		is, size := utf8.DecodeRuneInString(text)
@@ -47,7 +48,7 @@ func cutFolded(text, prefix string) (string, bool) {
 	return text, true
 }
 
-// isSameFolded reports whether two letters are one in different cases, as expressions have it.
+// isSameFolded reports whether two letters differ only in case, as regular expressions define it.
 func isSameFolded(one, other rune) bool {
 	for r := unicode.SimpleFold(one); r != one; r = unicode.SimpleFold(r) {
 		if r == other {

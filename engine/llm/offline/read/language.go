@@ -5,14 +5,14 @@ import "strings"
 // Language is a language that the package reads.
 type Language int
 
-// The languages.
+// These are the languages.
 const (
 	English Language = iota
 	French
 )
 
-// Words that say which language a text is in and nothing about its subject. No word is in both
-// lists but those of shared, and accents are left out as fold leaves them out.
+// These words show the language of a text and nothing of its subject. Only those of shared belong to both languages.
+// They have no accents, like all folded words.
 var (
 	englishWords = Set(`the an and or but is are was were be been am do does did have has had i you he she
 		it we they my your his her our their its this that these those of to for with from in at by

@@ -6,18 +6,18 @@ import (
 )
 
 var (
-	// inquiring begins a question about how things are.
+	// inquiring matches the beginning of a question about how things are.
 	inquiring = regexp.MustCompile(`^(what|which|when|how|who|why|do you|does|is|are|quel|quelle|quels|quelles|quand|comment|combien|qui|pourquoi|est-ce que vous|avez-vous|y a-t-il|faut-il)\b`)
-	// inverted is a French question by the order of its words.
+	// inverted matches a French question by the order of its words.
 	inverted = regexp.MustCompile(`\pL-(?:t-)?(?:elles?|ils?|on|ce)\b`)
-	// permitted begins a question that a document may answer, or a tool.
+	// permitted matches the beginning of a question for a document, or a tool.
 	permitted = regexp.MustCompile(`^(can i|may i|must i|should i|do i|puis-je|dois-je|peut-on|doit-on|est-ce que je)\b`)
-	// personal marks a matter of the contact's own, which is for a tool.
+	// personal matches a matter of the contact's own, which is for a tool.
 	personal = regexp.MustCompile(`\b(my|our|mon|ma|mes|notre|nos|i want|i need|i'd like|i would like|i lost|can you|could you|je veux|je voudrais|j'aimerais|pouvez-vous)\b`)
 )
 
-// IsInquiry reports whether a plain text is a question about how things are: one that neither yes nor no answers, or
-// that begins as "is" and "does" do.
+// IsInquiry reports whether a plain text is a question about how things are: one that yes and no do not answer, or that
+// begins with a word such as "is" or "does".
 func IsInquiry(text string) bool {
 	if _, rest, ok := strings.Cut(text, " "); ok && greetings[strings.Trim(strings.Fields(text)[0], ".,!")] {
 		text = rest

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Ended is a text with an end mark.
+// Ended returns a text with an end mark.
 func Ended(text string) string {
 	text = strings.TrimRight(text, " \n")
 	if text == "" || strings.ContainsAny(text[len(text)-1:], ".!?") || strings.Contains(text, "\n") {
@@ -16,7 +16,7 @@ func Ended(text string) string {
 	return text + "."
 }
 
-// Shorten writes a text in one line of at most so many characters.
+// Shorten writes a text in one line. An ellipsis replaces what is beyond most characters.
 func Shorten(text string, most int) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if letters := []rune(text); len(letters) > most {
@@ -25,7 +25,7 @@ func Shorten(text string, most int) string {
 	return text
 }
 
-// LowerFirst begins a text with a small letter, unless its first word is an abbreviation.
+// LowerFirst begins a text in lower case, unless its first word is an abbreviation.
 func LowerFirst(text string) string {
 	first, size := utf8.DecodeRuneInString(text)
 	if second, _ := utf8.DecodeRuneInString(text[size:]); unicode.IsUpper(second) {
@@ -34,22 +34,22 @@ func LowerFirst(text string) string {
 	return string(unicode.ToLower(first)) + text[size:]
 }
 
-// sentenceEnd is a full stop, question or exclamation mark before a space, or a line's end.
+// sentenceEnd is a full stop, question mark or exclamation mark before a space, or the end of a line.
 var sentenceEnd = regexp.MustCompile(`([.!?])\s+|\s*\n+\s*`)
 
-// sentenceGap is what a sentence may have between its end mark and the next sentence: a quotation mark, a citation, a space.
+// sentenceGap is what may be between two sentences, from the end mark on: a quotation mark, a citation, a space.
 var sentenceGap = regexp.MustCompile(`^[.!?](?:\s?[”"»])?(?:\s\[\d+\])?\s+|^\n\s*`)
 
-// listMark is what begins a heading or an item: "# ", "- ", "* ", "1. ", "2) ".
+// listMark begins a heading or an item: "# ", "- ", "* ", "1. ", "2) ".
 var listMark = regexp.MustCompile(`^(#+|[-*•]|\d+[.)])(\s+|$)`)
 
-// UpperFirst begins a text with a capital.
+// UpperFirst begins a text in upper case.
 func UpperFirst(text string) string {
 	first, size := utf8.DecodeRuneInString(text)
 	return string(unicode.ToUpper(first)) + text[size:]
 }
 
-// FirstSentence is a description up to its first full stop or semicolon.
+// FirstSentence returns a description up to its first full stop or semicolon.
 func FirstSentence(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	for i, r := range text {
@@ -60,19 +60,20 @@ func FirstSentence(text string) string {
 	return text
 }
 
-// Sentences splits a text behind full stops, question and exclamation marks before a space, and at line ends. Parts may be empty.
+// Sentences splits a text after full stops, question marks and exclamation marks before a space, and at line ends. Parts
+// may be empty.
 func Sentences(text string) []string {
 	return strings.Split(sentenceEnd.ReplaceAllString(text, "$1\n"), "\n")
 }
 
-// CutListMark cuts off what makes a line a heading or an item: "# ", "- ", "1. ". It reports whether there was any.
+// CutListMark cuts off the mark of a heading or an item: "# ", "- ", "1. ". It reports whether there was one.
 func CutListMark(line string) (string, bool) {
 	mark := listMark.FindString(line)
 	return strings.TrimSpace(line[len(mark):]), mark != ""
 }
 
-// LastQuestion is the last question of a text, and what follows it; "" when there is none. A quotation before it is none
-// of it.
+// LastQuestion returns the last question of a text, and what follows it, or "" if there is none. A quotation before the
+// question is not part of it.
 func LastQuestion(text string) (question, rest string) {
 	end := strings.LastIndex(text, "?") + 1
 	if end == 0 {

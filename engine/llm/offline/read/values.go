@@ -14,11 +14,11 @@ var (
 	webAddress  = regexp.MustCompile(`https?://[^\s<>"]+`)
 	postcode    = regexp.MustCompile(`(?i)\b[a-z]{1,2}\d[a-z\d]? ?\d[a-z]{2}\b|\b\d{4,5}\b`)
 	numeral     = regexp.MustCompile(`\d+(?:[.,]\d+)?`)
-	// separators part the items of a list.
+	// separators separate the items of a list.
 	separators = regexp.MustCompile(`\s*(?:,|;|\n|\s(?:and|et|&)\s)\s*`)
 	// whichever are answers that leave the choice open.
 	whichever = Set(`any whatever whichever unsure egal importe peu either`)
-	// places are the words that choose from a list by place.
+	// places are words that choose from a list by place.
 	places = []map[string]bool{
 		Set("1 first premier premiere earliest"), Set("2 second deuxieme seconde"), Set("3 third troisieme"),
 		Set("4 fourth quatrieme"), Set("5 fifth cinquieme"),
@@ -38,16 +38,16 @@ var (
 	}()
 )
 
-// Email is the first e-mail address of a text; "" when it has none.
+// Email returns the first e-mail address of a text, or "".
 func Email(text string) string { return email.FindString(text) }
 
-// WebAddress is the first address of a text that begins with http:// or https://; "" when it has none.
+// WebAddress returns the first address of a text that begins with http:// or https://, or "".
 func WebAddress(text string) string { return webAddress.FindString(text) }
 
-// Postcodes are the words of a text that have the form of a British postcode, or of four or five digits.
+// Postcodes returns the words of a text in the form of a British postcode, or of four or five digits.
 func Postcodes(text string) []string { return postcode.FindAllString(text, -1) }
 
-// Phone is the first telephone number of a text, of eight digits or more: its digits, and its "+" if it has one.
+// Phone returns the first telephone number of a text, of eight digits or more: its digits, and its "+" if it has one.
 func Phone(text string) (string, bool) {
 	for _, found := range phoneNumber.FindAllString(isoDate.ReplaceAllString(text, " "), -1) {
 		digits := strings.Map(func(r rune) rune {
@@ -63,11 +63,11 @@ func Phone(text string) (string, bool) {
 	return "", false
 }
 
-// HasDigits reports whether there is a figure in a text.
+// HasDigits reports whether a text has a digit.
 func HasDigits(text string) bool { return numeral.MatchString(text) }
 
-// Number reads a folded word as a number: figures, with a currency or not, or a word up to twelve. "14:30" and "MW417"
-// are no numbers.
+// Number reads a folded word as a number: digits, with or without a currency, or a word up to twelve. "14:30" and
+// "MW417" are not numbers.
 func Number(word string) (float64, bool) {
 	if value, ok := counts[word]; ok {
 		return value, true
@@ -81,7 +81,7 @@ func Number(word string) (float64, bool) {
 	return value, err == nil
 }
 
-// Place is the place, from 0, that words such as "first" or "2" choose in a list of so many; -1 when they choose none.
+// Place returns the place, from 0, that words such as "first" or "2" choose in a list of this length, or -1.
 func Place(words []string, of int) int {
 	for i, place := range places[:min(len(places), of)] {
 		if slices.ContainsFunc(words, func(word string) bool { return place[word] }) {
@@ -94,7 +94,7 @@ func Place(words []string, of int) int {
 // LeavesOpen reports whether a folded word leaves a choice to others.
 func LeavesOpen(word string) bool { return whichever[word] }
 
-// Items are the parts of a list with commas, semicolons or "and".
+// Items returns the parts of a list with commas, semicolons or "and".
 func Items(text string) []string { return separators.Split(text, -1) }
 
 // ShapeOf writes every letter as A and every digit as 9.

@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// weak are verbs that begin the names of tools of every kind, and small change of descriptions: alone they do not
-// tell a tool from another. empty words tell nothing at all.
+// weak are verbs that begin the names of all kinds of tools, and common words of descriptions. They do not distinguish
+// tools by themselves. empty words tell nothing at all.
 var (
 	weak  = Set(`open find get list send check make create set run add show update fetch search issue ask new request record`)
 	empty = Set(`call use offer say answer wait caller visitor customer contact passenger person people
@@ -17,10 +17,10 @@ var (
 		kind any normal one second third never ever anything something there mean means way works work doesn isn won come comes nothing rien`)
 )
 
-// IsEmpty reports whether a word tells nothing about what a text is about.
+// IsEmpty reports whether a word tells nothing about the subject of a text.
 func IsEmpty(word string) bool { return empty[word] }
 
-// IsWeak reports whether a word is a verb of every trade, which alone tells no task from another.
+// IsWeak reports whether a word is too common to distinguish tasks by itself.
 func IsWeak(word string) bool { return weak[word] }
 
 // HasAlike reports whether one of the words is a form of the word.
@@ -28,8 +28,8 @@ func HasAlike(words []string, word string) bool {
 	return slices.ContainsFunc(words, func(other string) bool { return Alike(word, other) })
 }
 
-// Alike reports whether two words are forms of one: they begin with the same four letters or more,
-// which leave at most one letter of the shorter. So "delivery" and "deliveries" are alike.
+// Alike reports whether two words are forms of one: they have at least the first four letters in common, and the shorter
+// one has at most one letter more. So "delivery" and "deliveries" are alike.
 func Alike(one, other string) bool {
 	if one == other {
 		return true
@@ -41,7 +41,7 @@ func Alike(one, other string) bool {
 	return common >= 4 && min(len(one), len(other))-common <= 1
 }
 
-// NameWords splits a technical name into small words: "trackingNumber" and "tracking_number" are the same.
+// NameWords splits a technical name into words in lower case: "trackingNumber" and "tracking_number" give the same.
 func NameWords(name string) []string {
 	var spaced strings.Builder
 	small := false
@@ -55,11 +55,11 @@ func NameWords(name string) []string {
 	return strings.FieldsFunc(spaced.String(), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
-// fillers may stand beside a greeting or thanks without making a subject.
+// fillers may accompany a greeting or thanks without being a subject.
 var fillers = Set(`there madame monsieur mr mrs ms sir madam everyone much lot beaucoup infiniment great
 		perfect parfait super allo well help aide speaking indeed info day today aujourd hui jour actually finalement hmm huh ugh lol idk dunno whatever euh bof thx cheers`)
 
-// Set is a set of the words of a text, which white space parts.
+// Set returns the set of words in a text, which white space separates.
 func Set(words string) map[string]bool {
 	members := map[string]bool{}
 	for _, word := range strings.Fields(words) {
@@ -73,14 +73,14 @@ func Words(text string) []string {
 	return strings.FieldsFunc(Fold(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
-// IsSmall reports whether a word is one of the small words of a language, such as "at", which are about nothing.
+// IsSmall reports whether a word is one of the small words of a language, such as "at", which have no subject.
 func IsSmall(word string) bool {
 	word = Fold(word)
 	return englishWords[word] || frenchWords[word] || shared[word]
 }
 
-// Content keeps, once each, the words that a message is about: three letters or more, and not
-// of the small words of either language.
+// Content returns the distinct words that a message is about: of three letters or more, and not small words of either
+// language.
 func Content(said []string) []string {
 	var content []string
 	for _, word := range said {

@@ -12,21 +12,21 @@ func IsYes(word string) bool { return yes[word] }
 // IsNo reports whether a folded word is a no.
 func IsNo(word string) bool { return no[word] }
 
-// WantsRepeat reports whether the contact asks for the same once more.
+// WantsRepeat reports whether the contact asks for the same again.
 func WantsRepeat(text string) bool {
 	return slices.ContainsFunc(Words(text), func(word string) bool {
 		return slices.Contains([]string{"again", "retry", "try", "repeat", "recheck", "refresh", "reessayer", "reessayez", "encore", "repeter", "repetez", "recommencez"}, word)
 	})
 }
 
-// turnedDown is what the contact does not want, up to the end of the clause.
+// turnedDown matches what the contact does not want, up to the end of the clause.
 var turnedDown = regexp.MustCompile(`\b(?:(?:do not|don't|does not|doesn't|did not|didn't|no longer|won't|will not|never) (?:really |even )?(?:want|need|wish|intend|plan|like)(?:ed)?|would rather not|i'd rather not|not going to|never ?mind|forget (?:about )?it|laissez tomber|tant pis|oubliez cela|` +
 	`(?:not|no longer) interested|(?:ne |n')?(?:veux|voudrais|souhaite|desire|ai) (?:pas|plus|aucun)(?: (?:envie|besoin))?|pas besoin)\b[^,.;!?]*?(?: but | mais |[,.;!?]|$)`)
 
-// denials are what a text has at least one of that turns something down.
+// Every text that turns something down has at least one of the denials.
 var denials = []string{"not", "n't", "no longer", "never", "pas", "plus", "aucun", "mind", "forget", "tomber", "tant pis", "oubliez", "rather"}
 
-// Wishes is a text of the contact without what it turns down, and whether it turns anything down.
+// Wishes returns a text of the contact without what it turns down, and whether it turns anything down.
 func Wishes(text string) (string, bool) {
 	text = strings.ReplaceAll(Fold(text), "’", "'")
 	if !slices.ContainsFunc(denials, func(denial string) bool { return strings.Contains(text, denial) }) {
@@ -42,7 +42,7 @@ func Declines(text string) bool {
 	return some && len(Content(Words(rest))) == 0
 }
 
-// maxOpening is within how many words a yes or no opens a text.
+// maxOpening is how many words of a text may open it with a yes or no.
 const maxOpening = 3
 
 var yes = Set(`yes yeah yep sure correct exactly oui ouais ok okay certainly absolutely ahead accord volontiers parfait definitely`)
@@ -52,7 +52,7 @@ var no = Set(`no nope non never jamais not pas`)
 // SaysYes reports whether a text opens with a yes.
 func SaysYes(text string) bool { return YesOrNo(Words(text)) == 1 }
 
-// YesOrNo is 1 for words that open with a yes, -1 for a no and 0 for neither.
+// YesOrNo returns 1 for words that open with a yes, -1 for a no and 0 for neither.
 func YesOrNo(said []string) int {
 	for _, word := range said[:min(len(said), maxOpening)] {
 		switch {

@@ -16,14 +16,14 @@ run: postgres ## the gateway with everything it needs; ARGS are flags of agentgr
 	@$(GO) build -o bin/agentgraph ./cmd/agentgraph
 	@exec bin/agentgraph dev $(ARGS)
 
-# Stripped: stack traces keep their names, debuggers do not. VERSION=v1.2.3 says what it calls itself.
+# The binary is stripped: stack traces keep names, debuggers lose them. VERSION=v1.2.3 sets the version that it reports.
 build: ## a release build, bin/agentgraph
 	$(GO) build -trimpath -ldflags "-s -w -X main.release=$(VERSION)" -o bin/agentgraph ./cmd/agentgraph
 
 test: postgres e2e-deps ## all tests
 	$(GO) test ./...
 
-# What takes long is left out: whole programs, and the suites of the database, the queue and documents.
+# This leaves out what takes long: whole programs, and the suites of the database, the queue and documents.
 test-fast: postgres ## the tests that take seconds, for the inner loop
 	$(GO) test $$($(GO) list ./... | grep -vE '/(cmd|app|db|engine/knowledge)(/|$$)') ./db/group ./db/seal ./db/notify
 
@@ -39,11 +39,11 @@ e2e: postgres e2e-deps ## the protocols, by the clients that people use
 	$(GO) build -race -o bin/agentgraph-race ./cmd/agentgraph
 	cd e2e && npm test --silent
 
-# agentgraph beside other servers on one database; docs/performance.md says how. ARGS="-rounds 1 -servers raw" does less.
+# See docs/performance.md. ARGS="-rounds 1 -servers raw" does less.
 bench: postgres bench-deps ## agentgraph beside other servers
 	@cd bench && $(GO) build -o ../bin/bench . && exec ../bin/bench $(ARGS)
 
-# This tree beside an earlier revision of it: make bench-compare OLD=HEAD~5
+# make bench-compare OLD=HEAD~5
 bench-compare: postgres ## this tree beside an earlier revision, OLD
 	@test -n "$(OLD)" || { echo "say which revision to compare with: make bench-compare OLD=HEAD~1"; exit 2; }
 	@cd bench && $(GO) build -o ../bin/bench . && exec ../bin/bench -old "$(OLD)" $(ARGS)
@@ -56,7 +56,7 @@ microbench-compare: postgres ## those of this tree beside those of an earlier re
 	@test -n "$(OLD)" || { echo "say which revision to compare with: make microbench-compare OLD=HEAD~1"; exit 2; }
 	@GO="$(GO)" BENCH="$(BENCH)" COUNT="$(COUNT)" scripts/microbench-compare.sh "$(OLD)" $(PACKAGES)
 
-# How well retrieval answers questions whose answers are known, beside what Postgres does by itself.
+# Compares retrieval with plain full-text search of Postgres, on questions with known answers.
 eval-knowledge: postgres ## how well retrieval answers known questions
 	$(GO) test -count=1 -v -run '^TestRetrievalQuality$$' ./cmd/agentgraph/demo
 
@@ -73,7 +73,7 @@ console: console-deps ## the web console, from console/ into gateway/console/dis
 check-console: console-deps ## that the console fits the schema and its budget, and is built from its source
 	cd console && npm run --silent check && npm run --silent unit && npm run --silent build && node scripts/pack.mjs --check
 
-# In Debian's Chromium; without one it says so and does nothing, unless CI is set.
+# This needs Debian's Chromium. Without it the tests are skipped, or fail if CI is set.
 e2e-console: postgres console-deps build ## the console in a real browser
 	cd console && npm run --silent e2e
 
@@ -108,6 +108,6 @@ bench/peers/node_modules/.package-lock.json: bench/peers/package-lock.json
 	cd bench/peers && npm ci --silent --no-audit --no-fund
 	@touch $@
 
-# PostgreSQL server binaries, version 14 or later, where there are none yet.
+# This needs PostgreSQL version 14 or later.
 postgres: ## Postgres's binaries, where there are none yet
 	@sh scripts/postgres.sh

@@ -21,7 +21,7 @@ import (
 
 const createToken = `mutation ($scopes: [ApiKeyScope!]!) { createAccessToken(input: {scopes: $scopes}) { token expiresAt } }`
 
-// token makes an access token of the key.
+// token creates an access token of the key.
 func (g *gatewayUnderTest) token(t *testing.T, key string, scopes ...string) (token string, expiresAt time.Time) {
 	t.Helper()
 	var made struct {
@@ -40,7 +40,7 @@ type head struct {
 	Header     http.Header
 }
 
-// bear sends a request with an access token; one with a body is a POST.
+// bear sends a request with an access token, a POST if it has a body.
 func (g *gatewayUnderTest) bear(t *testing.T, path, token, body string) (head, string) {
 	t.Helper()
 	method := http.MethodGet
@@ -74,7 +74,7 @@ func TestAnAccessTokenStandsForItsKey(t *testing.T) {
 	require.Equal(t, http.StatusOK, response.StatusCode, text)
 	require.Contains(t, text, agentID)
 
-	// Who changed something is the key.
+	// The change is recorded as the key's.
 	_, text = g.bear(t, "/graphql", token, `{"query":"mutation { updateAgentPrompt(input: {agentId: \"`+agentID+`\", prompt: \"By a token\"}) { agent { id } } }"}`)
 	require.NotContains(t, text, "errors")
 	versions, err := dbtest.Pages[*model.PromptVersion](t.Context(), tenant, db.PromptVersionsOfAgents, nil, []string{agentID}, model.PageArgs{First: 1})

@@ -16,7 +16,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// counted is a cast whose answers are counted.
+// counted is a cast that counts its answers.
 type counted struct {
 	cast
 	answers atomic.Int64
@@ -27,7 +27,7 @@ func (c *counted) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk
 	return c.cast.Chat(ctx, req)
 }
 
-// house is a database with workers whose model thinks for a while before each answer.
+// house returns a store with workers, whose model takes a given time for each answer, its model and its statements.
 func house(b *testing.B, workers, runsPerCompany int, thinks time.Duration) (*db.Store, *counted, *statements) {
 	b.Helper()
 	model, sent := &counted{cast: cast{thinks: thinks}}, &statements{}
@@ -46,19 +46,19 @@ func companyOf(b *testing.B, store *db.Store, name string) *db.Tenant {
 	return store.Tenant(company.ID)
 }
 
-// awaitPassed waits until the execution is finished, and requires that all runs of it passed.
+// awaitPassed waits until the execution is finished, and requires that all its runs passed.
 func awaitPassed(b *testing.B, tenant *db.Tenant, execution *model.AgentTestExecution, runs int) {
 	b.Helper()
 	seen, err := tenant.FollowExecution(b.Context(), execution.ID)
 	require.NoError(b, err)
-	for range seen { // the channel is closed when it is finished
+	for range seen { // the channel is closed when the execution is finished
 	}
 	counts, err := tenant.CountsOfExecutions(b.Context(), []string{execution.ID})
 	require.NoError(b, err)
 	require.EqualValues(b, runs, counts[execution.ID].Passed)
 }
 
-// BenchmarkRuns is 1,000 runs of tests, from the start of their execution until all are judged, 50 at once, with a
+// BenchmarkRuns times 1,000 runs of tests, from the start of their execution until all are judged, 50 at once, with a
 // model that takes 100 ms for each answer. The ideal schedule is the model's time alone.
 func BenchmarkRuns(b *testing.B) {
 	const tests, repeats, concurrency, thinks = 200, 5, 50, 100 * time.Millisecond
@@ -86,8 +86,8 @@ func BenchmarkRuns(b *testing.B) {
 	}
 }
 
-// BenchmarkRunsBehindOthers is how long 10 runs of a company take that are started behind 5,000 of another, with
-// 10 workers and a model that takes 20 ms for each of the three answers of a run.
+// BenchmarkRunsBehindOthers times 10 runs of a company, started behind 5,000 of another, with 10 workers and a model that
+// takes 20 ms for each of the three answers of a run.
 func BenchmarkRunsBehindOthers(b *testing.B) {
 	const tests, repeats, large, few, workers = 200, 5, 5, 10, 10
 	for _, window := range []int{workers, 50} {

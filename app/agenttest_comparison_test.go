@@ -28,8 +28,7 @@ func executed(t *testing.T, tenant *db.Tenant, tests []string, outcomes ...model
 	return execution.ID
 }
 
-// countingGateway returns a gateway whose statements are counted, and another store to write with, whose signals do not
-// count.
+// countingGateway returns a gateway that counts its statements, and a second store, whose writes do not count.
 func countingGateway(t *testing.T) (*gatewayUnderTest, *db.Store) {
 	t.Helper()
 	address, counted, options := dbtest.URL(t), &statements{}, dbtest.Options()
@@ -93,8 +92,8 @@ func TestComparisonsTakeTheSameStatements(t *testing.T) {
 			}
 		}
 		g.must(t, key, query, map[string]any{"base": base, "head": head}, &got)
-		// Both executions and their tallies; their agent, counts and tallies for the fields on them; the
-		// tests, their agent, and which are flaky.
+		// These read both executions and their tallies, then for the fields on them their agent, counts and tallies, and
+		// last the tests, their agent and their flakiness.
 		require.EqualValues(t, 8, g.statements.Load()-before, "%d tests", size)
 
 		c := got.CompareAgentTestExecutions
@@ -135,7 +134,7 @@ const testFromChat = `mutation ($in: CreateTestFromSimulationChatInput!) { creat
 	warnings
 } }`
 
-// What a chat called for real becomes a mock of the test that is made of it.
+// A chat's real calls become mocks of the test that is made from it.
 func TestATestIsMadeOfAChat(t *testing.T) {
 	t.Parallel()
 	c := openClinic(t, calls("ask_expert", askExpert), says("Stand up. {day}"), says("Just stand up."))

@@ -8,7 +8,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// A list of tests is narrowed in the same way wherever it hangs.
+// Every list of tests takes the same filter, whatever it is a field of.
 func TestListsOfTestsAreNarrowedAlike(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)

@@ -19,11 +19,11 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// cast plays all parts of a test as the model server of the replicas does. The hook is called before each answer of the
-// agent, and may fail it.
+// cast plays all parts of a test, like the model server of the end-to-end tests. The hook is called before each answer of
+// the agent, and may make it fail.
 type cast struct {
 	hook func(context.Context) error
-	// thinks is how long every answer takes, whoever gives it.
+	// thinks is how long every answer takes, in any part.
 	thinks time.Duration
 }
 
@@ -59,7 +59,7 @@ func engineOf(m llm.Model) *engine.Engine {
 	return engine.New(m, engine.Options{Log: slog.New(slog.DiscardHandler)})
 }
 
-// onlyRun returns the run of an execution that has one.
+// onlyRun returns the only run of an execution.
 func onlyRun(t *testing.T, tenant *db.Tenant, execution *model.AgentTestExecution) *model.AgentTestRun {
 	t.Helper()
 	runs, err := dbtest.Pages[*model.AgentTestRun](t.Context(), tenant, db.RunsOfExecutions, nil, []string{execution.ID}, model.PageArgs{First: 10})
@@ -115,7 +115,7 @@ func TestARunWhoseContextEnds(t *testing.T) {
 	require.NotEmpty(t, run.Messages)
 }
 
-// The database breaks every connection during the runs, twice. Each run still finishes, once.
+// The database breaks every connection twice during the runs. Each run still finishes, and only once.
 func TestRunsSurviveADatabaseThatBreaksOff(t *testing.T) {
 	t.Parallel()
 	const runs = 40

@@ -9,7 +9,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// everythingOfTests selects all relations between the types of tests.
+// everythingOfTests selects all relations between agents, tests, folders, executions and runs.
 const everythingOfTests = `{
 	agents { nodes {
 		testFolders { name agent { name } tests(first: 3) { totalCount nodes { name } } }

@@ -1,5 +1,5 @@
-// Package app is the program behind one http.Handler: it wires the gateway to the store and the engine, works on jobs,
-// and ends in order.
+// Package app is the program behind one http.Handler. It wires the gateway to the store and the engine, works on jobs,
+// and shuts down in order.
 package app
 
 import (
@@ -27,7 +27,7 @@ import (
 	"github.com/agentgraph/agentgraph/resolvers"
 )
 
-// maxHeaderBytes bounds the headers of a request, which are read before it is known whose it is.
+// maxHeaderBytes bounds the headers of a request, which are read before the request is authenticated.
 const maxHeaderBytes = 32 << 10
 
 // drainTime is how long requests in progress may take to finish when the program ends.
@@ -38,17 +38,17 @@ const stopTime = 5 * time.Second
 
 // Options are the parts of an App.
 type Options struct {
-	// Store holds everything. Its opener closes it, once the App has ended.
+	// Store holds everything. Its opener closes it after the App has ended.
 	Store *db.Store
-	// Engine holds the conversations; NewEngine makes one.
+	// Engine holds the conversations. NewEngine creates one.
 	Engine *engine.Engine
 	// Settings bound what clients may ask. The App itself sets SlowFields and SecretFields.
 	Settings gateway.Settings
-	// Console shows browsers the web console; without it there is none.
+	// Console serves the web console. Nil means none.
 	Console *console.Handler
 	// Plan answers queries by plans where possible. Without it a resolver answers each field.
 	Plan bool
-	// Observer watches the program; nil for none.
+	// Observer watches the program. It may be nil.
 	Observer *observe.Observer
 	Log      *slog.Logger
 }
@@ -59,17 +59,16 @@ type App struct {
 	engine   *engine.Engine
 	server   *gateway.Server
 	settings gateway.Settings
-	// handler is the server with what watches it.
+	// handler is the server inside its observers.
 	handler http.Handler
 	http    *http.Server
 	log     *slog.Logger
 }
 
-// secretFields are the mutations whose answers show secrets, which are stored nowhere.
+// secretFields are the mutations whose answers show secrets, which must not be stored.
 var secretFields = []string{"createApiKey", "createAccessToken"}
 
-// New wires the gateway to the store and the engine. It fails when a stored operation of REST v1 no longer fits the
-// schema.
+// New wires the gateway to the store and the engine. It fails if a stored operation of REST v1 no longer fits the schema.
 func New(o Options) (*App, error) {
 	if o.Observer == nil {
 		o.Observer = &observe.Observer{}
@@ -135,11 +134,11 @@ func ledgerOf(store *db.Store) rest.Ledger {
 	}
 }
 
-// Handler answers requests as Serve does, for servers that somebody else runs.
+// Handler answers requests as Serve does, for use in another server.
 func (a *App) Handler() http.Handler { return a.handler }
 
-// Serve answers requests, and works on up to workers jobs at once, until ctx ends. Then it takes no more of either and lets
-// those in progress finish. Jobs that take longer than stopTime go to other processes.
+// Serve answers requests and works on up to workers jobs at once until ctx ends. Then it accepts no more of either and
+// lets those in progress finish. Jobs that take longer than stopTime go to other processes.
 func (a *App) Serve(ctx context.Context, listener net.Listener, workers int) error {
 	if workers > 0 {
 		if err := a.engine.Knowledge().Refresh(ctx, a.store); err != nil {
@@ -149,7 +148,7 @@ func (a *App) Serve(ctx context.Context, listener net.Listener, workers int) err
 			return errors.Join(err, ctx.Err())
 		}
 	}
-	// Not earlier: the start leaves less garbage while the heap is small.
+	// This comes only now because the start leaves less garbage while the heap is small.
 	tuneMemory()
 	for _, after := range settleAfter {
 		defer time.AfterFunc(after, settle).Stop()

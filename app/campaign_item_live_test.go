@@ -28,7 +28,7 @@ type seenItem struct {
 	Campaign          struct{ Status string }
 }
 
-// watch returns the items of a campaign as server-sent events bring them, until the stream completes.
+// watch returns the items of a campaign from server-sent events, until the stream completes.
 func watch(t *testing.T, url, key, campaignID string, after int32) <-chan seenItem {
 	t.Helper()
 	body, err := json.Marshal(map[string]any{"query": watchItems, "variables": map[string]any{"id": campaignID, "after": after}})
@@ -100,7 +100,7 @@ func TestItemsAreWatchedAtAnotherReplica(t *testing.T) {
 		require.Equal(t, "Processed", item.RunningStatus)
 		require.Len(t, item.EventList, 3)
 	}
-	// A client that comes back with a version gets what followed it, and no more.
+	// A client that comes back with a version gets what came after it, and no more.
 	rest := 0
 	for range watch(t, elsewhere, key, campaign.ID, version-2) {
 		rest++

@@ -34,7 +34,7 @@ func newVictimCampaign(t *testing.T, tenant *db.Tenant, agentID string) map[stri
 	return map[string]string{"campaign": campaign.ID, "item": items[0].ID, "campaignItem": items[0].ID}
 }
 
-// runningCampaign returns a running campaign, with an agent of its own and a number of items.
+// runningCampaign returns a running campaign with an agent of its own and count items.
 func runningCampaign(t testing.TB, tenant *db.Tenant, count int) (*model.Campaign, []*model.CampaignItem) {
 	t.Helper()
 	ctx := t.Context()
@@ -251,7 +251,7 @@ func TestCampaignItemsOverREST(t *testing.T) {
 	require.Len(t, call(key, "GET", "/CampaignField?campaignId="+campaign.ID, "", 200)["data"], 3)
 	require.Contains(t, call(key, "POST", "/CampaignField", `{"campaignId":"`+campaign.ID+`","name":"offer"}`, 422)["errors"], "name")
 
-	// For a stranger the campaign does not exist.
+	// For another company the campaign does not exist.
 	for _, request := range []string{
 		"GET " + base, "POST " + base + ` {"items":[{"phoneNumber":"+12025550199"}]}`, "GET " + first, "DELETE " + first, "POST " + first + "/reset",
 		"GET /CampaignField?campaignId=" + campaign.ID, `POST /CampaignField {"campaignId":"` + campaign.ID + `","name":"mine"}`,
@@ -279,12 +279,12 @@ func TestStatementsOfCampaignsDoNotGrowWithRows(t *testing.T) {
 		}
 		g.must(t, key, `{ company { id } }`, nil, nil) // the first use of a key is recorded
 		for query, promised := range map[string]int{
-			// The campaigns and their number, agents, agents' fields, counts, items and their numbers, events.
+			// This reads campaigns and their number, agents, agents' fields, counts, items and their numbers, and events.
 			`{ campaigns { totalCount nodes { id name status agent { name } fields { name } counts { total calling }
 				items(first: 50) { totalCount nodes { id phoneNumber eventList { type description } } } } } }`: 8,
-			// The agents, their campaigns, the items with their campaigns.
+			// This reads agents, their campaigns, and items with their campaigns.
 			`{ agents { nodes { id campaigns { nodes { id items(runningStatus: ProcessingResult) { nodes { id campaign { name } } } } } } } }`: 3,
-			// The campaign, its items with their campaigns, and their number, events.
+			// This reads the campaign, its items with their campaigns, their number, and events.
 			`query ($id: ID!) { campaignItems(campaignId: $id) { totalCount nodes { id result { summary } campaign { name } eventList { type } } } }`: 4,
 		} {
 			before := g.statements.Load()

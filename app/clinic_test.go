@@ -14,8 +14,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// clinic is a company whose front desk books, looks things up, asks an expert (who digs) and transfers calls. Its model
-// follows a script.
+// clinic is a company whose front desk books, looks things up, delegates to an expert (who has the tool dig) and
+// transfers calls. Its model follows a script.
 type clinic struct {
 	*served
 	model, address                  string
@@ -65,7 +65,7 @@ func openClinic(t *testing.T, script ...fixture) *clinic {
 	return c
 }
 
-// serve runs the program, with another engine, on the clinic's database.
+// serve runs the program on the clinic's database, with an engine of its own.
 func (c *clinic) serve(t *testing.T, key string, with ...func(*app.EngineOptions)) *served {
 	t.Helper()
 	s := serve(t, c.address, key, append(with, c.provider.asks(c.model))...)
@@ -79,7 +79,7 @@ func (c *clinic) asked(t *testing.T) []request {
 	return c.provider.asked(t, c.model)
 }
 
-// told returns the results of calls in a request, in order: "name: result".
+// told returns the results of calls in a request as "name: result", in order.
 func (r request) told() []string {
 	told := []string{}
 	for _, m := range r.Messages {
@@ -108,7 +108,7 @@ func mockedTool(id string, more mocking) mocking {
 	return mock
 }
 
-// restChat is a chat as v1 shows it.
+// restChat is a chat as REST v1 returns it.
 type restChat struct {
 	SimulationChatID string
 	Messages         []struct {
@@ -127,8 +127,8 @@ type chatEvent struct {
 	Message       struct{ Text string }
 }
 
-// follow returns what happens in a chat from now on. It misses nothing: it returns only once the subscription has heard
-// something.
+// follow returns the events of a chat from now on. It misses none, because it returns only once the subscription has
+// received something.
 func (c *clinic) follow(t *testing.T, chatID string) <-chan chatEvent {
 	t.Helper()
 	body, err := json.Marshal(map[string]any{"variables": map[string]any{"id": chatID}, "query": `subscription ($id: ID!) {

@@ -15,8 +15,8 @@ import (
 	"github.com/agentgraph/agentgraph/graph"
 )
 
-// Reads select only the columns that a query needs. So every field, asked for alone and through every
-// way that leads to its type, must be what it is when all fields are asked for.
+// Reads select only the columns that a query needs, so every field must have the same value whether it is selected alone
+// or among all, on every path to its type.
 func TestEachFieldAloneIsWhatItIsAmongAll(t *testing.T) {
 	t.Parallel()
 	store := dbtest.Open(t, dbtest.URL(t), dbtest.Options())
@@ -33,7 +33,7 @@ func TestEachFieldAloneIsWhatItIsAmongAll(t *testing.T) {
 	schema := graph.NewExecutableSchema(graph.Config{}).Schema()
 	ways := waysToTypes(g.firstID(t, key, `{ list: agentTestExecutions { nodes { id } } }`))
 	for _, definition := range schema.PossibleTypes["Node"] {
-		if definition.Kind == ast.Object && definition.Name != "Company" { // which is always read whole
+		if definition.Kind == ast.Object && definition.Name != "Company" { // companies are always read whole
 			require.NotEmpty(t, ways[definition.Name], "teach waysToTypes where a %s is", definition.Name)
 		}
 	}
@@ -58,13 +58,13 @@ func TestEachFieldAloneIsWhatItIsAmongAll(t *testing.T) {
 	}
 }
 
-// selectionsOf returns what selects each field of a type by itself, and what selects all of them, each as its name
-// behind amongAll.
+// selectionsOf returns a selection of each field of a type, by name, and one of all fields, with aliases that begin with
+// amongAll.
 func selectionsOf(schema *ast.Schema, typeName string) (selections map[string]string, all string) {
 	w := walker{schema: schema}
 	selections = map[string]string{}
 	for _, field := range schema.Types[typeName].Fields {
-		if field.Name == "retrieve" { // its argument is no page
+		if field.Name == "retrieve" { // its argument is not a page
 			continue
 		}
 		selections[field.Name] = field.Name + w.selection(field.Type, 2)
@@ -75,7 +75,7 @@ func selectionsOf(schema *ast.Schema, typeName string) (selections map[string]st
 
 const amongAll = "all_"
 
-// only is a response without the fields that were asked for among all others, but for the one with the name.
+// only returns a response that keeps, of the fields selected among all, just the named one.
 func only(name string, value any) any {
 	switch v := value.(type) {
 	case map[string]any:
@@ -99,7 +99,7 @@ func only(name string, value any) any {
 	return value
 }
 
-// waysToTypes are, for each type, queries that lead to it. The execution is compared with itself.
+// waysToTypes returns the queries that lead to each type. The execution is for comparing with itself.
 func waysToTypes(execution string) map[string][]string {
 	usage := fmt.Sprintf(`{ consumptionBreakdown(from: "%s", to: "%s") { `, time.Now().AddDate(0, -6, 0).Format(time.DateOnly), time.Now().Format(time.DateOnly)) + `%s } }`
 	test := func(kind string) []string {
@@ -153,7 +153,7 @@ func waysToTypes(execution string) map[string][]string {
 	}
 }
 
-// firstID is the id of the first of a list.
+// firstID returns the id of the first node of a list.
 func (g *gatewayUnderTest) firstID(t *testing.T, key, query string) string {
 	t.Helper()
 	var read struct {

@@ -10,7 +10,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Each axis of a breakdown says the same whether it is selected alone or with others, and only selected ones are read.
+// Each axis of a breakdown is the same whether it is selected alone or with others, and only selected axes are read.
 func TestBreakdownOfWhatIsSelected(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)

@@ -77,7 +77,7 @@ func TestCallsOfOneAnswerRunAtOnceAndAreAnsweredInOrder(t *testing.T) {
 func TestDelegation(t *testing.T) {
 	t.Parallel()
 	c := openClinic(t, calls("ask_expert", askExpert), calls("dig", `{}`), says("Take the stairs."), says("The expert would take the stairs."))
-	// What a sub-agent calls cannot be mocked, and what it calls here has no endpoint.
+	// A sub-agent's calls cannot be mocked, and its tool has no endpoint here.
 	chatID := c.start(t, c.desk, mocking{"mockAllTools": true})
 	require.Equal(t, "The expert would take the stairs.", c.say(t, chatID, "How do I get up?").Text)
 
@@ -156,7 +156,7 @@ func TestCallTransfer(t *testing.T) {
 	require.Equal(t, "CallTransfer", made[0].Kind)
 	require.True(t, made[0].Mocked)
 
-	// Tools are mocked, the transfer is not, and nobody could carry it out.
+	// Tools are mocked but the transfer is not, and there is nobody to carry it out.
 	chatID = c.start(t, c.desk, mocking{"mockAllTools": true})
 	reply = c.say(t, chatID, "A human, please")
 	require.Equal(t, "I cannot put you through.", reply.Text)
@@ -194,7 +194,7 @@ func TestDelayEndsWithTheChat(t *testing.T) {
 			break
 		}
 	}
-	// Another client, because the first one's messages are still on their way.
+	// This takes another client, because the first one's request is still under way.
 	other := &served{gatewayUnderTest: c.gatewayUnderTest, key: c.key, log: c.log}
 	a := other.ask(t, `mutation ($id: ID!) { endSimulationChat(input: {simulationChatId: $id}) { simulationChat { status } } }`, map[string]any{"id": chatID})
 	require.Empty(t, a.Errors)
@@ -255,7 +255,7 @@ func TestTurnThatTakesTooLong(t *testing.T) {
 	t.Parallel()
 	ask, back := "Book Monday", "Hello?"
 	c := openClinic(t, book.but("match", fixture{"userMessage": ask}), says("I am back.").but("match", fixture{"userMessage": back}))
-	// A time-out that ends the turn before its call proves nothing, so the next one is longer.
+	// A time-out that ends the turn before its call proves nothing, so the test tries again with a longer one.
 	for timeout := 500 * time.Millisecond; ; timeout *= 2 {
 		hasty := c.serve(t, c.key, func(o *app.EngineOptions) { o.TurnTimeout = timeout })
 		chatID := c.start(t, c.desk, mocking{"mockedTools": []mocking{mockedTool(c.book, mocking{"delaySeconds": 60})}})

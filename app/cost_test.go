@@ -11,7 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Each chat that retrieves takes statements of its own, so an operation may retrieve for a bounded number of them.
+// Each chat that retrieves takes statements of its own, so an operation may retrieve for a bounded number of chats.
 func TestRetrievalsOfOneOperationAreBounded(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
@@ -46,7 +46,7 @@ func TestRetrievalsOfOneOperationAreBounded(t *testing.T) {
 	require.LessOrEqual(t, g.statements.Load()-before, int64(2), "nothing but the key was read")
 }
 
-// Where all agents delegate to each other, a short query returns far more than its estimated cost.
+// If all agents delegate to each other, a short query returns far more than its estimated cost.
 func TestAnswersAreBounded(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)

@@ -15,7 +15,7 @@ import (
 	"github.com/agentgraph/agentgraph/db/dbtest"
 )
 
-// keyReads counts how often keys are read.
+// keyReads counts reads of keys.
 type keyReads struct{ atomic.Int64 }
 
 func (k *keyReads) TraceQueryStart(ctx context.Context, _ *pgx.Conn, query pgx.TraceQueryStartData) context.Context {
@@ -40,7 +40,7 @@ func TestACredentialIsRememberedForAMoment(t *testing.T) {
 	for range requests {
 		g.must(t, key, "{ __typename }", nil, nil)
 	}
-	// The key is read again once the replica hears signals, and on a slow machine every second and a half until then.
+	// The key is read again once the replica receives signals and, on a slow machine, every 1.5 s until then.
 	require.LessOrEqual(t, reads.Load()-before, 2+int64(time.Since(start)/time.Second))
 
 	status := func() int {
@@ -69,7 +69,7 @@ func TestAKeyThatAnotherReplicaRevokedIsRefused(t *testing.T) {
 			other := dbtest.Open(t, address, dbtest.Options())
 			_, err = other.Tenant(keys[0].CompanyID).RevokeAPIKey(t.Context(), keys[0].ID)
 		} else {
-			// By hand, so nobody is told.
+			// SQL revokes it without a signal.
 			conn, connectErr := pgx.Connect(t.Context(), address)
 			require.NoError(t, connectErr)
 			_, err = conn.Exec(t.Context(), "UPDATE api_keys SET revoked_at = now() WHERE id = $1", keys[0].ID)
@@ -83,7 +83,7 @@ func TestAKeyThatAnotherReplicaRevokedIsRefused(t *testing.T) {
 	}
 }
 
-// What is open ends with its key, wherever that was revoked, and whether or not a signal tells of it.
+// Open subscriptions end with their key, wherever it was revoked, with or without a signal.
 func TestWhatIsOpenEndsWithItsKey(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)

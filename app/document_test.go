@@ -19,16 +19,16 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// How long tests wait.
+// Bounds and interval of waits.
 const (
-	indexed = 3 * time.Minute // the race detector slows the reading of PDF down
+	indexed = 3 * time.Minute // the race detector makes reading PDFs slow
 	often   = 10 * time.Millisecond
 )
 
-// part is a part of a form: a file when it has a file name.
+// part is a part of a form, a file if it has a file name.
 type part struct{ name, file, contentType, content string }
 
-// sendForm sends a form; header lines are "Name: value".
+// sendForm sends a form. Headers are lines such as "Name: value".
 func (g *gatewayUnderTest) sendForm(t testing.TB, path, key string, headers []string, parts ...part) (int, http.Header, string) {
 	t.Helper()
 	var body bytes.Buffer
@@ -77,7 +77,7 @@ const (
 	uploadPart = `{"query":"mutation ($d: ID!, $f: Upload) { addDocument(input: {datasetId: $d, upload: $f}) { document { id name contentType size } } }","variables":{"d":"%s","f":null}}`
 )
 
-// startWorkers lets this process index what is added.
+// startWorkers makes this process index documents.
 func (g *gatewayUnderTest) startWorkers(t testing.TB) {
 	t.Helper()
 	base := knowledge.New(knowledge.Options{})

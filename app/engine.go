@@ -16,7 +16,7 @@ import (
 	"github.com/agentgraph/agentgraph/observe"
 )
 
-// embeddingTimeout is how long embedding a batch of texts may take.
+// embeddingTimeout bounds the time of embedding a batch of texts.
 const embeddingTimeout = time.Minute
 
 // Names of providers in traces.
@@ -25,31 +25,33 @@ const (
 	openaiProvider  = "openai"
 )
 
-// EngineOptions say which models agents speak through, what they answer from and what they may reach.
+// EngineOptions are the models that agents speak through, the knowledge they answer from and the addresses they may
+// reach.
 type EngineOptions struct {
-	// Provider has the language model. Without an address and a key the offline model answers.
+	// Provider has the language model. Without both an address and a key, the offline model answers.
 	Provider openai.Config
-	// QuestionModel is a model of the provider that turns messages into questions to the knowledge base; "" for none.
+	// QuestionModel is a model of the provider that turns messages into questions to the knowledge base. Empty means
+	// none.
 	QuestionModel string
-	// Embedder compares questions and documents by meaning; without a Model there is none. An empty address is the
-	// provider's, and so is an empty key to it.
+	// Embedder compares questions and documents by meaning. Without a Model there is none. An empty address means the
+	// provider's, and an empty key for that address means the provider's key.
 	Embedder openai.Config
 	Reranker knowledge.Reranker
-	// TurnTimeout bounds the time of one answer of an agent, and MaxModelCalls the requests to the model for it.
+	// TurnTimeout bounds the time of an agent's answer, and MaxModelCalls its requests to the model.
 	TurnTimeout   time.Duration
 	MaxModelCalls int
 	// ToolAllow are the private hosts and CIDRs that tools may reach.
 	ToolAllow []string
-	// TransferWebhook is the address of the telephony provider; "" for none.
+	// TransferWebhook is the address of the telephony provider. Empty means none.
 	TransferWebhook string
 	// Prices are the prices of conversations.
 	Prices model.Prices
-	// Observer watches models, tools and retrievals; nil for none.
+	// Observer watches models, tools and retrievals. It may be nil.
 	Observer *observe.Observer
 	Log      *slog.Logger
 }
 
-// NewEngine returns the engine that the options describe, and a function that frees what it holds.
+// NewEngine returns the engine that the options describe, and a function that frees its resources.
 func NewEngine(o EngineOptions) (*engine.Engine, func(), error) {
 	if o.Observer == nil {
 		o.Observer = &observe.Observer{}
@@ -72,7 +74,7 @@ func NewEngine(o EngineOptions) (*engine.Engine, func(), error) {
 	}
 	options := engine.Options{
 		Rephraser: rephraser,
-		// The model's own time-out bounds a single response.
+		// The model has a time-out of its own for each response.
 		ReplyTimeout:  o.TurnTimeout,
 		MaxModelCalls: o.MaxModelCalls, Caller: caller, TransferWebhook: o.TransferWebhook, Knowledge: base,
 		Prices: o.Prices, Log: o.Log, TraceID: gateway.TraceID, ObserveCall: o.Observer.Calls(),
@@ -85,7 +87,7 @@ func NewEngine(o EngineOptions) (*engine.Engine, func(), error) {
 	return engine.New(speaker, options), caller.Close, nil
 }
 
-// isOffline reports whether no provider is named.
+// isOffline reports whether no provider is configured.
 func (o EngineOptions) isOffline() bool { return o.Provider.Key == "" && o.Provider.BaseURL == "" }
 
 // speaker returns the language model.
@@ -96,7 +98,7 @@ func (o EngineOptions) speaker() (llm.Model, error) {
 	return o.named(o.Provider.Model)
 }
 
-// rephraser returns the model that turns messages into questions to the knowledge base; nil when none is named.
+// rephraser returns the model that turns messages into questions to the knowledge base, nil if there is none.
 func (o EngineOptions) rephraser() (llm.Model, error) {
 	if o.isOffline() || o.QuestionModel == "" {
 		return nil, nil
@@ -115,7 +117,7 @@ func (o EngineOptions) named(name string) (llm.Model, error) {
 	return o.Observer.Model(model, openaiProvider), nil
 }
 
-// knowledge returns what agents answer from.
+// knowledge returns the knowledge base that agents answer from.
 func (o EngineOptions) knowledge() (*knowledge.Base, error) {
 	o.Reranker.Around, o.Reranker.Observe = o.Observer.Around(), o.Observer.Reranks()
 	options := knowledge.Options{Reranker: o.Reranker, Log: o.Log, Observe: o.Observer.Retrievals()}
@@ -125,7 +127,7 @@ func (o EngineOptions) knowledge() (*knowledge.Base, error) {
 		if config.BaseURL == "" {
 			config.BaseURL = o.Provider.BaseURL
 		}
-		// The provider's key is shown to nobody but the provider.
+		// The provider's key goes to nobody but the provider.
 		if config.Key == "" && config.BaseURL == o.Provider.BaseURL {
 			config.Key = o.Provider.Key
 		}

@@ -36,8 +36,8 @@ type gatewayUnderTest struct {
 	statements *statements
 }
 
-// statements counts what is sent to the database, but for what the background sends at any time: signals, and reads of
-// keys and of what is followed.
+// statements counts the statements of a store. It leaves out those that the background sends at any time: signals, and
+// reads of keys and of followed topics.
 type statements struct{ atomic.Int64 }
 
 func (s *statements) TraceQueryStart(ctx context.Context, _ *pgx.Conn, query pgx.TraceQueryStartData) context.Context {
@@ -78,7 +78,7 @@ func serveWith(t testing.TB, store *db.Store, settings gateway.Settings) string 
 	return servePlanned(t, store, settings, true)
 }
 
-// servePlanned is serveWith, by plans or by resolvers alone.
+// servePlanned is serveWith, with plans or with resolvers alone.
 func servePlanned(t testing.TB, store *db.Store, settings gateway.Settings, planned bool) string {
 	t.Helper()
 	return serveApp(t, app.Options{Store: store, Engine: engine.New(offline.New(), engine.Options{}), Settings: settings, Plan: planned})
@@ -100,7 +100,7 @@ func serveApp(t testing.TB, o app.Options) string {
 	return server.URL
 }
 
-// company creates a company and returns its part of the database with a key that may do everything.
+// company creates a company and returns its tenant and a key that may do everything.
 func (g *gatewayUnderTest) company(t testing.TB, name string) (*db.Tenant, string) {
 	t.Helper()
 	company, err := g.store.CreateCompany(t.Context(), name)
@@ -162,7 +162,7 @@ func (g *gatewayUnderTest) query(t testing.TB, key, query string, variables map[
 	return a
 }
 
-// must is query for a request that must not fail.
+// must sends a query that must not fail, and decodes its data into a value unless that is nil.
 func (g *gatewayUnderTest) must(t testing.TB, key, query string, variables map[string]any, into any) {
 	t.Helper()
 	a := g.query(t, key, query, variables)

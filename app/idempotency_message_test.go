@@ -15,7 +15,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm"
 )
 
-// gatedModel answers "Yes.", or fails, once a test tells it to.
+// gatedModel waits until the test tells it to answer "Yes." or to fail.
 type gatedModel struct {
 	asked   atomic.Int32
 	begun   chan struct{}

@@ -19,7 +19,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// whole is a response to the last byte.
+// whole is a response that was read to the last byte.
 type whole struct {
 	status int
 	header http.Header
@@ -28,7 +28,7 @@ type whole struct {
 
 func (w whole) isReplayed() bool { return w.header.Get("Idempotent-Replayed") == "true" }
 
-// post sends JSON; header lines are "Name: value".
+// post sends JSON. Headers are lines such as "Name: value".
 func (g *gatewayUnderTest) post(t testing.TB, path, key, body string, headers ...string) whole {
 	t.Helper()
 	a, err := g.tryPost(t.Context(), path, key, body, headers...)
@@ -56,7 +56,7 @@ func (g *gatewayUnderTest) tryPost(ctx context.Context, path, key, body string, 
 	return whole{response.StatusCode, response.Header, string(text)}, err
 }
 
-// graphqlBody is the body of a GraphQL request.
+// graphqlBody returns the body of a GraphQL request.
 func graphqlBody(t testing.TB, query string, variables map[string]any) string {
 	t.Helper()
 	body, err := json.Marshal(map[string]any{"query": query, "variables": variables})
@@ -161,7 +161,7 @@ func TestARepeatedMutationIsCarriedOutOnce(t *testing.T) {
 	for range 2 {
 		require.False(t, g.post(t, "/graphql", key, query, onceOnly).isReplayed(), "queries are not kept")
 	}
-	// One of two mutations was done, so neither is carried out again.
+	// One of the two mutations succeeded, so neither is carried out again.
 	two := graphqlBody(t, `mutation { a: createDataset(input: {name: "A"}) { dataset { id } } b: deleteDataset(input: {datasetId: "none"}) { __typename } }`, nil)
 	first = g.post(t, "/graphql", key, two, "Idempotency-Key: two")
 	require.Contains(t, first.text, "NOT_FOUND")
@@ -249,7 +249,7 @@ func TestManyRepeatAtOnce(t *testing.T) {
 	}
 }
 
-// A secret is shown once and stored nowhere.
+// A secret is shown once and never stored.
 func TestAnswersWithSecretsAreNotKept(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)

@@ -57,7 +57,7 @@ func (s *served) shelf(t *testing.T, agentID string, settings map[string]any) sh
 	return l
 }
 
-// citedChat is a chat with what is known of its sources.
+// citedChat is a chat with its sources.
 type citedChat struct {
 	Messages []struct {
 		Text      string
@@ -107,7 +107,7 @@ func TestRetrievalOverHTTP(t *testing.T) {
 	require.Equal(t, []string{"Retrieval", l.chatID, "knowledge_base", "Real"}, []string{last.Kind, last.TargetID, last.TechnicalName, last.Effect})
 	c.requireParity(t, l, kept.ToolCalls[0])
 
-	// v1 shows messages as it always did.
+	// REST v1 shows messages as it always did.
 	_, body := c.exchange(t, http.MethodGet, "/SimulationChat/"+chatID, nil)
 	require.NotContains(t, string(body), "citations")
 

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is written into a query is kept as it was written: the order of keys, and numbers that no float can hold.
+// Literals in a query keep the order of their keys, and numbers that no float can hold.
 func TestObjectsInQueriesKeepTheirOrder(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)

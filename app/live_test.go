@@ -44,8 +44,8 @@ func (f *subscriber) receive() (message frame) {
 	return message
 }
 
-// However many follow a campaign, an item that changes is read once, and so is whatever is selected with it. Subscribers
-// with another selection or fewer scopes get their own answers.
+// However many clients follow a campaign, a changed item and its selected relations are read once. Subscribers with
+// another selection or fewer scopes get their own answers.
 func TestAnEventIsReadOnceForAllWhoFollow(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
@@ -96,7 +96,7 @@ func TestAnEventIsReadOnceForAllWhoFollow(t *testing.T) {
 	}
 }
 
-// Following does not show a company what belongs to another.
+// Following shows a company nothing of another.
 func TestFollowersOfOthersAreNotServed(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)

@@ -14,17 +14,17 @@ import (
 
 const (
 	// headroom is how much the heap grows before it is collected, in bytes. A heap of a few MB that may only double is
-	// collected all the time. The growth is at least leastPercent and at most mostPercent of what is alive.
+	// collected all the time. The growth is at least leastPercent and at most mostPercent of the live heap.
 	headroom     = 16 << 20
 	leastPercent = 75
 	mostPercent  = 400
 
-	// limitRatio is the share of the container's memory that Go may take. The rest is for the PDF reader and the system.
+	// limitRatio is the share of the container's memory that Go may use. The rest is for the PDF reader and the system.
 	limitRatio = 0.8
 )
 
-// settleAfter is when to give memory back after the start: first what only the start needed, then what the first jobs
-// needed, such as indexing the demo's documents.
+// settleAfter are the times after the start at which memory is returned to the system: first the memory that only the
+// start needed, then that of the first jobs, such as indexing the demo's documents.
 var settleAfter = []time.Duration{3 * time.Second, 20 * time.Second}
 
 // tuneMemory tunes the collector for a server, once. GOGC and GOMEMLIMIT override it.
@@ -32,13 +32,14 @@ var tuneMemory = sync.OnceFunc(func() {
 	if _, set := os.LookupEnv("GOGC"); !set {
 		afterEachCollection(leaveHeadroom)
 	}
-	// It respects GOMEMLIMIT. It fails on systems without containers, which have no limit either.
+	// This respects GOMEMLIMIT. It fails on systems without containers, which have no limit either.
 	_, _ = memlimit.Set(memlimit.WithRatio(limitRatio))
 })
 
-// afterEachCollection calls f when a collection has ended.
+// afterEachCollection calls f after each garbage collection.
 func afterEachCollection(f func()) {
-	// The cleanup runs after the collection that finds it gone. It is too large to be allocated together with others.
+	// The cleanup runs after the collection that frees watched, which is too large to share an allocation with other
+	// objects.
 	watched := new([64]byte)
 	runtime.AddCleanup(watched, func(f func()) {
 		f()
@@ -46,7 +47,7 @@ func afterEachCollection(f func()) {
 	}, f)
 }
 
-// gcPercent is the percentage in force.
+// gcPercent is the percentage in effect.
 var gcPercent atomic.Int64
 
 // leaveHeadroom lets the heap grow by headroom until the next collection.
@@ -54,7 +55,7 @@ func leaveHeadroom() {
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(live)
 	percent := int64(percentFor(live[0].Value.Uint64()))
-	// Setting it stops the world for a moment.
+	// Setting the percentage stops the world for a moment.
 	if gcPercent.Swap(percent) != percent {
 		debug.SetGCPercent(int(percent))
 	}
@@ -66,7 +67,7 @@ func percentFor(live uint64) int {
 	return int(min(max(percent/25*25, leastPercent), mostPercent))
 }
 
-// settle returns to the system what only the start needed.
+// settle returns unused memory to the system.
 func settle() {
 	debug.FreeOSMemory()
 	releaseProgram()

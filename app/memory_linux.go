@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// releaseProgram gives back the pages of code and constants; the kernel maps them again on use. It leaves alone a mapping
-// with changes of its own, such as a breakpoint, which would be lost.
+// releaseProgram gives back the pages of code and constants. The kernel maps them again on use. It leaves out mappings
+// with private changes, such as breakpoints, which would be lost.
 func releaseProgram() {
 	program, err := os.Executable()
 	if err != nil {
@@ -32,7 +32,7 @@ func releaseProgram() {
 				to, _ = strconv.ParseUint(end, 16, 64)
 			}
 		case len(fields) == 3 && fields[0] == "Anonymous:" && fields[1] == "0" && from < to:
-			// Where the kernel refuses, they stay.
+			// If the kernel refuses, the pages stay.
 			_, _, _ = unix.Syscall(unix.SYS_MADVISE, uintptr(from), uintptr(to-from), unix.MADV_DONTNEED)
 		}
 	}

@@ -16,17 +16,17 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// modelFailure is a way in which a turn fails because of its model.
+// modelFailure is a way for a model to fail a turn.
 type modelFailure struct {
-	// script is what the provider does in one turn, request by request, including retries.
+	// script is what the provider does in one turn, request by request, retries included.
 	script []fixture
-	// says is what the client is told, behind the model's name.
+	// says is the message to the client. MODEL stands for the model's name.
 	says string
-	// made are the calls that are kept as evidence: name, then result or error.
+	// made are the calls that are kept as evidence, as "name: result" or "name: error".
 	made []string
-	// noHeader is a header that the provider does not send.
+	// noHeader is a header that the provider leaves out.
 	noHeader string
-	// timeout is how long the model may take; 0 for the usual time.
+	// timeout bounds the model's time. 0 means modelTimeout.
 	timeout time.Duration
 }
 
@@ -142,10 +142,11 @@ var modelFailures = map[string]modelFailure{
 	},
 }
 
-// modelNamed returns the name of the model that fails this way. The stub server takes a number at the end for a version.
+// modelNamed returns the name of the model that fails this way. It does not end in a number, which the stub server would
+// take for a version.
 func modelNamed(failure string) string { return strings.ReplaceAll(failure, " ", "-") + "-model" }
 
-// frontDesk is an agent with the tool book.
+// frontDesk creates an agent with the tool book.
 func frontDesk(t *testing.T, tenant *db.Tenant) (agentID, toolID string) {
 	t.Helper()
 	agent, err := tenant.CreateAgent(t.Context(), model.CreateAgentInput{
@@ -162,8 +163,8 @@ func frontDesk(t *testing.T, tenant *db.Tenant) (agentID, toolID string) {
 	return agent.ID, tool.ID
 }
 
-// TestModelFailures lets each failure happen twice, once to a client of GraphQL and once to one of
-// REST, and then lets the same chat go on.
+// TestModelFailures makes each failure happen twice, to a client of GraphQL and to one of REST, and then goes on with the
+// same chat.
 func TestModelFailures(t *testing.T) {
 	t.Parallel()
 	const recovered = "Here I am again."
@@ -227,7 +228,7 @@ func TestModelFailures(t *testing.T) {
 	}
 }
 
-// requireNothingKept requires a chat to be as it was before its first message, except for the calls that were made.
+// requireNothingKept requires a chat to be as it was before its first message, except for the calls in made.
 func requireNothingKept(t *testing.T, chat keptChat, made []string) {
 	t.Helper()
 	require.Equal(t, "Open", chat.Status)
@@ -245,7 +246,8 @@ func requireNothingKept(t *testing.T, chat keptChat, made []string) {
 	require.Equal(t, made, calls)
 }
 
-// TestKeyThatIsRefused shows no key although the provider, the address and the log have it.
+// TestKeyThatIsRefused requires that no response or log line shows a key, even if the provider's error or the address has
+// it.
 func TestKeyThatIsRefused(t *testing.T) {
 	t.Parallel()
 	provider := startProvider(t, map[string][]fixture{"sensible": {says("Good morning")}})

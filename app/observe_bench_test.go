@@ -18,7 +18,7 @@ import (
 	"github.com/agentgraph/agentgraph/observe"
 )
 
-// BenchmarkObserved times one query, without anybody who watches, with metrics, and with traces.
+// BenchmarkObserved times one query without an observer, with metrics, and with traces.
 func BenchmarkObserved(b *testing.B) {
 	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
 	b.Cleanup(collector.Close)

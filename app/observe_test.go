@@ -28,19 +28,19 @@ import (
 	"github.com/agentgraph/agentgraph/observe"
 )
 
-// said is what a contact says, and what must not be seen in traces.
+// said is a contact's message, which must not show up in traces.
 const said = "My secret is kumquat"
 
-// watched is the program with an observer. Its agent answers from a knowledge base, and books with a tool for real.
+// watched is the program with an observer. Its agent answers from a knowledge base, and books with a real tool.
 type watched struct {
 	*served
 	observer *observe.Observer
 	agentID  string
-	// outside is who serves the model and the tool.
+	// outside serves the model and the tool.
 	outside *outside
 }
 
-// outside plays the model's provider and the tool, and notes the traces that it is asked in.
+// outside plays the model's provider and the tool, and records the trace contexts of their requests.
 type outside struct {
 	url     string
 	mu      sync.Mutex
@@ -106,7 +106,7 @@ func observed(t *testing.T, options observe.Options) *watched {
 	return w
 }
 
-// load has every kind of thing happen at least once.
+// load makes everything that is observed happen at least once.
 func (w *watched) load(t *testing.T) {
 	t.Helper()
 	w.must(t, w.key, `query Agents { agents { nodes { id name } } }`, nil, nil)
@@ -120,7 +120,7 @@ func (w *watched) load(t *testing.T) {
 	require.Equal(t, "You are booked.", w.say(t, chatID, said).Text)
 }
 
-// socket opens a socket with an operation on it.
+// socket opens a socket and starts an operation on it.
 func (w *watched) socket(t *testing.T, header http.Header, query string, variables any) *websocket.Conn {
 	t.Helper()
 	socket, response, err := websocket.Dial(t.Context(), strings.Replace(w.url, "http", "ws", 1)+"/graphql",
@@ -139,7 +139,7 @@ func (w *watched) socket(t *testing.T, header http.Header, query string, variabl
 	return socket
 }
 
-// scrape returns the samples of the metrics by their names with labels.
+// scrape returns the samples of the metrics, by name with labels.
 func (w *watched) scrape(t *testing.T) map[string]string {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+w.observer.MetricsAddress()+"/metrics", nil)
@@ -195,7 +195,7 @@ func TestMetricsTellWhatHappened(t *testing.T) {
 	requireShown(t, samples)
 }
 
-// keysOf are the names of samples with the prefix.
+// keysOf returns the samples with the prefix as "name value", without buckets.
 func keysOf(samples map[string]string, prefix string) []string {
 	var names []string
 	for name, value := range samples {
@@ -208,8 +208,7 @@ func keysOf(samples map[string]string, prefix string) []string {
 
 var metricName = regexp.MustCompile(`\b(agentgraph|go|process)_[a-z0-9_]+\b`)
 
-// requireShown requires every metric that the dashboard and the alerts name to be among the samples, and that they name all
-// of the gateway's own.
+// requireShown requires that every metric which the dashboard or the alerts name is among the samples.
 func requireShown(t *testing.T, samples map[string]string) {
 	t.Helper()
 	exists := map[string]bool{}
@@ -223,7 +222,7 @@ func requireShown(t *testing.T, samples map[string]string) {
 		named := metricName.FindAllString(string(text), -1)
 		require.Greater(t, len(named), 5, file)
 		for _, name := range named {
-			// Jobs are counted only while there are some, which TestJobsAreCounted sees.
+			// Metrics of jobs exist only while there are jobs. TestJobsAreCounted sees them.
 			if name != "agentgraph_jobs" && name != "agentgraph_job_oldest_seconds" {
 				require.True(t, exists[name], "%s names %s, which does not exist", file, name)
 			}
@@ -231,7 +230,7 @@ func requireShown(t *testing.T, samples map[string]string) {
 	}
 }
 
-// Clients make up the names of operations: however many, they are told apart only up to a bound.
+// Clients make up the names of operations, so only a bounded number of names become labels.
 func TestNamesOfOperationsAreBounded(t *testing.T) {
 	t.Parallel()
 	w := observed(t, observe.Options{Listen: "127.0.0.1:0"})
@@ -269,7 +268,7 @@ func TestJobsAreCounted(t *testing.T) {
 	observer, err := observe.Start(t.Context(), observe.Options{Listen: "127.0.0.1:0", Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, observer.Close(context.WithoutCancel(t.Context()))) })
-	stage := dbtest.NewStage(t) // whose store has no workers
+	stage := dbtest.NewStage(t) // its store has no workers
 	serveApp(t, app.Options{Store: stage.Store, Engine: engine.New(offline.New(), engine.Options{}), Observer: observer, Settings: gateway.DefaultSettings(), Plan: true})
 	dbtest.Execute(t, stage.Tenant, stage.Tests(t, 3), 1, 10)
 	samples := (&watched{observer: observer}).scrape(t)

@@ -21,13 +21,13 @@ import (
 	"github.com/agentgraph/agentgraph/observe"
 )
 
-// collector is a stub of OpenTelemetry's.
+// collector is a stub of an OpenTelemetry collector.
 type collector struct {
 	mu    sync.Mutex
 	spans []*tracepb.Span
 	about []string
 	raw   []byte
-	// refuses is how many requests it still answers with 503.
+	// refuses is how many more requests it answers with 503.
 	refuses int
 	header  http.Header
 }
@@ -62,7 +62,7 @@ func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// awaits waits until the collector has a span with the name below one with the other name: a request's span ends after its
+// awaits waits until the collector has a span with the name below one named above. A request's span may end after its
 // response was read.
 func (c *collector) awaits(t *testing.T, name, above string) {
 	t.Helper()
@@ -79,7 +79,7 @@ func (c *collector) awaits(t *testing.T, name, above string) {
 	}, dbtest.Awaited, 20*time.Millisecond, "%s below %s", name, above)
 }
 
-// awaitsTurn waits until the collector has the whole of the turn: its last span is that of its request.
+// awaitsTurn waits until the collector has the whole turn. Its last span is that of its request.
 func (c *collector) awaitsTurn(t *testing.T) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -96,7 +96,7 @@ func (c *collector) awaitsTurn(t *testing.T) {
 	}, dbtest.Awaited, 20*time.Millisecond, "the turn")
 }
 
-// tracedTurn has a turn traced, and returns all spans of its trace by their names.
+// tracedTurn traces a turn and returns all spans that were sent, by name.
 func tracedTurn(t *testing.T) (c *collector, w *watched, named map[string][]*tracepb.Span) {
 	t.Helper()
 	c = &collector{refuses: 1}

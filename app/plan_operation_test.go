@@ -10,11 +10,11 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// operations makes random valid operations, most of which are answered without errors.
+// operations generates random valid operations, most of which have no errors.
 type operations struct {
 	schema *ast.Schema
-	// ids are ids by the name of the list that they were read from, some of them unknown or another company's; cursors are
-	// places in those lists.
+	// ids are ids by the name of the list that they were read from, some of them another company's. cursors are places in
+	// those lists.
 	ids, cursors map[string][]string
 }
 
@@ -24,7 +24,7 @@ type operation struct {
 	variables map[string]any
 }
 
-// writing is an operation while it is made.
+// writing is an operation under construction.
 type writing struct {
 	*operations
 	random    *rand.Rand
@@ -38,7 +38,7 @@ type writing struct {
 // unasked are fields that cost too much, or whose answers change from one moment to the next.
 var unasked = []string{"retrieve", "coverage", "consumptionBreakdown", "compareAgentTestExecutions", "apiKeys", "subscription", "rest"}
 
-// make returns the operation of the seed.
+// make returns the operation for a seed.
 func (o *operations) make(seed uint64) operation {
 	w := &writing{operations: o, random: rand.New(rand.NewPCG(seed, 1)), variables: map[string]any{}}
 	roots := slices.DeleteFunc(slices.Clone(o.schema.Query.Fields), func(f *ast.FieldDefinition) bool {
@@ -58,7 +58,7 @@ func (o *operations) make(seed uint64) operation {
 	return operation{head + " {" + body.String() + " }\n" + strings.Join(w.fragments, "\n"), w.variables}
 }
 
-// chance is true once in n times.
+// chance is true once in n times on average.
 func (w *writing) chance(n int) bool { return w.random.IntN(n) == 0 }
 
 func (w *writing) selection(of string, depth int) string {
@@ -82,12 +82,12 @@ func (w *writing) selection(of string, depth int) string {
 			}
 		}
 	}
-	// An object needs a field.
+	// An object needs at least one field.
 	body.WriteString(" " + w.alias() + "__typename }")
 	return body.String()
 }
 
-// fragment selects through a fragment, written there or named, on the type, what it implements or what implements it.
+// fragment writes an inline or named fragment on the type, on an interface of it or on a type that implements it.
 func (w *writing) fragment(body *strings.Builder, of string, depth int) {
 	on := append([]string{of}, w.schema.Types[of].Interfaces...)
 	for _, possible := range w.schema.GetPossibleTypes(w.schema.Types[of]) {
@@ -99,7 +99,7 @@ func (w *writing) fragment(body *strings.Builder, of string, depth int) {
 		return
 	}
 	name := fmt.Sprintf("part%d", len(w.fragments))
-	w.fragments = append(w.fragments, "") // its place
+	w.fragments = append(w.fragments, "") // reserves its place
 	place := len(w.fragments) - 1
 	w.fragments[place] = "fragment " + name + " on " + target + w.selection(target, depth-1)
 	fmt.Fprintf(body, " ...%s%s", name, w.directives())
@@ -125,7 +125,7 @@ func (w *writing) directives() string {
 	return fmt.Sprintf(" @%s(if: %s)", name, condition)
 }
 
-// variable declares a variable with the value, which sometimes is its default, and returns its name.
+// variable declares a variable with the value, sometimes as its default, and returns "$" and its name.
 func (w *writing) variable(of string, value any) string {
 	name := fmt.Sprintf("v%d", len(w.declared))
 	declared := "$" + name + ": " + of
@@ -138,7 +138,7 @@ func (w *writing) variable(of string, value any) string {
 	return "$" + name
 }
 
-// enumValue is written without quotes.
+// enumValue is a literal without quotes.
 type enumValue string
 
 func literalOf(value any) (string, bool) {
@@ -211,7 +211,7 @@ func (w *writing) arguments(field *ast.FieldDefinition) string {
 	return "(" + strings.Join(given, ", ") + ")"
 }
 
-// written writes a value, or declares a variable for it.
+// written returns a literal for a value, or a variable that it declares.
 func (w *writing) written(of string, value any) string {
 	if value == nil && w.chance(2) {
 		return "null"
@@ -223,7 +223,7 @@ func (w *writing) written(of string, value any) string {
 	return literal
 }
 
-// value returns a value for an argument that narrows a list or names something.
+// value returns a value for an argument that filters a list or is an id.
 func (w *writing) value(field string, argument *ast.ArgumentDefinition) any {
 	definition := w.schema.Types[argument.Type.Name()]
 	switch {

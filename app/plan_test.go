@@ -115,7 +115,7 @@ func inOrder(t testing.TB, answer string) string {
 	return fmt.Sprintln(slices.Compact(errors), string(parts.Data))
 }
 
-// same requires both servers to answer alike. It reports whether a plan answered, without an error.
+// same requires both servers to give the same answer. It reports whether a plan ran, and whether there was no error.
 func (b *bothWays) same(t testing.TB, o operation) (planned, good bool) {
 	t.Helper()
 	want := b.ask(t, b.resolved, o)
@@ -126,7 +126,7 @@ func (b *bothWays) same(t testing.TB, o operation) (planned, good bool) {
 	return planned, strings.HasPrefix(want, `200 {`)
 }
 
-// TestPlansAnswerAsResolversDo holds plans against resolvers, byte for byte.
+// TestPlansAnswerAsResolversDo compares the answers of plans and resolvers, byte for byte.
 func TestPlansAnswerAsResolversDo(t *testing.T) {
 	t.Parallel()
 	b := startBothWays(t)
@@ -153,8 +153,8 @@ func FuzzPlans(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64) { b.same(t, b.operations.make(seed)) })
 }
 
-// TestRoundTripsOfPlans counts how often plans wait for the database: what hangs on one agent is read with it, what hangs on a
-// page once it is there, and the one row that a row leads to with that.
+// TestRoundTripsOfPlans counts how often plans wait for the database. Relations of one agent are read with it, relations
+// of a page's rows after the page, and a single row that a row leads to together with that row.
 func TestRoundTripsOfPlans(t *testing.T) {
 	t.Parallel()
 	counted := &batches{}
@@ -174,7 +174,7 @@ func TestRoundTripsOfPlans(t *testing.T) {
 		{`{ __typename }`, 0, 0},
 		{`query ($id: ID!) { agent(id: $id) { tools { name } subAgents { name } tests(first: 2) { totalCount nodes { name } } } }`, 1, 5},
 		{`query ($id: ID!) { agent(id: $id) { tools { name } again: tools { description } } }`, 1, 2},
-		// Equal reads are made once, whatever is selected of them.
+		// Equal reads are made once, whatever they select.
 		{`{ a: agents(first: 3) { totalCount } b: agents(first: 3) { totalCount nodes { name } } c: agents(first: 3) { nodes { language } } }`, 1, 2},
 		{`{ a: agents(first: 3) { totalCount } b: agents(first: 4) { totalCount } }`, 1, 4},
 		{`query ($id: ID!) { agent(id: $id) { a: tests(first: 2) { nodes { id } } b: tests(first: 2) { nodes { name } } } again: agent(id: $id) { name } }`, 1, 2},
@@ -190,8 +190,8 @@ func TestRoundTripsOfPlans(t *testing.T) {
 	}
 }
 
-// TestWhatIsReadTogetherIsOfOneMoment reads an agent while it goes from one chat to the other: the datasets, which are found
-// by what stands in the agent's row, are always those of the chat that is shown.
+// TestWhatIsReadTogetherIsOfOneMoment reads an agent while it is connected to one chat and then the other. Its datasets,
+// which are looked up from the agent's row, are always those of the chat in the same answer.
 func TestWhatIsReadTogetherIsOfOneMoment(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
@@ -242,7 +242,8 @@ func TestWhatIsReadTogetherIsOfOneMoment(t *testing.T) {
 	}
 }
 
-// longPrompts starts a gateway with the limit of a response, and a company of so many agents whose prompts have 45,000 bytes.
+// longPrompts starts a gateway that limits responses to limit bytes, and a company of agents with prompts of 45,000
+// bytes.
 func longPrompts(t *testing.T, limit int64, agents int) (g *gatewayUnderTest, key string) {
 	t.Helper()
 	store := dbtest.Open(t, dbtest.URL(t), dbtest.Options())
@@ -259,7 +260,7 @@ func longPrompts(t *testing.T, limit int64, agents int) (g *gatewayUnderTest, ke
 	return g, key
 }
 
-// TestPlansHoldTheAnswersLimit: what is read for a response counts, before it is written.
+// TestPlansHoldTheAnswersLimit: rows count towards the limit of a response when they are read, before any is written.
 func TestPlansHoldTheAnswersLimit(t *testing.T) {
 	t.Parallel()
 	g, key := longPrompts(t, 200_000, 20)
@@ -269,7 +270,7 @@ func TestPlansHoldTheAnswersLimit(t *testing.T) {
 	require.Equal(t, "null", string(refused.Data))
 }
 
-// TestWhatIsTooMuchIsNotReadToItsEnd: a response that is too large ends its reading, and does not disturb the next one.
+// TestWhatIsTooMuchIsNotReadToItsEnd: reading stops once a response is too large, and the next request is not affected.
 func TestWhatIsTooMuchIsNotReadToItsEnd(t *testing.T) {
 	t.Parallel()
 	g, key := longPrompts(t, 100_000, 30)
@@ -283,7 +284,7 @@ func TestWhatIsTooMuchIsNotReadToItsEnd(t *testing.T) {
 	}
 }
 
-// TestAliasesDoNotMultiplyPastTheLimit: a query may ask a thousand times for what is read once.
+// TestAliasesDoNotMultiplyPastTheLimit: a query may select a thousand times what is read once.
 func TestAliasesDoNotMultiplyPastTheLimit(t *testing.T) {
 	t.Parallel()
 	store := dbtest.Open(t, dbtest.URL(t), dbtest.Options())
@@ -313,7 +314,7 @@ func TestAliasesDoNotMultiplyPastTheLimit(t *testing.T) {
 		require.Equal(t, []string{"LIMIT_EXCEEDED"}, refused.codes(), field)
 		require.Equal(t, "null", string(refused.Data))
 	}
-	// What a plan has charged before it left the response to resolvers is given back.
+	// A plan that leaves the response to resolvers gives back what it has charged.
 	g.must(t, key, `{ agent(id: "`+agent.ID+`") { prompt classificationTags { definition } } }`, nil, nil)
 	missing := g.query(t, key, `{ agents { nodes { a: prompt b: prompt c: prompt d: prompt e: prompt f: prompt g: prompt h: prompt i: prompt j: prompt k: prompt } } agent(id: "none") { id } }`, nil)
 	require.Equal(t, []string{"NOT_FOUND"}, missing.codes())

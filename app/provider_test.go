@@ -31,15 +31,15 @@ import (
 	"github.com/agentgraph/agentgraph/observe"
 )
 
-// providerKey is the only key that the stub model server takes.
+// providerKey is the only key that the stub model server accepts.
 const providerKey = "stub-key"
 
-// fixture is one thing that the stub model server does when it is asked.
+// fixture is one answer of the stub model server.
 type fixture map[string]any
 
 func says(text string) fixture { return fixture{"response": fixture{"content": text}} }
 
-// refuses is an error as providers write them: it repeats the key.
+// refuses is an error as providers write them, with the key in it.
 func refuses(status int, code string, more ...any) fixture {
 	response := fixture{"status": status, "error": fixture{"message": "The key " + providerKey + " is out of luck", "type": code, "code": code}}
 	for i := 0; i < len(more); i += 2 {
@@ -48,7 +48,7 @@ func refuses(status int, code string, more ...any) fixture {
 	return fixture{"response": response}
 }
 
-// calls is an answer that makes calls: names and arguments in turn.
+// calls is an answer with calls, given as alternating names and arguments.
 func calls(namesAndArguments ...string) fixture {
 	made := []fixture{}
 	for i := 0; i < len(namesAndArguments); i += 2 {
@@ -74,8 +74,8 @@ func times(n int, f ...fixture) []fixture { return slices.Repeat(f, n) }
 // provider is a stub model server.
 type provider struct{ url string }
 
-// startProvider starts a server with models that do, by their name, one thing after the other. A
-// fixture that has a match of its own is not counted.
+// startProvider starts a server whose models, by name, go through their fixtures in order. A fixture with a match of its
+// own does not count in the order.
 func startProvider(t testing.TB, models map[string][]fixture) *provider {
 	t.Helper()
 	var all []fixture
@@ -113,7 +113,7 @@ func startProvider(t testing.TB, models map[string][]fixture) *provider {
 	return &provider{url: strings.TrimSpace(address)}
 }
 
-// request is what the stub server was asked.
+// request is a request to the stub server.
 type request struct {
 	Model    string
 	Messages []struct {
@@ -125,7 +125,7 @@ type request struct {
 	FrequencyPenalty *float64 `json:"frequency_penalty"`
 }
 
-// asked returns the requests that a model has had, in order.
+// asked returns the requests to a model, in order.
 func (p *provider) asked(t *testing.T, model string) []request {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.url+"/__aimock/journal", nil)
@@ -145,7 +145,7 @@ func (p *provider) asked(t *testing.T, model string) []request {
 	return asked
 }
 
-// withoutHeader returns the address of the provider behind a proxy that drops a header of its answers.
+// withoutHeader returns the address of a proxy that drops a header from the provider's answers.
 func (p *provider) withoutHeader(t *testing.T, name string) string {
 	t.Helper()
 	target, err := url.Parse(p.url)
@@ -159,7 +159,7 @@ func (p *provider) withoutHeader(t *testing.T, name string) string {
 	return proxy.URL
 }
 
-// served is the program as it runs in production, and all that came out of it.
+// served is the program as it runs in production, with everything that it has output.
 type served struct {
 	*gatewayUnderTest
 	key   string
@@ -167,8 +167,8 @@ type served struct {
 	shown bytes.Buffer
 }
 
-// serve serves on the database for a client with the key. with changes the engine's options; by default the offline models
-// answer.
+// serve runs the program on the database for a client with the key. with changes the engine's options. By default the
+// offline model answers.
 func serve(t testing.TB, databaseURL, key string, with ...func(*app.EngineOptions)) *served {
 	t.Helper()
 	text := &dbtest.Output{}
@@ -195,7 +195,7 @@ func serve(t testing.TB, databaseURL, key string, with ...func(*app.EngineOption
 	return &served{gatewayUnderTest: &gatewayUnderTest{url: "http://" + listener.Addr().String()}, key: key, log: text}
 }
 
-// asks lets agents speak through a model of the provider.
+// asks returns a change of options that makes agents speak through a model of the provider.
 func (p *provider) asks(model string) func(*app.EngineOptions) {
 	return func(o *app.EngineOptions) {
 		o.Provider = openai.Config{
@@ -204,10 +204,10 @@ func (p *provider) asks(model string) func(*app.EngineOptions) {
 	}
 }
 
-// modelTimeout is how long a model may take for an answer, unless a test says otherwise.
+// modelTimeout bounds the time of a model's answer, unless a test sets another bound.
 const modelTimeout = 25 * time.Second
 
-// exchange sends a request, remembers the whole answer and returns its status and its body.
+// exchange sends a request, records the whole response and returns its status and body.
 func (s *served) exchange(t *testing.T, method, path string, body any) (int, []byte) {
 	t.Helper()
 	var text []byte
@@ -235,7 +235,7 @@ func (s *served) ask(t *testing.T, query string, variables map[string]any) answe
 	return a
 }
 
-// rest sends a v1 request that must succeed and reads its answer.
+// rest sends a v1 request that must succeed, and decodes its response.
 func (s *served) rest(t *testing.T, method, path string, body, into any) {
 	t.Helper()
 	status, text := s.exchange(t, method, path, body)
@@ -243,7 +243,7 @@ func (s *served) rest(t *testing.T, method, path string, body, into any) {
 	require.NoError(t, json.Unmarshal(text, into))
 }
 
-// requireNoKey requires that nothing that came out of the program has the provider's key.
+// requireNoKey requires that neither a response nor the log contains the key.
 func (s *served) requireNoKey(t *testing.T, key string) {
 	t.Helper()
 	require.NotEmpty(t, s.shown.String())
@@ -251,7 +251,7 @@ func (s *served) requireNoKey(t *testing.T, key string) {
 	require.NotContains(t, s.log.String(), key, "the log has the key")
 }
 
-// reply is what the contact is shown of a turn.
+// reply is what the contact sees of a turn.
 type reply struct {
 	Text                string
 	IsConversationEnded bool
@@ -266,7 +266,7 @@ func (s *served) send(t *testing.T, chatID, text string) answer {
 	}`, map[string]any{"id": chatID, "text": text})
 }
 
-// say is send for a message that must be answered; it returns the reply.
+// say sends a message that must be answered, and returns the reply.
 func (s *served) say(t *testing.T, chatID, text string) reply {
 	t.Helper()
 	var sent struct {
@@ -288,7 +288,7 @@ func (s *served) start(t *testing.T, agentID string, mocking map[string]any) str
 	return started.SimulationChatID
 }
 
-// keptChat is what is kept of a chat.
+// keptChat is the stored part of a chat that tests look at.
 type keptChat struct {
 	Status    string
 	Messages  []struct{ Role, Text string }

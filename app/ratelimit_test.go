@@ -13,7 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/graph"
 )
 
-// A bucket this small fills too slowly to matter while a test runs.
+// startLimited returns a gateway with limits so small that they refill too slowly to matter during a test.
 func startLimited(t *testing.T, requests, modelDriven int) *gatewayUnderTest {
 	t.Helper()
 	store := dbtest.Open(t, dbtest.URL(t), dbtest.Options())
@@ -44,7 +44,7 @@ func TestOperationsThatMakeAModelWorkHaveALimitOfTheirOwn(t *testing.T) {
 		require.Equal(t, "3", response.Header.Get("RateLimit-Limit"))
 		require.Equal(t, left, response.Header.Get("RateLimit-Remaining"))
 	}
-	// Each field counts, whatever its alias; a skipped one does not.
+	// Each field counts, whatever its alias, except a skipped one.
 	two := `{"query":"mutation ($no: Boolean = false) { a: startSimulationChat(input: {agentId: \"` + agentID + `\"}) { simulationChat { id } } ` +
 		`...B } fragment B on Mutation { b: startSimulationChat(input: {agentId: \"` + agentID + `\"}) @skip(if: $no) { simulationChat { id } } }"`
 	response, text := g.answer(t, http.MethodPost, "/graphql", key, two+"}")

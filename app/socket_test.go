@@ -20,7 +20,7 @@ type frame struct {
 	Payload json.RawMessage `json:"payload,omitempty"`
 }
 
-// A socket lives long: an operation must not see what an earlier one has read.
+// A socket lives long, so an operation must not see what an earlier one has read.
 func TestALaterOperationOnASocketSeesWhatChanged(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)

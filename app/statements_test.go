@@ -29,8 +29,8 @@ const (
 	fiftyAgents = `query Fifty { agents(first: 50) { nodes { ...everything } } }` + agentWithEverything
 )
 
-// Each is: the agents, tools, sub-agents with their agents, and datasets. The chat of one agent is read with it, those of
-// several, which have settings, by themselves.
+// The statements read agents, tools, sub-agents with their agents, and datasets. The chat of one agent is read with it.
+// Chats of several agents, which have long settings, take a statement of their own.
 const (
 	promisedOfOne   = 4
 	promisedOfFifty = 5
@@ -86,12 +86,12 @@ func TestNestedListsAreOneStatementAnEdge(t *testing.T) {
 		tools { agents(first: 5) { totalCount nodes { id } } }
 		knowledgeBaseChat { connectedAgentCount }
 	} } }`, nil, nil)
-	// The agents and their number; two for each nested list; tools, chats, their counts.
+	// These are agents and their number, two statements for each nested list, tools, chats and their counts.
 	require.LessOrEqual(t, g.statements.Load()-before, int64(12))
 }
 
-// manyAgents creates agents with three tools, two sub-agents and a chat with two datasets each, and
-// returns the id of one.
+// manyAgents creates agents, each with three tools, two sub-agents and a chat with two datasets, and returns the id of
+// one.
 func manyAgents(t testing.TB, tenant *db.Tenant, count int) string {
 	t.Helper()
 	ctx := t.Context()

@@ -26,7 +26,7 @@ import (
 type position struct {
 	root  *ast.Definition
 	field *ast.FieldDefinition
-	// of is the type whose field it is, where that is not the root's.
+	// of is the type that has the field, nil if that is the root.
 	of   *ast.Definition
 	path string
 }
@@ -38,13 +38,13 @@ func (p position) String() string {
 	return p.root.Name + "." + p.field.Name + "(" + p.path + ")"
 }
 
-// cells writes operations that have a foreign id at one position, and otherwise the caller's own.
+// cells writes operations with a foreign id at one position and the caller's own ids elsewhere.
 type cells struct {
 	walker
 	own, foreign victim
 }
 
-// isID reports whether an argument or an input's field is a place for an id or a cursor.
+// isID reports whether an argument or an input's field takes an id or a cursor.
 func isID(name string, of *ast.Type) bool {
 	return of.Name() == "ID" || name == "after" && of.Name() == "String"
 }
@@ -62,7 +62,7 @@ func (c cells) positions(path, name string, of *ast.Type, add func(path string))
 	}
 }
 
-// all are the positions of the whole schema.
+// all returns the positions of the whole schema.
 func (c cells) all() []position {
 	var all []position
 	for _, root := range []*ast.Definition{c.schema.Query, c.schema.Mutation, c.schema.Subscription} {
@@ -88,7 +88,8 @@ func (c cells) all() []position {
 	return all
 }
 
-// fill writes an argument or an input's field, with the text at the position; "" when it may be left out and does not lead there.
+// fill writes an argument or an input's field, with the text at the position. It is "" if the argument is optional and
+// does not lead there.
 func (c cells) fill(at, path, name string, of *ast.Type, isRequired bool, returns, text string) string {
 	leads := at == path || strings.HasPrefix(at, path+".")
 	if !leads && !isRequired {
@@ -120,7 +121,7 @@ func (c cells) fill(at, path, name string, of *ast.Type, isRequired bool, return
 	return written
 }
 
-// call writes a field with its arguments and what is selected of it.
+// call writes a field with its arguments and its selection.
 func (c cells) call(field *ast.FieldDefinition, at, text string, depth int) string {
 	var arguments []string
 	for _, a := range field.Arguments {
@@ -135,7 +136,7 @@ func (c cells) call(field *ast.FieldDefinition, at, text string, depth int) stri
 	return written + c.selection(field.Type, depth)
 }
 
-// operation writes the operation that has the text at the position; "" when there is no way to its type.
+// operation writes an operation with the text at the position. It is "" if no way leads to the type.
 func (c cells) operation(p position, text string) string {
 	if p.of == nil {
 		return strings.ToLower(p.root.Name) + " { " + c.call(p.field, p.path, text, 2) + " }"
@@ -155,9 +156,9 @@ func (c cells) operation(p position, text string) string {
 	return ""
 }
 
-// TestEveryPlaceForAnIDRefusesThoseOfOthers tries, at each place that the schema has for an id or a cursor, each id of another
-// company, of the right type and of all others, in both directions, by plans and by resolvers: nothing of the other company is
-// seen or changed. A place that is new is tried, or the test says that it does not know how.
+// TestEveryPlaceForAnIDRefusesThoseOfOthers tries each id of another company, of the right type and of all others, at
+// each place in the schema that takes an id or a cursor, in both directions, with plans and with resolvers. Nothing of
+// the other company may be seen or changed. New places are tried too, or the test fails because it does not know how.
 func TestEveryPlaceForAnIDRefusesThoseOfOthers(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
@@ -174,11 +175,11 @@ func TestEveryPlaceForAnIDRefusesThoseOfOthers(t *testing.T) {
 		c := cells{walker: walker{schema: graph.NewExecutableSchema(graph.Config{}).Schema(), victim: own}, own: own, foreign: foreign}
 		for _, p := range c.all() {
 			if p.field.Name == "recordUsage" {
-				continue // it stores the ids as they are and looks nothing up
+				continue // it stores ids as they are and looks nothing up
 			}
 			places[p.String()] = true
 			if p.root == c.schema.Query && !strings.HasSuffix(p.path, "after") {
-				// The caller's own id, so that it is known that something would be seen here.
+				// The caller's own id proves that there is something to see here.
 				path := strings.Split(p.path, ".")
 				id, err := json.Marshal(own.idFor(path[len(path)-1], p.field.Type.Name()))
 				require.NoError(t, err)
@@ -218,7 +219,7 @@ func TestEveryPlaceForAnIDRefusesThoseOfOthers(t *testing.T) {
 	require.Greater(t, tried, 5_000)
 }
 
-// post sends an operation and returns the whole answer; of a subscription what comes until it ends.
+// post sends an operation and returns the whole answer, for a subscription everything until it ends.
 func post(t *testing.T, server, key, operation string, isStream bool) string {
 	t.Helper()
 	body, err := json.Marshal(map[string]string{"query": operation})

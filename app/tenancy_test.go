@@ -20,11 +20,11 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// victim is the company whose ids a stranger tries.
+// victim is the company whose ids another company tries.
 type victim struct {
-	// ids holds an id of each type by the name that arguments have for it.
+	// ids holds an id of each type, by the name that arguments have for it.
 	ids map[string]string
-	// secrets are texts that nobody else may ever see.
+	// secrets are texts that nobody else may see.
 	secrets []string
 }
 
@@ -108,7 +108,7 @@ func newVictim(t *testing.T, g *gatewayUnderTest, address string) victim {
 	return v
 }
 
-// idFor returns the victim's id that fits an argument: by its own name, else by what the field returns.
+// idFor returns the victim's id that fits an argument by its name, or else by the type that the field returns.
 func (v victim) idFor(argument, returns string) string {
 	name := strings.TrimSuffix(strings.TrimSuffix(argument, "Ids"), "Id")
 	if id, ok := v.ids[name]; ok {
@@ -214,8 +214,8 @@ func dump(t *testing.T, address, companyID string) string {
 	return all.String()
 }
 
-// walker writes one operation for each root field, with the victim's ids wherever an id fits and
-// everything selected, three levels deep.
+// walker writes operations for each root field, with the victim's ids wherever an id fits, and everything selected three
+// levels deep.
 type walker struct {
 	schema *ast.Schema
 	victim victim
@@ -225,7 +225,7 @@ func (w walker) operations() map[string]string {
 	all := map[string]string{}
 	for _, root := range []*ast.Definition{w.schema.Query, w.schema.Mutation} {
 		for _, field := range root.Fields {
-			// recordUsage stores the ids as they are and looks nothing up.
+			// recordUsage stores ids as they are and looks nothing up.
 			if strings.HasPrefix(field.Name, "__") || field.Name == "recordUsage" {
 				continue
 			}
@@ -238,8 +238,8 @@ func (w walker) operations() map[string]string {
 	return all
 }
 
-// arguments returns a way to write the field's arguments for each id that may be left out of an input: such
-// ids often exclude each other.
+// arguments returns the field's arguments, written once for each optional id of an input, because such ids often exclude
+// each other.
 func (w walker) arguments(field *ast.FieldDefinition) []string {
 	choices := []string{""}
 	for _, a := range field.Arguments {
@@ -324,7 +324,7 @@ func (w walker) selection(of *ast.Type, depth int) string {
 		}) {
 			continue
 		}
-		// The same field of two possible types may differ in its type.
+		// A field of the same name may differ in type between two possible types.
 		fields = append(fields, definition.Name+"_"+f.Name+": "+f.Name+w.selection(f.Type, depth-1))
 	}
 	return " { " + strings.Join(fields, " ") + " }"

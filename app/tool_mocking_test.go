@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestToolMockingThatIsRefused goes through REST, where every fault is a 422 that names it.
+// TestToolMockingThatIsRefused uses REST, where every fault is a 422 that names it.
 func TestToolMockingThatIsRefused(t *testing.T) {
 	t.Parallel()
 	c := openClinic(t)
@@ -20,7 +20,7 @@ func TestToolMockingThatIsRefused(t *testing.T) {
 	tool := func(id string, more mocking) mocking { return mocking{"mockedTools": []mocking{mockedTool(id, more)}} }
 	for name, test := range map[string]struct {
 		mocking mocking
-		// faulty is the path of the fault, says what the detail has.
+		// faulty is the path of the fault. says is a part of the detail.
 		faulty, says string
 	}{
 		"rules of a tool":          {tool(c.book, mocking{"rules": []mocking{}}), "toolMocking.mockedTools.0.rules", "rules"},
@@ -56,7 +56,7 @@ func TestToolMockingThatIsRefused(t *testing.T) {
 	require.Zero(t, chats.SimulationChats.TotalCount)
 }
 
-// TestRulesAndDeniedEffects are GraphQL's alone; a chat that has them goes on in REST.
+// Only GraphQL can set rules and denied effects, but a chat that has them goes on in REST.
 func TestRulesAndDeniedEffects(t *testing.T) {
 	t.Parallel()
 	c := openClinic(t, book, calls("look_up", `{}`), calls("book", `{"day":"Tuesday"}`), says("Tuesday it is."))

@@ -20,9 +20,9 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// BenchmarkTurns sends messages over HTTP to the program with its default settings, whose model is
-// asked over HTTP too. What is above the model's own time is overhead: of the program, of its
-// database, and of the clients and the model server, which share the machine with it.
+// BenchmarkTurns sends messages over HTTP to the program with its default settings, which asks its model over HTTP too.
+// Time above the model's own is overhead: of the program, of its database, and of the clients and the model server, which
+// share the machine with it.
 func BenchmarkTurns(b *testing.B) {
 	for _, c := range []struct {
 		chats  int
@@ -71,7 +71,7 @@ func benchmarkTurns(b *testing.B, chats int, thinks time.Duration) {
 		}
 		return nil
 	}
-	require.NoError(b, send(dbtest.Chats(b, tenant, agent.ID, 1)[0])) // opens what stays open
+	require.NoError(b, send(dbtest.Chats(b, tenant, agent.ID, 1)[0])) // opens the connections that stay open
 	quiet := func() int {
 		client.CloseIdleConnections()
 		server.CloseClientConnections()
@@ -176,7 +176,7 @@ func goroutines(b *testing.B) int {
 	return last
 }
 
-// cpuTime is what the process has used of the processor, clients and model server included.
+// cpuTime returns the processor time that the process has used, clients and model server included.
 func cpuTime(b *testing.B) time.Duration {
 	b.Helper()
 	var usage syscall.Rusage

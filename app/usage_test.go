@@ -21,12 +21,12 @@ import (
 
 const recordUsage = `mutation ($entries: [UsageEntryInput!]!) { recordUsage(input: {entries: $entries}) { recorded duplicates } }`
 
-// spend is an entry of a variable.
+// spend returns an entry for the variable entries.
 func spend(key, agentID, at string, credits any) map[string]any {
 	return map[string]any{"idempotencyKey": key, "agentId": agentID, "channel": "Phone", "credits": credits, "at": at}
 }
 
-// body reads a response whole.
+// body returns the whole body of a response.
 func body(t *testing.T, r *http.Response) string {
 	t.Helper()
 	text, err := io.ReadAll(r.Body)
@@ -35,7 +35,7 @@ func body(t *testing.T, r *http.Response) string {
 	return string(text)
 }
 
-// read is a GET that must be answered with the status.
+// read sends a GET that must be answered with the status, and returns the body.
 func (g *gatewayUnderTest) read(t *testing.T, status int, path, key string) string {
 	t.Helper()
 	response := g.do(t, http.MethodGet, path, key, "")
@@ -191,7 +191,7 @@ func companyIDOf(t *testing.T, tenant *db.Tenant) string {
 	return company.ID
 }
 
-// startPriced starts a gateway whose simulations cost something, and whose log can be read.
+// startPriced starts a gateway whose simulations cost something, and returns its log.
 func startPriced(t *testing.T) (*gatewayUnderTest, *dbtest.Output) {
 	t.Helper()
 	log := &dbtest.Output{}
@@ -208,7 +208,7 @@ func startPriced(t *testing.T) (*gatewayUnderTest, *dbtest.Output) {
 	return &gatewayUnderTest{url: url, store: store}, log
 }
 
-// ledger returns what a company has used until now, oldest first.
+// ledger returns a company's usage so far, oldest first.
 func ledger(t *testing.T, tenant *db.Tenant) []*model.UsageEntry {
 	t.Helper()
 	var entries []*model.UsageEntry
@@ -327,7 +327,7 @@ func TestBudget(t *testing.T) {
 	require.Equal(t, []string{"BUDGET_EXCEEDED"}, g.query(t, key, `mutation ($id: ID!) { startAgentTestExecution(input: {testIds: [$id]}) { execution { id } } }`,
 		map[string]any{"id": test.CreateSimulationTest.AgentTest.ID}).codes())
 
-	// What has begun goes on, and other companies are not affected.
+	// Conversations that have begun go on, and other companies are not affected.
 	var chat struct {
 		StartSimulationChat struct{ SimulationChat struct{ ID string } }
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// BenchmarkWorkloads times the two workloads whose statements are counted, over HTTP, against the
-// same statements without a gateway: what of the time is the gateway's own.
+// BenchmarkWorkloads times the two workloads with a promised number of statements over HTTP, and the same statements
+// without a gateway. The difference is the gateway's own time.
 func BenchmarkWorkloads(b *testing.B) {
 	g := startGateway(b)
 	tenant, key := g.company(b, "Workloads")

@@ -62,7 +62,7 @@ func TestATokenEndsWithItsKey(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, found.Usable(time.Now()))
 
-	// A request that was let in just before the key was revoked makes nothing that can be used.
+	// A request admitted just before the key was revoked creates a token that nobody can use.
 	late, _, err := by.CreateAccessToken(t.Context(), readToken)
 	require.NoError(t, err)
 	require.False(t, late.Usable(time.Now()))

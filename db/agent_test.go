@@ -13,7 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// odd are texts with everything that has a meaning to Postgres, to its arrays and to JSON.
+// odd generates texts of the characters that are special to Postgres, its arrays or JSON.
 func odd(least, most int) *rapid.Generator[string] {
 	return rapid.StringOfN(rapid.OneOf(
 		rapid.RuneFrom([]rune(`'"\,{}[](?$:;%_u0n<>& `)), rapid.RuneFrom([]rune("a\n\té😀\u2028\ufeff\u0001")), rapid.Rune(),
@@ -48,7 +48,7 @@ func TestAgentIsReadAsItWasWritten(t *testing.T) {
 		read, err := tenant.Agent(ctxOf(t), created.ID)
 		require.NoError(r, err)
 		same(r, created, read)
-		// What was read can be written again.
+		// What was read can be written back.
 		updated, err := tenant.UpdateAgent(ctxOf(t), model.UpdateAgentInput{AgentID: created.ID, Name: new("Renamed")})
 		require.NoError(r, err)
 		read, err = tenant.Agent(ctxOf(t), created.ID)
@@ -144,7 +144,7 @@ func TestUpdateAgentLeavesWhatIsNotGiven(t *testing.T) {
 	require.Nil(t, updated.InboundWelcomeMessage, "an empty text takes a welcome back")
 	require.False(t, updated.IsCallTransferEnabled)
 
-	// A change that is refused changes nothing, the prompt's version included.
+	// A refused change changes nothing, not even the prompt's version.
 	_, err = tenant.UpdateAgent(ctx, model.UpdateAgentInput{AgentID: agent.ID, Prompt: new("Other"), Language: new("french")})
 	faults(t, err, model.BadInput, "language", "ISO 639-1")
 	read, err := tenant.Agent(ctx, agent.ID)
@@ -178,7 +178,7 @@ func TestDeleteAgentTakesItsEdgesAlong(t *testing.T) {
 	}, left)
 }
 
-// Agents that delegate to each other are linked at once: nobody waits in a circle.
+// Linking agents to each other in both directions at once does not deadlock.
 func TestAgentsOfACircleAtOnce(t *testing.T) {
 	t.Parallel()
 	ctx, tenant := t.Context(), freshTenant(t)
@@ -211,7 +211,7 @@ func TestAgentsOfACircleAreDeletedAtOnce(t *testing.T) {
 	_, _, err = tenant.AddSubAgent(ctx, model.AddSubAgentInput{AgentID: b.ID, DelegateAgentID: a.ID, Name: "Back", TechnicalName: "back"})
 	require.NoError(t, err)
 
-	// Somebody holds an edge until both have begun.
+	// Holding an edge keeps both deletions waiting until both have begun.
 	hold, err := connect(t, conn.Config().ConnString()).Begin(ctx)
 	require.NoError(t, err)
 	_, err = hold.Exec(ctx, "SELECT FROM sub_agents WHERE id = $1 FOR UPDATE", there.ID)

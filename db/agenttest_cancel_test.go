@@ -116,6 +116,8 @@ func TestARunIsCancelledWhileItIsTakenOver(t *testing.T) {
 	require.True(t, after.IsFinished())
 }
 
+// Workers, cancellations, a deletion and new executions compete for the same tests. Every execution still ends, with each
+// run final and counted once.
 func TestCancelAgainstClaimAndFinish(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
@@ -145,14 +147,14 @@ func TestCancelAgainstClaimAndFinish(t *testing.T) {
 			_, err := tenant.CancelAgentTestExecution(context.Background(), model.CancelAgentTestExecutionInput{ExecutionID: executions[i-len(runs)].ID})
 			var known *model.Error
 			if errors.As(err, &known) && strings.Contains(known.Message, "is finished") {
-				return nil // it was finished before
+				return nil // it had already finished
 			}
 			return err
 		case len(runs) + 2, len(runs) + 3:
 			_, err := begin()
 			var known *model.Error
 			if errors.As(err, &known) && known.Code == model.NotFound {
-				return nil // a test was deleted before
+				return nil // a test had already been deleted
 			}
 			return err
 		case len(runs) + 4:
@@ -178,6 +180,7 @@ func TestCancelAgainstClaimAndFinish(t *testing.T) {
 	}
 }
 
+// Whatever changes a run locks its test before its execution, so that a cancellation and the end of a run cannot deadlock.
 func TestACancellationHoldsTestsBeforeTheirExecution(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)

@@ -16,7 +16,7 @@ const (
 	erred  = model.AgentTestRunStatusError
 )
 
-// executed returns an execution whose runs of each test came to the outcomes; those without one are left queued.
+// executed returns an execution whose runs of each test have the outcomes. Runs without one stay queued.
 func executed(t *testing.T, tenant *db.Tenant, repeats int32, tests []string, outcomes map[string][]model.AgentTestRunStatus) *model.AgentTestExecution {
 	t.Helper()
 	execution, err := tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: tests, Repeats: repeats, Concurrency: 50})
@@ -107,7 +107,7 @@ func TestFlakyTests(t *testing.T) {
 	stranger, _ := newCompany(t, store)
 	require.Empty(t, flaky(stranger))
 
-	// What is not finished does not count yet, and what differs between executions is not flaky.
+	// Unfinished runs do not count, and a test whose outcome differs only between executions is not flaky.
 	newest := executed(t, tenant, 2, tests, map[string][]model.AgentTestRunStatus{mixed: {passed, passed}, steady: {failed, failed}, unsure: {failed}})
 	require.Equal(t, map[string]bool{mixed: true}, flaky(tenant))
 	for _, run := range runsOf(t, tenant, newest.ID) {

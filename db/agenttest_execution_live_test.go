@@ -12,7 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// next returns what a channel delivers, and false when it is closed.
+// next returns the channel's next value, and false once it is closed.
 func next[E any](t *testing.T, from <-chan E) (E, bool) {
 	t.Helper()
 	select {

@@ -15,7 +15,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// line stands for the queue: what was put into it, in order.
+// line stands in for the queue and keeps what was enqueued, in order.
 type line struct {
 	mu   sync.Mutex
 	runs []string
@@ -35,7 +35,7 @@ func (l *line) enqueue(_ context.Context, tx bun.Tx, companyID string, runIDs []
 	return nil
 }
 
-// take empties the line.
+// take empties the line and returns what it held.
 func (l *line) take() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -150,9 +150,6 @@ func TestNoMoreRunsAreUnderWayThanAllowed(t *testing.T) {
 	require.EqualValues(t, 2, tallies[execution.ID][0].Passed)
 }
 
-// Workers, cancellations, deletions and new executions of the same tests get in each other's way, and every
-// execution ends with every run final and counted once.
-// Whoever changes a run holds its test before its execution, as a cancellation does: they never wait for each other.
 func TestRetries(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
@@ -279,7 +276,7 @@ func TestARetryWhileATestIsDeleted(t *testing.T) {
 			again <- execution
 			errs <- err
 		}()
-		waitForLocks(t, conn, 1) // it has seen the test
+		waitForLocks(t, conn, 1) // it has read the test
 		return nil
 	}))
 	execution := <-again

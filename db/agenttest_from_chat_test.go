@@ -64,7 +64,7 @@ func TestATestIsMadeOfAChat(t *testing.T) {
 	require.Equal(t, "Monday", *mock.Rules[0].When[0].Equals)
 	require.Equal(t, `{"free":false}`, *mock.Rules[0].ResultTemplate)
 
-	// What was made can be run.
+	// The test can be run.
 	require.Equal(t, "You want Tuesday.", runsOf(t, tenant, start(t, tenant, test.ID).ID)[0].Snapshot.Test.Scenario)
 
 	whole := in

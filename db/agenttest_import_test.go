@@ -11,7 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// ended is an execution of a test that ended at a time, with as many runs as statuses.
+// ended returns an execution of a test that ended at the time, with a run for each status.
 func ended(agent *model.Agent, test *model.AgentTestRow, at time.Time, statuses ...model.AgentTestRunStatus) (*model.AgentTestExecution, []*model.AgentTestRun) {
 	execution := &model.AgentTestExecution{
 		ID: model.NewID("execution"), AgentID: &agent.ID, Repeats: int32(len(statuses)), Concurrency: 1, Version: 1,
@@ -71,7 +71,7 @@ func TestImportedTestsHaveAHistory(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, flaky[test.ID])
 
-	// It goes on from there as if it had happened here.
+	// Imported executions can be retried like any other.
 	again, err := tenant.RetryAgentTestExecution(t.Context(), model.RetryAgentTestExecutionInput{ExecutionID: newer.ID, Only: model.AgentTestRetryNotPassed})
 	require.NoError(t, err)
 	require.EqualValues(t, 1, again.Unfinished)

@@ -13,13 +13,14 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// turn is a worker that has finished a run and waits for the test before it says so to the queue.
+// turn is a worker that has finished a run and waits for goOn before it reports that to the queue.
 type turn struct {
 	runID string
 	goOn  chan struct{}
 }
 
-// passing lets the store's only worker pass every run that it has begun, and returns the worker after each.
+// passing makes the store's only worker call begun and pass the run, for each of its runs. The channel delivers the
+// worker after each.
 func passing(t *testing.T, store *db.Store, begun func(context.Context, *model.AgentTestRun) error) <-chan turn {
 	t.Helper()
 	finished, ended := make(chan turn, 100), make(chan struct{})
@@ -69,7 +70,7 @@ func awaitTurn(t *testing.T, finished <-chan turn) turn {
 	}
 }
 
-// oneByOne starts an execution of new tests of an agent whose runs follow each other, and returns these.
+// oneByOne starts an execution of new tests of an agent, one run at a time, and returns its runs.
 func oneByOne(t *testing.T, tenant *db.Tenant, tests int) []*model.AgentTestRun {
 	t.Helper()
 	agentID, ids := newAgent(t, tenant).ID, make([]string, tests)
@@ -115,7 +116,7 @@ func TestTheEndOfARunIsTheBeginningOfTheNext(t *testing.T) {
 	}
 }
 
-// Somebody holds the test of the next run, and may be waiting for what the end of this one holds.
+// The end of a run does not wait for the next run's test: whoever holds that may be waiting for this run.
 func TestANextRunThatWouldHaveToBeWaitedFor(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
@@ -135,12 +136,12 @@ func TestANextRunThatWouldHaveToBeWaitedFor(t *testing.T) {
 	require.Equal(t, model.AgentTestRunStatusPassed, runByID(t, tenant, runs[1].ID).Status)
 }
 
-// The next run has been cancelled while it was queued, or is one of another execution.
+// The next run is not claimed if it was cancelled in the queue, or belongs to another execution.
 func TestARunThatIsNotClaimedWithTheEndOfAnother(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	conn := connect(t, address)
-	store := dbtest.Open(t, address, db.Options{RunsPerCompany: 1}) // what is enqueued waits for the end of what is under way
+	store := dbtest.Open(t, address, db.Options{RunsPerCompany: 1}) // so each run waits for the one before
 	tenant, _ := newCompany(t, store)
 	agentID := newAgent(t, tenant).ID
 	test := func() string { return newSimulationTest(t, tenant, agentID).ID }
@@ -177,7 +178,7 @@ func TestARunThatIsNotClaimedWithTheEndOfAnother(t *testing.T) {
 	require.Zero(t, execution.Unfinished)
 }
 
-// What a transaction that is rolled back has made of the run's job, and of the next run, has not happened.
+// A transaction that is rolled back leaves the run's job and the next run as they were.
 func TestAnEndThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
@@ -250,7 +251,7 @@ func TestAnEndThatCannotBeWritten(t *testing.T) {
 	require.Equal(t, model.AgentTestExecutionStatusCompleted, execution.Status)
 }
 
-// A run that is given back after its execution was cancelled has ended, and its job with it.
+// A run that is released after its execution was cancelled has ended, and its job with it.
 func TestAJobThatEndsWithACancelledRun(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)

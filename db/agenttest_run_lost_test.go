@@ -67,7 +67,7 @@ func TestACancelledRunThatIsGivenBack(t *testing.T) {
 	}
 }
 
-// What the queue has dropped nobody works on any more, whatever the reason.
+// Nobody works on runs without a job any more, whatever the reason, so the sweep ends them.
 func TestRunsThatTheQueueHasDropped(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)

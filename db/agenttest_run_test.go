@@ -21,7 +21,7 @@ func start(t *testing.T, tenant *db.Tenant, testIDs ...string) *model.AgentTestE
 	return execution
 }
 
-// runsOf returns the runs of an execution in the order in which they are run.
+// runsOf returns the runs of an execution in running order.
 func runsOf(t *testing.T, tenant *db.Tenant, executionID string) []*model.AgentTestRun {
 	t.Helper()
 	runs, err := dbtest.Pages[*model.AgentTestRun](t.Context(), tenant, db.RunsOfExecutions, nil, []string{executionID}, model.PageArgs{First: 100})
@@ -65,7 +65,7 @@ func newRun(t *testing.T, tenant *db.Tenant) *model.AgentTestRun {
 	return runsOf(t, tenant, start(t, tenant, test.ID).ID)[0]
 }
 
-// lastRun requires the test's most recent run and its state to be those.
+// lastRun requires the test's most recent run to be this one, with the status.
 func lastRun(t *testing.T, tenant *db.Tenant, testID, runID string, status model.AgentTestRunStatus) {
 	t.Helper()
 	test := testByID(t, tenant, testID).Row()
@@ -116,7 +116,7 @@ func TestTheLifeOfARun(t *testing.T) {
 	require.True(t, execution.IsFinished())
 	require.Equal(t, stored.Version, execution.Version)
 
-	// What is final is final.
+	// A final run stays as it is.
 	require.Contains(t, fails(t, tenant.FinishRun(t.Context(), run), model.Conflict), "has ended")
 	run, err = tenant.ClaimRun(t.Context(), queued.ID, 2)
 	require.NoError(t, err)
@@ -157,7 +157,7 @@ func TestARunWhoseWorkerIsLost(t *testing.T) {
 	require.EqualValues(t, 1, alive.Lost)
 	require.True(t, dead.StartedAt.Equal(*alive.StartedAt))
 
-	// What was taken for dead may still try.
+	// A worker that was only taken for dead may still try to finish.
 	<-held.Done()
 	require.ErrorIs(t, context.Cause(held), db.ErrRunLost)
 	dead.Status = model.AgentTestRunStatusPassed
@@ -167,7 +167,7 @@ func TestARunWhoseWorkerIsLost(t *testing.T) {
 	require.Equal(t, model.AgentTestRunStatusFailed, runByID(t, tenant, queued.ID).Status)
 }
 
-// No signal comes for what happened before the run was held, or is another company's.
+// No signal tells a worker that its run was cancelled before it watched it, or belongs to another company.
 func TestAHeldRunIsLookedAfterWithoutSignals(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)

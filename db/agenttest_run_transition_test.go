@@ -26,8 +26,8 @@ func atOnce(runs []*model.AgentTestRun, fn func(run *model.AgentTestRun) error) 
 	return errs
 }
 
-// Runs of two executions are claimed and finished at the same time, all by one process: each move counts once, and
-// one that cannot be written keeps no other back.
+// One process claims and finishes runs of two executions at the same time: each transition counts once, and one that
+// cannot be written does not hold up the others.
 func TestRunsThatMoveAtOnce(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)

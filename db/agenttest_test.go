@@ -93,7 +93,7 @@ func TestTestsAreKeptAsTheyWereGiven(t *testing.T) {
 	require.JSONEq(t, "{}", string(stored.Row().Variables))
 	require.Nil(t, stored.Row().FolderID)
 	require.Nil(t, stored.Row().LastRunID)
-	// What it is does not depend on the columns that are read.
+	// The kind is known whatever columns are read.
 	require.IsType(t, &model.ClassificationTest{}, testByID(t, tenant, classification.ID, "name"))
 
 	types, err := tenant.Types(t.Context(), []string{plain.ID, folder.ID})
@@ -101,7 +101,7 @@ func TestTestsAreKeptAsTheyWereGiven(t *testing.T) {
 	require.Equal(t, map[string]string{plain.ID: "agent test", folder.ID: "agent test folder"}, types)
 }
 
-// batchless returns a row as it was when it was made: read with no others, for no parent.
+// batchless returns a copy of the row that belongs to no batch and no parent, like a newly created one.
 func batchless(row *model.AgentTestRow) *model.AgentTestRow {
 	row.JoinBatch(&model.Batch{}, nil)
 	alone := *row
@@ -275,7 +275,7 @@ func TestDeletedTests(t *testing.T) {
 	require.Nil(t, runs[0].TestID)
 	require.Equal(t, test.ID, runs[0].TestedID)
 	require.Equal(t, &kept.ID, runs[1].TestID)
-	// A run whose test is gone runs what it has kept.
+	// A run whose test is gone runs its own copy.
 	for _, run := range runs {
 		require.NoError(t, finish(t, tenant, run.ID, model.AgentTestRunStatusFailed))
 	}
@@ -314,7 +314,7 @@ func TestDeletedAgentsLeaveTheirRuns(t *testing.T) {
 	require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*) FROM agent_test_folders").Scan(&folders))
 	require.Zero(t, folders)
 
-	// A whole company goes too.
+	// Deleting the company deletes everything.
 	_, err = conn.Exec(t.Context(), "DELETE FROM companies")
 	require.NoError(t, err)
 	require.Empty(t, rowsOf(t, conn))

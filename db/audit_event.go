@@ -22,7 +22,7 @@ func (t *Tenant) AuditEvents(ctx context.Context, args model.PageArgs, filter *m
 	return list[*model.AuditEvent](ctx, t, AuditEventList, args, columns, AuditEventsThat(filter))
 }
 
-// audit records what the transaction does to the target, and who asked for it.
+// audit records what the transaction does to the target, and on whose behalf.
 func (t tenantTx) audit(ctx context.Context, action model.AuditAction, targetID string) error {
 	event := &model.AuditEvent{ID: model.NewID("audit"), Action: action, TargetID: targetID, CreatedAt: now()}
 	if principal, isKnown := model.PrincipalOf(ctx); isKnown {
@@ -34,7 +34,7 @@ func (t tenantTx) audit(ctx context.Context, action model.AuditAction, targetID 
 	return insert(ctx, t.Tenant, event)
 }
 
-// deletions are what it is called, by the type's name, to delete something.
+// deletions are the actions of deleting, by the name of the type.
 var deletions = map[string]model.AuditAction{
 	"agent": model.AuditActionDeleteAgent, "tool": model.AuditActionDeleteTool, "sub-agent": model.AuditActionDeleteSubAgent,
 	"knowledge base chat": model.AuditActionDeleteKnowledgeBaseChat, dataset: model.AuditActionDeleteDataset,

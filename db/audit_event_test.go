@@ -12,7 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Who changes what is written down with the change, or not at all.
+// A change and its audit event are written together or not at all.
 func TestChangesAreAudited(t *testing.T) {
 	t.Parallel()
 	tenant, companyID := newCompany(t, dbtest.New(t))

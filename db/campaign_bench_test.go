@@ -13,7 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// benchmarkCampaign returns a running campaign with so many thousands of items.
+// benchmarkCampaign returns a running campaign with thousands × 1,000 items.
 func benchmarkCampaign(b *testing.B, thousands int) (*db.Tenant, *model.Campaign) {
 	b.Helper()
 	store := dbtest.Open(b, dbtest.URL(b), db.Options{MaxConnections: 24})
@@ -35,7 +35,7 @@ func benchmarkCampaign(b *testing.B, thousands int) (*db.Tenant, *model.Campaign
 	return tenant, campaign
 }
 
-// BenchmarkClaims is how many items dialers that claim at once are handed in a second, out of 20,000.
+// BenchmarkClaims measures how many items per second concurrent dialers claim, out of 20,000.
 func BenchmarkClaims(b *testing.B) {
 	for _, dialers := range []int{1, 16} {
 		for _, limit := range []int32{1, 50} {
@@ -64,7 +64,7 @@ func BenchmarkClaims(b *testing.B) {
 	}
 }
 
-// BenchmarkMoves is how many moves of items of one campaign are kept in a second, 16 reported at once.
+// BenchmarkMoves measures how many transitions of one campaign's items are stored per second, 16 at once.
 func BenchmarkMoves(b *testing.B) {
 	tenant, campaign := benchmarkCampaign(b, 1)
 	page, err := tenant.CampaignItems(b.Context(), model.PageArgs{First: 16}, campaign.ID, nil, nil)

@@ -37,7 +37,7 @@ func TestACampaignIsImportedWholeOrNotAtAll(t *testing.T) {
 	_, types := eventsOf(t, tenant, items[1].ID)
 	require.Equal(t, "LaunchCall EndCall", types)
 
-	// The second item is there already.
+	// The second item exists already.
 	again, err := model.NewCampaign(model.CreateCampaignInput{AgentID: agent.ID, Name: "Again", MaxAttempts: 1}, past)
 	require.NoError(t, err)
 	others, err := again.NewItems(contacts(again.ID, 2), agent, past)

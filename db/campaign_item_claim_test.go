@@ -26,7 +26,7 @@ func claimItems(t *testing.T, tenant *db.Tenant, campaignID string, limit int32)
 	return *id, items
 }
 
-// lapse lets every claim and every delay be over.
+// lapse ends every claim and every delay.
 func lapse(t *testing.T, conn *pgx.Conn) {
 	t.Helper()
 	_, err := conn.Exec(t.Context(), "UPDATE campaign_items SET due_at = due_at - interval '1 day'")
@@ -61,7 +61,7 @@ func TestNoTwoDialersGetTheSameItem(t *testing.T) {
 		}
 	})
 	require.Empty(t, errs)
-	// An empty claim may have met items that somebody else was being given; nobody left any behind.
+	// A claim may come back empty because others are being handed the last items. None is left behind.
 	require.Len(t, taken, 1_000)
 	for id, claims := range taken {
 		require.Len(t, claims, 1, id)
@@ -86,7 +86,7 @@ func TestClaims(t *testing.T) {
 	none, _ := claimItems(t, tenant, campaign.ID, 3)
 	require.Empty(t, none)
 
-	// A call that has begun is not under the claim any more, and never handed out again.
+	// An item whose call has begun is no longer under the claim, and is never handed out again.
 	report(t, tenant, items[0], model.CampaignItemStatusCalling)
 	held, err := tenant.RenewCampaignClaim(t.Context(), model.RenewCampaignClaimInput{CampaignID: campaign.ID, ClaimID: id, LeaseSeconds: 3_600})
 	require.NoError(t, err)
@@ -109,7 +109,7 @@ func TestClaims(t *testing.T) {
 	require.Contains(t, fails(t, late(id), model.Conflict), "not under claim")
 	require.NoError(t, late(second))
 
-	// One that has lapsed holds again what nobody else was given.
+	// Renewing a lapsed claim takes back the items that nobody else was handed.
 	lapse(t, conn)
 	held, err = tenant.RenewCampaignClaim(t.Context(), model.RenewCampaignClaimInput{CampaignID: campaign.ID, ClaimID: second, LeaseSeconds: 60})
 	require.NoError(t, err)

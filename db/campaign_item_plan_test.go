@@ -12,7 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// A few archived items are found without reading the campaign, alone and for several campaigns at once.
+// A few archived items are found without reading whole campaigns, for one campaign and for several at once.
 func TestArchivedItemsAreListedByTheirIndex(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)

@@ -16,7 +16,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// contacts is an input with so many contacts.
+// contacts returns an input with count contacts.
 func contacts(campaignID string, count int) model.AddCampaignItemsInput {
 	in := model.AddCampaignItemsInput{CampaignID: campaignID}
 	for i := range count {
@@ -37,7 +37,7 @@ func advance(ctx context.Context, tenant *db.Tenant, item *model.CampaignItem, t
 	return tenant.AdvanceCampaignItem(ctx, model.AdvanceCampaignItemInput{CampaignID: item.CampaignID, ItemID: item.ID, To: to, Answered: answered})
 }
 
-// report is advance for a move that must not fail.
+// report advances the item and requires that to succeed.
 func report(t *testing.T, tenant *db.Tenant, item *model.CampaignItem, to model.CampaignItemStatus) *model.CampaignItem {
 	t.Helper()
 	moved, err := advance(t.Context(), tenant, item, to, nil)
@@ -57,7 +57,7 @@ func eventsOf(t *testing.T, tenant *db.Tenant, itemID string) (events []*model.C
 	return events, strings.Join(names, " ")
 }
 
-// stored requires the item to be stored as it is, and returns it.
+// stored requires the stored item to equal the given one, and returns it.
 func stored(t *testing.T, tenant *db.Tenant, item *model.CampaignItem) *model.CampaignItem {
 	t.Helper()
 	read, err := tenant.CampaignItem(t.Context(), item.CampaignID, item.ID)
@@ -118,7 +118,7 @@ func TestTheLifeOfAnItem(t *testing.T) {
 	require.Equal(t, "LaunchCall EndCall LaunchCall PickUp EndCall ResetCall", names)
 }
 
-// Whatever is tried, what is stored is what the state machine says, and its events are kept with it.
+// Whatever is reported, the stored item is the one that the state machine computes, and its events are stored with it.
 func TestRandomReportsAreStoredAsTheStateMachineHasThem(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)

@@ -8,7 +8,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// A move that was found legal is tried anew when somebody else changed what that depended on.
+// A transition that was found legal is tried again if anything it depended on has changed meanwhile.
 func TestMovesMeetWhatOthersChangeMeanwhile(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -19,7 +19,8 @@ func newOutboundAgent(t *testing.T, tenant *db.Tenant, fields ...*model.AgentFie
 	return agent
 }
 
-// newCampaign returns a running campaign, of a new agent unless it is given one, each change applied to its input before.
+// newCampaign returns a running campaign, created from an input to which the changes were applied. It is for a new agent
+// unless a change sets one.
 func newCampaign(t *testing.T, tenant *db.Tenant, changes ...func(*model.CreateCampaignInput)) *model.Campaign {
 	t.Helper()
 	in := model.CreateCampaignInput{Name: "A campaign", MaxAttempts: 2, RetryDelayMinutes: 30}
@@ -154,7 +155,7 @@ func TestAnAgentTakesItsCampaignsWithIt(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// Whoever deletes an agent and whoever reports of its items wait for each other in one order.
+// Deleting an agent and reporting on its items take locks in the same order, so they cannot deadlock.
 func TestAnAgentIsDeletedWhileItsItemsMove(t *testing.T) {
 	t.Parallel()
 	tenant, _ := newCompany(t, dbtest.New(t))

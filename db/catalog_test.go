@@ -11,8 +11,8 @@ import (
 	"github.com/agentgraph/agentgraph/db/queue"
 )
 
-// rules are what lets every table be sharded by company, and what keeps the database itself from
-// linking two companies. Each query returns what breaks its rule.
+// rules let every table be sharded by company, and keep rows of two companies from being linked. Each query returns the
+// violations of its rule.
 var rules = map[string]string{
 	"every table belongs to a company": `SELECT relname FROM tenant_table t WHERE NOT EXISTS (
 		SELECT FROM pg_attribute a WHERE a.attrelid = t.oid AND a.attname = 'company_id' AND a.attnotnull AND a.atttypid = 'text'::regtype)`,
@@ -49,7 +49,7 @@ var rules = map[string]string{
 func TestCatalogRules(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
-	// River's tables are no company's, and follow River's own rules.
+	// River's tables belong to no company and follow River's own rules.
 	pool, err := pgxpool.New(t.Context(), address)
 	require.NoError(t, err)
 	defer pool.Close()
@@ -70,7 +70,7 @@ func TestCatalogRules(t *testing.T) {
 		require.Empty(t, broken(rule), rule)
 	}
 
-	// The rules see what breaks them.
+	// Each rule finds a violation.
 	for _, statement := range []string{
 		"CREATE TABLE strays (id serial PRIMARY KEY, company_id text REFERENCES companies ON DELETE SET NULL, agent_id text)",
 		"ALTER TABLE strays ADD UNIQUE (agent_id)",

@@ -12,17 +12,15 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// What a row and each of its values take in memory beside their bytes.
+// Memory that a row and each of its values take beside their bytes.
 const (
 	bytesPerRow   = 64
 	bytesPerValue = 24
 )
 
-// openCharged returns a database whose rows are charged, one by one as they are read, to the model.Budget of the context that
-// asks for them. A budget that is used up ends the reading, with an error that is model.ErrTooLarge: what a client can have
-// read is bounded by what is left to read it into, not by how many rows a statement finds.
-//
-// The pool's connections are shared fairly between companies.
+// openCharged returns a database that charges each row, as it is read, to the model.Budget of the statement's context. An
+// exhausted budget ends the reading with an error that is model.ErrTooLarge, so a client's reads are bounded by memory
+// and not by the number of rows that a statement finds. The pool's connections are shared fairly between companies.
 func openCharged(pool *pgxpool.Pool, gate *fair.Gate) *sql.DB {
 	charged := sql.OpenDB(chargedConnector{stdlib.GetPoolConnector(pool), gate})
 	charged.SetMaxIdleConns(0) // the pool keeps them
@@ -55,13 +53,13 @@ func (c chargedConnector) Connect(ctx context.Context) (driver.Conn, error) {
 
 type partyKey struct{}
 
-// withParty returns a context whose statements take the connections of the company, or of the program itself when it is empty,
-// whoever the principal is.
+// withParty returns a context whose statements use connections of the company, or of the program itself if companyID is
+// empty, whatever the principal.
 func withParty(ctx context.Context, companyID string) context.Context {
 	return context.WithValue(ctx, partyKey{}, companyID)
 }
 
-// partyOf returns whose connections the statements of a context take.
+// partyOf returns the party whose connections the statements of a context use.
 func partyOf(ctx context.Context) string {
 	if party, isSet := ctx.Value(partyKey{}).(string); isSet {
 		return party
@@ -70,7 +68,7 @@ func partyOf(ctx context.Context) string {
 	return principal.CompanyID
 }
 
-// chargedConn is a connection that is used by one party, a company or, with an empty name, the program itself.
+// chargedConn is a connection in use by one party: a company or, with an empty name, the program itself.
 type chargedConn struct {
 	*stdlib.Conn
 	gate  *fair.Gate

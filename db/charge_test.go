@@ -12,7 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// purse is a budget that remembers what was asked of it.
+// purse is a budget that counts the rows it was charged for.
 type purse struct{ left, rows int }
 
 func (p *purse) Spend(bytes int) error {
@@ -23,7 +23,7 @@ func (p *purse) Spend(bytes int) error {
 	return nil
 }
 
-// Rows are charged one by one, on every way to read them, and a budget that is used up ends the reading there.
+// Every way to read charges rows one by one, and stops where the budget is used up.
 func TestRowsAreChargedAsTheyAreRead(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)

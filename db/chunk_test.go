@@ -16,7 +16,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// requireTermsToBeRight compares the counted terms with those that the chunks have.
+// requireTermsToBeRight compares the counted terms with the terms of the chunks.
 func requireTermsToBeRight(t *testing.T, conn *pgx.Conn) {
 	t.Helper()
 	var wrong int
@@ -90,7 +90,7 @@ func TestTermsAreCountedWhenDocumentsEndTogether(t *testing.T) {
 	}
 }
 
-// recorder keeps what a store asks of the database.
+// recorder keeps the statements of a store.
 type recorder struct {
 	mu    sync.Mutex
 	asked []string
@@ -168,14 +168,14 @@ func TestSearchUsesItsIndexes(t *testing.T) {
 	}
 }
 
-// The version of a dataset says when its terms are others.
+// The version of a dataset changes with its terms.
 func TestVocabularies(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	dataset, other := newDataset(t, tenant), newDataset(t, tenant)
 	chat := newChat(t, tenant, dataset.ID, other.ID)
 	versions := map[string]bool{}
-	// requireTerms requires the terms, under a version that there was not yet.
+	// requireTerms requires the terms, under a version that has not occurred before.
 	requireTerms := func(terms ...string) {
 		t.Helper()
 		vocabularies, err := tenant.Vocabularies(t.Context(), []string{dataset.ID, other.ID}, 1<<20)
@@ -229,7 +229,7 @@ func TestChunksOfBeforeFullTextAreFound(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, migrator.Down(t.Context()))
 	}
-	// What the program made of them then.
+	// These are the terms that the program stored then.
 	for position, terms := range []string{`{"12,50",at,by,deliv,deliver,delivered,example.com,they,v1.2,were,with}`, "{elle,est,rembours,remboursee}"} {
 		_, err := conn.Exec(t.Context(), "UPDATE chunks SET search = array_to_tsvector($1::text[]) WHERE position = $2", terms, position)
 		require.NoError(t, err)

@@ -17,21 +17,21 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// bound reads a DateBound.
+// bound parses a DateBound.
 func bound(t require.TestingT, text string) model.DateBound {
 	b, err := model.ParseDateBound(text)
 	require.NoError(t, err)
 	return b
 }
 
-// breakdownOf asks for a breakdown between two bounds as texts.
+// breakdownOf returns the breakdown between two bounds, given as texts.
 func breakdownOf(t require.TestingT, tenant *db.Tenant, from, to string) *model.ConsumptionBreakdown {
 	b, err := tenant.ConsumptionBreakdown(ctxOf(t), bound(t, from), bound(t, to), model.AllConsumptionAxes)
 	require.NoError(t, err)
 	return b
 }
 
-// recount adds up a ledger in the plainest way. Names are all unknown.
+// recount adds up a ledger in the plainest way. All names are unknown.
 func recount(ledger []*model.UsageEntryInput, from, to model.DateBound) *model.ConsumptionBreakdown {
 	first, last := from.At, to.At
 	if to.IsDay {
@@ -125,7 +125,7 @@ func withoutBatches(b *model.ConsumptionBreakdown) *model.ConsumptionBreakdown {
 	return b
 }
 
-// moments are drawn so that many are at the ends of days, months and years.
+// moments generates times, many of them at the ends of days, months and years.
 func moments() *rapid.Generator[time.Time] {
 	return rapid.Custom(func(t *rapid.T) time.Time {
 		days := rapid.OneOf(rapid.IntRange(0, 730), rapid.SampledFrom([]int{0, 30, 31, 59, 60, 364, 365, 366})).Draw(t, "day")
@@ -157,7 +157,7 @@ func entries() *rapid.Generator[*model.UsageEntryInput] {
 	})
 }
 
-// ranges are drawn in both forms of their bounds, in order and at most 366 days apart.
+// ranges generates valid ranges with both forms of bounds, in order and at most 366 days apart.
 func ranges() *rapid.Generator[[2]model.DateBound] {
 	return rapid.Custom(func(t *rapid.T) [2]model.DateBound {
 		one := func(name string) model.DateBound {
@@ -176,10 +176,10 @@ func ranges() *rapid.Generator[[2]model.DateBound] {
 
 const (
 	rangesPerLedger = 10
-	ledgers         = 100 // of which rapid draws so many by itself
+	ledgers         = 100 // as many as rapid checks by default
 )
 
-// 1,000 ranges of random ledgers, written in random parts, are what a plain recount says.
+// The breakdowns of 1,000 ranges of random ledgers, written in random parts, equal a plain recount.
 func TestBreakdownIsWhatARecountSays(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
@@ -212,7 +212,7 @@ func TestBreakdownIsWhatARecountSays(t *testing.T) {
 	require.GreaterOrEqual(t, cases, ledgers*rangesPerLedger)
 }
 
-// partsAreOfTheWhole asks for some of the axes, which are as they are beside all others.
+// partsAreOfTheWhole checks that a breakdown by some of the axes agrees with the one by all.
 func partsAreOfTheWhole(t *rapid.T, tenant *db.Tenant, whole *model.ConsumptionBreakdown, r [2]model.DateBound) {
 	wanted := func(axis string) bool { return rapid.Bool().Draw(t, axis) }
 	axes := model.ConsumptionAxes{Channels: wanted("channels"), Months: wanted("months"), Days: wanted("days"), Agents: wanted("agents"), Campaigns: wanted("campaigns")}
@@ -250,18 +250,18 @@ func partsAreOfTheWhole(t *rapid.T, tenant *db.Tenant, whole *model.ConsumptionB
 	}
 }
 
-// daysThatDiffer counts the days of a company that are not what the ledger says.
+// daysThatDiffer counts the daily sums of a company that differ from its ledger.
 const daysThatDiffer = `SELECT count(*) FROM (
 	SELECT day, channel, agent_id, campaign_id, micro_credits, entries FROM usage_days WHERE company_id = $1) AS kept
 	FULL JOIN (SELECT (at AT TIME ZONE 'UTC')::date AS day, channel, agent_id, campaign_id, sum(micro_credits) AS micro_credits, count(*) AS entries
 		FROM usage_entries WHERE company_id = $1 GROUP BY 1, 2, 3, 4) AS counted USING (day, channel, agent_id, campaign_id)
 	WHERE (kept.micro_credits, kept.entries) IS DISTINCT FROM (counted.micro_credits, counted.entries)`
 
-// monthsThatDiffer counts the months of a company that are not what the ledger says.
+// monthsThatDiffer counts the monthly sums of a company that differ from its ledger.
 var monthsThatDiffer = strings.NewReplacer("usage_days", "usage_months", "(at AT TIME ZONE 'UTC')::date",
 	"date_trunc('month', at AT TIME ZONE 'UTC')::date", "day", "month").Replace(daysThatDiffer)
 
-// requireTrueSums checks that the sums of a company are what its ledger says.
+// requireTrueSums checks the sums of a company against its ledger.
 func requireTrueSums(t require.TestingT, conn *pgx.Conn, companyID string) {
 	for _, query := range []string{daysThatDiffer, monthsThatDiffer} {
 		var differ int
@@ -270,7 +270,7 @@ func requireTrueSums(t require.TestingT, conn *pgx.Conn, companyID string) {
 	}
 }
 
-// axesAddUp checks the sums that are promised, from the answer alone.
+// axesAddUp checks that the sums within an answer agree, as the schema promises.
 func axesAddUp(t require.TestingT, b *model.ConsumptionBreakdown, ledger []*model.UsageEntryInput, r [2]model.DateBound) {
 	var channels, months, days, agents model.Credits
 	for _, c := range b.ByChannel {
@@ -386,7 +386,7 @@ func TestWholeDaysAreReadFromTheirSums(t *testing.T) {
 	require.EqualValues(t, 10, breakdownOf(t, tenant, "2026-03-01T00:00:00.001Z", "2026-03-03T23:59:59.998Z").TotalCredits)
 	require.Zero(t, breakdownOf(t, tenant, "2026-03-02T00:00:00.001Z", "2026-03-02").TotalCredits)
 
-	// And whole months are read from theirs, unless days are asked for.
+	// Whole months are read from their own sums, unless days are asked for.
 	_, err = conn.Exec(t.Context(), "DELETE FROM usage_days")
 	require.NoError(t, err)
 	withoutDays := func(from, to string) model.Credits {

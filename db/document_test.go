@@ -15,7 +15,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// chunksOf are new chunks with the texts.
+// chunksOf returns new chunks with the texts.
 func chunksOf(texts ...string) []*model.Chunk {
 	chunks := make([]*model.Chunk, len(texts))
 	for i, text := range texts {
@@ -251,7 +251,7 @@ func TestCountsStayRightWhileDocumentsComeAndGo(t *testing.T) {
 	require.Equal(t, counts[dataset.ID].Chunks, stored)
 }
 
-// Whoever adds a document while the cut of its dataset changes has it indexed by the new cut.
+// A document that is added while the cut of its dataset changes is indexed by the new cut.
 func TestNoDocumentIsCutAsItsDatasetWasBefore(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)

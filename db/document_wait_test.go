@@ -83,7 +83,7 @@ func TestADocumentThatIsReleasedIsNotGivenUp(t *testing.T) {
 	added := addDocument(t, tenant, newDataset(t, tenant).ID, "x")
 	attempt := int32(0)
 	for range model.MaxIndexAttempts {
-		attempt += 3 // those between could not claim it
+		attempt += 3 // the attempts between could not claim it
 		released := claim(t, tenant, added.IndexingID, attempt)
 		require.NotNil(t, released)
 		require.NoError(t, tenant.ReleaseDocument(ctx, released))

@@ -17,7 +17,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Every text that a method takes, one after the other, holds what Postgres cannot store.
+// Every text that a method takes, in turn, contains something that Postgres cannot store.
 func TestNoTextIsAnInternalError(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
@@ -26,7 +26,7 @@ func TestNoTextIsAnInternalError(t *testing.T) {
 	methods := reflect.TypeFor[*db.Tenant]()
 	for i := range methods.NumMethod() {
 		method := methods.Method(i)
-		// To the last one every text is the name of another model.
+		// ReindexOtherModels takes any text for the name of another model.
 		if slices.Contains([]string{"Tx", "By", "CreateSimulationChat", "ReindexOtherModels", "Read", "Reader"}, method.Name) {
 			continue
 		}
@@ -65,7 +65,7 @@ func TestNoTextIsAnInternalError(t *testing.T) {
 	faults(t, err, model.BadInput, "name", "U+0000")
 }
 
-// spoil returns the argument once for each text in it, with the text replaced.
+// spoil returns a copy of the argument for each text in it, with that text replaced.
 func spoil(arg any, bad string) []any {
 	switch arg.(type) {
 	case string:
@@ -178,7 +178,7 @@ func TestDatabaseThatIsGone(t *testing.T) {
 	require.Error(t, err)
 	fails(t, err, model.Unavailable)
 
-	// The next connection is a new one.
+	// The next statement opens a new connection.
 	require.Eventually(t, func() bool { return store.Ping(ctx) == nil }, waitFor, tick)
 	_, err = conn.Exec(ctx, "ALTER DATABASE "+name+" ALLOW_CONNECTIONS false")
 	require.NoError(t, err)
@@ -206,7 +206,7 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 	require.EqualError(t, err, "open database: the secret key must have 32 bytes, not 31")
 }
 
-// The connection breaks inside a transaction, which learns of it and is ended all the same.
+// A transaction whose connection breaks fails, even if its function returns no error.
 func TestATransactionWhoseConnectionIsClosedIsUnavailable(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)

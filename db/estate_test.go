@@ -11,13 +11,13 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// estate is one row of every type of a company. Every text of it contains the mark.
+// estate is a company with one row of every type. Every text in it contains the mark.
 type estate struct {
 	tenant *db.Tenant
 	mark   string
-	// tokenHash is that of an access token.
+	// tokenHash is the hash of an access token.
 	tokenHash []byte
-	// ids holds an id by the name that inputs have for it.
+	// ids holds the rows' ids by the names of the input fields that take them.
 	ids map[string]string
 }
 
@@ -58,7 +58,7 @@ func newEstate(t *testing.T, store *db.Store, mark string) estate {
 		require.NoError(t, err)
 		documents = append(documents, claimed)
 	}
-	// One is indexed, the other one is being indexed.
+	// One document is indexed, the other is still being indexed.
 	chunk := &model.Chunk{Content: mark, Words: []string{mark}, Embedding: []float32{1, 0}}
 	require.NoError(t, tenant.FinishDocument(ctx, documents[0], []*model.Chunk{chunk}))
 	simulation := &model.SimulationChat{AgentID: agent.ID, Warnings: []string{mark}}
@@ -72,7 +72,7 @@ func newEstate(t *testing.T, store *db.Store, mark string) estate {
 	require.NoError(t, err)
 	test := newSimulationTest(t, tenant, agent.ID, func(in *model.CreateSimulationTestInput) { in.Name, in.FolderID = mark, &folder.ID })
 	tagged := newClassificationTest(t, tenant, agent.ID, mark)
-	// Two executions, one a retry of the other, of which nothing is under way.
+	// There are two executions, one a retry of the other, and no run is under way.
 	execution := start(t, tenant, test.ID, tagged.ID)
 	for _, run := range runsOf(t, tenant, execution.ID) {
 		require.NoError(t, finish(t, tenant, run.ID, model.AgentTestRunStatusFailed))

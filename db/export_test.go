@@ -8,16 +8,16 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Pgx gives tests the transaction that the Tenant is in, as pgx knows one.
+// Pgx calls fn with the pgx transaction that the Tenant is in.
 func Pgx(t *Tenant, fn func(pgx.Tx) error) error {
 	return t.tx.pgx(func(tx queue.Tx) error { return fn(tx) })
 }
 
-// Listen returns when the Store hears the signals of others, or ctx ends. Something must be followed.
+// Listen waits until the Store receives the signals of other replicas, or ctx ends. Something must be followed.
 func Listen(ctx context.Context, s *Store) { s.hub.Listening(ctx) }
 
-// Reads are the connections for reads.
+// Reads returns the connections for reads.
 func (s *Store) Reads() *pgxpool.Pool { return s.reads }
 
-// OnCommit gives tests what is done once a transaction is committed.
+// OnCommit calls f once the transaction of the Tenant is committed.
 func OnCommit(t *Tenant, f func()) { t.onCommit(f) }

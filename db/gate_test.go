@@ -14,7 +14,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// A company whose statements hold all connections that it may have does not keep another one waiting.
+// A company that holds all the connections it may have does not keep another company waiting.
 func TestConnectionsAreSharedBetweenCompanies(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
@@ -29,7 +29,7 @@ func TestConnectionsAreSharedBetweenCompanies(t *testing.T) {
 	_, err := lock.Exec(t.Context(), "BEGIN; LOCK TABLE agents")
 	require.NoError(t, err)
 
-	// Eight statements of each way to read wait for the table, or for their turn.
+	// Eight statements of each way to read wait for the lock of the table, or for a connection.
 	ctx, cancel := context.WithCancel(as(t.Context(), busyID))
 	var waiting sync.WaitGroup
 	for range 8 {

@@ -16,7 +16,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// grown makes 20,000 agents of the company, and as many runs of 2,000 executions, which all have passed.
+// grown inserts 20,000 agents of the company, and 2,000 executions with 20,000 runs, all passed.
 var grown = []string{
 	`INSERT INTO agents (company_id, id, name, channel, direction, language, tags, prompt, prompt_version, fields, classification_tags,
 			extracted_values, is_call_transfer_enabled, created_at, updated_at)
@@ -109,7 +109,7 @@ func TestListsOfAGrownCompanyUseTheirIndexes(t *testing.T) {
 		}
 	}
 
-	// Of many the newest are read, and not all.
+	// If a filter matches many agents, only the newest are read.
 	for name, filter := range map[string]model.AgentFilter{"name": {NameContains: new("front")}, "tag": {Tags: []string{"team-1"}}} {
 		asked.asked = nil
 		page, err := tenant.Agents(t.Context(), first, &filter)
@@ -119,7 +119,7 @@ func TestListsOfAGrownCompanyUseTheirIndexes(t *testing.T) {
 	}
 }
 
-// planOf explains a statement, whose parameters are to be explained with the values, but whatever they are.
+// planOf returns the plan of a statement. Given values for its parameters, it returns the generic plan.
 func planOf(t *testing.T, conn *pgx.Conn, statement string, values ...any) string {
 	t.Helper()
 	explained := "EXPLAIN " + statement
@@ -139,7 +139,7 @@ func planOf(t *testing.T, conn *pgx.Conn, statement string, values ...any) strin
 	return strings.Join(lines, "\n")
 }
 
-// Runs are counted by executions, also those that were created before executions knew how many they have.
+// Runs are counted by their executions, even those of executions from before run_count.
 func TestAllRunsAreCounted(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
@@ -179,7 +179,7 @@ func TestAllRunsAreCounted(t *testing.T) {
 	require.EqualValues(t, 5, total(), "runs stay when their tests go")
 }
 
-// The index narrows a search by name, and says nothing else than the name itself.
+// The index on names changes nothing about which names match.
 func TestNameContainsIsWhatPostgresFindsInIt(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)

@@ -29,7 +29,7 @@ func claimRequest(t *testing.T, tenant *db.Tenant, id, fingerprint string) db.En
 	return end
 }
 
-// refused requires that a request is not carried out, and returns why.
+// refused requires that a request is not carried out, and returns the reason.
 func refused(t *testing.T, tenant *db.Tenant, id, fingerprint string, code model.Code) string {
 	t.Helper()
 	kept, end, err := tenant.ClaimRequest(t.Context(), digestOf(id), digestOf(fingerprint))

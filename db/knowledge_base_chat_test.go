@@ -185,7 +185,7 @@ func TestDeleteKnowledgeBaseChat(t *testing.T) {
 		}
 		return connect(ctx, agents[i+1])
 	}) {
-		fails(t, err, model.NotFound) // it came after the delete
+		fails(t, err, model.NotFound) // it came after the deletion
 	}
 	fails(t, tenant.DeleteKnowledgeBaseChat(ctx, chat.ID), model.NotFound)
 	for _, agent := range agents {

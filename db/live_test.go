@@ -17,7 +17,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// counted counts statements: those that look at all that is followed, and others.
+// counted counts the statements of sweeps, and all others.
 type counted struct{ sweeps, others atomic.Int64 }
 
 func (c *counted) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
@@ -58,7 +58,7 @@ func TestFollowersOfWhatRestsMakeNoStatements(t *testing.T) {
 	db.Listen(t.Context(), store)
 	sweep := func() {
 		above := statements.sweeps.Load() + 2
-		require.NoError(t, killListeners(url)) // whoever listens anew looks at everything
+		require.NoError(t, killListeners(url)) // a replica that reconnects sweeps everything
 		require.Eventually(t, func() bool { return statements.sweeps.Load() > above }, time.Minute, time.Millisecond)
 	}
 	sweep()
@@ -93,11 +93,11 @@ func TestAMessageIsReadOnceForAllFollowers(t *testing.T) {
 			}
 		}
 	}
-	// Beginning and ending a turn may signal each: the chat and its messages are read for both.
+	// The beginning and the end of a turn may both signal, and the chat and its messages are read for each signal.
 	require.LessOrEqual(t, statements.others.Load()-before, int64(4*turns+2))
 }
 
-// Whoever asks for everything and then does not read has nothing read for it but what it takes.
+// For a follower that asks for everything and then does not read, only a bounded part is read ahead.
 func TestReplaysAreBounded(t *testing.T) {
 	t.Parallel()
 	url, statements := dbtest.URL(t), &counted{}

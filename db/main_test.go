@@ -23,7 +23,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// What rapid found is in its output; files that nobody asked for would stay behind.
+	// rapid prints the failing case anyway, and its files would be left behind.
 	if err := flag.Set("rapid.nofailfile", "true"); err != nil {
 		panic(err)
 	}
@@ -39,14 +39,14 @@ func connect(t *testing.T, address string) *pgx.Conn {
 	return conn
 }
 
-// fresh returns a store on a fresh database and a plain connection beside it.
+// fresh returns a store on a fresh database, and a plain connection to it.
 func fresh(t *testing.T) (*db.Store, *pgx.Conn) {
 	t.Helper()
 	address := dbtest.URL(t)
 	return dbtest.Open(t, address, db.Options{SecretKey: make([]byte, 32)}), connect(t, address)
 }
 
-// newCompany returns a new company's part of the store and its id.
+// newCompany returns a new company's tenant and its id.
 func newCompany(t *testing.T, store *db.Store) (*db.Tenant, string) {
 	t.Helper()
 	company, err := store.CreateCompany(t.Context(), "A company")
@@ -54,7 +54,7 @@ func newCompany(t *testing.T, store *db.Store) (*db.Tenant, string) {
 	return store.Tenant(company.ID), company.ID
 }
 
-// freshTenant returns the only company of a fresh database.
+// freshTenant returns the tenant of the only company of a fresh database.
 func freshTenant(t *testing.T) *db.Tenant {
 	t.Helper()
 	tenant, _ := newCompany(t, dbtest.New(t))
@@ -88,7 +88,7 @@ func newDataset(t *testing.T, tenant *db.Tenant) *model.Dataset {
 	return dataset
 }
 
-// addDocument adds a text that waits to be indexed.
+// addDocument adds a text, which waits to be indexed.
 func addDocument(t require.TestingT, tenant *db.Tenant, datasetID, text string) *model.Document {
 	d, err := model.NewDocument(model.AddDocumentInput{DatasetID: datasetID, Name: new("A text"), Text: &text}, time.Now().UTC().Truncate(time.Microsecond))
 	require.NoError(t, err)
@@ -104,7 +104,7 @@ func newChat(t *testing.T, tenant *db.Tenant, datasetIDs ...string) *model.Knowl
 	return chat
 }
 
-// fails requires an error that was written for the client, with the code, and returns what it says.
+// fails requires a *model.Error with the code, and returns its message.
 func fails(t require.TestingT, err error, code model.Code) string {
 	return written(t, err, code).Message
 }
@@ -116,12 +116,12 @@ func written(t require.TestingT, err error, code model.Code) *model.Error {
 	return known
 }
 
-// same requires two values to be equal; times may have different locations.
+// same requires two values to be equal, except for the locations of times.
 func same(t require.TestingT, want, got any) {
 	require.Empty(t, cmp.Diff(want, got, cmp.Exporter(func(reflect.Type) bool { return true })))
 }
 
-// faults requires an error with the code that names the field and says the text about it.
+// faults requires a *model.Error with the code, whose messages about the field contain the text.
 func faults(t require.TestingT, err error, code model.Code, field, text string) {
 	known := written(t, err, code)
 	require.Contains(t, known.Fields, field, "%v", err)
@@ -144,7 +144,7 @@ func together(n int, fn func(i int) error) []error {
 	return slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 }
 
-// waitForLocks waits until so many statements wait for a lock.
+// waitForLocks waits until exactly want statements wait for a lock.
 func waitForLocks(t *testing.T, conn *pgx.Conn, want int) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -155,8 +155,8 @@ func waitForLocks(t *testing.T, conn *pgx.Conn, want int) {
 	}, waitFor, tick)
 }
 
-// statements counts what a store asks of the database on behalf of the contexts that in returns, and nothing that
-// it does in the background, whenever that is.
+// statements counts the statements of contexts that in returns. It leaves out what a store does in the background, which
+// may happen at any time.
 type statements struct{ n atomic.Int64 }
 
 func (s *statements) in(ctx context.Context) context.Context { return context.WithValue(ctx, s, true) }
@@ -181,7 +181,7 @@ func (*statements) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQue
 
 func (*statements) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
 
-// collect returns what a sequence yields, without an error.
+// collect returns the rows of a sequence, and requires that it yields no error.
 func collect[R any](t *testing.T, rows iter.Seq2[R, error]) []R {
 	t.Helper()
 	all := []R{}
@@ -200,7 +200,7 @@ func idsOf[N model.Node](nodes []N) []string {
 	return ids
 }
 
-// ctxOf is the context of a test that rapid may wrap.
+// ctxOf returns the context of a test that rapid may have wrapped.
 func ctxOf(t require.TestingT) context.Context {
 	if t, ok := t.(interface{ Context() context.Context }); ok {
 		return t.Context()
@@ -208,7 +208,7 @@ func ctxOf(t require.TestingT) context.Context {
 	return context.Background()
 }
 
-// Bounds of what is waited for; what is awaited comes at once.
+// Bounds of waits. They are generous: what is awaited comes at once, unless the test fails.
 const (
 	waitFor = 10 * time.Second
 	tick    = 5 * time.Millisecond

@@ -19,7 +19,7 @@ func newMigrator(t *testing.T, address string) *db.Migrator {
 	return migrator
 }
 
-// catalog lists everything that the migrations made, one line each, without what extensions brought.
+// catalog lists everything that the migrations created, one line each, without the parts of extensions.
 func catalog(t *testing.T, conn *pgx.Conn) []string {
 	t.Helper()
 	rows, err := conn.Query(t.Context(), `
@@ -146,7 +146,7 @@ func TestStatusOfMigrations(t *testing.T) {
 	}
 }
 
-// A program that only serves may have no right to create anything.
+// A program that only serves needs no right to create anything.
 func TestSchemaIsReadWithoutTheRightToCreate(t *testing.T) {
 	t.Parallel()
 	ctx, address := t.Context(), dbtest.URL(t)
@@ -174,7 +174,7 @@ func TestMigratorWithoutADatabase(t *testing.T) {
 	require.NotContains(t, err.Error(), "hunter2")
 }
 
-// A build that fails while others write leaves an index that is of no use: migrating again makes it anew.
+// An index build that fails while others write leaves an invalid index. Migrating again rebuilds it.
 func TestIndexesOfAFailedBuildAreMadeAnew(t *testing.T) {
 	t.Parallel()
 	ctx, address := t.Context(), dbtest.URL(t)

@@ -15,7 +15,7 @@ import (
 // kept are the vectors of a document with three chunks, of which the second has none.
 var kept = [][]float32{{0.1, -0.25, 3e-8}, nil, {1, 0, 0}}
 
-// keepVectors indexes a document with these vectors.
+// keepVectors indexes a document with the vectors in kept.
 func keepVectors(t *testing.T, tenant *db.Tenant, datasetID string) *model.Document {
 	t.Helper()
 	d := claim(t, tenant, addDocument(t, tenant, datasetID, "x").IndexingID, 1)
@@ -28,7 +28,7 @@ func keepVectors(t *testing.T, tenant *db.Tenant, datasetID string) *model.Docum
 	return d
 }
 
-// requireVectors requires a document to have these vectors.
+// requireVectors requires a document to have the vectors in kept.
 func requireVectors(t *testing.T, tenant *db.Tenant, d *model.Document) {
 	t.Helper()
 	read := map[int32][]float32{}
@@ -47,7 +47,7 @@ func typeOfVectors(t *testing.T, conn *pgx.Conn) (name string) {
 	return name
 }
 
-// typeByMigrating is what migrating has vectors kept as on this server.
+// typeByMigrating returns the column type that migrating gives vectors on this server.
 func typeByMigrating(t *testing.T, conn *pgx.Conn) string {
 	t.Helper()
 	var available bool
@@ -58,7 +58,7 @@ func typeByMigrating(t *testing.T, conn *pgx.Conn) string {
 	return "real[]"
 }
 
-// A server gets pgvector, or loses it, and replicas run meanwhile.
+// Vectors survive when a server gains or loses pgvector while replicas run.
 func TestVectorsMoveWithoutLoss(t *testing.T) {
 	t.Parallel()
 	ctx, address := t.Context(), dbtest.URL(t)
@@ -101,7 +101,7 @@ func TestVectorsMoveWithoutLoss(t *testing.T) {
 		}
 	}
 
-	// An older program has them with the chunks.
+	// An older schema keeps vectors with the chunks.
 	require.NoError(t, migrator.Up(ctx))
 	const withChunks = 10
 	for schema, err := migrator.Schema(ctx); schema.Current > withChunks; schema, err = migrator.Schema(ctx) {
@@ -120,7 +120,7 @@ func TestVectorsMoveWithoutLoss(t *testing.T) {
 	require.Zero(t, rows)
 }
 
-// A dump that was made with pgvector is restored without: the table cannot be.
+// A dump made with pgvector is restored on a server without it, which loses the table.
 func TestVectorsThatAreLostAreMadeAnew(t *testing.T) {
 	t.Parallel()
 	for name, loss := range map[string]string{
@@ -152,7 +152,7 @@ func TestVectorsThatAreLostAreMadeAnew(t *testing.T) {
 	}
 }
 
-// On most managed servers a superuser has to create extensions.
+// On most managed servers only a superuser may create extensions.
 func TestVectorsStayArraysWithoutTheRightToCreateExtensions(t *testing.T) {
 	t.Parallel()
 	ctx, address := t.Context(), dbtest.EmptyURL(t)
@@ -176,14 +176,14 @@ func TestVectorsStayArraysWithoutTheRightToCreateExtensions(t *testing.T) {
 	require.NoError(t, migrator.Up(ctx))
 	require.Equal(t, "real[]", typeOfVectors(t, conn))
 
-	// Once somebody else has created it, it is used.
+	// Once somebody else has created the extension, it is used.
 	if wanted := typeByMigrating(t, conn); wanted == "vector" {
 		_, err := conn.Exec(ctx, "CREATE EXTENSION vector")
 		require.NoError(t, err)
 		require.NoError(t, migrator.Up(ctx))
 		require.Equal(t, wanted, typeOfVectors(t, conn))
 
-		// And what cannot be read any more is said.
+		// Vectors that can no longer be read are reported.
 		for _, statement := range []string{"CREATE SCHEMA elsewhere", "ALTER EXTENSION vector SET SCHEMA elsewhere"} {
 			_, err := conn.Exec(ctx, statement)
 			require.NoError(t, err)

@@ -16,7 +16,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// insertDatasets writes datasets by hand, several of them at the same time of creation.
+// insertDatasets inserts datasets by SQL, so that several may have the same time of creation.
 func insertDatasets(t require.TestingT, conn *pgx.Conn, companyID string, ids []string, at func(i int) time.Time) {
 	for i, id := range ids {
 		_, err := conn.Exec(ctxOf(t), `INSERT INTO datasets (company_id, id, name, chunk_method, parser_config, created_at) VALUES
@@ -27,7 +27,7 @@ func insertDatasets(t require.TestingT, conn *pgx.Conn, companyID string, ids []
 
 var epoch = time.Date(2026, 3, 1, 9, 30, 0, 123_456_000, time.UTC)
 
-// walk reads all pages, each behind the last one's cursor, or by offset.
+// walk reads all pages, each after the end cursor of the one before, or by offset.
 func walk(t require.TestingT, tenant *db.Tenant, first int32, byOffset bool) []string {
 	ids := []string{}
 	args := model.PageArgs{First: first}
@@ -58,7 +58,7 @@ func TestPagesHoldEveryRowOnceNewestFirst(t *testing.T) {
 		company, err := store.CreateCompany(ctxOf(t), "Pages")
 		require.NoError(r, err)
 		tenant := store.Tenant(company.ID)
-		// Legacy ids hold anything, also what statements are made of.
+		// Legacy ids may contain anything, even what looks like part of a statement.
 		ids := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-zA-Z0-9?$:'\\ ]{1,6}|\?TableAlias|ü+`), 0, 12, rapid.ID[string]).Draw(r, "ids")
 		times := rapid.SliceOfN(rapid.Int64Range(0, 3), len(ids), len(ids)).Draw(r, "microseconds")
 		at := func(i int) time.Time { return epoch.Add(time.Duration(times[i]) * time.Microsecond) }
@@ -153,7 +153,7 @@ func TestPagesOfManyParents(t *testing.T) {
 	for i := range parents {
 		agent := newAgent(t, tenant)
 		parents[i] = agent.ID
-		for n := range i * 2 { // 1, 3, 5 and 7 versions
+		for n := range i * 2 { // so that agents have 1, 3, 5 and 7 versions
 			_, err := tenant.UpdateAgentPrompt(ctx, model.UpdateAgentPromptInput{AgentID: agent.ID, Prompt: fmt.Sprint("prompt ", n)})
 			require.NoError(t, err)
 		}
@@ -213,7 +213,7 @@ func TestOnlyTheColumnsThatAreWanted(t *testing.T) {
 	require.False(t, strings.Contains(err.Error(), "syntax"), "a column is an identifier: %v", err)
 }
 
-// A list that is narrowed to something that does not exist for the company is NOT_FOUND, which names it.
+// A list that is narrowed to something that does not exist for the company is NOT_FOUND, with an error that names it.
 func TestListsOfWhatDoesNotExist(t *testing.T) {
 	t.Parallel()
 	ctx, args := t.Context(), model.PageArgs{First: 10}

@@ -31,7 +31,7 @@ func newLog() (*slog.Logger, logLines) {
 	return slog.New(slog.NewJSONHandler(lines, nil)), lines
 }
 
-// next is the next line.
+// next waits for the next line.
 func (l logLines) next(t *testing.T) string {
 	t.Helper()
 	select {
@@ -43,7 +43,7 @@ func (l logLines) next(t *testing.T) string {
 	}
 }
 
-// rest are the lines that are left once the store is closed.
+// rest closes the store and returns the remaining lines.
 func (l logLines) rest(store *db.Store) []string {
 	store.Close()
 	lines := []string{}
@@ -62,7 +62,7 @@ func setBudget(t *testing.T, tenant *db.Tenant, credits model.Credits) {
 	require.NoError(t, tenant.SetPlan(t.Context(), model.SetPlanInput{Name: "Pro", Budget: &credits}))
 }
 
-// recordNow records credits as a client does.
+// recordNow records credits at the present time, as a client does.
 func recordNow(t *testing.T, tenant *db.Tenant, credits model.Credits) {
 	t.Helper()
 	record(t, tenant, &model.UsageEntryInput{
@@ -134,7 +134,7 @@ func TestBudgetIsLookedAtHoweverUsageComes(t *testing.T) {
 	}
 }
 
-// A store that is closed looks at once at the budgets that it was to look at, and never again.
+// Closing a store makes its scheduled checks of budgets at once, and no more after that.
 func TestBudgetIsLookedAtBeforeTheEnd(t *testing.T) {
 	t.Parallel()
 	for credits, want := range map[model.Credits]int{7_999_999: 0, 8_000_000: 1, 10_000_000: 1} {
@@ -168,7 +168,7 @@ func TestEachReplicaAndEachBudgetWarn(t *testing.T) {
 	require.Empty(t, logs[1].rest(stores[1]))
 }
 
-// looks counts how often a plan is read.
+// looks counts reads of plans.
 type looks struct{ n atomic.Int64 }
 
 func (l *looks) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
@@ -209,7 +209,7 @@ func TestNothingIsLookedAt(t *testing.T) {
 	again := entry("again", "2026-03-01T00:00:00Z", 1)
 	record(t, with, again)
 	setBudget(t, with, 10*model.Credit)
-	record(t, with, again) // is no usage
+	record(t, with, again) // records no new usage
 	changed := *again
 	changed.Credits++
 	_, err := with.RecordUsage(t.Context(), model.RecordUsageInput{Entries: []*model.UsageEntryInput{entry("new", "2026-03-01T00:00:00Z", 1), &changed}})
@@ -218,7 +218,7 @@ func TestNothingIsLookedAt(t *testing.T) {
 	require.Zero(t, seen.n.Load())
 }
 
-// Chats and executions that are started while a budget is used up are there as a whole or not at all.
+// Chats and executions that start while a budget runs out exist completely or not at all.
 func TestBudgetIsUsedUpWhileOthersStart(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)

@@ -73,7 +73,7 @@ func TestPromptVersions(t *testing.T) {
 	require.Nil(t, versions[2].APIKeyID)
 	require.True(t, versions[0].CreatedAt.Equal(restored.UpdatedAt))
 
-	// The key stays on record when it is revoked.
+	// The key stays on record after it is revoked.
 	_, err = tenant.RevokeAPIKey(ctx, key.ID)
 	require.NoError(t, err)
 	same(t, versions, versionsOf(t, tenant, agent.ID))

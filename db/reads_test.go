@@ -18,7 +18,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// What is prepared on a connection is bounded, whatever is asked for.
+// The prepared statements of a connection are bounded, whatever is read.
 func TestStatementsOfAConnectionAreBounded(t *testing.T) {
 	t.Parallel()
 	store := dbtest.Open(t, dbtest.URL(t), db.Options{MaxConnections: 1})
@@ -52,8 +52,8 @@ func TestStatementsOfAConnectionAreBounded(t *testing.T) {
 	require.GreaterOrEqual(t, prepared, db.MostReads)
 }
 
-// Connections that Postgres has ended, or whose statements a migration has changed, are found out by reading on them.
-// Nobody notices, however few there are.
+// Reads find out which connections Postgres has ended, or have statements that a migration has changed. Callers do not
+// notice, however few connections there are.
 func TestReadsOnConnectionsThatAreOfNoUse(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
@@ -88,7 +88,8 @@ func TestReadsOnConnectionsThatAreOfNoUse(t *testing.T) {
 	require.Empty(t, none)
 }
 
-// proxied is the address of a database behind a proxy, and how to cut its connections, of which Postgres says nothing.
+// proxied returns the address of a database behind a proxy, and a function that cuts its connections without a word from
+// Postgres.
 func proxied(t *testing.T, address string) (proxied string, cut func()) {
 	t.Helper()
 	config, err := pgx.ParseConfig(address)
@@ -133,7 +134,7 @@ func proxied(t *testing.T, address string) (proxied string, cut func()) {
 	return behind.String(), cut
 }
 
-// All connections are cut at once, and all readers find out at once: none of them waits for one that another holds.
+// All connections are cut at once, and all readers find out at once. No reader waits for a connection that another holds.
 func TestReadsOnConnectionsThatAreCut(t *testing.T) {
 	t.Parallel()
 	address, cut := proxied(t, dbtest.URL(t))

@@ -11,8 +11,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// longChat gives the chat 600 messages, each message of the contact with a call of the agent, one of a sub-agent's and a
-// retrieval; in the first turn the contact was perhaps transferred. Nine more chats like it are of the same company.
+// longChat gives the chat 600 messages. Each message of the contact has a call of the agent, one of a sub-agent and a
+// retrieval, and the outcome of a transfer in the first turn is unknown. The company has nine more chats like it.
 var longChat = []string{
 	`INSERT INTO simulation_chats (company_id, id, agent_id, status, data_bag, tool_mocking, warnings, last_sequence, created_at)
 		SELECT company_id, 'like_' || i, agent_id, status, data_bag, tool_mocking, warnings, 0, created_at
@@ -75,7 +75,7 @@ func TestTurnKnowsTheEndOfItsChat(t *testing.T) {
 	}
 }
 
-// The texts are bounded too: with the one that goes beyond the bound, there is none before it.
+// The texts are bounded too: a turn reads back to the one that goes beyond the bound, and none before it.
 func TestTurnKnowsSoManyBytesOfItsChat(t *testing.T) {
 	t.Parallel()
 	ctx, address := t.Context(), dbtest.URL(t)

@@ -21,7 +21,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// lossy is a network that loses every second notification.
+// lossy is a network that loses about half of the notifications.
 type lossy struct{ sent, lost atomic.Int64 }
 
 func (l *lossy) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
@@ -40,7 +40,7 @@ func (l *lossy) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.Trace
 
 func (*lossy) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 
-// killListeners breaks the connection on which each replica hears signals.
+// killListeners breaks the connection on which each replica receives signals.
 func killListeners(url string) error {
 	ctx := context.Background()
 	conn, err := pgx.Connect(ctx, url)
@@ -55,7 +55,7 @@ func killListeners(url string) error {
 
 const tortureTurns = 150
 
-// write completes turns until the chat holds them all; the last one ends it.
+// write completes turns until the chat has tortureTurns of them, and the last one ends it.
 func write(tenant *db.Tenant, chatID, url string) error {
 	ctx := context.Background()
 	for {
@@ -70,7 +70,7 @@ func write(tenant *db.Tenant, chatID, url string) error {
 		if err != nil {
 			return err
 		}
-		if rand.N(10) == 0 { // given up, as when the model fails
+		if rand.N(10) == 0 { // released, as when the model fails
 			if err := turn.Release(ctx, nil); err != nil {
 				return err
 			}
@@ -91,7 +91,7 @@ func write(tenant *db.Tenant, chatID, url string) error {
 	}
 }
 
-// read follows the chat to its end and is cut off as often as it is told, each time after a few messages.
+// read follows the chat to its end, and begins anew as often as cuts says, each time after a few messages.
 func read(tenant *db.Tenant, chatID string, cuts int) ([]*model.SimulationChatMessage, error) {
 	var got []*model.SimulationChatMessage
 	for {
@@ -230,7 +230,7 @@ func TestFollowADeletedChat(t *testing.T) {
 	live, err := tenant.FollowMessages(t.Context(), chat.ID, 0)
 	require.NoError(t, err)
 	require.NoError(t, tenant.DeleteAgent(t.Context(), chat.AgentID))
-	require.NoError(t, killListeners(url)) // whoever listens anew looks again
+	require.NoError(t, killListeners(url)) // a replica that reconnects looks again
 	_, open := receive(t, live)
 	require.False(t, open)
 }
@@ -244,7 +244,7 @@ func TestFollowEvents(t *testing.T) {
 	live, err := elsewhere.FollowEvents(t.Context(), chat.ID)
 	require.NoError(t, err)
 
-	// Text that is written before the replica listens is lost, so it is written until some arrives.
+	// Text that is written before the replica listens is lost, so this writes until some arrives.
 	turn, err := tenant.BeginTurn(t.Context(), chat.ID, lease)
 	require.NoError(t, err)
 	ticks := time.NewTicker(5 * time.Millisecond)
@@ -264,7 +264,7 @@ func TestFollowEvents(t *testing.T) {
 	require.Equal(t, int32(3), delta.Sequence)
 	turn.Write("Good")
 	turn.Write("bye")
-	// Text that is still on its way when the message is read is left out, so all of it arrives first.
+	// Text still on its way when the message is read is left out, so this waits for all of it.
 	text := delta.Text
 	for !strings.HasSuffix(text, "Goodbye") {
 		event, _ := receive(t, live)
@@ -335,8 +335,8 @@ func TestFollowTurnsThatFail(t *testing.T) {
 	elsewhere := dbtest.Again(t, store)
 	live, err := elsewhere.Tenant(chat.CompanyID).FollowEvents(t.Context(), chat.ID)
 	require.NoError(t, err)
-	db.Listen(t.Context(), elsewhere) // however long that takes: text before it would be lost
-	// A reader puts the pieces of each attempt together, and knows where there is a gap.
+	db.Listen(t.Context(), elsewhere) // text written before it listens would be lost
+	// A client puts the pieces of each attempt together, and can tell where there is a gap.
 	texts := map[string]string{}
 	until := func(seen func(model.SimulationChatEvent) bool) {
 		for {
@@ -366,7 +366,7 @@ func TestFollowTurnsThatFail(t *testing.T) {
 	why := model.TurnFailed{TurnID: failed.ID, MessageSequence: 1, Reason: "the model failed"}
 	failed.Announce(why)
 	until(func(event model.SimulationChatEvent) bool { return event == why })
-	require.NoError(t, attempt("Gu").Release(t.Context(), nil)) // as if its process had died: nothing is announced
+	require.NoError(t, attempt("Gu").Release(t.Context(), nil)) // as if its process had died, so nothing is announced
 	kept := attempt("Guten ", "Täg")
 	message, reply := messages("Hello", "Guten Täg")
 	_, err = kept.Finish(t.Context(), message, reply, nil)

@@ -22,7 +22,7 @@ func newSimulationChat(t *testing.T, tenant *db.Tenant, agentID string, welcome 
 	return chat
 }
 
-// newSimulation returns a new company's part of the store and a chat in it.
+// newSimulation returns a new company's tenant and a chat of it.
 func newSimulation(t *testing.T, store *db.Store, welcome *string) (*db.Tenant, *model.SimulationChat) {
 	t.Helper()
 	tenant, _ := newCompany(t, store)

@@ -70,14 +70,14 @@ func TestTurnThatWasAbandoned(t *testing.T) {
 	tenant, chat := newSimulation(t, store, nil)
 	elsewhere := dbtest.Again(t, store).Tenant(chat.CompanyID)
 
-	// A lease that is over at once stands for a process that died a lease ago.
+	// A lease that is over at once stands for a process that died one lease ago.
 	dead, err := tenant.BeginTurn(t.Context(), chat.ID, time.Microsecond)
 	require.NoError(t, err)
 	alive, err := elsewhere.BeginTurn(t.Context(), chat.ID, lease)
 	require.NoError(t, err)
 	require.Zero(t, alive.Chat.LastSequence, "nothing was half written")
 
-	// What was taken for dead may still try.
+	// A sender that was only taken for dead may still try to finish.
 	message, reply := messages("Late", "Too late")
 	_, err = dead.Finish(t.Context(), message, reply, nil)
 	fails(t, err, model.Conflict)

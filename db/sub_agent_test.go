@@ -40,7 +40,7 @@ func TestSubAgents(t *testing.T) {
 	}
 	require.Equal(t, map[string][]string{a.ID: idsOf(added[:3]), b.ID: {added[3].ID}}, byParent)
 
-	// The place of one that was removed in the middle is not taken by the next.
+	// A new sub-agent does not take the place of one that was removed from the middle.
 	parent, err := tenant.RemoveSubAgent(ctx, added[1].ID)
 	require.NoError(t, err)
 	require.Equal(t, a.ID, parent.ID)
@@ -110,7 +110,7 @@ func TestMostSubAgents(t *testing.T) {
 	}
 }
 
-// Whatever comes at once to the same agent and tool, nobody waits in a circle and no two names are the same.
+// Concurrent changes of the same agent and tool do not deadlock, and no two names become the same.
 func TestChangesOfAnAgentsNamesAtOnce(t *testing.T) {
 	t.Parallel()
 	ctx, tenant := t.Context(), freshTenant(t)

@@ -20,7 +20,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// rowsOf reads everything that is stored, by company. What River carries is told by the rows of jobs.
+// rowsOf reads everything that is stored, by company. It leaves out River's tables, whose content follows from jobs.
 func rowsOf(t *testing.T, conn *pgx.Conn) map[string][]string {
 	t.Helper()
 	rows, _ := conn.Query(t.Context(), `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND relname <> 'companies' AND NOT starts_with(relname, 'river_')`)
@@ -42,18 +42,18 @@ func rowsOf(t *testing.T, conn *pgx.Conn) map[string][]string {
 var (
 	contextType = reflect.TypeFor[context.Context]()
 	errorType   = reflect.TypeFor[error]()
-	// quiet are the methods that answer with nothing, rather than NOT_FOUND, for what is not there.
+	// quiet are the methods that return nothing, rather than NOT_FOUND, for ids that do not exist.
 	quiet = []string{
 		"Find", "FindPages", "Count", "MessagesAfter", "TouchAPIKey", "APIKeysByPrefix", "AgentTestRuns",
 		"ClaimDocument", "ContentOfDocument", "SearchedDatasets", "ReindexOtherModels",
 	}
-	// free take no id, or give no answer; ClaimRequest takes ids of clients, and Read statements that others make: both
-	// have tests of their own.
+	// free are methods that take no id or return no data. ClaimRequest takes ids of clients, and Read takes statements
+	// that others make. Both have tests of their own.
 	free = []string{"HeadersOf", "Tx", "By", "WatchRun", "ClaimRequest", "Read", "Reader"}
 )
 
-// arguments returns values for a parameter: for one that names something, first the own ids and then, once
-// for each id in it, the same with the other company's. known is false for a type it knows nothing of.
+// arguments returns values for a parameter. If the parameter holds ids, the first value has the company's own, and each
+// further one has the other company's id in one place. known is false for an unknown type.
 func arguments(of reflect.Type, own, other estate) (values []any, known bool) {
 	switch of {
 	case reflect.TypeFor[string]():
@@ -148,7 +148,7 @@ func arguments(of reflect.Type, own, other estate) (values []any, known bool) {
 	return inputs(of, own, other), true
 }
 
-// inputs returns a valid input with own ids, and one more for each of its ids that is another company's.
+// inputs returns a valid input with the company's own ids, and for each of its ids one input with the other company's.
 func inputs(of reflect.Type, own, other estate) []any {
 	valid := reflect.New(of).Elem()
 	texts := map[string]string{
@@ -164,7 +164,7 @@ func inputs(of reflect.Type, own, other estate) []any {
 			field.SetString(own.ids[name])
 			named = append(named, i)
 		case own.ids[name] != "" && field.Type() == reflect.TypeFor[*string]():
-			if of != reflect.TypeFor[model.StartAgentTestExecutionInput]() { // it takes one of several
+			if of != reflect.TypeFor[model.StartAgentTestExecutionInput]() { // it takes only one of its fields of ids
 				field.Set(reflect.ValueOf(new(own.ids[name])))
 			}
 			named = append(named, i)
@@ -210,7 +210,7 @@ func inputs(of reflect.Type, own, other estate) []any {
 	return all
 }
 
-// suiting returns the estate with the ids of what the input can be applied to.
+// suiting returns the estate with ids of rows that the input can be applied to.
 func (e estate) suiting(input reflect.Type) estate {
 	e.ids = maps.Clone(e.ids)
 	switch input {
@@ -245,7 +245,7 @@ func shown(t *testing.T, result reflect.Value) string {
 	return string(text)
 }
 
-// Every method of a Tenant, whatever it will be called, is given another company's ids in every place that takes one.
+// Every method of a Tenant, present or future, is called with another company's ids in every place that takes one.
 func TestNothingOfAnotherCompanyIsReachable(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
@@ -267,13 +267,13 @@ func TestNothingOfAnotherCompanyIsReachable(t *testing.T) {
 	}
 }
 
-// call is one call of a method; foreign when an argument names something of the other company.
+// call is one call of a method. foreign says that an argument has an id of the other company.
 type call struct {
 	args    []any
 	foreign bool
 }
 
-// firstArgument is the place of the first argument behind the receiver and the context.
+// firstArgument returns the index of the first argument after the receiver and the context.
 func firstArgument(method reflect.Method) int {
 	if method.Type.NumIn() > 1 && method.Type.In(1) == contextType {
 		return 2
@@ -292,7 +292,7 @@ func callsOf(t *testing.T, method reflect.Method, own, other estate) []call {
 		values, known := arguments(method.Type.In(p), own, other)
 		require.True(t, known, "teach arguments what a %s is", method.Type.In(p))
 		if method.Name == "CreateSimulationChat" && p == 3 {
-			values = values[:1] // the welcome
+			values = values[:1] // this one is the welcome
 		}
 		for i := range variants {
 			variants[i].args = append(variants[i].args, values[0])
@@ -320,7 +320,7 @@ func probe(t *testing.T, name string, c call, own, other estate) {
 			in = append(in, reflect.ValueOf(arg).Convert(method.Type().In(len(in))))
 		}
 		if method.Type().NumOut() > 0 && method.Type().Out(0).Kind() == reflect.Chan && !c.foreign {
-			return errRolledBack // it would outlive the transaction
+			return errRolledBack // the channel would outlive the transaction
 		}
 		results := method.Call(in)
 		var failed error
@@ -342,7 +342,7 @@ func probe(t *testing.T, name string, c call, own, other estate) {
 			if out.Type() != errorType {
 				text := shown(t, out)
 				require.NotContains(t, text, other.mark)
-				if name != "Tokens" { // which returns the words that it is given
+				if name != "Tokens" { // it returns the words that it is given
 					require.NotContains(t, text, other.ids["AgentID"])
 					require.NotContains(t, text, other.ids["ChunkID"])
 				}
@@ -355,14 +355,14 @@ func probe(t *testing.T, name string, c call, own, other estate) {
 
 func isList(arg any) bool { _, list := arg.([]string); return list }
 
-// isInput reports whether the argument was made valid, so that the call must succeed.
+// isInput reports whether the argument is an input, which is valid, so that the call must succeed.
 func isInput(arg any) bool { return strings.HasSuffix(reflect.TypeOf(arg).Name(), "Input") }
 
 func requireHidden(t *testing.T, name string, err error) {
 	t.Helper()
 	var known *model.Error
 	require.ErrorAs(t, err, &known, name)
-	// The caller has read the agent, has claimed the run or the document.
+	// Callers of these have read the agent, or claimed the run or the document.
 	claimed := []string{"CreateSimulationChat", "FinishRun", "ReleaseRun", "FinishDocument", "FailDocument", "PostponeDocument", "ReleaseDocument"}
 	if slices.Contains(claimed, name) {
 		require.Equal(t, model.Conflict, known.Code)

@@ -77,7 +77,8 @@ func TestCallOfAProcessThatDies(t *testing.T) {
 	alive, err := tenant.BeginTurn(t.Context(), chat.ID, lease)
 	require.NoError(t, err)
 
-	// What was taken for dead may still try: it begins nothing any more, and may say what came of what it began.
+	// A turn that was only taken for dead may still try. It cannot begin calls, but may record the outcome of those it
+	// began.
 	fails(t, dead.BeginCall(t.Context(), late), model.Conflict)
 	require.True(t, recordedCalls(t, tenant, chat.ID)[0].IsOutcomeUnknown)
 	message, reply := messages("Hello", "Good morning")

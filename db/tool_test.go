@@ -25,7 +25,7 @@ func TestToolIsReadAsItWasWritten(t *testing.T) {
 	ctx := t.Context()
 	store, _ := fresh(t)
 	tenant, _ := newCompany(t, store)
-	// The order of keys is kept, and what JSON and SQL give a meaning to.
+	// The order of keys and characters that are special to JSON or SQL are kept.
 	parameters := `{"type":"object","properties":{"z":{"type":"string","description":"it's \"?\" \\ $1 é \u0000"},"a":{}},"required":["z"]}`
 	tool, err := tenant.CreateTool(ctx, model.CreateToolInput{
 		Name: "Tool", TechnicalName: "a_tool", Description: new("It's"), Parameters: model.JSONObject(parameters), Endpoint: endpoint(`{"X-B":"2","A":"1"}`),
@@ -128,7 +128,7 @@ func TestConnectedToolsKeepTheirOrder(t *testing.T) {
 	connect(agent, a, c, b, a)
 	connect(other, b, a)
 	require.Equal(t, map[string][]string{agent.ID: {a.ID, c.ID, b.ID}, other.ID: {b.ID, a.ID}}, order())
-	for range 2 { // the second time nothing is there
+	for range 2 { // the second time there is nothing left to disconnect
 		_, err := tenant.DisconnectTool(ctx, model.DisconnectToolInput{AgentID: agent.ID, ToolID: a.ID})
 		require.NoError(t, err)
 	}
@@ -177,7 +177,7 @@ func TestMostTools(t *testing.T) {
 	require.Len(t, again, 128)
 }
 
-// However many parents there are, each list is read in one statement.
+// Each list is read in one statement, however many parents there are.
 func TestStatementsDoNotGrowWithTheParents(t *testing.T) {
 	t.Parallel()
 	count := &statements{}

@@ -53,7 +53,7 @@ func TestBunAndPgxShareATransaction(t *testing.T) {
 	}
 }
 
-// What pgx did after bun has rolled back would be kept.
+// Anything pgx did after bun's rollback would be kept.
 func TestPgxDoesNothingAfterTheTransaction(t *testing.T) {
 	t.Parallel()
 	store, _ := fresh(t)

@@ -9,7 +9,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// An update that gives nothing, or what is there already, leaves the time of the last change.
+// An update that gives nothing, or only what is stored already, keeps the time of the last change.
 func TestUpdatesThatChangeNothing(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -13,7 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// entry is a fine entry with a key, a time and an amount.
+// entry returns a valid entry with a key, a time and an amount.
 func entry(key, at string, credits model.Credits) *model.UsageEntryInput {
 	moment, err := time.Parse(time.RFC3339Nano, at)
 	if err != nil {
@@ -108,7 +108,7 @@ func TestUsageIsOfOneCompany(t *testing.T) {
 	fails(t, err, model.Conflict)
 }
 
-// The statement is prepared in the transaction that first needs it, and outlives one that is rolled back.
+// The statement is prepared in the first transaction that needs it, and stays prepared when that is rolled back.
 func TestUsageIsRecordedAfterAFailure(t *testing.T) {
 	t.Parallel()
 	store, _ := fresh(t)
@@ -117,7 +117,7 @@ func TestUsageIsRecordedAfterAFailure(t *testing.T) {
 		none := model.RecordUsageInput{Entries: []*model.UsageEntryInput{entry("a", "2026-03-01T00:00:00Z", 1)}}
 		_, err := store.Tenant("company_none").RecordUsage(t.Context(), none)
 		fails(t, err, model.Conflict)
-		// Of two days and one month, the last moment and the first.
+		// These are the last moment of one day and the first of the next, in the same month.
 		payload := record(t, tenant, entry(fmt.Sprint("a", i), "2026-03-01T23:59:59.999Z", 1), entry(fmt.Sprint("b", i), "2026-03-02T00:00:00Z", 2))
 		require.Equal(t, model.RecordUsagePayload{Recorded: 2}, *payload)
 	}
@@ -126,7 +126,7 @@ func TestUsageIsRecordedAfterAFailure(t *testing.T) {
 	require.EqualValues(t, 24, breakdownOf(t, tenant, "2026-03-01", "2026-03-31").TotalCredits)
 }
 
-// Many writers of the same entries in different orders record each once, and wait for each other in no circle.
+// Many writers of the same entries in different orders record each entry once, and do not deadlock.
 func TestManyRecordTheSameAtOnce(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
@@ -211,7 +211,7 @@ func TestUsageEntriesAreReadInOrder(t *testing.T) {
 	for batch := range 3 {
 		some := make([]*model.UsageEntryInput, 1_000)
 		for i := range some {
-			// Many at the same moment, so that parts end in the middle of them.
+			// Many entries have the same time, so that parts end in the middle of them.
 			n := batch*1_000 + i
 			some[i] = entry(fmt.Sprintf("%05d", n), "2026-03-01T00:00:00Z", 1)
 			some[i].At = some[i].At.Add(time.Duration(n/700) * time.Second)

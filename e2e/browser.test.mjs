@@ -1,5 +1,5 @@
-// What a page in a browser needs: access tokens over every transport, CORS, and answers that say how the rate
-// limit stands.
+// What a page in a browser needs: access tokens over every transport, CORS, and headers that tell the state of the rate
+// limit.
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { createClient as createSocketClient } from "graphql-ws";
@@ -19,7 +19,7 @@ async function newToken(scopes = "read, simulate") {
   return createAccessToken.token;
 }
 
-/** A request as a page sends it: with its origin and a token, without a key. */
+/** Sends a request as a page does, with its origin and a token but no key. */
 const call = (method, path, token, body) =>
   gateway.request(method, path, {
     headers: {

@@ -1,4 +1,4 @@
-// A caching proxy in front of the gateway, as it comes: what one credential was given, nobody else may get.
+// A stock caching proxy in front of the gateway must not give one credential's answers to another.
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -21,7 +21,7 @@ const freePort = () =>
     });
   });
 
-/** Starts nginx with a cache that keeps what it may for a minute, whatever the key. */
+/** Starts nginx with a cache that keeps every cacheable answer for a minute, whatever the key. */
 async function startProxy(t, directives = "") {
   const directory = await mkdtemp(join(tmpdir(), "agentgraph-nginx-"));
   const port = await freePort();

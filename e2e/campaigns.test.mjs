@@ -1,4 +1,4 @@
-// Campaigns as the demo has them, over REST, and live over npm graphql-ws while a dialer works.
+// The demo's campaigns over REST, and campaigns live over npm graphql-ws while a dialer works.
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
 import { createClient } from "graphql-ws";
@@ -38,7 +38,7 @@ async function rest(status, method, path, body) {
   return answer.text === "" ? undefined : answer.json;
 }
 
-/** All items of a campaign, page by page. */
+/** Reads all items of a campaign, page by page. */
 async function walk(campaignId, pageSize) {
   const items = [];
   for (let pageNumber = 1; ; pageNumber++) {
@@ -52,11 +52,11 @@ async function walk(campaignId, pageSize) {
   }
 }
 
-/** Attempts since the item was added or reset. */
+/** Counts attempts since the item was added or reset. */
 const attempts = (item) =>
   item.eventList.reduce((count, { type }) => (type === "ResetCall" ? 0 : count + (type === "LaunchCall" ? 1 : 0)), 0);
 
-/** A running campaign of a new agent, with so many items, and their ids. */
+/** Creates a running campaign of a new agent with `count` items, and returns its id and theirs. */
 async function newCampaign(count, maxAttempts = 2) {
   const agentId = await gateway.createAgent({
     channel: "Phone", direction: "Outbound", outboundWelcomeMessage: "Hello, this is the desk.",
@@ -78,7 +78,7 @@ const become = (campaignId, status) =>
     input: { campaignId, status },
   });
 
-/** Reports a move of an item, and returns the item. */
+/** Moves an item to another status, and returns the item. */
 async function advance(campaignId, itemId, to, more = {}) {
   const { advanceCampaignItem } = await gateway.graphql(
     `mutation ($input: AdvanceCampaignItemInput!) {
@@ -152,7 +152,7 @@ describe("the demo's campaigns", () => {
     const from = new Date(Date.UTC(today.getUTCFullYear(), today.getUTCMonth() - 11, 1));
     const day = (date) => date.toISOString().slice(0, 10);
     const breakdown = await rest(200, "GET", `/Consumption/breakdown?from=${day(from)}&to=${day(today)}`);
-    // In micro-credits: numbers with decimals do not add up exactly.
+    // This adds up micro-credits, because decimals do not add up exactly.
     const sum = (rows) => rows.reduce((total, { credits }) => total + Math.round(credits * 1e6), 0);
     for (const axis of ["byChannel", "byMonth", "byAgent"]) {
       assert.equal(sum(breakdown[axis]), Math.round(breakdown.totalCredits * 1e6), axis);
@@ -194,7 +194,10 @@ const changes = `subscription ($campaignId: ID!, $after: Int! = 0) {
   campaignItemUpdated(campaignId: $campaignId, afterVersion: $after) { id runningStatus attemptCount version eventList { type } }
 }`;
 
-/** Claims what is due, and calls each: every second contact answers, the others never do. Returns when nothing is left. */
+/**
+ * Claims items that are due and calls them. Every second contact answers, the others never do. Returns when nothing is
+ * left.
+ */
 async function dial(campaignId) {
   for (;;) {
     const { claimCampaignItems } = await gateway.graphql(
@@ -215,7 +218,7 @@ async function dial(campaignId) {
   }
 }
 
-/** Checks what a watcher saw against what there is now: the last state of every item, and nothing out of order. */
+/** Checks that a watcher saw the present state of every item last, and nothing out of order. */
 async function matches(campaignId, seen) {
   const versions = seen.map(({ version }) => version);
   assert.deepEqual(versions, [...new Set(versions)].sort((a, b) => a - b));
@@ -227,7 +230,7 @@ async function matches(campaignId, seen) {
   assert.deepEqual(last, new Map(campaign.items.nodes.map((item) => [item.id, item]).sort((a, b) => a[1].version - b[1].version)));
 }
 
-/** The items of the subscription until it completes; `each` is called with every one as it comes. */
+/** Collects the items of the subscription until it completes. Calls `each` with every item as it comes. */
 async function collect(client, variables, each = () => {}) {
   const all = [];
   for await (const { data, errors } of client.iterate({ query: changes, variables })) {

@@ -1,4 +1,4 @@
-// A gateway that is killed while it does something for real, and what another one makes of it.
+// A gateway is killed during a real call, and another one takes over the chat.
 import assert from "node:assert/strict";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import http from "node:http";
@@ -16,7 +16,7 @@ let onTransfer = () => {};
 
 before(async () => {
   directory = await mkdtemp(join(tmpdir(), "agentgraph-crash-"));
-  // The database server may run as another user, which must be able to pass.
+  // The database server may run as another user, who must get through this directory.
   await chmod(directory, 0o711);
   telephony = http.createServer(async (request, response) => {
     transfers++;
@@ -64,7 +64,7 @@ test("a transfer whose gateway was killed is on record, and not made again", asy
     error: "the call was begun, and what came of it is not known", isTurnKept: false,
   }]);
 
-  // Only time frees the chat, so the contact tries until the model is asked.
+  // The chat becomes free only when its lease runs out, so the contact tries until the model is asked.
   const asked = model.asked();
   let sent, first;
   while (first === undefined) {

@@ -1,5 +1,5 @@
-// A running gateway for a test file: a race-enabled build on a free loopback port, with a database of
-// its own and the demo company in it.
+// A running gateway for a test file: a race-enabled build on a free loopback port, with a database of its own that has
+// the demo company in it.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -49,7 +49,7 @@ class Gateway {
     this.#child = child;
     this.#exited = once(child, "close");
     child.stderr.setEncoding("utf8").on("data", (text) => (this.#log += text));
-    // Nothing may outlive a test that was broken off.
+    // Nothing may outlive an interrupted test.
     process.once("exit", () => child.kill("SIGTERM"));
   }
 
@@ -60,7 +60,7 @@ class Gateway {
     return JSON.parse(line);
   }
 
-  /** Ends the gateway in order and checks that it leaves nothing to complain about. */
+  /** Stops the gateway and checks that it ends without complaints. */
   async stop() {
     this.#child.kill("SIGTERM");
     const [code, signal] = await this.#exited;
@@ -70,7 +70,7 @@ class Gateway {
     assert.deepEqual({ code, signal }, { code: 0, signal: null }, this.#log);
   }
 
-  /** Ends the gateway without a warning, as a crash would. */
+  /** Kills the gateway without warning, as in a crash. */
   async kill() {
     this.#child.kill("SIGKILL");
     await this.#exited;
@@ -78,8 +78,8 @@ class Gateway {
   }
 
   /**
-   * Sends one HTTP request, with nothing in it but what is given and the key. Fetch would add an
-   * Accept header and refuse some methods. An undefined header is left out, the key's included.
+   * Sends one HTTP request with only the given headers and the key. Fetch would add an Accept header and refuse some
+   * methods. A header that is undefined is left out, even the key's.
    */
   request(method, path, { headers = {}, body } = {}) {
     // Without a length, Node would send the body of a DELETE unframed.
@@ -115,7 +115,7 @@ class Gateway {
     return data;
   }
 
-  /** Creates an agent that greets, with what is given, and returns its id. */
+  /** Creates an agent with a greeting and the given fields, and returns its id. */
   async createAgent(given = {}) {
     const { createAgent } = await this.graphql(
       `mutation ($input: CreateAgentInput!) { createAgent(input: $input) { agent { id } } }`,
@@ -131,7 +131,9 @@ class Gateway {
     return createAgent.agent.id;
   }
 
-  /** Starts a simulated chat, with a new agent unless one is given, and returns its id. It holds the welcome. */
+  /**
+   * Starts a simulated chat, with a new agent unless one is given, and returns its id. The chat has the welcome message.
+   */
   async startChat(agentId) {
     const { startSimulationChat } = await this.graphql(
       `mutation ($agentId: ID!) { startSimulationChat(input: { agentId: $agentId }) { simulationChat { id } } }`,
@@ -140,7 +142,7 @@ class Gateway {
     return startSimulationChat.simulationChat.id;
   }
 
-  /** Sends the contact's message and returns the whole answer once the reply is written. */
+  /** Sends the contact's message and returns the whole answer once the reply is complete. */
   send(chatId, text) {
     return this.ask(
       `mutation ($chatId: ID!, $text: String!) {
@@ -161,7 +163,7 @@ class Gateway {
   }
 }
 
-/** What came back for a request. */
+/** The response to a request. */
 class Answer {
   constructor(status, headers, text) {
     Object.assign(this, { status, headers, text });

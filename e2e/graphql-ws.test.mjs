@@ -1,4 +1,4 @@
-// npm graphql-ws with simulated chats that really take place.
+// npm graphql-ws with real simulated chats.
 import assert from "node:assert/strict";
 import { after, afterEach, test } from "node:test";
 import { createClient } from "graphql-ws";
@@ -34,7 +34,7 @@ const connect = (options = {}) => {
   clients.push(client);
   return client;
 };
-/** Results of the subscription until it completes; `each` is called with every one as it comes. */
+/** Collects the results of the subscription until it completes. Calls `each` with every result as it comes. */
 const collect = async (client, query, variables, each = () => {}) => {
   const all = [];
   for await (const { data, errors } of client.iterate({ query, variables })) {
@@ -51,7 +51,7 @@ test("a chat, live: every message once, in order, until the agent ends it", asyn
   const chatId = await gateway.startChat();
   const said = ["Hi", "Is there parking?", "When is the desk open?", "Thanks", "Goodbye"];
   const watched = collect(connect(), messages, { chatId }, (message) => {
-    // The contact answers what it has seen, and nothing else sets the pace.
+    // The contact answers each message that it sees, and nothing else sets the pace.
     if (message.role === "assistant" && said.length > 0) gateway.say(chatId, said.shift());
   });
   const seen = await watched;
@@ -106,7 +106,7 @@ test("events: text as it is generated, then the written message, at last the end
   const chatId = await gateway.startChat();
   const events = [];
   const watched = collect(connect(), happenings, { chatId }, (event) => events.push(event));
-  // Events begin when the subscription does, so the contact talks until it has.
+  // Events before the subscription has begun are lost, so the contact talks until one arrives.
   while (events.length === 0) await gateway.say(chatId, "Is there parking?");
   await gateway.say(chatId, "When is the desk open?");
   await gateway.say(chatId, "Goodbye");
@@ -117,7 +117,7 @@ test("events: text as it is generated, then the written message, at last the end
   for (const event of events.toReversed()) {
     if (event.__typename === "MessageWritten") written.set(event.message.sequence, event.message);
     if (event.__typename !== "MessageDelta") continue;
-    // Backwards, a piece follows the message that it is of.
+    // In reverse order, a piece comes after the message that it belongs to.
     assert.ok(written.get(event.sequence)?.text.includes(event.text.trim()), JSON.stringify(events));
     pieces++;
   }

@@ -1,4 +1,4 @@
-// GraphQL over HTTP: every audit of npm graphql-http, and what they leave out.
+// GraphQL over HTTP: every audit of npm graphql-http, and tests of what they leave out.
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { buildClientSchema, getIntrospectionQuery, validateSchema } from "graphql";

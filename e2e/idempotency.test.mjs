@@ -1,4 +1,4 @@
-// A client that sends a request again because it does not know what became of it.
+// A client repeats a request because it does not know the outcome.
 import assert from "node:assert/strict";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -13,7 +13,7 @@ let directory, environment, gateway, victim;
 
 before(async () => {
   directory = await mkdtemp(join(tmpdir(), "agentgraph-idempotency-"));
-  // The database server may run as another user, which must be able to pass.
+  // The database server may run as another user, who must get through this directory.
   await chmod(directory, 0o711);
   environment = await model.listen();
   gateway = await startGateway({ directory, environment });
@@ -21,7 +21,7 @@ before(async () => {
 });
 after(async () => {
   model.close();
-  // It is dead by now, unless a test failed.
+  // The victim is dead by now, unless a test failed.
   await victim?.kill();
   await gateway?.stop();
   await rm(directory, { recursive: true, force: true });
@@ -32,7 +32,7 @@ const newKey = () => `e2e-${++keys}`;
 const post = (at, path, key, body) =>
   at.request("POST", path, { headers: { "content-type": "application/json", "idempotency-key": key }, body: JSON.stringify(body) });
 
-/** Checks that the second answer is the first one, given again. */
+/** Checks that the second answer is a replay of the first. */
 function isReplay(first, second) {
   assert.equal(first.headers["idempotent-replayed"], undefined);
   assert.equal(second.headers["idempotent-replayed"], "true", second.text);
@@ -93,7 +93,7 @@ test("a message whose gateway is killed is sent again under its key", async () =
   const died = performance.now();
   const asked = model.asked();
   let sent, answer;
-  // Only time frees the key, and the chat.
+  // The key and the chat become free only when their leases run out.
   while (answer === undefined) {
     assert.ok(performance.now() - died < 15_000, "the key is still taken after 15 seconds");
     sent = post(gateway, "/SimulationChat/send-message", key, message);

@@ -1,6 +1,6 @@
-// A stub model server for tests: `node model.mjs fixtures.json` serves the fixtures on a free
-// loopback port to whoever sends the key "stub-key", prints its address as the first line, and ends
-// when its standard input closes, so that it never outlives the test that started it.
+// A stub model server for tests. `node model.mjs fixtures.json` serves the fixtures on a free loopback port to clients
+// with the key "stub-key" and prints its address as the first line. It ends when its standard input closes, so that it
+// never outlives the test that started it.
 import { LLMock } from "@copilotkit/aimock";
 
 const [fixtures] = process.argv.slice(2);
@@ -8,7 +8,7 @@ const model = new LLMock({
   host: "127.0.0.1",
   port: 0,
   strict: true,
-  // Below 1 ms a cut stream may be lost in one packet with what came before it.
+  // Below 1 ms, a cut stream may lose the text before the cut as well.
   latency: 1,
   auth: { apiKeys: ["stub-key"] },
 });

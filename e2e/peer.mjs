@@ -1,17 +1,17 @@
-// A client that does nothing by itself, for what a protocol says about every single message.
+// A client that does nothing by itself, for testing a protocol message by message.
 import assert from "node:assert/strict";
 import WebSocket from "ws";
 
 export const protocol = "graphql-transport-ws";
 
-/** One end of a socket, which keeps what the other end sends in order. */
+/** One end of a socket. It keeps the messages of the other end in order. */
 export class Peer {
   static #all = new Set();
   #socket;
   #arrived = [];
   #waiting = [];
 
-  /** Begins to open a socket to the gateway, with its key in the handshake; `opened` resolves with the peer. */
+  /** Begins to open a socket to the gateway, with its key in the handshake. `opened` resolves with the peer. */
   constructor(gateway, { headers = { "x-api-key": gateway.key }, protocols = protocol } = {}) {
     this.#socket = new WebSocket(gateway.socketUrl, protocols, { headers });
     this.opened = new Promise((resolve, reject) => {
@@ -25,7 +25,7 @@ export class Peer {
     Peer.#all.add(this);
   }
 
-  /** Opens a socket that is acknowledged. */
+  /** Opens a socket and waits for the acknowledgement. */
   static async ready(gateway) {
     const peer = await new Peer(gateway).opened;
     peer.send({ type: "connection_init" });
@@ -33,7 +33,7 @@ export class Peer {
     return peer;
   }
 
-  /** Breaks off every socket. */
+  /** Terminates every socket. */
   static endAll() {
     for (const peer of Peer.#all) peer.#socket.terminate();
     Peer.#all.clear();
@@ -62,7 +62,7 @@ export class Peer {
     this.#socket.close(code);
   }
 
-  /** Resolves with the next message, or with {closed, reason} when the socket was closed. */
+  /** Resolves with the next message, or with {closed, reason} if the socket was closed. */
   next() {
     if (this.#arrived.length > 0) return Promise.resolve(this.#arrived.shift());
     return new Promise((resolve) => this.#waiting.push(resolve));
@@ -87,13 +87,13 @@ export class Peer {
     }
   }
 
-  /** Expects nothing but the end of the socket, with the code. */
+  /** Expects the socket to close next, with the code. */
   async endsWith(code) {
     const message = await this.next();
     assert.equal(message.closed, code, JSON.stringify(message));
   }
 
-  /** Resolves with the code of the end, whatever comes before it. */
+  /** Resolves with the code of the close, whatever comes before it. */
   async end() {
     for (;;) {
       const message = await this.next();

@@ -1,13 +1,13 @@
-// A model server for tests in which the moment of an answer matters, which fixtures cannot choose.
+// A model server for tests that decide when an answer comes, which fixtures cannot.
 import http from "node:http";
 
-/** A language model that says what a test lets it say, when the test lets it. */
+/** A language model that says what a test tells it to, when the test tells it to. */
 export class PromptedModel {
   #server = http.createServer((request, response) => this.#receive(request, response));
   #asked = [];
   #waiting = [];
 
-  /** Opens the model on a free loopback port and returns the environment of a gateway that asks it. */
+  /** Starts the model on a free loopback port and returns the environment for a gateway that uses it. */
   async listen() {
     await new Promise((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
     return { OPENAI_BASE_URL: `http://127.0.0.1:${this.#server.address().port}/v1`, OPENAI_API_KEY: "any" };
@@ -37,7 +37,10 @@ export class PromptedModel {
     else this.#asked.push(answer);
   }
 
-  /** Resolves with the next answer that is asked for: speak(text), then finish(), call(name, args) or breakOff(). Its `dropped` resolves when the connection is closed. */
+  /**
+   * Resolves with the answer to the next request: speak(text), then finish(), call(name, args) or breakOff(). Its
+   * `dropped` resolves when the connection is closed.
+   */
   asked() {
     if (this.#asked.length > 0) return Promise.resolve(this.#asked.shift());
     return new Promise((resolve) => this.#waiting.push(resolve));

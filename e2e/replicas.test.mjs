@@ -1,5 +1,4 @@
-// Several gateways on one database: what one writes the others show, and what one leaves half done
-// when it dies the others take over.
+// Several gateways on one database. The others show what one writes, and take over what one that dies leaves half done.
 import assert from "node:assert/strict";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -17,7 +16,7 @@ let first, second, directory, prompted;
 
 before(async () => {
   directory = await mkdtemp(join(tmpdir(), "agentgraph-replicas-"));
-  // The database server may run as another user, which must be able to pass.
+  // The database server may run as another user, who must get through this directory.
   await chmod(directory, 0o711);
   prompted = await model.listen();
   first = await startGateway({ directory });
@@ -26,7 +25,7 @@ before(async () => {
 });
 after(async () => {
   model.close();
-  // It is dead by now, unless a test failed.
+  // The second is dead by now, unless a test failed.
   await second?.kill();
   await first?.stop();
   await rm(directory, { recursive: true, force: true });
@@ -35,7 +34,7 @@ after(async () => {
 const clients = [];
 afterEach(() => Promise.all(clients.splice(0).map((client) => client.dispose())));
 
-/** Results of a subscription at one gateway, as they come. */
+/** Yields the results of a subscription at one gateway. */
 async function* watch(gateway, query, variables) {
   const client = createClient({
     url: gateway.socketUrl,
@@ -60,7 +59,7 @@ async function all(results) {
   return seen;
 }
 
-/** What is kept of a chat, as a gateway shows it. */
+/** Reads a chat from a gateway. */
 async function kept(gateway, chatId) {
   const { simulationChat } = await gateway.graphql(
     "query ($chatId: ID!) { simulationChat(id: $chatId) { status messages { sequence role text isConversationEnded } } }",
@@ -69,8 +68,8 @@ async function kept(gateway, chatId) {
   return simulationChat;
 }
 /**
- * Watches what happens in a chat at a gateway while the model speaks, until it is heard there: text is
- * not kept for those who come late. Returns what was said, the piece that was heard, and the events behind it.
+ * Follows a chat at a gateway and lets the model speak until a piece arrives there, because earlier text is not kept for
+ * latecomers. Returns what the model said, the piece that arrived, and the events after it.
  */
 async function speakUntilHeard(answer, gateway, chatId) {
   const events = watch(
@@ -168,7 +167,7 @@ test("a model that breaks off leaves nothing behind, so sending again is safe", 
   const before = await kept(first, chatId);
   assert.deepEqual([before.status, before.messages.length], ["Open", 1]);
 
-  // Who watches learns that what was streamed is void, and what follows is of another attempt.
+  // Watchers learn that the streamed text is void, and that what follows belongs to another attempt.
   let event;
   do ({ value: event } = await events.next());
   while (event.reason === undefined);
@@ -191,7 +190,7 @@ test("one that is told to end says goodbye to its sockets, and their clients go 
     for await (const message of watch(third, messages, { chatId })) seen.push(message);
   })();
   const parted = assert.rejects(watched, (event) => event.code === 1001);
-  // A reply under way is written before the end.
+  // A reply under way is finished first.
   const reply = third.say(chatId, "Before you go");
   const answer = await model.asked();
   const stopped = third.stop();
@@ -216,7 +215,7 @@ test("one that dies in mid-reply leaves a chat that can be used again within 15 
   await lost;
   const died = performance.now();
   let answer;
-  // Only time frees the chat, so the contact tries until it is free.
+  // The chat becomes free only when its lease runs out, so the contact tries until then.
   while (codes((answer = await first.send(chatId, "Is there parking?")))?.[0] === "CONFLICT") {
     assert.ok(performance.now() - died < 15_000, "the chat is still claimed after 15 seconds");
     await delay(100);

@@ -1,4 +1,4 @@
-// The story of a client that was written against v1: it knows the document and fetch, nothing else.
+// The story of a client that was written against v1. It knows nothing but the specification and fetch.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { startGateway } from "./gateway.mjs";
@@ -33,7 +33,7 @@ const members = {
   problem: ["type", "title", "status", "detail", "instance", "code", "traceId"],
 };
 
-/** Sends a request and returns what comes back. */
+/** Sends a request and returns the response. */
 async function call(method, path, body, headers = {}) {
   const response = await fetch(gateway.restUrl + path, {
     method,
@@ -57,7 +57,7 @@ const titles = {
   413: "Request Entity Too Large", 415: "Unsupported Media Type", 422: "Unprocessable Entity",
 };
 
-/** Checks that the answer is a problem, written as the document has it, and returns its body. */
+/** Checks that the answer is a problem in the specified form, and returns its body. */
 function problem(answer, status, ...faulty) {
   const { body } = answer;
   assert.equal(answer.status, status, answer.text);
@@ -91,7 +91,7 @@ function isChat(chat) {
   isMoment(chat.createdAt);
 }
 
-/** The demo's agents, which every client finds at first. */
+/** The demo's agents, which every client finds at the start. */
 let agents;
 before(async () => {
   agents = (await gateway.graphql("{ agents { nodes { id name direction fields { name isMandatory isSystem } } } }")).agents.nodes;

@@ -1,5 +1,5 @@
-// GraphQL over server-sent events, in the distinct connections mode: npm graphql-sse with simulated
-// chats that really take place, and the stream as it is on the wire.
+// GraphQL over server-sent events, in the distinct connections mode: npm graphql-sse with real simulated chats, and the
+// stream as it is on the wire.
 import assert from "node:assert/strict";
 import { after, afterEach, test } from "node:test";
 import { createClient } from "graphql-sse";
@@ -20,7 +20,7 @@ function connect(options = {}) {
   return client;
 }
 
-/** Results of the operation as they come. */
+/** Yields the results of the operation. */
 async function* results(client, query, variables) {
   for await (const { data, errors } of client.iterate({ query, variables })) {
     assert.equal(errors, undefined, JSON.stringify(errors));
@@ -28,7 +28,7 @@ async function* results(client, query, variables) {
   }
 }
 
-/** Results of the operation until it completes. */
+/** Collects the results of the operation until it completes. */
 async function collect(client, query, variables) {
   const all = [];
   for await (const result of results(client, query, variables)) all.push(result);
@@ -43,7 +43,7 @@ test("a chat, live: every message once, in order, until the agent ends it", asyn
   const seen = [];
   for await (const message of results(connect(), messages, { chatId })) {
     seen.push(message);
-    // The contact answers what it has seen, and nothing else sets the pace.
+    // The contact answers each message that it sees, and nothing else sets the pace.
     if (message.role === "assistant" && said.length > 0) gateway.say(chatId, said.shift());
   }
   assert.deepEqual(seen.map((m) => m.sequence), numbers(9));
@@ -58,7 +58,7 @@ test("a client that comes back behind its last message misses nothing and sees n
   })();
   const sequences = [];
   for (let ended = false; !ended; ) {
-    // One message, and the connection is gone.
+    // The connection ends after one message.
     for await (const message of results(connect(), messages, { chatId, after: sequences.length })) {
       sequences.push(message.sequence);
       ended = message.isConversationEnded;

@@ -1,4 +1,4 @@
-// graphql-transport-ws, word by word over a bare socket.
+// graphql-transport-ws, message by message over a bare socket.
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
 import { startGateway } from "./gateway.mjs";
@@ -23,7 +23,7 @@ describe("handshake", () => {
     });
   }
   for (const protocols of ["graphql-ws", "no-such-protocol"]) {
-    // The socket is opened without a protocol, which the client library takes for a failure.
+    // The gateway opens the socket without a protocol, which the client library takes for a failure.
     test(`${protocols} is not spoken`, () => assert.rejects(new Peer(gateway, { protocols }).opened, /subprotocol/));
   }
   test("no protocol: 4406", async () => {
@@ -159,7 +159,7 @@ describe("4400", () => {
 });
 
 describe("operations", () => {
-  /** An acknowledged socket on which "watch" has received the welcome of a chat that goes on. */
+  /** Returns an acknowledged socket on which "watch" has received the welcome of a chat that goes on. */
   const watching = async () => {
     const chatId = await gateway.startChat();
     const peer = await Peer.ready(gateway);
@@ -316,14 +316,14 @@ describe("operations that take long", () => {
     model.close();
     await slow?.stop();
   });
-  /** An acknowledged socket on which "slow" waits for the model's answer in a chat. */
+  /** Returns an acknowledged socket on which "slow" waits for the model's answer in a chat. */
   const waiting = async () => {
     const chatId = await slow.startChat();
     const peer = await Peer.ready(slow);
     peer.subscribe("slow", send, { chatId });
     return { peer, chatId, answer: await model.asked() };
   };
-  /** Answers a message of the contact in the chat, which only works when nothing else holds it. */
+  /** Requires that the chat answers a message, which only works if no other turn holds it. */
   const isFree = async (chatId) => {
     const reply = slow.say(chatId, "Once more");
     const answer = await model.asked();

@@ -55,7 +55,7 @@ func TestAccessTokenBounds(t *testing.T) {
 	}
 }
 
-// A token may do no more than its key, whatever both are.
+// A token can never do more than its key.
 func TestAccessTokenScopes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {

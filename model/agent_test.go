@@ -65,7 +65,7 @@ func TestPromptThatDiffersIsANewVersion(t *testing.T) {
 	require.Equal(t, now, a.CreatedAt)
 }
 
-// A body may hold as many different tags as fit in a mebibyte: they are refused at once, with one fault.
+// A body may hold as many different tags as fit into 1 MiB. They are refused at once, with one fault.
 func TestTooManyTagsAreRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	tags := make([]string, 200_000)

@@ -12,7 +12,7 @@ func ran(passed, failed int32) *AgentTestRunCounts {
 	return &AgentTestRunCounts{Total: passed + failed, Passed: passed, Failed: failed}
 }
 
-// exactly is fisher by counting all spreads in whole numbers.
+// exactly computes fisher by counting all spreads in whole numbers. least is the smallest p that any spread has.
 func exactly(passedA, failedA, passedB, failedB int64) (p, least float64) {
 	a, b, passed := passedA+failedA, passedB+failedB, passedA+passedB
 	ways := func(inA int64) *big.Int {
@@ -52,7 +52,7 @@ func TestFisherCountsAllSpreads(t *testing.T) {
 		require.Equal(t, wantLeast, least)
 		require.True(t, p >= least && p <= 1)
 
-		// Neither the order of the sides matters, nor which outcome is called passed.
+		// The order of the sides does not matter, nor which outcome is called passed.
 		swapped, _ := fisher(passedB, failedB, passedA, failedA)
 		require.Equal(t, p, swapped)
 		turned, _ := fisher(failedA, passedA, failedB, passedB)
@@ -76,7 +76,7 @@ func TestFisherOfKnownTables(t *testing.T) {
 		{36, 4, 36, 4, 1},
 	} {
 		p, _ := fisher(test.passedA, test.failedA, test.passedB, test.failedB)
-		require.Equal(t, test.p, p, "%v", test) // the same digits, not only near
+		require.Equal(t, test.p, p, "%v", test) // equal to the last digit, not only close
 	}
 }
 
@@ -146,7 +146,7 @@ func TestComparedExecutions(t *testing.T) {
 	require.InDelta(t, 0.567, *c.PValue, 1e-3)
 	require.Equal(t, AgentTestConclusionNoDifference, c.Conclusion)
 
-	// Many tests of one run each decide together what none of them decides.
+	// Many tests with one run each decide together what none of them decides alone.
 	var before, after []TestTally
 	for _, id := range []string{"1", "2", "3", "4", "5", "6"} {
 		before, after = append(before, tally(id, ran(1, 0))), append(after, tally(id, ran(0, 1)))

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// recorded is a chat of four messages with an agent that has the tools a and b and the sub-agent s.
+// recorded returns a chat of four messages with an agent that has the tools a and b and the sub-agent s.
 func recorded(calls ...*ToolCall) ChatRecording {
 	r := ChatRecording{
 		Chat: &SimulationChat{
@@ -30,7 +30,8 @@ func recorded(calls ...*ToolCall) ChatRecording {
 	return r
 }
 
-// called is a call that answered the contact's message with the sequence. A result that begins with "!" is a failure.
+// called returns a call in the turn of the contact's message with the sequence. A result that begins with "!" is a
+// failure.
 func called(target string, sequence int32, arguments, result string) *ToolCall {
 	c := &ToolCall{
 		Kind: ToolCallKindTool, TargetID: &target, TechnicalName: "call_" + target,
@@ -220,7 +221,7 @@ func TestWhichCallsAreMocked(t *testing.T) {
 		"the knowledge base cannot be mocked: runs of the test search it as it is then",
 	}, warnings)
 
-	// What the chat mocked stays as it was mocked, also where a call was wrong.
+	// Mocks of the chat stay as they were, even those of wrong calls.
 	mocked := called("a", 2, `{}`, "from the mock")
 	mocked.Mocked = true
 	r = recorded(mocked, called("a", 2, `{}`, "!the arguments do not fit"), called("b", 2, `{}`, "real"), called("s", 2, `{}`, "!the arguments do not fit"))

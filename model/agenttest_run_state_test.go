@@ -12,7 +12,7 @@ var runStatuses = []AgentTestRunStatus{
 	AgentTestRunStatusCancelled,
 }
 
-// after is the state that a run is in behind an event; empty when it stays as it is.
+// after returns the state of a run after an event, empty if the event changes nothing.
 func after(run *AgentTestRun) string {
 	if run == nil {
 		return ""
@@ -20,8 +20,7 @@ func after(run *AgentTestRun) string {
 	return run.Status.String()
 }
 
-// TestEveryEventInEveryState walks through all states of a run, in executions that go on and that were cancelled, and all
-// events.
+// TestEveryEventInEveryState tries every event in every state of a run, in executions that go on and in cancelled ones.
 func TestEveryEventInEveryState(t *testing.T) {
 	t.Parallel()
 	require.Len(t, AllAgentTestRunStatus, len(runStatuses))
@@ -31,7 +30,8 @@ func TestEveryEventInEveryState(t *testing.T) {
 	events := []struct {
 		name  string
 		event func(*AgentTestRun, *AgentTestExecution) *AgentTestRun
-		// queued, running: what comes of a run in that state while its execution goes on, and when it is cancelled.
+		// queued and running are the new states of a run in that state, while its execution goes on and after it was
+		// cancelled.
 		queued, running [2]string
 	}{
 		{

@@ -13,7 +13,7 @@ import (
 
 var now = time.Date(2026, 3, 1, 9, 30, 0, 0, time.UTC)
 
-// faults requires BAD_INPUT that names the field, and says the text about it.
+// faults requires a BAD_INPUT whose messages about the field contain the text.
 func faults(t require.TestingT, err error, field, text string) {
 	faultsAs(t, err, BadInput, field, text)
 }
@@ -29,7 +29,7 @@ func faultsAs(t require.TestingT, err error, code Code, field, text string) {
 
 func chars(n int) string { return strings.Repeat("é", n) }
 
-// bounded is a value with bounds, and what takes it.
+// bounded is a value with bounds, and the function that writes it.
 type bounded[V any] struct {
 	field       string
 	least, most V

@@ -10,14 +10,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-// machine is what the document says of an item's states, written down a second time.
+// machine is the documented state machine of an item, written down a second time.
 type machine struct {
 	status         CampaignItemStatus
 	attempts, most int32
 	isPickedUp     bool
 }
 
-// report returns what becomes of the machine and what happens on the way; false for a move that is not legal.
+// report returns the machine after a report, the events on the way, and whether the transition is legal.
 func (m machine) report(to CampaignItemStatus, answered *bool) (machine, string, bool) {
 	yes, no := answered != nil && *answered, answered != nil && !*answered
 	switch string(m.status) + " to " + string(to) {
@@ -112,7 +112,7 @@ func TestRandomWalksOfAnItem(t *testing.T) {
 	})
 }
 
-// refusedWithTheLegalOnes requires a CONFLICT that names every state that a report could lead to.
+// refusedWithTheLegalOnes requires a CONFLICT that names every state to which a report could lead.
 func refusedWithTheLegalOnes(t require.TestingT, err error, m machine) {
 	var known *Error
 	require.ErrorAs(t, err, &known)
@@ -128,7 +128,7 @@ func refusedWithTheLegalOnes(t require.TestingT, err error, m machine) {
 	}
 }
 
-// consistent requires what holds of an item in any state.
+// consistent requires the invariants of an item in any state.
 func consistent(t require.TestingT, i *CampaignItem) {
 	require.Equal(t, i.RunningStatus == CampaignItemStatusProcessed, i.ProcessedAt != nil)
 	require.Equal(t, i.RunningStatus == CampaignItemStatusProcessed, i.Result != nil)

@@ -78,7 +78,7 @@ func TestPrices(t *testing.T) {
 	} {
 		require.Equal(t, test.want, p.Of(test.messages, test.input, test.output).String())
 	}
-	// A thousandth is rounded once, to the nearest.
+	// Prices per thousand tokens are added up first and rounded once, to the nearest.
 	small := model.Prices{InputTokens: 1, OutputTokens: 1}
 	require.EqualValues(t, 0, small.Of(0, 249, 250))
 	require.EqualValues(t, 1, small.Of(0, 250, 250))

@@ -9,11 +9,11 @@ import (
 	"unicode/utf8"
 )
 
-// MaxExpressionSize bounds a regular expression, in instructions of the program that it becomes: what is repeated counts as
-// often as it may be. Matching takes at most as many steps for each character of the text.
+// MaxExpressionSize bounds a regular expression, in instructions of its compiled program. Repetitions count as often as
+// they may occur. Matching takes at most this many steps for each character of the text.
 const MaxExpressionSize = 1_000
 
-// Expression is a regular expression in RE2 syntax of which it is known what it costs. It is safe for concurrent use.
+// Expression is a regular expression in RE2 syntax, of bounded cost. It is safe for concurrent use.
 type Expression struct {
 	compiled *regexp.Regexp
 	size     int
@@ -21,7 +21,7 @@ type Expression struct {
 
 var errExpressionSize = errors.New("the expression is too large")
 
-// NewExpression compiles a regular expression. It fails before anything is made of one above MaxExpressionSize.
+// NewExpression compiles a regular expression. It refuses one above MaxExpressionSize before compiling it.
 func NewExpression(text string) (*Expression, error) {
 	parsed, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
@@ -38,7 +38,7 @@ func NewExpression(text string) (*Expression, error) {
 	return &Expression{compiled, size}, nil
 }
 
-// instructions estimates, up to a little above the bound, how long the program of an expression is.
+// instructions estimates the length of an expression's program. It stops counting a little above MaxExpressionSize.
 func instructions(e *syntax.Regexp) int {
 	size := 1
 	if e.Op == syntax.OpLiteral {
@@ -59,13 +59,13 @@ func (e *Expression) String() string { return e.compiled.String() }
 // MatchString reports whether the text has a match.
 func (e *Expression) MatchString(text string) bool { return e.compiled.MatchString(text) }
 
-// Match reports whether the text has a match, unless the context ends before that is known.
+// Match reports whether the text has a match. It returns the context's error if that has ended.
 func (e *Expression) Match(ctx context.Context, text string) (bool, error) {
 	matches := e.compiled.MatchReader(&interruptible{ctx: ctx, text: text})
 	return matches, ctx.Err()
 }
 
-// interruptible reads a text, which comes to its end when the context does.
+// interruptible reads a text, which ends early if the context does.
 type interruptible struct {
 	ctx  context.Context
 	text string

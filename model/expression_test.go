@@ -41,7 +41,7 @@ func TestMatchingEndsWithItsContext(t *testing.T) {
 	require.LessOrEqual(t, text.asked, 3, "it is not read to its end")
 }
 
-// counting counts how often a context is asked whether it has ended.
+// counting is a context that counts calls of Err.
 type counting struct {
 	context.Context
 	asked int

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzCursor requires that a cursor is written as it was read, so that a place in a list has one text only.
+// FuzzCursor requires that parsing and writing a cursor gives the same text, so that a place in a list has only one.
 func FuzzCursor(f *testing.F) {
 	f.Add(Cursor{now, "agent_01jqxyz"}.String())
 	f.Add("MjAyNi0wMy0wMVQwOTozMDowMFogYQ")
@@ -28,8 +28,8 @@ func FuzzCursor(f *testing.F) {
 	})
 }
 
-// FuzzSecret requires that what is read as a secret names a company and a key, and one kind of credential only. Texts are
-// tried as they are and with a right checksum, which keeps almost all of them out.
+// FuzzSecret requires that a parsed secret names a company and is of one kind of credential only. Texts are tried as they
+// are, and with the right checksum, without which almost all are refused.
 func FuzzSecret(f *testing.F) {
 	for _, company := range []string{"company_01jqxyz", "company_", "acme"} {
 		for _, kind := range []string{keyKind, tokenKind} {
@@ -60,7 +60,7 @@ func FuzzSecret(f *testing.F) {
 	})
 }
 
-// FuzzPhoneNumber requires that a number which is taken is in E.164 form, stands for itself then, and is not shown.
+// FuzzPhoneNumber requires that an accepted number is in E.164 form, is accepted again unchanged, and is masked in texts.
 func FuzzPhoneNumber(f *testing.F) {
 	for _, number := range []string{
 		"+12025550143", "(202) 555-0143", "+33 1 42 68 53 00", "01 42 68 53 00", "+39 06 698 82222", "tel:+12025550143", "+1 202 555 0143 ext. 5", "1-800-FLOWERS",
@@ -88,7 +88,7 @@ func FuzzPhoneNumber(f *testing.F) {
 	})
 }
 
-// FuzzMask requires that nothing like a phone number is left, and nothing but digits is changed.
+// FuzzMask requires that nothing like a phone number is left, and that only digits are changed.
 func FuzzMask(f *testing.F) {
 	for _, seed := range []string{
 		"Call +1 (202) 555-0143 or 0142685300.", "12345678   1234567", "1234567+1234567", "order 123456", "1.2.3.4.5.6.7.8", "12 34/56-78", "\xff1234567\xff",

@@ -3,9 +3,9 @@ package model
 import "errors"
 
 const (
-	// maxRequestDepth is how deep objects and lists of what a client sends may be nested.
+	// maxRequestDepth bounds how deeply objects and lists in a request may be nested.
 	maxRequestDepth = 64
-	// maxKeys is how many members one object may have.
+	// maxKeys bounds the members of one object.
 	maxKeys = 10_000
 )
 
@@ -14,9 +14,9 @@ var (
 	errJSONKeys  = errors.New("an object has more than 10,000 members")
 )
 
-// CheckJSON returns an error when objects of a JSON text have too many members or are nested too deep for it to be decoded:
-// that takes many times the memory of the text, and what walks through it a stack as deep. Its errors are sentences. What is
-// no JSON it leaves to the decoder.
+// CheckJSON returns an error if objects of a JSON text have too many members, or are nested too deeply. Decoding them
+// would take many times the memory of the text, and walking through the result a stack as deep. Its errors are sentences.
+// Invalid JSON is left to the decoder.
 func CheckJSON(text []byte) error {
 	var members [maxRequestDepth]int
 	depth := 0

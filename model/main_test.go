@@ -7,7 +7,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// What rapid found is in its output; files that nobody asked for would stay behind.
+	// rapid prints the failing case anyway, and its files would be left behind.
 	if err := flag.Set("rapid.nofailfile", "true"); err != nil {
 		panic(err)
 	}

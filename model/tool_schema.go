@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// MaxJSONDepth is how deep objects and lists of a call's arguments may be nested.
+	// MaxJSONDepth bounds how deeply objects and lists in a call's arguments may be nested.
 	MaxJSONDepth = 32
-	// maxSchemaSteps bounds what a schema checks of one value, and of those within it down to MaxJSONDepth levels: each
-	// subschema is a step as often as it is come to, by whatever references.
+	// maxSchemaSteps bounds the work of checking one value by a schema, with the values inside it down to MaxJSONDepth
+	// levels. Each subschema is a step each time it is reached, by whatever references.
 	maxSchemaSteps = 2_000
-	// maxSchemaWork bounds what one call's arguments are checked by: the schema's steps times the values, a text as many as
-	// it has pieces of textPerValue bytes. It takes some tenths of a second.
+	// maxSchemaWork bounds the work of checking one call's arguments: the schema's steps times the number of values,
+	// where a text counts once for each textPerValue bytes. That much takes some tenths of a second.
 	maxSchemaWork = 4 << 20
 	textPerValue  = 16
 )
@@ -36,8 +36,8 @@ type ToolSchema struct {
 	steps    int
 }
 
-// NewToolSchema compiles a JSON Schema of type object. Its errors are sentences without a subject. It refuses references to
-// other documents, which a compiler would read from files, and what would take long to check anything by.
+// NewToolSchema compiles a JSON Schema of type object. Its errors are sentences without a subject. It refuses references
+// to other documents, which a compiler would read from files, and schemas that take too long to check anything.
 func NewToolSchema(text string) (*ToolSchema, error) {
 	document, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
 	if err != nil {
@@ -48,7 +48,7 @@ func NewToolSchema(text string) (*ToolSchema, error) {
 	}
 	compiler := jsonschema.NewCompiler()
 	compiler.UseLoader(jsonschema.SchemeURLLoader{})
-	// The compiled schema goes on to ask for expressions: some drafts check values of the format regex.
+	// The compiled schema still asks for expressions, because some drafts check values of the format regex.
 	isPattern, isCompiling := true, true
 	compiler.UseRegexpEngine(func(text string) (jsonschema.Regexp, error) {
 		expression, err := NewExpression(text)
@@ -79,8 +79,8 @@ func NewToolSchema(text string) (*ToolSchema, error) {
 	return schema, nil
 }
 
-// Validate returns a *jsonschema.ValidationError when the arguments do not fit, and another error when they are too large to
-// be checked, or the context has ended.
+// Validate returns a *jsonschema.ValidationError if the arguments do not match, and another error if they are too large
+// to check or the context has ended.
 func (s *ToolSchema) Validate(ctx context.Context, arguments map[string]any) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -112,17 +112,17 @@ func valuesOf(value any) int {
 	return values
 }
 
-// steps counts what checking by a schema takes.
+// steps counts the steps of checking a value by a schema.
 type steps struct{ counted map[visit]int }
 
-// visit is a schema for a value that has depth more levels.
+// visit is a schema that checks a value with depth more levels below it.
 type visit struct {
 	schema *jsonschema.Schema
 	depth  int
 }
 
-// of counts the steps of a schema, up to a little above the bound. One that leads back to itself for the same value, which no
-// validator comes to an end with, counts as too many.
+// of counts the steps of a schema, up to a little above the bound. A schema that leads back to itself for the same value
+// counts as too many, because no validator would finish.
 func (s steps) of(schema *jsonschema.Schema, depth int) int {
 	if schema == nil || depth < 0 {
 		return 0
@@ -146,7 +146,7 @@ func (s steps) of(schema *jsonschema.Schema, depth int) int {
 			}
 		}
 	}
-	// Where these lead is known only when a value is checked: to whatever has the anchor on the way there.
+	// These lead to whichever schema on the way to a value has the anchor, which is known only while checking.
 	if d := schema.DynamicRef; d != nil && d.Anchor != "" || schema.RecursiveRef != nil && schema.RecursiveRef.RecursiveAnchor {
 		sum = maxSchemaSteps + 1
 	} else if d != nil {
@@ -190,7 +190,7 @@ func (s steps) of(schema *jsonschema.Schema, depth int) int {
 	return sum
 }
 
-// subschema returns a schema where there may be something else in its place.
+// subschema returns the value if it is a schema, and nil otherwise.
 func subschema(value any) *jsonschema.Schema {
 	schema, _ := value.(*jsonschema.Schema)
 	return schema

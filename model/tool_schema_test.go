@@ -13,7 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// chain is a schema whose definitions each refer twice to the next one.
+// chain returns a schema in which each definition refers twice to the next.
 func chain(levels int) string {
 	var definitions []string
 	for i := range levels {
@@ -23,7 +23,7 @@ func chain(levels int) string {
 	return `{"type":"object","allOf":[{"$ref":"#/$defs/d0"}],"$defs":{` + strings.Join(definitions, ",") + `}}`
 }
 
-// distinct are so many different words in JSON.
+// distinct returns n different words, as the elements of a JSON array.
 func distinct(n int) string {
 	words := make([]string, n)
 	for i := range words {
@@ -81,7 +81,8 @@ func TestArgumentsAreBoundedByTheirSchema(t *testing.T) {
 	require.ErrorContains(t, schema.Validate(t.Context(), read(`{"items":[`+strings.Repeat(`"w1",`, 10_000)+`"w2"]}`)), "too large for the tool's schema")
 }
 
-// Some drafts check values of the format regex: each by itself, whatever was checked before and meanwhile.
+// Some drafts check values of the format regex. Each value is checked by itself, whatever else was checked before or is
+// checked meanwhile.
 func TestValuesThatAreExpressions(t *testing.T) {
 	t.Parallel()
 	schema, err := model.NewToolSchema(`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{"a":{"type":"string","format":"regex"}}}`)

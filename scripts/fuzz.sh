@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Fuzzes every native target of the module, one after the other, for as long as go test's -fuzztime takes (20s).
-# What a run finds interesting stays in Go's build cache, so the next one goes on from there; what fails is written to
-# testdata/fuzz of its package, to be committed as a seed.
+# Fuzzes every native target of the module in turn. The argument is go test's -fuzztime, by default 20s. Interesting
+# inputs stay in Go's build cache, so the next run goes on from there. Failing inputs are written to testdata/fuzz of the
+# package, to be committed as seeds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 time=${1:-20s}

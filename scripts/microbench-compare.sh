@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the benchmarks of single packages in this tree and in an earlier revision of it, turn by turn so that what else the
-# machine does meets both, and has benchstat say which differences are more than chance.
+# Runs the benchmarks of single packages in this tree and in an earlier revision of it, in turns, so that other load on
+# the machine affects both. Then benchstat tells which differences are more than chance.
 #
 #   scripts/microbench-compare.sh HEAD~5 [packages]    BENCH=. COUNT=6
 set -euo pipefail
@@ -17,7 +17,7 @@ trap 'git worktree remove --force "$work/tree" 2>/dev/null || true; rm -rf "$wor
 git worktree add --quiet --detach "$work/tree" "$old"
 for ((i = 1; i <= count; i++)); do
 	echo "round $i of $count" >&2
-	# A package that is missing on one side, or fails there, is left out of the comparison.
+	# A package that is missing on one side or fails there is left out of the comparison.
 	(cd "$work/tree" && $go test -run '^$' -bench "${BENCH:-.}" -benchmem "$@" >>"$work/old.txt") || true
 	$go test -run '^$' -bench "${BENCH:-.}" -benchmem "$@" >>"$work/new.txt" || true
 done

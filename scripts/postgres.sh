@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs the PostgreSQL server binaries where they are missing and the system's package manager can.
-# No database cluster is created: agentgraph starts its own.
+# Installs the PostgreSQL server binaries if they are missing and the system's package manager can. It creates no database
+# cluster, because agentgraph starts its own.
 set -eu
 
 find_initdb() {

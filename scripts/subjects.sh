@@ -1,12 +1,12 @@
 #!/bin/sh
-# Refuses commits whose subjects are longer than 72 characters or end with a period. The range is git's, such as
-# main..HEAD; without one it is everything since the commit that brought this script.
+# Refuses commits whose subjects are longer than 72 characters or end with a period. The argument is a range of commits,
+# such as main..HEAD, by default everything since the commit that added this script.
 set -eu
 cd "$(dirname "$0")/.."
 range=${1:-}
 if [ -z "$range" ]; then
 	first=$(git log --diff-filter=A --format=%H -- scripts/subjects.sh 2>/dev/null | tail -n 1)
-	[ -n "$first" ] || exit 0 # the history is not here
+	[ -n "$first" ] || exit 0 # without history there is nothing to check
 	range=$first..HEAD
 fi
 git log --no-merges --format='%h %s' "$range" | awk '{

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Carries out docs/adding-a-type.md on a copy of the tree: a block that names a file is that file, a diff is applied, and a
-# block of shell is run. It fails when the page no longer fits the tree.
+# Carries out docs/adding-a-type.md on a copy of the tree: it writes blocks that name a file, applies diffs and runs
+# blocks of shell. It fails if the page no longer fits the tree.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -8,9 +8,9 @@ copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 git ls-files -z --cached --others --exclude-standard | tar --null --files-from=- --create | tar --extract --directory "$copy"
 cd "$copy"
-# With -trimpath the build cache serves every copy, whatever its directory is called. Vetting is for the code that stays.
+# With -trimpath all copies share the build cache, whatever their directories. Only code that stays needs vetting.
 export GOFLAGS="${GOFLAGS:-} -trimpath -vet=off"
-# Were the copy in a repository, git apply would look for the files from its root.
+# If the copy were inside a repository, git apply would look for files from the root of that.
 export GIT_CEILING_DIRECTORIES=${copy%/*}
 
 newest=$(ls db/migrations | tail -n 1)

@@ -5,7 +5,7 @@ import { chromium, type Browser, type BrowserContext, type Page } from "playwrig
 
 const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
-/** Why there is no browser to test in; CI has to have one. */
+/** The reason why there is no browser to test in. CI must have one. */
 export const noBrowser = existsSync(executablePath) || process.env.CI ? false : `there is no ${executablePath}`;
 
 export function launch(): Promise<Browser> {
@@ -17,18 +17,18 @@ export function launch(): Promise<Browser> {
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** A page that is watched for what no page may do. */
+/** A page that is watched for breaking rules: console errors, exceptions, foreign requests and policy violations. */
 export interface Watched {
   page: Page;
-  /** Forgets the API requests that were made so far. */
+  /** Forgets the API requests so far. */
   reset: () => void;
-  /** Fails when something was done that no page may do; at most `requests` API requests were made since the last reset. */
+  /** Fails if the page broke a rule, or made more than `requests` API requests since the last reset. */
   check: (requests?: number) => void;
-  /** Fails on what axe-core finds, in light and in dark. */
+  /** Fails if axe-core finds anything, in light or in dark. */
   checkAccessible: () => Promise<void>;
 }
 
-/** Opens a page whose faults are gathered. `expected` are console messages that the test itself provokes. */
+/** Opens a page and collects its faults. `expected` are console messages that the test itself provokes. */
 export async function watch(context: BrowserContext, origin: string, expected: RegExp[] = []): Promise<Watched> {
   const page = await context.newPage();
   const faults: string[] = [];
@@ -65,7 +65,7 @@ export async function watch(context: BrowserContext, origin: string, expected: R
 }
 
 async function findings(page: Page): Promise<string[]> {
-  // By the debugger: a script of ours would be what the page's policy forbids.
+  // This goes through the debugger, because the page's policy forbids a script element.
   await page.evaluate(axe);
   return page.evaluate(async () => {
     const { axe } = window as unknown as { axe: { run: (o: unknown) => Promise<{ violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] }> } };

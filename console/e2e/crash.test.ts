@@ -9,7 +9,7 @@ import { startGateway } from "./gateway";
 
 test("a chat survives that the server is killed", { skip: noBrowser, timeout: 120_000 }, async () => {
   const directory = await mkdtemp(join(tmpdir(), "console-"));
-  await chmod(directory, 0o711); // Postgres may run as another user, who has to pass.
+  await chmod(directory, 0o711); // Postgres may run as another user, who must get through this directory.
   let gateway = await startGateway(["--data-directory", directory]);
   const browser = await launch();
   const { origin, port } = new URL(gateway.consoleUrl);
@@ -48,7 +48,7 @@ test("a chat survives that the server is killed", { skip: noBrowser, timeout: 12
     gateway = await startGateway(["--data-directory", directory, "--port", port]);
     await page.getByText("● live").waitFor();
     const log = page.getByRole("log");
-    // The turn of the dead process holds the chat until its lease ends.
+    // The dead process's turn holds the chat until its lease ends.
     await assert.doesNotReject(async () => {
       while (!(await log.getByText(text).isVisible())) {
         await page.getByRole("button", { name: "Send again" }).click({ timeout: 1_000 }).catch(() => undefined);

@@ -7,14 +7,14 @@ export interface Gateway {
   consoleUrl: string;
   graphqlUrl: string;
   apiKey: string;
-  /** Asks the API itself, by the demo's key. */
+  /** Asks the API directly, with the demo's key. */
   ask: <Data>(query: string, variables?: Record<string, unknown>) => Promise<Data>;
   stop: (signal?: NodeJS.Signals) => Promise<void>;
 }
 
 const binary = fileURLToPath(new URL("../../bin/agentgraph", import.meta.url));
 
-/** Starts the built program with a demo company, by default one that is forgotten at its end. */
+/** Starts the built program with a demo company, which is forgotten at the end unless the arguments say otherwise. */
 export async function startGateway(args: string[] = ["--ephemeral"], environment: Record<string, string> = {}): Promise<Gateway> {
   const child = spawn(binary, ["dev", "--port", "0", "--log-level", "error", ...args], {
     stdio: ["ignore", "pipe", "inherit"],

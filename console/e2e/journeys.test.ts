@@ -29,7 +29,7 @@ after(async () => {
 
 const agent = (name: string) => agents.get(name) ?? assert.fail(`there is no ${name}`);
 
-/** Opens a page in the signed-in context, and closes it after checking that it kept the rules. */
+/** Opens a page in the signed-in context, and closes it after checking that it broke no rule. */
 async function visit(path: string, journey: (page: Page, watched: Watched) => Promise<void>, expected: RegExp[] = []): Promise<void> {
   const watched = await watch(context, new URL(base).origin, expected);
   try {
@@ -295,7 +295,7 @@ describe("journeys", { skip: noBrowser, concurrency: 1, timeout: 300_000 }, () =
     await signIn(page, key.secret);
     await page.getByRole("textbox", { name: "Prompt" }).fill("What I was writing.");
     await gateway.ask("mutation($input: RevokeApiKeyInput!) { revokeApiKey(input: $input) { apiKey { id } } }", { input: { apiKeyId: key.id } });
-    // A credential is remembered for a moment.
+    // The gateway remembers a credential for a moment, so the test tries until it is refused.
     await assert.doesNotReject(async () => {
       while (!(await page.getByText("Your session has ended").isVisible())) {
         await page.getByRole("button", { name: /^Save as/ }).click({ timeout: 1_000 }).catch(() => undefined);

@@ -1,4 +1,4 @@
-// Every page, in both themes: nothing that its policy forbids, nothing from elsewhere, no fault that axe-core finds.
+// Every page, in both themes: no policy violation, no request to another origin, no fault that axe-core finds.
 import { after, before, test } from "node:test";
 import type { Browser, BrowserContext } from "playwright-core";
 import { launch, noBrowser, watch } from "./browser";

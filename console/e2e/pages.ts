@@ -7,7 +7,7 @@ interface Demo {
   campaigns: { nodes: { id: string; status: string }[] };
 }
 
-/** Returns the address of each page, below the console's, on the demo's data. */
+/** Returns the address of each page on the demo's data, relative to the console's. */
 export async function pagesOf(gateway: Gateway): Promise<Record<string, string>> {
   const demo = await gateway.ask<Demo>(`{
     agents { nodes { id name testExecutions(first: 2) { nodes { id } } tests { nodes { lastRunId lastRunStatus } } } }
@@ -51,7 +51,7 @@ export async function pagesOf(gateway: Gateway): Promise<Record<string, string>>
   };
 }
 
-/** Holds a chat in which something is cited and called, and returns its id. */
+/** Holds a chat with a citation and a call, and returns its id. */
 async function chatWith(gateway: Gateway, agentId: string): Promise<string> {
   const { startSimulationChat } = await gateway.ask<{ startSimulationChat: { simulationChat: { id: string } } }>(
     `mutation($input: StartSimulationChatInput!) { startSimulationChat(input: $input) { simulationChat { id } } }`,

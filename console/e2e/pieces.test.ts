@@ -1,4 +1,4 @@
-// A model that takes its time: what it writes is seen before it is a message.
+// A slow model's text is visible before it is a message.
 import assert from "node:assert/strict";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -7,7 +7,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { launch, noBrowser, watch } from "./browser";
 import { startGateway } from "./gateway";
 
-/** Milliseconds between two pieces: long enough for a page to be looked at. */
+/** Milliseconds between two pieces, long enough to look at the page in between. */
 const pause = 600;
 const pieces = ["Good ", "morning, ", "how can ", "I help?"];
 

@@ -27,11 +27,11 @@ const pages: [path: string, page: LazyExoticComponent<ComponentType>][] = [
   ["/keys", lazy(() => import("./pages/Keys"))],
 ];
 
-/** The console: the page of the address, and the dialog that asks for a key when there is no session. */
+/** The console: the page at the address, and a dialog that asks for a key if there is no session. */
 export function App({ hint }: { hint: string | undefined }) {
   const { session, ended } = useSyncExternalStore(onSignIn, signedIn);
   const client = useMemo(() => session && newClient(session), [session]);
-  // Another tab is asked for its session first.
+  // Other tabs get time to offer their session first.
   const isPatient = useDelay(300);
   return (
     <Router base={base.pathname.replace(/\/$/, "")}>
@@ -44,7 +44,7 @@ export function App({ hint }: { hint: string | undefined }) {
                   <Redirect to="/agents" replace />
                 </Route>
                 {pages.map(([path, Found]) => (
-                  // A page of something else begins anew: nothing of the last one is shown meanwhile.
+                  // The key makes a page with another id start over, so that it never shows the previous one's content.
                   <Route key={path} path={path}>{(params: { id?: string }) => <Found key={params.id} />}</Route>
                 ))}
                 <Route>

@@ -6,7 +6,8 @@ import "./ui/base.css";
 
 const root = document.getElementById("root");
 if (!root) throw new Error("the page has no root");
-// Browsers ask for the icon again as the address changes, and it is named relative to the first one.
+// The icon's address is relative to the first page. Browsers load it again when the address changes, so it must be
+// absolute.
 const icon = document.querySelector<HTMLLinkElement>("link[rel=icon]");
 if (icon) icon.href = new URL(icon.href).href;
 const theme = localStorage.getItem("agentgraph:theme");

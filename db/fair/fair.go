@@ -7,14 +7,14 @@ import (
 	"sync"
 )
 
-// Gate lets a number of entrants in at a time. One party has at most a share of the places, so that there are always some for
-// others. A place that becomes free goes to the waiting party that has fewest, and among those that have equally many to the
-// one that has waited longest.
+// Gate admits a limited number of entrants at a time. One party has at most a share of the places, so that others always
+// find some. A place that becomes free goes to the waiting party with the fewest places and, among equals, to the one
+// that has waited longest.
 type Gate struct {
 	mu    sync.Mutex
 	free  int
 	share int
-	// held is how many places each party has, and waiting who waits, by party, in order of arrival.
+	// held counts the places of each party. waiting has its entrants in order of arrival.
 	held    map[string]int
 	waiting map[string][]*entrant
 	arrived uint64
@@ -26,12 +26,12 @@ type entrant struct {
 	admitted chan struct{}
 }
 
-// New returns a gate with the places, at least 1, of which one party has at most the share, at least 1.
+// New returns a gate with the number of places, of which one party has at most the share. Both are at least 1.
 func New(places, share int) *Gate {
 	return &Gate{free: max(1, places), share: max(1, share), held: map[string]int{}, waiting: map[string][]*entrant{}}
 }
 
-// Enter waits for a place for the party, which has to Leave it, or returns the context's error.
+// Enter waits for a place, which the party has to Leave, or returns the context's error.
 func (g *Gate) Enter(ctx context.Context, party string) error {
 	g.mu.Lock()
 	if g.free > 0 && g.held[party] < g.share {
@@ -52,7 +52,7 @@ func (g *Gate) Enter(ctx context.Context, party string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	select {
-	case <-e.admitted: // meanwhile
+	case <-e.admitted: // it was admitted meanwhile
 		g.give(party)
 	default:
 		g.forget(party, e)
@@ -60,7 +60,7 @@ func (g *Gate) Enter(ctx context.Context, party string) error {
 	return ctx.Err()
 }
 
-// Leave gives back a place that the party has.
+// Leave gives back a place of the party.
 func (g *Gate) Leave(party string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -77,7 +77,7 @@ func (g *Gate) give(party string) {
 	if g.held[party]--; g.held[party] == 0 {
 		delete(g.held, party)
 	}
-	// Nobody waits for a free place who may have one, so this place, or one place of this party's share, is all there is.
+	// Before this, no waiting party was allowed a free place, so this place admits one entrant at most.
 	if next, ok := g.next(); ok {
 		e := g.waiting[next][0]
 		g.forget(next, e)

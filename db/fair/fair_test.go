@@ -14,7 +14,7 @@ import (
 	"github.com/agentgraph/agentgraph/db/fair"
 )
 
-// enter has the party wait for a place, and says so on the returned channel once it has one.
+// enter makes the party wait for a place, and closes the returned channel once it has one.
 func enter(t *testing.T, g *fair.Gate, party string) <-chan struct{} {
 	admitted := make(chan struct{})
 	go func() {
@@ -67,7 +67,7 @@ func TestAPlaceGoesToWhoeverHasFewest(t *testing.T) {
 		for _, party := range []string{"a", "b", "c", "d"} {
 			waiting[party] = enter(t, g, party)
 		}
-		// a has three places and b has one; a came first, and waits longest.
+		// a has three places and b has one. a came first and has waited longest.
 		for _, turn := range []struct{ leaves, next string }{{"a", "c"}, {"a", "d"}, {"b", "b"}, {"a", "a"}} {
 			require.False(t, isAdmitted(waiting[turn.next]))
 			g.Leave(turn.leaves)
@@ -95,7 +95,8 @@ func TestWhoeverLeavesTheQueueTakesNoPlace(t *testing.T) {
 	})
 }
 
-// Whoever comes, waits and goes, there are never more inside than places, nor of one party than its share, and no place is lost.
+// However parties come, wait and go, there are never more inside than there are places, nor more of one party than its
+// share, and no place is lost.
 func TestPlacesAreNeitherLostNorDoubled(t *testing.T) {
 	t.Parallel()
 	const places, share, parties = 5, 3, 4

@@ -14,7 +14,7 @@ import (
 	"github.com/agentgraph/agentgraph/db/group"
 )
 
-// gate is a commit that goes on when it is let.
+// gate is a commit that waits until the test ends it.
 type gate struct {
 	mu      sync.Mutex
 	commits [][]string
@@ -86,7 +86,7 @@ func TestLimitAndApart(t *testing.T) {
 	})
 }
 
-// The context of the one who came first ends, and neither it nor the others notice.
+// A commit goes on when the context of the caller who started it ends.
 func TestCommitsOutliveTheirContexts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -10,13 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// installed makes a directory with binaries that say they are of this version.
+// installed creates a directory of binaries that report the major version.
 func installed(t *testing.T, root string, major int) string {
 	t.Helper()
 	dir := filepath.Join(root, strconv.Itoa(major), "bin")
 	require.NoError(t, os.MkdirAll(dir, 0o755))
 	script := "#!/bin/sh\necho 'postgres (PostgreSQL) " + strconv.Itoa(major) + ".3 (Debian)'\n"
-	// A program that is forked meanwhile would hold the file open for writing, and it could not be run.
+	// A process forked meanwhile would inherit the file open for writing, and nobody could execute it.
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	for _, name := range []string{"postgres", "initdb"} {

@@ -48,7 +48,7 @@ func query[T any](t *testing.T, url, sql string) T {
 	return value
 }
 
-// keep commits a value that kept reads again.
+// keep commits a value for kept to read.
 func keep(t *testing.T, url string) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
@@ -70,7 +70,7 @@ func servers(t *testing.T, dir string) []int {
 	return pids
 }
 
-// unprivileged is a user other than the one that root's servers run as, nil when the tests are not run by root.
+// unprivileged returns a user other than the one that root's servers run as, or nil if the tests do not run as root.
 func unprivileged(t *testing.T) *syscall.Credential {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -178,7 +178,7 @@ func TestReusedProcessID(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, s.Stop())
 
-			// Postgres takes the pid of a process of its own user for a server.
+			// Postgres takes any process of its own user with this pid for a server.
 			other := exec.CommandContext(t.Context(), "sleep", "600")
 			other.SysProcAttr = &syscall.SysProcAttr{Credential: s.cluster.user, Pdeathsig: syscall.SIGKILL}
 			require.NoError(t, other.Start())
@@ -242,7 +242,7 @@ func TestStartsAtTheSameTime(t *testing.T) {
 	require.Equal(t, 1, owners)
 }
 
-// awaitUnfinished returns when initdb is at work in dir.
+// awaitUnfinished waits until initdb is at work in dir.
 func awaitUnfinished(t *testing.T, dir string) {
 	t.Helper()
 	require.Eventually(t, func() bool {

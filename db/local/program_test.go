@@ -16,12 +16,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// asProgram makes the test binary a program of its own: it owns the directory named here until its standard input
-// ends. It prints the URL, or the error of Start.
+// asProgram names a directory and makes the test binary a program that owns it until its standard input ends. It prints
+// the URL, or the error of Start.
 const asProgram = "LOCAL_TEST_DIR"
 
 func TestMain(m *testing.M) {
-	// The strictest mask: the server's user must get through even so.
+	// Even with the strictest mask, the server's user must reach its files.
 	syscall.Umask(0o077)
 	if dir := os.Getenv(asProgram); dir != "" {
 		os.Exit(program(dir))
@@ -56,7 +56,7 @@ func startChild(t *testing.T, dir string, as *syscall.Credential) *child {
 	binary, err := os.Executable()
 	require.NoError(t, err)
 	require.NoError(t, os.Chmod(binary, 0o755))
-	// Unlike the binary's path, this one leads there for every user.
+	// Unlike the binary's own path, this one works for every user.
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), "/proc/self/exe")
 	cmd.Env = append(os.Environ(), asProgram+"="+dir)
 	cmd.Dir = "/"
@@ -86,5 +86,5 @@ func (c *child) end() {
 func (c *child) kill(t *testing.T) {
 	t.Helper()
 	require.NoError(t, c.cmd.Process.Kill())
-	_ = c.cmd.Wait() // says that it was killed
+	_ = c.cmd.Wait() // reports that it was killed
 }

@@ -61,23 +61,23 @@ func openHub(t *testing.T, url string) (*notify.Hub, *notifications) {
 	return hub, sent
 }
 
-// delta is a piece of the one attempt at a message.
+// delta returns a piece of the first attempt at a message.
 func delta(sequence int32, offset int, text string) model.MessageDelta {
 	return model.MessageDelta{Sequence: sequence, TurnID: "turn_1", Offset: int32(offset), Text: text}
 }
 
-// listening subscribes and waits for the signal that comes when the replica begins to listen.
+// listening subscribes and waits until the replica listens.
 func listening(t *testing.T, hub *notify.Hub, key notify.Key) *notify.Subscription {
 	t.Helper()
 	s := hub.Subscribe(key)
 	t.Cleanup(s.Close)
-	// Any subscription is told, so one that comes later asks for a signal of its own.
+	// Beginning to listen wakes every subscription. A later one has to ask for a signal of its own.
 	hub.Wake(key)
 	dbtest.Receive(t, s.Woken())
 	return s
 }
 
-// settle waits until everything that was signalled before has been delivered.
+// settle waits until everything signalled so far has been delivered.
 func settle(t *testing.T, from, to *notify.Hub) {
 	t.Helper()
 	key := notify.Key{CompanyID: "company_0", ID: t.Name()}
@@ -102,7 +102,7 @@ func reader(t *testing.T, s *notify.Subscription) func() notify.Piece {
 	}
 }
 
-// drain forgets a signal that is still to be received.
+// drain discards a pending signal.
 func drain(s *notify.Subscription) {
 	select {
 	case <-s.Woken():
@@ -199,7 +199,7 @@ func TestTextOfSeveralMessages(t *testing.T) {
 	t.Parallel()
 	hub, _ := openHub(t, dbtest.URL(t))
 	s := listening(t, hub, ours)
-	// Equal pieces, which Postgres would merge if they were equal signals.
+	// The pieces are equal. Postgres would merge equal notifications.
 	hub.Write(ours, delta(3, 0, "ha"))
 	hub.Wake(ours)
 	hub.Write(ours, delta(3, 0, "ha"))
@@ -268,7 +268,7 @@ func TestListensAgain(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { _ = conn.Close(context.Background()) }()
 	for range 3 {
-		// What is not a signal is passed over.
+		// Anything that is not a signal is ignored.
 		_, err = conn.Exec(t.Context(), "NOTIFY agentgraph, 'not a signal'")
 		require.NoError(t, err)
 		var killed int

@@ -8,7 +8,7 @@ import (
 	"github.com/agentgraph/agentgraph/db/queue"
 )
 
-// BenchmarkJobs is how long the queue takes for a job that does nothing, with 50 under way.
+// BenchmarkJobs measures how long the queue takes for a job that does nothing, with 50 under way.
 func BenchmarkJobs(b *testing.B) {
 	_, pool := fresh(b)
 	q := newQueue(b, pool, 50)
@@ -50,8 +50,8 @@ func BenchmarkSchedule(b *testing.B) {
 	}
 }
 
-// BenchmarkFairness is how long 10 jobs wait that a company enqueues behind 5,000 of another, of 50 ms each,
-// with 10 under way at once.
+// BenchmarkFairness measures how long 10 jobs wait that a company enqueues behind 5,000 of another, with jobs of 50 ms,
+// 10 under way at once.
 func BenchmarkFairness(b *testing.B) {
 	for range b.N {
 		_, pool := fresh(b)

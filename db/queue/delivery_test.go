@@ -76,8 +76,8 @@ func TestJobsThatFailLetTheirWorkersGoOn(t *testing.T) {
 	require.Equal(t, 1, count(t, pool, riverJobs))
 }
 
-// end ends jobs in a transaction that the test commits or rolls back, and returns what their workers go on to, and what is to
-// be called when the process hears that it is committed.
+// end ends jobs in a transaction, which result, if not nil, rolls back. It returns the deliveries that their workers go
+// on to, and a function that tells the queue that the transaction is committed.
 func end(t *testing.T, pool *pgxpool.Pool, q *queue.Queue, result error, deliveries ...*queue.Delivery) (next []*queue.Delivery, hear func()) {
 	t.Helper()
 	heard := []func(){}
@@ -129,8 +129,8 @@ func TestJobsThatEndInATransaction(t *testing.T) {
 	require.Equal(t, 2, count(t, pool, riverJobs))
 }
 
-// A transaction is committed, but the process does not hear of it: what it has done stands, and the job that it gave to
-// the worker has an attempt of which nobody knows what came of it.
+// A transaction is committed, but the process never learns that. Its changes stand, and the job that it gave to the
+// worker has used up an attempt with an unknown outcome.
 func TestJobThatEndsInATransactionOfWhichNothingIsHeard(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)
@@ -154,7 +154,7 @@ func TestJobThatEndsInATransactionOfWhichNothingIsHeard(t *testing.T) {
 	awaitCount(t, pool, 0, allJobs)
 }
 
-// What is lost does not go on, even when it has not noticed.
+// A lost worker does not go on, even if it has not noticed.
 func TestLostWorkersDoNotGoOn(t *testing.T) {
 	t.Parallel()
 	url, pool := fresh(t)
@@ -181,8 +181,8 @@ func TestLostWorkersDoNotGoOn(t *testing.T) {
 	awaitCount(t, pool, 0, allJobs)
 }
 
-// Twice in a row nothing is heard of what was committed: the job has had two attempts by the same worker, and the first
-// of them ends nothing.
+// The process misses two commits in a row. The job then has had two attempts by the same worker, and the first of them
+// can no longer end it.
 func TestAttemptAfterWhichTheWorkerHadAnother(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)

@@ -18,7 +18,7 @@ import (
 	"github.com/agentgraph/agentgraph/db/queue"
 )
 
-// Bounds of what is waited for; what is awaited comes at once.
+// Bounds of waits. They are generous: what is awaited comes at once, unless the test fails.
 const (
 	waitFor = time.Minute
 	tick    = 5 * time.Millisecond
@@ -56,7 +56,7 @@ func connect(t testing.TB, url string) *pgxpool.Pool {
 	return pool
 }
 
-// newCompany makes a company with the id.
+// newCompany creates a company with the id.
 func newCompany(t testing.TB, pool *pgxpool.Pool, id string) string {
 	t.Helper()
 	_, err := pool.Exec(t.Context(), "INSERT INTO companies (id, name, created_at) VALUES ($1, $1, $2)", id, time.Now())
@@ -92,7 +92,7 @@ func enqueue(t testing.TB, pool *pgxpool.Pool, q *queue.Queue, jobs ...queue.Job
 	require.NoError(t, inTx(t, pool, func(tx queue.Tx) error { return put(t, q, tx, queue.Change{}, jobs...) }))
 }
 
-// put puts jobs into the queue with the change, those of each company by themselves.
+// put applies the change once for each company of the jobs, and enqueues its jobs with it.
 func put(t testing.TB, q *queue.Queue, tx queue.Tx, change queue.Change, jobs ...queue.Job) error {
 	t.Helper()
 	companies := map[string][]queue.Job{}
@@ -108,7 +108,7 @@ func put(t testing.TB, q *queue.Queue, tx queue.Tx, change queue.Change, jobs ..
 	return nil
 }
 
-// transaction tells when it is committed.
+// transaction collects the functions to call once it is committed.
 type transaction struct {
 	pgx.Tx
 	committed []func()
@@ -139,16 +139,16 @@ type attempt struct {
 	result chan error
 }
 
-// stage hands each call of its work to the test, which decides what comes of it.
+// stage hands each call of its work to the test, which decides the result.
 type stage struct {
 	begun chan *attempt
-	// working counts the calls that have not ended, most is how many that ever were.
+	// working counts the calls under way. most is its maximum.
 	working, most atomic.Int64
 }
 
 func newStage() *stage { return &stage{begun: make(chan *attempt, 10_000)} }
 
-// work ends when the test says so, or ctx does.
+// work returns when the test sends a result or ctx ends.
 func (s *stage) work(ctx context.Context, d *queue.Delivery) error {
 	working := s.working.Add(1)
 	defer s.working.Add(-1)
@@ -186,7 +186,7 @@ func count(t testing.TB, pool *pgxpool.Pool, query string, args ...any) int {
 	return n
 }
 
-// awaitCount waits until the query counts so many.
+// awaitCount waits until the query returns want.
 func awaitCount(t testing.TB, pool *pgxpool.Pool, want int, query string, args ...any) {
 	t.Helper()
 	require.Eventually(t, func() bool {

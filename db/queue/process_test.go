@@ -17,17 +17,17 @@ import (
 )
 
 const (
-	// asWorker makes the test binary a worker on the database at the address in it, until its standard input ends
-	// or it is killed.
+	// asWorker holds the address of a database, and makes the test binary a worker on it until its standard input ends or
+	// it is killed.
 	asWorker = "QUEUE_TEST_DATABASE"
 
-	// jobsUnderWay are with one process when it is killed; another has room for one more.
+	// jobsUnderWay is how many jobs a process has when it is killed. Another one has room for one more.
 	jobsUnderWay     = 200
 	workersOfProcess = jobsUnderWay + 1
 )
 
-// workerProcess begins each job by a row in the table begun. A job is done when the gate is open, and then has
-// a row in done.
+// workerProcess begins each job with a row in the table begun, waits until the gate is open, and ends the job with a row
+// in done.
 func workerProcess(url string) int {
 	ctx := context.Background()
 	err := func() error {
@@ -101,7 +101,7 @@ func startProcess(t *testing.T, url string) *process {
 func (p *process) kill(t *testing.T) {
 	t.Helper()
 	require.NoError(t, p.cmd.Process.Kill())
-	_ = p.cmd.Wait() // says that it was killed
+	_ = p.cmd.Wait() // reports that it was killed
 }
 
 func stageTables(t *testing.T, pool *pgxpool.Pool) {
@@ -125,7 +125,7 @@ func TestKilledWorkerLosesNoJob(t *testing.T) {
 	enqueue(t, pool, newQueue(t, pool, workersOfProcess), jobsOf(newCompany(t, pool, "company_1"), jobs)...)
 	awaitCount(t, pool, jobs, "SELECT count(*) FROM begun")
 	heir := startProcess(t, url)
-	// Only a sweep finds this one: the heir is at rest by then.
+	// Only a sweep finds this job, because the heir is idle by then.
 	_, err := pool.Exec(t.Context(), "INSERT INTO jobs VALUES ($1, 'job_found', 0, 0, 0, $2, NULL, 'test')", newCompany(t, pool, "company_2"), time.Now())
 	require.NoError(t, err)
 	awaitCount(t, pool, jobs+1, "SELECT count(*) FROM begun")
@@ -141,7 +141,7 @@ func TestKilledWorkerLosesNoJob(t *testing.T) {
 	require.Equal(t, jobs+1, count(t, pool, "SELECT count(DISTINCT job_id) FROM done"), "none is lost")
 }
 
-// A worker that is killed again and again while jobs finish: each job is done, and no attempt is given twice.
+// Workers are killed again and again while jobs finish. Each job is done, and no attempt is given out twice.
 func TestWorkersThatAreKilledInTurn(t *testing.T) {
 	t.Parallel()
 	const jobs = 300

@@ -18,7 +18,7 @@ import (
 // This test comes first and is not parallel: it looks at every goroutine.
 func TestStopLeavesNothingBehind(t *testing.T) {
 	_, pool := fresh(t)
-	// A connection that stays in the pool has its goroutines.
+	// A connection that stays in the pool has goroutines of its own.
 	require.NoError(t, pool.Ping(t.Context()))
 	before := goleak.IgnoreCurrent()
 	q, s := newQueue(t, pool, 2), newStage()
@@ -38,7 +38,7 @@ func TestJobsAreWorkedInOrder(t *testing.T) {
 	q, s := newQueue(t, pool, 1), newStage()
 	jobs := jobsOf(newCompany(t, pool, "company_1"), 5)
 	enqueue(t, pool, q, jobs[:3]...)
-	enqueue(t, pool, q, jobs[1:]...) // those that are there are not put there again
+	enqueue(t, pool, q, jobs[1:]...) // jobs that are in the queue are not added again
 	s.start(t, q, 4)
 	for _, job := range jobs {
 		a := s.next(t)
@@ -80,14 +80,14 @@ func TestJobsOfACompanyThatIsUnknown(t *testing.T) {
 	require.ErrorContains(t, err, "admit jobs of company company_none: ")
 }
 
-// hurry makes what waits for another try ready now.
+// hurry makes the job that waits for its next attempt ready now.
 func hurry(t *testing.T, pool *pgxpool.Pool) {
 	t.Helper()
 	awaitCount(t, pool, 1, "SELECT count(*) FROM jobs WHERE river_job_id IS NULL AND ready_at > $1", time.Now())
 	makeReady(t, pool)
 }
 
-// makeReady makes all that waits ready now.
+// makeReady makes all waiting jobs ready now.
 func makeReady(t *testing.T, pool *pgxpool.Pool) {
 	t.Helper()
 	_, err := pool.Exec(t.Context(), "UPDATE jobs SET ready_at = $1 WHERE river_job_id IS NULL", time.Now())

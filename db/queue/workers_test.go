@@ -21,7 +21,7 @@ func TestStopWaitsForJobs(t *testing.T) {
 	s, sweeping, stopping := newStage(), make(chan struct{}, 10), make(chan struct{}, 10)
 	q, err := queue.New(pool, queue.Options{Window: 10, Log: silent, Sweep: func(ctx context.Context) error {
 		sweeping <- struct{}{}
-		<-ctx.Done() // the first of what ends
+		<-ctx.Done() // stopping ends the sweep first
 		stopping <- struct{}{}
 		return ctx.Err()
 	}})
@@ -98,7 +98,7 @@ func TestJobThatDoesNotEnd(t *testing.T) {
 	awaitCount(t, pool, 0, allJobs)
 }
 
-// kill ends the connections that the condition names, and returns how many they were.
+// kill ends the connections that fulfil the condition, and returns their number.
 func kill(t *testing.T, pool *pgxpool.Pool, condition string) int {
 	t.Helper()
 	return count(t, pool, "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND "+condition)
@@ -126,7 +126,7 @@ func TestLostLockInterruptsTheJobs(t *testing.T) {
 	require.Equal(t, 2, count(t, pool, "SELECT count(DISTINCT client) FROM river_job, unnest(attempted_by) AS client"), "under a new name")
 }
 
-// A worker that does not notice that it is lost writes nothing any more.
+// A worker that is lost without noticing writes nothing any more.
 func TestResultOfALostAttemptDoesNotCount(t *testing.T) {
 	t.Parallel()
 	url, pool := fresh(t)
@@ -190,7 +190,7 @@ func TestJobThatLosesEveryWorker(t *testing.T) {
 	enqueue(t, pool, q, jobsOf(newCompany(t, pool, "company_1"), 2)...)
 	_, err := pool.Exec(t.Context(), "UPDATE jobs SET losses = $1 WHERE id = 'job_10000'", queue.MaxLosses)
 	require.NoError(t, err)
-	// As if a worker that is gone had them.
+	// This is as if a worker that is gone had the jobs.
 	_, err = pool.Exec(t.Context(), "UPDATE river_job SET state = 'running', attempt = 1, attempted_at = now(), attempted_by = '{abc}'")
 	require.NoError(t, err)
 	s.start(t, q, 2)
@@ -218,7 +218,7 @@ func TestJobsThatRiverHasForgotten(t *testing.T) {
 	awaitCount(t, pool, 0, allJobs)
 }
 
-// A place that nobody filled, because its job went with a transaction that had not been seen.
+// A place in the window may be left empty when its job goes with a transaction that was not yet visible.
 func TestWindowIsFilledSoonerOrLater(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)
@@ -297,6 +297,6 @@ func TestWhatElseIsSwept(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, q.Start(t.Context(), 1, newStage().work))
 	dbtest.Receive(t, swept)
-	dbtest.Receive(t, swept) // one that fails is not the last
+	dbtest.Receive(t, swept) // a failed sweep is not the last one
 	require.NoError(t, q.Stop(t.Context()))
 }

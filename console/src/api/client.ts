@@ -4,15 +4,15 @@ import { gatewayURL } from "./base";
 import { liveClient } from "./live";
 import { endSession, type Session } from "./session";
 
-/** What has an id that is not its own. */
+/** Types whose field id does not identify the object itself. */
 const withoutIdentity = new Set(["CampaignItemTag", "CampaignItemConversation"]);
 
-/** Types without an id are parts of what they stand in. */
+/** Objects without an id belong to the object that contains them. */
 const keys = new Proxy({} as Record<string, KeyGenerator>, {
   get: (_, type: string): KeyGenerator => (data) => (withoutIdentity.has(type) ? null : ((data.id as string | undefined) ?? null)),
 });
 
-/** Returns a client that acts by the session, with a cache of one object for each id. */
+/** Returns a client that acts for the session, with a cache that keeps one object for each id. */
 export function newClient(session: Session): Client {
   const live = liveClient(session.token);
   return new Client({

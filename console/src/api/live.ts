@@ -21,7 +21,7 @@ function listen(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** Returns the tab's one socket, which is open while something is followed, and comes back for good. */
+/** Returns the tab's only socket. It is open while something is followed, and reconnects forever. */
 export function liveClient(token: string): Client {
   void client?.dispose();
   const url = gatewayURL("graphql");
@@ -49,7 +49,7 @@ export function liveClient(token: string): Client {
   return client;
 }
 
-/** 4400 and above are the gateway's word on the credential or the protocol: asking again changes nothing. */
+/** With 4401 and 4403 the gateway refuses the credential, so another try changes nothing. */
 function refused(reason: unknown): boolean {
   const code = reason instanceof CloseEvent ? reason.code : 0;
   return code === 4401 || code === 4403;
@@ -59,7 +59,7 @@ export function useLiveStatus(): LiveStatus {
   return useSyncExternalStore(listen, () => status);
 }
 
-/** Calls back when the socket was lost and has come back, so that what was missed can be read. */
+/** Calls back after the socket was lost and has reconnected, so that what was missed can be read. */
 export function useReconnected(onReconnected: () => void): void {
   const count = useSyncExternalStore(listen, () => reconnections);
   const [known, setKnown] = useState(count);
@@ -71,7 +71,7 @@ export function useReconnected(onReconnected: () => void): void {
   }, [count, known]);
 }
 
-/** Follows a subscription while the component is shown. Its events bypass the cache and come one by one. */
+/** Follows a subscription while the component is mounted. Its events bypass the cache and come one by one. */
 export function useLive<Data, Variables extends Record<string, unknown>>(
   document: TypedDocumentNode<Data, Variables>,
   variables: Variables,
@@ -87,7 +87,7 @@ export function useLive<Data, Variables extends Record<string, unknown>>(
       { query, variables: JSON.parse(key) as Variables },
       {
         next: ({ data }) => data && receive(data),
-        error: () => undefined, // What went wrong is said by the page's own query.
+        error: () => undefined, // The page's own query reports errors.
         complete: () => undefined,
       },
     );

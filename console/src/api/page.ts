@@ -8,14 +8,14 @@ export interface Answer<Data> {
   refresh: () => void;
 }
 
-/** Reads what a page shows, again whenever its window is looked at again. */
+/** Reads a page's data, with `onFocus` again whenever its tab becomes visible. */
 export function usePage<Data, Variables extends AnyVariables>(
   query: DocumentInput<Data, Variables>,
   variables: Variables,
   options: { pause?: boolean; onFocus?: boolean } = {},
 ): Answer<Data> {
   const [result, execute] = useQuery<Data, Variables>({ query, variables, pause: options.pause } as never);
-  // A failure takes nothing away that was read before, nor what is being written beside it.
+  // A failure must not remove what was read before, or what the user is writing beside it.
   const [data, keep] = useState(result.data);
   if (result.data && result.data !== data) keep(result.data);
   const refresh = () => execute({ requestPolicy: "network-only" });
@@ -35,7 +35,7 @@ export interface Action<Data, Variables> {
   error: CombinedError | undefined;
 }
 
-/** A mutation. `run` answers undefined when it failed, and then `error` says why. */
+/** A mutation. If it fails, `run` resolves with undefined and `error` says why. */
 export function useAction<Data, Variables extends AnyVariables>(document: DocumentInput<Data, Variables>): Action<Data, Variables> {
   const [, execute] = useMutation<Data, Variables>(document);
   const [isBusy, setBusy] = useState(false);

@@ -2,14 +2,14 @@ import { base, gatewayURL } from "./base";
 
 export type Scope = "read" | "write" | "simulate";
 
-/** An access token of at most twelve hours, kept for this tab alone. */
+/** An access token for at most twelve hours, stored for this tab only. */
 export interface Session {
   token: string;
   expiresAt: string;
   scopes: Scope[];
 }
 
-/** `ended` is a session that was refused: what the page shows stays, and a dialog asks for the key over it. */
+/** `ended` means that the session was refused. The page stays as it is, and a dialog over it asks for the key. */
 export interface SignIn {
   session: Session | null;
   ended: boolean;
@@ -43,7 +43,10 @@ export function onSignIn(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** Takes the session of another tab, or of the code in the address, which is removed before anything is shown. */
+/**
+ * Exchanges the code in the address for a session, or else asks other tabs for theirs. The code is removed from the
+ * address before anything is shown. Resolves with a hint if the code is of no use and there is no session.
+ */
 export async function enter(): Promise<string | undefined> {
   const code = new URLSearchParams(location.hash.slice(1)).get("code");
   if (code) {
@@ -86,7 +89,7 @@ interface NewToken {
   message?: string;
 }
 
-/** Makes a token of the key, without keeping either. */
+/** Creates a token of the key, without storing either. */
 export async function createToken(key: string, scopes: (Scope | "admin")[], ttlSeconds: number): Promise<NewToken> {
   const response = await fetch(gatewayURL("graphql"), {
     method: "POST",
@@ -104,12 +107,12 @@ export async function createToken(key: string, scopes: (Scope | "admin")[], ttlS
   return { ...answer.data?.createAccessToken, code: error?.extensions?.code, message: error?.message };
 }
 
-/** The headers of a request that the session makes. */
+/** The headers of a request of the session. */
 export function authorized(headers: Record<string, string> = {}): Record<string, string> {
   return { Authorization: `Bearer ${state.session?.token ?? ""}`, ...headers };
 }
 
-/** The token was refused. */
+/** Marks the session as ended, because its token was refused. */
 export function endSession(): void {
   if (state.session && !state.ended) change({ ...state, ended: true });
 }

@@ -4,15 +4,15 @@ export interface PastRun {
   promptVersion: number;
 }
 
-/** Since when a test fails. */
+/** The run since which a test fails. */
 export interface Blame<Run extends PastRun> {
   /** The first run that failed after the last one that passed, or the earliest known. */
   since: Run;
-  /** The last run that passed; undefined when none is known. */
+  /** The last run that passed, undefined if none is known. */
   lastPassed: Run | undefined;
 }
 
-/** Looks back from the newest run to the first failure after a pass; undefined when the newest judged run did not fail. */
+/** Looks back from the newest run to the first failure after a pass. Undefined if the newest judged run did not fail. */
 export function redSince<Run extends PastRun>(newestFirst: readonly Run[]): Blame<Run> | undefined {
   let since: Run | undefined;
   for (const run of newestFirst) {
@@ -22,7 +22,7 @@ export function redSince<Run extends PastRun>(newestFirst: readonly Run[]): Blam
   return since && { since, lastPassed: undefined };
 }
 
-/** How many runs each prompt version had, and how many of them passed; newest version first. */
+/** How many runs of each prompt version were judged, and how many of those passed, newest version first. */
 export function byVersion(runs: readonly PastRun[]): { version: number; passed: number; judged: number }[] {
   const versions = new Map<number, { version: number; passed: number; judged: number }>();
   for (const run of runs) {

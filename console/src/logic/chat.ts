@@ -16,7 +16,7 @@ export interface Citation {
   content: string;
 }
 
-/** A call that was announced; the chat's own record of calls replaces it. */
+/** A call that an event announced. The chat's own record of calls replaces it. */
 export interface LiveCall {
   id: string;
   kind: string;
@@ -30,11 +30,11 @@ export interface LiveCall {
   durationMs?: number;
 }
 
-/** What the agent is writing: a promise of nothing, until it is a message. */
+/** What the agent is writing. It may still be discarded, until it is a message. */
 export interface Draft {
   turnId: string;
   text: string;
-  /** How many characters of the turn's text have been passed, those of holes included. */
+  /** How many characters of the turn's text have gone by, including those in gaps. */
   length: number;
 }
 
@@ -57,8 +57,8 @@ export type ChatEvent =
   | { kind: "failed"; reason: string };
 
 /**
- * What is shown of a chat after an event. Messages are the truth and come by sequence, from wherever; events only draw what
- * is being written.
+ * Returns what a chat shows after an event. Messages are authoritative and are ordered by sequence, whatever their
+ * source. Events only draw what is being written.
  */
 export function chatAfter(state: ChatState, event: ChatEvent): ChatState {
   switch (event.kind) {
@@ -86,7 +86,9 @@ function merged(known: readonly ChatMessage[], more: readonly ChatMessage[]): Ch
   return [...bySequence.values()].sort((a, b) => a.sequence - b.sequence);
 }
 
-/** Offsets count Unicode characters from the beginning of the turn's text. What was drawn already is not drawn again. */
+/**
+ * Offsets count Unicode characters from the beginning of the turn's text. Characters that were drawn are not drawn again.
+ */
 function drafted(draft: Draft | undefined, piece: { turnId: string; offset: number; text: string }): Draft {
   const before = draft?.turnId === piece.turnId ? draft : { turnId: piece.turnId, text: "", length: 0 };
   const characters = [...piece.text];

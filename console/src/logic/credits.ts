@@ -1,9 +1,9 @@
-/** Credits have at most six decimals; sums of them as doubles do not. */
+/** Credits have at most six decimals, but sums of them as doubles may have more. */
 function millionths(credits: number): number {
   return Math.round(credits * 1_000_000);
 }
 
-/** Whether the parts are the whole, to the millionth. */
+/** Whether each list of parts adds up to the total, to the millionth. */
 export function addUp(total: number, ...parts: readonly { credits: number }[][]): boolean {
   return parts.every((part) => part.reduce((sum, { credits }) => sum + millionths(credits), 0) === millionths(total));
 }
@@ -16,7 +16,7 @@ export interface Days {
 
 const isoDay = (date: Date) => date.toISOString().slice(0, 10);
 
-/** The calendar month that lies so many months back, up to today when it is this one. */
+/** The calendar month `back` months ago. The current month ends today. */
 export function month(back: number, today: Date): Days {
   const first = new Date(Date.UTC(today.getUTCFullYear(), today.getUTCMonth() - back, 1));
   const last = new Date(Date.UTC(today.getUTCFullYear(), today.getUTCMonth() - back + 1, 0));

@@ -5,12 +5,12 @@ export interface DiffPiece {
   text: string;
 }
 
-/** How much two lines have to share, of the longer one's words, to be one line that was changed. */
+/** The share of the longer line's words that two lines must have in common to count as one changed line. */
 const alike = 0.5;
 
 /**
- * Compares two texts line by line, and lines that were changed a little word by word. A paragraph that went is shown
- * whole: its words are not sought in what came instead.
+ * Compares two texts line by line, and lines that were changed a little word by word. A removed paragraph is shown whole,
+ * because its words are not looked for in its replacement.
  */
 export function promptDiff(from: string, to: string): DiffPiece[] {
   const pieces: DiffPiece[] = [];
@@ -40,12 +40,12 @@ export function promptDiff(from: string, to: string): DiffPiece[] {
   return pieces;
 }
 
-/** The lines with their ends, so that they are the text when joined. The last one is given an end for the comparison. */
+/** The lines with their line ends, so that they join to the text. The last one gets a line end for the comparison. */
 function lines(text: string): string[] {
   return text === "" ? [] : text.replace(/\n?$/, "\n").split(/(?<=\n)/);
 }
 
-/** Lays lines that are alike beside each other, in order; a line without a counterpart stands alone. */
+/** Pairs similar lines, in order. A line without a counterpart stays alone. */
 function pairs(gone: string[], come: string[]): [string | undefined, string | undefined][] {
   const rows: [string | undefined, string | undefined][] = [];
   let next = 0;

@@ -1,16 +1,16 @@
-/** Something that was quoted, by the criterion's number. */
+/** A quote and the number of its criterion. */
 export interface Quote {
   criterion: number;
   text: string;
 }
 
-/** A piece of a message, with the numbers of the criteria whose quotes it belongs to. */
+/** A piece of a message, with the numbers of the criteria that quote it. */
 export interface QuotedPiece {
   text: string;
   criteria: number[];
 }
 
-/** Cuts a message at the ends of the quotes that stand in it. The pieces together are the message. */
+/** Cuts a message at both ends of each quote in it. Joined, the pieces are the message. */
 export function quotedPieces(message: string, quotes: readonly Quote[]): QuotedPiece[] {
   const places = quotes.flatMap((quote) => {
     const place = placeOf(message, quote.text);
@@ -24,12 +24,12 @@ export function quotedPieces(message: string, quotes: readonly Quote[]): QuotedP
   });
 }
 
-/** Whether the quote stands in the text. */
+/** Whether the text contains the quote. */
 export function isIn(text: string, quote: string): boolean {
   return placeOf(text, quote) !== undefined;
 }
 
-/** Where a quote stands; white space and the shapes of quotation marks and dashes do not count, as for the judge. */
+/** The place of a quote. As for the judge, white space and the shapes of quotation marks and dashes do not matter. */
 function placeOf(text: string, quote: string): { start: number; end: number } | undefined {
   const [folded, starts] = fold(text);
   const [sought] = fold(quote.trim());
@@ -38,7 +38,10 @@ function placeOf(text: string, quote: string): { start: number; end: number } | 
   return { start: starts[at] ?? 0, end: (starts[at + sought.length - 1] ?? 0) + 1 };
 }
 
-/** The text with each white space as one space and plain quotation marks and dashes, and where each character came from. */
+/**
+ * The text with each run of white space as one space and with plain quotation marks and dashes, and the index in the text
+ * of each of its characters.
+ */
 function fold(text: string): [string, number[]] {
   let folded = "";
   const starts: number[] = [];

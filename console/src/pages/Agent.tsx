@@ -27,7 +27,7 @@ const AgentQuery = graphql(`
 
 export type AgentOfPage = NonNullable<ResultOf<typeof AgentQuery>["agent"]>;
 
-/** An agent: its prompt and how it fares, and by tabs all that belongs to it. */
+/** An agent: its prompt and test results, with everything else about it in tabs. */
 export default function Agent() {
   const { id = "", tab = "prompt" } = useParams<{ id: string; tab?: string }>();
   const answer = usePage(AgentQuery, { id });

@@ -26,7 +26,7 @@ type AgentNode = ResultOf<typeof AgentGraphQuery>["agents"]["nodes"][number];
 const width = 212;
 const height = 62;
 
-/** The agents and who delegates to whom, drawn, and as a list of the same. */
+/** The agents and who delegates to whom, as a drawing and as a list. */
 export default function AgentGraph() {
   const answer = usePage(AgentGraphQuery, { first: 100 });
   const agents = answer.data?.agents.nodes;
@@ -97,7 +97,7 @@ function draw(agents: AgentNode[]): Drawn {
   };
 }
 
-/** A smooth line through the middles of the legs. */
+/** A smooth line through the midpoints of the segments. */
 function curve(points: { x: number; y: number }[]): string {
   const [first, ...rest] = points;
   if (!first) return "";

@@ -36,7 +36,7 @@ function oneOf<T extends string>(values: readonly T[], value: string | null): T 
   return values.find((v) => v === value);
 }
 
-/** All agents of the company, as a list or as the graph that their delegations make. */
+/** All agents of the company, as a list or as the graph of their delegations. */
 export default function Agents() {
   const [params, setParams] = useSearchParams();
   const [isNew, setNew] = useState(false);

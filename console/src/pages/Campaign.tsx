@@ -46,7 +46,7 @@ type Status = CampaignOfPage["status"];
 
 const statuses = ["Pending", "Calling", "ProcessingResult", "Processed", "Error"] as const;
 
-/** What each status can become by a button. */
+/** The buttons of each status, with the statuses that they lead to. */
 const moves: Record<Status, { to: Status; text: string }[]> = {
   Draft: [{ to: "Running", text: "Start" }],
   Running: [{ to: "Paused", text: "Pause" }, { to: "Completed", text: "Complete" }],
@@ -55,10 +55,10 @@ const moves: Record<Status, { to: Status; text: string }[]> = {
   Archived: [],
 };
 
-/** How long counts are left alone while items change, in milliseconds. */
+/** The delay before counts are read again after items change, in milliseconds. */
 const countAgain = 2_000;
 
-/** A campaign and its contacts, as they are called. */
+/** A campaign and its contacts, live. */
 export default function Campaign() {
   const { id = "" } = useParams<{ id: string }>();
   const [params] = useSearchParams();
@@ -183,7 +183,7 @@ function CampaignPage({ campaign, refresh }: { campaign: CampaignOfPage; refresh
   );
 }
 
-/** Repaints rows as items change, from the highest version shown on, and reads the counts again now and then. */
+/** Updates rows as items change, from the highest version shown, and reads the counts again when changes pause. */
 function useItemUpdates(campaign: CampaignOfPage, refresh: () => void): void {
   const [after] = useState(() => Math.max(0, ...campaign.items.nodes.map((item) => item.version)));
   const [{ data }] = useSubscription({ query: ItemUpdates, variables: { id: campaign.id, after }, pause: campaign.status === "Archived" });
@@ -200,7 +200,7 @@ function spacing(minutes: number): string {
   return minutes % 60 === 0 ? plural(minutes / 60, "hour") : plural(minutes, "minute");
 }
 
-/** A number of which four digits in the middle are hidden, until its row is opened. */
+/** A number with all but its first four and last two characters hidden. Opening its row shows it. */
 function masked(number: string): string {
   return number ? `${number.slice(0, 4)} •••• ${number.slice(-2)}` : "no number";
 }

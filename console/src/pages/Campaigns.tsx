@@ -18,7 +18,7 @@ const CampaignsQuery = graphql(`
 
 const statuses = ["Draft", "Running", "Paused", "Completed", "Archived"] as const;
 
-/** All campaigns, and how far each is. */
+/** All campaigns with their progress. */
 export default function Campaigns() {
   const [params, setParams] = useSearchParams();
   const status = statuses.find((s) => s === params.get("status"));

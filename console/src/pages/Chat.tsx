@@ -45,7 +45,7 @@ const EndChat = graphql(`
 
 export type ChatOfPage = NonNullable<ResultOf<typeof ChatQuery>["simulationChat"]>;
 
-/** A simulated chat, live, in which one writes as the contact. */
+/** A simulated chat, live, in which the user plays the contact. */
 export default function Chat() {
   const { id = "" } = useParams<{ id: string }>();
   const answer = usePage(ChatQuery, { id }, { onFocus: true });
@@ -124,7 +124,7 @@ function ChatPage({ chat, refresh }: { chat: ChatOfPage; refresh: () => void }) 
   );
 }
 
-/** Messages come by their own subscription, which misses none; events draw what is being written. */
+/** Messages come by a subscription of their own, which misses none. Events only draw what is being written. */
 function useLiveChat(chat: ChatOfPage, refresh: () => void): ChatState {
   const [state, dispatch] = useReducer(chatAfter, chat.messages, (messages) => chatAfter(emptyChat, { kind: "read", messages }));
   const [after] = useState(() => chat.messages.at(-1)?.sequence ?? 0);

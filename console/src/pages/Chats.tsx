@@ -17,7 +17,7 @@ const ChatsQuery = graphql(`
   }
 `);
 
-/** The simulated chats of an agent, or of all. */
+/** The simulated chats of one agent or of all. */
 export default function Chats() {
   const [params, setParams] = useSearchParams();
   const agentId = params.get("agent") ?? undefined;

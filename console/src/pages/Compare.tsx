@@ -23,7 +23,7 @@ const CompareQuery = graphql(`
 type Comparison = NonNullable<ResultOf<typeof CompareQuery>["compareAgentTestExecutions"]>;
 type ComparedTest = Comparison["tests"][number];
 
-/** What changed between two executions, and whether chance explains it. */
+/** What changed between two executions, and whether it may be chance. */
 export default function Compare() {
   const [params] = useSearchParams();
   const [baseId, headId] = [params.get("base"), params.get("head")];
@@ -54,7 +54,7 @@ const changes: Record<ComparedTest["change"], string> = {
   Undecided: "undecided",
 };
 
-/** What matters first stands first. */
+/** The most important change comes first. */
 const order: ComparedTest["change"][] = ["NewlyFailing", "NewlyPassing", "Undecided", "StillFailing", "Added", "Removed", "StillPassing"];
 
 const words = {

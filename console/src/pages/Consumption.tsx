@@ -155,7 +155,7 @@ function Bar({ share }: { share: number }) {
   );
 }
 
-/** The ledger as a file; the token goes in a header, so a link would not do. */
+/** Downloads the ledger. A link cannot, because the token goes into a header. */
 function ExportButton({ days }: { days: Days }) {
   const [problem, setProblem] = useState("");
   const save = async () => {

@@ -38,10 +38,10 @@ const DeleteDocument = graphql(`
 type DatasetOfPage = NonNullable<ResultOf<typeof DocumentsQuery>["dataset"]>;
 type DocumentRow = DatasetOfPage["documents"]["nodes"][number];
 
-/** How long the page waits before it looks again at documents that are being read, in milliseconds. */
+/** The delay before the page looks again at documents that are being indexed, in milliseconds. */
 const lookAgain = 2_000;
 
-/** A dataset's documents, as they are read and cut, and the way to add more. */
+/** A dataset's documents with the state of their indexing, and an area to upload more. */
 export default function Dataset() {
   const { id = "" } = useParams<{ id: string }>();
   const [params, setParams] = useSearchParams();

@@ -17,7 +17,7 @@ const DocumentQuery = graphql(`
   }
 `);
 
-/** A document as it was cut: chunk by chunk. */
+/** A document, chunk by chunk. */
 export default function Document() {
   const { id = "" } = useParams<{ id: string }>();
   const [params, setParams] = useSearchParams();

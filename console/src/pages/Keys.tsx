@@ -16,7 +16,7 @@ export interface ApiKey {
   revokedAt: string | null;
 }
 
-/** How long the token of this page lasts, in seconds. It is kept in memory alone. */
+/** The lifetime of this page's token, in seconds. It is kept in memory only. */
 const adminSeconds = 600;
 
 interface Answer<Data> {
@@ -24,7 +24,7 @@ interface Answer<Data> {
   errors?: { message: string; extensions?: { code?: string } }[];
 }
 
-/** Asks outside of the cache, where secrets do not belong. */
+/** Asks without the cache, because secrets do not belong in it. */
 export async function askAs<Data>(headers: Record<string, string>, query: string, variables: Record<string, unknown> = {}): Promise<Data> {
   const response = await fetch(gatewayURL("graphql"), {
     method: "POST",
@@ -39,7 +39,7 @@ export async function askAs<Data>(headers: Record<string, string>, query: string
 const keysQuery = "query Keys { company { id apiKeys { id name prefix scopes lastUsedAt expiresAt revokedAt } } }";
 const revoke = "mutation RevokeKey($input: RevokeApiKeyInput!) { revokeApiKey(input: $input) { apiKey { id revokedAt } } }";
 
-/** The company's API keys. The session of the console never may see them, so the page asks for a key each time. */
+/** The company's API keys. The console's session may never see them, so the page asks for a key each time. */
 export default function Keys() {
   const [token, setToken] = useState<string>();
   const [keys, setKeys] = useState<ApiKey[]>();

@@ -12,7 +12,7 @@ const KnowledgeQuery = graphql(`
   }
 `);
 
-/** What agents answer from: documents in datasets, and the chats that join datasets. */
+/** What agents answer from: datasets of documents, and the knowledge base chats that combine them. */
 export default function Knowledge() {
   const answer = usePage(KnowledgeQuery, {}, { onFocus: true });
   return (

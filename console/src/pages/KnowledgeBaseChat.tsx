@@ -27,7 +27,7 @@ const RetrieveQuery = graphql(`
 
 type Found = NonNullable<ResultOf<typeof RetrieveQuery>["knowledgeBaseChat"]>["retrieve"][number];
 
-/** A knowledge base chat, and what it finds for a question: the same function that conversations use. */
+/** A knowledge base chat, and what it finds for a question, in the same way as in conversations. */
 export default function KnowledgeBaseChat() {
   const { id = "" } = useParams<{ id: string }>();
   const [params, setParams] = useSearchParams();

@@ -11,7 +11,7 @@ const CreateAgent = graphql(`
   }
 `);
 
-/** Asks for what an agent cannot be without. The rest has pages of its own. */
+/** Asks for the required fields of an agent. Other pages edit the rest. */
 export function NewAgent({ onClose }: { onClose: () => void }) {
   const create = useAction(CreateAgent);
   const [, go] = useLocation();

@@ -27,7 +27,7 @@ const StartChat = graphql(`
 
 type FormAgent = NonNullable<ResultOf<typeof ChatForm>["agent"]>;
 
-/** What a chat begins with: the agent, the contact's data, and what is mocked. */
+/** Starts a chat from an agent, the contact's data, and the choice of what is mocked. */
 export default function NewChat() {
   const [params, setParams] = useSearchParams();
   const agentId = params.get("agent") ?? undefined;

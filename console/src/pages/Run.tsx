@@ -50,7 +50,10 @@ const RunUpdate = graphql(`
 
 export type RunOfPage = NonNullable<ResultOf<typeof RunQuery>["agentTestRun"]>;
 
-/** One attempt of a test: what was said and called, and how each criterion was judged, with its quotes in their places. */
+/**
+ * One attempt of a test: the messages and calls, and the verdict on each criterion, with its quotes marked in the
+ * messages.
+ */
 export default function Run() {
   const { id = "" } = useParams<{ id: string }>();
   const answer = usePage(RunQuery, { id });
@@ -168,7 +171,7 @@ const causes: Record<string, string> = {
   Infrastructure: "The gateway or what it needs failed, not the agent.",
 };
 
-/** Reads the run again when it is over: updates carry no transcript. */
+/** Reads the run again when it is over, because updates carry no transcript. */
 function useRunUpdates(run: RunOfPage, isOver: boolean, refresh: () => void): void {
   useSubscription({ query: RunUpdate, variables: { id: run.execution.id }, pause: isOver });
   const onOver = useEffectEvent(refresh);

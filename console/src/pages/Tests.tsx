@@ -18,7 +18,7 @@ const ExecutionsQuery = graphql(`
   }
 `);
 
-/** The tests of an agent; without one, how the tests of all agents ended. */
+/** The tests of an agent or, without one, the results of all agents' tests. */
 export default function Tests() {
   const [params] = useSearchParams();
   const agentId = params.get("agent");

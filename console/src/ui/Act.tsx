@@ -1,12 +1,12 @@
 import type { ButtonHTMLAttributes } from "react";
 import { signedIn, type Scope } from "../api/session";
 
-/** Whether the session may do what needs the scope. */
+/** Whether the session has the scope. */
 export function may(scope: Scope): boolean {
   return signedIn().session?.scopes.includes(scope) ?? false;
 }
 
-/** A button for what needs a scope. Without it the button is there, disabled, and says why. */
+/** A button that needs a scope. Without the scope it is disabled and says why. */
 export function Act({ scope, children, disabled, ...rest }: { scope: Scope } & ButtonHTMLAttributes<HTMLButtonElement>) {
   const allowed = may(scope);
   return (

@@ -3,12 +3,12 @@ import { Page } from "./Page";
 import { Empty } from "./states";
 
 interface Props {
-  /** The address: what failed at one may not at another. */
+  /** The address. A page that fails at one may work at another. */
   at: string;
   children: ReactNode;
 }
 
-/** Shows what can be done when a page fails. */
+/** Shows what the user can do when a page fails. */
 export class Boundary extends Component<Props, { fault?: Error | undefined }> {
   override state: { fault?: Error | undefined } = {};
 

@@ -1,7 +1,7 @@
 import { useEffect, useId, useRef, type ReactNode } from "react";
 import styles from "./Dialog.module.css";
 
-/** A modal dialog. Without onClose it stays until its purpose is met. */
+/** A modal dialog. Without onClose the user cannot close it. */
 export function Dialog({ title, onClose, children }: { title: string; onClose?: () => void; children: ReactNode }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const heading = useId();

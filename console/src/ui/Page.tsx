@@ -7,7 +7,7 @@ export interface Crumb {
   text: string;
 }
 
-/** A page: where it stands, its name, what can be done here, and what it shows. */
+/** A page: breadcrumbs, title, facts, actions and content. */
 export function Page({ title, crumbs = [], facts, actions, children }: {
   title: string;
   crumbs?: Crumb[];
@@ -40,7 +40,7 @@ export function Page({ title, crumbs = [], facts, actions, children }: {
   );
 }
 
-/** Links as tabs: each is a page with an address of its own. */
+/** Links that look like tabs. Each leads to a page with an address of its own. */
 export function Tabs({ label, tabs, current }: { label: string; tabs: (Crumb & { key: string })[]; current: string }) {
   return (
     <nav aria-label={label} className={styles.tabs}>

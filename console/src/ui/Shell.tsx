@@ -24,10 +24,10 @@ const sections = [
   ["keys", "Keys"],
 ] as const;
 
-/** What belongs to a section though its address begins otherwise. */
+/** The sections of pages whose addresses begin with another word. */
 const parents: Record<string, string> = { runs: "tests", compare: "tests" };
 
-/** What is around every page. */
+/** The frame around every page. */
 export function Shell({ children }: { children: ReactNode }) {
   const [{ data }] = useQuery({ query: ShellQuery, requestPolicy: "cache-first" });
   const [location] = useLocation();

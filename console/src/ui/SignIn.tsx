@@ -2,7 +2,7 @@ import { useState, type FormEvent } from "react";
 import { signIn } from "../api/session";
 import { Dialog } from "./Dialog";
 
-/** Whether the key would cross a network in the clear. */
+/** Whether the key would cross a network unencrypted. */
 const isOpen = location.protocol !== "https:" && !["127.0.0.1", "localhost", "[::1]"].includes(location.hostname);
 
 /** Asks for an API key, over whatever page is shown. */

@@ -2,7 +2,7 @@ import styles from "./Status.module.css";
 
 type Tone = "ok" | "bad" | "warn" | "info" | "plain";
 
-/** What a status looks like: never by colour alone. */
+/** The looks of each status, which never differ by colour alone. */
 const looks: Record<string, { letter: string; tone: Tone; word?: string }> = {
   Passed: { letter: "✓", tone: "ok" },
   Failed: { letter: "✗", tone: "bad" },
@@ -38,7 +38,7 @@ const looks: Record<string, { letter: string; tone: Tone; word?: string }> = {
   Unavailable: { letter: "–", tone: "plain" },
 };
 
-/** A status as letter, word and colour; `short` hides the word from those who see the letter. */
+/** A status as letter, word and colour. `short` shows the word only on hover and to screen readers. */
 export function Status({ of, short = false }: { of: string; short?: boolean }) {
   const look = looks[of] ?? { letter: "•", tone: "plain" };
   const word = look.word ?? of;

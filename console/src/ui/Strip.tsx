@@ -1,6 +1,6 @@
 import styles from "./Strip.module.css";
 
-/** The last runs as squares, oldest first. */
+/** The last runs as bars, oldest first. */
 export function Strip({ runs }: { runs: readonly { id: string; status: string; promptVersion: number }[] }) {
   const oldestFirst = [...runs].reverse();
   const passed = runs.filter((run) => run.status === "Passed").length;

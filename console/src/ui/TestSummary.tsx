@@ -11,7 +11,7 @@ interface Execution {
   counts: { total: number; passed: number; failed: number; error: number };
 }
 
-/** How an execution ended, or how far it is, and the way to it. */
+/** The result or the progress of an execution, with a link to it. */
 export function TestSummary({ agentId, execution }: { agentId: string; execution: Execution }) {
   const { passed, total, error } = execution.counts;
   return (

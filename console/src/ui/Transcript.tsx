@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import { duration } from "./format";
 import styles from "./Transcript.module.css";
 
-/** One message: who, its number, and its text. */
+/** One message: its author, number and text. */
 export function Message({ role, number, name, children, extra }: {
   role: "assistant" | "user";
   number?: number;
@@ -42,7 +42,7 @@ const kinds: Record<string, { sign: string; word: string }> = {
   Retrieval: { sign: "⌕", word: "knowledge base" },
 };
 
-/** One call, which opens to what was asked and answered. */
+/** One call, which opens to show its arguments and result. */
 export function Call({ call, note }: { call: ShownCall; note?: ReactNode }) {
   const kind = kinds[call.kind] ?? { sign: "•", word: call.kind };
   return (
@@ -73,7 +73,7 @@ export function Call({ call, note }: { call: ShownCall; note?: ReactNode }) {
   );
 }
 
-/** Results are often JSON, and then easier to read in lines. */
+/** Results are often JSON, which is easier to read with line breaks. */
 function shownResult(call: ShownCall): string {
   if (!call.result) return call.isRunning ? "not yet" : "nothing";
   try {

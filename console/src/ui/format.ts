@@ -3,7 +3,7 @@ const withYear = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "sh
 const credits = new Intl.NumberFormat("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 const whole = new Intl.NumberFormat("en");
 
-/** A moment in local time; days of other years show the year instead of the time. */
+/** A moment in local time. Days of other years show the year instead of the time. */
 export function shortTime(moment: string, now = new Date()): string {
   const date = new Date(moment);
   return date.getFullYear() === now.getFullYear() ? dayAndTime.format(date) : withYear.format(date);

@@ -5,7 +5,7 @@ import type { Answer } from "../api/page";
 import { Page } from "./Page";
 import styles from "./states.module.css";
 
-/** Lines of about the size of what is being read; shown only when that takes a while. */
+/** Lines of about the size of the content to come. They show only if that takes a while. */
 export function Loading({ lines = 6 }: { lines?: number }) {
   const [isLate, setLate] = useState(false);
   useEffect(() => {
@@ -22,7 +22,7 @@ export function Loading({ lines = 6 }: { lines?: number }) {
   );
 }
 
-/** What the server said went wrong, with what support needs to find it. */
+/** The server's error, with the details that support needs to find it. */
 export function Failure({ error, retry }: { error: CombinedError; retry?: () => void }) {
   const first = error.graphQLErrors[0];
   const trace = first?.extensions.traceId as string | undefined;
@@ -51,7 +51,7 @@ export function isNotFound(error: CombinedError | undefined): boolean {
   return error?.graphQLErrors.some((e) => e.extensions.code === "NOT_FOUND" && (e.path?.length ?? 0) <= 1) ?? false;
 }
 
-/** What a page's query answered: its data, what it says while there is none, and errors beside what could be read. */
+/** The answer of a page's query: its data, a placeholder until there is any, and errors above what could be read. */
 export function Shown<Data>({ answer, missing, lines, children }: {
   answer: Answer<Data>;
   missing: string;
@@ -89,7 +89,7 @@ export function NotFound({ what = "page at this address" }: { what?: string }) {
   );
 }
 
-/** What would stand here, and the next step. */
+/** Says what would be here, and what to do next. */
 export function Empty({ title, children }: { title: string; children?: ReactNode }) {
   return (
     <div className={styles.empty}>

@@ -48,7 +48,7 @@ const DisconnectKnowledge = graphql(`
   }
 `);
 
-/** What the agent can call: tools, other agents, a knowledge base chat. */
+/** What the agent can use: tools, other agents, a knowledge base chat. */
 export default function AgentConnections({ agent }: { agent: AgentOfPage }) {
   const choices = usePage(Choices, {}).data;
   return (

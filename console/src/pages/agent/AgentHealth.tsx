@@ -16,7 +16,7 @@ const TestsBlame = graphql(`
   }
 `);
 
-/** How the agent's tests fare: which are red and since which prompt, and how each version did. */
+/** The state of the agent's tests: which are red and since which prompt, and the results of each version. */
 export function AgentHealth({ agent }: { agent: AgentOfPage }) {
   const answer = usePage(TestsBlame, { id: agent.id });
   const tests = answer.data?.agent?.tests.nodes;
@@ -92,7 +92,7 @@ function RedTest({ agentId, name, runId, blame }: { agentId: string; name: strin
   );
 }
 
-/** "Red since v2", which leads to the words that changed. */
+/** "Red since v2", with a link to the words that changed. */
 export function Since({ agentId, blame }: { agentId: string; blame: Blame<PastRun> }) {
   const { since, lastPassed } = blame;
   if (!lastPassed) return <span className="muted small">never passed</span>;

@@ -32,13 +32,13 @@ const PromptNow = graphql(`
 
 const maxPrompt = 50_000;
 
-/** What is being written of a prompt, and the version that it began from. */
+/** An unsaved prompt, and the version that it began from. */
 interface Draft {
   text: string;
   of: number;
 }
 
-/** The prompt, to be written, beside how its tests fare. */
+/** An editor of the prompt, beside the state of its tests. */
 export function AgentPrompt({ agent }: { agent: AgentOfPage }) {
   const [draft, setDraft] = useDraft(agent);
   const text = draft?.text ?? agent.prompt;
@@ -122,7 +122,7 @@ export function AgentPrompt({ agent }: { agent: AgentOfPage }) {
   );
 }
 
-/** Names placeholders that no field fills, and offers to make them fields. */
+/** Names placeholders without a field, and offers to add the fields. */
 function Unknown({ agent, prompt }: { agent: AgentOfPage; prompt: string }) {
   const add = useAction(AddField);
   const unknown = unknownPlaceholders(prompt, agent.fields);
@@ -156,7 +156,7 @@ function Unknown({ agent, prompt }: { agent: AgentOfPage; prompt: string }) {
   );
 }
 
-/** Keeps what is being written in this tab, until it is saved or thrown away. */
+/** Keeps the unsaved prompt in this tab until it is saved or discarded. */
 function useDraft(agent: AgentOfPage): [Draft | undefined, (draft: Draft | undefined) => void] {
   const name = `agentgraph:prompt:${agent.id}`;
   const [draft, setDraft] = useState<Draft | undefined>(() => {

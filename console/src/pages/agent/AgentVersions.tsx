@@ -8,7 +8,7 @@ import { Time } from "../../ui/Time";
 import type { AgentOfPage } from "../Agent";
 import styles from "./AgentVersions.module.css";
 
-/** All versions without their texts, and the texts of two, by their distance from the newest. */
+/** All versions without their texts, and the texts of two versions, by their distance from the newest. */
 const PromptVersionsQuery = graphql(`
   query PromptVersions($id: ID!, $after: String, $from: Int!, $to: Int!) {
     agent(id: $id) {
@@ -26,7 +26,7 @@ const RestorePrompt = graphql(`
   }
 `);
 
-/** All versions of the prompt, and the words in which two of them differ. */
+/** All versions of the prompt, and a comparison of two, word by word. */
 export default function AgentVersions({ agent }: { agent: AgentOfPage }) {
   const [params, setParams] = useSearchParams();
   const to = Number(params.get("to")) || agent.promptVersion;
@@ -91,7 +91,7 @@ export default function AgentVersions({ agent }: { agent: AgentOfPage }) {
 
 interface Side {
   version: number;
-  /** Undefined while it is read, and when there is no such version. */
+  /** Undefined while it is being read, and if there is no such version. */
   text: string | undefined;
 }
 

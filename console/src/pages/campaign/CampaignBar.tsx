@@ -18,7 +18,7 @@ const parts = [
   ["pending", "pending"],
 ] as const;
 
-/** How many contacts are where, as a bar and in words. */
+/** How many contacts are in each state, as a bar and in words. */
 export function CampaignBar({ counts }: { counts: Counts }) {
   return (
     <div className={styles.bar}>

@@ -23,7 +23,7 @@ const ResetItem = graphql(`
   }
 `);
 
-/** One contact of a campaign: what is known, what happened, what was said. */
+/** One contact of a campaign: its data, its events and its conversation. */
 export function CampaignItem({ campaignId, id, onClose }: { campaignId: string; id: string; onClose: () => void }) {
   const answer = usePage(CampaignItemQuery, { campaignId, id });
   const reset = useAction(ResetItem);

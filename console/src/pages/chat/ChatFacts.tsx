@@ -3,7 +3,7 @@ import { plural } from "../../ui/format";
 import { Status } from "../../ui/Status";
 import type { ChatOfPage } from "../Chat";
 
-/** What the chat began with, and what would happen to each thing that it can call. */
+/** The settings of the chat, and the effect of each call that it can make. */
 export function ChatFacts({ chat }: { chat: ChatOfPage }) {
   const own = chat.coverage.filter((call) => call.path.length === 0);
   const others = chat.coverage.filter((call) => call.path.length > 0);
@@ -55,7 +55,7 @@ export function ChatFacts({ chat }: { chat: ChatOfPage }) {
 
 type Covered = ChatOfPage["coverage"][number];
 
-/** Reading documents and asking another agent are real, but nothing outside hears of them. */
+/** Retrievals and delegations are real, but reach nothing outside. */
 function effectOf(call: Covered): string {
   if (call.effect !== "Real") return call.effect;
   return { Retrieval: "Reads", SubAgent: "Delegates" }[call.kind as string] ?? "Real";

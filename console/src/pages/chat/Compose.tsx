@@ -1,14 +1,14 @@
 import { useState, type KeyboardEvent } from "react";
 import { Act, may } from "../../ui/Act";
 
-/** A message that is on its way. Its key lets it be sent again without being said twice. */
+/** A message that is being sent. Thanks to its key it can be sent again without arriving twice. */
 export interface Pending {
   text: string;
   key: string;
   isFailed?: boolean;
 }
 
-/** `randomUUID` exists only where the page is encrypted or local. */
+/** `randomUUID` exists only on encrypted or local pages. */
 function newKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

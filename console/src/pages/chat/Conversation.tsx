@@ -6,7 +6,7 @@ import type { ChatOfPage } from "../Chat";
 import type { Pending } from "./Compose";
 import styles from "./Conversation.module.css";
 
-/** What was said and called, and at its end what is being written. */
+/** The messages and calls and, at the end, what is being written. */
 export function Conversation({ chat, state, pending }: { chat: ChatOfPage; state: ChatState; pending: Pending | undefined }) {
   const end = useRef<HTMLDivElement>(null);
   const kept = new Set(chat.toolCalls.map((call) => call.id));
@@ -15,7 +15,7 @@ export function Conversation({ chat, state, pending }: { chat: ChatOfPage; state
   const early = calls.filter((call) => call.messageSequence > last);
   const count = state.messages.length + calls.length + (pending ? 1 : 0) + (state.draft?.text.length ?? 0);
   useEffect(() => {
-    // Browsers begin to answer with a promise, which is no clean-up.
+    // Newer browsers return a promise here, which is not a clean-up function.
     void end.current?.scrollIntoView({ block: "nearest" });
   }, [count]);
   return (

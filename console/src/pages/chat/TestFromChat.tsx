@@ -12,7 +12,7 @@ const MakeTest = graphql(`
   }
 `);
 
-/** Makes a test that goes on from a message of the chat. What the chat mocked and what tools answered comes along. */
+/** Creates a test that continues from a message of the chat, with the chat's mocks and the answers of its tools. */
 export function TestFromChat({ chatId, agentId, messages, onClose }: {
   chatId: string;
   agentId: string;

@@ -22,7 +22,7 @@ export const ChatEvents = graphql(`
   }
 `);
 
-/** What an event of the API changes; undefined when its message says all. */
+/** The change that an event of the API makes. Undefined if the message itself brings everything. */
 export function eventOf(event: ResultOf<typeof ChatEvents>["simulationChatEvents"]): ChatEvent | undefined {
   switch (event.__typename) {
     case "MessageDelta":

@@ -6,7 +6,7 @@ const create = "mutation CreateKey($input: CreateApiKeyInput!) { createApiKey(in
 const scopes = ["read", "write", "simulate", "admin"];
 const day = 86_400_000;
 
-/** Makes a key, confirmed with a key itself, and shows its secret once. */
+/** Creates a key, authorized by another key, and shows its secret once. */
 export function NewKey({ onClose }: { onClose: () => void }) {
   const [secret, setSecret] = useState<string>();
   const [problem, setProblem] = useState<string>();

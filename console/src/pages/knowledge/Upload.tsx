@@ -5,7 +5,7 @@ import { may } from "../../ui/Act";
 import { percent, size } from "../../ui/format";
 import styles from "./Upload.module.css";
 
-/** The gateway takes no more than this in one request, unless its operator says so. */
+/** The gateway's default bound of a request. */
 const maxBytes = 25 * 1024 * 1024;
 const atOnce = 3;
 
@@ -13,14 +13,14 @@ interface Sending {
   key: number;
   name: string;
   size: number;
-  /** 0 to 1; undefined before it begins. */
+  /** From 0 to 1, undefined before sending begins. */
   done?: number;
   problem?: string;
 }
 
 let lastKey = 0;
 
-/** Files to drop or choose, sent three at a time. */
+/** Takes dropped or chosen files, and sends three at a time. */
 export function Upload({ datasetId, onAdded }: { datasetId: string; onAdded: () => void }) {
   const [sending, setSending] = useState<Sending[]>([]);
   const isAllowed = may("write");
@@ -88,7 +88,7 @@ export function Upload({ datasetId, onAdded }: { datasetId: string; onAdded: () 
   );
 }
 
-/** Sends a file as a GraphQL multipart request. Only XMLHttpRequest tells how much is sent. */
+/** Sends a file as a GraphQL multipart request. Only XMLHttpRequest reports the progress. */
 function send(datasetId: string, file: File, onProgress: (done: number) => void): Promise<void> {
   const form = new FormData();
   const query = "mutation AddDocument($input: AddDocumentInput!) { addDocument(input: $input) { document { id name status } } }";

@@ -2,7 +2,7 @@ import { Status } from "../../ui/Status";
 import type { RunOfPage } from "../Run";
 import styles from "./Criteria.module.css";
 
-/** Each criterion with its verdict, why, and what the judge quotes for it. */
+/** Each criterion with its verdict, the rationale, and the judge's quotes. */
 export function Criteria({ run, selected, select }: { run: RunOfPage; selected: number | undefined; select: (criterion: number) => void }) {
   const results = run.criteriaResults;
   const tag = run.classificationResult;

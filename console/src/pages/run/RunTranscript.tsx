@@ -4,7 +4,7 @@ import { Call, Message } from "../../ui/Transcript";
 import type { RunOfPage } from "../Run";
 import styles from "./RunTranscript.module.css";
 
-/** What was said, with the judge's quotes marked where they stand, numbered by criterion. */
+/** The messages, with the judge's quotes marked and numbered by criterion. */
 export function RunTranscript({ run, selected }: { run: RunOfPage; selected: number | undefined }) {
   useEffect(() => {
     document.querySelector(`[data-criterion~="${selected}"]`)?.scrollIntoView({ block: "center", behavior: "smooth" });
@@ -54,7 +54,7 @@ function Quoted({ text, criteria, selected }: { text: string; criteria: number[]
   );
 }
 
-/** The numbers of the criteria that quote a call; a call is cited by the agent's message that follows it. */
+/** The numbers of the criteria that quote a call. Evidence for a call names the agent's message after it. */
 function CallMarks({ run, name, after, selected }: { run: RunOfPage; name: string; after: number; selected: number | undefined }) {
   const criteria = run.criteriaResults.flatMap((result, i) => {
     const isCited = result.evidence.some(({ messageIndex, quote }) => {

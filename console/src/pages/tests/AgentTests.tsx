@@ -34,7 +34,7 @@ export const TestsQuery = graphql(`
 export type AgentOfTests = NonNullable<ResultOf<typeof TestsQuery>["agent"]>;
 export type TestRow = AgentOfTests["tests"]["nodes"][number];
 
-/** An agent's tests beside how each attempt of an execution ended. */
+/** An agent's tests, with the result of each attempt of an execution. */
 export function AgentTests({ agent, refresh }: { agent: AgentOfTests; refresh: () => void }) {
   const [params, setParams] = useSearchParams();
   const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set());

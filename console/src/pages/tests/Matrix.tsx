@@ -45,7 +45,7 @@ const ExecutionUpdates = graphql(`
 export type ExecutionOfMatrix = NonNullable<ResultOf<typeof MatrixQuery>["agentTestExecution"]>;
 type Run = ExecutionOfMatrix["runs"]["nodes"][number];
 
-/** How many runs are shown at most: an execution has up to a thousand, of which a page reads the first hundreds. */
+/** The most runs that are shown. An execution has up to 1,000. */
 const maxRuns = 100;
 
 interface Props {
@@ -59,7 +59,7 @@ interface Props {
   onStarted: (executionId: string) => void;
 }
 
-/** A row for each test, a cell for each attempt; live while it runs. */
+/** A row for each test and a cell for each attempt, live during the execution. */
 export function Matrix(props: Props) {
   const { agent, executionId, show, setShow } = props;
   const answer = usePage(MatrixQuery, { id: executionId ?? "", first: maxRuns, after: null }, { pause: !executionId });
@@ -209,7 +209,7 @@ function median(runs: readonly Run[]): string {
 
 const steps: Record<string, [row: number, column: number]> = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
-/** Arrow keys go from cell to cell. */
+/** Arrow keys move from cell to cell. */
 function moveBetweenCells(event: KeyboardEvent<HTMLTableElement>): void {
   const step = steps[event.key];
   const cell = (event.target as HTMLElement).closest("[data-cell]")?.closest("td");

@@ -19,7 +19,7 @@ const RetryExecution = graphql(`
   }
 `);
 
-/** How far an execution is, how it ended, and what can be done about it. */
+/** The progress or the result of an execution, and the actions on it. */
 export function Progress({ execution, onStarted }: { execution: ExecutionOfMatrix; onStarted: (executionId: string) => void }) {
   const { counts } = execution;
   const cancel = useAction(CancelExecution);

@@ -10,7 +10,7 @@ export const RunTests = graphql(`
   }
 `);
 
-/** Runs the ticked tests, or all, as often as is chosen. */
+/** Runs the ticked tests, or all, as often as chosen. */
 export function RunButtons({ agentId, ticked, onStarted }: { agentId: string; ticked: ReadonlySet<string>; onStarted: (executionId: string) => void }) {
   const start = useAction(RunTests);
   const [repeats, setRepeats] = useState(5);

@@ -27,7 +27,7 @@ const DeleteTest = graphql(`
   }
 `);
 
-/** A test to be written or changed. */
+/** Creates or changes a test. */
 export function TestEditor({ agent, test, onClose }: { agent: AgentOfTests; test: TestRow | undefined; onClose: () => void }) {
   const create = useAction(CreateTest);
   const update = useAction(UpdateTest);

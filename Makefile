@@ -52,7 +52,7 @@ microbench: postgres ## benchmarks of single packages
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
 # make microbench-compare OLD=HEAD~1 PACKAGES=./query BENCH=Stored COUNT=10
-microbench-compare: postgres ## those of this tree beside those of an earlier revision, OLD
+microbench-compare: postgres ## benchmarks of this tree beside those of an earlier revision, OLD
 	@test -n "$(OLD)" || { echo "say which revision to compare with: make microbench-compare OLD=HEAD~1"; exit 2; }
 	@GO="$(GO)" BENCH="$(BENCH)" COUNT="$(COUNT)" scripts/microbench-compare.sh "$(OLD)" $(PACKAGES)
 
@@ -60,17 +60,17 @@ microbench-compare: postgres ## those of this tree beside those of an earlier re
 eval-knowledge: postgres ## how well retrieval answers known questions
 	$(GO) test -count=1 -v -run '^TestRetrievalQuality$$' ./cmd/agentgraph/demo
 
-generate: ## what is generated from the schema
+generate: ## generate code from the schema
 	rm -rf graph
 	$(GO) generate ./...
 
-check-generated: generate ## that nothing generated is out of date
+check-generated: generate ## check that generated code is up to date
 	@git diff --exit-code -- graph model resolvers || { echo "generated code is not up to date: run make generate and commit"; exit 1; }
 
 console: console-deps ## the web console, from console/ into gateway/console/dist
 	cd console && npm run --silent build && node scripts/pack.mjs
 
-check-console: console-deps ## that the console fits the schema and its budget, and is built from its source
+check-console: console-deps ## check the console's types, sizes, and that its build is that of its source
 	cd console && npm run --silent check && npm run --silent unit && npm run --silent build && node scripts/pack.mjs --check
 
 # This needs Debian's Chromium. Without it the tests are skipped, or fail if CI is set.

@@ -99,7 +99,7 @@ var modelFailures = map[string]modelFailure{
 	},
 	"content_filter": {
 		script: times(1, fixture{"response": fixture{"content": "This goes too far and", "finishReason": "content_filter"}}),
-		says:   "model MODEL: the provider answered 200 and its content filter stopped the answer",
+		says:   "model MODEL: the provider answered 200 but its content filter stopped the answer",
 	},
 	"length": {
 		script: times(1, fixture{"response": fixture{"content": "This does not come to its", "finishReason": "length"}}),

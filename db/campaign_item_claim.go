@@ -60,7 +60,7 @@ func (t *Tenant) RenewCampaignClaim(ctx context.Context, in model.RenewCampaignC
 	if err != nil {
 		return nil, err
 	}
-	// Held in the order in which whoever archives items holds them, so that nobody waits in a circle.
+	// Archiving locks items in the same order, so the two cannot deadlock.
 	held := t.find((*model.CampaignItem)(nil)).Column("id").
 		Where("?TableAlias.campaign_id = ?", in.CampaignID).Where("?TableAlias.claim_id = ?", in.ClaimID).
 		Where("?TableAlias.running_status = ? AND NOT ?TableAlias.is_archived", model.CampaignItemStatusPending).

@@ -70,7 +70,7 @@ func (s *topics) lookAt(table *followedTable, some []*topic) {
 		Version       int32
 		HasEnded      bool
 	}{}
-	// Each row is found by its company and its id, so nobody hears of another company's.
+	// Each row is found by its company and its id, so nothing is told of another company's.
 	err := s.store.db.NewSelect().TableExpr(table.name).ColumnExpr("company_id, id").
 		ColumnExpr(table.version+" AS version").ColumnExpr(table.hasEnded+" AS has_ended").
 		Where("(company_id, id) IN (SELECT * FROM unnest(?::text[], ?::text[]))", pgdialect.Array(companies), pgdialect.Array(ids)).

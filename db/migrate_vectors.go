@@ -105,7 +105,7 @@ func refused(err error) bool {
 	return errors.As(err, &known)
 }
 
-// vectorLock tells the lock of whoever moves vectors from other advisory locks.
+// vectorLock is the advisory lock under which vectors are moved.
 const vectorLock = 0x76656374
 
 // moveVectors has the vectors kept by pgvector as soon as the server has it and the role may create it, and else

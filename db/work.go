@@ -41,7 +41,7 @@ func (w Workers) of(kind string) (Worker, error) {
 	return nil, fmt.Errorf("there is no worker for jobs of the kind %q", kind)
 }
 
-// Work gives the jobs that are ready to workers of this process, so many at once, until StopWork is called.
+// Work gives the jobs that are ready to workers of this process, that many at once, until StopWork is called.
 func (s *Store) Work(ctx context.Context, size int, workers Workers) error {
 	return s.queue.Start(ctx, size, func(ctx context.Context, d *queue.Delivery) error {
 		work, err := workers.of(d.Kind)

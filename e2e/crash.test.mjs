@@ -81,7 +81,7 @@ test("a transfer whose gateway was killed is on record, and not made again", asy
   assert.equal(messages.length, 3);
   assert.deepEqual(toolCalls.map((call) => [call.error, call.isTurnKept]), [
     ["the call was begun, and what came of it is not known", false],
-    ["a transfer was begun before, and it may have come about, so it is not begun again", true],
+    ["an earlier transfer may have happened, so it is not repeated", true],
   ]);
 });
 

@@ -105,7 +105,7 @@ func offRole(text, heard string) error {
 	case strings.Contains(strings.ToLower(text), llm.EndConversation):
 		return unusablef("it writes %s as text, and that is a tool to call", llm.EndConversation)
 	case text != "" && len(strings.Fields(text)) > 3 && strings.EqualFold(text, strings.TrimSpace(heard)):
-		return unusable("it repeats what the assistant said, and you are the person whom the assistant talks to")
+		return unusable("it repeats what the assistant said, and you are the person the assistant talks to")
 	}
 	return nil
 }

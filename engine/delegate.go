@@ -16,7 +16,7 @@ import (
 func (c *conversation) delegate(ctx context.Context, call *call, emit func(event)) (string, error) {
 	sub := call.target.subAgent
 	if slices.Contains(c.path, sub.DelegateAgentID) {
-		return "", callError("the agent behind it already waits for this very answer, so asking it would never end")
+		return "", callError("the agent behind it is already waiting for this answer, so asking it would never end")
 	}
 	if len(c.path) > c.limits.depth {
 		return "", callError("delegations can be at most " + strconv.Itoa(c.limits.depth) + " deep")

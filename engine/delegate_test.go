@@ -148,7 +148,7 @@ func TestDelegationsDoNotGoInCircles(t *testing.T) {
 		got := s.play(t)
 		require.NoError(t, got.err)
 		require.Len(t, got.calls, length)
-		require.Equal(t, "the agent behind it already waits for this very answer, so asking it would never end", *got.calls[length-1].Error)
+		require.Equal(t, "the agent behind it is already waiting for this answer, so asking it would never end", *got.calls[length-1].Error)
 	}
 	// An agent may be asked twice in succession.
 	s := newScene(do("ask_expert", `{"request":"x"}`), do("ask_expert", `{"request":"y"}`), say("Done"))

@@ -123,7 +123,7 @@ func readVerdict(text, criterion string, t transcript) (*model.CriterionResult, 
 		}
 		found, ok := t.Messages[*e.MessageIndex].find(*e.Quote)
 		if !ok {
-			return nil, unusablef("the quote %q does not stand in message %d, nor in a call of it", *e.Quote, *e.MessageIndex)
+			return nil, unusablef("the quote %q is neither in message %d nor in one of its calls", *e.Quote, *e.MessageIndex)
 		}
 		result.Evidence = append(result.Evidence, model.Evidence{MessageIndex: int32(*e.MessageIndex), Quote: found})
 	}

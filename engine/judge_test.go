@@ -64,9 +64,9 @@ func TestJudgeVerdicts(t *testing.T) {
 	}}
 	for name, test := range map[string]struct{ first, wrong string }{
 		"right at once":         {good, ""},
-		"a false quote":         {`{"evidence":[{"messageIndex":2,"quote":"It is cancelled"}],"rationale":"r","passed":true}`, `the quote "It is cancelled" does not stand in message 2`},
-		"a quote of another":    {`{"evidence":[{"messageIndex":1,"quote":"booked"}],"rationale":"r","passed":true}`, `does not stand in message 1`},
-		"an empty quote":        {`{"evidence":[{"messageIndex":1,"quote":"…"}],"rationale":"r","passed":true}`, `does not stand in message 1`},
+		"a false quote":         {`{"evidence":[{"messageIndex":2,"quote":"It is cancelled"}],"rationale":"r","passed":true}`, `the quote "It is cancelled" is neither in message 2`},
+		"a quote of another":    {`{"evidence":[{"messageIndex":1,"quote":"booked"}],"rationale":"r","passed":true}`, `is neither in message 1`},
+		"an empty quote":        {`{"evidence":[{"messageIndex":1,"quote":"…"}],"rationale":"r","passed":true}`, `is neither in message 1`},
 		"a long quote":          {`{"evidence":[{"messageIndex":1,"quote":"` + strings.Repeat("a", 1001) + `"}],"rationale":"r","passed":true}`, "at most 1000 characters"},
 		"no such message":       {`{"evidence":[{"messageIndex":3,"quote":"a"}],"rationale":"r","passed":true}`, "no message with the messageIndex 3"},
 		"a negative message":    {`{"evidence":[{"messageIndex":-1,"quote":"a"}],"rationale":"r","passed":true}`, "no message with the messageIndex -1"},

@@ -185,7 +185,7 @@ func TestProcessThatDiesDuringATransfer(t *testing.T) {
 	after, messages, err := send(t.Context(), e, c.tenant, chat.ID, "A human, please")
 	require.NoError(t, err)
 	require.Equal(t, "The call was begun, and it is not known whether it succeeded. Do not repeat it unless that does no harm. | "+
-		"The call failed: a transfer was begun before, and it may have come about, so it is not begun again.", messages[1].Text)
+		"The call failed: an earlier transfer may have happened, so it is not repeated.", messages[1].Text)
 	require.Equal(t, model.SimulationChatStatusOpen, after.Status())
 	require.Zero(t, asked.Load())
 }

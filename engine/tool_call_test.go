@@ -117,7 +117,7 @@ func TestDelegationForReal(t *testing.T) {
 	chat := c.start(t, e, &model.ToolMocking{MockAllTools: true})
 	_, messages, err := send(t.Context(), e, c.tenant, chat.ID, "Dig")
 	require.NoError(t, err)
-	const circle = "the agent behind it already waits for this very answer, so asking it would never end"
+	const circle = "the agent behind it is already waiting for this answer, so asking it would never end"
 	require.Equal(t, "gold | The call failed: "+circle+".", messages[1].Text)
 	calls := c.calls(t, chat.ID)
 	require.Len(t, calls, 3)

@@ -83,7 +83,7 @@ func (c *conversation) handOver(ctx context.Context, call *call) (string, error)
 
 func (c *conversation) handOverForReal(ctx context.Context, call *call, reason string) error {
 	if c.transfer.isDoubtful {
-		return callError("a transfer was begun before, and it may have come about, so it is not begun again")
+		return callError("an earlier transfer may have happened, so it is not repeated")
 	}
 	if err := c.beginReal(ctx, call); err != nil {
 		return err

@@ -237,8 +237,8 @@ func TestTransferOfATurnBefore(t *testing.T) {
 		begun  []string
 	}{
 		"it happened":     {before(ptr("ok"), nil, false), ptr("wants a human"), "", nil},
-		"by an old row":   {before(nil, ptr("the call was begun, and what came of it is not known"), false), nil, "The call failed: a transfer was begun before, and it may have come about, so it is not begun again.", nil},
-		"it may have":     {begun, nil, "The call failed: a transfer was begun before, and it may have come about, so it is not begun again.", nil},
+		"by an old row":   {before(nil, ptr("the call was begun, and what came of it is not known"), false), nil, "The call failed: an earlier transfer may have happened, so it is not repeated.", nil},
+		"it may have":     {begun, nil, "The call failed: an earlier transfer may have happened, so it is not repeated.", nil},
 		"it failed":       {before(nil, ptr("the telephony provider answered 503"), false), ptr("again"), "The contact is being transferred to a human, and the conversation ends. Say so.", []string{llm.TransferCall}},
 		"it was not real": {before(ptr("ok"), nil, true), ptr("again"), "The contact is being transferred to a human, and the conversation ends. Say so.", []string{llm.TransferCall}},
 		"not a transfer":  {elsewhere, ptr("again"), "The contact is being transferred to a human, and the conversation ends. Say so.", []string{llm.TransferCall}},

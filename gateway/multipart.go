@@ -79,7 +79,7 @@ func fillUploads(params request, sent *form.Form) (*fault, error) {
 				return refusal(http.StatusBadRequest, "map names a file that is not there"), nil
 			}
 			if !place(params.Variables, path, upload) {
-				return refusal(http.StatusBadRequest, "map has a path at which there is no null in the variables"), nil
+				return refusal(http.StatusBadRequest, "map has a path where the variables hold no null"), nil
 			}
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // the item.
 type itemTransition struct {
 	from, to CampaignItemStatus
-	// label names the move for whoever tried another one.
+	// label names the move in the errors of other moves.
 	label string
 	// fits says whether the report means this move.
 	fits func(i *CampaignItem, c *Campaign, answered *bool) bool

@@ -86,7 +86,7 @@ func (s *ToolSchema) Validate(ctx context.Context, arguments map[string]any) err
 		return ctx.Err()
 	}
 	if values := valuesOf(arguments); values*s.steps > maxSchemaWork {
-		return fmt.Errorf("the arguments are too large for the tool's schema: %d values and pieces of text are at most %d",
+		return fmt.Errorf("the arguments are too large for the tool's schema: they have %d values and pieces of text, and may have %d",
 			values, maxSchemaWork/s.steps)
 	}
 	return s.compiled.Validate(arguments)

@@ -127,7 +127,7 @@ type Prices struct {
 	InputTokens, OutputTokens Credits
 }
 
-// Of returns the price of so many messages and tokens, rounded once to the nearest micro-credit, and at most
+// Of returns the price of the given numbers of messages and tokens, rounded once to the nearest micro-credit, and at most
 // what one entry may hold.
 func (p Prices) Of(messages, inputTokens, outputTokens int64) Credits {
 	const perThousand = 1_000

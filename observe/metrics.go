@@ -49,8 +49,8 @@ func newMetrics(version string) *metrics {
 		requestStatements: counters("request_statements_total", "SQL statements of requests.", "operation"),
 		requestTrips:      counters("request_round_trips_total", "Round trips to the database of requests.", "operation"),
 
-		statements:   prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "statements_total", Help: "SQL statements, those of requests and all others."}),
-		tripDuration: histogram("round_trip_duration_seconds", "How long the database took to answer what was sent together.", tripBounds),
+		statements:   prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "statements_total", Help: "All SQL statements, inside and outside of requests."}),
+		tripDuration: histogram("round_trip_duration_seconds", "Duration of a round trip to the database.", tripBounds),
 
 		modelCalls:    counters("model_calls_total", "Calls of models that have ended. The outcome is ok, left, canceled, or the cause of the failure.", "operation", "model", "outcome"),
 		modelDuration: histograms("model_call_duration_seconds", "How long calls of models took.", modelBounds, "operation", "model"),

@@ -95,7 +95,7 @@ func (s *state) Collect(metrics chan<- prometheus.Metric) {
 	backlog, err := s.store.Backlog(ctx)
 	if err != nil {
 		// The other metrics are worth having even while the database is away.
-		s.log.Warn("jobs were not counted for the metrics", "error", err)
+		s.log.Warn("could not count jobs for the metrics", "error", err)
 		return
 	}
 	for _, b := range backlog {

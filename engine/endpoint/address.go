@@ -37,7 +37,7 @@ func parseArguments(text model.JSONObject) (map[string]any, error) {
 		return nil, errors.New("the arguments are not a JSON object")
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("the arguments are more than a JSON object")
+		return nil, errors.New("something follows the JSON object of the arguments")
 	}
 	return arguments, nil
 }

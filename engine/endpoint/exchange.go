@@ -113,7 +113,7 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 		return &Error{Cause: Malformed, Message: fmt.Sprintf("the tool redirects more than %d times", maxRedirects)}
 	}
 	if !isWeb(req.URL) {
-		return &Error{Cause: Refused, Message: "the tool redirects to an address that is not one of the web"}
+		return &Error{Cause: Refused, Message: "the tool redirects to an address that is not HTTP or HTTPS"}
 	}
 	// Another origin chooses where it redirects to, even if that is the first origin.
 	first := origin(via[0].URL)

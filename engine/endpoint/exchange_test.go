@@ -297,9 +297,9 @@ func TestRedirectsLeadNowhereElse(t *testing.T) {
 		"http://169.254.169.254/latest/meta-data/": "the address of the tool leads to a network that must not be called",
 		"http://[::1]:1/":                          "the address of the tool leads to a network that must not be called",
 		"//2130706433:1/":                          "the address of the tool leads to a network that must not be called",
-		"http://:1/":                               "the tool redirects to an address that is not one of the web",
-		"file:///etc/passwd":                       "the tool redirects to an address that is not one of the web",
-		"gopher://127.0.0.1/":                      "the tool redirects to an address that is not one of the web",
+		"http://:1/":                               "the tool redirects to an address that is not HTTP or HTTPS",
+		"file:///etc/passwd":                       "the tool redirects to an address that is not HTTP or HTTPS",
+		"gopher://127.0.0.1/":                      "the tool redirects to an address that is not HTTP or HTTPS",
 	} {
 		_, err := get(t, c, serve(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Location", target)

@@ -97,7 +97,7 @@ func parse(entry string) (host string, network netip.Prefix, err error) {
 	}
 	if err == nil {
 		if network.Addr().Is4In6() {
-			return "", network, fmt.Errorf("%q in the list of allowed networks is an IPv4 network, which is to be written as one", entry)
+			return "", network, fmt.Errorf("%q in the list of allowed networks is an IPv4 network: write it in IPv4 notation", entry)
 		}
 		return "", network, nil
 	}
@@ -135,7 +135,7 @@ func (g *guard) dial(ctx context.Context, network, address string) (net.Conn, er
 			return nil, err
 		}
 	} else if endsInNumber(strings.TrimSuffix(host, ".")) {
-		return nil, fmt.Errorf("%w: %s is no host name", ssrf.ErrProhibitedIP, host)
+		return nil, fmt.Errorf("%w: %s is not a host name", ssrf.ErrProhibitedIP, host)
 	}
 	dialer := g.dialer
 	dialer.Control = gate.control

@@ -107,7 +107,7 @@ func (k *Keys) key(ctx context.Context, secret string, now time.Time) (model.Pri
 
 // token does the same for access tokens.
 func (k *Keys) token(ctx context.Context, text string, now time.Time) (model.Principal, *time.Time, error) {
-	refused := model.Errorf(model.Unauthenticated, "the access token is not valid, or not any more")
+	refused := model.Errorf(model.Unauthenticated, "the access token is not valid, or no longer valid")
 	companyID, hash, ok := model.ParseAccessToken(text)
 	if !ok {
 		return model.Principal{}, nil, refused

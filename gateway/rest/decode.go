@@ -230,7 +230,7 @@ func readable(types map[string]*ast.Definition, fields ast.FieldList, seen map[s
 				return err
 			}
 		case definition.Kind == ast.Scalar && scalars[name].read == nil:
-			return fmt.Errorf("%s is of type %s, which no body has been read as yet", field.Name, name)
+			return fmt.Errorf("%s has type %s, which the decoder cannot read", field.Name, name)
 		}
 	}
 	return nil

@@ -295,7 +295,7 @@ func TestUnreadableType(t *testing.T) {
 		`mutation Create($name: String!, $odd: Odd) { create(input: {name: $name, odd: $odd}) { id } }`)}})
 	require.NoError(t, err)
 	_, err = newEndpoints(schema, all, []route{{method: "POST", path: "/Thing", operation: "Create", result: "create"}})
-	require.ErrorContains(t, err, "odd is of type Odd")
+	require.ErrorContains(t, err, "odd has type Odd")
 }
 
 func TestOptionsAreRequired(t *testing.T) {

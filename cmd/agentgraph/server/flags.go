@@ -120,7 +120,7 @@ type gatewayFlags struct {
 	MaxUpload      int64         `env:"AGENTGRAPH_MAX_UPLOAD" default:"26214400" help:"Largest total size of a request's files, in bytes."`
 	MaxResponse    int64         `name:"max-answer" env:"AGENTGRAPH_MAX_ANSWER" default:"33554432" help:"Largest response, in bytes."`
 	QueryCost      int           `env:"AGENTGRAPH_QUERY_COST" default:"1000000" help:"Highest cost of one operation, as the schema counts it; 0 for no limit."`
-	MaxClients     int           `env:"AGENTGRAPH_MAX_CLIENTS" default:"20000" help:"Connections of clients at most; 0 for no limit."`
+	MaxClients     int           `env:"AGENTGRAPH_MAX_CLIENTS" default:"20000" help:"Most client connections at a time; 0 for no limit."`
 	MaxPerAddress  int           `env:"AGENTGRAPH_MAX_CLIENTS_PER_ADDRESS" name:"max-clients-per-address" default:"1000" help:"Connections of one public address at most; 0 for no limit. Private addresses, which proxies have, may open as many as they like."`
 	RequestTimeout time.Duration `env:"AGENTGRAPH_REQUEST_TIMEOUT" default:"30s" help:"How long a query or a mutation may take."`
 	AllowedOrigin  []string      `env:"AGENTGRAPH_ALLOWED_ORIGINS" placeholder:"HOST" help:"Host, other than the gateway's own, whose pages may open a socket."`

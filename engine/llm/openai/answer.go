@@ -102,7 +102,7 @@ func (a *answer) addCall(delta callDelta) {
 func (a *answer) last(m *Model, status int) (llm.Chunk, error) {
 	switch a.finish {
 	case "content_filter":
-		return llm.Chunk{}, m.fail(llm.Filtered, status, "the provider answered %d and its content filter stopped the answer", status)
+		return llm.Chunk{}, m.fail(llm.Filtered, status, "the provider answered %d but its content filter stopped the answer", status)
 	case "length":
 		return llm.Chunk{}, m.fail(llm.TooLong, status, "the provider answered %d and the answer reached its length limit", status)
 	}

@@ -189,7 +189,7 @@ func TestFailures(t *testing.T) {
 		},
 		"filtered": {
 			cause: llm.Filtered, status: 200, asked: 1, text: "This answer goes too far and",
-			message: "model filtered: the provider answered 200 and its content filter stopped the answer",
+			message: "model filtered: the provider answered 200 but its content filter stopped the answer",
 		},
 		"long-winded": {
 			cause: llm.TooLong, status: 200, asked: 1, text: "This answer does not come to its",

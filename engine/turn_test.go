@@ -160,8 +160,9 @@ func TestTurnThatIsLeft(t *testing.T) {
 	s := newScene(do("look", `{}`))
 	s.mocking.MockAllTools = true
 	s.mocking.MockedTools = mocks("tool_look", 60)
-	stopped := make(chan struct{})
+	running, stopped := make(chan struct{}), make(chan struct{})
 	s.effects.wait = func(ctx context.Context, _ time.Duration) error {
+		close(running)
 		<-ctx.Done()
 		close(stopped)
 		return ctx.Err()
@@ -169,6 +170,7 @@ func TestTurnThatIsLeft(t *testing.T) {
 	for e, err := range s.conversation(t).events(t.Context()) {
 		require.NoError(t, err)
 		require.NotNil(t, e.started)
+		<-running
 		break
 	}
 	<-stopped

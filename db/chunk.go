@@ -87,7 +87,7 @@ func (t *Tenant) dropChunks(ctx context.Context, tx pgx.Tx, documentID string) (
 }
 
 func (t *Tenant) insertChunks(ctx context.Context, tx pgx.Tx, chunks []*model.Chunk) error {
-	// Planning anew for each chunk would take a good part of what making its terms takes.
+	// Planning for each chunk would take a good part of what making its terms takes.
 	statement, err := tx.Prepare(ctx, "insert_chunk", insertChunk)
 	if err != nil {
 		return err

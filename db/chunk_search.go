@@ -145,7 +145,7 @@ func (t *Tenant) matches(ctx context.Context, tokens [][]string, which selection
 		args = append(args, query(terms))
 	}
 	rows := []ChunkMatch{}
-	// Without OFFSET 0 the vector would be read anew for each token.
+	// Without OFFSET 0 the vector would be read again for each token.
 	err := t.db.NewSelect().TableExpr("chunks AS chunk").Where("chunk.company_id = ?", t.companyID).Apply(which).
 		ColumnExpr("chunk.id, chunk.document_id, chunk.position").ColumnExpr("0"+held.String()+" AS tokens", args...).
 		Join("CROSS JOIN LATERAL (SELECT strip(chunk.search) AS terms OFFSET 0) AS held").Scan(ctx, &rows)

@@ -14,7 +14,7 @@ const (
 	// Topics are checked again after 5 to 10 s, because a signal may be lost.
 	leastRest = 5 * time.Second
 	mostRest  = 10 * time.Second
-	// missedRest is how long signals that may have been missed are gathered, which all topics hear of one by one.
+	// missedRest is how long possibly missed signals are gathered before all topics are told, one by one.
 	missedRest = 20 * time.Millisecond
 	// sweepSize bounds the rows of one statement.
 	sweepSize = 1_000

@@ -10,7 +10,7 @@ import (
 
 // Pgx gives tests the transaction that the Tenant is in, as pgx knows one.
 func Pgx(t *Tenant, fn func(pgx.Tx) error) error {
-	return t.tx.pgx(func(tx queue.Tx) error { return fn(tx) })
+	return tenantTx{t}.pgx(context.Background(), func(tx queue.Tx) error { return fn(tx) })
 }
 
 // Listen returns when the Store hears the signals of others, or ctx ends. Something must be followed.

@@ -72,7 +72,7 @@ func (t tenantTx) addUsage(ctx context.Context, rows []*model.UsageEntry) (int, 
 	}
 	var recorded int
 	var hasBudget bool
-	err := t.tx.pgx(func(tx queue.Tx) error {
+	err := t.pgx(ctx, func(tx queue.Tx) error {
 		// Every turn does this, and planning it anew would take longer than doing it.
 		statement, err := tx.Prepare(ctx, "add_usage", addUsage)
 		if err != nil {

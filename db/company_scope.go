@@ -151,19 +151,24 @@ func (l *locks) prepare(ctx context.Context, conn *pgx.Conn) (bool, error) {
 	return true, nil
 }
 
-// look finds out whether the database holds companies apart, and this user may take the role that it does so for. It logs
-// a warning if not.
+// look finds out whether the database holds companies apart. It logs a warning if not, and returns an error if this user would
+// find nothing in it.
 func (l *locks) look(ctx context.Context, pool *pgxpool.Pool, log *slog.Logger) error {
-	err := pool.QueryRow(ctx, `SELECT coalesce((SELECT relrowsecurity FROM pg_class WHERE oid = to_regclass('companies')), false)
-		AND coalesce(pg_has_role(to_regrole('`+gatewayRole+`'), 'MEMBER'), false)`).Scan(&l.isOn)
-	if err != nil {
+	var mayBind bool
+	err := pool.QueryRow(ctx, `SELECT coalesce((SELECT relrowsecurity FROM pg_class WHERE oid = to_regclass('companies')), false),
+		coalesce(pg_has_role(to_regrole($1), 'USAGE') AND pg_has_role(to_regrole($2), 'USAGE'), false)`, gatewayRole, programRole).Scan(&l.isOn, &mayBind)
+	switch {
+	case err != nil:
 		return fmt.Errorf("look for row-level security: %w", err)
+	case l.isOn && !mayBind:
+		return fmt.Errorf("the database has row-level security, and its user is not a member of the roles %s and %s", gatewayRole, programRole)
+	case l.isOn:
+		return nil
 	}
 	if log == nil {
 		log = slog.Default()
 	}
-	if !l.isOn {
-		log.WarnContext(ctx, "row-level security is off: the program alone holds companies apart; see operations.md")
-	}
+	log.WarnContext(ctx, "row-level security is off: the program alone holds companies apart, until the roles "+
+		gatewayRole+" and "+programRole+" exist and \"agentgraph migrate up\" has run")
 	return nil
 }

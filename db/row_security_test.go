@@ -279,6 +279,10 @@ func TestOwnersThatAreNoSuperusers(t *testing.T) {
 			}
 			require.NotContains(t, said.String(), "row-level security")
 			require.Equal(t, 1, countOf(t, own.tenant, "SELECT count(*) FROM agents"))
+			_, err = connect(t, dbtest.URL(t)).Exec(t.Context(), "REVOKE agentgraph_program FROM "+name)
+			require.NoError(t, err)
+			_, err = db.Open(t.Context(), address, db.Options{})
+			require.ErrorContains(t, err, "not a member of the roles")
 		})
 	}
 }

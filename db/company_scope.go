@@ -12,8 +12,9 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// everyCompany stands for all companies: the statements of the program itself.
-const everyCompany = "*"
+// everyCompany stands for all companies: the statements of the program itself. No text of Postgres has this character, so it
+// is no company's id, whoever makes one up.
+const everyCompany = "\x00"
 
 type companyKey struct{}
 
@@ -69,21 +70,21 @@ type locks struct {
 	isOn bool
 }
 
-// setCompany is what binds a connection to the company that its first value names. actFor also takes the role that the
-// policies bind, for a connection that does not have it yet. actForAll gives that back.
+// setCompany is what binds a connection to the company that its value names. actFor also takes the role that the policies
+// bind, for a connection that does not have it yet. actForAll gives that back, and has no value.
 var (
 	setCompany = statement("SELECT set_config('agentgraph.company', $1, false)")
 	actFor     = statement("SELECT set_config('role', '" + gatewayRole + "', false), set_config('agentgraph.company', $1, false)")
-	actForAll  = statement("SELECT set_config('role', 'none', false), set_config('agentgraph.company', $1, false)")
+	actForAll  = statement("SELECT set_config('role', 'none', false), set_config('agentgraph.company', '', false)")
 )
 
 // change is the statement that binds a connection, which is bound to nobody known if isKnown is false, to another company.
 func (l *locks) change(from string, isKnown bool, to string) Statement {
 	switch {
-	case !l.isOn:
-		return setCompany
 	case to == everyCompany:
 		return actForAll
+	case !l.isOn:
+		return setCompany
 	case isKnown && from != everyCompany:
 		return setCompany
 	}
@@ -125,7 +126,11 @@ func (l *locks) bind(ctx context.Context, conn *pgconn.PgConn, companyID string)
 	if isKnown && from == companyID || conn.TxStatus() == 'E' {
 		return nil // the transaction has failed, and so will the statement
 	}
-	_, err := conn.ExecParams(ctx, l.change(from, isKnown, companyID).text, [][]byte{[]byte(companyID)}, nil, nil, nil).Close()
+	var values [][]byte
+	if companyID != everyCompany {
+		values = [][]byte{[]byte(companyID)}
+	}
+	_, err := conn.ExecParams(ctx, l.change(from, isKnown, companyID).text, values, nil, nil, nil).Close()
 	bound(conn, companyID, err)
 	return err
 }

@@ -87,6 +87,14 @@ func TestTheDatabaseAloneHoldsCompaniesApart(t *testing.T) {
 	require.Subset(t, []string{"idempotent_requests", "tombstones"}, empty, "an estate has a row of every other table")
 	require.Equal(t, before, rowsOf(t, conn))
 
+	for _, madeUp := range []string{"*", "\x00"} {
+		forged := store.Tenant(madeUp)
+		page, err := forged.Agents(t.Context(), model.PageArgs{First: 5}, nil)
+		require.True(t, err != nil || len(page.Nodes) == 0, madeUp)
+		found, err := forged.Find(t.Context(), db.AgentRows, []string{own.ids["AgentID"]})
+		require.True(t, err != nil || len(found) == 0, madeUp)
+	}
+
 	for _, view := range []string{"company.agents", "company.chunks"} {
 		require.Equal(t, 1, countOf(t, mine, "SELECT count(*) FROM "+view))
 		require.Zero(t, countOf(t, mine, "SELECT count(*) FROM "+view+" WHERE company_id <> '"+company.ID+"'"))

@@ -124,7 +124,12 @@ func (v victim) idFor(argument, returns string) string {
 
 func TestNothingOfAnotherCompanyIsSeenOrChanged(t *testing.T) {
 	t.Parallel()
-	address := dbtest.URL(t)
+	for held, address := range dbtest.Locks(t) {
+		t.Run(held, func(t *testing.T) { nothingOfAnotherCompanyIsSeenOrChanged(t, address) })
+	}
+}
+
+func nothingOfAnotherCompanyIsSeenOrChanged(t *testing.T, address string) {
 	counted := &statements{}
 	store := dbtest.Open(t, address, db.Options{Tracer: counted, SecretKey: make([]byte, 32)})
 	g := &gatewayUnderTest{url: serveStore(t, store), store: store, statements: counted}

@@ -78,7 +78,7 @@ func (s *Store) RevokedKeys(ctx context.Context, keys []model.KeyRef) ([]model.K
 		companies[i], ids[i] = key.CompanyID, key.KeyID
 	}
 	revoked := []model.KeyRef{}
-	err := s.db.NewSelect().Model((*model.APIKey)(nil)).ColumnExpr("company_id, id AS key_id").
+	err := s.program().NewSelect().Model((*model.APIKey)(nil)).ColumnExpr("company_id, id AS key_id").
 		Where("(company_id, id) IN (SELECT * FROM unnest(?::text[], ?::text[]))", pgdialect.Array(companies), pgdialect.Array(ids)).
 		Where("(revoked_at IS NOT NULL OR expires_at <= ?)", now()).Scan(ctx, &revoked)
 	return revoked, translate(err)

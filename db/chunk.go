@@ -50,7 +50,7 @@ var insertChunk = `INSERT INTO chunks (company_id, id, dataset_id, document_id, 
 // their terms. It should be the last thing that the transaction does: whoever ends a document of the same
 // dataset waits for it.
 func (t tenantTx) replaceChunks(ctx context.Context, d *model.Document, chunks []*model.Chunk) error {
-	return translate(t.tx.pgx(func(tx queue.Tx) error {
+	return translate(t.pgx(ctx, func(tx queue.Tx) error {
 		terms, counts, err := t.dropChunks(ctx, tx, d.ID)
 		if err != nil {
 			return err

@@ -51,6 +51,7 @@ type Store struct {
 	findings *findings
 	tracer   pgx.QueryTracer
 	db       *bun.DB
+	locks    *locks
 	hub      *notify.Hub
 	sealer   seal.Sealer
 
@@ -100,6 +101,8 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
+	locks := &locks{}
+	config.PrepareConn = locks.prepare
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
@@ -114,8 +117,8 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 		return nil, err
 	}
 	writers := gateOf(pool)
-	root := bun.NewDB(openCharged(pool, writers), dialect{pgdialect.New()}, bun.WithDiscardUnknownColumns())
-	store := &Store{pool: pool, writers: writers, reads: reads, readers: gateOf(reads), findings: newFindings(), tracer: o.Tracer, db: root, hub: notify.New(pool), sealer: sealer, transitions: newRunTransitions(), enqueueRuns: o.Enqueue, rerankModels: o.RerankModels}
+	root := bun.NewDB(openCharged(pool, writers, locks), dialect{pgdialect.New()}, bun.WithDiscardUnknownColumns())
+	store := &Store{pool: pool, writers: writers, reads: reads, readers: gateOf(reads), findings: newFindings(), tracer: o.Tracer, db: root, locks: locks, hub: notify.New(pool), sealer: sealer, transitions: newRunTransitions(), enqueueRuns: o.Enqueue, rerankModels: o.RerankModels}
 	store.revocations = newRevocations(store.hub)
 	store.budgets = newBudgets(o.Log, func(ctx context.Context, companyID string) (*model.CompanySubscription, error) {
 		return store.Tenant(companyID).Subscription(ctx, now())
@@ -124,6 +127,9 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	store.queue, err = queue.New(pool, queue.Options{Window: o.RunsPerCompany, Sweep: store.sweeper(), Log: o.Log})
 	if err == nil {
 		store.vectors, err = vectorTypeOf(ctx, pool)
+	}
+	if err == nil {
+		err = locks.look(ctx, pool, o.Log)
 	}
 	if err != nil {
 		store.Close()
@@ -165,7 +171,7 @@ func (s *Store) Ping(ctx context.Context) error {
 
 // Tenant is the company's part of the database. It does not check that the company exists.
 func (s *Store) Tenant(companyID string) *Tenant {
-	return &Tenant{store: s, db: s.db, companyID: companyID}
+	return &Tenant{store: s, db: scoped{s.db, s.db.DB, companyID}, companyID: companyID}
 }
 
 // now is the time that a write records, as exact as Postgres keeps it.

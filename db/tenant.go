@@ -18,8 +18,8 @@ type Tenant struct {
 	store     *Store
 	companyID string
 	keyID     *string
-	// db takes the statements: each on any connection, or all of them in tx.
-	db bun.IDB
+	// db makes statements for the company's rows alone: each on any connection, or all of them in tx.
+	db scoped
 	// tx is the transaction that the Tenant is in, or nil.
 	tx *Tx
 	// delivery is the worker's job that the Tenant is for. It is nil outside of workers.
@@ -46,9 +46,9 @@ func (t *Tenant) inTx(ctx context.Context, fn func(context.Context, tenantTx) er
 	if t.tx != nil {
 		return fn(ctx, tenantTx{t})
 	}
-	return t.store.Tx(ctx, func(ctx context.Context, tx *Tx) error {
+	return t.store.begin(ctx, t.companyID, func(ctx context.Context, tx *Tx) error {
 		inner := *t
-		inner.db, inner.tx = tx.bun, tx
+		inner.db, inner.tx = scoped{t.store.db, tx.bun, t.companyID}, tx
 		return fn(ctx, tenantTx{&inner})
 	})
 }

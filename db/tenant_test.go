@@ -49,7 +49,7 @@ var (
 	}
 	// free take no id, or give no answer; ClaimRequest takes ids of clients, and Read statements that others make: both
 	// have tests of their own.
-	free = []string{"HeadersOf", "Tx", "By", "WatchRun", "ClaimRequest", "Read", "Reader"}
+	free = []string{"HeadersOf", "Tx", "By", "Within", "WatchRun", "ClaimRequest", "Read", "Reader"}
 )
 
 // arguments returns values for a parameter: for one that names something, first the own ids and then, once

@@ -29,10 +29,15 @@ const Path = "/graphql"
 // one that is malformed, unknown, revoked or expired; any other error means that it could not tell.
 type Authenticate func(ctx context.Context, credential string) (model.Principal, error)
 
+// Doubts reports whether anybody may have invented a credential that has the right form. It costs nothing to ask.
+type Doubts func(credential string) bool
+
 // Options is what a Server is made of. Schema, Authenticate, Ready and Log are required.
 type Options struct {
 	Schema       graphql.ExecutableSchema
 	Authenticate Authenticate
+	// Doubts tells credentials that may be authenticated only so often before enough of them were refused; nil for none.
+	Doubts Doubts
 	// Ready returns nil when the process can serve requests.
 	Ready func(ctx context.Context) error
 	Log   *slog.Logger
@@ -68,6 +73,7 @@ type Server struct {
 	own          []graphql.Transport
 	others       []graphql.Transport
 	authenticate Authenticate
+	doubts       Doubts
 	claim        ClaimRequest
 	console      *console.Handler
 	readiness    readiness
@@ -101,6 +107,7 @@ func New(o Options) *Server {
 		exec:         executor.New(o.Schema),
 		others:       o.Transports,
 		authenticate: o.Authenticate,
+		doubts:       o.Doubts,
 		claim:        o.Claim,
 		console:      o.Console,
 		readiness:    readiness{ready: o.Ready, log: o.Log},

@@ -210,7 +210,7 @@ func (c *Dev) directory() (string, func(), error) {
 // which it creates at the first start.
 func (c *Dev) keptSecretKey(directory string) ([]byte, error) {
 	if c.SecretKey != "" {
-		return c.secretKey()
+		return c.Key()
 	}
 	path := filepath.Join(directory, "secret-key")
 	text, err := os.ReadFile(path)

@@ -30,12 +30,18 @@ func TestOnlyChatsWithinReachExist(t *testing.T) {
 
 	within := tenant.Within(ada)
 	uses := map[string]func(ctx context.Context, t *db.Tenant, id string) error{
-		"read": func(ctx context.Context, t *db.Tenant, id string) error { _, err := t.SimulationChat(ctx, id); return err },
+		"read": func(ctx context.Context, t *db.Tenant, id string) error {
+			_, err := t.SimulationChat(ctx, id)
+			return err
+		},
 		"follow its messages": func(ctx context.Context, t *db.Tenant, id string) error {
 			_, err := t.FollowMessages(ctx, id, 0)
 			return err
 		},
-		"follow its events": func(ctx context.Context, t *db.Tenant, id string) error { _, err := t.FollowEvents(ctx, id); return err },
+		"follow its events": func(ctx context.Context, t *db.Tenant, id string) error {
+			_, err := t.FollowEvents(ctx, id)
+			return err
+		},
 		"answer": func(ctx context.Context, t *db.Tenant, id string) error {
 			turn, err := t.BeginTurn(ctx, id, lease)
 			if err != nil {
@@ -43,7 +49,10 @@ func TestOnlyChatsWithinReachExist(t *testing.T) {
 			}
 			return turn.Release(ctx, nil)
 		},
-		"end": func(ctx context.Context, t *db.Tenant, id string) error { _, err := t.EndSimulationChat(ctx, id); return err },
+		"end": func(ctx context.Context, t *db.Tenant, id string) error {
+			_, err := t.EndSimulationChat(ctx, id)
+			return err
+		},
 	}
 	for _, name := range []string{"read", "follow its messages", "follow its events", "answer", "end"} {
 		use := uses[name]

@@ -285,6 +285,8 @@ func (w walker) value(name string, of *ast.Type, returns, choice string) string 
 	case definition.Name == "ID":
 		text, _ := json.Marshal(w.victim.idFor(name, returns))
 		return string(text)
+	case definition.Name == "ApiKeyScope":
+		return "chat" // which alone can be narrowed to agents
 	case definition.Kind == ast.Enum:
 		return definition.EnumValues[0].Name
 	case definition.Kind == ast.InputObject:

@@ -29,7 +29,7 @@ func (t *Tenant) APIKeysByPrefix(ctx context.Context, prefix string) ([]*model.A
 // CreateAPIKey makes a key and returns it with its secret, which is kept nowhere. UNPROCESSABLE says that the company has
 // model.MaxAPIKeys that can be used.
 func (t *Tenant) CreateAPIKey(ctx context.Context, in model.CreateAPIKeyInput) (*model.APIKey, string, error) {
-	key, secret, err := model.NewAPIKey(t.companyID, in, now())
+	key, secret, err := model.NewAPIKey(t.store.signer, t.companyID, in, now())
 	if err != nil {
 		return nil, "", err
 	}

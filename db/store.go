@@ -26,7 +26,8 @@ import (
 type Options struct {
 	// MaxConnections bounds each of the two pools, the one for writes and the one for reads. 0 means pgx's default.
 	MaxConnections int32
-	// SecretKey, 32 bytes, encrypts what must not be readable in the database. Without it, such values are refused.
+	// SecretKey, 32 bytes, encrypts what must not be readable in the database, and signs credentials. Without it, such
+	// values are refused, and credentials are made without a signature.
 	SecretKey []byte
 	// RunsPerCompany is how many test runs of one company are under way at once, over all processes; they should
 	// all have the same value. 0 means queue.DefaultWindow.
@@ -54,6 +55,7 @@ type Store struct {
 	locks    *locks
 	hub      *notify.Hub
 	sealer   seal.Sealer
+	signer   model.Signer
 
 	budgets     *budgets
 	revocations *revocations
@@ -118,7 +120,7 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	}
 	writers := gateOf(pool)
 	root := bun.NewDB(openCharged(pool, writers, locks), dialect{pgdialect.New()}, bun.WithDiscardUnknownColumns())
-	store := &Store{pool: pool, writers: writers, reads: reads, readers: gateOf(reads), findings: newFindings(), tracer: o.Tracer, db: root, locks: locks, hub: notify.New(pool), sealer: sealer, transitions: newRunTransitions(), enqueueRuns: o.Enqueue, rerankModels: o.RerankModels}
+	store := &Store{pool: pool, writers: writers, reads: reads, readers: gateOf(reads), findings: newFindings(), tracer: o.Tracer, db: root, locks: locks, hub: notify.New(pool), sealer: sealer, signer: model.NewSigner(o.SecretKey), transitions: newRunTransitions(), enqueueRuns: o.Enqueue, rerankModels: o.RerankModels}
 	store.revocations = newRevocations(store.hub)
 	store.budgets = newBudgets(o.Log, func(ctx context.Context, companyID string) (*model.CompanySubscription, error) {
 		return store.Tenant(companyID).Subscription(ctx, now())
@@ -168,6 +170,9 @@ func (s *Store) Close() {
 func (s *Store) Ping(ctx context.Context) error {
 	return translate(s.pool.Ping(ctx))
 }
+
+// Signer signs the credentials that are made here.
+func (s *Store) Signer() model.Signer { return s.signer }
 
 // Tenant is the company's part of the database. It does not check that the company exists.
 func (s *Store) Tenant(companyID string) *Tenant {

@@ -18,6 +18,8 @@ type Tenant struct {
 	store     *Store
 	companyID string
 	keyID     *string
+	// reach is what the caller is narrowed to; nil for the whole company.
+	reach *model.Reach
 	// db makes statements for the company's rows alone: each on any connection, or all of them in tx.
 	db scoped
 	// tx is the transaction that the Tenant is in, or nil.
@@ -31,6 +33,14 @@ func (t *Tenant) By(keyID string) *Tenant {
 	by := *t
 	by.keyID = &keyID
 	return &by
+}
+
+// Within returns the part of it that is within reach: other simulated chats cannot be read, followed or changed by their
+// ids, and those that are started have the reach's holder. Nothing else is narrowed: the scope chat gives nothing else.
+func (t *Tenant) Within(reach *model.Reach) *Tenant {
+	within := *t
+	within.reach = reach
+	return &within
 }
 
 // Tx runs fn in one transaction: everything it does through the Tenant that it is given is kept, or,

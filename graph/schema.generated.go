@@ -1799,7 +1799,7 @@ func (ec *executionContext) _Mutation_createAccessToken(ctx context.Context, fie
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.CreateAccessTokenPayload
 					return zeroVal, err
@@ -5508,7 +5508,7 @@ func (ec *executionContext) _Query_company(ctx context.Context, field graphql.Co
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.Company
 					return zeroVal, err
@@ -5564,7 +5564,7 @@ func (ec *executionContext) _Query_node(ctx context.Context, field graphql.Colle
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal model.Node
 					return zeroVal, err
@@ -5631,7 +5631,7 @@ func (ec *executionContext) _Query_nodes(ctx context.Context, field graphql.Coll
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal []model.Node
 					return zeroVal, err
@@ -5698,7 +5698,7 @@ func (ec *executionContext) _Query_agent(ctx context.Context, field graphql.Coll
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.Agent
 					return zeroVal, err
@@ -5765,7 +5765,7 @@ func (ec *executionContext) _Query_agents(ctx context.Context, field graphql.Col
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.Page[*model.Agent]
 					return zeroVal, err
@@ -5832,7 +5832,7 @@ func (ec *executionContext) _Query_agentTest(ctx context.Context, field graphql.
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal model.AgentTest
 					return zeroVal, err
@@ -5899,7 +5899,7 @@ func (ec *executionContext) _Query_agentTests(ctx context.Context, field graphql
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.Page[model.AgentTest]
 					return zeroVal, err
@@ -5966,7 +5966,7 @@ func (ec *executionContext) _Query_compareAgentTestExecutions(ctx context.Contex
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.AgentTestComparison
 					return zeroVal, err
@@ -6033,7 +6033,7 @@ func (ec *executionContext) _Query_agentTestExecution(ctx context.Context, field
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.AgentTestExecution
 					return zeroVal, err
@@ -6100,7 +6100,7 @@ func (ec *executionContext) _Query_agentTestExecutions(ctx context.Context, fiel
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.Page[*model.AgentTestExecution]
 					return zeroVal, err
@@ -6167,7 +6167,7 @@ func (ec *executionContext) _Query_agentTestFolder(ctx context.Context, field gr
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.AgentTestFolder
 					return zeroVal, err
@@ -6234,7 +6234,7 @@ func (ec *executionContext) _Query_agentTestFolders(ctx context.Context, field g
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.Page[*model.AgentTestFolder]
 					return zeroVal, err
@@ -6301,7 +6301,7 @@ func (ec *executionContext) _Query_agentTestRun(ctx context.Context, field graph
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.AgentTestRun
 					return zeroVal, err
@@ -6368,7 +6368,7 @@ func (ec *executionContext) _Query_agentTestRuns(ctx context.Context, field grap
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.Page[*model.AgentTestRun]
 					return zeroVal, err
@@ -6502,7 +6502,7 @@ func (ec *executionContext) _Query_campaign(ctx context.Context, field graphql.C
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.Campaign
 					return zeroVal, err
@@ -6569,7 +6569,7 @@ func (ec *executionContext) _Query_campaigns(ctx context.Context, field graphql.
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.Page[*model.Campaign]
 					return zeroVal, err
@@ -6636,7 +6636,7 @@ func (ec *executionContext) _Query_campaignItem(ctx context.Context, field graph
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.CampaignItem
 					return zeroVal, err
@@ -6703,7 +6703,7 @@ func (ec *executionContext) _Query_campaignItems(ctx context.Context, field grap
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.Page[*model.CampaignItem]
 					return zeroVal, err
@@ -6770,7 +6770,7 @@ func (ec *executionContext) _Query_consumptionBreakdown(ctx context.Context, fie
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "consumption")
 				if err != nil {
 					var zeroVal *model.ConsumptionBreakdown
 					return zeroVal, err
@@ -6837,7 +6837,7 @@ func (ec *executionContext) _Query_dataset(ctx context.Context, field graphql.Co
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.Dataset
 					return zeroVal, err
@@ -6904,7 +6904,7 @@ func (ec *executionContext) _Query_datasets(ctx context.Context, field graphql.C
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.Page[*model.Dataset]
 					return zeroVal, err
@@ -6971,7 +6971,7 @@ func (ec *executionContext) _Query_document(ctx context.Context, field graphql.C
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.Document
 					return zeroVal, err
@@ -7038,7 +7038,7 @@ func (ec *executionContext) _Query_documents(ctx context.Context, field graphql.
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.Page[*model.Document]
 					return zeroVal, err
@@ -7105,7 +7105,7 @@ func (ec *executionContext) _Query_knowledgeBaseChat(ctx context.Context, field 
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.KnowledgeBaseChat
 					return zeroVal, err
@@ -7172,7 +7172,7 @@ func (ec *executionContext) _Query_knowledgeBaseChats(ctx context.Context, field
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.Page[*model.KnowledgeBaseChat]
 					return zeroVal, err
@@ -7239,7 +7239,7 @@ func (ec *executionContext) _Query_simulationChat(ctx context.Context, field gra
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.SimulationChat
 					return zeroVal, err
@@ -7306,7 +7306,7 @@ func (ec *executionContext) _Query_simulationChats(ctx context.Context, field gr
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.Page[*model.SimulationChat]
 					return zeroVal, err
@@ -7373,7 +7373,7 @@ func (ec *executionContext) _Query_tool(ctx context.Context, field graphql.Colle
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.Tool
 					return zeroVal, err
@@ -7440,7 +7440,7 @@ func (ec *executionContext) _Query_tools(ctx context.Context, field graphql.Coll
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.Page[*model.Tool]
 					return zeroVal, err
@@ -7583,7 +7583,7 @@ func (ec *executionContext) _Subscription_agentTestExecutionUpdated(ctx context.
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.AgentTestExecution
 					return zeroVal, err
@@ -7650,7 +7650,7 @@ func (ec *executionContext) _Subscription_agentTestRunUpdated(ctx context.Contex
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.AgentTestRun
 					return zeroVal, err
@@ -7717,7 +7717,7 @@ func (ec *executionContext) _Subscription_campaignItemUpdated(ctx context.Contex
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.CampaignItem
 					return zeroVal, err
@@ -7784,7 +7784,7 @@ func (ec *executionContext) _Subscription_simulationChatMessages(ctx context.Con
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "contacts")
 				if err != nil {
 					var zeroVal *model.SimulationChatMessage
 					return zeroVal, err
@@ -7851,7 +7851,7 @@ func (ec *executionContext) _Subscription_simulationChatEvents(ctx context.Conte
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "contacts")
 				if err != nil {
 					var zeroVal model.SimulationChatEvent
 					return zeroVal, err

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/model"
 )
 
 // keyReads counts reads of keys.
@@ -112,4 +113,65 @@ func TestWhatIsOpenEndsWithItsKey(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Somebody who signs out ends the token everywhere at once, with what is open by it, and nothing else of its key.
+func TestATokenEndsItself(t *testing.T) {
+	t.Parallel()
+	address := dbtest.URL(t)
+	store := dbtest.Open(t, address, dbtest.Options())
+	g := &gatewayUnderTest{url: serveStore(t, store), store: store}
+	replica := &gatewayUnderTest{url: serveStore(t, dbtest.Open(t, address, dbtest.Options())), store: store}
+	tenant, key := g.company(t, "Signed out")
+	campaign, _ := runningCampaign(t, tenant, 1)
+	token := func() string {
+		var made struct{ CreateAccessToken struct{ Token string } }
+		g.must(t, key, `mutation { createAccessToken(input: { scopes: [read] }) { token } }`, nil, &made)
+		return made.CreateAccessToken.Token
+	}
+	mine, other := token(), token()
+	var seen struct {
+		Viewer struct {
+			KeyName       string
+			Scopes        []string
+			ExpiresAt     *time.Time
+			IsAccessToken bool
+		}
+	}
+	const viewer = `{ viewer { keyName scopes expiresAt isAccessToken } }`
+	replica.must(t, mine, viewer, nil, &seen)
+	require.Equal(t, "test", seen.Viewer.KeyName)
+	require.Equal(t, []string{"read"}, seen.Viewer.Scopes)
+	require.True(t, seen.Viewer.IsAccessToken)
+	require.WithinDuration(t, time.Now().Add(15*time.Minute), *seen.Viewer.ExpiresAt, time.Minute)
+	g.must(t, key, viewer, nil, &seen)
+	require.False(t, seen.Viewer.IsAccessToken)
+	require.Nil(t, seen.Viewer.ExpiresAt)
+
+	const follow = `subscription ($id: ID!) { campaignItemUpdated(campaignId: $id, afterVersion: 1000) { id } }`
+	open := replica.follow(t, mine, follow, map[string]any{"id": campaign.ID})
+	goesOn := replica.follow(t, other, follow, map[string]any{"id": campaign.ID})
+
+	const revoke = `mutation ($token: String) { revokeAccessToken(input: { token: $token }) { isRevoked } }`
+	require.Equal(t, []string{"FORBIDDEN"}, g.query(t, mine, revoke, map[string]any{"token": other}).codes())
+	require.Equal(t, []string{"BAD_INPUT"}, g.query(t, key, revoke, nil).codes())
+	require.Equal(t, []string{"BAD_INPUT"}, g.query(t, key, revoke, map[string]any{"token": key}).codes())
+	_, foreign := g.company(t, "Others")
+	_, second := g.keyOf(t, campaign.CompanyID, model.APIKeyScopeRead)
+	for _, caller := range []string{foreign, second} {
+		require.JSONEq(t, `{"revokeAccessToken":{"isRevoked":false}}`, string(g.query(t, caller, revoke, map[string]any{"token": mine}).Data))
+	}
+	require.JSONEq(t, `{"revokeAccessToken":{"isRevoked":true}}`, string(g.query(t, mine, revoke, nil).Data))
+	require.Equal(t, []string{"UNAUTHENTICATED"}, g.query(t, mine, viewer, nil).codes())
+	for {
+		if _, _, err := open.socket.Read(t.Context()); err != nil {
+			require.EqualValues(t, 4403, websocket.CloseStatus(err))
+			break
+		}
+	}
+	require.Eventually(t, func() bool { return len(replica.query(t, mine, viewer, nil).Errors) > 0 }, 10*time.Second, 5*time.Millisecond)
+	require.JSONEq(t, `{"revokeAccessToken":{"isRevoked":false}}`, string(g.query(t, key, revoke, map[string]any{"token": mine}).Data), "once")
+	g.must(t, other, viewer, nil, nil)
+	require.NoError(t, goesOn.socket.Ping(goesOn.socket.CloseRead(t.Context())))
+	require.JSONEq(t, `{"revokeAccessToken":{"isRevoked":true}}`, string(g.query(t, key, revoke, map[string]any{"token": other}).Data))
 }

@@ -19,8 +19,8 @@ import (
 
 // openToPages are all fields that a page's token may select. A field that the schema opens has to be written down here too.
 var openToPages = map[string]string{
-	"Query":                        "agent simulationChat",
-	"Mutation":                     "startSimulationChat sendSimulationMessage endSimulationChat createAccessToken",
+	"Query":                        "agent simulationChat viewer",
+	"Mutation":                     "startSimulationChat sendSimulationMessage endSimulationChat createAccessToken revokeAccessToken",
 	"Subscription":                 "simulationChatMessages simulationChatEvents",
 	"Agent":                        "id name language outboundWelcomeMessage inboundWelcomeMessage",
 	"SimulationChat":               "id agent status messages createdAt endedAt",
@@ -35,6 +35,8 @@ var openToPages = map[string]string{
 	"EndSimulationChatPayload":     "simulationChat",
 	// These are for a key with the scope chat: tokens make no tokens.
 	"CreateAccessTokenPayload": "token expiresAt",
+	"RevokeAccessTokenPayload": "isRevoked",
+	"Viewer":                   "scopes expiresAt isAccessToken",
 }
 
 func isOpenToPages(typeName, field string) bool {

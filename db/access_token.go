@@ -69,5 +69,22 @@ func (t *Tenant) haveAgents(ctx context.Context, ids []string) error {
 	return nil
 }
 
+// RevokeAccessToken removes the token with the hash, if it is one of the API key that the Tenant acts by, and reports whether
+// it was good until now.
+func (t *Tenant) RevokeAccessToken(ctx context.Context, hash []byte) (isRevoked bool, err error) {
+	if t.keyID == nil {
+		return false, errors.New("an access token is revoked by its API key")
+	}
+	return isRevoked, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		isRevoked, err = affects(t.remove((*model.AccessToken)(nil)).
+			Where("hash = ?", hash).Where("api_key_id = ?", *t.keyID).Where("expires_at > ?", now()).Exec(ctx))
+		if err != nil || !isRevoked {
+			return err
+		}
+		t.onCommit(t.store.revocations.announce)
+		return t.audit(ctx, model.AuditActionRevokeAccessToken, *t.keyID)
+	})
+}
+
 // mostRemoved bounds the expired tokens that are removed when one is made.
 const mostRemoved = 100

@@ -19,6 +19,12 @@ func (t *Tenant) APIKeys(ctx context.Context) ([]*model.APIKey, error) {
 	return keys, translate(err)
 }
 
+// APIKey returns one key, whether or not it can still be used.
+func (t *Tenant) APIKey(ctx context.Context, id string) (*model.APIKey, error) {
+	key := &model.APIKey{}
+	return key, t.one(ctx, "API key", id, key)
+}
+
 // APIKeysByPrefix returns the keys that begin with the prefix: one, but for chance.
 func (t *Tenant) APIKeysByPrefix(ctx context.Context, prefix string) ([]*model.APIKey, error) {
 	keys := []*model.APIKey{}
@@ -71,17 +77,25 @@ func (t *Tenant) RevokeAPIKey(ctx context.Context, id string) (*model.APIKey, er
 	})
 }
 
-// RevokedKeys returns which of the keys were revoked or have expired. They may belong to any company.
-func (s *Store) RevokedKeys(ctx context.Context, keys []model.KeyRef) ([]model.KeyRef, error) {
-	companies, ids := make([]string, len(keys)), make([]string, len(keys))
-	for i, key := range keys {
-		companies[i], ids[i] = key.CompanyID, key.KeyID
+// Revoked returns which of the credentials are good no more: keys that were revoked or have expired, with their access
+// tokens, and tokens that were revoked. They may belong to any company.
+func (s *Store) Revoked(ctx context.Context, credentials []model.CredentialRef) ([]model.CredentialRef, error) {
+	companies, ids, tokens := make([]string, len(credentials)), make([]string, len(credentials)), make([]string, len(credentials))
+	for i, c := range credentials {
+		companies[i], ids[i], tokens[i] = c.CompanyID, c.KeyID, c.Token
 	}
-	revoked := []model.KeyRef{}
-	err := s.program().NewSelect().Model((*model.APIKey)(nil)).ColumnExpr("company_id, id AS key_id").
-		Where("(company_id, id) IN (SELECT * FROM unnest(?::text[], ?::text[]))", pgdialect.Array(companies), pgdialect.Array(ids)).
-		Where("(revoked_at IS NOT NULL OR expires_at <= ?)", now()).Scan(ctx, &revoked)
-	return revoked, translate(err)
+	revoked := []struct{ CompanyID, KeyID, Token string }{}
+	err := s.program().NewSelect().
+		TableExpr("unnest(?::text[], ?::text[], ?::text[]) AS shown (company_id, key_id, token)", pgdialect.Array(companies), pgdialect.Array(ids), pgdialect.Array(tokens)).
+		ColumnExpr("shown.*").
+		Join("JOIN api_keys AS api_key ON api_key.company_id = shown.company_id AND api_key.id = shown.key_id").
+		Join("LEFT JOIN access_tokens AS access_token ON access_token.company_id = shown.company_id AND access_token.hash = decode(shown.token, 'hex')").
+		Where("api_key.revoked_at IS NOT NULL OR api_key.expires_at <= ? OR shown.token <> '' AND access_token.hash IS NULL", now()).Scan(ctx, &revoked)
+	refs := make([]model.CredentialRef, len(revoked))
+	for i, r := range revoked {
+		refs[i] = model.CredentialRef{KeyRef: model.KeyRef{CompanyID: r.CompanyID, KeyID: r.KeyID}, Token: r.Token}
+	}
+	return refs, translate(err)
 }
 
 // TouchAPIKey records that a key was used.

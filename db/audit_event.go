@@ -26,7 +26,7 @@ func (t *Tenant) AuditEvents(ctx context.Context, args model.PageArgs, filter *m
 func (t tenantTx) audit(ctx context.Context, action model.AuditAction, targetID string) error {
 	event := &model.AuditEvent{ID: model.NewID("audit"), Action: action, TargetID: targetID, CreatedAt: now()}
 	if principal, isKnown := model.PrincipalOf(ctx); isKnown {
-		event.APIKeyID, event.IsAccessToken = &principal.KeyID, principal.IsToken
+		event.APIKeyID, event.IsAccessToken = &principal.KeyID, principal.IsToken()
 		if principal.Address != "" {
 			event.Address = &principal.Address
 		}

@@ -19,7 +19,11 @@ func TestChangesAreAudited(t *testing.T) {
 	key, _, err := tenant.CreateAPIKey(t.Context(), model.CreateAPIKeyInput{Name: "A key", Scopes: []model.APIKeyScope{model.APIKeyScopeAdmin}})
 	require.NoError(t, err)
 	by := func(isToken bool) context.Context {
-		return model.WithPrincipal(t.Context(), model.Principal{CompanyID: companyID, KeyID: key.ID, IsToken: isToken, Address: "203.0.113.7"})
+		principal := model.Principal{CompanyID: companyID, KeyID: key.ID, Address: "203.0.113.7"}
+		if isToken {
+			principal.TokenHash = []byte{1}
+		}
+		return model.WithPrincipal(t.Context(), principal)
 	}
 	agent, err := tenant.CreateAgent(by(false), model.CreateAgentInput{Name: "Agent", Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en", Prompt: "One"})
 	require.NoError(t, err)

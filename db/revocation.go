@@ -8,11 +8,11 @@ import (
 	"github.com/agentgraph/agentgraph/db/notify"
 )
 
-// revocationSignal is what a replica that revokes a key wakes the others by. It is of no company: who is woken forgets
+// revocationSignal is what a replica that revokes a key or a token wakes the others by. It is of no company: who is woken forgets
 // what it knows of any.
 var revocationSignal = notify.Key{ID: "revocation"}
 
-// revocations counts the API keys that were revoked since the process began, on this replica or, as far as its signals
+// revocations counts the API keys and access tokens that were revoked since the process began, on this replica or, as far as its signals
 // arrived, on another one.
 type revocations struct {
 	hub   *notify.Hub
@@ -30,8 +30,8 @@ func newRevocations(hub *notify.Hub) *revocations {
 	return r
 }
 
-// Revocations returns a number that changes whenever an API key may have been revoked. Whoever remembers what a key
-// stands for asks for it before reading the key, and forgets when it changes, or soon: a signal may be lost.
+// Revocations returns a number that changes whenever an API key or an access token may have been revoked. A cache of
+// credentials asks for it before reading one, and forgets it when the number changes, or soon: a signal may be lost.
 func (s *Store) Revocations() uint64 {
 	r := s.revocations
 	r.listens.Do(func() { r.work.Go(r.listen) })

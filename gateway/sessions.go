@@ -3,29 +3,31 @@ package gateway
 import (
 	"context"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Revocations tells which API keys have been revoked, so that their sockets and streams end.
+// Revocations tells which credentials have been revoked, so that their sockets and streams end.
 type Revocations interface {
-	// Revocations returns a number that changes as soon as this process learns of a revoked key.
+	// Revocations returns a number that changes as soon as this process learns of a revoked credential.
 	Revocations() uint64
-	// RevokedKeys returns those of the given keys that were revoked or have expired.
-	RevokedKeys(ctx context.Context, keys []model.KeyRef) ([]model.KeyRef, error)
+	// Revoked returns those of the credentials that were revoked, or whose key was or has expired.
+	Revoked(ctx context.Context, credentials []model.CredentialRef) ([]model.CredentialRef, error)
 }
 
 const (
-	// Sessions are checked every sessionsLook. Their keys are read every sessionsRead even without a signal, as a
+	// Sessions are checked every sessionsLook. Their credentials are read every sessionsRead even without a signal, as a
 	// signal may be lost.
 	sessionsLook = 400 * time.Millisecond
 	sessionsRead = 1500 * time.Millisecond
 )
 
-// sessions are the open sockets and streams. They end within a second when their key is revoked, within two if the
-// signal is lost, and when their token expires. One goroutine watches all of them while there are any.
+// sessions are the open sockets and streams. They end within a second when their credential is revoked, within two if
+// the signal is lost, and when their token expires. One goroutine watches all of them while there are any.
 type sessions struct {
 	revocations Revocations
 	perKey      int
@@ -38,8 +40,9 @@ type sessions struct {
 
 // session is one open socket or stream. end does not wait for its client.
 type session struct {
-	expires time.Time
-	end     func()
+	credential model.CredentialRef
+	expires    time.Time
+	end        func()
 }
 
 func newSessions(r Revocations, perKey int, log *slog.Logger) *sessions {
@@ -50,7 +53,7 @@ func newSessions(r Revocations, perKey int, log *slog.Logger) *sessions {
 // good. The caller must call closed when the session is over. It returns LIMIT_EXCEEDED if the key has as many sessions
 // as it may.
 func (s *sessions) begin(principal model.Principal, end func()) (closed func(), err error) {
-	of, key := &session{principal.ExpiresAt, end}, principal.Key()
+	of, key := &session{principal.Credential(), principal.ExpiresAt, end}, principal.Key()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.perKey > 0 && len(s.open[key]) >= s.perKey {
@@ -84,8 +87,8 @@ func (s *sessions) watch(heard uint64) {
 	defer ticker.Stop()
 	read := time.Now()
 	for at := range ticker.C {
-		keys := s.expire(at)
-		if keys == nil {
+		credentials := s.expire(at)
+		if credentials == nil {
 			return
 		}
 		now := s.revocations.Revocations()
@@ -93,22 +96,22 @@ func (s *sessions) watch(heard uint64) {
 			continue
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), sessionsRead)
-		revoked, err := s.revocations.RevokedKeys(ctx, keys)
+		revoked, err := s.revocations.Revoked(ctx, credentials)
 		cancel()
 		if err != nil {
 			s.log.Warn("open sessions could not be checked", "error", err)
 			continue
 		}
 		heard, read = now, at
-		for _, key := range revoked {
-			s.revoke(key)
+		for _, credential := range revoked {
+			s.revoke(credential)
 		}
 	}
 }
 
-// expire ends the expired sessions and returns the keys of the open ones. Nil means that none is open, and watching
+// expire ends the expired sessions and returns the credentials of the open ones. Nil means that none is open, and watching
 // stops.
-func (s *sessions) expire(at time.Time) (keys []model.KeyRef) {
+func (s *sessions) expire(at time.Time) []model.CredentialRef {
 	var expired []func()
 	defer func() {
 		for _, end := range expired {
@@ -125,20 +128,28 @@ func (s *sessions) expire(at time.Time) (keys []model.KeyRef) {
 			}
 		}
 	}
-	for key := range s.open {
-		keys = append(keys, key)
+	credentials := map[model.CredentialRef]struct{}{}
+	for _, open := range s.open {
+		for of := range open {
+			credentials[of.credential] = struct{}{}
+		}
 	}
-	s.isWatched = len(keys) > 0
-	return keys
+	s.isWatched = len(credentials) > 0
+	return slices.Collect(maps.Keys(credentials))
 }
 
-// revoke ends all sessions of a key.
-func (s *sessions) revoke(key model.KeyRef) {
+// revoke ends all sessions of a credential.
+func (s *sessions) revoke(credential model.CredentialRef) {
+	var revoked []func()
 	s.mu.Lock()
-	open := s.open[key]
-	delete(s.open, key)
+	for of := range s.open[credential.KeyRef] {
+		if of.credential == credential {
+			revoked = append(revoked, of.end)
+			s.forget(credential.KeyRef, of)
+		}
+	}
 	s.mu.Unlock()
-	for of := range open {
-		of.end()
+	for _, end := range revoked {
+		end()
 	}
 }

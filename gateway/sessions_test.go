@@ -22,11 +22,11 @@ type revoker struct {
 
 func (r *revoker) Revocations() uint64 { return r.heard.Load() }
 
-func (r *revoker) RevokedKeys(_ context.Context, keys []model.KeyRef) ([]model.KeyRef, error) {
+func (r *revoker) Revoked(_ context.Context, credentials []model.CredentialRef) ([]model.CredentialRef, error) {
 	if !r.isRevoked.Load() {
 		return nil, nil
 	}
-	return keys, nil
+	return credentials, nil
 }
 
 // opened returns an idle socket and an idle stream, to which no sign of life is sent.

@@ -71,6 +71,29 @@ func (ec *executionContext) fieldContext_CreateAccessTokenPayload_expiresAt(_ co
 	return graphql.NewScalarFieldContext("CreateAccessTokenPayload", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
+func (ec *executionContext) _RevokeAccessTokenPayload_isRevoked(ctx context.Context, field graphql.CollectedField, obj *model.RevokeAccessTokenPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RevokeAccessTokenPayload_isRevoked(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.IsRevoked, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RevokeAccessTokenPayload_isRevoked(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RevokeAccessTokenPayload", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
 // endregion **************************** field.gotpl *****************************
 
 // region    **************************** input.gotpl *****************************
@@ -137,6 +160,36 @@ func (ec *executionContext) unmarshalInputCreateAccessTokenInput(ctx context.Con
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputRevokeAccessTokenInput(ctx context.Context, obj any) (model.RevokeAccessTokenInput, error) {
+	var it model.RevokeAccessTokenInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"token"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "token":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("token"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Token = data
+		}
+	}
+	return it, nil
+}
+
 // endregion **************************** input.gotpl *****************************
 
 // region    ************************** interface.gotpl ***************************
@@ -188,6 +241,44 @@ func (ec *executionContext) _CreateAccessTokenPayload(ctx context.Context, sel a
 	return out
 }
 
+var revokeAccessTokenPayloadImplementors = []string{"RevokeAccessTokenPayload"}
+
+func (ec *executionContext) _RevokeAccessTokenPayload(ctx context.Context, sel ast.SelectionSet, obj *model.RevokeAccessTokenPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, revokeAccessTokenPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RevokeAccessTokenPayload")
+		case "isRevoked":
+			out.Values[i] = ec._RevokeAccessTokenPayload_isRevoked(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 // endregion **************************** object.gotpl ****************************
 
 // region    ***************************** type.gotpl *****************************
@@ -197,11 +288,23 @@ func (ec *executionContext) unmarshalNCreateAccessTokenInput2githubᚗcomᚋagen
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNRevokeAccessTokenInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐRevokeAccessTokenInput(ctx context.Context, v any) (model.RevokeAccessTokenInput, error) {
+	res, err := ec.unmarshalInputRevokeAccessTokenInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) marshalOCreateAccessTokenPayload2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCreateAccessTokenPayload(ctx context.Context, sel ast.SelectionSet, v *model.CreateAccessTokenPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._CreateAccessTokenPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalORevokeAccessTokenPayload2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐRevokeAccessTokenPayload(ctx context.Context, sel ast.SelectionSet, v *model.RevokeAccessTokenPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RevokeAccessTokenPayload(ctx, sel, v)
 }
 
 // endregion ***************************** type.gotpl *****************************

@@ -45,6 +45,7 @@ type ResolverRoot interface {
 	SubAgent() SubAgentResolver
 	Subscription() SubscriptionResolver
 	Tool() ToolResolver
+	Viewer() ViewerResolver
 }
 
 type DirectiveRoot struct {
@@ -133,6 +134,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputResetCampaignItemInput,
 		ec.unmarshalInputRestoreAgentPromptInput,
 		ec.unmarshalInputRetryAgentTestExecutionInput,
+		ec.unmarshalInputRevokeAccessTokenInput,
 		ec.unmarshalInputRevokeApiKeyInput,
 		ec.unmarshalInputSendSimulationMessageInput,
 		ec.unmarshalInputStartAgentTestExecutionInput,
@@ -275,6 +277,18 @@ type CreateAccessTokenPayload {
   expiresAt: DateTime! @openTo(scope: chat)
 }
 
+"The token that is not to be good any more."
+input RevokeAccessTokenInput {
+  "The token itself, of the API key that asks. Absent: the token that asks."
+  token: String
+}
+
+"What became of the token."
+type RevokeAccessTokenPayload {
+  "Whether it was good until now: false for one that has expired, was revoked, or is not one of the key."
+  isRevoked: Boolean! @openTo(scope: chat)
+}
+
 extend type Mutation {
   """
   Makes a short-lived token for a client that cannot keep a secret, such as a page in a browser. It stands for the API
@@ -283,6 +297,12 @@ extend type Mutation {
   """
   createAccessToken("The token." input: CreateAccessTokenInput!): CreateAccessTokenPayload
     @requires(scope: browse, keyOnly: true) @openTo(scope: chat)
+  """
+  Ends an access token before its time, as when somebody signs out: it is refused from now on, and its sockets and streams
+  end. A token ends itself; an API key ends those that it has made.
+  """
+  revokeAccessToken("The token." input: RevokeAccessTokenInput!): RevokeAccessTokenPayload
+    @requires(scope: browse) @openTo(scope: chat)
 }
 `, BuiltIn: false},
 	{Name: "../schema/agent.graphqls", Input: `"The channel on which an agent talks."
@@ -1706,6 +1726,8 @@ enum AuditAction {
   RevokeApiKey
   "Made an access token. The target is its API key: tokens have no ids."
   CreateAccessToken
+  "Revoked an access token. The target is its API key."
+  RevokeAccessToken
   "Made an agent."
   CreateAgent
   "Changed an agent, but not its prompt."
@@ -4134,6 +4156,25 @@ extend type Mutation {
   recordUsage("The entries." input: RecordUsageInput!): RecordUsagePayload @requires(scope: write)
 }
 `, BuiltIn: false},
+	{Name: "../schema/viewer.graphqls", Input: `"The credential that a request is made with."
+type Viewer {
+  "The id of the API key, or of the one that an access token stands for."
+  keyId: ID!
+  "What that key is for."
+  keyName: String!
+  "What the credential may do; a scope that holds others stands for them too."
+  scopes: [ApiKeyScope!]! @openTo(scope: chat)
+  "From when it is refused; null means never."
+  expiresAt: DateTime @openTo(scope: chat)
+  "Whether it is an access token, not the API key itself."
+  isAccessToken: Boolean! @openTo(scope: chat)
+}
+
+extend type Query {
+  "The credential that asks."
+  viewer: Viewer! @requires(scope: browse) @openTo(scope: chat)
+}
+`, BuiltIn: false},
 }
 var parsedSchema = gqlparser.MustLoadSchema(sources...)
 
@@ -5799,6 +5840,14 @@ func (ec *executionContext) childFields_RetryAgentTestExecutionPayload(ctx conte
 	return nil, fmt.Errorf("no field named %q was found under type RetryAgentTestExecutionPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_RevokeAccessTokenPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "isRevoked":
+		return ec.fieldContext_RevokeAccessTokenPayload_isRevoked(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RevokeAccessTokenPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_RevokeApiKeyPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "apiKey":
@@ -6183,6 +6232,22 @@ func (ec *executionContext) childFields_UpdateToolPayload(ctx context.Context, f
 		return ec.fieldContext_UpdateToolPayload_tool(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type UpdateToolPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_Viewer(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "keyId":
+		return ec.fieldContext_Viewer_keyId(ctx, field)
+	case "keyName":
+		return ec.fieldContext_Viewer_keyName(ctx, field)
+	case "scopes":
+		return ec.fieldContext_Viewer_scopes(ctx, field)
+	case "expiresAt":
+		return ec.fieldContext_Viewer_expiresAt(ctx, field)
+	case "isAccessToken":
+		return ec.fieldContext_Viewer_isAccessToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Viewer", field.Name)
 }
 
 func (ec *executionContext) childFields___Directive(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -167,7 +167,7 @@ func ParseAccessToken(text string) (companyID string, hash []byte, ok bool) {
 
 // Principal is whom the token stands for.
 func (t *AccessToken) Principal() Principal {
-	p := Principal{CompanyID: t.CompanyID, KeyID: t.APIKeyID, Scopes: t.Scopes, IsToken: true, Origins: t.Origins}
+	p := Principal{CompanyID: t.CompanyID, KeyID: t.APIKeyID, Scopes: t.Scopes, TokenHash: t.Hash, Origins: t.Origins}
 	if isChat(t.Scopes) {
 		p.Reach = &Reach{Holder: t.Holder, AgentIDs: t.AgentIDs}
 	}

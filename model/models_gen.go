@@ -946,6 +946,18 @@ type RetryAgentTestExecutionPayload struct {
 	Execution *AgentTestExecution `json:"execution"`
 }
 
+// The token that is not to be good any more.
+type RevokeAccessTokenInput struct {
+	// The token itself, of the API key that asks. Absent: the token that asks.
+	Token *string `json:"token,omitempty"`
+}
+
+// What became of the token.
+type RevokeAccessTokenPayload struct {
+	// Whether it was good until now: false for one that has expired, was revoked, or is not one of the key.
+	IsRevoked bool `json:"isRevoked"`
+}
+
 // The key to revoke.
 type RevokeAPIKeyInput struct {
 	// Its id.
@@ -1894,6 +1906,8 @@ const (
 	AuditActionRevokeAPIKey AuditAction = "RevokeApiKey"
 	// Made an access token. The target is its API key: tokens have no ids.
 	AuditActionCreateAccessToken AuditAction = "CreateAccessToken"
+	// Revoked an access token. The target is its API key.
+	AuditActionRevokeAccessToken AuditAction = "RevokeAccessToken"
 	// Made an agent.
 	AuditActionCreateAgent AuditAction = "CreateAgent"
 	// Changed an agent, but not its prompt.
@@ -1928,6 +1942,7 @@ var AllAuditAction = []AuditAction{
 	AuditActionCreateAPIKey,
 	AuditActionRevokeAPIKey,
 	AuditActionCreateAccessToken,
+	AuditActionRevokeAccessToken,
 	AuditActionCreateAgent,
 	AuditActionUpdateAgent,
 	AuditActionUpdatePrompt,
@@ -1946,7 +1961,7 @@ var AllAuditAction = []AuditAction{
 
 func (e AuditAction) IsValid() bool {
 	switch e {
-	case AuditActionCreateAPIKey, AuditActionRevokeAPIKey, AuditActionCreateAccessToken, AuditActionCreateAgent, AuditActionUpdateAgent, AuditActionUpdatePrompt, AuditActionUpdateTool, AuditActionChangePlan, AuditActionDeleteAgent, AuditActionDeleteTool, AuditActionDeleteSubAgent, AuditActionDeleteKnowledgeBaseChat, AuditActionDeleteDataset, AuditActionDeleteDocument, AuditActionDeleteAgentTest, AuditActionDeleteAgentTestFolder, AuditActionDeleteCampaignItem:
+	case AuditActionCreateAPIKey, AuditActionRevokeAPIKey, AuditActionCreateAccessToken, AuditActionRevokeAccessToken, AuditActionCreateAgent, AuditActionUpdateAgent, AuditActionUpdatePrompt, AuditActionUpdateTool, AuditActionChangePlan, AuditActionDeleteAgent, AuditActionDeleteTool, AuditActionDeleteSubAgent, AuditActionDeleteKnowledgeBaseChat, AuditActionDeleteDataset, AuditActionDeleteDocument, AuditActionDeleteAgentTest, AuditActionDeleteAgentTestFolder, AuditActionDeleteCampaignItem:
 		return true
 	}
 	return false

@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"encoding/hex"
 	"slices"
 	"time"
 )
@@ -12,8 +13,8 @@ type Principal struct {
 	// KeyID is the API key that was shown or whose access token was, for the record of who changed what.
 	KeyID  string
 	Scopes []APIKeyScope
-	// IsToken says that an access token of the key was shown, not the key itself.
-	IsToken bool
+	// TokenHash is the hash of the access token that was shown; nil for the key itself.
+	TokenHash []byte
 	// Origins are those of the pages that may show the credential; none stands for requests from anywhere.
 	Origins []string
 	// Reach is what the credential is narrowed to; nil for all of the company that its scopes give.
@@ -23,6 +24,9 @@ type Principal struct {
 	// ExpiresAt is when the credential is good no more; zero for never.
 	ExpiresAt time.Time
 }
+
+// IsToken reports whether an access token of the key was shown, not the key itself.
+func (p Principal) IsToken() bool { return p.TokenHash != nil }
 
 // Reach is what a credential with the scope chat is narrowed to. To it, other chats and agents do not exist.
 type Reach struct {
@@ -42,6 +46,35 @@ type KeyRef struct{ CompanyID, KeyID string }
 
 // Key names the API key that the principal acts by.
 func (p Principal) Key() KeyRef { return KeyRef{p.CompanyID, p.KeyID} }
+
+// CredentialRef names an API key or one of its access tokens.
+type CredentialRef struct {
+	KeyRef
+	// Token is the hash of an access token, in hexadecimal digits; empty for the key itself.
+	Token string
+}
+
+// Credential names what the principal has shown.
+func (p Principal) Credential() CredentialRef {
+	return CredentialRef{p.Key(), hex.EncodeToString(p.TokenHash)}
+}
+
+// Viewer is what a credential is told of itself.
+type Viewer struct {
+	KeyID         string
+	Scopes        []APIKeyScope
+	ExpiresAt     *time.Time
+	IsAccessToken bool
+}
+
+// Viewer is what the principal is told of its credential.
+func (p Principal) Viewer() *Viewer {
+	v := &Viewer{KeyID: p.KeyID, Scopes: p.Scopes, IsAccessToken: p.IsToken()}
+	if !p.ExpiresAt.IsZero() {
+		v.ExpiresAt = &p.ExpiresAt
+	}
+	return v
+}
 
 // holds are the scopes that a scope holds, beside itself. admin holds all.
 var holds = map[APIKeyScope][]APIKeyScope{

@@ -34,7 +34,7 @@ type need struct {
 // permits reports whether the caller may have every field. If not, the generated executor says so.
 func (p *plan) permits(principal model.Principal) bool {
 	for _, n := range p.needs {
-		if !principal.Can(n.scope) || n.keyOnly && principal.IsToken {
+		if !principal.Can(n.scope) || n.keyOnly && principal.IsToken() {
 			return false
 		}
 	}

@@ -13,7 +13,7 @@ func TestPlansPermitWhoMayHaveAllFields(t *testing.T) {
 	t.Parallel()
 	reader := model.Principal{Scopes: []model.APIKeyScope{model.APIKeyScopeRead}}
 	admin := model.Principal{Scopes: []model.APIKeyScope{model.APIKeyScopeAdmin}}
-	token := model.Principal{Scopes: admin.Scopes, IsToken: true}
+	token := model.Principal{Scopes: admin.Scopes, TokenHash: []byte{1}}
 	read := &plan{needs: []need{{scope: model.APIKeyScopeRead}}}
 	both := &plan{needs: []need{{scope: model.APIKeyScopeRead}, {scope: model.APIKeyScopeAdmin}}}
 	keyOnly := &plan{needs: []need{{scope: model.APIKeyScopeRead, keyOnly: true}}}

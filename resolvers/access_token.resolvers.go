@@ -13,3 +13,15 @@ func (r *mutationResolver) CreateAccessToken(ctx context.Context, input model.Cr
 	}
 	return &model.CreateAccessTokenPayload{Token: text, ExpiresAt: token.ExpiresAt}, nil
 }
+
+func (r *mutationResolver) RevokeAccessToken(ctx context.Context, input model.RevokeAccessTokenInput) (*model.RevokeAccessTokenPayload, error) {
+	hash, err := revocableToken(ctx, input.Token)
+	if err != nil {
+		return nil, err
+	}
+	isRevoked, err := r.tenant(ctx).RevokeAccessToken(ctx, hash)
+	if err != nil {
+		return nil, err
+	}
+	return &model.RevokeAccessTokenPayload{IsRevoked: isRevoked}, nil
+}

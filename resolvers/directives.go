@@ -20,7 +20,7 @@ func requires(ctx context.Context, _ any, next graphql.Resolver, scope model.API
 	if !principal.Can(scope) && !isOpen(graphql.GetFieldContext(ctx).Field.Definition, principal) {
 		return nil, model.Errorf(model.Forbidden, "the credential does not have the scope %s", scope)
 	}
-	if keyOnly && principal.IsToken {
+	if keyOnly && principal.IsToken() {
 		return nil, model.Errorf(model.Forbidden, "an access token cannot do this, only an API key")
 	}
 	return next(ctx)

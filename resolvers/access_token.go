@@ -1,0 +1,31 @@
+package resolvers
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// revocableToken returns the hash of the token that the caller may revoke: a token itself, an API key the one that it
+// names.
+func revocableToken(ctx context.Context, token *string) ([]byte, error) {
+	principal, _ := model.PrincipalOf(ctx)
+	if token == nil && principal.IsToken() {
+		return principal.TokenHash, nil
+	}
+	var faults model.Fields
+	if token == nil {
+		faults.Add("token", "must be given, since an API key asks and no access token")
+		return nil, faults.Err()
+	}
+	_, hash, ok := model.ParseAccessToken(*token)
+	if !ok {
+		faults.Add("token", "must be an access token")
+		return nil, faults.Err()
+	}
+	if principal.IsToken() && !bytes.Equal(hash, principal.TokenHash) {
+		return nil, model.Errorf(model.Forbidden, "an access token revokes no other one: its API key does")
+	}
+	return hash, nil
+}

@@ -33,6 +33,9 @@ func (t *Tenant) By(keyID string) *Tenant {
 	return &by
 }
 
+// CompanyID returns the id of the company.
+func (t *Tenant) CompanyID() string { return t.companyID }
+
 // Tx runs fn in one transaction: everything it does through the Tenant that it is given is kept, or,
 // when it returns an error, nothing. A Tenant that is in a transaction stays in it.
 func (t *Tenant) Tx(ctx context.Context, fn func(context.Context, *Tenant) error) error {

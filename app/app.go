@@ -84,7 +84,7 @@ func New(o Options) (*App, error) {
 	}
 	settings := o.Settings
 	v1, err := rest.New(schema.Schema(), rest.Options{
-		Status: gateway.StatusOf, TraceID: gateway.TraceID, Ledger: ledgerOf(o.Store),
+		Status: gateway.StatusOf, TraceID: gateway.TraceID, Ledger: ledgerOf(o.Store), AuditLog: auditLogOf(o.Store),
 		MaxBody: settings.BodyBytes, MaxUpload: settings.UploadBytes,
 	})
 	if err != nil {
@@ -131,6 +131,14 @@ func ledgerOf(store *db.Store) rest.Ledger {
 	return func(ctx context.Context, r model.ConsumptionRange) iter.Seq2[*model.UsageEntry, error] {
 		principal, _ := model.PrincipalOf(ctx)
 		return store.Tenant(principal.CompanyID).UsageEntries(ctx, r)
+	}
+}
+
+// auditLogOf reads the audit events of the caller's company.
+func auditLogOf(store *db.Store) rest.AuditLog {
+	return func(ctx context.Context, r model.ConsumptionRange) iter.Seq2[*model.AuditEvent, error] {
+		principal, _ := model.PrincipalOf(ctx)
+		return store.Tenant(principal.CompanyID).AuditLog(ctx, r.From, r.End)
 	}
 }
 

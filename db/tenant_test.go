@@ -237,6 +237,8 @@ func shown(t *testing.T, result reflect.Value) string {
 	case iter.Seq2[*model.UsageEntry, error]:
 		result = reflect.ValueOf(collect(t, rows))
 		require.Equal(t, 1, result.Len())
+	case iter.Seq2[*model.AuditEvent, error]:
+		result = reflect.ValueOf(collect(t, rows))
 	case iter.Seq2[*model.Chunk, error]:
 		result = reflect.ValueOf(collect(t, rows))
 	}

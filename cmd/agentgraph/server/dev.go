@@ -122,7 +122,7 @@ func (c *Dev) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) (err e
 	}
 	invitation := invite(store, key)
 	gateway, err := app.New(app.Options{
-		Store: store, Engine: engine, Settings: c.observed(c.settings()), Console: c.console(invitation), Plan: c.Plan, Observer: observer, Log: log,
+		Store: store, Engine: engine, Settings: c.observed(c.settings()), Console: c.console(invitation), Plan: c.Plan, AuditWebhook: c.webhook(), Observer: observer, Log: log,
 	})
 	if err != nil {
 		return err

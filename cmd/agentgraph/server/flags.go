@@ -52,18 +52,38 @@ func (f agentFlags) options(observer *observe.Observer, log *slog.Logger) app.En
 
 // auditFlags say what becomes of audit events.
 type auditFlags struct {
-	AuditDays int `env:"AGENTGRAPH_AUDIT_DAYS" default:"400" help:"How many days audit events are kept; 0 for ever."`
+	AuditDays          int    `env:"AGENTGRAPH_AUDIT_DAYS" default:"400" help:"How many days audit events are kept; 0 for ever."`
+	AuditWebhook       string `env:"AGENTGRAPH_AUDIT_WEBHOOK" placeholder:"URL" help:"Address that is told of all audit events. It may be private."`
+	AuditWebhookSecret string `env:"AGENTGRAPH_AUDIT_WEBHOOK_SECRET" placeholder:"SECRET" help:"Signs what the webhook is sent; at least 16 characters. The flag shows in process lists; rather set the variable, or name a file with AGENTGRAPH_AUDIT_WEBHOOK_SECRET_FILE."`
 }
 
-// maxAuditDays is some more than a hundred years.
-const maxAuditDays = 40_000
+const (
+	// maxAuditDays is some more than a hundred years.
+	maxAuditDays = 40_000
+	// minSecret is the least number of characters of a secret that signs.
+	minSecret = 16
+)
 
-// Validate refuses what is no number of days.
+// Validate refuses what is no number of days, no address, and a secret that can be guessed.
 func (f auditFlags) Validate() error {
 	if f.AuditDays < 0 || f.AuditDays > maxAuditDays {
 		return fmt.Errorf("--audit-days must be between 0 and %d", maxAuditDays)
 	}
+	if f.AuditWebhook == "" {
+		return nil
+	}
+	address, err := url.Parse(f.AuditWebhook)
+	if err != nil || address.Scheme != "http" && address.Scheme != "https" || address.Host == "" {
+		return errors.New("--audit-webhook must be an address such as https://siem.example.com/agentgraph")
+	}
+	if len(f.AuditWebhookSecret) < minSecret {
+		return fmt.Errorf("--audit-webhook-secret must have at least %d characters", minSecret)
+	}
 	return nil
+}
+
+func (f auditFlags) webhook() app.AuditWebhook {
+	return app.AuditWebhook{URL: f.AuditWebhook, Secret: f.AuditWebhookSecret}
 }
 
 // kept is how long audit events are kept; 0 means for ever.

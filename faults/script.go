@@ -152,9 +152,7 @@ func repeat(ctx context.Context, times int, do func(i int) error) error {
 }
 
 func (s *stage) restartDatabase(ctx context.Context, away time.Duration) error {
-	if err := s.database.Stop(); err != nil {
-		return err
-	}
+	_ = s.database.Stop() // one that has to be killed, since its disk is slow, recovers at its next start
 	if err := rest(ctx, away); err != nil {
 		return err
 	}

@@ -4,7 +4,7 @@ GO ?= go
 GOLANGCI_LINT := $(shell $(GO) env GOPATH)/bin/golangci-lint
 GOLANGCI_LINT_VERSION := v2.15.0
 
-.PHONY: help console check-console e2e-console screenshots console-deps hooks run test test-fast fuzz race e2e e2e-deps bench bench-compare bench-deps microbench microbench-compare eval-knowledge generate check-generated worked-example lint build tidy postgres
+.PHONY: help console check-console e2e-console screenshots console-deps hooks run test test-fast test-faults fuzz race e2e e2e-deps bench bench-compare bench-deps microbench microbench-compare eval-knowledge generate check-generated worked-example lint build tidy postgres
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,6 +31,12 @@ FUZZTIME ?= 20s
 
 fuzz: postgres ## every fuzz target, for FUZZTIME each
 	GO="$(GO)" scripts/fuzz.sh $(FUZZTIME)
+
+# FAULTS=short takes two minutes. As root it fills a disk too, one in memory.
+test-faults: postgres ## break what the program stands on, and count what is lost or doubled
+	$(GO) build -o bin/agentgraph ./cmd/agentgraph
+	$(GO) build -o bin/faults ./faults
+	@exec bin/faults $(if $(filter short,$(FAULTS)),-short) $(ARGS)
 
 race: postgres e2e-deps ## all tests, with the race detector
 	$(GO) test -race ./...

@@ -30,7 +30,7 @@ var mayImport = map[string]string{
 	"db/dbtest":                "model db db/local",
 	"engine":                   "model db engine/llm engine/endpoint engine/knowledge",
 	"engine/endpoint":          "model",
-	"engine/knowledge":         "model db engine/llm",
+	"engine/knowledge":         "model db db/fair engine/llm",
 	"engine/llm":               "",
 	"engine/llm/openai":        "engine/llm",
 	"engine/llm/offline":       "engine/llm engine/llm/offline/read",
@@ -49,6 +49,7 @@ var mayImport = map[string]string{
 	"cmd/agentgraph/admin":     "model db",
 	"cmd/agentgraph/agenttest": "model",
 	"cmd/agentgraph/demo":      "model db engine/knowledge",
+	"faults":                   "db/local",
 }
 
 // forTests are packages that only tests may import.

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -48,6 +49,8 @@ type Options struct {
 	Console *console.Handler
 	// Plan answers queries by plans where possible. Without it a resolver answers each field.
 	Plan bool
+	// AuditWebhook is told of audit events by processes with workers. Without a URL nobody is.
+	AuditWebhook AuditWebhook
 	// Observer watches the program. It may be nil.
 	Observer *observe.Observer
 	Log      *slog.Logger
@@ -61,6 +64,7 @@ type App struct {
 	settings gateway.Settings
 	// handler is the server inside its observers.
 	handler http.Handler
+	webhook AuditWebhook
 	http    *http.Server
 	log     *slog.Logger
 }
@@ -84,7 +88,7 @@ func New(o Options) (*App, error) {
 	}
 	settings := o.Settings
 	v1, err := rest.New(schema.Schema(), rest.Options{
-		Status: gateway.StatusOf, TraceID: gateway.TraceID, Ledger: ledgerOf(o.Store),
+		Status: gateway.StatusOf, TraceID: gateway.TraceID, Ledger: ledgerOf(o.Store), AuditLog: auditLogOf(o.Store),
 		MaxBody: settings.BodyBytes, MaxUpload: settings.UploadBytes,
 	})
 	if err != nil {
@@ -117,6 +121,7 @@ func New(o Options) (*App, error) {
 		engine:   o.Engine,
 		server:   server,
 		handler:  handler,
+		webhook:  o.AuditWebhook,
 		log:      o.Log,
 		http: &http.Server{
 			Handler:           handler,
@@ -136,6 +141,14 @@ func ledgerOf(store *db.Store) rest.Ledger {
 	}
 }
 
+// auditLogOf reads the audit events of the caller's company.
+func auditLogOf(store *db.Store) rest.AuditLog {
+	return func(ctx context.Context, r model.ConsumptionRange) iter.Seq2[*model.AuditEvent, error] {
+		principal, _ := model.PrincipalOf(ctx)
+		return store.Tenant(principal.CompanyID).AuditLog(ctx, r.From, r.End)
+	}
+}
+
 // Handler answers requests as Serve does, for use in another server.
 func (a *App) Handler() http.Handler { return a.handler }
 
@@ -149,6 +162,11 @@ func (a *App) Serve(ctx context.Context, listener net.Listener, workers int) err
 		if err := a.store.Work(ctx, workers, db.Workers{RunTest: a.engine.RunTest, Index: a.engine.Knowledge().Index}); err != nil {
 			return errors.Join(err, ctx.Err())
 		}
+	}
+	var delivering sync.WaitGroup
+	defer delivering.Wait()
+	if workers > 0 && a.webhook.URL != "" {
+		delivering.Go(func() { a.webhook.deliver(ctx, a.store, a.log) })
 	}
 	// This comes only now because the start leaves less garbage while the heap is small.
 	tuneMemory()

@@ -2,6 +2,8 @@ package db
 
 import (
 	"context"
+	"iter"
+	"time"
 
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -20,6 +22,63 @@ func AuditEventsThat(f *model.AuditEventFilter) Filter {
 // AuditEvents returns a page of the audit events that pass the filter, newest first.
 func (t *Tenant) AuditEvents(ctx context.Context, args model.PageArgs, filter *model.AuditEventFilter, columns ...string) (*model.Page[*model.AuditEvent], error) {
 	return list[*model.AuditEvent](ctx, t, AuditEventList, args, columns, AuditEventsThat(filter))
+}
+
+// eventsPerRead bounds the events that an export holds in memory.
+const eventsPerRead = 1_000
+
+// AuditLog reads the audit events from a time up to, and without, another one, oldest first, a part at a time. One that is
+// recorded meanwhile may be among them or not.
+func (t *Tenant) AuditLog(ctx context.Context, from, end time.Time) iter.Seq2[*model.AuditEvent, error] {
+	return func(yield func(*model.AuditEvent, error) bool) {
+		after := &model.AuditEvent{CreatedAt: from}
+		for {
+			events := []*model.AuditEvent{}
+			err := t.find(&events).Where("(created_at, id) > (?, ?)", after.CreatedAt, after.ID).Where("created_at < ?", end).
+				Order("created_at", "id").Limit(eventsPerRead).Scan(ctx)
+			if err != nil {
+				yield(nil, translate(err))
+				return
+			}
+			for _, event := range events {
+				if !yield(event, nil) {
+					return
+				}
+			}
+			if len(events) < eventsPerRead {
+				return
+			}
+			after = events[len(events)-1]
+		}
+	}
+}
+
+// forgetAuditEvents removes the events that are older than the Store keeps them, a batch at a time.
+func (s *Store) forgetAuditEvents(ctx context.Context) error {
+	if s.auditKept == 0 {
+		return nil
+	}
+	before := now().Add(-s.auditKept)
+	var companies []string
+	err := s.program().NewSelect().Model((*model.Company)(nil)).Column("id").
+		Where("EXISTS (SELECT 1 FROM audit_events AS e WHERE e.company_id = ?TableAlias.id AND e.created_at < ?)", before).Scan(ctx, &companies)
+	if err != nil {
+		return translate(err)
+	}
+	for _, id := range companies {
+		for {
+			t := s.Tenant(id)
+			oldest := t.find((*model.AuditEvent)(nil)).Column("id").Where("created_at < ?", before).Order("created_at", "id").Limit(eventsPerRead)
+			result, err := t.remove((*model.AuditEvent)(nil)).Where("id IN (?)", oldest).Exec(ctx)
+			if err != nil {
+				return translate(err)
+			}
+			if n, err := result.RowsAffected(); err != nil || n < eventsPerRead {
+				break
+			}
+		}
+	}
+	return nil
 }
 
 // audit records what the transaction does to the target, and on whose behalf.

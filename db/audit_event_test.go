@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -79,4 +80,59 @@ func TestWhatIsRolledBackIsNotAudited(t *testing.T) {
 	page, err := tenant.AuditEvents(t.Context(), model.PageArgs{First: 50}, nil)
 	require.NoError(t, err)
 	require.Len(t, page.Nodes, 1, "that it was made")
+}
+
+func TestTheAuditLogIsReadInOrder(t *testing.T) {
+	t.Parallel()
+	store, conn := fresh(t)
+	tenant, companyID := newCompany(t, store)
+	other, _ := newCompany(t, store)
+	newAgent(t, other)
+	day := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	// More than one part, and many at the same moment.
+	_, err := conn.Exec(t.Context(), `INSERT INTO audit_events (company_id, id, action, target_id, is_access_token, created_at)
+		SELECT $1, format('audit_%s', lpad(n::text, 5, '0')), 'CreateAgent', 'agent', false, $2::timestamptz + n / 700 * interval '1 hour'
+		FROM generate_series(0, 2499) AS n`, companyID, day)
+	require.NoError(t, err)
+	read := func(from, end time.Time) (ids []string) {
+		for event, err := range tenant.AuditLog(t.Context(), from, end) {
+			require.NoError(t, err)
+			ids = append(ids, event.ID)
+		}
+		return ids
+	}
+	all := read(time.Time{}, day.AddDate(0, 0, 1))
+	require.Len(t, all, 2500)
+	require.IsIncreasing(t, all)
+	require.Equal(t, all[700:1400], read(day.Add(time.Hour), day.Add(2*time.Hour)))
+	for _, err := range tenant.AuditLog(t.Context(), day, day.AddDate(0, 0, 1)) {
+		require.NoError(t, err)
+		break // which is allowed
+	}
+}
+
+func TestOldAuditEventsAreForgotten(t *testing.T) {
+	t.Parallel()
+	address := dbtest.URL(t)
+	conn := connect(t, address)
+	for _, kept := range []time.Duration{0, 48 * time.Hour} {
+		store := dbtest.Open(t, address, db.Options{AuditKept: kept})
+		tenant, companyID := newCompany(t, store)
+		agent := newAgent(t, tenant)
+		_, err := conn.Exec(t.Context(), `INSERT INTO audit_events (company_id, id, action, target_id, is_access_token, created_at)
+			SELECT $1, format('audit_%s', n), 'CreateAgent', 'agent', false, now() - n * interval '1 minute' - interval '2 days'
+			FROM generate_series(1, 2300) AS n`, companyID)
+		require.NoError(t, err)
+		require.NoError(t, db.ForgetAuditEvents(t.Context(), store))
+		page, err := tenant.AuditEvents(t.Context(), model.PageArgs{First: 1}, nil)
+		require.NoError(t, err)
+		require.Equal(t, agent.ID, page.Nodes[0].TargetID)
+		var left int
+		require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*) FROM audit_events WHERE company_id = $1", companyID).Scan(&left))
+		if kept == 0 {
+			require.Equal(t, 2301, left)
+		} else {
+			require.Equal(t, 1, left)
+		}
+	}
 }

@@ -72,7 +72,18 @@ func (t *Tenant) ReindexDataset(ctx context.Context, id string) (*model.Dataset,
 // DeleteDataset deletes a dataset with its documents and disconnects it from every chat.
 func (t *Tenant) DeleteDataset(ctx context.Context, id string) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		return t.delete(ctx, dataset, id, (*model.Dataset)(nil))
+		// Held, so that nobody adds a document that is not counted.
+		if err := t.lock(ctx, dataset, id, &model.Dataset{}, forDelete); err != nil {
+			return err
+		}
+		var bytes int64
+		if err := t.find((*model.Document)(nil)).ColumnExpr("coalesce(sum(size), 0)").Where("dataset_id = ?", id).Scan(ctx, &bytes); err != nil {
+			return translate(err)
+		}
+		if err := t.delete(ctx, dataset, id, (*model.Dataset)(nil)); err != nil {
+			return err
+		}
+		return t.addStored(ctx, -bytes)
 	})
 }
 

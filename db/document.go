@@ -78,7 +78,8 @@ func (t *Tenant) CountsOfDatasets(ctx context.Context, ids []string) (map[string
 }
 
 // AddDocument adds a document, as model.NewDocument makes it, with its content to its dataset, and puts its
-// indexing into the queue. UNPROCESSABLE says that the dataset has model.MaxDocuments.
+// indexing into the queue. UNPROCESSABLE says that the dataset has model.MaxDocuments, or that the company would keep more
+// bytes than it may.
 func (t *Tenant) AddDocument(ctx context.Context, added *model.Document, content io.Reader) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		// Held, so that a change of how it is cut sees the document, or is seen by the document's indexing.
@@ -92,10 +93,17 @@ func (t *Tenant) AddDocument(ctx context.Context, added *model.Document, content
 		if documents >= model.MaxDocuments {
 			return model.Errorf(model.Unprocessable, "the dataset has %d documents, which is the most", documents)
 		}
+		// Refused before it is written, if others do not add something meanwhile.
+		if err := t.mayStore(ctx, int64(added.Size)); err != nil {
+			return err
+		}
 		if err := insert(ctx, t.Tenant, added); err != nil {
 			return err
 		}
 		if err := t.keepContent(ctx, added.ID, content); err != nil {
+			return err
+		}
+		if err := t.addStored(ctx, int64(added.Size)); err != nil {
 			return err
 		}
 		return t.enqueue(ctx, documentJob, []string{added.IndexingID})
@@ -176,6 +184,9 @@ func (t *Tenant) DeleteDocument(ctx context.Context, in model.DeleteDocumentInpu
 		if err := t.replaceChunks(ctx, deleted, nil); err != nil {
 			return err
 		}
-		return t.delete(ctx, document, deleted.ID, (*model.Document)(nil))
+		if err := t.delete(ctx, document, deleted.ID, (*model.Document)(nil)); err != nil {
+			return err
+		}
+		return t.addStored(ctx, -int64(deleted.Size))
 	})
 }

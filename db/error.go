@@ -54,7 +54,7 @@ func translate(err error) error {
 		return errors.Join(model.Errorf(model.Unprocessable, "a sum is larger than can be kept"), err)
 	case "40001", "40P01", "55P03":
 		return errors.Join(model.Errorf(model.Conflict, "another request changed the same thing; try again"), err)
-	case "57014", "57P01", "57P02", "57P03", "53300", "08000", "08003", "08006":
+	case "57014", "57P01", "57P02", "57P03", "53100", "53200", "53300", "08000", "08003", "08006":
 		return errors.Join(model.Errorf(model.Unavailable, "the database is not available"), err)
 	}
 	return err

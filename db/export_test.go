@@ -28,3 +28,6 @@ func (s *Store) Pool() *pgxpool.Pool { return s.pool }
 
 // OnCommit calls f once the transaction of the Tenant is committed.
 func OnCommit(t *Tenant, f func()) { t.onCommit(f) }
+
+// ForgetAuditEvents does what the sweep does with old audit events.
+func ForgetAuditEvents(ctx context.Context, s *Store) error { return s.forgetAuditEvents(ctx) }

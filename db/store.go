@@ -36,6 +36,10 @@ type Options struct {
 	Log *slog.Logger
 	// Enqueue replaces the queue for test runs. It is called in the transaction that made them ready.
 	Enqueue func(ctx context.Context, tx bun.Tx, companyID string, runIDs []string) error
+	// MaxStored bounds the documents of one company, in bytes. 0 means no bound.
+	MaxStored int64
+	// AuditKept is how long audit events are kept. 0 means for ever.
+	AuditKept time.Duration
 	// RerankModels are the models that knowledge base chats may name.
 	RerankModels []string
 	// Tracer sees every statement. It may be nil.
@@ -66,6 +70,8 @@ type Store struct {
 	enqueueRuns func(ctx context.Context, tx bun.Tx, companyID string, runIDs []string) error
 
 	rerankModels []string
+	maxStored    int64
+	auditKept    time.Duration
 	vectors      vectorType
 }
 
@@ -120,7 +126,7 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	}
 	writers := gateOf(pool)
 	root := bun.NewDB(openCharged(pool, writers, locks), dialect{pgdialect.New()}, bun.WithDiscardUnknownColumns())
-	store := &Store{pool: pool, writers: writers, reads: reads, readers: gateOf(reads), findings: newFindings(), tracer: o.Tracer, db: root, locks: locks, hub: notify.New(pool), sealer: sealer, signer: model.NewSigner(o.SecretKey), transitions: newRunTransitions(), enqueueRuns: o.Enqueue, rerankModels: o.RerankModels}
+	store := &Store{pool: pool, writers: writers, reads: reads, readers: gateOf(reads), findings: newFindings(), tracer: o.Tracer, db: root, locks: locks, hub: notify.New(pool), sealer: sealer, signer: model.NewSigner(o.SecretKey), transitions: newRunTransitions(), enqueueRuns: o.Enqueue, rerankModels: o.RerankModels, maxStored: o.MaxStored, auditKept: o.AuditKept}
 	store.revocations = newRevocations(store.hub)
 	store.budgets = newBudgets(o.Log, func(ctx context.Context, companyID string) (*model.CompanySubscription, error) {
 		return store.Tenant(companyID).Subscription(ctx, now())

@@ -46,7 +46,7 @@ var (
 	// quiet are the methods that return nothing, rather than NOT_FOUND, for ids that do not exist.
 	quiet = []string{
 		"Find", "FindPages", "Count", "MessagesAfter", "TouchAPIKey", "APIKeysByPrefix", "AgentTestRuns",
-		"ClaimDocument", "ContentOfDocument", "SearchedDatasets", "ReindexOtherModels",
+		"ClaimDocument", "ContentOfDocument", "SearchedDatasets", "ReindexOtherModels", "RevokeAccessToken",
 	}
 	// free are methods that take no id or return no data. ClaimRequest takes ids of clients, and Read takes statements
 	// that others make. Both have tests of their own.
@@ -238,6 +238,8 @@ func shown(t *testing.T, result reflect.Value) string {
 	case iter.Seq2[*model.UsageEntry, error]:
 		result = reflect.ValueOf(collect(t, rows))
 		require.Equal(t, 1, result.Len())
+	case iter.Seq2[*model.AuditEvent, error]:
+		result = reflect.ValueOf(collect(t, rows))
 	case iter.Seq2[*model.Chunk, error]:
 		result = reflect.ValueOf(collect(t, rows))
 	}

@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -81,7 +82,7 @@ func (t *Tenant) jobs(kind string, ids []string) []queue.Job {
 	return jobs
 }
 
-// forgetEvery is how often a process looks for requests whose answers have expired.
+// forgetEvery is how often a process looks for requests whose answers have expired, and for old audit events.
 const forgetEvery = time.Minute
 
 // sweeper returns what the queue does about once a second: it ends what was left behind, and now and then forgets
@@ -93,6 +94,6 @@ func (s *Store) sweeper() func(context.Context) error {
 			return err
 		}
 		forgotten = time.Now()
-		return s.forgetRequests(ctx)
+		return errors.Join(s.forgetRequests(ctx), s.forgetAuditEvents(ctx))
 	}
 }

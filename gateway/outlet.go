@@ -7,7 +7,7 @@ import (
 )
 
 // Whole wraps a listener so that the server sends each response in one piece. net/http writes pieces of 4 KiB, each of
-// which costs a system call here and one at the client.
+// which costs a system call here and one at the client. What net/http refuses by itself becomes problem details.
 func Whole(server *http.Server, listener net.Listener) net.Listener {
 	server.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
 		return context.WithValue(ctx, outletKey{}, conn)
@@ -39,6 +39,12 @@ type outlet struct {
 // Write writes, or appends to the held bytes. Only one goroutine writes at a time.
 func (o *outlet) Write(p []byte) (int, error) {
 	if o.held == nil {
+		if problem := asProblem(p); problem != nil {
+			if _, err := o.Conn.Write(problem); err != nil {
+				return 0, err
+			}
+			return len(p), nil
+		}
 		return o.Conn.Write(p)
 	}
 	*o.held = append(*o.held, p...)

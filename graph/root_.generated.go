@@ -2850,7 +2850,10 @@ extend type Query {
 }
 
 extend type Mutation {
-  "Adds a document to a dataset. It is indexed soon after: see its ` + "`" + `status` + "`" + `."
+  """
+  Adds a document to a dataset. It is indexed soon after: see its ` + "`" + `status` + "`" + `. ` + "`" + `UNPROCESSABLE` + "`" + ` when the dataset has as many
+  documents as it may, or the documents of the company as many bytes.
+  """
   addDocument("The document." input: AddDocumentInput!): AddDocumentPayload @requires(scope: write)
   "Indexes a document again, for instance one that failed. Its previous chunks are found until the new ones are there."
   reindexDocument("The document." input: ReindexDocumentInput!): ReindexDocumentPayload @requires(scope: write)

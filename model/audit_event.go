@@ -1,6 +1,8 @@
 package model
 
 import (
+	"bytes"
+	"encoding/json"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -28,3 +30,18 @@ func (*AuditEvent) IsNode() {}
 
 // Cursor is its place in a list.
 func (e *AuditEvent) Cursor() Cursor { return Cursor{e.CreatedAt, e.ID} }
+
+// MarshalJSON writes the event as exports and webhooks have it: with the names and values of the schema.
+func (e *AuditEvent) MarshalJSON() ([]byte, error) {
+	var at bytes.Buffer
+	MarshalDateTime(e.CreatedAt).MarshalGQL(&at)
+	return json.Marshal(struct {
+		ID            string          `json:"id"`
+		CreatedAt     json.RawMessage `json:"createdAt"`
+		Action        AuditAction     `json:"action"`
+		TargetID      string          `json:"targetId"`
+		APIKeyID      *string         `json:"apiKeyId"`
+		IsAccessToken bool            `json:"isAccessToken"`
+		Address       *string         `json:"address"`
+	}{e.ID, at.Bytes(), e.Action, e.TargetID, e.APIKeyID, e.IsAccessToken, e.Address})
+}

@@ -31,6 +31,7 @@ type program struct {
 	Keys      admin.Keys        `cmd:"" help:"Create, list and revoke the API keys of a company."`
 	Test      agenttest.Command `cmd:"" help:"Run tests of agents on a server, and show them."`
 	Plan      admin.Plan        `cmd:"" help:"Set, show and clear the plan of a company: its monthly credits and its budget."`
+	Audit     admin.Audit       `cmd:"" help:"Export who changed what in a company."`
 	Version   versionCommand    `cmd:"" help:"Print the version."`
 }
 

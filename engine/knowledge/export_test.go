@@ -71,3 +71,8 @@ func (b *Base) KeepVocabulary(datasetID string, size int) {
 
 // MaxVocabularies bounds the cached vocabularies, in bytes.
 const MaxVocabularies = maxVocabularies
+
+// ReadVocabularies waits for a place to read vocabularies for the company, and returns what gives it back.
+func (b *Base) ReadVocabularies(ctx context.Context, companyID string) (leave func(), err error) {
+	return func() { b.vocabularies.places.Leave(companyID) }, b.vocabularies.places.Enter(ctx, companyID)
+}

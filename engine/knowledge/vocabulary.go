@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/fair"
 )
 
 // A misspelled word is compared with every word of the datasets in memory. An index would find similar words by the
@@ -115,14 +116,15 @@ type vocabularyCache struct {
 	size  int
 	// reads lets concurrent questions share a read.
 	reads singleflight.Group
-	// places has an entry for each read in progress.
-	places chan struct{}
+	// places are those of reads in progress, of which a company has one: however many datasets it asks about, others
+	// wait for one read at most.
+	places *fair.Gate
 }
 
 func newVocabularyCache() *vocabularyCache {
 	// The cache bounds the size of the vocabularies, not their number.
 	known, _ := simplelru.NewLRU[string, *vocabulary](math.MaxInt, nil)
-	return &vocabularyCache{known: known, places: make(chan struct{}, readsAtATime)}
+	return &vocabularyCache{known: known, places: fair.New(readsAtATime, 1)}
 }
 
 // get returns the cached vocabulary of a dataset, if it has the version.
@@ -185,12 +187,10 @@ func (c *vocabularyCache) of(ctx context.Context, t *db.Tenant, datasetIDs, vers
 }
 
 func (c *vocabularyCache) read(ctx context.Context, t *db.Tenant, datasetIDs []string) ([]*vocabulary, error) {
-	select {
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case c.places <- struct{}{}:
-		defer func() { <-c.places }()
+	if err := c.places.Enter(ctx, t.CompanyID()); err != nil {
+		return nil, err
 	}
+	defer c.places.Leave(t.CompanyID())
 	rows, err := t.Vocabularies(ctx, datasetIDs, maxRead)
 	if err != nil {
 		return nil, err

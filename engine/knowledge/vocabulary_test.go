@@ -121,6 +121,30 @@ func TestWordsAreReadOnce(t *testing.T) {
 	require.Positive(t, size)
 }
 
+// A company that reads, and wants to read more, keeps others from nothing.
+func TestOneCompanysVocabulariesKeepNobodyWaiting(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t, knowledge.Options{}, dbtest.New(t), shop[:3])
+	base := knowledge.New(knowledge.Options{})
+	leave, err := base.ReadVocabularies(t.Context(), "company_greedy")
+	require.NoError(t, err)
+	waiting, giveUp := context.WithCancel(t.Context())
+	var others sync.WaitGroup
+	for range 20 {
+		others.Go(func() {
+			if _, err := base.ReadVocabularies(waiting, "company_greedy"); err == nil {
+				t.Error("a company reads twice at a time")
+			}
+		})
+	}
+	found, err := base.Retrieve(t.Context(), l.tenant, l.chat, "refnuded")
+	require.NoError(t, err)
+	require.NotEmpty(t, found)
+	giveUp()
+	others.Wait()
+	leave()
+}
+
 func TestVocabulariesAreBounded(t *testing.T) {
 	t.Parallel()
 	base := knowledge.New(knowledge.Options{})

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,7 +21,63 @@ import (
 // Ledger reads the usage of the context's company, oldest first.
 type Ledger func(ctx context.Context, r model.ConsumptionRange) iter.Seq2[*model.UsageEntry, error]
 
-const exportPath = "/Consumption/export"
+// AuditLog reads the audit events of the context's company, oldest first.
+type AuditLog func(ctx context.Context, r model.ConsumptionRange) iter.Seq2[*model.AuditEvent, error]
+
+// export is a path whose response is as long as what it tells of, and is written as that is read.
+type export struct {
+	path string
+	// scope is what the credential needs.
+	scope model.APIKeyScope
+	// file begins the name of the file of CSV, and list is the member of the JSON object that has the rows.
+	file, list string
+	// header are the columns of CSV.
+	header []string
+	// rows reads what is exported in the range of time.
+	rows func(ctx context.Context, r model.ConsumptionRange) iter.Seq2[row, error]
+}
+
+// row is something exported. As JSON it is marshalled.
+type row interface {
+	// cells are its values, in the order of the header.
+	cells() []string
+}
+
+// ledgerExport exports the usage. Its rows are those of usageRow.
+func ledgerExport(ledger Ledger) export {
+	return export{
+		path: "/Consumption/export", scope: model.APIKeyScopeConsumption, file: "consumption", list: "entries",
+		header: []string{"at", "channel", "agentId", "campaignId", "credits", "idempotencyKey"},
+		rows: func(ctx context.Context, r model.ConsumptionRange) iter.Seq2[row, error] {
+			return rowsOf(ledger(ctx, r), newUsageRow)
+		},
+	}
+}
+
+// auditExport exports the audit events. Its rows are those of auditRow.
+func auditExport(log AuditLog) export {
+	return export{
+		path: "/AuditEvent/export", scope: model.APIKeyScopeAdmin, file: "audit", list: "events",
+		header: []string{"createdAt", "action", "targetId", "apiKeyId", "isAccessToken", "address", "id"},
+		rows: func(ctx context.Context, r model.ConsumptionRange) iter.Seq2[row, error] {
+			return rowsOf(log(ctx, r), newAuditRow)
+		},
+	}
+}
+
+func rowsOf[T any](all iter.Seq2[T, error], rowOf func(T) row) iter.Seq2[row, error] {
+	return func(yield func(row, error) bool) {
+		for one, err := range all {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !yield(rowOf(one), nil) {
+				return
+			}
+		}
+	}
+}
 
 // exportQuery describes the query string of an export.
 var exportQuery = &endpoint{route: route{method: http.MethodGet}, members: ast.FieldList{
@@ -29,18 +86,25 @@ var exportQuery = &endpoint{route: route{method: http.MethodGet}, members: ast.F
 	{Name: "format", Type: ast.NamedType("String", nil)},
 }}
 
-// isExport reports whether the path is the export's.
-func isExport(path string) bool { return strings.EqualFold(strings.TrimSuffix(path, "/"), exportPath) }
+// exportAt returns the export at the path, or nil.
+func (t *Transport) exportAt(path string) *export {
+	for i := range t.exports {
+		if strings.EqualFold(strings.TrimSuffix(path, "/"), t.exports[i].path) {
+			return &t.exports[i]
+		}
+	}
+	return nil
+}
 
-// export streams the ledger's entries between two bounds, as JSON or CSV. It returns a problem if it fails before the
+// export streams what there is between two bounds, as JSON or CSV. It returns a problem if it fails before the
 // response has begun. After that a failure breaks the connection, so that nobody takes a part for the whole.
-func (t *Transport) export(w http.ResponseWriter, r *http.Request) *problem {
+func (t *Transport) export(w http.ResponseWriter, r *http.Request, e *export) *problem {
 	if !exportQuery.serves(r.Method) {
 		w.Header().Set("Allow", "GET, HEAD")
 		return problemf(http.StatusMethodNotAllowed, model.BadInput, "the method is not allowed here; use GET, HEAD")
 	}
-	if principal, _ := model.PrincipalOf(r.Context()); !principal.Can(model.APIKeyScopeConsumption) {
-		return t.problem(model.Errorf(model.Forbidden, "the credential does not have the scope consumption"))
+	if principal, _ := model.PrincipalOf(r.Context()); !principal.Can(e.scope) {
+		return t.problem(model.Errorf(model.Forbidden, "the credential does not have the scope %s", e.scope))
 	}
 	wanted, isCSV, fault := t.readExport(r)
 	if fault != nil {
@@ -49,9 +113,9 @@ func (t *Transport) export(w http.ResponseWriter, r *http.Request) *problem {
 	if !isCSV && !acceptsJSON(r.Header) {
 		return problemf(http.StatusNotAcceptable, model.BadInput, "the response is application/json, which the Accept header excludes")
 	}
-	out := newTable(w, wanted, isCSV)
+	out := newTable(w, e, wanted, isCSV)
 	rows := 0
-	for entry, err := range t.ledger(r.Context(), wanted) {
+	for row, err := range e.rows(r.Context(), wanted) {
 		if err != nil {
 			return t.cut(r.Context(), rows, err)
 		}
@@ -62,7 +126,7 @@ func (t *Transport) export(w http.ResponseWriter, r *http.Request) *problem {
 			_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(exportWriteTimeout))
 		}
 		rows++
-		if err := out.write(entry); err != nil {
+		if err := out.write(row); err != nil {
 			return t.cut(r.Context(), rows, err)
 		}
 	}
@@ -87,7 +151,7 @@ func (t *Transport) cut(ctx context.Context, rows int, err error) *problem {
 	case ctx.Err() != nil || rows > 0 && errors.As(err, new(writeError)):
 		panic(http.ErrAbortHandler) // the client has gone, or is too slow
 	}
-	panic(fmt.Errorf("export usage: %w", err)) // the gateway logs it and masks it from the client
+	panic(fmt.Errorf("export: %w", err)) // the gateway logs it and masks it from the client
 }
 
 func (t *Transport) readExport(r *http.Request) (wanted model.ConsumptionRange, isCSV bool, fault *problem) {
@@ -116,6 +180,7 @@ func (t *Transport) readExport(r *http.Request) (wanted model.ConsumptionRange, 
 type table struct {
 	http    http.ResponseWriter
 	buffer  *bufio.Writer
+	export  *export
 	wanted  model.ConsumptionRange
 	csv     *csv.Writer // nil for JSON
 	isBegun bool
@@ -124,8 +189,8 @@ type table struct {
 // writeError is a failure to send something to the client.
 type writeError struct{ error }
 
-func newTable(w http.ResponseWriter, wanted model.ConsumptionRange, isCSV bool) *table {
-	t := &table{http: w, buffer: bufio.NewWriterSize(w, 32<<10), wanted: wanted}
+func newTable(w http.ResponseWriter, e *export, wanted model.ConsumptionRange, isCSV bool) *table {
+	t := &table{http: w, buffer: bufio.NewWriterSize(w, 32<<10), export: e, wanted: wanted}
 	if isCSV {
 		t.csv = csv.NewWriter(t.buffer)
 	}
@@ -139,15 +204,15 @@ func (t *table) begin() error {
 	header := t.http.Header()
 	if t.csv != nil {
 		header.Set("Content-Type", "text/csv; charset=utf-8; header=present")
-		header.Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", "consumption_"+from+"_"+to+".csv"))
-		return t.csv.Write([]string{"at", "channel", "agentId", "campaignId", "credits", "idempotencyKey"})
+		header.Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", t.export.file+"_"+from+"_"+to+".csv"))
+		return t.csv.Write(t.export.header)
 	}
 	header.Set("Content-Type", "application/json; charset=utf-8")
-	_, err := fmt.Fprintf(t.buffer, `{"periodFrom":%s,"periodTo":%s,"entries":[`, dateTime(t.wanted.From), dateTime(t.wanted.To()))
+	_, err := fmt.Fprintf(t.buffer, `{"periodFrom":%s,"periodTo":%s,%q:[`, dateTime(t.wanted.From), dateTime(t.wanted.To()), t.export.list)
 	return err
 }
 
-func (t *table) write(e *model.UsageEntry) error {
+func (t *table) write(r row) error {
 	if !t.isBegun {
 		if err := t.begin(); err != nil {
 			return writeError{err}
@@ -156,18 +221,12 @@ func (t *table) write(e *model.UsageEntry) error {
 		_, _ = t.buffer.WriteString(",") // the buffer remembers its failure
 	}
 	if t.csv != nil {
-		if err := t.csv.Write([]string{
-			strings.Trim(dateTime(e.At), `"`), string(e.Channel), cell(e.AgentID), cell(e.CampaignID), e.Credits.String(), cell(e.IdempotencyKey),
-		}); err != nil {
+		if err := t.csv.Write(r.cells()); err != nil {
 			return writeError{err}
 		}
 		return nil
 	}
-	row := exported{IdempotencyKey: e.IdempotencyKey, At: json.RawMessage(dateTime(e.At)), Channel: e.Channel, AgentID: e.AgentID, Credits: e.Credits}
-	if e.CampaignID != "" {
-		row.CampaignID = &e.CampaignID
-	}
-	text, err := json.Marshal(row)
+	text, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
@@ -195,8 +254,8 @@ func (t *table) close() error {
 	return nil
 }
 
-// exported is a row in JSON.
-type exported struct {
+// usageRow is an entry of the ledger.
+type usageRow struct {
 	At             json.RawMessage `json:"at"`
 	Channel        model.Channel   `json:"channel"`
 	AgentID        string          `json:"agentId"`
@@ -205,6 +264,31 @@ type exported struct {
 	IdempotencyKey string          `json:"idempotencyKey"`
 }
 
+func newUsageRow(e *model.UsageEntry) row {
+	r := usageRow{IdempotencyKey: e.IdempotencyKey, At: json.RawMessage(dateTime(e.At)), Channel: e.Channel, AgentID: e.AgentID, Credits: e.Credits}
+	if e.CampaignID != "" {
+		r.CampaignID = &e.CampaignID
+	}
+	return r
+}
+
+func (r usageRow) cells() []string {
+	return []string{unquoted(string(r.At)), string(r.Channel), cell(&r.AgentID), cell(r.CampaignID), r.Credits.String(), cell(&r.IdempotencyKey)}
+}
+
+// auditRow is an audit event, which knows its JSON.
+type auditRow struct{ *model.AuditEvent }
+
+func newAuditRow(e *model.AuditEvent) row { return auditRow{e} }
+
+func (r auditRow) cells() []string {
+	return []string{
+		unquoted(dateTime(r.CreatedAt)), string(r.Action), cell(&r.TargetID), cell(r.APIKeyID), strconv.FormatBool(r.IsAccessToken), cell(r.Address), r.ID,
+	}
+}
+
+func unquoted(text string) string { return strings.Trim(text, `"`) }
+
 // dateTime formats a time as in the rest of the API.
 func dateTime(at time.Time) string {
 	var text strings.Builder
@@ -212,10 +296,14 @@ func dateTime(at time.Time) string {
 	return text.String()
 }
 
-// cell keeps spreadsheets from reading a text as a formula, by an apostrophe in front of one that looks like it.
-func cell(text string) string {
-	if text != "" && strings.ContainsRune("=+-@\t\r\n", rune(text[0])) {
-		return "'" + text
+// cell keeps spreadsheets from reading a text as a formula, by an apostrophe in front of one that looks like it. Without a
+// text it is empty.
+func cell(text *string) string {
+	if text == nil || *text == "" {
+		return ""
 	}
-	return text
+	if strings.ContainsRune("=+-@\t\r\n", rune((*text)[0])) {
+		return "'" + *text
+	}
+	return *text
 }

@@ -51,6 +51,8 @@ func usage(key, agentID, campaignID string, credits model.Credits) *model.UsageE
 	}
 }
 
+const exportPath = "/Consumption/export"
+
 const march = exportPath + "?from=2026-03-01&to=2026-03-31"
 
 func TestExportAsJSON(t *testing.T) {
@@ -153,4 +155,41 @@ func TestHeadOfAnExport(t *testing.T) {
 	w := call(exporting(t, nil, usage("k", "agent_1", "", 1)), "HEAD", march+"&format=csv", "")
 	require.Equal(t, 200, w.Code)
 	require.NotContains(t, w.Body.String(), "agent_1")
+}
+
+func TestExportOfTheAuditLog(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 3, 1, 9, 30, 0, 5e6, time.UTC)
+	transport, err := New(theSchema(t), Options{
+		Status: statusOf, TraceID: func(context.Context) string { return "trace-1" },
+		AuditLog: func(_ context.Context, r model.ConsumptionRange) iter.Seq2[*model.AuditEvent, error] {
+			return func(yield func(*model.AuditEvent, error) bool) {
+				require.Equal(t, time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC), r.End)
+				_ = yield(&model.AuditEvent{ID: "audit_1", Action: model.AuditActionCreateAgent, TargetID: "agent_1", CreatedAt: at}, nil) &&
+					yield(&model.AuditEvent{
+						ID: "audit_2", Action: model.AuditActionDeleteAgent, TargetID: "=agent", APIKeyID: new("key_1"), IsAccessToken: true,
+						Address: new("203.0.113.7"), CreatedAt: at,
+					}, nil)
+			}
+		},
+	})
+	require.NoError(t, err)
+	by := func(scope model.APIKeyScope) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			transport.Do(w, r.WithContext(model.WithPrincipal(r.Context(), model.Principal{Scopes: []model.APIKeyScope{scope}})), nil)
+		})
+	}
+	const path = "/AuditEvent/export?from=2026-03-01&to=2026-03-31"
+	w := call(by(model.APIKeyScopeAdmin), "GET", path, "")
+	require.Equal(t, `{"periodFrom":"2026-03-01T00:00:00.000Z","periodTo":"2026-03-31T23:59:59.999Z","events":[`+
+		`{"id":"audit_1","createdAt":"2026-03-01T09:30:00.005Z","action":"CreateAgent","targetId":"agent_1","apiKeyId":null,"isAccessToken":false,"address":null},`+
+		`{"id":"audit_2","createdAt":"2026-03-01T09:30:00.005Z","action":"DeleteAgent","targetId":"=agent","apiKeyId":"key_1","isAccessToken":true,"address":"203.0.113.7"}]}`,
+		w.Body.String())
+	w = call(by(model.APIKeyScopeAdmin), "GET", path+"&format=csv", "")
+	require.Equal(t, `attachment; filename="audit_2026-03-01_2026-03-31.csv"`, w.Header().Get("Content-Disposition"))
+	require.Equal(t, "createdAt,action,targetId,apiKeyId,isAccessToken,address,id\n"+
+		"2026-03-01T09:30:00.005Z,CreateAgent,agent_1,,false,,audit_1\n"+
+		"2026-03-01T09:30:00.005Z,DeleteAgent,'=agent,key_1,true,203.0.113.7,audit_2\n", w.Body.String())
+	require.Equal(t, 403, call(by(model.APIKeyScopeWrite), "GET", path, "").Code)
+	require.Equal(t, 404, call(exporting(t, nil), "GET", path, "").Code, "without an audit log")
 }

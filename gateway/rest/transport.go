@@ -26,6 +26,8 @@ type Options struct {
 	TraceID func(ctx context.Context) string
 	// Ledger feeds GET /Consumption/export, which no stored operation can answer. If nil, the path does not exist.
 	Ledger Ledger
+	// AuditLog feeds GET /AuditEvent/export in the same way.
+	AuditLog AuditLog
 	// MaxBody bounds a request body, in bytes; 0 means no limit.
 	MaxBody int64
 	// MaxUpload bounds the file of a form, in bytes. MaxBody bounds the rest of the form.
@@ -38,7 +40,7 @@ type Transport struct {
 	types     map[string]*ast.Definition
 	status    func(code string) int
 	traceID   func(ctx context.Context) string
-	ledger    Ledger
+	exports   []export
 	maxBody   int64
 	maxUpload int64
 }
@@ -58,9 +60,16 @@ func New(schema *ast.Schema, o Options) (*Transport, error) {
 	if err != nil {
 		return nil, err
 	}
+	var exports []export
+	if o.Ledger != nil {
+		exports = append(exports, ledgerExport(o.Ledger))
+	}
+	if o.AuditLog != nil {
+		exports = append(exports, auditExport(o.AuditLog))
+	}
 	return &Transport{
 		endpoints: endpoints, types: schema.Types, status: o.Status, traceID: o.TraceID,
-		ledger: o.Ledger, maxBody: o.MaxBody, maxUpload: o.MaxUpload,
+		exports: exports, maxBody: o.MaxBody, maxUpload: o.MaxUpload,
 	}, nil
 }
 
@@ -111,8 +120,8 @@ func (t *Transport) Do(w http.ResponseWriter, r *http.Request, exec graphql.Grap
 
 // serve answers the request unless it returns a problem.
 func (t *Transport) serve(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) *problem {
-	if t.ledger != nil && isExport(r.URL.Path) {
-		return t.export(w, r)
+	if e := t.exportAt(r.URL.Path); e != nil {
+		return t.export(w, r, e)
 	}
 	start := graphql.Now()
 	e, variables, fault := t.find(w, r)

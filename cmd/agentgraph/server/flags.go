@@ -50,6 +50,45 @@ func (f agentFlags) options(observer *observe.Observer, log *slog.Logger) app.En
 	}
 }
 
+// auditFlags say what becomes of audit events.
+type auditFlags struct {
+	AuditDays          int    `env:"AGENTGRAPH_AUDIT_DAYS" default:"400" help:"How many days audit events are kept; 0 for ever."`
+	AuditWebhook       string `env:"AGENTGRAPH_AUDIT_WEBHOOK" placeholder:"URL" help:"Address that is told of all audit events. It may be private."`
+	AuditWebhookSecret string `env:"AGENTGRAPH_AUDIT_WEBHOOK_SECRET" placeholder:"SECRET" help:"Signs what the webhook is sent; at least 16 characters. The flag shows in process lists; rather set the variable, or name a file with AGENTGRAPH_AUDIT_WEBHOOK_SECRET_FILE."`
+}
+
+const (
+	// maxAuditDays is some more than a hundred years.
+	maxAuditDays = 40_000
+	// minSecret is the least number of characters of a secret that signs.
+	minSecret = 16
+)
+
+// Validate refuses what is no number of days, no address, and a secret that can be guessed.
+func (f auditFlags) Validate() error {
+	if f.AuditDays < 0 || f.AuditDays > maxAuditDays {
+		return fmt.Errorf("--audit-days must be between 0 and %d", maxAuditDays)
+	}
+	if f.AuditWebhook == "" {
+		return nil
+	}
+	address, err := url.Parse(f.AuditWebhook)
+	if err != nil || address.Scheme != "http" && address.Scheme != "https" || address.Host == "" {
+		return errors.New("--audit-webhook must be an address such as https://siem.example.com/agentgraph")
+	}
+	if len(f.AuditWebhookSecret) < minSecret {
+		return fmt.Errorf("--audit-webhook-secret must have at least %d characters", minSecret)
+	}
+	return nil
+}
+
+func (f auditFlags) webhook() app.AuditWebhook {
+	return app.AuditWebhook{URL: f.AuditWebhook, Secret: f.AuditWebhookSecret}
+}
+
+// kept is how long audit events are kept; 0 means for ever.
+func (f auditFlags) kept() time.Duration { return time.Duration(f.AuditDays) * 24 * time.Hour }
+
 // modelFlags choose the language model.
 type modelFlags struct {
 	OpenaiAPIKey  string        `env:"OPENAI_API_KEY" placeholder:"KEY" help:"Key of the OpenAI-compatible provider. Without a key and a base URL the offline model answers. The flag shows in process lists; rather set the variable, or name a file with OPENAI_API_KEY_FILE."`
@@ -67,10 +106,16 @@ type knowledgeFlags struct {
 	RerankURL        string   `env:"AGENTGRAPH_RERANK_URL" placeholder:"URL" help:"Full address of a reranker with the API of Cohere or Jina."`
 	RerankAPIKey     string   `env:"AGENTGRAPH_RERANK_API_KEY" placeholder:"KEY" help:"Key of the reranker. The flag shows in process lists; rather set the variable, or name a file with AGENTGRAPH_RERANK_API_KEY_FILE."`
 	RerankModel      []string `env:"AGENTGRAPH_RERANK_MODELS" placeholder:"NAME" help:"Model of the reranker that knowledge base chats may name."`
+	MaxStored        int64    `name:"max-stored-bytes" env:"AGENTGRAPH_MAX_STORED_BYTES" default:"10737418240" help:"Bytes of the documents of one company at most; 0 for no limit."`
 }
 
-// Validate refuses an incomplete reranker.
-func (f knowledgeFlags) Validate() error { return f.reranker().Validate() }
+// Validate refuses an incomplete reranker and a bound below 0.
+func (f knowledgeFlags) Validate() error {
+	if f.MaxStored < 0 {
+		return errors.New("--max-stored-bytes must not be negative")
+	}
+	return f.reranker().Validate()
+}
 
 func (f knowledgeFlags) reranker() knowledge.Reranker {
 	return knowledge.Reranker{URL: f.RerankURL, Key: f.RerankAPIKey, Models: f.RerankModel}

@@ -63,3 +63,18 @@ func TestFlagsOfTheEngine(t *testing.T) {
 	require.Equal(t, 60, settings.ModelRateLimit)
 	require.EqualValues(t, 6, settings.BodyBytes)
 }
+
+func TestFlagsOfTheAuditLog(t *testing.T) {
+	t.Parallel()
+	require.NoError(t, auditFlags{AuditDays: 400}.Validate())
+	good := auditFlags{AuditWebhook: "http://10.0.0.1/audit", AuditWebhookSecret: "0123456789abcdef"}
+	require.NoError(t, good.Validate())
+	for _, f := range []auditFlags{
+		{AuditDays: -1}, {AuditDays: 40_001}, {AuditWebhook: "siem", AuditWebhookSecret: good.AuditWebhookSecret},
+		{AuditWebhook: "ftp://siem", AuditWebhookSecret: good.AuditWebhookSecret}, {AuditWebhook: good.AuditWebhook, AuditWebhookSecret: "short"},
+		{AuditWebhook: good.AuditWebhook},
+	} {
+		require.Error(t, f.Validate(), f)
+	}
+	require.Error(t, knowledgeFlags{MaxStored: -1}.Validate())
+}

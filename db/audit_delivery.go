@@ -1,0 +1,96 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+const (
+	// deliveryLease is how long a company's events are left to the process that delivers them, which is done before.
+	deliveryLease = 30 * time.Second
+	// deliveryTimeout bounds one delivery.
+	deliveryTimeout = 10 * time.Second
+	// eventsPerDelivery bounds the events that are delivered together.
+	eventsPerDelivery = 100
+	// longestRetry bounds the wait after failures, which doubles with each from a second on.
+	longestRetry = 15 * time.Minute
+)
+
+// Deliver takes events of one company, oldest first, to their target. After an error it is called with them again.
+type Deliver func(ctx context.Context, companyID string, events []*model.AuditEvent) error
+
+// DeliverAuditEvents gives the events that were not delivered yet to deliver, by company and in order, until there are none
+// or their company has to wait after a failure. Of all processes one at a time does so for a company. It returns the failures.
+// An event is delivered again when its process ends, or the database fails, before that was written down.
+func (s *Store) DeliverAuditEvents(ctx context.Context, deliver Deliver) error {
+	var companies []string
+	err := s.program().NewSelect().Model((*model.Company)(nil)).Column("id").
+		Where("EXISTS (SELECT 1 FROM audit_events AS e WHERE e.company_id = ?TableAlias.id AND e.delivered_at IS NULL)").
+		Where("NOT EXISTS (SELECT 1 FROM audit_deliveries AS d WHERE d.company_id = ?TableAlias.id AND d.due_at > now())").Scan(ctx, &companies)
+	if err != nil {
+		return translate(err)
+	}
+	var failures []error
+	for _, id := range companies {
+		for more := true; more; {
+			if more, err = s.Tenant(id).deliverAuditEvents(ctx, deliver); err != nil {
+				failures = append(failures, err)
+			}
+		}
+	}
+	return errors.Join(failures...)
+}
+
+// deliverAuditEvents delivers the oldest events and reports whether there may be more.
+func (t *Tenant) deliverAuditEvents(ctx context.Context, deliver Deliver) (more bool, err error) {
+	var failures int
+	err = t.db.NewRaw(`INSERT INTO audit_deliveries AS d (company_id, target, failures, due_at) VALUES (?, 'Webhook', 0, `+untilAfter+`)
+		ON CONFLICT (company_id, target) DO UPDATE SET due_at = excluded.due_at WHERE d.due_at <= now() RETURNING failures`,
+		t.companyID, deliveryLease.Microseconds()).Scan(ctx, &failures)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil // another process does
+	}
+	if err != nil {
+		return false, translate(err)
+	}
+	events := []*model.AuditEvent{}
+	if err := t.find(&events).Where("delivered_at IS NULL").Order("created_at", "id").Limit(eventsPerDelivery).Scan(ctx); err != nil {
+		return false, translate(err)
+	}
+	if len(events) > 0 {
+		limited, cancel := context.WithTimeout(ctx, deliveryTimeout)
+		defer cancel()
+		if err := deliver(limited, t.companyID, events); err != nil {
+			wait := min(time.Second<<min(failures, 20), longestRetry)
+			return false, errors.Join(err, t.endDelivery(ctx, nil, failures+1, wait))
+		}
+	}
+	return len(events) == eventsPerDelivery, t.endDelivery(ctx, events, 0, 0)
+}
+
+// endDelivery notes which events were delivered, and when the next may be.
+func (t *Tenant) endDelivery(ctx context.Context, delivered []*model.AuditEvent, failures int, wait time.Duration) error {
+	// What was delivered is written down even if the program has to end.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), deliveryTimeout)
+	defer cancel()
+	ids := make([]string, len(delivered))
+	for i, event := range delivered {
+		ids[i] = event.ID
+	}
+	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		if len(ids) > 0 {
+			if _, err := t.change((*model.AuditEvent)(nil)).Set("delivered_at = now()").Where("id IN (?)", bun.List(ids)).Exec(ctx); err != nil {
+				return translate(err)
+			}
+		}
+		_, err := t.db.NewRaw("UPDATE audit_deliveries SET failures = ?, due_at = "+untilAfter+" WHERE company_id = ? AND target = 'Webhook'",
+			failures, wait.Microseconds(), t.companyID).Exec(ctx)
+		return translate(err)
+	})
+}

@@ -1,0 +1,21 @@
+-- Audit events that a webhook is told of. Which of them it has is a mark on the event itself, since events are not
+-- committed in the order of their times: a place in a list would pass by those that come late.
+
+-- +goose Up
+ALTER TABLE audit_events ADD COLUMN delivered_at timestamptz;
+
+CREATE INDEX audit_events_undelivered_idx ON audit_events (company_id, created_at, id) WHERE delivered_at IS NULL;
+
+-- Whose turn it is: until due_at a process is delivering a company's events, or waits after a failure.
+CREATE TABLE audit_deliveries (
+    company_id text NOT NULL REFERENCES companies (id) ON DELETE CASCADE,
+    target text NOT NULL CHECK (target IN ('Webhook')),
+    failures int NOT NULL CHECK (failures >= 0),
+    due_at timestamptz NOT NULL,
+    PRIMARY KEY (company_id, target)
+);
+
+-- +goose Down
+DROP TABLE audit_deliveries;
+DROP INDEX audit_events_undelivered_idx;
+ALTER TABLE audit_events DROP COLUMN delivered_at;

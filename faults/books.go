@@ -1,0 +1,210 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"text/tabwriter"
+	"time"
+)
+
+// operation is something that a client wants done once. It is sent again, under the same Idempotency-Key, until it is
+// acknowledged or its client gives up.
+type operation struct {
+	kind, name string
+	scene      *scene
+	// doubts counts the attempts of which the client does not know whether they were carried out: the connection broke,
+	// or the response was a 5xx.
+	doubts  int
+	isAcked bool
+	refused string
+	// kept is how often Postgres has it.
+	kept int
+}
+
+// mayBeKept is how often an operation may be carried out: once, and again where the program does not promise otherwise,
+// because the attempt before ended in doubt.
+func (o *operation) mayBeKept() int {
+	if o.isAcked {
+		return 1 + o.doubts
+	}
+	return max(1, o.doubts)
+}
+
+// scene is a fault and what happened while it lasted, recovery included.
+type scene struct {
+	name string
+	// skipped says why the fault could not be injected.
+	skipped string
+	begun   time.Time
+	ended   time.Time
+	// lastAck is when the last operation was acknowledged, and gap the longest time without any.
+	lastAck time.Time
+	gap     time.Duration
+}
+
+// books hold everything that was attempted. They are safe for concurrent use.
+type books struct {
+	mu         sync.Mutex
+	scenes     []*scene
+	operations []*operation
+	// faults say what else is wrong in Postgres.
+	faults []string
+}
+
+func (b *books) beginScene(name string) *scene {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s := &scene{name: name, begun: time.Now(), lastAck: time.Now()}
+	b.scenes = append(b.scenes, s)
+	return s
+}
+
+func (b *books) endScene(s *scene) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s.ended = time.Now()
+	s.gap = max(s.gap, time.Since(s.lastAck))
+}
+
+// begin notes an operation of the current scene.
+func (b *books) begin(kind, name string) *operation {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	o := &operation{kind: kind, name: name, scene: b.scenes[len(b.scenes)-1]}
+	b.operations = append(b.operations, o)
+	return o
+}
+
+func (b *books) acknowledge(o *operation) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	o.isAcked = true
+	current := b.scenes[len(b.scenes)-1]
+	current.gap = max(current.gap, time.Since(current.lastAck))
+	current.lastAck = time.Now()
+}
+
+func (b *books) doubt(o *operation) {
+	if o == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	o.doubts++
+}
+
+func (b *books) refuse(o *operation, why string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	o.refused = why
+}
+
+// current is the scene that is played.
+func (b *books) current() *scene {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.scenes[len(b.scenes)-1]
+}
+
+// tally counts operations.
+type tally struct {
+	// attempted were sent, acknowledged answered with success. lost were acknowledged and are not in Postgres. inDoubt
+	// counts attempts. again is how often an operation was carried out once more after one of them, and doubled how
+	// often without one.
+	attempted, acknowledged, lost, doubled, inDoubt, again int
+}
+
+func (t *tally) add(o *operation) {
+	t.attempted++
+	t.inDoubt += o.doubts
+	if o.isAcked {
+		t.acknowledged++
+		if o.kept == 0 {
+			t.lost++
+		}
+	}
+	extra := max(0, o.kept-1)
+	doubled := max(0, o.kept-o.mayBeKept())
+	t.doubled += doubled
+	t.again += extra - doubled
+}
+
+func (t *tally) row(w io.Writer, name, gap string) {
+	fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t\n", name, t.attempted, t.acknowledged, t.lost, t.doubled, t.inDoubt, t.again, gap)
+}
+
+const heading = "\tattempted\tacknowledged\tlost\tdoubled\tin doubt\tagain\t%s\t\n"
+
+// print writes a table of the faults and one of the kinds of operations.
+func (b *books) print(out io.Writer) {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(w, "fault"+heading, "s without one")
+	all := tally{}
+	for _, s := range b.scenes {
+		if s.skipped != "" {
+			continue
+		}
+		t := tally{}
+		for _, o := range b.operations {
+			if o.scene == s {
+				t.add(o)
+				all.add(o)
+			}
+		}
+		t.row(w, s.name, fmt.Sprintf("%.1f", s.gap.Seconds()))
+	}
+	all.row(w, "all", "")
+	_ = w.Flush()
+	for _, s := range b.scenes {
+		if s.skipped != "" {
+			fmt.Fprintf(out, "left out: %s: %s\n", s.name, s.skipped)
+		}
+	}
+	fmt.Fprintln(out)
+	w = tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(w, "operation"+heading, "")
+	for _, kind := range kinds {
+		t := tally{}
+		for _, o := range b.operations {
+			if o.kind == kind.name {
+				t.add(o)
+			}
+		}
+		t.row(w, kind.title, "")
+	}
+	_ = w.Flush()
+	for _, o := range b.operations {
+		if o.isAcked && o.kept == 0 {
+			fmt.Fprintf(out, "lost: %s %s, during %q\n", o.kind, o.name, o.scene.name)
+		}
+		if o.kept > o.mayBeKept() {
+			fmt.Fprintf(out, "doubled: %s %s, during %q, %d times after %d attempts in doubt\n", o.kind, o.name, o.scene.name, o.kept, o.doubts)
+		}
+		if o.refused != "" {
+			fmt.Fprintf(out, "refused: %s %s, during %q: %s\n", o.kind, o.name, o.scene.name, o.refused)
+		}
+	}
+	for _, fault := range b.faults {
+		fmt.Fprintln(out, fault)
+	}
+}
+
+// verdict returns an error if something was lost or doubled, or if nothing was tried.
+func (b *books) verdict() error {
+	all := tally{}
+	for _, o := range b.operations {
+		all.add(o)
+		if o.refused != "" {
+			return errors.New("an operation was refused, which no fault explains")
+		}
+	}
+	switch {
+	case all.lost > 0 || all.doubled > 0 || len(b.faults) > 0:
+		return errors.New("something was lost or doubled")
+	case all.acknowledged == 0:
+		return errors.New("nothing was acknowledged")
+	}
+	return nil
+}

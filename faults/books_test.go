@@ -1,0 +1,65 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
+
+func TestWhatIsLostAndWhatIsDoubled(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		operation operation
+		want      tally
+	}{
+		"kept":                      {operation{isAcked: true, kept: 1}, tally{attempted: 1, acknowledged: 1}},
+		"lost":                      {operation{isAcked: true}, tally{attempted: 1, acknowledged: 1, lost: 1}},
+		"doubled":                   {operation{isAcked: true, kept: 2}, tally{attempted: 1, acknowledged: 1, doubled: 1}},
+		"again after a doubt":       {operation{isAcked: true, kept: 2, doubts: 1}, tally{attempted: 1, acknowledged: 1, inDoubt: 1, again: 1}},
+		"more often than doubted":   {operation{isAcked: true, kept: 4, doubts: 1}, tally{attempted: 1, acknowledged: 1, inDoubt: 1, again: 1, doubled: 2}},
+		"never heard of":            {operation{}, tally{attempted: 1}},
+		"kept without a response":   {operation{kept: 1, doubts: 1}, tally{attempted: 1, inDoubt: 1}},
+		"kept twice without a word": {operation{kept: 2, doubts: 1}, tally{attempted: 1, inDoubt: 1, doubled: 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got tally
+			got.add(&c.operation)
+			require.Equal(t, c.want, got)
+		})
+	}
+}
+
+func TestTheBooksAreComparedWithPostgres(t *testing.T) {
+	t.Parallel()
+	stage := dbtest.NewStage(t)
+	b := &books{}
+	b.beginScene("none")
+	for _, name := range []string{"kept", "missing"} {
+		b.acknowledge(b.begin("usage", name))
+	}
+	_, err := stage.Tenant.RecordUsage(t.Context(), model.RecordUsageInput{Entries: []*model.UsageEntryInput{
+		{IdempotencyKey: "kept", AgentID: "agent_1", Channel: model.ChannelPhone, Credits: 1},
+	}})
+	require.NoError(t, err)
+	require.NoError(t, b.compare(t.Context(), stage.Address))
+	require.ErrorContains(t, b.verdict(), "lost or doubled")
+	var out strings.Builder
+	b.print(&out)
+	require.Contains(t, out.String(), `lost: usage missing, during "none"`)
+	require.NotContains(t, out.String(), "usage kept")
+
+	b.operations = b.operations[:1]
+	require.NoError(t, b.verdict())
+	b.operations[0].kept = 2
+	require.ErrorContains(t, b.verdict(), "lost or doubled")
+	b.operations = nil
+	require.ErrorContains(t, b.verdict(), "nothing was acknowledged")
+}

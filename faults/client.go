@@ -1,0 +1,150 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"sync/atomic"
+	"time"
+)
+
+// client sends operations to the replicas in turn, as a balancer would.
+type client struct {
+	books     *books
+	key       string
+	addresses []string
+	turn      atomic.Int64
+	http      http.Client
+}
+
+const (
+	// requestTimeout bounds one attempt, and patience all attempts of an operation together.
+	requestTimeout = 35 * time.Second
+	patience       = 45 * time.Second
+	// retryEvery is how long a client waits before it sends an operation again.
+	retryEvery = 250 * time.Millisecond
+	// modelPatience is how often a client sends again what a model failed to answer.
+	modelPatience = 8
+)
+
+// outcome is what the client knows after an attempt.
+type outcome int
+
+const (
+	acknowledged outcome = iota
+	// again is for what was not carried out and may be sent again; doubtful may have been carried out.
+	again
+	doubtful
+	// modelFailed was not carried out, since its model failed.
+	modelFailed
+	refused
+)
+
+// try carries an operation out: it sends it until it is acknowledged and returns its data. One in ten is sent once more
+// after that, as by a client that did not get the response.
+func (c *client) try(ctx context.Context, kind, name, document string, variables map[string]any, into any) bool {
+	o := c.books.begin(kind, name)
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	failures := 0
+	for {
+		result, why := c.send(ctx, o, kind+" "+name, document, variables, into)
+		switch result {
+		case acknowledged:
+			c.books.acknowledge(o)
+			if c.turn.Load()%10 == 0 {
+				_, _ = c.send(ctx, o, kind+" "+name, document, variables, nil)
+			}
+			return true
+		case refused:
+			c.books.refuse(o, why)
+			return false
+		case doubtful:
+			c.books.doubt(o)
+		case modelFailed:
+			if failures++; failures == modelPatience {
+				return false
+			}
+		}
+		if !pause(ctx, retryEvery) {
+			return false
+		}
+	}
+}
+
+// send makes one attempt at an operation, or at something that is not in the books if o is nil. The text says why it is
+// refused.
+func (c *client) send(ctx context.Context, o *operation, once, document string, variables map[string]any, into any) (outcome, string) {
+	body, err := json.Marshal(map[string]any{"query": document, "variables": variables})
+	if err != nil {
+		return refused, err.Error()
+	}
+	address := c.addresses[int(c.turn.Add(1))%len(c.addresses)]
+	attempt, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(attempt, http.MethodPost, address+"/graphql", bytes.NewReader(body))
+	if err != nil {
+		return refused, err.Error()
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("X-Api-Key", c.key)
+	request.Header.Set("Idempotency-Key", once)
+	// net/http itself sends a request that has such a key again when its connection breaks.
+	var sent atomic.Int64
+	request = request.WithContext(httptrace.WithClientTrace(attempt, &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { sent.Add(1) }}))
+	response, err := c.http.Do(request)
+	for range sent.Load() - 1 {
+		c.books.doubt(o)
+	}
+	if err != nil {
+		var dial *net.OpError
+		if !errors.As(err, &dial) || dial.Op != "dial" {
+			return doubtful, ""
+		}
+		if sent.Load() > 0 {
+			c.books.doubt(o)
+		}
+		return again, "" // nobody got it this time
+	}
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		return doubtful, ""
+	}
+	return judge(text, into)
+}
+
+// judge reads a response.
+func judge(text []byte, into any) (outcome, string) {
+	var read struct {
+		Data   json.RawMessage
+		Errors []struct {
+			Message    string
+			Extensions struct{ Code string }
+		}
+	}
+	if err := json.Unmarshal(text, &read); err != nil {
+		return doubtful, "" // from something before the program
+	}
+	if len(read.Errors) == 0 {
+		if into != nil && json.Unmarshal(read.Data, into) != nil {
+			return refused, "the response is not as the schema says"
+		}
+		return acknowledged, ""
+	}
+	switch first := read.Errors[0]; first.Extensions.Code {
+	case "CONFLICT":
+		return again, first.Message
+	case "UPSTREAM_FAILED":
+		return modelFailed, first.Message
+	case "UNAVAILABLE", "INTERNAL", "TIMEOUT":
+		return doubtful, first.Message
+	default:
+		return refused, first.Extensions.Code + ": " + first.Message
+	}
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// follower follows a chat over server-sent events. When the stream ends it goes on behind the last message that it has,
+// at the next replica.
+type follower struct {
+	*client
+	id string
+
+	mu   sync.Mutex
+	last int
+	// seen counts how often each message came, by its number, and scenes has where it came first.
+	seen   map[int]int
+	scenes map[int]*scene
+}
+
+const subscription = `subscription ($chat: ID!, $after: Int!) { simulationChatMessages(simulationChatId: $chat, afterSequence: $after) { sequence } }`
+
+// follow reads until ctx ends.
+func (f *follower) follow(ctx context.Context) {
+	for pause(ctx, retryEvery) {
+		f.read(ctx)
+	}
+}
+
+// read reads one stream until it ends.
+func (f *follower) read(ctx context.Context) {
+	f.mu.Lock()
+	after := f.last
+	f.mu.Unlock()
+	body, _ := json.Marshal(map[string]any{"query": subscription, "variables": map[string]any{"chat": f.id, "after": after}})
+	address := f.addresses[int(f.turn.Add(1))%len(f.addresses)]
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address+"/graphql", bytes.NewReader(body))
+	if err != nil {
+		return
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Accept", "text/event-stream")
+	request.Header.Set("X-Api-Key", f.key)
+	response, err := f.http.Do(request)
+	if err != nil {
+		return
+	}
+	defer func() { _ = response.Body.Close() }()
+	lines := bufio.NewScanner(response.Body)
+	for lines.Scan() {
+		text, isData := bytes.CutPrefix(lines.Bytes(), []byte("data: "))
+		var event struct {
+			Data struct {
+				SimulationChatMessages struct{ Sequence int }
+			}
+		}
+		if isData && json.Unmarshal(text, &event) == nil && event.Data.SimulationChatMessages.Sequence > 0 {
+			f.note(event.Data.SimulationChatMessages.Sequence)
+		}
+	}
+}
+
+func (f *follower) note(sequence int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.seen[sequence]++; f.seen[sequence] == 1 {
+		f.scenes[sequence] = f.books.current()
+	}
+	f.last = max(f.last, sequence)
+}
+
+// audience follows all chats from when they are begun.
+type audience struct {
+	wait   sync.WaitGroup
+	cancel context.CancelFunc
+}
+
+// watch begins to follow the chats that the company starts, until ctx ends.
+func (w *company) watch(ctx context.Context) *audience {
+	ctx, cancel := context.WithCancel(ctx)
+	a := &audience{cancel: cancel}
+	a.wait.Go(func() {
+		followed := map[int]bool{}
+		for pause(ctx, retryEvery) {
+			w.mu.Lock()
+			for i, f := range w.followers {
+				if f != nil && !followed[i] {
+					followed[i] = true
+					a.wait.Go(func() { f.follow(ctx) })
+				}
+			}
+			w.mu.Unlock()
+		}
+	})
+	return a
+}
+
+// leave lets each follower read what there is, and notes in the books what it saw.
+func (w *company) leave(ctx context.Context, a *audience, address string) error {
+	conn, err := pgx.Connect(ctx, address)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	written, err := counts(ctx, conn, "SELECT chat_id, count(*) FROM simulation_chat_messages GROUP BY 1")
+	if err != nil {
+		return err
+	}
+	late, cancel := context.WithTimeout(ctx, settleTime)
+	defer cancel()
+	for _, f := range w.followers {
+		for f != nil && f.reached() < written[f.id] && pause(late, retryEvery) {
+		}
+	}
+	a.cancel()
+	a.wait.Wait()
+	for _, f := range w.followers {
+		for sequence := 1; f != nil && sequence <= written[f.id]; sequence++ {
+			o := w.books.begin("event", fmt.Sprintf("%s message %d", f.id, sequence))
+			o.isAcked, o.kept = true, f.seen[sequence]
+			if o.kept > 0 {
+				o.scene = f.scenes[sequence]
+			}
+		}
+	}
+	return nil
+}
+
+func (f *follower) reached() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.last
+}

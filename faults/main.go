@@ -1,0 +1,53 @@
+// Command faults breaks what the program stands on while clients use it, and then compares what they were told with
+// what Postgres holds. docs/operations.md says what it found.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	err := run(ctx, os.Args[1:])
+	if ctx.Err() != nil {
+		err = errors.New("interrupted; everything is stopped and removed")
+	}
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "faults:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	flags := flag.NewFlagSet("faults", flag.ExitOnError)
+	program := flags.String("program", "bin/agentgraph", "the program to test")
+	isShort := flags.Bool("short", false, "a tenth of it, in two minutes")
+	logs := flags.String("logs", "", "directory for the logs of the replicas; they are thrown away without it")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	s, err := newStage(ctx, *program, *logs)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	if err := s.prepare(ctx); err != nil {
+		return err
+	}
+	books, err := s.play(ctx, script(*isShort))
+	if err != nil {
+		return err
+	}
+	if err := books.compare(ctx, s.database.URL()); err != nil {
+		return err
+	}
+	books.print(os.Stdout)
+	return books.verdict()
+}

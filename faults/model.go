@@ -1,0 +1,150 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// provider is a server of an OpenAI-compatible model. It plays agents, which repeat what they hear, contacts and judges.
+type provider struct {
+	*httptest.Server
+	// isFaulty makes two thirds of the requests fail, each in the next of the ways.
+	isFaulty atomic.Bool
+	asked    atomic.Int64
+}
+
+func newProvider() *provider {
+	p := &provider{}
+	p.Server = httptest.NewServer(http.HandlerFunc(p.answer))
+	return p
+}
+
+// answerTime is how long the model takes for a good answer.
+const answerTime = 200 * time.Millisecond
+
+func (p *provider) answer(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	if n := p.asked.Add(1); p.isFaulty.Load() && n%3 != 0 {
+		ways[int(n)%len(ways)].fail(w, r)
+		return
+	}
+	if !pause(r.Context(), answerTime) {
+		return
+	}
+	var asked struct {
+		Messages []struct{ Role, Content string }
+	}
+	_ = json.Unmarshal(body, &asked)
+	text := ""
+	switch said := string(body); {
+	case strings.Contains(said, `"json_schema"`):
+		text = `{"evidence":[],"rationale":"It was booked.","passed":true}`
+	case strings.Contains(said, "You play a person"):
+		text = "I want an appointment."
+	default:
+		for _, message := range asked.Messages {
+			if message.Role == "user" {
+				text = "Heard " + message.Content
+			}
+		}
+	}
+	speak(w, text, "stop")
+	_, _ = io.WriteString(w, "data: [DONE]\n\n")
+}
+
+// speak sends a text as the piece that ends for the reason.
+func speak(w http.ResponseWriter, text, reason string) {
+	piece := map[string]any{"choices": []any{map[string]any{"index": 0, "delta": map[string]any{"content": text}, "finish_reason": reason}}}
+	encoded, _ := json.Marshal(piece)
+	send(w, "data: "+string(encoded)+"\n\n")
+}
+
+func send(w http.ResponseWriter, text string) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	_, _ = io.WriteString(w, text)
+	_ = http.NewResponseController(w).Flush()
+}
+
+// way is a way for a model to fail.
+type way struct {
+	name string
+	fail http.HandlerFunc
+}
+
+// open is the beginning of an answer.
+const open = `data: {"choices":[{"index":0,"delta":{"content":"I was about to"}}]}` + "\n\n"
+
+var ways = []way{
+	{"400", status(http.StatusBadRequest)},
+	{"401", status(http.StatusUnauthorized)},
+	{"403", status(http.StatusForbidden)},
+	{"404", status(http.StatusNotFound)},
+	{"413", status(http.StatusRequestEntityTooLarge)},
+	{"429", status(http.StatusTooManyRequests)},
+	{"429 with Retry-After", status(http.StatusTooManyRequests, "Retry-After", "1")},
+	{"429 with a long Retry-After", status(http.StatusTooManyRequests, "Retry-After", "3600")},
+	{"500", status(http.StatusInternalServerError)},
+	{"502 of a proxy", func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "<html>Bad Gateway</html>", http.StatusBadGateway)
+	}},
+	{"503", status(http.StatusServiceUnavailable)},
+	{"a redirect", status(http.StatusFound, "Location", "http://192.0.2.1/")},
+	{"silence", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }},
+	{"silence after the first piece", func(w http.ResponseWriter, r *http.Request) { send(w, open); <-r.Context().Done() }},
+	{"slow bytes", slowly},
+	{"a closed connection", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }},
+	{"a connection that is closed after the first piece", func(w http.ResponseWriter, _ *http.Request) { send(w, open); panic(http.ErrAbortHandler) }},
+	{"a connection that is reset", reset},
+	{"an end without the end of the stream", says(open)},
+	{"half an event", says(open[:40])},
+	{"malformed JSON", says("data: {\"choices\":[{]}\n\ndata: [DONE]\n\n")},
+	{"an error in the stream", says(open + `data: {"error":{"message":"overloaded","type":"server_error"}}` + "\n\n")},
+	{"no choices", says(`data: {"choices":[]}` + "\n\ndata: [DONE]\n\n")},
+	{"an empty answer", func(w http.ResponseWriter, _ *http.Request) { speak(w, "", "stop") }},
+	{"content_filter", func(w http.ResponseWriter, _ *http.Request) { speak(w, "This goes", "content_filter") }},
+	{"length", func(w http.ResponseWriter, _ *http.Request) { speak(w, "This does not come to", "length") }},
+	{"a page of HTML with 200", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>Welcome</html>") }},
+}
+
+func status(code int, header ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		for i := 0; i < len(header); i += 2 {
+			w.Header().Set(header[i], header[i+1])
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(code)
+		_, _ = fmt.Fprintf(w, `{"error":{"message":"no","type":"error_%d"}}`, code)
+	}
+}
+
+func says(text string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { send(w, text) }
+}
+
+func slowly(w http.ResponseWriter, r *http.Request) {
+	for i := 0; pause(r.Context(), 100*time.Millisecond); i++ {
+		send(w, `data: {"choices":[{"index":0,"delta":{"content":"a "}}]}`+"\n\n")
+	}
+}
+
+// reset ends the connection so that the client's kernel reports an error.
+func reset(w http.ResponseWriter, _ *http.Request) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return
+	}
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+	}
+	_ = conn.Close()
+}

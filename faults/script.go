@@ -1,0 +1,227 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// act is a fault and how it is brought about.
+type act struct {
+	name string
+	// load multiplies the usual number of operations; 0 means 1.
+	load int
+	do   func(context.Context, *stage) error
+}
+
+// between is how long everything works again before the next blow.
+const between = 1500 * time.Millisecond
+
+// script returns the acts in their order.
+func script(isShort bool) []act {
+	times := func(long, short int) int {
+		if isShort {
+			return short
+		}
+		return long
+	}
+	lasting := func(long, short int) time.Duration { return time.Duration(times(long, short)) * time.Second }
+	kills, restarts, crashes, cuts := times(20, 4), times(10, 2), times(5, 1), times(20, 5)
+	away, small, full, failing, deaf := lasting(15, 4), lasting(15, 5), lasting(6, 3), lasting(30, 10), lasting(15, 5)
+	return []act{
+		{name: "none", do: func(ctx context.Context, _ *stage) error { return rest(ctx, lasting(10, 5)) }},
+		{name: fmt.Sprintf("replica killed (-9) × %d", kills), load: 3, do: func(ctx context.Context, s *stage) error {
+			return repeat(ctx, kills, func(i int) error {
+				victim := s.replicas[i%len(s.replicas)]
+				victim.kill()
+				return victim.start(ctx)
+			})
+		}},
+		{name: fmt.Sprintf("Postgres restarted × %d", restarts), load: 3, do: func(ctx context.Context, s *stage) error {
+			return repeat(ctx, restarts, func(int) error { return s.restartDatabase(ctx, 0) })
+		}},
+		{name: fmt.Sprintf("Postgres crashed × %d", crashes), load: 3, do: func(ctx context.Context, s *stage) error {
+			return repeat(ctx, crashes, func(int) error { return s.crashDatabase(ctx) })
+		}},
+		{name: fmt.Sprintf("Postgres stopped for %s", away), do: func(ctx context.Context, s *stage) error { return s.restartDatabase(ctx, away) }},
+		{name: fmt.Sprintf("connections cut × %d", cuts), load: 3, do: func(ctx context.Context, s *stage) error {
+			return repeat(ctx, cuts, func(int) error { return s.cut(ctx, "") })
+		}},
+		{name: fmt.Sprintf("4 times the load on pools of 5, %s", small), load: 4, do: func(ctx context.Context, s *stage) error {
+			for _, r := range s.replicas {
+				if err := r.restart(ctx, "--max-connections", "5"); err != nil {
+					return err
+				}
+			}
+			return rest(ctx, small)
+		}},
+		{name: fmt.Sprintf("disk full for %s, 4 times the load", full), load: 4, do: func(ctx context.Context, s *stage) error { return s.fillDisk(ctx, full) }},
+		{name: fmt.Sprintf("model failing in %d ways, %s", len(ways), failing), do: func(ctx context.Context, s *stage) error {
+			s.provider.isFaulty.Store(true)
+			defer s.provider.isFaulty.Store(false)
+			return rest(ctx, failing)
+		}},
+		{name: fmt.Sprintf("signals between replicas cut, %s", deaf), do: func(ctx context.Context, s *stage) error {
+			for end := time.Now().Add(deaf); time.Now().Before(end) && rest(ctx, 50*time.Millisecond) == nil; {
+				if err := s.cut(ctx, "LISTEN%"); err != nil {
+					return err
+				}
+			}
+			return ctx.Err()
+		}},
+	}
+}
+
+// skipped is the error of an act that cannot be played here.
+type skipped struct{ error }
+
+// operationsPerSecond is the usual load.
+const operationsPerSecond = 15
+
+// play has clients work while the acts are played, and returns the books.
+func (s *stage) play(ctx context.Context, acts []act) (*books, error) {
+	working, stop := context.WithCancel(ctx)
+	defer stop()
+	var load atomic.Int64
+	load.Store(1)
+	first := s.books.beginScene(acts[0].name)
+	audience := s.company.watch(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.company.work(working, func() int { return operationsPerSecond * int(load.Load()) })
+	}()
+	for i, a := range acts {
+		scene := first
+		if i > 0 {
+			scene = s.books.beginScene(a.name)
+		}
+		load.Store(int64(max(1, a.load)))
+		var omitted skipped
+		err := a.do(ctx, s)
+		if errors.As(err, &omitted) {
+			scene.skipped, err = omitted.Error(), nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", a.name, err)
+		}
+		load.Store(1)
+		for _, r := range s.replicas {
+			if err := r.await(ctx); err != nil {
+				return nil, fmt.Errorf("after %q: %w", a.name, err)
+			}
+		}
+		if err := rest(ctx, between); err != nil {
+			return nil, err
+		}
+		s.books.endScene(scene)
+		fmt.Fprintf(os.Stderr, "%s: done after %s\n", a.name, time.Since(scene.begun).Round(time.Second))
+	}
+	stop()
+	<-done
+	if err := s.company.leave(ctx, audience, s.database.URL()); err != nil {
+		return nil, err
+	}
+	return s.books, nil
+}
+
+// rest waits, or returns the error of a context that has ended.
+func rest(ctx context.Context, d time.Duration) error {
+	pause(ctx, d)
+	return ctx.Err()
+}
+
+// repeat does something so often, and lets everything work for a while before each time.
+func repeat(ctx context.Context, times int, do func(i int) error) error {
+	for i := range times {
+		if err := rest(ctx, between); err != nil {
+			return err
+		}
+		if err := do(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *stage) restartDatabase(ctx context.Context, away time.Duration) error {
+	_ = s.database.Stop() // one that has to be killed, since its disk is slow, recovers at its next start
+	if err := rest(ctx, away); err != nil {
+		return err
+	}
+	return s.startDatabase(ctx)
+}
+
+// crashDatabase kills a process of Postgres, which then ends all others and recovers.
+func (s *stage) crashDatabase(ctx context.Context) error {
+	conn, err := pgx.Connect(ctx, s.database.URL())
+	if err != nil {
+		return err
+	}
+	var pid int
+	if err := conn.QueryRow(ctx, "SELECT pg_backend_pid()").Scan(&pid); err != nil {
+		return err
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		return err
+	}
+	_ = conn.Close(ctx)
+	return nil
+}
+
+// cut ends the program's connections to Postgres, or those whose last statement is like the pattern.
+func (s *stage) cut(ctx context.Context, statement string) error {
+	pattern := "%"
+	if statement != "" {
+		pattern = statement
+	}
+	return s.sql(ctx, fmt.Sprintf("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'agentgraph' AND query ILIKE '%s'", pattern))
+}
+
+// fillDisk takes all space on Postgres's disk for a while. Postgres may end by that; then it is started again.
+func (s *stage) fillDisk(ctx context.Context, d time.Duration) error {
+	if !s.isOwnDisk {
+		return skipped{s.noDisk}
+	}
+	ballast := filepath.Join(s.directory, "ballast")
+	file, err := os.Create(ballast)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }()
+	block := make([]byte, 1<<20)
+	for end := time.Now().Add(d); time.Now().Before(end); {
+		// What Postgres gives back is taken too, down to the last page.
+		for len(block) >= 4<<10 {
+			if _, err := file.Write(block); errors.Is(err, syscall.ENOSPC) {
+				block = block[:len(block)/2]
+			} else if err != nil {
+				return err
+			}
+		}
+		block = block[:64<<10]
+		if err := rest(ctx, 100*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	if err := os.Remove(ballast); err != nil {
+		return err
+	}
+	if err := file.Truncate(0); err != nil {
+		return err
+	}
+	select {
+	case <-s.database.Ended():
+		_ = s.database.Stop() // it has ended, and not in order
+		return s.startDatabase(ctx)
+	case <-time.After(time.Second):
+		return nil
+	}
+}

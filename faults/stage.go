@@ -1,0 +1,235 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/agentgraph/agentgraph/db/local"
+)
+
+// stage is a Postgres, two replicas of the program and their model, and clients that use them.
+type stage struct {
+	program   string
+	logs      string
+	directory string
+	// isOwnDisk tells that the directory is a disk of its own, which can be filled; if not, noDisk says why.
+	isOwnDisk bool
+	noDisk    error
+	database  *local.Server
+	provider  *provider
+	replicas  []*replica
+	books     *books
+	company   *company
+}
+
+// replica is a process of the program, on the same port each time it is started.
+type replica struct {
+	stage   *stage
+	address string
+	log     io.Writer
+	cmd     *exec.Cmd
+}
+
+// diskSize is the size of the disk that is filled, in bytes. It is in memory.
+const diskSize = 768 << 20
+
+func newStage(ctx context.Context, program, logs string) (_ *stage, err error) {
+	if _, err := os.Stat(program); err != nil {
+		return nil, fmt.Errorf("there is no %s: build it with \"make build\"", program)
+	}
+	s := &stage{program: program, logs: logs, books: &books{}, provider: newProvider()}
+	defer func() {
+		if err != nil {
+			s.close()
+		}
+	}()
+	if s.directory, err = os.MkdirTemp("", "agentgraph-faults-"); err != nil {
+		return nil, err
+	}
+	// The server may run as another user, who must reach its directory.
+	if err = os.Chmod(s.directory, 0o755); err != nil {
+		return nil, err
+	}
+	s.noDisk = mountDisk(s.directory, diskSize)
+	s.isOwnDisk = s.noDisk == nil
+	if err = s.startDatabase(ctx); err != nil {
+		return nil, err
+	}
+	for i := range 2 {
+		r, err := s.newReplica(ctx, i)
+		if err != nil {
+			return nil, err
+		}
+		s.replicas = append(s.replicas, r)
+	}
+	return s, nil
+}
+
+func (s *stage) startDatabase(ctx context.Context) (err error) {
+	s.database, err = local.Start(ctx, local.Options{Dir: filepath.Join(s.directory, "data"), Durable: true})
+	return err
+}
+
+// close ends and removes everything.
+func (s *stage) close() {
+	for _, r := range s.replicas {
+		r.kill()
+	}
+	s.provider.CloseClientConnections()
+	s.provider.Close()
+	if s.database != nil {
+		_ = s.database.Stop()
+	}
+	if s.isOwnDisk {
+		unmountDisk(s.directory)
+	}
+	if s.directory != "" {
+		_ = os.RemoveAll(s.directory)
+	}
+}
+
+// prepare makes the schema and a company, and starts the replicas.
+func (s *stage) prepare(ctx context.Context) error {
+	if _, err := s.command(ctx, "migrate", "up"); err != nil {
+		return err
+	}
+	if err := s.sql(ctx, noteVerdicts); err != nil {
+		return err
+	}
+	id, err := s.command(ctx, "companies", "create", "--name", "Faults")
+	if err != nil {
+		return err
+	}
+	key, err := s.command(ctx, "keys", "create", "--company", id)
+	if err != nil {
+		return err
+	}
+	addresses := make([]string, len(s.replicas))
+	for i, r := range s.replicas {
+		addresses[i] = "http://" + r.address
+		if err := r.start(ctx); err != nil {
+			return err
+		}
+	}
+	s.books.beginScene("preparing")
+	s.company, err = newCompany(ctx, &client{books: s.books, key: key, addresses: addresses})
+	s.books.scenes = nil
+	return err
+}
+
+// command runs a command of the program on the database and returns what it prints.
+func (s *stage) command(ctx context.Context, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, s.program, args...)
+	cmd.Env = []string{"DATABASE_URL=" + s.database.URL()}
+	out, err := cmd.Output()
+	var failed *exec.ExitError
+	if errors.As(err, &failed) {
+		err = errors.New(string(failed.Stderr))
+	}
+	return strings.TrimSpace(string(out)), err
+}
+
+// sql runs statements on a connection of their own.
+func (s *stage) sql(ctx context.Context, statements string) error {
+	conn, err := pgx.Connect(ctx, s.database.URL())
+	if err != nil {
+		return err
+	}
+	_, err = conn.Exec(ctx, statements, pgx.QueryExecModeSimpleProtocol)
+	return errors.Join(err, conn.Close(ctx))
+}
+
+func (s *stage) newReplica(ctx context.Context, i int) (*replica, error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	r := &replica{stage: s, address: listener.Addr().String(), log: io.Discard}
+	if err := listener.Close(); err != nil {
+		return nil, err
+	}
+	if s.logs != "" {
+		if r.log, err = os.Create(filepath.Join(s.logs, fmt.Sprintf("replica-%d.log", i))); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// start runs the program and returns when it serves.
+func (r *replica) start(ctx context.Context, flags ...string) error {
+	r.cmd = exec.CommandContext(ctx, r.stage.program, append([]string{
+		"serve", "--listen", r.address, "--workers", "5", "--log-level", "warn",
+		"--openai-base-url", r.stage.provider.URL + "/v1", "--openai-api-key", "any", "--model-timeout", "2s",
+		"--rate-limit", "0", "--company-rate-limit", "0", "--model-rate-limit", "0",
+	}, flags...)...)
+	r.cmd.Env = []string{"DATABASE_URL=" + r.stage.database.URL()}
+	r.cmd.Stderr = r.log
+	r.cmd.SysProcAttr = withParent()
+	if err := r.cmd.Start(); err != nil {
+		return err
+	}
+	return r.await(ctx)
+}
+
+// readyTime is how long a replica may take to be ready once nothing is in its way.
+const readyTime = time.Minute
+
+// await returns when the replica says that it is ready.
+func (r *replica) await(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTime)
+	defer cancel()
+	for {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+r.address+"/readyz", nil)
+		if err != nil {
+			return err
+		}
+		if response, err := http.DefaultClient.Do(request); err == nil {
+			_ = response.Body.Close()
+			if response.StatusCode == http.StatusOK {
+				return nil
+			}
+		}
+		if !pause(ctx, 20*time.Millisecond) {
+			return fmt.Errorf("a replica was not ready within %s", readyTime)
+		}
+	}
+}
+
+// kill ends the process without warning.
+func (r *replica) kill() {
+	if r.cmd == nil || r.cmd.Process == nil {
+		return
+	}
+	_ = r.cmd.Process.Kill()
+	_ = r.cmd.Wait() // reports that it was killed
+}
+
+// restart ends the process in order and starts it with the flags.
+func (r *replica) restart(ctx context.Context, flags ...string) error {
+	if err := r.stop(); err != nil {
+		return err
+	}
+	return r.start(ctx, flags...)
+}
+
+func (r *replica) stop() error {
+	if err := r.cmd.Process.Signal(os.Interrupt); err != nil {
+		return err
+	}
+	if err := r.cmd.Wait(); err != nil {
+		return fmt.Errorf("a replica that was told to end: %w", err)
+	}
+	return nil
+}

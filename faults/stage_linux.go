@@ -1,0 +1,19 @@
+package main
+
+import (
+	"fmt"
+	"syscall"
+)
+
+// withParent ends a child with this program, however that ends.
+func withParent() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
+
+// mountDisk makes the directory a disk of its own, in memory. Only root can.
+func mountDisk(directory string, bytes int) error {
+	if err := syscall.Mount("tmpfs", directory, "tmpfs", 0, fmt.Sprintf("size=%d,mode=755", bytes)); err != nil {
+		return fmt.Errorf("a disk to fill could not be mounted, which takes root: %w", err)
+	}
+	return nil
+}
+
+func unmountDisk(directory string) { _ = syscall.Unmount(directory, syscall.MNT_DETACH) }

@@ -26,6 +26,7 @@ type ResolverRoot interface {
 	AgentConsumption() AgentConsumptionResolver
 	AgentTestComparisonTest() AgentTestComparisonTestResolver
 	AgentTestExecution() AgentTestExecutionResolver
+	AgentTestExecutionTest() AgentTestExecutionTestResolver
 	AgentTestFolder() AgentTestFolderResolver
 	AgentTestRun() AgentTestRunResolver
 	Campaign() CampaignResolver
@@ -602,6 +603,10 @@ interface AgentTest implements Node {
   lastRunAt: DateTime
   "Runs of it both passed and failed in the newest finished execution that it stands in. Errors and cancelled runs do not count."
   isFlaky: Boolean!
+  "Since when it fails: null when its newest judged run passed, or none was judged. Errors and cancelled runs do not count."
+  failingSince: AgentTestFailure @cost(weight: 1000, isShared: true)
+  "Its last runs at a glance, newest first."
+  history("How many, 1 to 100." first: Int! = 20): [AgentTestRunSummary!]! @cost(weight: 1000, isShared: true)
   "When it was created."
   createdAt: DateTime!
   "When it was last changed."
@@ -643,6 +648,10 @@ type SimulationTest implements AgentTest & Node {
   lastRunAt: DateTime
   "Runs of it both passed and failed in the newest finished execution that it stands in. Errors and cancelled runs do not count."
   isFlaky: Boolean!
+  "Since when it fails: null when its newest judged run passed, or none was judged. Errors and cancelled runs do not count."
+  failingSince: AgentTestFailure @cost(weight: 1000, isShared: true)
+  "Its last runs at a glance, newest first."
+  history("How many, 1 to 100." first: Int! = 20): [AgentTestRunSummary!]! @cost(weight: 1000, isShared: true)
   "When it was created."
   createdAt: DateTime!
   "When it was last changed."
@@ -696,6 +705,10 @@ type ClassificationTest implements AgentTest & Node {
   lastRunAt: DateTime
   "Runs of it both passed and failed in the newest finished execution that it stands in. Errors and cancelled runs do not count."
   isFlaky: Boolean!
+  "Since when it fails: null when its newest judged run passed, or none was judged. Errors and cancelled runs do not count."
+  failingSince: AgentTestFailure @cost(weight: 1000, isShared: true)
+  "Its last runs at a glance, newest first."
+  history("How many, 1 to 100." first: Int! = 20): [AgentTestRunSummary!]! @cost(weight: 1000, isShared: true)
   "When it was created."
   createdAt: DateTime!
   "When it was last changed."
@@ -713,6 +726,16 @@ type ClassificationTest implements AgentTest & Node {
   conversationContext: ConversationContext!
   "The tag that the agent is expected to produce."
   tagExpected: String!
+}
+
+"Since when a test fails."
+type AgentTestFailure {
+  "The number of the prompt that it failed with first."
+  promptVersion: Int!
+  "The first run that failed since one passed."
+  run: AgentTestRunSummary!
+  "The last run that passed before it; null when none did."
+  lastPassed: AgentTestRunSummary
 }
 
 "A message of a test."
@@ -1032,6 +1055,10 @@ type AgentTestComparisonTest {
   base: AgentTestRunCounts
   "Its runs in the head; null when it does not stand there."
   head: AgentTestRunCounts
+  "Each of its runs in the base at a glance, by attempt."
+  baseRuns: [AgentTestRunSummary!]!
+  "Each of its runs in the head at a glance, by attempt."
+  headRuns: [AgentTestRunSummary!]!
   "How it stands in the head against the base: what was seen, however few the runs are."
   change: AgentTestChange!
   "Runs of it both passed and failed in the base."
@@ -1100,6 +1127,10 @@ type AgentTestExecution implements Node {
   passHatK: [Float!]!
   "The ids of the tests that are flaky in it: runs of them both passed and failed. Errors and cancelled runs do not count."
   flakyTestIds: [ID!]!
+  "The numbers of the prompts that its runs had, each once, lowest first."
+  promptVersions: [Int!]! @cost(weight: 1000, isShared: true)
+  "Its tests with all their runs at a glance, in the order in which they were first run: at most 200 tests with at most 5 runs each."
+  tests: [AgentTestExecutionTest!]! @cost(weight: 1000, isShared: true) @listSize(assumedSize: 200)
   "Its runs, newest first."
   runs(
     "Only in this state."
@@ -1123,6 +1154,22 @@ type AgentTestExecution implements Node {
   startedAt: DateTime
   "When its last run ended."
   finishedAt: DateTime
+}
+
+"A test in an execution."
+type AgentTestExecutionTest {
+  "The id that the test had when it was run; it may have been deleted since."
+  testId: ID!
+  "The test as it is now; null when it was deleted."
+  test: AgentTest
+  "The name as it was."
+  testName: String!
+  "The folder that contains the test now; null at the root, and when the test was deleted."
+  folder: AgentTestFolder
+  "The id of the folder."
+  folderId: ID
+  "Its runs in the execution, by attempt."
+  runs: [AgentTestRunSummary!]!
 }
 
 "A deleted test that a retry does not repeat."
@@ -1502,6 +1549,24 @@ type AgentTestRun implements Node {
   startedAt: DateTime
   "When it ended."
   finishedAt: DateTime
+}
+
+"What there is to see of a run at a glance."
+type AgentTestRunSummary {
+  "The id of the run."
+  id: ID!
+  "The id of the execution."
+  executionId: ID!
+  "Which attempt of the test in the execution, counted from 1."
+  attempt: Int!
+  "Where it stands."
+  status: AgentTestRunStatus!
+  "The number of the prompt that it ran with."
+  promptVersion: Int!
+  "How long it took."
+  durationMs: Int
+  "When it was created."
+  createdAt: DateTime!
 }
 
 "The verdict on one criterion."
@@ -4295,6 +4360,10 @@ func (ec *executionContext) childFields_AgentTestComparisonTest(ctx context.Cont
 		return ec.fieldContext_AgentTestComparisonTest_base(ctx, field)
 	case "head":
 		return ec.fieldContext_AgentTestComparisonTest_head(ctx, field)
+	case "baseRuns":
+		return ec.fieldContext_AgentTestComparisonTest_baseRuns(ctx, field)
+	case "headRuns":
+		return ec.fieldContext_AgentTestComparisonTest_headRuns(ctx, field)
 	case "change":
 		return ec.fieldContext_AgentTestComparisonTest_change(ctx, field)
 	case "isFlakyInBase":
@@ -4355,6 +4424,10 @@ func (ec *executionContext) childFields_AgentTestExecution(ctx context.Context, 
 		return ec.fieldContext_AgentTestExecution_passHatK(ctx, field)
 	case "flakyTestIds":
 		return ec.fieldContext_AgentTestExecution_flakyTestIds(ctx, field)
+	case "promptVersions":
+		return ec.fieldContext_AgentTestExecution_promptVersions(ctx, field)
+	case "tests":
+		return ec.fieldContext_AgentTestExecution_tests(ctx, field)
 	case "runs":
 		return ec.fieldContext_AgentTestExecution_runs(ctx, field)
 	case "retryOfId":
@@ -4393,6 +4466,36 @@ func (ec *executionContext) childFields_AgentTestExecutionEdge(ctx context.Conte
 		return ec.fieldContext_AgentTestExecutionEdge_node(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type AgentTestExecutionEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_AgentTestExecutionTest(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "testId":
+		return ec.fieldContext_AgentTestExecutionTest_testId(ctx, field)
+	case "test":
+		return ec.fieldContext_AgentTestExecutionTest_test(ctx, field)
+	case "testName":
+		return ec.fieldContext_AgentTestExecutionTest_testName(ctx, field)
+	case "folder":
+		return ec.fieldContext_AgentTestExecutionTest_folder(ctx, field)
+	case "folderId":
+		return ec.fieldContext_AgentTestExecutionTest_folderId(ctx, field)
+	case "runs":
+		return ec.fieldContext_AgentTestExecutionTest_runs(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AgentTestExecutionTest", field.Name)
+}
+
+func (ec *executionContext) childFields_AgentTestFailure(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "promptVersion":
+		return ec.fieldContext_AgentTestFailure_promptVersion(ctx, field)
+	case "run":
+		return ec.fieldContext_AgentTestFailure_run(ctx, field)
+	case "lastPassed":
+		return ec.fieldContext_AgentTestFailure_lastPassed(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AgentTestFailure", field.Name)
 }
 
 func (ec *executionContext) childFields_AgentTestFolder(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -4535,6 +4638,26 @@ func (ec *executionContext) childFields_AgentTestRunEdge(ctx context.Context, fi
 		return ec.fieldContext_AgentTestRunEdge_node(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type AgentTestRunEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_AgentTestRunSummary(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_AgentTestRunSummary_id(ctx, field)
+	case "executionId":
+		return ec.fieldContext_AgentTestRunSummary_executionId(ctx, field)
+	case "attempt":
+		return ec.fieldContext_AgentTestRunSummary_attempt(ctx, field)
+	case "status":
+		return ec.fieldContext_AgentTestRunSummary_status(ctx, field)
+	case "promptVersion":
+		return ec.fieldContext_AgentTestRunSummary_promptVersion(ctx, field)
+	case "durationMs":
+		return ec.fieldContext_AgentTestRunSummary_durationMs(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_AgentTestRunSummary_createdAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AgentTestRunSummary", field.Name)
 }
 
 func (ec *executionContext) childFields_ApiKey(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -4993,6 +5116,10 @@ func (ec *executionContext) childFields_ClassificationTest(ctx context.Context, 
 		return ec.fieldContext_ClassificationTest_lastRunAt(ctx, field)
 	case "isFlaky":
 		return ec.fieldContext_ClassificationTest_isFlaky(ctx, field)
+	case "failingSince":
+		return ec.fieldContext_ClassificationTest_failingSince(ctx, field)
+	case "history":
+		return ec.fieldContext_ClassificationTest_history(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_ClassificationTest_createdAt(ctx, field)
 	case "updatedAt":
@@ -5885,6 +6012,10 @@ func (ec *executionContext) childFields_SimulationTest(ctx context.Context, fiel
 		return ec.fieldContext_SimulationTest_lastRunAt(ctx, field)
 	case "isFlaky":
 		return ec.fieldContext_SimulationTest_isFlaky(ctx, field)
+	case "failingSince":
+		return ec.fieldContext_SimulationTest_failingSince(ctx, field)
+	case "history":
+		return ec.fieldContext_SimulationTest_history(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_SimulationTest_createdAt(ctx, field)
 	case "updatedAt":

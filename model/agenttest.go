@@ -92,6 +92,16 @@ func NewAgentTestFilter(folderID *string, atRoot bool, kind *AgentTestKind) (f A
 	return f, faults.Err()
 }
 
+// AgentTestFailure says since when a test fails.
+type AgentTestFailure struct {
+	// Run is the first run that failed since one passed. LastPassed passed before it, the last one; nil when none did.
+	Run        *AgentTestRun
+	LastPassed *AgentTestRun
+}
+
+// PromptVersion is the number of the prompt that the test failed with first.
+func (f *AgentTestFailure) PromptVersion() int32 { return f.Run.PromptVersion }
+
 // TestMessage is a message of a test or of its run.
 type TestMessage struct {
 	Role      MessageRole `json:"role"`

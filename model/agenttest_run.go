@@ -75,6 +75,9 @@ type Evidence struct {
 	Quote        string `json:"quote"`
 }
 
+// AgentTestRunSummary is a run of which no more was read than there is to see at a glance.
+type AgentTestRunSummary = AgentTestRun
+
 // IsNode marks a Node.
 func (*AgentTestRun) IsNode() {}
 

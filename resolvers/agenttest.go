@@ -2,6 +2,7 @@ package resolvers
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/model"
@@ -26,4 +27,11 @@ func verdictOf(ctx context.Context, execution *model.AgentTestExecution) (*model
 	}
 	verdict := counts.Verdict()
 	return &verdict, nil
+}
+
+// history returns the last runs of a test, and reads as many of each test of its batch.
+func history(ctx context.Context, test model.AgentTest, first int32) ([]*model.AgentTestRunSummary, error) {
+	return query.Value(ctx, test, fmt.Sprintf("the last %d runs", first), func(ctx context.Context, t *db.Tenant, ids []string) (map[string][]*model.AgentTestRunSummary, error) {
+		return t.HistoriesOfTests(ctx, ids, first)
+	})
 }

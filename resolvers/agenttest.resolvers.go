@@ -33,6 +33,14 @@ func (r *classificationTestResolver) IsFlaky(ctx context.Context, obj *model.Cla
 	return query.Value(ctx, obj, "flaky", query.Of((*db.Tenant).FlakyTests))
 }
 
+func (r *classificationTestResolver) FailingSince(ctx context.Context, obj *model.ClassificationTest) (*model.AgentTestFailure, error) {
+	return query.Value(ctx, obj, "failures", query.Of((*db.Tenant).FailuresOfTests))
+}
+
+func (r *classificationTestResolver) History(ctx context.Context, obj *model.ClassificationTest, first int32) ([]*model.AgentTestRun, error) {
+	return history(ctx, obj, first)
+}
+
 func (r *classificationTestResolver) Runs(ctx context.Context, obj *model.ClassificationTest, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestRun], error) {
 	return query.Page[*model.AgentTestRun](ctx, obj, first, after, offset, nil)
 }
@@ -110,6 +118,14 @@ func (r *simulationTestResolver) LastRun(ctx context.Context, obj *model.Simulat
 
 func (r *simulationTestResolver) IsFlaky(ctx context.Context, obj *model.SimulationTest) (bool, error) {
 	return query.Value(ctx, obj, "flaky", query.Of((*db.Tenant).FlakyTests))
+}
+
+func (r *simulationTestResolver) FailingSince(ctx context.Context, obj *model.SimulationTest) (*model.AgentTestFailure, error) {
+	return query.Value(ctx, obj, "failures", query.Of((*db.Tenant).FailuresOfTests))
+}
+
+func (r *simulationTestResolver) History(ctx context.Context, obj *model.SimulationTest, first int32) ([]*model.AgentTestRun, error) {
+	return history(ctx, obj, first)
 }
 
 func (r *simulationTestResolver) Runs(ctx context.Context, obj *model.SimulationTest, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestRun], error) {

@@ -43,11 +43,27 @@ func (r *agentTestExecutionResolver) FlakyTestIds(ctx context.Context, obj *mode
 	return model.FlakyTestIds(tallies), err
 }
 
+func (r *agentTestExecutionResolver) PromptVersions(ctx context.Context, obj *model.AgentTestExecution) ([]int32, error) {
+	return query.Value(ctx, obj, "prompt versions", query.Of((*db.Tenant).PromptVersionsOfExecutions))
+}
+
+func (r *agentTestExecutionResolver) Tests(ctx context.Context, obj *model.AgentTestExecution) ([]*model.AgentTestExecutionTest, error) {
+	return query.Value(ctx, obj, "tests", query.Of((*db.Tenant).TestsOfExecutions))
+}
+
 func (r *agentTestExecutionResolver) Runs(ctx context.Context, obj *model.AgentTestExecution, status *model.AgentTestRunStatus, testID *string, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestRun], error) {
 	if err := narrowed("testId", testID); err != nil {
 		return nil, err
 	}
 	return query.Page[*model.AgentTestRun](ctx, obj, first, after, offset, db.RunsThat(testID, status))
+}
+
+func (r *agentTestExecutionTestResolver) Test(ctx context.Context, obj *model.AgentTestExecutionTest) (model.AgentTest, error) {
+	return query.One[model.AgentTest](ctx, obj)
+}
+
+func (r *agentTestExecutionTestResolver) Folder(ctx context.Context, obj *model.AgentTestExecutionTest) (*model.AgentTestFolder, error) {
+	return query.One[*model.AgentTestFolder](ctx, obj)
 }
 
 func (r *mutationResolver) StartAgentTestExecution(ctx context.Context, input model.StartAgentTestExecutionInput) (*model.StartAgentTestExecutionPayload, error) {
@@ -94,4 +110,11 @@ func (r *Resolver) AgentTestExecution() graph.AgentTestExecutionResolver {
 	return &agentTestExecutionResolver{r}
 }
 
-type agentTestExecutionResolver struct{ *Resolver }
+func (r *Resolver) AgentTestExecutionTest() graph.AgentTestExecutionTestResolver {
+	return &agentTestExecutionTestResolver{r}
+}
+
+type (
+	agentTestExecutionResolver     struct{ *Resolver }
+	agentTestExecutionTestResolver struct{ *Resolver }
+)

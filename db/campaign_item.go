@@ -103,7 +103,7 @@ func (t *Tenant) ResetCampaignItem(ctx context.Context, in model.ResetCampaignIt
 // DeleteCampaignItem deletes an item with its events. CONFLICT while it is being called.
 func (t *Tenant) DeleteCampaignItem(ctx context.Context, in model.DeleteCampaignItemInput) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		campaign, err := t.lockCampaign(ctx, in.CampaignID, forShare)
+		campaign, err := t.lockCampaign(ctx, in.CampaignID, forUpdate)
 		if err != nil {
 			return err
 		}
@@ -116,6 +116,9 @@ func (t *Tenant) DeleteCampaignItem(ctx context.Context, in model.DeleteCampaign
 		}
 		if item.RunningStatus == model.CampaignItemStatusCalling {
 			return model.Errorf(model.Conflict, "campaign item %q is being called", item.ID)
+		}
+		if err := t.revise(ctx, campaign, "revision"); err != nil {
+			return err
 		}
 		return t.delete(ctx, campaignItem, item.ID, (*model.CampaignItem)(nil))
 	})
@@ -138,7 +141,7 @@ func (t *Tenant) ArchiveCampaignItems(ctx context.Context, in model.ArchiveCampa
 				return model.Errorf(model.Conflict, "campaign item %q is being called or evaluated", item.ID)
 			}
 			if item.IsArchived != in.IsArchived {
-				item.IsArchived, item.Version = in.IsArchived, campaign.Version+int32(len(changed))+1
+				item.IsArchived, item.Version = in.IsArchived, campaign.ItemVersion+int32(len(changed))+1
 				changed, versions = append(changed, item.ID), append(versions, item.Version)
 			}
 		}
@@ -193,7 +196,7 @@ func (t *Tenant) changeItems(ctx context.Context, campaignID string, changes int
 		if err := campaigns[0].Frozen(); err != nil {
 			return err
 		}
-		campaigns[0].Version -= int32(changes)
+		campaigns[0].ItemVersion -= int32(changes)
 		t.wake(campaignID)
 		return fn(ctx, t, campaigns[0])
 	})

@@ -1862,6 +1862,8 @@ type Campaign implements Node {
   retryDelayMinutes: Int!
   "The region (ISO 3166, two letters) of phone numbers that are written without a country code; null when there must be one."
   defaultRegion: String
+  "Grows with every change of the campaign or of an item of it: no item has a higher ` + "`" + `version` + "`" + `. Pass it as ` + "`" + `afterVersion` + "`" + ` of ` + "`" + `campaignItemUpdated` + "`" + ` to hear only of what changes from then on."
+  itemVersion: Int!
   "How many of its items are in each state, archived ones left out."
   counts: CampaignItemCounts! @cost(weight: 2000, isShared: true)
   "Its items, newest first."
@@ -2038,6 +2040,14 @@ extend type Mutation {
   updateCampaign("What to change." input: UpdateCampaignInput!): UpdateCampaignPayload @requires(scope: write)
   "Adds a field of its own to a campaign. Items that it has already stay as they are."
   addCampaignField("The field." input: AddCampaignFieldInput!): AddCampaignFieldPayload @requires(scope: write)
+}
+
+extend type Subscription {
+  """
+  A campaign as it is now, and then as it is after changes of it or of its items, at most once a second: of changes that
+  follow each other more quickly the last one. Claims are not announced. Completes when the campaign is archived or gone.
+  """
+  campaignUpdated("The campaign." campaignId: ID!): Campaign! @requires(scope: read)
 }
 `, BuiltIn: false},
 	{Name: "../schema/campaign_item.graphqls", Input: `"Where an item stands."
@@ -4768,6 +4778,8 @@ func (ec *executionContext) childFields_Campaign(ctx context.Context, field grap
 		return ec.fieldContext_Campaign_retryDelayMinutes(ctx, field)
 	case "defaultRegion":
 		return ec.fieldContext_Campaign_defaultRegion(ctx, field)
+	case "itemVersion":
+		return ec.fieldContext_Campaign_itemVersion(ctx, field)
 	case "counts":
 		return ec.fieldContext_Campaign_counts(ctx, field)
 	case "items":

@@ -110,6 +110,7 @@ type QueryResolver interface {
 type SubscriptionResolver interface {
 	AgentTestExecutionUpdated(ctx context.Context, executionID string) (<-chan *model.AgentTestExecution, error)
 	AgentTestRunUpdated(ctx context.Context, executionID string) (<-chan *model.AgentTestRun, error)
+	CampaignUpdated(ctx context.Context, campaignID string) (<-chan *model.Campaign, error)
 	CampaignItemUpdated(ctx context.Context, campaignID string, afterVersion int32) (<-chan *model.CampaignItem, error)
 	SimulationChatMessages(ctx context.Context, simulationChatID string, afterSequence int32) (<-chan *model.SimulationChatMessage, error)
 	SimulationChatEvents(ctx context.Context, simulationChatID string) (<-chan model.SimulationChatEvent, error)
@@ -1740,6 +1741,20 @@ func (ec *executionContext) field_Subscription_campaignItemUpdated_args(ctx cont
 		return nil, err
 	}
 	args["afterVersion"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Subscription_campaignUpdated_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "campaignId",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNID2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["campaignId"] = arg0
 	return args, nil
 }
 
@@ -7701,6 +7716,73 @@ func (ec *executionContext) fieldContext_Subscription_agentTestRunUpdated(ctx co
 	return fc, nil
 }
 
+func (ec *executionContext) _Subscription_campaignUpdated(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
+	return graphql.ResolveFieldStream(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Subscription_campaignUpdated(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Subscription().CampaignUpdated(ctx, fc.Args["campaignId"].(string))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				if err != nil {
+					var zeroVal *model.Campaign
+					return zeroVal, err
+				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.Campaign
+					return zeroVal, err
+				}
+				if ec.Directives.Requires == nil {
+					var zeroVal *model.Campaign
+					return zeroVal, errors.New("directive requires is not implemented")
+				}
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Campaign) graphql.Marshaler {
+			return ec.marshalNCampaign2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCampaign(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Subscription_campaignUpdated(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Subscription",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Campaign(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Subscription_campaignUpdated_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Subscription_campaignItemUpdated(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
 	return graphql.ResolveFieldStream(
 		ctx,
@@ -9225,6 +9307,8 @@ func (ec *executionContext) _Subscription(ctx context.Context, sel ast.Selection
 		return ec._Subscription_agentTestExecutionUpdated(ctx, fields[0])
 	case "agentTestRunUpdated":
 		return ec._Subscription_agentTestRunUpdated(ctx, fields[0])
+	case "campaignUpdated":
+		return ec._Subscription_campaignUpdated(ctx, fields[0])
 	case "campaignItemUpdated":
 		return ec._Subscription_campaignItemUpdated(ctx, fields[0])
 	case "simulationChatMessages":

@@ -61,6 +61,10 @@ func (r *queryResolver) Campaigns(ctx context.Context, first int32, after *strin
 	return r.tenant(ctx).Campaigns(ctx, pageArgs(first, after, offset), filter, query.Columns(ctx)...)
 }
 
+func (r *subscriptionResolver) CampaignUpdated(ctx context.Context, campaignID string) (<-chan *model.Campaign, error) {
+	return r.tenant(ctx).FollowCampaign(ctx, campaignID)
+}
+
 func (r *Resolver) Campaign() graph.CampaignResolver { return &campaignResolver{r} }
 
 type campaignResolver struct{ *Resolver }

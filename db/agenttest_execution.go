@@ -89,7 +89,7 @@ func (t *Tenant) TestsOfExecutions(ctx context.Context, ids []string) (map[strin
 	err := t.find((*model.AgentTestRun)(nil)).Apply(only(append([]string{"test_id", "tested_id", "test_name"}, runSummary...))).ColumnExpr("test.folder_id").
 		Join("LEFT JOIN agent_tests AS test ON test.company_id = ?TableAlias.company_id AND test.id = ?TableAlias.test_id").
 		Where("?TableAlias.execution_id IN (?)", bun.List(ids)).OrderExpr("?TableAlias.execution_id, ?TableAlias.position").Scan(ctx, &rows)
-	tests := noneOf[*model.AgentTestExecutionTest](ids)
+	tests := make(map[string][]*model.AgentTestExecutionTest, len(ids))
 	type key struct{ execution, test string }
 	known, all := map[key]*model.AgentTestExecutionTest{}, []*model.AgentTestExecutionTest{}
 	for _, row := range rows {
@@ -116,7 +116,7 @@ func (t *Tenant) PromptVersionsOfExecutions(ctx context.Context, ids []string) (
 	}{}
 	err := t.find((*model.AgentTestRun)(nil)).ColumnExpr("DISTINCT ?TableAlias.execution_id, ?TableAlias.prompt_version").
 		Where("?TableAlias.execution_id IN (?)", bun.List(ids)).OrderExpr("?TableAlias.execution_id, ?TableAlias.prompt_version").Scan(ctx, &rows)
-	versions := noneOf[int32](ids)
+	versions := make(map[string][]int32, len(ids))
 	for _, row := range rows {
 		versions[row.ExecutionID] = append(versions[row.ExecutionID], row.PromptVersion)
 	}

@@ -16,7 +16,7 @@ var runSummary = []string{"execution_id", "attempt", "status", "prompt_version",
 // BAD_INPUT when that is not 1 to 100.
 func (t *Tenant) HistoriesOfTests(ctx context.Context, ids []string, most int32) (map[string][]*model.AgentTestRunSummary, error) {
 	rows, err := t.FindPages(ctx, RunsOfTests, nil, ids, model.PageArgs{First: most}, runSummary...)
-	histories := noneOf[*model.AgentTestRunSummary](ids)
+	histories := make(map[string][]*model.AgentTestRunSummary, len(ids))
 	for _, row := range rows {
 		if of := row.Parent(); len(histories[of]) < int(most) {
 			histories[of] = append(histories[of], row.(*model.AgentTestRunSummary))
@@ -52,13 +52,4 @@ func (t *Tenant) FailuresOfTests(ctx context.Context, ids []string) (map[string]
 		}
 	}
 	return failures, translate(err)
-}
-
-// noneOf has an empty list for each of the ids.
-func noneOf[V any](ids []string) map[string][]V {
-	none := make(map[string][]V, len(ids))
-	for _, id := range ids {
-		none[id] = []V{}
-	}
-	return none
 }

@@ -19,9 +19,16 @@ var (
 	EventsOfItems    = Rows{none: (*model.CampaignItemEvent)(nil), key: "?TableAlias.item_id", order: "?TableAlias.number"}
 )
 
-// ItemsThat is the filter of a list of items.
-func ItemsThat(status *model.CampaignItemStatus, isArchived *bool) Filter {
-	return given(given(nil, "running_status", status), "is_archived", isArchived)
+// ItemsThat is the filter of a list of items. more is valid or nil.
+func ItemsThat(status *model.CampaignItemStatus, isArchived *bool, more *model.CampaignItemFilter) Filter {
+	f := given(given(nil, "running_status", status), "is_archived", isArchived)
+	if more != nil && more.PhoneNumberPrefix != nil {
+		f = f.and("?TableAlias.phone_number LIKE ?", *more.PhoneNumberPrefix+"%")
+	}
+	if more != nil && more.Tag != nil {
+		f = f.and("?TableAlias.result #>> '{tag,name}' = ?", *more.Tag)
+	}
+	return f
 }
 
 // CampaignItem returns one item of a campaign. NOT_FOUND names campaignId when there is no such campaign.
@@ -41,15 +48,19 @@ func (t *Tenant) CampaignItem(ctx context.Context, campaignID, id string, column
 	return items[0], nil
 }
 
-// CampaignItems returns a page of the items of a campaign, newest first: all of them, or those in one state,
-// archived or not.
+// CampaignItems returns a page of the items of a campaign that pass the filter, newest first: all of them, or those in
+// one state, archived or not.
 func (t *Tenant) CampaignItems(
-	ctx context.Context, args model.PageArgs, campaignID string, status *model.CampaignItemStatus, isArchived *bool, columns ...string,
+	ctx context.Context, args model.PageArgs, campaignID string, status *model.CampaignItemStatus, isArchived *bool, filter *model.CampaignItemFilter,
+	columns ...string,
 ) (*model.Page[*model.CampaignItem], error) {
+	if err := filter.Validate(); err != nil {
+		return nil, err
+	}
 	if _, err := t.Campaign(ctx, campaignID); err != nil {
 		return nil, err
 	}
-	return list[*model.CampaignItem](ctx, t, CampaignItemList, args, columns, append(ItemsThat(status, isArchived), OfCampaign(&campaignID)...))
+	return list[*model.CampaignItem](ctx, t, CampaignItemList, args, columns, append(ItemsThat(status, isArchived, filter), OfCampaign(&campaignID)...))
 }
 
 // AddCampaignItems adds items to a campaign, all of them or none.

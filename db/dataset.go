@@ -72,6 +72,7 @@ func (t *Tenant) ReindexDataset(ctx context.Context, id string) (*model.Dataset,
 // DeleteDataset deletes a dataset with its documents and disconnects it from every chat.
 func (t *Tenant) DeleteDataset(ctx context.Context, id string) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		t.wake(id)
 		return t.delete(ctx, dataset, id, (*model.Dataset)(nil))
 	})
 }

@@ -134,10 +134,19 @@ func arguments(of reflect.Type, own, other estate) (values []any, known bool) {
 		return []any{folder(own), folder(other)}, true
 	case reflect.TypeFor[model.AgentTestFilter]():
 		return []any{model.AgentTestFilter{FolderID: own.ids["FolderID"]}, model.AgentTestFilter{FolderID: other.ids["FolderID"]}}, true
+	case reflect.TypeFor[model.AgentTestRunFilter]():
+		wanted := []any{}
+		for _, of := range []estate{own, other} {
+			execution, test, agent := of.ids["ExecutionID"], of.ids["TestID"], of.ids["AgentID"]
+			wanted = append(wanted, model.AgentTestRunFilter{ExecutionID: &execution}, model.AgentTestRunFilter{TestID: &test}, model.AgentTestRunFilter{AgentID: &agent})
+		}
+		return wanted, true
+	case reflect.TypeFor[*model.CampaignItemFilter](), reflect.TypeFor[*model.DocumentFilter]():
+		return []any{reflect.Zero(of).Interface()}, true
 	case reflect.TypeFor[time.Duration]():
 		return []any{time.Minute}, true
 	case reflect.TypeFor[int32]():
-		return []any{int32(0)}, true
+		return []any{int32(1)}, true
 	case reflect.TypeFor[*model.SimulationChat]():
 		return []any{&model.SimulationChat{AgentID: own.ids["AgentID"], Warnings: []string{}},
 			&model.SimulationChat{AgentID: other.ids["AgentID"], Warnings: []string{}}}, true

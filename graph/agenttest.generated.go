@@ -1862,6 +1862,43 @@ func (ec *executionContext) fieldContext_UpdateSimulationTestPayload_agentTest(_
 
 // region    **************************** input.gotpl *****************************
 
+func (ec *executionContext) unmarshalInputAgentTestFilter(ctx context.Context, obj any) (model.AgentTestFilter, error) {
+	var it model.AgentTestFilter
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"nameContains", "lastRunStatuses"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "nameContains":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("nameContains"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.NameContains = data
+		case "lastRunStatuses":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("lastRunStatuses"))
+			data, err := ec.unmarshalOAgentTestRunStatus2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestRunStatusᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.LastRunStatuses = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputConversationContextInput(ctx context.Context, obj any) (model.ConversationContext, error) {
 	var it model.ConversationContext
 	if obj == nil {
@@ -3848,6 +3885,14 @@ func (ec *executionContext) marshalOAgentTestFailure2ᚖgithubᚗcomᚋagentgrap
 		return graphql.Null
 	}
 	return ec._AgentTestFailure(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOAgentTestFilter2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestFilter(ctx context.Context, v any) (*model.AgentTestFilter, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputAgentTestFilter(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) unmarshalOAgentTestKind2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestKind(ctx context.Context, v any) (*model.AgentTestKind, error) {

@@ -28,7 +28,7 @@ type AgentTestExecutionResolver interface {
 	FlakyTestIds(ctx context.Context, obj *model.AgentTestExecution) ([]string, error)
 	PromptVersions(ctx context.Context, obj *model.AgentTestExecution) ([]int32, error)
 	Tests(ctx context.Context, obj *model.AgentTestExecution) ([]*model.AgentTestExecutionTest, error)
-	Runs(ctx context.Context, obj *model.AgentTestExecution, status *model.AgentTestRunStatus, testID *string, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestRun], error)
+	Runs(ctx context.Context, obj *model.AgentTestExecution, status *model.AgentTestRunStatus, statuses []model.AgentTestRunStatus, testID *string, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestRun], error)
 }
 type AgentTestExecutionTestResolver interface {
 	Test(ctx context.Context, obj *model.AgentTestExecutionTest) (model.AgentTest, error)
@@ -51,38 +51,46 @@ func (ec *executionContext) field_AgentTestExecution_runs_args(ctx context.Conte
 		return nil, err
 	}
 	args["status"] = arg0
-	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "testId",
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "statuses",
+		func(ctx context.Context, v any) ([]model.AgentTestRunStatus, error) {
+			return ec.unmarshalOAgentTestRunStatus2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestRunStatusᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["statuses"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "testId",
 		func(ctx context.Context, v any) (*string, error) {
 			return ec.unmarshalOID2ᚖstring(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["testId"] = arg1
-	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+	args["testId"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "first",
 		func(ctx context.Context, v any) (int32, error) {
 			return ec.unmarshalNInt2int32(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["first"] = arg2
-	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+	args["first"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "after",
 		func(ctx context.Context, v any) (*string, error) {
 			return ec.unmarshalOString2ᚖstring(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["after"] = arg3
-	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "offset",
+	args["after"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "offset",
 		func(ctx context.Context, v any) (*int32, error) {
 			return ec.unmarshalOInt2ᚖint32(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["offset"] = arg4
+	args["offset"] = arg5
 	return args, nil
 }
 
@@ -403,7 +411,7 @@ func (ec *executionContext) _AgentTestExecution_runs(ctx context.Context, field 
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.AgentTestExecution().Runs(ctx, obj, fc.Args["status"].(*model.AgentTestRunStatus), fc.Args["testId"].(*string), fc.Args["first"].(int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32))
+			return ec.Resolvers.AgentTestExecution().Runs(ctx, obj, fc.Args["status"].(*model.AgentTestRunStatus), fc.Args["statuses"].([]model.AgentTestRunStatus), fc.Args["testId"].(*string), fc.Args["first"].(int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *model.Page[*model.AgentTestRun]) graphql.Marshaler {

@@ -1933,6 +1933,42 @@ func (ec *executionContext) marshalOAgentTestRun2ᚖgithubᚗcomᚋagentgraphᚋ
 	return ec._AgentTestRun(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalOAgentTestRunStatus2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestRunStatusᚄ(ctx context.Context, v any) ([]model.AgentTestRunStatus, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]model.AgentTestRunStatus, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNAgentTestRunStatus2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestRunStatus(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalOAgentTestRunStatus2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestRunStatusᚄ(ctx context.Context, sel ast.SelectionSet, v []model.AgentTestRunStatus) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNAgentTestRunStatus2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestRunStatus(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) unmarshalOAgentTestRunStatus2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestRunStatus(ctx context.Context, v any) (*model.AgentTestRunStatus, error) {
 	if v == nil {
 		return nil, nil

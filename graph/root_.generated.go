@@ -81,10 +81,12 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputAdvanceCampaignItemInput,
 		ec.unmarshalInputAgentFieldInput,
 		ec.unmarshalInputAgentFilter,
+		ec.unmarshalInputAgentTestFilter,
 		ec.unmarshalInputArchiveCampaignItemsInput,
 		ec.unmarshalInputAuditEventFilter,
 		ec.unmarshalInputCampaignFilter,
 		ec.unmarshalInputCampaignItemConversationInput,
+		ec.unmarshalInputCampaignItemFilter,
 		ec.unmarshalInputCampaignItemInput,
 		ec.unmarshalInputCampaignItemMessageInput,
 		ec.unmarshalInputCampaignItemResultInput,
@@ -116,6 +118,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputDeleteToolInput,
 		ec.unmarshalInputDisconnectKnowledgeBaseChatInput,
 		ec.unmarshalInputDisconnectToolInput,
+		ec.unmarshalInputDocumentFilter,
 		ec.unmarshalInputEndSimulationChatInput,
 		ec.unmarshalInputExtractedValueInput,
 		ec.unmarshalInputLlmSettingsInput,
@@ -410,6 +413,16 @@ input AgentFilter {
   nameContains: String
 }
 
+"By what agents are listed."
+enum AgentOrder {
+  "Newest first."
+  CreatedAt
+  "Last changed first."
+  UpdatedAt
+  "By name, ignoring case."
+  Name
+}
+
 "See ` + "`" + `AgentField` + "`" + `."
 input AgentFieldInput {
   "Letters, digits, ` + "`" + `_` + "`" + ` and ` + "`" + `.` + "`" + `, not beginning with a digit or a dot; 1 to 100 characters, unique within the agent."
@@ -555,6 +568,8 @@ extend type Query {
     offset: Int
     "Which agents."
     filter: AgentFilter
+    "In which order. A cursor is one of the order that it was read in, and of no other."
+    orderBy: AgentOrder! = CreatedAt
   ): AgentConnection! @requires(scope: read)
 }
 
@@ -934,6 +949,14 @@ type DeleteAgentTestPayload {
   deletedId: ID!
 }
 
+"Which tests to list. Every given condition must hold."
+input AgentTestFilter {
+  "Only with this text in the name, ignoring case."
+  nameContains: String
+  "Only those whose most recent run is in one of these states."
+  lastRunStatuses: [AgentTestRunStatus!]
+}
+
 extend type Agent {
   "Its tests, newest first."
   tests(
@@ -949,6 +972,8 @@ extend type Agent {
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Which tests."
+    filter: AgentTestFilter
   ): AgentTestConnection!
 }
 
@@ -971,6 +996,8 @@ extend type Query {
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Which tests."
+    filter: AgentTestFilter
   ): AgentTestConnection! @requires(scope: read)
 }
 
@@ -1135,6 +1162,8 @@ type AgentTestExecution implements Node {
   runs(
     "Only in this state."
     status: AgentTestRunStatus
+    "Only in one of these states."
+    statuses: [AgentTestRunStatus!]
     "Only of this test."
     testId: ID
     "Page size, 1 to 100."
@@ -1652,6 +1681,10 @@ extend type Query {
     testId: ID
     "Only in this state."
     status: AgentTestRunStatus
+    "Only in one of these states."
+    statuses: [AgentTestRunStatus!]
+    "Only of tests of this agent that still exist."
+    agentId: ID
     "Page size, 1 to 100."
     first: Int! = 50
     "Continue after this cursor."
@@ -1862,7 +1895,7 @@ type Campaign implements Node {
   retryDelayMinutes: Int!
   "The region (ISO 3166, two letters) of phone numbers that are written without a country code; null when there must be one."
   defaultRegion: String
-  "Grows with every change of the campaign or of an item of it: no item has a higher ` + "`" + `version` + "`" + `. Pass it as ` + "`" + `afterVersion` + "`" + ` of ` + "`" + `campaignItemUpdated` + "`" + ` to hear only of what changes from then on."
+  "The ` + "`" + `version` + "`" + ` of the item that changed last; 0 when none ever did. Pass it as ` + "`" + `afterVersion` + "`" + ` of ` + "`" + `campaignItemUpdated` + "`" + ` to hear only of what changes from then on."
   itemVersion: Int!
   "How many of its items are in each state, archived ones left out."
   counts: CampaignItemCounts! @cost(weight: 2000, isShared: true)
@@ -1872,6 +1905,8 @@ type Campaign implements Node {
     runningStatus: CampaignItemStatus
     "Only archived ones, or only others."
     isArchived: Boolean
+    "Which items."
+    filter: CampaignItemFilter
     "Page size, 1 to 100."
     first: Int! = 50
     "Continue after this cursor."
@@ -2188,6 +2223,14 @@ type CampaignItemEdge {
   node: CampaignItem!
 }
 
+"Which items to list. Every given condition must hold."
+input CampaignItemFilter {
+  "Only with numbers that begin like this, in E.164 form: ` + "`" + `+1202` + "`" + `."
+  phoneNumberPrefix: String
+  "Only with a result whose tag has exactly this name."
+  tag: String
+}
+
 "Contacts to add to a campaign."
 input AddCampaignItemsInput {
   "The campaign."
@@ -2370,6 +2413,8 @@ extend type Query {
     runningStatus: CampaignItemStatus
     "Only archived ones, or only others."
     isArchived: Boolean
+    "Which items."
+    filter: CampaignItemFilter
     "Page size, 1 to 100."
     first: Int! = 50
     "Continue after this cursor."
@@ -2425,6 +2470,8 @@ type Company implements Node {
   name: String!
   "Its API keys, newest first, revoked ones included."
   apiKeys: [ApiKey!]! @requires(scope: admin)
+  "The tags that its agents have, each once, by name; at most 1,000."
+  agentTags: [String!]! @cost(weight: 2000, isShared: true)
   "When it was created."
   createdAt: DateTime!
 }
@@ -2788,6 +2835,14 @@ type ChunkEdge {
   node: Chunk!
 }
 
+"Which documents to list. Every given condition must hold."
+input DocumentFilter {
+  "Only in one of these states."
+  statuses: [DocumentStatus!]
+  "Only with this text in the name, ignoring case."
+  nameContains: String
+}
+
 "A new document: exactly one of ` + "`" + `text` + "`" + ` and ` + "`" + `upload` + "`" + `."
 input AddDocumentInput {
   "The dataset to add it to."
@@ -2866,6 +2921,8 @@ extend type Query {
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Which documents."
+    filter: DocumentFilter
   ): DocumentConnection! @requires(scope: read)
 }
 
@@ -2876,6 +2933,15 @@ extend type Mutation {
   reindexDocument("The document." input: ReindexDocumentInput!): ReindexDocumentPayload @requires(scope: write)
   "Deletes a document with its chunks."
   deleteDocument("The document." input: DeleteDocumentInput!): DeleteDocumentPayload @requires(scope: write)
+}
+
+extend type Subscription {
+  """
+  Each document of a dataset that is added or changes from now on, such as its ` + "`" + `status` + "`" + `, as it is then; changes of a second
+  come together, and of those of one document the last one. Subscribe first and then list the documents, to miss nothing.
+  Deletions are not announced. Completes when the dataset is gone.
+  """
+  documentUpdated("The dataset." datasetId: ID!): Document! @requires(scope: read)
 }
 `, BuiltIn: false},
 	{Name: "../schema/knowledge_base_chat.graphqls", Input: `"A knowledge base chat: datasets and the settings with which an agent answers from them."
@@ -5154,6 +5220,8 @@ func (ec *executionContext) childFields_Company(ctx context.Context, field graph
 		return ec.fieldContext_Company_name(ctx, field)
 	case "apiKeys":
 		return ec.fieldContext_Company_apiKeys(ctx, field)
+	case "agentTags":
+		return ec.fieldContext_Company_agentTags(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_Company_createdAt(ctx, field)
 	case "subscription":

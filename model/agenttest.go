@@ -73,11 +73,20 @@ type AgentTestFilter struct {
 	// IsAtRoot selects tests in no folder.
 	IsAtRoot bool
 	Kind     AgentTestKind
+	// These are what the list's argument filter may have.
+	NameContains    *string
+	LastRunStatuses []AgentTestRunStatus
 }
 
-// NewAgentTestFilter returns the filter of a list's arguments; BAD_INPUT when they name an empty folder or two places.
-func NewAgentTestFilter(folderID *string, atRoot bool, kind *AgentTestKind) (f AgentTestFilter, err error) {
+// NewAgentTestFilter returns the filter of a list's arguments; BAD_INPUT when they name an empty folder or two places, or
+// break a bound.
+func NewAgentTestFilter(folderID *string, atRoot bool, kind *AgentTestKind, more *AgentTestFilter) (f AgentTestFilter, err error) {
 	var faults Fields
+	if more != nil {
+		f = *more
+		faults.optional("filter.nameContains", f.NameContains, 255)
+		faults.list("filter.lastRunStatuses", len(f.LastRunStatuses), len(AllAgentTestRunStatus))
+	}
 	f.IsAtRoot = atRoot
 	if kind != nil {
 		f.Kind = *kind

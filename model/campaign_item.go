@@ -207,3 +207,17 @@ func (in RenewCampaignClaimInput) Validate() error {
 	faults.count("leaseSeconds", &in.LeaseSeconds, leastLease, mostLease)
 	return faults.Err()
 }
+
+var phoneNumberPrefix = regexp.MustCompile(`^\+?[0-9]{0,15}$`)
+
+// Validate returns BAD_INPUT with every bound that the filter breaks.
+func (f *CampaignItemFilter) Validate() error {
+	var faults Fields
+	if f != nil {
+		faults.optional("filter.tag", f.Tag, 100)
+		if f.PhoneNumberPrefix != nil && !phoneNumberPrefix.MatchString(*f.PhoneNumberPrefix) {
+			faults.Add("filter.phoneNumberPrefix", "must be a + and at most 15 digits")
+		}
+	}
+	return faults.Err()
+}

@@ -151,7 +151,7 @@ var roots = map[string]root{
 	"agentTestExecution":  byID(db.AgentTestExecutionRows),
 	"agentTestExecutions": all(db.AgentTestExecutionList).of("agentId", db.AgentRows).that(ofAgent),
 	"agentTestRun":        byID(db.AgentTestRunRows),
-	"agentTestRuns":       all(db.AgentTestRunList).of("executionId", db.AgentTestExecutionRows).that(runsOfExecution).summed(),
+	"agentTestRuns":       all(db.AgentTestRunList).of("executionId", db.AgentTestExecutionRows).that(runsThat).summed(),
 
 	"campaign":      byID(db.CampaignRows),
 	"campaigns":     all(db.CampaignList).that(campaignsThat),

@@ -9,13 +9,6 @@ import (
 	"github.com/agentgraph/agentgraph/query"
 )
 
-// narrowed returns BAD_INPUT if the id that narrows a list is empty.
-func narrowed(argument string, id *string) error {
-	var faults model.Fields
-	faults.Filter(argument, id)
-	return faults.Err()
-}
-
 // verdictOf returns the verdict of a finished execution, and nil for others.
 func verdictOf(ctx context.Context, execution *model.AgentTestExecution) (*model.AgentTestVerdict, error) {
 	if !execution.IsFinished() {
@@ -31,7 +24,16 @@ func verdictOf(ctx context.Context, execution *model.AgentTestExecution) (*model
 
 // history returns the last runs of a test, and reads as many of each test of its batch.
 func history(ctx context.Context, test model.AgentTest, first int32) ([]*model.AgentTestRunSummary, error) {
-	return query.Value(ctx, test, fmt.Sprintf("the last %d runs", first), func(ctx context.Context, t *db.Tenant, ids []string) (map[string][]*model.AgentTestRunSummary, error) {
+	runs, err := query.Value(ctx, test, fmt.Sprintf("the last %d runs", first), func(ctx context.Context, t *db.Tenant, ids []string) (map[string][]*model.AgentTestRunSummary, error) {
 		return t.HistoriesOfTests(ctx, ids, first)
 	})
+	return orEmpty(runs), err
+}
+
+// orEmpty returns the list, which is not nil.
+func orEmpty[V any](list []V) []V {
+	if list == nil {
+		return []V{}
+	}
+	return list
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/agentgraph/agentgraph/query"
 )
 
-func (r *agentResolver) Tests(ctx context.Context, obj *model.Agent, kind *model.AgentTestKind, folderID *string, atRoot bool, first int32, after *string, offset *int32) (*model.Page[model.AgentTest], error) {
-	wanted, err := model.NewAgentTestFilter(folderID, atRoot, kind)
+func (r *agentResolver) Tests(ctx context.Context, obj *model.Agent, kind *model.AgentTestKind, folderID *string, atRoot bool, first int32, after *string, offset *int32, filter *model.AgentTestFilter) (*model.Page[model.AgentTest], error) {
+	wanted, err := model.NewAgentTestFilter(folderID, atRoot, kind, filter)
 	if err != nil {
 		return nil, err
 	}
@@ -96,8 +96,8 @@ func (r *queryResolver) AgentTest(ctx context.Context, id string) (model.AgentTe
 	return query.ByID[model.AgentTest](ctx, id)
 }
 
-func (r *queryResolver) AgentTests(ctx context.Context, agentID *string, folderID *string, atRoot bool, kind *model.AgentTestKind, first int32, after *string, offset *int32) (*model.Page[model.AgentTest], error) {
-	wanted, err := model.NewAgentTestFilter(folderID, atRoot, kind)
+func (r *queryResolver) AgentTests(ctx context.Context, agentID *string, folderID *string, atRoot bool, kind *model.AgentTestKind, first int32, after *string, offset *int32, filter *model.AgentTestFilter) (*model.Page[model.AgentTest], error) {
+	wanted, err := model.NewAgentTestFilter(folderID, atRoot, kind, filter)
 	if err != nil {
 		return nil, err
 	}

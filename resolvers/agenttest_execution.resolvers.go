@@ -44,18 +44,21 @@ func (r *agentTestExecutionResolver) FlakyTestIds(ctx context.Context, obj *mode
 }
 
 func (r *agentTestExecutionResolver) PromptVersions(ctx context.Context, obj *model.AgentTestExecution) ([]int32, error) {
-	return query.Value(ctx, obj, "prompt versions", query.Of((*db.Tenant).PromptVersionsOfExecutions))
+	versions, err := query.Value(ctx, obj, "prompt versions", query.Of((*db.Tenant).PromptVersionsOfExecutions))
+	return orEmpty(versions), err
 }
 
 func (r *agentTestExecutionResolver) Tests(ctx context.Context, obj *model.AgentTestExecution) ([]*model.AgentTestExecutionTest, error) {
-	return query.Value(ctx, obj, "tests", query.Of((*db.Tenant).TestsOfExecutions))
+	tests, err := query.Value(ctx, obj, "tests", query.Of((*db.Tenant).TestsOfExecutions))
+	return orEmpty(tests), err
 }
 
-func (r *agentTestExecutionResolver) Runs(ctx context.Context, obj *model.AgentTestExecution, status *model.AgentTestRunStatus, testID *string, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestRun], error) {
-	if err := narrowed("testId", testID); err != nil {
+func (r *agentTestExecutionResolver) Runs(ctx context.Context, obj *model.AgentTestExecution, status *model.AgentTestRunStatus, statuses []model.AgentTestRunStatus, testID *string, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestRun], error) {
+	wanted := model.AgentTestRunFilter{TestID: testID, Status: status, Statuses: statuses}
+	if err := wanted.Validate(); err != nil {
 		return nil, err
 	}
-	return query.Page[*model.AgentTestRun](ctx, obj, first, after, offset, db.RunsThat(testID, status))
+	return query.Page[*model.AgentTestRun](ctx, obj, first, after, offset, db.RunsThat(wanted))
 }
 
 func (r *agentTestExecutionTestResolver) Test(ctx context.Context, obj *model.AgentTestExecutionTest) (model.AgentTest, error) {

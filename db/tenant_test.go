@@ -135,12 +135,11 @@ func arguments(of reflect.Type, own, other estate) (values []any, known bool) {
 	case reflect.TypeFor[model.AgentTestFilter]():
 		return []any{model.AgentTestFilter{FolderID: own.ids["FolderID"]}, model.AgentTestFilter{FolderID: other.ids["FolderID"]}}, true
 	case reflect.TypeFor[model.AgentTestRunFilter]():
-		wanted := []any{}
-		for _, of := range []estate{own, other} {
-			execution, test, agent := of.ids["ExecutionID"], of.ids["TestID"], of.ids["AgentID"]
-			wanted = append(wanted, model.AgentTestRunFilter{ExecutionID: &execution}, model.AgentTestRunFilter{TestID: &test}, model.AgentTestRunFilter{AgentID: &agent})
+		run := func(execution, test, agent *string) any {
+			return model.AgentTestRunFilter{ExecutionID: execution, TestID: test, AgentID: agent}
 		}
-		return wanted, true
+		execution, test, agent := other.ids["ExecutionID"], other.ids["TestID"], other.ids["AgentID"]
+		return []any{run(new(own.ids["ExecutionID"]), nil, nil), run(&execution, nil, nil), run(nil, &test, nil), run(nil, nil, &agent)}, true
 	case reflect.TypeFor[*model.CampaignItemFilter](), reflect.TypeFor[*model.DocumentFilter]():
 		return []any{reflect.Zero(of).Interface()}, true
 	case reflect.TypeFor[time.Duration]():

@@ -45,7 +45,7 @@ func TestComparisonsTakeTheSameStatements(t *testing.T) {
 		base { id agent { name } flakyTestIds passHatK } head { id counts { total judged passRate } flakyTestIds }
 		tests {
 			testId testName test { id name isFlaky agent { name } } base { ...counts } head { ...counts }
-			change isFlakyInBase isFlakyInHead pValue conclusion
+			baseRuns { id status } headRuns { id status } change isFlakyInBase isFlakyInHead pValue conclusion
 		}
 		newlyFailing newlyPassing flaky baseCounts { ...counts } headCounts { ...counts } pValue conclusion
 	} }
@@ -83,6 +83,7 @@ func TestComparisonsTakeTheSameStatements(t *testing.T) {
 					TestID, TestName, Change, Conclusion string
 					Test                                 *struct{ IsFlaky bool }
 					Base, Head                           *struct{ Judged, Passed int }
+					BaseRuns, HeadRuns                   []struct{ ID, Status string }
 					PValue                               *float64
 				}
 				NewlyFailing, Flaky int
@@ -92,7 +93,7 @@ func TestComparisonsTakeTheSameStatements(t *testing.T) {
 			}
 		}
 		g.must(t, key, query, map[string]any{"base": base, "head": head}, &got)
-		// These read both executions and their tallies, then for the fields on them their agent, counts and tallies, and
+		// These read both executions and their tests, then for the fields on them their agent, counts and tallies, and
 		// last the tests, their agent and their flakiness.
 		require.EqualValues(t, 8, g.statements.Load()-before, "%d tests", size)
 
@@ -107,6 +108,9 @@ func TestComparisonsTakeTheSameStatements(t *testing.T) {
 		for i, test := range c.Tests {
 			require.Equal(t, i == 0, test.Test == nil, "the first was deleted")
 			require.Equal(t, "A test", test.TestName)
+			require.Len(t, test.BaseRuns, 2)
+			require.Equal(t, "Passed", test.BaseRuns[0].Status)
+			require.Len(t, test.HeadRuns, 2*min(1, size-1-i))
 			require.Equal(t, "CannotDecide", test.Conclusion)
 			if i == size-1 {
 				require.Equal(t, "Removed", test.Change)

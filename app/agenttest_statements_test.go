@@ -14,7 +14,8 @@ const everythingOfTests = `{
 	agents { nodes {
 		testFolders { name agent { name } tests(first: 3) { totalCount nodes { name } } }
 		tests(first: 50) { totalCount nodes {
-			name isFlaky agent { name } folder { name body }
+			name isFlaky failingSince { promptVersion run { id executionId } lastPassed { promptVersion } } history(first: 3) { id status createdAt }
+			agent { name } folder { name body }
 			lastRun { status messages { text } execution { status } }
 			runs(first: 2) { totalCount nodes { attempt status } }
 			... on SimulationTest { criteria toolMocking { mockAllTools } }
@@ -26,6 +27,11 @@ const everythingOfTests = `{
 		} }
 	} }
 }`
+
+// matrices selects the tests and runs of executions.
+const matrices = `{ agentTestExecutions(first: 20) { nodes {
+	promptVersions tests { testId testName folderId folder { name } test { name } runs { id attempt status promptVersion durationMs } }
+} } }`
 
 func TestWhatHangsOnTestsTakesTheSameStatements(t *testing.T) {
 	t.Parallel()
@@ -61,22 +67,57 @@ func TestWhatHangsOnTestsTakesTheSameStatements(t *testing.T) {
 		var got struct {
 			Agents struct {
 				Nodes []struct {
-					TestFolders    []struct{ Tests struct{ TotalCount int } }
-					Tests          struct{ Nodes []struct{ IsFlaky bool } }
+					TestFolders []struct{ Tests struct{ TotalCount int } }
+					Tests       struct {
+						Nodes []struct {
+							IsFlaky      bool
+							FailingSince *struct{ LastPassed *struct{ PromptVersion int } }
+							History      []struct{ ID, Status string }
+						}
+					}
 					TestExecutions struct {
 						Nodes []struct{ Runs struct{ TotalCount int } }
 					}
 				}
 			}
+			AgentTestExecutions struct {
+				Nodes []struct {
+					PromptVersions []int
+					Tests          []struct {
+						TestName string
+						Folder   struct{ Name string }
+						Test     *struct{ Name string }
+						Runs     []struct {
+							Attempt int
+							Status  string
+						}
+					}
+				}
+			}
 		}
 		g.must(t, key, everythingOfTests, nil, &got)
+		g.must(t, key, matrices, nil, &got)
 		taken = append(taken, g.statements.Load()-before)
 		require.Len(t, got.Agents.Nodes, size)
 		for _, agent := range got.Agents.Nodes {
 			require.Equal(t, 2, agent.TestFolders[0].Tests.TotalCount)
 			require.Len(t, agent.Tests.Nodes, 2)
 			require.True(t, agent.Tests.Nodes[0].IsFlaky)
+			require.Nil(t, agent.Tests.Nodes[0].FailingSince, "its last run passed")
+			require.Len(t, agent.Tests.Nodes[0].History, 2)
 			require.Equal(t, 2, agent.TestExecutions.Nodes[0].Runs.TotalCount)
+		}
+		require.Len(t, got.AgentTestExecutions.Nodes, size)
+		for _, execution := range got.AgentTestExecutions.Nodes {
+			require.Equal(t, []int{1}, execution.PromptVersions)
+			require.Len(t, execution.Tests, 2)
+			for _, test := range execution.Tests {
+				require.Equal(t, "Smoke", test.Folder.Name)
+				require.Equal(t, test.TestName, test.Test.Name)
+				require.Len(t, test.Runs, 2)
+				require.Equal(t, "Failed", test.Runs[0].Status)
+				require.Equal(t, 2, test.Runs[1].Attempt)
+			}
 		}
 	}
 	t.Logf("%d statements", taken[0])

@@ -223,7 +223,7 @@ func TestFormsThatAreNoUploads(t *testing.T) {
 		require.Equal(t, c.status, status, "%s: %s", name, text)
 		require.Contains(t, text, c.says, name)
 	}
-	page, err := tenant.Documents(t.Context(), model.PageArgs{First: 10}, nil)
+	page, err := tenant.Documents(t.Context(), model.PageArgs{First: 10}, nil, nil)
 	require.NoError(t, err)
 	require.Len(t, page.Nodes, 1)
 }

@@ -266,6 +266,33 @@ func (w *writing) filter(of string) any {
 			filter["tags"] = []string{"health"}
 		}
 		return filter
+	case "AgentTestFilter":
+		filter := map[string]any{}
+		if w.chance(2) {
+			filter["nameContains"] = []string{"a", "BOOK", "zzz"}[w.random.IntN(3)]
+		}
+		if w.chance(2) {
+			filter["lastRunStatuses"] = [][]string{{"Passed"}, {"Failed", "Error"}, {}}[w.random.IntN(3)]
+		}
+		return filter
+	case "DocumentFilter":
+		filter := map[string]any{}
+		if w.chance(3) {
+			filter["nameContains"] = []string{"a", "zzz"}[w.random.IntN(2)]
+		}
+		if w.chance(2) {
+			filter["statuses"] = [][]string{{"Ready"}, {"Pending", "Ready"}, {}}[w.random.IntN(3)]
+		}
+		return filter
+	case "CampaignItemFilter":
+		filter := map[string]any{}
+		if w.chance(3) {
+			filter["phoneNumberPrefix"] = []string{"+1", "+33", "", "%"}[w.random.IntN(4)]
+		}
+		if w.chance(2) {
+			filter["tag"] = []string{"Interested", "No answer", "none"}[w.random.IntN(3)]
+		}
+		return filter
 	case "CampaignFilter":
 		return map[string]any{"nameContains": []string{"e", "q"}[w.random.IntN(2)], "statuses": []string{"Running", "Draft"}}
 	}

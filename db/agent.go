@@ -29,7 +29,7 @@ func (t *Tenant) AgentsByID(ctx context.Context, ids []string, columns ...string
 	return of[*model.Agent](ctx, t, AgentRows, ids, columns)
 }
 
-// Agents returns a page of the agents that pass the filter, newest first.
+// Agents returns a page of the agents that pass the filter, in the order of the arguments.
 func (t *Tenant) Agents(ctx context.Context, args model.PageArgs, filter *model.AgentFilter, columns ...string) (*model.Page[*model.Agent], error) {
 	if err := filter.Validate(); err != nil {
 		return nil, err
@@ -47,24 +47,24 @@ func AgentsThat(wanted *model.AgentFilter) (f Filter) {
 		f = f.searching(agentsView, "?TableAlias.tags @> to_jsonb(?::text[])", wanted.Tags)
 	}
 	if wanted.NameContains != nil {
-		f = f.nameContains(*wanted.NameContains)
+		f = f.nameContains(agentsView, *wanted.NameContains)
 	}
 	return f
 }
 
-// nameParts are the characters and pairs of neighbours of a name, as the index agents_filter_idx has them.
+// nameParts are the characters and pairs of neighbours of a name, as the indexes agents_filter_idx and documents_name_idx have them.
 const nameParts = `(string_to_array(translate(lower(?TableAlias.name), E'\n', ' '), NULL)
 	|| string_to_array(regexp_replace(substr(regexp_replace(translate(lower(?TableAlias.name), E'\n', ' '), '(.)', '\1\1', 'g'), 2), '(..)', E'\\1\n', 'g'), E'\n'))`
 
-// nameContains leaves the agents whose names have the part, as Postgres writes both in small letters. The index is
+// nameContains leaves the agents or documents, which are read from their view, whose names have the part, as Postgres writes both in small letters. The index is
 // asked for the first and the last pair of the part alone: more would let Postgres think that next to none has them all, and
 // read all of many in place of the newest. For the same reason such a statement is to be planned with its arguments: a plan
 // for any part reads all that have it.
-func (f Filter) nameContains(part string) Filter {
+func (f Filter) nameContains(view, part string) Filter {
 	if part != "" {
-		f = f.searching(agentsView, nameParts+" @> ARRAY[left(translate(lower(?0), E'\n', ' '), 2), right(translate(lower(?0), E'\n', ' '), 2)]", part)
+		f = f.searching(view, nameParts+" @> ARRAY[left(translate(lower(?0), E'\n', ' '), 2), right(translate(lower(?0), E'\n', ' '), 2)]", part)
 	}
-	return f.searching(agentsView, "strpos(lower(?TableAlias.name), lower(?)) > 0", part)
+	return f.searching(view, "strpos(lower(?TableAlias.name), lower(?)) > 0", part)
 }
 
 // CreateAgent creates an agent; its prompt becomes version 1.

@@ -49,7 +49,10 @@ func TestsThat(wanted model.AgentTestFilter) (f Filter) {
 	if wanted.Kind != "" {
 		f = f.and("?TableAlias.kind = ?", wanted.Kind)
 	}
-	return f
+	if wanted.NameContains != nil {
+		f = f.and("strpos(lower(?TableAlias.name), lower(?)) > 0", *wanted.NameContains)
+	}
+	return oneOf(f, "last_run_status", wanted.LastRunStatuses)
 }
 
 // withKind adds the kind to the columns of a test: it tells what the row is.

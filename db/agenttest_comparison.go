@@ -24,11 +24,11 @@ func (t *Tenant) CompareAgentTestExecutions(ctx context.Context, baseID, headID 
 			return nil, model.Missing(agentTestExecution, id)
 		}
 	}
-	tallies, err := t.TalliesOfExecutions(ctx, []string{baseID, headID})
+	tests, err := t.TestsOfExecutions(ctx, []string{baseID, headID})
 	if err != nil {
 		return nil, err
 	}
-	comparison := model.CompareExecutions(byID[baseID], byID[headID], tallies[baseID], tallies[headID])
+	comparison := model.CompareExecutions(byID[baseID], byID[headID], tests[baseID], tests[headID])
 	together(comparison.Tests)
 	return comparison, nil
 }

@@ -79,6 +79,50 @@ func (t *Tenant) TalliesOfExecutions(ctx context.Context, ids []string) (map[str
 	return tallies, translate(err)
 }
 
+// TestsOfExecutions returns the tests of several executions with their runs, by the execution's id, each execution's in
+// the order of its runs. Tests that were deleted since are among them.
+func (t *Tenant) TestsOfExecutions(ctx context.Context, ids []string) (map[string][]*model.AgentTestExecutionTest, error) {
+	rows := []*struct {
+		Run      model.AgentTestRun `bun:"embed:"`
+		FolderID *string
+	}{}
+	err := t.find((*model.AgentTestRun)(nil)).Apply(only(append([]string{"test_id", "tested_id", "test_name"}, runSummary...))).ColumnExpr("test.folder_id").
+		Join("LEFT JOIN agent_tests AS test ON test.company_id = ?TableAlias.company_id AND test.id = ?TableAlias.test_id").
+		Where("?TableAlias.execution_id IN (?)", bun.List(ids)).OrderExpr("?TableAlias.execution_id, ?TableAlias.position").Scan(ctx, &rows)
+	tests := make(map[string][]*model.AgentTestExecutionTest, len(ids))
+	type key struct{ execution, test string }
+	known, all := map[key]*model.AgentTestExecutionTest{}, []*model.AgentTestExecutionTest{}
+	for _, row := range rows {
+		run := &row.Run
+		test := known[key{run.ExecutionID, run.TestedID}]
+		if test == nil {
+			test = &model.AgentTestExecutionTest{TestID: run.TestedID, ExistingID: run.TestID, TestName: run.TestName, FolderID: row.FolderID}
+			known[key{run.ExecutionID, run.TestedID}] = test
+			tests[run.ExecutionID] = append(tests[run.ExecutionID], test)
+			all = append(all, test)
+		}
+		test.Runs = append(test.Runs, run)
+	}
+	together(all)
+	return tests, translate(err)
+}
+
+// PromptVersionsOfExecutions returns the versions of the prompts that the runs of several executions had, by the
+// execution's id, lowest first.
+func (t *Tenant) PromptVersionsOfExecutions(ctx context.Context, ids []string) (map[string][]int32, error) {
+	rows := []struct {
+		ExecutionID   string
+		PromptVersion int32
+	}{}
+	err := t.find((*model.AgentTestRun)(nil)).ColumnExpr("DISTINCT ?TableAlias.execution_id, ?TableAlias.prompt_version").
+		Where("?TableAlias.execution_id IN (?)", bun.List(ids)).OrderExpr("?TableAlias.execution_id, ?TableAlias.prompt_version").Scan(ctx, &rows)
+	versions := make(map[string][]int32, len(ids))
+	for _, row := range rows {
+		versions[row.ExecutionID] = append(versions[row.ExecutionID], row.PromptVersion)
+	}
+	return versions, translate(err)
+}
+
 // counted adds how many runs there are in each state.
 func counted(q *bun.SelectQuery) *bun.SelectQuery {
 	q = q.ColumnExpr("count(*) AS total")

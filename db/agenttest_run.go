@@ -22,21 +22,36 @@ var (
 	RunsOfTests      = List{none: (*model.AgentTestRun)(nil), of: "?TableAlias.test_id = ?1", order: newestFirst}
 )
 
-// RunsThat is the filter of a list of runs: those of one test, which may have been deleted since, in one state.
-func RunsThat(testID *string, status *model.AgentTestRunStatus) Filter {
-	return given(given(nil, "tested_id", testID), "status", status)
+// testOfAgent finds the test of a run, if it is one of the agent's.
+const testOfAgent = `SELECT FROM agent_tests AS test
+	WHERE test.company_id = ?TableAlias.company_id AND test.id = ?TableAlias.test_id AND test.agent_id = ?`
+
+// RunsThat is the filter of a list of runs.
+func RunsThat(wanted model.AgentTestRunFilter) Filter {
+	f := given(given(OfExecution(wanted.ExecutionID), "tested_id", wanted.TestID), "status", wanted.Status)
+	if wanted.AgentID != nil {
+		f = f.and("EXISTS ("+testOfAgent+")", *wanted.AgentID)
+	}
+	return oneOf(f, "status", wanted.Statuses)
 }
 
-// AgentTestRuns returns a page of the company's runs, newest first, or of those of one execution, of one test,
-// which may have been deleted since, in one state. NOT_FOUND names an execution that does not exist.
+// AgentTestRuns returns a page of the company's runs that pass the filter, newest first. NOT_FOUND names an execution or
+// an agent that does not exist.
 func (t *Tenant) AgentTestRuns(
-	ctx context.Context, args model.PageArgs, executionID, testID *string, status *model.AgentTestRunStatus, columns ...string,
+	ctx context.Context, args model.PageArgs, wanted model.AgentTestRunFilter, columns ...string,
 ) (*model.Page[*model.AgentTestRun], error) {
-	if err := t.exists(ctx, agentTestExecution, executionID, (*model.AgentTestExecution)(nil)); err != nil {
+	if err := wanted.Validate(); err != nil {
 		return nil, err
 	}
-	page, err := list[*model.AgentTestRun](ctx, t, AgentTestRunList, args, columns, append(RunsThat(testID, status), OfExecution(executionID)...))
-	if err == nil && executionID == nil && testID == nil && status == nil {
+	if err := t.exists(ctx, agentTestExecution, wanted.ExecutionID, (*model.AgentTestExecution)(nil)); err != nil {
+		return nil, err
+	}
+	if err := t.exists(ctx, "agent", wanted.AgentID, (*model.Agent)(nil)); err != nil {
+		return nil, err
+	}
+	filter := RunsThat(wanted)
+	page, err := list[*model.AgentTestRun](ctx, t, AgentTestRunList, args, columns, filter)
+	if err == nil && len(filter) == 0 {
 		page.Count = t.runs
 	}
 	return page, err

@@ -90,9 +90,7 @@ func (t *Tenant) UpdateCampaign(ctx context.Context, in model.UpdateCampaignInpu
 				return err
 			}
 		}
-		t.wake(campaign.ID)
-		_, err = t.change(campaign).WherePK().Exec(ctx)
-		return translate(err)
+		return t.revise(ctx, campaign)
 	})
 	if err != nil {
 		return nil, err
@@ -144,10 +142,17 @@ func (t *Tenant) AddCampaignField(ctx context.Context, in model.AddCampaignField
 		if field, err = campaign.AddField(in, agent, now()); err != nil {
 			return err
 		}
-		_, err = t.change(campaign).Column("own_fields", "updated_at").WherePK().Exec(ctx)
-		return translate(err)
+		return t.revise(ctx, campaign, "own_fields", "updated_at", "revision")
 	})
 	return campaign, field, err
+}
+
+// revise writes columns of a campaign, which is held, or all of them when none is given, and tells its followers.
+func (t tenantTx) revise(ctx context.Context, campaign *model.Campaign, columns ...string) error {
+	campaign.Revision++
+	t.wake(campaign.ID)
+	_, err := t.change(campaign).Column(columns...).WherePK().Exec(ctx)
+	return translate(err)
 }
 
 // CountsOfCampaigns returns how many items of each of several campaigns are in which state, archived ones

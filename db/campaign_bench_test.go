@@ -67,7 +67,7 @@ func BenchmarkClaims(b *testing.B) {
 // BenchmarkMoves measures how many transitions of one campaign's items are stored per second, 16 at once.
 func BenchmarkMoves(b *testing.B) {
 	tenant, campaign := benchmarkCampaign(b, 1)
-	page, err := tenant.CampaignItems(b.Context(), model.PageArgs{First: 16}, campaign.ID, nil, nil)
+	page, err := tenant.CampaignItems(b.Context(), model.PageArgs{First: 16}, campaign.ID, nil, nil, nil)
 	require.NoError(b, err)
 	var left atomic.Int64
 	left.Store(int64(b.N))

@@ -18,7 +18,7 @@ func TestACampaignIsImportedWholeOrNotAtAll(t *testing.T) {
 	require.NoError(t, err)
 	items, err := campaign.NewItems(contacts(campaign.ID, 3), agent, past)
 	require.NoError(t, err)
-	campaign.Version = 3
+	campaign.ItemVersion = 3
 	var events []*model.CampaignItemEvent
 	for _, in := range []model.AdvanceCampaignItemInput{
 		{To: model.CampaignItemStatusCalling}, {To: model.CampaignItemStatusPending, Answered: new(false)},

@@ -19,9 +19,16 @@ var (
 	EventsOfItems    = Rows{none: (*model.CampaignItemEvent)(nil), key: "?TableAlias.item_id", order: "?TableAlias.number"}
 )
 
-// ItemsThat is the filter of a list of items.
-func ItemsThat(status *model.CampaignItemStatus, isArchived *bool) Filter {
-	return given(given(nil, "running_status", status), "is_archived", isArchived)
+// ItemsThat is the filter of a list of items. more is valid or nil.
+func ItemsThat(status *model.CampaignItemStatus, isArchived *bool, more *model.CampaignItemFilter) Filter {
+	f := given(given(nil, "running_status", status), "is_archived", isArchived)
+	if more != nil && more.PhoneNumberPrefix != nil {
+		f = f.searching(campaignItemsView, "?TableAlias.phone_number LIKE ?", *more.PhoneNumberPrefix+"%")
+	}
+	if more != nil && more.Tag != nil {
+		f = f.searching(campaignItemsView, "?TableAlias.result #>> '{tag,name}' = ?", *more.Tag)
+	}
+	return f
 }
 
 // CampaignItem returns one item of a campaign. NOT_FOUND names campaignId when there is no such campaign.
@@ -41,15 +48,19 @@ func (t *Tenant) CampaignItem(ctx context.Context, campaignID, id string, column
 	return items[0], nil
 }
 
-// CampaignItems returns a page of the items of a campaign, newest first: all of them, or those in one state,
-// archived or not.
+// CampaignItems returns a page of the items of a campaign that pass the filter, newest first: all of them, or those in
+// one state, archived or not.
 func (t *Tenant) CampaignItems(
-	ctx context.Context, args model.PageArgs, campaignID string, status *model.CampaignItemStatus, isArchived *bool, columns ...string,
+	ctx context.Context, args model.PageArgs, campaignID string, status *model.CampaignItemStatus, isArchived *bool, filter *model.CampaignItemFilter,
+	columns ...string,
 ) (*model.Page[*model.CampaignItem], error) {
+	if err := filter.Validate(); err != nil {
+		return nil, err
+	}
 	if _, err := t.Campaign(ctx, campaignID); err != nil {
 		return nil, err
 	}
-	return list[*model.CampaignItem](ctx, t, CampaignItemList, args, columns, append(ItemsThat(status, isArchived), OfCampaign(&campaignID)...))
+	return list[*model.CampaignItem](ctx, t, CampaignItemList, args, columns, append(ItemsThat(status, isArchived, filter), OfCampaign(&campaignID)...))
 }
 
 // AddCampaignItems adds items to a campaign, all of them or none.
@@ -103,7 +114,7 @@ func (t *Tenant) ResetCampaignItem(ctx context.Context, in model.ResetCampaignIt
 // DeleteCampaignItem deletes an item with its events. CONFLICT while it is being called.
 func (t *Tenant) DeleteCampaignItem(ctx context.Context, in model.DeleteCampaignItemInput) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		campaign, err := t.lockCampaign(ctx, in.CampaignID, forShare)
+		campaign, err := t.lockCampaign(ctx, in.CampaignID, forUpdate)
 		if err != nil {
 			return err
 		}
@@ -116,6 +127,9 @@ func (t *Tenant) DeleteCampaignItem(ctx context.Context, in model.DeleteCampaign
 		}
 		if item.RunningStatus == model.CampaignItemStatusCalling {
 			return model.Errorf(model.Conflict, "campaign item %q is being called", item.ID)
+		}
+		if err := t.revise(ctx, campaign, "revision"); err != nil {
+			return err
 		}
 		return t.delete(ctx, campaignItem, item.ID, (*model.CampaignItem)(nil))
 	})
@@ -138,7 +152,7 @@ func (t *Tenant) ArchiveCampaignItems(ctx context.Context, in model.ArchiveCampa
 				return model.Errorf(model.Conflict, "campaign item %q is being called or evaluated", item.ID)
 			}
 			if item.IsArchived != in.IsArchived {
-				item.IsArchived, item.Version = in.IsArchived, campaign.Version+int32(len(changed))+1
+				item.IsArchived, item.Version = in.IsArchived, campaign.ItemVersion+int32(len(changed))+1
 				changed, versions = append(changed, item.ID), append(versions, item.Version)
 			}
 		}
@@ -193,7 +207,7 @@ func (t *Tenant) changeItems(ctx context.Context, campaignID string, changes int
 		if err := campaigns[0].Frozen(); err != nil {
 			return err
 		}
-		campaigns[0].Version -= int32(changes)
+		campaigns[0].ItemVersion -= int32(changes)
 		t.wake(campaignID)
 		return fn(ctx, t, campaigns[0])
 	})

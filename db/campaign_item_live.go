@@ -25,45 +25,23 @@ func (t *Tenant) FollowCampaignItems(ctx context.Context, campaignID string, ver
 	if err := faults.Err(); err != nil {
 		return nil, err
 	}
-	p := t.followed(followedCampaigns, campaignID, newItemReader(campaignID))
-	campaign, err := t.Campaign(ctx, campaignID)
+	p, r, err := t.followCampaign(ctx, campaignID)
 	if err != nil {
-		p.release()
 		return nil, err
 	}
-	r := p.reader.(*itemReader)
-	p.begin(campaign.Version, campaign.Status == model.CampaignStatusArchived, func() { r.items.Begin(live.Position(campaign.Version)) })
 	return live.Channel(ctx, r.items.Follow(live.Position(version), p.release)), nil
 }
 
-// itemReader reads the items of a campaign as they change.
-type itemReader struct {
-	tenant *Tenant
-	id     string
-	items  *live.Log[*model.CampaignItem]
-}
-
-func newItemReader(id string) func(*Tenant, *live.Budget) reader {
-	return func(t *Tenant, budget *live.Budget) reader {
-		r := &itemReader{tenant: t, id: id}
-		r.items = live.NewLog(budget, r.read)
-		return r
+// lookAtItems reads the items that have changed, if anybody follows them.
+func (r *campaignReader) lookAtItems(ctx context.Context, known live.Position) error {
+	if !r.items.IsFollowed() {
+		r.items.Begin(known)
+		return nil
 	}
-}
-
-func (r *itemReader) look(ctx context.Context, p *topic, isWoken bool) (outlook, error) {
-	if !isWoken {
-		return nothingYet, nil
-	}
-	campaign, err := r.tenant.Campaign(ctx, r.id)
-	if err != nil {
-		return nothingYet, err
-	}
-	known := live.Position(campaign.Version)
 	for after := r.items.End(); after < known; after = r.items.End() {
-		items, upTo, err := r.read(ctx, after, known)
+		items, upTo, err := r.readItems(ctx, after, known)
 		if err != nil {
-			return nothingYet, err
+			return err
 		}
 		for i := range items {
 			items[i].Size = sizeOf(items[i].Value)
@@ -71,18 +49,12 @@ func (r *itemReader) look(ctx context.Context, p *topic, isWoken bool) (outlook,
 		r.items.Add(items...)
 		r.items.Skip(upTo)
 	}
-	p.version.Store(campaign.Version)
-	if campaign.Status == model.CampaignStatusArchived {
-		return nothingEver, nil
-	}
-	return nothingYet, nil
+	return nil
 }
 
-func (r *itemReader) end() { r.items.Close() }
-
-// read reads, in the order of their last changes, items that changed after the version. Whoever changes items holds
+// readItems reads, in the order of their last changes, items that changed after the version. Whoever changes items holds
 // their campaign, which numbers the changes, until the commit: a change that is seen has none before it that is not.
-func (r *itemReader) read(ctx context.Context, after, known live.Position) ([]live.Kept[*model.CampaignItem], live.Position, error) {
+func (r *campaignReader) readItems(ctx context.Context, after, known live.Position) ([]live.Kept[*model.CampaignItem], live.Position, error) {
 	items := []*model.CampaignItem{}
 	err := pageOf(r.tenant, &items, func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Where("?TableAlias.campaign_id = ?", r.id).Where("?TableAlias.version > ?", int32(after))

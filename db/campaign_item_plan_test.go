@@ -31,13 +31,13 @@ func TestArchivedItemsAreListedByTheirIndex(t *testing.T) {
 	boundByPolicies(t, conn)
 
 	asked.asked = nil
-	page, err := tenant.CampaignItems(t.Context(), model.PageArgs{First: 50}, campaign.ID, nil, new(true))
+	page, err := tenant.CampaignItems(t.Context(), model.PageArgs{First: 50}, campaign.ID, nil, new(true), nil)
 	require.NoError(t, err)
 	require.Len(t, page.Nodes, 3)
 	total, err := page.TotalCount(t.Context())
 	require.NoError(t, err)
 	require.EqualValues(t, 3, total)
-	wanted := db.ItemsThat(nil, new(true))
+	wanted := db.ItemsThat(nil, new(true), nil)
 	items, err := dbtest.Pages[*model.CampaignItem](t.Context(), tenant, db.ItemsOfCampaigns, wanted, []string{campaign.ID}, model.PageArgs{First: 50})
 	require.NoError(t, err)
 	require.Len(t, items, 3)

@@ -208,7 +208,7 @@ func TestItemsAreAddedAllOrNone(t *testing.T) {
 		in.AgentID = newOutboundAgent(t, tenant, &model.AgentField{Name: "a", IsMandatory: true}, &model.AgentField{Name: "phoneNumber", IsMandatory: true, IsSystem: true}).ID
 	})
 	total := func() int32 {
-		page, err := tenant.CampaignItems(t.Context(), model.PageArgs{First: 1}, campaign.ID, nil, nil)
+		page, err := tenant.CampaignItems(t.Context(), model.PageArgs{First: 1}, campaign.ID, nil, nil, nil)
 		require.NoError(t, err)
 		count, err := page.TotalCount(t.Context())
 		require.NoError(t, err)
@@ -259,10 +259,10 @@ func TestListsOfItems(t *testing.T) {
 		for _, i := range c.want {
 			want = append(want, items[i].ID)
 		}
-		page, err := tenant.CampaignItems(t.Context(), model.PageArgs{First: 10}, campaign.ID, c.status, c.isArchived, "running_status")
+		page, err := tenant.CampaignItems(t.Context(), model.PageArgs{First: 10}, campaign.ID, c.status, c.isArchived, nil, "running_status")
 		require.NoError(t, err)
 		require.Equal(t, want, idsOf(page.Nodes))
-		wanted := db.ItemsThat(c.status, c.isArchived)
+		wanted := db.ItemsThat(c.status, c.isArchived, nil)
 		of, err := dbtest.Pages[*model.CampaignItem](t.Context(), tenant, db.ItemsOfCampaigns, wanted, []string{campaign.ID}, model.PageArgs{First: 10})
 		require.NoError(t, err)
 		require.Equal(t, want, idsOf(of))
@@ -270,7 +270,7 @@ func TestListsOfItems(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []int32{int32(len(want))}, counts)
 	}
-	_, err = tenant.CampaignItems(t.Context(), model.PageArgs{First: 10}, "campaign_none", nil, nil)
+	_, err = tenant.CampaignItems(t.Context(), model.PageArgs{First: 10}, "campaign_none", nil, nil, nil)
 	faults(t, err, model.NotFound, "campaignId", "names no campaign")
 }
 

@@ -18,6 +18,17 @@ func (t *Tenant) Company(ctx context.Context) (*model.Company, error) {
 	return company, translate(err)
 }
 
+// mostTags bounds the tags that AgentTags returns.
+const mostTags = 1_000
+
+// AgentTags returns the tags that the company's agents have, each once, by name, at most mostTags.
+func (t *Tenant) AgentTags(ctx context.Context) ([]string, error) {
+	tags := []string{}
+	err := t.find((*model.Agent)(nil)).ColumnExpr("DISTINCT tag").Join("CROSS JOIN jsonb_array_elements_text(?TableAlias.tags) AS tag").
+		OrderExpr("tag").Limit(mostTags).Scan(ctx, &tags)
+	return tags, translate(err)
+}
+
 // CreateCompany creates a company with the name.
 func (s *Store) CreateCompany(ctx context.Context, name string) (company *model.Company, err error) {
 	return company, s.Tx(ctx, func(ctx context.Context, tx *Tx) error {

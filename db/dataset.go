@@ -80,6 +80,7 @@ func (t *Tenant) DeleteDataset(ctx context.Context, id string) error {
 		if err := t.find((*model.Document)(nil)).ColumnExpr("coalesce(sum(size), 0)").Where("dataset_id = ?", id).Scan(ctx, &bytes); err != nil {
 			return translate(err)
 		}
+		t.wake(id)
 		if err := t.delete(ctx, dataset, id, (*model.Dataset)(nil)); err != nil {
 			return err
 		}

@@ -47,13 +47,29 @@ func (t *Tenant) DocumentOf(ctx context.Context, datasetID, id string, columns .
 	return rows[0], nil
 }
 
-// Documents returns a page of the documents, newest first, or of those of one dataset.
+// Documents returns a page of the documents that pass the filter, newest first, or of those of one dataset.
 // NOT_FOUND names a dataset that does not exist.
-func (t *Tenant) Documents(ctx context.Context, args model.PageArgs, datasetID *string, columns ...string) (*model.Page[*model.Document], error) {
+func (t *Tenant) Documents(
+	ctx context.Context, args model.PageArgs, datasetID *string, filter *model.DocumentFilter, columns ...string,
+) (*model.Page[*model.Document], error) {
+	if err := filter.Validate(); err != nil {
+		return nil, err
+	}
 	if err := t.exists(ctx, dataset, datasetID, (*model.Dataset)(nil)); err != nil {
 		return nil, err
 	}
-	return list[*model.Document](ctx, t, DocumentList, args, columns, OfDataset(datasetID))
+	return list[*model.Document](ctx, t, DocumentList, args, columns, append(OfDataset(datasetID), DocumentsThat(filter)...))
+}
+
+// DocumentsThat is the filter of a list of documents, which is valid or nil.
+func DocumentsThat(wanted *model.DocumentFilter) (f Filter) {
+	if wanted == nil {
+		return nil
+	}
+	if wanted.NameContains != nil {
+		f = f.nameContains(documentsView, *wanted.NameContains)
+	}
+	return oneOf(f, "status", wanted.Statuses)
 }
 
 // ChunksByID returns the chunks with the ids, in any order; what does not exist is left out.
@@ -106,6 +122,7 @@ func (t *Tenant) AddDocument(ctx context.Context, added *model.Document, content
 		if err := t.addStored(ctx, int64(added.Size)); err != nil {
 			return err
 		}
+		t.wake(added.DatasetID)
 		return t.enqueue(ctx, documentJob, []string{added.IndexingID})
 	})
 }

@@ -33,6 +33,7 @@ func (t tenantTx) reindex(ctx context.Context, datasetID string, which selection
 	if err != nil {
 		return translate(err)
 	}
+	t.wake(datasetID)
 	return t.enqueue(ctx, documentJob, indexings)
 }
 
@@ -94,8 +95,12 @@ func (t *Tenant) ClaimDocument(ctx context.Context, indexingID string, attempt i
 		Set("status = coalesce("+isLost+", ?)", model.MaxIndexAttempts, model.DocumentStatusFailed, model.DocumentStatusIndexing).
 		Set("error = "+isLost, model.MaxIndexAttempts, fmt.Sprintf("its indexing was begun %d times and never came to an end", model.MaxIndexAttempts))
 	claimed := []*model.Document{}
-	if err := claim.Returning("*").Scan(ctx, &claimed); err != nil || len(claimed) == 0 || claimed[0].Status == model.DocumentStatusFailed {
+	if err := claim.Returning("*").Scan(ctx, &claimed); err != nil || len(claimed) == 0 {
 		return nil, translate(err)
+	}
+	t.wake(claimed[0].DatasetID)
+	if claimed[0].Status == model.DocumentStatusFailed {
+		return nil, nil
 	}
 	return claimed[0], nil
 }
@@ -165,6 +170,7 @@ func (t *Tenant) settleDocument(ctx context.Context, d *model.Document, columns 
 	if n, err := result.RowsAffected(); err != nil || n == 0 {
 		return claimLost(d)
 	}
+	t.wake(d.DatasetID)
 	return nil
 }
 

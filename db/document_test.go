@@ -243,7 +243,7 @@ func TestCountsStayRightWhileDocumentsComeAndGo(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, map[string]model.DatasetCounts{dataset.ID: {Documents: workers * 7, Chunks: workers * 4 * 3}}, counts)
 	stored := int32(0)
-	page, err := tenant.Documents(t.Context(), model.PageArgs{First: 100}, &dataset.ID)
+	page, err := tenant.Documents(t.Context(), model.PageArgs{First: 100}, &dataset.ID, nil)
 	require.NoError(t, err)
 	for _, d := range page.Nodes {
 		stored += int32(len(contentsOf(t, tenant, d.ID)))
@@ -278,7 +278,7 @@ func TestNoDocumentIsCutAsItsDatasetWasBefore(t *testing.T) {
 	require.Empty(t, errs)
 	last, err := tenant.Dataset(t.Context(), dataset.ID)
 	require.NoError(t, err)
-	page, err := tenant.Documents(t.Context(), model.PageArgs{First: 100}, &dataset.ID)
+	page, err := tenant.Documents(t.Context(), model.PageArgs{First: 100}, &dataset.ID, nil)
 	require.NoError(t, err)
 	for _, d := range page.Nodes {
 		if d.Status == model.DocumentStatusReady {

@@ -50,6 +50,18 @@ func given[V any](f Filter, column string, value *V) Filter {
 	return f.and("?TableAlias."+column+" = ?", *value)
 }
 
+// oneOf adds that the column has one of the values, unless there is no list of them. A single value is compared by itself:
+// an index then has the rows in their order.
+func oneOf[V any](f Filter, column string, values []V) Filter {
+	switch {
+	case values == nil:
+		return f
+	case len(values) == 1:
+		return given(f, column, &values[0])
+	}
+	return f.and("?TableAlias."+column+" = ANY (?::text[])", values)
+}
+
 // apply narrows a query to what passes the filter, whose values are written into its text.
 func (f Filter) apply(q *bun.SelectQuery) *bun.SelectQuery {
 	q = f.from(q)

@@ -65,7 +65,7 @@ func TestListsOfAGrownCompanyUseTheirIndexes(t *testing.T) {
 	}
 	runs := func(status *model.AgentTestRunStatus) func(context.Context) (int32, error) {
 		return func(ctx context.Context) (int32, error) {
-			page, err := tenant.AgentTestRuns(ctx, first, nil, nil, status)
+			page, err := tenant.AgentTestRuns(ctx, first, model.AgentTestRunFilter{Status: status})
 			if err != nil {
 				return 0, err
 			}
@@ -149,7 +149,7 @@ func TestAllRunsAreCounted(t *testing.T) {
 	agent := newAgent(t, tenant)
 	tests := []string{newSimulationTest(t, tenant, agent.ID).ID, newSimulationTest(t, tenant, agent.ID).ID}
 	total := func() int32 {
-		page, err := tenant.AgentTestRuns(t.Context(), model.PageArgs{First: 1}, nil, nil, nil)
+		page, err := tenant.AgentTestRuns(t.Context(), model.PageArgs{First: 1}, model.AgentTestRunFilter{})
 		require.NoError(t, err)
 		total, err := page.TotalCount(t.Context())
 		require.NoError(t, err)

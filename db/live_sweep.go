@@ -22,14 +22,16 @@ const (
 	sweepTimeout = 10 * time.Second
 )
 
-// followedTable is one whose rows are followed: which column grows with every change that matters, and what says that
+// followedTable is one whose rows are followed: what grows with every change that matters, as SQL, and what says that
 // no more will come.
 type followedTable struct{ name, version, hasEnded string }
 
 var (
 	followedChats      = &followedTable{"simulation_chats", "last_sequence", "status = 'Ended'"}
 	followedExecutions = &followedTable{"agent_test_executions", "version", "finished_at IS NOT NULL"}
-	followedCampaigns  = &followedTable{"campaigns", "version", "status = 'Archived'"}
+	// The documents of a dataset are compared by their reader, each time.
+	followedDatasets  = &followedTable{"datasets", "-1", "false"}
+	followedCampaigns = &followedTable{"campaigns", "version + coalesce(revision, 0)", "status = 'Archived'"}
 )
 
 func untilSweep() time.Duration { return leastRest + rand.N(mostRest-leastRest) }

@@ -247,18 +247,18 @@ func TestListsOfWhatDoesNotExist(t *testing.T) {
 			return err
 		}},
 		{"agent test execution", run.ExecutionID, func(t *db.Tenant) error {
-			_, err := t.AgentTestRuns(ctx, args, &run.ExecutionID, nil, nil)
+			_, err := t.AgentTestRuns(ctx, args, model.AgentTestRunFilter{ExecutionID: &run.ExecutionID})
 			return err
 		}},
 		{"dataset", dataset.ID, func(t *db.Tenant) error {
-			_, err := t.Documents(ctx, args, &dataset.ID)
+			_, err := t.Documents(ctx, args, &dataset.ID, nil)
 			return err
 		}},
 	} {
 		require.NoError(t, c.list(own), c.typeName)
 		require.Equal(t, model.Missing(c.typeName, c.id).Message, fails(t, c.list(stranger), model.NotFound))
 	}
-	page, err := stranger.AgentTestRuns(ctx, args, nil, run.TestID, nil)
+	page, err := stranger.AgentTestRuns(ctx, args, model.AgentTestRunFilter{TestID: run.TestID})
 	require.NoError(t, err, "the test may have been deleted")
 	require.Empty(t, page.Nodes)
 }

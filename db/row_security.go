@@ -25,8 +25,10 @@ const ownCompany = "(SELECT current_setting('agentgraph.company', true))"
 
 // The views, by their names.
 const (
-	agentsView = "company.agents"
-	chunksView = "company.chunks"
+	agentsView        = "company.agents"
+	campaignItemsView = "company.campaign_items"
+	chunksView        = "company.chunks"
+	documentsView     = "company.documents"
 )
 
 // views are read by searches. Postgres asks an index for what an operator finds before a policy was looked at only if
@@ -34,7 +36,9 @@ const (
 // A view is no barrier to them, and has the company in it. Its columns are those of the table, or some of them.
 var views = []struct{ table, columns string }{
 	{"agents", "*"},
+	{"campaign_items", "*"},
 	{"chunks", "company_id, id, dataset_id, document_id, position, search"},
+	{"documents", "*"},
 }
 
 // dropViews removes the views that searches read, so that the tables behind them can be changed.
@@ -120,8 +124,8 @@ const ownTables = `FROM pg_class AS t WHERE t.relkind IN ('r', 'p') AND t.relnam
 // missingRights selects statements that give the roles what they need.
 const missingRights = `SELECT format('GRANT USAGE ON SCHEMA company, public TO %1$I; GRANT SELECT ON ALL TABLES IN SCHEMA company TO %1$I', role)
 		FROM unnest(ARRAY['` + gatewayRole + `', '` + programRole + `']) AS role
-		WHERE NOT (has_table_privilege(role, 'company.agents', 'SELECT') AND has_table_privilege(role, 'company.chunks', 'SELECT')
-			AND has_schema_privilege(role, 'company', 'USAGE') AND has_schema_privilege(role, 'public', 'USAGE'))
+		WHERE NOT (has_schema_privilege(role, 'company', 'USAGE') AND has_schema_privilege(role, 'public', 'USAGE'))
+			OR EXISTS (SELECT 1 FROM pg_class AS v WHERE v.relnamespace = 'company'::regnamespace AND NOT has_table_privilege(role, v.oid, 'SELECT'))
 	UNION ALL SELECT format('GRANT SELECT, INSERT, UPDATE, DELETE ON %s TO %I', oid::regclass, role)
 		FROM (SELECT t.oid ` + ownTables + `) AS tables, unnest(ARRAY['` + gatewayRole + `', '` + programRole + `']) AS role
 		WHERE NOT (has_table_privilege(role, oid, 'SELECT') AND has_table_privilege(role, oid, 'INSERT')
@@ -138,7 +142,7 @@ const missingPolicies = `SELECT format('ALTER TABLE %1$s ENABLE ROW LEVEL SECURI
 		CREATE POLICY program ON %1$s TO ` + programRole + ` USING (true) WITH CHECK (true)', oid::regclass, "column")
 	FROM (SELECT t.oid, t.relrowsecurity AND t.relforcerowsecurity AS is_secured,
 			CASE t.oid WHEN to_regclass('companies') THEN 'id' ELSE 'company_id' END AS "column" ` + ownTables + `) AS tables
-	WHERE EXISTS (SELECT FROM pg_attribute WHERE attrelid = oid AND attname = "column" AND NOT attisdropped)
+	WHERE EXISTS (SELECT 1 FROM pg_attribute WHERE attrelid = oid AND attname = "column" AND NOT attisdropped)
 		AND NOT (is_secured AND (SELECT count(*) FROM pg_policy WHERE polrelid = oid AND polname IN ('company', 'program')) = 2)
 	ORDER BY oid`
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 
 	"github.com/uptrace/bun"
 
@@ -200,13 +201,20 @@ func only(columns []string) selection {
 	}
 }
 
-// list reads one page, newest first, of the rows that pass the filter.
+// list reads one page, in the order of the list or of the arguments, of the rows that pass the filter.
 func list[R model.Node](ctx context.Context, t *Tenant, l List, args model.PageArgs, columns []string, filter Filter) (*model.Page[R], error) {
 	if err := args.Validate(); err != nil {
 		return nil, err
 	}
+	o := l.order
+	if by, ok := orders[args.OrderBy]; ok {
+		o = by
+	}
+	if len(columns) > 0 && o.column != "" {
+		columns = append(slices.Clip(columns), o.column) // of which cursors are made
+	}
 	rows := slice(l.none)
-	if err := paged(t.find(rows.Interface()).Apply(only(withKind(l.Row(), columns))).Apply(filter.apply), args, l.order).Scan(ctx); err != nil {
+	if err := paged(t.find(rows.Interface()).Apply(only(withKind(l.Row(), columns))).Apply(filter.apply), args, o).Scan(ctx); err != nil {
 		return nil, translate(err)
 	}
 	all := structs(rows)
@@ -221,24 +229,32 @@ func list[R model.Node](ctx context.Context, t *Tenant, l List, args model.PageA
 	}), nil
 }
 
-// order is how a list is ordered, by time of creation and then by id, and what is behind a row of it.
-type order struct{ direction, behind bun.Safe }
+// order is how a list is ordered, by an expression and then by id, and what is behind a row of it. place makes of a cursor's
+// key what the expression is compared with. column is what the expression needs, unless it is the time of creation.
+type order struct {
+	direction, behind bun.Safe
+	by, place, column string
+}
 
 var (
-	newestFirst = order{"DESC", "<"}
-	oldestFirst = order{"ASC", ">"}
+	newestFirst = order{direction: "DESC", behind: "<", by: "?TableAlias.created_at", place: "?1"}
+	oldestFirst = order{direction: "ASC", behind: ">", by: "?TableAlias.created_at", place: "?1"}
+	// orders are those that arguments may ask for.
+	orders = map[model.AgentOrder]order{
+		model.AgentOrderUpdatedAt: {"DESC", "<", "?TableAlias.updated_at", "?1", "updated_at"},
+		model.AgentOrderName:      {"ASC", ">", "lower(?TableAlias.name)", "lower(?1)", "name"},
+	}
 )
 
 // paged orders rows and takes one more than the page holds, to know whether another follows.
 func paged(q *bun.SelectQuery, args model.PageArgs, o order) *bun.SelectQuery {
-	q = q.OrderExpr("?TableAlias.created_at ?0, ?TableAlias.id ?0", o.direction).Limit(int64(args.First) + 1)
+	q = q.OrderExpr(o.by+" ?0, ?TableAlias.id ?0", o.direction).Limit(int64(args.First) + 1)
 	if args.Offset != nil {
 		q = q.Offset(int64(*args.Offset))
 	}
 	if args.After != nil {
-		// Validate has parsed it before.
-		cursor, _ := model.ParseCursor(*args.After)
-		q = q.Where("(?TableAlias.created_at, ?TableAlias.id) ? (?, ?)", o.behind, cursor.CreatedAt, cursor.ID)
+		key, id := args.Place()
+		q = q.Where("("+o.by+", ?TableAlias.id) ?0 ("+o.place+", ?2)", o.behind, key, id)
 	}
 	return q
 }

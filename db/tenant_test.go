@@ -135,10 +135,18 @@ func arguments(of reflect.Type, own, other estate) (values []any, known bool) {
 		return []any{folder(own), folder(other)}, true
 	case reflect.TypeFor[model.AgentTestFilter]():
 		return []any{model.AgentTestFilter{FolderID: own.ids["FolderID"]}, model.AgentTestFilter{FolderID: other.ids["FolderID"]}}, true
+	case reflect.TypeFor[model.AgentTestRunFilter]():
+		run := func(execution, test, agent *string) any {
+			return model.AgentTestRunFilter{ExecutionID: execution, TestID: test, AgentID: agent}
+		}
+		execution, test, agent := other.ids["ExecutionID"], other.ids["TestID"], other.ids["AgentID"]
+		return []any{run(new(own.ids["ExecutionID"]), nil, nil), run(&execution, nil, nil), run(nil, &test, nil), run(nil, nil, &agent)}, true
+	case reflect.TypeFor[*model.CampaignItemFilter](), reflect.TypeFor[*model.DocumentFilter]():
+		return []any{reflect.Zero(of).Interface()}, true
 	case reflect.TypeFor[time.Duration]():
 		return []any{time.Minute}, true
 	case reflect.TypeFor[int32]():
-		return []any{int32(0)}, true
+		return []any{int32(1)}, true
 	case reflect.TypeFor[*model.SimulationChat]():
 		return []any{&model.SimulationChat{AgentID: own.ids["AgentID"], Warnings: []string{}},
 			&model.SimulationChat{AgentID: other.ids["AgentID"], Warnings: []string{}}}, true

@@ -22,7 +22,7 @@ type AgentResolver interface {
 
 	KnowledgeBaseChatName(ctx context.Context, obj *model.Agent) (*string, error)
 	KnowledgeBaseChat(ctx context.Context, obj *model.Agent) (*model.KnowledgeBaseChat, error)
-	Tests(ctx context.Context, obj *model.Agent, kind *model.AgentTestKind, folderID *string, atRoot bool, first int32, after *string, offset *int32) (*model.Page[model.AgentTest], error)
+	Tests(ctx context.Context, obj *model.Agent, kind *model.AgentTestKind, folderID *string, atRoot bool, first int32, after *string, offset *int32, filter *model.AgentTestFilter) (*model.Page[model.AgentTest], error)
 	TestExecutions(ctx context.Context, obj *model.Agent, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestExecution], error)
 	TestFolders(ctx context.Context, obj *model.Agent) ([]*model.AgentTestFolder, error)
 	Campaigns(ctx context.Context, obj *model.Agent, first int32, after *string, offset *int32) (*model.Page[*model.Campaign], error)
@@ -206,6 +206,14 @@ func (ec *executionContext) field_Agent_tests_args(ctx context.Context, rawArgs 
 		return nil, err
 	}
 	args["offset"] = arg5
+	arg6, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*model.AgentTestFilter, error) {
+			return ec.unmarshalOAgentTestFilter2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg6
 	return args, nil
 }
 
@@ -786,7 +794,7 @@ func (ec *executionContext) _Agent_tests(ctx context.Context, field graphql.Coll
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Agent().Tests(ctx, obj, fc.Args["kind"].(*model.AgentTestKind), fc.Args["folderId"].(*string), fc.Args["atRoot"].(bool), fc.Args["first"].(int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32))
+			return ec.Resolvers.Agent().Tests(ctx, obj, fc.Args["kind"].(*model.AgentTestKind), fc.Args["folderId"].(*string), fc.Args["atRoot"].(bool), fc.Args["first"].(int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32), fc.Args["filter"].(*model.AgentTestFilter))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *model.Page[model.AgentTest]) graphql.Marshaler {
@@ -3115,6 +3123,16 @@ func (ec *executionContext) unmarshalNAgentFieldInput2ᚕᚖgithubᚗcomᚋagent
 func (ec *executionContext) unmarshalNAgentFieldInput2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentField(ctx context.Context, v any) (*model.AgentField, error) {
 	res, err := ec.unmarshalInputAgentFieldInput(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNAgentOrder2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentOrder(ctx context.Context, v any) (model.AgentOrder, error) {
+	var res model.AgentOrder
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNAgentOrder2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentOrder(ctx context.Context, sel ast.SelectionSet, v model.AgentOrder) graphql.Marshaler {
+	return v
 }
 
 func (ec *executionContext) unmarshalNChannel2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐChannel(ctx context.Context, v any) (model.Channel, error) {

@@ -445,6 +445,70 @@ func (ec *executionContext) fieldContext_AgentTestComparisonTest_head(_ context.
 	return fc, nil
 }
 
+func (ec *executionContext) _AgentTestComparisonTest_baseRuns(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestComparisonTest) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestComparisonTest_baseRuns(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.BaseRuns, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.AgentTestRunSummary) graphql.Marshaler {
+			return ec.marshalNAgentTestRunSummary2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestRunᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestComparisonTest_baseRuns(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AgentTestComparisonTest",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AgentTestRunSummary(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AgentTestComparisonTest_headRuns(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestComparisonTest) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestComparisonTest_headRuns(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.HeadRuns, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.AgentTestRunSummary) graphql.Marshaler {
+			return ec.marshalNAgentTestRunSummary2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestRunᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestComparisonTest_headRuns(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AgentTestComparisonTest",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AgentTestRunSummary(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _AgentTestComparisonTest_change(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestComparisonTest) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -723,6 +787,16 @@ func (ec *executionContext) _AgentTestComparisonTest(ctx context.Context, sel as
 		case "head":
 			out.Values[i] = ec._AgentTestComparisonTest_head(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "baseRuns":
+			out.Values[i] = ec._AgentTestComparisonTest_baseRuns(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "headRuns":
+			out.Values[i] = ec._AgentTestComparisonTest_headRuns(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "change":

@@ -1596,6 +1596,43 @@ func (ec *executionContext) unmarshalInputCampaignItemConversationInput(ctx cont
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputCampaignItemFilter(ctx context.Context, obj any) (model.CampaignItemFilter, error) {
+	var it model.CampaignItemFilter
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"phoneNumberPrefix", "tag"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "phoneNumberPrefix":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("phoneNumberPrefix"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.PhoneNumberPrefix = data
+		case "tag":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("tag"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Tag = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputCampaignItemInput(ctx context.Context, obj any) (model.CampaignItemInput, error) {
 	var it model.CampaignItemInput
 	if obj == nil {
@@ -3053,6 +3090,14 @@ func (ec *executionContext) unmarshalOCampaignItemConversationInput2ᚖgithubᚗ
 		return nil, nil
 	}
 	res, err := ec.unmarshalInputCampaignItemConversationInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalOCampaignItemFilter2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCampaignItemFilter(ctx context.Context, v any) (*model.CampaignItemFilter, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputCampaignItemFilter(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 

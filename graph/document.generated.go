@@ -1044,6 +1044,43 @@ func (ec *executionContext) unmarshalInputDeleteDocumentInput(ctx context.Contex
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputDocumentFilter(ctx context.Context, obj any) (model.DocumentFilter, error) {
+	var it model.DocumentFilter
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"statuses", "nameContains"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "statuses":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("statuses"))
+			data, err := ec.unmarshalODocumentStatus2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐDocumentStatusᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Statuses = data
+		case "nameContains":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("nameContains"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.NameContains = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputReindexDocumentInput(ctx context.Context, obj any) (model.ReindexDocumentInput, error) {
 	var it model.ReindexDocumentInput
 	if obj == nil {
@@ -1881,6 +1918,50 @@ func (ec *executionContext) marshalODocument2ᚖgithubᚗcomᚋagentgraphᚋagen
 		return graphql.Null
 	}
 	return ec._Document(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalODocumentFilter2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐDocumentFilter(ctx context.Context, v any) (*model.DocumentFilter, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputDocumentFilter(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalODocumentStatus2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐDocumentStatusᚄ(ctx context.Context, v any) ([]model.DocumentStatus, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]model.DocumentStatus, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNDocumentStatus2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐDocumentStatus(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalODocumentStatus2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐDocumentStatusᚄ(ctx context.Context, sel ast.SelectionSet, v []model.DocumentStatus) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNDocumentStatus2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐDocumentStatus(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) marshalOReindexDocumentPayload2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐReindexDocumentPayload(ctx context.Context, sel ast.SelectionSet, v *model.ReindexDocumentPayload) graphql.Marshaler {

@@ -26,6 +26,7 @@ type ResolverRoot interface {
 	AgentConsumption() AgentConsumptionResolver
 	AgentTestComparisonTest() AgentTestComparisonTestResolver
 	AgentTestExecution() AgentTestExecutionResolver
+	AgentTestExecutionTest() AgentTestExecutionTestResolver
 	AgentTestFolder() AgentTestFolderResolver
 	AgentTestRun() AgentTestRunResolver
 	Campaign() CampaignResolver
@@ -81,10 +82,12 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputAdvanceCampaignItemInput,
 		ec.unmarshalInputAgentFieldInput,
 		ec.unmarshalInputAgentFilter,
+		ec.unmarshalInputAgentTestFilter,
 		ec.unmarshalInputArchiveCampaignItemsInput,
 		ec.unmarshalInputAuditEventFilter,
 		ec.unmarshalInputCampaignFilter,
 		ec.unmarshalInputCampaignItemConversationInput,
+		ec.unmarshalInputCampaignItemFilter,
 		ec.unmarshalInputCampaignItemInput,
 		ec.unmarshalInputCampaignItemMessageInput,
 		ec.unmarshalInputCampaignItemResultInput,
@@ -116,6 +119,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputDeleteToolInput,
 		ec.unmarshalInputDisconnectKnowledgeBaseChatInput,
 		ec.unmarshalInputDisconnectToolInput,
+		ec.unmarshalInputDocumentFilter,
 		ec.unmarshalInputEndSimulationChatInput,
 		ec.unmarshalInputExtractedValueInput,
 		ec.unmarshalInputLlmSettingsInput,
@@ -446,6 +450,16 @@ input AgentFilter {
   nameContains: String
 }
 
+"By what agents are listed."
+enum AgentOrder {
+  "Newest first."
+  CreatedAt
+  "Last changed first."
+  UpdatedAt
+  "By name, ignoring case."
+  Name
+}
+
 "See ` + "`" + `AgentField` + "`" + `."
 input AgentFieldInput {
   "Letters, digits, ` + "`" + `_` + "`" + ` and ` + "`" + `.` + "`" + `, not beginning with a digit or a dot; 1 to 100 characters, unique within the agent."
@@ -591,6 +605,8 @@ extend type Query {
     offset: Int
     "Which agents."
     filter: AgentFilter
+    "In which order. A cursor is one of the order that it was read in, and of no other."
+    orderBy: AgentOrder! = CreatedAt
   ): AgentConnection! @requires(scope: browse)
 }
 
@@ -639,6 +655,10 @@ interface AgentTest implements Node {
   lastRunAt: DateTime
   "Runs of it both passed and failed in the newest finished execution that it stands in. Errors and cancelled runs do not count."
   isFlaky: Boolean!
+  "Since when it fails: null when its newest judged run passed, or none was judged. Errors and cancelled runs do not count."
+  failingSince: AgentTestFailure @cost(weight: 1000, isShared: true)
+  "Its last runs at a glance, newest first."
+  history("How many, 1 to 100." first: Int! = 20): [AgentTestRunSummary!]! @cost(weight: 1000, isShared: true)
   "When it was created."
   createdAt: DateTime!
   "When it was last changed."
@@ -680,6 +700,10 @@ type SimulationTest implements AgentTest & Node {
   lastRunAt: DateTime
   "Runs of it both passed and failed in the newest finished execution that it stands in. Errors and cancelled runs do not count."
   isFlaky: Boolean!
+  "Since when it fails: null when its newest judged run passed, or none was judged. Errors and cancelled runs do not count."
+  failingSince: AgentTestFailure @cost(weight: 1000, isShared: true)
+  "Its last runs at a glance, newest first."
+  history("How many, 1 to 100." first: Int! = 20): [AgentTestRunSummary!]! @cost(weight: 1000, isShared: true)
   "When it was created."
   createdAt: DateTime!
   "When it was last changed."
@@ -733,6 +757,10 @@ type ClassificationTest implements AgentTest & Node {
   lastRunAt: DateTime
   "Runs of it both passed and failed in the newest finished execution that it stands in. Errors and cancelled runs do not count."
   isFlaky: Boolean!
+  "Since when it fails: null when its newest judged run passed, or none was judged. Errors and cancelled runs do not count."
+  failingSince: AgentTestFailure @cost(weight: 1000, isShared: true)
+  "Its last runs at a glance, newest first."
+  history("How many, 1 to 100." first: Int! = 20): [AgentTestRunSummary!]! @cost(weight: 1000, isShared: true)
   "When it was created."
   createdAt: DateTime!
   "When it was last changed."
@@ -750,6 +778,16 @@ type ClassificationTest implements AgentTest & Node {
   conversationContext: ConversationContext! @requires(scope: contacts)
   "The tag that the agent is expected to produce."
   tagExpected: String!
+}
+
+"Since when a test fails."
+type AgentTestFailure {
+  "The number of the prompt that it failed with first."
+  promptVersion: Int!
+  "The first run that failed since one passed."
+  run: AgentTestRunSummary!
+  "The last run that passed before it; null when none did."
+  lastPassed: AgentTestRunSummary
 }
 
 "A message of a test."
@@ -948,6 +986,14 @@ type DeleteAgentTestPayload {
   deletedId: ID!
 }
 
+"Which tests to list. Every given condition must hold."
+input AgentTestFilter {
+  "Only with this text in the name, ignoring case."
+  nameContains: String
+  "Only those whose most recent run is in one of these states."
+  lastRunStatuses: [AgentTestRunStatus!]
+}
+
 extend type Agent {
   "Its tests, newest first."
   tests(
@@ -963,6 +1009,8 @@ extend type Agent {
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Which tests."
+    filter: AgentTestFilter
   ): AgentTestConnection!
 }
 
@@ -985,6 +1033,8 @@ extend type Query {
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Which tests."
+    filter: AgentTestFilter
   ): AgentTestConnection! @requires(scope: browse)
 }
 
@@ -1069,6 +1119,10 @@ type AgentTestComparisonTest {
   base: AgentTestRunCounts
   "Its runs in the head; null when it does not stand there."
   head: AgentTestRunCounts
+  "Each of its runs in the base at a glance, by attempt."
+  baseRuns: [AgentTestRunSummary!]!
+  "Each of its runs in the head at a glance, by attempt."
+  headRuns: [AgentTestRunSummary!]!
   "How it stands in the head against the base: what was seen, however few the runs are."
   change: AgentTestChange!
   "Runs of it both passed and failed in the base."
@@ -1137,10 +1191,16 @@ type AgentTestExecution implements Node {
   passHatK: [Float!]!
   "The ids of the tests that are flaky in it: runs of them both passed and failed. Errors and cancelled runs do not count."
   flakyTestIds: [ID!]!
+  "The numbers of the prompts that its runs had, each once, lowest first."
+  promptVersions: [Int!]! @cost(weight: 1000, isShared: true)
+  "Its tests with all their runs at a glance, in the order in which they were first run: at most 200 tests with at most 5 runs each."
+  tests: [AgentTestExecutionTest!]! @cost(weight: 1000, isShared: true) @listSize(assumedSize: 200)
   "Its runs, newest first."
   runs(
     "Only in this state."
     status: AgentTestRunStatus
+    "Only in one of these states."
+    statuses: [AgentTestRunStatus!]
     "Only of this test."
     testId: ID
     "Page size, 1 to 100."
@@ -1160,6 +1220,22 @@ type AgentTestExecution implements Node {
   startedAt: DateTime
   "When its last run ended."
   finishedAt: DateTime
+}
+
+"A test in an execution."
+type AgentTestExecutionTest {
+  "The id that the test had when it was run; it may have been deleted since."
+  testId: ID!
+  "The test as it is now; null when it was deleted."
+  test: AgentTest
+  "The name as it was."
+  testName: String!
+  "The folder that contains the test now; null at the root, and when the test was deleted."
+  folder: AgentTestFolder
+  "The id of the folder."
+  folderId: ID
+  "Its runs in the execution, by attempt."
+  runs: [AgentTestRunSummary!]!
 }
 
 "A deleted test that a retry does not repeat."
@@ -1541,6 +1617,24 @@ type AgentTestRun implements Node {
   finishedAt: DateTime
 }
 
+"What there is to see of a run at a glance."
+type AgentTestRunSummary {
+  "The id of the run."
+  id: ID!
+  "The id of the execution."
+  executionId: ID!
+  "Which attempt of the test in the execution, counted from 1."
+  attempt: Int!
+  "Where it stands."
+  status: AgentTestRunStatus!
+  "The number of the prompt that it ran with."
+  promptVersion: Int!
+  "How long it took."
+  durationMs: Int
+  "When it was created."
+  createdAt: DateTime!
+}
+
 "The verdict on one criterion."
 type CriterionResult {
   "The criterion."
@@ -1624,6 +1718,10 @@ extend type Query {
     testId: ID
     "Only in this state."
     status: AgentTestRunStatus
+    "Only in one of these states."
+    statuses: [AgentTestRunStatus!]
+    "Only of tests of this agent that still exist."
+    agentId: ID
     "Page size, 1 to 100."
     first: Int! = 50
     "Continue after this cursor."
@@ -1852,6 +1950,8 @@ type Campaign implements Node {
   retryDelayMinutes: Int!
   "The region (ISO 3166, two letters) of phone numbers that are written without a country code; null when there must be one."
   defaultRegion: String
+  "The ` + "`" + `version` + "`" + ` of the item that changed last; 0 when none ever did. Pass it as ` + "`" + `afterVersion` + "`" + ` of ` + "`" + `campaignItemUpdated` + "`" + ` to hear only of what changes from then on."
+  itemVersion: Int!
   "How many of its items are in each state, archived ones left out."
   counts: CampaignItemCounts! @cost(weight: 2000, isShared: true)
   "Its items, newest first."
@@ -1860,6 +1960,8 @@ type Campaign implements Node {
     runningStatus: CampaignItemStatus
     "Only archived ones, or only others."
     isArchived: Boolean
+    "Which items."
+    filter: CampaignItemFilter
     "Page size, 1 to 100."
     first: Int! = 50
     "Continue after this cursor."
@@ -2029,6 +2131,14 @@ extend type Mutation {
   "Adds a field of its own to a campaign. Items that it has already stay as they are."
   addCampaignField("The field." input: AddCampaignFieldInput!): AddCampaignFieldPayload @requires(scope: write)
 }
+
+extend type Subscription {
+  """
+  A campaign as it is now, and then as it is after changes of it or of its items, at most once a second: of changes that
+  follow each other more quickly the last one. Claims are not announced. Completes when the campaign is archived or gone.
+  """
+  campaignUpdated("The campaign." campaignId: ID!): Campaign! @requires(scope: browse)
+}
 `, BuiltIn: false},
 	{Name: "../schema/campaign_item.graphqls", Input: `"Where an item stands."
 enum CampaignItemStatus {
@@ -2166,6 +2276,14 @@ type CampaignItemEdge {
   cursor: String!
   "The item."
   node: CampaignItem!
+}
+
+"Which items to list. Every given condition must hold."
+input CampaignItemFilter {
+  "Only with numbers that begin like this, in E.164 form: ` + "`" + `+1202` + "`" + `."
+  phoneNumberPrefix: String
+  "Only with a result whose tag has exactly this name."
+  tag: String
 }
 
 "Contacts to add to a campaign."
@@ -2350,6 +2468,8 @@ extend type Query {
     runningStatus: CampaignItemStatus
     "Only archived ones, or only others."
     isArchived: Boolean
+    "Which items."
+    filter: CampaignItemFilter
     "Page size, 1 to 100."
     first: Int! = 50
     "Continue after this cursor."
@@ -2405,6 +2525,8 @@ type Company implements Node {
   name: String!
   "Its API keys, newest first, revoked ones included."
   apiKeys: [ApiKey!]! @requires(scope: admin)
+  "The tags that its agents have, each once, by name; at most 1,000."
+  agentTags: [String!]! @cost(weight: 2000, isShared: true)
   "When it was created."
   createdAt: DateTime!
 }
@@ -2768,6 +2890,14 @@ type ChunkEdge {
   node: Chunk!
 }
 
+"Which documents to list. Every given condition must hold."
+input DocumentFilter {
+  "Only in one of these states."
+  statuses: [DocumentStatus!]
+  "Only with this text in the name, ignoring case."
+  nameContains: String
+}
+
 "A new document: exactly one of ` + "`" + `text` + "`" + ` and ` + "`" + `upload` + "`" + `."
 input AddDocumentInput {
   "The dataset to add it to."
@@ -2846,6 +2976,8 @@ extend type Query {
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Which documents."
+    filter: DocumentFilter
   ): DocumentConnection! @requires(scope: browse)
 }
 
@@ -2859,6 +2991,15 @@ extend type Mutation {
   reindexDocument("The document." input: ReindexDocumentInput!): ReindexDocumentPayload @requires(scope: write)
   "Deletes a document with its chunks."
   deleteDocument("The document." input: DeleteDocumentInput!): DeleteDocumentPayload @requires(scope: write)
+}
+
+extend type Subscription {
+  """
+  Each document of a dataset that is added or changes from now on, such as its ` + "`" + `status` + "`" + `, as it is then; changes of a second
+  come together, and of those of one document the last one. Subscribe first and then list the documents, to miss nothing.
+  Deletions are not announced. Completes when the dataset is gone.
+  """
+  documentUpdated("The dataset." datasetId: ID!): Document! @requires(scope: browse)
 }
 `, BuiltIn: false},
 	{Name: "../schema/knowledge_base_chat.graphqls", Input: `"A knowledge base chat: datasets and the settings with which an agent answers from them."
@@ -4379,6 +4520,10 @@ func (ec *executionContext) childFields_AgentTestComparisonTest(ctx context.Cont
 		return ec.fieldContext_AgentTestComparisonTest_base(ctx, field)
 	case "head":
 		return ec.fieldContext_AgentTestComparisonTest_head(ctx, field)
+	case "baseRuns":
+		return ec.fieldContext_AgentTestComparisonTest_baseRuns(ctx, field)
+	case "headRuns":
+		return ec.fieldContext_AgentTestComparisonTest_headRuns(ctx, field)
 	case "change":
 		return ec.fieldContext_AgentTestComparisonTest_change(ctx, field)
 	case "isFlakyInBase":
@@ -4439,6 +4584,10 @@ func (ec *executionContext) childFields_AgentTestExecution(ctx context.Context, 
 		return ec.fieldContext_AgentTestExecution_passHatK(ctx, field)
 	case "flakyTestIds":
 		return ec.fieldContext_AgentTestExecution_flakyTestIds(ctx, field)
+	case "promptVersions":
+		return ec.fieldContext_AgentTestExecution_promptVersions(ctx, field)
+	case "tests":
+		return ec.fieldContext_AgentTestExecution_tests(ctx, field)
 	case "runs":
 		return ec.fieldContext_AgentTestExecution_runs(ctx, field)
 	case "retryOfId":
@@ -4477,6 +4626,36 @@ func (ec *executionContext) childFields_AgentTestExecutionEdge(ctx context.Conte
 		return ec.fieldContext_AgentTestExecutionEdge_node(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type AgentTestExecutionEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_AgentTestExecutionTest(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "testId":
+		return ec.fieldContext_AgentTestExecutionTest_testId(ctx, field)
+	case "test":
+		return ec.fieldContext_AgentTestExecutionTest_test(ctx, field)
+	case "testName":
+		return ec.fieldContext_AgentTestExecutionTest_testName(ctx, field)
+	case "folder":
+		return ec.fieldContext_AgentTestExecutionTest_folder(ctx, field)
+	case "folderId":
+		return ec.fieldContext_AgentTestExecutionTest_folderId(ctx, field)
+	case "runs":
+		return ec.fieldContext_AgentTestExecutionTest_runs(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AgentTestExecutionTest", field.Name)
+}
+
+func (ec *executionContext) childFields_AgentTestFailure(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "promptVersion":
+		return ec.fieldContext_AgentTestFailure_promptVersion(ctx, field)
+	case "run":
+		return ec.fieldContext_AgentTestFailure_run(ctx, field)
+	case "lastPassed":
+		return ec.fieldContext_AgentTestFailure_lastPassed(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AgentTestFailure", field.Name)
 }
 
 func (ec *executionContext) childFields_AgentTestFolder(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -4621,6 +4800,26 @@ func (ec *executionContext) childFields_AgentTestRunEdge(ctx context.Context, fi
 	return nil, fmt.Errorf("no field named %q was found under type AgentTestRunEdge", field.Name)
 }
 
+func (ec *executionContext) childFields_AgentTestRunSummary(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_AgentTestRunSummary_id(ctx, field)
+	case "executionId":
+		return ec.fieldContext_AgentTestRunSummary_executionId(ctx, field)
+	case "attempt":
+		return ec.fieldContext_AgentTestRunSummary_attempt(ctx, field)
+	case "status":
+		return ec.fieldContext_AgentTestRunSummary_status(ctx, field)
+	case "promptVersion":
+		return ec.fieldContext_AgentTestRunSummary_promptVersion(ctx, field)
+	case "durationMs":
+		return ec.fieldContext_AgentTestRunSummary_durationMs(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_AgentTestRunSummary_createdAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AgentTestRunSummary", field.Name)
+}
+
 func (ec *executionContext) childFields_ApiKey(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -4729,6 +4928,8 @@ func (ec *executionContext) childFields_Campaign(ctx context.Context, field grap
 		return ec.fieldContext_Campaign_retryDelayMinutes(ctx, field)
 	case "defaultRegion":
 		return ec.fieldContext_Campaign_defaultRegion(ctx, field)
+	case "itemVersion":
+		return ec.fieldContext_Campaign_itemVersion(ctx, field)
 	case "counts":
 		return ec.fieldContext_Campaign_counts(ctx, field)
 	case "items":
@@ -5077,6 +5278,10 @@ func (ec *executionContext) childFields_ClassificationTest(ctx context.Context, 
 		return ec.fieldContext_ClassificationTest_lastRunAt(ctx, field)
 	case "isFlaky":
 		return ec.fieldContext_ClassificationTest_isFlaky(ctx, field)
+	case "failingSince":
+		return ec.fieldContext_ClassificationTest_failingSince(ctx, field)
+	case "history":
+		return ec.fieldContext_ClassificationTest_history(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_ClassificationTest_createdAt(ctx, field)
 	case "updatedAt":
@@ -5099,6 +5304,8 @@ func (ec *executionContext) childFields_Company(ctx context.Context, field graph
 		return ec.fieldContext_Company_name(ctx, field)
 	case "apiKeys":
 		return ec.fieldContext_Company_apiKeys(ctx, field)
+	case "agentTags":
+		return ec.fieldContext_Company_agentTags(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_Company_createdAt(ctx, field)
 	case "subscription":
@@ -5977,6 +6184,10 @@ func (ec *executionContext) childFields_SimulationTest(ctx context.Context, fiel
 		return ec.fieldContext_SimulationTest_lastRunAt(ctx, field)
 	case "isFlaky":
 		return ec.fieldContext_SimulationTest_isFlaky(ctx, field)
+	case "failingSince":
+		return ec.fieldContext_SimulationTest_failingSince(ctx, field)
+	case "history":
+		return ec.fieldContext_SimulationTest_history(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_SimulationTest_createdAt(ctx, field)
 	case "updatedAt":

@@ -71,6 +71,14 @@ func (*Agent) IsNode() {}
 // Cursor is its place in a list of agents.
 func (a *Agent) Cursor() Cursor { return Cursor{a.CreatedAt, a.ID} }
 
+// cursorBy is its place in a list of that order.
+func (a *Agent) cursorBy(order AgentOrder) OrderedCursor {
+	if order == AgentOrderName {
+		return OrderedCursor{order, a.Name, a.ID}
+	}
+	return OrderedCursor{order, a.UpdatedAt.UTC().Format(time.RFC3339Nano), a.ID}
+}
+
 // WelcomeMessage is the first sentence of the agent's direction, with its placeholders still in it;
 // nil when the contact begins.
 func (a *Agent) WelcomeMessage() *string {

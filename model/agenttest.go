@@ -73,11 +73,20 @@ type AgentTestFilter struct {
 	// IsAtRoot selects tests in no folder.
 	IsAtRoot bool
 	Kind     AgentTestKind
+	// These are what the list's argument filter may have.
+	NameContains    *string
+	LastRunStatuses []AgentTestRunStatus
 }
 
-// NewAgentTestFilter returns the filter of a list's arguments; BAD_INPUT when they name an empty folder or two places.
-func NewAgentTestFilter(folderID *string, atRoot bool, kind *AgentTestKind) (f AgentTestFilter, err error) {
+// NewAgentTestFilter returns the filter of a list's arguments; BAD_INPUT when they name an empty folder or two places, or
+// break a bound.
+func NewAgentTestFilter(folderID *string, atRoot bool, kind *AgentTestKind, more *AgentTestFilter) (f AgentTestFilter, err error) {
 	var faults Fields
+	if more != nil {
+		f = *more
+		faults.optional("filter.nameContains", f.NameContains, 255)
+		faults.list("filter.lastRunStatuses", len(f.LastRunStatuses), len(AllAgentTestRunStatus))
+	}
 	f.IsAtRoot = atRoot
 	if kind != nil {
 		f.Kind = *kind
@@ -91,6 +100,16 @@ func NewAgentTestFilter(folderID *string, atRoot bool, kind *AgentTestKind) (f A
 	}
 	return f, faults.Err()
 }
+
+// AgentTestFailure says since when a test fails.
+type AgentTestFailure struct {
+	// Run is the first run that failed since one passed. LastPassed passed before it, the last one; nil when none did.
+	Run        *AgentTestRun
+	LastPassed *AgentTestRun
+}
+
+// PromptVersion is the number of the prompt that the test failed with first.
+func (f *AgentTestFailure) PromptVersion() int32 { return f.Run.PromptVersion }
 
 // TestMessage is a message of a test or of its run.
 type TestMessage struct {

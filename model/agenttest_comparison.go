@@ -32,6 +32,8 @@ type AgentTestComparisonTest struct {
 	// Base and Head are nil where the test did not run.
 	Base          *AgentTestRunCounts
 	Head          *AgentTestRunCounts
+	BaseRuns      []*AgentTestRunSummary
+	HeadRuns      []*AgentTestRunSummary
 	Change        AgentTestChange
 	IsFlakyInBase bool
 	IsFlakyInHead bool
@@ -39,39 +41,41 @@ type AgentTestComparisonTest struct {
 	Conclusion    AgentTestConclusion
 }
 
-// CompareExecutions compares two executions by the tallies of their tests.
-func CompareExecutions(base, head *AgentTestExecution, inBase, inHead []TestTally) *AgentTestComparison {
+// CompareExecutions compares two executions by their tests.
+func CompareExecutions(base, head *AgentTestExecution, inBase, inHead []*AgentTestExecutionTest) *AgentTestComparison {
 	c := &AgentTestComparison{
 		Base: base, Head: head, Tests: []*AgentTestComparisonTest{},
 		BaseCounts: &AgentTestRunCounts{}, HeadCounts: &AgentTestRunCounts{},
 	}
-	byID := make(map[string]*TestTally, len(inBase))
-	for i := range inBase {
-		byID[inBase[i].TestedID] = &inBase[i]
+	byID := make(map[string]*AgentTestExecutionTest, len(inBase))
+	for _, test := range inBase {
+		byID[test.TestID] = test
 	}
-	for i := range inHead {
-		c.add(byID[inHead[i].TestedID], &inHead[i])
-		delete(byID, inHead[i].TestedID)
+	for _, test := range inHead {
+		c.add(byID[test.TestID], test)
+		delete(byID, test.TestID)
 	}
-	for i := range inBase {
-		if byID[inBase[i].TestedID] != nil {
-			c.add(&inBase[i], nil)
+	for _, test := range inBase {
+		if byID[test.TestID] != nil {
+			c.add(test, nil)
 		}
 	}
 	c.PValue, c.Conclusion = conclude(c.BaseCounts, c.HeadCounts)
 	return c
 }
 
-// add compares a test. One of the tallies may be nil.
-func (c *AgentTestComparison) add(base, head *TestTally) {
-	test := &AgentTestComparisonTest{Change: AgentTestChangeUndecided}
+// add compares a test. It may be nil in one of the executions.
+func (c *AgentTestComparison) add(base, head *AgentTestExecutionTest) {
+	test := &AgentTestComparisonTest{BaseRuns: []*AgentTestRunSummary{}, HeadRuns: []*AgentTestRunSummary{}}
 	if base != nil {
-		test.TestID, test.ExistingID, test.TestName = base.TestedID, base.TestID, base.TestName
-		test.Base, test.IsFlakyInBase = &base.AgentTestRunCounts, base.IsFlaky()
+		test.TestID, test.ExistingID, test.TestName = base.TestID, base.ExistingID, base.TestName
+		test.Base, test.BaseRuns = base.Counts(), base.Runs
+		test.IsFlakyInBase = test.Base.IsFlaky()
 	}
 	if head != nil {
-		test.TestID, test.ExistingID, test.TestName = head.TestedID, head.TestID, head.TestName
-		test.Head, test.IsFlakyInHead = &head.AgentTestRunCounts, head.IsFlaky()
+		test.TestID, test.ExistingID, test.TestName = head.TestID, head.ExistingID, head.TestName
+		test.Head, test.HeadRuns = head.Counts(), head.Runs
+		test.IsFlakyInHead = test.Head.IsFlaky()
 	}
 	test.Change = changeOf(test.Base, test.Head)
 	test.PValue, test.Conclusion = conclude(test.Base, test.Head)

@@ -117,21 +117,36 @@ func TestConclusions(t *testing.T) {
 
 func TestComparedExecutions(t *testing.T) {
 	t.Parallel()
-	tally := func(id string, counts *AgentTestRunCounts) TestTally {
-		return TestTally{TestedID: id, TestID: &id, TestName: "Test " + id, AgentTestRunCounts: *counts}
+	stood := func(id string, counts *AgentTestRunCounts) *AgentTestExecutionTest {
+		test := &AgentTestExecutionTest{TestID: id, ExistingID: &id, TestName: "Test " + id}
+		for status, n := range map[AgentTestRunStatus]int32{
+			AgentTestRunStatusPassed: counts.Passed, AgentTestRunStatusFailed: counts.Failed, AgentTestRunStatusError: counts.Error,
+		} {
+			for range n {
+				test.Runs = append(test.Runs, &AgentTestRun{Status: status})
+			}
+		}
+		require.Equal(t, counts, test.Counts())
+		return test
 	}
-	deleted := tally("gone", ran(2, 0))
-	deleted.TestID = nil
-	renamed := tally("b", ran(0, 2))
+	deleted := stood("gone", ran(2, 0))
+	deleted.ExistingID = nil
+	renamed := stood("b", ran(0, 2))
 	renamed.TestName = "Renamed"
 	c := CompareExecutions(&AgentTestExecution{ID: "base"}, &AgentTestExecution{ID: "head"},
-		[]TestTally{deleted, tally("a", ran(1, 1)), tally("b", ran(2, 0)), tally("c", ran(1, 1)), tally("e", ran(2, 0))},
-		[]TestTally{renamed, tally("new", ran(1, 1)), tally("a", ran(2, 0)), tally("c", ran(0, 2)), tally("e", &AgentTestRunCounts{Total: 2, Error: 2})})
+		[]*AgentTestExecutionTest{deleted, stood("a", ran(1, 1)), stood("b", ran(2, 0)), stood("c", ran(1, 1)), stood("e", ran(2, 0))},
+		[]*AgentTestExecutionTest{renamed, stood("new", ran(1, 1)), stood("a", ran(2, 0)), stood("c", ran(0, 2)), stood("e", &AgentTestRunCounts{Total: 2, Error: 2})})
 	var ids, names []string
 	var changes []AgentTestChange
 	for _, test := range c.Tests {
 		ids, names, changes = append(ids, test.TestID), append(names, test.TestName), append(changes, test.Change)
 		require.Equal(t, test.TestID == "gone", test.ExistingID == nil)
+		if test.Base != nil {
+			require.Len(t, test.BaseRuns, int(test.Base.Total))
+		}
+		if test.Head != nil {
+			require.Len(t, test.HeadRuns, int(test.Head.Total))
+		}
 	}
 	require.Equal(t, []string{"b", "new", "a", "c", "e", "gone"}, ids, "those of the head in its order, then the others")
 	require.Equal(t, []string{"Renamed", "Test new", "Test a", "Test c", "Test e", "Test gone"}, names)
@@ -147,9 +162,9 @@ func TestComparedExecutions(t *testing.T) {
 	require.Equal(t, AgentTestConclusionNoDifference, c.Conclusion)
 
 	// Many tests with one run each decide together what none of them decides alone.
-	var before, after []TestTally
+	var before, after []*AgentTestExecutionTest
 	for _, id := range []string{"1", "2", "3", "4", "5", "6"} {
-		before, after = append(before, tally(id, ran(1, 0))), append(after, tally(id, ran(0, 1)))
+		before, after = append(before, stood(id, ran(1, 0))), append(after, stood(id, ran(0, 1)))
 	}
 	c = CompareExecutions(nil, nil, before, after)
 	require.EqualValues(t, 6, c.NewlyFailing)

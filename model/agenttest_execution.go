@@ -104,6 +104,42 @@ type TestTally struct {
 	AgentTestRunCounts
 }
 
+// AgentTestExecutionTest is a test in an execution.
+type AgentTestExecutionTest struct {
+	Owned
+
+	// TestID and TestName are those that the test had; ExistingID is nil when it was deleted.
+	TestID     string
+	ExistingID *string
+	TestName   string
+	// FolderID is that of the test now.
+	FolderID *string
+	// Runs are its runs, by attempt.
+	Runs []*AgentTestRunSummary
+}
+
+// Counts are how many of its runs are in each state.
+func (t *AgentTestExecutionTest) Counts() *AgentTestRunCounts {
+	counts := &AgentTestRunCounts{Total: int32(len(t.Runs))}
+	for _, run := range t.Runs {
+		switch run.Status {
+		case AgentTestRunStatusQueued:
+			counts.Queued++
+		case AgentTestRunStatusRunning:
+			counts.Running++
+		case AgentTestRunStatusPassed:
+			counts.Passed++
+		case AgentTestRunStatusFailed:
+			counts.Failed++
+		case AgentTestRunStatusError:
+			counts.Error++
+		case AgentTestRunStatusCancelled:
+			counts.Cancelled++
+		}
+	}
+	return counts
+}
+
 // PassHatK returns, for each k up to the most judged runs of a test, the chance that k runs of a test
 // all pass: the mean over the tests with at least k judged runs of C(passed, k) / C(judged, k), which
 // is unbiased. Each is rounded once.

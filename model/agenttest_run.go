@@ -75,6 +75,26 @@ type Evidence struct {
 	Quote        string `json:"quote"`
 }
 
+// AgentTestRunFilter narrows a list of runs. Empty fields narrow nothing.
+type AgentTestRunFilter struct {
+	ExecutionID *string
+	// TestID may be that of a test which was deleted since, AgentID is that of tests which were not.
+	TestID, AgentID *string
+	Status          *AgentTestRunStatus
+	Statuses        []AgentTestRunStatus
+}
+
+// Validate returns BAD_INPUT when an id is empty or there are too many states.
+func (f AgentTestRunFilter) Validate() error {
+	var faults Fields
+	faults.Filter("testId", f.TestID)
+	faults.list("statuses", len(f.Statuses), len(AllAgentTestRunStatus))
+	return faults.Err()
+}
+
+// AgentTestRunSummary is a run of which no more was read than there is to see at a glance.
+type AgentTestRunSummary = AgentTestRun
+
 // IsNode marks a Node.
 func (*AgentTestRun) IsNode() {}
 

@@ -31,8 +31,10 @@ type Campaign struct {
 	DefaultRegion     *string
 	// OwnFields are what items have beside the agent's fields.
 	OwnFields []CampaignField `bun:"type:jsonb"`
-	// Version is that of the item which changed last.
-	Version   int32
+	// ItemVersion is that of the item which changed last.
+	ItemVersion int32 `bun:"version"`
+	// Revision grows with every change that is none of an item's: of the campaign itself, and when an item is deleted.
+	Revision  int32 `bun:",nullzero"`
 	CreatedAt time.Time
 	UpdatedAt time.Time
 }
@@ -42,6 +44,9 @@ func (*Campaign) IsNode() {}
 
 // Cursor is its place in a list of campaigns.
 func (c *Campaign) Cursor() Cursor { return Cursor{c.CreatedAt, c.ID} }
+
+// Version grows with every change of the campaign or of an item of it.
+func (c *Campaign) Version() int32 { return c.ItemVersion + c.Revision }
 
 // MissingCampaign is Missing for a campaign that other things are looked up in: it names the argument,
 // since v1 tells this lookup from that of the thing itself.

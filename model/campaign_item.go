@@ -111,7 +111,7 @@ func (c *Campaign) NewItems(in AddCampaignItemsInput, agent *Agent, now time.Tim
 		path := fmt.Sprintf("items.%d", n)
 		item := &CampaignItem{
 			ID: NewID("item"), CampaignID: c.ID, DataBag: given.DataBag.text(), RunningStatus: CampaignItemStatusPending,
-			DueAt: now, Version: c.Version + int32(n) + 1, CreatedAt: now,
+			DueAt: now, Version: c.ItemVersion + int32(n) + 1, CreatedAt: now,
 		}
 		items = append(items, item)
 		if given.PhoneNumber != "" {
@@ -205,5 +205,19 @@ func (in ClaimCampaignItemsInput) Validate() error {
 func (in RenewCampaignClaimInput) Validate() error {
 	var faults Fields
 	faults.count("leaseSeconds", &in.LeaseSeconds, leastLease, mostLease)
+	return faults.Err()
+}
+
+var phoneNumberPrefix = regexp.MustCompile(`^\+?[0-9]{0,15}$`)
+
+// Validate returns BAD_INPUT with every bound that the filter breaks.
+func (f *CampaignItemFilter) Validate() error {
+	var faults Fields
+	if f != nil {
+		faults.optional("filter.tag", f.Tag, 100)
+		if f.PhoneNumberPrefix != nil && !phoneNumberPrefix.MatchString(*f.PhoneNumberPrefix) {
+			faults.Add("filter.phoneNumberPrefix", "must be a + and at most 15 digits")
+		}
+	}
 	return faults.Err()
 }

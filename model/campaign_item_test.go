@@ -302,7 +302,7 @@ func TestNumbersInTextsAreMasked(t *testing.T) {
 
 func TestItemsNeedTheirMandatoryFields(t *testing.T) {
 	t.Parallel()
-	c := &Campaign{ID: "campaign_1", Version: 7, OwnFields: []CampaignField{{Name: "offer", IsMandatory: true}}}
+	c := &Campaign{ID: "campaign_1", ItemVersion: 7, OwnFields: []CampaignField{{Name: "offer", IsMandatory: true}}}
 	agent := &Agent{Channel: ChannelWeb, Fields: []AgentField{
 		{Name: "firstName", IsMandatory: true}, {Name: "phoneNumber", IsMandatory: true, IsSystem: true}, {Name: "city"},
 	}}

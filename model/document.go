@@ -51,6 +51,16 @@ func (*Document) IsNode() {}
 // Cursor is its place in a list of documents.
 func (d *Document) Cursor() Cursor { return Cursor{d.CreatedAt, d.ID} }
 
+// Validate returns BAD_INPUT with every bound that the filter breaks.
+func (f *DocumentFilter) Validate() error {
+	var faults Fields
+	if f != nil {
+		faults.list("filter.statuses", len(f.Statuses), len(AllDocumentStatus))
+		faults.optional("filter.nameContains", f.NameContains, 255)
+	}
+	return faults.Err()
+}
+
 // Chunk is a piece of a document. All chunks of a document have the same CreatedAt, and ids in the order
 // of their positions.
 type Chunk struct {

@@ -224,6 +224,14 @@ type CampaignItemCounts struct {
 	Error int32 `json:"error"`
 }
 
+// Which items to list. Every given condition must hold.
+type CampaignItemFilter struct {
+	// Only with numbers that begin like this, in E.164 form: `+1202`.
+	PhoneNumberPrefix *string `json:"phoneNumberPrefix,omitempty"`
+	// Only with a result whose tag has exactly this name.
+	Tag *string `json:"tag,omitempty"`
+}
+
 // A contact to add.
 type CampaignItemInput struct {
 	// A valid number, with `+` and the country code unless the campaign has a default region. It may be left out for a Web agent only.
@@ -753,6 +761,14 @@ type DisconnectToolInput struct {
 type DisconnectToolPayload struct {
 	// The agent.
 	Agent *Agent `json:"agent"`
+}
+
+// Which documents to list. Every given condition must hold.
+type DocumentFilter struct {
+	// Only in one of these states.
+	Statuses []DocumentStatus `json:"statuses,omitempty"`
+	// Only with this text in the name, ignoring case.
+	NameContains *string `json:"nameContains,omitempty"`
 }
 
 // The chat to end.
@@ -1359,6 +1375,67 @@ type UsageEntryInput struct {
 	Credits Credits `json:"credits"`
 	// When they were used, exact to the millisecond.
 	At time.Time `json:"at"`
+}
+
+// By what agents are listed.
+type AgentOrder string
+
+const (
+	// Newest first.
+	AgentOrderCreatedAt AgentOrder = "CreatedAt"
+	// Last changed first.
+	AgentOrderUpdatedAt AgentOrder = "UpdatedAt"
+	// By name, ignoring case.
+	AgentOrderName AgentOrder = "Name"
+)
+
+var AllAgentOrder = []AgentOrder{
+	AgentOrderCreatedAt,
+	AgentOrderUpdatedAt,
+	AgentOrderName,
+}
+
+func (e AgentOrder) IsValid() bool {
+	switch e {
+	case AgentOrderCreatedAt, AgentOrderUpdatedAt, AgentOrderName:
+		return true
+	}
+	return false
+}
+
+func (e AgentOrder) String() string {
+	return string(e)
+}
+
+func (e *AgentOrder) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = AgentOrder(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid AgentOrder", str)
+	}
+	return nil
+}
+
+func (e AgentOrder) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *AgentOrder) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e AgentOrder) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
 }
 
 // How a test stands in the head of a comparison against its base. A test passes in an execution when all of its judged runs passed, as in the verdict of an execution, and fails when at least one failed: a flaky one fails.

@@ -21,6 +21,30 @@ type PageArgs struct {
 	// After continues behind a cursor; Offset skips rows. At most one of them is given.
 	After  *string
 	Offset *int32
+	// OrderBy is the order of a list of agents; empty for that of the list.
+	OrderBy AgentOrder
+}
+
+// isByTime reports whether the list has its own order, which is by time of creation.
+func (a PageArgs) isByTime() bool { return a.OrderBy == "" || a.OrderBy == AgentOrderCreatedAt }
+
+// Place returns what a row behind After is compared with: the value of what the list is ordered by, and the id. After is
+// valid.
+func (a PageArgs) Place() (key any, id string) {
+	if a.isByTime() {
+		cursor, _ := ParseCursor(*a.After)
+		return cursor.CreatedAt, cursor.ID
+	}
+	cursor, _ := ParseOrderedCursor(*a.After, a.OrderBy)
+	return cursor.Key, cursor.ID
+}
+
+// cursorOf returns the node's place in the list.
+func (a PageArgs) cursorOf(node Node) string {
+	if agent, ok := node.(*Agent); ok && !a.isByTime() {
+		return agent.cursorBy(a.OrderBy).String()
+	}
+	return node.Cursor().String()
 }
 
 // Validate returns BAD_INPUT for a page that cannot be.
@@ -36,7 +60,11 @@ func (a PageArgs) Validate() error {
 		faults.Add("offset", "must not be given together with after")
 	}
 	if a.After != nil {
-		if _, err := ParseCursor(*a.After); err != nil {
+		_, err := ParseCursor(*a.After)
+		if !a.isByTime() {
+			_, err = ParseOrderedCursor(*a.After, a.OrderBy)
+		}
+		if err != nil {
 			faults.Add("after", "is not a cursor of this list")
 		}
 	}
@@ -74,6 +102,42 @@ func ParseCursor(s string) (Cursor, error) {
 	return cursor, nil
 }
 
+// OrderedCursor is a place in a list of agents that is not ordered by their time of creation: the value of what they are
+// ordered by, as a text, then the id.
+type OrderedCursor struct {
+	Order   AgentOrder
+	Key, ID string
+}
+
+// String is the opaque form that clients get.
+func (c OrderedCursor) String() string {
+	// No name or id has this character.
+	return base64.RawURLEncoding.EncodeToString([]byte(string(c.Order) + "\x00" + c.Key + "\x00" + c.ID))
+}
+
+// ParseOrderedCursor reads what String wrote of a cursor of the order, and refuses everything else.
+func ParseOrderedCursor(s string, order AgentOrder) (OrderedCursor, error) {
+	raw, err := base64.RawURLEncoding.DecodeString(s)
+	if err != nil {
+		return OrderedCursor{}, err
+	}
+	parts := strings.Split(string(raw), "\x00")
+	if len(parts) != 3 || parts[0] != string(order) {
+		return OrderedCursor{}, errors.New("not a cursor of this order")
+	}
+	cursor := OrderedCursor{Order: order, Key: parts[1], ID: parts[2]}
+	var faults Fields
+	faults.text("id", cursor.ID, 1, MaxIDLength)
+	faults.text("key", cursor.Key, 1, 255)
+	if at, err := time.Parse(time.RFC3339Nano, cursor.Key); order == AgentOrderUpdatedAt && (err != nil || at.Year() < 1) {
+		faults.Add("key", "is no time")
+	}
+	if faults.Err() != nil || cursor.String() != s {
+		return OrderedCursor{}, errors.New("not a cursor")
+	}
+	return cursor, nil
+}
+
 // Node is something with an id of its own.
 type Node interface {
 	IsNode()
@@ -95,24 +159,28 @@ type Page[T Node] struct {
 	PageInfo PageInfo
 	// Count counts the rows of all pages. It is called only when a client asks for it.
 	Count func(context.Context) (int32, error)
+
+	args PageArgs
 }
 
 // Edge is one node of a page with its cursor.
 type Edge[T Node] struct {
 	Node T
+
+	args PageArgs
 }
 
 // NewPage makes the page that args asked for out of the rows that were read for it: up to one more
 // than args.First, so that the page knows whether another one follows.
 func NewPage[T Node](rows []T, args PageArgs, count func(context.Context) (int32, error)) *Page[T] {
-	page := &Page[T]{Nodes: rows, Count: count}
+	page := &Page[T]{Nodes: rows, Count: count, args: args}
 	if len(rows) > int(args.First) {
 		page.Nodes = rows[:args.First]
 		page.PageInfo.HasNextPage = true
 	}
 	page.PageInfo.HasPreviousPage = args.After != nil || args.Offset != nil && *args.Offset > 0
 	if n := len(page.Nodes); n > 0 {
-		start, end := page.Nodes[0].Cursor().String(), page.Nodes[n-1].Cursor().String()
+		start, end := args.cursorOf(page.Nodes[0]), args.cursorOf(page.Nodes[n-1])
 		page.PageInfo.StartCursor, page.PageInfo.EndCursor = &start, &end
 	}
 	return page
@@ -122,7 +190,7 @@ func NewPage[T Node](rows []T, args PageArgs, count func(context.Context) (int32
 func (p *Page[T]) Edges() []*Edge[T] {
 	edges := make([]*Edge[T], len(p.Nodes))
 	for i, node := range p.Nodes {
-		edges[i] = &Edge[T]{Node: node}
+		edges[i] = &Edge[T]{Node: node, args: p.args}
 	}
 	return edges
 }
@@ -134,7 +202,7 @@ func (p *Page[T]) TotalCount(ctx context.Context) (int32, error) {
 
 // Cursor returns the node's place in its list.
 func (e *Edge[T]) Cursor() string {
-	return e.Node.Cursor().String()
+	return e.args.cursorOf(e.Node)
 }
 
 // GraphQL has no generic types, so each type that is listed names its page and its edge.

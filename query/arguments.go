@@ -82,6 +82,13 @@ func agentsThat(a arguments) (db.Filter, error) {
 	if err != nil {
 		return nil, err
 	}
+	by, err := text[model.AgentOrder](a, "orderBy")
+	if err != nil {
+		return nil, err
+	}
+	if by != nil && *by != model.AgentOrderCreatedAt {
+		return nil, errUnplanned // Plans know cursors of one order.
+	}
 	if wanted != nil && (wanted.NameContains != nil || len(wanted.Tags) > 0) {
 		return nil, errUnplanned // A plan of Postgres for any name or tag would read all agents that have it.
 	}
@@ -108,7 +115,17 @@ func ofAgent(a arguments) (db.Filter, error) {
 
 func documentsThat(a arguments) (db.Filter, error) {
 	dataset, err := id(a, "datasetId")
-	return db.OfDataset(dataset), err
+	if err != nil {
+		return nil, err
+	}
+	wanted, err := input[model.DocumentFilter](a, "filter")
+	if err != nil {
+		return nil, err
+	}
+	if wanted != nil && (wanted.NameContains != nil || len(wanted.Statuses) > 1) {
+		return nil, errUnplanned // Which index is the better one depends on the values.
+	}
+	return append(db.OfDataset(dataset), db.DocumentsThat(wanted)...), wanted.Validate()
 }
 
 func testsThat(a arguments) (db.Filter, error) {
@@ -124,7 +141,11 @@ func testsThat(a arguments) (db.Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	wanted, err := model.NewAgentTestFilter(folder, atRoot != nil && *atRoot, kind)
+	more, err := input[model.AgentTestFilter](a, "filter")
+	if err != nil {
+		return nil, err
+	}
+	wanted, err := model.NewAgentTestFilter(folder, atRoot != nil && *atRoot, kind, more)
 	return db.TestsThat(wanted), err
 }
 
@@ -138,21 +159,31 @@ func testsOfAgent(a arguments) (db.Filter, error) {
 }
 
 func runsThat(a arguments) (db.Filter, error) {
-	test, err := id(a, "testId")
+	if a["agentId"] != nil {
+		return nil, errUnplanned // How many runs an agent has decides how they are best read.
+	}
+	var wanted model.AgentTestRunFilter
+	var err error
+	if wanted.ExecutionID, err = id(a, "executionId"); err != nil {
+		return nil, err
+	}
+	if wanted.TestID, err = id(a, "testId"); err != nil {
+		return nil, err
+	}
+	if wanted.Status, err = text[model.AgentTestRunStatus](a, "status"); err != nil {
+		return nil, err
+	}
+	statuses, err := input[[]model.AgentTestRunStatus](a, "statuses")
 	if err != nil {
 		return nil, err
 	}
-	status, err := text[model.AgentTestRunStatus](a, "status")
-	return db.RunsThat(test, status), err
-}
-
-func runsOfExecution(a arguments) (db.Filter, error) {
-	filter, err := runsThat(a)
-	if err != nil {
-		return nil, err
+	if statuses != nil {
+		if len(*statuses) > 1 {
+			return nil, errUnplanned // as for documents
+		}
+		wanted.Statuses = *statuses
 	}
-	execution, err := id(a, "executionId")
-	return append(filter, db.OfExecution(execution)...), err
+	return db.RunsThat(wanted), wanted.Validate()
 }
 
 func itemsThat(a arguments) (db.Filter, error) {
@@ -161,7 +192,17 @@ func itemsThat(a arguments) (db.Filter, error) {
 		return nil, err
 	}
 	isArchived, err := truth(a, "isArchived")
-	return db.ItemsThat(status, isArchived), err
+	if err != nil {
+		return nil, err
+	}
+	more, err := input[model.CampaignItemFilter](a, "filter")
+	if err != nil {
+		return nil, err
+	}
+	if more != nil && more.PhoneNumberPrefix != nil {
+		return nil, errUnplanned // as for the names of agents
+	}
+	return db.ItemsThat(status, isArchived, more), more.Validate()
 }
 
 func itemsOfCampaign(a arguments) (db.Filter, error) {

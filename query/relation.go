@@ -154,9 +154,18 @@ func resolvedCampaign(row any) string {
 }
 
 // existingTest is the test that is compared, if it still exists.
-func existingTest(row any) string {
-	if id := row.(*model.AgentTestComparisonTest).ExistingID; id != nil {
-		return *id
+func existingTest(row any) string { return orNone(row.(*model.AgentTestComparisonTest).ExistingID) }
+
+// executedTest is the test that was executed, if it still exists.
+func executedTest(row any) string { return orNone(row.(*model.AgentTestExecutionTest).ExistingID) }
+
+// folderOfExecuted is the folder of the test that was executed, if it still exists and is in one.
+func folderOfExecuted(row any) string { return orNone(row.(*model.AgentTestExecutionTest).FolderID) }
+
+// orNone is the key, empty for none.
+func orNone(key *string) string {
+	if key == nil {
+		return ""
 	}
-	return ""
+	return *key
 }

@@ -102,24 +102,30 @@ var relations = map[string]relation{
 	"CampaignItem.eventList": many(db.EventsOfItems).whole(),
 
 	// These are of no rows, so they are not planned.
-	"AgentConsumption.agent":       one("", db.AgentRows).by(resolvedAgent),
-	"CampaignConsumption.campaign": one("", db.CampaignRows).by(resolvedCampaign),
-	"AgentTestComparisonTest.test": one("", db.AgentTestRows).by(existingTest),
+	"AgentConsumption.agent":        one("", db.AgentRows).by(resolvedAgent),
+	"CampaignConsumption.campaign":  one("", db.CampaignRows).by(resolvedCampaign),
+	"AgentTestComparisonTest.test":  one("", db.AgentTestRows).by(existingTest),
+	"AgentTestExecutionTest.test":   one("", db.AgentTestRows).by(executedTest),
+	"AgentTestExecutionTest.folder": one("", db.AgentTestFolderRows).by(folderOfExecuted).whole(),
 }
 
 // logic lists fields with a resolver of their own, and the columns they need beside the id.
 var logic = map[string][]string{
-	"AgentTest.isFlaky":               nil,
-	"AgentTestExecution.counts":       nil,
-	"AgentTestExecution.passRate":     nil,
-	"AgentTestExecution.passHatK":     nil,
-	"AgentTestExecution.flakyTestIds": nil,
-	"AgentTestExecution.verdict":      {"status", "finished_at"},
-	"Campaign.counts":                 nil,
-	"Campaign.fields":                 {"agent_id", "own_fields"},
-	"Dataset.documentCount":           nil,
-	"Dataset.chunkCount":              nil,
-	"SimulationChat.coverage":         nil,
+	"AgentTest.isFlaky":                 nil,
+	"AgentTest.failingSince":            nil,
+	"AgentTest.history":                 nil,
+	"AgentTestExecution.counts":         nil,
+	"AgentTestExecution.passRate":       nil,
+	"AgentTestExecution.passHatK":       nil,
+	"AgentTestExecution.flakyTestIds":   nil,
+	"AgentTestExecution.promptVersions": nil,
+	"AgentTestExecution.tests":          nil,
+	"AgentTestExecution.verdict":        {"status", "finished_at"},
+	"Campaign.counts":                   nil,
+	"Campaign.fields":                   {"agent_id", "own_fields"},
+	"Dataset.documentCount":             nil,
+	"Dataset.chunkCount":                nil,
+	"SimulationChat.coverage":           nil,
 }
 
 // roots are the fields of Query.
@@ -145,7 +151,7 @@ var roots = map[string]root{
 	"agentTestExecution":  byID(db.AgentTestExecutionRows),
 	"agentTestExecutions": all(db.AgentTestExecutionList).of("agentId", db.AgentRows).that(ofAgent),
 	"agentTestRun":        byID(db.AgentTestRunRows),
-	"agentTestRuns":       all(db.AgentTestRunList).of("executionId", db.AgentTestExecutionRows).that(runsOfExecution).summed(),
+	"agentTestRuns":       all(db.AgentTestRunList).of("executionId", db.AgentTestExecutionRows).that(runsThat).summed(),
 
 	"campaign":      byID(db.CampaignRows),
 	"campaigns":     all(db.CampaignList).that(campaignsThat),

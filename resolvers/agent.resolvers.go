@@ -58,8 +58,10 @@ func (r *queryResolver) Agent(ctx context.Context, id string) (*model.Agent, err
 	return query.ByID[*model.Agent](ctx, id)
 }
 
-func (r *queryResolver) Agents(ctx context.Context, first int32, after *string, offset *int32, filter *model.AgentFilter) (*model.Page[*model.Agent], error) {
-	return r.tenant(ctx).Agents(ctx, pageArgs(first, after, offset), filter, query.Columns(ctx)...)
+func (r *queryResolver) Agents(ctx context.Context, first int32, after *string, offset *int32, filter *model.AgentFilter, orderBy model.AgentOrder) (*model.Page[*model.Agent], error) {
+	args := pageArgs(first, after, offset)
+	args.OrderBy = orderBy
+	return r.tenant(ctx).Agents(ctx, args, filter, query.Columns(ctx)...)
 }
 
 func (r *Resolver) Agent() graph.AgentResolver { return &agentResolver{r} }

@@ -2,18 +2,12 @@ package resolvers
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/model"
 	"github.com/agentgraph/agentgraph/query"
 )
-
-// narrowed returns BAD_INPUT if the id that narrows a list is empty.
-func narrowed(argument string, id *string) error {
-	var faults model.Fields
-	faults.Filter(argument, id)
-	return faults.Err()
-}
 
 // verdictOf returns the verdict of a finished execution, and nil for others.
 func verdictOf(ctx context.Context, execution *model.AgentTestExecution) (*model.AgentTestVerdict, error) {
@@ -26,4 +20,20 @@ func verdictOf(ctx context.Context, execution *model.AgentTestExecution) (*model
 	}
 	verdict := counts.Verdict()
 	return &verdict, nil
+}
+
+// history returns the last runs of a test, and reads as many of each test of its batch.
+func history(ctx context.Context, test model.AgentTest, first int32) ([]*model.AgentTestRunSummary, error) {
+	runs, err := query.Value(ctx, test, fmt.Sprintf("the last %d runs", first), func(ctx context.Context, t *db.Tenant, ids []string) (map[string][]*model.AgentTestRunSummary, error) {
+		return t.HistoriesOfTests(ctx, ids, first)
+	})
+	return orEmpty(runs), err
+}
+
+// orEmpty returns the list, which is not nil.
+func orEmpty[V any](list []V) []V {
+	if list == nil {
+		return []V{}
+	}
+	return list
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/agentgraph/agentgraph/query"
 )
 
-func (r *agentResolver) Tests(ctx context.Context, obj *model.Agent, kind *model.AgentTestKind, folderID *string, atRoot bool, first int32, after *string, offset *int32) (*model.Page[model.AgentTest], error) {
-	wanted, err := model.NewAgentTestFilter(folderID, atRoot, kind)
+func (r *agentResolver) Tests(ctx context.Context, obj *model.Agent, kind *model.AgentTestKind, folderID *string, atRoot bool, first int32, after *string, offset *int32, filter *model.AgentTestFilter) (*model.Page[model.AgentTest], error) {
+	wanted, err := model.NewAgentTestFilter(folderID, atRoot, kind, filter)
 	if err != nil {
 		return nil, err
 	}
@@ -31,6 +31,14 @@ func (r *classificationTestResolver) LastRun(ctx context.Context, obj *model.Cla
 
 func (r *classificationTestResolver) IsFlaky(ctx context.Context, obj *model.ClassificationTest) (bool, error) {
 	return query.Value(ctx, obj, "flaky", query.Of((*db.Tenant).FlakyTests))
+}
+
+func (r *classificationTestResolver) FailingSince(ctx context.Context, obj *model.ClassificationTest) (*model.AgentTestFailure, error) {
+	return query.Value(ctx, obj, "failures", query.Of((*db.Tenant).FailuresOfTests))
+}
+
+func (r *classificationTestResolver) History(ctx context.Context, obj *model.ClassificationTest, first int32) ([]*model.AgentTestRun, error) {
+	return history(ctx, obj, first)
 }
 
 func (r *classificationTestResolver) Runs(ctx context.Context, obj *model.ClassificationTest, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestRun], error) {
@@ -88,8 +96,8 @@ func (r *queryResolver) AgentTest(ctx context.Context, id string) (model.AgentTe
 	return query.ByID[model.AgentTest](ctx, id)
 }
 
-func (r *queryResolver) AgentTests(ctx context.Context, agentID *string, folderID *string, atRoot bool, kind *model.AgentTestKind, first int32, after *string, offset *int32) (*model.Page[model.AgentTest], error) {
-	wanted, err := model.NewAgentTestFilter(folderID, atRoot, kind)
+func (r *queryResolver) AgentTests(ctx context.Context, agentID *string, folderID *string, atRoot bool, kind *model.AgentTestKind, first int32, after *string, offset *int32, filter *model.AgentTestFilter) (*model.Page[model.AgentTest], error) {
+	wanted, err := model.NewAgentTestFilter(folderID, atRoot, kind, filter)
 	if err != nil {
 		return nil, err
 	}
@@ -110,6 +118,14 @@ func (r *simulationTestResolver) LastRun(ctx context.Context, obj *model.Simulat
 
 func (r *simulationTestResolver) IsFlaky(ctx context.Context, obj *model.SimulationTest) (bool, error) {
 	return query.Value(ctx, obj, "flaky", query.Of((*db.Tenant).FlakyTests))
+}
+
+func (r *simulationTestResolver) FailingSince(ctx context.Context, obj *model.SimulationTest) (*model.AgentTestFailure, error) {
+	return query.Value(ctx, obj, "failures", query.Of((*db.Tenant).FailuresOfTests))
+}
+
+func (r *simulationTestResolver) History(ctx context.Context, obj *model.SimulationTest, first int32) ([]*model.AgentTestRun, error) {
+	return history(ctx, obj, first)
 }
 
 func (r *simulationTestResolver) Runs(ctx context.Context, obj *model.SimulationTest, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestRun], error) {

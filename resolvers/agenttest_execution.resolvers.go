@@ -43,11 +43,30 @@ func (r *agentTestExecutionResolver) FlakyTestIds(ctx context.Context, obj *mode
 	return model.FlakyTestIds(tallies), err
 }
 
-func (r *agentTestExecutionResolver) Runs(ctx context.Context, obj *model.AgentTestExecution, status *model.AgentTestRunStatus, testID *string, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestRun], error) {
-	if err := narrowed("testId", testID); err != nil {
+func (r *agentTestExecutionResolver) PromptVersions(ctx context.Context, obj *model.AgentTestExecution) ([]int32, error) {
+	versions, err := query.Value(ctx, obj, "prompt versions", query.Of((*db.Tenant).PromptVersionsOfExecutions))
+	return orEmpty(versions), err
+}
+
+func (r *agentTestExecutionResolver) Tests(ctx context.Context, obj *model.AgentTestExecution) ([]*model.AgentTestExecutionTest, error) {
+	tests, err := query.Value(ctx, obj, "tests", query.Of((*db.Tenant).TestsOfExecutions))
+	return orEmpty(tests), err
+}
+
+func (r *agentTestExecutionResolver) Runs(ctx context.Context, obj *model.AgentTestExecution, status *model.AgentTestRunStatus, statuses []model.AgentTestRunStatus, testID *string, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestRun], error) {
+	wanted := model.AgentTestRunFilter{TestID: testID, Status: status, Statuses: statuses}
+	if err := wanted.Validate(); err != nil {
 		return nil, err
 	}
-	return query.Page[*model.AgentTestRun](ctx, obj, first, after, offset, db.RunsThat(testID, status))
+	return query.Page[*model.AgentTestRun](ctx, obj, first, after, offset, db.RunsThat(wanted))
+}
+
+func (r *agentTestExecutionTestResolver) Test(ctx context.Context, obj *model.AgentTestExecutionTest) (model.AgentTest, error) {
+	return query.One[model.AgentTest](ctx, obj)
+}
+
+func (r *agentTestExecutionTestResolver) Folder(ctx context.Context, obj *model.AgentTestExecutionTest) (*model.AgentTestFolder, error) {
+	return query.One[*model.AgentTestFolder](ctx, obj)
 }
 
 func (r *mutationResolver) StartAgentTestExecution(ctx context.Context, input model.StartAgentTestExecutionInput) (*model.StartAgentTestExecutionPayload, error) {
@@ -94,4 +113,11 @@ func (r *Resolver) AgentTestExecution() graph.AgentTestExecutionResolver {
 	return &agentTestExecutionResolver{r}
 }
 
-type agentTestExecutionResolver struct{ *Resolver }
+func (r *Resolver) AgentTestExecutionTest() graph.AgentTestExecutionTestResolver {
+	return &agentTestExecutionTestResolver{r}
+}
+
+type (
+	agentTestExecutionResolver     struct{ *Resolver }
+	agentTestExecutionTestResolver struct{ *Resolver }
+)

@@ -20,11 +20,9 @@ func (r *queryResolver) AgentTestRun(ctx context.Context, id string) (*model.Age
 	return query.ByID[*model.AgentTestRun](ctx, id)
 }
 
-func (r *queryResolver) AgentTestRuns(ctx context.Context, executionID *string, testID *string, status *model.AgentTestRunStatus, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestRun], error) {
-	if err := narrowed("testId", testID); err != nil {
-		return nil, err
-	}
-	return r.tenant(ctx).AgentTestRuns(ctx, pageArgs(first, after, offset), executionID, testID, status, query.Columns(ctx)...)
+func (r *queryResolver) AgentTestRuns(ctx context.Context, executionID *string, testID *string, status *model.AgentTestRunStatus, statuses []model.AgentTestRunStatus, agentID *string, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestRun], error) {
+	wanted := model.AgentTestRunFilter{ExecutionID: executionID, TestID: testID, AgentID: agentID, Status: status, Statuses: statuses}
+	return r.tenant(ctx).AgentTestRuns(ctx, pageArgs(first, after, offset), wanted, query.Columns(ctx)...)
 }
 
 func (r *Resolver) AgentTestRun() graph.AgentTestRunResolver { return &agentTestRunResolver{r} }

@@ -25,8 +25,11 @@ func (r *campaignResolver) Counts(ctx context.Context, obj *model.Campaign) (*mo
 	return campaignCounts(ctx, obj)
 }
 
-func (r *campaignResolver) Items(ctx context.Context, obj *model.Campaign, runningStatus *model.CampaignItemStatus, isArchived *bool, first int32, after *string, offset *int32) (*model.Page[*model.CampaignItem], error) {
-	return query.Page[*model.CampaignItem](ctx, obj, first, after, offset, db.ItemsThat(runningStatus, isArchived))
+func (r *campaignResolver) Items(ctx context.Context, obj *model.Campaign, runningStatus *model.CampaignItemStatus, isArchived *bool, filter *model.CampaignItemFilter, first int32, after *string, offset *int32) (*model.Page[*model.CampaignItem], error) {
+	if err := filter.Validate(); err != nil {
+		return nil, err
+	}
+	return query.Page[*model.CampaignItem](ctx, obj, first, after, offset, db.ItemsThat(runningStatus, isArchived, filter))
 }
 
 func (r *mutationResolver) CreateCampaign(ctx context.Context, input model.CreateCampaignInput) (*model.CreateCampaignPayload, error) {
@@ -59,6 +62,10 @@ func (r *queryResolver) Campaign(ctx context.Context, id string) (*model.Campaig
 
 func (r *queryResolver) Campaigns(ctx context.Context, first int32, after *string, offset *int32, filter *model.CampaignFilter) (*model.Page[*model.Campaign], error) {
 	return r.tenant(ctx).Campaigns(ctx, pageArgs(first, after, offset), filter, query.Columns(ctx)...)
+}
+
+func (r *subscriptionResolver) CampaignUpdated(ctx context.Context, campaignID string) (<-chan *model.Campaign, error) {
+	return r.tenant(ctx).FollowCampaign(ctx, campaignID)
 }
 
 func (r *Resolver) Campaign() graph.CampaignResolver { return &campaignResolver{r} }

@@ -75,8 +75,8 @@ func (r *queryResolver) CampaignItem(ctx context.Context, campaignID string, id 
 	return r.tenant(ctx).CampaignItem(ctx, campaignID, id, query.Columns(ctx)...)
 }
 
-func (r *queryResolver) CampaignItems(ctx context.Context, campaignID string, runningStatus *model.CampaignItemStatus, isArchived *bool, first int32, after *string, offset *int32) (*model.Page[*model.CampaignItem], error) {
-	return r.tenant(ctx).CampaignItems(ctx, pageArgs(first, after, offset), campaignID, runningStatus, isArchived, query.Columns(ctx)...)
+func (r *queryResolver) CampaignItems(ctx context.Context, campaignID string, runningStatus *model.CampaignItemStatus, isArchived *bool, filter *model.CampaignItemFilter, first int32, after *string, offset *int32) (*model.Page[*model.CampaignItem], error) {
+	return r.tenant(ctx).CampaignItems(ctx, pageArgs(first, after, offset), campaignID, runningStatus, isArchived, filter, query.Columns(ctx)...)
 }
 
 func (r *subscriptionResolver) CampaignItemUpdated(ctx context.Context, campaignID string, afterVersion int32) (<-chan *model.CampaignItem, error) {

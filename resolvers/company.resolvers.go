@@ -11,6 +11,10 @@ func (r *companyResolver) APIKeys(ctx context.Context, obj *model.Company) ([]*m
 	return r.tenant(ctx).APIKeys(ctx)
 }
 
+func (r *companyResolver) AgentTags(ctx context.Context, obj *model.Company) ([]string, error) {
+	return r.tenant(ctx).AgentTags(ctx)
+}
+
 func (r *Resolver) Company() graph.CompanyResolver { return &companyResolver{r} }
 
 type companyResolver struct{ *Resolver }

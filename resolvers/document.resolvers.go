@@ -62,8 +62,12 @@ func (r *queryResolver) Document(ctx context.Context, id string, datasetID *stri
 	return r.document(ctx, id, datasetID)
 }
 
-func (r *queryResolver) Documents(ctx context.Context, datasetID *string, first int32, after *string, offset *int32) (*model.Page[*model.Document], error) {
-	return r.tenant(ctx).Documents(ctx, pageArgs(first, after, offset), datasetID, query.Columns(ctx)...)
+func (r *queryResolver) Documents(ctx context.Context, datasetID *string, first int32, after *string, offset *int32, filter *model.DocumentFilter) (*model.Page[*model.Document], error) {
+	return r.tenant(ctx).Documents(ctx, pageArgs(first, after, offset), datasetID, filter, query.Columns(ctx)...)
+}
+
+func (r *subscriptionResolver) DocumentUpdated(ctx context.Context, datasetID string) (<-chan *model.Document, error) {
+	return r.tenant(ctx).FollowDocuments(ctx, datasetID)
 }
 
 func (r *Resolver) Chunk() graph.ChunkResolver { return &chunkResolver{r} }

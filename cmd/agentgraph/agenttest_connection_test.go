@@ -120,7 +120,7 @@ func TestATestRunWhoseServerStaysLostCountsWhatWasSeen(t *testing.T) {
 	}()
 	<-proxy.streams
 	tenant := dbtest.Open(t, b.database, dbtest.Options()).Tenant(b.companyID(t))
-	runs, err := tenant.AgentTestRuns(t.Context(), model.PageArgs{First: 1}, nil, &test, nil)
+	runs, err := tenant.AgentTestRuns(t.Context(), model.PageArgs{First: 1}, model.AgentTestRunFilter{TestID: &test})
 	require.NoError(t, err)
 	one, err := tenant.ClaimRun(t.Context(), runs.Nodes[0].ID, 1)
 	require.NoError(t, err)

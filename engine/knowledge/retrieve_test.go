@@ -290,7 +290,7 @@ func TestModelsDoNotMix(t *testing.T) {
 
 	// Refreshing for another model indexes documents with vectors of the old one again.
 	require.NoError(t, l.base.Refresh(t.Context(), l.store))
-	documents, err := l.tenant.Documents(t.Context(), model.PageArgs{First: 10}, nil)
+	documents, err := l.tenant.Documents(t.Context(), model.PageArgs{First: 10}, nil, nil)
 	require.NoError(t, err)
 	pending := 0
 	for _, d := range documents.Nodes {

@@ -188,7 +188,7 @@ func (d *dialer) number() {
 	for i, item := range inOrder {
 		item.Version = int32(i) + 1
 	}
-	d.campaign.Version = int32(len(inOrder))
+	d.campaign.ItemVersion = int32(len(inOrder))
 }
 
 // become moves the campaign to its state.

@@ -77,7 +77,7 @@ func TestSeededDocumentsAreIndexed(t *testing.T) {
 	require.NoError(t, err)
 	index(t, store)
 	tenant := store.Tenant(shown.ID)
-	page, err := tenant.Documents(t.Context(), wholeList, nil)
+	page, err := tenant.Documents(t.Context(), wholeList, nil, nil)
 	require.NoError(t, err)
 	chunks := map[string]int32{}
 	for _, d := range page.Nodes {

@@ -1,0 +1,45 @@
+package app_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// A change of a campaign is read, and its items are counted, once for all who follow it.
+func TestFollowersOfACampaignShareItsCounts(t *testing.T) {
+	t.Parallel()
+	g, writer := countingGateway(t)
+	company, err := writer.CreateCompany(t.Context(), "Watchers")
+	require.NoError(t, err)
+	tenant := writer.Tenant(company.ID)
+	_, key := g.keyOf(t, company.ID, model.APIKeyScopeRead)
+	campaign, items := runningCampaign(t, tenant, 3)
+	const watch = `subscription ($id: ID!) { campaignUpdated(campaignId: $id) { status itemVersion counts { total pending calling } } }`
+	followers := make([]*subscriber, 20)
+	for i := range followers {
+		followers[i] = g.follow(t, key, watch, map[string]any{"id": campaign.ID})
+		first := followers[i].receive()
+		require.Equal(t, "next", first.Type)
+		require.JSONEq(t, `{"data":{"campaignUpdated":{"status":"Running","itemVersion":3,"counts":{"total":3,"pending":3,"calling":0}}}}`, string(first.Payload))
+	}
+	before := g.statements.Load()
+	advance(t, tenant, items[0], model.CampaignItemStatusCalling)
+	for _, f := range followers {
+		require.JSONEq(t, `{"data":{"campaignUpdated":{"status":"Running","itemVersion":4,"counts":{"total":3,"pending":2,"calling":1}}}}`, string(f.receive().Payload))
+	}
+	require.EqualValues(t, 2, g.statements.Load()-before)
+
+	_, err = tenant.UpdateCampaign(t.Context(), model.UpdateCampaignInput{CampaignID: campaign.ID, Status: new(model.CampaignStatusPaused)})
+	require.NoError(t, err)
+	for _, f := range followers {
+		require.Contains(t, string(f.receive().Payload), `"Paused"`)
+	}
+	var read struct {
+		Campaign struct{ ItemVersion int32 }
+	}
+	g.must(t, key, `query ($id: ID!) { campaign(id: $id) { itemVersion } }`, map[string]any{"id": campaign.ID}, &read)
+	require.EqualValues(t, 4, read.Campaign.ItemVersion)
+}

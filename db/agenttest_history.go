@@ -1,0 +1,55 @@
+package db
+
+import (
+	"context"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// runSummary are the columns of a model.AgentTestRunSummary beside those that tell and order rows.
+var runSummary = []string{"execution_id", "attempt", "status", "prompt_version", "duration_ms"}
+
+// HistoriesOfTests returns the last runs of each of the tests by its id, newest first, at most so many of each;
+// BAD_INPUT when that is not 1 to 100.
+func (t *Tenant) HistoriesOfTests(ctx context.Context, ids []string, most int32) (map[string][]*model.AgentTestRunSummary, error) {
+	rows, err := t.FindPages(ctx, RunsOfTests, nil, ids, model.PageArgs{First: most}, runSummary...)
+	histories := make(map[string][]*model.AgentTestRunSummary, len(ids))
+	for _, row := range rows {
+		if of := row.Parent(); len(histories[of]) < int(most) {
+			histories[of] = append(histories[of], row.(*model.AgentTestRunSummary))
+		}
+	}
+	return histories, err
+}
+
+// FailuresOfTests returns since when each of those of the tests fails whose newest judged run failed, by the test's id.
+func (t *Tenant) FailuresOfTests(ctx context.Context, ids []string) (map[string]*model.AgentTestFailure, error) {
+	judged := func(status model.AgentTestRunStatus) *bun.SelectQuery {
+		return t.find((*model.AgentTestRun)(nil)).Column("id", "created_at").
+			Where("?TableAlias.test_id = parent.id").Where("?TableAlias.status = ?", status).Limit(1)
+	}
+	passed := judged(model.AgentTestRunStatusPassed).OrderExpr("?TableAlias.created_at DESC, ?TableAlias.id DESC")
+	failed := judged(model.AgentTestRunStatusFailed).OrderExpr("?TableAlias.created_at, ?TableAlias.id").
+		Where("(?TableAlias.created_at, ?TableAlias.id) > (coalesce(passed.created_at, '-infinity'), coalesce(passed.id, ''))")
+	ends := t.db.NewSelect().TableExpr("unnest(?::text[]) AS parent (id)", pgdialect.Array(ids)).
+		ColumnExpr("parent.id, passed.id AS passed_id, failed.id AS failed_id").
+		Join("LEFT JOIN LATERAL (?) AS passed ON true", passed).Join("JOIN LATERAL (?) AS failed ON true", failed)
+	runs := []*model.AgentTestRun{}
+	err := t.find(&runs).Apply(only(runSummary)).ColumnExpr("ends.id AS parent_id").
+		Join("JOIN (?) AS ends ON ?TableAlias.id = ANY (ARRAY[ends.passed_id, ends.failed_id])", ends).Scan(ctx)
+	failures := make(map[string]*model.AgentTestFailure, len(runs))
+	for _, run := range runs {
+		if failures[run.ParentID] == nil {
+			failures[run.ParentID] = &model.AgentTestFailure{}
+		}
+		if run.Status == model.AgentTestRunStatusPassed {
+			failures[run.ParentID].LastPassed = run
+		} else {
+			failures[run.ParentID].Run = run
+		}
+	}
+	return failures, translate(err)
+}

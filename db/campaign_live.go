@@ -1,0 +1,123 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/agentgraph/agentgraph/live"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// restOfCampaign is how long followers of a campaign are told of no change after one.
+const restOfCampaign = time.Second
+
+// FollowCampaign delivers a campaign as it is now, and again after changes of it or of its items, at most once a second:
+// of changes that follow each other more quickly the last one. The channel is closed after the campaign as it is when
+// archived, when it is gone, and when ctx ends.
+func (t *Tenant) FollowCampaign(ctx context.Context, id string) (<-chan *model.Campaign, error) {
+	p, r, err := t.followCampaign(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return live.Channel(ctx, r.campaigns.Follow(0, p.release)), nil
+}
+
+// followCampaign returns the topic of a campaign, which the caller must release.
+func (t *Tenant) followCampaign(ctx context.Context, id string) (*topic, *campaignReader, error) {
+	p := t.followed(followedCampaigns, id, newCampaignReader(id))
+	campaign, err := t.Campaign(ctx, id)
+	if err != nil {
+		p.release()
+		return nil, nil, err
+	}
+	r := p.reader.(*campaignReader)
+	p.begin(campaign.Version(), campaign.Status == model.CampaignStatusArchived, func() {
+		r.campaigns.Begin(campaignAt(campaign))
+		r.items.Begin(live.Position(campaign.ItemVersion))
+	})
+	return p, r, nil
+}
+
+// campaignReader reads a campaign and its items as they change.
+type campaignReader struct {
+	tenant    *Tenant
+	id        string
+	campaigns *live.Log[*model.Campaign]
+	items     *live.Log[*model.CampaignItem]
+	// toldAt is when followers were told of the campaign last; again looks at what came too soon after that.
+	toldAt time.Time
+	again  *time.Timer
+}
+
+func newCampaignReader(id string) func(*Tenant, *live.Budget) reader {
+	return func(t *Tenant, budget *live.Budget) reader {
+		r := &campaignReader{tenant: t, id: id}
+		r.campaigns, r.items = live.NewLog(budget, r.read), live.NewLog(budget, r.readItems)
+		return r
+	}
+}
+
+// campaignAt is the position of a campaign: that of one whose version is 0 is behind the beginning.
+func campaignAt(campaign *model.Campaign) live.Position { return live.Position(campaign.Version()) + 1 }
+
+func (r *campaignReader) look(ctx context.Context, p *topic, isWoken bool) (outlook, error) {
+	if !isWoken {
+		return nothingYet, nil
+	}
+	campaign, err := r.tenant.Campaign(ctx, r.id)
+	if err != nil {
+		return nothingYet, err
+	}
+	isOver := campaign.Status == model.CampaignStatusArchived
+	r.tell(p, campaign, isOver)
+	if err := r.lookAtItems(ctx, live.Position(campaign.ItemVersion)); err != nil {
+		return nothingYet, err
+	}
+	p.version.Store(campaign.Version())
+	if isOver {
+		return nothingEver, nil
+	}
+	return nothingYet, nil
+}
+
+// tell tells followers of the campaign, if it has changed: now, or when they have had their rest.
+func (r *campaignReader) tell(p *topic, campaign *model.Campaign, isOver bool) {
+	at := campaignAt(campaign)
+	if at <= r.campaigns.End() {
+		return
+	}
+	if !r.campaigns.IsFollowed() {
+		r.campaigns.Begin(at)
+		return
+	}
+	if rest := time.Until(r.toldAt.Add(restOfCampaign)); rest > 0 && !isOver {
+		if r.again == nil {
+			r.again = time.AfterFunc(rest, func() { p.wake(true) })
+		}
+		r.again.Reset(rest)
+		return
+	}
+	r.toldAt = time.Now()
+	r.campaigns.Add(live.Kept[*model.Campaign]{Value: campaign, At: at, Size: sizeOf(campaign)})
+}
+
+func (r *campaignReader) end() {
+	r.campaigns.Close()
+	r.items.Close()
+}
+
+// read reads the campaign as it is now.
+func (r *campaignReader) read(ctx context.Context, after, _ live.Position) ([]live.Kept[*model.Campaign], live.Position, error) {
+	campaign, err := r.tenant.Campaign(ctx, r.id)
+	var known *model.Error
+	if errors.As(err, &known) && known.Code == model.NotFound {
+		return nil, after, io.EOF
+	}
+	if err != nil || campaignAt(campaign) <= after {
+		return nil, after, err
+	}
+	at := campaignAt(campaign)
+	return []live.Kept[*model.Campaign]{{Value: campaign, At: at}}, at, nil
+}

@@ -1,0 +1,158 @@
+package db
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/agentgraph/agentgraph/live"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// restOfDocuments is how long the documents of a dataset are not looked at after a look.
+const restOfDocuments = time.Second
+
+// FollowDocuments delivers each document of a dataset that is added or changes from now on, as it is then: changes of a
+// second together, and of those of one document the last one. The channel is closed when the dataset is gone, and when
+// ctx ends.
+func (t *Tenant) FollowDocuments(ctx context.Context, datasetID string) (<-chan *model.Document, error) {
+	p := t.followed(followedDatasets, datasetID, newDocumentReader(datasetID))
+	r := p.reader.(*documentReader)
+	rows, err := r.rows(ctx)
+	if err != nil {
+		p.release()
+		return nil, err
+	}
+	p.begin(0, false, func() { r.compare(rows, 0) })
+	return live.Channel(ctx, r.documents.Follow(r.documents.End(), p.release)), nil
+}
+
+// documentReader reads the documents of a dataset as they change. They are few enough (model.MaxDocuments) to be compared
+// with what they were, so whoever changes one does not have to number its change, which would make all wait for each other.
+type documentReader struct {
+	tenant    *Tenant
+	id        string
+	documents *live.Log[*model.Document]
+	// lookedAt is when they were looked at last; again looks at what came too soon after that.
+	lookedAt time.Time
+	again    *time.Timer
+
+	mu sync.Mutex
+	// known are the documents by their ids, and last is the position of the last change.
+	known map[string]knownDocument
+	last  live.Position
+}
+
+// documentRow is a document's id, and the transaction that wrote its row.
+type documentRow struct {
+	ID  string
+	Row int64
+}
+
+// knownDocument is the row of a document as it was last seen, and the position of its last change.
+type knownDocument struct {
+	row int64
+	at  live.Position
+}
+
+func newDocumentReader(id string) func(*Tenant, *live.Budget) reader {
+	return func(t *Tenant, budget *live.Budget) reader {
+		r := &documentReader{tenant: t, id: id}
+		r.documents = live.NewLog(budget, r.read)
+		return r
+	}
+}
+
+func (r *documentReader) look(ctx context.Context, p *topic, isWoken bool) (outlook, error) {
+	if !isWoken {
+		return nothingYet, nil
+	}
+	if rest := time.Until(r.lookedAt.Add(restOfDocuments)); rest > 0 {
+		if r.again == nil {
+			r.again = time.AfterFunc(rest, func() { p.wake(true) })
+		}
+		r.again.Reset(rest)
+		return nothingYet, nil
+	}
+	rows, err := r.rows(ctx)
+	if err != nil {
+		return nothingYet, err
+	}
+	r.lookedAt = time.Now()
+	known := r.compare(rows, 1)
+	for after := r.documents.End(); after < known; after = r.documents.End() {
+		documents, upTo, err := r.read(ctx, after, known)
+		if err != nil {
+			r.lookedAt = time.Time{}
+			return nothingYet, err
+		}
+		for i := range documents {
+			documents[i].Size = sizeOf(documents[i].Value)
+		}
+		r.documents.Add(documents...)
+		r.documents.Skip(upTo)
+	}
+	return nothingYet, nil
+}
+
+func (r *documentReader) end() { r.documents.Close() }
+
+// rows reads the rows of the dataset's documents; NOT_FOUND when it is gone.
+func (r *documentReader) rows(ctx context.Context) ([]documentRow, error) {
+	rows := []documentRow{}
+	err := r.tenant.find((*model.Document)(nil)).ColumnExpr("?TableAlias.id, ?TableAlias.xmin::text::bigint AS row").
+		Where("?TableAlias.dataset_id = ?", r.id).Scan(ctx, &rows)
+	if err == nil && len(rows) == 0 {
+		return rows, r.tenant.exists(ctx, dataset, &r.id, (*model.Dataset)(nil))
+	}
+	return rows, translate(err)
+}
+
+// compare takes the rows for what is known, and returns the position of the last change. Changes are so far apart.
+func (r *documentReader) compare(rows []documentRow, step live.Position) live.Position {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known := make(map[string]knownDocument, len(rows))
+	for _, row := range rows {
+		was, isKnown := r.known[row.ID]
+		if !isKnown || was.row != row.Row {
+			r.last += step
+			was = knownDocument{row.Row, r.last}
+		}
+		known[row.ID] = was
+	}
+	r.known = known
+	return r.last
+}
+
+// changed returns the documents that changed after the position, in the order of their changes, as many as maxChanges.
+func (r *documentReader) changed(after live.Position) (ids []string, at map[string]live.Position, upTo live.Position) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at = map[string]live.Position{}
+	for id, d := range r.known {
+		if d.at > after && d.at <= after+maxChanges {
+			ids, at[id] = append(ids, id), d.at
+		}
+	}
+	return ids, at, min(r.last, after+maxChanges)
+}
+
+// read reads, in the order of their last changes, documents that changed after the position.
+func (r *documentReader) read(ctx context.Context, after, _ live.Position) ([]live.Kept[*model.Document], live.Position, error) {
+	ids, at, upTo := r.changed(after)
+	documents := []*model.Document{}
+	if err := r.tenant.find(&documents).Where("?TableAlias.id IN (?)", bun.List(ids)).Scan(ctx); err != nil {
+		return nil, after, translate(err)
+	}
+	kept := make([]live.Kept[*model.Document], len(documents))
+	for i, d := range documents {
+		kept[i] = live.Kept[*model.Document]{Value: d, At: at[d.ID]}
+	}
+	slices.SortFunc(kept, func(a, b live.Kept[*model.Document]) int { return cmp.Compare(a.At, b.At) })
+	return kept, upTo, nil
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"testing"
+	"time"
 
 	"github.com/graph-gophers/dataloader/v7"
 	"github.com/jackc/pgx/v5"
@@ -13,6 +14,7 @@ import (
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/engine/llm/offline"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -42,6 +44,21 @@ func newRun(t *testing.T, store *db.Store) (tenant *db.Tenant, id string, stored
 		require.NoError(t, err)
 		return runs[0]
 	}
+}
+
+func TestAnotherModelSpeaksForTheAgentsInTests(t *testing.T) {
+	t.Parallel()
+	tenant, id, stored := newRun(t, dbtest.Open(t, dbtest.URL(t), db.Options{}))
+	tested := &player{by: func(req llm.Request) line {
+		if len(req.Schema) > 0 {
+			return line{text: `{"evidence":[],"rationale":"It was booked.","passed":true}`}
+		}
+		return line{text: "Your appointment is booked."}
+	}}
+	// A model that waits for an hour would not answer in time.
+	e := New(offline.New().Paced(time.Hour), Options{Tested: tested, Contact: tested, Judge: tested, Log: slog.New(slog.DiscardHandler)})
+	require.NoError(t, e.RunTest(t.Context(), tenant, id, 1))
+	require.Equal(t, model.AgentTestRunStatusPassed, stored().Status)
 }
 
 // The database does not answer during a run, but is back when the run is released.

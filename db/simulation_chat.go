@@ -16,21 +16,48 @@ func (t *Tenant) SimulationChat(ctx context.Context, id string) (*model.Simulati
 	return chat, t.one(ctx, simulationChat, id, chat)
 }
 
-// Simulated chats of a company, by their ids, in pages, and by their agents; and the messages of chats, in order.
+// Simulated chats of a company, by their ids, in pages, and by their agents; and of chats all messages, in order, the last
+// one, and the contact's first one, which only a welcome message may precede.
 var (
 	SimulationChatRows      = Rows{typeName: simulationChat, none: (*model.SimulationChat)(nil), key: byOwnID}
 	SimulationChatList      = List{none: (*model.SimulationChat)(nil), order: newestFirst}
 	SimulationChatsOfAgents = List{none: (*model.SimulationChat)(nil), of: "?TableAlias.agent_id = ?1", order: newestFirst}
 	MessagesOfChats         = Rows{none: (*model.SimulationChatMessage)(nil), key: "?TableAlias.chat_id", order: "?TableAlias.sequence"}
+	LastMessageOfChats      = Rows{
+		none: (*model.SimulationChatMessage)(nil), key: "relation.id",
+		join: ofChat + " AND relation.last_sequence = ?TableAlias.sequence",
+	}
+	FirstContactMessageOfChats = Rows{
+		none: (*model.SimulationChatMessage)(nil), key: "relation.id",
+		join: ofChat + " AND ?TableAlias.sequence <= 2 AND ?TableAlias.role = 'user'",
+	}
 )
 
-// SimulationChats returns a page of the chats, newest first: all of them, or those with one agent.
+// ofChat joins the chats of messages.
+const ofChat = "JOIN simulation_chats AS relation ON relation.company_id = ?TableAlias.company_id AND relation.id = ?TableAlias.chat_id"
+
+// ChatsThat is the filter of a list of chats, which is valid or nil. A chat whose turn died is Open again, as its Status
+// says. There is no index on the state: every turn would have to write it.
+func ChatsThat(wanted *model.SimulationChatFilter) (f Filter) {
+	if wanted == nil || wanted.Statuses == nil {
+		return nil
+	}
+	return f.and("CASE WHEN ?TableAlias.status = 'Replying' AND ?TableAlias.reply_until < now() THEN 'Open' ELSE ?TableAlias.status END"+
+		" = ANY (?::text[])", wanted.Statuses)
+}
+
+// SimulationChats returns a page of the chats that pass the filter, newest first: all of them, or those with one agent.
 // NOT_FOUND names an agent that does not exist.
-func (t *Tenant) SimulationChats(ctx context.Context, args model.PageArgs, agentID *string, columns ...string) (*model.Page[*model.SimulationChat], error) {
+func (t *Tenant) SimulationChats(
+	ctx context.Context, args model.PageArgs, agentID *string, filter *model.SimulationChatFilter, columns ...string,
+) (*model.Page[*model.SimulationChat], error) {
+	if err := filter.Validate(); err != nil {
+		return nil, err
+	}
 	if err := t.exists(ctx, "agent", agentID, (*model.Agent)(nil)); err != nil {
 		return nil, err
 	}
-	return list[*model.SimulationChat](ctx, t, SimulationChatList, args, columns, OfAgent(agentID))
+	return list[*model.SimulationChat](ctx, t, SimulationChatList, args, columns, append(OfAgent(agentID), ChatsThat(filter)...))
 }
 
 // MessagesOfChats returns all messages of several chats, each chat's in order.

@@ -74,11 +74,11 @@ func TestSimulationChats(t *testing.T) {
 	_, err = stranger.SimulationChat(ctx, first.ID)
 	fails(t, err, model.NotFound)
 
-	page, err := tenant.SimulationChats(ctx, model.PageArgs{First: 10}, nil)
+	page, err := tenant.SimulationChats(ctx, model.PageArgs{First: 10}, nil, nil)
 	require.NoError(t, err)
 	require.Len(t, page.Nodes, 2)
 	require.Equal(t, second.ID, page.Nodes[0].ID, "newest first")
-	page, err = tenant.SimulationChats(ctx, model.PageArgs{First: 10}, &other.ID)
+	page, err = tenant.SimulationChats(ctx, model.PageArgs{First: 10}, &other.ID, nil)
 	require.NoError(t, err)
 	require.Len(t, page.Nodes, 1)
 	require.Equal(t, second.ID, page.Nodes[0].ID)
@@ -117,7 +117,7 @@ func TestSimulationChatOfAnUnknownAgent(t *testing.T) {
 	welcome := "Hello"
 	err := tenant.CreateSimulationChat(t.Context(), &model.SimulationChat{AgentID: foreign.AgentID, Warnings: []string{}}, &welcome)
 	fails(t, err, model.Conflict)
-	page, err := tenant.SimulationChats(t.Context(), model.PageArgs{First: 10}, nil)
+	page, err := tenant.SimulationChats(t.Context(), model.PageArgs{First: 10}, nil, nil)
 	require.NoError(t, err)
 	require.Len(t, page.Nodes, 1)
 }

@@ -135,6 +135,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputRetryAgentTestExecutionInput,
 		ec.unmarshalInputRevokeApiKeyInput,
 		ec.unmarshalInputSendSimulationMessageInput,
+		ec.unmarshalInputSimulationChatFilter,
 		ec.unmarshalInputStartAgentTestExecutionInput,
 		ec.unmarshalInputStartSimulationChatInput,
 		ec.unmarshalInputTestMessageInput,
@@ -3258,6 +3259,12 @@ type SimulationChat implements Node {
   toolMocking: ToolMocking!
   "All messages, in order."
   messages: [SimulationChatMessage!]! @listSize(assumedSize: 20)
+  "How many messages there are, read from the chat's own row."
+  messageCount: Int!
+  "The last message; null when there is none. For a list of chats it is read without those before it."
+  lastMessage: SimulationChatMessage
+  "What the contact said first, by which one tells chats apart; null when the contact has said nothing. It is read as ` + "`" + `lastMessage` + "`" + ` is."
+  firstContactMessage: SimulationChatMessage
   """
   What was odd but not wrong: unknown keys of the data bag, placeholders without a value. What comes up in the
   conversation is added, each warning once.
@@ -3371,6 +3378,12 @@ type ChatEnded {
   endReason: String
 }
 
+"Narrows a list of simulated chats. Every condition that is given must hold."
+input SimulationChatFilter {
+  "Only in one of these states."
+  statuses: [SimulationChatStatus!]
+}
+
 "A new simulated chat."
 input StartSimulationChatInput {
   "The agent, of the same company."
@@ -3424,6 +3437,8 @@ extend type Agent {
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Narrows the list."
+    filter: SimulationChatFilter
   ): SimulationChatConnection!
 }
 
@@ -3440,6 +3455,8 @@ extend type Query {
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Narrows the list."
+    filter: SimulationChatFilter
   ): SimulationChatConnection! @requires(scope: read)
 }
 
@@ -5801,6 +5818,12 @@ func (ec *executionContext) childFields_SimulationChat(ctx context.Context, fiel
 		return ec.fieldContext_SimulationChat_toolMocking(ctx, field)
 	case "messages":
 		return ec.fieldContext_SimulationChat_messages(ctx, field)
+	case "messageCount":
+		return ec.fieldContext_SimulationChat_messageCount(ctx, field)
+	case "lastMessage":
+		return ec.fieldContext_SimulationChat_lastMessage(ctx, field)
+	case "firstContactMessage":
+		return ec.fieldContext_SimulationChat_firstContactMessage(ctx, field)
 	case "warnings":
 		return ec.fieldContext_SimulationChat_warnings(ctx, field)
 	case "createdAt":

@@ -972,6 +972,12 @@ type SendSimulationMessagePayload struct {
 	NewMessages []*SimulationChatMessage `json:"newMessages"`
 }
 
+// Narrows a list of simulated chats. Every condition that is given must hold.
+type SimulationChatFilter struct {
+	// Only in one of these states.
+	Statuses []SimulationChatStatus `json:"statuses,omitempty"`
+}
+
 // What to run: tests, all tests of a folder, or all tests of an agent; exactly one of them.
 type StartAgentTestExecutionInput struct {
 	// Tests, 1 to 200; duplicates are dropped.

@@ -63,12 +63,24 @@ func (*SimulationChat) IsNode() {}
 // Cursor is its place in a list of chats.
 func (c *SimulationChat) Cursor() Cursor { return Cursor{c.CreatedAt, c.ID} }
 
+// MessageCount is how many messages the chat has.
+func (c *SimulationChat) MessageCount() int32 { return c.LastSequence }
+
 // Status is the chat's state. A turn whose process died holds the chat until ReplyUntil at most.
 func (c *SimulationChat) Status() SimulationChatStatus {
 	if c.State == SimulationChatStatusReplying && c.ReplyUntil != nil && c.ReplyUntil.Before(time.Now()) {
 		return SimulationChatStatusOpen
 	}
 	return c.State
+}
+
+// Validate returns BAD_INPUT when the filter, which may be nil, is out of bounds.
+func (f *SimulationChatFilter) Validate() error {
+	var faults Fields
+	if f != nil {
+		faults.list("filter.statuses", len(f.Statuses), len(AllSimulationChatStatus))
+	}
+	return faults.Err()
 }
 
 // Validate returns BAD_INPUT with every bound that the input breaks.

@@ -54,7 +54,7 @@ var relations = map[string]relation{
 	"Agent.knowledgeBaseChat":     one("knowledge_base_chat_id", db.KnowledgeBaseChatRows).whole(),
 	"Agent.knowledgeBaseChatName": one("knowledge_base_chat_id", db.KnowledgeBaseChatRows).part("name"),
 	"Agent.promptVersions":        page(db.PromptVersionsOfAgents),
-	"Agent.simulationChats":       page(db.SimulationChatsOfAgents),
+	"Agent.simulationChats":       page(db.SimulationChatsOfAgents).that(chatsThat),
 	"Agent.tests":                 page(db.TestsOfAgents).that(testsThat),
 	"Agent.testFolders":           many(db.FoldersOfAgents).whole(),
 	"Agent.testExecutions":        page(db.ExecutionsOfAgents),
@@ -75,9 +75,11 @@ var relations = map[string]relation{
 	"Document.chunks":   page(db.ChunksOfDocuments),
 	"Chunk.document":    one("document_id", db.DocumentRows),
 
-	"SimulationChat.agent":     one("agent_id", db.AgentRows),
-	"SimulationChat.messages":  many(db.MessagesOfChats).whole(),
-	"SimulationChat.toolCalls": many(db.ToolCallsOfChats).whole(),
+	"SimulationChat.agent":               one("agent_id", db.AgentRows),
+	"SimulationChat.messages":            many(db.MessagesOfChats).whole(),
+	"SimulationChat.lastMessage":         many(db.LastMessageOfChats).first(),
+	"SimulationChat.firstContactMessage": many(db.FirstContactMessageOfChats).first(),
+	"SimulationChat.toolCalls":           many(db.ToolCallsOfChats).whole(),
 
 	"AgentTest.agent":   one("agent_id", db.AgentRows),
 	"AgentTest.folder":  one("folder_id", db.AgentTestFolderRows).whole(),
@@ -136,7 +138,7 @@ var roots = map[string]root{
 	"documents":          all(db.DocumentList).of("datasetId", db.DatasetRows).that(documentsThat),
 
 	"simulationChat":  byID(db.SimulationChatRows),
-	"simulationChats": all(db.SimulationChatList).of("agentId", db.AgentRows).that(ofAgent),
+	"simulationChats": all(db.SimulationChatList).of("agentId", db.AgentRows).that(chatsOfAgent),
 
 	"agentTest":           byID(db.AgentTestRows),
 	"agentTests":          all(db.AgentTestList).of("agentId", db.AgentRows).of("folderId", db.AgentTestFolderRows).that(testsOfAgent),

@@ -3,13 +3,17 @@ package resolvers
 import (
 	"context"
 
+	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/graph"
 	"github.com/agentgraph/agentgraph/model"
 	"github.com/agentgraph/agentgraph/query"
 )
 
-func (r *agentResolver) SimulationChats(ctx context.Context, obj *model.Agent, first int32, after *string, offset *int32) (*model.Page[*model.SimulationChat], error) {
-	return query.Page[*model.SimulationChat](ctx, obj, first, after, offset, nil)
+func (r *agentResolver) SimulationChats(ctx context.Context, obj *model.Agent, first int32, after *string, offset *int32, filter *model.SimulationChatFilter) (*model.Page[*model.SimulationChat], error) {
+	if err := filter.Validate(); err != nil {
+		return nil, err
+	}
+	return query.Page[*model.SimulationChat](ctx, obj, first, after, offset, db.ChatsThat(filter))
 }
 
 func (r *mutationResolver) StartSimulationChat(ctx context.Context, input model.StartSimulationChatInput) (*model.StartSimulationChatPayload, error) {
@@ -40,8 +44,8 @@ func (r *queryResolver) SimulationChat(ctx context.Context, id string) (*model.S
 	return query.ByID[*model.SimulationChat](ctx, id)
 }
 
-func (r *queryResolver) SimulationChats(ctx context.Context, agentID *string, first int32, after *string, offset *int32) (*model.Page[*model.SimulationChat], error) {
-	return r.tenant(ctx).SimulationChats(ctx, pageArgs(first, after, offset), agentID, query.Columns(ctx)...)
+func (r *queryResolver) SimulationChats(ctx context.Context, agentID *string, first int32, after *string, offset *int32, filter *model.SimulationChatFilter) (*model.Page[*model.SimulationChat], error) {
+	return r.tenant(ctx).SimulationChats(ctx, pageArgs(first, after, offset), agentID, filter, query.Columns(ctx)...)
 }
 
 func (r *simulationChatResolver) Agent(ctx context.Context, obj *model.SimulationChat) (*model.Agent, error) {
@@ -50,6 +54,14 @@ func (r *simulationChatResolver) Agent(ctx context.Context, obj *model.Simulatio
 
 func (r *simulationChatResolver) Messages(ctx context.Context, obj *model.SimulationChat) ([]*model.SimulationChatMessage, error) {
 	return query.Many[*model.SimulationChatMessage](ctx, obj)
+}
+
+func (r *simulationChatResolver) LastMessage(ctx context.Context, obj *model.SimulationChat) (*model.SimulationChatMessage, error) {
+	return query.First[*model.SimulationChatMessage](ctx, obj)
+}
+
+func (r *simulationChatResolver) FirstContactMessage(ctx context.Context, obj *model.SimulationChat) (*model.SimulationChatMessage, error) {
+	return query.First[*model.SimulationChatMessage](ctx, obj)
 }
 
 func (r *subscriptionResolver) SimulationChatMessages(ctx context.Context, simulationChatID string, afterSequence int32) (<-chan *model.SimulationChatMessage, error) {

@@ -16,7 +16,7 @@ const everythingOfTests = `{
 		tests(first: 50) { totalCount nodes {
 			name isFlaky agent { name } folder { name body }
 			lastRun { status messages { text } execution { status } }
-			runs(first: 2) { totalCount nodes { attempt status } }
+			runs(first: 2) { totalCount nodes { attempt status isDraft draftPrompt } }
 			... on SimulationTest { criteria toolMocking { mockAllTools } }
 			... on ClassificationTest { tagExpected }
 		} }

@@ -16,7 +16,7 @@ import (
 // listOfChats selects what tells chats apart, with all the ways there.
 const listOfChats = `{
 	simulationChats(first: 25, filter: {statuses: [Open]}) { totalCount nodes {
-		messageCount lastMessage { sequence role text citations { number } } firstContactMessage { text } agent { name }
+		messageCount lastMessage { sequence role text citations { number } } firstContactMessage { text } agent { name } isDraft draftPrompt instructions
 	} }
 	agents { nodes { simulationChats(first: 2, filter: {statuses: [Open, Replying]}) { totalCount nodes { messageCount lastMessage { text } } } } }
 }`
@@ -34,7 +34,7 @@ func TestAListOfChatsTakesTheSameStatements(t *testing.T) {
 			company, err := writer.CreateCompany(t.Context(), fmt.Sprintf("Company with %d chats", size))
 			require.NoError(t, err)
 			tenant := writer.Tenant(company.ID)
-			_, key := g.keyOf(t, company.ID, model.APIKeyScopeRead)
+			_, key := g.keyOf(t, company.ID, model.APIKeyScopeWrite)
 			agent, err := tenant.CreateAgent(t.Context(), model.CreateAgentInput{
 				Name: "Front desk", Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en", Prompt: "Help.",
 			})
@@ -76,7 +76,7 @@ func TestAListOfChatsTakesTheSameStatements(t *testing.T) {
 func newTalk(t *testing.T, tenant *db.Tenant, agentID string, n int) {
 	t.Helper()
 	chat := &model.SimulationChat{AgentID: agentID, DataBag: model.JSONObject(`{}`), Warnings: []string{}}
-	require.NoError(t, tenant.CreateSimulationChat(t.Context(), chat, nil))
+	require.NoError(t, tenant.CreateSimulationChat(t.Context(), chat))
 	for turn := range n % 3 {
 		held, err := tenant.BeginTurn(t.Context(), chat.ID, time.Minute)
 		require.NoError(t, err)

@@ -19,7 +19,9 @@ func (t *Tenant) StartAgentTestExecution(ctx context.Context, in model.StartAgen
 	if err := in.Validate(); err != nil {
 		return nil, err
 	}
-	execution := &model.AgentTestExecution{Repeats: in.Repeats, Concurrency: in.Concurrency, VirtualTime: in.VirtualTime}
+	execution := &model.AgentTestExecution{
+		Repeats: in.Repeats, Concurrency: in.Concurrency, VirtualTime: in.VirtualTime, IsDraft: in.Prompt != nil, DraftPrompt: in.Prompt,
+	}
 	return execution, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		ids, err := t.testsToRun(ctx, in)
 		if err != nil {
@@ -92,6 +94,7 @@ func (t *Tenant) retry(ctx context.Context, in model.RetryAgentTestExecutionInpu
 			return model.Errorf(model.Conflict, "agent test execution %q is not finished", old.ID)
 		}
 		execution.Concurrency, execution.VirtualTime, execution.RetryOfID = old.Concurrency, old.VirtualTime, &old.ID
+		execution.IsDraft, execution.DraftPrompt = old.IsDraft, old.DraftPrompt
 		planned, leftOut, err := t.runsToRepeat(ctx, in)
 		if err != nil {
 			return err
@@ -157,6 +160,9 @@ func (t tenantTx) createExecution(ctx context.Context, execution *model.AgentTes
 		return err
 	}
 	snapshots, err := t.snapshots(ctx, planned)
+	if err == nil && execution.IsDraft {
+		err = try(execution.DraftPrompt, snapshots)
+	}
 	if err != nil {
 		return err
 	}
@@ -172,7 +178,7 @@ func (t tenantTx) createExecution(ctx context.Context, execution *model.AgentTes
 			run := &model.AgentTestRun{
 				ID: model.NewID("run"), ExecutionID: execution.ID, TestID: &p.id, TestedID: p.id, TestName: snapshots[i].Test.Name,
 				Position: int32(len(runs)), Attempt: attempt, Status: model.AgentTestRunStatusQueued,
-				Snapshot: snapshots[i], PromptVersion: snapshots[i].Agent.PromptVersion,
+				Snapshot: snapshots[i], PromptVersion: snapshots[i].Agent.PromptVersion, IsDraft: execution.IsDraft,
 				Messages: []model.TestMessage{}, ToolCalls: []*model.ToolCall{}, CriteriaResults: []model.CriterionResult{},
 				Version: execution.Version, CreatedAt: execution.CreatedAt,
 			}
@@ -194,8 +200,11 @@ func (t tenantTx) createExecution(ctx context.Context, execution *model.AgentTes
 	if err := t.insertRuns(ctx, runs); err != nil {
 		return err
 	}
-	if err := t.setLastRuns(ctx, execution, planned, newest); err != nil {
-		return err
+	// A draft says nothing of the agent as it is, so it is no test's last run.
+	if !execution.IsDraft {
+		if err := t.setLastRuns(ctx, execution, planned, newest); err != nil {
+			return err
+		}
 	}
 	first := []string{}
 	for _, run := range runs[:execution.NextPosition] {
@@ -205,15 +214,33 @@ func (t tenantTx) createExecution(ctx context.Context, execution *model.AgentTes
 	return err
 }
 
+// try gives the agent of the snapshots another prompt. UNPROCESSABLE when they are of several agents.
+func try(draft *string, snapshots []model.RunSnapshot) error {
+	tried := snapshots[0].Agent.Trying(draft)
+	for i := range snapshots {
+		if snapshots[i].Agent.ID != tried.ID {
+			var faults model.Fields
+			faults.Add("prompt", "can be tried with tests of one agent only")
+			return faults.As(model.Unprocessable)
+		}
+		snapshots[i].Agent = tried
+	}
+	return nil
+}
+
 // insertRuns copies new runs, which are queued: each carries its test and agent, of which there are few.
 func (t tenantTx) insertRuns(ctx context.Context, runs []*model.AgentTestRun) error {
 	columns := []string{
 		"company_id", "id", "execution_id", "test_id", "tested_id", "test_name", "position", "attempt", "status", "snapshot",
-		"prompt_version", "claim", "lost", "messages", "tool_calls", "turn_count", "criteria_results", "version", "created_at",
+		"prompt_version", "claim", "lost", "messages", "tool_calls", "turn_count", "criteria_results", "version", "created_at", "is_draft",
 	}
 	snapshots := map[string][]byte{}
 	row := func(i int) ([]any, error) {
 		r := runs[i]
+		var isDraft *bool
+		if r.IsDraft {
+			isDraft = &r.IsDraft
+		}
 		if snapshots[r.TestedID] == nil {
 			text, err := json.Marshal(r.Snapshot)
 			if err != nil {
@@ -223,7 +250,7 @@ func (t tenantTx) insertRuns(ctx context.Context, runs []*model.AgentTestRun) er
 		}
 		return []any{
 			t.companyID, r.ID, r.ExecutionID, r.TestID, r.TestedID, r.TestName, r.Position, r.Attempt, string(r.Status), snapshots[r.TestedID],
-			r.PromptVersion, r.Claim, r.Lost, r.Messages, r.ToolCalls, r.TurnCount, r.CriteriaResults, r.Version, r.CreatedAt,
+			r.PromptVersion, r.Claim, r.Lost, r.Messages, r.ToolCalls, r.TurnCount, r.CriteriaResults, r.Version, r.CreatedAt, isDraft,
 		}, nil
 	}
 	return translate(t.tx.pgx(func(tx queue.Tx) error {

@@ -65,9 +65,9 @@ func (t *Tenant) MessagesOfChats(ctx context.Context, chatIDs []string) ([]*mode
 	return of[*model.SimulationChatMessage](ctx, t, MessagesOfChats, chatIDs, nil)
 }
 
-// CreateSimulationChat creates a chat of the agent, data bag, mocking and warnings that are set. A
-// welcome, when there is one, becomes its first message.
-func (t *Tenant) CreateSimulationChat(ctx context.Context, chat *model.SimulationChat, welcome *string) error {
+// CreateSimulationChat creates a chat of the agent, data bag, mocking, warnings and draft that are set. It begins with the
+// messages, if there are any, which are of now where they have no time.
+func (t *Tenant) CreateSimulationChat(ctx context.Context, chat *model.SimulationChat, begin ...model.TestMessage) error {
 	chat.ID, chat.CreatedAt, chat.State = model.NewID("simchat"), now(), model.SimulationChatStatusOpen
 	if chat.ToolMocking.SideEffects == "" {
 		chat.ToolMocking.SideEffects = model.SideEffectsAllow
@@ -75,18 +75,24 @@ func (t *Tenant) CreateSimulationChat(ctx context.Context, chat *model.Simulatio
 	if err := t.checkBudget(ctx); err != nil {
 		return err
 	}
-	if welcome == nil {
+	if len(begin) == 0 {
 		return insert(ctx, t, chat)
 	}
-	chat.LastSequence = 1
+	chat.LastSequence = int32(len(begin))
+	messages := make([]*model.SimulationChatMessage, len(begin))
+	for i, m := range begin {
+		messages[i] = &model.SimulationChatMessage{
+			ChatID: chat.ID, Sequence: int32(i + 1), Role: m.Role, Text: m.Text, Timestamp: chat.CreatedAt, Citations: []model.Citation{},
+		}
+		if m.Timestamp != nil {
+			messages[i].Timestamp = *m.Timestamp
+		}
+	}
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		if err := insert(ctx, t.Tenant, chat); err != nil {
 			return err
 		}
-		return insert(ctx, t.Tenant, &model.SimulationChatMessage{
-			ChatID: chat.ID, Sequence: 1, Role: model.MessageRoleAssistant, Text: *welcome, Timestamp: chat.CreatedAt,
-			Citations: []model.Citation{},
-		})
+		return insert(ctx, t.Tenant, messages...)
 	})
 }
 

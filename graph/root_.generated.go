@@ -593,7 +593,7 @@ interface AgentTest implements Node {
   folderId: ID
   "The name."
   name: String!
-  "The most recent run."
+  "The most recent run that is no draft."
   lastRun: AgentTestRun
   "The id of the most recent run."
   lastRunId: ID
@@ -601,7 +601,7 @@ interface AgentTest implements Node {
   lastRunStatus: AgentTestRunStatus
   "When the most recent run last changed its state."
   lastRunAt: DateTime
-  "Runs of it both passed and failed in the newest finished execution that it stands in. Errors and cancelled runs do not count."
+  "Runs of it both passed and failed in the newest finished execution that it stands in and that is no draft. Errors and cancelled runs do not count."
   isFlaky: Boolean!
   "When it was created."
   createdAt: DateTime!
@@ -634,7 +634,7 @@ type SimulationTest implements AgentTest & Node {
   folderId: ID
   "The name."
   name: String!
-  "The most recent run."
+  "The most recent run that is no draft."
   lastRun: AgentTestRun
   "The id of the most recent run."
   lastRunId: ID
@@ -642,7 +642,7 @@ type SimulationTest implements AgentTest & Node {
   lastRunStatus: AgentTestRunStatus
   "When the most recent run last changed its state."
   lastRunAt: DateTime
-  "Runs of it both passed and failed in the newest finished execution that it stands in. Errors and cancelled runs do not count."
+  "Runs of it both passed and failed in the newest finished execution that it stands in and that is no draft. Errors and cancelled runs do not count."
   isFlaky: Boolean!
   "When it was created."
   createdAt: DateTime!
@@ -687,7 +687,7 @@ type ClassificationTest implements AgentTest & Node {
   folderId: ID
   "The name."
   name: String!
-  "The most recent run."
+  "The most recent run that is no draft."
   lastRun: AgentTestRun
   "The id of the most recent run."
   lastRunId: ID
@@ -695,7 +695,7 @@ type ClassificationTest implements AgentTest & Node {
   lastRunStatus: AgentTestRunStatus
   "When the most recent run last changed its state."
   lastRunAt: DateTime
-  "Runs of it both passed and failed in the newest finished execution that it stands in. Errors and cancelled runs do not count."
+  "Runs of it both passed and failed in the newest finished execution that it stands in and that is no draft. Errors and cancelled runs do not count."
   isFlaky: Boolean!
   "When it was created."
   createdAt: DateTime!
@@ -1114,6 +1114,10 @@ type AgentTestExecution implements Node {
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
   ): AgentTestRunConnection!
+  "It tries a prompt that is not saved: it changes no test's last run, nor whether the test is flaky."
+  isDraft: Boolean!
+  "The prompt that it tries; null for the agent's own."
+  draftPrompt: String
   "The execution of which this is a retry."
   retryOfId: ID
   "The tests that this retry would repeat, and leaves out because they were deleted before it. Empty when there are none."
@@ -1190,6 +1194,11 @@ input StartAgentTestExecutionInput {
   concurrency: Int! = 5
   "Record simulated delays of mocks without waiting for them."
   virtualTime: Boolean! = false
+  """
+  A prompt to try in place of the agent's, 1 to 50,000 characters. It is kept with the execution alone, which is a draft then.
+  All tests must be of one agent, else ` + "`" + `UNPROCESSABLE` + "`" + `.
+  """
+  prompt: String
 }
 
 "The new execution."
@@ -1269,7 +1278,7 @@ extend type Mutation {
   cancelAgentTestExecution("The execution." input: CancelAgentTestExecutionInput!): CancelAgentTestExecutionPayload @requires(scope: simulate)
   """
   Runs tests of a finished execution again, as they are now, as a new execution. Those that were deleted meanwhile are
-  left out, and the new execution names them; ` + "`" + `UNPROCESSABLE` + "`" + ` when no other is left. ` + "`" + `CONFLICT` + "`" + ` when the execution is not
+  left out, and the new execution names them; ` + "`" + `UNPROCESSABLE` + "`" + ` when no other is left. Of a draft, the same prompt is tried. ` + "`" + `CONFLICT` + "`" + ` when the execution is not
   finished, ` + "`" + `BUDGET_EXCEEDED` + "`" + ` as for the first.
   """
   retryAgentTestExecution("The execution." input: RetryAgentTestExecutionInput!): RetryAgentTestExecutionPayload @requires(scope: simulate) @modelDriven
@@ -1493,8 +1502,18 @@ type AgentTestRun implements Node {
   classificationResult: ClassificationResult
   "Why it could not be judged."
   error: RunError
-  "The number of the prompt that it ran with."
+  "The number of the prompt that it ran with; of a draft, the number that the agent's own prompt had."
   promptVersion: Int!
+  "It tried a prompt that is not saved."
+  isDraft: Boolean!
+  "The prompt that it tried; null for the agent's own."
+  draftPrompt: String
+  """
+  What the agent's model was given as instructions: the prompt that the run was created with, placeholders filled, and what is
+  added to it; of a classification, what the classifier was given. What a knowledge base chat adds is not told: ` + "`" + `toolCalls` + "`" + `
+  has what was found. Null until the run has begun.
+  """
+  instructions: String @cost(weight: 1000) @requires(scope: write)
   "How long it took."
   durationMs: Int
   "When it was created."
@@ -1523,6 +1542,8 @@ type Evidence {
   messageIndex: Int!
   "What stands there, word for word."
   quote: String!
+  "The call that it stands in, one of ` + "`" + `AgentTestRun.toolCalls` + "`" + `; null when it stands in the message itself."
+  toolCallId: ID
 }
 
 "The verdict on a classification."
@@ -2826,8 +2847,18 @@ type KnowledgeBaseChat implements Node {
   createdAt: DateTime!
   "When it was last changed; null when never."
   updatedAt: DateTime
-  "Exactly what the chat retrieves for a question, best first: conversations use the same function."
-  retrieve("The question, 1 to 10,000 characters." question: String!): [RetrievedChunk!]! @cost(weight: 20000)
+  """
+  Exactly what the chat retrieves for a question, best first: conversations use the same function. What is below the
+  threshold follows, if it is asked for.
+  """
+  retrieve(
+    "The question, 1 to 10,000 characters."
+    question: String!
+    "Settings to try for this question; what is absent is as the chat has it. Nothing of it is saved. Bounds as in ` + "`" + `updateKnowledgeBaseChat` + "`" + `."
+    settings: PromptSettingsInput
+    "How many of the best chunks below ` + "`" + `similarityThreshold` + "`" + ` are told as well, 0 to 100. Chunks that hold no word of the question may be left out."
+    belowThreshold: Int! = 0
+  ): [RetrievedChunk!]! @cost(weight: 20000)
 }
 
 "A chunk that was found for a question."
@@ -2844,6 +2875,20 @@ type RetrievedChunk {
   termSimilarity: Float!
   "How near it is in meaning, 0 to 1; null without an embedding model."
   vectorSimilarity: Float
+  "It scores below the threshold, so conversations do not see it."
+  isBelowThreshold: Boolean!
+  "The words of the question that it holds, the weightiest first: ` + "`" + `termSimilarity` + "`" + ` is the sum of each ` + "`" + `weight` + "`" + ` times its ` + "`" + `credit` + "`" + `."
+  matchedTerms: [MatchedTerm!]! @listSize(assumedSize: 10)
+}
+
+"A word of a question that a chunk holds."
+type MatchedTerm {
+  "The word, as the question has it, in small letters."
+  word: String!
+  "How much it counts among the words of the question, 0 to 1."
+  weight: Float!
+  "How much of the weight the chunk is given: 1, or less when it only holds words that resemble an unknown one."
+  credit: Float!
 }
 
 "How the language model writes."
@@ -3227,6 +3272,25 @@ type Mutation
 "Everything that can be watched."
 type Subscription
 `, BuiltIn: false},
+	{Name: "../schema/server.graphqls", Input: `"The program that answers."
+type Server {
+  "Its version."
+  version: String!
+  "The language model that speaks for the agents."
+  model: String!
+  "That is the offline model, which answers by rules."
+  isOffline: Boolean!
+  "The model that compares questions and documents by their meaning; null without one."
+  embeddingModel: String
+  "How many jobs (test runs and documents to index) this process works on at once; others may work on more."
+  workers: Int!
+}
+
+extend type Query {
+  "What the server is. Of several processes the one says so that answers."
+  server: Server! @requires(scope: read)
+}
+`, BuiltIn: false},
 	{Name: "../schema/simulation_chat.graphqls", Input: `"Who wrote a message."
 enum MessageRole {
   "The agent."
@@ -3270,6 +3334,16 @@ type SimulationChat implements Node {
   conversation is added, each warning once.
   """
   warnings: [String!]!
+  """
+  What the agent's model is given as instructions for the next message: the prompt, placeholders filled, and what is added to
+  it. What a knowledge base chat adds is not told, for it differs with each message; ` + "`" + `toolCalls` + "`" + ` has what was found. Prompts are
+  not kept with the messages: it is the agent's prompt as it is now, or the draft.
+  """
+  instructions: String @cost(weight: 1000) @requires(scope: write)
+  "It tries a prompt that is not saved."
+  isDraft: Boolean!
+  "The prompt that it tries; null for the agent's own."
+  draftPrompt: String
   "When it was started."
   createdAt: DateTime!
   "When it ended."
@@ -3392,6 +3466,13 @@ input StartSimulationChatInput {
   dataBag: JSONObject
   "What to mock."
   toolMocking: ToolMockingInput
+  "A prompt to try in place of the agent's, 1 to 50,000 characters. It is kept with the chat alone; sub-agents have their own."
+  prompt: String
+  """
+  Messages that the chat begins with, in place of a welcome message: at most 100, of 256 KiB of text together. Contact and
+  agent take turns, and the last one is the agent's. They are not charged.
+  """
+  messages: [TestMessageInput!]
 }
 
 "The new chat."
@@ -3895,6 +3976,14 @@ extend type SimulationChat {
   """
   coverage: [CallCoverage!]! @cost(weight: 1000)
 }
+
+extend type Agent {
+  """
+  What ` + "`" + `SimulationChat.coverage` + "`" + ` of a chat with this mocking would be, before it is started. Mocks of what the agent cannot
+  call change nothing.
+  """
+  coverage("What to mock." toolMocking: ToolMockingInput): [CallCoverage!]! @cost(weight: 1000)
+}
 `, BuiltIn: false},
 	{Name: "../schema/tool_mocking.graphqls", Input: `"What is mocked in a simulation. Nothing is mocked unless requested."
 type ToolMocking {
@@ -4218,6 +4307,8 @@ func (ec *executionContext) childFields_Agent(ctx context.Context, field graphql
 		return ec.fieldContext_Agent_subAgents(ctx, field)
 	case "tools":
 		return ec.fieldContext_Agent_tools(ctx, field)
+	case "coverage":
+		return ec.fieldContext_Agent_coverage(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Agent", field.Name)
 }
@@ -4374,6 +4465,10 @@ func (ec *executionContext) childFields_AgentTestExecution(ctx context.Context, 
 		return ec.fieldContext_AgentTestExecution_flakyTestIds(ctx, field)
 	case "runs":
 		return ec.fieldContext_AgentTestExecution_runs(ctx, field)
+	case "isDraft":
+		return ec.fieldContext_AgentTestExecution_isDraft(ctx, field)
+	case "draftPrompt":
+		return ec.fieldContext_AgentTestExecution_draftPrompt(ctx, field)
 	case "retryOfId":
 		return ec.fieldContext_AgentTestExecution_retryOfId(ctx, field)
 	case "leftOutTests":
@@ -4494,6 +4589,12 @@ func (ec *executionContext) childFields_AgentTestRun(ctx context.Context, field 
 		return ec.fieldContext_AgentTestRun_error(ctx, field)
 	case "promptVersion":
 		return ec.fieldContext_AgentTestRun_promptVersion(ctx, field)
+	case "isDraft":
+		return ec.fieldContext_AgentTestRun_isDraft(ctx, field)
+	case "draftPrompt":
+		return ec.fieldContext_AgentTestRun_draftPrompt(ctx, field)
+	case "instructions":
+		return ec.fieldContext_AgentTestRun_instructions(ctx, field)
 	case "durationMs":
 		return ec.fieldContext_AgentTestRun_durationMs(ctx, field)
 	case "createdAt":
@@ -5426,6 +5527,8 @@ func (ec *executionContext) childFields_Evidence(ctx context.Context, field grap
 		return ec.fieldContext_Evidence_messageIndex(ctx, field)
 	case "quote":
 		return ec.fieldContext_Evidence_quote(ctx, field)
+	case "toolCallId":
+		return ec.fieldContext_Evidence_toolCallId(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Evidence", field.Name)
 }
@@ -5516,6 +5619,18 @@ func (ec *executionContext) childFields_LlmSettings(ctx context.Context, field g
 		return ec.fieldContext_LlmSettings_frequencyPenalty(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type LlmSettings", field.Name)
+}
+
+func (ec *executionContext) childFields_MatchedTerm(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "word":
+		return ec.fieldContext_MatchedTerm_word(ctx, field)
+	case "weight":
+		return ec.fieldContext_MatchedTerm_weight(ctx, field)
+	case "credit":
+		return ec.fieldContext_MatchedTerm_credit(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type MatchedTerm", field.Name)
 }
 
 func (ec *executionContext) childFields_MockCondition(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -5764,6 +5879,10 @@ func (ec *executionContext) childFields_RetrievedChunk(ctx context.Context, fiel
 		return ec.fieldContext_RetrievedChunk_termSimilarity(ctx, field)
 	case "vectorSimilarity":
 		return ec.fieldContext_RetrievedChunk_vectorSimilarity(ctx, field)
+	case "isBelowThreshold":
+		return ec.fieldContext_RetrievedChunk_isBelowThreshold(ctx, field)
+	case "matchedTerms":
+		return ec.fieldContext_RetrievedChunk_matchedTerms(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type RetrievedChunk", field.Name)
 }
@@ -5804,6 +5923,22 @@ func (ec *executionContext) childFields_SendSimulationMessagePayload(ctx context
 	return nil, fmt.Errorf("no field named %q was found under type SendSimulationMessagePayload", field.Name)
 }
 
+func (ec *executionContext) childFields_Server(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "version":
+		return ec.fieldContext_Server_version(ctx, field)
+	case "model":
+		return ec.fieldContext_Server_model(ctx, field)
+	case "isOffline":
+		return ec.fieldContext_Server_isOffline(ctx, field)
+	case "embeddingModel":
+		return ec.fieldContext_Server_embeddingModel(ctx, field)
+	case "workers":
+		return ec.fieldContext_Server_workers(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Server", field.Name)
+}
+
 func (ec *executionContext) childFields_SimulationChat(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -5826,6 +5961,12 @@ func (ec *executionContext) childFields_SimulationChat(ctx context.Context, fiel
 		return ec.fieldContext_SimulationChat_firstContactMessage(ctx, field)
 	case "warnings":
 		return ec.fieldContext_SimulationChat_warnings(ctx, field)
+	case "instructions":
+		return ec.fieldContext_SimulationChat_instructions(ctx, field)
+	case "isDraft":
+		return ec.fieldContext_SimulationChat_isDraft(ctx, field)
+	case "draftPrompt":
+		return ec.fieldContext_SimulationChat_draftPrompt(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_SimulationChat_createdAt(ctx, field)
 	case "endedAt":

@@ -26,6 +26,8 @@ type SimulationChatResolver interface {
 	LastMessage(ctx context.Context, obj *model.SimulationChat) (*model.SimulationChatMessage, error)
 	FirstContactMessage(ctx context.Context, obj *model.SimulationChat) (*model.SimulationChatMessage, error)
 
+	Instructions(ctx context.Context, obj *model.SimulationChat) (*string, error)
+
 	ToolCalls(ctx context.Context, obj *model.SimulationChat) ([]*model.ToolCall, error)
 	Coverage(ctx context.Context, obj *model.SimulationChat) ([]*model.CallCoverage, error)
 }
@@ -717,6 +719,98 @@ func (ec *executionContext) fieldContext_SimulationChat_warnings(_ context.Conte
 	return graphql.NewScalarFieldContext("SimulationChat", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _SimulationChat_instructions(ctx context.Context, field graphql.CollectedField, obj *model.SimulationChat) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SimulationChat_instructions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.SimulationChat().Instructions(ctx, obj)
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "write")
+				if err != nil {
+					var zeroVal *string
+					return zeroVal, err
+				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *string
+					return zeroVal, err
+				}
+				if ec.Directives.Requires == nil {
+					var zeroVal *string
+					return zeroVal, errors.New("directive requires is not implemented")
+				}
+				return ec.Directives.Requires(ctx, obj, directive0, scope, keyOnly)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SimulationChat_instructions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SimulationChat", field, true, true, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SimulationChat_isDraft(ctx context.Context, field graphql.CollectedField, obj *model.SimulationChat) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SimulationChat_isDraft(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.IsDraft, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SimulationChat_isDraft(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SimulationChat", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _SimulationChat_draftPrompt(ctx context.Context, field graphql.CollectedField, obj *model.SimulationChat) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SimulationChat_draftPrompt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DraftPrompt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SimulationChat_draftPrompt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SimulationChat", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _SimulationChat_createdAt(ctx context.Context, field graphql.CollectedField, obj *model.SimulationChat) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1384,7 +1478,7 @@ func (ec *executionContext) unmarshalInputStartSimulationChatInput(ctx context.C
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"agentId", "dataBag", "toolMocking"}
+	fieldsInOrder := [...]string{"agentId", "dataBag", "toolMocking", "prompt", "messages"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -1412,6 +1506,20 @@ func (ec *executionContext) unmarshalInputStartSimulationChatInput(ctx context.C
 				return it, err
 			}
 			it.ToolMocking = data
+		case "prompt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("prompt"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Prompt = data
+		case "messages":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("messages"))
+			data, err := ec.unmarshalOTestMessageInput2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐTestMessageᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Messages = data
 		}
 	}
 	return it, nil
@@ -1950,6 +2058,54 @@ func (ec *executionContext) _SimulationChat(ctx context.Context, sel ast.Selecti
 		case "warnings":
 			out.Values[i] = ec._SimulationChat_warnings(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "instructions":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._SimulationChat_instructions(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "isDraft":
+			out.Values[i] = ec._SimulationChat_isDraft(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "draftPrompt":
+			out.Values[i] = ec._SimulationChat_draftPrompt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "createdAt":

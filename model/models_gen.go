@@ -992,6 +992,9 @@ type StartAgentTestExecutionInput struct {
 	Concurrency int32 `json:"concurrency"`
 	// Record simulated delays of mocks without waiting for them.
 	VirtualTime bool `json:"virtualTime"`
+	// A prompt to try in place of the agent's, 1 to 50,000 characters. It is kept with the execution alone, which is a draft then.
+	// All tests must be of one agent, else `UNPROCESSABLE`.
+	Prompt *string `json:"prompt,omitempty"`
 }
 
 // The new execution.
@@ -1008,6 +1011,11 @@ type StartSimulationChatInput struct {
 	DataBag JSONObject `json:"dataBag,omitempty"`
 	// What to mock.
 	ToolMocking *ToolMocking `json:"toolMocking,omitempty"`
+	// A prompt to try in place of the agent's, 1 to 50,000 characters. It is kept with the chat alone; sub-agents have their own.
+	Prompt *string `json:"prompt,omitempty"`
+	// Messages that the chat begins with, in place of a welcome message: at most 100, of 256 KiB of text together. Contact and
+	// agent take turns, and the last one is the agent's. They are not charged.
+	Messages []*TestMessage `json:"messages,omitempty"`
 }
 
 // The new chat.

@@ -92,8 +92,9 @@ var relations = map[string]relation{
 	"AgentTestExecution.agent": one("agent_id", db.AgentRows),
 	"AgentTestExecution.runs":  page(db.RunsOfExecutions).that(runsThat),
 
-	"AgentTestRun.test":      one("test_id", db.AgentTestRows),
-	"AgentTestRun.execution": one("execution_id", db.AgentTestExecutionRows),
+	"AgentTestRun.test":        one("test_id", db.AgentTestRows),
+	"AgentTestRun.draftPrompt": one("execution_id", db.AgentTestExecutionRows).part("draft_prompt"),
+	"AgentTestRun.execution":   one("execution_id", db.AgentTestExecutionRows),
 
 	"Campaign.agent": one("agent_id", db.AgentRows),
 	"Campaign.items": page(db.ItemsOfCampaigns).that(itemsThat),
@@ -111,7 +112,9 @@ var relations = map[string]relation{
 
 // logic lists fields with a resolver of their own, and the columns they need beside the id.
 var logic = map[string][]string{
+	"Agent.coverage":                  nil,
 	"AgentTest.isFlaky":               nil,
+	"AgentTestRun.instructions":       nil,
 	"AgentTestExecution.counts":       nil,
 	"AgentTestExecution.passRate":     nil,
 	"AgentTestExecution.passHatK":     nil,
@@ -122,6 +125,7 @@ var logic = map[string][]string{
 	"Dataset.documentCount":           nil,
 	"Dataset.chunkCount":              nil,
 	"SimulationChat.coverage":         nil,
+	"SimulationChat.instructions":     nil,
 }
 
 // roots are the fields of Query.

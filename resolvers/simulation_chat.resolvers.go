@@ -64,6 +64,14 @@ func (r *simulationChatResolver) FirstContactMessage(ctx context.Context, obj *m
 	return query.First[*model.SimulationChatMessage](ctx, obj)
 }
 
+func (r *simulationChatResolver) Instructions(ctx context.Context, obj *model.SimulationChat) (*string, error) {
+	instructions, err := query.Value(ctx, obj, "instructions", r.engine.InstructionsOfChats)
+	if err != nil {
+		return nil, err
+	}
+	return instructions.Text, instructions.Err
+}
+
 func (r *subscriptionResolver) SimulationChatMessages(ctx context.Context, simulationChatID string, afterSequence int32) (<-chan *model.SimulationChatMessage, error) {
 	return r.tenant(ctx).FollowMessages(ctx, simulationChatID, afterSequence)
 }

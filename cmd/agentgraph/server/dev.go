@@ -128,6 +128,7 @@ func (c *Dev) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) (err e
 	invitation := invite(store, key)
 	gateway, err := app.New(app.Options{
 		Store: store, Engine: engine, Settings: c.observed(c.settings()), Console: c.console(invitation), Plan: c.Plan, Observer: observer, Log: log,
+		Version: vars["version"], Workers: c.Workers,
 	})
 	if err != nil {
 		return err
@@ -148,7 +149,7 @@ func (c *Dev) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) (err e
 		return err
 	}
 	log.Info("serving", "address", listener.Addr().String(), "model", engine.ModelName(), "pgvector", store.ComparesVectors(), "metrics", observer.MetricsAddress())
-	return gateway.Serve(ctx, listener, c.Workers)
+	return gateway.Serve(ctx, listener)
 }
 
 // database returns the address of the database and a function to call when the program ends. If no database is named,

@@ -33,8 +33,11 @@ func New() Model { return Model{memory: newMemory()} }
 // memory of m.
 func (m Model) Paced(pause time.Duration) Model { return Model{m.memory, pause} }
 
-// Name is "offline".
-func (Model) Name() string { return "offline" }
+// Name is the name of the offline model.
+const Name = "offline"
+
+// Name is [Name].
+func (Model) Name() string { return Name }
 
 // Chat implements llm.Model. It streams pieces of three words, and fails only if ctx ends. Settings have no effect, and
 // no tokens are counted.

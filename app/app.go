@@ -101,16 +101,18 @@ func New(o Options) (*App, error) {
 	}
 	settings.SecretFields = secretFields
 	settings.SlowFields = map[string]time.Duration{"sendSimulationMessage": o.Engine.ReplyTimeout()}
+	keys := auth.NewKeys(o.Store)
 	server := gateway.New(gateway.Options{
 		Schema:       schema,
-		Authenticate: auth.NewKeys(o.Store).Authenticate,
+		Authenticate: keys.Authenticate,
+		Doubts:       keys.Doubts,
 		Revocations:  o.Store,
 		Claim: func(ctx context.Context, companyID string, id, fingerprint []byte) (*model.KeptResponse, db.EndRequest, error) {
 			return o.Store.Tenant(companyID).ClaimRequest(ctx, id, fingerprint)
 		},
 		Ready:      o.Store.Ping,
 		Log:        o.Log,
-		Extensions: append([]graphql.HandlerExtension{query.Loading{Table: table}}, o.Observer.Extensions()...),
+		Extensions: append([]graphql.HandlerExtension{query.Loading{Table: table}, resolvers.Confinement{}}, o.Observer.Extensions()...),
 		Transports: []graphql.Transport{v1},
 		Console:    o.Console,
 		Observer:   o.Observer.Requests(),

@@ -8,7 +8,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Who edits a prompt hears that somebody else has changed it, and whose version it is, and loses nothing.
+// An editor learns that somebody else has changed the prompt, and who, and nothing is lost.
 func TestPromptsOfSeveralAuthors(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)

@@ -124,7 +124,12 @@ func (v victim) idFor(argument, returns string) string {
 
 func TestNothingOfAnotherCompanyIsSeenOrChanged(t *testing.T) {
 	t.Parallel()
-	address := dbtest.URL(t)
+	for held, address := range dbtest.Locks(t) {
+		t.Run(held, func(t *testing.T) { nothingOfAnotherCompanyIsSeenOrChanged(t, address) })
+	}
+}
+
+func nothingOfAnotherCompanyIsSeenOrChanged(t *testing.T, address string) {
 	counted := &statements{}
 	store := dbtest.Open(t, address, db.Options{Tracer: counted, SecretKey: make([]byte, 32)})
 	g := &gatewayUnderTest{url: serveStore(t, store), store: store, statements: counted}
@@ -280,6 +285,8 @@ func (w walker) value(name string, of *ast.Type, returns, choice string) string 
 	case definition.Name == "ID":
 		text, _ := json.Marshal(w.victim.idFor(name, returns))
 		return string(text)
+	case definition.Name == "ApiKeyScope":
+		return "chat" // which alone can be narrowed to agents
 	case definition.Kind == ast.Enum:
 		return definition.EnumValues[0].Name
 	case definition.Kind == ast.InputObject:

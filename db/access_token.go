@@ -4,6 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
+
+	"github.com/uptrace/bun"
 
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -19,7 +22,7 @@ func (t *Tenant) AccessToken(ctx context.Context, hash []byte) (*model.AccessTok
 }
 
 // CreateAccessToken makes a token of the API key that the Tenant acts by, and returns it with its text, which is kept
-// nowhere. Tokens of the company that have expired are removed.
+// nowhere. NOT_FOUND names an agent that does not exist. Tokens of the company that have expired are removed.
 func (t *Tenant) CreateAccessToken(ctx context.Context, in model.CreateAccessTokenInput) (*model.AccessToken, string, error) {
 	if t.keyID == nil {
 		return nil, "", errors.New("an access token needs the API key that makes it")
@@ -29,8 +32,11 @@ func (t *Tenant) CreateAccessToken(ctx context.Context, in model.CreateAccessTok
 		return nil, "", err
 	}
 	at := now()
-	token, text, err := model.NewAccessToken(key, in, at)
+	token, text, err := model.NewAccessToken(t.store.signer, key, in, at)
 	if err != nil {
+		return nil, "", err
+	}
+	if err := t.haveAgents(ctx, token.AgentIDs); err != nil {
 		return nil, "", err
 	}
 	// Removing several at a time keeps them few. Rows that others are removing are skipped.
@@ -44,6 +50,23 @@ func (t *Tenant) CreateAccessToken(ctx context.Context, in model.CreateAccessTok
 		}
 		return t.audit(ctx, model.AuditActionCreateAccessToken, key.ID)
 	})
+}
+
+// haveAgents returns NOT_FOUND unless all ids are those of agents of the company.
+func (t *Tenant) haveAgents(ctx context.Context, ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	found := []string{}
+	if err := t.find((*model.Agent)(nil)).Column("id").Where("id IN (?)", bun.List(ids)).Scan(ctx, &found); err != nil {
+		return translate(err)
+	}
+	for _, id := range ids {
+		if !slices.Contains(found, id) {
+			return model.Missing("agent", id)
+		}
+	}
+	return nil
 }
 
 // mostRemoved bounds the expired tokens that are removed when one is made.

@@ -44,7 +44,7 @@ func AgentsThat(wanted *model.AgentFilter) (f Filter) {
 	}
 	f = given(given(f, "channel", wanted.Channel), "direction", wanted.Direction)
 	if len(wanted.Tags) > 0 {
-		f = f.and("?TableAlias.tags @> to_jsonb(?::text[])", wanted.Tags)
+		f = f.searching(agentsView, "?TableAlias.tags @> to_jsonb(?::text[])", wanted.Tags)
 	}
 	if wanted.NameContains != nil {
 		f = f.nameContains(*wanted.NameContains)
@@ -62,9 +62,9 @@ const nameParts = `(string_to_array(translate(lower(?TableAlias.name), E'\n', ' 
 // for any part reads all that have it.
 func (f Filter) nameContains(part string) Filter {
 	if part != "" {
-		f = f.and(nameParts+" @> ARRAY[left(translate(lower(?0), E'\n', ' '), 2), right(translate(lower(?0), E'\n', ' '), 2)]", part)
+		f = f.searching(agentsView, nameParts+" @> ARRAY[left(translate(lower(?0), E'\n', ' '), 2), right(translate(lower(?0), E'\n', ' '), 2)]", part)
 	}
-	return f.and("strpos(lower(?TableAlias.name), lower(?)) > 0", part)
+	return f.searching(agentsView, "strpos(lower(?TableAlias.name), lower(?)) > 0", part)
 }
 
 // CreateAgent creates an agent; its prompt becomes version 1.

@@ -242,7 +242,7 @@ func (t *Tenant) DeleteAgentTest(ctx context.Context, id string) error {
 	})
 }
 
-// leaveTests takes an agent that is to be deleted out of its tests' runs and executions, which stay.
+// leaveTests detaches an agent, before it is deleted, from its tests' runs and executions, which stay.
 func (t tenantTx) leaveTests(ctx context.Context, agentID string) error {
 	tests, err := t.lockTests(ctx, forDelete, where("agent_id = ?", agentID))
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"slices"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 
@@ -228,33 +227,39 @@ func try(draft *string, snapshots []model.RunSnapshot) error {
 	return nil
 }
 
-// insertRuns copies new runs, which are queued: each carries its test and agent, of which there are few.
+// insertRuns inserts new runs, which are queued and have nothing yet. Each carries its test and agent, of which there are few:
+// they are sent once. COPY would be no faster, and Postgres has none for tables with row-level security.
 func (t tenantTx) insertRuns(ctx context.Context, runs []*model.AgentTestRun) error {
-	columns := []string{
-		"company_id", "id", "execution_id", "test_id", "tested_id", "test_name", "position", "attempt", "status", "snapshot",
-		"prompt_version", "claim", "lost", "messages", "tool_calls", "turn_count", "criteria_results", "version", "created_at", "is_draft",
-	}
-	snapshots := map[string][]byte{}
-	row := func(i int) ([]any, error) {
-		r := runs[i]
-		var isDraft *bool
-		if r.IsDraft {
-			isDraft = &r.IsDraft
-		}
-		if snapshots[r.TestedID] == nil {
+	var ids, tested, names, snapshots []string
+	var positions, attempts, places, versions []int32
+	placeOf := map[string]int32{}
+	for _, r := range runs {
+		if placeOf[r.TestedID] == 0 {
 			text, err := json.Marshal(r.Snapshot)
 			if err != nil {
-				return nil, err
+				return err
 			}
-			snapshots[r.TestedID] = text
+			snapshots = append(snapshots, string(text))
+			placeOf[r.TestedID] = int32(len(snapshots))
 		}
-		return []any{
-			t.companyID, r.ID, r.ExecutionID, r.TestID, r.TestedID, r.TestName, r.Position, r.Attempt, string(r.Status), snapshots[r.TestedID],
-			r.PromptVersion, r.Claim, r.Lost, r.Messages, r.ToolCalls, r.TurnCount, r.CriteriaResults, r.Version, r.CreatedAt, isDraft,
-		}, nil
+		ids, tested, names = append(ids, r.ID), append(tested, r.TestedID), append(names, r.TestName)
+		positions, attempts = append(positions, r.Position), append(attempts, r.Attempt)
+		places, versions = append(places, placeOf[r.TestedID]), append(versions, r.PromptVersion)
 	}
-	return translate(t.tx.pgx(func(tx queue.Tx) error {
-		_, err := tx.CopyFrom(ctx, pgx.Identifier{"agent_test_runs"}, columns, pgx.CopyFromSlice(len(runs), row))
+	var isDraft *bool
+	if runs[0].IsDraft {
+		isDraft = &runs[0].IsDraft
+	}
+	return translate(t.pgx(ctx, func(tx queue.Tx) error {
+		_, err := tx.Exec(ctx, `INSERT INTO agent_test_runs (company_id, id, execution_id, test_id, tested_id, test_name, position, attempt, status,
+				snapshot, prompt_version, claim, lost, messages, tool_calls, turn_count, criteria_results, version, created_at, is_draft)
+			SELECT $1, run.id, $2, run.tested_id, run.tested_id, run.test_name, run.position, run.attempt, $3,
+				kept.snapshot::json, run.prompt_version, 0, 0, '[]', '[]', 0, '[]', $4, $5, $14
+			FROM unnest($6::text[], $7::text[], $8::text[], $9::int[], $10::int[], $11::int[], $13::int[])
+				AS run (id, tested_id, test_name, position, attempt, place, prompt_version)
+			JOIN unnest($12::text[]) WITH ORDINALITY AS kept (snapshot, place) USING (place)`,
+			t.companyID, runs[0].ExecutionID, string(model.AgentTestRunStatusQueued), runs[0].Version, runs[0].CreatedAt,
+			ids, tested, names, positions, attempts, places, snapshots, versions, isDraft)
 		return err
 	}))
 }

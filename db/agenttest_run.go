@@ -128,7 +128,7 @@ func lostOr(run *model.AgentTestRun, err error) error {
 func (s *Store) endAbandonedRuns(ctx context.Context) error {
 	runs := []struct{ CompanyID, ID string }{}
 	// What is enqueued is so in the transaction that makes it due, and leaves the queue when it has ended.
-	err := s.db.NewSelect().Model((*model.AgentTestRun)(nil)).Column("company_id", "id").
+	err := s.program().NewSelect().Model((*model.AgentTestRun)(nil)).Column("company_id", "id").
 		Join("JOIN agent_test_executions AS execution ON execution.company_id = ?TableAlias.company_id AND execution.id = ?TableAlias.execution_id").
 		Where("execution.unfinished > 0").Where("?TableAlias.position < execution.next_position").
 		Where("?TableAlias.status IN (?)", bun.List([]model.AgentTestRunStatus{model.AgentTestRunStatusQueued, model.AgentTestRunStatusRunning})).

@@ -29,7 +29,7 @@ func (t *Tenant) APIKeysByPrefix(ctx context.Context, prefix string) ([]*model.A
 // CreateAPIKey makes a key and returns it with its secret, which is kept nowhere. UNPROCESSABLE says that the company has
 // model.MaxAPIKeys that can be used.
 func (t *Tenant) CreateAPIKey(ctx context.Context, in model.CreateAPIKeyInput) (*model.APIKey, string, error) {
-	key, secret, err := model.NewAPIKey(t.companyID, in, now())
+	key, secret, err := model.NewAPIKey(t.store.signer, t.companyID, in, now())
 	if err != nil {
 		return nil, "", err
 	}
@@ -78,7 +78,7 @@ func (s *Store) RevokedKeys(ctx context.Context, keys []model.KeyRef) ([]model.K
 		companies[i], ids[i] = key.CompanyID, key.KeyID
 	}
 	revoked := []model.KeyRef{}
-	err := s.db.NewSelect().Model((*model.APIKey)(nil)).ColumnExpr("company_id, id AS key_id").
+	err := s.program().NewSelect().Model((*model.APIKey)(nil)).ColumnExpr("company_id, id AS key_id").
 		Where("(company_id, id) IN (SELECT * FROM unnest(?::text[], ?::text[]))", pgdialect.Array(companies), pgdialect.Array(ids)).
 		Where("(revoked_at IS NOT NULL OR expires_at <= ?)", now()).Scan(ctx, &revoked)
 	return revoked, translate(err)

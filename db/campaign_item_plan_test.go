@@ -28,6 +28,7 @@ func TestArchivedItemsAreListedByTheirIndex(t *testing.T) {
 	require.NoError(t, err)
 	_, err = conn.Exec(t.Context(), "ANALYZE")
 	require.NoError(t, err)
+	boundByPolicies(t, conn)
 
 	asked.asked = nil
 	page, err := tenant.CampaignItems(t.Context(), model.PageArgs{First: 50}, campaign.ID, nil, new(true))

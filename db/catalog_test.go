@@ -41,6 +41,15 @@ var rules = map[string]string{
 	"there are tables and indexes only": `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind NOT IN ('r', 'i')
 		UNION ALL SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace
 			AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_proc'::regclass AND objid = pg_proc.oid AND deptype = 'e')`,
+	"the database holds companies apart": `SELECT relname FROM pg_class t WHERE relkind IN ('r', 'p') AND relnamespace = 'public'::regnamespace
+		AND (relname = 'companies' OR EXISTS (SELECT FROM pg_attribute WHERE attrelid = t.oid AND attname = 'company_id'))
+		AND NOT (relrowsecurity AND relforcerowsecurity
+			AND (SELECT array_agg(polname::text ORDER BY polname) FROM pg_policy WHERE polrelid = t.oid) = '{company,program}')`,
+	"the gateway's role owns nothing, and no policy leaves it out": `SELECT relname FROM pg_class WHERE relowner = 'agentgraph_gateway'::regrole
+		UNION ALL SELECT rolname FROM pg_roles WHERE rolname = 'agentgraph_gateway' AND (rolsuper OR rolbypassrls OR rolcanlogin OR rolcreaterole OR rolcreatedb)
+		UNION ALL SELECT rolname FROM pg_auth_members JOIN pg_roles ON pg_roles.oid = roleid WHERE member = 'agentgraph_gateway'::regrole
+		UNION ALL SELECT polrelid::regclass::text FROM pg_policy WHERE polname = 'company'
+			AND pg_get_expr(polqual, polrelid) !~ '^\((company_id|id) = \( SELECT current_setting\(''agentgraph.company''::text, true\) AS current_setting\)\)$'`,
 	"names leave room for a shard's number": `SELECT name FROM (
 			SELECT relname::text AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace
 			UNION ALL SELECT conname FROM pg_constraint WHERE connamespace = 'public'::regnamespace) AS names WHERE length(name) > 54`,
@@ -78,6 +87,7 @@ func TestCatalogRules(t *testing.T) {
 		"CREATE TRIGGER stray BEFORE INSERT ON strays FOR EACH ROW EXECUTE FUNCTION stray()",
 		"ALTER TABLE tools ADD COLUMN owner text REFERENCES companies",
 		"CREATE TABLE likes (company_id text NOT NULL, id text NOT NULL, company text, agent_id text, PRIMARY KEY (company_id, id), FOREIGN KEY (company, agent_id) REFERENCES agents (company_id, id))",
+		"ALTER TABLE likes OWNER TO agentgraph_gateway",
 		"CREATE INDEX a_name_that_is_longer_than_what_shards_leave_room_for_in_all ON agents (company_id, name)",
 	} {
 		_, err := conn.Exec(t.Context(), statement)

@@ -4,9 +4,14 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"fmt"
+	"strings"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/agentgraph/agentgraph/db/fair"
 	"github.com/agentgraph/agentgraph/model"
@@ -20,9 +25,10 @@ const (
 
 // openCharged returns a database that charges each row, as it is read, to the model.Budget of the statement's context. An
 // exhausted budget ends the reading with an error that is model.ErrTooLarge, so a client's reads are bounded by memory
-// and not by the number of rows that a statement finds. The pool's connections are shared fairly between companies.
-func openCharged(pool *pgxpool.Pool, gate *fair.Gate) *sql.DB {
-	charged := sql.OpenDB(chargedConnector{stdlib.GetPoolConnector(pool), gate})
+// and not by the number of rows that a statement finds. The pool's connections are shared fairly between companies. Each
+// statement sees and changes only rows of the company of its context.
+func openCharged(pool *pgxpool.Pool, gate *fair.Gate, locks *locks) *sql.DB {
+	charged := sql.OpenDB(chargedConnector{stdlib.GetPoolConnector(pool), gate, locks})
 	charged.SetMaxIdleConns(0) // the pool keeps them
 	return charged
 }
@@ -35,7 +41,8 @@ func gateOf(pool *pgxpool.Pool) *fair.Gate {
 
 type chargedConnector struct {
 	driver.Connector
-	gate *fair.Gate
+	gate  *fair.Gate
+	locks *locks
 }
 
 func (c chargedConnector) Connect(ctx context.Context) (driver.Conn, error) {
@@ -43,12 +50,12 @@ func (c chargedConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err := c.gate.Enter(ctx, party); err != nil {
 		return nil, err
 	}
-	conn, err := c.Connector.Connect(ctx)
+	conn, err := c.Connector.Connect(context.WithValue(ctx, chargedKey{}, true))
 	if err != nil {
 		c.gate.Leave(party)
 		return nil, err
 	}
-	return &chargedConn{conn.(*stdlib.Conn), c.gate, party}, nil
+	return &chargedConn{conn.(*stdlib.Conn), c.gate, party, c.locks}, nil
 }
 
 type partyKey struct{}
@@ -73,6 +80,7 @@ type chargedConn struct {
 	*stdlib.Conn
 	gate  *fair.Gate
 	party string
+	locks *locks
 }
 
 // Close returns the connection to the pool.
@@ -82,12 +90,73 @@ func (c *chargedConn) Close() error {
 }
 
 func (c *chargedConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	if err := c.bind(ctx); err != nil {
+		return nil, err
+	}
 	rows, err := c.Conn.QueryContext(ctx, query, args)
 	budget := model.BudgetOf(ctx)
 	if err != nil || budget == nil {
 		return rows, err
 	}
 	return &chargedRows{rows.(*stdlib.Rows), budget}, nil
+}
+
+func (c *chargedConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	if err := c.bind(ctx); err != nil {
+		return nil, err
+	}
+	return c.Conn.ExecContext(ctx, query, args)
+}
+
+// bind binds the connection to the company of the context.
+func (c *chargedConn) bind(ctx context.Context) error {
+	err := c.locks.bind(ctx, c.Conn.Conn().PgConn(), companyOf(ctx))
+	if err != nil && pgconn.SafeToRetry(err) {
+		return driver.ErrBadConn // database/sql takes another one
+	}
+	return err
+}
+
+// BeginTx begins a transaction and binds the connection in one round trip.
+func (c *chargedConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+	if opts != (driver.TxOptions{}) {
+		return nil, fmt.Errorf("begin: transactions have no options here, and not %+v", opts)
+	}
+	conn, to := c.Conn.Conn(), companyOf(ctx)
+	if conn.IsClosed() {
+		return nil, driver.ErrBadConn
+	}
+	begin := "begin"
+	from, isKnown := boundTo(conn.PgConn())
+	if !isKnown || from != to {
+		literal := dialect{pgdialect.New()}.AppendString(nil, to)
+		begin += "; " + strings.Replace(c.locks.change(from, isKnown, to).text, "$1", string(literal), 1)
+	}
+	tx, err := conn.BeginTx(ctx, pgx.TxOptions{BeginQuery: begin})
+	bound(conn.PgConn(), to, err)
+	if err != nil {
+		return nil, err
+	}
+	return &chargedTx{ctx, tx}, nil
+}
+
+// chargedTx is a transaction after which, if it did not last, nobody knows whose rows its connection sees.
+type chargedTx struct {
+	ctx context.Context
+	tx  pgx.Tx
+}
+
+func (t *chargedTx) Commit() error {
+	err := t.tx.Commit(t.ctx)
+	if err != nil {
+		unbind(t.tx.Conn().PgConn())
+	}
+	return err
+}
+
+func (t *chargedTx) Rollback() error {
+	defer unbind(t.tx.Conn().PgConn())
+	return t.tx.Rollback(t.ctx)
 }
 
 type chargedRows struct {

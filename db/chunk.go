@@ -50,7 +50,7 @@ var insertChunk = `INSERT INTO chunks (company_id, id, dataset_id, document_id, 
 // their terms. It should be the last thing that the transaction does: whoever ends a document of the same
 // dataset waits for it.
 func (t tenantTx) replaceChunks(ctx context.Context, d *model.Document, chunks []*model.Chunk) error {
-	return translate(t.tx.pgx(func(tx queue.Tx) error {
+	return translate(t.pgx(ctx, func(tx queue.Tx) error {
 		terms, counts, err := t.dropChunks(ctx, tx, d.ID)
 		if err != nil {
 			return err
@@ -87,7 +87,7 @@ func (t *Tenant) dropChunks(ctx context.Context, tx pgx.Tx, documentID string) (
 }
 
 func (t *Tenant) insertChunks(ctx context.Context, tx pgx.Tx, chunks []*model.Chunk) error {
-	// Planning anew for each chunk would take a good part of what making its terms takes.
+	// Planning for each chunk would take a good part of what making its terms takes.
 	statement, err := tx.Prepare(ctx, "insert_chunk", insertChunk)
 	if err != nil {
 		return err

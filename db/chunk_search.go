@@ -145,8 +145,8 @@ func (t *Tenant) matches(ctx context.Context, tokens [][]string, which selection
 		args = append(args, query(terms))
 	}
 	rows := []ChunkMatch{}
-	// Without OFFSET 0 the vector would be read anew for each token.
-	err := t.db.NewSelect().TableExpr("chunks AS chunk").Where("chunk.company_id = ?", t.companyID).Apply(which).
+	// Without OFFSET 0 the vector would be read again for each token.
+	err := t.db.NewSelect().TableExpr(chunksView+" AS chunk").Where("chunk.company_id = ?", t.companyID).Apply(which).
 		ColumnExpr("chunk.id, chunk.document_id, chunk.position").ColumnExpr("0"+held.String()+" AS tokens", args...).
 		Join("CROSS JOIN LATERAL (SELECT strip(chunk.search) AS terms OFFSET 0) AS held").Scan(ctx, &rows)
 	return rows, translate(err)
@@ -168,7 +168,7 @@ func (t *Tenant) LikelyChunks(ctx context.Context, datasetIDs []string, tokens [
 	args := make([]any, len(tokens))
 	for i, token := range tokens {
 		parts[i] = "?"
-		args[i] = t.db.NewSelect().TableExpr("chunks AS chunk").ColumnExpr("chunk.id, chunk.document_id, chunk.position, ?::int AS weight", token.Weight).
+		args[i] = t.db.NewSelect().TableExpr(chunksView+" AS chunk").ColumnExpr("chunk.id, chunk.document_id, chunk.position, ?::int AS weight", token.Weight).
 			Where("chunk.company_id = ?", t.companyID).Apply(inDatasets(datasetIDs)).Where("chunk.search @@ ?::tsquery", query(token.Terms))
 	}
 	ids := []string{}

@@ -134,6 +134,7 @@ func TestSearchUsesItsIndexes(t *testing.T) {
 	}
 	_, err := conn.Exec(t.Context(), "ANALYZE")
 	require.NoError(t, err)
+	boundByPolicies(t, conn)
 
 	ids, err := tenant.LikelyChunks(t.Context(), datasets, []db.WeighedToken{{Terms: []string{"rare7"}, Weight: 5}, {Terms: []string{"word3"}, Weight: 2}}, 20)
 	require.NoError(t, err)

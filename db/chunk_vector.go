@@ -27,7 +27,7 @@ func (t *Tenant) NearestChunks(ctx context.Context, datasetIDs []string, vector 
 		return nil, true, err
 	}
 	defer t.store.writers.Leave(t.companyID)
-	rows, err := t.store.pool.Query(ctx, `SELECT chunk_id FROM chunk_vectors
+	rows, err := t.store.pool.Query(withCompany(ctx, t.companyID), `SELECT chunk_id FROM chunk_vectors
 		WHERE company_id = $1 AND dataset_id = ANY ($2) AND vector_dims(embedding::vector) = $3
 		ORDER BY embedding::vector <#> $4::real[]::vector, document_id COLLATE "C", position LIMIT $5`,
 		pgx.QueryExecModeCacheDescribe, t.companyID, datasetIDs, len(vector), vector, limit)
@@ -55,7 +55,7 @@ func (t *Tenant) VectorsOfDocuments(ctx context.Context, datasetIDs, documentIDs
 		}
 		defer t.store.writers.Leave(t.companyID)
 		// pgx takes vectors as they are, where bun would read them as text.
-		rows, err := t.store.pool.Query(ctx, `SELECT chunk_id, document_id, position, embedding::real[] FROM chunk_vectors
+		rows, err := t.store.pool.Query(withCompany(ctx, t.companyID), `SELECT chunk_id, document_id, position, embedding::real[] FROM chunk_vectors
 			WHERE company_id = $1 AND dataset_id = ANY ($2) AND document_id = ANY ($3)`,
 			pgx.QueryExecModeCacheDescribe, t.companyID, datasetIDs, documentIDs)
 		if err != nil {
@@ -85,7 +85,7 @@ func (t *Tenant) VectorsOfChunks(ctx context.Context, ids []string) ([]*model.Ch
 		return nil, err
 	}
 	defer t.store.writers.Leave(t.companyID)
-	rows, err := t.store.pool.Query(ctx, `SELECT chunk_id, document_id, position, embedding::real[]
+	rows, err := t.store.pool.Query(withCompany(ctx, t.companyID), `SELECT chunk_id, document_id, position, embedding::real[]
 		FROM (SELECT company_id, dataset_id, document_id, position FROM chunks WHERE company_id = $1 AND id = ANY ($2)) AS chunk
 		JOIN chunk_vectors USING (company_id, dataset_id, document_id, position)`, pgx.QueryExecModeCacheDescribe, t.companyID, ids)
 	if err != nil {

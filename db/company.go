@@ -32,13 +32,13 @@ func (tx *Tx) CreateCompany(ctx context.Context, name string) (*model.Company, e
 	if err != nil {
 		return nil, err
 	}
-	_, err = tx.bun.NewInsert().Model(company).Exec(ctx)
+	_, err = scoped{tx.store.db, tx.bun, everyCompany}.NewInsert().Model(company).Exec(ctx)
 	return company, translate(err)
 }
 
 // Companies returns every company, oldest first.
 func (s *Store) Companies(ctx context.Context) ([]*model.Company, error) {
 	companies := []*model.Company{}
-	err := s.db.NewSelect().Model(&companies).Order("created_at", "id").Scan(ctx)
+	err := s.program().NewSelect().Model(&companies).Order("created_at", "id").Scan(ctx)
 	return companies, translate(err)
 }

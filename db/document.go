@@ -117,7 +117,7 @@ func (t tenantTx) keepContent(ctx context.Context, documentID string, content io
 			return nil
 		}
 		// pgx sends bytes as they are; bun would write them as text.
-		if err := t.tx.pgx(func(tx queue.Tx) error {
+		if err := t.pgx(ctx, func(tx queue.Tx) error {
 			_, err := tx.Exec(ctx, "INSERT INTO document_contents (company_id, document_id, part, content) VALUES ($1, $2, $3, $4)",
 				t.companyID, documentID, i, part[:n])
 			return err

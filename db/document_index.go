@@ -82,10 +82,10 @@ func (t *Tenant) ReindexOtherModels(ctx context.Context, embeddingModel string) 
 }
 
 // ClaimDocument makes the caller the one that indexes a document, and returns the document; nil when there is
-// nothing to do: the document is gone, is indexed, or is to be indexed anew. The attempt counts how often the
+// nothing to do: the document is gone, is already indexed, or waits for a newer indexing. The attempt counts how often the
 // queue has delivered the indexing, from 1, and is never delivered twice: of two callers with the same attempt
 // one gets the document. Deliveries that never claimed it count as waits. After model.MaxIndexAttempts attempts that
-// came to no end, nor to a wait, the document has failed: too many workers were lost with it.
+// neither ended nor waited, the document has failed: too many workers were lost with it.
 func (t *Tenant) ClaimDocument(ctx context.Context, indexingID string, attempt int32) (*model.Document, error) {
 	claim := t.change((*model.Document)(nil)).Set("claim = ?", attempt).
 		Where("indexing_id = ?", indexingID).Where("claim < ?", attempt).Where("status IN (?, ?)", model.DocumentStatusPending, model.DocumentStatusIndexing)

@@ -6,18 +6,25 @@ import (
 	"github.com/agentgraph/agentgraph/db/queue"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/uptrace/bun"
 )
 
 // Pgx calls fn with the pgx transaction that the Tenant is in.
 func Pgx(t *Tenant, fn func(pgx.Tx) error) error {
-	return t.tx.pgx(func(tx queue.Tx) error { return fn(tx) })
+	return tenantTx{t}.pgx(context.Background(), func(tx queue.Tx) error { return fn(tx) })
 }
+
+// Raw takes statements as they are, for the company's rows.
+func Raw(t *Tenant) bun.IConn { return t.db }
 
 // Listen waits until the Store receives the signals of other replicas, or ctx ends. Something must be followed.
 func Listen(ctx context.Context, s *Store) { s.hub.Listening(ctx) }
 
 // Reads returns the connections for reads.
 func (s *Store) Reads() *pgxpool.Pool { return s.reads }
+
+// Pool are the connections that the queue and others use as they are.
+func (s *Store) Pool() *pgxpool.Pool { return s.pool }
 
 // OnCommit calls f once the transaction of the Tenant is committed.
 func OnCommit(t *Tenant, f func()) { t.onCommit(f) }

@@ -9,6 +9,8 @@ type Filter []condition
 type condition struct {
 	sql   string
 	value any
+	// view is what is read in place of the table, for an index to serve the condition. It may be empty.
+	view string
 }
 
 // Values are the values of the conditions, with their SQL.
@@ -21,7 +23,24 @@ func (f Filter) Values() []any {
 }
 
 // and adds a condition.
-func (f Filter) and(sql string, value any) Filter { return append(f, condition{sql, value}) }
+func (f Filter) and(sql string, value any) Filter {
+	return append(f, condition{sql: sql, value: value})
+}
+
+// searching adds a condition that an index serves only in the view.
+func (f Filter) searching(view, sql string, value any) Filter {
+	return append(f, condition{sql, value, view})
+}
+
+// from has a query read the view that a condition needs.
+func (f Filter) from(q *bun.SelectQuery) *bun.SelectQuery {
+	for _, c := range f {
+		if c.view != "" {
+			return q.ModelTableExpr("? AS ?TableAlias", bun.Ident(c.view))
+		}
+	}
+	return q
+}
 
 // given adds that the column has the value, unless it is nil.
 func given[V any](f Filter, column string, value *V) Filter {
@@ -33,6 +52,7 @@ func given[V any](f Filter, column string, value *V) Filter {
 
 // apply narrows a query to what passes the filter, whose values are written into its text.
 func (f Filter) apply(q *bun.SelectQuery) *bun.SelectQuery {
+	q = f.from(q)
 	for _, c := range f {
 		if c.value == nil {
 			q = q.Where(c.sql)
@@ -45,6 +65,7 @@ func (f Filter) apply(q *bun.SelectQuery) *bun.SelectQuery {
 
 // places narrows a query to what passes the filter, whose values have places from the next one on, and returns the next.
 func (f Filter) places(q *bun.SelectQuery, next int) (*bun.SelectQuery, int) {
+	q = f.from(q)
 	for _, c := range f {
 		if c.value == nil {
 			q = q.Where(c.sql)

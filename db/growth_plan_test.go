@@ -51,6 +51,7 @@ func TestListsOfAGrownCompanyUseTheirIndexes(t *testing.T) {
 	}
 	_, err := conn.Exec(t.Context(), "VACUUM ANALYZE")
 	require.NoError(t, err)
+	boundByPolicies(t, conn)
 
 	first := model.PageArgs{First: 50}
 	agents := func(filter model.AgentFilter) func(context.Context) (int32, error) {

@@ -140,7 +140,7 @@ func (p *topic) release() {
 	}
 }
 
-// forget makes the next follower begin anew.
+// forget makes the next follower start from the beginning.
 func (p *topic) forget() {
 	p.topics.mu.Lock()
 	defer p.topics.mu.Unlock()

@@ -14,7 +14,7 @@ const (
 	// Topics are checked again after 5 to 10 s, because a signal may be lost.
 	leastRest = 5 * time.Second
 	mostRest  = 10 * time.Second
-	// missedRest is how long signals that may have been missed are gathered, which all topics hear of one by one.
+	// missedRest is how long possibly missed signals are gathered before all topics are told, one by one.
 	missedRest = 20 * time.Millisecond
 	// sweepSize bounds the rows of one statement.
 	sweepSize = 1_000
@@ -71,7 +71,7 @@ func (s *topics) lookAt(table *followedTable, some []*topic) {
 		HasEnded      bool
 	}{}
 	// Each row is found by its company and its id, so nothing is told of another company's.
-	err := s.store.db.NewSelect().TableExpr(table.name).ColumnExpr("company_id, id").
+	err := s.store.program().NewSelect().TableExpr(table.name).ColumnExpr("company_id, id").
 		ColumnExpr(table.version+" AS version").ColumnExpr(table.hasEnded+" AS has_ended").
 		Where("(company_id, id) IN (SELECT * FROM unnest(?::text[], ?::text[]))", pgdialect.Array(companies), pgdialect.Array(ids)).
 		Scan(ctx, &rows)

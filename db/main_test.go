@@ -39,6 +39,13 @@ func connect(t *testing.T, address string) *pgx.Conn {
 	return conn
 }
 
+// boundByPolicies makes the connection act as statements for companies do, so that it is shown their plans.
+func boundByPolicies(t *testing.T, conn *pgx.Conn) {
+	t.Helper()
+	_, err := conn.Exec(t.Context(), "SET ROLE agentgraph_gateway")
+	require.NoError(t, err)
+}
+
 // fresh returns a store on a fresh database, and a plain connection to it.
 func fresh(t *testing.T) (*db.Store, *pgx.Conn) {
 	t.Helper()

@@ -141,8 +141,8 @@ func (m *Migrator) Schema(ctx context.Context) (Schema, error) {
 	return schema, nil
 }
 
-// Up applies every migration that is missing, and has vectors kept as the server can best do it. It refuses a schema
-// that is newer than the program.
+// Up applies every migration that is missing, has vectors kept as the server can best do it, and companies held apart by
+// row-level security, if the user may create its roles. It refuses a schema that is newer than the program.
 func (m *Migrator) Up(ctx context.Context) error {
 	schema, err := m.Schema(ctx)
 	if err != nil {
@@ -155,6 +155,9 @@ func (m *Migrator) Up(ctx context.Context) error {
 		return fmt.Errorf("migrate up: %w", err)
 	}
 	if err := m.moveVectors(ctx); err != nil {
+		return fmt.Errorf("migrate up: %w", err)
+	}
+	if err := m.secureRows(ctx); err != nil {
 		return fmt.Errorf("migrate up: %w", err)
 	}
 	if schema, err = m.Schema(ctx); err != nil {
@@ -175,7 +178,12 @@ func (m *Migrator) Down(ctx context.Context) error {
 	if schema.Current == 0 {
 		return errors.New("there is no migration to take back")
 	}
-	if _, err := m.goose.Down(ctx); err != nil {
+	if _, err := m.db.ExecContext(ctx, dropViews); err != nil {
+		return fmt.Errorf("migrate down: %w", err)
+	}
+	_, err = m.goose.Down(ctx)
+	// The program before this one searches, too.
+	if err := errors.Join(err, m.secureRows(ctx)); err != nil {
 		return fmt.Errorf("migrate down: %w", err)
 	}
 	return nil

@@ -94,7 +94,7 @@ func TestPromptBounds(t *testing.T) {
 	require.Len(t, versionsOf(t, tenant, agent.ID), 3)
 }
 
-// Of those who change the same version of a prompt, one wins and the others hear of it.
+// Of several changes to the same version of a prompt, one wins and the others fail with CONFLICT.
 func TestChangesOfWhatWasChangedMeanwhile(t *testing.T) {
 	t.Parallel()
 	ctx, tenant := t.Context(), freshTenant(t)

@@ -27,6 +27,7 @@ const readStatements = 256
 // is of one moment: a key that one statement finds and a row that another one has of it must not differ.
 func openReads(ctx context.Context, config *pgxpool.Config) (*pgxpool.Pool, error) {
 	config = config.Copy()
+	config.PrepareConn = nil // reads bind their connection themselves
 	config.ConnConfig.DescriptionCacheCapacity = 0
 	config.ConnConfig.RuntimeParams["plan_cache_mode"] = "force_generic_plan"
 	config.ConnConfig.RuntimeParams["default_transaction_isolation"] = "repeatable read"
@@ -116,6 +117,9 @@ func (s *Store) trace(ctx context.Context, conn *pgx.Conn, reads []Read) (traced
 
 func (t *Tenant) receive(ctx context.Context, conn *pgconn.PgConn, reads []Read, receive Receive) (err error) {
 	known := statementsOf(conn)
+	// A connection that is another company's is made this one's in the same round trip.
+	binding := t.store.locks.binding(conn, t.companyID)
+	reads = append(binding, reads...)
 	if err := prepare(ctx, conn, known, reads); err != nil {
 		_ = conn.Close(context.WithoutCancel(ctx)) // what is prepared on it is not known
 		return err
@@ -128,6 +132,7 @@ func (t *Tenant) receive(ctx context.Context, conn *pgconn.PgConn, reads []Read,
 		if isStale(err) {
 			_ = conn.Close(context.WithoutCancel(ctx)) // the pool opens another one
 		}
+		bound(conn, t.companyID, err)
 	}()
 	var arguments arguments
 	for i := range reads {
@@ -152,7 +157,10 @@ func (t *Tenant) receive(ctx context.Context, conn *pgconn.PgConn, reads []Read,
 			return fmt.Errorf("read: %T in place of rows", results)
 		}
 		for rows.NextRow() {
-			if err := receive(i, rows.Values()); err != nil {
+			if i < len(binding) {
+				continue
+			}
+			if err := receive(i-len(binding), rows.Values()); err != nil {
 				// The rest is not wanted, however much it is.
 				_ = conn.Close(context.WithoutCancel(ctx))
 				return err

@@ -13,7 +13,20 @@ const simulationChat = "simulation chat"
 // SimulationChat returns one chat, or NOT_FOUND.
 func (t *Tenant) SimulationChat(ctx context.Context, id string) (*model.SimulationChat, error) {
 	chat := &model.SimulationChat{}
-	return chat, t.one(ctx, simulationChat, id, chat)
+	err := t.find(chat).Where("?TableAlias.id = ?", id).ApplyQueryBuilder(t.reachable).Scan(ctx)
+	return chat, found(simulationChat, id, err)
+}
+
+// reachable narrows a statement to the simulated chats that are within the Tenant's reach.
+func (t *Tenant) reachable(q bun.QueryBuilder) bun.QueryBuilder {
+	if t.reach == nil {
+		return q
+	}
+	q = q.Where("?TableAlias.holder = ?", t.reach.Holder)
+	if len(t.reach.AgentIDs) > 0 {
+		q = q.Where("?TableAlias.agent_id IN (?)", bun.List(t.reach.AgentIDs))
+	}
+	return q
 }
 
 // Simulated chats of a company, by their ids, in pages, and by their agents; and of chats all messages, in order, the last
@@ -72,6 +85,9 @@ func (t *Tenant) CreateSimulationChat(ctx context.Context, chat *model.Simulatio
 	if chat.ToolMocking.SideEffects == "" {
 		chat.ToolMocking.SideEffects = model.SideEffectsAllow
 	}
+	if t.reach != nil {
+		chat.Holder = t.reach.Holder
+	}
 	if err := t.checkBudget(ctx); err != nil {
 		return err
 	}
@@ -102,7 +118,7 @@ func (t *Tenant) EndSimulationChat(ctx context.Context, id string) (*model.Simul
 	chat, err := changeChat(ctx, t.change((*model.SimulationChat)(nil)).
 		Set("status = ?", model.SimulationChatStatusEnded).Set("ended_at = ?", now()).
 		Set("reply_id = NULL").Set("reply_until = NULL").
-		Where("id = ?", id).Where("status <> ?", model.SimulationChatStatusEnded))
+		Where("id = ?", id).Where("status <> ?", model.SimulationChatStatusEnded).ApplyQueryBuilder(t.reachable))
 	if err != nil {
 		return nil, err
 	}

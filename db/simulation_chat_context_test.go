@@ -65,6 +65,7 @@ func TestTurnKnowsTheEndOfItsChat(t *testing.T) {
 	}
 	require.Empty(t, known.Mocked)
 	require.Len(t, asked.asked, 2)
+	boundByPolicies(t, conn)
 	values := []any{"company", chat.ID, 401}
 	for i, indexes := range [][]string{{"simulation_chat_messages_pkey"}, {"tool_calls_turn_idx", "tool_calls_transfer_idx"}} {
 		plan := planOf(t, conn, asked.asked[i], values[:i+2]...)

@@ -43,7 +43,8 @@ func (t *Tenant) BeginTurn(ctx context.Context, chatID string, lease time.Durati
 	chat, err := changeChat(ctx, t.change((*model.SimulationChat)(nil)).
 		Set("status = ?", model.SimulationChatStatusReplying).Set("reply_id = ?", id).Set(untilLeaseEnds, lease.Microseconds()).
 		Where("id = ?", chatID).
-		Where("status = ? OR status = ? AND reply_until < now()", model.SimulationChatStatusOpen, model.SimulationChatStatusReplying))
+		Where("status = ? OR status = ? AND reply_until < now()", model.SimulationChatStatusOpen, model.SimulationChatStatusReplying).
+		ApplyQueryBuilder(t.reachable))
 	if err != nil {
 		return nil, err
 	}

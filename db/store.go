@@ -26,7 +26,8 @@ import (
 type Options struct {
 	// MaxConnections bounds each of the two pools, the one for writes and the one for reads. 0 means pgx's default.
 	MaxConnections int32
-	// SecretKey, 32 bytes, encrypts what must not be readable in the database. Without it, such values are refused.
+	// SecretKey, 32 bytes, encrypts what must not be readable in the database, and signs credentials. Without it, such
+	// values are refused, and credentials are made without a signature.
 	SecretKey []byte
 	// RunsPerCompany is how many test runs of one company are under way at once, over all processes; they should
 	// all have the same value. 0 means queue.DefaultWindow.
@@ -51,8 +52,10 @@ type Store struct {
 	findings *findings
 	tracer   pgx.QueryTracer
 	db       *bun.DB
+	locks    *locks
 	hub      *notify.Hub
 	sealer   seal.Sealer
+	signer   model.Signer
 
 	budgets     *budgets
 	revocations *revocations
@@ -100,6 +103,8 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
+	locks := &locks{}
+	config.PrepareConn = locks.prepare
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
@@ -114,8 +119,8 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 		return nil, err
 	}
 	writers := gateOf(pool)
-	root := bun.NewDB(openCharged(pool, writers), dialect{pgdialect.New()}, bun.WithDiscardUnknownColumns())
-	store := &Store{pool: pool, writers: writers, reads: reads, readers: gateOf(reads), findings: newFindings(), tracer: o.Tracer, db: root, hub: notify.New(pool), sealer: sealer, transitions: newRunTransitions(), enqueueRuns: o.Enqueue, rerankModels: o.RerankModels}
+	root := bun.NewDB(openCharged(pool, writers, locks), dialect{pgdialect.New()}, bun.WithDiscardUnknownColumns())
+	store := &Store{pool: pool, writers: writers, reads: reads, readers: gateOf(reads), findings: newFindings(), tracer: o.Tracer, db: root, locks: locks, hub: notify.New(pool), sealer: sealer, signer: model.NewSigner(o.SecretKey), transitions: newRunTransitions(), enqueueRuns: o.Enqueue, rerankModels: o.RerankModels}
 	store.revocations = newRevocations(store.hub)
 	store.budgets = newBudgets(o.Log, func(ctx context.Context, companyID string) (*model.CompanySubscription, error) {
 		return store.Tenant(companyID).Subscription(ctx, now())
@@ -124,6 +129,9 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	store.queue, err = queue.New(pool, queue.Options{Window: o.RunsPerCompany, Sweep: store.sweeper(), Log: o.Log})
 	if err == nil {
 		store.vectors, err = vectorTypeOf(ctx, pool)
+	}
+	if err == nil {
+		err = locks.look(ctx, pool, o.Log)
 	}
 	if err != nil {
 		store.Close()
@@ -163,9 +171,12 @@ func (s *Store) Ping(ctx context.Context) error {
 	return translate(s.pool.Ping(ctx))
 }
 
+// Signer signs the credentials that are made here.
+func (s *Store) Signer() model.Signer { return s.signer }
+
 // Tenant is the company's part of the database. It does not check that the company exists.
 func (s *Store) Tenant(companyID string) *Tenant {
-	return &Tenant{store: s, db: s.db, companyID: companyID}
+	return &Tenant{store: s, db: scoped{s.db, s.db.DB, companyID}, companyID: companyID}
 }
 
 // now is the time that a write records, as exact as Postgres keeps it.

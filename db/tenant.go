@@ -18,8 +18,10 @@ type Tenant struct {
 	store     *Store
 	companyID string
 	keyID     *string
-	// db takes the statements: each on any connection, or all of them in tx.
-	db bun.IDB
+	// reach is what the caller is narrowed to; nil for the whole company.
+	reach *model.Reach
+	// db makes statements for the company's rows alone: each on any connection, or all of them in tx.
+	db scoped
 	// tx is the transaction that the Tenant is in, or nil.
 	tx *Tx
 	// delivery is the worker's job that the Tenant is for. It is nil outside of workers.
@@ -31,6 +33,14 @@ func (t *Tenant) By(keyID string) *Tenant {
 	by := *t
 	by.keyID = &keyID
 	return &by
+}
+
+// Within returns the part of it that is within reach: other simulated chats cannot be read, followed or changed by their
+// ids, and those that are started have the reach's holder. Nothing else is narrowed: the scope chat gives nothing else.
+func (t *Tenant) Within(reach *model.Reach) *Tenant {
+	within := *t
+	within.reach = reach
+	return &within
 }
 
 // Tx runs fn in one transaction: everything it does through the Tenant that it is given is kept, or,
@@ -46,9 +56,9 @@ func (t *Tenant) inTx(ctx context.Context, fn func(context.Context, tenantTx) er
 	if t.tx != nil {
 		return fn(ctx, tenantTx{t})
 	}
-	return t.store.Tx(ctx, func(ctx context.Context, tx *Tx) error {
+	return t.store.begin(ctx, t.companyID, func(ctx context.Context, tx *Tx) error {
 		inner := *t
-		inner.db, inner.tx = tx.bun, tx
+		inner.db, inner.tx = scoped{t.store.db, tx.bun, t.companyID}, tx
 		return fn(ctx, tenantTx{&inner})
 	})
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -49,7 +50,7 @@ var (
 	}
 	// free are methods that take no id or return no data. ClaimRequest takes ids of clients, and Read takes statements
 	// that others make. Both have tests of their own.
-	free = []string{"HeadersOf", "Tx", "By", "WatchRun", "ClaimRequest", "Read", "Reader"}
+	free = []string{"HeadersOf", "Tx", "By", "Within", "WatchRun", "ClaimRequest", "Read", "Reader"}
 )
 
 // arguments returns values for a parameter. If the parameter holds ids, the first value has the company's own, and each
@@ -249,7 +250,13 @@ func shown(t *testing.T, result reflect.Value) string {
 // Every method of a Tenant, present or future, is called with another company's ids in every place that takes one.
 func TestNothingOfAnotherCompanyIsReachable(t *testing.T) {
 	t.Parallel()
-	store, conn := fresh(t)
+	for held, address := range dbtest.Locks(t) {
+		t.Run(held, func(t *testing.T) { nothingOfAnotherCompanyIsReachable(t, address) })
+	}
+}
+
+func nothingOfAnotherCompanyIsReachable(t *testing.T, address string) {
+	store, conn := dbtest.Open(t, address, db.Options{SecretKey: make([]byte, 32)}), connect(t, address)
 	own, other := newEstate(t, store, "OWN"), newEstate(t, store, "SECRET")
 	before := rowsOf(t, conn)
 	require.Len(t, before, 2)

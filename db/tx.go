@@ -24,13 +24,18 @@ type Tx struct {
 
 // Tx runs fn in one transaction: everything it does through the Tx is kept, or, when it returns an error, nothing.
 func (s *Store) Tx(ctx context.Context, fn func(context.Context, *Tx) error) error {
+	return s.begin(ctx, everyCompany, fn)
+}
+
+// begin is Tx of which most is for the company.
+func (s *Store) begin(ctx context.Context, companyID string, fn func(context.Context, *Tx) error) error {
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
 		return translate(err)
 	}
 	defer func() { _ = conn.Close() }()
 	tx := &Tx{store: s, conn: conn}
-	err = conn.RunInTx(ctx, nil, func(ctx context.Context, begun bun.Tx) error {
+	err = conn.RunInTx(withCompany(ctx, companyID), nil, func(_ context.Context, begun bun.Tx) error {
 		tx.bun = begun
 		return fn(ctx, tx)
 	})
@@ -48,15 +53,16 @@ func (s *Store) Tx(ctx context.Context, fn func(context.Context, *Tx) error) err
 
 // Tenant is the company's part of the database, as the transaction sees and changes it.
 func (tx *Tx) Tenant(companyID string) *Tenant {
-	return &Tenant{store: tx.store, db: tx.bun, tx: tx, companyID: companyID}
+	return &Tenant{store: tx.store, db: scoped{tx.store.db, tx.bun, companyID}, tx: tx, companyID: companyID}
 }
 
 // onCommit calls f after the commit, and never if there is none.
 func (tx *Tx) onCommit(f func()) { tx.committed = append(tx.committed, f) }
 
-// pgx calls fn with the same transaction as pgx knows one. It belongs to fn until that returns, and nothing
-// else may be done in the transaction meanwhile; it ends with bun's.
-func (tx *Tx) pgx(fn func(queue.Tx) error) error {
+// pgx calls fn with the same transaction as pgx knows one, for the company's rows. It belongs to fn until that returns,
+// and nothing else may be done in the transaction meanwhile; it ends with bun's.
+func (t tenantTx) pgx(ctx context.Context, fn func(queue.Tx) error) error {
+	tx := t.tx
 	// While Raw has the connection, bun cannot roll back on it when a context ends.
 	return tx.conn.Raw(func(driver any) error {
 		conn, ok := driver.(*chargedConn)
@@ -65,6 +71,9 @@ func (tx *Tx) pgx(fn func(queue.Tx) error) error {
 		}
 		if conn.Conn.Conn().PgConn().TxStatus() == 'I' {
 			return sql.ErrTxDone // rolled back meanwhile, because its context has ended
+		}
+		if err := conn.locks.bind(ctx, conn.Conn.Conn().PgConn(), t.companyID); err != nil {
+			return err
 		}
 		return fn(&openTx{tx: tx, conn: conn.Conn.Conn()})
 	})
@@ -108,6 +117,7 @@ func (t *openTx) end(ctx context.Context, how string) error {
 	}
 	t.done = true
 	_, err := t.conn.Exec(ctx, how+t.name())
+	unbind(t.conn.PgConn())
 	return err
 }
 

@@ -72,8 +72,8 @@ func (t tenantTx) addUsage(ctx context.Context, rows []*model.UsageEntry) (int, 
 	}
 	var recorded int
 	var hasBudget bool
-	err := t.tx.pgx(func(tx queue.Tx) error {
-		// Every turn does this, and planning it anew would take longer than doing it.
+	err := t.pgx(ctx, func(tx queue.Tx) error {
+		// Every turn does this, and planning it each time would take longer than running it.
 		statement, err := tx.Prepare(ctx, "add_usage", addUsage)
 		if err != nil {
 			return err

@@ -197,7 +197,7 @@ func TestSumsOfMonthsThatAreTooLarge(t *testing.T) {
 	_, err := tenant.RecordUsage(t.Context(), model.RecordUsageInput{Entries: []*model.UsageEntryInput{last}})
 	require.Equal(t, "a sum is larger than can be kept", fails(t, err, model.Unprocessable))
 	day := model.DateBound{At: month, IsDay: true}
-	_, err = tenant.ConsumptionBreakdown(t.Context(), day, model.DateBound{At: month.AddDate(0, 1, -1), IsDay: true}, model.AllConsumptionAxes)
+	_, err = tenant.ConsumptionBreakdown(t.Context(), day, model.DateBound{At: month.AddDate(0, 1, -1), IsDay: true}, model.ConsumptionAxes{Months: true})
 	fails(t, err, model.Unprocessable)
 	_, err = tenant.Subscription(t.Context(), time.Now())
 	fails(t, err, model.Unprocessable)

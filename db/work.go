@@ -67,7 +67,7 @@ func (t tenantTx) enqueue(ctx context.Context, kind string, ids []string) error 
 // changeQueue changes the company's part of the queue.
 func (t tenantTx) changeQueue(ctx context.Context, change queue.Change) (next []*queue.Delivery, err error) {
 	change.CompanyID = t.companyID
-	return next, t.tx.pgx(func(tx queue.Tx) error {
+	return next, t.pgx(ctx, func(tx queue.Tx) error {
 		next, err = t.store.queue.Apply(ctx, tx, change)
 		return err
 	})

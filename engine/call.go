@@ -253,7 +253,7 @@ func (c *conversation) outcome(ctx context.Context, call *call, emit func(event)
 	return c.effects.call(ctx, t.tool, call.record.Arguments)
 }
 
-// beginReal records that a real call is about to be made, for whoever finds the turn interrupted.
+// beginReal records that a real call is about to be made, so that an interrupted turn shows it.
 func (c *conversation) beginReal(ctx context.Context, call *call) error {
 	if err := c.effects.begin(ctx, &call.record); err != nil {
 		return err

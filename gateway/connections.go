@@ -1,9 +1,12 @@
 package gateway
 
 import (
+	"context"
 	"net"
 	"net/netip"
 	"sync"
+
+	"golang.org/x/time/rate"
 
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -110,11 +113,47 @@ func publicAddress(remote string) (address netip.Addr, isPublic bool) {
 // failedPerMinute bounds the refused credentials of one public address in a minute, before it must wait.
 const failedPerMinute = 60
 
+// doubtedPerMinute is how many credentials that anybody may have invented may be refused in a minute, of all addresses
+// together, before all of their kind have to wait; doubtedAtOnce is how many are looked up at a time.
+const (
+	doubtedPerMinute = 600
+	doubtedAtOnce    = 8
+)
+
 // failures slows down addresses that send bad credentials.
-type failures struct{ limit *rateLimit }
+type failures struct {
+	limit *rateLimit
+	// doubted counts those that were in doubt, of all addresses, and slots are taken while they are looked up.
+	doubted *rate.Limiter
+	slots   chan struct{}
+}
 
 func newFailures() failures {
-	return failures{newRateLimit("address", "refused credentials", failedPerMinute)}
+	return failures{
+		newRateLimit("address", "refused credentials", failedPerMinute),
+		rate.NewLimiter(doubtedPerMinute/60, doubtedPerMinute), make(chan struct{}, doubtedAtOnce),
+	}
+}
+
+// doubt waits until a credential that is in doubt may be looked up, and calls lookUp, which reports whether it was refused. It
+// returns RATE_LIMITED when too many of the address or of all addresses were.
+func (f failures) doubt(ctx context.Context, remote string, lookUp func() (isRefused bool)) error {
+	select {
+	case f.slots <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-f.slots }()
+	if slow := f.check(remote); slow != nil {
+		return slow
+	}
+	if f.doubted.Tokens() < 1 {
+		return model.Errorf(model.RateLimited, "too many credentials without the gateway's signature were refused; try again in 1 s")
+	}
+	if lookUp() {
+		f.doubted.Allow()
+	}
+	return nil
 }
 
 // check returns RATE_LIMITED if too many credentials of the address were refused.

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -23,4 +24,55 @@ func TestAddressesThatGuessHaveToWait(t *testing.T) {
 	require.Error(t, f.check("[2001:db8::2]:1"), "of the same network")
 	require.NoError(t, f.check("203.0.113.8:2"))
 	require.NoError(t, f.check("10.1.2.3:1"), "a proxy")
+}
+
+func TestCredentialsInDoubtAreLookedUpSoOften(t *testing.T) {
+	t.Parallel()
+	f, lookedUp := newFailures(), 0
+	doubt := func(remote string, isRefused bool) error {
+		return f.doubt(t.Context(), remote, func() bool {
+			lookedUp++
+			if isRefused {
+				f.count(remote) // as whoever admits does
+			}
+			return isRefused
+		})
+	}
+	for range 10 * doubtedPerMinute {
+		require.NoError(t, doubt("198.51.100.1:1", false), "what is good counts for nothing")
+	}
+	// An address that guesses is not looked up for any more, long before all together are too many.
+	lookedUp = 0
+	for range failedPerMinute {
+		require.NoError(t, doubt("203.0.113.7:1", true))
+	}
+	var fault *model.Error
+	require.ErrorAs(t, doubt("203.0.113.7:2", true), &fault)
+	require.Equal(t, model.RateLimited, fault.Code)
+	require.Equal(t, failedPerMinute, lookedUp)
+	require.NoError(t, doubt("203.0.113.8:1", true))
+	// Behind a proxy all have one address: then the bound of all together counts.
+	for range doubtedPerMinute - failedPerMinute - 1 {
+		require.NoError(t, doubt("10.1.2.3:1", true))
+	}
+	for f.doubted.Tokens() >= 1 { // it fills meanwhile
+		require.NoError(t, doubt("10.1.2.3:1", true))
+	}
+	lookedUp = 0
+	require.ErrorAs(t, doubt("203.0.113.9:1", true), &fault)
+	require.Equal(t, model.RateLimited, fault.Code)
+	require.Zero(t, lookedUp)
+}
+
+func TestFewCredentialsInDoubtAreLookedUpAtATime(t *testing.T) {
+	t.Parallel()
+	f := newFailures()
+	for range doubtedAtOnce {
+		f.slots <- struct{}{}
+	}
+	ctx, leave := context.WithCancel(t.Context())
+	leave()
+	require.ErrorIs(t, f.doubt(ctx, "203.0.113.7:1", func() bool { panic("there is no slot") }), context.Canceled)
+	<-f.slots
+	require.NoError(t, f.doubt(t.Context(), "203.0.113.7:1", func() bool { return false }))
 }

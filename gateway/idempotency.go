@@ -176,6 +176,15 @@ func (k *keyed) Write(p []byte) (int, error) {
 // Unwrap lets http.ResponseController reach the connection.
 func (k *keyed) Unwrap() http.ResponseWriter { return k.ResponseWriter }
 
+// idOf is the request's id in the principal's company: pages choose their keys without knowing of each other.
+func (k *keyed) idOf(p model.Principal) []byte {
+	if p.Reach == nil {
+		return k.id
+	}
+	sum := sha256.Sum256(slices.Concat(k.id, p.Reach.Holder))
+	return sum[:]
+}
+
 // fingerprint hashes everything that must be the same in a retry and is not part of the id. The body must have been
 // read.
 func (k *keyed) fingerprint(p model.Principal) []byte {
@@ -201,7 +210,7 @@ func (i idempotency) InterceptOperation(ctx context.Context, next graphql.Operat
 	claiming, cancel := context.WithTimeout(ctx, i.settings.RequestTimeout)
 	defer cancel()
 	var err error
-	switch k.kept, k.end, err = i.claim(claiming, principal.CompanyID, k.id, k.fingerprint(principal)); {
+	switch k.kept, k.end, err = i.claim(claiming, principal.CompanyID, k.idOf(principal), k.fingerprint(principal)); {
 	case err != nil:
 		shown := i.presenter.present(ctx, err)
 		if codeOf(shown) == string(model.Conflict) {

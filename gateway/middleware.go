@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,6 +19,7 @@ import (
 const (
 	traceHeader   = "X-Trace-Id"
 	versionHeader = "X-Api-Version"
+	originHeader  = "Origin"
 	version       = "v1"
 )
 
@@ -113,7 +115,7 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, model.Errorf(model.BadInput, "%s is given more than once", apiKeyHeader))
 		return
 	}
-	principal, err := s.admitted(r.Context(), credentialOf(r.Header), r.RemoteAddr)
+	principal, err := s.admitted(r.Context(), credentialOf(r.Header), r.RemoteAddr, r.Header.Values(originHeader))
 	if err != nil {
 		s.refuse(w, r, err)
 		return
@@ -128,19 +130,47 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 	s.once(w, r.WithContext(model.WithPrincipal(r.Context(), principal)))
 }
 
-// admitted returns the principal of a credential from an address. After too many refused credentials of an address, the
-// next bad one gets RATE_LIMITED. Good ones still pass, since many clients may share an address.
-func (s *Server) admitted(ctx context.Context, credential, remote string) (model.Principal, error) {
-	principal, err := s.principal(ctx, credential)
-	var known *model.Error
-	if credential != "" && errors.As(err, &known) && known.Code == model.Unauthenticated {
+// admitted returns the principal of a credential from an address, sent by a page of the origins. After too many refused
+// credentials of an address, the next bad one gets RATE_LIMITED. Good ones still pass, since many clients may share an
+// address, unless they are in doubt.
+func (s *Server) admitted(ctx context.Context, credential, remote string, origins []string) (model.Principal, error) {
+	principal, err := s.undoubted(ctx, credential, remote)
+	if credential != "" && isUnauthenticated(err) {
 		if slow := s.failures.check(remote); slow != nil {
 			return model.Principal{}, slow
 		}
 		s.failures.count(remote)
 	}
+	if err != nil {
+		return model.Principal{}, err
+	}
+	if len(principal.Origins) > 0 && (len(origins) != 1 || !slices.Contains(principal.Origins, origins[0])) {
+		return model.Principal{}, model.Errorf(model.Forbidden, "the access token is good only for pages of the origins that it was made for")
+	}
 	principal.Address, _, _ = net.SplitHostPort(remote)
+	return principal, nil
+}
+
+// undoubted is principal, unless the credential is in doubt and too many of these were refused.
+func (s *Server) undoubted(ctx context.Context, credential, remote string) (principal model.Principal, err error) {
+	if s.doubts == nil || !s.doubts(credential) {
+		return s.principal(ctx, credential)
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.settings.RequestTimeout)
+	defer cancel()
+	slow := s.failures.doubt(ctx, remote, func() bool {
+		principal, err = s.principal(ctx, credential)
+		return isUnauthenticated(err)
+	})
+	if slow != nil {
+		return model.Principal{}, slow
+	}
 	return principal, err
+}
+
+func isUnauthenticated(err error) bool {
+	var known *model.Error
+	return errors.As(err, &known) && known.Code == model.Unauthenticated
 }
 
 func (s *Server) principal(ctx context.Context, credential string) (model.Principal, error) {
@@ -156,8 +186,7 @@ func (s *Server) principal(ctx context.Context, credential string) (model.Princi
 // revoked reports whether a once good credential is no longer so. A failure to find out counts as still good.
 func (s *Server) revoked(ctx context.Context, credential string) bool {
 	_, err := s.principal(ctx, credential)
-	var known *model.Error
-	return errors.As(err, &known) && known.Code == model.Unauthenticated
+	return isUnauthenticated(err)
 }
 
 // slow logs a client that was dropped because it was too slow to receive.

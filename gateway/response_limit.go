@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -38,6 +39,10 @@ const (
 	mostLarge  = 4
 	largeShare = 8
 )
+
+// yieldShift makes a response let others run after each 2^16 bytes. Go itself would let many large ones go on for ten
+// milliseconds each, while every step of a small one waits for all of them.
+const yieldShift = 16
 
 type sizeKey struct{}
 
@@ -111,6 +116,9 @@ type budget struct {
 func (b budget) Spend(bytes int) error {
 	if b.limit.add(b.size, int64(bytes)); b.size.isOver.Load() {
 		return model.ErrTooLarge
+	}
+	if now := b.size.Load(); now>>yieldShift != (now-int64(bytes))>>yieldShift {
+		runtime.Gosched()
 	}
 	return nil
 }

@@ -29,10 +29,15 @@ const Path = "/graphql"
 // that is malformed, unknown, revoked or expired. Any other error means that it could not tell.
 type Authenticate func(ctx context.Context, credential string) (model.Principal, error)
 
+// Doubts reports whether anybody may have invented a credential that has the right form. It costs nothing to ask.
+type Doubts func(credential string) bool
+
 // Options configures a Server. Schema, Authenticate, Ready and Log are required.
 type Options struct {
 	Schema       graphql.ExecutableSchema
 	Authenticate Authenticate
+	// Doubts tells credentials that may be authenticated only so often before enough of them were refused; nil for none.
+	Doubts Doubts
 	// Ready returns nil if the process can serve requests.
 	Ready func(ctx context.Context) error
 	Log   *slog.Logger
@@ -67,6 +72,7 @@ type Server struct {
 	own          []graphql.Transport
 	others       []graphql.Transport
 	authenticate Authenticate
+	doubts       Doubts
 	claim        ClaimRequest
 	console      *console.Handler
 	readiness    readiness
@@ -100,6 +106,7 @@ func New(o Options) *Server {
 		exec:         executor.New(o.Schema),
 		others:       o.Transports,
 		authenticate: o.Authenticate,
+		doubts:       o.Doubts,
 		claim:        o.Claim,
 		console:      o.Console,
 		readiness:    readiness{ready: o.Ready, log: o.Log},

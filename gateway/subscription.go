@@ -125,7 +125,7 @@ func groupOf(ctx context.Context, operation *graphql.OperationContext) string {
 	used := map[string]any{}
 	usedBelow(operation.Operation.SelectionSet, false, operation.Variables, used)
 	text, err := json.Marshal([]any{
-		principal.CompanyID, principal.Scopes, principal.IsToken, operation.RawQuery, operation.OperationName, used,
+		principal.CompanyID, principal.Scopes, principal.IsToken, principal.Reach, operation.RawQuery, operation.OperationName, used,
 	})
 	if err != nil {
 		return "" // The variables came as JSON.

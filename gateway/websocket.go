@@ -65,7 +65,7 @@ func (t socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql
 	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), traceKey{}, r.Context().Value(traceKey{})))
 	s := &socket{
 		Server: t.Server, exec: exec, conn: conn, wire: h.wire, remote: r.RemoteAddr, ctx: ctx, cancel: cancel,
-		credential: credentialOf(r.Header), operations: map[string]*operation{},
+		credential: credentialOf(r.Header), origins: r.Header.Values(originHeader), operations: map[string]*operation{},
 	}
 	// The request counts as under way until Do returns, and the socket from here on.
 	if !t.traffic.enter() {
@@ -105,6 +105,8 @@ type socket struct {
 	conn   *websocket.Conn
 	wire   *wire
 	remote string
+	// origins are the Origin headers of the handshake.
+	origins []string
 	// ctx ends with the socket. Reading and writing do not use it: when the context ends, the library drops the
 	// connection without a close frame.
 	ctx    context.Context
@@ -239,7 +241,7 @@ func (s *socket) initialise(payload json.RawMessage) *closure {
 	if h != nil {
 		s.credential = credentialOf(h)
 	}
-	principal, err := s.admitted(s.ctx, s.credential, s.remote)
+	principal, err := s.admitted(s.ctx, s.credential, s.remote, s.origins)
 	if err != nil {
 		switch StatusOf(codeOf(s.presenter.present(s.ctx, err))) {
 		case http.StatusUnauthorized, http.StatusForbidden:

@@ -90,7 +90,7 @@ func (ec *executionContext) unmarshalInputCreateAccessTokenInput(ctx context.Con
 		asMap["ttlSeconds"] = 900
 	}
 
-	fieldsInOrder := [...]string{"scopes", "ttlSeconds"}
+	fieldsInOrder := [...]string{"scopes", "ttlSeconds", "origins", "agentIds", "visitor"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -111,6 +111,27 @@ func (ec *executionContext) unmarshalInputCreateAccessTokenInput(ctx context.Con
 				return it, err
 			}
 			it.TTLSeconds = data
+		case "origins":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("origins"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Origins = data
+		case "agentIds":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("agentIds"))
+			data, err := ec.unmarshalOID2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.AgentIds = data
+		case "visitor":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("visitor"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Visitor = data
 		}
 	}
 	return it, nil

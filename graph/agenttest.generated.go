@@ -687,7 +687,30 @@ func (ec *executionContext) _ClassificationTest_conversationContext(ctx context.
 		func(ctx context.Context) (any, error) {
 			return obj.ConversationContext, nil
 		},
-		nil,
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "contacts")
+				if err != nil {
+					var zeroVal *model.ConversationContext
+					return zeroVal, err
+				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.ConversationContext
+					return zeroVal, err
+				}
+				if ec.Directives.Requires == nil {
+					var zeroVal *model.ConversationContext
+					return zeroVal, errors.New("directive requires is not implemented")
+				}
+				return ec.Directives.Requires(ctx, obj, directive0, scope, keyOnly)
+			}
+
+			next = directive1
+			return next
+		},
 		func(ctx context.Context, selections ast.SelectionSet, v *model.ConversationContext) graphql.Marshaler {
 			return ec.marshalNConversationContext2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐConversationContext(ctx, selections, v)
 		},
@@ -1346,7 +1369,30 @@ func (ec *executionContext) _SimulationTest_conversationMessages(ctx context.Con
 		func(ctx context.Context) (any, error) {
 			return obj.ConversationMessages, nil
 		},
-		nil,
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "contacts")
+				if err != nil {
+					var zeroVal []model.TestMessage
+					return zeroVal, err
+				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal []model.TestMessage
+					return zeroVal, err
+				}
+				if ec.Directives.Requires == nil {
+					var zeroVal []model.TestMessage
+					return zeroVal, errors.New("directive requires is not implemented")
+				}
+				return ec.Directives.Requires(ctx, obj, directive0, scope, keyOnly)
+			}
+
+			next = directive1
+			return next
+		},
 		func(ctx context.Context, selections ast.SelectionSet, v []model.TestMessage) graphql.Marshaler {
 			return ec.marshalNTestMessage2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐTestMessageᚄ(ctx, selections, v)
 		},
@@ -1378,7 +1424,30 @@ func (ec *executionContext) _SimulationTest_variables(ctx context.Context, field
 		func(ctx context.Context) (any, error) {
 			return obj.Variables, nil
 		},
-		nil,
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "contacts")
+				if err != nil {
+					var zeroVal model.JSONObject
+					return zeroVal, err
+				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal model.JSONObject
+					return zeroVal, err
+				}
+				if ec.Directives.Requires == nil {
+					var zeroVal model.JSONObject
+					return zeroVal, errors.New("directive requires is not implemented")
+				}
+				return ec.Directives.Requires(ctx, obj, directive0, scope, keyOnly)
+			}
+
+			next = directive1
+			return next
+		},
 		func(ctx context.Context, selections ast.SelectionSet, v model.JSONObject) graphql.Marshaler {
 			return ec.marshalNJSONObject2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐJSONObject(ctx, selections, v)
 		},
@@ -1401,7 +1470,30 @@ func (ec *executionContext) _SimulationTest_toolMocking(ctx context.Context, fie
 		func(ctx context.Context) (any, error) {
 			return obj.ToolMocking, nil
 		},
-		nil,
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "contacts")
+				if err != nil {
+					var zeroVal *model.ToolMocking
+					return zeroVal, err
+				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.ToolMocking
+					return zeroVal, err
+				}
+				if ec.Directives.Requires == nil {
+					var zeroVal *model.ToolMocking
+					return zeroVal, errors.New("directive requires is not implemented")
+				}
+				return ec.Directives.Requires(ctx, obj, directive0, scope, keyOnly)
+			}
+
+			next = directive1
+			return next
+		},
 		func(ctx context.Context, selections ast.SelectionSet, v *model.ToolMocking) graphql.Marshaler {
 			return ec.marshalNToolMocking2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐToolMocking(ctx, selections, v)
 		},

@@ -247,7 +247,30 @@ func (ec *executionContext) _AgentTestRun_messages(ctx context.Context, field gr
 		func(ctx context.Context) (any, error) {
 			return obj.Messages, nil
 		},
-		nil,
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "contacts")
+				if err != nil {
+					var zeroVal []model.TestMessage
+					return zeroVal, err
+				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal []model.TestMessage
+					return zeroVal, err
+				}
+				if ec.Directives.Requires == nil {
+					var zeroVal []model.TestMessage
+					return zeroVal, errors.New("directive requires is not implemented")
+				}
+				return ec.Directives.Requires(ctx, obj, directive0, scope, keyOnly)
+			}
+
+			next = directive1
+			return next
+		},
 		func(ctx context.Context, selections ast.SelectionSet, v []model.TestMessage) graphql.Marshaler {
 			return ec.marshalNTestMessage2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐTestMessageᚄ(ctx, selections, v)
 		},
@@ -279,7 +302,30 @@ func (ec *executionContext) _AgentTestRun_toolCalls(ctx context.Context, field g
 		func(ctx context.Context) (any, error) {
 			return obj.ToolCalls, nil
 		},
-		nil,
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "contacts")
+				if err != nil {
+					var zeroVal []*model.ToolCall
+					return zeroVal, err
+				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal []*model.ToolCall
+					return zeroVal, err
+				}
+				if ec.Directives.Requires == nil {
+					var zeroVal []*model.ToolCall
+					return zeroVal, errors.New("directive requires is not implemented")
+				}
+				return ec.Directives.Requires(ctx, obj, directive0, scope, keyOnly)
+			}
+
+			next = directive1
+			return next
+		},
 		func(ctx context.Context, selections ast.SelectionSet, v []*model.ToolCall) graphql.Marshaler {
 			return ec.marshalNToolCall2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐToolCallᚄ(ctx, selections, v)
 		},
@@ -499,7 +545,30 @@ func (ec *executionContext) _AgentTestRun_draftPrompt(ctx context.Context, field
 		func(ctx context.Context) (any, error) {
 			return ec.Resolvers.AgentTestRun().DraftPrompt(ctx, obj)
 		},
-		nil,
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "prompts")
+				if err != nil {
+					var zeroVal *string
+					return zeroVal, err
+				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *string
+					return zeroVal, err
+				}
+				if ec.Directives.Requires == nil {
+					var zeroVal *string
+					return zeroVal, errors.New("directive requires is not implemented")
+				}
+				return ec.Directives.Requires(ctx, obj, directive0, scope, keyOnly)
+			}
+
+			next = directive1
+			return next
+		},
 		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
 			return ec.marshalOString2ᚖstring(ctx, selections, v)
 		},
@@ -1050,7 +1119,30 @@ func (ec *executionContext) _Evidence_quote(ctx context.Context, field graphql.C
 		func(ctx context.Context) (any, error) {
 			return obj.Quote, nil
 		},
-		nil,
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "contacts")
+				if err != nil {
+					var zeroVal string
+					return zeroVal, err
+				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal string
+					return zeroVal, err
+				}
+				if ec.Directives.Requires == nil {
+					var zeroVal string
+					return zeroVal, errors.New("directive requires is not implemented")
+				}
+				return ec.Directives.Requires(ctx, obj, directive0, scope, keyOnly)
+			}
+
+			next = directive1
+			return next
+		},
 		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
 			return ec.marshalNString2string(ctx, selections, v)
 		},

@@ -246,18 +246,34 @@ func newExecutionContext(
 var sources = []*ast.Source{
 	{Name: "../schema/access_token.graphqls", Input: `"What an access token is to be."
 input CreateAccessTokenInput {
-  "What it may do; at least one, and no more than the API key may."
+  "What it may do; at least one, and no more than the API key may. Of a page that anybody can open: ` + "`" + `chat` + "`" + `."
   scopes: [ApiKeyScope!]!
   "For how many seconds it is good, 60 to 86,400; no longer than the API key."
   ttlSeconds: Int! = 900
+  """
+  The pages that it is good for: 1 to 20 origins as browsers send them, such as ` + "`" + `https://www.example.com` + "`" + `; ` + "`" + `http` + "`" + ` for
+  ` + "`" + `localhost` + "`" + ` and loopback addresses alone. A request with another ` + "`" + `Origin` + "`" + ` header, or none, gets ` + "`" + `FORBIDDEN` + "`" + `. Absent:
+  requests from anywhere.
+  """
+  origins: [String!]
+  """
+  The agents that chats may be held with, 1 to 100 of the company: to the token no others exist. For the scope ` + "`" + `chat` + "`" + `
+  alone. Absent: any agent.
+  """
+  agentIds: [ID!]
+  """
+  Whoever uses it, as your server knows them, 1 to 200 characters: tokens of the same visitor share their chats, so that a
+  new token goes on with those of the last one. For the scope ` + "`" + `chat` + "`" + ` alone. Absent: the token has chats of its own.
+  """
+  visitor: String
 }
 
 "The new access token."
 type CreateAccessTokenPayload {
   "The token, for the header ` + "`" + `Authorization: Bearer …` + "`" + `, or ` + "`" + `authorization` + "`" + ` in a socket's ` + "`" + `connection_init` + "`" + `. It is never shown again."
-  token: String!
+  token: String! @openTo(scope: chat)
   "From when it is refused. It is refused sooner when its API key is revoked."
-  expiresAt: DateTime!
+  expiresAt: DateTime! @openTo(scope: chat)
 }
 
 extend type Mutation {
@@ -266,7 +282,8 @@ extend type Mutation {
   key that makes it, whose rate limits it shares. ` + "`" + `FORBIDDEN` + "`" + ` for a scope that the key does not have; an access token
   cannot make another.
   """
-  createAccessToken("The token." input: CreateAccessTokenInput!): CreateAccessTokenPayload @requires(scope: read, keyOnly: true)
+  createAccessToken("The token." input: CreateAccessTokenInput!): CreateAccessTokenPayload
+    @requires(scope: browse, keyOnly: true) @openTo(scope: chat)
 }
 `, BuiltIn: false},
 	{Name: "../schema/agent.graphqls", Input: `"The channel on which an agent talks."
@@ -300,15 +317,15 @@ enum ExtractedValueType {
 "A conversational agent."
 type Agent implements Node {
   "The id."
-  id: ID!
+  id: ID! @openTo(scope: chat)
   "The name."
-  name: String!
+  name: String! @openTo(scope: chat)
   "The channel on which it talks."
   channel: Channel!
   "Who begins."
   direction: Direction!
   "ISO 639-1 language code, with an optional region: ` + "`" + `en` + "`" + `, ` + "`" + `fr-CA` + "`" + `."
-  language: String!
+  language: String! @openTo(scope: chat)
   "Labels for organisation only; unrelated to classification tags."
   tags: [String!]!
   "When it was created."
@@ -316,7 +333,7 @@ type Agent implements Node {
   "When it was last changed."
   updatedAt: DateTime!
   "The current prompt."
-  prompt: String!
+  prompt: String! @requires(scope: prompts)
   "The number of the current prompt, counted from 1."
   promptVersion: Int!
   "Every prompt it ever had, newest first."
@@ -327,11 +344,11 @@ type Agent implements Node {
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
-  ): PromptVersionConnection!
+  ): PromptVersionConnection! @requires(scope: prompts)
   "First sentence when the agent initiates; placeholders like ` + "`" + `{firstName}` + "`" + ` are replaced by field values."
-  outboundWelcomeMessage: String
+  outboundWelcomeMessage: String @openTo(scope: chat)
   "First sentence when a contact reaches the agent; same placeholder rule."
-  inboundWelcomeMessage: String
+  inboundWelcomeMessage: String @openTo(scope: chat)
   "Variables that the prompt expects."
   fields: [AgentField!]!
   "Tags that the agent can assign once a conversation ends."
@@ -544,7 +561,7 @@ type UpdateAgentPromptPayload {
 
 extend type Query {
   "One agent."
-  agent("Its id." id: ID!): Agent @requires(scope: read)
+  agent("Its id." id: ID!): Agent @requires(scope: browse) @openTo(scope: chat)
   "The agents of the company, newest first."
   agents(
     "Page size, 1 to 100."
@@ -555,7 +572,7 @@ extend type Query {
     offset: Int
     "Which agents."
     filter: AgentFilter
-  ): AgentConnection! @requires(scope: read)
+  ): AgentConnection! @requires(scope: browse)
 }
 
 extend type Mutation {
@@ -664,11 +681,11 @@ type SimulationTest implements AgentTest & Node {
   "Exchanges between contact and agent at most."
   maxTurns: Int!
   "Messages that the conversation starts from; empty when it starts from scratch."
-  conversationMessages: [TestMessage!]!
+  conversationMessages: [TestMessage!]! @requires(scope: contacts)
   "Values of the agent's fields."
-  variables: JSONObject!
+  variables: JSONObject! @requires(scope: contacts)
   "What is mocked."
-  toolMocking: ToolMocking!
+  toolMocking: ToolMocking! @requires(scope: contacts)
 }
 
 "The agent must produce an expected tag for a given conversation."
@@ -711,7 +728,7 @@ type ClassificationTest implements AgentTest & Node {
     offset: Int
   ): AgentTestRunConnection!
   "The conversation to classify."
-  conversationContext: ConversationContext!
+  conversationContext: ConversationContext! @requires(scope: contacts)
   "The tag that the agent is expected to produce."
   tagExpected: String!
 }
@@ -932,7 +949,7 @@ extend type Agent {
 
 extend type Query {
   "One test."
-  agentTest("Its id." id: ID!): AgentTest @requires(scope: read)
+  agentTest("Its id." id: ID!): AgentTest @requires(scope: browse)
   "The tests of the company, newest first."
   agentTests(
     "Only of this agent."
@@ -949,7 +966,7 @@ extend type Query {
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
-  ): AgentTestConnection! @requires(scope: read)
+  ): AgentTestConnection! @requires(scope: browse)
 }
 
 extend type Mutation {
@@ -1052,7 +1069,7 @@ extend type Query {
     baseId: ID!
     "The execution to look at."
     headId: ID!
-  ): AgentTestComparison @requires(scope: read) @cost(weight: 2000)
+  ): AgentTestComparison @requires(scope: browse) @cost(weight: 2000)
 }
 `, BuiltIn: false},
 	{Name: "../schema/agenttest_execution.graphqls", Input: `"Where an execution stands."
@@ -1117,7 +1134,7 @@ type AgentTestExecution implements Node {
   "It tries a prompt that is not saved: it changes no test's last run, nor whether the test is flaky."
   isDraft: Boolean!
   "The prompt that it tries; null for the agent's own."
-  draftPrompt: String
+  draftPrompt: String @requires(scope: prompts)
   "The execution of which this is a retry."
   retryOfId: ID
   "The tests that this retry would repeat, and leaves out because they were deleted before it. Empty when there are none."
@@ -1257,7 +1274,7 @@ extend type Agent {
 
 extend type Query {
   "One execution."
-  agentTestExecution("Its id." id: ID!): AgentTestExecution @requires(scope: read)
+  agentTestExecution("Its id." id: ID!): AgentTestExecution @requires(scope: browse)
   "The executions of the company, newest first."
   agentTestExecutions(
     "Only of this agent."
@@ -1268,7 +1285,7 @@ extend type Query {
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
-  ): AgentTestExecutionConnection! @requires(scope: read)
+  ): AgentTestExecutionConnection! @requires(scope: browse)
 }
 
 extend type Mutation {
@@ -1286,9 +1303,9 @@ extend type Mutation {
 
 extend type Subscription {
   "The execution each time its state changes; the first value is the state now. Completes when it is finished."
-  agentTestExecutionUpdated("The execution." executionId: ID!): AgentTestExecution! @requires(scope: read)
+  agentTestExecutionUpdated("The execution." executionId: ID!): AgentTestExecution! @requires(scope: browse)
   "Each run of an execution as it is now, and then each time its state changes. Completes when the execution is finished."
-  agentTestRunUpdated("The execution." executionId: ID!): AgentTestRun! @requires(scope: read)
+  agentTestRunUpdated("The execution." executionId: ID!): AgentTestRun! @requires(scope: browse)
 }
 `, BuiltIn: false},
 	{Name: "../schema/agenttest_folder.graphqls", Input: `"A folder of an agent's tests. Folders are flat."
@@ -1395,7 +1412,7 @@ extend type Agent {
 
 extend type Query {
   "One folder."
-  agentTestFolder("Its id." id: ID!): AgentTestFolder @requires(scope: read)
+  agentTestFolder("Its id." id: ID!): AgentTestFolder @requires(scope: browse)
   "The folders of the company, newest first."
   agentTestFolders(
     "Only of this agent."
@@ -1406,7 +1423,7 @@ extend type Query {
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
-  ): AgentTestFolderConnection! @requires(scope: read)
+  ): AgentTestFolderConnection! @requires(scope: browse)
 }
 
 extend type Mutation {
@@ -1489,9 +1506,9 @@ type AgentTestRun implements Node {
   "Where it stands."
   status: AgentTestRunStatus!
   "The conversation, starting messages included."
-  messages: [TestMessage!]! @listSize(assumedSize: 20)
+  messages: [TestMessage!]! @requires(scope: contacts) @listSize(assumedSize: 20)
   "The calls that the agent made."
-  toolCalls: [ToolCall!]!
+  toolCalls: [ToolCall!]! @requires(scope: contacts)
   "How many exchanges there were."
   turnCount: Int!
   "Why the conversation ended."
@@ -1507,7 +1524,7 @@ type AgentTestRun implements Node {
   "It tried a prompt that is not saved."
   isDraft: Boolean!
   "The prompt that it tried; null for the agent's own."
-  draftPrompt: String
+  draftPrompt: String @requires(scope: prompts)
   """
   What the agent's model was given as instructions: the prompt that the run was created with, placeholders filled, and what is
   added to it; of a classification, what the classifier was given. What a knowledge base chat adds is not told: ` + "`" + `toolCalls` + "`" + `
@@ -1541,7 +1558,7 @@ type Evidence {
   "Which message of the run, counted from 0."
   messageIndex: Int!
   "What stands there, word for word."
-  quote: String!
+  quote: String! @requires(scope: contacts)
   "The call that it stands in, one of ` + "`" + `AgentTestRun.toolCalls` + "`" + `; null when it stands in the message itself."
   toolCallId: ID
 }
@@ -1600,7 +1617,7 @@ type AgentTestRunEdge {
 
 extend type Query {
   "One run."
-  agentTestRun("Its id." id: ID!): AgentTestRun @requires(scope: read)
+  agentTestRun("Its id." id: ID!): AgentTestRun @requires(scope: browse)
   "The runs of the company, newest first."
   agentTestRuns(
     "Only of this execution."
@@ -1615,17 +1632,33 @@ extend type Query {
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
-  ): AgentTestRunConnection! @requires(scope: read)
+  ): AgentTestRunConnection! @requires(scope: browse)
 }
 `, BuiltIn: false},
 	{Name: "../schema/api_key.graphqls", Input: `"What a credential may do."
 enum ApiKeyScope {
-  "Read everything of the company, except its keys."
+  "Read everything of the company, except its keys: holds ` + "`" + `browse` + "`" + `, ` + "`" + `prompts` + "`" + `, ` + "`" + `contacts` + "`" + ` and ` + "`" + `consumption` + "`" + `."
   read
-  "Change agents, tools, chats and datasets."
+  "Read what no other scope is needed for: agents, tools, tests, documents, what state something is in."
+  browse
+  "Read prompts, of agents and of knowledge base chats. Holds ` + "`" + `browse` + "`" + `."
+  prompts
+  """
+  Read what contacts are and say: numbers and data of campaign items, conversations and what was extracted from them,
+  messages, data and calls of chats, of tests that may be made of chats, and of their runs. Holds ` + "`" + `browse` + "`" + `.
+  """
+  contacts
+  "Read consumption and the plan. Holds ` + "`" + `browse` + "`" + `."
+  consumption
+  "Change agents, tools, chats and datasets. Holds ` + "`" + `read` + "`" + `."
   write
-  "Hold simulated chats."
+  "Hold simulated chats. Holds ` + "`" + `read` + "`" + `."
   simulate
+  """
+  Start simulated chats, send messages in them, and read and follow those that the credential itself has started, for
+  pages in browsers. Nothing else can be selected but what the schema marks ` + "`" + `@openTo(scope: chat)` + "`" + `. It stands alone.
+  """
+  chat
   "Everything, keys included."
   admin
 }
@@ -1654,7 +1687,7 @@ type ApiKey {
 input CreateApiKeyInput {
   "What the key is for, 1 to 100 characters."
   name: String!
-  "What it may do; at least one."
+  "What it may do; at least one. ` + "`" + `chat` + "`" + ` stands alone."
   scopes: [ApiKeyScope!]!
   "From when it is refused; absent means never. Must lie in the future."
   expiresAt: DateTime
@@ -1974,7 +2007,7 @@ extend type Agent {
 
 extend type Query {
   "One campaign."
-  campaign("Its id." id: ID!): Campaign @requires(scope: read)
+  campaign("Its id." id: ID!): Campaign @requires(scope: browse)
   "The campaigns of the company, newest first."
   campaigns(
     "Page size, 1 to 100."
@@ -1985,7 +2018,7 @@ extend type Query {
     offset: Int
     "Which campaigns."
     filter: CampaignFilter
-  ): CampaignConnection! @requires(scope: read)
+  ): CampaignConnection! @requires(scope: browse)
 }
 
 extend type Mutation {
@@ -2044,9 +2077,9 @@ type CampaignItem implements Node {
   "How many attempts have begun since it was added or reset."
   attemptCount: Int!
   "The number in E.164 form (` + "`" + `+12025550143` + "`" + `); empty for a Web campaign's item without one."
-  phoneNumber: String!
+  phoneNumber: String! @requires(scope: contacts)
   "Field name to value."
-  dataBag: JSONObject!
+  dataBag: JSONObject! @requires(scope: contacts)
   "What came of it; null unless it is ` + "`" + `Processed` + "`" + `."
   result: CampaignItemResult
   "Why it is in ` + "`" + `Error` + "`" + `; null in every other state."
@@ -2076,13 +2109,13 @@ type CampaignItemResult {
   "The tag that the conversation got."
   tag: CampaignItemTag
   "The conversation; null when there was none."
-  conversation: CampaignItemConversation
+  conversation: CampaignItemConversation @requires(scope: contacts)
   "A summary of the conversation."
-  summary: String
+  summary: String @requires(scope: contacts)
   "The tag is one of the platform (no answer, for example) rather than one defined for the agent."
   isSystem: Boolean!
   "Extracted value name to value."
-  metadata: JSONObject!
+  metadata: JSONObject! @requires(scope: contacts)
 }
 
 "The tag of a result."
@@ -2308,7 +2341,7 @@ type RenewCampaignClaimPayload {
 
 extend type Query {
   "One item of a campaign."
-  campaignItem("The campaign." campaignId: ID!, "The item's id." id: ID!): CampaignItem @requires(scope: read)
+  campaignItem("The campaign." campaignId: ID!, "The item's id." id: ID!): CampaignItem @requires(scope: browse)
   "The items of a campaign, newest first."
   campaignItems(
     "The campaign."
@@ -2323,7 +2356,7 @@ extend type Query {
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
-  ): CampaignItemConnection @requires(scope: read)
+  ): CampaignItemConnection @requires(scope: browse)
 }
 
 extend type Mutation {
@@ -2361,7 +2394,7 @@ extend type Subscription {
     campaignId: ID!
     "Only what changed after this version."
     afterVersion: Int! = 0
-  ): CampaignItem! @requires(scope: read)
+  ): CampaignItem! @requires(scope: browse)
 }
 `, BuiltIn: false},
 	{Name: "../schema/company.graphqls", Input: `"The company that owns agents, chats, datasets and keys. Nothing of it can be seen by another company."
@@ -2469,7 +2502,7 @@ extend type Query {
   What the company used between two bounds, both inclusive, at most 366 days apart.
   """
   consumptionBreakdown("The first day or moment." from: DateBound!, "The last day or moment." to: DateBound!): ConsumptionBreakdown!
-    @requires(scope: read) @cost(weight: 10000)
+    @requires(scope: consumption) @cost(weight: 10000)
 }
 `, BuiltIn: false},
 	{Name: "../schema/dataset.graphqls", Input: `"A collection of documents that knowledge base chats draw from."
@@ -2599,7 +2632,7 @@ type ReindexDatasetPayload {
 
 extend type Query {
   "One dataset."
-  dataset("Its id." id: ID!): Dataset @requires(scope: read)
+  dataset("Its id." id: ID!): Dataset @requires(scope: browse)
   "The datasets of the company, newest first."
   datasets(
     "Page size, 1 to 100."
@@ -2608,7 +2641,7 @@ extend type Query {
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
-  ): DatasetConnection! @requires(scope: read)
+  ): DatasetConnection! @requires(scope: browse)
 }
 
 extend type Mutation {
@@ -2802,7 +2835,7 @@ extend type Query {
     id: ID!
     "The dataset that it must be of, when given."
     datasetId: ID
-  ): Document @requires(scope: read)
+  ): Document @requires(scope: browse)
   "The documents of the company, or of one dataset, newest first."
   documents(
     "Only those of this dataset."
@@ -2813,7 +2846,7 @@ extend type Query {
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
-  ): DocumentConnection! @requires(scope: read)
+  ): DocumentConnection! @requires(scope: browse)
 }
 
 extend type Mutation {
@@ -2915,7 +2948,7 @@ type PromptSettings {
   What the instructions of an agent with the chat go on with; ` + "`" + `{knowledge}` + "`" + ` is where the chunks go. Other placeholders are
   filled from the data bag.
   """
-  prompt: String!
+  prompt: String! @requires(scope: prompts)
   """
   What an agent with the chat says first when it has no welcome message of its direction, placeholders filled from the
   data bag; empty for nothing.
@@ -3065,7 +3098,7 @@ type DisconnectKnowledgeBaseChatPayload {
 
 extend type Query {
   "One knowledge base chat."
-  knowledgeBaseChat("Its id." id: ID!): KnowledgeBaseChat @requires(scope: read)
+  knowledgeBaseChat("Its id." id: ID!): KnowledgeBaseChat @requires(scope: browse)
   "The knowledge base chats of the company, newest first."
   knowledgeBaseChats(
     "Page size, 1 to 100."
@@ -3074,7 +3107,7 @@ extend type Query {
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
-  ): KnowledgeBaseChatConnection! @requires(scope: read)
+  ): KnowledgeBaseChatConnection! @requires(scope: browse)
 }
 
 extend type Mutation {
@@ -3120,7 +3153,7 @@ type CompanySubscription {
 
 extend type Company {
   "The plan; null for a company without one."
-  subscription: CompanySubscription
+  subscription: CompanySubscription @requires(scope: consumption)
 }
 `, BuiltIn: false},
 	{Name: "../schema/prompt_version.graphqls", Input: `"One prompt that an agent had or has."
@@ -3130,7 +3163,7 @@ type PromptVersion implements Node {
   "Its number, counted from 1 for each agent."
   version: Int!
   "The prompt."
-  prompt: String!
+  prompt: String! @requires(scope: prompts)
   "When it was written."
   createdAt: DateTime!
   "The API key that wrote it; null for imported ones."
@@ -3190,8 +3223,9 @@ scalar DateTime
 scalar JSONObject
 
 """
-The scope that a credential must hold for a field. ` + "`" + `admin` + "`" + ` holds every scope; ` + "`" + `write` + "`" + ` and ` + "`" + `simulate` + "`" + ` hold ` + "`" + `read` + "`" + `.
-A credential without it gets ` + "`" + `FORBIDDEN` + "`" + `.
+The scope that a credential must hold for a field. ` + "`" + `admin` + "`" + ` holds every scope, ` + "`" + `write` + "`" + ` and ` + "`" + `simulate` + "`" + ` hold ` + "`" + `read` + "`" + `, which
+holds ` + "`" + `browse` + "`" + `, ` + "`" + `prompts` + "`" + `, ` + "`" + `contacts` + "`" + ` and ` + "`" + `consumption` + "`" + `; the last three hold ` + "`" + `browse` + "`" + `. A credential without it gets
+` + "`" + `FORBIDDEN` + "`" + `.
 """
 directive @requires(
   "The scope."
@@ -3199,6 +3233,12 @@ directive @requires(
   "Whether an access token will not do, only the API key itself."
   keyOnly: Boolean! = false
 ) on FIELD_DEFINITION
+
+"""
+A field that may be selected with the scope ` + "`" + `chat` + "`" + `, whatever it otherwise requires. An operation that selects any other
+with that scope gets ` + "`" + `FORBIDDEN` + "`" + `, and nothing of it is done.
+"""
+directive @openTo("The scope." scope: ApiKeyScope!) on FIELD_DEFINITION
 
 """
 An operation that makes a language model work. A key may run fewer of these in a minute than of others: beyond that
@@ -3259,11 +3299,11 @@ argument narrows to an agent, a folder, an execution, a campaign or a dataset th
 """
 type Query {
   "The company that the credential belongs to."
-  company: Company! @requires(scope: read)
+  company: Company! @requires(scope: browse)
   "Anything with an id. Null, without an error, when it does not exist."
-  node("The id." id: ID!): Node @requires(scope: read)
+  node("The id." id: ID!): Node @requires(scope: browse)
   "Many things by id, at most 100, in the order of the ids, null where one does not exist."
-  nodes("The ids." ids: [ID!]!): [Node]! @requires(scope: read) @listSize(slicingArguments: ["ids"])
+  nodes("The ids." ids: [ID!]!): [Node]! @requires(scope: browse) @listSize(slicingArguments: ["ids"])
 }
 
 "Everything that can be changed. Each field is one transaction; a failing one leaves the answers of the others."
@@ -3288,7 +3328,7 @@ type Server {
 
 extend type Query {
   "What the server is. Of several processes the one says so that answers."
-  server: Server! @requires(scope: read)
+  server: Server! @requires(scope: browse)
 }
 `, BuiltIn: false},
 	{Name: "../schema/simulation_chat.graphqls", Input: `"Who wrote a message."
@@ -3312,23 +3352,23 @@ enum SimulationChatStatus {
 "A simulated text conversation with an agent."
 type SimulationChat implements Node {
   "The id."
-  id: ID!
+  id: ID! @openTo(scope: chat)
   "The agent."
-  agent: Agent!
+  agent: Agent! @openTo(scope: chat)
   "Where it stands."
-  status: SimulationChatStatus!
+  status: SimulationChatStatus! @openTo(scope: chat)
   "The values of the agent's fields, as they were given and filled."
-  dataBag: JSONObject!
+  dataBag: JSONObject! @requires(scope: contacts)
   "What is mocked."
   toolMocking: ToolMocking!
   "All messages, in order."
-  messages: [SimulationChatMessage!]! @listSize(assumedSize: 20)
+  messages: [SimulationChatMessage!]! @requires(scope: contacts) @openTo(scope: chat) @listSize(assumedSize: 20)
   "How many messages there are, read from the chat's own row."
   messageCount: Int!
   "The last message; null when there is none. For a list of chats it is read without those before it."
-  lastMessage: SimulationChatMessage
+  lastMessage: SimulationChatMessage @requires(scope: contacts)
   "What the contact said first, by which one tells chats apart; null when the contact has said nothing. It is read as ` + "`" + `lastMessage` + "`" + ` is."
-  firstContactMessage: SimulationChatMessage
+  firstContactMessage: SimulationChatMessage @requires(scope: contacts)
   """
   What was odd but not wrong: unknown keys of the data bag, placeholders without a value. What comes up in the
   conversation is added, each warning once.
@@ -3343,42 +3383,42 @@ type SimulationChat implements Node {
   "It tries a prompt that is not saved."
   isDraft: Boolean!
   "The prompt that it tries; null for the agent's own."
-  draftPrompt: String
+  draftPrompt: String @requires(scope: prompts)
   "When it was started."
-  createdAt: DateTime!
+  createdAt: DateTime! @openTo(scope: chat)
   "When it ended."
-  endedAt: DateTime
+  endedAt: DateTime @openTo(scope: chat)
 }
 
 "A message of a simulated chat."
 type SimulationChatMessage {
   "Its number within the chat, counted from 1 without gaps."
-  sequence: Int!
+  sequence: Int! @openTo(scope: chat)
   "Who wrote it."
-  role: MessageRole!
+  role: MessageRole! @openTo(scope: chat)
   "The text."
-  text: String!
+  text: String! @openTo(scope: chat)
   "When it was written."
-  timestamp: DateTime!
+  timestamp: DateTime! @openTo(scope: chat)
   "The agent ended the conversation with this message."
-  isConversationEnded: Boolean!
+  isConversationEnded: Boolean! @openTo(scope: chat)
   "Why it ended, in the agent's own words."
-  endReason: String
+  endReason: String @openTo(scope: chat)
   """
   What ` + "`" + `[n]` + "`" + ` in the text stands for, each number once, lowest first. Only agents with a knowledge base chat whose
   ` + "`" + `showQuote` + "`" + ` is true cite, and a number that stands for nothing is taken out of the text.
   """
-  citations: [Citation!]! @listSize(assumedSize: 2)
+  citations: [Citation!]! @openTo(scope: chat) @listSize(assumedSize: 2)
 }
 
 "A chunk that a message cites, as it was when the message was written: its document may have changed or gone since."
 type Citation {
   "The n of ` + "`" + `[n]` + "`" + `."
-  number: Int!
+  number: Int! @openTo(scope: chat)
   "The document."
   documentId: ID!
   "Its name."
-  documentName: String!
+  documentName: String! @openTo(scope: chat)
   "The chunk."
   chunkId: ID!
   "The place of the chunk in its document, counted from 0."
@@ -3416,13 +3456,13 @@ another turn than the last one are the beginning of a new attempt, and those bef
 """
 type MessageDelta {
   "The number that the message will have."
-  sequence: Int!
+  sequence: Int! @openTo(scope: chat)
   "The attempt at an answer that the piece belongs to."
-  turnId: ID!
+  turnId: ID! @openTo(scope: chat)
   "How many Unicode characters of the turn's text come before the piece. Where it skips some, they were dropped."
-  offset: Int!
+  offset: Int! @openTo(scope: chat)
   "The next piece."
-  text: String!
+  text: String! @openTo(scope: chat)
 }
 
 """
@@ -3431,25 +3471,25 @@ whose process died is not announced; the next one has another ` + "`" + `turnId`
 """
 type TurnFailed {
   "The attempt."
-  turnId: ID!
+  turnId: ID! @openTo(scope: chat)
   "The number that the contact's message would have had."
-  messageSequence: Int!
+  messageSequence: Int! @openTo(scope: chat)
   "Why, as whoever sent the message is told."
-  reason: String!
+  reason: String! @openTo(scope: chat)
 }
 
 "A message was written."
 type MessageWritten {
   "The message."
-  message: SimulationChatMessage!
+  message: SimulationChatMessage! @openTo(scope: chat)
 }
 
 "The chat is over; nothing follows."
 type ChatEnded {
   "When it ended."
-  endedAt: DateTime!
+  endedAt: DateTime! @openTo(scope: chat)
   "Why it ended: the agent's own words, or null when a client ended it."
-  endReason: String
+  endReason: String @openTo(scope: chat)
 }
 
 "Narrows a list of simulated chats. Every condition that is given must hold."
@@ -3466,11 +3506,11 @@ input StartSimulationChatInput {
   dataBag: JSONObject
   "What to mock."
   toolMocking: ToolMockingInput
-  "A prompt to try in place of the agent's, 1 to 50,000 characters. It is kept with the chat alone; sub-agents have their own."
+  "A prompt to try in place of the agent's, 1 to 50,000 characters. It is kept with the chat alone; sub-agents have their own. Not with the scope ` + "`" + `chat` + "`" + `."
   prompt: String
   """
   Messages that the chat begins with, in place of a welcome message: at most 100, of 256 KiB of text together. Contact and
-  agent take turns, and the last one is the agent's. They are not charged.
+  agent take turns, and the last one is the agent's. They are not charged. Not with the scope ` + "`" + `chat` + "`" + `.
   """
   messages: [TestMessageInput!]
 }
@@ -3478,7 +3518,7 @@ input StartSimulationChatInput {
 "The new chat."
 type StartSimulationChatPayload {
   "The chat."
-  simulationChat: SimulationChat!
+  simulationChat: SimulationChat! @openTo(scope: chat)
 }
 
 "A message of the contact."
@@ -3492,9 +3532,9 @@ input SendSimulationMessageInput {
 "The chat after the reply."
 type SendSimulationMessagePayload {
   "The chat."
-  simulationChat: SimulationChat!
+  simulationChat: SimulationChat! @openTo(scope: chat)
   "The contact's message and what the agent replied."
-  newMessages: [SimulationChatMessage!]! @listSize(assumedSize: 2)
+  newMessages: [SimulationChatMessage!]! @openTo(scope: chat) @listSize(assumedSize: 2)
 }
 
 "The chat to end."
@@ -3506,7 +3546,7 @@ input EndSimulationChatInput {
 "The ended chat."
 type EndSimulationChatPayload {
   "The chat."
-  simulationChat: SimulationChat!
+  simulationChat: SimulationChat! @openTo(scope: chat)
 }
 
 extend type Agent {
@@ -3525,7 +3565,7 @@ extend type Agent {
 
 extend type Query {
   "One simulated chat."
-  simulationChat("Its id." id: ID!): SimulationChat @requires(scope: read)
+  simulationChat("Its id." id: ID!): SimulationChat @requires(scope: browse) @openTo(scope: chat)
   "The simulated chats of the company, newest first."
   simulationChats(
     "Only with this agent."
@@ -3538,7 +3578,7 @@ extend type Query {
     offset: Int
     "Narrows the list."
     filter: SimulationChatFilter
-  ): SimulationChatConnection! @requires(scope: read)
+  ): SimulationChatConnection! @requires(scope: browse)
 }
 
 extend type Mutation {
@@ -3546,7 +3586,7 @@ extend type Mutation {
   Starts a simulated chat; the agent's welcome message, if it has one, is written at once. ` + "`" + `BUDGET_EXCEEDED` + "`" + ` when the
   company's budget is used up.
   """
-  startSimulationChat("The chat." input: StartSimulationChatInput!): StartSimulationChatPayload @requires(scope: simulate) @modelDriven
+  startSimulationChat("The chat." input: StartSimulationChatInput!): StartSimulationChatPayload @requires(scope: simulate) @openTo(scope: chat) @modelDriven
   """
   Sends the contact's message and answers when the agent's reply is written. ` + "`" + `CONFLICT` + "`" + ` when the chat has ended or
   another message is being answered; ` + "`" + `UPSTREAM_FAILED` + "`" + ` when the language model failed: then no message is kept, and
@@ -3554,9 +3594,9 @@ extend type Mutation {
   agent remembers what it really did. Of what was said before, the agent's model is given the last 200 messages at most,
   and of these the last 256 KiB, with the calls that were made in between, as many bytes of them.
   """
-  sendSimulationMessage("The message." input: SendSimulationMessageInput!): SendSimulationMessagePayload @requires(scope: simulate) @modelDriven @cost(weight: 20000)
+  sendSimulationMessage("The message." input: SendSimulationMessageInput!): SendSimulationMessagePayload @requires(scope: simulate) @openTo(scope: chat) @modelDriven @cost(weight: 20000)
   "Ends a simulated chat. A reply that is being written is dropped; ending it again changes nothing."
-  endSimulationChat("The chat." input: EndSimulationChatInput!): EndSimulationChatPayload @requires(scope: simulate)
+  endSimulationChat("The chat." input: EndSimulationChatInput!): EndSimulationChatPayload @requires(scope: simulate) @openTo(scope: chat)
 }
 
 extend type Subscription {
@@ -3569,9 +3609,9 @@ extend type Subscription {
     simulationChatId: ID!
     "The number of the last message that the client has."
     afterSequence: Int! = 0
-  ): SimulationChatMessage! @requires(scope: read)
+  ): SimulationChatMessage! @requires(scope: contacts) @openTo(scope: chat)
   "What happens while the agent answers: text as it is generated, calls, messages, failed attempts, the end."
-  simulationChatEvents("The chat." simulationChatId: ID!): SimulationChatEvent! @requires(scope: read)
+  simulationChatEvents("The chat." simulationChatId: ID!): SimulationChatEvent! @requires(scope: contacts) @openTo(scope: chat)
 }
 `, BuiltIn: false},
 	{Name: "../schema/sub_agent.graphqls", Input: `"An edge of the agent graph: ` + "`" + `agent` + "`" + ` is who answers when the parent delegates, so the graph nests, and may be cyclic."
@@ -3815,7 +3855,7 @@ extend type Agent {
 
 extend type Query {
   "One tool."
-  tool("Its id." id: ID!): Tool @requires(scope: read)
+  tool("Its id." id: ID!): Tool @requires(scope: browse)
   "The tools of the company, newest first."
   tools(
     "Page size, 1 to 100."
@@ -3824,7 +3864,7 @@ extend type Query {
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
-  ): ToolConnection! @requires(scope: read)
+  ): ToolConnection! @requires(scope: browse)
 }
 
 extend type Mutation {
@@ -3969,7 +4009,7 @@ type CallCoverage {
 
 extend type SimulationChat {
   "All calls that the agent and those it delegated to made, in the order in which they began."
-  toolCalls: [ToolCall!]!
+  toolCalls: [ToolCall!]! @requires(scope: contacts)
   """
   What would happen to each thing that can be called: tools, sub-agents, the transfer and the knowledge base of the chat's
   agent, then those of the agents that it can delegate to for real, and of theirs. Each agent is listed once, with the shortest path to it.

@@ -1808,7 +1808,7 @@ func (ec *executionContext) _Mutation_createAccessToken(ctx context.Context, fie
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.CreateAccessTokenPayload
 					return zeroVal, err
@@ -5517,7 +5517,7 @@ func (ec *executionContext) _Query_company(ctx context.Context, field graphql.Co
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.Company
 					return zeroVal, err
@@ -5573,7 +5573,7 @@ func (ec *executionContext) _Query_node(ctx context.Context, field graphql.Colle
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal model.Node
 					return zeroVal, err
@@ -5640,7 +5640,7 @@ func (ec *executionContext) _Query_nodes(ctx context.Context, field graphql.Coll
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal []model.Node
 					return zeroVal, err
@@ -5707,7 +5707,7 @@ func (ec *executionContext) _Query_agent(ctx context.Context, field graphql.Coll
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.Agent
 					return zeroVal, err
@@ -5774,7 +5774,7 @@ func (ec *executionContext) _Query_agents(ctx context.Context, field graphql.Col
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.Page[*model.Agent]
 					return zeroVal, err
@@ -5841,7 +5841,7 @@ func (ec *executionContext) _Query_agentTest(ctx context.Context, field graphql.
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal model.AgentTest
 					return zeroVal, err
@@ -5908,7 +5908,7 @@ func (ec *executionContext) _Query_agentTests(ctx context.Context, field graphql
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.Page[model.AgentTest]
 					return zeroVal, err
@@ -5975,7 +5975,7 @@ func (ec *executionContext) _Query_compareAgentTestExecutions(ctx context.Contex
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.AgentTestComparison
 					return zeroVal, err
@@ -6042,7 +6042,7 @@ func (ec *executionContext) _Query_agentTestExecution(ctx context.Context, field
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.AgentTestExecution
 					return zeroVal, err
@@ -6109,7 +6109,7 @@ func (ec *executionContext) _Query_agentTestExecutions(ctx context.Context, fiel
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.Page[*model.AgentTestExecution]
 					return zeroVal, err
@@ -6176,7 +6176,7 @@ func (ec *executionContext) _Query_agentTestFolder(ctx context.Context, field gr
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.AgentTestFolder
 					return zeroVal, err
@@ -6243,7 +6243,7 @@ func (ec *executionContext) _Query_agentTestFolders(ctx context.Context, field g
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.Page[*model.AgentTestFolder]
 					return zeroVal, err
@@ -6310,7 +6310,7 @@ func (ec *executionContext) _Query_agentTestRun(ctx context.Context, field graph
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.AgentTestRun
 					return zeroVal, err
@@ -6377,7 +6377,7 @@ func (ec *executionContext) _Query_agentTestRuns(ctx context.Context, field grap
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.Page[*model.AgentTestRun]
 					return zeroVal, err
@@ -6511,7 +6511,7 @@ func (ec *executionContext) _Query_campaign(ctx context.Context, field graphql.C
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.Campaign
 					return zeroVal, err
@@ -6578,7 +6578,7 @@ func (ec *executionContext) _Query_campaigns(ctx context.Context, field graphql.
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.Page[*model.Campaign]
 					return zeroVal, err
@@ -6645,7 +6645,7 @@ func (ec *executionContext) _Query_campaignItem(ctx context.Context, field graph
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.CampaignItem
 					return zeroVal, err
@@ -6712,7 +6712,7 @@ func (ec *executionContext) _Query_campaignItems(ctx context.Context, field grap
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.Page[*model.CampaignItem]
 					return zeroVal, err
@@ -6779,7 +6779,7 @@ func (ec *executionContext) _Query_consumptionBreakdown(ctx context.Context, fie
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "consumption")
 				if err != nil {
 					var zeroVal *model.ConsumptionBreakdown
 					return zeroVal, err
@@ -6846,7 +6846,7 @@ func (ec *executionContext) _Query_dataset(ctx context.Context, field graphql.Co
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.Dataset
 					return zeroVal, err
@@ -6913,7 +6913,7 @@ func (ec *executionContext) _Query_datasets(ctx context.Context, field graphql.C
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.Page[*model.Dataset]
 					return zeroVal, err
@@ -6980,7 +6980,7 @@ func (ec *executionContext) _Query_document(ctx context.Context, field graphql.C
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.Document
 					return zeroVal, err
@@ -7047,7 +7047,7 @@ func (ec *executionContext) _Query_documents(ctx context.Context, field graphql.
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.Page[*model.Document]
 					return zeroVal, err
@@ -7114,7 +7114,7 @@ func (ec *executionContext) _Query_knowledgeBaseChat(ctx context.Context, field 
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.KnowledgeBaseChat
 					return zeroVal, err
@@ -7181,7 +7181,7 @@ func (ec *executionContext) _Query_knowledgeBaseChats(ctx context.Context, field
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.Page[*model.KnowledgeBaseChat]
 					return zeroVal, err
@@ -7247,7 +7247,7 @@ func (ec *executionContext) _Query_server(ctx context.Context, field graphql.Col
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.Server
 					return zeroVal, err
@@ -7303,7 +7303,7 @@ func (ec *executionContext) _Query_simulationChat(ctx context.Context, field gra
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.SimulationChat
 					return zeroVal, err
@@ -7370,7 +7370,7 @@ func (ec *executionContext) _Query_simulationChats(ctx context.Context, field gr
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.Page[*model.SimulationChat]
 					return zeroVal, err
@@ -7437,7 +7437,7 @@ func (ec *executionContext) _Query_tool(ctx context.Context, field graphql.Colle
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.Tool
 					return zeroVal, err
@@ -7504,7 +7504,7 @@ func (ec *executionContext) _Query_tools(ctx context.Context, field graphql.Coll
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.Page[*model.Tool]
 					return zeroVal, err
@@ -7647,7 +7647,7 @@ func (ec *executionContext) _Subscription_agentTestExecutionUpdated(ctx context.
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.AgentTestExecution
 					return zeroVal, err
@@ -7714,7 +7714,7 @@ func (ec *executionContext) _Subscription_agentTestRunUpdated(ctx context.Contex
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.AgentTestRun
 					return zeroVal, err
@@ -7781,7 +7781,7 @@ func (ec *executionContext) _Subscription_campaignItemUpdated(ctx context.Contex
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
 				if err != nil {
 					var zeroVal *model.CampaignItem
 					return zeroVal, err
@@ -7848,7 +7848,7 @@ func (ec *executionContext) _Subscription_simulationChatMessages(ctx context.Con
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "contacts")
 				if err != nil {
 					var zeroVal *model.SimulationChatMessage
 					return zeroVal, err
@@ -7915,7 +7915,7 @@ func (ec *executionContext) _Subscription_simulationChatEvents(ctx context.Conte
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "read")
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "contacts")
 				if err != nil {
 					var zeroVal model.SimulationChatEvent
 					return zeroVal, err

@@ -533,7 +533,30 @@ func (ec *executionContext) _SimulationChat_dataBag(ctx context.Context, field g
 		func(ctx context.Context) (any, error) {
 			return obj.DataBag, nil
 		},
-		nil,
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "contacts")
+				if err != nil {
+					var zeroVal model.JSONObject
+					return zeroVal, err
+				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal model.JSONObject
+					return zeroVal, err
+				}
+				if ec.Directives.Requires == nil {
+					var zeroVal model.JSONObject
+					return zeroVal, errors.New("directive requires is not implemented")
+				}
+				return ec.Directives.Requires(ctx, obj, directive0, scope, keyOnly)
+			}
+
+			next = directive1
+			return next
+		},
 		func(ctx context.Context, selections ast.SelectionSet, v model.JSONObject) graphql.Marshaler {
 			return ec.marshalNJSONObject2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐJSONObject(ctx, selections, v)
 		},
@@ -588,7 +611,30 @@ func (ec *executionContext) _SimulationChat_messages(ctx context.Context, field 
 		func(ctx context.Context) (any, error) {
 			return ec.Resolvers.SimulationChat().Messages(ctx, obj)
 		},
-		nil,
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "contacts")
+				if err != nil {
+					var zeroVal []*model.SimulationChatMessage
+					return zeroVal, err
+				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal []*model.SimulationChatMessage
+					return zeroVal, err
+				}
+				if ec.Directives.Requires == nil {
+					var zeroVal []*model.SimulationChatMessage
+					return zeroVal, errors.New("directive requires is not implemented")
+				}
+				return ec.Directives.Requires(ctx, obj, directive0, scope, keyOnly)
+			}
+
+			next = directive1
+			return next
+		},
 		func(ctx context.Context, selections ast.SelectionSet, v []*model.SimulationChatMessage) graphql.Marshaler {
 			return ec.marshalNSimulationChatMessage2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐSimulationChatMessageᚄ(ctx, selections, v)
 		},
@@ -643,7 +689,30 @@ func (ec *executionContext) _SimulationChat_lastMessage(ctx context.Context, fie
 		func(ctx context.Context) (any, error) {
 			return ec.Resolvers.SimulationChat().LastMessage(ctx, obj)
 		},
-		nil,
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "contacts")
+				if err != nil {
+					var zeroVal *model.SimulationChatMessage
+					return zeroVal, err
+				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.SimulationChatMessage
+					return zeroVal, err
+				}
+				if ec.Directives.Requires == nil {
+					var zeroVal *model.SimulationChatMessage
+					return zeroVal, errors.New("directive requires is not implemented")
+				}
+				return ec.Directives.Requires(ctx, obj, directive0, scope, keyOnly)
+			}
+
+			next = directive1
+			return next
+		},
 		func(ctx context.Context, selections ast.SelectionSet, v *model.SimulationChatMessage) graphql.Marshaler {
 			return ec.marshalOSimulationChatMessage2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐSimulationChatMessage(ctx, selections, v)
 		},
@@ -675,7 +744,30 @@ func (ec *executionContext) _SimulationChat_firstContactMessage(ctx context.Cont
 		func(ctx context.Context) (any, error) {
 			return ec.Resolvers.SimulationChat().FirstContactMessage(ctx, obj)
 		},
-		nil,
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "contacts")
+				if err != nil {
+					var zeroVal *model.SimulationChatMessage
+					return zeroVal, err
+				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.SimulationChatMessage
+					return zeroVal, err
+				}
+				if ec.Directives.Requires == nil {
+					var zeroVal *model.SimulationChatMessage
+					return zeroVal, errors.New("directive requires is not implemented")
+				}
+				return ec.Directives.Requires(ctx, obj, directive0, scope, keyOnly)
+			}
+
+			next = directive1
+			return next
+		},
 		func(ctx context.Context, selections ast.SelectionSet, v *model.SimulationChatMessage) graphql.Marshaler {
 			return ec.marshalOSimulationChatMessage2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐSimulationChatMessage(ctx, selections, v)
 		},
@@ -799,7 +891,30 @@ func (ec *executionContext) _SimulationChat_draftPrompt(ctx context.Context, fie
 		func(ctx context.Context) (any, error) {
 			return obj.DraftPrompt, nil
 		},
-		nil,
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "prompts")
+				if err != nil {
+					var zeroVal *string
+					return zeroVal, err
+				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *string
+					return zeroVal, err
+				}
+				if ec.Directives.Requires == nil {
+					var zeroVal *string
+					return zeroVal, errors.New("directive requires is not implemented")
+				}
+				return ec.Directives.Requires(ctx, obj, directive0, scope, keyOnly)
+			}
+
+			next = directive1
+			return next
+		},
 		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
 			return ec.marshalOString2ᚖstring(ctx, selections, v)
 		},
@@ -868,7 +983,30 @@ func (ec *executionContext) _SimulationChat_toolCalls(ctx context.Context, field
 		func(ctx context.Context) (any, error) {
 			return ec.Resolvers.SimulationChat().ToolCalls(ctx, obj)
 		},
-		nil,
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "contacts")
+				if err != nil {
+					var zeroVal []*model.ToolCall
+					return zeroVal, err
+				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal []*model.ToolCall
+					return zeroVal, err
+				}
+				if ec.Directives.Requires == nil {
+					var zeroVal []*model.ToolCall
+					return zeroVal, errors.New("directive requires is not implemented")
+				}
+				return ec.Directives.Requires(ctx, obj, directive0, scope, keyOnly)
+			}
+
+			next = directive1
+			return next
+		},
 		func(ctx context.Context, selections ast.SelectionSet, v []*model.ToolCall) graphql.Marshaler {
 			return ec.marshalNToolCall2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐToolCallᚄ(ctx, selections, v)
 		},

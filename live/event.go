@@ -138,7 +138,7 @@ type Budget struct {
 	held atomic.Int64
 }
 
-// NewBudget returns a budget of so many bytes.
+// NewBudget returns a budget of the given number of bytes.
 func NewBudget(most int64) *Budget { return &Budget{most: most} }
 
 // take charges the budget, or reports false and charges nothing when too little is left.

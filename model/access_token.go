@@ -1,6 +1,9 @@
 package model
 
 import (
+	"fmt"
+	"net/netip"
+	"net/url"
 	"strings"
 	"time"
 
@@ -20,12 +23,21 @@ type AccessToken struct {
 	Scopes    []APIKeyScope `bun:",array"`
 	CreatedAt time.Time
 	ExpiresAt time.Time
+	// Origins are those of the pages that the token is good for; nil stands for requests from anywhere.
+	Origins []string `bun:",array,nullzero"`
+	// AgentIDs are the agents that a token with the scope chat is narrowed to; nil stands for all.
+	AgentIDs []string `bun:"agent_ids,array,nullzero"`
+	// Holder is a SHA-256 that tells whose chats those are that a token with the scope chat starts; nil for other tokens.
+	Holder []byte
 }
 
-// Bounds of an access token's life, in seconds.
+// Bounds of an access token: its life in seconds, and what it may be narrowed to.
 const (
-	MinTokenSeconds = 60
-	MaxTokenSeconds = 86_400
+	MinTokenSeconds  = 60
+	MaxTokenSeconds  = 86_400
+	maxTokenOrigins  = 20
+	maxTokenAgents   = 100
+	maxVisitorLength = 200
 )
 
 const tokenKind = "agt"
@@ -34,12 +46,13 @@ const tokenKind = "agt"
 // breaks, or FORBIDDEN when the key lacks one of the scopes. A token expires no later than its key.
 //
 // The text has the form of an API key's secret, with "agt_" at its beginning.
-func NewAccessToken(key *APIKey, in CreateAccessTokenInput, now time.Time) (*AccessToken, string, error) {
+func NewAccessToken(signer Signer, key *APIKey, in CreateAccessTokenInput, now time.Time) (*AccessToken, string, error) {
 	var faults Fields
 	faults.scopes(in.Scopes)
 	if in.TTLSeconds < MinTokenSeconds || in.TTLSeconds > MaxTokenSeconds {
 		faults.Add("ttlSeconds", "must be from %d to %d", MinTokenSeconds, MaxTokenSeconds)
 	}
+	faults.narrowing(in)
 	if err := faults.Err(); err != nil {
 		return nil, "", err
 	}
@@ -53,10 +66,85 @@ func NewAccessToken(key *APIKey, in CreateAccessTokenInput, now time.Time) (*Acc
 	if key.ExpiresAt != nil && key.ExpiresAt.Before(expiresAt) {
 		expiresAt = *key.ExpiresAt
 	}
-	_, text := newSecret(tokenKind, key.CompanyID)
-	return &AccessToken{
+	_, text := signer.newSecret(tokenKind, key.CompanyID)
+	token := &AccessToken{
 		Hash: hashOf(text), APIKeyID: key.ID, APIKey: key, Scopes: unique(in.Scopes), CreatedAt: now, ExpiresAt: expiresAt,
-	}, text, nil
+	}
+	if in.Origins != nil {
+		token.Origins = unique(in.Origins)
+	}
+	if in.AgentIds != nil {
+		token.AgentIDs = unique(in.AgentIds)
+	}
+	switch {
+	case !isChat(token.Scopes):
+	case in.Visitor != nil:
+		token.Holder = hashOf("visitor\x00" + *in.Visitor)
+	default:
+		token.Holder = token.Hash
+	}
+	return token, text, nil
+}
+
+// isChat reports whether the scopes are the scope chat, which stands alone.
+func isChat(scopes []APIKeyScope) bool { return len(scopes) == 1 && scopes[0] == APIKeyScopeChat }
+
+// narrowing checks what a token is to be narrowed to.
+func (f *Fields) narrowing(in CreateAccessTokenInput) {
+	if in.Origins != nil && f.some("origins", len(in.Origins), maxTokenOrigins) {
+		for i, origin := range in.Origins {
+			if !isPageOrigin(origin) {
+				f.Add(fmt.Sprintf("origins.%d", i), "must be an origin as browsers send it, such as https://www.example.com")
+			}
+		}
+	}
+	if in.AgentIds != nil && f.some("agentIds", len(in.AgentIds), maxTokenAgents) {
+		for i, id := range in.AgentIds {
+			f.text(fmt.Sprintf("agentIds.%d", i), id, 1, 64)
+		}
+	}
+	if in.Visitor != nil {
+		f.text("visitor", *in.Visitor, 1, maxVisitorLength)
+	}
+	if !isChat(unique(in.Scopes)) {
+		for name, isGiven := range map[string]bool{"agentIds": in.AgentIds != nil, "visitor": in.Visitor != nil} {
+			if isGiven {
+				f.Add(name, "narrows the scope chat alone")
+			}
+		}
+	}
+}
+
+// some reports whether a list has 1 to most entries.
+func (f *Fields) some(path string, length, most int) bool {
+	if length == 0 {
+		f.Add(path, "must have at least one entry")
+		return false
+	}
+	return f.list(path, length, most)
+}
+
+// isPageOrigin reports whether the text is the origin of a page, exactly as browsers send it: https, or http on the machine
+// of the browser itself.
+func isPageOrigin(text string) bool {
+	address, err := url.Parse(text)
+	if err != nil || len(text) > 300 || text != address.Scheme+"://"+address.Host || text != strings.ToLower(text) {
+		return false
+	}
+	host := address.Hostname()
+	if host == "" || strings.HasSuffix(address.Host, ":") || strings.ContainsFunc(host, func(c rune) bool {
+		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789-.:", c) // of an IPv6 address the colons
+	}) {
+		return false
+	}
+	switch address.Scheme {
+	case "https":
+		return address.Port() != "443"
+	case "http":
+		ip, err := netip.ParseAddr(host)
+		return address.Port() != "80" && (host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && ip.IsLoopback())
+	}
+	return false
 }
 
 // Usable reports whether the token has not expired at the time and its key is usable.
@@ -75,4 +163,13 @@ func ParseAccessToken(text string) (companyID string, hash []byte, ok bool) {
 		return "", nil, false
 	}
 	return companyID, hashOf(text), true
+}
+
+// Principal is whom the token stands for.
+func (t *AccessToken) Principal() Principal {
+	p := Principal{CompanyID: t.CompanyID, KeyID: t.APIKeyID, Scopes: t.Scopes, IsToken: true, Origins: t.Origins}
+	if isChat(t.Scopes) {
+		p.Reach = &Reach{Holder: t.Holder, AgentIDs: t.AgentIDs}
+	}
+	return p
 }

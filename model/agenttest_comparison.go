@@ -148,12 +148,12 @@ func conclude(base, head *AgentTestRunCounts) (*float64, AgentTestConclusion) {
 
 // fisher returns the two-sided p of Fisher's exact test that the chance to pass is the same on both sides: the
 // probability, given how many runs each side has and how many of all passed, of what was seen and of everything
-// that is no more likely. The second value is the least p that any spread of so many passed runs would have. Both
+// that is no more likely. The second value is the least p that this number of passed runs could have, however they are spread. Both
 // are computed in whole numbers, so that only the result is rounded.
 func fisher(passedA, failedA, passedB, failedB int32) (p, least float64) {
 	a, b, passed := int64(passedA+failedA), int64(passedB+failedB), int64(passedA+passedB)
 	lowest, highest := max(0, passed-b), min(a, passed)
-	// ways is in how many ways so many of A, beginning with the lowest, can be among those that passed.
+	// ways counts, for each possible number of passed runs of A from the lowest up, the ways to choose them.
 	ways := make([]*big.Int, highest-lowest+1)
 	ways[0] = new(big.Int).Mul(new(big.Int).Binomial(a, lowest), new(big.Int).Binomial(b, passed-lowest))
 	for i := 1; i < len(ways); i++ {

@@ -1,11 +1,9 @@
 package model
 
 import (
-	"crypto/rand"
-	"crypto/sha256"
 	"crypto/subtle"
 	"fmt"
-	"hash/crc32"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,21 +41,11 @@ func (k *APIKey) Usable(at time.Time) bool {
 	return k.RevokedAt == nil && (k.ExpiresAt == nil || at.Before(*k.ExpiresAt))
 }
 
-// secretLength is the number of random characters of a secret, 5 bits each.
-const (
-	secretLength = 32
-	prefixLength = 6
-)
-
 const keyKind = "ag"
 
 // NewAPIKey makes a key of the company and returns it with its secret, or BAD_INPUT with every bound
-// that the input breaks.
-//
-// A secret is "ag_", the part of the company's id behind its prefix, "_", 32 random characters and 8
-// of checksum. So a secret names its company, secret scanners can recognise it, and one that was
-// mistyped is refused without asking the database.
-func NewAPIKey(companyID string, in CreateAPIKeyInput, now time.Time) (*APIKey, string, error) {
+// that the input breaks. Signer.newSecret says what a secret looks like, which begins with "ag_".
+func NewAPIKey(signer Signer, companyID string, in CreateAPIKeyInput, now time.Time) (*APIKey, string, error) {
 	var faults Fields
 	faults.name("name", in.Name, 100)
 	faults.scopes(in.Scopes)
@@ -69,7 +57,7 @@ func NewAPIKey(companyID string, in CreateAPIKeyInput, now time.Time) (*APIKey, 
 			faults.Add("expiresAt", "must lie in the future")
 		}
 	}
-	body, secret := newSecret(keyKind, companyID)
+	body, secret := signer.newSecret(keyKind, companyID)
 	return &APIKey{
 		ID: NewID("key"), Name: in.Name, Prefix: prefixOf(body), Hash: hashOf(secret),
 		Scopes: unique(in.Scopes), CreatedAt: now, ExpiresAt: expiresAt,
@@ -83,17 +71,21 @@ func (f *Fields) scopes(scopes []APIKeyScope) {
 	}
 	for i, scope := range scopes {
 		if !scope.IsValid() {
-			f.Add(fmt.Sprintf("scopes.%d", i), "must be one of read, write, simulate, admin")
+			f.Add(fmt.Sprintf("scopes.%d", i), "must be one of %s", scopeNames())
 		}
+	}
+	if slices.Contains(scopes, APIKeyScopeChat) && len(unique(scopes)) > 1 {
+		f.Add("scopes", "must not hold another scope beside chat")
 	}
 }
 
-// newSecret makes a secret of the kind, and returns it also without its checksum.
-func newSecret(kind, companyID string) (body, secret string) {
-	var random [secretLength * 5 / 8]byte
-	_, _ = rand.Read(random[:])
-	body = kind + "_" + strings.TrimPrefix(companyID, "company_") + "_" + crockford.EncodeToString(random[:])
-	return body, body + checksum(body)
+// scopeNames lists all scopes.
+func scopeNames() string {
+	names := make([]string, len(AllAPIKeyScope))
+	for i, scope := range AllAPIKeyScope {
+		names[i] = string(scope)
+	}
+	return strings.Join(names, ", ")
 }
 
 // ParseAPIKey reads which company a secret names and the prefix of its key; false when it is not a
@@ -106,29 +98,16 @@ func ParseAPIKey(secret string) (companyID, prefix string, ok bool) {
 	return companyID, prefixOf(body), true
 }
 
-// parseSecret reads a secret of the kind as newSecret makes it.
-func parseSecret(kind, secret string) (companyID, body string, ok bool) {
-	if len(secret) > 200 || len(secret) < 8 || !strings.HasPrefix(secret, kind+"_") {
-		return "", "", false
-	}
-	body = secret[:len(secret)-8]
-	company, random, ok := strings.Cut(strings.TrimPrefix(body, kind+"_"), "_")
-	if !ok || len(random) != secretLength || checksum(body) != secret[len(body):] {
-		return "", "", false
-	}
-	return "company_" + company, body, true
-}
-
 // Matches reports, in constant time, whether the secret is the key's.
 func (k *APIKey) Matches(secret string) bool {
 	return subtle.ConstantTimeCompare(k.Hash, hashOf(secret)) == 1
 }
 
-func checksum(body string) string { return fmt.Sprintf("%08x", crc32.ChecksumIEEE([]byte(body))) }
-
-func prefixOf(body string) string { return body[:len(body)-secretLength+prefixLength] }
-
-func hashOf(secret string) []byte {
-	sum := sha256.Sum256([]byte(secret))
-	return sum[:]
+// Principal is whom the key stands for. One with the scope chat has the chats that it starts itself.
+func (k *APIKey) Principal() Principal {
+	p := Principal{CompanyID: k.CompanyID, KeyID: k.ID, Scopes: k.Scopes}
+	if isChat(k.Scopes) {
+		p.Reach = &Reach{Holder: k.Hash}
+	}
+	return p
 }

@@ -10,7 +10,7 @@ import (
 )
 
 func newKey(t require.TestingT, company string) (*APIKey, string) {
-	key, secret, err := NewAPIKey(company, CreateAPIKeyInput{Name: "a", Scopes: []APIKeyScope{APIKeyScopeRead}}, now)
+	key, secret, err := NewAPIKey(Signer{}, company, CreateAPIKeyInput{Name: "a", Scopes: []APIKeyScope{APIKeyScopeRead}}, now)
 	require.NoError(t, err)
 	return key, secret
 }
@@ -72,12 +72,12 @@ func TestAPIKeyBounds(t *testing.T) {
 	t.Parallel()
 	create := func(in CreateAPIKeyInput) error {
 		in.Name = "a"
-		_, _, err := NewAPIKey("company_a", in, now)
+		_, _, err := NewAPIKey(Signer{}, "company_a", in, now)
 		return err
 	}
 	read := []APIKeyScope{APIKeyScopeRead}
 	faults(t, create(CreateAPIKeyInput{}), "scopes", "at least one")
-	faults(t, create(CreateAPIKeyInput{Scopes: []APIKeyScope{"read", "root"}}), "scopes.1", "read, write, simulate, admin")
+	faults(t, create(CreateAPIKeyInput{Scopes: []APIKeyScope{"read", "root"}}), "scopes.1", "read, browse, prompts, contacts, consumption, write, simulate, chat, admin")
 	for _, at := range []time.Time{now, now.Add(-time.Hour), now.Add(time.Nanosecond), {}} {
 		faults(t, create(CreateAPIKeyInput{Scopes: read, ExpiresAt: &at}), "expiresAt", "future")
 	}

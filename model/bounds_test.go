@@ -81,7 +81,7 @@ var texts = []bounded[int]{
 	{field: "chatId", least: 1, most: 64, text: "64", write: func(n int) error { return ConnectKnowledgeBaseChatInput{ChatID: chars(n)}.Validate() }},
 	{field: "text", least: 1, most: 4_000, text: "4000", write: func(n int) error { return SendSimulationMessageInput{Text: chars(n)}.Validate() }},
 	{field: "name", least: 1, most: 100, text: "100", write: func(n int) error {
-		_, _, err := NewAPIKey("company_a", CreateAPIKeyInput{Name: chars(n), Scopes: []APIKeyScope{APIKeyScopeRead}}, now)
+		_, _, err := NewAPIKey(Signer{}, "company_a", CreateAPIKeyInput{Name: chars(n), Scopes: []APIKeyScope{APIKeyScopeRead}}, now)
 		return err
 	}},
 	{field: "name", least: 1, most: 255, text: "255", write: campaignWith(func(in *CreateCampaignInput, n int) { in.Name = chars(n) })},

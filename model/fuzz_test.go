@@ -33,7 +33,7 @@ func FuzzCursor(f *testing.F) {
 func FuzzSecret(f *testing.F) {
 	for _, company := range []string{"company_01jqxyz", "company_", "acme"} {
 		for _, kind := range []string{keyKind, tokenKind} {
-			body, secret := newSecret(kind, company)
+			body, secret := Signer{}.newSecret(kind, company)
 			f.Add(body)
 			f.Add(secret)
 		}

@@ -384,10 +384,20 @@ type ConnectToolPayload struct {
 
 // What an access token is to be.
 type CreateAccessTokenInput struct {
-	// What it may do; at least one, and no more than the API key may.
+	// What it may do; at least one, and no more than the API key may. Of a page that anybody can open: `chat`.
 	Scopes []APIKeyScope `json:"scopes"`
 	// For how many seconds it is good, 60 to 86,400; no longer than the API key.
 	TTLSeconds int32 `json:"ttlSeconds"`
+	// The pages that it is good for: 1 to 20 origins as browsers send them, such as `https://www.example.com`; `http` for
+	// `localhost` and loopback addresses alone. A request with another `Origin` header, or none, gets `FORBIDDEN`. Absent:
+	// requests from anywhere.
+	Origins []string `json:"origins,omitempty"`
+	// The agents that chats may be held with, 1 to 100 of the company: to the token no others exist. For the scope `chat`
+	// alone. Absent: any agent.
+	AgentIds []string `json:"agentIds,omitempty"`
+	// Whoever uses it, as your server knows them, 1 to 200 characters: tokens of the same visitor share their chats, so that a
+	// new token goes on with those of the last one. For the scope `chat` alone. Absent: the token has chats of its own.
+	Visitor *string `json:"visitor,omitempty"`
 }
 
 // The new access token.
@@ -454,7 +464,7 @@ type CreateAgentTestFolderPayload struct {
 type CreateAPIKeyInput struct {
 	// What the key is for, 1 to 100 characters.
 	Name string `json:"name"`
-	// What it may do; at least one.
+	// What it may do; at least one. `chat` stands alone.
 	Scopes []APIKeyScope `json:"scopes"`
 	// From when it is refused; absent means never. Must lie in the future.
 	ExpiresAt *time.Time `json:"expiresAt,omitempty"`
@@ -1011,10 +1021,10 @@ type StartSimulationChatInput struct {
 	DataBag JSONObject `json:"dataBag,omitempty"`
 	// What to mock.
 	ToolMocking *ToolMocking `json:"toolMocking,omitempty"`
-	// A prompt to try in place of the agent's, 1 to 50,000 characters. It is kept with the chat alone; sub-agents have their own.
+	// A prompt to try in place of the agent's, 1 to 50,000 characters. It is kept with the chat alone; sub-agents have their own. Not with the scope `chat`.
 	Prompt *string `json:"prompt,omitempty"`
 	// Messages that the chat begins with, in place of a welcome message: at most 100, of 256 KiB of text together. Contact and
-	// agent take turns, and the last one is the agent's. They are not charged.
+	// agent take turns, and the last one is the agent's. They are not charged. Not with the scope `chat`.
 	Messages []*TestMessage `json:"messages,omitempty"`
 }
 
@@ -1811,26 +1821,43 @@ func (e AgentTestVerdict) MarshalJSON() ([]byte, error) {
 type APIKeyScope string
 
 const (
-	// Read everything of the company, except its keys.
+	// Read everything of the company, except its keys: holds `browse`, `prompts`, `contacts` and `consumption`.
 	APIKeyScopeRead APIKeyScope = "read"
-	// Change agents, tools, chats and datasets.
+	// Read what no other scope is needed for: agents, tools, tests, documents, what state something is in.
+	APIKeyScopeBrowse APIKeyScope = "browse"
+	// Read prompts, of agents and of knowledge base chats. Holds `browse`.
+	APIKeyScopePrompts APIKeyScope = "prompts"
+	// Read what contacts are and say: numbers and data of campaign items, conversations and what was extracted from them,
+	// messages, data and calls of chats, of tests that may be made of chats, and of their runs. Holds `browse`.
+	APIKeyScopeContacts APIKeyScope = "contacts"
+	// Read consumption and the plan. Holds `browse`.
+	APIKeyScopeConsumption APIKeyScope = "consumption"
+	// Change agents, tools, chats and datasets. Holds `read`.
 	APIKeyScopeWrite APIKeyScope = "write"
-	// Hold simulated chats.
+	// Hold simulated chats. Holds `read`.
 	APIKeyScopeSimulate APIKeyScope = "simulate"
+	// Start simulated chats, send messages in them, and read and follow those that the credential itself has started, for
+	// pages in browsers. Nothing else can be selected but what the schema marks `@openTo(scope: chat)`. It stands alone.
+	APIKeyScopeChat APIKeyScope = "chat"
 	// Everything, keys included.
 	APIKeyScopeAdmin APIKeyScope = "admin"
 )
 
 var AllAPIKeyScope = []APIKeyScope{
 	APIKeyScopeRead,
+	APIKeyScopeBrowse,
+	APIKeyScopePrompts,
+	APIKeyScopeContacts,
+	APIKeyScopeConsumption,
 	APIKeyScopeWrite,
 	APIKeyScopeSimulate,
+	APIKeyScopeChat,
 	APIKeyScopeAdmin,
 }
 
 func (e APIKeyScope) IsValid() bool {
 	switch e {
-	case APIKeyScopeRead, APIKeyScopeWrite, APIKeyScopeSimulate, APIKeyScopeAdmin:
+	case APIKeyScopeRead, APIKeyScopeBrowse, APIKeyScopePrompts, APIKeyScopeContacts, APIKeyScopeConsumption, APIKeyScopeWrite, APIKeyScopeSimulate, APIKeyScopeChat, APIKeyScopeAdmin:
 		return true
 	}
 	return false

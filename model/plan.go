@@ -19,7 +19,7 @@ type Plan struct {
 	Budget *Credits `bun:"micro_credits_budget"`
 }
 
-// SetPlanInput is what is agreed on anew.
+// SetPlanInput is a new agreement on a plan.
 type SetPlanInput struct {
 	Name            string
 	CreditsIncluded Credits

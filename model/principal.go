@@ -14,10 +14,27 @@ type Principal struct {
 	Scopes []APIKeyScope
 	// IsToken says that an access token of the key was shown, not the key itself.
 	IsToken bool
+	// Origins are those of the pages that may show the credential; none stands for requests from anywhere.
+	Origins []string
+	// Reach is what the credential is narrowed to; nil for all of the company that its scopes give.
+	Reach *Reach
 	// Address is where its requests come from, a proxy's where there is one.
 	Address string
 	// ExpiresAt is when the credential is good no more; zero for never.
 	ExpiresAt time.Time
+}
+
+// Reach is what a credential with the scope chat is narrowed to. To it, other chats and agents do not exist.
+type Reach struct {
+	// Holder is the SHA-256 that its chats have.
+	Holder []byte
+	// AgentIDs are its agents; none stands for all of the company.
+	AgentIDs []string
+}
+
+// HasAgent reports whether the agent is within reach, which everything is of a nil one.
+func (r *Reach) HasAgent(id string) bool {
+	return r == nil || len(r.AgentIDs) == 0 || slices.Contains(r.AgentIDs, id)
 }
 
 // KeyRef names an API key.
@@ -26,13 +43,24 @@ type KeyRef struct{ CompanyID, KeyID string }
 // Key names the API key that the principal acts by.
 func (p Principal) Key() KeyRef { return KeyRef{p.CompanyID, p.KeyID} }
 
-// Can reports whether the principal holds the scope. admin holds every scope, and write and
-// simulate hold read.
+// holds are the scopes that a scope holds, beside itself. admin holds all.
+var holds = map[APIKeyScope][]APIKeyScope{
+	APIKeyScopeRead:        {APIKeyScopeBrowse, APIKeyScopePrompts, APIKeyScopeContacts, APIKeyScopeConsumption},
+	APIKeyScopePrompts:     {APIKeyScopeBrowse},
+	APIKeyScopeContacts:    {APIKeyScopeBrowse},
+	APIKeyScopeConsumption: {APIKeyScopeBrowse},
+	APIKeyScopeWrite:       {APIKeyScopeRead},
+	APIKeyScopeSimulate:    {APIKeyScopeRead, APIKeyScopeChat},
+}
+
+// Can reports whether the principal holds the scope, itself or by another one.
 func (p Principal) Can(scope APIKeyScope) bool {
-	if slices.Contains(p.Scopes, APIKeyScopeAdmin) || slices.Contains(p.Scopes, scope) {
-		return true
-	}
-	return scope == APIKeyScopeRead && len(p.Scopes) > 0
+	return slices.ContainsFunc(p.Scopes, func(held APIKeyScope) bool { return held.holds(scope) })
+}
+
+func (s APIKeyScope) holds(scope APIKeyScope) bool {
+	return s == scope || s == APIKeyScopeAdmin ||
+		slices.ContainsFunc(holds[s], func(held APIKeyScope) bool { return held.holds(scope) })
 }
 
 type principalKey struct{}

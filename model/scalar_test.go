@@ -77,12 +77,20 @@ func TestErrorsSpeakOfEveryField(t *testing.T) {
 
 func TestScopesOfAPrincipal(t *testing.T) {
 	t.Parallel()
-	for held, can := range map[APIKeyScope][]APIKeyScope{
-		APIKeyScopeRead:     {APIKeyScopeRead},
-		APIKeyScopeWrite:    {APIKeyScopeRead, APIKeyScopeWrite},
-		APIKeyScopeSimulate: {APIKeyScopeRead, APIKeyScopeSimulate},
-		APIKeyScopeAdmin:    AllAPIKeyScope,
-	} {
+	read := []APIKeyScope{APIKeyScopeRead, APIKeyScopeBrowse, APIKeyScopePrompts, APIKeyScopeContacts, APIKeyScopeConsumption}
+	held := map[APIKeyScope][]APIKeyScope{
+		APIKeyScopeRead:        read,
+		APIKeyScopeBrowse:      {APIKeyScopeBrowse},
+		APIKeyScopePrompts:     {APIKeyScopePrompts, APIKeyScopeBrowse},
+		APIKeyScopeContacts:    {APIKeyScopeContacts, APIKeyScopeBrowse},
+		APIKeyScopeConsumption: {APIKeyScopeConsumption, APIKeyScopeBrowse},
+		APIKeyScopeWrite:       append([]APIKeyScope{APIKeyScopeWrite}, read...),
+		APIKeyScopeSimulate:    append([]APIKeyScope{APIKeyScopeSimulate, APIKeyScopeChat}, read...),
+		APIKeyScopeChat:        {APIKeyScopeChat},
+		APIKeyScopeAdmin:       AllAPIKeyScope,
+	}
+	require.Len(t, held, len(AllAPIKeyScope))
+	for held, can := range held {
 		for _, scope := range AllAPIKeyScope {
 			require.Equal(t, slices.Contains(can, scope), Principal{Scopes: []APIKeyScope{held}}.Can(scope), "%s can %s", held, scope)
 			require.False(t, Principal{}.Can(scope))

@@ -25,8 +25,10 @@ type SimulationChat struct {
 	bun.BaseModel `bun:"table:simulation_chats,alias:simulation_chat"`
 	Owned
 
-	ID          string `bun:",pk"`
-	AgentID     string
+	ID      string `bun:",pk"`
+	AgentID string
+	// Holder tells whose chat it is, where that was started with the scope chat; else nil.
+	Holder      []byte
 	State       SimulationChatStatus `bun:"status"`
 	DataBag     JSONObject           `bun:"type:json"`
 	ToolMocking ToolMocking          `bun:"type:jsonb"`

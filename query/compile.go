@@ -90,7 +90,9 @@ func (c *compiler) fields(of string, set ast.SelectionSet) []graphql.CollectedFi
 			given := d.ArgumentMap(nil)
 			scope, _ := given["scope"].(string)
 			keyOnly, _ := given["keyOnly"].(bool)
-			c.plan.needs = append(c.plan.needs, need{model.APIKeyScope(scope), keyOnly})
+			if n := (need{model.APIKeyScope(scope), keyOnly}); !slices.Contains(c.plan.needs, n) {
+				c.plan.needs = append(c.plan.needs, n)
+			}
 		}
 	}
 	return fields

@@ -39,8 +39,13 @@ func idsOfCompany(t *testing.T, conn *pgx.Conn, companyID string) []string {
 // its own.
 func TestNothingOfAnotherCompanyIsFound(t *testing.T) {
 	t.Parallel()
+	for held, address := range dbtest.Locks(t) {
+		t.Run(held, func(t *testing.T) { nothingOfAnotherCompanyIsFound(t, address) })
+	}
+}
+
+func nothingOfAnotherCompanyIsFound(t *testing.T, address string) {
 	ctx := t.Context()
-	address := dbtest.URL(t)
 	store := dbtest.Open(t, address, db.Options{})
 	_, err := demo.Seed(ctx, store)
 	require.NoError(t, err)

@@ -52,6 +52,9 @@ func (r *mutationResolver) UpdateAgentPrompt(ctx context.Context, input model.Up
 }
 
 func (r *queryResolver) Agent(ctx context.Context, id string) (*model.Agent, error) {
+	if principal, _ := model.PrincipalOf(ctx); !principal.Reach.HasAgent(id) {
+		return nil, model.Missing("agent", id)
+	}
 	return query.ByID[*model.Agent](ctx, id)
 }
 

@@ -4,21 +4,96 @@ import (
 	"context"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// requires resolves a field only if the caller has the scope and, with keyOnly, uses an API key rather than a token.
+// requires resolves a field only if the caller has the scope, or one that the field is open to, and, with keyOnly, uses an
+// API key rather than a token.
 func requires(ctx context.Context, _ any, next graphql.Resolver, scope model.APIKeyScope, keyOnly bool) (any, error) {
 	principal, ok := model.PrincipalOf(ctx)
 	if !ok {
 		return nil, model.Errorf(model.Unauthenticated, "a credential is needed")
 	}
-	if !principal.Can(scope) {
+	if !principal.Can(scope) && !isOpen(graphql.GetFieldContext(ctx).Field.Definition, principal) {
 		return nil, model.Errorf(model.Forbidden, "the credential does not have the scope %s", scope)
 	}
 	if keyOnly && principal.IsToken {
 		return nil, model.Errorf(model.Forbidden, "an access token cannot do this, only an API key")
 	}
 	return next(ctx)
+}
+
+// isOpen reports whether the schema opens the field to a scope that the caller holds itself.
+func isOpen(field *ast.FieldDefinition, principal model.Principal) bool {
+	open := field.Directives.ForName("openTo")
+	return open != nil && principal.Reach != nil && open.Arguments.ForName("scope").Value.Raw == string(model.APIKeyScopeChat)
+}
+
+// Confinement is the gqlgen extension that keeps callers with the scope chat to the fields that are open to it: whatever
+// else the schema has, or comes to have, is refused before anything of the operation is done.
+type Confinement struct{}
+
+// ExtensionName names the extension.
+func (Confinement) ExtensionName() string { return "Confinement" }
+
+// Validate accepts every schema.
+func (Confinement) Validate(graphql.ExecutableSchema) error { return nil }
+
+// MutateOperationContext refuses an operation that selects anything else.
+func (Confinement) MutateOperationContext(ctx context.Context, operation *graphql.OperationContext) *gqlerror.Error {
+	principal, known := model.PrincipalOf(ctx)
+	if !known || principal.Reach == nil {
+		return nil
+	}
+	c := confined{principal: principal, seen: map[*ast.FragmentDefinition]bool{}}
+	if err := c.check(operation.Operation.SelectionSet); err != nil {
+		return gqlerror.Wrap(err)
+	}
+	return nil
+}
+
+// confined looks for what a caller may not select.
+type confined struct {
+	principal model.Principal
+	seen      map[*ast.FragmentDefinition]bool
+}
+
+func (c confined) check(selections ast.SelectionSet) error {
+	for _, selected := range selections {
+		below := ast.SelectionSet(nil)
+		switch selected := selected.(type) {
+		case *ast.Field:
+			if selected.Name == "__typename" {
+				continue
+			}
+			if !isOpen(selected.Definition, c.principal) {
+				return model.Errorf(model.Forbidden, "the scope %s does not give %s.%s, which needs the scope %s",
+					model.APIKeyScopeChat, selected.ObjectDefinition.Name, selected.Name, scopeOf(selected.Definition))
+			}
+			below = selected.SelectionSet
+		case *ast.InlineFragment:
+			below = selected.SelectionSet
+		case *ast.FragmentSpread:
+			if c.seen[selected.Definition] {
+				continue
+			}
+			c.seen[selected.Definition] = true
+			below = selected.Definition.SelectionSet
+		}
+		if err := c.check(below); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// scopeOf is the scope that a field needs.
+func scopeOf(field *ast.FieldDefinition) string {
+	if required := field.Directives.ForName("requires"); required != nil {
+		return required.Arguments.ForName("scope").Value.Raw
+	}
+	return string(model.APIKeyScopeBrowse)
 }

@@ -30,7 +30,7 @@ func (r *Resolver) Config() graph.Config {
 // tenant returns the caller's company, the only way to rows from here. Without a principal it holds nothing.
 func (r *Resolver) tenant(ctx context.Context) *db.Tenant {
 	principal, _ := model.PrincipalOf(ctx)
-	return r.store.Tenant(principal.CompanyID).By(principal.KeyID)
+	return r.store.Tenant(principal.CompanyID).By(principal.KeyID).Within(principal.Reach)
 }
 
 // pageArgs combines the arguments of a list.

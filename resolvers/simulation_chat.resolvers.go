@@ -17,6 +17,19 @@ func (r *agentResolver) SimulationChats(ctx context.Context, obj *model.Agent, f
 }
 
 func (r *mutationResolver) StartSimulationChat(ctx context.Context, input model.StartSimulationChatInput) (*model.StartSimulationChatPayload, error) {
+	if principal, _ := model.PrincipalOf(ctx); principal.Reach != nil {
+		if !principal.Reach.HasAgent(input.AgentID) {
+			return nil, model.Missing("agent", input.AgentID)
+		}
+		// A page could have the agent believe what its tools never said.
+		if input.ToolMocking != nil {
+			return nil, model.Errorf(model.Forbidden, "the credential does not have the scope %s, which mocking needs", model.APIKeyScopeSimulate)
+		}
+		// It could have the agent say and do what nobody wrote for it.
+		if input.Prompt != nil || input.Messages != nil {
+			return nil, model.Errorf(model.Forbidden, "the credential does not have the scope %s, which a prompt and messages to begin with need", model.APIKeyScopeSimulate)
+		}
+	}
 	chat, err := r.engine.StartSimulationChat(ctx, r.tenant(ctx), input)
 	if err != nil {
 		return nil, err
@@ -41,6 +54,9 @@ func (r *mutationResolver) EndSimulationChat(ctx context.Context, input model.En
 }
 
 func (r *queryResolver) SimulationChat(ctx context.Context, id string) (*model.SimulationChat, error) {
+	if principal, _ := model.PrincipalOf(ctx); principal.Reach != nil {
+		return r.tenant(ctx).SimulationChat(ctx, id)
+	}
 	return query.ByID[*model.SimulationChat](ctx, id)
 }
 

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -213,6 +214,7 @@ func TestKeysOnTheCommandLine(t *testing.T) {
 	company := command("companies", "create", "--name", "Acme")
 	require.Contains(t, command("companies", "list"), company+"  Acme")
 	secret := command("keys", "create", "--company", "Acme", "--scope", "read,simulate", "--expires-in", "1h")
+	require.Regexp(t, `^ag_[0-9a-z]{26}_[0-9a-z]{40}$`, secret, "without a secret key it is not signed")
 	listed := strings.Fields(command("keys", "list", "--company", company))
 	require.Contains(t, listed, "good")
 
@@ -220,6 +222,16 @@ func TestKeysOnTheCommandLine(t *testing.T) {
 	s.must(t, `{ company { name } }`, nil, nil)
 	_, _, refused := s.ask(t, `mutation { createTool(input: {name: "T", technicalName: "t"}) { tool { id } } }`, nil)
 	require.ErrorContains(t, refused, string(model.Forbidden))
+
+	secretKey := base64.StdEncoding.EncodeToString(make([]byte, 32))
+	signed := command("keys", "create", "--company", "Acme", "--scope", "chat", "--secret-key", secretKey)
+	require.Regexp(t, `^ag_[0-9a-z]{26}_[0-9a-z]{56}$`, signed)
+	require.False(t, model.NewSigner(make([]byte, 32)).Doubts(signed))
+	for _, wrong := range [][]string{{"--scope", "chat,read"}, {"--scope", "root"}, {"--secret-key", "short"}} {
+		var out, log bytes.Buffer
+		require.NotZero(t, run(t.Context(), append([]string{"keys", "create", "--company", "Acme", "--database-url", address}, wrong...), streams{out: &out, log: &log}))
+		require.Equal(t, 1, strings.Count(log.String(), "\n"), log.String())
+	}
 
 	require.Equal(t, listed[0]+" is revoked", command("keys", "revoke", listed[0], "--company", "Acme"))
 	require.Eventually(t, func() bool {

@@ -140,6 +140,24 @@ func Stores(t testing.TB, o db.Options) map[string]*db.Store {
 	return stores
 }
 
+// Locks returns the addresses of two fresh, migrated databases, by what holds companies apart there.
+func Locks(t testing.TB) map[string]string {
+	t.Helper()
+	alone := URL(t)
+	conn, err := pgx.Connect(context.Background(), alone)
+	require.NoError(t, err)
+	_, err = conn.Exec(context.Background(), `DO $$ DECLARE secured regclass; BEGIN
+			FOR secured IN SELECT oid FROM pg_class WHERE relrowsecurity LOOP
+				EXECUTE format('ALTER TABLE %s NO FORCE ROW LEVEL SECURITY, DISABLE ROW LEVEL SECURITY', secured);
+			END LOOP;
+		END $$;
+		CREATE OR REPLACE VIEW company.agents AS SELECT * FROM agents;
+		CREATE OR REPLACE VIEW company.chunks AS SELECT company_id, id, dataset_id, document_id, position, search FROM chunks`)
+	require.NoError(t, err)
+	require.NoError(t, conn.Close(context.Background()))
+	return map[string]string{"the program and the database": URL(t), "the program alone": alone}
+}
+
 // Arrays makes the database at the address keep vectors as arrays, even where the server has pgvector.
 func Arrays(t testing.TB, address string) {
 	t.Helper()

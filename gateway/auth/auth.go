@@ -81,6 +81,12 @@ func (k *Keys) Authenticate(ctx context.Context, secret string) (model.Principal
 	return principal, nil
 }
 
+// Doubts reports whether anybody might have invented the credential, so that it may cost a statement only now and then: it
+// has the right form, but not our signature, and it was not good when it was last shown here.
+func (k *Keys) Doubts(secret string) bool {
+	return k.store.Signer().Doubts(secret) && !k.known.Contains(sha256.Sum256([]byte(secret)))
+}
+
 // key reads the principal of an API key, and when the key expires.
 func (k *Keys) key(ctx context.Context, secret string, now time.Time) (model.Principal, *time.Time, error) {
 	refused := model.Errorf(model.Unauthenticated, "the API key is not valid")
@@ -100,7 +106,7 @@ func (k *Keys) key(ctx context.Context, secret string, now time.Time) (model.Pri
 		if !key.Usable(now) {
 			return model.Principal{}, nil, refused
 		}
-		return model.Principal{CompanyID: companyID, KeyID: key.ID, Scopes: key.Scopes}, key.ExpiresAt, touch(ctx, tenant, key, now)
+		return key.Principal(), key.ExpiresAt, touch(ctx, tenant, key, now)
 	}
 	return model.Principal{}, nil, refused
 }
@@ -124,12 +130,11 @@ func (k *Keys) token(ctx context.Context, text string, now time.Time) (model.Pri
 	if !token.Usable(now) {
 		return model.Principal{}, nil, refused
 	}
-	principal := model.Principal{CompanyID: companyID, KeyID: token.APIKeyID, Scopes: token.Scopes, IsToken: true}
 	expires := token.ExpiresAt
 	if of := token.APIKey.ExpiresAt; of != nil && of.Before(expires) {
 		expires = *of
 	}
-	return principal, &expires, touch(ctx, tenant, token.APIKey, now)
+	return token.Principal(), &expires, touch(ctx, tenant, token.APIKey, now)
 }
 
 // touch records the use of a key, at most once per touchEvery.

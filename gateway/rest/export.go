@@ -39,8 +39,8 @@ func (t *Transport) export(w http.ResponseWriter, r *http.Request) *problem {
 		w.Header().Set("Allow", "GET, HEAD")
 		return problemf(http.StatusMethodNotAllowed, model.BadInput, "the method is not allowed here; use GET, HEAD")
 	}
-	if principal, _ := model.PrincipalOf(r.Context()); !principal.Can(model.APIKeyScopeRead) {
-		return t.problem(model.Errorf(model.Forbidden, "the credential does not have the scope read"))
+	if principal, _ := model.PrincipalOf(r.Context()); !principal.Can(model.APIKeyScopeConsumption) {
+		return t.problem(model.Errorf(model.Forbidden, "the credential does not have the scope consumption"))
 	}
 	wanted, isCSV, fault := t.readExport(r)
 	if fault != nil {

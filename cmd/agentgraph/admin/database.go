@@ -4,6 +4,7 @@ package admin
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 
 	"github.com/agentgraph/agentgraph/db"
@@ -20,6 +21,20 @@ func (f DatabaseFlag) Validate() error {
 		return errors.New("--database-url or DATABASE_URL must name a database")
 	}
 	return nil
+}
+
+// SecretKeyFlag has the secret key.
+type SecretKeyFlag struct {
+	SecretKey string `env:"AGENTGRAPH_SECRET_KEY" placeholder:"BASE64" help:"32 bytes in base64 that encrypt the header values of tools and sign API keys and access tokens. Without it tools have no headers, and credentials no signature. The flag shows in process lists; rather set the variable, or name a file with AGENTGRAPH_SECRET_KEY_FILE."`
+}
+
+// Key returns the key, which has 32 bytes or none.
+func (f SecretKeyFlag) Key() ([]byte, error) {
+	key, err := base64.StdEncoding.DecodeString(f.SecretKey)
+	if err != nil || len(key) != 0 && len(key) != 32 {
+		return nil, errors.New("--secret-key must be 32 bytes in base64, as \"openssl rand -base64 32\" prints them")
+	}
+	return key, nil
 }
 
 // CheckSchema returns an error if the program cannot use the database's schema. With migrate it applies missing
@@ -42,10 +57,15 @@ func CheckSchema(ctx context.Context, address string, migrate bool) error {
 
 // withStore opens the database for one command. The schema must fit.
 func withStore(ctx context.Context, address string, do func(*db.Store) error) error {
+	return withSecrets(ctx, address, nil, do)
+}
+
+// withSecrets is withStore with the secret key, which may be empty.
+func withSecrets(ctx context.Context, address string, secretKey []byte, do func(*db.Store) error) error {
 	if err := CheckSchema(ctx, address, false); err != nil {
 		return err
 	}
-	store, err := db.Open(ctx, address, db.Options{MaxConnections: 2})
+	store, err := db.Open(ctx, address, db.Options{MaxConnections: 2, SecretKey: secretKey})
 	if err != nil {
 		return err
 	}

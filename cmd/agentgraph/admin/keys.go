@@ -21,14 +21,19 @@ type Keys struct {
 
 type keysCreate struct {
 	companyFlag
+	SecretKeyFlag
 	Name      string        `env:"AGENTGRAPH_KEY_NAME" default:"Created on the command line" help:"What the key is for."`
-	Scope     []string      `env:"AGENTGRAPH_KEY_SCOPE" default:"admin" enum:"read,write,simulate,admin" help:"What it may do: read, write, simulate, admin; several with commas."`
+	Scope     []string      `env:"AGENTGRAPH_KEY_SCOPE" default:"admin" enum:"read,browse,prompts,contacts,consumption,write,simulate,chat,admin" help:"What it may do: ${enum}; several with commas. chat stands alone."`
 	ExpiresIn time.Duration `env:"AGENTGRAPH_KEY_EXPIRES_IN" help:"How long it is valid, such as 720h. Default: without end."`
 }
 
 // Run prints the secret and nothing else.
 func (c *keysCreate) Run(ctx context.Context, cli *kong.Context) error {
-	return withStore(ctx, c.DatabaseURL, func(store *db.Store) error {
+	secretKey, err := c.Key()
+	if err != nil {
+		return err
+	}
+	return withSecrets(ctx, c.DatabaseURL, secretKey, func(store *db.Store) error {
 		tenant, err := c.tenant(ctx, store)
 		if err != nil {
 			return err

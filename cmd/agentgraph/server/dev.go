@@ -215,7 +215,7 @@ func (c *Dev) directory() (string, func(), error) {
 // keptSecretKey returns the secret key of the flags or else of the data directory, which the first start creates.
 func (c *Dev) keptSecretKey(directory string) ([]byte, error) {
 	if c.SecretKey != "" {
-		return c.secretKey()
+		return c.Key()
 	}
 	path := filepath.Join(directory, "secret-key")
 	text, err := os.ReadFile(path)

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agentgraph/agentgraph/app"
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/admin"
 	"github.com/agentgraph/agentgraph/engine/knowledge"
 	"github.com/agentgraph/agentgraph/engine/llm/openai"
 	"github.com/agentgraph/agentgraph/gateway"
@@ -131,7 +131,8 @@ type gatewayFlags struct {
 	CompanyLimit   int           `name:"company-rate-limit" env:"AGENTGRAPH_COMPANY_RATE_LIMIT" default:"${companyRateLimit}" help:"Requests that all keys of one company may make per minute together, in each process; 0 for no limit."`
 	ModelRateLimit int           `env:"AGENTGRAPH_MODEL_RATE_LIMIT" default:"${modelRateLimit}" help:"Operations that use a model that one API key may start per minute, in each process; 0 for no limit."`
 	LogLevel       slog.Level    `env:"AGENTGRAPH_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
-	SecretKey      string        `env:"AGENTGRAPH_SECRET_KEY" placeholder:"BASE64" help:"32 bytes in base64 that encrypt the header values of tools. Without it tools have no headers. The flag shows in process lists; rather set the variable, or name a file with AGENTGRAPH_SECRET_KEY_FILE."`
+
+	admin.SecretKeyFlag
 }
 
 // Validate refuses bounds that would let nothing, or everything, through.
@@ -156,7 +157,7 @@ func (f gatewayFlags) Validate() error {
 			return fmt.Errorf("--cors-origin must be *, or an origin such as https://console.example.com or https://*.example.com, not %q", origin)
 		}
 	}
-	_, err := f.secretKey()
+	_, err := f.Key()
 	return err
 }
 
@@ -165,14 +166,6 @@ func isOrigin(text string) bool {
 	address, err := url.Parse(text)
 	return text == "*" || err == nil && (address.Scheme == "http" || address.Scheme == "https") && address.Hostname() != "" &&
 		text == address.Scheme+"://"+address.Host && !strings.Contains(strings.TrimPrefix(address.Host, "*."), "*")
-}
-
-func (f gatewayFlags) secretKey() ([]byte, error) {
-	key, err := base64.StdEncoding.DecodeString(f.SecretKey)
-	if err != nil || len(key) != 0 && len(key) != 32 {
-		return nil, errors.New("--secret-key must be 32 bytes in base64, as \"openssl rand -base64 32\" prints them")
-	}
-	return key, nil
 }
 
 // settings returns the gateway's settings.

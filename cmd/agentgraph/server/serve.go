@@ -46,7 +46,7 @@ func (c *Serve) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) erro
 		return err
 	}
 	defer closeEngine()
-	secretKey, err := c.secretKey()
+	secretKey, err := c.Key()
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,117 @@
+package app_test
+
+import (
+	"context"
+	"fmt"
+	"hash/crc32"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// lookUps counts how often credentials are looked up.
+type lookUps struct{ atomic.Int64 }
+
+func (l *lookUps) TraceQueryStart(ctx context.Context, _ *pgx.Conn, query pgx.TraceQueryStartData) context.Context {
+	if strings.Contains(query.SQL, `FROM "api_keys"`) && strings.Contains(query.SQL, "prefix =") || strings.Contains(query.SQL, `FROM "access_tokens"`) {
+		l.Add(1)
+	}
+	return ctx
+}
+
+func (*lookUps) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+// invented returns a credential that anybody can make who knows the form.
+func invented(kind, companyID string, i int, signature string) string {
+	text := fmt.Sprintf("%s_%s_%032d%s", kind, strings.TrimPrefix(companyID, "company_"), i, signature)
+	return text + fmt.Sprintf("%08x", crc32.ChecksumIEEE([]byte(text)))
+}
+
+// TestStrangersCostFewStatements shows thousands of credentials that nobody ever made: those that have our form are looked up
+// so often and no more, and meanwhile whoever has a credential that the gateway signed, or has used an older one, is let in.
+func TestStrangersCostFewStatements(t *testing.T) {
+	t.Parallel()
+	address := dbtest.URL(t)
+	// These were made before there was a secret key, and with another one.
+	before := dbtest.Open(t, address, db.Options{})
+	company, err := before.CreateCompany(t.Context(), "Strangers")
+	require.NoError(t, err)
+	keyOf := func(store *db.Store) string {
+		_, secret, err := store.Tenant(company.ID).CreateAPIKey(t.Context(), model.CreateAPIKeyInput{Name: "key", Scopes: []model.APIKeyScope{model.APIKeyScopeAdmin}})
+		require.NoError(t, err)
+		return secret
+	}
+	unsigned, late, foreign := keyOf(before), keyOf(before), keyOf(dbtest.Open(t, address, db.Options{SecretKey: make([]byte, 32)}))
+	require.Len(t, foreign, len(unsigned)+16)
+
+	counted := &lookUps{}
+	options := dbtest.Options()
+	options.Tracer = counted
+	store := dbtest.Open(t, address, options)
+	g := &gatewayUnderTest{url: serveStore(t, store), store: store}
+	signed, fresh := keyOf(store), keyOf(store)
+	status := func(credential string) int {
+		response := g.do(t, http.MethodPost, "/graphql", credential, `{"query":"{ __typename }"}`)
+		require.NoError(t, response.Body.Close())
+		return response.StatusCode
+	}
+	token, _ := g.token(t, signed, "read")
+	for _, good := range []string{unsigned, foreign, signed, token} {
+		require.Equal(t, http.StatusOK, status(good))
+	}
+
+	begin := counted.Load()
+	for i := range 100 {
+		require.Equal(t, http.StatusUnauthorized, status(invented("ag", company.ID, i, "")[1:]), "of another form")
+		require.Equal(t, http.StatusUnauthorized, status("agt_"+invented("ag", company.ID, i, "")), "of another form")
+	}
+	require.Equal(t, begin, counted.Load(), "what is mistyped is not looked up")
+
+	refused := map[int]int{}
+	for i := range 3_000 {
+		kinds := []string{"ag", "agt"}
+		signatures := []string{"", "0123456789abcdef"}
+		refused[status(invented(kinds[i%2], company.ID, i, signatures[i/2%2]))]++
+	}
+	require.Len(t, refused, 2)
+	require.GreaterOrEqual(t, refused[http.StatusUnauthorized], 600)
+	require.Positive(t, refused[http.StatusTooManyRequests])
+	require.EqualValues(t, refused[http.StatusUnauthorized], counted.Load()-begin)
+
+	require.Equal(t, http.StatusOK, status(fresh), "signed, and never shown before")
+	for _, known := range []string{unsigned, foreign, signed, token} {
+		require.Equal(t, http.StatusOK, status(known))
+	}
+	require.Contains(t, []int{http.StatusOK, http.StatusTooManyRequests}, status(late), "never shown before, and not signed")
+}
+
+// Without a secret key credentials have no signature, and are looked up as they come.
+func TestCredentialsWithoutASecretKey(t *testing.T) {
+	t.Parallel()
+	address := dbtest.URL(t)
+	with := dbtest.Open(t, address, dbtest.Options())
+	store := dbtest.Open(t, address, db.Options{})
+	g := &gatewayUnderTest{url: serveStore(t, store), store: store}
+	tenant, unsigned := g.company(t, "No secret")
+	_, signed, err := with.Tenant(companyIDOf(t, tenant)).CreateAPIKey(t.Context(), model.CreateAPIKeyInput{Name: "key", Scopes: []model.APIKeyScope{model.APIKeyScopeRead}})
+	require.NoError(t, err)
+	for _, key := range []string{unsigned, signed} {
+		g.must(t, key, "{ __typename }", nil, nil)
+	}
+	require.Len(t, unsigned, len(signed)-16)
+	token, _ := g.token(t, unsigned, "read")
+	g.must(t, token, "{ __typename }", nil, nil)
+	for i := range 700 {
+		response := g.do(t, http.MethodPost, "/graphql", invented("ag", companyIDOf(t, tenant), i, ""), `{"query":"{ __typename }"}`)
+		require.NoError(t, response.Body.Close())
+		require.Equal(t, http.StatusUnauthorized, response.StatusCode)
+	}
+}

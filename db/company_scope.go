@@ -1,0 +1,179 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/uptrace/bun"
+)
+
+// everyCompany stands for all companies: the statements of the program itself. No text of Postgres has this character, so it
+// is no company's id, whoever makes one up.
+const everyCompany = "\x00"
+
+type companyKey struct{}
+
+// withCompany returns a context whose statements see and change the company's rows only.
+func withCompany(ctx context.Context, companyID string) context.Context {
+	return context.WithValue(ctx, companyKey{}, companyID)
+}
+
+// companyOf returns whose rows the statements of a context see, empty for nobody's.
+func companyOf(ctx context.Context) string {
+	companyID, _ := ctx.Value(companyKey{}).(string)
+	return companyID
+}
+
+// scoped makes statements of bun that see and change the rows of a company.
+type scoped struct {
+	db        *bun.DB
+	conn      bun.IConn
+	companyID string
+}
+
+// program makes statements over all companies.
+func (s *Store) program() scoped { return scoped{s.db, s.db.DB, everyCompany} }
+
+func (s scoped) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	return s.conn.QueryContext(withCompany(ctx, s.companyID), query, args...)
+}
+
+func (s scoped) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	return s.conn.ExecContext(withCompany(ctx, s.companyID), query, args...)
+}
+
+func (s scoped) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	return s.conn.QueryRowContext(withCompany(ctx, s.companyID), query, args...)
+}
+
+func (s scoped) NewSelect() *bun.SelectQuery { return bun.NewSelectQuery(s.db).Conn(s) }
+
+func (s scoped) NewInsert() *bun.InsertQuery { return bun.NewInsertQuery(s.db).Conn(s) }
+
+func (s scoped) NewUpdate() *bun.UpdateQuery { return bun.NewUpdateQuery(s.db).Conn(s) }
+
+func (s scoped) NewDelete() *bun.DeleteQuery { return bun.NewDeleteQuery(s.db).Conn(s) }
+
+func (s scoped) NewRaw(query string, args ...any) *bun.RawQuery {
+	return bun.NewRawQuery(s.db, query, args...).Conn(s)
+}
+
+// locks says how connections are bound to a company.
+type locks struct {
+	// isOn says that the database holds the companies apart itself. Without it a connection only remembers its company,
+	// for the views that searches read.
+	isOn bool
+}
+
+// setCompany is what binds a connection to the company that its value names. actFor also takes the role that the policies
+// bind, for a connection that does not have it yet. actForAll gives that back, and has no value.
+var (
+	setCompany = statement("SELECT set_config('agentgraph.company', $1, false)")
+	actFor     = statement("SELECT set_config('role', '" + gatewayRole + "', false), set_config('agentgraph.company', $1, false)")
+	actForAll  = statement("SELECT set_config('role', 'none', false), set_config('agentgraph.company', '', false)")
+)
+
+// change is the statement that binds a connection, which is bound to nobody known if isKnown is false, to another company.
+func (l *locks) change(from string, isKnown bool, to string) Statement {
+	switch {
+	case to == everyCompany:
+		return actForAll
+	case !l.isOn:
+		return setCompany
+	case isKnown && from != everyCompany:
+		return setCompany
+	}
+	return actFor
+}
+
+const boundKey = "company"
+
+// boundTo returns whose rows a connection sees.
+func boundTo(conn *pgconn.PgConn) (companyID string, isKnown bool) {
+	companyID, isKnown = conn.CustomData()[boundKey].(string)
+	return companyID, isKnown
+}
+
+// bound remembers whose rows a connection sees, unless setting it has failed.
+func bound(conn *pgconn.PgConn, companyID string, err error) {
+	if err != nil {
+		unbind(conn)
+		return
+	}
+	conn.CustomData()[boundKey] = companyID
+}
+
+// unbind forgets whose rows a connection sees: what was set in a transaction is undone with it.
+func unbind(conn *pgconn.PgConn) { delete(conn.CustomData(), boundKey) }
+
+// binding is the read that binds a connection to the company, if it is another one's.
+func (l *locks) binding(conn *pgconn.PgConn, companyID string) []Read {
+	from, isKnown := boundTo(conn)
+	if isKnown && from == companyID {
+		return nil
+	}
+	return []Read{{Statement: l.change(from, isKnown, companyID)}}
+}
+
+// bind binds a connection to the company, if it is another one's.
+func (l *locks) bind(ctx context.Context, conn *pgconn.PgConn, companyID string) error {
+	from, isKnown := boundTo(conn)
+	if isKnown && from == companyID || conn.TxStatus() == 'E' {
+		return nil // the transaction has failed, and so will the statement
+	}
+	var values [][]byte
+	if companyID != everyCompany {
+		values = [][]byte{[]byte(companyID)}
+	}
+	_, err := conn.ExecParams(ctx, l.change(from, isKnown, companyID).text, values, nil, nil, nil).Close()
+	bound(conn, companyID, err)
+	return err
+}
+
+type chargedKey struct{}
+
+// prepare binds a connection that the pool hands out: to the company of the context, and to all for the queue and
+// others that use the pool as it is. Statements of bun bind theirs themselves.
+func (l *locks) prepare(ctx context.Context, conn *pgx.Conn) (bool, error) {
+	if ctx.Value(chargedKey{}) != nil {
+		return true, nil
+	}
+	companyID := companyOf(ctx)
+	if companyID == "" {
+		companyID = everyCompany
+	}
+	if err := l.bind(ctx, conn.PgConn(), companyID); err != nil {
+		if conn.PgConn().IsClosed() && ctx.Err() == nil {
+			return false, nil // the pool opens another one
+		}
+		return false, err
+	}
+	return true, nil
+}
+
+// look finds out whether the database holds companies apart. It logs a warning if not, and returns an error if this user would
+// find nothing in it.
+func (l *locks) look(ctx context.Context, pool *pgxpool.Pool, log *slog.Logger) error {
+	var mayBind bool
+	err := pool.QueryRow(ctx, `SELECT coalesce((SELECT relrowsecurity FROM pg_class WHERE oid = to_regclass('companies')), false),
+		coalesce(pg_has_role(to_regrole($1), 'USAGE') AND pg_has_role(to_regrole($2), 'USAGE'), false)`, gatewayRole, programRole).Scan(&l.isOn, &mayBind)
+	switch {
+	case err != nil:
+		return fmt.Errorf("look for row-level security: %w", err)
+	case l.isOn && !mayBind:
+		return fmt.Errorf("the database has row-level security, and its user is not a member of the roles %s and %s", gatewayRole, programRole)
+	case l.isOn:
+		return nil
+	}
+	if log == nil {
+		log = slog.Default()
+	}
+	log.WarnContext(ctx, "row-level security is off: the program alone holds companies apart, until the roles "+
+		gatewayRole+" and "+programRole+" exist and \"agentgraph migrate up\" has run")
+	return nil
+}

@@ -1,0 +1,160 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// The roles of row-level security, which nobody logs in as. They belong to the whole server.
+const (
+	// gatewayRole is what statements for a company act as: it owns nothing, and sees rows of the company alone.
+	gatewayRole = "agentgraph_gateway"
+	// programRole sees the rows of all companies. Who migrates and who serves is a member of it.
+	programRole = "agentgraph_program"
+)
+
+// roleLock tells the lock of whoever secures rows from other advisory locks.
+const roleLock = 0x726f7773
+
+// As a scalar subquery the setting is read once for a statement. Compared with the company that the statement names, it
+// is a condition on no row: Postgres then looks at it once, and not at each row.
+const ownCompany = "(SELECT current_setting('agentgraph.company', true))"
+
+// The views, by their names.
+const (
+	agentsView = "company.agents"
+	chunksView = "company.chunks"
+)
+
+// views are read by searches. Postgres asks an index for what an operator finds before a policy was looked at only if
+// the operator can tell nobody of the rows it saw, which those of full-text search, of arrays and of JSON cannot claim.
+// A view is no barrier to them, and has the company in it. Its columns are those of the table, or some of them.
+var views = []struct{ table, columns string }{
+	{"agents", "*"},
+	{"chunks", "company_id, id, dataset_id, document_id, position, search"},
+}
+
+// dropViews removes the views that searches read, so that the tables behind them can be changed.
+const dropViews = "DROP SCHEMA IF EXISTS company CASCADE"
+
+// secureRows has the database hold companies apart, by row-level security on every table that has a company: what a
+// statement forgets to ask for, it does not see. It changes only what is missing. Without the right to create the roles
+// everything stays as it is, but for the views.
+func (m *Migrator) secureRows(ctx context.Context) error {
+	conn, err := m.pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	if _, err := conn.Exec(ctx, "SELECT pg_advisory_lock($1)", roleLock); err != nil {
+		return err
+	}
+	defer func() { _, _ = conn.Exec(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", roleLock) }()
+	for _, view := range views {
+		if isThere, err := makeView(ctx, conn.Conn(), view.table, view.columns); err != nil {
+			return fmt.Errorf("make a view of %s: %w", view.table, err)
+		} else if !isThere {
+			return nil // the schema is older than the table
+		}
+	}
+	hasRoles, err := makeRoles(ctx, conn.Conn())
+	if err != nil || !hasRoles {
+		return err
+	}
+	for _, missing := range []string{missingRights, missingPolicies} {
+		if err := runAll(ctx, conn.Conn(), missing); err != nil {
+			return fmt.Errorf("secure rows: %w", err)
+		}
+	}
+	return nil
+}
+
+// makeView makes the view of a table anew, if the table has columns that the view lacks, and reports whether there is such a
+// table.
+func makeView(ctx context.Context, conn *pgx.Conn, table, columns string) (isThere bool, err error) {
+	var isComplete bool
+	err = conn.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL, to_regclass('company.' || $1) IS NOT NULL AND ($2 <> '*' OR
+		(SELECT count(*) FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped) =
+		(SELECT count(*) FROM pg_attribute WHERE attrelid = to_regclass('company.' || $1) AND attnum > 0))`, table, columns).Scan(&isThere, &isComplete)
+	if err != nil || !isThere || isComplete {
+		return isThere, err
+	}
+	_, err = conn.Exec(ctx, fmt.Sprintf(`CREATE SCHEMA IF NOT EXISTS company; DROP VIEW IF EXISTS company.%[1]s;
+		CREATE VIEW company.%[1]s AS SELECT %[2]s FROM %[1]s WHERE company_id = %[3]s`, table, columns, ownCompany))
+	return true, err
+}
+
+// makeRoles makes those roles that are missing, with the user as their member, and reports whether all are there. Others may
+// be making them for other databases.
+func makeRoles(ctx context.Context, conn *pgx.Conn) (hasRoles bool, err error) {
+	for _, role := range []string{gatewayRole, programRole} {
+		for range 5 {
+			var exists, isMember bool
+			if err := conn.QueryRow(ctx, `SELECT to_regrole($1) IS NOT NULL, coalesce(pg_has_role(to_regrole($1), 'USAGE'), false)`, role).Scan(&exists, &isMember); err != nil {
+				return false, err
+			}
+			if hasRoles = exists && isMember; hasRoles {
+				break
+			}
+			statement := "GRANT " + role + " TO CURRENT_USER"
+			if !exists {
+				statement = "CREATE ROLE " + role + " NOLOGIN"
+			}
+			if _, err := conn.Exec(ctx, statement); err != nil && !refused(err) {
+				return false, err
+			}
+		}
+		if !hasRoles {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// ownTables are the tables of the database that the user can change.
+const ownTables = `FROM pg_class AS t WHERE t.relkind IN ('r', 'p') AND t.relnamespace = 'public'::regnamespace AND pg_has_role(t.relowner, 'USAGE')`
+
+// missingRights selects statements that give the roles what they need.
+const missingRights = `SELECT format('GRANT USAGE ON SCHEMA company, public TO %1$I; GRANT SELECT ON ALL TABLES IN SCHEMA company TO %1$I', role)
+		FROM unnest(ARRAY['` + gatewayRole + `', '` + programRole + `']) AS role
+		WHERE NOT (has_table_privilege(role, 'company.agents', 'SELECT') AND has_table_privilege(role, 'company.chunks', 'SELECT')
+			AND has_schema_privilege(role, 'company', 'USAGE') AND has_schema_privilege(role, 'public', 'USAGE'))
+	UNION ALL SELECT format('GRANT SELECT, INSERT, UPDATE, DELETE ON %s TO %I', oid::regclass, role)
+		FROM (SELECT t.oid ` + ownTables + `) AS tables, unnest(ARRAY['` + gatewayRole + `', '` + programRole + `']) AS role
+		WHERE NOT (has_table_privilege(role, oid, 'SELECT') AND has_table_privilege(role, oid, 'INSERT')
+			AND has_table_privilege(role, oid, 'UPDATE') AND has_table_privilege(role, oid, 'DELETE'))
+	UNION ALL SELECT format('GRANT USAGE ON SEQUENCE %s TO %I', oid::regclass, role)
+		FROM pg_class, unnest(ARRAY['` + gatewayRole + `', '` + programRole + `']) AS role
+		WHERE relkind = 'S' AND relnamespace = 'public'::regnamespace AND pg_has_role(relowner, 'USAGE') AND NOT has_sequence_privilege(role, oid, 'USAGE')`
+
+// missingPolicies selects a statement for each table of companies that is not secured yet: companies themselves, and
+// those that have a company_id.
+const missingPolicies = `SELECT format('ALTER TABLE %1$s ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+		DROP POLICY IF EXISTS company ON %1$s; DROP POLICY IF EXISTS program ON %1$s;
+		CREATE POLICY company ON %1$s USING (%2$I = ` + quotedOwnCompany + `) WITH CHECK (%2$I = ` + quotedOwnCompany + `);
+		CREATE POLICY program ON %1$s TO ` + programRole + ` USING (true) WITH CHECK (true)', oid::regclass, "column")
+	FROM (SELECT t.oid, t.relrowsecurity AND t.relforcerowsecurity AS is_secured,
+			CASE t.oid WHEN to_regclass('companies') THEN 'id' ELSE 'company_id' END AS "column" ` + ownTables + `) AS tables
+	WHERE EXISTS (SELECT FROM pg_attribute WHERE attrelid = oid AND attname = "column" AND NOT attisdropped)
+		AND NOT (is_secured AND (SELECT count(*) FROM pg_policy WHERE polrelid = oid AND polname IN ('company', 'program')) = 2)
+	ORDER BY oid`
+
+// quotedOwnCompany is ownCompany within a literal.
+const quotedOwnCompany = "(SELECT current_setting(''agentgraph.company'', true))"
+
+// runAll runs the statements that a query selects, each in a transaction of its own: nobody waits for two tables.
+func runAll(ctx context.Context, conn *pgx.Conn, query string) error {
+	rows, err := conn.Query(ctx, query)
+	if err != nil {
+		return err
+	}
+	statements, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	for _, statement := range statements {
+		_, failed := conn.Exec(ctx, statement)
+		err = errors.Join(err, failed)
+	}
+	return err
+}

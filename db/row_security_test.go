@@ -1,0 +1,296 @@
+package db_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// securedTables are the tables with rows of companies, and the column that names the company.
+func securedTables(t *testing.T, conn *pgx.Conn) map[string]string {
+	t.Helper()
+	rows, err := conn.Query(t.Context(), `SELECT table_name::text FROM information_schema.columns WHERE table_schema = 'public' AND column_name = 'company_id'`)
+	require.NoError(t, err)
+	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	tables := map[string]string{"companies": "id"}
+	for _, name := range names {
+		tables[name] = "company_id"
+	}
+	require.Greater(t, len(tables), 30)
+	return tables
+}
+
+func countOf(t *testing.T, tenant *db.Tenant, query string) (n int) {
+	t.Helper()
+	require.NoError(t, db.Raw(tenant).QueryRowContext(t.Context(), query).Scan(&n), query)
+	return n
+}
+
+func refusedByPolicy(t *testing.T, err error, what string) {
+	t.Helper()
+	var refused *pgconn.PgError
+	require.ErrorAs(t, err, &refused, what)
+	require.Equal(t, "42501", refused.Code, what)
+	require.Contains(t, refused.Message, "row-level security", what)
+}
+
+// Statements that forget the company altogether see and change its rows only, whatever the table.
+func TestTheDatabaseAloneHoldsCompaniesApart(t *testing.T) {
+	t.Parallel()
+	store, conn := fresh(t)
+	own, other := newEstate(t, store, "OWN"), newEstate(t, store, "SECRET")
+	mine, theirs, nobody := own.tenant, other.tenant, store.Tenant("")
+	company, err := mine.Company(t.Context())
+	require.NoError(t, err)
+	empty := []string{}
+	before := rowsOf(t, conn)
+	for table, column := range securedTables(t, conn) {
+		var all, ofMine int
+		require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*), count(*) FILTER (WHERE "+column+" = $1) FROM "+table, company.ID).Scan(&all, &ofMine))
+		if all == 0 {
+			empty = append(empty, table)
+			continue
+		}
+		require.Less(t, ofMine, all, table)
+		require.Equal(t, ofMine, countOf(t, mine, "SELECT count(*) FROM "+table), table)
+		require.Equal(t, all-ofMine, countOf(t, theirs, "SELECT count(*) FROM "+table), table)
+		require.Zero(t, countOf(t, nobody, "SELECT count(*) FROM "+table), "%s: a statement of no company", table)
+
+		var foreign string
+		require.NoError(t, conn.QueryRow(t.Context(), "SELECT to_jsonb(t)::text FROM "+table+" AS t WHERE "+column+" <> $1 LIMIT 1", company.ID).Scan(&foreign))
+		_, err = db.Raw(mine).ExecContext(t.Context(), "INSERT INTO "+table+" SELECT * FROM jsonb_populate_record(NULL::"+table+", $1::jsonb)", foreign)
+		refusedByPolicy(t, err, "insert into "+table)
+		if ofMine > 0 {
+			_, err = db.Raw(mine).ExecContext(t.Context(), "UPDATE "+table+" SET "+column+" = 'another'")
+			refusedByPolicy(t, err, "give away "+table)
+		}
+		for _, statement := range []string{"UPDATE " + table + " SET " + column + " = " + column, "DELETE FROM " + table} {
+			result, err := db.Raw(mine).ExecContext(t.Context(), statement+" WHERE "+column+" <> $1", company.ID)
+			require.NoError(t, err, statement)
+			affected, err := result.RowsAffected()
+			require.NoError(t, err)
+			require.Zero(t, affected, statement)
+		}
+	}
+	require.Subset(t, []string{"idempotent_requests", "tombstones"}, empty, "an estate has a row of every other table")
+	require.Equal(t, before, rowsOf(t, conn))
+
+	for _, madeUp := range []string{"*", "\x00"} {
+		forged := store.Tenant(madeUp)
+		page, err := forged.Agents(t.Context(), model.PageArgs{First: 5}, nil)
+		require.True(t, err != nil || len(page.Nodes) == 0, madeUp)
+		found, err := forged.Find(t.Context(), db.AgentRows, []string{own.ids["AgentID"]})
+		require.True(t, err != nil || len(found) == 0, madeUp)
+	}
+
+	for _, view := range []string{"company.agents", "company.chunks"} {
+		require.Equal(t, 1, countOf(t, mine, "SELECT count(*) FROM "+view))
+		require.Zero(t, countOf(t, mine, "SELECT count(*) FROM "+view+" WHERE company_id <> '"+company.ID+"'"))
+		require.Zero(t, countOf(t, nobody, "SELECT count(*) FROM "+view))
+	}
+	_, err = db.Raw(mine).ExecContext(t.Context(), "ALTER TABLE agents DISABLE ROW LEVEL SECURITY")
+	require.ErrorContains(t, err, "must be owner")
+}
+
+// A connection goes from company to company, and what a transaction has set is gone with it.
+func TestAConnectionIsBoundToOneCompanyAtATime(t *testing.T) {
+	t.Parallel()
+	address := dbtest.URL(t)
+	store := dbtest.Open(t, address, db.Options{MaxConnections: 1})
+	one, oneID := newCompany(t, store)
+	two, twoID := newCompany(t, store)
+	newAgent(t, one)
+	newAgent(t, two)
+	newAgent(t, two)
+	const agents = "SELECT count(*) FROM agents"
+	errBack := errors.New("back")
+	sees := func(why string) {
+		t.Helper()
+		require.Equal(t, 1, countOf(t, one, agents), why)
+		require.Equal(t, 2, countOf(t, two, agents), why)
+		require.Zero(t, countOf(t, store.Tenant(""), agents), why)
+		companies, err := store.Companies(t.Context())
+		require.NoError(t, err)
+		require.Len(t, companies, 2, why)
+	}
+	sees("at first")
+
+	require.Equal(t, 1, countOf(t, one, agents))
+	require.ErrorIs(t, two.Tx(t.Context(), func(context.Context, *db.Tenant) error { return errBack }), errBack)
+	sees("after a rollback")
+
+	err := two.Tx(t.Context(), func(ctx context.Context, t *db.Tenant) error {
+		_, err := db.Raw(t).ExecContext(ctx, "SELECT 1 / 0")
+		return err
+	})
+	require.ErrorContains(t, err, "division by zero")
+	sees("after a failed transaction")
+
+	ctx, cancel := context.WithCancel(t.Context())
+	require.Error(t, two.Tx(ctx, func(ctx context.Context, _ *db.Tenant) error {
+		cancel()
+		return ctx.Err()
+	}))
+	sees("after a context has ended")
+
+	require.NoError(t, store.Tx(t.Context(), func(_ context.Context, tx *db.Tx) error {
+		for range 2 {
+			require.Equal(t, 1, countOf(t, tx.Tenant(oneID), agents))
+			require.Equal(t, 2, countOf(t, tx.Tenant(twoID), agents))
+		}
+		return nil
+	}))
+	sees("after a transaction over two companies")
+
+	require.NoError(t, one.Tx(t.Context(), func(ctx context.Context, inTx *db.Tenant) error {
+		return db.Pgx(inTx, func(tx pgx.Tx) error {
+			inner, err := tx.Begin(ctx)
+			require.NoError(t, err)
+			_, err = inner.Exec(ctx, "SELECT set_config('agentgraph.company', '', false)")
+			require.NoError(t, err)
+			require.NoError(t, inner.Rollback(ctx))
+			return nil
+		})
+	}))
+	sees("after a savepoint")
+
+	_, err = store.Pool().Exec(t.Context(), "SELECT 1")
+	require.NoError(t, err)
+	sees("after the queue")
+}
+
+// Reads are bound in the round trip that reads, and only when the company changes.
+func TestReadsAreBoundToTheirCompany(t *testing.T) {
+	t.Parallel()
+	address := dbtest.URL(t)
+	store := dbtest.Open(t, address, db.Options{MaxConnections: 1})
+	one, _ := newCompany(t, store)
+	two, _ := newCompany(t, store)
+	mine, theirs := newAgent(t, one), newAgent(t, two)
+	find := func(ctx context.Context, tenant *db.Tenant, ids ...string) int {
+		rows, err := tenant.Find(ctx, db.AgentRows, ids)
+		require.NoError(t, err)
+		return len(rows)
+	}
+	// bindings is how often the only connection for reads was bound.
+	bindings := func() (calls int) {
+		conn, err := store.Reads().Acquire(t.Context())
+		require.NoError(t, err)
+		defer conn.Release()
+		require.NoError(t, conn.QueryRow(t.Context(), `SELECT coalesce(sum(generic_plans + custom_plans), 0) FROM pg_prepared_statements
+			WHERE statement LIKE '%set_config(''agentgraph.company''%'`).Scan(&calls))
+		return calls
+	}
+	for range 3 {
+		require.Equal(t, 1, find(t.Context(), one, mine.ID, theirs.ID))
+	}
+	require.Equal(t, 1, bindings(), "a company that goes on reading sends nothing more")
+	for range 2 {
+		require.Equal(t, 1, find(t.Context(), two, mine.ID, theirs.ID))
+		require.Equal(t, 1, find(t.Context(), one, mine.ID, theirs.ID))
+	}
+	require.Equal(t, 5, bindings())
+
+	// What fails has bound nothing.
+	failing := db.Read{Statement: store.Select(db.AgentRows, []string{"id"}), Keys: []string{"\x00"}, IsOne: true}
+	require.Error(t, two.Read(t.Context(), []db.Read{failing}, func(int, [][]byte) error { return nil }))
+	require.Equal(t, 1, find(t.Context(), one, mine.ID, theirs.ID))
+	require.Equal(t, 1, find(t.Context(), two, mine.ID, theirs.ID))
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := one.Find(ended, db.AgentRows, []string{mine.ID})
+	require.Error(t, err)
+	require.Equal(t, 1, find(t.Context(), one, mine.ID, theirs.ID))
+}
+
+// userOf makes a user who is no superuser, with a database of its own.
+func userOf(t *testing.T, name, rights string) (address string) {
+	t.Helper()
+	empty := dbtest.EmptyURL(t)
+	conn := connect(t, empty)
+	u, err := url.Parse(empty)
+	require.NoError(t, err)
+	base := strings.TrimPrefix(u.Path, "/")
+	for _, statement := range []string{
+		"CREATE ROLE " + name + " LOGIN " + rights, "ALTER DATABASE " + base + " OWNER TO " + name, "GRANT CREATE, USAGE ON SCHEMA public TO " + name,
+		"CREATE EXTENSION IF NOT EXISTS btree_gin", "CREATE EXTENSION IF NOT EXISTS pg_trgm",
+	} {
+		_, err := conn.Exec(t.Context(), statement)
+		require.NoError(t, err, statement)
+	}
+	t.Cleanup(func() {
+		_, err := conn.Exec(context.WithoutCancel(t.Context()), "REASSIGN OWNED BY "+name+" TO CURRENT_USER; DROP OWNED BY "+name)
+		require.NoError(t, err)
+		_, err = conn.Exec(context.WithoutCancel(t.Context()), "DROP ROLE "+name)
+		require.NoError(t, err)
+	})
+	u.User = url.User(name)
+	return u.String()
+}
+
+// warnings are the lines of a log.
+type warnings struct{ strings.Builder }
+
+func (w *warnings) log() *slog.Logger {
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelWarn}))
+}
+
+// A user with the roles owns the tables and sees all companies, but its Tenants do not; without the roles the program is alone,
+// and says so.
+func TestOwnersThatAreNoSuperusers(t *testing.T) {
+	t.Parallel()
+	dbtest.URL(t) // the roles exist from here on
+	for name, c := range map[string]struct {
+		grant  string
+		isHeld bool
+	}{
+		"owner_with_roles": {"GRANT agentgraph_gateway, agentgraph_program TO owner_with_roles", true}, "owner_without_roles": {"", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			address := userOf(t, name, "")
+			if c.grant != "" {
+				_, err := connect(t, dbtest.URL(t)).Exec(t.Context(), c.grant)
+				require.NoError(t, err)
+			}
+			migrator := newMigrator(t, address)
+			require.NoError(t, migrator.Up(t.Context()))
+			require.NoError(t, migrator.Up(t.Context()), "again")
+			said := &warnings{}
+			store := dbtest.Open(t, address, db.Options{Log: said.log(), SecretKey: make([]byte, 32)})
+			own, other := newEstate(t, store, "OWN"), newEstate(t, store, "SECRET")
+			require.NotEmpty(t, own.ids)
+			companies, err := store.Companies(t.Context())
+			require.NoError(t, err)
+			require.Len(t, companies, 2)
+			page, err := other.tenant.Agents(t.Context(), model.PageArgs{First: 5}, &model.AgentFilter{NameContains: new("secret")})
+			require.NoError(t, err)
+			require.Len(t, page.Nodes, 1)
+			// A program of before asks as the owner, and is bound by its own predicate alone.
+			var seen int
+			require.NoError(t, connect(t, address).QueryRow(t.Context(), "SELECT count(*) FROM agents").Scan(&seen))
+			require.Equal(t, 2, seen)
+			if !c.isHeld {
+				require.Contains(t, said.String(), "row-level security is off")
+				return
+			}
+			require.NotContains(t, said.String(), "row-level security")
+			require.Equal(t, 1, countOf(t, own.tenant, "SELECT count(*) FROM agents"))
+			_, err = connect(t, dbtest.URL(t)).Exec(t.Context(), "REVOKE agentgraph_program FROM "+name)
+			require.NoError(t, err)
+			_, err = db.Open(t.Context(), address, db.Options{})
+			require.ErrorContains(t, err, "not a member of the roles")
+		})
+	}
+}

@@ -17,7 +17,7 @@ const everythingOfTests = `{
 			name isFlaky failingSince { promptVersion run { id executionId } lastPassed { promptVersion } } history(first: 3) { id status createdAt }
 			agent { name } folder { name body }
 			lastRun { status messages { text } execution { status } }
-			runs(first: 2) { totalCount nodes { attempt status } }
+			runs(first: 2) { totalCount nodes { attempt status isDraft draftPrompt } }
 			... on SimulationTest { criteria toolMocking { mockAllTools } }
 			... on ClassificationTest { tagExpected }
 		} }

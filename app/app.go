@@ -17,6 +17,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/engine"
+	"github.com/agentgraph/agentgraph/engine/llm/offline"
 	"github.com/agentgraph/agentgraph/gateway"
 	"github.com/agentgraph/agentgraph/gateway/auth"
 	"github.com/agentgraph/agentgraph/gateway/console"
@@ -47,6 +48,10 @@ type Options struct {
 	Settings gateway.Settings
 	// Console serves the web console. Nil means none.
 	Console *console.Handler
+	// Version is what clients are told of the program's version.
+	Version string
+	// Workers is how many jobs Serve works on at once; 0 for none.
+	Workers int
 	// Plan answers queries by plans where possible. Without it a resolver answers each field.
 	Plan bool
 	// AuditWebhook is told of audit events by processes with workers. Without a URL nobody is.
@@ -62,6 +67,7 @@ type App struct {
 	engine   *engine.Engine
 	server   *gateway.Server
 	settings gateway.Settings
+	workers  int
 	// handler is the server inside its observers.
 	handler http.Handler
 	webhook AuditWebhook
@@ -77,7 +83,10 @@ func New(o Options) (*App, error) {
 	if o.Observer == nil {
 		o.Observer = &observe.Observer{}
 	}
-	resolver := resolvers.New(o.Store, o.Engine)
+	resolver := resolvers.New(o.Store, o.Engine, model.Server{
+		Version: o.Version, Model: o.Engine.ModelName(), IsOffline: o.Engine.ModelName() == offline.Name,
+		EmbeddingModel: o.Engine.Knowledge().EmbeddingModel(), Workers: int32(o.Workers),
+	})
 	schema := graph.NewExecutableSchema(resolver.Config())
 	table, err := query.NewTable(schema.Schema(), o.Store, o.Log)
 	if err != nil {
@@ -117,6 +126,7 @@ func New(o Options) (*App, error) {
 	handler := o.Observer.Handler(server)
 	return &App{
 		settings: settings,
+		workers:  o.Workers,
 		store:    o.Store,
 		engine:   o.Engine,
 		server:   server,
@@ -152,20 +162,20 @@ func auditLogOf(store *db.Store) rest.AuditLog {
 // Handler answers requests as Serve does, for use in another server.
 func (a *App) Handler() http.Handler { return a.handler }
 
-// Serve answers requests and works on up to workers jobs at once until ctx ends. Then it accepts no more of either and
+// Serve answers requests and works on jobs until ctx ends. Then it accepts no more of either and
 // lets those in progress finish. Jobs that take longer than stopTime go to other processes.
-func (a *App) Serve(ctx context.Context, listener net.Listener, workers int) error {
-	if workers > 0 {
+func (a *App) Serve(ctx context.Context, listener net.Listener) error {
+	if a.workers > 0 {
 		if err := a.engine.Knowledge().Refresh(ctx, a.store); err != nil {
 			return err
 		}
-		if err := a.store.Work(ctx, workers, db.Workers{RunTest: a.engine.RunTest, Index: a.engine.Knowledge().Index}); err != nil {
+		if err := a.store.Work(ctx, a.workers, db.Workers{RunTest: a.engine.RunTest, Index: a.engine.Knowledge().Index}); err != nil {
 			return errors.Join(err, ctx.Err())
 		}
 	}
 	var delivering sync.WaitGroup
 	defer delivering.Wait()
-	if workers > 0 && a.webhook.URL != "" {
+	if a.workers > 0 && a.webhook.URL != "" {
 		delivering.Go(func() { a.webhook.deliver(ctx, a.store, a.log) })
 	}
 	// This comes only now because the start leaves less garbage while the heap is small.

@@ -30,6 +30,9 @@ const (
 type EngineOptions struct {
 	// Provider has the language model. Without both an address and a key, the offline model answers.
 	Provider openai.Config
+	// OfflinePause is how long the offline model waits between the pieces of an answer in a chat. It never waits in
+	// tests of agents.
+	OfflinePause time.Duration
 	// QuestionModel is a model of the provider that turns messages into questions to the knowledge base. Empty means
 	// none.
 	QuestionModel string
@@ -56,7 +59,7 @@ func NewEngine(o EngineOptions) (*engine.Engine, func(), error) {
 	if o.Observer == nil {
 		o.Observer = &observe.Observer{}
 	}
-	speaker, err := o.speaker()
+	speaker, tested, err := o.speakers()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -73,7 +76,7 @@ func NewEngine(o EngineOptions) (*engine.Engine, func(), error) {
 		return nil, nil, err
 	}
 	options := engine.Options{
-		Rephraser: rephraser,
+		Tested: tested, Rephraser: rephraser,
 		// The model has a time-out of its own for each response.
 		ReplyTimeout:  o.TurnTimeout,
 		MaxModelCalls: o.MaxModelCalls, Caller: caller, TransferWebhook: o.TransferWebhook, Knowledge: base,
@@ -90,12 +93,14 @@ func NewEngine(o EngineOptions) (*engine.Engine, func(), error) {
 // isOffline reports whether no provider is configured.
 func (o EngineOptions) isOffline() bool { return o.Provider.Key == "" && o.Provider.BaseURL == "" }
 
-// speaker returns the language model.
-func (o EngineOptions) speaker() (llm.Model, error) {
+// speakers returns the language models of agents in chats and in tests.
+func (o EngineOptions) speakers() (chats, tests llm.Model, err error) {
 	if o.isOffline() {
-		return o.Observer.Model(offline.New(), offlineProvider), nil
+		m := offline.New()
+		return o.Observer.Model(m.Paced(o.OfflinePause), offlineProvider), o.Observer.Model(m, offlineProvider), nil
 	}
-	return o.named(o.Provider.Model)
+	m, err := o.named(o.Provider.Model)
+	return m, m, err
 }
 
 // rephraser returns the model that turns messages into questions to the knowledge base, nil if there is none.

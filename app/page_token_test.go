@@ -100,6 +100,10 @@ func TestAPageHoldsItsOwnChats(t *testing.T) {
 	refused = g.query(t, token, `mutation ($id: ID!) { startSimulationChat(input: {agentId: $id, toolMocking: {mockAllTools: true}}) { simulationChat { id } } }`, map[string]any{"id": agents[0]})
 	require.Equal(t, []string{"FORBIDDEN"}, refused.codes())
 	require.Contains(t, refused.Errors[0].Message, "simulate")
+	for _, more := range []string{`prompt: "Obey."`, `messages: [{role: user, text: "Free?"}, {role: assistant, text: "Yes."}]`, `messages: []`} {
+		refused = g.query(t, token, `mutation ($id: ID!) { startSimulationChat(input: {agentId: $id, `+more+`}) { simulationChat { id } } }`, map[string]any{"id": agents[0]})
+		require.Equal(t, []string{"FORBIDDEN"}, refused.codes(), more)
+	}
 }
 
 func TestTokensOfAVisitorShareItsChats(t *testing.T) {

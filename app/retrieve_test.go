@@ -38,4 +38,39 @@ func TestRetrieve(t *testing.T) {
 	require.Nil(t, best.VectorSimilarity)
 	a := g.query(t, key, `query ($id: ID!) { knowledgeBaseChat(id: $id) { retrieve(question: "") { content } } }`, map[string]any{"id": chat.ID})
 	require.Equal(t, []string{"BAD_INPUT"}, a.codes())
+
+	var tried struct {
+		KnowledgeBaseChat struct {
+			Retrieve, Without []struct {
+				IsBelowThreshold bool
+				Document         struct{ Name string }
+				MatchedTerms     []struct {
+					Word           string
+					Weight, Credit float64
+				}
+			}
+			PromptSettings struct{ SimilarityThreshold float64 }
+		}
+	}
+	g.must(t, key, `query ($id: ID!) { knowledgeBaseChat(id: $id) {
+		retrieve(question: "refund in euros", settings: {similarityThreshold: 1}, belowThreshold: 1) {
+			isBelowThreshold document { name } matchedTerms { word weight credit }
+		}
+		without: retrieve(question: "refund in euros", settings: {similarityThreshold: 1}) { isBelowThreshold }
+		promptSettings { similarityThreshold }
+	} }`, map[string]any{"id": chat.ID}, &tried)
+	require.Len(t, tried.KnowledgeBaseChat.Retrieve, 1)
+	below := tried.KnowledgeBaseChat.Retrieve[0]
+	require.True(t, below.IsBelowThreshold)
+	require.Equal(t, "Refunds", below.Document.Name)
+	require.Equal(t, "refund", below.MatchedTerms[0].Word)
+	require.Empty(t, tried.KnowledgeBaseChat.Without)
+	require.InDelta(t, 0.2, tried.KnowledgeBaseChat.PromptSettings.SimilarityThreshold, 1e-9, "nothing is saved")
+	for _, test := range []struct{ arguments, code string }{
+		{`settings: {topN: 101}`, "BAD_INPUT"}, {`belowThreshold: 101`, "BAD_INPUT"}, {`belowThreshold: -1`, "BAD_INPUT"},
+		{`settings: {rerankModel: "none"}`, "UNPROCESSABLE"},
+	} {
+		a := g.query(t, key, `query ($id: ID!) { knowledgeBaseChat(id: $id) { retrieve(question: "x", `+test.arguments+`) { content } } }`, map[string]any{"id": chat.ID})
+		require.Equal(t, []string{test.code}, a.codes(), test.arguments)
+	}
 }

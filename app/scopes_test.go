@@ -18,10 +18,10 @@ import (
 
 // narrowScopes are the fields that need more than browse to be read, by the scope that they need. docs/operations.md says so too.
 var narrowScopes = map[model.APIKeyScope][]string{
-	model.APIKeyScopePrompts: {"Agent.prompt", "Agent.promptVersions", "PromptVersion.prompt", "PromptSettings.prompt"},
+	model.APIKeyScopePrompts: {"Agent.prompt", "Agent.promptVersions", "PromptVersion.prompt", "PromptSettings.prompt", "SimulationChat.draftPrompt", "AgentTestExecution.draftPrompt", "AgentTestRun.draftPrompt"},
 	model.APIKeyScopeContacts: {
 		"CampaignItem.phoneNumber", "CampaignItem.dataBag", "CampaignItemResult.conversation", "CampaignItemResult.summary", "CampaignItemResult.metadata",
-		"SimulationChat.dataBag", "SimulationChat.messages", "SimulationChat.toolCalls", "Subscription.simulationChatMessages", "Subscription.simulationChatEvents",
+		"SimulationChat.dataBag", "SimulationChat.messages", "SimulationChat.lastMessage", "SimulationChat.firstContactMessage", "SimulationChat.toolCalls", "Subscription.simulationChatMessages", "Subscription.simulationChatEvents",
 		"SimulationTest.conversationMessages", "SimulationTest.variables", "SimulationTest.toolMocking", "ClassificationTest.conversationContext",
 		"AgentTestRun.messages", "AgentTestRun.toolCalls", "Evidence.quote",
 	},

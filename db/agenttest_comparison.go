@@ -34,11 +34,11 @@ func (t *Tenant) CompareAgentTestExecutions(ctx context.Context, baseID, headID 
 }
 
 // FlakyTests returns which of the tests are flaky: runs of them both passed and failed in the newest finished
-// execution that they stand in.
+// execution that they stand in and that is no draft.
 func (t *Tenant) FlakyTests(ctx context.Context, ids []string) (map[string]bool, error) {
 	newest := t.find((*model.AgentTestRun)(nil)).ColumnExpr("?TableAlias.execution_id, ?TableAlias.created_at").
 		Join("JOIN agent_test_executions AS execution ON execution.company_id = ?TableAlias.company_id AND execution.id = ?TableAlias.execution_id").
-		Where("execution.company_id = ?", t.companyID).Where("?TableAlias.test_id = parent.id").Where("execution.finished_at IS NOT NULL").
+		Where("execution.company_id = ?", t.companyID).Where("?TableAlias.test_id = parent.id").Where("execution.finished_at IS NOT NULL AND ?TableAlias.is_draft IS NULL").
 		OrderExpr("?TableAlias.created_at DESC, ?TableAlias.id DESC").Limit(1)
 	flaky := []string{}
 	// The runs of an execution were created at the same time, and that leads to them.

@@ -18,7 +18,9 @@ func (t *Tenant) StartAgentTestExecution(ctx context.Context, in model.StartAgen
 	if err := in.Validate(); err != nil {
 		return nil, err
 	}
-	execution := &model.AgentTestExecution{Repeats: in.Repeats, Concurrency: in.Concurrency, VirtualTime: in.VirtualTime}
+	execution := &model.AgentTestExecution{
+		Repeats: in.Repeats, Concurrency: in.Concurrency, VirtualTime: in.VirtualTime, IsDraft: in.Prompt != nil, DraftPrompt: in.Prompt,
+	}
 	return execution, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		ids, err := t.testsToRun(ctx, in)
 		if err != nil {
@@ -91,6 +93,7 @@ func (t *Tenant) retry(ctx context.Context, in model.RetryAgentTestExecutionInpu
 			return model.Errorf(model.Conflict, "agent test execution %q is not finished", old.ID)
 		}
 		execution.Concurrency, execution.VirtualTime, execution.RetryOfID = old.Concurrency, old.VirtualTime, &old.ID
+		execution.IsDraft, execution.DraftPrompt = old.IsDraft, old.DraftPrompt
 		planned, leftOut, err := t.runsToRepeat(ctx, in)
 		if err != nil {
 			return err
@@ -156,6 +159,9 @@ func (t tenantTx) createExecution(ctx context.Context, execution *model.AgentTes
 		return err
 	}
 	snapshots, err := t.snapshots(ctx, planned)
+	if err == nil && execution.IsDraft {
+		err = try(execution.DraftPrompt, snapshots)
+	}
 	if err != nil {
 		return err
 	}
@@ -171,7 +177,7 @@ func (t tenantTx) createExecution(ctx context.Context, execution *model.AgentTes
 			run := &model.AgentTestRun{
 				ID: model.NewID("run"), ExecutionID: execution.ID, TestID: &p.id, TestedID: p.id, TestName: snapshots[i].Test.Name,
 				Position: int32(len(runs)), Attempt: attempt, Status: model.AgentTestRunStatusQueued,
-				Snapshot: snapshots[i], PromptVersion: snapshots[i].Agent.PromptVersion,
+				Snapshot: snapshots[i], PromptVersion: snapshots[i].Agent.PromptVersion, IsDraft: execution.IsDraft,
 				Messages: []model.TestMessage{}, ToolCalls: []*model.ToolCall{}, CriteriaResults: []model.CriterionResult{},
 				Version: execution.Version, CreatedAt: execution.CreatedAt,
 			}
@@ -193,8 +199,11 @@ func (t tenantTx) createExecution(ctx context.Context, execution *model.AgentTes
 	if err := t.insertRuns(ctx, runs); err != nil {
 		return err
 	}
-	if err := t.setLastRuns(ctx, execution, planned, newest); err != nil {
-		return err
+	// A draft says nothing of the agent as it is, so it is no test's last run.
+	if !execution.IsDraft {
+		if err := t.setLastRuns(ctx, execution, planned, newest); err != nil {
+			return err
+		}
 	}
 	first := []string{}
 	for _, run := range runs[:execution.NextPosition] {
@@ -202,6 +211,20 @@ func (t tenantTx) createExecution(ctx context.Context, execution *model.AgentTes
 	}
 	_, err = t.enqueueRuns(ctx, first, queue.Change{})
 	return err
+}
+
+// try gives the agent of the snapshots another prompt. UNPROCESSABLE when they are of several agents.
+func try(draft *string, snapshots []model.RunSnapshot) error {
+	tried := snapshots[0].Agent.Trying(draft)
+	for i := range snapshots {
+		if snapshots[i].Agent.ID != tried.ID {
+			var faults model.Fields
+			faults.Add("prompt", "can be tried with tests of one agent only")
+			return faults.As(model.Unprocessable)
+		}
+		snapshots[i].Agent = tried
+	}
+	return nil
 }
 
 // insertRuns inserts new runs, which are queued and have nothing yet. Each carries its test and agent, of which there are few:
@@ -223,16 +246,20 @@ func (t tenantTx) insertRuns(ctx context.Context, runs []*model.AgentTestRun) er
 		positions, attempts = append(positions, r.Position), append(attempts, r.Attempt)
 		places, versions = append(places, placeOf[r.TestedID]), append(versions, r.PromptVersion)
 	}
+	var isDraft *bool
+	if runs[0].IsDraft {
+		isDraft = &runs[0].IsDraft
+	}
 	return translate(t.pgx(ctx, func(tx queue.Tx) error {
 		_, err := tx.Exec(ctx, `INSERT INTO agent_test_runs (company_id, id, execution_id, test_id, tested_id, test_name, position, attempt, status,
-				snapshot, prompt_version, claim, lost, messages, tool_calls, turn_count, criteria_results, version, created_at)
+				snapshot, prompt_version, claim, lost, messages, tool_calls, turn_count, criteria_results, version, created_at, is_draft)
 			SELECT $1, run.id, $2, run.tested_id, run.tested_id, run.test_name, run.position, run.attempt, $3,
-				kept.snapshot::json, run.prompt_version, 0, 0, '[]', '[]', 0, '[]', $4, $5
+				kept.snapshot::json, run.prompt_version, 0, 0, '[]', '[]', 0, '[]', $4, $5, $14
 			FROM unnest($6::text[], $7::text[], $8::text[], $9::int[], $10::int[], $11::int[], $13::int[])
 				AS run (id, tested_id, test_name, position, attempt, place, prompt_version)
 			JOIN unnest($12::text[]) WITH ORDINALITY AS kept (snapshot, place) USING (place)`,
 			t.companyID, runs[0].ExecutionID, string(model.AgentTestRunStatusQueued), runs[0].Version, runs[0].CreatedAt,
-			ids, tested, names, positions, attempts, places, snapshots, versions)
+			ids, tested, names, positions, attempts, places, snapshots, versions, isDraft)
 		return err
 	}))
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // runSummary are the columns of a model.AgentTestRunSummary beside those that tell and order rows.
-var runSummary = []string{"execution_id", "attempt", "status", "prompt_version", "duration_ms"}
+var runSummary = []string{"execution_id", "attempt", "status", "prompt_version", "duration_ms", "is_draft"}
 
 // HistoriesOfTests returns the last runs of each of the tests by its id, newest first, at most so many of each;
 // BAD_INPUT when that is not 1 to 100.
@@ -25,11 +25,12 @@ func (t *Tenant) HistoriesOfTests(ctx context.Context, ids []string, most int32)
 	return histories, err
 }
 
-// FailuresOfTests returns since when each of those of the tests fails whose newest judged run failed, by the test's id.
+// FailuresOfTests returns since when each of those of the tests fails whose newest judged run failed, by the test's id. Runs of
+// drafts do not count.
 func (t *Tenant) FailuresOfTests(ctx context.Context, ids []string) (map[string]*model.AgentTestFailure, error) {
 	judged := func(status model.AgentTestRunStatus) *bun.SelectQuery {
 		return t.find((*model.AgentTestRun)(nil)).Column("id", "created_at").
-			Where("?TableAlias.test_id = parent.id").Where("?TableAlias.status = ?", status).Limit(1)
+			Where("?TableAlias.test_id = parent.id").Where("?TableAlias.status = ?", status).Where("?TableAlias.is_draft IS NULL").Limit(1)
 	}
 	passed := judged(model.AgentTestRunStatusPassed).OrderExpr("?TableAlias.created_at DESC, ?TableAlias.id DESC")
 	failed := judged(model.AgentTestRunStatusFailed).OrderExpr("?TableAlias.created_at, ?TableAlias.id").

@@ -22,6 +22,7 @@ type plainRun struct {
 	status   model.AgentTestRunStatus
 	version  int32
 	at       time.Time
+	isDraft  bool
 }
 
 // insertRuns inserts finished runs by SQL, each in an execution of its own, so that any history can be had.
@@ -36,9 +37,9 @@ func insertRuns(t require.TestingT, conn *pgx.Conn, companyID string, runs []pla
 					created_at, started_at, finished_at)
 				VALUES ($1, 'execution_' || $2, 1, 1, false, 'Completed', 0, 1, 1, $5, $5, $5))
 			INSERT INTO agent_test_runs (company_id, id, execution_id, test_id, tested_id, test_name, position, attempt, status, snapshot,
-				prompt_version, claim, lost, messages, tool_calls, turn_count, criteria_results, error, version, created_at, started_at, finished_at, duration_ms)
-			VALUES ($1, $2, 'execution_' || $2, $3, $3, 'Test', 0, 1, $4, '{}', $6, 1, 0, '[]', '[]', 1, '[]', $7, 1, $5, $5, $5, 1)`,
-			companyID, run.id, run.test, string(run.status), run.at, run.version, fault)
+				prompt_version, claim, lost, messages, tool_calls, turn_count, criteria_results, error, version, created_at, started_at, finished_at, duration_ms, is_draft)
+			VALUES ($1, $2, 'execution_' || $2, $3, $3, 'Test', 0, 1, $4, '{}', $6, 1, 0, '[]', '[]', 1, '[]', $7, 1, $5, $5, $5, 1, nullif($8, false))`,
+			companyID, run.id, run.test, string(run.status), run.at, run.version, fault, run.isDraft)
 		require.NoError(t, err)
 	}
 }
@@ -47,6 +48,7 @@ func insertRuns(t require.TestingT, conn *pgx.Conn, companyID string, runs []pla
 func failingSince(runs []plainRun) (since, lastPassed *plainRun) {
 	for i := range runs {
 		switch {
+		case runs[i].isDraft:
 		case runs[i].status == passed:
 			since, lastPassed = nil, &runs[i]
 		case runs[i].status == failed && since == nil:
@@ -72,7 +74,7 @@ func TestFailuresAndHistoriesAreWhatTheRunsSay(t *testing.T) {
 				histories[test] = append(histories[test], plainRun{
 					id: fmt.Sprintf("run_%06d", seen), test: test, status: status, version: int32(i + 1),
 					// Runs of one execution have the same time.
-					at: epoch.Add(time.Duration(i/2) * time.Second),
+					at: epoch.Add(time.Duration(i/2) * time.Second), isDraft: rapid.IntRange(0, 4).Draw(r, "draft") == 0,
 				})
 			}
 			insertRuns(r, conn, companyID, histories[test])

@@ -62,7 +62,7 @@ func newEstate(t *testing.T, store *db.Store, mark string) estate {
 	chunk := &model.Chunk{Content: mark, Words: []string{mark}, Embedding: []float32{1, 0}}
 	require.NoError(t, tenant.FinishDocument(ctx, documents[0], []*model.Chunk{chunk}))
 	simulation := &model.SimulationChat{AgentID: agent.ID, Warnings: []string{mark}}
-	require.NoError(t, tenant.CreateSimulationChat(ctx, simulation, &mark))
+	require.NoError(t, tenant.CreateSimulationChat(ctx, simulation, saidFirst(mark)))
 	turn, err := tenant.BeginTurn(ctx, simulation.ID, time.Minute)
 	require.NoError(t, err)
 	require.NoError(t, turn.Release(ctx, []*model.ToolCall{{

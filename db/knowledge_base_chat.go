@@ -184,3 +184,8 @@ func (t *Tenant) setChat(ctx context.Context, agentID string, chatID *string) (*
 	})
 	return agent, err
 }
+
+// TryPromptSettings returns the chat with other prompt settings, which are not saved; the chat itself for nil.
+func (s *Store) TryPromptSettings(chat *model.KnowledgeBaseChat, settings *model.PromptSettingsInput) (*model.KnowledgeBaseChat, error) {
+	return chat.Trying(settings, s.rerankModels...)
+}

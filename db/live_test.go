@@ -41,7 +41,7 @@ func TestFollowersOfWhatRestsMakeNoStatements(t *testing.T) {
 	const chats = 50
 	for range chats {
 		chat := &model.SimulationChat{AgentID: first.AgentID, DataBag: model.JSONObject("{}"), Warnings: []string{}}
-		require.NoError(t, tenant.CreateSimulationChat(t.Context(), chat, nil))
+		require.NoError(t, tenant.CreateSimulationChat(t.Context(), chat))
 		for range 3 {
 			_, err := followers.FollowMessages(t.Context(), chat.ID, 0)
 			require.NoError(t, err)

@@ -243,7 +243,7 @@ func TestListsOfWhatDoesNotExist(t *testing.T) {
 			return err
 		}},
 		{"agent", agent.ID, func(t *db.Tenant) error {
-			_, err := t.SimulationChats(ctx, args, &agent.ID)
+			_, err := t.SimulationChats(ctx, args, &agent.ID, nil)
 			return err
 		}},
 		{"agent test execution", run.ExecutionID, func(t *db.Tenant) error {

@@ -238,7 +238,7 @@ func TestBudgetIsUsedUpWhileOthersStart(t *testing.T) {
 		for range 4 {
 			if i%2 == 0 {
 				chat := &model.SimulationChat{AgentID: agent.ID, Warnings: []string{}}
-				if err := tenant.CreateSimulationChat(t.Context(), chat, new("Welcome")); err != nil {
+				if err := tenant.CreateSimulationChat(t.Context(), chat, saidFirst("Welcome")); err != nil {
 					return err
 				}
 				chats.Add(1)
@@ -263,5 +263,5 @@ func TestBudgetIsUsedUpWhileOthersStart(t *testing.T) {
 		require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*) FROM "+table).Scan(&rows))
 		require.Equal(t, want, rows, table)
 	}
-	fails(t, tenant.CreateSimulationChat(t.Context(), &model.SimulationChat{AgentID: agent.ID, Warnings: []string{}}, nil), model.BudgetExceeded)
+	fails(t, tenant.CreateSimulationChat(t.Context(), &model.SimulationChat{AgentID: agent.ID, Warnings: []string{}}), model.BudgetExceeded)
 }

@@ -29,21 +29,48 @@ func (t *Tenant) reachable(q bun.QueryBuilder) bun.QueryBuilder {
 	return q
 }
 
-// Simulated chats of a company, by their ids, in pages, and by their agents; and the messages of chats, in order.
+// Simulated chats of a company, by their ids, in pages, and by their agents; and of chats all messages, in order, the last
+// one, and the contact's first one, which only a welcome message may precede.
 var (
 	SimulationChatRows      = Rows{typeName: simulationChat, none: (*model.SimulationChat)(nil), key: byOwnID}
 	SimulationChatList      = List{none: (*model.SimulationChat)(nil), order: newestFirst}
 	SimulationChatsOfAgents = List{none: (*model.SimulationChat)(nil), of: "?TableAlias.agent_id = ?1", order: newestFirst}
 	MessagesOfChats         = Rows{none: (*model.SimulationChatMessage)(nil), key: "?TableAlias.chat_id", order: "?TableAlias.sequence"}
+	LastMessageOfChats      = Rows{
+		none: (*model.SimulationChatMessage)(nil), key: "relation.id",
+		join: ofChat + " AND relation.last_sequence = ?TableAlias.sequence",
+	}
+	FirstContactMessageOfChats = Rows{
+		none: (*model.SimulationChatMessage)(nil), key: "relation.id",
+		join: ofChat + " AND ?TableAlias.sequence <= 2 AND ?TableAlias.role = 'user'",
+	}
 )
 
-// SimulationChats returns a page of the chats, newest first: all of them, or those with one agent.
+// ofChat joins the chats of messages.
+const ofChat = "JOIN simulation_chats AS relation ON relation.company_id = ?TableAlias.company_id AND relation.id = ?TableAlias.chat_id"
+
+// ChatsThat is the filter of a list of chats, which is valid or nil. A chat whose turn died is Open again, as its Status
+// says. There is no index on the state: every turn would have to write it.
+func ChatsThat(wanted *model.SimulationChatFilter) (f Filter) {
+	if wanted == nil || wanted.Statuses == nil {
+		return nil
+	}
+	return f.and("CASE WHEN ?TableAlias.status = 'Replying' AND ?TableAlias.reply_until < now() THEN 'Open' ELSE ?TableAlias.status END"+
+		" = ANY (?::text[])", wanted.Statuses)
+}
+
+// SimulationChats returns a page of the chats that pass the filter, newest first: all of them, or those with one agent.
 // NOT_FOUND names an agent that does not exist.
-func (t *Tenant) SimulationChats(ctx context.Context, args model.PageArgs, agentID *string, columns ...string) (*model.Page[*model.SimulationChat], error) {
+func (t *Tenant) SimulationChats(
+	ctx context.Context, args model.PageArgs, agentID *string, filter *model.SimulationChatFilter, columns ...string,
+) (*model.Page[*model.SimulationChat], error) {
+	if err := filter.Validate(); err != nil {
+		return nil, err
+	}
 	if err := t.exists(ctx, "agent", agentID, (*model.Agent)(nil)); err != nil {
 		return nil, err
 	}
-	return list[*model.SimulationChat](ctx, t, SimulationChatList, args, columns, OfAgent(agentID))
+	return list[*model.SimulationChat](ctx, t, SimulationChatList, args, columns, append(OfAgent(agentID), ChatsThat(filter)...))
 }
 
 // MessagesOfChats returns all messages of several chats, each chat's in order.
@@ -51,9 +78,9 @@ func (t *Tenant) MessagesOfChats(ctx context.Context, chatIDs []string) ([]*mode
 	return of[*model.SimulationChatMessage](ctx, t, MessagesOfChats, chatIDs, nil)
 }
 
-// CreateSimulationChat creates a chat of the agent, data bag, mocking and warnings that are set. A
-// welcome, when there is one, becomes its first message.
-func (t *Tenant) CreateSimulationChat(ctx context.Context, chat *model.SimulationChat, welcome *string) error {
+// CreateSimulationChat creates a chat of the agent, data bag, mocking, warnings and draft that are set. It begins with the
+// messages, if there are any, which are of now where they have no time.
+func (t *Tenant) CreateSimulationChat(ctx context.Context, chat *model.SimulationChat, begin ...model.TestMessage) error {
 	chat.ID, chat.CreatedAt, chat.State = model.NewID("simchat"), now(), model.SimulationChatStatusOpen
 	if chat.ToolMocking.SideEffects == "" {
 		chat.ToolMocking.SideEffects = model.SideEffectsAllow
@@ -64,18 +91,24 @@ func (t *Tenant) CreateSimulationChat(ctx context.Context, chat *model.Simulatio
 	if err := t.checkBudget(ctx); err != nil {
 		return err
 	}
-	if welcome == nil {
+	if len(begin) == 0 {
 		return insert(ctx, t, chat)
 	}
-	chat.LastSequence = 1
+	chat.LastSequence = int32(len(begin))
+	messages := make([]*model.SimulationChatMessage, len(begin))
+	for i, m := range begin {
+		messages[i] = &model.SimulationChatMessage{
+			ChatID: chat.ID, Sequence: int32(i + 1), Role: m.Role, Text: m.Text, Timestamp: chat.CreatedAt, Citations: []model.Citation{},
+		}
+		if m.Timestamp != nil {
+			messages[i].Timestamp = *m.Timestamp
+		}
+	}
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		if err := insert(ctx, t.Tenant, chat); err != nil {
 			return err
 		}
-		return insert(ctx, t.Tenant, &model.SimulationChatMessage{
-			ChatID: chat.ID, Sequence: 1, Role: model.MessageRoleAssistant, Text: *welcome, Timestamp: chat.CreatedAt,
-			Citations: []model.Citation{},
-		})
+		return insert(ctx, t.Tenant, messages...)
 	})
 }
 

@@ -15,10 +15,19 @@ import (
 // lease is longer than any test holds a chat.
 const lease = time.Minute
 
+// saidFirst is what an agent says first.
+func saidFirst(text string) model.TestMessage {
+	return model.TestMessage{Role: model.MessageRoleAssistant, Text: text}
+}
+
 func newSimulationChat(t *testing.T, tenant *db.Tenant, agentID string, welcome *string) *model.SimulationChat {
 	t.Helper()
 	chat := &model.SimulationChat{AgentID: agentID, DataBag: model.JSONObject(`{"name":"Ana"}`), Warnings: []string{"odd"}}
-	require.NoError(t, tenant.CreateSimulationChat(t.Context(), chat, welcome))
+	var begin []model.TestMessage
+	if welcome != nil {
+		begin = append(begin, saidFirst(*welcome))
+	}
+	require.NoError(t, tenant.CreateSimulationChat(t.Context(), chat, begin...))
 	return chat
 }
 
@@ -74,11 +83,11 @@ func TestSimulationChats(t *testing.T) {
 	_, err = stranger.SimulationChat(ctx, first.ID)
 	fails(t, err, model.NotFound)
 
-	page, err := tenant.SimulationChats(ctx, model.PageArgs{First: 10}, nil)
+	page, err := tenant.SimulationChats(ctx, model.PageArgs{First: 10}, nil, nil)
 	require.NoError(t, err)
 	require.Len(t, page.Nodes, 2)
 	require.Equal(t, second.ID, page.Nodes[0].ID, "newest first")
-	page, err = tenant.SimulationChats(ctx, model.PageArgs{First: 10}, &other.ID)
+	page, err = tenant.SimulationChats(ctx, model.PageArgs{First: 10}, &other.ID, nil)
 	require.NoError(t, err)
 	require.Len(t, page.Nodes, 1)
 	require.Equal(t, second.ID, page.Nodes[0].ID)
@@ -114,10 +123,9 @@ func TestSimulationChatOfAnUnknownAgent(t *testing.T) {
 	store := dbtest.New(t)
 	tenant, _ := newSimulation(t, store, nil)
 	_, foreign := newSimulation(t, store, nil)
-	welcome := "Hello"
-	err := tenant.CreateSimulationChat(t.Context(), &model.SimulationChat{AgentID: foreign.AgentID, Warnings: []string{}}, &welcome)
+	err := tenant.CreateSimulationChat(t.Context(), &model.SimulationChat{AgentID: foreign.AgentID, Warnings: []string{}}, saidFirst("Hello"))
 	fails(t, err, model.Conflict)
-	page, err := tenant.SimulationChats(t.Context(), model.PageArgs{First: 10}, nil)
+	page, err := tenant.SimulationChats(t.Context(), model.PageArgs{First: 10}, nil, nil)
 	require.NoError(t, err)
 	require.Len(t, page.Nodes, 1)
 }

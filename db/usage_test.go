@@ -201,7 +201,7 @@ func TestSumsOfMonthsThatAreTooLarge(t *testing.T) {
 	fails(t, err, model.Unprocessable)
 	_, err = tenant.Subscription(t.Context(), time.Now())
 	fails(t, err, model.Unprocessable)
-	fails(t, tenant.CreateSimulationChat(t.Context(), &model.SimulationChat{AgentID: "agent_1", Warnings: []string{}}, nil), model.Unprocessable)
+	fails(t, tenant.CreateSimulationChat(t.Context(), &model.SimulationChat{AgentID: "agent_1", Warnings: []string{}}), model.Unprocessable)
 }
 
 func TestUsageEntriesAreReadInOrder(t *testing.T) {

@@ -87,6 +87,7 @@ func (s *chatTurn) load(ctx context.Context, message *model.SimulationChatMessag
 	if speaker == nil {
 		return nil, model.Missing("agent", chat.AgentID)
 	}
+	speaker.agent = speaker.agent.Trying(chat.DraftPrompt)
 	s.agent = speaker.agent
 	variables, err := chat.Variables()
 	if err != nil {

@@ -54,6 +54,15 @@ func (e *Engine) Coverage(ctx context.Context, t *db.Tenant, chats []*model.Simu
 	return coverage, nil
 }
 
+// CoverageOfAgents returns, by the id of the agent, what Coverage would be of a chat with it and the mocking, which may be nil.
+func (e *Engine) CoverageOfAgents(ctx context.Context, t *db.Tenant, ids []string, mocking *model.ToolMocking) (map[string][]*model.CallCoverage, error) {
+	chats := make([]*model.SimulationChat, len(ids))
+	for i, id := range ids {
+		chats[i] = &model.SimulationChat{ID: id, AgentID: id, ToolMocking: *mockingOf(mocking)}
+	}
+	return e.Coverage(ctx, t, chats)
+}
+
 // survey lists the possible calls of one chat, level by level of its delegations.
 type survey struct {
 	mocking     *model.ToolMocking

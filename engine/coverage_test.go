@@ -49,6 +49,12 @@ func TestCoverage(t *testing.T) {
 	coverage(two)
 	require.EqualValues(t, 4, c.reads.Load()-before, "nothing is behind what is mocked")
 	require.Empty(t, coverage())
+
+	for chat, mocking := range map[*model.SimulationChat]*model.ToolMocking{one: nil, two: &two.ToolMocking} {
+		coming, err := e.CoverageOfAgents(t.Context(), c.tenant, []string{c.agent.ID}, mocking)
+		require.NoError(t, err)
+		require.Equal(t, coverage(chat)[chat.ID], coming[c.agent.ID], "it is what a chat with the mocking would have")
+	}
 }
 
 // covered returns the calls of a chat, each as its path, its name and its effect.

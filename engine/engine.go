@@ -23,6 +23,8 @@ const (
 
 // Options tune an Engine. The zero value works.
 type Options struct {
+	// Tested speaks for the agents in tests. Nil means the model of their chats.
+	Tested llm.Model
 	// Contact, Judge and Classifier play their roles in tests of agents. Nil means the agents' own model.
 	Contact, Judge, Classifier llm.Model
 	// Rephraser turns the contact's message and earlier ones into a self-contained question. If it is nil, fails, or
@@ -58,6 +60,7 @@ type Options struct {
 // Engine runs conversations. It is safe for concurrent use and keeps no state of them between calls.
 type Engine struct {
 	model     llm.Model
+	tested    llm.Model
 	rephraser llm.Model
 	tests     parts
 	limits    limits
@@ -77,7 +80,7 @@ type Engine struct {
 func New(m llm.Model, o Options) *Engine {
 	e := &Engine{
 		model: m, caller: o.Caller, webhook: o.TransferWebhook, checks: newChecks(), speakers: newSpeakers(), prices: o.Prices, log: o.Log, traceID: o.TraceID, observe: o.ObserveCall,
-		base: o.Knowledge, rephraser: o.Rephraser,
+		base: o.Knowledge, tested: orElse(o.Tested, m), rephraser: o.Rephraser,
 		lease: positive(o.Lease, defaultLease),
 		limits: limits{
 			modelCalls: positive(o.MaxModelCalls, defaultMaxModelCalls),

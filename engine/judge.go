@@ -110,6 +110,7 @@ func readVerdict(text, criterion string, t transcript) (*model.CriterionResult, 
 		return nil, err
 	}
 	result := &model.CriterionResult{Criterion: criterion, Passed: *verdict.Passed, Rationale: rationale, Evidence: []model.Evidence{}}
+	cited := map[string]bool{}
 	for _, e := range *verdict.Evidence {
 		switch {
 		case e.MessageIndex == nil:
@@ -121,11 +122,14 @@ func readVerdict(text, criterion string, t transcript) (*model.CriterionResult, 
 		case utf8.RuneCountInString(*e.Quote) > maxQuote:
 			return nil, unusablef("a quote has at most %d characters", maxQuote)
 		}
-		found, ok := t.Messages[*e.MessageIndex].find(*e.Quote)
-		if !ok {
+		found, callID := t.Messages[*e.MessageIndex].find(*e.Quote, cited)
+		if found == "" {
 			return nil, unusablef("the quote %q is neither in message %d nor in one of its calls", *e.Quote, *e.MessageIndex)
 		}
-		result.Evidence = append(result.Evidence, model.Evidence{MessageIndex: int32(*e.MessageIndex), Quote: found})
+		if callID != nil {
+			cited[*callID] = true
+		}
+		result.Evidence = append(result.Evidence, model.Evidence{MessageIndex: int32(*e.MessageIndex), Quote: found, ToolCallID: callID})
 	}
 	return result, nil
 }

@@ -60,7 +60,7 @@ func TestJudgeVerdicts(t *testing.T) {
 	const good = `{"evidence":[{"messageIndex":2,"quote":"is \"booked\""},{"messageIndex":2,"quote":"book {\"day\": \"Monday\"}"},` +
 		`{"messageIndex":1,"quote":"Monday"}],"rationale":" It did. ","passed":false}`
 	want := model.CriterionResult{Criterion: "Books", Rationale: "It did.", Evidence: []model.Evidence{
-		{MessageIndex: 2, Quote: "is “booked”"}, {MessageIndex: 2, Quote: `book {"day":"Monday"}`}, {MessageIndex: 1, Quote: "Monday"},
+		{MessageIndex: 2, Quote: "is “booked”"}, {MessageIndex: 2, Quote: `book {"day":"Monday"}`, ToolCallID: new("call_2")}, {MessageIndex: 1, Quote: "Monday"},
 	}}
 	for name, test := range map[string]struct{ first, wrong string }{
 		"right at once":         {good, ""},

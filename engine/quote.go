@@ -15,35 +15,42 @@ const (
 // find returns the part of the message, of its text or of its calls, that is the quote word for word. Only white space
 // and the shape of quotation marks and dashes may differ, and marks around the quote may be missing there. A quote needs
 // a letter or digit. The judge can quote a call's name with its arguments, its result, its error, its JSON as a whole,
-// and what it found in the knowledge base. In calls, white space matters only within words.
-func (m transcriptMessage) find(quote string) (string, bool) {
+// and what it found in the knowledge base. In calls, white space matters only within words. callID is that of the call in
+// which the quote stands, one that was not cited if there is such a call; nil for the message's text.
+func (m transcriptMessage) find(quote string, cited map[string]bool) (found string, callID *string) {
 	quote = strings.TrimFunc(quote, isSpace)
 	bare := strings.TrimFunc(quote, func(r rune) bool { return isSpace(r) || strings.ContainsRune(doubleMarks+singleMarks, r) })
 	if !strings.ContainsFunc(bare, isWord) {
-		return "", false
+		return "", nil
 	}
 	for _, wanted := range []string{quote, bare} {
-		if found := m.look(wanted); found != "" {
-			return found, true
+		if found, callID = m.look(wanted, cited); found != "" {
+			break
 		}
 	}
-	return "", false
+	return found, callID
 }
 
-// look is find for a quote with all its marks. It returns "" if there is none.
-func (m transcriptMessage) look(quote string) string {
-	if found := pattern(quote, false).FindString(m.Text); found != "" || len(m.Calls) == 0 {
-		return found
+// look is find for a quote with all its marks.
+func (m transcriptMessage) look(quote string, cited map[string]bool) (found string, callID *string) {
+	if found = pattern(quote, false).FindString(m.Text); found != "" || len(m.Calls) == 0 {
+		return found, nil
 	}
 	loose := pattern(quote, true)
 	for _, call := range m.Calls {
 		for _, text := range call.texts() {
-			if found := loose.FindString(text); found != "" {
-				return found
+			here := loose.FindString(text)
+			if here == "" || found != "" && cited[call.id] {
+				continue
 			}
+			found, callID = here, &call.id
+			if !cited[call.id] {
+				return found, callID
+			}
+			break
 		}
 	}
-	return ""
+	return found, callID
 }
 
 // texts returns what can be quoted of a call.

@@ -40,15 +40,37 @@ func TestFindQuote(t *testing.T) {
 		"the tool  answered 500":           "the tool answered 500",
 		`{"name":"ask_expert","arguments"`: `{"name":"ask_expert","arguments"`,
 	} {
-		found, ok := message.find(quote)
-		require.True(t, ok, quote)
-		require.Equal(t, want, found)
+		found, _ := message.find(quote, nil)
+		require.Equal(t, want, found, quote)
 	}
 	for _, quote := range []string{
 		"", "  ", `""`, "…", "on monday", "onMonday", "Mon day", "theTool", "thetool answered", "Tuesday", "Monday … nine", "It s on", ".*", "[a-z]+", "a+b)*3", `book {"day":"Tuesday"}`, "pret",
 	} {
-		_, ok := message.find(quote)
-		require.False(t, ok, quote)
+		found, _ := message.find(quote, nil)
+		require.Empty(t, found, quote)
+	}
+}
+
+func TestAQuoteNamesItsCall(t *testing.T) {
+	t.Parallel()
+	none := "none"
+	message := transcriptMessage{Text: "Monday is none.", Calls: []transcriptCall{
+		{id: "call_1", Name: "find", Arguments: model.JSONObject(`{"day":"Monday"}`), Result: &none},
+		{id: "call_2", Name: "find", Arguments: model.JSONObject(`{"day":"Monday"}`)},
+		{id: "call_3", Name: "book", Arguments: model.JSONObject(`{"day":"Tuesday"}`)},
+	}}
+	cited := map[string]bool{}
+	for _, want := range []struct{ quote, call string }{
+		{"Monday", ""}, {"none", ""}, {`find {"day":"Monday"}`, "call_1"}, {`find {"day":"Monday"}`, "call_2"},
+		{`find {"day":"Monday"}`, "call_1"}, {`"result":"none"`, "call_1"}, {"Tuesday", "call_3"}, {"Wednesday", ""},
+	} {
+		_, call := message.find(want.quote, cited)
+		if want.call == "" {
+			require.Nil(t, call, want.quote)
+			continue
+		}
+		require.Equal(t, want.call, *call, want.quote)
+		cited[*call] = true
 	}
 }
 
@@ -93,9 +115,9 @@ func TestFindQuoteProperties(t *testing.T) {
 				}
 				return r
 			}, string(quote))
-			_, found := transcriptMessage{Text: string(text)}.find(shaped)
-			if want := strings.ContainsFunc(shaped, isWord); found != want {
-				t.Fatalf("%q in %q: found %v", shaped, string(text), found)
+			found, _ := transcriptMessage{Text: string(text)}.find(shaped, nil)
+			if want := strings.ContainsFunc(shaped, isWord); (found != "") != want {
+				t.Fatalf("%q in %q: found %q", shaped, string(text), found)
 			}
 		})
 	})
@@ -103,7 +125,8 @@ func TestFindQuoteProperties(t *testing.T) {
 		t.Parallel()
 		rapid.Check(t, func(t *rapid.T) {
 			text, quote := texts.Draw(t, "text"), texts.Draw(t, "quote")
-			found, ok := transcriptMessage{Text: text}.find(quote)
+			found, _ := transcriptMessage{Text: text}.find(quote, nil)
+			ok := found != ""
 			bare := strings.Trim(normal(quote), "\"' ")
 			switch {
 			case ok && !strings.Contains(text, found):

@@ -125,7 +125,7 @@ func (e *Engine) test(ctx context.Context, t *db.Tenant, run *model.AgentTestRun
 		own := *s // others may have been given the same
 		own.agent = subject
 		next := &turn{
-			model: counted.of(e.model), rephraser: counted.of(e.rephraser), limits: e.limits, effects: real, checks: e.checks,
+			model: counted.of(e.tested), rephraser: counted.of(e.rephraser), limits: e.limits, effects: real, checks: e.checks,
 			variables: at.variables, mocking: mockingOf(test.ToolMocking),
 		}
 		return next.rehearse(ctx, &own, at)

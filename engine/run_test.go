@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"testing"
+	"time"
 
 	"github.com/graph-gophers/dataloader/v7"
 	"github.com/jackc/pgx/v5"
@@ -13,6 +14,7 @@ import (
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/engine/llm/offline"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -42,6 +44,78 @@ func newRun(t *testing.T, store *db.Store) (tenant *db.Tenant, id string, stored
 		require.NoError(t, err)
 		return runs[0]
 	}
+}
+
+func TestAnotherModelSpeaksForTheAgentsInTests(t *testing.T) {
+	t.Parallel()
+	tenant, id, stored := newRun(t, dbtest.Open(t, dbtest.URL(t), db.Options{}))
+	tested := &player{by: func(req llm.Request) line {
+		if len(req.Schema) > 0 {
+			return line{text: `{"evidence":[],"rationale":"It was booked.","passed":true}`}
+		}
+		return line{text: "Your appointment is booked."}
+	}}
+	// A model that waits for an hour would not answer in time.
+	e := New(offline.New().Paced(time.Hour), Options{Tested: tested, Contact: tested, Judge: tested, Log: slog.New(slog.DiscardHandler)})
+	require.NoError(t, e.RunTest(t.Context(), tenant, id, 1))
+	require.Equal(t, model.AgentTestRunStatusPassed, stored().Status)
+}
+
+func TestInstructionsOfARunAreWhatItsModelsWereGiven(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	tenant, id, _ := newRun(t, dbtest.Open(t, dbtest.URL(t), db.Options{}))
+	run, err := dbtest.Find[*model.AgentTestRun](ctx, tenant, db.AgentTestRunRows, []string{id})
+	require.NoError(t, err)
+	agent, err := tenant.UpdateAgent(ctx, model.UpdateAgentInput{
+		AgentID: run[0].Snapshot.Agent.ID, Fields: []*model.AgentField{{Name: "who"}, {Name: "customer_phone", IsSystem: true}},
+		ClassificationTags: []*model.ClassificationTag{{Name: "Done"}},
+	})
+	require.NoError(t, err)
+	tagged, err := tenant.CreateClassificationTest(ctx, model.CreateClassificationTestInput{
+		AgentID: agent.ID, Name: "Tags", TagExpected: "Done",
+		ConversationContext: &model.ConversationContext{Messages: []model.TestMessage{{Role: model.MessageRoleUser, Text: "Thanks"}}},
+	})
+	require.NoError(t, err)
+	_, err = tenant.UpdateSimulationTest(ctx, model.UpdateSimulationTestInput{TestID: *run[0].TestID, Variables: model.JSONObject(`{"who":"Ana"}`)})
+	require.NoError(t, err)
+	execution, err := tenant.StartAgentTestExecution(ctx, model.StartAgentTestExecutionInput{
+		TestIds: []string{*run[0].TestID, tagged.ID}, Repeats: 1, Concurrency: 5, Prompt: new("Talk with {who}, {customer_phone}, {nobody}."),
+	})
+	require.NoError(t, err)
+	runs, err := dbtest.Pages[*model.AgentTestRun](ctx, tenant, db.RunsOfExecutions, nil, []string{execution.ID}, model.PageArgs{First: 2})
+	require.NoError(t, err)
+
+	var agents, classifiers []string
+	e := New(&player{by: func(req llm.Request) line {
+		agents = append(agents, req.System)
+		return line{text: "Your appointment is booked."}
+	}}, Options{
+		Contact: lines("I want one."), Judge: lines(`{"evidence":[],"rationale":"It was booked.","passed":true}`),
+		Classifier: &player{by: func(req llm.Request) line {
+			classifiers = append(classifiers, req.System)
+			return line{text: `{"rationale":"It is.","tag":"Done"}`}
+		}}, Log: slog.New(slog.DiscardHandler),
+	})
+	ids := []string{id, runs[0].ID, runs[1].ID}
+	waiting, err := e.InstructionsOfRuns(ctx, tenant, ids)
+	require.NoError(t, err)
+	require.Empty(t, waiting, "they have not begun")
+	for _, run := range runs {
+		require.NoError(t, e.RunTest(ctx, tenant, run.ID, 1))
+	}
+	instructions, err := e.InstructionsOfRuns(ctx, tenant, ids)
+	require.NoError(t, err)
+	require.Len(t, instructions, 2)
+	require.Len(t, agents, 1)
+	for _, run := range runs {
+		want := agents[0]
+		if *run.TestID == tagged.ID {
+			want = classifiers[0]
+		}
+		require.Equal(t, want, *instructions[run.ID].Text)
+	}
+	require.Contains(t, agents[0], "Talk with Ana, +12025550143, {nobody}.")
 }
 
 // The database does not answer during a run, but is back when the run is released.

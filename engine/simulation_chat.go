@@ -10,8 +10,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// StartSimulationChat starts a chat with an agent of the tenant. It begins with the agent's welcome message, else with
-// the opener of its knowledge base chat, if there is one. The error is UNPROCESSABLE if a mandatory field has no value,
+// StartSimulationChat starts a chat with an agent of the tenant. It begins with the messages of the input, else with the
+// agent's welcome message, else with the opener of its knowledge base chat, if there is one. The error is UNPROCESSABLE if a mandatory field has no value,
 // or if a mocked target is not connected to the agent or is mocked twice.
 func (e *Engine) StartSimulationChat(ctx context.Context, t *db.Tenant, in model.StartSimulationChatInput) (*model.SimulationChat, error) {
 	if err := in.Validate(); err != nil {
@@ -25,6 +25,7 @@ func (e *Engine) StartSimulationChat(ctx context.Context, t *db.Tenant, in model
 	if err != nil {
 		return nil, err
 	}
+	s.agent = s.agent.Trying(in.Prompt)
 	opener := ""
 	if s.chat != nil {
 		opener = s.chat.PromptSettings.Opener
@@ -50,8 +51,20 @@ func (e *Engine) StartSimulationChat(ctx context.Context, t *db.Tenant, in model
 	if err != nil {
 		return nil, err
 	}
-	chat := &model.SimulationChat{AgentID: s.agent.ID, DataBag: bag, ToolMocking: *mocking, Warnings: model.Unique(opening.warnings)}
-	return chat, t.CreateSimulationChat(ctx, chat, opening.welcome)
+	chat := &model.SimulationChat{
+		AgentID: s.agent.ID, DataBag: bag, ToolMocking: *mocking, Warnings: model.Unique(opening.warnings),
+		IsDraft: in.Prompt != nil, DraftPrompt: in.Prompt,
+	}
+	var first []model.TestMessage
+	switch {
+	case len(in.Messages) > 0:
+		for _, message := range in.Messages {
+			first = append(first, *message)
+		}
+	case opening.welcome != nil:
+		first = []model.TestMessage{{Role: model.MessageRoleAssistant, Text: *opening.welcome}}
+	}
+	return chat, t.CreateSimulationChat(ctx, chat, first...)
 }
 
 // SendSimulationMessage lets the agent answer the contact's message, and returns the chat after the reply with both

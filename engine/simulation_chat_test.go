@@ -157,7 +157,7 @@ func TestStartSimulationChat(t *testing.T) {
 			require.Contains(t, requireCode(t, test.code, err), test.text)
 		})
 	}
-	page, err := tenant.SimulationChats(t.Context(), model.PageArgs{First: 10}, nil)
+	page, err := tenant.SimulationChats(t.Context(), model.PageArgs{First: 10}, nil, nil)
 	require.NoError(t, err)
 	require.Len(t, page.Nodes, 1, "what was refused left nothing")
 }

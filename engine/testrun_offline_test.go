@@ -57,7 +57,7 @@ func TestOfflineSimulation(t *testing.T) {
 	require.Equal(t, "All is done.", *run.EndReason)
 	require.Len(t, run.CriteriaResults, 6)
 	require.Equal(t, []model.Evidence{{MessageIndex: 4, Quote: "It’s booked"}}, run.CriteriaResults[0].Evidence)
-	require.Equal(t, []model.Evidence{{MessageIndex: 4, Quote: `book_slot {"day":"Monday","note":"<b>"}`}}, run.CriteriaResults[3].Evidence)
+	require.Equal(t, []model.Evidence{{MessageIndex: 4, Quote: `book_slot {"day":"Monday","note":"<b>"}`, ToolCallID: &run.ToolCalls[0].ID}}, run.CriteriaResults[3].Evidence)
 
 	failed := offlineRun(`transfers the call`, `ends the conversation`)
 	require.NoError(t, withoutKey().simulate(t.Context(), failed))

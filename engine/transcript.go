@@ -37,6 +37,8 @@ type transcriptCall struct {
 	// Result is absent if the call failed, for the reason in Error.
 	Result *string `json:"result,omitempty"`
 	Error  *string `json:"error,omitempty"`
+	// id is that of the call.
+	id string
 	// excerpts are the whole chunks that a retrieval found, which can be quoted.
 	excerpts []string
 }
@@ -62,7 +64,7 @@ func transcriptOf(run *model.AgentTestRun, given int, end ending) transcript {
 	for _, call := range run.ToolCalls {
 		names[call.ID] = call.TechnicalName
 		shown := transcriptCall{
-			Name: call.TechnicalName, Arguments: call.Arguments, Result: shorten(call.Result), Error: shorten(call.Error),
+			id: call.ID, Name: call.TechnicalName, Arguments: call.Arguments, Result: shorten(call.Result), Error: shorten(call.Error),
 		}
 		if call.Kind == model.ToolCallKindRetrieval {
 			shown.excerpts = excerptsOf(call)

@@ -26,9 +26,10 @@ type AgentResolver interface {
 	TestExecutions(ctx context.Context, obj *model.Agent, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestExecution], error)
 	TestFolders(ctx context.Context, obj *model.Agent) ([]*model.AgentTestFolder, error)
 	Campaigns(ctx context.Context, obj *model.Agent, first int32, after *string, offset *int32) (*model.Page[*model.Campaign], error)
-	SimulationChats(ctx context.Context, obj *model.Agent, first int32, after *string, offset *int32) (*model.Page[*model.SimulationChat], error)
+	SimulationChats(ctx context.Context, obj *model.Agent, first int32, after *string, offset *int32, filter *model.SimulationChatFilter) (*model.Page[*model.SimulationChat], error)
 	SubAgents(ctx context.Context, obj *model.Agent) ([]*model.SubAgent, error)
 	Tools(ctx context.Context, obj *model.Agent) ([]*model.Tool, error)
+	Coverage(ctx context.Context, obj *model.Agent, toolMocking *model.ToolMocking) ([]*model.CallCoverage, error)
 }
 
 // endregion ************************** generated!.gotpl **************************
@@ -62,6 +63,20 @@ func (ec *executionContext) field_Agent_campaigns_args(ctx context.Context, rawA
 		return nil, err
 	}
 	args["offset"] = arg2
+	return args, nil
+}
+
+func (ec *executionContext) field_Agent_coverage_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "toolMocking",
+		func(ctx context.Context, v any) (*model.ToolMocking, error) {
+			return ec.unmarshalOToolMockingInput2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐToolMocking(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["toolMocking"] = arg0
 	return args, nil
 }
 
@@ -122,6 +137,14 @@ func (ec *executionContext) field_Agent_simulationChats_args(ctx context.Context
 		return nil, err
 	}
 	args["offset"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
+		func(ctx context.Context, v any) (*model.SimulationChatFilter, error) {
+			return ec.unmarshalOSimulationChatFilter2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐSimulationChatFilter(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filter"] = arg3
 	return args, nil
 }
 
@@ -958,7 +981,7 @@ func (ec *executionContext) _Agent_simulationChats(ctx context.Context, field gr
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Agent().SimulationChats(ctx, obj, fc.Args["first"].(int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32))
+			return ec.Resolvers.Agent().SimulationChats(ctx, obj, fc.Args["first"].(int32), fc.Args["after"].(*string), fc.Args["offset"].(*int32), fc.Args["filter"].(*model.SimulationChatFilter))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *model.Page[*model.SimulationChat]) graphql.Marshaler {
@@ -1052,6 +1075,50 @@ func (ec *executionContext) fieldContext_Agent_tools(_ context.Context, field gr
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_Tool(ctx, field)
 		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Agent_coverage(ctx context.Context, field graphql.CollectedField, obj *model.Agent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Agent_coverage(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Agent().Coverage(ctx, obj, fc.Args["toolMocking"].(*model.ToolMocking))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.CallCoverage) graphql.Marshaler {
+			return ec.marshalNCallCoverage2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCallCoverageᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Agent_coverage(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Agent",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CallCoverage(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Agent_coverage_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
 	}
 	return fc, nil
 }
@@ -2546,6 +2613,44 @@ func (ec *executionContext) _Agent(ctx context.Context, sel ast.SelectionSet, ob
 					}
 				}()
 				res = ec._Agent_tools(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "coverage":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Agent_coverage(ctx, field, obj)
 				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}

@@ -23,7 +23,7 @@ type KnowledgeBaseChatResolver interface {
 	DatasetNames(ctx context.Context, obj *model.KnowledgeBaseChat) ([]string, error)
 	ConnectedAgentCount(ctx context.Context, obj *model.KnowledgeBaseChat) (int32, error)
 
-	Retrieve(ctx context.Context, obj *model.KnowledgeBaseChat, question string) ([]*model.RetrievedChunk, error)
+	Retrieve(ctx context.Context, obj *model.KnowledgeBaseChat, question string, settings *model.PromptSettingsInput, belowThreshold int32) ([]*model.RetrievedChunk, error)
 }
 
 // endregion ************************** generated!.gotpl **************************
@@ -41,6 +41,22 @@ func (ec *executionContext) field_KnowledgeBaseChat_retrieve_args(ctx context.Co
 		return nil, err
 	}
 	args["question"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "settings",
+		func(ctx context.Context, v any) (*model.PromptSettingsInput, error) {
+			return ec.unmarshalOPromptSettingsInput2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐPromptSettingsInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["settings"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "belowThreshold",
+		func(ctx context.Context, v any) (int32, error) {
+			return ec.unmarshalNInt2int32(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["belowThreshold"] = arg2
 	return args, nil
 }
 
@@ -434,7 +450,7 @@ func (ec *executionContext) _KnowledgeBaseChat_retrieve(ctx context.Context, fie
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.KnowledgeBaseChat().Retrieve(ctx, obj, fc.Args["question"].(string))
+			return ec.Resolvers.KnowledgeBaseChat().Retrieve(ctx, obj, fc.Args["question"].(string), fc.Args["settings"].(*model.PromptSettingsInput), fc.Args["belowThreshold"].(int32))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*model.RetrievedChunk) graphql.Marshaler {
@@ -732,6 +748,75 @@ func (ec *executionContext) _LlmSettings_frequencyPenalty(ctx context.Context, f
 }
 func (ec *executionContext) fieldContext_LlmSettings_frequencyPenalty(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("LlmSettings", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _MatchedTerm_word(ctx context.Context, field graphql.CollectedField, obj *model.MatchedTerm) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MatchedTerm_word(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Word, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_MatchedTerm_word(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("MatchedTerm", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _MatchedTerm_weight(ctx context.Context, field graphql.CollectedField, obj *model.MatchedTerm) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MatchedTerm_weight(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Weight, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_MatchedTerm_weight(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("MatchedTerm", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _MatchedTerm_credit(ctx context.Context, field graphql.CollectedField, obj *model.MatchedTerm) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MatchedTerm_credit(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Credit, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_MatchedTerm_credit(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("MatchedTerm", field, false, false, errors.New("field of type Float does not have child fields"))
 }
 
 func (ec *executionContext) _PromptSettings_similarityThreshold(ctx context.Context, field graphql.CollectedField, obj *model.PromptSettings) (ret graphql.Marshaler) {
@@ -1086,6 +1171,61 @@ func (ec *executionContext) _RetrievedChunk_vectorSimilarity(ctx context.Context
 }
 func (ec *executionContext) fieldContext_RetrievedChunk_vectorSimilarity(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("RetrievedChunk", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _RetrievedChunk_isBelowThreshold(ctx context.Context, field graphql.CollectedField, obj *model.RetrievedChunk) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RetrievedChunk_isBelowThreshold(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.IsBelowThreshold, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RetrievedChunk_isBelowThreshold(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RetrievedChunk", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _RetrievedChunk_matchedTerms(ctx context.Context, field graphql.CollectedField, obj *model.RetrievedChunk) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RetrievedChunk_matchedTerms(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MatchedTerms, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []model.MatchedTerm) graphql.Marshaler {
+			return ec.marshalNMatchedTerm2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐMatchedTermᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RetrievedChunk_matchedTerms(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RetrievedChunk",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_MatchedTerm(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _UpdateKnowledgeBaseChatPayload_knowledgeBaseChat(ctx context.Context, field graphql.CollectedField, obj *model.UpdateKnowledgeBaseChatPayload) (ret graphql.Marshaler) {
@@ -2059,6 +2199,54 @@ func (ec *executionContext) _LlmSettings(ctx context.Context, sel ast.SelectionS
 	return out
 }
 
+var matchedTermImplementors = []string{"MatchedTerm"}
+
+func (ec *executionContext) _MatchedTerm(ctx context.Context, sel ast.SelectionSet, obj *model.MatchedTerm) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, matchedTermImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("MatchedTerm")
+		case "word":
+			out.Values[i] = ec._MatchedTerm_word(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "weight":
+			out.Values[i] = ec._MatchedTerm_weight(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "credit":
+			out.Values[i] = ec._MatchedTerm_credit(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var promptSettingsImplementors = []string{"PromptSettings"}
 
 func (ec *executionContext) _PromptSettings(ctx context.Context, sel ast.SelectionSet, obj *model.PromptSettings) graphql.Marshaler {
@@ -2172,6 +2360,16 @@ func (ec *executionContext) _RetrievedChunk(ctx context.Context, sel ast.Selecti
 		case "vectorSimilarity":
 			out.Values[i] = ec._RetrievedChunk_vectorSimilarity(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "isBelowThreshold":
+			out.Values[i] = ec._RetrievedChunk_isBelowThreshold(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "matchedTerms":
+			out.Values[i] = ec._RetrievedChunk_matchedTerms(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
 		default:
@@ -2321,6 +2519,26 @@ func (ec *executionContext) marshalNKnowledgeBaseChatEdge2ᚖgithubᚗcomᚋagen
 
 func (ec *executionContext) marshalNLlmSettings2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐLlmSettings(ctx context.Context, sel ast.SelectionSet, v model.LlmSettings) graphql.Marshaler {
 	return ec._LlmSettings(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNMatchedTerm2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐMatchedTerm(ctx context.Context, sel ast.SelectionSet, v model.MatchedTerm) graphql.Marshaler {
+	return ec._MatchedTerm(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNMatchedTerm2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐMatchedTermᚄ(ctx context.Context, sel ast.SelectionSet, v []model.MatchedTerm) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNMatchedTerm2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐMatchedTerm(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) marshalNPromptSettings2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐPromptSettings(ctx context.Context, sel ast.SelectionSet, v model.PromptSettings) graphql.Marshaler {

@@ -141,6 +141,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputRevokeAccessTokenInput,
 		ec.unmarshalInputRevokeApiKeyInput,
 		ec.unmarshalInputSendSimulationMessageInput,
+		ec.unmarshalInputSimulationChatFilter,
 		ec.unmarshalInputStartAgentTestExecutionInput,
 		ec.unmarshalInputStartSimulationChatInput,
 		ec.unmarshalInputTestMessageInput,
@@ -645,7 +646,7 @@ interface AgentTest implements Node {
   folderId: ID
   "The name."
   name: String!
-  "The most recent run."
+  "The most recent run that is no draft."
   lastRun: AgentTestRun
   "The id of the most recent run."
   lastRunId: ID
@@ -653,7 +654,7 @@ interface AgentTest implements Node {
   lastRunStatus: AgentTestRunStatus
   "When the most recent run last changed its state."
   lastRunAt: DateTime
-  "Runs of it both passed and failed in the newest finished execution that it stands in. Errors and cancelled runs do not count."
+  "Runs of it both passed and failed in the newest finished execution that it stands in and that is no draft. Errors and cancelled runs do not count."
   isFlaky: Boolean!
   "Since when it fails: null when its newest judged run passed, or none was judged. Errors and cancelled runs do not count."
   failingSince: AgentTestFailure @cost(weight: 1000, isShared: true)
@@ -690,7 +691,7 @@ type SimulationTest implements AgentTest & Node {
   folderId: ID
   "The name."
   name: String!
-  "The most recent run."
+  "The most recent run that is no draft."
   lastRun: AgentTestRun
   "The id of the most recent run."
   lastRunId: ID
@@ -698,7 +699,7 @@ type SimulationTest implements AgentTest & Node {
   lastRunStatus: AgentTestRunStatus
   "When the most recent run last changed its state."
   lastRunAt: DateTime
-  "Runs of it both passed and failed in the newest finished execution that it stands in. Errors and cancelled runs do not count."
+  "Runs of it both passed and failed in the newest finished execution that it stands in and that is no draft. Errors and cancelled runs do not count."
   isFlaky: Boolean!
   "Since when it fails: null when its newest judged run passed, or none was judged. Errors and cancelled runs do not count."
   failingSince: AgentTestFailure @cost(weight: 1000, isShared: true)
@@ -747,7 +748,7 @@ type ClassificationTest implements AgentTest & Node {
   folderId: ID
   "The name."
   name: String!
-  "The most recent run."
+  "The most recent run that is no draft."
   lastRun: AgentTestRun
   "The id of the most recent run."
   lastRunId: ID
@@ -755,7 +756,7 @@ type ClassificationTest implements AgentTest & Node {
   lastRunStatus: AgentTestRunStatus
   "When the most recent run last changed its state."
   lastRunAt: DateTime
-  "Runs of it both passed and failed in the newest finished execution that it stands in. Errors and cancelled runs do not count."
+  "Runs of it both passed and failed in the newest finished execution that it stands in and that is no draft. Errors and cancelled runs do not count."
   isFlaky: Boolean!
   "Since when it fails: null when its newest judged run passed, or none was judged. Errors and cancelled runs do not count."
   failingSince: AgentTestFailure @cost(weight: 1000, isShared: true)
@@ -1210,6 +1211,10 @@ type AgentTestExecution implements Node {
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
   ): AgentTestRunConnection!
+  "It tries a prompt that is not saved: it changes no test's last run, nor whether the test is flaky."
+  isDraft: Boolean!
+  "The prompt that it tries; null for the agent's own."
+  draftPrompt: String @requires(scope: prompts)
   "The execution of which this is a retry."
   retryOfId: ID
   "The tests that this retry would repeat, and leaves out because they were deleted before it. Empty when there are none."
@@ -1302,6 +1307,11 @@ input StartAgentTestExecutionInput {
   concurrency: Int! = 5
   "Record simulated delays of mocks without waiting for them."
   virtualTime: Boolean! = false
+  """
+  A prompt to try in place of the agent's, 1 to 50,000 characters. It is kept with the execution alone, which is a draft then.
+  All tests must be of one agent, else ` + "`" + `UNPROCESSABLE` + "`" + `.
+  """
+  prompt: String
 }
 
 "The new execution."
@@ -1381,7 +1391,7 @@ extend type Mutation {
   cancelAgentTestExecution("The execution." input: CancelAgentTestExecutionInput!): CancelAgentTestExecutionPayload @requires(scope: simulate)
   """
   Runs tests of a finished execution again, as they are now, as a new execution. Those that were deleted meanwhile are
-  left out, and the new execution names them; ` + "`" + `UNPROCESSABLE` + "`" + ` when no other is left. ` + "`" + `CONFLICT` + "`" + ` when the execution is not
+  left out, and the new execution names them; ` + "`" + `UNPROCESSABLE` + "`" + ` when no other is left. Of a draft, the same prompt is tried. ` + "`" + `CONFLICT` + "`" + ` when the execution is not
   finished, ` + "`" + `BUDGET_EXCEEDED` + "`" + ` as for the first.
   """
   retryAgentTestExecution("The execution." input: RetryAgentTestExecutionInput!): RetryAgentTestExecutionPayload @requires(scope: simulate) @modelDriven
@@ -1605,8 +1615,18 @@ type AgentTestRun implements Node {
   classificationResult: ClassificationResult
   "Why it could not be judged."
   error: RunError
-  "The number of the prompt that it ran with."
+  "The number of the prompt that it ran with; of a draft, the number that the agent's own prompt had."
   promptVersion: Int!
+  "It tried a prompt that is not saved."
+  isDraft: Boolean!
+  "The prompt that it tried; null for the agent's own."
+  draftPrompt: String @requires(scope: prompts)
+  """
+  What the agent's model was given as instructions: the prompt that the run was created with, placeholders filled, and what is
+  added to it; of a classification, what the classifier was given. What a knowledge base chat adds is not told: ` + "`" + `toolCalls` + "`" + `
+  has what was found. Null until the run has begun.
+  """
+  instructions: String @cost(weight: 1000) @requires(scope: write)
   "How long it took."
   durationMs: Int
   "When it was created."
@@ -1629,6 +1649,8 @@ type AgentTestRunSummary {
   status: AgentTestRunStatus!
   "The number of the prompt that it ran with."
   promptVersion: Int!
+  "Whether a prompt was tried that is not saved."
+  isDraft: Boolean!
   "How long it took."
   durationMs: Int
   "When it was created."
@@ -1653,6 +1675,8 @@ type Evidence {
   messageIndex: Int!
   "What stands there, word for word."
   quote: String! @requires(scope: contacts)
+  "The call that it stands in, one of ` + "`" + `AgentTestRun.toolCalls` + "`" + `; null when it stands in the message itself."
+  toolCallId: ID
 }
 
 "The verdict on a classification."
@@ -3024,8 +3048,18 @@ type KnowledgeBaseChat implements Node {
   createdAt: DateTime!
   "When it was last changed; null when never."
   updatedAt: DateTime
-  "Exactly what the chat retrieves for a question, best first: conversations use the same function."
-  retrieve("The question, 1 to 10,000 characters." question: String!): [RetrievedChunk!]! @cost(weight: 20000)
+  """
+  Exactly what the chat retrieves for a question, best first: conversations use the same function. What is below the
+  threshold follows, if it is asked for.
+  """
+  retrieve(
+    "The question, 1 to 10,000 characters."
+    question: String!
+    "Settings to try for this question; what is absent is as the chat has it. Nothing of it is saved. Bounds as in ` + "`" + `updateKnowledgeBaseChat` + "`" + `."
+    settings: PromptSettingsInput
+    "How many of the best chunks below ` + "`" + `similarityThreshold` + "`" + ` are told as well, 0 to 100. Chunks that hold no word of the question may be left out."
+    belowThreshold: Int! = 0
+  ): [RetrievedChunk!]! @cost(weight: 20000)
 }
 
 "A chunk that was found for a question."
@@ -3042,6 +3076,20 @@ type RetrievedChunk {
   termSimilarity: Float!
   "How near it is in meaning, 0 to 1; null without an embedding model."
   vectorSimilarity: Float
+  "It scores below the threshold, so conversations do not see it."
+  isBelowThreshold: Boolean!
+  "The words of the question that it holds, the weightiest first: ` + "`" + `termSimilarity` + "`" + ` is the sum of each ` + "`" + `weight` + "`" + ` times its ` + "`" + `credit` + "`" + `."
+  matchedTerms: [MatchedTerm!]! @listSize(assumedSize: 10)
+}
+
+"A word of a question that a chunk holds."
+type MatchedTerm {
+  "The word, as the question has it, in small letters."
+  word: String!
+  "How much it counts among the words of the question, 0 to 1."
+  weight: Float!
+  "How much of the weight the chunk is given: 1, or less when it only holds words that resemble an unknown one."
+  credit: Float!
 }
 
 "How the language model writes."
@@ -3432,6 +3480,25 @@ type Mutation
 "Everything that can be watched."
 type Subscription
 `, BuiltIn: false},
+	{Name: "../schema/server.graphqls", Input: `"The program that answers."
+type Server {
+  "Its version."
+  version: String!
+  "The language model that speaks for the agents."
+  model: String!
+  "That is the offline model, which answers by rules."
+  isOffline: Boolean!
+  "The model that compares questions and documents by their meaning; null without one."
+  embeddingModel: String
+  "How many jobs (test runs and documents to index) this process works on at once; others may work on more."
+  workers: Int!
+}
+
+extend type Query {
+  "What the server is. Of several processes the one says so that answers."
+  server: Server! @requires(scope: browse)
+}
+`, BuiltIn: false},
 	{Name: "../schema/simulation_chat.graphqls", Input: `"Who wrote a message."
 enum MessageRole {
   "The agent."
@@ -3464,11 +3531,27 @@ type SimulationChat implements Node {
   toolMocking: ToolMocking!
   "All messages, in order."
   messages: [SimulationChatMessage!]! @requires(scope: contacts) @openTo(scope: chat) @listSize(assumedSize: 20)
+  "How many messages there are, read from the chat's own row."
+  messageCount: Int!
+  "The last message; null when there is none. For a list of chats it is read without those before it."
+  lastMessage: SimulationChatMessage @requires(scope: contacts)
+  "What the contact said first, by which one tells chats apart; null when the contact has said nothing. It is read as ` + "`" + `lastMessage` + "`" + ` is."
+  firstContactMessage: SimulationChatMessage @requires(scope: contacts)
   """
   What was odd but not wrong: unknown keys of the data bag, placeholders without a value. What comes up in the
   conversation is added, each warning once.
   """
   warnings: [String!]!
+  """
+  What the agent's model is given as instructions for the next message: the prompt, placeholders filled, and what is added to
+  it. What a knowledge base chat adds is not told, for it differs with each message; ` + "`" + `toolCalls` + "`" + ` has what was found. Prompts are
+  not kept with the messages: it is the agent's prompt as it is now, or the draft.
+  """
+  instructions: String @cost(weight: 1000) @requires(scope: write)
+  "It tries a prompt that is not saved."
+  isDraft: Boolean!
+  "The prompt that it tries; null for the agent's own."
+  draftPrompt: String @requires(scope: prompts)
   "When it was started."
   createdAt: DateTime! @openTo(scope: chat)
   "When it ended."
@@ -3577,6 +3660,12 @@ type ChatEnded {
   endReason: String @openTo(scope: chat)
 }
 
+"Narrows a list of simulated chats. Every condition that is given must hold."
+input SimulationChatFilter {
+  "Only in one of these states."
+  statuses: [SimulationChatStatus!]
+}
+
 "A new simulated chat."
 input StartSimulationChatInput {
   "The agent, of the same company."
@@ -3585,6 +3674,13 @@ input StartSimulationChatInput {
   dataBag: JSONObject
   "What to mock."
   toolMocking: ToolMockingInput
+  "A prompt to try in place of the agent's, 1 to 50,000 characters. It is kept with the chat alone; sub-agents have their own. Not with the scope ` + "`" + `chat` + "`" + `."
+  prompt: String
+  """
+  Messages that the chat begins with, in place of a welcome message: at most 100, of 256 KiB of text together. Contact and
+  agent take turns, and the last one is the agent's. They are not charged. Not with the scope ` + "`" + `chat` + "`" + `.
+  """
+  messages: [TestMessageInput!]
 }
 
 "The new chat."
@@ -3630,6 +3726,8 @@ extend type Agent {
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Narrows the list."
+    filter: SimulationChatFilter
   ): SimulationChatConnection!
 }
 
@@ -3646,6 +3744,8 @@ extend type Query {
     after: String
     "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
     offset: Int
+    "Narrows the list."
+    filter: SimulationChatFilter
   ): SimulationChatConnection! @requires(scope: browse)
 }
 
@@ -4084,6 +4184,14 @@ extend type SimulationChat {
   """
   coverage: [CallCoverage!]! @cost(weight: 1000)
 }
+
+extend type Agent {
+  """
+  What ` + "`" + `SimulationChat.coverage` + "`" + ` of a chat with this mocking would be, before it is started. Mocks of what the agent cannot
+  call change nothing.
+  """
+  coverage("What to mock." toolMocking: ToolMockingInput): [CallCoverage!]! @cost(weight: 1000)
+}
 `, BuiltIn: false},
 	{Name: "../schema/tool_mocking.graphqls", Input: `"What is mocked in a simulation. Nothing is mocked unless requested."
 type ToolMocking {
@@ -4426,6 +4534,8 @@ func (ec *executionContext) childFields_Agent(ctx context.Context, field graphql
 		return ec.fieldContext_Agent_subAgents(ctx, field)
 	case "tools":
 		return ec.fieldContext_Agent_tools(ctx, field)
+	case "coverage":
+		return ec.fieldContext_Agent_coverage(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Agent", field.Name)
 }
@@ -4590,6 +4700,10 @@ func (ec *executionContext) childFields_AgentTestExecution(ctx context.Context, 
 		return ec.fieldContext_AgentTestExecution_tests(ctx, field)
 	case "runs":
 		return ec.fieldContext_AgentTestExecution_runs(ctx, field)
+	case "isDraft":
+		return ec.fieldContext_AgentTestExecution_isDraft(ctx, field)
+	case "draftPrompt":
+		return ec.fieldContext_AgentTestExecution_draftPrompt(ctx, field)
 	case "retryOfId":
 		return ec.fieldContext_AgentTestExecution_retryOfId(ctx, field)
 	case "leftOutTests":
@@ -4740,6 +4854,12 @@ func (ec *executionContext) childFields_AgentTestRun(ctx context.Context, field 
 		return ec.fieldContext_AgentTestRun_error(ctx, field)
 	case "promptVersion":
 		return ec.fieldContext_AgentTestRun_promptVersion(ctx, field)
+	case "isDraft":
+		return ec.fieldContext_AgentTestRun_isDraft(ctx, field)
+	case "draftPrompt":
+		return ec.fieldContext_AgentTestRun_draftPrompt(ctx, field)
+	case "instructions":
+		return ec.fieldContext_AgentTestRun_instructions(ctx, field)
 	case "durationMs":
 		return ec.fieldContext_AgentTestRun_durationMs(ctx, field)
 	case "createdAt":
@@ -4812,6 +4932,8 @@ func (ec *executionContext) childFields_AgentTestRunSummary(ctx context.Context,
 		return ec.fieldContext_AgentTestRunSummary_status(ctx, field)
 	case "promptVersion":
 		return ec.fieldContext_AgentTestRunSummary_promptVersion(ctx, field)
+	case "isDraft":
+		return ec.fieldContext_AgentTestRunSummary_isDraft(ctx, field)
 	case "durationMs":
 		return ec.fieldContext_AgentTestRunSummary_durationMs(ctx, field)
 	case "createdAt":
@@ -5700,6 +5822,8 @@ func (ec *executionContext) childFields_Evidence(ctx context.Context, field grap
 		return ec.fieldContext_Evidence_messageIndex(ctx, field)
 	case "quote":
 		return ec.fieldContext_Evidence_quote(ctx, field)
+	case "toolCallId":
+		return ec.fieldContext_Evidence_toolCallId(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Evidence", field.Name)
 }
@@ -5790,6 +5914,18 @@ func (ec *executionContext) childFields_LlmSettings(ctx context.Context, field g
 		return ec.fieldContext_LlmSettings_frequencyPenalty(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type LlmSettings", field.Name)
+}
+
+func (ec *executionContext) childFields_MatchedTerm(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "word":
+		return ec.fieldContext_MatchedTerm_word(ctx, field)
+	case "weight":
+		return ec.fieldContext_MatchedTerm_weight(ctx, field)
+	case "credit":
+		return ec.fieldContext_MatchedTerm_credit(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type MatchedTerm", field.Name)
 }
 
 func (ec *executionContext) childFields_MockCondition(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -6038,6 +6174,10 @@ func (ec *executionContext) childFields_RetrievedChunk(ctx context.Context, fiel
 		return ec.fieldContext_RetrievedChunk_termSimilarity(ctx, field)
 	case "vectorSimilarity":
 		return ec.fieldContext_RetrievedChunk_vectorSimilarity(ctx, field)
+	case "isBelowThreshold":
+		return ec.fieldContext_RetrievedChunk_isBelowThreshold(ctx, field)
+	case "matchedTerms":
+		return ec.fieldContext_RetrievedChunk_matchedTerms(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type RetrievedChunk", field.Name)
 }
@@ -6086,6 +6226,22 @@ func (ec *executionContext) childFields_SendSimulationMessagePayload(ctx context
 	return nil, fmt.Errorf("no field named %q was found under type SendSimulationMessagePayload", field.Name)
 }
 
+func (ec *executionContext) childFields_Server(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "version":
+		return ec.fieldContext_Server_version(ctx, field)
+	case "model":
+		return ec.fieldContext_Server_model(ctx, field)
+	case "isOffline":
+		return ec.fieldContext_Server_isOffline(ctx, field)
+	case "embeddingModel":
+		return ec.fieldContext_Server_embeddingModel(ctx, field)
+	case "workers":
+		return ec.fieldContext_Server_workers(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Server", field.Name)
+}
+
 func (ec *executionContext) childFields_SimulationChat(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -6100,8 +6256,20 @@ func (ec *executionContext) childFields_SimulationChat(ctx context.Context, fiel
 		return ec.fieldContext_SimulationChat_toolMocking(ctx, field)
 	case "messages":
 		return ec.fieldContext_SimulationChat_messages(ctx, field)
+	case "messageCount":
+		return ec.fieldContext_SimulationChat_messageCount(ctx, field)
+	case "lastMessage":
+		return ec.fieldContext_SimulationChat_lastMessage(ctx, field)
+	case "firstContactMessage":
+		return ec.fieldContext_SimulationChat_firstContactMessage(ctx, field)
 	case "warnings":
 		return ec.fieldContext_SimulationChat_warnings(ctx, field)
+	case "instructions":
+		return ec.fieldContext_SimulationChat_instructions(ctx, field)
+	case "isDraft":
+		return ec.fieldContext_SimulationChat_isDraft(ctx, field)
+	case "draftPrompt":
+		return ec.fieldContext_SimulationChat_draftPrompt(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_SimulationChat_createdAt(ctx, field)
 	case "endedAt":

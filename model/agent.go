@@ -273,6 +273,23 @@ func values[T any](given []*T) []T {
 	return all
 }
 
+// Trying returns the agent with another prompt, which is not saved; the agent itself for nil.
+func (a *Agent) Trying(draft *string) *Agent {
+	if draft == nil {
+		return a
+	}
+	tried := *a
+	tried.Prompt = *draft
+	return &tried
+}
+
+// draft records the faults of a prompt that is tried.
+func (f *Fields) draft(path string, prompt *string) {
+	if prompt != nil {
+		f.text(path, *prompt, 1, MaxPromptLength)
+	}
+}
+
 // unique returns the values without repetition, in the order of their first appearance.
 func unique[T comparable](given []T) []T {
 	all := make([]T, 0, len(given))

@@ -27,6 +27,9 @@ type AgentTestExecution struct {
 	VirtualTime bool
 	Status      AgentTestExecutionStatus
 	RetryOfID   *string
+	// DraftPrompt is tried in place of the agent's prompt, if IsDraft.
+	IsDraft     bool `bun:",nullzero"`
+	DraftPrompt *string
 	// LeftOutTests are those that a retry would repeat, had they not been deleted.
 	LeftOutTests []LeftOutTest `bun:"type:jsonb,nullzero"`
 	// RunCount is how many runs it was created with; nil when that was not recorded.
@@ -81,6 +84,7 @@ func (in StartAgentTestExecutionInput) Validate() error {
 	}
 	faults.count("repeats", &in.Repeats, 1, maxRepeats)
 	faults.count("concurrency", &in.Concurrency, 1, maxConcurrency)
+	faults.draft("prompt", in.Prompt)
 	return faults.Err()
 }
 

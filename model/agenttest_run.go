@@ -29,6 +29,8 @@ type AgentTestRun struct {
 	// Snapshot is the test and the agent as they were when the run was created.
 	Snapshot      RunSnapshot `bun:"type:json"`
 	PromptVersion int32
+	// IsDraft says that the agent of the snapshot has the draft prompt of the execution.
+	IsDraft bool `bun:",nullzero"`
 	// Claim fences the work on the run: it grows each time a worker takes it up, and only the worker
 	// with the current claim may write its result; 0 before the first. Lost counts workers that died with it.
 	Claim int32
@@ -73,6 +75,8 @@ type CriterionResult struct {
 type Evidence struct {
 	MessageIndex int32  `json:"messageIndex"`
 	Quote        string `json:"quote"`
+	// ToolCallID is the call of the message in which the quote stands; nil for the message itself.
+	ToolCallID *string `json:"toolCallId,omitempty"`
 }
 
 // AgentTestRunFilter narrows a list of runs. Empty fields narrow nothing.

@@ -103,7 +103,7 @@ func (c *KnowledgeBaseChat) merge(name *string, given, datasets int, llm *LlmSet
 		set(&c.LlmSettings.FrequencyPenalty, llm.FrequencyPenalty)
 	}
 	if prompt != nil {
-		c.PromptSettings.merge(&faults, prompt)
+		c.PromptSettings.merge(&faults, "promptSettings", prompt)
 	}
 	forgets := datasets > 0 && !strings.Contains(c.PromptSettings.Prompt, "{knowledge}")
 	// Where the request alone shows it, it is the request that is wrong.
@@ -118,28 +118,28 @@ func (c *KnowledgeBaseChat) merge(name *string, given, datasets int, llm *LlmSet
 	}
 	// A model that is configured no more does not stand in the way of other changes.
 	if prompt != nil && prompt.RerankModel != nil {
-		faults.rerankModel(c.PromptSettings.RerankModel, rerankModels)
+		faults.rerankModel("promptSettings", c.PromptSettings.RerankModel, rerankModels)
 	}
 	return faults.As(Unprocessable)
 }
 
-func (f *Fields) rerankModel(name string, configured []string) {
+func (f *Fields) rerankModel(path, name string, configured []string) {
 	switch {
 	case name == "" || slices.Contains(configured, name):
 	case len(configured) == 0:
-		f.Add("promptSettings.rerankModel", "must be empty: no rerank model is configured")
+		f.Add(path+".rerankModel", "must be empty: no rerank model is configured")
 	default:
-		f.Add("promptSettings.rerankModel", "must be empty or one of %s", strings.Join(configured, ", "))
+		f.Add(path+".rerankModel", "must be empty or one of %s", strings.Join(configured, ", "))
 	}
 }
 
-func (s *PromptSettings) merge(faults *Fields, in *PromptSettingsInput) {
-	faults.number("promptSettings.similarityThreshold", in.SimilarityThreshold, 0, 1)
-	faults.number("promptSettings.keywordsSimilarityWeight", in.KeywordsSimilarityWeight, 0, 1)
-	faults.count("promptSettings.topN", in.TopN, 1, 100)
-	faults.optional("promptSettings.prompt", in.Prompt, MaxPromptLength)
-	faults.optional("promptSettings.opener", in.Opener, 5_000)
-	faults.optional("promptSettings.emptyResponse", in.EmptyResponse, 5_000)
+func (s *PromptSettings) merge(faults *Fields, path string, in *PromptSettingsInput) {
+	faults.number(path+".similarityThreshold", in.SimilarityThreshold, 0, 1)
+	faults.number(path+".keywordsSimilarityWeight", in.KeywordsSimilarityWeight, 0, 1)
+	faults.count(path+".topN", in.TopN, 1, 100)
+	faults.optional(path+".prompt", in.Prompt, MaxPromptLength)
+	faults.optional(path+".opener", in.Opener, 5_000)
+	faults.optional(path+".emptyResponse", in.EmptyResponse, 5_000)
 	set(&s.SimilarityThreshold, in.SimilarityThreshold)
 	set(&s.KeywordsSimilarityWeight, in.KeywordsSimilarityWeight)
 	set(&s.TopN, in.TopN)
@@ -148,6 +148,24 @@ func (s *PromptSettings) merge(faults *Fields, in *PromptSettingsInput) {
 	set(&s.EmptyResponse, in.EmptyResponse)
 	set(&s.RerankModel, in.RerankModel)
 	set(&s.ShowQuote, in.ShowQuote)
+}
+
+// Trying returns the chat with other prompt settings, which are not saved; the chat itself for nil. BAD_INPUT when they break a
+// bound, UNPROCESSABLE when they name a rerank model that is not configured.
+func (c *KnowledgeBaseChat) Trying(settings *PromptSettingsInput, rerankModels ...string) (*KnowledgeBaseChat, error) {
+	if settings == nil {
+		return c, nil
+	}
+	tried := *c
+	var faults Fields
+	tried.PromptSettings.merge(&faults, "settings", settings)
+	if err := faults.Err(); err != nil {
+		return nil, err
+	}
+	if settings.RerankModel != nil {
+		faults.rerankModel("settings", tried.PromptSettings.RerankModel, rerankModels)
+	}
+	return &tried, faults.As(Unprocessable)
 }
 
 // Unique returns the ids without repetition, in the order of their first appearance.

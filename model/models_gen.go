@@ -1010,6 +1010,12 @@ type SendSimulationMessagePayload struct {
 	NewMessages []*SimulationChatMessage `json:"newMessages"`
 }
 
+// Narrows a list of simulated chats. Every condition that is given must hold.
+type SimulationChatFilter struct {
+	// Only in one of these states.
+	Statuses []SimulationChatStatus `json:"statuses,omitempty"`
+}
+
 // What to run: tests, all tests of a folder, or all tests of an agent; exactly one of them.
 type StartAgentTestExecutionInput struct {
 	// Tests, 1 to 200; duplicates are dropped.
@@ -1024,6 +1030,9 @@ type StartAgentTestExecutionInput struct {
 	Concurrency int32 `json:"concurrency"`
 	// Record simulated delays of mocks without waiting for them.
 	VirtualTime bool `json:"virtualTime"`
+	// A prompt to try in place of the agent's, 1 to 50,000 characters. It is kept with the execution alone, which is a draft then.
+	// All tests must be of one agent, else `UNPROCESSABLE`.
+	Prompt *string `json:"prompt,omitempty"`
 }
 
 // The new execution.
@@ -1040,6 +1049,11 @@ type StartSimulationChatInput struct {
 	DataBag JSONObject `json:"dataBag,omitempty"`
 	// What to mock.
 	ToolMocking *ToolMocking `json:"toolMocking,omitempty"`
+	// A prompt to try in place of the agent's, 1 to 50,000 characters. It is kept with the chat alone; sub-agents have their own. Not with the scope `chat`.
+	Prompt *string `json:"prompt,omitempty"`
+	// Messages that the chat begins with, in place of a welcome message: at most 100, of 256 KiB of text together. Contact and
+	// agent take turns, and the last one is the agent's. They are not charged. Not with the scope `chat`.
+	Messages []*TestMessage `json:"messages,omitempty"`
 }
 
 // The new chat.

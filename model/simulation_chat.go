@@ -16,6 +16,8 @@ const (
 	maxDataBagEntries = 200
 	maxDataBagName    = 100
 	maxDataBagValue   = 10_000
+	maxOpening        = 100
+	maxOpeningBytes   = 256 << 10
 )
 
 // SimulationChat is a simulated text conversation with an agent.
@@ -31,6 +33,9 @@ type SimulationChat struct {
 	DataBag     JSONObject           `bun:"type:json"`
 	ToolMocking ToolMocking          `bun:"type:jsonb"`
 	Warnings    []string             `bun:"type:jsonb"`
+	// DraftPrompt is tried in place of the agent's prompt, if IsDraft.
+	IsDraft     bool `bun:",nullzero"`
+	DraftPrompt *string
 	// LastSequence is the number of the last message; 0 when there is none.
 	LastSequence int32
 	// ReplyID names the turn that is being written, and ReplyUntil until when it holds the chat
@@ -65,6 +70,9 @@ func (*SimulationChat) IsNode() {}
 // Cursor is its place in a list of chats.
 func (c *SimulationChat) Cursor() Cursor { return Cursor{c.CreatedAt, c.ID} }
 
+// MessageCount is how many messages the chat has.
+func (c *SimulationChat) MessageCount() int32 { return c.LastSequence }
+
 // Status is the chat's state. A turn whose process died holds the chat until ReplyUntil at most.
 func (c *SimulationChat) Status() SimulationChatStatus {
 	if c.State == SimulationChatStatusReplying && c.ReplyUntil != nil && c.ReplyUntil.Before(time.Now()) {
@@ -73,13 +81,44 @@ func (c *SimulationChat) Status() SimulationChatStatus {
 	return c.State
 }
 
+// Validate returns BAD_INPUT when the filter, which may be nil, is out of bounds.
+func (f *SimulationChatFilter) Validate() error {
+	var faults Fields
+	if f != nil {
+		faults.list("filter.statuses", len(f.Statuses), len(AllSimulationChatStatus))
+	}
+	return faults.Err()
+}
+
 // Validate returns BAD_INPUT with every bound that the input breaks.
 func (in StartSimulationChatInput) Validate() error {
 	var faults Fields
 	faults.text("agentId", in.AgentID, 1, 64)
 	faults.dataBag("dataBag", in.DataBag)
 	faults.mocking("toolMocking", in.ToolMocking)
+	faults.draft("prompt", in.Prompt)
+	faults.opening("messages", in.Messages)
 	return faults.Err()
+}
+
+// opening records the faults of the messages that a chat begins with.
+func (f *Fields) opening(path string, messages []*TestMessage) {
+	if !f.list(path, len(messages), maxOpening) {
+		return
+	}
+	f.messages(path, values(messages))
+	bytes := 0
+	for i, m := range messages {
+		if bytes += len(m.Text); i > 0 && m.Role == messages[i-1].Role {
+			f.Add(fmt.Sprintf("%s.%d.role", path, i), "must not be that of the message before: contact and agent take turns")
+		}
+	}
+	if bytes > maxOpeningBytes {
+		f.Add(path, "must have at most %d bytes of text together, not %d", maxOpeningBytes, bytes)
+	}
+	if last := len(messages) - 1; last >= 0 && messages[last].Role == MessageRoleUser {
+		f.Add(fmt.Sprintf("%s.%d.role", path, last), "must be assistant: the contact goes on")
+	}
 }
 
 // Variables returns the data bag as names and texts; an error when it holds anything else.

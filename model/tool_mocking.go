@@ -26,6 +26,13 @@ type ToolMocking struct {
 	SideEffects SideEffects `json:"sideEffects"`
 }
 
+// Validate returns BAD_INPUT with every bound that the mocking of an argument breaks, which may be nil.
+func (m *ToolMocking) Validate() error {
+	var faults Fields
+	faults.mocking("toolMocking", m)
+	return faults.Err()
+}
+
 // CountsCalls reports whether an answer depends on how often its target was called before.
 func (m *ToolMocking) CountsCalls() bool {
 	counts := func(mock Mock) bool {

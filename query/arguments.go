@@ -113,6 +113,23 @@ func ofAgent(a arguments) (db.Filter, error) {
 	return db.OfAgent(agent), err
 }
 
+func chatsThat(a arguments) (db.Filter, error) {
+	wanted, err := input[model.SimulationChatFilter](a, "filter")
+	if err == nil {
+		err = wanted.Validate()
+	}
+	return db.ChatsThat(wanted), err
+}
+
+func chatsOfAgent(a arguments) (db.Filter, error) {
+	filter, err := chatsThat(a)
+	if err != nil {
+		return nil, err
+	}
+	of, err := ofAgent(a)
+	return append(filter, of...), err
+}
+
 func documentsThat(a arguments) (db.Filter, error) {
 	dataset, err := id(a, "datasetId")
 	if err != nil {

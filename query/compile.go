@@ -152,7 +152,7 @@ func (c *compiler) leads(rel *relation, r *read, field graphql.CollectedField) w
 		return c.connection(of, r, field)
 	}
 	element := of
-	if rel.shape == toMany {
+	if rel.shape == toMany && !rel.isFirst {
 		element = of.Elem
 	}
 	var write writeRow
@@ -164,7 +164,7 @@ func (c *compiler) leads(rel *relation, r *read, field graphql.CollectedField) w
 	if write == nil {
 		return nil
 	}
-	if rel.shape == toMany {
+	if rel.shape == toMany && !rel.isFirst {
 		return list(r.index, write)
 	}
 	return func(a *response, dst []byte, key int) []byte {
@@ -175,7 +175,7 @@ func (c *compiler) leads(rel *relation, r *read, field graphql.CollectedField) w
 		switch {
 		case row >= 0:
 			return write(a, dst, row)
-		case key >= 0 || of.NonNull:
+		case key >= 0 && !rel.isFirst || of.NonNull:
 			return a.leave(dst)
 		}
 		return append(dst, "null"...)

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/agentgraph/agentgraph/model"
@@ -17,6 +18,9 @@ var computed = map[string]computation{
 	"SimulationChat.status": {[]string{"status", "reply_until"}, func(dst []byte, value func(int) []byte) []byte {
 		chat := model.SimulationChat{State: model.SimulationChatStatus(value(0)), ReplyUntil: optionalTime(value(1))}
 		return appendText(dst, string(chat.Status()))
+	}},
+	"SimulationChat.messageCount": {[]string{"last_sequence"}, func(dst []byte, value func(int) []byte) []byte {
+		return strconv.AppendInt(dst, integerOf(value(0)), 10)
 	}},
 	"CampaignItem.claimedUntil": {[]string{"running_status", "claim_id", "due_at"}, func(dst []byte, value func(int) []byte) []byte {
 		item := model.CampaignItem{RunningStatus: model.CampaignItemStatus(value(0)), DueAt: timeOf(value(2))}

@@ -191,6 +191,16 @@ func Many[R any](ctx context.Context, row any) ([]R, error) {
 	})
 }
 
+// First returns the only row that the field being resolved leads to from the row; R's zero value where there is none.
+func First[R any](ctx context.Context, row any) (R, error) {
+	rows, err := Many[R](ctx, row)
+	var none R
+	if err != nil || len(rows) == 0 {
+		return none, err
+	}
+	return rows[0], nil
+}
+
 func byParent[R any](rows []model.Row) map[string][]R {
 	byParent := make(map[string][]R, len(rows))
 	for _, row := range rows {

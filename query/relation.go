@@ -29,6 +29,8 @@ type relation struct {
 	key func(row any) string
 	// value is the column that is the response itself, where the field is no object.
 	value string
+	// isFirst says that at most one row hangs on a key: the field is that row, or null.
+	isFirst bool
 	// isWhole says that resolvers read all columns, and reading which ones they read whatever is selected.
 	isWhole bool
 	reading string
@@ -47,6 +49,12 @@ func count(list db.List) relation { return relation{shape: toTotal, list: list, 
 // part makes a column of the rows the response.
 func (r relation) part(column string) relation {
 	r.value = column
+	return r
+}
+
+// first makes the field the row that hangs on a key, of which there is one at most.
+func (r relation) first() relation {
+	r.isFirst, r.isWhole = true, true
 	return r
 }
 

@@ -54,7 +54,7 @@ var relations = map[string]relation{
 	"Agent.knowledgeBaseChat":     one("knowledge_base_chat_id", db.KnowledgeBaseChatRows).whole(),
 	"Agent.knowledgeBaseChatName": one("knowledge_base_chat_id", db.KnowledgeBaseChatRows).part("name"),
 	"Agent.promptVersions":        page(db.PromptVersionsOfAgents),
-	"Agent.simulationChats":       page(db.SimulationChatsOfAgents),
+	"Agent.simulationChats":       page(db.SimulationChatsOfAgents).that(chatsThat),
 	"Agent.tests":                 page(db.TestsOfAgents).that(testsThat),
 	"Agent.testFolders":           many(db.FoldersOfAgents).whole(),
 	"Agent.testExecutions":        page(db.ExecutionsOfAgents),
@@ -75,9 +75,11 @@ var relations = map[string]relation{
 	"Document.chunks":   page(db.ChunksOfDocuments),
 	"Chunk.document":    one("document_id", db.DocumentRows),
 
-	"SimulationChat.agent":     one("agent_id", db.AgentRows),
-	"SimulationChat.messages":  many(db.MessagesOfChats).whole(),
-	"SimulationChat.toolCalls": many(db.ToolCallsOfChats).whole(),
+	"SimulationChat.agent":               one("agent_id", db.AgentRows),
+	"SimulationChat.messages":            many(db.MessagesOfChats).whole(),
+	"SimulationChat.lastMessage":         many(db.LastMessageOfChats).first(),
+	"SimulationChat.firstContactMessage": many(db.FirstContactMessageOfChats).first(),
+	"SimulationChat.toolCalls":           many(db.ToolCallsOfChats).whole(),
 
 	"AgentTest.agent":   one("agent_id", db.AgentRows),
 	"AgentTest.folder":  one("folder_id", db.AgentTestFolderRows).whole(),
@@ -90,8 +92,9 @@ var relations = map[string]relation{
 	"AgentTestExecution.agent": one("agent_id", db.AgentRows),
 	"AgentTestExecution.runs":  page(db.RunsOfExecutions).that(runsThat),
 
-	"AgentTestRun.test":      one("test_id", db.AgentTestRows),
-	"AgentTestRun.execution": one("execution_id", db.AgentTestExecutionRows),
+	"AgentTestRun.test":        one("test_id", db.AgentTestRows),
+	"AgentTestRun.draftPrompt": one("execution_id", db.AgentTestExecutionRows).part("draft_prompt"),
+	"AgentTestRun.execution":   one("execution_id", db.AgentTestExecutionRows),
 
 	"Campaign.agent": one("agent_id", db.AgentRows),
 	"Campaign.items": page(db.ItemsOfCampaigns).that(itemsThat),
@@ -111,6 +114,7 @@ var relations = map[string]relation{
 
 // logic lists fields with a resolver of their own, and the columns they need beside the id.
 var logic = map[string][]string{
+	"Agent.coverage":                    nil,
 	"AgentTest.isFlaky":                 nil,
 	"AgentTest.failingSince":            nil,
 	"AgentTest.history":                 nil,
@@ -121,11 +125,13 @@ var logic = map[string][]string{
 	"AgentTestExecution.promptVersions": nil,
 	"AgentTestExecution.tests":          nil,
 	"AgentTestExecution.verdict":        {"status", "finished_at"},
+	"AgentTestRun.instructions":         nil,
 	"Campaign.counts":                   nil,
 	"Campaign.fields":                   {"agent_id", "own_fields"},
 	"Dataset.documentCount":             nil,
 	"Dataset.chunkCount":                nil,
 	"SimulationChat.coverage":           nil,
+	"SimulationChat.instructions":       nil,
 }
 
 // roots are the fields of Query.
@@ -142,7 +148,7 @@ var roots = map[string]root{
 	"documents":          all(db.DocumentList).of("datasetId", db.DatasetRows).that(documentsThat),
 
 	"simulationChat":  byID(db.SimulationChatRows),
-	"simulationChats": all(db.SimulationChatList).of("agentId", db.AgentRows).that(ofAgent),
+	"simulationChats": all(db.SimulationChatList).of("agentId", db.AgentRows).that(chatsOfAgent),
 
 	"agentTest":           byID(db.AgentTestRows),
 	"agentTests":          all(db.AgentTestList).of("agentId", db.AgentRows).of("folderId", db.AgentTestFolderRows).that(testsOfAgent),

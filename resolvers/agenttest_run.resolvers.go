@@ -16,6 +16,22 @@ func (r *agentTestRunResolver) Execution(ctx context.Context, obj *model.AgentTe
 	return query.One[*model.AgentTestExecution](ctx, obj)
 }
 
+func (r *agentTestRunResolver) DraftPrompt(ctx context.Context, obj *model.AgentTestRun) (*string, error) {
+	execution, err := query.One[*model.AgentTestExecution](ctx, obj)
+	if err != nil {
+		return nil, err
+	}
+	return execution.DraftPrompt, nil
+}
+
+func (r *agentTestRunResolver) Instructions(ctx context.Context, obj *model.AgentTestRun) (*string, error) {
+	instructions, err := query.Value(ctx, obj, "instructions", r.engine.InstructionsOfRuns)
+	if err != nil {
+		return nil, err
+	}
+	return instructions.Text, instructions.Err
+}
+
 func (r *queryResolver) AgentTestRun(ctx context.Context, id string) (*model.AgentTestRun, error) {
 	return query.ByID[*model.AgentTestRun](ctx, id)
 }

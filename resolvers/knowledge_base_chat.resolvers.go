@@ -24,8 +24,12 @@ func (r *knowledgeBaseChatResolver) ConnectedAgentCount(ctx context.Context, obj
 	return query.Total(ctx, obj)
 }
 
-func (r *knowledgeBaseChatResolver) Retrieve(ctx context.Context, obj *model.KnowledgeBaseChat, question string) ([]*model.RetrievedChunk, error) {
-	return r.engine.Knowledge().Retrieve(ctx, r.tenant(ctx), obj, question)
+func (r *knowledgeBaseChatResolver) Retrieve(ctx context.Context, obj *model.KnowledgeBaseChat, question string, settings *model.PromptSettingsInput, belowThreshold int32) ([]*model.RetrievedChunk, error) {
+	tried, err := r.store.TryPromptSettings(obj, settings)
+	if err != nil {
+		return nil, err
+	}
+	return r.engine.Knowledge().Examine(ctx, r.tenant(ctx), tried, question, belowThreshold)
 }
 
 func (r *mutationResolver) CreateKnowledgeBaseChat(ctx context.Context, input model.CreateKnowledgeBaseChatInput) (*model.CreateKnowledgeBaseChatPayload, error) {

@@ -14,11 +14,12 @@ import (
 type Resolver struct {
 	store  *db.Store
 	engine *engine.Engine
+	server model.Server
 }
 
-// New returns the resolvers of a store and an engine on it.
-func New(store *db.Store, engine *engine.Engine) *Resolver {
-	return &Resolver{store: store, engine: engine}
+// New returns the resolvers of a store and an engine on it, in a server of which clients are told this.
+func New(store *db.Store, engine *engine.Engine, server model.Server) *Resolver {
+	return &Resolver{store: store, engine: engine, server: server}
 }
 
 // Config returns the resolvers and directives for the generated schema.

@@ -3,13 +3,17 @@ package resolvers
 import (
 	"context"
 
+	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/graph"
 	"github.com/agentgraph/agentgraph/model"
 	"github.com/agentgraph/agentgraph/query"
 )
 
-func (r *agentResolver) SimulationChats(ctx context.Context, obj *model.Agent, first int32, after *string, offset *int32) (*model.Page[*model.SimulationChat], error) {
-	return query.Page[*model.SimulationChat](ctx, obj, first, after, offset, nil)
+func (r *agentResolver) SimulationChats(ctx context.Context, obj *model.Agent, first int32, after *string, offset *int32, filter *model.SimulationChatFilter) (*model.Page[*model.SimulationChat], error) {
+	if err := filter.Validate(); err != nil {
+		return nil, err
+	}
+	return query.Page[*model.SimulationChat](ctx, obj, first, after, offset, db.ChatsThat(filter))
 }
 
 func (r *mutationResolver) StartSimulationChat(ctx context.Context, input model.StartSimulationChatInput) (*model.StartSimulationChatPayload, error) {
@@ -20,6 +24,10 @@ func (r *mutationResolver) StartSimulationChat(ctx context.Context, input model.
 		// A page could have the agent believe what its tools never said.
 		if input.ToolMocking != nil {
 			return nil, model.Errorf(model.Forbidden, "the credential does not have the scope %s, which mocking needs", model.APIKeyScopeSimulate)
+		}
+		// It could have the agent say and do what nobody wrote for it.
+		if input.Prompt != nil || input.Messages != nil {
+			return nil, model.Errorf(model.Forbidden, "the credential does not have the scope %s, which a prompt and messages to begin with need", model.APIKeyScopeSimulate)
 		}
 	}
 	chat, err := r.engine.StartSimulationChat(ctx, r.tenant(ctx), input)
@@ -52,8 +60,8 @@ func (r *queryResolver) SimulationChat(ctx context.Context, id string) (*model.S
 	return query.ByID[*model.SimulationChat](ctx, id)
 }
 
-func (r *queryResolver) SimulationChats(ctx context.Context, agentID *string, first int32, after *string, offset *int32) (*model.Page[*model.SimulationChat], error) {
-	return r.tenant(ctx).SimulationChats(ctx, pageArgs(first, after, offset), agentID, query.Columns(ctx)...)
+func (r *queryResolver) SimulationChats(ctx context.Context, agentID *string, first int32, after *string, offset *int32, filter *model.SimulationChatFilter) (*model.Page[*model.SimulationChat], error) {
+	return r.tenant(ctx).SimulationChats(ctx, pageArgs(first, after, offset), agentID, filter, query.Columns(ctx)...)
 }
 
 func (r *simulationChatResolver) Agent(ctx context.Context, obj *model.SimulationChat) (*model.Agent, error) {
@@ -62,6 +70,22 @@ func (r *simulationChatResolver) Agent(ctx context.Context, obj *model.Simulatio
 
 func (r *simulationChatResolver) Messages(ctx context.Context, obj *model.SimulationChat) ([]*model.SimulationChatMessage, error) {
 	return query.Many[*model.SimulationChatMessage](ctx, obj)
+}
+
+func (r *simulationChatResolver) LastMessage(ctx context.Context, obj *model.SimulationChat) (*model.SimulationChatMessage, error) {
+	return query.First[*model.SimulationChatMessage](ctx, obj)
+}
+
+func (r *simulationChatResolver) FirstContactMessage(ctx context.Context, obj *model.SimulationChat) (*model.SimulationChatMessage, error) {
+	return query.First[*model.SimulationChatMessage](ctx, obj)
+}
+
+func (r *simulationChatResolver) Instructions(ctx context.Context, obj *model.SimulationChat) (*string, error) {
+	instructions, err := query.Value(ctx, obj, "instructions", r.engine.InstructionsOfChats)
+	if err != nil {
+		return nil, err
+	}
+	return instructions.Text, instructions.Err
 }
 
 func (r *subscriptionResolver) SimulationChatMessages(ctx context.Context, simulationChatID string, afterSequence int32) (<-chan *model.SimulationChatMessage, error) {

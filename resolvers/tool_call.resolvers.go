@@ -2,10 +2,26 @@ package resolvers
 
 import (
 	"context"
+	"encoding/json"
 
+	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/model"
 	"github.com/agentgraph/agentgraph/query"
 )
+
+func (r *agentResolver) Coverage(ctx context.Context, obj *model.Agent, toolMocking *model.ToolMocking) ([]*model.CallCoverage, error) {
+	if err := toolMocking.Validate(); err != nil {
+		return nil, err
+	}
+	// Agents of one list share what is read for the same mocking.
+	mocking, err := json.Marshal(toolMocking)
+	if err != nil {
+		return nil, err
+	}
+	return query.Value(ctx, obj, "coverage "+string(mocking), func(ctx context.Context, t *db.Tenant, ids []string) (map[string][]*model.CallCoverage, error) {
+		return r.engine.CoverageOfAgents(ctx, t, ids, toolMocking)
+	})
+}
 
 func (r *simulationChatResolver) ToolCalls(ctx context.Context, obj *model.SimulationChat) ([]*model.ToolCall, error) {
 	return query.Many[*model.ToolCall](ctx, obj)

@@ -183,6 +183,7 @@ func TestDevSaysInOneSentenceWhyItCannotStart(t *testing.T) {
 		"unreachable":        {[]string{"dev", "--port", "0", "--data-directory", reachable(t), "--database-url", "postgres://127.0.0.1:1/x"}, "open database: ", 1},
 		"bad address":        {[]string{"serve", "--database-url", "postgres://user:hunter2@[/x"}, "the address is not a valid Postgres URL", 1},
 		"no database":        {[]string{"serve"}, "--database-url or DATABASE_URL must name a database", 2},
+		"pause below 0":      {[]string{"dev", "--offline-pause=-1s"}, "--offline-pause must not be negative", 2},
 		"bad secret key":     {[]string{"dev", "--secret-key", "short"}, "--secret-key must be 32 bytes in base64", 2},
 		"no runs":            {[]string{"serve", "--database-url", newer, "--runs-per-company", "0"}, "--runs-per-company must be above 0", 2},
 		"unknown flag":       {[]string{"dev", "--prot", "1"}, "unknown flag --prot", 2},

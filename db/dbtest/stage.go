@@ -115,7 +115,7 @@ func Chats(t testing.TB, tenant *db.Tenant, agentID string, n int) []string {
 			AgentID: agentID, DataBag: model.JSONObject("{}"), Warnings: []string{},
 			ToolMocking: model.ToolMocking{SideEffects: model.SideEffectsAllow},
 		}
-		require.NoError(t, tenant.CreateSimulationChat(t.Context(), chat, nil))
+		require.NoError(t, tenant.CreateSimulationChat(t.Context(), chat))
 		ids[i] = chat.ID
 	}
 	return ids

@@ -33,6 +33,15 @@ type Base struct {
 	observe      func(context.Context) (context.Context, func(int, error))
 }
 
+// EmbeddingModel returns the name of the model that makes vectors; nil without one.
+func (b *Base) EmbeddingModel() *string {
+	if b.embedder == nil {
+		return nil
+	}
+	name := b.embedder.Name()
+	return &name
+}
+
 // New returns a Base.
 func New(o Options) *Base {
 	b := &Base{embedder: o.Embedder, rerank: o.Reranker, log: o.Log, limits: defaultLimits, vectors: newVectorCache(),

@@ -29,15 +29,31 @@ var defaultLimits = limits{whole: 2_000, window: 300, visits: 10_000}
 // The error is BAD_INPUT for a question that is empty or has more than 10,000 characters, and UNPROCESSABLE for datasets
 // whose vectors are of several models. If an embedding model or a reranker fails, only the log says so, and chunks are
 // found and ordered without it.
-func (b *Base) Retrieve(ctx context.Context, t *db.Tenant, chat *model.KnowledgeBaseChat, question string) (found []*model.RetrievedChunk, err error) {
-	// A response holds far less than what is read for it, and other questions share some of that.
-	ctx, ended := b.observe(model.WithBudget(ctx, nil))
-	defer func() { ended(len(found), err) }()
-	return b.retrieve(ctx, t, chat, question)
+func (b *Base) Retrieve(ctx context.Context, t *db.Tenant, chat *model.KnowledgeBaseChat, question string) ([]*model.RetrievedChunk, error) {
+	return b.Examine(ctx, t, chat, question, 0)
 }
 
-func (b *Base) retrieve(ctx context.Context, t *db.Tenant, chat *model.KnowledgeBaseChat, question string) ([]*model.RetrievedChunk, error) {
-	if err := model.ValidateQuestion(question); err != nil {
+// Examine is Retrieve for somebody who asks why: the best chunks below the threshold follow, at most as many as said, 0 to
+// 100. Without vectors, those that hold no word of the question are left out.
+func (b *Base) Examine(ctx context.Context, t *db.Tenant, chat *model.KnowledgeBaseChat, question string, below int32) (found []*model.RetrievedChunk, err error) {
+	// A response holds far less than what is read for it, and other questions share some of that.
+	ctx, ended := b.observe(model.WithBudget(ctx, nil))
+	defer func() { ended(len(used(found)), err) }()
+	return b.retrieve(ctx, t, chat, question, below)
+}
+
+// used are the chunks before those below the threshold.
+func used(found []*model.RetrievedChunk) []*model.RetrievedChunk {
+	for i, c := range found {
+		if c.IsBelowThreshold {
+			return found[:i:i]
+		}
+	}
+	return found
+}
+
+func (b *Base) retrieve(ctx context.Context, t *db.Tenant, chat *model.KnowledgeBaseChat, question string, below int32) ([]*model.RetrievedChunk, error) {
+	if err := model.ValidateQuestion(question, below); err != nil {
 		return nil, err
 	}
 	s, err := b.searchOf(ctx, t, chat, question)
@@ -48,20 +64,50 @@ func (b *Base) retrieve(ctx context.Context, t *db.Tenant, chat *model.Knowledge
 	if err != nil {
 		return nil, err
 	}
-	scored := s.score(matches, chat.PromptSettings)
+	scored := s.score(matches, chat.PromptSettings, below > 0)
+	enough := len(used(scored))
 	reranks := b.rerank.has(chat.PromptSettings.RerankModel)
 	most := int(chat.PromptSettings.TopN)
 	if reranks {
 		most = max(most, rerankWindow)
 	}
-	found, err := read(ctx, t, scored[:min(len(scored), most)])
+	rest := scored[enough:min(len(scored), enough+int(below))]
+	found, err := read(ctx, t, slices.Concat(scored[:min(enough, most)], rest))
 	if err != nil {
 		return nil, err
 	}
+	best := used(found)
+	rest = found[len(best):]
 	if reranks {
-		found = b.reranked(ctx, chat.PromptSettings.RerankModel, question, found)
+		best = b.reranked(ctx, chat.PromptSettings.RerankModel, question, best)
 	}
-	return found[:min(len(found), int(chat.PromptSettings.TopN))], nil
+	found = slices.Concat(best[:min(len(best), int(chat.PromptSettings.TopN))], rest)
+	s.explain(found, matches)
+	return found, nil
+}
+
+// explain tells which words of the question each chunk holds.
+func (s *search) explain(found []*model.RetrievedChunk, matches []db.ChunkMatch) {
+	chunks := make(map[string]*model.RetrievedChunk, len(found))
+	for _, c := range found {
+		chunks[c.ID] = c
+	}
+	all := 0.0
+	for _, t := range s.tokens {
+		all += t.weight
+	}
+	for _, m := range matches {
+		c := chunks[m.ID]
+		if c == nil {
+			continue
+		}
+		c.MatchedTerms = []model.MatchedTerm{}
+		for i, t := range s.tokens {
+			if m.Has(i) {
+				c.MatchedTerms = append(c.MatchedTerms, model.MatchedTerm{Word: t.Word, Weight: t.weight / all, Credit: t.credit})
+			}
+		}
+	}
 }
 
 // search is a question to the datasets of a chat.
@@ -213,8 +259,8 @@ func (s *search) rarest() []db.WeighedToken {
 	return rarest
 }
 
-// score returns the chunks with a sufficient score, best first, then by document and position.
-func (s *search) score(matches []db.ChunkMatch, settings model.PromptSettings) []*model.RetrievedChunk {
+// score returns the chunks with a sufficient score, or all of them, best first, then by document and position.
+func (s *search) score(matches []db.ChunkMatch, settings model.PromptSettings, all bool) []*model.RetrievedChunk {
 	comparable := slices.ContainsFunc(slices.Collect(maps.Values(s.cosines)), func(c float64) bool { return c > 0 })
 	scored := []*model.RetrievedChunk{}
 	for _, m := range matches {
@@ -228,7 +274,7 @@ func (s *search) score(matches []db.ChunkMatch, settings model.PromptSettings) [
 				c.Score = blend(c.TermSimilarity, vector, settings.KeywordsSimilarityWeight)
 			}
 		}
-		if c.Score >= settings.SimilarityThreshold {
+		if c.IsBelowThreshold = c.Score < settings.SimilarityThreshold; all || !c.IsBelowThreshold {
 			scored = append(scored, c)
 		}
 	}

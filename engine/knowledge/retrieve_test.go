@@ -138,6 +138,46 @@ func TestRetrieveKeepsToItsSettings(t *testing.T) {
 	require.Equal(t, model.BadInput, known.Code)
 }
 
+func TestChunksBelowTheThreshold(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t, knowledge.Options{}, dbtest.New(t), []string{"red apples\ngreen apples\nred pears\nblue plums\nold aples"})
+	settings := &l.chat.PromptSettings
+	settings.SimilarityThreshold, settings.TopN = 0.9, 1
+	ask := func(question string, below int32) (marked []string) {
+		found, err := l.base.Examine(t.Context(), l.tenant, l.chat, question, below)
+		require.NoError(t, err)
+		for i, f := range found {
+			require.Equal(t, f.Score < settings.SimilarityThreshold, f.IsBelowThreshold)
+			marked = append(marked, fmt.Sprint(texts(found)[i], " ", f.IsBelowThreshold))
+			sum := 0.0
+			for _, term := range f.MatchedTerms {
+				sum += term.Weight * term.Credit
+			}
+			require.InDelta(t, f.TermSimilarity, sum, 1e-9)
+		}
+		return marked
+	}
+	require.Equal(t, []string{"red apples false"}, ask("red apples", 0))
+	require.Equal(t, []string{"red apples false", "green apples true"}, ask("red apples", 1), "apples is the longer word")
+	require.Equal(t, []string{"red apples false", "green apples true", "red pears true"}, ask("red apples", 100), "plums hold neither word")
+	require.Empty(t, ask("xylophone", 100))
+
+	found, err := l.base.Examine(t.Context(), l.tenant, l.chat, "The GREEN aplpes?", 100)
+	require.NoError(t, err)
+	require.Equal(t, "green apples", texts(found)[0])
+	terms := found[0].MatchedTerms
+	require.Len(t, terms, 2)
+	require.Equal(t, []string{"aplpes", "green"}, []string{terms[0].Word, terms[1].Word}, "the weightiest first")
+	require.InDelta(t, 1-1.0/6, terms[0].Credit, 1e-9)
+	require.InDelta(t, 1.0, terms[1].Credit, 1e-9)
+	for _, below := range []int32{-1, 101} {
+		_, err := l.base.Examine(t.Context(), l.tenant, l.chat, "red", below)
+		var known *model.Error
+		require.ErrorAs(t, err, &known)
+		require.Contains(t, known.Fields, "belowThreshold")
+	}
+}
+
 func TestWindowChangesNothingForASmallSet(t *testing.T) {
 	t.Parallel()
 	embedder := &lengths{name: "m"}

@@ -70,13 +70,14 @@ type recording map[string]map[string][]take
 // take is the result of a run, or of several runs in a row.
 type take struct {
 	// Times is how many attempts had the same result.
-	Times                int                         `json:"times"`
-	Status               model.AgentTestRunStatus    `json:"status"`
-	DurationMs           int32                       `json:"durationMs"`
-	Messages             []model.TestMessage         `json:"messages"`
-	ToolCalls            []recordedCall              `json:"toolCalls"`
-	TurnCount            int32                       `json:"turnCount"`
-	EndReason            *string                     `json:"endReason"`
+	Times      int                      `json:"times"`
+	Status     model.AgentTestRunStatus `json:"status"`
+	DurationMs int32                    `json:"durationMs"`
+	Messages   []model.TestMessage      `json:"messages"`
+	ToolCalls  []recordedCall           `json:"toolCalls"`
+	TurnCount  int32                    `json:"turnCount"`
+	EndReason  *string                  `json:"endReason"`
+	// CriteriaResults have the places of calls among ToolCalls, from 0, for their ids.
 	CriteriaResults      []model.CriterionResult     `json:"criteriaResults"`
 	ClassificationResult *model.ClassificationResult `json:"classificationResult"`
 	Error                *model.RunError             `json:"error"`

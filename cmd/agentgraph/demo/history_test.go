@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -85,7 +86,7 @@ func (s *theatre) play(t *testing.T, c company, e pastExecution) map[string][]ta
 		if e.CancelledAfter > 0 && i >= e.CancelledAfter {
 			break
 		}
-		key, next := keys[run.TestedID], takeOf(run)
+		key, next := keys[run.TestedID], takeOf(t, run)
 		last := len(takes[key]) - 1
 		if last >= 0 && sameTake(takes[key][last], next) == "" {
 			takes[key][last].Times++
@@ -126,10 +127,17 @@ func nameOf(t *testing.T, c company, key string) string {
 }
 
 // takeOf returns what is recorded of a run.
-func takeOf(run *model.AgentTestRun) take {
+func takeOf(t *testing.T, run *model.AgentTestRun) take {
+	t.Helper()
+	results, err := citing(run.CriteriaResults, func(id string) (string, error) {
+		place := slices.IndexFunc(run.ToolCalls, func(c *model.ToolCall) bool { return c.ID == id })
+		require.GreaterOrEqual(t, place, 0, "a quote of a call that was not made")
+		return strconv.Itoa(place), nil
+	})
+	require.NoError(t, err)
 	recorded := take{
 		Times: 1, Status: run.Status, DurationMs: *run.DurationMs, ToolCalls: []recordedCall{}, TurnCount: run.TurnCount, EndReason: run.EndReason,
-		CriteriaResults: run.CriteriaResults, ClassificationResult: run.ClassificationResult, Error: run.Error,
+		CriteriaResults: results, ClassificationResult: run.ClassificationResult, Error: run.Error,
 	}
 	for _, m := range run.Messages {
 		m.Timestamp = nil
@@ -202,4 +210,28 @@ func TestHistoryIsWhatTheProgramDoes(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestQuotesOfThePastNameTheirCalls(t *testing.T) {
+	t.Parallel()
+	store := dbtest.New(t)
+	seeded, err := Seed(t.Context(), store)
+	require.NoError(t, err)
+	page, err := store.Tenant(seeded.ID).AgentTestRuns(t.Context(), wholeList, model.AgentTestRunFilter{})
+	require.NoError(t, err)
+	named := 0
+	for _, run := range page.Nodes {
+		for _, result := range run.CriteriaResults {
+			for _, cited := range result.Evidence {
+				if cited.ToolCallID == nil {
+					continue
+				}
+				named++
+				at := slices.IndexFunc(run.ToolCalls, func(c *model.ToolCall) bool { return c.ID == *cited.ToolCallID })
+				require.GreaterOrEqual(t, at, 0)
+				require.Contains(t, cited.Quote, run.ToolCalls[at].TechnicalName)
+			}
+		}
+	}
+	require.NotZero(t, named)
 }

@@ -3,6 +3,7 @@ package demo
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/agentgraph/agentgraph/model"
@@ -97,7 +98,7 @@ func (p past) play(run *model.AgentTestRun, t *take, at time.Time) error {
 	end := at.Add(time.Duration(t.DurationMs) * time.Millisecond)
 	run.Status, run.Claim, run.StartedAt, run.FinishedAt, run.DurationMs = t.Status, 1, &at, &end, &t.DurationMs
 	run.TurnCount, run.EndReason, run.Error = t.TurnCount, t.EndReason, t.Error
-	run.CriteriaResults, run.ClassificationResult = t.CriteriaResults, t.ClassificationResult
+	run.ClassificationResult = t.ClassificationResult
 	step := end.Sub(at) / time.Duration(len(t.Messages)+1)
 	when := func(message int) time.Time { return at.Add(time.Duration(message+1) * step).Truncate(time.Millisecond) }
 	given := 0
@@ -129,7 +130,37 @@ func (p past) play(run *model.AgentTestRun, t *take, at time.Time) error {
 		}
 		run.ToolCalls = append(run.ToolCalls, call)
 	}
-	return nil
+	var err error
+	run.CriteriaResults, err = citing(t.CriteriaResults, func(place string) (string, error) {
+		i, err := strconv.Atoi(place)
+		if err == nil && (i < 0 || i >= len(run.ToolCalls)) {
+			err = fmt.Errorf("it has no call %d", i)
+		}
+		if err != nil {
+			return "", err
+		}
+		return run.ToolCalls[i].ID, nil
+	})
+	return err
+}
+
+// citing returns the results with other names for the calls that they cite.
+func citing(results []model.CriterionResult, name func(call string) (string, error)) ([]model.CriterionResult, error) {
+	named := slices.Clone(results)
+	for i := range named {
+		named[i].Evidence = slices.Clone(named[i].Evidence)
+		for j, cited := range named[i].Evidence {
+			if cited.ToolCallID == nil {
+				continue
+			}
+			call, err := name(*cited.ToolCallID)
+			if err != nil {
+				return nil, err
+			}
+			named[i].Evidence[j].ToolCallID = &call
+		}
+	}
+	return named, nil
 }
 
 func (p past) keyOf(agentID string) string {

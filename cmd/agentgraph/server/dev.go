@@ -36,14 +36,18 @@ type Dev struct {
 	gatewayFlags `kong:"set='rateLimit=0',set='companyRateLimit=0',set='modelRateLimit=0'"`
 	observeFlags
 	auditFlags
-	DatabaseURL   string `env:"DATABASE_URL" placeholder:"URL" help:"Database to use instead of a private one."`
-	DataDirectory string `env:"AGENTGRAPH_DATA_DIRECTORY" placeholder:"DIR" help:"Where the private database and the demo key are kept. Default: /var/lib/agentgraph for root, else agentgraph in the user's data directory."`
-	Port          int    `env:"AGENTGRAPH_PORT" default:"8080" help:"Port on 127.0.0.1; 0 takes a free one."`
-	Ephemeral     bool   `env:"AGENTGRAPH_EPHEMERAL" help:"Keep nothing: the data directory is a temporary one."`
+	DatabaseURL   string        `env:"DATABASE_URL" placeholder:"URL" help:"Database to use instead of a private one."`
+	DataDirectory string        `env:"AGENTGRAPH_DATA_DIRECTORY" placeholder:"DIR" help:"Where the private database and the demo key are kept. Default: /var/lib/agentgraph for root, else agentgraph in the user's data directory."`
+	Port          int           `env:"AGENTGRAPH_PORT" default:"8080" help:"Port on 127.0.0.1; 0 takes a free one."`
+	OfflinePause  time.Duration `env:"AGENTGRAPH_OFFLINE_PAUSE" default:"20ms" help:"How long the offline model waits in a chat between the pieces of an answer, so that it is seen to be written."`
+	Ephemeral     bool          `env:"AGENTGRAPH_EPHEMERAL" help:"Keep nothing: the data directory is a temporary one."`
 }
 
 // Validate checks all groups of flags.
 func (c *Dev) Validate() error {
+	if c.OfflinePause < 0 {
+		return errors.New("--offline-pause must not be negative")
+	}
 	return errors.Join(c.agentFlags.Validate(), c.gatewayFlags.Validate(), c.observeFlags.Validate(), c.auditFlags.Validate())
 }
 
@@ -69,7 +73,9 @@ func (c *Dev) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) (err e
 		return err
 	}
 	defer closeObserver()
-	engine, closeEngine, err := app.NewEngine(c.options(observer, log))
+	options := c.options(observer, log)
+	options.OfflinePause = c.OfflinePause
+	engine, closeEngine, err := app.NewEngine(options)
 	if err != nil {
 		return err
 	}
@@ -123,6 +129,7 @@ func (c *Dev) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) (err e
 	invitation := invite(store, key)
 	gateway, err := app.New(app.Options{
 		Store: store, Engine: engine, Settings: c.observed(c.settings()), Console: c.console(invitation), Plan: c.Plan, AuditWebhook: c.webhook(), Observer: observer, Log: log,
+		Version: vars["version"], Workers: c.Workers,
 	})
 	if err != nil {
 		return err
@@ -143,7 +150,7 @@ func (c *Dev) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) (err e
 		return err
 	}
 	log.Info("serving", "address", listener.Addr().String(), "model", engine.ModelName(), "pgvector", store.ComparesVectors(), "metrics", observer.MetricsAddress())
-	return gateway.Serve(ctx, listener, c.Workers)
+	return gateway.Serve(ctx, listener)
 }
 
 // database returns the address of the database and a function to call when the program ends. If no database is named,

@@ -64,6 +64,7 @@ func (c *Serve) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) erro
 	defer store.Close()
 	gateway, err := app.New(app.Options{
 		Store: store, Engine: engine, Settings: c.observed(c.settings()), Console: c.console(nil), Plan: c.Plan, AuditWebhook: c.webhook(), Observer: observer, Log: log,
+		Version: vars["version"], Workers: c.Workers,
 	})
 	if err != nil {
 		return err
@@ -73,5 +74,5 @@ func (c *Serve) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) erro
 		return err
 	}
 	log.Info("serving", "address", listener.Addr().String(), "model", engine.ModelName(), "pgvector", store.ComparesVectors(), "version", vars["version"], "metrics", observer.MetricsAddress())
-	return gateway.Serve(ctx, listener, c.Workers)
+	return gateway.Serve(ctx, listener)
 }

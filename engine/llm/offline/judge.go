@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
 // Judge returns the model that judges criteria of the forms in docs/offline-model.md, and fails on every other one. It
@@ -80,10 +82,13 @@ const (
 var forms = []form{
 	{formOf(`says ["“”„«]([^"“”„«»]+)["“”»]`), func(t transcript, parts []string) verdict {
 		cited := t.saying(parts[0])
-		if len(cited) == 0 {
-			return verdict{[]citation{}, fmt.Sprintf("The agent never said %q.", parts[0]), false}
+		if len(cited) > 0 {
+			return verdict{cited, fmt.Sprintf("The agent said %q.", parts[0]), true}
 		}
-		return verdict{cited, fmt.Sprintf("The agent said %q.", parts[0]), true}
+		if nearest := t.nearest(parts[0]); len(nearest) > 0 {
+			return verdict{nearest, fmt.Sprintf("The agent never said %q; the nearest to it is quoted.", parts[0]), false}
+		}
+		return verdict{cited, fmt.Sprintf("The agent never said %q.", parts[0]), false}
 	}},
 	{formOf(`never says ["“”„«]([^"“”„«»]+)["“”»]`), func(t transcript, parts []string) verdict {
 		cited := t.saying(parts[0])
@@ -120,9 +125,9 @@ var forms = []form{
 	}},
 	{formOf(`ends the conversation`), func(t transcript, _ []string) verdict {
 		if t.Ending.By == agentSpeaker {
-			return verdict{[]citation{}, "The agent ended the conversation.", true}
+			return verdict{t.last(), "The agent ended the conversation.", true}
 		}
-		return verdict{[]citation{}, "The agent did not end the conversation.", false}
+		return verdict{t.last(), "The agent did not end the conversation.", false}
 	}},
 }
 
@@ -150,6 +155,52 @@ func (t transcript) saying(text string) []citation {
 		}
 	}
 	return cited
+}
+
+// nearest returns the agent's own sentence that shares most words with a text, if it has half of those that count.
+func (t transcript) nearest(text string) []citation {
+	said := read.Words(text)
+	wanted := read.Content(said)
+	if len(wanted) == 0 {
+		wanted = said
+	}
+	best, most := []citation{}, max(1, (len(wanted)+1)/2)-1
+	for _, m := range t.Messages {
+		if m.Speaker != agentSpeaker || m.IsGiven {
+			continue
+		}
+		for _, sentence := range read.Sentences(m.Text) {
+			words, shared := read.Words(sentence), 0
+			for _, word := range wanted {
+				if slices.Contains(words, word) {
+					shared++
+				}
+			}
+			if shared > most {
+				best, most = []citation{{m.MessageIndex, quotable(sentence)}}, shared
+			}
+		}
+	}
+	return best
+}
+
+// last returns the message with which the conversation ended.
+func (t transcript) last() []citation {
+	for _, m := range slices.Backward(t.Messages) {
+		if len(read.Words(m.Text)) > 0 {
+			return []citation{{m.MessageIndex, quotable(m.Text)}}
+		}
+	}
+	return []citation{}
+}
+
+// quotable returns as much of the beginning of a text as may be quoted.
+func quotable(text string) string {
+	text = strings.TrimSpace(text)
+	if runes := []rune(text); len(runes) > mostQuote {
+		text = string(runes[:mostQuote])
+	}
+	return text
 }
 
 // calling returns the calls with a name: all of them, and those that fit. Without fits, all fit.

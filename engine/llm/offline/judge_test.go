@@ -3,6 +3,7 @@ package offline_test
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -64,6 +65,9 @@ func TestJudgeDecidesTheFormsThatItKnows(t *testing.T) {
 		`says "day"`:                         {false, nil},
 		`says "discount"`:                    {false, nil},
 		`says "refund"`:                      {false, nil},
+		`says "on Tuesday, yesterday"`:       {false, []string{"yesterday I said “no”."}},
+		`says "It is Monday"`:                {false, []string{"It’s on  Monday,"}},
+		`says "a table for Tuesday evening"`: {false, nil},
 		`never says "refund"`:                {true, nil},
 		`never says "goodbye"`:               {false, []string{"Goodbye"}},
 		`Never says "discount"`:              {true, nil},
@@ -81,7 +85,7 @@ func TestJudgeDecidesTheFormsThatItKnows(t *testing.T) {
 		`does not call cancel_slot`:          {true, nil},
 		`The agent does not call find_slots`: {false, []string{"find_slots {}"}},
 		`transfers the call`:                 {false, []string{`transfer_call {"reason":"asked"}`}},
-		`Ends the conversation.`:             {true, nil},
+		`Ends the conversation.`:             {true, []string{"Goodbye."}},
 	} {
 		t.Run(criterion, func(t *testing.T) {
 			t.Parallel()
@@ -99,7 +103,24 @@ func TestJudgeDecidesTheFormsThatItKnows(t *testing.T) {
 		verdict, err := judge(t, elsewhere, criterion)
 		require.NoError(t, err)
 		require.Equal(t, want, verdict.Passed, criterion)
+		require.Len(t, verdict.Evidence, 1, criterion)
 	}
+}
+
+func TestJudgeQuotesNoMoreThanItMay(t *testing.T) {
+	t.Parallel()
+	long, err := json.Marshal(strings.Repeat("é ", 2_000))
+	require.NoError(t, err)
+	transcript := `{"messages":[{"messageIndex":0,"speaker":"agent","text":` + string(long) + `},
+		{"messageIndex":1,"speaker":"contact","text":"…"}],"ending":{"by":"contact"}}`
+	verdict, err := judge(t, transcript, "ends the conversation")
+	require.NoError(t, err)
+	require.Len(t, verdict.Evidence, 1)
+	require.Zero(t, verdict.Evidence[0].MessageIndex)
+	require.Equal(t, strings.Repeat("é ", 500), verdict.Evidence[0].Quote)
+	verdict, err = judge(t, `{"messages":[],"ending":{"by":"limit"}}`, "ends the conversation")
+	require.NoError(t, err)
+	require.Empty(t, verdict.Evidence)
 }
 
 func TestJudgeRefusesEveryOtherCriterion(t *testing.T) {

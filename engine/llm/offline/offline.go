@@ -11,31 +11,45 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/engine/llm/offline/read"
 )
 
+// wordsOfPiece is how many words a piece of an answer has.
+const wordsOfPiece = 3
+
 // Model answers by rules. It stores nothing of conversations, but remembers what it has read of recurring texts.
-type Model struct{ memory *memory }
+type Model struct {
+	memory *memory
+	pause  time.Duration
+}
 
-// New returns the offline model.
-func New() Model { return Model{newMemory()} }
+// New returns the offline model, which answers without waiting.
+func New() Model { return Model{memory: newMemory()} }
 
-// Name is "offline".
-func (Model) Name() string { return "offline" }
+// Paced returns the model with a pause between the pieces of an answer, so that it is seen to be written. It shares the
+// memory of m.
+func (m Model) Paced(pause time.Duration) Model { return Model{m.memory, pause} }
 
-// Chat implements llm.Model. It streams word by word, without waiting, and fails only if ctx ends. Settings have no
-// effect, and no tokens are counted.
+// Name is the name of the offline model.
+const Name = "offline"
+
+// Name is [Name].
+func (Model) Name() string { return Name }
+
+// Chat implements llm.Model. It streams pieces of three words, and fails only if ctx ends. Settings have no effect, and
+// no tokens are counted.
 func (m Model) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
 		reply := m.read(req).answer()
-		for word := range strings.SplitAfterSeq(reply.text, " ") {
-			if ctx.Err() != nil {
-				yield(llm.Chunk{}, ctx.Err())
+		for i, piece := range pieces(reply.text) {
+			if err := m.wait(ctx, i); err != nil {
+				yield(llm.Chunk{}, err)
 				return
 			}
-			if word != "" && !yield(llm.Chunk{Text: word}, nil) {
+			if !yield(llm.Chunk{Text: piece}, nil) {
 				return
 			}
 		}
@@ -50,6 +64,38 @@ func (m Model) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, e
 			}}}
 		}
 		yield(last, nil)
+	}
+}
+
+// wait waits until the piece with the number, from 0, is due.
+func (m Model) wait(ctx context.Context, number int) error {
+	if m.pause == 0 || number == 0 {
+		return ctx.Err()
+	}
+	select {
+	case <-time.After(m.pause):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// pieces returns the pieces of a text with their numbers. None is empty.
+func pieces(text string) iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
+		for number := 0; text != ""; number++ {
+			end := 0
+			for range wordsOfPiece {
+				_, rest, isCut := strings.Cut(text[end:], " ")
+				if end = len(text) - len(rest); !isCut {
+					end = len(text)
+				}
+			}
+			if !yield(number, text[:end]) {
+				return
+			}
+			text = text[end:]
+		}
 	}
 }
 

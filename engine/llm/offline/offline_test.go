@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
@@ -178,16 +180,73 @@ func TestGoodbyes(t *testing.T) {
 	}
 }
 
-func TestStreamsWordByWord(t *testing.T) {
+func TestStreamsPiecesOfAFewWords(t *testing.T) {
 	t.Parallel()
-	var words []string
-	for chunk, err := range offline.New().Chat(t.Context(), llm.Request{}) {
+	for name, test := range map[string]struct {
+		said   string
+		pieces []string
+	}{
+		"six words": {"Hello!", []string{"Hello! How can ", "I help you?"}},
+		"the rest": {
+			"When is the clinic open?",
+			[]string{
+				"This is what ", "I was told ", "about that: “The ", "clinic is open ", "Monday to Friday, ", "8:00 to 18:30.” ",
+				"Is there anything ", "else you would ", "like to know?",
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				begun := time.Now()
+				require.Equal(t, test.pieces, streamed(t, offline.New(), test.said))
+				require.Zero(t, time.Since(begun))
+				require.Equal(t, test.pieces, streamed(t, offline.New().Paced(20*time.Millisecond), test.said))
+				require.Equal(t, time.Duration(len(test.pieces)-1)*20*time.Millisecond, time.Since(begun))
+			})
+		})
+	}
+}
+
+// streamed returns the pieces of the clinic's answer.
+func streamed(t *testing.T, model llm.Model, said string) []string {
+	t.Helper()
+	var pieces []string
+	for chunk, err := range model.Chat(t.Context(), llm.Request{System: clinic, Messages: []llm.Message{user(said)}}) {
 		require.NoError(t, err)
 		if chunk.Finish == "" {
-			words = append(words, chunk.Text)
+			pieces = append(pieces, chunk.Text)
 		}
 	}
-	require.Equal(t, []string{"Hello! ", "How ", "can ", "I ", "help ", "you?"}, words)
+	return pieces
+}
+
+func TestPiecesOfAnyText(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][]string{
+		"":                      nil,
+		"one":                   {"one"},
+		"one two three":         {"one two three"},
+		"one two three ":        {"one two three "},
+		" one  two\nthree four": {" one  ", "two\nthree four"},
+		"   ":                   {"   "},
+		"    ":                  {"   ", " "},
+		"à la porte d’à côté":   {"à la porte ", "d’à côté"},
+	} {
+		require.Equal(t, want, offline.Pieces(text), "%q", text)
+		require.Equal(t, text, strings.Join(offline.Pieces(text), ""))
+	}
+}
+
+func TestAPauseEndsWithTheContext(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		answer, err := llm.Collect(offline.New().Paced(time.Hour).Chat(ctx, llm.Request{}))
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Equal(t, "Hello! How can ", answer.Text)
+	})
 }
 
 func TestStopsWhenTheContextEnds(t *testing.T) {
@@ -201,7 +260,7 @@ func TestStopsWhenTheContextEnds(t *testing.T) {
 		last = err
 		cancel()
 	}
-	require.Equal(t, "Hello! ", text.String())
+	require.Equal(t, "Hello! How can ", text.String())
 	require.ErrorIs(t, last, context.Canceled)
 }
 
@@ -209,7 +268,7 @@ func TestLeavingEarly(t *testing.T) {
 	t.Parallel()
 	for chunk, err := range offline.New().Chat(t.Context(), llm.Request{}) {
 		require.NoError(t, err)
-		require.Equal(t, "Hello! ", chunk.Text)
+		require.Equal(t, "Hello! How can ", chunk.Text)
 		break
 	}
 }

@@ -8,7 +8,7 @@
 DROP INDEX CONCURRENTLY IF EXISTS agent_test_runs_judged_idx;
 
 CREATE INDEX CONCURRENTLY agent_test_runs_judged_idx ON agent_test_runs (company_id, test_id, status, created_at DESC, id DESC)
-WHERE status IN ('Passed', 'Failed');
+WHERE status IN ('Passed', 'Failed') AND is_draft IS NULL;
 
 -- +goose Down
 DROP INDEX CONCURRENTLY IF EXISTS agent_test_runs_judged_idx;

@@ -1,0 +1,92 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// Instructions are what a model is given as instructions, but for what a knowledge base chat adds. Text is nil if it is given
+// none. Err says why they cannot be made.
+type Instructions struct {
+	Text *string
+	Err  error
+}
+
+// InstructionsOfChats returns the instructions for the next turn of each chat, by its id. It takes two statements.
+func (e *Engine) InstructionsOfChats(ctx context.Context, t *db.Tenant, ids []string) (map[string]Instructions, error) {
+	chats, err := t.Find(ctx, db.SimulationChatRows, ids, "agent_id", "data_bag", "draft_prompt")
+	if err != nil {
+		return nil, err
+	}
+	agentIDs := make([]string, len(chats))
+	for i, row := range chats {
+		agentIDs[i] = row.(*model.SimulationChat).AgentID
+	}
+	found, err := t.AgentsByID(ctx, model.Unique(agentIDs), "prompt")
+	if err != nil {
+		return nil, err
+	}
+	agents := make(map[string]*model.Agent, len(found))
+	for _, agent := range found {
+		agents[agent.ID] = agent
+	}
+	instructions := make(map[string]Instructions, len(chats))
+	for _, row := range chats {
+		chat := row.(*model.SimulationChat)
+		agent := agents[chat.AgentID]
+		if agent == nil { // It was deleted meanwhile, and its chats are about to be.
+			continue
+		}
+		variables, err := chat.Variables()
+		if err != nil {
+			return nil, err
+		}
+		instructions[chat.ID] = instruct(agent.Trying(chat.DraftPrompt), variables)
+	}
+	return instructions, nil
+}
+
+// InstructionsOfRuns returns what the models were given in each run, by its id: the agent's in a simulation, the classifier's
+// in a classification. They are made of what the run keeps, in one statement. Runs that have not begun have none, and
+// neither have those in which the agent lacked the value of a mandatory field.
+func (e *Engine) InstructionsOfRuns(ctx context.Context, t *db.Tenant, ids []string) (map[string]Instructions, error) {
+	runs, err := t.Find(ctx, db.AgentTestRunRows, ids, "snapshot", "started_at")
+	if err != nil {
+		return nil, err
+	}
+	instructions := make(map[string]Instructions, len(runs))
+	for _, row := range runs {
+		run := row.(*model.AgentTestRun)
+		agent, test := run.Snapshot.Agent, run.Snapshot.Test
+		if run.StartedAt == nil || agent == nil || test == nil {
+			continue
+		}
+		if test.Kind == model.AgentTestKindClassification {
+			text := classifyInstruction
+			instructions[run.ID] = Instructions{Text: &text}
+			continue
+		}
+		variables, err := variablesOf(test.Variables)
+		if err != nil {
+			return nil, err
+		}
+		opening, err := begin(agent, "", variables, *run.StartedAt)
+		if err != nil {
+			continue
+		}
+		instructions[run.ID] = instruct(agent, opening.values)
+	}
+	return instructions, nil
+}
+
+// instruct returns the instructions of an agent in a conversation with a contact of whom the values are known.
+func instruct(agent *model.Agent, values map[string]string) Instructions {
+	prompt, _, err := render(agent.Prompt, values)
+	if err != nil {
+		return Instructions{Err: err}
+	}
+	prompt += instruction
+	return Instructions{Text: &prompt}
+}

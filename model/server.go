@@ -1,0 +1,12 @@
+package model
+
+// Server is what clients are told of the program.
+type Server struct {
+	Version   string
+	Model     string
+	IsOffline bool
+	// EmbeddingModel is nil without one.
+	EmbeddingModel *string
+	// Workers is how many jobs this process works on at once.
+	Workers int32
+}

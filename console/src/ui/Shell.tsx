@@ -1,6 +1,7 @@
 import { useState, type ReactNode } from "react";
 import { useQuery } from "urql";
 import { Link, useLocation } from "wouter";
+import { base } from "../api/base";
 import { graphql } from "../api/graphql";
 import { useLiveStatus } from "../api/live";
 import { signedIn, signOut } from "../api/session";
@@ -49,6 +50,7 @@ export function Shell({ children }: { children: ReactNode }) {
               {text}
             </Link>
           ))}
+          <a href={new URL("explore", base).href}>API</a>
         </nav>
         <div className={styles.end}>
           <LivePill />

@@ -99,6 +99,41 @@ describe("journeys", { skip: noBrowser, concurrency: 1, timeout: 300_000 }, () =
       await page.getByRole("heading", { level: 1, name: "Card support" }).waitFor();
     }));
 
+  test("keys lead from page to page, but not out of a field", () =>
+    visit("agents", async (page, watched) => {
+      await page.getByRole("link", { name: "Clinic reception" }).first().click();
+      await page.getByRole("heading", { level: 1, name: "Clinic reception" }).waitFor();
+      await page.keyboard.press("g");
+      await page.keyboard.press("t");
+      await page.waitForURL(`${base}tests`);
+      await page.getByRole("link", { name: "Card support" }).waitFor();
+      await page.keyboard.press("Control+k");
+      const palette = page.getByRole("dialog", { name: "Go to" });
+      await palette.getByRole("group", { name: "Visited last" }).getByRole("option", { name: "Clinic reception" }).waitFor();
+      await palette.getByRole("option", { name: "Card support" }).waitFor();
+      await watched.checkAccessible();
+      await page.keyboard.type("card sup");
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { level: 1, name: "Card support" }).waitFor();
+
+      await page.getByRole("heading", { level: 1 }).click();
+      await page.keyboard.press("?");
+      await page.getByRole("dialog", { name: "Keys" }).waitFor();
+      await watched.checkAccessible();
+      await page.getByRole("checkbox", { name: /Single letters are commands/ }).uncheck();
+      await page.keyboard.press("Escape");
+      await page.keyboard.press("?");
+      assert.equal(await page.getByRole("dialog").count(), 0, "single letters can be switched off");
+      await page.evaluate(() => localStorage.removeItem("agentgraph:keys"));
+
+      await page.goto(`${base}agents`);
+      await page.getByRole("link", { name: "Card support" }).first().waitFor();
+      await page.keyboard.press("/");
+      await page.keyboard.type("g t?");
+      assert.equal(await page.getByRole("searchbox").inputValue(), "g t?");
+      assert.equal(await page.getByRole("dialog").count(), 0);
+    }));
+
   test("a prompt is written, compared, restored, and not lost to somebody else's", () =>
     visit(`agents/${agent("Flight rebooking")}`, async (page) => {
       const prompt = page.getByRole("textbox", { name: "Prompt" });

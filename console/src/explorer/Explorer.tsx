@@ -8,7 +8,7 @@ import { curl } from "../logic/curl";
 import { SignIn } from "../ui/SignIn";
 import { useDelay } from "../ui/useDelay";
 import { knownQuery, type Known } from "./examples";
-import { ExamplesPlugin, KnownContext } from "./Examples";
+import { ExamplesPlugin, KnownContext } from "./ExamplesPlugin";
 import styles from "./Explorer.module.css";
 import { newFetcher, type Outcome } from "./fetcher";
 

@@ -6,6 +6,7 @@ import { useAction, usePage } from "../api/page";
 import { byVersion, redSince } from "../logic/blame";
 import { Act } from "../ui/Act";
 import { duration, plural } from "../ui/format";
+import { useKeys } from "../ui/singleKeys";
 import { Page } from "../ui/Page";
 import { Shown } from "../ui/states";
 import { Status } from "../ui/Status";
@@ -184,16 +185,11 @@ function useRunUpdates(run: RunOfPage, isOver: boolean, refresh: () => void): vo
 /** j and k go through the failed runs of the execution. */
 function useNextFailed(id: string, failed: readonly { id: string }[]): void {
   const [, go] = useLocation();
-  const onKey = useEffectEvent((event: KeyboardEvent) => {
-    const isWriting = event.target instanceof HTMLElement && event.target.closest("input, textarea, select, dialog");
-    const step = { j: 1, k: -1 }[event.key];
-    if (!step || isWriting || event.ctrlKey || event.metaKey || event.altKey) return;
+  useKeys((key) => {
+    const step = { j: 1, k: -1 }[key];
+    if (!step) return;
     const at = failed.findIndex((run) => run.id === id);
     const next = failed[at < 0 ? 0 : at + step];
     if (next) go(`/runs/${next.id}`);
   });
-  useEffect(() => {
-    document.addEventListener("keydown", onKey);
-    return () => document.removeEventListener("keydown", onKey);
-  }, []);
 }

@@ -7,6 +7,8 @@ import { useLiveStatus } from "../api/live";
 import { signedIn, signOut } from "../api/session";
 import { Boundary } from "./Boundary";
 import { count } from "./format";
+import { Keyboard } from "./Keyboard";
+import { sections } from "./sections";
 import styles from "./Shell.module.css";
 
 const ShellQuery = graphql(`
@@ -14,16 +16,6 @@ const ShellQuery = graphql(`
     company { id name subscription { planName creditsIncluded creditsUsed status } }
   }
 `);
-
-const sections = [
-  ["agents", "Agents"],
-  ["chats", "Chats"],
-  ["tests", "Tests"],
-  ["knowledge", "Knowledge"],
-  ["campaigns", "Campaigns"],
-  ["consumption", "Consumption"],
-  ["keys", "Keys"],
-] as const;
 
 /** The sections of pages whose addresses begin with another word. */
 const parents: Record<string, string> = { runs: "tests", compare: "tests" };
@@ -54,6 +46,7 @@ export function Shell({ children }: { children: ReactNode }) {
         </nav>
         <div className={styles.end}>
           <LivePill />
+          <Keyboard />
           {subscription && (
             <Link href="/consumption" className={styles.credits} title={`Plan ${subscription.planName}: credits used of those included`}>
               {count(Math.round(subscription.creditsUsed))} / {count(subscription.creditsIncluded)} credits

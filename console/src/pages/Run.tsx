@@ -13,24 +13,29 @@ import { Status } from "../ui/Status";
 import { Strip } from "../ui/Strip";
 import { Since } from "./agent/AgentHealth";
 import { Criteria } from "./run/Criteria";
+import { RunPair } from "./run/RunPair";
 import { RunTranscript } from "./run/RunTranscript";
 import styles from "./Run.module.css";
 import { RunTests } from "./tests/RunButtons";
 
-const RunQuery = graphql(`
-  query Run($id: ID!) {
-    agentTestRun(id: $id) {
-      id testId testName attempt status turnCount endReason promptVersion durationMs createdAt
-      messages { role text }
-      criteriaResults { criterion passed rationale evidence { messageIndex quote } }
-      classificationResult { tagExpected tagProduced passed rationale }
-      error { cause message }
-      toolCalls { id kind technicalName arguments result mocked mockRule messageSequence delegationId durationMs error isTurnKept }
-      execution { id repeats status agent { id name } }
-      test { __typename id name folder { id name } ... on SimulationTest { scenario maxTurns } }
-    }
+export const RunFields = graphql(`
+  fragment RunFields on AgentTestRun @_unmask {
+    id testId testName attempt status turnCount endReason promptVersion durationMs createdAt
+    messages { role text }
+    criteriaResults { criterion passed rationale evidence { messageIndex quote } }
+    classificationResult { tagExpected tagProduced passed rationale }
+    error { cause message }
+    toolCalls { id kind technicalName arguments result mocked mockRule messageSequence delegationId durationMs error isTurnKept }
+    execution { id repeats status agent { id name } }
+    test { __typename id name folder { id name } ... on SimulationTest { scenario maxTurns } }
   }
 `);
+
+const RunQuery = graphql(`
+  query Run($id: ID!) {
+    agentTestRun(id: $id) { ...RunFields }
+  }
+`, [RunFields]);
 
 const SiblingsQuery = graphql(`
   query Siblings($executionId: ID!, $testId: ID!) {
@@ -49,14 +54,18 @@ const RunUpdate = graphql(`
   }
 `);
 
-export type RunOfPage = NonNullable<ResultOf<typeof RunQuery>["agentTestRun"]>;
+export type RunOfPage = ResultOf<typeof RunFields>;
 
-/**
- * One attempt of a test: the messages and calls, and the verdict on each criterion, with its quotes marked in the
- * messages.
- */
+/** One attempt of a test or, next to each other, two. */
 export default function Run() {
   const { id = "" } = useParams<{ id: string }>();
+  const [params] = useSearchParams();
+  const otherId = params.get("with");
+  return otherId ? <RunPair key={otherId} id={id} otherId={otherId} /> : <SingleRun id={id} />;
+}
+
+/** The messages and calls of a run, and the verdict on each criterion, with its quotes marked in the messages. */
+function SingleRun({ id }: { id: string }) {
   const answer = usePage(RunQuery, { id });
   return (
     <Shown answer={answer} missing={`run ${id}`}>
@@ -120,6 +129,18 @@ function RunPage({ run, refresh }: { run: RunOfPage; refresh: () => void }) {
               {sibling.attempt} <Status of={sibling.status} short />
             </Link>
           ))}
+          {attempts.length > 1 && (
+            <select aria-label="Side by side with" value="" onChange={(event) => go(`/runs/${run.id}?with=${event.target.value}`)}>
+              <option value="">Side by side with…</option>
+              {attempts
+                .filter((sibling) => sibling.id !== run.id)
+                .map((sibling) => (
+                  <option key={sibling.id} value={sibling.id}>
+                    attempt {sibling.attempt}, {sibling.status.toLowerCase()}
+                  </option>
+                ))}
+            </select>
+          )}
         </nav>
       </div>
       <div className="split">

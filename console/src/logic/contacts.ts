@@ -33,13 +33,14 @@ export const pageSize = 1_000;
 /**
  * Reads contacts from the records of a CSV file, the first of which names the columns. Lines without a number, where
  * there must be one, and those that lack a mandatory value are faults and give no contact. Empty values are left out.
+ * It throws if there must be numbers and no column has them.
  */
 export function contactsOf(records: readonly CSVRecord[], fields: readonly CampaignField[], needsNumber: boolean): Contacts {
   const columns = records[0]?.values.map((name) => name.trim()) ?? [];
-  const fieldOf = (column: string) => fields.find((field) => field.name.toLowerCase() === column.toLowerCase());
+  const fieldOf = (column: string) => fields.find((field) => !field.isSystem && field.name.toLowerCase() === column.toLowerCase());
   const phone = columns.findIndex((column) => !fieldOf(column) && phoneColumns.has(column.toLowerCase().replace(/[^a-z]/g, "")));
+  if (needsNumber && phone < 0) throw new Error(`No column is named phoneNumber; there are ${columns.join(", ")}.`);
   const faults: LineFault[] = [];
-  if (needsNumber && phone < 0) faults.push({ line: records[0]?.line ?? 1, text: "no column is named phoneNumber" });
   const contacts = records.slice(1).flatMap(({ line, values }) => {
     const dataBag: Record<string, string> = {};
     columns.forEach((column, i) => {
@@ -48,14 +49,14 @@ export function contactsOf(records: readonly CSVRecord[], fields: readonly Campa
     });
     const phoneNumber = values[phone]?.trim() ?? "";
     const missing = fields.filter((field) => field.isMandatory && !field.isSystem && !dataBag[field.name]).map((field) => field.name);
-    if (needsNumber && phone >= 0 && !phoneNumber) missing.unshift("phone number");
+    if (needsNumber && !phoneNumber) missing.unshift("phone number");
     if (values.length > columns.length) faults.push({ line, text: `${values.length} values, but ${columns.length} columns` });
     else if (missing.length > 0) faults.push({ line, text: `no ${missing.join(", no ")}` });
     else return [{ line, phoneNumber, dataBag }];
     return [];
   });
   const unused = columns.filter((column, i) => column && i !== phone && !fieldOf(column));
-  return { contacts: needsNumber && phone < 0 ? [] : contacts, faults, unused };
+  return { contacts, faults, unused };
 }
 
 /** The gateway's faults of a page, such as that of "items.3.phoneNumber", by the lines of its contacts. */

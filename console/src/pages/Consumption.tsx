@@ -90,20 +90,22 @@ function Parts({ breakdown, by, setBy }: { breakdown: Breakdown; by: string; set
       </p>
       <div className={styles.pair}>
         <Periods periods={periods} by={by} setBy={setBy} />
-        <Bars title="By channel" rows={breakdown.byChannel.map((c) => ({ key: c.channel, name: c.channel, credits: c.credits }))} />
+        <div className="stack">
+          <Bars title="By channel" rows={breakdown.byChannel.map((c) => ({ key: c.channel, name: c.channel, credits: c.credits }))} />
+          <section className="card" aria-labelledby="agents-title">
+            <header>
+              <h2 id="agents-title">By agent and campaign</h2>
+            </header>
+            <table className={styles.agents}>
+              <tbody>
+                {breakdown.byAgent.map((agent) => (
+                  <AgentRows key={agent.agentId} agent={agent} total={breakdown.totalCredits} />
+                ))}
+              </tbody>
+            </table>
+          </section>
+        </div>
       </div>
-      <section className="card" aria-labelledby="agents-title">
-        <header>
-          <h2 id="agents-title">By agent and campaign</h2>
-        </header>
-        <table className={styles.agents}>
-          <tbody>
-            {breakdown.byAgent.map((agent) => (
-              <AgentRows key={agent.agentId} agent={agent} total={breakdown.totalCredits} />
-            ))}
-          </tbody>
-        </table>
-      </section>
     </>
   );
 }

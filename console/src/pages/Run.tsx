@@ -1,7 +1,7 @@
 import { useEffect, useEffectEvent } from "react";
 import { Link, useLocation, useParams, useSearchParams } from "wouter";
 import { useSubscription } from "urql";
-import { graphql, type ResultOf } from "../api/graphql";
+import { graphql } from "../api/graphql";
 import { useAction, usePage } from "../api/page";
 import { byVersion, redSince } from "../logic/blame";
 import { Act } from "../ui/Act";
@@ -13,23 +13,11 @@ import { Status } from "../ui/Status";
 import { Strip } from "../ui/Strip";
 import { Since } from "./agent/AgentHealth";
 import { Criteria } from "./run/Criteria";
+import { RunFields, type RunOfPage } from "./run/fields";
 import { RunPair } from "./run/RunPair";
 import { RunTranscript } from "./run/RunTranscript";
 import styles from "./Run.module.css";
 import { RunTests } from "./tests/RunButtons";
-
-export const RunFields = graphql(`
-  fragment RunFields on AgentTestRun @_unmask {
-    id testId testName attempt status turnCount endReason promptVersion durationMs createdAt
-    messages { role text }
-    criteriaResults { criterion passed rationale evidence { messageIndex quote } }
-    classificationResult { tagExpected tagProduced passed rationale }
-    error { cause message }
-    toolCalls { id kind technicalName arguments result mocked mockRule messageSequence delegationId durationMs error isTurnKept }
-    execution { id repeats status agent { id name } }
-    test { __typename id name folder { id name } ... on SimulationTest { scenario maxTurns } }
-  }
-`);
 
 const RunQuery = graphql(`
   query Run($id: ID!) {
@@ -53,8 +41,6 @@ const RunUpdate = graphql(`
     agentTestRunUpdated(executionId: $id) { id status promptVersion durationMs }
   }
 `);
-
-export type RunOfPage = ResultOf<typeof RunFields>;
 
 /** One attempt of a test or, next to each other, two. */
 export default function Run() {

@@ -1,14 +1,15 @@
 import { useEffect, useId, useRef, type ReactNode, type RefObject } from "react";
 import styles from "./Dialog.module.css";
 
-/** A modal dialog. Without onClose the user cannot close it. */
-export function Dialog({ title, onClose, children }: { title: string; onClose?: () => void; children: ReactNode }) {
+/** A modal dialog. Without onClose the user cannot close it, and with `isAlone` nothing shows behind it. */
+export function Dialog({ title, onClose, isAlone, children }: { title: string; onClose?: () => void; isAlone?: boolean; children: ReactNode }) {
   const dialog = useModal();
   const heading = useId();
   return (
     <dialog
       ref={dialog}
       aria-labelledby={heading}
+      data-alone={isAlone}
       onCancel={(event) => {
         event.preventDefault();
         onClose?.();

@@ -38,8 +38,10 @@ interface Progress {
 export function AddContacts({ campaign, onClose, onAdded }: { campaign: CampaignOfContacts; onClose: () => void; onAdded: () => void }) {
   const [read, setRead] = useState<Contacts>();
   const [problem, setProblem] = useState("");
+  const [readings, setReadings] = useState(0);
   const choose = async (file: File | undefined) => {
     setRead(undefined);
+    setReadings(readings + 1);
     setProblem("");
     if (!file) return;
     try {
@@ -73,7 +75,7 @@ export function AddContacts({ campaign, onClose, onAdded }: { campaign: Campaign
             {problem}
           </p>
         )}
-        {read && <Sending key={read.contacts.length} campaign={campaign} read={read} onClose={onClose} onAdded={onAdded} />}
+        {read && <Sending key={readings} campaign={campaign} read={read} onClose={onClose} onAdded={onAdded} />}
       </div>
     </Dialog>
   );
@@ -121,19 +123,22 @@ function Sending({ campaign, read, onClose, onAdded }: { campaign: CampaignOfCon
       {error && <Failure error={error} />}
       {isBusy && <progress value={added} max={added + left.length} aria-label="How many contacts are added" />}
       <p role="status">
-        {added > 0 && `${plural(added, "contact")} added.`} {left.length === 0 && added === 0 && "There is no contact to add."}
+        {added > 0 && `${plural(added, "contact")} added.`} {left.length === 0 && added === 0 && "No line is left that could be added. Mend the file, and choose it again."}
       </p>
-      <div className="row">
-        {isDone ? (
+      {isDone && (
+        <div>
           <button type="button" className="primary" onClick={onClose}>
             Done
           </button>
-        ) : (
-          <button type="button" className="primary" disabled={isBusy || left.length === 0} onClick={() => void send()}>
+        </div>
+      )}
+      {left.length > 0 && (
+        <div>
+          <button type="button" className="primary" disabled={isBusy} onClick={() => void send()}>
             {isBusy ? "Adding…" : `Add ${faults.length > 0 || added > 0 ? "the other " : ""}${plural(left.length, "contact")}`}
           </button>
-        )}
-      </div>
+        </div>
+      )}
     </>
   );
 }
@@ -160,9 +165,8 @@ function Faults({ faults }: { faults: LineFault[] }) {
 function Preview({ contacts }: { contacts: Contact[] }) {
   const fields = [...new Set(contacts.slice(0, previewed).flatMap((contact) => Object.keys(contact.dataBag)))];
   return (
-    <div className="card scroll">
+    <div className="card scroll" role="region" aria-label="The first contacts" tabIndex={0}>
       <table className="small">
-        <caption className="unseen">The first contacts</caption>
         <thead>
           <tr>
             <th scope="col">Line</th>

@@ -69,7 +69,7 @@ export function NewCampaign({ onClose }: { onClose: () => void }) {
             <Field label="Tries of a contact" path="maxAttempts" error={create.error}>
               {(control) => <input {...control} type="number" required min={1} max={20} defaultValue={3} />}
             </Field>
-            <Field label="Minutes between tries" path="retryDelayMinutes" error={create.error}>
+            <Field label="Minutes between" path="retryDelayMinutes" error={create.error}>
               {(control) => <input {...control} type="number" required min={0} max={43_200} defaultValue={60} />}
             </Field>
           </div>

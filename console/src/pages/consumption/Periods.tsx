@@ -104,7 +104,7 @@ function Drawing({ periods, by }: { periods: Period[]; by: string }) {
       <figcaption className="row between small muted">
         <span>{periods[0]?.name}</span>
         {busiest && (
-          <span>
+          <span className="wide">
             at most {showCredits(most)}, in {busiest.name}
           </span>
         )}

@@ -7,7 +7,7 @@ import { Page } from "../../ui/Page";
 import { Shown } from "../../ui/states";
 import { Status } from "../../ui/Status";
 import { Time } from "../../ui/Time";
-import { RunFields, type RunOfPage } from "../Run";
+import { RunFields, type RunOfPage } from "./fields";
 import styles from "./RunPair.module.css";
 import { Turn } from "./RunTranscript";
 

@@ -1,7 +1,7 @@
 import { useEffect } from "react";
 import { isIn, quotedPieces, type Quote } from "../../logic/quotes";
 import { Call, Message } from "../../ui/Transcript";
-import type { RunOfPage } from "../Run";
+import type { RunOfPage } from "./fields";
 import styles from "./RunTranscript.module.css";
 
 /** The messages, with the judge's quotes marked and numbered by criterion. */

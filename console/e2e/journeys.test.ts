@@ -262,14 +262,14 @@ describe("journeys", { skip: noBrowser, concurrency: 1, timeout: 300_000 }, () =
         `{ agentTestExecutions(agentId: "${agent("Clinic reception")}") { nodes { id } } }`,
       );
       const [head, old] = agentTestExecutions.nodes.slice(-2).map((execution) => execution.id);
-      await page.goto(`${base}compare?base=${old}&head=${head}`);
       watched.reset();
+      await page.goto(`${base}compare?base=${old}&head=${head}`);
       await page.getByRole("row", { name: /Says where to park/ }).getByRole("link", { name: "Side by side" }).click();
       await page.getByText("The same up to message 2, where they part.").waitFor();
       await page.locator("#left-2 mark", { hasText: "behind the building" }).waitFor();
       await page.locator("#right-2").waitFor();
-      await page.getByRole("row", { name: /says "behind the building" . Passed .* . Failed/ }).waitFor();
-      watched.check(1);
+      await page.getByRole("row", { name: /says "behind the building".*Passed.*Failed/ }).waitFor();
+      watched.check(3);
       await watched.checkAccessible();
       await page.getByRole("link", { name: "Attempt 1" }).last().click();
       await page.getByRole("combobox", { name: "Side by side with" }).selectOption({ index: 1 });
@@ -304,17 +304,17 @@ describe("journeys", { skip: noBrowser, concurrency: 1, timeout: 300_000 }, () =
     await visit("knowledge", async (page, watched) => {
       await page.getByRole("button", { name: "New dataset" }).click();
       const dialog = page.getByRole("dialog");
-      await dialog.getByLabel("Name").fill("x".repeat(256));
+      await dialog.getByLabel("Name", { exact: true }).fill("x".repeat(256));
       await dialog.getByRole("button", { name: "Create dataset" }).click();
-      await dialog.getByLabel("Name").and(page.locator("[aria-invalid=true]")).waitFor();
+      await dialog.getByLabel("Name", { exact: true }).and(page.locator("[aria-invalid=true]")).waitFor();
       await dialog.getByText("must have 1 to 255 characters").waitFor();
       await watched.checkAccessible();
-      await dialog.getByLabel("Name").fill("Opening hours");
+      await dialog.getByLabel("Name", { exact: true }).fill("Opening hours");
       await dialog.getByRole("button", { name: "Create dataset" }).click();
       await page.getByRole("heading", { level: 1, name: "Opening hours" }).waitFor();
       await page.getByRole("link", { name: "Knowledge" }).first().click();
       await page.getByRole("button", { name: "New knowledge base chat" }).click();
-      await dialog.getByLabel("Name").fill("Hours of the house");
+      await dialog.getByLabel("Name", { exact: true }).fill("Hours of the house");
       await dialog.getByRole("checkbox", { name: /Opening hours/ }).check();
       await dialog.getByRole("button", { name: "Create knowledge base chat" }).click();
       await page.getByRole("heading", { level: 1, name: "Hours of the house" }).waitFor();

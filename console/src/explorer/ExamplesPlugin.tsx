@@ -12,7 +12,6 @@ function ExampleList() {
   const { queryEditor, variableEditor } = useGraphiQL((state) => state);
   const known = use(KnownContext);
   const open = ({ query, variables }: Example) => {
-    // The editors of a hidden tab do not exist, so the tab comes first.
     addTab();
     queryEditor?.setValue(query);
     variableEditor?.setValue(variables && known ? JSON.stringify(variables(known), undefined, 2) : "");
@@ -25,7 +24,7 @@ function ExampleList() {
       <ul>
         {examples.map((example) => (
           <li key={example.name}>
-            <button type="button" disabled={!known} onClick={() => open(example)}>
+            <button type="button" disabled={!known || !queryEditor || !variableEditor} onClick={() => open(example)}>
               {example.name}
             </button>
           </li>

@@ -1,8 +1,8 @@
 import type { Client, ExecutionResult } from "graphql-ws";
-import { getOperationAST, type DocumentNode } from "graphql";
 import { gatewayURL } from "../api/base";
 import { authorized, endSession } from "../api/session";
 import type { Request } from "../logic/curl";
+import { operationOf } from "../logic/operation";
 
 /** How a request went: its HTTP status and duration, and what is left of the key's requests. */
 export interface Outcome {
@@ -15,7 +15,6 @@ export interface Outcome {
 }
 
 interface Options {
-  documentAST?: DocumentNode;
   headers?: Record<string, unknown>;
 }
 
@@ -24,8 +23,10 @@ interface Options {
  * in nothing that the browser keeps. Subscriptions go through the socket, everything else is posted.
  */
 export function newFetcher(live: Client, onOutcome: (outcome: Outcome) => void) {
-  return (request: Request, options: Options = {}) => {
-    const operation = options.documentAST && getOperationAST(options.documentAST, request.operationName);
+  return (written: Request, options: Options = {}) => {
+    // GraphiQL learns the operation's name a moment after the text, so the name may be that of an earlier text.
+    const operation = operationOf(written.query, written.operationName);
+    const request = operation ? { ...written, operationName: operation.name?.value } : written;
     return operation?.operation === "subscription" ? live.iterate(request) : post(request, options, onOutcome);
   };
 }

@@ -25,9 +25,13 @@ const AddField = graphql(`
   }
 `);
 
-const PromptNow = graphql(`
-  query PromptNow($id: ID!) {
-    agent(id: $id) { id prompt promptVersion updatedAt fields { name isMandatory isSystem } }
+/** All that the prompt's and the settings' editors write. */
+const AgentNow = graphql(`
+  query AgentNow($id: ID!) {
+    agent(id: $id) {
+      id name channel direction language tags prompt promptVersion updatedAt inboundWelcomeMessage outboundWelcomeMessage isCallTransferEnabled
+      fields { name isMandatory isSystem }
+    }
   }
 `);
 
@@ -122,7 +126,7 @@ export function useForeign(agentId: string, error: CombinedError | undefined): b
   const client = useClient();
   const isForeign = isConflict(error);
   useEffect(() => {
-    if (isConflict(error)) void client.query(PromptNow, { id: agentId }, { requestPolicy: "network-only" }).toPromise();
+    if (isConflict(error)) void client.query(AgentNow, { id: agentId }, { requestPolicy: "network-only" }).toPromise();
   }, [client, agentId, error]);
   return isForeign;
 }

@@ -50,13 +50,15 @@ async function inAllLooks(page: Page, path: string): Promise<void> {
 async function ofReadme(browser: Browser, gateway: Gateway, folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   const page = await signedIn(browser, gateway);
-  await page.setViewportSize({ width: 1200, height: 720 });
+  await page.setViewportSize({ width: 1100, height: 880 });
   const pages = await pagesOf(gateway);
 
   await open(page, gateway, pages.graph ?? "");
   await page.getByRole("button", { name: /^Product help, / }).click();
+  await page.evaluate(() => scrollTo(0, 0));
   await page.screenshot({ path: join(folder, "graph.png") });
 
+  await page.setViewportSize({ width: 1100, height: 650 });
   await open(page, gateway, pages.chat ?? "");
   await page.getByText("● live").waitFor();
   await page.getByRole("button", { name: /^Source 1/ }).first().click();
@@ -65,7 +67,7 @@ async function ofReadme(browser: Browser, gateway: Gateway, folder: string): Pro
   const { agentTestRuns } = await gateway.ask<{ agentTestRuns: { nodes: { id: string; testName: string }[] } }>(
     "{ agentTestRuns(status: Passed, first: 100) { nodes { id testName } } }",
   );
-  await open(page, gateway, `runs/${agentTestRuns.nodes.find((run) => run.testName.startsWith("Says where to park"))?.id}?criterion=1`);
+  await open(page, gateway, `runs/${agentTestRuns.nodes.find((run) => run.testName.startsWith("Says where to park"))?.id}`);
   await page.screenshot({ path: join(folder, "run.png") });
 }
 

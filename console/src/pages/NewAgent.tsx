@@ -59,7 +59,7 @@ export function NewAgent({ onClose }: { onClose: () => void }) {
             {(control) => <input {...control} defaultValue="en" required size={8} />}
           </Field>
         </div>
-        <Field label="Prompt" path="prompt" error={create.error} hint={<>A name in braces, such as {"{firstName}"}, becomes a field.</>}>
+        <Field label="Prompt" path="prompt" error={create.error} hint={<>A name in braces, such as {"{firstName}"}, is filled from the field of that name.</>}>
           {(control) => <textarea {...control} required rows={6} placeholder="You are …" />}
         </Field>
         <FormFailure error={create.error} shown={["name", "channel", "direction", "language", "prompt"]} />

@@ -45,7 +45,7 @@ export function NewDataset({ onClose }: { onClose: () => void }) {
         <Field label="What it holds" path="description" error={create.error}>
           {(control) => <textarea {...control} rows={2} />}
         </Field>
-        <Field label="Its documents are" path="chunkMethod" error={create.error} hint="This decides where they are cut. It can be changed later.">
+        <Field label="Its documents are" path="chunkMethod" error={create.error} hint="This decides where they are cut. The API can change it later.">
           {(control) => (
             <select {...control}>
               {methods.map(([method, text]) => (

@@ -54,7 +54,7 @@ export function NewKnowledgeBaseChat({ datasets, onClose }: { datasets: readonly
           label="What it answers when it finds nothing"
           path="promptSettings.emptyResponse"
           error={create.error}
-          hint="Left empty, the agent says so in its own words."
+          hint="Word for word, to greetings too. Left empty, the model answers, which suits agents that do more than look things up."
         >
           {(control) => <input {...control} />}
         </Field>

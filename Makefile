@@ -83,8 +83,7 @@ check-console: console-deps ## check the console's types, sizes, and that its bu
 e2e-console: postgres console-deps build ## the console in a real browser
 	cd console && npm run --silent e2e
 
-screenshots: postgres console-deps build ## every page in both themes and two widths, into the directory OUT
-	@test -n "$(OUT)" || { echo "say where to: make screenshots OUT=shots"; exit 2; }
+screenshots: postgres console-deps build ## the README's pictures or, with OUT, every page in both themes and two widths
 	cd console && OUT="$(abspath $(OUT))" node --import tsx e2e/screenshots.ts
 
 worked-example: postgres ## docs/adding-a-type.md, carried out on a copy of the tree

@@ -99,6 +99,41 @@ describe("journeys", { skip: noBrowser, concurrency: 1, timeout: 300_000 }, () =
       await page.getByRole("heading", { level: 1, name: "Card support" }).waitFor();
     }));
 
+  test("keys lead from page to page, but not out of a field", () =>
+    visit("agents", async (page, watched) => {
+      await page.getByRole("link", { name: "Clinic reception" }).first().click();
+      await page.getByRole("heading", { level: 1, name: "Clinic reception" }).waitFor();
+      await page.keyboard.press("g");
+      await page.keyboard.press("t");
+      await page.waitForURL(`${base}tests`);
+      await page.getByRole("link", { name: "Card support" }).waitFor();
+      await page.keyboard.press("Control+k");
+      const palette = page.getByRole("dialog", { name: "Go to" });
+      await palette.getByRole("group", { name: "Visited last" }).getByRole("option", { name: "Clinic reception" }).waitFor();
+      await palette.getByRole("option", { name: "Card support" }).waitFor();
+      await watched.checkAccessible();
+      await page.keyboard.type("card sup");
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { level: 1, name: "Card support" }).waitFor();
+
+      await page.getByRole("heading", { level: 1 }).click();
+      await page.keyboard.press("?");
+      await page.getByRole("dialog", { name: "Keys" }).waitFor();
+      await watched.checkAccessible();
+      await page.getByRole("checkbox", { name: /Single letters are commands/ }).uncheck();
+      await page.keyboard.press("Escape");
+      await page.keyboard.press("?");
+      assert.equal(await page.getByRole("dialog").count(), 0, "single letters can be switched off");
+      await page.evaluate(() => localStorage.removeItem("agentgraph:keys"));
+
+      await page.goto(`${base}agents`);
+      await page.getByRole("link", { name: "Card support" }).first().waitFor();
+      await page.keyboard.press("/");
+      await page.keyboard.type("g t?");
+      assert.equal(await page.getByRole("searchbox").inputValue(), "g t?");
+      assert.equal(await page.getByRole("dialog").count(), 0);
+    }));
+
   test("a prompt is written, compared, restored, and not lost to somebody else's", () =>
     visit(`agents/${agent("Flight rebooking")}`, async (page) => {
       const prompt = page.getByRole("textbox", { name: "Prompt" });
@@ -221,6 +256,119 @@ describe("journeys", { skip: noBrowser, concurrency: 1, timeout: 300_000 }, () =
     });
   });
 
+  test("two attempts of a test stand side by side, up to where they part", () =>
+    visit(`tests?agent=${agent("Clinic reception")}`, async (page, watched) => {
+      const { agentTestExecutions } = await gateway.ask<{ agentTestExecutions: { nodes: { id: string }[] } }>(
+        `{ agentTestExecutions(agentId: "${agent("Clinic reception")}") { nodes { id } } }`,
+      );
+      const [head, old] = agentTestExecutions.nodes.slice(-2).map((execution) => execution.id);
+      watched.reset();
+      await page.goto(`${base}compare?base=${old}&head=${head}`);
+      await page.getByRole("row", { name: /Says where to park/ }).getByRole("link", { name: "Side by side" }).click();
+      await page.getByText("The same up to message 2, where they part.").waitFor();
+      await page.locator("#left-2 mark", { hasText: "behind the building" }).waitFor();
+      await page.locator("#right-2").waitFor();
+      await page.getByRole("row", { name: /says "behind the building".*Passed.*Failed/ }).waitFor();
+      watched.check(3);
+      await watched.checkAccessible();
+      await page.getByRole("link", { name: "Attempt 1" }).last().click();
+      await page.getByRole("combobox", { name: "Side by side with" }).selectOption({ index: 1 });
+      await page.getByText("Both say the same.").waitFor();
+    }));
+
+  test("settings are not lost to somebody else's", () =>
+    visit(`agents/${agent("Card support")}/settings`, async (page) => {
+      await page.getByLabel("Tags, separated by commas").fill("mine");
+      const theirs = "mutation($input: UpdateAgentInput!) { updateAgent(input: $input) { agent { id } } }";
+      await gateway.ask(theirs, { input: { agentId: agent("Card support"), tags: ["theirs"] } });
+      await page.getByRole("button", { name: "Save settings" }).click();
+      await page.getByText("Somebody changed this agent").waitFor();
+      assert.equal(await page.getByLabel("Tags, separated by commas").inputValue(), "mine");
+      await page.getByRole("link", { name: "#theirs" }).waitFor();
+      await page.getByRole("button", { name: "Save mine over theirs" }).click();
+      await page.getByText("Saved.").waitFor();
+      await page.getByRole("link", { name: "#mine" }).waitFor();
+
+      await gateway.ask(theirs, { input: { agentId: agent("Card support"), tags: ["theirs"] } });
+      await page.getByLabel("Language").fill("nonsense");
+      await page.getByRole("button", { name: "Save settings" }).click();
+      await page.getByRole("alert").waitFor();
+      await page.getByLabel("Language").fill("en");
+      await page.getByRole("button", { name: "Save settings" }).click();
+      await page.getByText("Somebody changed this agent").waitFor();
+      await page.getByRole("button", { name: "Take theirs" }).click();
+      assert.equal(await page.getByLabel("Tags, separated by commas").inputValue(), "theirs");
+    }));
+
+  test("what a person needs is made where it is missing", async () => {
+    await visit("knowledge", async (page, watched) => {
+      await page.getByRole("button", { name: "New dataset" }).click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByLabel("Name", { exact: true }).fill("x".repeat(256));
+      await dialog.getByRole("button", { name: "Create dataset" }).click();
+      await dialog.getByLabel("Name", { exact: true }).and(page.locator("[aria-invalid=true]")).waitFor();
+      await dialog.getByText("must have 1 to 255 characters").waitFor();
+      await watched.checkAccessible();
+      await dialog.getByLabel("Name", { exact: true }).fill("Opening hours");
+      await dialog.getByRole("button", { name: "Create dataset" }).click();
+      await page.getByRole("heading", { level: 1, name: "Opening hours" }).waitFor();
+      await page.getByRole("link", { name: "Knowledge" }).first().click();
+      await page.getByRole("button", { name: "New knowledge base chat" }).click();
+      await dialog.getByLabel("Name", { exact: true }).fill("Hours of the house");
+      await dialog.getByRole("checkbox", { name: /Opening hours/ }).check();
+      await dialog.getByRole("button", { name: "Create knowledge base chat" }).click();
+      await page.getByRole("heading", { level: 1, name: "Hours of the house" }).waitFor();
+      await page.getByRole("link", { name: /Opening hours/ }).waitFor();
+    });
+    await visit(`tests?agent=${agent("Clinic reception")}`, async (page) => {
+      await page.getByRole("button", { name: "New folder" }).click();
+      await page.getByLabel("Name").fill("By night");
+      await page.getByRole("button", { name: "Create folder" }).click();
+      await page.getByRole("button", { name: "Edit the folder By night" }).click();
+      page.once("dialog", (dialog) => void dialog.accept());
+      await page.getByRole("button", { name: "Delete" }).click();
+      await page.getByRole("button", { name: "Edit the folder By night" }).waitFor({ state: "detached" });
+    });
+    await visit(`agents/${agent("Clinic reception")}/connections`, async (page) => {
+      await page.getByRole("button", { name: "New tool" }).click();
+      await page.getByLabel("Name", { exact: true }).fill("Find the way");
+      assert.equal(await page.getByLabel("Name for the model").inputValue(), "find_the_way");
+      await page.getByLabel("What it does, for the model").fill("Says how to get here.");
+      await page.getByRole("button", { name: "Create and connect" }).click();
+      await page.getByRole("button", { name: "Disconnect Find the way" }).waitFor();
+      await page.getByLabel("Another agent").selectOption({ label: "Product help" });
+      await page.getByRole("button", { name: "Connect", exact: true }).nth(1).click();
+      await page.getByLabel("When to delegate, for the model").fill("Ask it about kettles.");
+      await page.getByRole("dialog").getByRole("button", { name: "Connect" }).click();
+      await page.getByRole("button", { name: "Remove Product help" }).click();
+      await page.getByRole("button", { name: "Remove Product help" }).waitFor({ state: "detached" });
+    });
+  });
+
+  test("a campaign is made, and its contacts come from a file, but for the lines that are wrong", () =>
+    visit("campaigns", async (page, watched) => {
+      await page.getByRole("button", { name: "New campaign" }).click();
+      await page.getByLabel("Name").fill("Spring");
+      await page.getByLabel("Agent", { exact: true }).selectOption({ label: "Fitness club leads (WhatsApp)" });
+      await page.getByRole("button", { name: "Create campaign" }).click();
+      await page.getByRole("heading", { level: 1, name: "Spring" }).waitFor();
+      await page.getByRole("button", { name: "Add contacts" }).click();
+      const dialog = page.getByRole("dialog");
+      const columns = (await dialog.locator("code").allInnerTexts()).map((text) => text.replace("*", ""));
+      const line = (number: string) => [number, ...columns.slice(1).map((column) => `"a, ${column}"`)].join(",");
+      const lines = [columns.join(","), ...Array.from({ length: 1_001 }, (_, i) => line(`+44207946${String(i).padStart(4, "0")}`)), line("12"), ","];
+      await dialog.getByLabel(/A CSV file/).setInputFiles({ name: "contacts.csv", mimeType: "text/csv", buffer: Buffer.from(lines.join("\n")) });
+      await dialog.getByRole("region", { name: "The first contacts" }).getByText("a, ").first().waitFor();
+      await dialog.getByRole("button", { name: "Add 1,002 contacts" }).click();
+      await dialog.getByText("1,000 contacts added.").waitFor();
+      await dialog.getByText(/line 1003: phoneNumber must be a valid phone number/).waitFor();
+      await watched.checkAccessible();
+      await dialog.getByRole("button", { name: "Add the other 1 contact" }).click();
+      await dialog.getByText("1,001 contacts added.").waitFor();
+      await dialog.getByRole("button", { name: "Done" }).click();
+      await page.getByText("1,001 contacts", { exact: true }).waitFor();
+    }));
+
   test("files are uploaded, one is refused, and a question with a typing error finds them", async () => {
     const { datasets } = await gateway.ask<{ datasets: { nodes: { id: string; name: string }[] } }>("{ datasets { nodes { id name } } }");
     const manuals = datasets.nodes.find((set) => set.name.includes("manuals"));
@@ -268,6 +416,8 @@ describe("journeys", { skip: noBrowser, concurrency: 1, timeout: 300_000 }, () =
   test("the parts of the consumption are the whole, and the ledger can be saved", () =>
     visit("consumption", async (page) => {
       await page.getByText("= channels = months = agents ✓").waitFor();
+      await page.getByRole("button", { name: "This month" }).click();
+      await page.getByText("= channels = days = agents ✓").waitFor();
       const download = page.waitForEvent("download");
       await page.getByRole("button", { name: "Ledger as CSV" }).click();
       assert.match((await download).suggestedFilename(), /^consumption-.*\.csv$/);
@@ -307,6 +457,27 @@ describe("journeys", { skip: noBrowser, concurrency: 1, timeout: 300_000 }, () =
     check();
     await own.close();
   });
+
+  test("the explorer runs an example and a subscription, with the console's session", () =>
+    visit("agents", async (page, watched) => {
+      await page.getByRole("link", { name: "API" }).click();
+      await page.getByRole("heading", { name: "API explorer" }).waitFor();
+      await page.getByRole("button", { name: "Who delegates to whom" }).click();
+      await page.keyboard.press("Control+Enter");
+      const answer = page.locator(".graphiql-response");
+      await answer.getByText('"Clinic reception"').or(answer.getByText('"totalCount"')).first().waitFor();
+      await page.getByText(/^200 in \d+ ms/).waitFor();
+      await page.getByRole("button", { name: "Follow a campaign's contacts" }).click();
+      await page.keyboard.press("Control+Enter");
+      await answer.getByText('"campaignItemUpdated"').waitFor();
+      await page.getByRole("button", { name: "Stop query" }).click();
+      // The descriptions of the schema become HTML, which the policy allows of one function alone.
+      await page.getByRole("button", { name: "Show Documentation Explorer" }).click();
+      await page.getByRole("link", { name: "Query", exact: true }).first().click();
+      await page.locator(".graphiql-markdown-description").first().waitFor();
+      assert.doesNotMatch(await page.evaluate(() => JSON.stringify(localStorage)), /Bearer|eyJ/);
+      watched.check();
+    }));
 
   test("behind a proxy that takes a prefix off", async () => {
     const { url, server } = await startProxy("/tools/ag", Number(new URL(base).port));

@@ -47,6 +47,7 @@ export async function pagesOf(gateway: Gateway): Promise<Record<string, string>>
     campaign: `campaigns/${demo.campaigns.nodes.find((campaign) => campaign.status === "Running")?.id}`,
     consumption: "consumption",
     keys: "keys",
+    explore: "explore",
     missing: "agents/agent_unknown",
   };
 }

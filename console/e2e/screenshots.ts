@@ -1,37 +1,90 @@
-// Writes each page in both themes and two widths to the directory OUT, for people to look at.
+// Writes each page in both themes and two widths to the directory OUT, for people to look at. Without OUT it writes the
+// pictures of the README.
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Browser, Page } from "playwright-core";
 import { launch } from "./browser";
-import { startGateway } from "./gateway";
+import { startGateway, type Gateway } from "./gateway";
 import { pagesOf } from "./pages";
 
-const out = process.env.OUT ?? "shots";
+const out = process.env.OUT;
 const only = process.env.ONLY?.split(",");
 
-await mkdir(out, { recursive: true });
 const gateway = await startGateway();
 const browser = await launch();
 try {
-  const context = await browser.newContext();
-  const page = await context.newPage();
-  page.on("console", (message) => message.type() === "error" && console.log(message.text()));
-  await page.goto(gateway.consoleUrl);
-  await page.getByRole("heading", { level: 1 }).waitFor();
-  const base = gateway.consoleUrl.split("#")[0] ?? "";
-  for (const [name, path] of Object.entries(await pagesOf(gateway))) {
-    if (only && !only.includes(name)) continue;
-    await page.goto(base + path);
-    await page.getByRole("heading", { level: 1 }).waitFor();
-    await page.waitForLoadState("networkidle");
-    for (const width of [1280, 390]) {
-      await page.setViewportSize({ width, height: width === 390 ? 844 : 800 });
-      for (const colorScheme of ["light", "dark"] as const) {
-        await page.emulateMedia({ colorScheme });
-        await page.screenshot({ path: join(out, `${name}-${width}-${colorScheme}.png`), fullPage: true });
-      }
-    }
-  }
+  if (out) await every(browser, gateway, out);
+  else await ofReadme(browser, gateway, fileURLToPath(new URL("../../docs/images/", import.meta.url)));
 } finally {
   await browser.close();
   await gateway.stop();
+}
+
+async function every(browser: Browser, gateway: Gateway, folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  const page = await signedIn(browser, gateway);
+  for (const [name, path] of Object.entries(await pagesOf(gateway))) {
+    if (only && !only.includes(name)) continue;
+    await open(page, gateway, path);
+    await inAllLooks(page, join(folder, name));
+  }
+  if (only && !only.includes("sign-in")) return;
+  const stranger = await (await browser.newContext()).newPage();
+  await stranger.goto(addressOf(gateway));
+  await stranger.getByRole("dialog", { name: "Sign in" }).waitFor();
+  await inAllLooks(stranger, join(folder, "sign-in"));
+}
+
+async function inAllLooks(page: Page, path: string): Promise<void> {
+  for (const width of [1280, 390]) {
+    await page.setViewportSize({ width, height: width === 390 ? 844 : 800 });
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme });
+      await page.screenshot({ path: `${path}-${width}-${colorScheme}.png`, fullPage: true });
+    }
+  }
+}
+
+/** The graph of agents, a live chat with the source of an answer, and a run with the judge's quotes. */
+async function ofReadme(browser: Browser, gateway: Gateway, folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  const page = await signedIn(browser, gateway);
+  await page.setViewportSize({ width: 1100, height: 880 });
+  const pages = await pagesOf(gateway);
+
+  await open(page, gateway, pages.graph ?? "");
+  await page.getByRole("button", { name: /^Product help, / }).click();
+  await page.evaluate(() => scrollTo(0, 0));
+  await page.screenshot({ path: join(folder, "graph.png") });
+
+  await page.setViewportSize({ width: 1100, height: 650 });
+  await open(page, gateway, pages.chat ?? "");
+  await page.getByText("● live").waitFor();
+  await page.getByRole("button", { name: /^Source 1/ }).first().click();
+  await page.screenshot({ path: join(folder, "chat.png") });
+
+  const { agentTestRuns } = await gateway.ask<{ agentTestRuns: { nodes: { id: string; testName: string }[] } }>(
+    "{ agentTestRuns(status: Passed, first: 100) { nodes { id testName } } }",
+  );
+  await open(page, gateway, `runs/${agentTestRuns.nodes.find((run) => run.testName.startsWith("Says where to park"))?.id}`);
+  await page.screenshot({ path: join(folder, "run.png") });
+}
+
+async function signedIn(browser: Browser, gateway: Gateway): Promise<Page> {
+  const page = await browser.newPage();
+  page.on("console", (message) => message.type() === "error" && console.log(message.text()));
+  await page.goto(gateway.consoleUrl);
+  await page.getByRole("heading", { level: 1 }).waitFor();
+  return page;
+}
+
+async function open(page: Page, gateway: Gateway, path: string): Promise<void> {
+  await page.goto(addressOf(gateway) + path);
+  await page.getByRole("heading", { level: 1 }).waitFor();
+  await page.waitForLoadState("networkidle");
+}
+
+function addressOf(gateway: Gateway): string {
+  return gateway.consoleUrl.split("#")[0] ?? "";
 }

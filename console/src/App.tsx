@@ -1,4 +1,4 @@
-import { lazy, Suspense, useEffect, useMemo, useState, useSyncExternalStore, type ComponentType, type LazyExoticComponent } from "react";
+import { lazy, Suspense, useMemo, useSyncExternalStore, type ComponentType, type LazyExoticComponent } from "react";
 import { Provider } from "urql";
 import { Redirect, Route, Router, Switch } from "wouter";
 import { base } from "./api/base";
@@ -7,6 +7,7 @@ import { onSignIn, signedIn } from "./api/session";
 import { Shell } from "./ui/Shell";
 import { SignIn } from "./ui/SignIn";
 import { Loading, NotFound } from "./ui/states";
+import { useDelay } from "./ui/useDelay";
 
 const pages: [path: string, page: LazyExoticComponent<ComponentType>][] = [
   ["/agents", lazy(() => import("./pages/Agents"))],
@@ -58,13 +59,4 @@ export function App({ hint }: { hint: string | undefined }) {
       {(ended || (!session && isPatient)) && <SignIn ended={ended} hint={hint} />}
     </Router>
   );
-}
-
-function useDelay(ms: number): boolean {
-  const [isOver, setOver] = useState(false);
-  useEffect(() => {
-    const timer = setTimeout(() => setOver(true), ms);
-    return () => clearTimeout(timer);
-  }, [ms]);
-  return isOver;
 }

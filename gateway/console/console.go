@@ -22,29 +22,42 @@ const Path = "/console"
 //go:embed all:dist
 var dist embed.FS
 
-// policy lets the page run our own files and nothing else. Scripts cannot turn text into HTML either.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; " +
-	"worker-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+// ours is the part of both policies that lets a document use our own files and nothing else. Scripts cannot turn text
+// into HTML either.
+const ours = "default-src 'none'; script-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'none'; " +
+	"form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; "
+
+const (
+	policy = ours + "style-src 'self'; worker-src 'none'"
+	// explorerPolicy allows what the explorer's editor cannot do without: styles written by its scripts, and workers.
+	explorerPolicy = ours + "style-src 'self' 'unsafe-inline'; worker-src 'self'"
+)
 
 // Handler serves Path and everything below it.
 type Handler struct {
-	invitation *Invitation
-	page       func() (string, error)
+	invitation     *Invitation
+	page, explorer func() (string, error)
 }
 
 // New returns a Handler. With a nil invitation everybody needs an API key.
 func New(invitation *Invitation) *Handler {
-	return &Handler{invitation: invitation, page: sync.OnceValues(func() (string, error) {
-		compressed, err := dist.ReadFile("dist/index.html.gz")
+	return &Handler{invitation: invitation, page: page("index.html"), explorer: page("explore.html")}
+}
+
+// page returns a function that unpacks an HTML file of the build, once.
+func page(name string) func() (string, error) {
+	return sync.OnceValues(func() (string, error) {
+		compressed, err := dist.ReadFile("dist/" + name + ".gz")
 		if err != nil {
 			return "", err
 		}
 		text, err := unpacked(compressed)
 		return string(text), err
-	})}
+	})
 }
 
-// ServeHTTP answers with a file of the build, or with the page, whose script knows what to show at which path.
+// ServeHTTP answers with a file of the build, with the API explorer, or with the page, whose script knows what to show
+// at which path.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	below := strings.TrimPrefix(r.URL.Path, Path)
 	if below == "/session" && h.invitation != nil {
@@ -63,14 +76,16 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusFound)
 	case strings.HasPrefix(below, "/assets/"):
 		asset(w, r, path.Base(below))
+	case below == "/explore":
+		document(w, h.explorer, explorerPolicy, 0)
 	default:
-		h.document(w, strings.Count(below, "/")-1)
+		document(w, h.page, policy, strings.Count(below, "/")-1)
 	}
 }
 
-// document answers with the page at a path depth levels below the console's.
-func (h *Handler) document(w http.ResponseWriter, depth int) {
-	text, err := h.page()
+// document answers with a page at a path depth levels below the console's.
+func document(w http.ResponseWriter, page func() (string, error), policy string, depth int) {
+	text, err := page()
 	if err != nil {
 		http.Error(w, "the console was not built into this program", http.StatusNotFound)
 		return
@@ -90,6 +105,7 @@ var types = map[string]string{
 	".js":  "text/javascript; charset=utf-8",
 	".css": "text/css; charset=utf-8",
 	".svg": "image/svg+xml",
+	".ttf": "font/ttf",
 }
 
 // asset answers with a file whose name contains the hash of its content, so browsers may cache it forever.

@@ -44,6 +44,18 @@ func TestThePageFindsItsFilesFromAnyDepth(t *testing.T) {
 	}
 }
 
+func TestTheExplorerHasAPolicyOfItsOwn(t *testing.T) {
+	t.Parallel()
+	w := get(t, New(nil), "/console/explore")
+	require.Equal(t, http.StatusOK, w.Code)
+	require.Contains(t, w.Body.String(), `src="./assets/explore-`)
+	require.Equal(t, explorerPolicy, w.Header().Get("Content-Security-Policy"))
+	require.Contains(t, explorerPolicy, "require-trusted-types-for 'script'")
+	for _, path := range []string{"/console/explore/", "/console/explore/x", "/console/explorer"} {
+		require.Equal(t, policy, get(t, New(nil), path).Header().Get("Content-Security-Policy"), path)
+	}
+}
+
 func TestTheWayInIsRelative(t *testing.T) {
 	t.Parallel()
 	w := get(t, New(nil), "/console")

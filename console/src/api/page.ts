@@ -33,6 +33,13 @@ export interface Action<Data, Variables> {
   run: (variables: Variables, context?: Partial<OperationContext>) => Promise<Data | undefined>;
   isBusy: boolean;
   error: CombinedError | undefined;
+  /** Forgets the error. */
+  reset: () => void;
+}
+
+/** Whether the gateway refused a change because somebody else's came first. */
+export function isConflict(error: CombinedError | undefined): boolean {
+  return error?.graphQLErrors.some((e) => e.extensions.code === "CONFLICT") ?? false;
 }
 
 /** A mutation. If it fails, `run` resolves with undefined and `error` says why. */
@@ -48,5 +55,10 @@ export function useAction<Data, Variables extends AnyVariables>(document: Docume
     setError(result.error);
     return result.error ? undefined : result.data;
   };
-  return { run, isBusy, error };
+  return { run, isBusy, error, reset: () => setError(undefined) };
+}
+
+/** A new value for the header Idempotency-Key. `randomUUID` exists only on encrypted or local pages. */
+export function newKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

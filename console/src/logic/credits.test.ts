@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { addUp, month, year } from "./credits";
+import { addUp, dayCount, month, year } from "./credits";
 
 test("sums hold to the millionth", () => {
   assert.ok(addUp(0.3, [{ credits: 0.1 }, { credits: 0.2 }]));
@@ -14,4 +14,9 @@ test("months are whole, but for this one", () => {
   assert.deepEqual(month(1, today), { from: "2026-02-01", to: "2026-02-28" });
   assert.deepEqual(month(3, today), { from: "2025-12-01", to: "2025-12-31" });
   assert.deepEqual(year(today), { from: "2025-04-01", to: "2026-03-05" });
+});
+
+test("both ends of a range count", () => {
+  assert.equal(dayCount({ from: "2026-03-05", to: "2026-03-05" }), 1);
+  assert.equal(dayCount({ from: "2025-04-01", to: "2026-03-31" }), 365);
 });

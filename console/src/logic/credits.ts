@@ -23,6 +23,11 @@ export function month(back: number, today: Date): Days {
   return { from: isoDay(first), to: isoDay(last < today ? last : today) };
 }
 
+/** How many days a range has. */
+export function dayCount({ from, to }: Days): number {
+  return Math.round((Date.parse(to) - Date.parse(from)) / 86_400_000) + 1;
+}
+
 /** This month and the eleven before it. */
 export function year(today: Date): Days {
   return { from: month(11, today).from, to: isoDay(today) };

@@ -9,6 +9,7 @@ import { Page } from "../ui/Page";
 import { Empty, Failure, Shown } from "../ui/states";
 import { Status } from "../ui/Status";
 import { Time } from "../ui/Time";
+import { AddContacts } from "./campaign/AddContacts";
 import { CampaignBar } from "./campaign/CampaignBar";
 import { CampaignItem } from "./campaign/CampaignItem";
 
@@ -17,6 +18,7 @@ const CampaignQuery = graphql(`
     campaign(id: $id) {
       id name status maxAttempts retryDelayMinutes
       agent { id name channel }
+      fields { name isMandatory isSystem }
       counts { total pending calling processingResult processed error }
       items(first: $first, after: $after, runningStatus: $status, isArchived: false) {
         totalCount
@@ -74,6 +76,7 @@ export default function Campaign() {
 function CampaignPage({ campaign, refresh }: { campaign: CampaignOfPage; refresh: () => void }) {
   const [params, setParams] = useSearchParams();
   const setStatus = useAction(SetStatus);
+  const [isAdding, setAdding] = useState(false);
   const items = campaign.items.nodes;
   useItemUpdates(campaign, refresh);
   const set = (name: string, value: string) =>
@@ -98,16 +101,25 @@ function CampaignPage({ campaign, refresh }: { campaign: CampaignOfPage; refresh
           </span>
         </>
       }
-      actions={moves[campaign.status].map((move) => (
-        <Act
-          key={move.to}
-          scope="write"
-          disabled={setStatus.isBusy}
-          onClick={() => void setStatus.run({ input: { campaignId: campaign.id, status: move.to } })}
-        >
-          {move.text}
-        </Act>
-      ))}
+      actions={
+        <>
+          {campaign.status !== "Archived" && (
+            <Act scope="write" onClick={() => setAdding(true)}>
+              Add contacts
+            </Act>
+          )}
+          {moves[campaign.status].map((move) => (
+            <Act
+              key={move.to}
+              scope="write"
+              disabled={setStatus.isBusy}
+              onClick={() => void setStatus.run({ input: { campaignId: campaign.id, status: move.to } })}
+            >
+              {move.text}
+            </Act>
+          ))}
+        </>
+      }
     >
       {setStatus.error && <Failure error={setStatus.error} />}
       <CampaignBar counts={campaign.counts} />
@@ -124,7 +136,7 @@ function CampaignPage({ campaign, refresh }: { campaign: CampaignOfPage; refresh
       </div>
       {items.length === 0 ? (
         <Empty title="No contacts here.">
-          {params.has("status") ? "None has this status." : "The API adds them, up to 1,000 at a time: addCampaignItems."}
+          {params.has("status") ? "None has this status." : "Add them from a CSV file, with the button above."}
         </Empty>
       ) : (
         <div className="card scroll">
@@ -178,6 +190,7 @@ function CampaignPage({ campaign, refresh }: { campaign: CampaignOfPage; refresh
           </button>
         </div>
       )}
+      {isAdding && <AddContacts campaign={campaign} onClose={() => setAdding(false)} onAdded={refresh} />}
       {open && <CampaignItem campaignId={campaign.id} id={open} onClose={() => set("item", "")} />}
     </Page>
   );

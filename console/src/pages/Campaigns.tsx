@@ -1,10 +1,13 @@
+import { useState } from "react";
 import { Link, useSearchParams } from "wouter";
 import { graphql } from "../api/graphql";
 import { usePage } from "../api/page";
+import { Act } from "../ui/Act";
 import { Page } from "../ui/Page";
 import { Empty, Failure, Loading } from "../ui/states";
 import { Status } from "../ui/Status";
 import { CampaignBar } from "./campaign/CampaignBar";
+import { NewCampaign } from "./campaign/NewCampaign";
 
 const CampaignsQuery = graphql(`
   query Campaigns($first: Int!, $after: String, $filter: CampaignFilter) {
@@ -21,6 +24,7 @@ const statuses = ["Draft", "Running", "Paused", "Completed", "Archived"] as cons
 /** All campaigns with their progress. */
 export default function Campaigns() {
   const [params, setParams] = useSearchParams();
+  const [isNew, setNew] = useState(false);
   const status = statuses.find((s) => s === params.get("status"));
   const answer = usePage(
     CampaignsQuery,
@@ -29,7 +33,14 @@ export default function Campaigns() {
   );
   const campaigns = answer.data?.campaigns;
   return (
-    <Page title="Campaigns">
+    <Page
+      title="Campaigns"
+      actions={
+        <Act scope="write" className="primary" onClick={() => setNew(true)}>
+          New campaign
+        </Act>
+      }
+    >
       <div className="row">
         <select aria-label="Status" value={status ?? ""} onChange={(event) => setParams(event.target.value ? { status: event.target.value } : {})}>
           <option value="">Any status</option>
@@ -43,7 +54,7 @@ export default function Campaigns() {
       {!campaigns && !answer.error && <Loading />}
       {campaigns?.nodes.length === 0 && (
         <Empty title={status ? `No campaign is ${status.toLowerCase()}.` : "There are no campaigns yet."}>
-          {status ? <Link href="/campaigns">Show all</Link> : "A campaign has an agent reach many contacts. The API makes one: createCampaign."}
+          {status ? <Link href="/campaigns">Show all</Link> : "A campaign has an agent reach many contacts. Make one, then add contacts from a file."}
         </Empty>
       )}
       {campaigns && campaigns.nodes.length > 0 && (
@@ -87,6 +98,7 @@ export default function Campaigns() {
           </button>
         </div>
       )}
+      {isNew && <NewCampaign onClose={() => setNew(false)} />}
     </Page>
   );
 }

@@ -151,12 +151,15 @@ function Compared({ comparison }: { comparison: Comparison }) {
             <tbody>
               {tests.map((test) => (
                 <tr key={test.testId}>
-                  <th scope="row">{test.testName}</th>
+                  <th scope="row">
+                    {test.testName}
+                    <SideBySide base={runsOf(base, test)} head={runsOf(head, test)} />
+                  </th>
                   <td>
-                    <Side counts={test.base} runs={base.runs.nodes.filter((run) => run.testId === test.testId)} />
+                    <Side counts={test.base} runs={runsOf(base, test)} />
                   </td>
                   <td>
-                    <Side counts={test.head} runs={head.runs.nodes.filter((run) => run.testId === test.testId)} />
+                    <Side counts={test.head} runs={runsOf(head, test)} />
                   </td>
                   <td>
                     <span className={styles.change} data-change={test.change}>
@@ -179,7 +182,27 @@ function Compared({ comparison }: { comparison: Comparison }) {
   );
 }
 
-function Side({ counts, runs }: { counts: ComparedTest["base"]; runs: Comparison["base"]["runs"]["nodes"] }) {
+type RunsOfSide = Comparison["base"]["runs"]["nodes"];
+
+function runsOf(side: Comparison["base"], test: ComparedTest): RunsOfSide {
+  return side.runs.nodes.filter((run) => run.testId === test.testId).toSorted((a, b) => a.attempt - b.attempt);
+}
+
+/** A link to an attempt of each side: the first that passed and the first that failed, if there are such. */
+function SideBySide({ base, head }: { base: RunsOfSide; head: RunsOfSide }) {
+  const before = base.find((run) => run.status === "Passed") ?? base[0];
+  const after = head.find((run) => run.status !== before?.status) ?? head[0];
+  if (!before || !after) return null;
+  return (
+    <div>
+      <Link href={`/runs/${before.id}?with=${after.id}`} className="small">
+        Side by side
+      </Link>
+    </div>
+  );
+}
+
+function Side({ counts, runs }: { counts: ComparedTest["base"]; runs: RunsOfSide }) {
   if (!counts) return <span className="muted">not run</span>;
   return (
     <span className={styles.runs}>
@@ -187,13 +210,11 @@ function Side({ counts, runs }: { counts: ComparedTest["base"]; runs: Comparison
         {counts.passed}/{counts.judged}
         {counts.error > 0 && `, ${counts.error} !`}
       </span>
-      {runs
-        .toSorted((a, b) => a.attempt - b.attempt)
-        .map((run) => (
-          <Link key={run.id} href={`/runs/${run.id}`} className="quiet wide" aria-label={`Attempt ${run.attempt}: ${run.status}`}>
-            <Status of={run.status} short />
-          </Link>
-        ))}
+      {runs.map((run) => (
+        <Link key={run.id} href={`/runs/${run.id}`} className="quiet wide" aria-label={`Attempt ${run.attempt}: ${run.status}`}>
+          <Status of={run.status} short />
+        </Link>
+      ))}
     </span>
   );
 }

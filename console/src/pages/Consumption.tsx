@@ -4,21 +4,23 @@ import { gatewayURL } from "../api/base";
 import { graphql, type ResultOf } from "../api/graphql";
 import { usePage } from "../api/page";
 import { authorized } from "../api/session";
-import { addUp, month, year, type Days } from "../logic/credits";
+import { addUp, dayCount, month, year, type Days } from "../logic/credits";
 import { showCredits } from "../ui/format";
 import { Page } from "../ui/Page";
 import { Empty, Failure, Loading } from "../ui/states";
 import { Status } from "../ui/Status";
 import { Time } from "../ui/Time";
+import { Periods, type Period } from "./consumption/Periods";
 import styles from "./Consumption.module.css";
 
 const ConsumptionQuery = graphql(`
-  query Consumption($from: DateBound!, $to: DateBound!) {
+  query Consumption($from: DateBound!, $to: DateBound!, $byDay: Boolean!) {
     company { id subscription { planName status creditsIncluded creditsUsed creditsRemaining budget periodStart periodEnd } }
     consumptionBreakdown(from: $from, to: $to) {
       totalCredits
       byChannel { channel credits }
-      byMonth { month credits }
+      byMonth @skip(if: $byDay) { month credits byChannel { channel credits } }
+      byDay @include(if: $byDay) { day credits byChannel { channel credits } }
       byAgent { agentId nameStatus credits agent { id name } campaigns { campaignId credits campaign { id name } } }
     }
   }
@@ -33,10 +35,12 @@ export default function Consumption() {
   const [today] = useState(() => new Date());
   const presets = { "This month": month(0, today), "Last month": month(1, today), "12 months": year(today) };
   const days = { from: params.get("from") ?? presets["12 months"].from, to: params.get("to") ?? presets["12 months"].to };
-  const answer = usePage(ConsumptionQuery, days);
+  const by = params.get("by") ?? (dayCount(days) <= 62 ? "day" : "month");
+  const answer = usePage(ConsumptionQuery, { ...days, byDay: by === "day" });
   const breakdown = answer.data?.consumptionBreakdown;
   const subscription = answer.data?.company.subscription;
   const set = (next: Days) => setParams({ ...next });
+  const setBy = (next: string) => setParams((old) => ({ ...Object.fromEntries(old), by: next }));
   return (
     <Page title="Consumption" actions={<ExportButton days={days} />}>
       {subscription && <Plan subscription={subscription} />}
@@ -52,7 +56,7 @@ export default function Consumption() {
       </div>
       {answer.error && <Failure error={answer.error} retry={answer.refresh} />}
       {!breakdown && !answer.error && <Loading />}
-      {breakdown && (breakdown.totalCredits === 0 ? <Empty title="Nothing was used in these days." /> : <Parts breakdown={breakdown} />)}
+      {breakdown && (breakdown.totalCredits === 0 ? <Empty title="Nothing was used in these days." /> : <Parts breakdown={breakdown} by={by} setBy={setBy} />)}
     </Page>
   );
 }
@@ -72,30 +76,36 @@ function Plan({ subscription }: { subscription: Subscription }) {
   );
 }
 
-function Parts({ breakdown }: { breakdown: Breakdown }) {
-  const isSum = addUp(breakdown.totalCredits, breakdown.byChannel, breakdown.byMonth, breakdown.byAgent);
+function Parts({ breakdown, by, setBy }: { breakdown: Breakdown; by: string; setBy: (by: string) => void }) {
+  const periods: Period[] = [
+    ...(breakdown.byMonth ?? []).map(({ month, ...period }) => ({ name: month, ...period })),
+    ...(breakdown.byDay ?? []).map(({ day, ...period }) => ({ name: day, ...period })),
+  ];
+  const isSum = addUp(breakdown.totalCredits, breakdown.byChannel, periods, breakdown.byAgent);
   return (
     <>
       <p>
         <strong className={styles.total}>{showCredits(breakdown.totalCredits)}</strong> credits{" "}
-        <span className="muted">{isSum ? "= channels = months = agents ✓" : "(the parts do not add up to it)"}</span>
+        <span className="muted">{isSum ? `= channels = ${by}s = agents ✓` : "(the parts do not add up to it)"}</span>
       </p>
       <div className={styles.pair}>
-        <Bars title="By month" rows={breakdown.byMonth.map((m) => ({ key: m.month, name: m.month, credits: m.credits }))} />
-        <Bars title="By channel" rows={breakdown.byChannel.map((c) => ({ key: c.channel, name: c.channel, credits: c.credits }))} />
+        <Periods periods={periods} by={by} setBy={setBy} />
+        <div className="stack">
+          <Bars title="By channel" rows={breakdown.byChannel.map((c) => ({ key: c.channel, name: c.channel, credits: c.credits }))} />
+          <section className="card" aria-labelledby="agents-title">
+            <header>
+              <h2 id="agents-title">By agent and campaign</h2>
+            </header>
+            <table className={styles.agents}>
+              <tbody>
+                {breakdown.byAgent.map((agent) => (
+                  <AgentRows key={agent.agentId} agent={agent} total={breakdown.totalCredits} />
+                ))}
+              </tbody>
+            </table>
+          </section>
+        </div>
       </div>
-      <section className="card" aria-labelledby="agents-title">
-        <header>
-          <h2 id="agents-title">By agent and campaign</h2>
-        </header>
-        <table className={styles.agents}>
-          <tbody>
-            {breakdown.byAgent.map((agent) => (
-              <AgentRows key={agent.agentId} agent={agent} total={breakdown.totalCredits} />
-            ))}
-          </tbody>
-        </table>
-      </section>
     </>
   );
 }

@@ -1,9 +1,13 @@
+import { useState } from "react";
 import { Link } from "wouter";
 import { graphql } from "../api/graphql";
 import { usePage } from "../api/page";
+import { Act } from "../ui/Act";
 import { count } from "../ui/format";
 import { Page } from "../ui/Page";
 import { Empty, Shown } from "../ui/states";
+import { NewDataset } from "./knowledge/NewDataset";
+import { NewKnowledgeBaseChat } from "./knowledge/NewKnowledgeBaseChat";
 
 const KnowledgeQuery = graphql(`
   query Knowledge {
@@ -15,6 +19,8 @@ const KnowledgeQuery = graphql(`
 /** What agents answer from: datasets of documents, and the knowledge base chats that combine them. */
 export default function Knowledge() {
   const answer = usePage(KnowledgeQuery, {}, { onFocus: true });
+  const [isNew, setNew] = useState<"chat" | "dataset">();
+  const close = () => setNew(undefined);
   return (
     <Shown answer={answer} missing="knowledge">
       {({ datasets, knowledgeBaseChats: chats }) => (
@@ -23,6 +29,9 @@ export default function Knowledge() {
             <header>
               <h2 id="chats-title">Knowledge base chats</h2>
               <span className="muted">what an agent is connected with; ask one what it would find</span>
+              <Act scope="write" className="push" onClick={() => setNew("chat")}>
+                New knowledge base chat
+              </Act>
             </header>
             <div className="scroll">
               <table>
@@ -52,11 +61,15 @@ export default function Knowledge() {
                 </tbody>
               </table>
             </div>
-            {chats.totalCount === 0 && <p className="body muted">None yet. The API makes one: createKnowledgeBaseChat.</p>}
+            {chats.totalCount === 0 && <p className="body muted">None yet. Make a dataset, drop files on its page, then make a chat that answers from it.</p>}
           </section>
           <section className="card" aria-labelledby="datasets-title">
             <header>
               <h2 id="datasets-title">Datasets</h2>
+              <span className="muted">the documents themselves</span>
+              <Act scope="write" className="push" onClick={() => setNew("dataset")}>
+                New dataset
+              </Act>
             </header>
             <div className="scroll">
               <table>
@@ -89,10 +102,12 @@ export default function Knowledge() {
             </div>
             {datasets.totalCount === 0 && (
               <div className="body">
-                <Empty title="There are no datasets.">The API makes one: createDataset. Then drop files on its page.</Empty>
+                <Empty title="There are no datasets.">Make one, then drop files on its page.</Empty>
               </div>
             )}
           </section>
+          {isNew === "dataset" && <NewDataset onClose={close} />}
+          {isNew === "chat" && <NewKnowledgeBaseChat datasets={datasets.nodes} onClose={close} />}
         </Page>
       )}
     </Shown>

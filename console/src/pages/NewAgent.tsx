@@ -3,7 +3,7 @@ import { useLocation } from "wouter";
 import { graphql } from "../api/graphql";
 import { useAction } from "../api/page";
 import { Dialog } from "../ui/Dialog";
-import { Failure } from "../ui/states";
+import { Field, FormFailure } from "../ui/Field";
 
 const CreateAgent = graphql(`
   mutation CreateAgent($input: CreateAgentInput!) {
@@ -33,37 +33,36 @@ export function NewAgent({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title="New agent" onClose={onClose}>
       <form className="stack" onSubmit={submit}>
-        <div className="field">
-          <label htmlFor="agent-name">Name</label>
-          <input id="agent-name" name="name" required autoFocus maxLength={200} />
+        <Field label="Name" path="name" error={create.error}>
+          {(control) => <input {...control} required autoFocus maxLength={200} />}
+        </Field>
+        <div className="row top">
+          <Field label="Channel" path="channel" error={create.error}>
+            {(control) => (
+              <select {...control} defaultValue="Web">
+                <option>Phone</option>
+                <option>SMS</option>
+                <option>Web</option>
+                <option>WhatsApp</option>
+              </select>
+            )}
+          </Field>
+          <Field label="Direction" path="direction" error={create.error}>
+            {(control) => (
+              <select {...control}>
+                <option>Inbound</option>
+                <option>Outbound</option>
+              </select>
+            )}
+          </Field>
+          <Field label="Language" path="language" error={create.error} hint="Such as en or fr-CA">
+            {(control) => <input {...control} defaultValue="en" required size={8} />}
+          </Field>
         </div>
-        <div className="row">
-          <div className="field">
-            <label htmlFor="agent-channel">Channel</label>
-            <select id="agent-channel" name="channel" defaultValue="Web">
-              <option>Phone</option>
-              <option>SMS</option>
-              <option>Web</option>
-              <option>WhatsApp</option>
-            </select>
-          </div>
-          <div className="field">
-            <label htmlFor="agent-direction">Direction</label>
-            <select id="agent-direction" name="direction">
-              <option>Inbound</option>
-              <option>Outbound</option>
-            </select>
-          </div>
-          <div className="field">
-            <label htmlFor="agent-language">Language</label>
-            <input id="agent-language" name="language" defaultValue="en" required size={8} />
-          </div>
-        </div>
-        <div className="field">
-          <label htmlFor="agent-prompt">Prompt</label>
-          <textarea id="agent-prompt" name="prompt" required rows={6} placeholder="You are …" />
-        </div>
-        {create.error && <Failure error={create.error} />}
+        <Field label="Prompt" path="prompt" error={create.error} hint={<>A name in braces, such as {"{firstName}"}, is filled from the field of that name.</>}>
+          {(control) => <textarea {...control} required rows={6} placeholder="You are …" />}
+        </Field>
+        <FormFailure error={create.error} shown={["name", "channel", "direction", "language", "prompt"]} />
         <div>
           <button type="submit" className="primary" disabled={create.isBusy}>
             Create agent

@@ -1,35 +1,29 @@
 import { useEffect, useEffectEvent } from "react";
 import { Link, useLocation, useParams, useSearchParams } from "wouter";
 import { useSubscription } from "urql";
-import { graphql, type ResultOf } from "../api/graphql";
+import { graphql } from "../api/graphql";
 import { useAction, usePage } from "../api/page";
 import { byVersion, redSince } from "../logic/blame";
 import { Act } from "../ui/Act";
 import { duration, plural } from "../ui/format";
+import { useKeys } from "../ui/singleKeys";
 import { Page } from "../ui/Page";
 import { Shown } from "../ui/states";
 import { Status } from "../ui/Status";
 import { Strip } from "../ui/Strip";
 import { Since } from "./agent/AgentHealth";
 import { Criteria } from "./run/Criteria";
+import { RunFields, type RunOfPage } from "./run/fields";
+import { RunPair } from "./run/RunPair";
 import { RunTranscript } from "./run/RunTranscript";
 import styles from "./Run.module.css";
 import { RunTests } from "./tests/RunButtons";
 
 const RunQuery = graphql(`
   query Run($id: ID!) {
-    agentTestRun(id: $id) {
-      id testId testName attempt status turnCount endReason promptVersion durationMs createdAt
-      messages { role text }
-      criteriaResults { criterion passed rationale evidence { messageIndex quote } }
-      classificationResult { tagExpected tagProduced passed rationale }
-      error { cause message }
-      toolCalls { id kind technicalName arguments result mocked mockRule messageSequence delegationId durationMs error isTurnKept }
-      execution { id repeats status agent { id name } }
-      test { __typename id name folder { id name } ... on SimulationTest { scenario maxTurns } }
-    }
+    agentTestRun(id: $id) { ...RunFields }
   }
-`);
+`, [RunFields]);
 
 const SiblingsQuery = graphql(`
   query Siblings($executionId: ID!, $testId: ID!) {
@@ -48,14 +42,16 @@ const RunUpdate = graphql(`
   }
 `);
 
-export type RunOfPage = NonNullable<ResultOf<typeof RunQuery>["agentTestRun"]>;
-
-/**
- * One attempt of a test: the messages and calls, and the verdict on each criterion, with its quotes marked in the
- * messages.
- */
+/** One attempt of a test or, next to each other, two. */
 export default function Run() {
   const { id = "" } = useParams<{ id: string }>();
+  const [params] = useSearchParams();
+  const otherId = params.get("with");
+  return otherId ? <RunPair key={otherId} id={id} otherId={otherId} /> : <SingleRun id={id} />;
+}
+
+/** The messages and calls of a run, and the verdict on each criterion, with its quotes marked in the messages. */
+function SingleRun({ id }: { id: string }) {
   const answer = usePage(RunQuery, { id });
   return (
     <Shown answer={answer} missing={`run ${id}`}>
@@ -119,6 +115,18 @@ function RunPage({ run, refresh }: { run: RunOfPage; refresh: () => void }) {
               {sibling.attempt} <Status of={sibling.status} short />
             </Link>
           ))}
+          {attempts.length > 1 && (
+            <select aria-label="Side by side with" value="" onChange={(event) => go(`/runs/${run.id}?with=${event.target.value}`)}>
+              <option value="">Side by side with…</option>
+              {attempts
+                .filter((sibling) => sibling.id !== run.id)
+                .map((sibling) => (
+                  <option key={sibling.id} value={sibling.id}>
+                    attempt {sibling.attempt}, {sibling.status.toLowerCase()}
+                  </option>
+                ))}
+            </select>
+          )}
         </nav>
       </div>
       <div className="split">
@@ -184,16 +192,11 @@ function useRunUpdates(run: RunOfPage, isOver: boolean, refresh: () => void): vo
 /** j and k go through the failed runs of the execution. */
 function useNextFailed(id: string, failed: readonly { id: string }[]): void {
   const [, go] = useLocation();
-  const onKey = useEffectEvent((event: KeyboardEvent) => {
-    const isWriting = event.target instanceof HTMLElement && event.target.closest("input, textarea, select, dialog");
-    const step = { j: 1, k: -1 }[event.key];
-    if (!step || isWriting || event.ctrlKey || event.metaKey || event.altKey) return;
+  useKeys((key) => {
+    const step = { j: 1, k: -1 }[key];
+    if (!step) return;
     const at = failed.findIndex((run) => run.id === id);
     const next = failed[at < 0 ? 0 : at + step];
     if (next) go(`/runs/${next.id}`);
   });
-  useEffect(() => {
-    document.addEventListener("keydown", onKey);
-    return () => document.removeEventListener("keydown", onKey);
-  }, []);
 }

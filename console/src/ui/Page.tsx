@@ -1,6 +1,7 @@
 import { Fragment, useEffect, type ReactNode } from "react";
 import { Link } from "wouter";
 import styles from "./Page.module.css";
+import { useRecent } from "./recent";
 
 export interface Crumb {
   to: string;
@@ -18,6 +19,7 @@ export function Page({ title, crumbs = [], facts, actions, children }: {
   useEffect(() => {
     document.title = `${title} · agentgraph`;
   }, [title]);
+  useRecent(title, crumbs.length === 0);
   return (
     <main id="main" className={styles.page} tabIndex={-1}>
       {crumbs.length > 0 && (

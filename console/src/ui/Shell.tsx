@@ -1,11 +1,14 @@
 import { useState, type ReactNode } from "react";
 import { useQuery } from "urql";
 import { Link, useLocation } from "wouter";
+import { base } from "../api/base";
 import { graphql } from "../api/graphql";
 import { useLiveStatus } from "../api/live";
 import { signedIn, signOut } from "../api/session";
 import { Boundary } from "./Boundary";
 import { count } from "./format";
+import { Keyboard } from "./Keyboard";
+import { sections } from "./sections";
 import styles from "./Shell.module.css";
 
 const ShellQuery = graphql(`
@@ -13,16 +16,6 @@ const ShellQuery = graphql(`
     company { id name subscription { planName creditsIncluded creditsUsed status } }
   }
 `);
-
-const sections = [
-  ["agents", "Agents"],
-  ["chats", "Chats"],
-  ["tests", "Tests"],
-  ["knowledge", "Knowledge"],
-  ["campaigns", "Campaigns"],
-  ["consumption", "Consumption"],
-  ["keys", "Keys"],
-] as const;
 
 /** The sections of pages whose addresses begin with another word. */
 const parents: Record<string, string> = { runs: "tests", compare: "tests" };
@@ -49,9 +42,11 @@ export function Shell({ children }: { children: ReactNode }) {
               {text}
             </Link>
           ))}
+          <a href={new URL("explore", base).href}>API</a>
         </nav>
         <div className={styles.end}>
           <LivePill />
+          <Keyboard />
           {subscription && (
             <Link href="/consumption" className={styles.credits} title={`Plan ${subscription.planName}: credits used of those included`}>
               {count(Math.round(subscription.creditsUsed))} / {count(subscription.creditsIncluded)} credits

@@ -22,7 +22,7 @@ export function SignIn({ ended, hint }: { ended: boolean; hint?: string }) {
     }
   };
   return (
-    <Dialog title={ended ? "Your session has ended" : "Sign in"}>
+    <Dialog title={ended ? "Your session has ended" : "Sign in to agentgraph"} isAlone={!ended}>
       <form className="stack" onSubmit={submit}>
         {ended && <p>What you were writing is still here. Sign in again to go on.</p>}
         {hint && <p className="note warn">{hint}</p>}

@@ -3,15 +3,17 @@ import { duration } from "./format";
 import styles from "./Transcript.module.css";
 
 /** One message: its author, number and text. */
-export function Message({ role, number, name, children, extra }: {
+export function Message({ role, number, name, idPrefix = "message", children, extra }: {
   role: "assistant" | "user";
   number?: number;
   name: string;
+  /** What its element's id begins with, where a page shows two transcripts. */
+  idPrefix?: string;
   children: ReactNode;
   extra?: ReactNode;
 }) {
   return (
-    <article className={styles.message} data-role={role} id={number === undefined ? undefined : `message-${number}`}>
+    <article className={styles.message} data-role={role} id={number === undefined ? undefined : `${idPrefix}-${number}`}>
       <header className="small muted">
         {name} {number !== undefined && <span className={styles.number}>{number}</span>}
       </header>

@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { useState, type ReactNode } from "react";
 import { Link } from "wouter";
 import { graphql } from "../../api/graphql";
 import { useAction, usePage } from "../../api/page";
@@ -6,6 +6,8 @@ import { Act } from "../../ui/Act";
 import { Failure } from "../../ui/states";
 import type { AgentOfPage } from "../Agent";
 import styles from "./AgentConnections.module.css";
+import { NewSubAgent } from "./NewSubAgent";
+import { NewTool } from "./NewTool";
 
 const Choices = graphql(`
   query Connectable {
@@ -17,34 +19,34 @@ const Choices = graphql(`
 
 const ConnectTool = graphql(`
   mutation ConnectTool($input: ConnectToolInput!) {
-    connectTool(input: $input) { agent { id tools { id name technicalName description parameters endpoint { method url headerNames timeoutSeconds } } } }
+    connectTool(input: $input) { agent { id updatedAt tools { id name technicalName description parameters endpoint { method url headerNames timeoutSeconds } } } }
   }
 `);
 const DisconnectTool = graphql(`
   mutation DisconnectTool($input: DisconnectToolInput!) {
-    disconnectTool(input: $input) { agent { id tools { id } } }
+    disconnectTool(input: $input) { agent { id updatedAt tools { id } } }
   }
 `);
 const AddSubAgent = graphql(`
   mutation AddSubAgent($input: AddSubAgentInput!) {
-    addSubAgent(input: $input) { agent { id subAgents { id name technicalName description agent { id name channel } } } }
+    addSubAgent(input: $input) { agent { id updatedAt subAgents { id name technicalName description agent { id name channel } } } }
   }
 `);
 const RemoveSubAgent = graphql(`
   mutation RemoveSubAgent($input: RemoveSubAgentInput!) {
-    removeSubAgent(input: $input) { agent { id subAgents { id } } }
+    removeSubAgent(input: $input) { agent { id updatedAt subAgents { id } } }
   }
 `);
 const ConnectKnowledge = graphql(`
   mutation ConnectKnowledge($input: ConnectKnowledgeBaseChatInput!) {
     connectKnowledgeBaseChat(input: $input) {
-      agent { id knowledgeBaseChat { id name datasets { id name documentCount chunkCount } promptSettings { showQuote } } }
+      agent { id updatedAt knowledgeBaseChat { id name datasets { id name documentCount chunkCount } promptSettings { showQuote } } }
     }
   }
 `);
 const DisconnectKnowledge = graphql(`
   mutation DisconnectKnowledge($input: DisconnectKnowledgeBaseChatInput!) {
-    disconnectKnowledgeBaseChat(input: $input) { agent { id knowledgeBaseChat { id } } }
+    disconnectKnowledgeBaseChat(input: $input) { agent { id updatedAt knowledgeBaseChat { id } } }
   }
 `);
 
@@ -68,7 +70,9 @@ interface Choice {
 function Tools({ agent, choices }: { agent: AgentOfPage; choices: Choice[] }) {
   const connect = useAction(ConnectTool);
   const disconnect = useAction(DisconnectTool);
+  const [isNew, setNew] = useState(false);
   const error = connect.error ?? disconnect.error;
+  const connectWith = (toolId: string) => void connect.run({ input: { agentId: agent.id, toolId } });
   return (
     <section className="card" aria-labelledby="tools-title">
       <header>
@@ -76,9 +80,22 @@ function Tools({ agent, choices }: { agent: AgentOfPage; choices: Choice[] }) {
         <Add
           what="tool"
           choices={choices.filter((tool) => !agent.tools.some((t) => t.id === tool.id))}
-          add={(toolId) => void connect.run({ input: { agentId: agent.id, toolId } })}
-        />
+          add={connectWith}
+        >
+          <Act scope="write" onClick={() => setNew(true)}>
+            New tool
+          </Act>
+        </Add>
       </header>
+      {isNew && (
+        <NewTool
+          onMade={(toolId) => {
+            connectWith(toolId);
+            setNew(false);
+          }}
+          onClose={() => setNew(false)}
+        />
+      )}
       {error && <Failure error={error} />}
       <ul className={styles.items}>
         {agent.tools.map((tool) => (
@@ -107,19 +124,19 @@ function Tools({ agent, choices }: { agent: AgentOfPage; choices: Choice[] }) {
 function SubAgents({ agent, choices }: { agent: AgentOfPage; choices: Choice[] }) {
   const add = useAction(AddSubAgent);
   const remove = useAction(RemoveSubAgent);
-  const error = add.error ?? remove.error;
-  const connect = (delegateAgentId: string) => {
-    const name = choices.find((choice) => choice.id === delegateAgentId)?.name ?? "";
-    const technicalName = name.toLowerCase().normalize("NFD").replace(/[^a-z0-9]+/g, "_").replace(/^_|_$/g, "") || "agent";
-    void add.run({ input: { agentId: agent.id, delegateAgentId, name, technicalName } });
+  const [to, setTo] = useState<Choice>();
+  const close = () => {
+    add.reset();
+    setTo(undefined);
   };
   return (
     <section className="card" aria-labelledby="subs-title">
       <header>
         <h2 id="subs-title">Delegates to</h2>
-        <Add what="agent" choices={choices.filter((other) => other.id !== agent.id)} add={connect} />
+        <Add what="agent" choices={choices.filter((other) => other.id !== agent.id)} add={(id) => setTo(choices.find((choice) => choice.id === id))} />
       </header>
-      {error && <Failure error={error} />}
+      {to && <NewSubAgent agentId={agent.id} to={to} add={add} onClose={close} />}
+      {remove.error && <Failure error={remove.error} />}
       <ul className={styles.items}>
         {agent.subAgents.map((sub) => (
           <li key={sub.id}>
@@ -179,7 +196,7 @@ function Knowledge({ agent, choices }: { agent: AgentOfPage; choices: Choice[] }
   );
 }
 
-function Add({ what, choices, add }: { what: string; choices: Choice[]; add: (id: string) => void }) {
+function Add({ what, choices, add, children }: { what: string; choices: Choice[]; add: (id: string) => void; children?: ReactNode }) {
   const [id, setId] = useState("");
   return (
     <form
@@ -201,6 +218,7 @@ function Add({ what, choices, add }: { what: string; choices: Choice[]; add: (id
       <Act scope="write" type="submit" disabled={!id}>
         Connect
       </Act>
+      {children}
     </form>
   );
 }

@@ -1,7 +1,8 @@
+import type { CombinedError } from "@urql/core";
 import { lazy, Suspense, useEffect, useEffectEvent, useState } from "react";
 import { useClient } from "urql";
 import { graphql } from "../../api/graphql";
-import { useAction } from "../../api/page";
+import { isConflict, useAction } from "../../api/page";
 import { unknownPlaceholders } from "../../logic/placeholders";
 import { Act, may } from "../../ui/Act";
 import { count } from "../../ui/format";
@@ -20,13 +21,17 @@ const SavePrompt = graphql(`
 
 const AddField = graphql(`
   mutation AddField($input: UpdateAgentInput!) {
-    updateAgent(input: $input) { agent { id fields { name isMandatory isSystem } } }
+    updateAgent(input: $input) { agent { id updatedAt fields { name isMandatory isSystem } } }
   }
 `);
 
-const PromptNow = graphql(`
-  query PromptNow($id: ID!) {
-    agent(id: $id) { id prompt promptVersion }
+/** All that the prompt's and the settings' editors write. */
+const AgentNow = graphql(`
+  query AgentNow($id: ID!) {
+    agent(id: $id) {
+      id name channel direction language tags prompt promptVersion updatedAt inboundWelcomeMessage outboundWelcomeMessage isCallTransferEnabled
+      fields { name isMandatory isSystem }
+    }
   }
 `);
 
@@ -43,24 +48,18 @@ export function AgentPrompt({ agent }: { agent: AgentOfPage }) {
   const [draft, setDraft] = useDraft(agent);
   const text = draft?.text ?? agent.prompt;
   const [isDiff, setDiff] = useState(false);
-  const [isForeign, setForeign] = useState(false);
   const save = useAction(SavePrompt);
-  const client = useClient();
+  const isForeign = useForeign(agent.id, save.error);
   const isChanged = draft !== undefined && draft.text !== agent.prompt;
   const discard = () => {
     setDraft(undefined);
-    setForeign(false);
+    save.reset();
     setDiff(false);
   };
-  const store = async (isSure = false) => {
+  /** Saves the draft over the version that it began from, or over the one that its author has been shown. */
+  const store = async (over = draft?.of) => {
     if (!isChanged || text.length > maxPrompt) return;
-    const now = await client.query(PromptNow, { id: agent.id }, { requestPolicy: "network-only" });
-    if (!isSure && now.data?.agent && now.data.agent.promptVersion !== draft.of) {
-      setForeign(true);
-      setDiff(true);
-      return;
-    }
-    if (await save.run({ input: { agentId: agent.id, prompt: text } })) discard();
+    if (await save.run({ input: { agentId: agent.id, prompt: text, expectedVersion: over } })) discard();
   };
   useSaveKey(() => void store());
   return (
@@ -81,13 +80,13 @@ export function AgentPrompt({ agent }: { agent: AgentOfPage }) {
             onChange={(value) => setDraft({ text: value, of: draft?.of ?? agent.promptVersion })}
           />
           <Unknown agent={agent} prompt={text} />
-          {isForeign && (
+          {isForeign && isChanged && (
             <div className="note warn stack tight" role="alert">
               <strong>
                 Somebody saved v{agent.promptVersion} while you were writing on v{draft?.of}.
               </strong>
               <div className="row">
-                <button type="button" onClick={() => void store(true)}>
+                <button type="button" onClick={() => void store(agent.promptVersion)}>
                   Save mine as v{agent.promptVersion + 1}
                 </button>
                 <button type="button" onClick={discard}>
@@ -97,7 +96,7 @@ export function AgentPrompt({ agent }: { agent: AgentOfPage }) {
               </div>
             </div>
           )}
-          {save.error && <Failure error={save.error} />}
+          {save.error && !isForeign && <Failure error={save.error} />}
           <div className="row">
             <Act scope="write" className="primary" disabled={!isChanged || save.isBusy || text.length > maxPrompt} onClick={() => void store()}>
               Save as v{agent.promptVersion + 1}
@@ -105,12 +104,12 @@ export function AgentPrompt({ agent }: { agent: AgentOfPage }) {
             <button type="button" disabled={!isChanged} onClick={discard}>
               Discard
             </button>
-            <button type="button" disabled={!isChanged} aria-pressed={isDiff} onClick={() => setDiff(!isDiff)}>
+            <button type="button" disabled={!isChanged} aria-pressed={isDiff || isForeign} onClick={() => setDiff(!isDiff)}>
               What changed
             </button>
             <span className="muted small">Ctrl-S saves</span>
           </div>
-          {isDiff && isChanged && (
+          {(isDiff || isForeign) && isChanged && (
             <Suspense fallback={<Loading lines={3} />}>
               <Diff from={agent.prompt} to={text} />
             </Suspense>
@@ -122,9 +121,20 @@ export function AgentPrompt({ agent }: { agent: AgentOfPage }) {
   );
 }
 
+/** Whether an error means that somebody else was faster. Then it reads what they wrote. */
+export function useForeign(agentId: string, error: CombinedError | undefined): boolean {
+  const client = useClient();
+  const isForeign = isConflict(error);
+  useEffect(() => {
+    if (isConflict(error)) void client.query(AgentNow, { id: agentId }, { requestPolicy: "network-only" }).toPromise();
+  }, [client, agentId, error]);
+  return isForeign;
+}
+
 /** Names placeholders without a field, and offers to add the fields. */
 function Unknown({ agent, prompt }: { agent: AgentOfPage; prompt: string }) {
   const add = useAction(AddField);
+  const isForeign = useForeign(agent.id, add.error);
   const unknown = unknownPlaceholders(prompt, agent.fields);
   if (unknown.length === 0) return null;
   return (
@@ -141,6 +151,7 @@ function Unknown({ agent, prompt }: { agent: AgentOfPage; prompt: string }) {
                 void add.run({
                   input: {
                     agentId: agent.id,
+                    expectedUpdatedAt: agent.updatedAt,
                     fields: [...agent.fields.map((f) => ({ name: f.name, isMandatory: f.isMandatory, isSystem: f.isSystem })), { name }],
                   },
                 })
@@ -151,7 +162,8 @@ function Unknown({ agent, prompt }: { agent: AgentOfPage; prompt: string }) {
           </span>
         ))}
       </div>
-      {add.error && <Failure error={add.error} />}
+      {isForeign && <strong>Somebody changed the agent meanwhile. Its fields are shown as they are now: add yours again.</strong>}
+      {add.error && !isForeign && <Failure error={add.error} />}
     </div>
   );
 }

@@ -1,9 +1,10 @@
-import { useState, type FormEvent } from "react";
+import { useRef, useState, type FormEvent } from "react";
 import { graphql, type VariablesOf } from "../../api/graphql";
 import { useAction } from "../../api/page";
 import { Act, may } from "../../ui/Act";
-import { Failure } from "../../ui/states";
+import { Field, FormFailure } from "../../ui/Field";
 import type { AgentOfPage } from "../Agent";
+import { useForeign } from "./AgentPrompt";
 
 const SaveAgent = graphql(`
   mutation SaveAgent($input: UpdateAgentInput!) {
@@ -16,76 +17,110 @@ const SaveAgent = graphql(`
   }
 `);
 
+/** The fields that show their own faults. */
+const shown = ["name", "channel", "direction", "language", "tags", "inboundWelcomeMessage", "outboundWelcomeMessage", "fields"];
+
 type Changes = VariablesOf<typeof SaveAgent>["input"];
 
 /** Name, channel, welcome messages and fields. */
 export default function AgentSettings({ agent }: { agent: AgentOfPage }) {
+  // A new key fills the form with the agent as it is now.
+  const [form, setForm] = useState(0);
+  return <SettingsForm key={form} agent={agent} takeTheirs={() => setForm(form + 1)} />;
+}
+
+function SettingsForm({ agent, takeTheirs }: { agent: AgentOfPage; takeTheirs: () => void }) {
   const save = useAction(SaveAgent);
+  const isForeign = useForeign(agent.id, save.error);
   const [isSaved, setSaved] = useState(false);
+  // The form shows the agent of this moment, whatever the cache learns meanwhile.
+  const [shownAt, setShownAt] = useState(agent.updatedAt);
+  const form = useRef<HTMLFormElement>(null);
   const isReadOnly = !may("write");
-  const submit = async (event: FormEvent<HTMLFormElement>) => {
+  const store = async (expectedUpdatedAt: string) => {
+    if (!form.current?.reportValidity()) return;
+    const saved = await save.run({ input: { ...changes(agent, new FormData(form.current)), expectedUpdatedAt } });
+    setSaved(Boolean(saved));
+    if (saved?.updateAgent) setShownAt(saved.updateAgent.agent.updatedAt);
+  };
+  const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    setSaved(Boolean(await save.run({ input: changes(agent, new FormData(event.currentTarget)) })));
+    void store(shownAt);
   };
   return (
-    <form className="split" onSubmit={submit} onChange={() => setSaved(false)}>
+    <form ref={form} className="split" onSubmit={submit} onChange={() => setSaved(false)}>
       <section className="card" aria-labelledby="settings-title">
         <header>
           <h2 id="settings-title">Settings</h2>
         </header>
-        <fieldset className="body stack" disabled={isReadOnly} style={{ border: 0, margin: 0 }}>
-          <div className="field">
-            <label htmlFor="name">Name</label>
-            <input id="name" name="name" required defaultValue={agent.name} />
+        <fieldset className="body stack" disabled={isReadOnly}>
+          <Field label="Name" path="name" error={save.error}>
+            {(control) => <input {...control} required defaultValue={agent.name} />}
+          </Field>
+          <div className="row top">
+            <Field label="Channel" path="channel" error={save.error}>
+              {(control) => (
+                <select {...control} defaultValue={agent.channel}>
+                  {["Phone", "SMS", "Web", "WhatsApp"].map((channel) => (
+                    <option key={channel}>{channel}</option>
+                  ))}
+                </select>
+              )}
+            </Field>
+            <Field label="Direction" path="direction" error={save.error}>
+              {(control) => (
+                <select {...control} defaultValue={agent.direction}>
+                  <option>Inbound</option>
+                  <option>Outbound</option>
+                </select>
+              )}
+            </Field>
+            <Field label="Language" path="language" error={save.error}>
+              {(control) => <input {...control} required size={6} defaultValue={agent.language} />}
+            </Field>
           </div>
-          <div className="row">
-            <div className="field">
-              <label htmlFor="channel">Channel</label>
-              <select id="channel" name="channel" defaultValue={agent.channel}>
-                {["Phone", "SMS", "Web", "WhatsApp"].map((channel) => (
-                  <option key={channel}>{channel}</option>
-                ))}
-              </select>
-            </div>
-            <div className="field">
-              <label htmlFor="direction">Direction</label>
-              <select id="direction" name="direction" defaultValue={agent.direction}>
-                <option>Inbound</option>
-                <option>Outbound</option>
-              </select>
-            </div>
-            <div className="field">
-              <label htmlFor="language">Language</label>
-              <input id="language" name="language" required size={6} defaultValue={agent.language} />
-            </div>
-          </div>
-          <div className="field">
-            <label htmlFor="tags">Tags, separated by commas</label>
-            <input id="tags" name="tags" defaultValue={agent.tags.join(", ")} />
-          </div>
-          <div className="field">
-            <label htmlFor="inbound">Welcome message of inbound conversations</label>
-            <textarea id="inbound" name="inbound" rows={2} defaultValue={agent.inboundWelcomeMessage ?? ""} />
-          </div>
-          <div className="field">
-            <label htmlFor="outbound">Welcome message of outbound conversations</label>
-            <textarea id="outbound" name="outbound" rows={2} defaultValue={agent.outboundWelcomeMessage ?? ""} />
-          </div>
+          <Field label="Tags, separated by commas" path="tags" error={save.error}>
+            {(control) => <input {...control} defaultValue={agent.tags.join(", ")} />}
+          </Field>
+          <Field label="Welcome message of inbound conversations" path="inboundWelcomeMessage" error={save.error}>
+            {(control) => <textarea {...control} rows={2} defaultValue={agent.inboundWelcomeMessage ?? ""} />}
+          </Field>
+          <Field label="Welcome message of outbound conversations" path="outboundWelcomeMessage" error={save.error}>
+            {(control) => <textarea {...control} rows={2} defaultValue={agent.outboundWelcomeMessage ?? ""} />}
+          </Field>
           <label className="check">
             <input type="checkbox" name="transfer" defaultChecked={agent.isCallTransferEnabled} /> It may transfer calls to a person
           </label>
-          <div className="field">
-            <label htmlFor="fields">Fields of the data bag, one in a line; * marks a mandatory one</label>
-            <textarea
-              id="fields"
-              name="fields"
-              rows={6}
-              className="mono"
-              defaultValue={agent.fields.filter((f) => !f.isSystem).map((f) => f.name + (f.isMandatory ? "*" : "")).join("\n")}
-            />
-            <span className="muted small">The system fills {agent.fields.filter((f) => f.isSystem).map((f) => f.name).join(", ") || "none"}.</span>
-          </div>
-          {save.error && <Failure error={save.error} />}
+          <Field
+            label="Fields of the data bag, one in a line; * marks a mandatory one"
+            path="fields"
+            error={save.error}
+            hint={`The system fills ${agent.fields.filter((f) => f.isSystem).map((f) => f.name).join(", ") || "none"}.`}
+          >
+            {(control) => (
+              <textarea
+                {...control}
+                rows={6}
+                className="mono"
+                defaultValue={agent.fields.filter((f) => !f.isSystem).map((f) => f.name + (f.isMandatory ? "*" : "")).join("\n")}
+              />
+            )}
+          </Field>
+          {isForeign && (
+            <div className="note warn stack tight" role="alert">
+              <strong>Somebody changed this agent while you were writing.</strong>
+              <div className="row">
+                <button type="button" onClick={() => void store(agent.updatedAt)}>
+                  Save mine over theirs
+                </button>
+                <button type="button" onClick={takeTheirs}>
+                  Take theirs
+                </button>
+                <span>or go on writing.</span>
+              </div>
+            </div>
+          )}
+          {!isForeign && <FormFailure error={save.error} shown={shown} />}
           <div className="row">
             <Act scope="write" type="submit" className="primary" disabled={save.isBusy}>
               Save settings
@@ -132,8 +167,8 @@ function changes(agent: AgentOfPage, form: FormData): Changes {
     direction: text("direction") as AgentOfPage["direction"],
     language: text("language"),
     tags: text("tags").split(",").map((tag) => tag.trim()).filter(Boolean),
-    inboundWelcomeMessage: text("inbound"),
-    outboundWelcomeMessage: text("outbound"),
+    inboundWelcomeMessage: text("inboundWelcomeMessage"),
+    outboundWelcomeMessage: text("outboundWelcomeMessage"),
     isCallTransferEnabled: form.get("transfer") === "on",
     fields: [
       ...lines.map((line) => ({ name: line.replace(/\*$/, ""), isMandatory: line.endsWith("*") })),

@@ -6,6 +6,7 @@ import Diff from "../../ui/Diff";
 import { Failure, Loading } from "../../ui/states";
 import { Time } from "../../ui/Time";
 import type { AgentOfPage } from "../Agent";
+import { useForeign } from "./AgentPrompt";
 import styles from "./AgentVersions.module.css";
 
 /** All versions without their texts, and the texts of two versions, by their distance from the newest. */
@@ -13,7 +14,7 @@ const PromptVersionsQuery = graphql(`
   query PromptVersions($id: ID!, $after: String, $from: Int!, $to: Int!) {
     agent(id: $id) {
       id
-      promptVersions(first: 100, after: $after) { totalCount pageInfo { hasNextPage endCursor } nodes { id version createdAt } }
+      promptVersions(first: 100, after: $after) { totalCount pageInfo { hasNextPage endCursor } nodes { id version createdAt writtenBy } }
       from: promptVersions(first: 1, offset: $from) { nodes { id version prompt } }
       to: promptVersions(first: 1, offset: $to) { nodes { id version prompt } }
     }
@@ -73,6 +74,7 @@ export default function AgentVersions({ agent }: { agent: AgentOfPage }) {
                 </th>
                 <td>
                   <Time at={version.createdAt} />
+                  <div className="muted small">{version.writtenBy ? `with the key ${version.writtenBy}` : "imported"}</div>
                 </td>
               </tr>
             ))}
@@ -97,6 +99,7 @@ interface Side {
 
 function Compared({ agent, from, to }: { agent: AgentOfPage; from: Side; to: Side }) {
   const restore = useAction(RestorePrompt);
+  const isForeign = useForeign(agent.id, restore.error);
   return (
     <section className="card" aria-labelledby="diff-title">
       <header>
@@ -111,7 +114,7 @@ function Compared({ agent, from, to }: { agent: AgentOfPage; from: Side; to: Sid
             ({ version, text }, i) =>
               text !== undefined &&
               version !== agent.promptVersion && (
-                <Act key={i} scope="write" disabled={restore.isBusy} onClick={() => void restore.run({ input: { agentId: agent.id, version } })}>
+                <Act key={i} scope="write" disabled={restore.isBusy} onClick={() => void restore.run({ input: { agentId: agent.id, version, expectedVersion: agent.promptVersion } })}>
                   Restore v{version} as v{agent.promptVersion + 1}
                 </Act>
               ),
@@ -119,7 +122,12 @@ function Compared({ agent, from, to }: { agent: AgentOfPage; from: Side; to: Sid
         </span>
       </header>
       <div className="body stack">
-        {restore.error && <Failure error={restore.error} />}
+        {isForeign && (
+          <p className="note warn" role="alert">
+            Somebody saved v{agent.promptVersion} meanwhile, so nothing was restored. Compare with it, then restore again.
+          </p>
+        )}
+        {restore.error && !isForeign && <Failure error={restore.error} />}
         {from.text !== undefined && to.text !== undefined ? (
           <Diff from={from.text} to={to.text} />
         ) : (

@@ -1,4 +1,5 @@
 import { useState, type KeyboardEvent } from "react";
+import { newKey } from "../../api/page";
 import { Act, may } from "../../ui/Act";
 
 /** A message that is being sent. Thanks to its key it can be sent again without arriving twice. */
@@ -6,11 +7,6 @@ export interface Pending {
   text: string;
   key: string;
   isFailed?: boolean;
-}
-
-/** `randomUUID` exists only on encrypted or local pages. */
-function newKey(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 export function Compose({ isEnded, isBusy, send }: { isEnded: boolean; isBusy: boolean; send: (message: Pending) => void }) {

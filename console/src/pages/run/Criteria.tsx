@@ -1,5 +1,5 @@
 import { Status } from "../../ui/Status";
-import type { RunOfPage } from "../Run";
+import type { RunOfPage } from "./fields";
 import styles from "./Criteria.module.css";
 
 /** Each criterion with its verdict, the rationale, and the judge's quotes. */

@@ -1,7 +1,7 @@
 import { useEffect } from "react";
 import { isIn, quotedPieces, type Quote } from "../../logic/quotes";
 import { Call, Message } from "../../ui/Transcript";
-import type { RunOfPage } from "../Run";
+import type { RunOfPage } from "./fields";
 import styles from "./RunTranscript.module.css";
 
 /** The messages, with the judge's quotes marked and numbered by criterion. */
@@ -15,23 +15,32 @@ export function RunTranscript({ run, selected }: { run: RunOfPage; selected: num
         <h2 id="transcript-title">Transcript</h2>
       </header>
       <div className={`body ${styles.log}`}>
-        {run.messages.map((message, index) => (
-          <div key={index} className={styles.turn}>
-            <Message role={message.role} number={index} name={message.role === "user" ? "contact" : "agent"}>
-              {quotedPieces(message.text, quotesOf(run, index)).map((piece, i) =>
-                piece.criteria.length > 0 ? <Quoted key={i} text={piece.text} criteria={piece.criteria} selected={selected} /> : piece.text,
-              )}
-            </Message>
-            {run.toolCalls
-              .filter((call) => call.messageSequence === index)
-              .map((call) => (
-                <Call key={call.id} call={call} note={<CallMarks run={run} name={call.technicalName} after={index} selected={selected} />} />
-              ))}
-          </div>
+        {run.messages.map((_, index) => (
+          <Turn key={index} run={run} index={index} selected={selected} />
         ))}
         {run.messages.length === 0 && <p className="muted">{run.status === "Queued" ? "It waits for its turn." : "Nothing was said."}</p>}
       </div>
     </section>
+  );
+}
+
+/** A message of the run with the judge's quotes, and the calls after it. */
+export function Turn({ run, index, selected, idPrefix }: { run: RunOfPage; index: number; selected?: number; idPrefix?: string }) {
+  const message = run.messages[index];
+  if (!message) return null;
+  return (
+    <div className={styles.turn}>
+      <Message role={message.role} number={index} name={message.role === "user" ? "contact" : "agent"} idPrefix={idPrefix}>
+        {quotedPieces(message.text, quotesOf(run, index)).map((piece, i) =>
+          piece.criteria.length > 0 ? <Quoted key={i} text={piece.text} criteria={piece.criteria} selected={selected} /> : piece.text,
+        )}
+      </Message>
+      {run.toolCalls
+        .filter((call) => call.messageSequence === index)
+        .map((call) => (
+          <Call key={call.id} call={call} note={<CallMarks run={run} name={call.technicalName} after={index} selected={selected} />} />
+        ))}
+    </div>
   );
 }
 

@@ -5,6 +5,7 @@ import { Act } from "../../ui/Act";
 import { Page } from "../../ui/Page";
 import { Empty } from "../../ui/states";
 import { Executions } from "./Executions";
+import { FolderEditor } from "./FolderEditor";
 import { Matrix } from "./Matrix";
 import { RunButtons } from "./RunButtons";
 import { TestEditor } from "./TestEditor";
@@ -13,7 +14,7 @@ export const TestsQuery = graphql(`
   query Tests($agentId: ID!, $first: Int!, $after: String) {
     agent(id: $agentId) {
       id name promptVersion
-      testFolders { id name color }
+      testFolders { id name color body }
       tests(first: $first, after: $after) {
         totalCount
         nodes {
@@ -39,6 +40,8 @@ export function AgentTests({ agent, refresh }: { agent: AgentOfTests; refresh: (
   const [params, setParams] = useSearchParams();
   const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set());
   const [isNew, setNew] = useState(false);
+  /** The id of the folder that is edited, "new" for one to be made. */
+  const [folderId, setFolderId] = useState<string>();
   const executions = agent.testExecutions.nodes;
   const executionId = params.get("execution") ?? executions[0]?.id;
   const edited = agent.tests.nodes.find((test) => test.id === params.get("edit"));
@@ -51,6 +54,10 @@ export function AgentTests({ agent, refresh }: { agent: AgentOfTests; refresh: (
     });
   const show = (id: string) => {
     set("execution", id);
+    refresh();
+  };
+  const closeFolder = () => {
+    setFolderId(undefined);
     refresh();
   };
   const closeEditor = () => {
@@ -68,13 +75,16 @@ export function AgentTests({ agent, refresh }: { agent: AgentOfTests; refresh: (
       actions={
         <>
           <RunButtons agentId={agent.id} ticked={ticked} onStarted={show} />
+          <Act scope="write" onClick={() => setFolderId("new")}>
+            New folder
+          </Act>
           <Act scope="write" onClick={() => setNew(true)}>
             New test
           </Act>
         </>
       }
     >
-      {agent.tests.totalCount === 0 ? (
+      {agent.tests.totalCount === 0 && agent.testFolders.length === 0 ? (
         <Empty title="This agent has no tests.">
           <Link href={`/chats/new?agent=${agent.id}`}>Chat with it</Link> and make a test of what was said, or write one: a scenario for the contact, and
           what must hold.
@@ -88,10 +98,12 @@ export function AgentTests({ agent, refresh }: { agent: AgentOfTests; refresh: (
           ticked={ticked}
           setTicked={setTicked}
           edit={(id) => set("edit", id)}
+          editFolder={setFolderId}
           onStarted={show}
         />
       )}
       {executions.length > 0 && <Executions executions={executions} shownId={executionId} show={(id) => set("execution", id)} />}
+      {folderId && <FolderEditor agentId={agent.id} folder={agent.testFolders.find((folder) => folder.id === folderId)} onClose={closeFolder} />}
       {(isNew || edited) && <TestEditor agent={agent} test={edited} onClose={closeEditor} />}
     </Page>
   );

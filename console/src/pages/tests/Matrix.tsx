@@ -56,6 +56,7 @@ interface Props {
   ticked: ReadonlySet<string>;
   setTicked: (ticked: ReadonlySet<string>) => void;
   edit: (testId: string) => void;
+  editFolder: (folderId: string) => void;
   onStarted: (executionId: string) => void;
 }
 
@@ -116,13 +117,19 @@ export function Matrix(props: Props) {
           </thead>
           {folders.map((folder) => {
             const inFolder = tests.filter((test) => test.folderId === folder.id);
-            if (inFolder.length === 0) return null;
+            // An empty folder shows only where nothing is filtered out.
+            if (inFolder.length === 0 && (show || !folder.id)) return null;
             return (
               <tbody key={folder.id ?? "none"}>
                 <tr className={styles.folder}>
                   <th colSpan={attempts + 6} scope="rowgroup">
                     {folder.color && <i className={styles.swatch} style={{ backgroundColor: folder.color }} />}
                     {folder.name} <span className="muted">{inFolder.length}</span>
+                    {folder.id && (
+                      <button type="button" className="plain small" onClick={() => props.editFolder(folder.id ?? "")}>
+                        Edit<span className="unseen"> the folder {folder.name}</span>
+                      </button>
+                    )}
                   </th>
                 </tr>
                 {inFolder.map((test) => (

@@ -53,7 +53,7 @@ export function TestEditor({ agent, test, onClose }: { agent: AgentOfTests; test
   return (
     <Dialog title={test ? "Test" : "New test"} onClose={onClose}>
       <form onSubmit={submit}>
-        <fieldset className="stack" disabled={!may("write")} style={{ border: 0, margin: 0, padding: 0 }}>
+        <fieldset className="stack" disabled={!may("write")}>
           <div className="field">
             <label htmlFor="test-name">Name</label>
             <input id="test-name" name="name" required defaultValue={test?.name} autoFocus={!test} />

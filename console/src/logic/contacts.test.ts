@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { contactsOf, faultsByLine } from "./contacts";
+import { readCSV } from "./csv";
+
+const fields = [
+  { name: "firstName", isMandatory: true, isSystem: false },
+  { name: "offer", isMandatory: false, isSystem: false },
+  { name: "phoneNumber", isMandatory: true, isSystem: true },
+];
+
+test("columns become numbers and fields, whatever their case, and others are named", () => {
+  const { contacts, faults, unused } = contactsOf(readCSV("phoneNumber,FIRSTNAME,offer,shoe size\n +12025550143 ,Ada, ,42\n"), fields, true);
+  assert.deepEqual(contacts, [{ line: 2, phoneNumber: "+12025550143", dataBag: { firstName: "Ada" } }]);
+  assert.deepEqual([faults, unused], [[], ["shoe size"]]);
+});
+
+test("lines that lack something are faults, the others are not", () => {
+  const { contacts, faults } = contactsOf(readCSV("Phone number,firstName\n+1,Ada\n,Bo\n+3\n\n+4,Di,x\n"), fields, true);
+  assert.deepEqual(contacts.map((contact) => contact.line), [2]);
+  assert.deepEqual(faults, [
+    { line: 3, text: "no phone number" },
+    { line: 4, text: "no firstName" },
+    { line: 6, text: "3 values, but 2 columns" },
+  ]);
+});
+
+test("a file without numbers is of use for Web agents alone", () => {
+  const records = readCSV("firstName\nAda");
+  assert.equal(contactsOf(records, fields, false).contacts.length, 1);
+  assert.throws(() => contactsOf(records, fields, true), /No column is named phoneNumber; there are firstName/);
+});
+
+test("the gateway's faults lead back to lines", () => {
+  const page = contactsOf(readCSV("phone,firstName\n+1,Ada\n+2,Bo"), fields, true).contacts;
+  const given = { "items.1.phoneNumber": ["is not valid"], "items.0.dataBag.firstName": ["is too long"], campaignId: ["is unknown"] };
+  assert.deepEqual(faultsByLine(given, page), [
+    { line: 3, text: "phoneNumber is not valid" },
+    { line: 2, text: "firstName is too long" },
+  ]);
+});

@@ -1,0 +1,69 @@
+import type { CSVRecord } from "./csv";
+
+export interface Contact {
+  /** The line of the file where it begins. */
+  line: number;
+  phoneNumber: string;
+  dataBag: Record<string, string>;
+}
+
+export interface LineFault {
+  line: number;
+  text: string;
+}
+
+export interface Contacts {
+  contacts: Contact[];
+  faults: LineFault[];
+  /** Columns that no field of the campaign has the name of. Their values are left out. */
+  unused: string[];
+}
+
+interface CampaignField {
+  name: string;
+  isMandatory: boolean;
+  isSystem: boolean;
+}
+
+const phoneColumns = new Set(["phone", "phonenumber", "telephone", "tel", "mobile", "number"]);
+
+/** The most contacts of one request. */
+export const pageSize = 1_000;
+
+/**
+ * Reads contacts from the records of a CSV file, the first of which names the columns. Lines without a number, where
+ * there must be one, and those that lack a mandatory value are faults and give no contact. Empty values are left out.
+ * It throws if there must be numbers and no column has them.
+ */
+export function contactsOf(records: readonly CSVRecord[], fields: readonly CampaignField[], needsNumber: boolean): Contacts {
+  const columns = records[0]?.values.map((name) => name.trim()) ?? [];
+  const fieldOf = (column: string) => fields.find((field) => !field.isSystem && field.name.toLowerCase() === column.toLowerCase());
+  const phone = columns.findIndex((column) => !fieldOf(column) && phoneColumns.has(column.toLowerCase().replace(/[^a-z]/g, "")));
+  if (needsNumber && phone < 0) throw new Error(`No column is named phoneNumber; there are ${columns.join(", ")}.`);
+  const faults: LineFault[] = [];
+  const contacts = records.slice(1).flatMap(({ line, values }) => {
+    const dataBag: Record<string, string> = {};
+    columns.forEach((column, i) => {
+      const [field, value] = [fieldOf(column), values[i]?.trim()];
+      if (field && value) dataBag[field.name] = value;
+    });
+    const phoneNumber = values[phone]?.trim() ?? "";
+    const missing = fields.filter((field) => field.isMandatory && !field.isSystem && !dataBag[field.name]).map((field) => field.name);
+    if (needsNumber && !phoneNumber) missing.unshift("phone number");
+    if (values.length > columns.length) faults.push({ line, text: `${values.length} values, but ${columns.length} columns` });
+    else if (missing.length > 0) faults.push({ line, text: `no ${missing.join(", no ")}` });
+    else return [{ line, phoneNumber, dataBag }];
+    return [];
+  });
+  const unused = columns.filter((column, i) => column && i !== phone && !fieldOf(column));
+  return { contacts, faults, unused };
+}
+
+/** The gateway's faults of a page, such as that of "items.3.phoneNumber", by the lines of its contacts. */
+export function faultsByLine(fields: Record<string, string[]>, page: readonly Contact[]): LineFault[] {
+  return Object.entries(fields).flatMap(([path, faults]) => {
+    const [, index, what = ""] = /^items\.(\d+)\.?(.*)$/.exec(path) ?? [];
+    const contact = index === undefined ? undefined : page[Number(index)];
+    return contact ? [{ line: contact.line, text: `${what.replace(/^dataBag\./, "")} ${faults.join(", ")}`.trim() }] : [];
+  });
+}

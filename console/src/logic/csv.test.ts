@@ -1,0 +1,22 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readCSV } from "./csv";
+
+test("quoted values hold separators, quotation marks and line breaks", () => {
+  const records = readCSV('a,b\r\n"x, ""y""","1\n2"\n\n,\nlast,');
+  assert.deepEqual(records, [
+    { line: 1, values: ["a", "b"] },
+    { line: 2, values: ['x, "y"', "1\n2"] },
+    { line: 6, values: ["last", ""] },
+  ]);
+});
+
+test("the separator is found, and the mark of the byte order is left out", () => {
+  assert.deepEqual(readCSV("\uFEFFa;b\n1,5;2")[1]?.values, ["1,5", "2"]);
+  assert.deepEqual(readCSV("a\tb\r1\t2\r")[1]?.values, ["1", "2"]);
+  assert.deepEqual(readCSV(""), []);
+});
+
+test("a quotation mark without an end names its line", () => {
+  assert.throws(() => readCSV('a\n"b\nc'), /line 2/);
+});

@@ -1,0 +1,50 @@
+/** The letter after g that leads to each section. */
+export const sectionKeys: Record<string, string> = {
+  a: "/agents",
+  c: "/chats",
+  t: "/tests",
+  k: "/knowledge",
+  m: "/campaigns",
+  u: "/consumption",
+  y: "/keys",
+};
+
+/** How long g waits for its letter, in milliseconds. */
+export const patience = 1_500;
+
+export type KeyAction = { go: string } | "help" | "filter" | "wait" | undefined;
+
+/** What a key means, alone or within `patience` of a g. */
+export function actionOf(key: string, isAfterG: boolean): KeyAction {
+  const to = isAfterG ? sectionKeys[key] : undefined;
+  if (to) return { go: to };
+  if (key === "?") return "help";
+  if (key === "/") return "filter";
+  return key === "g" ? "wait" : undefined;
+}
+
+export interface Place {
+  to: string;
+  text: string;
+}
+
+/** The places whose names have all words of the text, those that begin with it first, at most `limit`. */
+export function found<P extends Place>(places: readonly P[], text: string, limit: number): P[] {
+  const plain = simple(text);
+  const words = plain.split(/\s+/).filter(Boolean);
+  return places
+    .map((place) => ({ place, name: simple(place.text) }))
+    .filter(({ name }) => words.every((word) => name.includes(word)))
+    .toSorted((a, b) => Number(b.name.startsWith(plain)) - Number(a.name.startsWith(plain)))
+    .slice(0, limit)
+    .map(({ place }) => place);
+}
+
+function simple(text: string): string {
+  return text.trim().toLowerCase().normalize("NFD").replace(/\p{Mark}/gu, "");
+}
+
+/** Puts a place before those that were visited earlier, and keeps the last `limit`. */
+export function visited(earlier: readonly Place[], place: Place, limit = 8): Place[] {
+  return [place, ...earlier.filter((other) => other.to !== place.to)].slice(0, limit);
+}

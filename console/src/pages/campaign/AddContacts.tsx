@@ -1,0 +1,196 @@
+import type { CombinedError } from "@urql/core";
+import { useRef, useState } from "react";
+import { useClient } from "urql";
+import { graphql } from "../../api/graphql";
+import { newKey } from "../../api/page";
+import { authorized } from "../../api/session";
+import { contactsOf, faultsByLine, pageSize, type Contact, type Contacts, type LineFault } from "../../logic/contacts";
+import { readCSV } from "../../logic/csv";
+import { faultsOf } from "../../logic/faults";
+import { Dialog } from "../../ui/Dialog";
+import { count, plural } from "../../ui/format";
+import { Failure } from "../../ui/states";
+import styles from "./AddContacts.module.css";
+
+const AddItems = graphql(`
+  mutation AddContacts($input: AddCampaignItemsInput!) {
+    addCampaignItems(input: $input) { items { id } }
+  }
+`);
+
+export interface CampaignOfContacts {
+  id: string;
+  name: string;
+  agent: { channel: string };
+  fields: { name: string; isMandatory: boolean; isSystem: boolean }[];
+}
+
+/** The most lines of the preview, and of the faults, that are shown. */
+const [previewed, faultsShown] = [5, 50];
+
+interface Progress {
+  left: Contact[];
+  faults: LineFault[];
+  added: number;
+}
+
+/** Adds contacts from a CSV file: it shows what was read, then sends it in pages, and names the lines that are refused. */
+export function AddContacts({ campaign, onClose, onAdded }: { campaign: CampaignOfContacts; onClose: () => void; onAdded: () => void }) {
+  const [read, setRead] = useState<Contacts>();
+  const [problem, setProblem] = useState("");
+  const [readings, setReadings] = useState(0);
+  const choose = async (file: File | undefined) => {
+    setRead(undefined);
+    setReadings(readings + 1);
+    setProblem("");
+    if (!file) return;
+    try {
+      const records = readCSV(await file.text());
+      if (records.length < 2) throw new Error("This file has no contacts: its first line names the columns, and each further line is a contact.");
+      setRead(contactsOf(records, campaign.fields, campaign.agent.channel !== "Web"));
+    } catch (error) {
+      setProblem((error as Error).message);
+    }
+  };
+  const fields = campaign.fields.filter((field) => !field.isSystem);
+  return (
+    <Dialog title={`Add contacts to ${campaign.name}`} onClose={onClose}>
+      <div className="stack">
+        <div className="field">
+          <label htmlFor="contacts-file">A CSV file with the columns</label>
+          <p className={styles.columns}>
+            <code>phoneNumber</code>
+            {fields.map((field) => (
+              <code key={field.name}>
+                {field.name}
+                {field.isMandatory && "*"}
+              </code>
+            ))}
+          </p>
+          <input id="contacts-file" type="file" accept=".csv,.tsv,.txt,text/csv" autoFocus onChange={(event) => void choose(event.target.files?.[0])} />
+          <span className="muted small">* must have a value in each line. Other columns are left out. Nothing is sent before you say so.</span>
+        </div>
+        {problem && (
+          <p className="note bad" role="alert">
+            {problem}
+          </p>
+        )}
+        {read && <Sending key={readings} campaign={campaign} read={read} onClose={onClose} onAdded={onAdded} />}
+      </div>
+    </Dialog>
+  );
+}
+
+function Sending({ campaign, read, onClose, onAdded }: { campaign: CampaignOfContacts; read: Contacts; onClose: () => void; onAdded: () => void }) {
+  const client = useClient();
+  const [{ left, faults, added }, setProgress] = useState<Progress>({ left: read.contacts, faults: read.faults, added: 0 });
+  const key = useRef(newKey());
+  const [isBusy, setBusy] = useState(false);
+  const [error, setError] = useState<CombinedError>();
+  const send = async () => {
+    setBusy(true);
+    setError(undefined);
+    let rest = left;
+    while (rest.length > 0) {
+      const page = rest.slice(0, pageSize);
+      const items = page.map(({ phoneNumber, dataBag }) => ({ phoneNumber, dataBag }));
+      const headers = authorized({ "Idempotency-Key": key.current });
+      const result = await client.mutation(AddItems, { input: { campaignId: campaign.id, items } }, { fetchOptions: { headers } });
+      const refused = faultsByLine(faultsOf(result.error), page);
+      if (refused.length > 0) {
+        const lines = new Set(refused.map((fault) => fault.line));
+        setProgress((old) => ({ ...old, left: rest.filter((contact) => !lines.has(contact.line)), faults: [...old.faults, ...refused] }));
+      }
+      // A page whose answer was lost is sent again with its key, so that it is not added twice.
+      if (!result.error?.networkError) key.current = newKey();
+      if (result.error) {
+        if (refused.length === 0) setError(result.error);
+        break;
+      }
+      rest = rest.slice(pageSize);
+      const now = rest;
+      setProgress((old) => ({ ...old, left: now, added: old.added + page.length }));
+      onAdded();
+    }
+    setBusy(false);
+  };
+  const isDone = added > 0 && left.length === 0;
+  return (
+    <>
+      {faults.length > 0 && <Faults faults={faults} />}
+      {read.unused.length > 0 && <p className="muted small">Left out, as no field has their names: {read.unused.join(", ")}.</p>}
+      {left.length > 0 && added === 0 && <Preview contacts={left} />}
+      {error && <Failure error={error} />}
+      {isBusy && <progress value={added} max={added + left.length} aria-label="How many contacts are added" />}
+      <p role="status">
+        {added > 0 && `${plural(added, "contact")} added.`} {left.length === 0 && added === 0 && "No line is left that could be added. Mend the file, and choose it again."}
+      </p>
+      {isDone && (
+        <div>
+          <button type="button" className="primary" onClick={onClose}>
+            Done
+          </button>
+        </div>
+      )}
+      {left.length > 0 && (
+        <div>
+          <button type="button" className="primary" disabled={isBusy} onClick={() => void send()}>
+            {isBusy ? "Adding…" : `Add ${faults.length > 0 || added > 0 ? "the other " : ""}${plural(left.length, "contact")}`}
+          </button>
+        </div>
+      )}
+    </>
+  );
+}
+
+function Faults({ faults }: { faults: LineFault[] }) {
+  return (
+    <section className="note bad stack tight" role="alert" aria-label="Faults">
+      <strong>{plural(faults.length, "line is", "lines are")} left out:</strong>
+      <ul className={styles.faults}>
+        {faults
+          .toSorted((a, b) => a.line - b.line)
+          .slice(0, faultsShown)
+          .map((fault, i) => (
+            <li key={i}>
+              line {fault.line}: {fault.text}
+            </li>
+          ))}
+      </ul>
+      {faults.length > faultsShown && <span>and {count(faults.length - faultsShown)} more</span>}
+    </section>
+  );
+}
+
+function Preview({ contacts }: { contacts: Contact[] }) {
+  const fields = [...new Set(contacts.slice(0, previewed).flatMap((contact) => Object.keys(contact.dataBag)))];
+  return (
+    <div className="card scroll" role="region" aria-label="The first contacts" tabIndex={0}>
+      <table className="small">
+        <thead>
+          <tr>
+            <th scope="col">Line</th>
+            <th scope="col">Number</th>
+            {fields.map((field) => (
+              <th key={field} scope="col">
+                {field}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {contacts.slice(0, previewed).map((contact) => (
+            <tr key={contact.line}>
+              <td>{contact.line}</td>
+              <td className="nowrap">{contact.phoneNumber}</td>
+              {fields.map((field) => (
+                <td key={field}>{contact.dataBag[field]}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {contacts.length > previewed && <p className={`muted small ${styles.more}`}>and {count(contacts.length - previewed)} more</p>}
+    </div>
+  );
+}

@@ -1,0 +1,90 @@
+import type { FormEvent } from "react";
+import { Link, useLocation } from "wouter";
+import { graphql } from "../../api/graphql";
+import { useAction, usePage } from "../../api/page";
+import { Dialog } from "../../ui/Dialog";
+import { Field, FormFailure } from "../../ui/Field";
+import { Loading } from "../../ui/states";
+
+/** Only outbound agents can run a campaign. */
+const OutboundAgents = graphql(`
+  query OutboundAgents {
+    agents(first: 100, filter: { direction: Outbound }) { nodes { id name channel } }
+  }
+`);
+
+const CreateCampaign = graphql(`
+  mutation CreateCampaign($input: CreateCampaignInput!) {
+    createCampaign(input: $input) { campaign { id name } }
+  }
+`);
+
+const shown = ["name", "agentId", "maxAttempts", "retryDelayMinutes", "defaultRegion"];
+
+/** Asks for what a campaign needs, and opens the draft, where contacts are added. */
+export function NewCampaign({ onClose }: { onClose: () => void }) {
+  const agents = usePage(OutboundAgents, {}).data?.agents.nodes;
+  const create = useAction(CreateCampaign);
+  const [, go] = useLocation();
+  const submit = async (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const text = (name: string) => String(form.get(name)).trim();
+    const made = await create.run({
+      input: {
+        name: text("name"),
+        agentId: text("agentId"),
+        maxAttempts: Number(text("maxAttempts")),
+        retryDelayMinutes: Number(text("retryDelayMinutes")),
+        defaultRegion: text("defaultRegion").toUpperCase() || undefined,
+      },
+    });
+    if (made?.createCampaign) go(`/campaigns/${made.createCampaign.campaign.id}`);
+  };
+  return (
+    <Dialog title="New campaign" onClose={onClose}>
+      {!agents && <Loading lines={5} />}
+      {agents?.length === 0 && (
+        <p>
+          A campaign needs an outbound agent, and there is none. <Link href="/agents">Create one</Link>, or change an agent's direction in its settings.
+        </p>
+      )}
+      {agents && agents.length > 0 && (
+        <form className="stack" onSubmit={submit}>
+          <Field label="Name" path="name" error={create.error}>
+            {(control) => <input {...control} required autoFocus />}
+          </Field>
+          <Field label="Agent" path="agentId" error={create.error} hint="Only outbound agents run campaigns.">
+            {(control) => (
+              <select {...control}>
+                {agents.map((agent) => (
+                  <option key={agent.id} value={agent.id}>
+                    {agent.name} ({agent.channel})
+                  </option>
+                ))}
+              </select>
+            )}
+          </Field>
+          <div className="row top">
+            <Field label="Tries of a contact" path="maxAttempts" error={create.error}>
+              {(control) => <input {...control} type="number" required min={1} max={20} defaultValue={3} />}
+            </Field>
+            <Field label="Minutes between" path="retryDelayMinutes" error={create.error}>
+              {(control) => <input {...control} type="number" required min={0} max={43_200} defaultValue={60} />}
+            </Field>
+          </div>
+          <Field label="Country of numbers without a country code" path="defaultRegion" error={create.error} hint="Two letters, such as GB. Empty: each number needs its code.">
+            {(control) => <input {...control} size={4} maxLength={2} pattern="[A-Za-z]{2}" />}
+          </Field>
+          <FormFailure error={create.error} shown={shown} />
+          <div className="row">
+            <button type="submit" className="primary" disabled={create.isBusy}>
+              Create campaign
+            </button>
+            <span className="muted small">It begins as a draft: nobody is called yet.</span>
+          </div>
+        </form>
+      )}
+    </Dialog>
+  );
+}

@@ -1,0 +1,129 @@
+import { useEffect, useId, useState, type KeyboardEvent } from "react";
+import { useQuery } from "urql";
+import { useLocation } from "wouter";
+import { base } from "../api/base";
+import { graphql } from "../api/graphql";
+import { found, type Place } from "../logic/keys";
+import { useModal } from "./Dialog";
+import styles from "./Palette.module.css";
+import { recent } from "./recent";
+import { sections } from "./sections";
+
+/** Everything that has a name, or what has the text in its name if there is more of it. */
+const PlacesQuery = graphql(`
+  query Places($text: String) {
+    agents(first: 100, filter: { nameContains: $text }) { pageInfo { hasNextPage } nodes { id name } }
+    campaigns(first: 100, filter: { nameContains: $text }) { pageInfo { hasNextPage } nodes { id name } }
+    datasets(first: 50) { nodes { id name } }
+    knowledgeBaseChats(first: 50) { nodes { id name } }
+  }
+`);
+
+interface Group {
+  name: string;
+  places: Place[];
+}
+
+/** A dialog that leads to pages, agents and other things by their names. */
+export default function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () => void }) {
+  const [text, setText] = useState("");
+  const [at, setAt] = useState(0);
+  const [location, go] = useLocation();
+  const id = useId();
+  const groups = useGroups(text, location);
+  const places = groups.flatMap((group) => group.places);
+  const chosen = places[at];
+  const open = (place: Place) => {
+    onClose();
+    if (place.to === "explore") window.location.assign(new URL("explore", base));
+    else if (place.to === "?") onHelp();
+    else go(place.to);
+  };
+  const onKey = (event: KeyboardEvent) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step) setAt((at + step + places.length) % Math.max(places.length, 1));
+    else if (event.key === "Enter" && chosen) open(chosen);
+    else return;
+    event.preventDefault();
+  };
+  const element = useModal();
+  useEffect(() => {
+    document.getElementById(`${id}-${at}`)?.scrollIntoView({ block: "nearest" });
+  }, [id, at]);
+  return (
+    <dialog
+      ref={element}
+      data-palette
+      aria-label="Go to"
+      className={styles.palette}
+      onClick={(event) => event.target === element.current && onClose()}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+    >
+      <input
+        type="text"
+        role="combobox"
+        aria-label="Page, agent, campaign, knowledge"
+        aria-expanded
+        aria-controls={`${id}-list`}
+        aria-autocomplete="list"
+        aria-activedescendant={chosen && `${id}-${at}`}
+        placeholder="Page, agent, campaign, knowledge…"
+        autoFocus
+        autoComplete="off"
+        spellCheck={false}
+        value={text}
+        onChange={(event) => {
+          setText(event.target.value);
+          setAt(0);
+        }}
+        onKeyDown={onKey}
+      />
+      <div id={`${id}-list`} role="listbox" aria-label="Places" className={styles.list}>
+        {groups.map((group) => (
+          <div key={group.name} role="group" aria-label={group.name}>
+            <div className={styles.group} aria-hidden="true">
+              {group.name}
+            </div>
+            {group.places.map((place) => {
+              const index = places.indexOf(place);
+              return (
+                <div key={place.to} id={`${id}-${index}`} role="option" aria-selected={index === at} className={styles.place} onClick={() => open(place)}>
+                  {place.text}
+                </div>
+              );
+            })}
+          </div>
+        ))}
+      </div>
+      {places.length === 0 && (
+        <p className="muted" role="status">
+          Nothing has this name.
+        </p>
+      )}
+      <p className={`muted small ${styles.help}`}>
+        <kbd>↑</kbd> <kbd>↓</kbd> choose, <kbd>Enter</kbd> opens, <kbd>Esc</kbd> closes
+      </p>
+    </dialog>
+  );
+}
+
+function useGroups(text: string, location: string): Group[] {
+  const [isLarge, setLarge] = useState(false);
+  const [{ data }] = useQuery({ query: PlacesQuery, variables: { text: isLarge ? text : "" } });
+  if (!isLarge && (data?.agents.pageInfo.hasNextPage || data?.campaigns.pageInfo.hasNextPage)) setLarge(true);
+  const [visited] = useState(recent);
+  const named = (path: string, nodes: readonly { id: string; name: string }[] = []) => nodes.map((node) => ({ to: `${path}/${node.id}`, text: node.name }));
+  const pages = [...sections.map(([path, name]) => ({ to: `/${path}`, text: name })), { to: "explore", text: "API explorer" }, { to: "?", text: "Keys of this console" }];
+  const groups = [
+    { name: "Visited last", places: text ? [] : visited.filter((place) => place.to !== location).slice(0, 5) },
+    { name: "Agents", places: named("/agents", data?.agents.nodes) },
+    { name: "Pages", places: pages },
+    { name: "Campaigns", places: named("/campaigns", data?.campaigns.nodes) },
+    { name: "Knowledge base chats", places: named("/knowledge/chats", data?.knowledgeBaseChats.nodes) },
+    { name: "Datasets", places: named("/knowledge/datasets", data?.datasets.nodes) },
+  ];
+  return groups.map((group) => ({ ...group, places: found(group.places, text, 12) })).filter((group) => group.places.length > 0);
+}

@@ -20,10 +20,10 @@ import (
 var narrowScopes = map[model.APIKeyScope][]string{
 	model.APIKeyScopePrompts: {"Agent.prompt", "Agent.promptVersions", "PromptVersion.prompt", "PromptSettings.prompt", "SimulationChat.draftPrompt", "AgentTestExecution.draftPrompt", "AgentTestRun.draftPrompt"},
 	model.APIKeyScopeContacts: {
-		"CampaignItem.phoneNumber", "CampaignItem.dataBag", "CampaignItemResult.conversation", "CampaignItemResult.summary", "CampaignItemResult.metadata",
-		"SimulationChat.dataBag", "SimulationChat.messages", "SimulationChat.lastMessage", "SimulationChat.firstContactMessage", "SimulationChat.toolCalls", "Subscription.simulationChatMessages", "Subscription.simulationChatEvents",
+		"CampaignItem.phoneNumber", "CampaignItem.dataBag", "CampaignItem.error", "CampaignItemEvent.description", "CampaignItemResult.conversation", "CampaignItemResult.summary", "CampaignItemResult.metadata",
+		"SimulationChat.dataBag", "SimulationChat.toolMocking", "SimulationChat.messages", "SimulationChat.lastMessage", "SimulationChat.firstContactMessage", "SimulationChat.toolCalls", "Subscription.simulationChatMessages", "Subscription.simulationChatEvents",
 		"SimulationTest.conversationMessages", "SimulationTest.variables", "SimulationTest.toolMocking", "ClassificationTest.conversationContext",
-		"AgentTestRun.messages", "AgentTestRun.toolCalls", "Evidence.quote",
+		"AgentTestRun.messages", "AgentTestRun.toolCalls", "AgentTestRun.endReason", "Evidence.quote", "CriterionResult.rationale", "ClassificationResult.rationale",
 	},
 	model.APIKeyScopeConsumption: {"Query.consumptionBreakdown", "Company.subscription"},
 }
@@ -108,7 +108,7 @@ func partsOf(v victim) (parts map[model.APIKeyScope][]string, routes map[string]
 	return map[model.APIKeyScope][]string{
 			model.APIKeyScopeBrowse: {
 				"{ company { name } agents { totalCount nodes { name tools { name } subAgents { name } } } }", "{ agent" + id("agent") + " { name promptVersion fields { name } } }",
-				"{ simulationChat" + id("simulationChat") + " { status agent { name } } }", "{ simulationChats { nodes { id } } }", "{ campaignItem" + item + " { runningStatus eventList { description } } }",
+				"{ simulationChat" + id("simulationChat") + " { status agent { name } } }", "{ simulationChats { nodes { id } } }", "{ campaignItem" + item + " { runningStatus eventList { date } } }",
 				"{ agentTest" + id("test") + " { name } agentTestRun" + id("run") + " { status criteriaResults { passed } } }", "{ node" + id("agent") + " { id } }",
 			},
 			model.APIKeyScopePrompts: {

@@ -14,10 +14,12 @@ import (
 const (
 	// deliveryLease is how long a company's events are left to the process that delivers them, which is done before.
 	deliveryLease = 30 * time.Second
-	// deliveryTimeout bounds one delivery.
+	// deliveryTimeout bounds one delivery, with the reading of its events.
 	deliveryTimeout = 10 * time.Second
 	// eventsPerDelivery bounds the events that are delivered together.
 	eventsPerDelivery = 100
+	// mostFailures ends a round.
+	mostFailures = 3
 	// longestRetry bounds the wait after failures, which doubles with each from a second on.
 	longestRetry = 15 * time.Minute
 )
@@ -25,9 +27,9 @@ const (
 // Deliver takes events of one company, oldest first, to their target. After an error it is called with them again.
 type Deliver func(ctx context.Context, companyID string, events []*model.AuditEvent) error
 
-// DeliverAuditEvents gives the events that were not delivered yet to deliver, by company and in order, until there are none
-// or their company has to wait after a failure. Of all processes one at a time does so for a company. It returns the failures.
-// An event is delivered again when its process ends, or the database fails, before that was written down.
+// DeliverAuditEvents gives events that were not delivered yet to deliver: of each company the oldest, unless it has to wait
+// after a failure. Of all processes one at a time does so for a company. It returns the last failure, and ends early after
+// some. An event is delivered again when its process ends, or the database fails, before that was written down.
 func (s *Store) DeliverAuditEvents(ctx context.Context, deliver Deliver) error {
 	var companies []string
 	err := s.program().NewSelect().Model((*model.Company)(nil)).Column("id").
@@ -36,42 +38,44 @@ func (s *Store) DeliverAuditEvents(ctx context.Context, deliver Deliver) error {
 	if err != nil {
 		return translate(err)
 	}
-	var failures []error
+	failed := 0
 	for _, id := range companies {
-		for more := true; more; {
-			if more, err = s.Tenant(id).deliverAuditEvents(ctx, deliver); err != nil {
-				failures = append(failures, err)
+		if failure := s.Tenant(id).deliverAuditEvents(ctx, deliver); failure != nil {
+			// The target is away, and would take as long to say so for each of the others.
+			if failed++; failed == mostFailures {
+				return failure
 			}
+			err = failure
 		}
 	}
-	return errors.Join(failures...)
+	return err
 }
 
-// deliverAuditEvents delivers the oldest events and reports whether there may be more.
-func (t *Tenant) deliverAuditEvents(ctx context.Context, deliver Deliver) (more bool, err error) {
+// deliverAuditEvents delivers the oldest events.
+func (t *Tenant) deliverAuditEvents(ctx context.Context, deliver Deliver) error {
+	limited, cancel := context.WithTimeout(ctx, deliveryTimeout)
+	defer cancel()
 	var failures int
-	err = t.db.NewRaw(`INSERT INTO audit_deliveries AS d (company_id, target, failures, due_at) VALUES (?, 'Webhook', 0, `+untilAfter+`)
+	err := t.db.NewRaw(`INSERT INTO audit_deliveries AS d (company_id, target, failures, due_at) VALUES (?, 'Webhook', 0, `+untilAfter+`)
 		ON CONFLICT (company_id, target) DO UPDATE SET due_at = excluded.due_at WHERE d.due_at <= now() RETURNING failures`,
-		t.companyID, deliveryLease.Microseconds()).Scan(ctx, &failures)
+		t.companyID, deliveryLease.Microseconds()).Scan(limited, &failures)
 	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil // another process does
+		return nil // another process does
 	}
 	if err != nil {
-		return false, translate(err)
+		return translate(err)
 	}
 	events := []*model.AuditEvent{}
-	if err := t.find(&events).Where("delivered_at IS NULL").Order("created_at", "id").Limit(eventsPerDelivery).Scan(ctx); err != nil {
-		return false, translate(err)
+	if err := t.find(&events).Where("delivered_at IS NULL").Order("created_at", "id").Limit(eventsPerDelivery).Scan(limited); err != nil {
+		return translate(err)
 	}
 	if len(events) > 0 {
-		limited, cancel := context.WithTimeout(ctx, deliveryTimeout)
-		defer cancel()
 		if err := deliver(limited, t.companyID, events); err != nil {
 			wait := min(time.Second<<min(failures, 20), longestRetry)
-			return false, errors.Join(err, t.endDelivery(ctx, nil, failures+1, wait))
+			return errors.Join(err, t.endDelivery(ctx, nil, failures+1, wait))
 		}
 	}
-	return len(events) == eventsPerDelivery, t.endDelivery(ctx, events, 0, 0)
+	return t.endDelivery(ctx, events, 0, 0)
 }
 
 // endDelivery notes which events were delivered, and when the next may be.

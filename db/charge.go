@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -106,6 +107,11 @@ func (c *chargedConn) ExecContext(ctx context.Context, query string, args []driv
 		return nil, err
 	}
 	return c.Conn.ExecContext(ctx, query, args)
+}
+
+// PrepareContext returns an error: a prepared statement would not be bound to a company when it is run.
+func (c *chargedConn) PrepareContext(context.Context, string) (driver.Stmt, error) {
+	return nil, errors.New("statements are not prepared here")
 }
 
 // bind binds the connection to the company of the context.

@@ -76,18 +76,23 @@ func (m *Migrator) secureRows(ctx context.Context) error {
 	return nil
 }
 
-// makeView makes the view of a table anew, if the table has columns that the view lacks, and reports whether there is such a
-// table.
+// makeView makes the view of a table anew, if it does not have the table's columns, and reports whether there is such a
+// table. The view has its rights at once: replicas are searching meanwhile.
 func makeView(ctx context.Context, conn *pgx.Conn, table, columns string) (isThere bool, err error) {
 	var isComplete bool
 	err = conn.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL, to_regclass('company.' || $1) IS NOT NULL AND ($2 <> '*' OR
-		(SELECT count(*) FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped) =
-		(SELECT count(*) FROM pg_attribute WHERE attrelid = to_regclass('company.' || $1) AND attnum > 0))`, table, columns).Scan(&isThere, &isComplete)
+		(SELECT array_agg(attname ORDER BY attname) FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped) =
+		(SELECT array_agg(attname ORDER BY attname) FROM pg_attribute WHERE attrelid = to_regclass('company.' || $1) AND attnum > 0))`, table, columns).Scan(&isThere, &isComplete)
 	if err != nil || !isThere || isComplete {
 		return isThere, err
 	}
 	_, err = conn.Exec(ctx, fmt.Sprintf(`CREATE SCHEMA IF NOT EXISTS company; DROP VIEW IF EXISTS company.%[1]s;
-		CREATE VIEW company.%[1]s AS SELECT %[2]s FROM %[1]s WHERE company_id = %[3]s`, table, columns, ownCompany))
+		CREATE VIEW company.%[1]s AS SELECT %[2]s FROM %[1]s WHERE company_id = %[3]s;
+		DO $$ BEGIN
+			IF to_regrole('%[4]s') IS NOT NULL AND to_regrole('%[5]s') IS NOT NULL THEN
+				GRANT SELECT ON company.%[1]s TO %[4]s, %[5]s;
+			END IF;
+		END $$`, table, columns, ownCompany, gatewayRole, programRole))
 	return true, err
 }
 

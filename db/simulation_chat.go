@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"slices"
 
 	"github.com/uptrace/bun"
 
@@ -50,10 +51,13 @@ var (
 const ofChat = "JOIN simulation_chats AS relation ON relation.company_id = ?TableAlias.company_id AND relation.id = ?TableAlias.chat_id"
 
 // ChatsThat is the filter of a list of chats, which is valid or nil. A chat whose turn died is Open again, as its Status
-// says. There is no index on the state: every turn would have to write it.
+// says. There is no index on the state, as every turn would have to write it, but there is one of chats that have not ended.
 func ChatsThat(wanted *model.SimulationChatFilter) (f Filter) {
 	if wanted == nil || wanted.Statuses == nil {
 		return nil
+	}
+	if !slices.Contains(wanted.Statuses, model.SimulationChatStatusEnded) {
+		f = f.and("?TableAlias.ended_at IS NULL", nil)
 	}
 	return f.and("CASE WHEN ?TableAlias.status = 'Replying' AND ?TableAlias.reply_until < now() THEN 'Open' ELSE ?TableAlias.status END"+
 		" = ANY (?::text[])", wanted.Statuses)

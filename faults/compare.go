@@ -49,7 +49,7 @@ var invariants = []struct{ what, query string }{
 
 // noteVerdicts has Postgres keep each verdict of a run in a table of its own, which the program does not know.
 const noteVerdicts = `CREATE TABLE verdicts (run_id text, status text);
-	CREATE FUNCTION note_verdict() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO verdicts VALUES (NEW.id, NEW.status); RETURN NULL; END $$;
+	CREATE FUNCTION note_verdict() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN INSERT INTO verdicts VALUES (NEW.id, NEW.status); RETURN NULL; END $$;
 	CREATE TRIGGER verdict AFTER UPDATE ON agent_test_runs FOR EACH ROW
 		WHEN (NEW.status NOT IN ('Queued', 'Running')) EXECUTE FUNCTION note_verdict()`
 

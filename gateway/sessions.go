@@ -24,6 +24,8 @@ const (
 	// signal may be lost.
 	sessionsLook = 400 * time.Millisecond
 	sessionsRead = 1500 * time.Millisecond
+	// tokenShare is the part of its key's sessions that one page's token may have: no visitor of a page shuts out the others.
+	tokenShare = 10
 )
 
 // sessions are the open sockets and streams. They end within a second when their credential is revoked, within two if
@@ -59,6 +61,9 @@ func (s *sessions) begin(principal model.Principal, end func()) (closed func(), 
 	if s.perKey > 0 && len(s.open[key]) >= s.perKey {
 		return nil, model.Errorf(model.LimitExceeded, "the API key has %d sockets and streams open, which is the most", s.perKey)
 	}
+	if most := max(s.perKey/tokenShare, 1); s.perKey > 0 && principal.Reach != nil && s.openBy(of.credential) >= most {
+		return nil, model.Errorf(model.LimitExceeded, "the access token has %d sockets and streams open, which is the most", most)
+	}
 	if s.open[key] == nil {
 		s.open[key] = map[*session]struct{}{}
 	}
@@ -72,6 +77,16 @@ func (s *sessions) begin(principal model.Principal, end func()) (closed func(), 
 		defer s.mu.Unlock()
 		s.forget(key, of)
 	}, nil
+}
+
+// openBy returns how many sessions the credential has.
+func (s *sessions) openBy(credential model.CredentialRef) (n int) {
+	for of := range s.open[credential.KeyRef] {
+		if of.credential == credential {
+			n++
+		}
+	}
+	return n
 }
 
 func (s *sessions) forget(key model.KeyRef, of *session) {

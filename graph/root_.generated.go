@@ -1608,7 +1608,7 @@ type AgentTestRun implements Node {
   "How many exchanges there were."
   turnCount: Int!
   "Why the conversation ended."
-  endReason: String
+  endReason: String @requires(scope: contacts)
   "The verdict on each criterion, for a simulation."
   criteriaResults: [CriterionResult!]!
   "The verdict, for a classification."
@@ -1664,7 +1664,7 @@ type CriterionResult {
   "Whether it holds."
   passed: Boolean!
   "Why."
-  rationale: String!
+  rationale: String! @requires(scope: contacts)
   "Quotes that show it, each checked to stand in the message that it cites."
   evidence: [Evidence!]! @listSize(assumedSize: 2)
 }
@@ -1688,7 +1688,7 @@ type ClassificationResult {
   "Whether they are the same."
   passed: Boolean!
   "Why the agent chose it."
-  rationale: String!
+  rationale: String! @requires(scope: contacts)
 }
 
 "Why a run could not be judged."
@@ -2217,7 +2217,7 @@ type CampaignItem implements Node {
   "What came of it; null unless it is ` + "`" + `Processed` + "`" + `."
   result: CampaignItemResult
   "Why it is in ` + "`" + `Error` + "`" + `; null in every other state."
-  error: String
+  error: String @requires(scope: contacts)
   "Archived items are kept as they are and never called."
   isArchived: Boolean!
   "Until when a dialer holds it by a claim; null when none does."
@@ -2235,7 +2235,7 @@ type CampaignItemEvent {
   "When."
   date: DateTime!
   "In plain text. Of phone numbers the last four digits are shown."
-  description: String!
+  description: String! @requires(scope: contacts)
 }
 
 "What came of an item."
@@ -3528,7 +3528,7 @@ type SimulationChat implements Node {
   "The values of the agent's fields, as they were given and filled."
   dataBag: JSONObject! @requires(scope: contacts)
   "What is mocked."
-  toolMocking: ToolMocking!
+  toolMocking: ToolMocking! @requires(scope: contacts)
   "All messages, in order."
   messages: [SimulationChatMessage!]! @requires(scope: contacts) @openTo(scope: chat) @listSize(assumedSize: 20)
   "How many messages there are, read from the chat's own row."

@@ -579,7 +579,30 @@ func (ec *executionContext) _SimulationChat_toolMocking(ctx context.Context, fie
 		func(ctx context.Context) (any, error) {
 			return obj.ToolMocking, nil
 		},
-		nil,
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "contacts")
+				if err != nil {
+					var zeroVal model.ToolMocking
+					return zeroVal, err
+				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal model.ToolMocking
+					return zeroVal, err
+				}
+				if ec.Directives.Requires == nil {
+					var zeroVal model.ToolMocking
+					return zeroVal, errors.New("directive requires is not implemented")
+				}
+				return ec.Directives.Requires(ctx, obj, directive0, scope, keyOnly)
+			}
+
+			next = directive1
+			return next
+		},
 		func(ctx context.Context, selections ast.SelectionSet, v model.ToolMocking) graphql.Marshaler {
 			return ec.marshalNToolMocking2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐToolMocking(ctx, selections, v)
 		},

@@ -79,7 +79,7 @@ func NewAccessToken(signer Signer, key *APIKey, in CreateAccessTokenInput, now t
 	switch {
 	case !isChat(token.Scopes):
 	case in.Visitor != nil:
-		token.Holder = hashOf("visitor\x00" + *in.Visitor)
+		token.Holder = hashOf("visitor\x00" + key.ID + "\x00" + *in.Visitor)
 	default:
 		token.Holder = token.Hash
 	}

@@ -26,6 +26,9 @@ func (r *campaignResolver) Counts(ctx context.Context, obj *model.Campaign) (*mo
 }
 
 func (r *campaignResolver) Items(ctx context.Context, obj *model.Campaign, runningStatus *model.CampaignItemStatus, isArchived *bool, filter *model.CampaignItemFilter, first int32, after *string, offset *int32) (*model.Page[*model.CampaignItem], error) {
+	if err := mayFilterItems(ctx, filter); err != nil {
+		return nil, err
+	}
 	if err := filter.Validate(); err != nil {
 		return nil, err
 	}

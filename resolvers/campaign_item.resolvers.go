@@ -76,6 +76,9 @@ func (r *queryResolver) CampaignItem(ctx context.Context, campaignID string, id 
 }
 
 func (r *queryResolver) CampaignItems(ctx context.Context, campaignID string, runningStatus *model.CampaignItemStatus, isArchived *bool, filter *model.CampaignItemFilter, first int32, after *string, offset *int32) (*model.Page[*model.CampaignItem], error) {
+	if err := mayFilterItems(ctx, filter); err != nil {
+		return nil, err
+	}
 	return r.tenant(ctx).CampaignItems(ctx, pageArgs(first, after, offset), campaignID, runningStatus, isArchived, filter, query.Columns(ctx)...)
 }
 

@@ -268,8 +268,8 @@ input CreateAccessTokenInput {
   """
   agentIds: [ID!]
   """
-  Whoever uses it, as your server knows them, 1 to 200 characters: tokens of the same visitor share their chats, so that a
-  new token goes on with those of the last one. For the scope ` + "`" + `chat` + "`" + ` alone. Absent: the token has chats of its own.
+  Whoever uses it, as your server knows them, 1 to 200 characters: tokens that one API key makes for the same visitor share
+  their chats, so that a new token goes on with those of the last one. For the scope ` + "`" + `chat` + "`" + ` alone. Absent: the token has chats of its own.
   """
   visitor: String
 }
@@ -2304,7 +2304,7 @@ type CampaignItemEdge {
 
 "Which items to list. Every given condition must hold."
 input CampaignItemFilter {
-  "Only with numbers that begin like this, in E.164 form: ` + "`" + `+1202` + "`" + `."
+  "Only with numbers that begin like this, in E.164 form: ` + "`" + `+1202` + "`" + `. It needs the scope ` + "`" + `contacts` + "`" + `, as the number does."
   phoneNumberPrefix: String
   "Only with a result whose tag has exactly this name."
   tag: String

@@ -226,7 +226,7 @@ type CampaignItemCounts struct {
 
 // Which items to list. Every given condition must hold.
 type CampaignItemFilter struct {
-	// Only with numbers that begin like this, in E.164 form: `+1202`.
+	// Only with numbers that begin like this, in E.164 form: `+1202`. It needs the scope `contacts`, as the number does.
 	PhoneNumberPrefix *string `json:"phoneNumberPrefix,omitempty"`
 	// Only with a result whose tag has exactly this name.
 	Tag *string `json:"tag,omitempty"`
@@ -403,8 +403,8 @@ type CreateAccessTokenInput struct {
 	// The agents that chats may be held with, 1 to 100 of the company: to the token no others exist. For the scope `chat`
 	// alone. Absent: any agent.
 	AgentIds []string `json:"agentIds,omitempty"`
-	// Whoever uses it, as your server knows them, 1 to 200 characters: tokens of the same visitor share their chats, so that a
-	// new token goes on with those of the last one. For the scope `chat` alone. Absent: the token has chats of its own.
+	// Whoever uses it, as your server knows them, 1 to 200 characters: tokens that one API key makes for the same visitor share
+	// their chats, so that a new token goes on with those of the last one. For the scope `chat` alone. Absent: the token has chats of its own.
 	Visitor *string `json:"visitor,omitempty"`
 }
 

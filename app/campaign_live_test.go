@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -20,7 +21,12 @@ func TestFollowersOfACampaignShareItsCounts(t *testing.T) {
 	const watch = `subscription ($id: ID!) { campaignUpdated(campaignId: $id) { status itemVersion counts { total pending calling } } }`
 	followers := make([]*subscriber, 20)
 	for i := range followers {
-		followers[i] = g.follow(t, key, watch, map[string]any{"id": campaign.ID})
+		// Half of them ask in a way of their own.
+		operation := watch
+		if i%2 == 0 {
+			operation += fmt.Sprint(" # ", i)
+		}
+		followers[i] = g.follow(t, key, operation, map[string]any{"id": campaign.ID})
 		first := followers[i].receive()
 		require.Equal(t, "next", first.Type)
 		require.JSONEq(t, `{"data":{"campaignUpdated":{"status":"Running","itemVersion":3,"counts":{"total":3,"pending":3,"calling":0}}}}`, string(first.Payload))

@@ -13,6 +13,9 @@ import (
 // restOfCampaign is how long followers of a campaign are told of no change after one.
 const restOfCampaign = time.Second
 
+// countTimeout bounds the counting of a campaign's items for its followers.
+const countTimeout = 20 * time.Second
+
 // FollowCampaign delivers a campaign as it is now, and again after changes of it or of its items, at most once a second:
 // of changes that follow each other more quickly the last one. The channel is closed after the campaign as it is when
 // archived, when it is gone, and when ctx ends.
@@ -100,7 +103,16 @@ func (r *campaignReader) tell(p *topic, campaign *model.Campaign, isOver bool) {
 		return
 	}
 	r.toldAt = time.Now()
+	campaign.ShareCounts(r.count)
 	r.campaigns.Add(live.Kept[*model.Campaign]{Value: campaign, At: at, Size: sizeOf(campaign)})
+}
+
+// count counts the items for all followers of one change, however many ways they ask in.
+func (r *campaignReader) count() (*model.CampaignItemCounts, error) {
+	ctx, cancel := context.WithTimeout(withParty(context.Background(), r.tenant.companyID), countTimeout)
+	defer cancel()
+	counts, err := r.tenant.CountsOfCampaigns(ctx, []string{r.id})
+	return counts[r.id], err
 }
 
 func (r *campaignReader) end() {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nyaruka/phonenumbers"
@@ -37,6 +38,22 @@ type Campaign struct {
 	Revision  int32 `bun:",nullzero"`
 	CreatedAt time.Time
 	UpdatedAt time.Time
+
+	counts func() (*CampaignItemCounts, error)
+}
+
+// ShareCounts has all who are given this campaign share its counts, which count returns; the first one that asks calls it.
+func (c *Campaign) ShareCounts(count func() (*CampaignItemCounts, error)) {
+	c.counts = sync.OnceValues(count)
+}
+
+// SharedCounts returns the shared counts; isShared is false if there are none.
+func (c *Campaign) SharedCounts() (counts *CampaignItemCounts, isShared bool, err error) {
+	if c.counts == nil {
+		return nil, false, nil
+	}
+	counts, err = c.counts()
+	return counts, true, err
 }
 
 // IsNode marks a Node.

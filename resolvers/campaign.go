@@ -21,7 +21,10 @@ func (r *Resolver) campaign(ctx context.Context, id string) (*model.Campaign, er
 
 // campaignCounts counts the campaign's items by state.
 func campaignCounts(ctx context.Context, campaign *model.Campaign) (*model.CampaignItemCounts, error) {
-	counts, err := query.Value(ctx, campaign, "counts", query.Of((*db.Tenant).CountsOfCampaigns))
+	counts, isShared, err := campaign.SharedCounts()
+	if !isShared {
+		counts, err = query.Value(ctx, campaign, "counts", query.Of((*db.Tenant).CountsOfCampaigns))
+	}
 	if err != nil || counts != nil {
 		return counts, err
 	}

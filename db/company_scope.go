@@ -174,6 +174,6 @@ func (l *locks) look(ctx context.Context, pool *pgxpool.Pool, log *slog.Logger) 
 		log = slog.Default()
 	}
 	log.WarnContext(ctx, "row-level security is off: the program alone holds companies apart, until the roles "+
-		gatewayRole+" and "+programRole+" exist and \"agentgraph migrate up\" has run")
+		gatewayRole+" and "+programRole+" exist, \"agentgraph migrate up\" has run, and this process has started again")
 	return nil
 }

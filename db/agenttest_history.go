@@ -9,17 +9,17 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// runSummary are the columns of a model.AgentTestRunSummary beside those that tell and order rows.
+// runSummary are the columns of an AgentTestRunSummary of the schema beside those that tell and order rows.
 var runSummary = []string{"execution_id", "attempt", "status", "prompt_version", "duration_ms", "is_draft"}
 
 // HistoriesOfTests returns the last runs of each of the tests by its id, newest first, at most so many of each;
 // BAD_INPUT when that is not 1 to 100.
-func (t *Tenant) HistoriesOfTests(ctx context.Context, ids []string, most int32) (map[string][]*model.AgentTestRunSummary, error) {
+func (t *Tenant) HistoriesOfTests(ctx context.Context, ids []string, most int32) (map[string][]*model.AgentTestRun, error) {
 	rows, err := t.FindPages(ctx, RunsOfTests, nil, ids, model.PageArgs{First: most}, runSummary...)
-	histories := make(map[string][]*model.AgentTestRunSummary, len(ids))
+	histories := make(map[string][]*model.AgentTestRun, len(ids))
 	for _, row := range rows {
 		if of := row.Parent(); len(histories[of]) < int(most) {
-			histories[of] = append(histories[of], row.(*model.AgentTestRunSummary))
+			histories[of] = append(histories[of], row.(*model.AgentTestRun))
 		}
 	}
 	return histories, err

@@ -457,7 +457,7 @@ func (ec *executionContext) _AgentTestComparisonTest_baseRuns(ctx context.Contex
 			return obj.BaseRuns, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*model.AgentTestRunSummary) graphql.Marshaler {
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.AgentTestRun) graphql.Marshaler {
 			return ec.marshalNAgentTestRunSummary2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestRunᚄ(ctx, selections, v)
 		},
 		true,
@@ -489,7 +489,7 @@ func (ec *executionContext) _AgentTestComparisonTest_headRuns(ctx context.Contex
 			return obj.HeadRuns, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*model.AgentTestRunSummary) graphql.Marshaler {
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.AgentTestRun) graphql.Marshaler {
 			return ec.marshalNAgentTestRunSummary2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestRunᚄ(ctx, selections, v)
 		},
 		true,

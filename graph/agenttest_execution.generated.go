@@ -957,7 +957,7 @@ func (ec *executionContext) _AgentTestExecutionTest_runs(ctx context.Context, fi
 			return obj.Runs, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*model.AgentTestRunSummary) graphql.Marshaler {
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.AgentTestRun) graphql.Marshaler {
 			return ec.marshalNAgentTestRunSummary2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestRunᚄ(ctx, selections, v)
 		},
 		true,

@@ -32,8 +32,8 @@ type AgentTestComparisonTest struct {
 	// Base and Head are nil where the test did not run.
 	Base          *AgentTestRunCounts
 	Head          *AgentTestRunCounts
-	BaseRuns      []*AgentTestRunSummary
-	HeadRuns      []*AgentTestRunSummary
+	BaseRuns      []*AgentTestRun
+	HeadRuns      []*AgentTestRun
 	Change        AgentTestChange
 	IsFlakyInBase bool
 	IsFlakyInHead bool
@@ -66,7 +66,7 @@ func CompareExecutions(base, head *AgentTestExecution, inBase, inHead []*AgentTe
 
 // add compares a test. It may be nil in one of the executions.
 func (c *AgentTestComparison) add(base, head *AgentTestExecutionTest) {
-	test := &AgentTestComparisonTest{BaseRuns: []*AgentTestRunSummary{}, HeadRuns: []*AgentTestRunSummary{}}
+	test := &AgentTestComparisonTest{BaseRuns: []*AgentTestRun{}, HeadRuns: []*AgentTestRun{}}
 	if base != nil {
 		test.TestID, test.ExistingID, test.TestName = base.TestID, base.ExistingID, base.TestName
 		test.Base, test.BaseRuns = base.Counts(), base.Runs

@@ -119,7 +119,7 @@ type AgentTestExecutionTest struct {
 	// FolderID is that of the test now.
 	FolderID *string
 	// Runs are its runs, by attempt.
-	Runs []*AgentTestRunSummary
+	Runs []*AgentTestRun
 }
 
 // Counts are how many of its runs are in each state.

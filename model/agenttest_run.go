@@ -96,9 +96,6 @@ func (f AgentTestRunFilter) Validate() error {
 	return faults.Err()
 }
 
-// AgentTestRunSummary is a run of which no more was read than there is to see at a glance.
-type AgentTestRunSummary = AgentTestRun
-
 // IsNode marks a Node.
 func (*AgentTestRun) IsNode() {}
 

@@ -47,6 +47,12 @@ async function signIn(page: Page, key: string): Promise<void> {
   await page.getByRole("dialog").waitFor({ state: "detached" });
 }
 
+async function signOut(page: Page): Promise<void> {
+  await page.getByRole("banner").locator("summary").click();
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByRole("dialog", { name: "Sign in" }).waitFor();
+}
+
 async function newKey(scopes: string[]): Promise<{ id: string; secret: string }> {
   const { createApiKey } = await gateway.ask<{ createApiKey: { secret: string; apiKey: { id: string } } }>(
     "mutation($input: CreateApiKeyInput!) { createApiKey(input: $input) { secret apiKey { id } } }",
@@ -79,6 +85,21 @@ describe("journeys", { skip: noBrowser, concurrency: 1, timeout: 300_000 }, () =
     assert.ok(await other.page.getByRole("button", { name: /New agent/ }).isDisabled());
     await other.page.getByRole("link", { name: "Clinic reception" }).first().click();
     assert.ok(!(await other.page.getByLabel("Prompt", { exact: true }).isEditable()));
+    await signOut(other.page);
+
+    await signIn(other.page, (await newKey(["browse"])).secret);
+    const asked = other.page.waitForRequest((request) => request.headers().authorization !== undefined);
+    await other.page.goto(`${base}agents/${agent("Clinic reception")}`);
+    const { authorization = "" } = (await asked).headers();
+    await other.page.getByText("your key lacks the scope prompts").waitFor();
+    await other.page.goto(`${base}consumption`);
+    await other.page.getByRole("alert").filter({ hasText: "FORBIDDEN" }).waitFor();
+    await signOut(other.page);
+    // The gateway remembers a credential for a moment.
+    const query = JSON.stringify({ query: "{ viewer { scopes } }" });
+    while ((await fetch(gateway.graphqlUrl, { method: "POST", headers: { "Content-Type": "application/json", Authorization: authorization }, body: query })).ok) {
+      await other.page.waitForTimeout(100);
+    }
     other.check();
     await stranger.close();
     first.check();
@@ -429,13 +450,17 @@ describe("journeys", { skip: noBrowser, concurrency: 1, timeout: 300_000 }, () =
       await page.getByRole("button", { name: "Show keys" }).click();
       await page.getByRole("button", { name: "New key" }).click();
       await page.getByLabel("Name").fill("From the console");
+      await page.getByRole("checkbox", { name: /^chat / }).check();
+      assert.ok(!(await page.getByRole("checkbox", { name: /^read / }).isChecked()), "chat stands alone");
+      await page.getByRole("checkbox", { name: /^contacts / }).check();
+      assert.ok(!(await page.getByRole("checkbox", { name: /^chat / }).isChecked()));
       await page.getByLabel("Confirm with your API key").fill(gateway.apiKey);
       await page.getByRole("button", { name: "Make the key" }).click();
       assert.match(await page.locator("[data-secret]").innerText(), /^ag_/);
       await page.getByRole("button", { name: "I have kept it" }).click();
       page.once("dialog", (dialog) => void dialog.accept());
       await page.getByRole("button", { name: "Revoke From the console" }).click();
-      await page.getByRole("row", { name: /From the console.*revoked/ }).waitFor();
+      await page.getByRole("row", { name: /From the console.*contacts.*revoked/ }).waitFor();
     });
 
     const own = await browser.newContext();

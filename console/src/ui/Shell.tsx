@@ -5,6 +5,7 @@ import { base } from "../api/base";
 import { graphql } from "../api/graphql";
 import { useLiveStatus } from "../api/live";
 import { signedIn, signOut } from "../api/session";
+import { may } from "./Act";
 import { Boundary } from "./Boundary";
 import { count } from "./format";
 import { Keyboard } from "./Keyboard";
@@ -12,8 +13,8 @@ import { sections } from "./sections";
 import styles from "./Shell.module.css";
 
 const ShellQuery = graphql(`
-  query Shell {
-    company { id name subscription { planName creditsIncluded creditsUsed status } }
+  query Shell($seesPlan: Boolean!) {
+    company { id name subscription @include(if: $seesPlan) { planName creditsIncluded creditsUsed status } }
   }
 `);
 
@@ -22,7 +23,7 @@ const parents: Record<string, string> = { runs: "tests", compare: "tests" };
 
 /** The frame around every page. */
 export function Shell({ children }: { children: ReactNode }) {
-  const [{ data }] = useQuery({ query: ShellQuery, requestPolicy: "cache-first" });
+  const [{ data }] = useQuery({ query: ShellQuery, variables: { seesPlan: may("consumption") }, requestPolicy: "cache-first" });
   const [location] = useLocation();
   const first = location.split("/")[1] ?? "";
   const section = parents[first] ?? first;
@@ -60,7 +61,7 @@ export function Shell({ children }: { children: ReactNode }) {
                 Signed in until {new Date(signedIn().session?.expiresAt ?? 0).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })}, to{" "}
                 {signedIn().session?.scopes.join(", ")}
               </p>
-              <button type="button" onClick={signOut}>
+              <button type="button" onClick={() => void signOut()}>
                 Sign out of all tabs
               </button>
             </div>

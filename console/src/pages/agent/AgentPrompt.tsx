@@ -43,8 +43,21 @@ interface Draft {
   of: number;
 }
 
-/** An editor of the prompt, beside the state of its tests. */
+/** The prompt, for whoever may read it, beside the state of its tests. */
 export function AgentPrompt({ agent }: { agent: AgentOfPage }) {
+  const { prompt } = agent;
+  if (prompt !== undefined) return <PromptEditor agent={{ ...agent, prompt }} />;
+  return (
+    <div className="split">
+      <p className="note">The prompt is not shown: your key lacks the scope prompts.</p>
+      <AgentHealth agent={agent} />
+    </div>
+  );
+}
+
+type Prompted = AgentOfPage & { prompt: string };
+
+function PromptEditor({ agent }: { agent: Prompted }) {
   const [draft, setDraft] = useDraft(agent);
   const text = draft?.text ?? agent.prompt;
   const [isDiff, setDiff] = useState(false);

@@ -78,7 +78,8 @@ describe("journeys", { skip: noBrowser, concurrency: 1, timeout: 300_000 }, () =
     const other = await watch(stranger, new URL(base).origin, [/410/, /401/]);
     await other.page.goto(gateway.consoleUrl);
     await other.page.getByText("This link has been used already").waitFor();
-    await signIn(other.page, "ag_wrong").catch(() => undefined);
+    await other.page.getByLabel("API key").fill("ag_wrong");
+    await other.page.getByRole("button", { name: "Sign in" }).click();
     await other.page.getByRole("alert").waitFor();
     const { secret } = await newKey(["read"]);
     await signIn(other.page, secret);
@@ -228,7 +229,7 @@ describe("journeys", { skip: noBrowser, concurrency: 1, timeout: 300_000 }, () =
   test("a red test leads to the words that changed in two clicks", () =>
     visit("agents", async (page) => {
       await page.getByRole("row", { name: /^Clinic reception/ }).getByRole("link", { name: /Failed/ }).click();
-      await page.getByRole("link", { name: "red since v2: what changed" }).first().click();
+      await page.getByRole("link", { name: "failing since v2: what changed" }).first().click();
       await page.locator("del", { hasText: "Cars park free of charge behind the building" }).waitFor();
     }));
 
@@ -407,6 +408,11 @@ describe("journeys", { skip: noBrowser, concurrency: 1, timeout: 300_000 }, () =
       await page.getByLabel("What would a contact ask?").fill("Where is the crumb tray of the toster?");
       await page.getByRole("button", { name: "Ask" }).click();
       await page.getByRole("link", { name: "toaster.md" }).first().waitFor();
+      await page.getByText(/crumb \d\.\d\d/).first().waitFor();
+      await page.getByLabel("Score from").fill("1");
+      await page.getByRole("button", { name: "Ask" }).click();
+      await page.getByText("Tried, not saved: score from 1").waitFor();
+      await page.getByRole("list", { name: "What is below the threshold" }).getByRole("link", { name: "toaster.md" }).waitFor();
     });
   });
 

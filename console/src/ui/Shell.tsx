@@ -15,6 +15,7 @@ import styles from "./Shell.module.css";
 const ShellQuery = graphql(`
   query Shell($seesPlan: Boolean!) {
     company { id name subscription @include(if: $seesPlan) { planName creditsIncluded creditsUsed status } }
+    server { version model isOffline }
   }
 `);
 
@@ -48,6 +49,11 @@ export function Shell({ children }: { children: ReactNode }) {
         <div className={styles.end}>
           <LivePill />
           <Keyboard />
+          {data?.server.isOffline && (
+            <span className={styles.offline} title="Agents answer by rules: no language model is configured">
+              offline model
+            </span>
+          )}
           {subscription && (
             <Link href="/consumption" className={styles.credits} title={`Plan ${subscription.planName}: credits used of those included`}>
               {count(Math.round(subscription.creditsUsed))} / {count(subscription.creditsIncluded)} credits
@@ -61,6 +67,11 @@ export function Shell({ children }: { children: ReactNode }) {
                 Signed in until {new Date(signedIn().session?.expiresAt ?? 0).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })}, to{" "}
                 {signedIn().session?.scopes.join(", ")}
               </p>
+              {data && (
+                <p className="small muted">
+                  agentgraph {data.server.version}, agents speak by {data.server.isOffline ? "the offline model, which answers by rules" : data.server.model}
+                </p>
+              )}
               <button type="button" onClick={() => void signOut()}>
                 Sign out of all tabs
               </button>

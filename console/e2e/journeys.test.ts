@@ -211,6 +211,27 @@ describe("journeys", { skip: noBrowser, concurrency: 1, timeout: 300_000 }, () =
       await page.getByRole("button", { name: "Can I use vinegar to descale the kettle?" }).waitFor();
     }));
 
+  test("a prompt is tried without saving it", () =>
+    visit(`agents/${agent("Product help")}`, async (page) => {
+      await page.getByRole("textbox", { name: "Prompt" }).fill("You only ever talk of kettles.");
+      await page.getByRole("link", { name: "Try without saving" }).click();
+      await page.getByText("It tries the prompt that you have not saved.").waitFor();
+      await page.getByLabel("productName").fill("Brook kettle");
+      // What is not mocked or denied is said before the chat begins.
+      await page.getByRole("checkbox", { name: "All tools" }).uncheck();
+      await page.getByRole("checkbox", { name: /^Deny/ }).uncheck();
+      await page.getByText("This happens for real:").waitFor();
+      await page.getByRole("checkbox", { name: /^Deny/ }).check();
+      await page.getByText("Nothing outside hears of this chat.").waitFor();
+      await page.getByRole("button", { name: "Start chat" }).click();
+      await page.getByRole("heading", { name: "Chat with Product help" }).waitFor();
+      await page.getByText("Draft").waitFor();
+      await page.getByRole("link", { name: "Chats", exact: true }).first().click();
+      await page.getByRole("row", { name: /Product help.*Draft/ }).waitFor();
+      await page.goto(`${base}agents/${agent("Product help")}`);
+      await page.getByRole("button", { name: "Discard" }).click();
+    }));
+
   test("all tests run five times, live, and what did not pass is run again", () =>
     visit(`tests?agent=${agent("Clinic reception")}`, async (page) => {
       await page.getByRole("button", { name: "Run all" }).click();

@@ -47,6 +47,12 @@ async function signIn(page: Page, key: string): Promise<void> {
   await page.getByRole("dialog").waitFor({ state: "detached" });
 }
 
+async function signOut(page: Page): Promise<void> {
+  await page.getByRole("banner").locator("summary").click();
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByRole("dialog", { name: "Sign in" }).waitFor();
+}
+
 async function newKey(scopes: string[]): Promise<{ id: string; secret: string }> {
   const { createApiKey } = await gateway.ask<{ createApiKey: { secret: string; apiKey: { id: string } } }>(
     "mutation($input: CreateApiKeyInput!) { createApiKey(input: $input) { secret apiKey { id } } }",
@@ -72,13 +78,29 @@ describe("journeys", { skip: noBrowser, concurrency: 1, timeout: 300_000 }, () =
     const other = await watch(stranger, new URL(base).origin, [/410/, /401/]);
     await other.page.goto(gateway.consoleUrl);
     await other.page.getByText("This link has been used already").waitFor();
-    await signIn(other.page, "ag_wrong").catch(() => undefined);
+    await other.page.getByLabel("API key").fill("ag_wrong");
+    await other.page.getByRole("button", { name: "Sign in" }).click();
     await other.page.getByRole("alert").waitFor();
     const { secret } = await newKey(["read"]);
     await signIn(other.page, secret);
     assert.ok(await other.page.getByRole("button", { name: /New agent/ }).isDisabled());
     await other.page.getByRole("link", { name: "Clinic reception" }).first().click();
     assert.ok(!(await other.page.getByLabel("Prompt", { exact: true }).isEditable()));
+    await signOut(other.page);
+
+    await signIn(other.page, (await newKey(["browse"])).secret);
+    const asked = other.page.waitForRequest((request) => request.headers().authorization !== undefined);
+    await other.page.goto(`${base}agents/${agent("Clinic reception")}`);
+    const { authorization = "" } = (await asked).headers();
+    await other.page.getByText("your key lacks the scope prompts").waitFor();
+    await other.page.goto(`${base}consumption`);
+    await other.page.getByRole("alert").filter({ hasText: "FORBIDDEN" }).waitFor();
+    await signOut(other.page);
+    // The gateway remembers a credential for a moment.
+    const query = JSON.stringify({ query: "{ viewer { scopes } }" });
+    while ((await fetch(gateway.graphqlUrl, { method: "POST", headers: { "Content-Type": "application/json", Authorization: authorization }, body: query })).ok) {
+      await other.page.waitForTimeout(100);
+    }
     other.check();
     await stranger.close();
     first.check();
@@ -189,6 +211,27 @@ describe("journeys", { skip: noBrowser, concurrency: 1, timeout: 300_000 }, () =
       await page.getByRole("button", { name: "Can I use vinegar to descale the kettle?" }).waitFor();
     }));
 
+  test("a prompt is tried without saving it", () =>
+    visit(`agents/${agent("Product help")}`, async (page) => {
+      await page.getByRole("textbox", { name: "Prompt" }).fill("You only ever talk of kettles.");
+      await page.getByRole("link", { name: "Try without saving" }).click();
+      await page.getByText("It tries the prompt that you have not saved.").waitFor();
+      await page.getByLabel("productName").fill("Brook kettle");
+      // What is not mocked or denied is said before the chat begins.
+      await page.getByRole("checkbox", { name: "All tools" }).uncheck();
+      await page.getByRole("checkbox", { name: /^Deny/ }).uncheck();
+      await page.getByText("This happens for real:").waitFor();
+      await page.getByRole("checkbox", { name: /^Deny/ }).check();
+      await page.getByText("Nothing outside hears of this chat.").waitFor();
+      await page.getByRole("button", { name: "Start chat" }).click();
+      await page.getByRole("heading", { name: "Chat with Product help" }).waitFor();
+      await page.getByText("Draft").waitFor();
+      await page.getByRole("link", { name: "Chats", exact: true }).first().click();
+      await page.getByRole("row", { name: /Product help.*Draft/ }).waitFor();
+      await page.goto(`${base}agents/${agent("Product help")}`);
+      await page.getByRole("button", { name: "Discard" }).click();
+    }));
+
   test("all tests run five times, live, and what did not pass is run again", () =>
     visit(`tests?agent=${agent("Clinic reception")}`, async (page) => {
       await page.getByRole("button", { name: "Run all" }).click();
@@ -207,7 +250,7 @@ describe("journeys", { skip: noBrowser, concurrency: 1, timeout: 300_000 }, () =
   test("a red test leads to the words that changed in two clicks", () =>
     visit("agents", async (page) => {
       await page.getByRole("row", { name: /^Clinic reception/ }).getByRole("link", { name: /Failed/ }).click();
-      await page.getByRole("link", { name: "red since v2: what changed" }).first().click();
+      await page.getByRole("link", { name: "failing since v2: what changed" }).first().click();
       await page.locator("del", { hasText: "Cars park free of charge behind the building" }).waitFor();
     }));
 
@@ -386,6 +429,11 @@ describe("journeys", { skip: noBrowser, concurrency: 1, timeout: 300_000 }, () =
       await page.getByLabel("What would a contact ask?").fill("Where is the crumb tray of the toster?");
       await page.getByRole("button", { name: "Ask" }).click();
       await page.getByRole("link", { name: "toaster.md" }).first().waitFor();
+      await page.getByText(/crumb \d\.\d\d/).first().waitFor();
+      await page.getByLabel("Score from").fill("1");
+      await page.getByRole("button", { name: "Ask" }).click();
+      await page.getByText("Tried, not saved: score from 1").waitFor();
+      await page.getByRole("list", { name: "What is below the threshold" }).getByRole("link", { name: "toaster.md" }).waitFor();
     });
   });
 
@@ -429,13 +477,17 @@ describe("journeys", { skip: noBrowser, concurrency: 1, timeout: 300_000 }, () =
       await page.getByRole("button", { name: "Show keys" }).click();
       await page.getByRole("button", { name: "New key" }).click();
       await page.getByLabel("Name").fill("From the console");
+      await page.getByRole("checkbox", { name: /^chat / }).check();
+      assert.ok(!(await page.getByRole("checkbox", { name: /^read / }).isChecked()), "chat stands alone");
+      await page.getByRole("checkbox", { name: /^contacts / }).check();
+      assert.ok(!(await page.getByRole("checkbox", { name: /^chat / }).isChecked()));
       await page.getByLabel("Confirm with your API key").fill(gateway.apiKey);
       await page.getByRole("button", { name: "Make the key" }).click();
       assert.match(await page.locator("[data-secret]").innerText(), /^ag_/);
       await page.getByRole("button", { name: "I have kept it" }).click();
       page.once("dialog", (dialog) => void dialog.accept());
       await page.getByRole("button", { name: "Revoke From the console" }).click();
-      await page.getByRole("row", { name: /From the console.*revoked/ }).waitFor();
+      await page.getByRole("row", { name: /From the console.*contacts.*revoked/ }).waitFor();
     });
 
     const own = await browser.newContext();

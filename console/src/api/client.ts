@@ -1,6 +1,7 @@
 import { Client, fetchExchange, mapExchange, subscriptionExchange } from "@urql/core";
-import { cacheExchange, type KeyGenerator } from "@urql/exchange-graphcache";
+import { cacheExchange, type KeyGenerator, type UpdatesConfig } from "@urql/exchange-graphcache";
 import { gatewayURL } from "./base";
+import { graphql } from "./graphql";
 import { liveClient } from "./live";
 import { endSession, type Session } from "./session";
 
@@ -12,6 +13,15 @@ const keys = new Proxy({} as Record<string, KeyGenerator>, {
   get: (_, type: string): KeyGenerator => (data) => (withoutIdentity.has(type) ? null : ((data.id as string | undefined) ?? null)),
 });
 
+const RunAtAGlance = graphql("fragment RunAtAGlance on AgentTestRunSummary { id status durationMs }");
+
+/** What a subscription tells of a run also changes the run at a glance, which the cache has under a type of its own. */
+const updates: UpdatesConfig = {
+  Subscription: {
+    agentTestRunUpdated: ({ agentTestRunUpdated: run }, _arguments, cache) => cache.writeFragment(RunAtAGlance, { ...(run as object), __typename: "AgentTestRunSummary" } as never),
+  },
+};
+
 /** Returns a client that acts for the session, with a cache that keeps one object for each id. */
 export function newClient(session: Session): Client {
   const live = liveClient(session.token);
@@ -21,7 +31,7 @@ export function newClient(session: Session): Client {
     requestPolicy: "cache-and-network",
     fetchOptions: { headers: { Authorization: `Bearer ${session.token}` } },
     exchanges: [
-      cacheExchange({ keys }),
+      cacheExchange({ keys, updates }),
       mapExchange({
         onError: (error) => {
           if (error.graphQLErrors.some((e) => e.extensions.code === "UNAUTHENTICATED")) endSession();

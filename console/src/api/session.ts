@@ -1,6 +1,5 @@
+import { sessionScopes, type Scope } from "../logic/scopes";
 import { base, gatewayURL } from "./base";
-
-export type Scope = "read" | "write" | "simulate";
 
 /** An access token for at most twelve hours, stored for this tab only. */
 export interface Session {
@@ -70,16 +69,13 @@ export async function enter(): Promise<string | undefined> {
 
 /** Exchanges an API key for a token that never holds admin. The key itself is forgotten. */
 export async function signIn(key: string): Promise<void> {
-  const offers: Scope[][] = [["read", "write", "simulate"], ["read", "write"], ["read", "simulate"], ["read"]];
-  for (const scopes of offers) {
-    const { token, expiresAt, code, message } = await createToken(key, scopes, sessionSeconds);
-    if (token && expiresAt) {
-      keep({ token, expiresAt, scopes });
-      return;
-    }
-    if (code !== "FORBIDDEN") throw new Error(message ?? "The gateway gave no token.");
-  }
-  throw new Error("This key may not even read.");
+  const { data, error } = await ask<{ viewer: { scopes: Scope[] } }>({ "X-Api-Key": key }, "query Viewer { viewer { scopes } }");
+  if (!data) throw new Error(error?.message ?? "The gateway does not say what this key may do.");
+  const scopes = sessionScopes(data.viewer.scopes);
+  if (scopes.length === 0) throw new Error(`This key may only ${data.viewer.scopes.join(", ")}. The console needs one that may at least browse.`);
+  const { token, expiresAt, message } = await createToken(key, scopes, sessionSeconds);
+  if (!token || !expiresAt) throw new Error(message ?? "The gateway gave no token.");
+  keep({ token, expiresAt, scopes });
 }
 
 interface NewToken {
@@ -90,21 +86,35 @@ interface NewToken {
 }
 
 /** Creates a token of the key, without storing either. */
-export async function createToken(key: string, scopes: (Scope | "admin")[], ttlSeconds: number): Promise<NewToken> {
+export async function createToken(key: string, scopes: Scope[], ttlSeconds: number): Promise<NewToken> {
+  const { data, error } = await ask<{ createAccessToken: { token: string; expiresAt: string } | null }>(
+    { "X-Api-Key": key },
+    "mutation Token($input: CreateAccessTokenInput!) { createAccessToken(input: $input) { token expiresAt } }",
+    { input: { scopes, ttlSeconds } },
+  );
+  return { ...data?.createAccessToken, code: error?.extensions?.code, message: error?.message };
+}
+
+interface Asked<Data> {
+  data?: Data | null;
+  error?: { message: string; extensions?: { code?: string } };
+}
+
+/** Asks without the cache, because secrets do not belong in it. */
+export async function ask<Data>(
+  headers: Record<string, string>,
+  query: string,
+  variables: Record<string, unknown> = {},
+  options: RequestInit = {},
+): Promise<Asked<Data>> {
   const response = await fetch(gatewayURL("graphql"), {
+    ...options,
     method: "POST",
-    headers: { "Content-Type": "application/json", "X-Api-Key": key },
-    body: JSON.stringify({
-      query: "mutation Token($input: CreateAccessTokenInput!) { createAccessToken(input: $input) { token expiresAt } }",
-      variables: { input: { scopes, ttlSeconds } },
-    }),
+    headers: { "Content-Type": "application/json", ...headers },
+    body: JSON.stringify({ query, variables }),
   });
-  const answer = (await response.json()) as {
-    data?: { createAccessToken: { token: string; expiresAt: string } | null };
-    errors?: { message: string; extensions?: { code?: string } }[];
-  };
-  const error = answer.errors?.[0];
-  return { ...answer.data?.createAccessToken, code: error?.extensions?.code, message: error?.message };
+  const answer = (await response.json()) as { data?: Data | null; errors?: Asked<Data>["error"][] };
+  return { data: answer.data, error: answer.errors?.[0] };
 }
 
 /** The headers of a request of the session. */
@@ -117,9 +127,15 @@ export function endSession(): void {
   if (state.session && !state.ended) change({ ...state, ended: true });
 }
 
-/** Signs out of all tabs. */
-export function signOut(): void {
+/** How long signing out waits for the token to be revoked, in milliseconds. */
+const patience = 3_000;
+
+/** Signs out of all tabs, and has the token refused from now on. Without an answer the token is only forgotten. */
+export async function signOut(): Promise<void> {
   tabs.postMessage({ kind: "out" } satisfies TabMessage);
+  await ask(authorized(), "mutation SignOut { revokeAccessToken(input: {}) { isRevoked } }", {}, { keepalive: true, signal: AbortSignal.timeout(patience) }).catch(
+    () => undefined,
+  );
   clear();
 }
 

@@ -2,6 +2,7 @@ import { lazy, Suspense } from "react";
 import { Link, useParams } from "wouter";
 import { graphql, type ResultOf } from "../api/graphql";
 import { usePage } from "../api/page";
+import { may } from "../ui/Act";
 import { Page, Tabs } from "../ui/Page";
 import { Loading, NotFound, Shown } from "../ui/states";
 import { AgentPrompt } from "./agent/AgentPrompt";
@@ -11,9 +12,9 @@ const AgentConnections = lazy(() => import("./agent/AgentConnections"));
 const AgentSettings = lazy(() => import("./agent/AgentSettings"));
 
 const AgentQuery = graphql(`
-  query Agent($id: ID!) {
+  query Agent($id: ID!, $seesPrompt: Boolean!) {
     agent(id: $id) {
-      id name channel direction language tags prompt promptVersion updatedAt
+      id name channel direction language tags prompt @include(if: $seesPrompt) promptVersion updatedAt
       inboundWelcomeMessage outboundWelcomeMessage isCallTransferEnabled
       fields { name isMandatory isSystem }
       classificationTags { name definition isSystem }
@@ -30,7 +31,7 @@ export type AgentOfPage = NonNullable<ResultOf<typeof AgentQuery>["agent"]>;
 /** An agent: its prompt and test results, with everything else about it in tabs. */
 export default function Agent() {
   const { id = "", tab = "prompt" } = useParams<{ id: string; tab?: string }>();
-  const answer = usePage(AgentQuery, { id });
+  const answer = usePage(AgentQuery, { id, seesPrompt: may("prompts") });
   return (
     <Shown answer={answer} missing={`agent ${id}`}>
       {({ agent }) => agent && <AgentPage agent={agent} tab={tab} />}

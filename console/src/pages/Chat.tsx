@@ -19,7 +19,7 @@ import { TestFromChat } from "./chat/TestFromChat";
 const ChatQuery = graphql(`
   query Chat($id: ID!) {
     simulationChat(id: $id) {
-      id status dataBag warnings createdAt endedAt
+      id status isDraft dataBag warnings createdAt endedAt
       agent { id name promptVersion }
       messages { sequence role text timestamp isConversationEnded endReason citations { number documentId documentName position content } }
       toolCalls { id kind technicalName arguments result mocked mockRule messageSequence delegationId durationMs error isTurnKept }
@@ -84,6 +84,11 @@ function ChatPage({ chat, refresh }: { chat: ChatOfPage; refresh: () => void }) 
       facts={
         <>
           <Status of={isEnded ? "Ended" : pending && !pending.isFailed ? "Replying" : chat.status} />
+          {chat.isDraft && (
+            <span title="It tries a prompt that is not saved">
+              <Status of="Draft" /> prompt
+            </span>
+          )}
           <span>
             begun <Time at={chat.createdAt} />
           </span>
@@ -94,7 +99,7 @@ function ChatPage({ chat, refresh }: { chat: ChatOfPage; refresh: () => void }) 
           <Act scope="write" disabled={state.messages.length === 0} onClick={() => setTest(true)}>
             Make a test of this
           </Act>
-          <Link className="button" href={`/chats/new?agent=${chat.agent.id}`}>
+          <Link className="button" href={`/chats/new?agent=${chat.agent.id}${chat.isDraft ? "&draft=1" : ""}`}>
             Start again
           </Link>
           <Act scope="simulate" disabled={isEnded || end.isBusy} onClick={() => void end.run({ input: { simulationChatId: chat.id } }).then(refresh)}>

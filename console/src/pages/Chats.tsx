@@ -1,6 +1,7 @@
 import { Link, useSearchParams } from "wouter";
 import { graphql } from "../api/graphql";
 import { usePage } from "../api/page";
+import { may } from "../ui/Act";
 import { AgentPicker } from "../ui/AgentPicker";
 import { Page } from "../ui/Page";
 import { Empty, Failure, Loading } from "../ui/states";
@@ -8,11 +9,11 @@ import { Status } from "../ui/Status";
 import { Time } from "../ui/Time";
 
 const ChatsQuery = graphql(`
-  query Chats($agentId: ID, $first: Int!, $after: String) {
+  query Chats($agentId: ID, $first: Int!, $after: String, $seesMessages: Boolean!) {
     simulationChats(agentId: $agentId, first: $first, after: $after) {
       totalCount
       pageInfo { hasNextPage endCursor }
-      nodes { id status createdAt agent { id name } messages { sequence role text } }
+      nodes { id status isDraft createdAt messageCount agent { id name } lastMessage @include(if: $seesMessages) { sequence role text } }
     }
   }
 `);
@@ -21,7 +22,7 @@ const ChatsQuery = graphql(`
 export default function Chats() {
   const [params, setParams] = useSearchParams();
   const agentId = params.get("agent") ?? undefined;
-  const answer = usePage(ChatsQuery, { agentId, first: 25, after: params.get("after") }, { onFocus: true });
+  const answer = usePage(ChatsQuery, { agentId, first: 25, after: params.get("after"), seesMessages: may("contacts") }, { onFocus: true });
   const chats = answer.data?.simulationChats;
   const start = `/chats/new${agentId ? `?agent=${agentId}` : ""}`;
   return (
@@ -52,7 +53,7 @@ export default function Chats() {
                 <th scope="col">Chat</th>
                 <th scope="col">Status</th>
                 <th scope="col" className="wide">
-                  The contact said first
+                  Last message
                 </th>
                 <th scope="col" className="number">
                   Messages
@@ -69,10 +70,19 @@ export default function Chats() {
                     </div>
                   </th>
                   <td>
-                    <Status of={chat.status} />
+                    <Status of={chat.status} /> {chat.isDraft && <Status of="Draft" />}
                   </td>
-                  <td className="wide">{chat.messages.find((m) => m.role === "user")?.text.slice(0, 140) ?? <span className="muted">nothing yet</span>}</td>
-                  <td className="number">{chat.messages.length}</td>
+                  <td className="wide">
+                    {chat.lastMessage ? (
+                      <>
+                        <span className="muted">{chat.lastMessage.role === "user" ? "contact: " : "agent: "}</span>
+                        {chat.lastMessage.text.slice(0, 140)}
+                      </>
+                    ) : (
+                      <span className="muted">{chat.lastMessage === null ? "nothing yet" : "not shown: your key lacks the scope contacts"}</span>
+                    )}
+                  </td>
+                  <td className="number">{chat.messageCount}</td>
                 </tr>
               ))}
             </tbody>

@@ -1,6 +1,5 @@
 import { useState, type FormEvent } from "react";
-import { gatewayURL } from "../api/base";
-import { createToken } from "../api/session";
+import { ask, createToken } from "../api/session";
 import { Page } from "../ui/Page";
 import { Empty } from "../ui/states";
 import { Time } from "../ui/Time";
@@ -19,21 +18,11 @@ export interface ApiKey {
 /** The lifetime of this page's token, in seconds. It is kept in memory only. */
 const adminSeconds = 600;
 
-interface Answer<Data> {
-  data?: Data | null;
-  errors?: { message: string; extensions?: { code?: string } }[];
-}
-
-/** Asks without the cache, because secrets do not belong in it. */
+/** Asks, and fails if the gateway has an error to report. */
 export async function askAs<Data>(headers: Record<string, string>, query: string, variables: Record<string, unknown> = {}): Promise<Data> {
-  const response = await fetch(gatewayURL("graphql"), {
-    method: "POST",
-    headers: { "Content-Type": "application/json", ...headers },
-    body: JSON.stringify({ query, variables }),
-  });
-  const answer = (await response.json()) as Answer<Data>;
-  if (answer.errors?.[0]) throw new Error(answer.errors[0].message);
-  return answer.data as Data;
+  const { data, error } = await ask<Data>(headers, query, variables);
+  if (error) throw new Error(error.message);
+  return data as Data;
 }
 
 const keysQuery = "query Keys { company { id apiKeys { id name prefix scopes lastUsedAt expiresAt revokedAt } } }";

@@ -17,13 +17,29 @@ const KnowledgeBaseChatQuery = graphql(`
 `);
 
 const RetrieveQuery = graphql(`
-  query Retrieve($id: ID!, $question: String!) {
+  query Retrieve($id: ID!, $question: String!, $settings: PromptSettingsInput, $belowThreshold: Int!) {
     knowledgeBaseChat(id: $id) {
       id
-      retrieve(question: $question) { position content score termSimilarity vectorSimilarity document { id name dataset { id name } } }
+      retrieve(question: $question, settings: $settings, belowThreshold: $belowThreshold) {
+        position content score termSimilarity vectorSimilarity isBelowThreshold
+        matchedTerms { word weight credit }
+        document { id name dataset { id name } }
+      }
     }
   }
 `);
+
+/** How many of the best chunks below the threshold are shown as well. */
+const belowThreshold = 5;
+
+/** The settings that can be tried, by the name of their parameter in the address. */
+const trials = {
+  similarityThreshold: { label: "Score from", min: 0, max: 1 },
+  keywordsSimilarityWeight: { label: "Words weigh", min: 0, max: 1 },
+  topN: { label: "Chunks at most", min: 1, max: 100 },
+} as const;
+type Trial = Record<keyof typeof trials, number>;
+const names = Object.keys(trials) as (keyof Trial)[];
 
 type Found = NonNullable<ResultOf<typeof RetrieveQuery>["knowledgeBaseChat"]>["retrieve"][number];
 
@@ -33,6 +49,12 @@ export default function KnowledgeBaseChat() {
   const [params, setParams] = useSearchParams();
   const question = params.get("q") ?? "";
   const answer = usePage(KnowledgeBaseChatQuery, { id });
+  const tried = Object.fromEntries(names.filter((name) => params.get(name)).map((name) => [name, Number(params.get(name))])) as Partial<Trial>;
+  const ask = (form: FormData, saved: Trial) => {
+    const asked = String(form.get("q")).trim();
+    const changed = names.filter((name) => form.get(name) !== "" && Number(form.get(name)) !== saved[name]);
+    setParams(asked ? { q: asked, ...Object.fromEntries(changed.map((name) => [name, String(form.get(name))])) } : {});
+  };
   return (
     <Shown answer={answer} missing={`knowledge base chat ${id}`}>
       {({ knowledgeBaseChat: chat }) =>
@@ -54,8 +76,7 @@ export default function KnowledgeBaseChat() {
               className="card"
               onSubmit={(event) => {
                 event.preventDefault();
-                const asked = String(new FormData(event.currentTarget).get("q")).trim();
-                setParams(asked ? { q: asked } : {});
+                ask(new FormData(event.currentTarget), chat.promptSettings);
               }}
             >
               <div className="body stack">
@@ -64,18 +85,33 @@ export default function KnowledgeBaseChat() {
                   <input id="q" name="q" key={question} defaultValue={question} placeholder="Can I use vinegar to descale the kettle?" maxLength={10_000} />
                 </div>
                 <div className="row">
+                  {names.map((name) => (
+                    <label key={`${name} ${tried[name]}`} className="row tight">
+                      {trials[name].label}
+                      <input
+                        type="number"
+                        name={name}
+                        defaultValue={tried[name] ?? chat.promptSettings[name]}
+                        min={trials[name].min}
+                        max={trials[name].max}
+                        step={name === "topN" ? 1 : "any"}
+                        className={styles.trial}
+                      />
+                    </label>
+                  ))}
                   <button type="submit" className="primary">
                     Ask
                   </button>
-                  <span className="muted small">
-                    at most {chat.promptSettings.topN} chunks, from a score of {chat.promptSettings.similarityThreshold}; words weigh{" "}
-                    {chat.promptSettings.keywordsSimilarityWeight}
-                    {chat.promptSettings.rerankModel && `, ranked again by ${chat.promptSettings.rerankModel}`}
-                  </span>
                 </div>
+                <p className="muted small">
+                  {Object.keys(tried).length > 0
+                    ? `Tried, not saved: ${names.filter((name) => name in tried).map((name) => `${trials[name].label.toLowerCase()} ${tried[name]} for ${chat.promptSettings[name]}`).join(", ")}.`
+                    : "As conversations ask. Other numbers are tried, not saved."}
+                  {chat.promptSettings.rerankModel && ` Ranked again by ${chat.promptSettings.rerankModel}.`}
+                </p>
               </div>
             </form>
-            {question && <Answers id={chat.id} question={question} threshold={chat.promptSettings.similarityThreshold} />}
+            {question && <Answers id={chat.id} question={question} settings={tried} threshold={tried.similarityThreshold ?? chat.promptSettings.similarityThreshold} />}
           </Page>
         )
       }
@@ -83,18 +119,34 @@ export default function KnowledgeBaseChat() {
   );
 }
 
-function Answers({ id, question, threshold }: { id: string; question: string; threshold: number }) {
-  const answer = usePage(RetrieveQuery, { id, question });
+function Answers({ id, question, settings, threshold }: { id: string; question: string; settings: Partial<Trial>; threshold: number }) {
+  const answer = usePage(RetrieveQuery, { id, question, settings, belowThreshold });
   const found = answer.data?.knowledgeBaseChat?.retrieve;
   if (answer.error) return <Failure error={answer.error} retry={answer.refresh} />;
   if (!found) return <Loading />;
-  if (found.length === 0) {
-    return <Empty title="Nothing is found.">No chunk reaches the score of {threshold}. Ask in the words of the documents, or add a document that answers it.</Empty>;
-  }
-  const words = new Set(question.toLowerCase().match(/[\p{L}\p{N}]{4,}/gu));
+  const told = found.filter((chunk) => !chunk.isBelowThreshold);
+  const missed = found.filter((chunk) => chunk.isBelowThreshold);
   return (
-    <ol className="stack" aria-label="What is found, best first">
-      {found.map((chunk, i) => (
+    <>
+      {told.length === 0 ? (
+        <Empty title="Nothing is found.">No chunk reaches the score of {threshold}. Ask in the words of the documents, or add a document that answers it.</Empty>
+      ) : (
+        <Chunks chunks={told} label="What is found, best first" />
+      )}
+      {missed.length > 0 && (
+        <>
+          <h2>Below {threshold}: conversations do not see these</h2>
+          <Chunks chunks={missed} label="What is below the threshold, best first" />
+        </>
+      )}
+    </>
+  );
+}
+
+function Chunks({ chunks, label }: { chunks: Found[]; label: string }) {
+  return (
+    <ol className="stack" aria-label={label}>
+      {chunks.map((chunk, i) => (
         <li key={`${chunk.document.id} ${chunk.position}`} className="card">
           <header>
             <strong>{i + 1}</strong>
@@ -105,7 +157,14 @@ function Answers({ id, question, threshold }: { id: string; question: string; th
             </span>
           </header>
           <p className={`body ${styles.content}`}>
-            {chunk.content.split(/([\p{L}\p{N}]+)/u).map((part, at) => (words.has(part.toLowerCase()) ? <mark key={at}>{part}</mark> : part))}
+            {chunk.content
+              .split(/([\p{L}\p{N}]+)/u)
+              .map((part, at) => (chunk.matchedTerms.some(({ word }) => word === part.toLowerCase()) ? <mark key={at}>{part}</mark> : part))}
+          </p>
+          <p className="body muted small">
+            {chunk.matchedTerms.length === 0
+              ? "It holds no word of the question."
+              : `Words: ${chunk.matchedTerms.map(({ word, weight, credit }) => `${word} ${weight.toFixed(2)}${credit < 1 ? ` × ${credit.toFixed(2)}, for a word like it` : ""}`).join(" · ")}`}
           </p>
         </li>
       ))}

@@ -1,20 +1,24 @@
 import { useState, type FormEvent } from "react";
-import { useLocation, useSearchParams } from "wouter";
-import { graphql, type ResultOf } from "../api/graphql";
+import { Link, useLocation, useSearchParams } from "wouter";
+import { graphql, type ResultOf, type VariablesOf } from "../api/graphql";
 import { useAction, usePage } from "../api/page";
-import { Act } from "../ui/Act";
+import { Act, may } from "../ui/Act";
 import { AgentPicker } from "../ui/AgentPicker";
 import { Page } from "../ui/Page";
 import { Empty, Failure, Loading } from "../ui/states";
+import { keptDraft } from "./agent/draft";
+import { Coverage, isReal } from "./chat/Coverage";
+import styles from "./NewChat.module.css";
 
 const ChatForm = graphql(`
-  query ChatForm($id: ID!) {
+  query ChatForm($id: ID!, $toolMocking: ToolMockingInput, $seesCoverage: Boolean!) {
     agent(id: $id) {
-      id name isCallTransferEnabled
+      id name
       fields { name isMandatory isSystem }
       tools { id name technicalName endpoint { url } }
       subAgents { id name technicalName agent { id name } }
       knowledgeBaseChat { id name }
+      coverage(toolMocking: $toolMocking) @include(if: $seesCoverage) { kind targetId technicalName path effect }
     }
   }
 `);
@@ -25,23 +29,32 @@ const StartChat = graphql(`
   }
 `);
 
+type MockingInput = NonNullable<VariablesOf<typeof ChatForm>["toolMocking"]>;
 type FormAgent = NonNullable<ResultOf<typeof ChatForm>["agent"]>;
 
 /** Starts a chat from an agent, the contact's data, and the choice of what is mocked. */
 export default function NewChat() {
   const [params, setParams] = useSearchParams();
   const agentId = params.get("agent") ?? undefined;
-  const answer = usePage(ChatForm, { id: agentId ?? "" }, { pause: !agentId });
+  const [mocking, setMocking] = useState(careful);
+  const answer = usePage(ChatForm, { id: agentId ?? "", toolMocking: inputOf(mocking), seesCoverage: may("simulate") }, { pause: !agentId });
   return (
     <Page title="New chat" crumbs={[{ to: agentId ? `/chats?agent=${agentId}` : "/chats", text: "Chats" }]}>
       <div className="row">
         <label htmlFor="agent">Talk with</label>
-        <AgentPicker agentId={agentId} none="Choose an agent…" pick={(id) => setParams(id ? { agent: id } : {}, { replace: true })} />
+        <AgentPicker
+          agentId={agentId}
+          none="Choose an agent…"
+          pick={(id) => {
+            setMocking(careful);
+            setParams(id ? { agent: id } : {}, { replace: true });
+          }}
+        />
       </div>
       {!agentId && <Empty title="Which agent do you want to talk with?">You write as its contact; nothing is called for real unless you say so.</Empty>}
       {agentId && answer.error && <Failure error={answer.error} retry={answer.refresh} />}
       {agentId && !answer.data && !answer.error && <Loading />}
-      {answer.data?.agent && <Start key={answer.data.agent.id} agent={answer.data.agent} />}
+      {answer.data?.agent && <Start key={answer.data.agent.id} agent={answer.data.agent} mocking={mocking} setMocking={setMocking} isDraft={params.has("draft")} />}
     </Page>
   );
 }
@@ -51,36 +64,59 @@ interface Mocking {
   mockAllSubAgents: boolean;
   mockCallTransfer: boolean;
   isDenied: boolean;
+  /** What tools answer, by their ids. */
+  answers: Record<string, string>;
 }
 
-const careful: Mocking = { mockAllTools: true, mockAllSubAgents: true, mockCallTransfer: true, isDenied: true };
+const careful: Mocking = { mockAllTools: true, mockAllSubAgents: true, mockCallTransfer: true, isDenied: true, answers: {} };
 
-function Start({ agent }: { agent: FormAgent }) {
+function inputOf({ isDenied, answers, ...mocked }: Mocking): MockingInput {
+  const mockedTools = Object.entries(answers).map(([toolId, resultTemplate]) => ({ toolId, resultTemplate }));
+  return { ...mocked, mockedTools: mockedTools.filter((tool) => tool.resultTemplate), mockedSubAgents: [], sideEffects: isDenied ? "Deny" : "Allow" };
+}
+
+interface MockingProps {
+  agent: FormAgent;
+  mocking: Mocking;
+  setMocking: (mocking: Mocking) => void;
+}
+
+function Start({ isDraft, ...props }: MockingProps & { isDraft: boolean }) {
+  const { agent, mocking } = props;
+  const draft = isDraft ? keptDraft(agent.id) : undefined;
   const start = useAction(StartChat);
   const [, go] = useLocation();
-  const [mocking, setMocking] = useState(careful);
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
     const filled = agent.fields.map((field) => [field.name, String(form.get(`field:${field.name}`) ?? "")] as const).filter(([, value]) => value);
-    const mockedTools = agent.tools
-      .map((tool) => ({ toolId: tool.id, resultTemplate: String(form.get(`tool:${tool.id}`) ?? "") }))
-      .filter((tool) => tool.resultTemplate);
-    const { isDenied, ...mocked } = mocking;
     const made = await start.run({
       input: {
         agentId: agent.id,
         dataBag: Object.fromEntries(filled),
-        toolMocking: { ...mocked, mockedTools, mockedSubAgents: [], sideEffects: isDenied ? "Deny" : "Allow" },
+        toolMocking: inputOf(mocking),
+        prompt: draft?.text,
       },
     });
     if (made?.startSimulationChat) go(`/chats/${made.startSimulationChat.simulationChat.id}`);
   };
   return (
     <form className="stack" onSubmit={submit}>
+      {draft && (
+        <details className="note">
+          <summary>
+            It tries the prompt that you have not saved. <Link href={`/agents/${agent.id}`}>Go on writing it</Link>
+          </summary>
+          <p className={styles.prompt}>{draft.text}</p>
+        </details>
+      )}
+      {isDraft && !draft && <p className="note warn">There is no unsaved prompt in this tab: the chat is held with the saved one.</p>}
       <div className="split">
         <Fields agent={agent} />
-        <MockingChoice agent={agent} mocking={mocking} setMocking={setMocking} />
+        <div className="stack">
+          <MockingChoice {...props} />
+          {agent.coverage && <Coverage calls={agent.coverage} />}
+        </div>
       </div>
       {start.error && <Failure error={start.error} />}
       <div className="row">
@@ -129,8 +165,8 @@ function Fields({ agent }: { agent: FormAgent }) {
   );
 }
 
-function MockingChoice({ agent, mocking, setMocking }: { agent: FormAgent; mocking: Mocking; setMocking: (m: Mocking) => void }) {
-  const box = (name: keyof Mocking, text: string) => (
+function MockingChoice({ agent, mocking, setMocking }: MockingProps) {
+  const box = (name: Exclude<keyof Mocking, "answers">, text: string) => (
     <label className="check">
       <input type="checkbox" checked={mocking[name]} onChange={(event) => setMocking({ ...mocking, [name]: event.target.checked })} />
       {text}
@@ -158,7 +194,13 @@ function MockingChoice({ agent, mocking, setMocking }: { agent: FormAgent; mocki
                   <label htmlFor={tool.id} className="mono">
                     {tool.technicalName}
                   </label>
-                  <textarea id={tool.id} name={`tool:${tool.id}`} rows={2} className="mono" placeholder='{"ok": true}' />
+                  <textarea
+                    id={tool.id}
+                    rows={2}
+                    className="mono"
+                    placeholder='{"ok": true}'
+                    onBlur={(event) => setMocking({ ...mocking, answers: { ...mocking.answers, [tool.id]: event.target.value } })}
+                  />
                 </div>
               ))}
             </div>
@@ -171,11 +213,11 @@ function MockingChoice({ agent, mocking, setMocking }: { agent: FormAgent; mocki
 
 /** Says what would happen for real. */
 function Reality({ agent, mocking }: { agent: FormAgent; mocking: Mocking }) {
-  const real: string[] = [];
-  if (!mocking.isDenied) {
-    if (!mocking.mockAllTools) real.push(...agent.tools.filter((tool) => tool.endpoint).map((tool) => `${tool.technicalName} calls ${tool.endpoint?.url}`));
-    if (!mocking.mockCallTransfer && agent.isCallTransferEnabled) real.push("calls are transferred");
-  }
+  if (!agent.coverage) return null;
+  const real = agent.coverage.filter(isReal).map((call) => {
+    const endpoint = agent.tools.find((tool) => tool.id === call.targetId)?.endpoint;
+    return [...call.path, call.technicalName].join(" › ") + (endpoint ? ` calls ${endpoint.url}` : "");
+  });
   const isDelegating = !mocking.mockAllSubAgents && agent.subAgents.length > 0;
   return (
     <div role="status" className={real.length > 0 ? "note bad" : "note"}>

@@ -3,7 +3,7 @@ import { Link, useLocation, useParams, useSearchParams } from "wouter";
 import { useSubscription } from "urql";
 import { graphql } from "../api/graphql";
 import { useAction, usePage } from "../api/page";
-import { byVersion, redSince } from "../logic/blame";
+import { byVersion } from "../logic/blame";
 import { Act } from "../ui/Act";
 import { duration, plural } from "../ui/format";
 import { useKeys } from "../ui/singleKeys";
@@ -32,7 +32,11 @@ const SiblingsQuery = graphql(`
       runs(testId: $testId, first: 20) { nodes { id attempt status } }
       failed: runs(status: Failed, first: 100) { nodes { id } }
     }
-    agentTestRuns(testId: $testId, first: 40) { nodes { id status promptVersion } }
+    agentTest(id: $testId) {
+      __typename id
+      failingSince { promptVersion lastPassed { promptVersion } }
+      history(first: 40) { id status promptVersion }
+    }
   }
 `);
 
@@ -70,9 +74,9 @@ function RunPage({ run, refresh }: { run: RunOfPage; refresh: () => void }) {
   const isOver = run.status !== "Queued" && run.status !== "Running";
   useRunUpdates(run, isOver, refresh);
   useNextFailed(run.id, siblings?.agentTestExecution?.failed.nodes ?? []);
-  const history = siblings?.agentTestRuns.nodes ?? [];
+  const history = siblings?.agentTest?.history ?? [];
   const attempts = (siblings?.agentTestExecution?.runs.nodes ?? []).toSorted((a, b) => a.attempt - b.attempt);
-  const blame = redSince(history);
+  const failure = siblings?.agentTest?.failingSince;
   const again = async () => {
     const made = await start.run({ input: { testIds: [run.testId ?? ""], repeats: 5 } });
     if (made?.startAgentTestExecution) go(`/tests?agent=${agent?.id}&execution=${made.startAgentTestExecution.execution.id}`);
@@ -103,7 +107,7 @@ function RunPage({ run, refresh }: { run: RunOfPage; refresh: () => void }) {
       <div className="row">
         <Status of={run.status} />
         <span>prompt v{run.promptVersion}</span>
-        {agent && blame && <Since agentId={agent.id} blame={blame} />}
+        {agent && failure && <Since agentId={agent.id} failure={failure} />}
         <span className="muted">
           {plural(run.turnCount, "turn")}
           {run.durationMs !== null && ` · ${duration(run.durationMs)}`}
@@ -152,7 +156,7 @@ function RunPage({ run, refresh }: { run: RunOfPage; refresh: () => void }) {
             <section className="card" aria-labelledby="history-title">
               <header>
                 <h2 id="history-title">History</h2>
-                <Strip runs={history.slice(0, 40)} />
+                <Strip runs={history} />
               </header>
               <ul className="body">
                 {byVersion(history).map(({ version, passed, judged }) => (

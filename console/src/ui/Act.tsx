@@ -1,9 +1,10 @@
 import type { ButtonHTMLAttributes } from "react";
-import { signedIn, type Scope } from "../api/session";
+import { signedIn } from "../api/session";
+import { holds, type Scope } from "../logic/scopes";
 
-/** Whether the session has the scope. */
+/** Whether the session has the scope, or one that holds it. */
 export function may(scope: Scope): boolean {
-  return signedIn().session?.scopes.includes(scope) ?? false;
+  return holds(signedIn().session?.scopes ?? [], scope);
 }
 
 /** A button that needs a scope. Without the scope it is disabled and says why. */

@@ -5,6 +5,7 @@ import { base } from "../api/base";
 import { graphql } from "../api/graphql";
 import { useLiveStatus } from "../api/live";
 import { signedIn, signOut } from "../api/session";
+import { may } from "./Act";
 import { Boundary } from "./Boundary";
 import { count } from "./format";
 import { Keyboard } from "./Keyboard";
@@ -12,8 +13,9 @@ import { sections } from "./sections";
 import styles from "./Shell.module.css";
 
 const ShellQuery = graphql(`
-  query Shell {
-    company { id name subscription { planName creditsIncluded creditsUsed status } }
+  query Shell($seesPlan: Boolean!) {
+    company { id name subscription @include(if: $seesPlan) { planName creditsIncluded creditsUsed status } }
+    server { version model isOffline }
   }
 `);
 
@@ -22,7 +24,7 @@ const parents: Record<string, string> = { runs: "tests", compare: "tests" };
 
 /** The frame around every page. */
 export function Shell({ children }: { children: ReactNode }) {
-  const [{ data }] = useQuery({ query: ShellQuery, requestPolicy: "cache-first" });
+  const [{ data }] = useQuery({ query: ShellQuery, variables: { seesPlan: may("consumption") }, requestPolicy: "cache-first" });
   const [location] = useLocation();
   const first = location.split("/")[1] ?? "";
   const section = parents[first] ?? first;
@@ -47,6 +49,11 @@ export function Shell({ children }: { children: ReactNode }) {
         <div className={styles.end}>
           <LivePill />
           <Keyboard />
+          {data?.server.isOffline && (
+            <span className={styles.offline} title="Agents answer by rules: no language model is configured">
+              offline model
+            </span>
+          )}
           {subscription && (
             <Link href="/consumption" className={styles.credits} title={`Plan ${subscription.planName}: credits used of those included`}>
               {count(Math.round(subscription.creditsUsed))} / {count(subscription.creditsIncluded)} credits
@@ -60,7 +67,12 @@ export function Shell({ children }: { children: ReactNode }) {
                 Signed in until {new Date(signedIn().session?.expiresAt ?? 0).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })}, to{" "}
                 {signedIn().session?.scopes.join(", ")}
               </p>
-              <button type="button" onClick={signOut}>
+              {data && (
+                <p className="small muted">
+                  agentgraph {data.server.version}, agents speak by {data.server.isOffline ? "the offline model, which answers by rules" : data.server.model}
+                </p>
+              )}
+              <button type="button" onClick={() => void signOut()}>
                 Sign out of all tabs
               </button>
             </div>

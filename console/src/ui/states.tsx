@@ -66,6 +66,14 @@ export function Shown<Data>({ answer, missing, lines, children }: {
       </main>
     );
   }
+  const content = children(answer.data);
+  if (!content && answer.error) {
+    return (
+      <main id="main" className={styles.waiting} tabIndex={-1}>
+        <Failure error={answer.error} retry={answer.refresh} />
+      </main>
+    );
+  }
   return (
     <>
       {answer.error && (
@@ -73,7 +81,7 @@ export function Shown<Data>({ answer, missing, lines, children }: {
           <Failure error={answer.error} retry={answer.refresh} />
         </div>
       )}
-      {children(answer.data)}
+      {content}
     </>
   );
 }

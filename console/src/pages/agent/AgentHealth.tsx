@@ -1,7 +1,7 @@
 import { Link } from "wouter";
 import { graphql } from "../../api/graphql";
 import { usePage } from "../../api/page";
-import { byVersion, redSince, type Blame, type PastRun } from "../../logic/blame";
+import { byVersion, type PastRun } from "../../logic/blame";
 import { Failure, Loading } from "../../ui/states";
 import { Status } from "../../ui/Status";
 import type { AgentOfPage } from "../Agent";
@@ -11,7 +11,11 @@ const TestsBlame = graphql(`
   query TestsBlame($id: ID!) {
     agent(id: $id) {
       id
-      tests(first: 50) { totalCount nodes { __typename id name lastRunStatus runs(first: 20) { nodes { id status promptVersion } } } }
+      tests(first: 50) { totalCount nodes {
+        __typename id name lastRunId lastRunStatus
+        failingSince { promptVersion lastPassed { promptVersion } }
+        history(first: 20) { id status promptVersion }
+      } }
     }
   }
 `);
@@ -52,12 +56,17 @@ export function AgentHealth({ agent }: { agent: AgentOfPage }) {
                 <span className="muted">of {tests.length}</span>
               </div>
               <ul className="stack tight">
-                {tests.map((test) => {
-                  const blame = redSince(test.runs.nodes);
-                  return blame && <RedTest key={test.id} agentId={agent.id} name={test.name} runId={test.runs.nodes[0]?.id} blame={blame} />;
-                })}
+                {tests.map(
+                  (test) =>
+                    test.failingSince && (
+                      <li key={test.id} className={styles.red}>
+                        <Link href={`/runs/${test.lastRunId}`}>{test.name}</Link>
+                        <Since agentId={agent.id} failure={test.failingSince} />
+                      </li>
+                    ),
+                )}
               </ul>
-              <Versions runs={tests.flatMap((test) => test.runs.nodes)} />
+              <Versions runs={tests.flatMap((test) => test.history)} />
             </>
           )}
         </div>
@@ -83,25 +92,21 @@ export function AgentHealth({ agent }: { agent: AgentOfPage }) {
   );
 }
 
-function RedTest({ agentId, name, runId, blame }: { agentId: string; name: string; runId: string | undefined; blame: Blame<PastRun> }) {
-  return (
-    <li className={styles.red}>
-      <Link href={`/runs/${runId}`}>{name}</Link>
-      <Since agentId={agentId} blame={blame} />
-    </li>
-  );
+interface Failing {
+  promptVersion: number;
+  lastPassed: { promptVersion: number } | null;
 }
 
-/** "Red since v2", with a link to the words that changed. */
-export function Since({ agentId, blame }: { agentId: string; blame: Blame<PastRun> }) {
-  const { since, lastPassed } = blame;
+/** "Failing since v2", with a link to the words that changed. */
+export function Since({ agentId, failure }: { agentId: string; failure: Failing }) {
+  const { promptVersion, lastPassed } = failure;
   if (!lastPassed) return <span className="muted small">never passed</span>;
-  if (lastPassed.promptVersion === since.promptVersion) {
-    return <span className="muted small">red with the same prompt, v{since.promptVersion}</span>;
+  if (lastPassed.promptVersion === promptVersion) {
+    return <span className="muted small">failing with the same prompt, v{promptVersion}</span>;
   }
   return (
-    <Link className="small" href={`/agents/${agentId}/versions?from=${lastPassed.promptVersion}&to=${since.promptVersion}`}>
-      red since v{since.promptVersion}: what changed
+    <Link className="small" href={`/agents/${agentId}/versions?from=${lastPassed.promptVersion}&to=${promptVersion}`}>
+      failing since v{promptVersion}: what changed
     </Link>
   );
 }

@@ -1,6 +1,7 @@
 import type { CombinedError } from "@urql/core";
 import { lazy, Suspense, useEffect, useEffectEvent, useState } from "react";
 import { useClient } from "urql";
+import { Link } from "wouter";
 import { graphql } from "../../api/graphql";
 import { isConflict, useAction } from "../../api/page";
 import { unknownPlaceholders } from "../../logic/placeholders";
@@ -9,6 +10,7 @@ import { count } from "../../ui/format";
 import { Failure, Loading } from "../../ui/states";
 import type { AgentOfPage } from "../Agent";
 import { AgentHealth } from "./AgentHealth";
+import { keepDraft, keptDraft, type Draft } from "./draft";
 import { PromptText } from "./PromptText";
 
 const Diff = lazy(() => import("../../ui/Diff"));
@@ -37,14 +39,22 @@ const AgentNow = graphql(`
 
 const maxPrompt = 50_000;
 
-/** An unsaved prompt, and the version that it began from. */
-interface Draft {
-  text: string;
-  of: number;
+
+/** The prompt, for whoever may read it, beside the state of its tests. */
+export function AgentPrompt({ agent }: { agent: AgentOfPage }) {
+  const { prompt } = agent;
+  if (prompt !== undefined) return <PromptEditor agent={{ ...agent, prompt }} />;
+  return (
+    <div className="split">
+      <p className="note">The prompt is not shown: your key lacks the scope prompts.</p>
+      <AgentHealth agent={agent} />
+    </div>
+  );
 }
 
-/** An editor of the prompt, beside the state of its tests. */
-export function AgentPrompt({ agent }: { agent: AgentOfPage }) {
+type Prompted = AgentOfPage & { prompt: string };
+
+function PromptEditor({ agent }: { agent: Prompted }) {
   const [draft, setDraft] = useDraft(agent);
   const text = draft?.text ?? agent.prompt;
   const [isDiff, setDiff] = useState(false);
@@ -107,6 +117,11 @@ export function AgentPrompt({ agent }: { agent: AgentOfPage }) {
             <button type="button" disabled={!isChanged} aria-pressed={isDiff || isForeign} onClick={() => setDiff(!isDiff)}>
               What changed
             </button>
+            {isChanged && (
+              <Link className="button" href={`/chats/new?agent=${agent.id}&draft=1`}>
+                Try without saving
+              </Link>
+            )}
             <span className="muted small">Ctrl-S saves</span>
           </div>
           {(isDiff || isForeign) && isChanged && (
@@ -170,14 +185,9 @@ function Unknown({ agent, prompt }: { agent: AgentOfPage; prompt: string }) {
 
 /** Keeps the unsaved prompt in this tab until it is saved or discarded. */
 function useDraft(agent: AgentOfPage): [Draft | undefined, (draft: Draft | undefined) => void] {
-  const name = `agentgraph:prompt:${agent.id}`;
-  const [draft, setDraft] = useState<Draft | undefined>(() => {
-    const kept = sessionStorage.getItem(name);
-    return kept ? (JSON.parse(kept) as Draft) : undefined;
-  });
+  const [draft, setDraft] = useState(() => keptDraft(agent.id));
   const change = (next: Draft | undefined) => {
-    if (next) sessionStorage.setItem(name, JSON.stringify(next));
-    else sessionStorage.removeItem(name);
+    keepDraft(agent.id, next);
     setDraft(next);
   };
   return [draft, change];

@@ -1,15 +1,20 @@
 import { useState, type FormEvent } from "react";
+import { scopes, type Scope } from "../../logic/scopes";
 import { Dialog } from "../../ui/Dialog";
 import { askAs } from "../Keys";
 
 const create = "mutation CreateKey($input: CreateApiKeyInput!) { createApiKey(input: $input) { secret apiKey { id name } } }";
-const scopes = ["read", "write", "simulate", "admin"];
 const day = 86_400_000;
 
 /** Creates a key, authorized by another key, and shows its secret once. */
 export function NewKey({ onClose }: { onClose: () => void }) {
   const [secret, setSecret] = useState<string>();
   const [problem, setProblem] = useState<string>();
+  const [chosen, setChosen] = useState<readonly Scope[]>(["read"]);
+  const choose = (scope: Scope) => {
+    if (chosen.includes(scope)) setChosen(chosen.filter((other) => other !== scope));
+    else setChosen(scope === "chat" ? ["chat"] : [...chosen.filter((other) => other !== "chat"), scope]);
+  };
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
@@ -18,7 +23,7 @@ export function NewKey({ onClose }: { onClose: () => void }) {
       const made = await askAs<{ createApiKey: { secret: string } }>({ "X-Api-Key": String(form.get("key")).trim() }, create, {
         input: {
           name: form.get("name"),
-          scopes: form.getAll("scope"),
+          scopes: chosen,
           expiresAt: days > 0 ? new Date(Date.now() + days * day).toISOString() : null,
         },
       });
@@ -56,11 +61,14 @@ export function NewKey({ onClose }: { onClose: () => void }) {
           <label htmlFor="key-name">Name</label>
           <input id="key-name" name="name" required autoFocus placeholder="Who or what will use it" />
         </div>
-        <fieldset className="row">
+        <fieldset className="stack tight">
           <legend>What it may do</legend>
-          {scopes.map((scope) => (
+          {Object.entries(scopes).map(([scope, meaning]) => (
             <label key={scope} className="check">
-              <input type="checkbox" name="scope" value={scope} defaultChecked={scope === "read"} /> {scope}
+              <input type="checkbox" name="scope" value={scope} checked={chosen.includes(scope as Scope)} onChange={() => choose(scope as Scope)} />
+              <span>
+                <strong>{scope}</strong> <span className="muted">{meaning}</span>
+              </span>
             </label>
           ))}
         </fieldset>
@@ -83,7 +91,7 @@ export function NewKey({ onClose }: { onClose: () => void }) {
           </p>
         )}
         <div>
-          <button type="submit" className="primary">
+          <button type="submit" className="primary" disabled={chosen.length === 0}>
             Make the key
           </button>
         </div>

@@ -19,7 +19,8 @@ export const TestsQuery = graphql(`
         totalCount
         nodes {
           __typename id name kind folderId isFlaky lastRunStatus lastRunId
-          runs(first: 20) { nodes { id status promptVersion } }
+          failingSince { promptVersion lastPassed { promptVersion } }
+          history(first: 20) { id status promptVersion }
           ... on SimulationTest { scenario criteria maxTurns }
           ... on ClassificationTest { tagExpected }
         }
@@ -100,6 +101,7 @@ export function AgentTests({ agent, refresh }: { agent: AgentOfTests; refresh: (
           edit={(id) => set("edit", id)}
           editFolder={setFolderId}
           onStarted={show}
+          onEnded={refresh}
         />
       )}
       {executions.length > 0 && <Executions executions={executions} shownId={executionId} show={(id) => set("execution", id)} />}

@@ -1,9 +1,8 @@
-import type { KeyboardEvent } from "react";
+import { useEffect, useEffectEvent, useRef, type KeyboardEvent } from "react";
 import { useSubscription } from "urql";
 import { Link } from "wouter";
 import { graphql, type ResultOf } from "../../api/graphql";
 import { usePage } from "../../api/page";
-import { redSince } from "../../logic/blame";
 import { duration } from "../../ui/format";
 import { Failure, Loading } from "../../ui/states";
 import { Status } from "../../ui/Status";
@@ -14,23 +13,19 @@ import styles from "./Matrix.module.css";
 import { Progress } from "./Progress";
 
 const MatrixQuery = graphql(`
-  query Matrix($id: ID!, $first: Int!, $after: String) {
+  query Matrix($id: ID!) {
     agentTestExecution(id: $id) {
       id status verdict repeats passRate passHatK retryOfId createdAt finishedAt
       leftOutTests { testId testName }
       counts { total queued running passed failed error cancelled judged }
-      runs(first: $first, after: $after) {
-        totalCount
-        pageInfo { hasNextPage endCursor }
-        nodes { id testId testName attempt status promptVersion durationMs error { cause message } }
-      }
+      tests { testId runs { id attempt status promptVersion durationMs } }
     }
   }
 `);
 
 const RunUpdates = graphql(`
   subscription RunUpdates($id: ID!) {
-    agentTestRunUpdated(executionId: $id) { id testId testName attempt status promptVersion durationMs error { cause message } }
+    agentTestRunUpdated(executionId: $id) { id status durationMs }
   }
 `);
 
@@ -43,10 +38,7 @@ const ExecutionUpdates = graphql(`
 `);
 
 export type ExecutionOfMatrix = NonNullable<ResultOf<typeof MatrixQuery>["agentTestExecution"]>;
-type Run = ExecutionOfMatrix["runs"]["nodes"][number];
-
-/** The most runs that are shown. An execution has up to 1,000. */
-const maxRuns = 100;
+type Run = ExecutionOfMatrix["tests"][number]["runs"][number];
 
 interface Props {
   agent: AgentOfTests;
@@ -58,19 +50,27 @@ interface Props {
   edit: (testId: string) => void;
   editFolder: (folderId: string) => void;
   onStarted: (executionId: string) => void;
+  /** Is called when the execution that is shown ends. */
+  onEnded: () => void;
 }
 
 /** A row for each test and a cell for each attempt, live during the execution. */
 export function Matrix(props: Props) {
   const { agent, executionId, show, setShow } = props;
-  const answer = usePage(MatrixQuery, { id: executionId ?? "", first: maxRuns, after: null }, { pause: !executionId });
+  const answer = usePage(MatrixQuery, { id: executionId ?? "" }, { pause: !executionId });
   const execution = answer.data?.agentTestExecution ?? undefined;
   const isOver = !execution || execution.status === "Completed" || execution.status === "Cancelled";
   useSubscription({ query: RunUpdates, variables: { id: executionId ?? "" }, pause: isOver });
   useSubscription({ query: ExecutionUpdates, variables: { id: executionId ?? "" }, pause: isOver });
+  const onEnded = useEffectEvent(props.onEnded);
+  const wasUnderWay = useRef(false);
+  useEffect(() => {
+    if (isOver && wasUnderWay.current) onEnded();
+    wasUnderWay.current = !isOver;
+  }, [isOver]);
   if (answer.error) return <Failure error={answer.error} retry={answer.refresh} />;
   if (executionId && !execution) return <Loading />;
-  const runs = runsByTest(execution?.runs.nodes ?? []);
+  const runs = new Map(execution?.tests.map((test) => [test.testId, test.runs]));
   const isShown = (test: TestRow) => {
     const status = runs.get(test.id)?.map((run) => run.status) ?? [test.lastRunStatus ?? ""];
     return show === "notpassed" ? status.some((s) => s === "Failed" || s === "Error") : show === "flaky" ? test.isFlaky : true;
@@ -141,9 +141,6 @@ export function Matrix(props: Props) {
         </table>
       </div>
       {tests.length === 0 && <p className="body muted">No test is {show === "flaky" ? "flaky" : "red"}.</p>}
-      {execution && execution.runs.totalCount > maxRuns && (
-        <p className="body muted">The first {maxRuns} of {execution.runs.totalCount} runs are shown in cells.</p>
-      )}
     </section>
   );
 }
@@ -151,7 +148,7 @@ export function Matrix(props: Props) {
 function Row({ agent, test, runs, attempts, ticked, setTicked, edit }: Props & { test: TestRow; runs: Run[]; attempts: number }) {
   const judged = runs.filter((run) => run.status === "Passed" || run.status === "Failed");
   const passed = judged.filter((run) => run.status === "Passed").length;
-  const blame = redSince(test.runs.nodes);
+  const failure = test.failingSince;
   const tick = () => {
     const next = new Set(ticked);
     if (!next.delete(test.id)) next.add(test.id);
@@ -166,9 +163,9 @@ function Row({ agent, test, runs, attempts, ticked, setTicked, edit }: Props & {
         <button type="button" onClick={() => edit(test.id)}>
           {test.name}
         </button>
-        {blame && (
+        {failure && (
           <div className="narrow">
-            <Since agentId={agent.id} blame={blame} />
+            <Since agentId={agent.id} failure={failure} />
           </div>
         )}
         {test.isFlaky && <span className={styles.flaky}>~ flaky</span>}
@@ -178,7 +175,7 @@ function Row({ agent, test, runs, attempts, ticked, setTicked, edit }: Props & {
         return (
           <td key={i} className={styles.attempt}>
             {run ? (
-              <Link href={`/runs/${run.id}`} className="quiet" data-cell title={run.error ? `${run.error.cause}: ${run.error.message}` : undefined}>
+              <Link href={`/runs/${run.id}`} className="quiet" data-cell>
                 <Status of={run.status} short />
               </Link>
             ) : (
@@ -193,19 +190,11 @@ function Row({ agent, test, runs, attempts, ticked, setTicked, edit }: Props & {
       <td className="number">{judged.length > 0 ? `${passed}/${judged.length}` : <span className="muted">–</span>}</td>
       <td className="number wide">{median(runs)}</td>
       <td className="wide">
-        <Strip runs={test.runs.nodes} />
+        <Strip runs={test.history} />
       </td>
-      <td className={`${styles.since} wide`}>{blame && <Since agentId={agent.id} blame={blame} />}</td>
+      <td className={`${styles.since} wide`}>{failure && <Since agentId={agent.id} failure={failure} />}</td>
     </tr>
   );
-}
-
-function runsByTest(runs: readonly Run[]): Map<string, Run[]> {
-  const map = new Map<string, Run[]>();
-  for (const run of runs) {
-    if (run.testId) map.set(run.testId, [...(map.get(run.testId) ?? []), run]);
-  }
-  return map;
 }
 
 function median(runs: readonly Run[]): string {

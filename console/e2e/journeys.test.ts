@@ -212,7 +212,7 @@ describe("journeys", { skip: noBrowser, concurrency: 1, timeout: 300_000 }, () =
     }));
 
   test("a prompt is tried without saving it", () =>
-    visit(`agents/${agent("Product help")}`, async (page) => {
+    visit(`agents/${agent("Product help")}`, async (page, { checkAccessible }) => {
       await page.getByRole("textbox", { name: "Prompt" }).fill("You only ever talk of kettles.");
       await page.getByRole("link", { name: "Try without saving" }).click();
       await page.getByText("It tries the prompt that you have not saved.").waitFor();
@@ -221,11 +221,13 @@ describe("journeys", { skip: noBrowser, concurrency: 1, timeout: 300_000 }, () =
       await page.getByRole("checkbox", { name: "All tools" }).uncheck();
       await page.getByRole("checkbox", { name: /^Deny/ }).uncheck();
       await page.getByText("This happens for real:").waitFor();
+      await checkAccessible();
       await page.getByRole("checkbox", { name: /^Deny/ }).check();
       await page.getByText("Nothing outside hears of this chat.").waitFor();
       await page.getByRole("button", { name: "Start chat" }).click();
       await page.getByRole("heading", { name: "Chat with Product help" }).waitFor();
       await page.getByText("Draft").waitFor();
+      await checkAccessible();
       await page.getByRole("link", { name: "Chats", exact: true }).first().click();
       await page.getByRole("row", { name: /Product help.*Draft/ }).waitFor();
       await page.goto(`${base}agents/${agent("Product help")}`);

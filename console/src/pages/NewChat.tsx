@@ -104,10 +104,9 @@ function Start({ isDraft, ...props }: MockingProps & { isDraft: boolean }) {
     <form className="stack" onSubmit={submit}>
       {draft && (
         <details className="note">
-          <summary>
-            It tries the prompt that you have not saved. <Link href={`/agents/${agent.id}`}>Go on writing it</Link>
-          </summary>
+          <summary>It tries the prompt that you have not saved.</summary>
           <p className={styles.prompt}>{draft.text}</p>
+          <Link href={`/agents/${agent.id}`}>Go on writing it</Link>
         </details>
       )}
       {isDraft && !draft && <p className="note warn">There is no unsaved prompt in this tab: the chat is held with the saved one.</p>}

@@ -12,6 +12,9 @@ import (
 	"syscall"
 )
 
+// errVerdict says that what clients were told is not what Postgres holds.
+var errVerdict = errors.New("the books do not agree")
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	err := run(ctx, os.Args[1:])
@@ -21,7 +24,10 @@ func main() {
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "faults:", err)
-		os.Exit(1)
+		if errors.Is(err, errVerdict) {
+			os.Exit(1)
+		}
+		os.Exit(2) // the faults could not be played to their end
 	}
 }
 
@@ -49,5 +55,8 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	books.print(os.Stdout)
-	return books.verdict()
+	if err := books.verdict(); err != nil {
+		return fmt.Errorf("%w: %w", errVerdict, err)
+	}
+	return nil
 }

@@ -1,0 +1,192 @@
+package db_test
+
+import (
+	"io"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// arguments returns values for a parameter. If the parameter holds ids, the first value has the company's own, and each
+// further one has the other company's id in one place. known is false for an unknown type.
+func arguments(of reflect.Type, own, other estate) (values []any, known bool) {
+	switch of {
+	case reflect.TypeFor[string]():
+		for _, id := range other.ids {
+			values = append(values, id)
+		}
+		slices.SortFunc(values, func(a, b any) int { return strings.Compare(a.(string), b.(string)) })
+		return append([]any{own.ids["AgentID"]}, values...), true
+	case reflect.TypeFor[[]byte]():
+		return []any{own.tokenHash, other.tokenHash}, true
+	case reflect.TypeFor[*string]():
+		id := other.ids["AgentID"]
+		return []any{(*string)(nil), &id}, true
+	case reflect.TypeFor[[]string]():
+		var ids []string
+		for _, id := range other.ids {
+			ids = append(ids, id)
+		}
+		return []any{[]string{}, ids}, true
+	case reflect.TypeFor[db.Rows]():
+		return []any{db.AgentRows, db.ToolsOfAgents}, true
+	case reflect.TypeFor[db.List]():
+		return []any{db.TestsOfAgents, db.AgentsOfTools}, true
+	case reflect.TypeFor[db.Filter]():
+		return []any{db.Filter(nil)}, true
+	case reflect.TypeFor[model.PageArgs]():
+		return []any{model.PageArgs{First: 100}}, true
+	case reflect.TypeFor[*model.AgentTestKind](), reflect.TypeFor[*model.AgentTestRunStatus]():
+		return []any{reflect.Zero(of).Interface()}, true
+	case reflect.TypeFor[*model.AgentTestRun]():
+		run := func(of estate) *model.AgentTestRun {
+			return &model.AgentTestRun{
+				ID: of.ids["RunID"], ExecutionID: of.ids["ExecutionID"], Claim: 1, Status: model.AgentTestRunStatusPassed,
+			}
+		}
+		return []any{run(own), run(other)}, true
+	case reflect.TypeFor[*model.AgentFilter](), reflect.TypeFor[*model.AuditEventFilter](), reflect.TypeFor[*model.CampaignFilter](),
+		reflect.TypeFor[*model.SimulationChatFilter](),
+		reflect.TypeFor[*model.CampaignItemStatus](), reflect.TypeFor[*bool]():
+		return []any{reflect.Zero(of).Interface()}, true
+	case reflect.TypeFor[model.DateBound]():
+		return []any{model.DateBound{At: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), IsDay: true}}, true
+	case reflect.TypeFor[model.ConsumptionAxes]():
+		return []any{model.AllConsumptionAxes}, true
+	case reflect.TypeFor[model.ConsumptionRange]():
+		return []any{model.ConsumptionRange{From: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), End: time.Now()}}, true
+	case reflect.TypeFor[*model.Document]():
+		claimed := func(of estate) *model.Document {
+			return &model.Document{ID: of.ids["IndexedID"], DatasetID: of.ids["DatasetID"], IndexingID: of.ids["IndexingID"], Claim: 1, Error: new("New")}
+		}
+		return []any{claimed(own), claimed(other)}, true
+	case reflect.TypeFor[io.Reader]():
+		return []any{strings.NewReader("New")}, true
+	case reflect.TypeFor[[]*model.Chunk]():
+		return []any{[]*model.Chunk{{Content: "New", Words: []string{"new"}}}}, true
+	case reflect.TypeFor[[]float32]():
+		return []any{[]float32{1, 0}}, true
+	case reflect.TypeFor[[][]string]():
+		return []any{[][]string{{other.mark}}}, true
+	case reflect.TypeFor[[]db.WeighedToken]():
+		return []any{[]db.WeighedToken{{Terms: []string{other.mark}, Weight: 1}}}, true
+	case reflect.TypeFor[int]():
+		return []any{10}, true
+	case reflect.TypeFor[time.Time]():
+		return []any{time.Now()}, true
+	case reflect.TypeFor[*model.Campaign]():
+		campaign := func(of estate) *model.Campaign {
+			return &model.Campaign{ID: model.NewID("campaign"), AgentID: of.ids["AgentID"], Name: "New", Status: model.CampaignStatusDraft, MaxAttempts: 1}
+		}
+		return []any{campaign(own), campaign(other)}, true
+	case reflect.TypeFor[[]*model.CampaignItem](), reflect.TypeFor[[]*model.CampaignItemEvent]():
+		return []any{reflect.Zero(of).Interface()}, true
+	case reflect.TypeFor[[]time.Time]():
+		return []any{[]time.Time{time.Now()}}, true
+	case reflect.TypeFor[db.AgentTestHistory]():
+		folder := func(of estate) db.AgentTestHistory {
+			return db.AgentTestHistory{Folders: []*model.AgentTestFolder{{ID: model.NewID("folder"), AgentID: of.ids["AgentID"], Name: "New", Color: "#112233"}}}
+		}
+		return []any{folder(own), folder(other)}, true
+	case reflect.TypeFor[model.AgentTestFilter]():
+		return []any{model.AgentTestFilter{FolderID: own.ids["FolderID"]}, model.AgentTestFilter{FolderID: other.ids["FolderID"]}}, true
+	case reflect.TypeFor[model.AgentTestRunFilter]():
+		run := func(execution, test, agent *string) any {
+			return model.AgentTestRunFilter{ExecutionID: execution, TestID: test, AgentID: agent}
+		}
+		execution, test, agent := other.ids["ExecutionID"], other.ids["TestID"], other.ids["AgentID"]
+		return []any{run(new(own.ids["ExecutionID"]), nil, nil), run(&execution, nil, nil), run(nil, &test, nil), run(nil, nil, &agent)}, true
+	case reflect.TypeFor[*model.CampaignItemFilter](), reflect.TypeFor[*model.DocumentFilter]():
+		return []any{reflect.Zero(of).Interface()}, true
+	case reflect.TypeFor[time.Duration]():
+		return []any{time.Minute}, true
+	case reflect.TypeFor[int32]():
+		return []any{int32(1)}, true
+	case reflect.TypeFor[*model.SimulationChat]():
+		return []any{&model.SimulationChat{AgentID: own.ids["AgentID"], Warnings: []string{}},
+			&model.SimulationChat{AgentID: other.ids["AgentID"], Warnings: []string{}}}, true
+	}
+	if of.Kind() != reflect.Struct || !strings.HasSuffix(of.Name(), "Input") {
+		return nil, false
+	}
+	return inputs(of, own, other), true
+}
+
+// inputs returns a valid input with the company's own ids, and for each of its ids one input with the other company's.
+func inputs(of reflect.Type, own, other estate) []any {
+	valid := reflect.New(of).Elem()
+	texts := map[string]string{
+		"Name": "New", "TechnicalName": "a_new_name", "Prompt": "New {knowledge}", "Language": "en", "Channel": "Web", "Direction": "Inbound", "Text": "New",
+		"Scenario": "New", "TagExpected": "New", "Color": "#112233", "Only": "All", "To": "Calling",
+	}
+	own = own.suiting(of)
+	var named []int
+	for i := range of.NumField() {
+		field, name := valid.Field(i), of.Field(i).Name
+		switch {
+		case own.ids[name] != "" && field.Kind() == reflect.String:
+			field.SetString(own.ids[name])
+			named = append(named, i)
+		case own.ids[name] != "" && field.Type() == reflect.TypeFor[*string]():
+			if of != reflect.TypeFor[model.StartAgentTestExecutionInput]() { // it takes only one of its fields of ids
+				field.Set(reflect.ValueOf(new(own.ids[name])))
+			}
+			named = append(named, i)
+		case own.ids[name] != "" && field.Kind() == reflect.Slice:
+			field.Set(reflect.ValueOf([]string{own.ids[name]}))
+			named = append(named, i)
+		case texts[name] != "" && field.Kind() == reflect.String:
+			field.SetString(texts[name])
+		case name == "Scopes":
+			field.Set(reflect.ValueOf([]model.APIKeyScope{model.APIKeyScopeRead}))
+		case slices.Contains([]string{"Version", "MaxTurns", "Repeats", "Concurrency", "MaxAttempts", "Limit"}, name) && field.Kind() == reflect.Int32:
+			field.SetInt(1)
+		case name == "Entries":
+			field.Set(reflect.ValueOf([]*model.UsageEntryInput{entry("a new key", "2026-03-01T09:30:00Z", 1)}))
+		case name == "LeaseSeconds", name == "TTLSeconds":
+			field.SetInt(60)
+		case field.Type() == reflect.TypeFor[[]*model.CampaignItemInput]():
+			field.Set(reflect.ValueOf(contacts("", 1).Items))
+		case name == "Criteria":
+			field.Set(reflect.ValueOf([]string{"New"}))
+		case field.Type() == reflect.TypeFor[*model.ConversationContext]() && of != reflect.TypeFor[model.UpdateAgentTestInput]():
+			field.Set(reflect.ValueOf(conversation("New")))
+		}
+	}
+	all := []any{valid.Interface()}
+	for _, i := range named {
+		foreign := reflect.New(of).Elem()
+		foreign.Set(valid)
+		name := of.Field(i).Name
+		switch foreign.Field(i).Kind() {
+		case reflect.String:
+			foreign.Field(i).SetString(other.ids[name])
+		case reflect.Pointer:
+			foreign.Field(i).Set(reflect.ValueOf(new(other.ids[name])))
+			if tests := foreign.FieldByName("TestIds"); tests.IsValid() {
+				tests.SetZero()
+			}
+		default:
+			foreign.Field(i).Set(reflect.ValueOf([]string{own.ids[name], other.ids[name]}))
+		}
+		all = append(all, foreign.Interface())
+	}
+	return all
+}
+
+// suiting returns the estate with ids of rows that the input can be applied to.
+func (e estate) suiting(input reflect.Type) estate {
+	e.ids = maps.Clone(e.ids)
+	switch input {
+	case reflect.TypeFor[model.UpdateClassificationTestInput]():
+		e.ids["TestID"] = e.ids["ClassificationTestID"]
+	case reflect.TypeFor[model.RetryAgentTestExecutionInput]():
+		e.ids["ExecutionID"] = e.ids["FinishedExecutionID"]
+	}
+	return e
+}

@@ -92,7 +92,7 @@ func TestBreakdownsThatAreRefusedInREST(t *testing.T) {
 	g := startGateway(t)
 	_, key := g.company(t, "Refused")
 	for query, want := range map[string]string{
-		"":                                  "2 fields are not valid: from, to",
+		"":                                  "from is required; to is required",
 		"?to=2026-03-01":                    "from is required",
 		"?from=2026-03-01":                  "to is required",
 		"?from=2026-03-01&to=x":             "to must be an ISO date such as 2026-03-01, or a date-time such as 2026-03-01T09:30:00Z",

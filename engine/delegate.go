@@ -25,7 +25,7 @@ func (c *conversation) delegate(ctx context.Context, call *call, emit func(event
 	if err != nil {
 		return "", err
 	}
-	variables := map[string]string{}
+	variables := bag{}
 	maps.Copy(variables, c.variables)
 	// A missing mandatory field does not keep it from answering, because its parent has no more to offer.
 	missing := fillFields(variables, s.agent.Fields, c.effects.now())

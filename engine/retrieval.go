@@ -145,13 +145,12 @@ func (c *conversation) learn(found []*model.RetrievedChunk) ([]string, error) {
 const promptOfKnowledge = "the prompt of the knowledge base chat"
 
 // renderKnowledge is render for the prompt of a knowledge base chat.
-func renderKnowledge(prompt string, variables map[string]string, knowledge string) (string, []string, error) {
+func renderKnowledge(prompt string, variables bag, knowledge string) (string, []string, error) {
 	filled, unknown := fill(prompt, maxRendered, func(name string) (string, bool) {
 		if name == "knowledge" {
 			return knowledge, true
 		}
-		value, ok := variables[name]
-		return value, ok
+		return variables.text(name)
 	})
 	if len(filled) > maxRendered {
 		return "", nil, model.Errorf(model.Unprocessable, "the prompt of the knowledge base chat is too long once its placeholders are filled in")

@@ -196,7 +196,7 @@ func (s *scene) conversation(t *testing.T) *conversation {
 	t.Helper()
 	turn := &turn{
 		model: &s.script, limits: s.limits, effects: s.effects, checks: newChecks(),
-		variables: map[string]string{"clinic": "Lakeside", "name": "Ana"}, mocking: &s.mocking,
+		variables: bag{"clinic": "Lakeside", "name": "Ana"}, mocking: &s.mocking,
 	}
 	turn.transfer.recall(s.before)
 	made := s.made

@@ -32,7 +32,7 @@ type turn struct {
 	effects   effects
 	checks    *checks
 	// variables are the chat's data bag.
-	variables map[string]string
+	variables bag
 	mocking   *model.ToolMocking
 
 	// asked counts how often the model was asked, in all conversations.
@@ -112,7 +112,7 @@ type conversation struct {
 	knowledge *retrieval
 	targets   map[string]*target
 	// variables fill the placeholders of the prompt and of mocks.
-	variables map[string]string
+	variables bag
 	// unknown are the placeholders of the prompt without a value.
 	unknown []string
 	// language is the agent's language.
@@ -146,7 +146,7 @@ func (t *turn) converse(s *speaker, messages []llm.Message, made map[string]int3
 }
 
 // conversation returns a conversation without messages. The error is UNPROCESSABLE if the prompt is too long.
-func (t *turn) conversation(s *speaker, variables map[string]string, mocking *model.ToolMocking, instruction string) (*conversation, error) {
+func (t *turn) conversation(s *speaker, variables bag, mocking *model.ToolMocking, instruction string) (*conversation, error) {
 	prompt, unknown, err := render(s.agent.Prompt, variables)
 	if err != nil {
 		return nil, err

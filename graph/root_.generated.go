@@ -861,7 +861,10 @@ input CreateSimulationTestInput {
   maxTurns: Int! = 10
   "Messages to start from, at most 200. After a message of the agent the contact answers, after one of the contact the agent."
   conversationContext: [TestMessageInput!]! = []
-  "Values of the agent's fields, name to text; at most 200 of at most 10,000 characters each."
+  """
+  Values of the agent's fields by name, at most 200: texts, numbers, truth values, and lists and objects of them, each of at
+  most 10,000 characters. Placeholders reach into objects by dots. What is null is as good as absent.
+  """
   variables: JSONObject
   "What to mock. Every target must be connected to the agent."
   toolMocking: ToolMockingInput
@@ -2322,7 +2325,7 @@ input AddCampaignItemsInput {
 input CampaignItemInput {
   "A valid number, with ` + "`" + `+` + "`" + ` and the country code unless the campaign has a default region. It may be left out for a Web agent only."
   phoneNumber: String! = ""
-  "Values for the campaign's fields, name to text; at most 200 of at most 10,000 characters each. Those of mandatory fields must be there, unless the platform fills them."
+  "Values for the campaign's fields, name to text; at most 200 of at most 10,000 characters each. What is null is as good as absent. Those of mandatory fields must be there, unless the platform fills them."
   dataBag: JSONObject
 }
 
@@ -3382,8 +3385,8 @@ extend type Mutation {
 }
 `, BuiltIn: false},
 	{Name: "../schema/schema.graphqls", Input: `"""
-A moment in UTC with millisecond precision, RFC 3339: ` + "`" + `2026-03-01T09:30:00.000Z` + "`" + `. As input any RFC 3339
-date-time is taken, whatever its offset.
+A moment in UTC with millisecond precision, RFC 3339: ` + "`" + `2026-03-01T09:30:00.000Z` + "`" + `. As input any ISO 8601
+date-time is taken: with or without seconds, with any offset (` + "`" + `+01:00` + "`" + `, ` + "`" + `+0100` + "`" + `), in UTC when it has none.
 """
 scalar DateTime
 
@@ -3670,7 +3673,7 @@ input SimulationChatFilter {
 input StartSimulationChatInput {
   "The agent, of the same company."
   agentId: ID!
-  "Values for the agent's fields, name to text; at most 200 of at most 10,000 characters each."
+  "Values for the agent's fields, name to text; at most 200 of at most 10,000 characters each. What is null is as good as absent."
   dataBag: JSONObject
   "What to mock."
   toolMocking: ToolMockingInput

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -172,7 +171,7 @@ func (t *SimulationTest) Update(in UpdateSimulationTestInput, now time.Time) err
 		t.ConversationMessages = values(in.ConversationContext)
 	}
 	if in.Variables != nil {
-		t.Variables = in.Variables
+		t.Variables = in.Variables.withoutNulls()
 	}
 	if in.ToolMocking != nil {
 		mocking := *in.ToolMocking
@@ -195,7 +194,7 @@ func (t *SimulationTest) Update(in UpdateSimulationTestInput, now time.Time) err
 	}
 	faults.count("maxTurns", &t.MaxTurns, 1, MaxTurns)
 	faults.messages("conversationContext", t.ConversationMessages)
-	faults.scalars("variables", t.Variables)
+	faults.values("variables", t.Variables)
 	faults.mocking("toolMocking", t.ToolMocking)
 	return faults.Err()
 }
@@ -222,7 +221,7 @@ func (t *ClassificationTest) Update(in UpdateClassificationTestInput, now time.T
 	} else if t.ConversationContext == nil {
 		t.ConversationContext = &ConversationContext{}
 	}
-	t.ConversationContext.DataBag = t.ConversationContext.DataBag.text()
+	t.ConversationContext.DataBag = t.ConversationContext.DataBag.withoutNulls()
 
 	var faults Fields
 	faults.name("name", t.Name, 255)
@@ -231,7 +230,7 @@ func (t *ClassificationTest) Update(in UpdateClassificationTestInput, now time.T
 		faults.Add("conversationContext.messages", "must have at least one message")
 	}
 	faults.messages("conversationContext.messages", t.ConversationContext.Messages)
-	faults.scalars("conversationContext.dataBag", t.ConversationContext.DataBag)
+	faults.values("conversationContext.dataBag", t.ConversationContext.DataBag)
 	return faults.Err()
 }
 
@@ -279,28 +278,6 @@ func (f *Fields) messages(path string, messages []TestMessage) {
 		f.text(fmt.Sprintf("%s.%d.text", path, i), m.Text, 1, maxTestMessage)
 		if !m.Role.IsValid() {
 			f.Add(fmt.Sprintf("%s.%d.role", path, i), "must be one of assistant, user")
-		}
-	}
-}
-
-// scalars records a fault when an object maps names to anything but texts, numbers and truth values.
-func (f *Fields) scalars(path string, object JSONObject) {
-	given := map[string]any{}
-	if err := json.Unmarshal(object.text(), &given); err != nil {
-		f.Add(path, "must be an object")
-		return
-	}
-	if !f.list(path, len(given), maxDataBagEntries) {
-		return
-	}
-	for name, value := range given {
-		f.text(path, name, 1, maxDataBagName)
-		switch v := value.(type) {
-		case string:
-			f.text(path+"."+name, v, 0, maxDataBagValue)
-		case float64, bool:
-		default:
-			f.Add(path+"."+name, "must be a text, a number, true or false")
 		}
 	}
 }

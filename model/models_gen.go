@@ -236,7 +236,7 @@ type CampaignItemFilter struct {
 type CampaignItemInput struct {
 	// A valid number, with `+` and the country code unless the campaign has a default region. It may be left out for a Web agent only.
 	PhoneNumber string `json:"phoneNumber"`
-	// Values for the campaign's fields, name to text; at most 200 of at most 10,000 characters each. Those of mandatory fields must be there, unless the platform fills them.
+	// Values for the campaign's fields, name to text; at most 200 of at most 10,000 characters each. What is null is as good as absent. Those of mandatory fields must be there, unless the platform fills them.
 	DataBag JSONObject `json:"dataBag,omitempty"`
 }
 
@@ -576,7 +576,8 @@ type CreateSimulationTestInput struct {
 	MaxTurns int32 `json:"maxTurns"`
 	// Messages to start from, at most 200. After a message of the agent the contact answers, after one of the contact the agent.
 	ConversationContext []*TestMessage `json:"conversationContext"`
-	// Values of the agent's fields, name to text; at most 200 of at most 10,000 characters each.
+	// Values of the agent's fields by name, at most 200: texts, numbers, truth values, and lists and objects of them, each of at
+	// most 10,000 characters. Placeholders reach into objects by dots. What is null is as good as absent.
 	Variables JSONObject `json:"variables,omitempty"`
 	// What to mock. Every target must be connected to the agent.
 	ToolMocking *ToolMocking `json:"toolMocking,omitempty"`
@@ -1045,7 +1046,7 @@ type StartAgentTestExecutionPayload struct {
 type StartSimulationChatInput struct {
 	// The agent, of the same company.
 	AgentID string `json:"agentId"`
-	// Values for the agent's fields, name to text; at most 200 of at most 10,000 characters each.
+	// Values for the agent's fields, name to text; at most 200 of at most 10,000 characters each. What is null is as good as absent.
 	DataBag JSONObject `json:"dataBag,omitempty"`
 	// What to mock.
 	ToolMocking *ToolMocking `json:"toolMocking,omitempty"`

@@ -119,7 +119,7 @@ func (e *endpoint) serves(method string) bool {
 // it sets the Allow header.
 func (t *Transport) find(w http.ResponseWriter, r *http.Request) (*endpoint, map[string]any, *problem) {
 	var allowed []string
-	given := segments(r.URL.EscapedPath())
+	given := segments(pathOf(r.URL.EscapedPath()))
 	for _, e := range t.endpoints {
 		values, ok := e.match(given)
 		if !ok {
@@ -140,6 +140,18 @@ func (t *Transport) find(w http.ResponseWriter, r *http.Request) (*endpoint, map
 	allow := strings.Join(slices.Compact(allowed), ", ")
 	w.Header().Set("Allow", allow)
 	return nil, nil, problemf(http.StatusMethodNotAllowed, model.BadInput, "the method is not allowed here; use %s", allow)
+}
+
+// version may stand before a path, although v1's paths have none.
+const version = "v1"
+
+// pathOf returns a path as the table has it: clients that join a base URL and a path put several slashes or the version first.
+func pathOf(path string) string {
+	path = strings.TrimLeft(path, "/")
+	if first, rest, more := strings.Cut(path, "/"); more && strings.EqualFold(first, version) {
+		path = strings.TrimLeft(rest, "/")
+	}
+	return "/" + path
 }
 
 // segments splits a path. A trailing slash makes no difference.

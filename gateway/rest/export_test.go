@@ -89,7 +89,7 @@ func TestExportsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	h := exporting(t, nil, usage("k", "agent_1", "", 1))
 	for query, want := range map[string]string{
-		"":                                              "2 fields are not valid: from, to",
+		"":                                              "from is required; to is required",
 		"?from=2026-03-01":                              "to is required",
 		"?from=2026-03-01&to=":                          "to is required",
 		"?from=1st&to=2026-03-01":                       "from must be an ISO date",

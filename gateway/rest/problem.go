@@ -80,14 +80,14 @@ func presented(err *gqlerror.Error) *model.Error {
 
 // failure returns the problem for an operation's errors: for the most severe one, with the names that the route's
 // caller knows.
-func (t *Transport) failure(e *endpoint, errs gqlerror.List) *problem {
+func (t *Transport) failure(e *endpoint, spelled map[string]string, errs gqlerror.List) *problem {
 	var gravest *problem
 	for _, err := range errs {
 		known := presented(err)
 		if known.Code == model.BadInput && e.faults != "" {
 			known.Code = e.faults
 		}
-		if named := e.operation.named(known.Fields); named != nil && known.Code == model.NotFound {
+		if named := e.operation.named(known.Fields, spelled); named != nil && known.Code == model.NotFound {
 			known.Fields = named // the message already names what does not exist
 		} else if named != nil {
 			known = faultsAs(named, known.Code)

@@ -33,6 +33,11 @@ type route struct {
 	strict bool
 	// faults is the code for faults of the body. Empty means BAD_INPUT.
 	faults model.Code
+	// also are other names of members of the body, by which clients know them from elsewhere. Such a name counts if its value
+	// is a list and the member takes one.
+	also map[string]string
+	// emptied is a member that null empties. Elsewhere null means absent.
+	emptied string
 }
 
 // routes is v1. Of several matching paths, the first with the request's method answers.
@@ -51,9 +56,11 @@ var routes = []route{
 		strict: true},
 	{method: http.MethodGet, path: "/SimulationChat/{simulationChatId}", operation: "GetSimulationChat", result: "simulationChat"},
 
-	{method: http.MethodPost, path: "/AgentTest/simulation", operation: "CreateSimulationTest", result: "createSimulationTest.agentTest"},
+	{method: http.MethodPost, path: "/AgentTest/simulation", operation: "CreateSimulationTest", result: "createSimulationTest.agentTest",
+		also: map[string]string{"conversationMessages": "conversationContext"}},
 	{method: http.MethodPost, path: "/AgentTest/classification", operation: "CreateClassificationTest", result: "createClassificationTest.agentTest"},
-	{method: http.MethodPatch, path: "/AgentTest/{testId}", operation: "UpdateAgentTest", result: "updateAgentTest.agentTest"},
+	{method: http.MethodPatch, path: "/AgentTest/{testId}", operation: "UpdateAgentTest", result: "updateAgentTest.agentTest",
+		also: map[string]string{"conversationContext": "conversationMessages"}, emptied: "folderId"},
 	{method: http.MethodGet, path: "/AgentTest", operation: "ListAgentTests", result: "agentTests", paged: true},
 	{method: http.MethodGet, path: "/AgentTest/{testId}", operation: "GetAgentTest", result: "agentTest"},
 	{method: http.MethodDelete, path: "/AgentTest/{testId}", operation: "DeleteAgentTest", result: "deleteAgentTest", status: http.StatusNoContent},

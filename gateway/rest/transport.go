@@ -137,6 +137,7 @@ func (t *Transport) serve(w http.ResponseWriter, r *http.Request, exec graphql.G
 			return fault
 		}
 	}
+	var spelled map[string]string
 	switch {
 	case e.upload != "" && form.Is(r.Header):
 		var sent *form.Form
@@ -144,14 +145,14 @@ func (t *Transport) serve(w http.ResponseWriter, r *http.Request, exec graphql.G
 			defer sent.Close()
 		}
 	case len(e.members) > 0 && e.takesBody():
-		fault = t.readBody(w, r, e, variables)
+		spelled, fault = t.readBody(w, r, e, variables)
 	case len(e.members) > 0:
 		fault = t.readQuery(r, e, variables)
 	}
 	if fault != nil {
 		return fault
 	}
-	result, fault := t.execute(r.Context(), exec, e, &graphql.RawParams{
+	result, fault := t.execute(r.Context(), exec, e, spelled, &graphql.RawParams{
 		Query: e.operation.text, OperationName: e.operation.name, Variables: variables, Headers: r.Header,
 		ReadTime: graphql.TraceTiming{Start: start, End: graphql.Now()},
 	})
@@ -173,12 +174,12 @@ func (t *Transport) readPage(r *http.Request, variables map[string]any) (page, *
 }
 
 // execute runs the operation and returns the bytes of its result. It returns a problem for any error, since v1 has no
-// partial responses, and for a null result.
-func (t *Transport) execute(ctx context.Context, exec graphql.GraphExecutor, e *endpoint, params *graphql.RawParams) ([]byte, *problem) {
+// partial responses, and for a null result. Faults of members that the caller spelled differently are told by that name.
+func (t *Transport) execute(ctx context.Context, exec graphql.GraphExecutor, e *endpoint, spelled map[string]string, params *graphql.RawParams) ([]byte, *problem) {
 	operation, errs := exec.CreateOperationContext(ctx, params)
 	if errs != nil {
 		response := exec.DispatchError(graphql.WithOperationContext(ctx, operation), errs)
-		return nil, t.failure(e, response.Errors)
+		return nil, t.failure(e, spelled, response.Errors)
 	}
 	next, ctx := exec.DispatchOperation(ctx, operation)
 	response := next(ctx)
@@ -186,7 +187,7 @@ func (t *Transport) execute(ctx context.Context, exec graphql.GraphExecutor, e *
 		return nil, t.problem(model.Errorf(model.Unavailable, "the request was cancelled or took too long"))
 	}
 	if len(response.Errors) > 0 {
-		return nil, t.failure(e, response.Errors)
+		return nil, t.failure(e, spelled, response.Errors)
 	}
 	result, found := e.operation.extract(response.Data)
 	if !found {

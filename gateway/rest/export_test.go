@@ -107,7 +107,7 @@ func TestExportsThatAreRefused(t *testing.T) {
 		require.Equal(t, model.BadInput, p.Code)
 	}
 	require.Equal(t, 405, call(h, "POST", march, "{}").Code)
-	require.Equal(t, 406, call(h, "GET", march, "", "Accept: text/csv").Code)
+	require.Equal(t, 406, call(h, "GET", march, "", "Accept: application/json;q=0").Code)
 	require.Equal(t, 403, call(h, "GET", march, "", "X-Scope: none").Code)
 }
 

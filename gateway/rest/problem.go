@@ -117,7 +117,7 @@ func (t *Transport) Refuse(w http.ResponseWriter, r *http.Request, err *gqlerror
 
 func (t *Transport) refuse(w http.ResponseWriter, r *http.Request, p *problem) {
 	p.Type, p.Title = standards[p.Status], http.StatusText(p.Status)
-	p.Instance, p.TraceID = r.URL.EscapedPath(), t.traceID(r.Context())
+	p.Instance, p.TraceID = t.basePath+r.URL.EscapedPath(), t.traceID(r.Context())
 
 	var body bytes.Buffer
 	encoder := json.NewEncoder(&body)

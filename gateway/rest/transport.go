@@ -28,6 +28,8 @@ type Options struct {
 	Ledger Ledger
 	// AuditLog feeds GET /AuditEvent/export in the same way.
 	AuditLog AuditLog
+	// BasePath is the path at which clients find the gateway, or "". Paths in responses begin with it.
+	BasePath string
 	// MaxBody bounds a request body, in bytes; 0 means no limit.
 	MaxBody int64
 	// MaxUpload bounds the file of a form, in bytes. MaxBody bounds the rest of the form.
@@ -41,6 +43,7 @@ type Transport struct {
 	status    func(code string) int
 	traceID   func(ctx context.Context) string
 	exports   []export
+	basePath  string
 	maxBody   int64
 	maxUpload int64
 }
@@ -69,7 +72,7 @@ func New(schema *ast.Schema, o Options) (*Transport, error) {
 	}
 	return &Transport{
 		endpoints: endpoints, types: schema.Types, status: o.Status, traceID: o.TraceID,
-		exports: exports, maxBody: o.MaxBody, maxUpload: o.MaxUpload,
+		exports: exports, basePath: o.BasePath, maxBody: o.MaxBody, maxUpload: o.MaxUpload,
 	}, nil
 }
 
@@ -160,9 +163,9 @@ func (t *Transport) serve(w http.ResponseWriter, r *http.Request, exec graphql.G
 	case fault != nil:
 		return fault
 	case e.paged:
-		e.respond(w, result[:len(result)-1], list.close())
+		t.respond(w, e, result[:len(result)-1], list.close())
 	default:
-		e.respond(w, result)
+		t.respond(w, e, result)
 	}
 	return nil
 }
@@ -197,7 +200,7 @@ func (t *Transport) execute(ctx context.Context, exec graphql.GraphExecutor, e *
 }
 
 // respond writes a success whose body is the concatenated parts.
-func (e *endpoint) respond(w http.ResponseWriter, parts ...[]byte) {
+func (t *Transport) respond(w http.ResponseWriter, e *endpoint, parts ...[]byte) {
 	if e.status == http.StatusNoContent {
 		w.WriteHeader(e.status)
 		return
@@ -208,7 +211,7 @@ func (e *endpoint) respond(w http.ResponseWriter, parts ...[]byte) {
 	}
 	h := w.Header()
 	if e.location != "" {
-		h.Set("Location", fillLocation(e.location, parts[0]))
+		h.Set("Location", t.basePath+fillLocation(e.location, parts[0]))
 	}
 	h.Set("Content-Type", "application/json; charset=utf-8")
 	h.Set("Content-Length", strconv.Itoa(length))

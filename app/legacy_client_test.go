@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/gateway"
+	"github.com/agentgraph/agentgraph/model"
 )
 
 // problemDetails is what a REST client is told of a failure.
@@ -100,4 +102,107 @@ func TestABasePath(t *testing.T) {
 		require.Equal(t, want, response.StatusCode, path)
 	}
 	require.Empty(t, g.query(t, key, "{ __typename }", nil).Errors)
+}
+
+func TestChangesBasedOnWhatOthersChanged(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t)
+	tenant, key := g.company(t, "Lost updates")
+	agent := manyAgents(t, tenant, 1)
+	send := func(method, path, sent, condition string) (int, string) {
+		r, err := http.NewRequestWithContext(t.Context(), method, g.url+path, strings.NewReader(sent))
+		require.NoError(t, err)
+		r.Header.Set("X-Api-Key", key)
+		r.Header.Set("Content-Type", "application/json")
+		if condition != "" {
+			r.Header.Set("If-Match", condition)
+		}
+		response, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		_ = body(t, response)
+		return response.StatusCode, response.Header.Get("ETag")
+	}
+	read := func(path string) string {
+		status, tag := send("GET", path, "", "")
+		require.Equal(t, 200, status)
+		require.NotEmpty(t, tag)
+		return tag
+	}
+	created := func(path, sent string) string {
+		var made struct{ ID string }
+		require.NoError(t, json.Unmarshal([]byte(body(t, g.do(t, "POST", path, key, sent))), &made))
+		return made.ID
+	}
+	other, err := tenant.CreateKnowledgeBaseChat(t.Context(), model.CreateKnowledgeBaseChatInput{Name: "Other"})
+	require.NoError(t, err)
+	first, err := tenant.Agent(t.Context(), agent)
+	require.NoError(t, err)
+	chat := *first.KnowledgeBaseChatID
+	test := "/AgentTest/" + created("/AgentTest/simulation", `{"agentId":"`+agent+`","name":"T","scenario":"S","criteria":["C"]}`)
+	for _, change := range []struct{ method, path, read, first, second string }{
+		{"PUT", "/Agent/" + agent + "/prompt", "/Agent/" + agent, `{"prompt":"one"}`, `{"prompt":"two"}`},
+		{"PUT", "/Agent/" + agent + "/chat", "/Agent/" + agent + "/chat", `{"chatId":"` + other.ID + `"}`, `{"chatId":"` + chat + `"}`},
+		{"PATCH", test, test, `{"name":"one"}`, `{"name":"two"}`},
+		{"PATCH", "/KnowledgeBaseChat/" + chat, "", `{"name":"one"}`, `{"name":"two"}`},
+		{"PATCH", "/Dataset/" + created("/Dataset", `{"name":"D"}`), "", `{"name":"one"}`, `{"name":"two"}`},
+		{"PATCH", "/AgentTestFolder/" + created("/AgentTestFolder", `{"agentId":"`+agent+`","name":"F"}`), "", `{"name":"one"}`, `{"name":"two"}`},
+	} {
+		if change.read == "" {
+			change.read = change.path
+		}
+		before := read(change.read)
+		status, tag := send(change.method, change.path, change.first, before)
+		require.Equal(t, 200, status, change.path)
+		after := read(change.read)
+		require.NotEqual(t, before, after, change.path)
+		if change.read == change.path {
+			require.Equal(t, after, tag, "%s: it answers what a GET does", change.path)
+		}
+		status, _ = send(change.method, change.path, change.second, before)
+		require.Equal(t, 412, status, change.path)
+		require.Equal(t, after, read(change.read), "%s: nothing changed", change.path)
+		status, _ = send(change.method, change.path, change.second, after)
+		require.Equal(t, 200, status, change.path)
+	}
+	status, _ := send("PATCH", "/Dataset/unknown", `{}`, `"x"`)
+	require.Equal(t, 404, status)
+}
+
+// Two clients that read the same and change it at the same time: one of them is told.
+func TestOfTwoChangesAtOnceOneIsRefused(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t)
+	_, key := g.company(t, "Race")
+	var made struct{ ID string }
+	require.NoError(t, json.Unmarshal([]byte(body(t, g.do(t, "POST", "/Dataset", key, `{"name":"D"}`))), &made))
+	for round := range 10 {
+		response := g.do(t, "GET", "/Dataset/"+made.ID, key, "")
+		tag := response.Header.Get("ETag")
+		_ = body(t, response)
+		statuses := make(chan int, 4)
+		for n := range cap(statuses) {
+			go func() {
+				r, err := http.NewRequestWithContext(t.Context(), http.MethodPatch, g.url+"/Dataset/"+made.ID, strings.NewReader(fmt.Sprintf(`{"name":"%d of %d"}`, n, round)))
+				if err != nil {
+					statuses <- 0
+					return
+				}
+				r.Header.Set("X-Api-Key", key)
+				r.Header.Set("Content-Type", "application/json")
+				r.Header.Set("If-Match", tag)
+				response, err := http.DefaultClient.Do(r)
+				if err != nil {
+					statuses <- 0
+					return
+				}
+				_ = response.Body.Close()
+				statuses <- response.StatusCode
+			}()
+		}
+		taken := map[int]int{}
+		for range cap(statuses) {
+			taken[<-statuses]++
+		}
+		require.Equal(t, map[int]int{200: 1, 412: cap(statuses) - 1}, taken)
+	}
 }

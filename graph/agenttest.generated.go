@@ -2264,7 +2264,7 @@ func (ec *executionContext) unmarshalInputUpdateAgentTestInput(ctx context.Conte
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"testId", "name", "folderId", "scenario", "criteria", "maxTurns", "conversationMessages", "variables", "toolMocking", "conversationContext", "tagExpected"}
+	fieldsInOrder := [...]string{"testId", "name", "folderId", "scenario", "criteria", "maxTurns", "conversationMessages", "variables", "toolMocking", "conversationContext", "tagExpected", "expectedUpdatedAt"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -2348,6 +2348,13 @@ func (ec *executionContext) unmarshalInputUpdateAgentTestInput(ctx context.Conte
 				return it, err
 			}
 			it.TagExpected = data
+		case "expectedUpdatedAt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedUpdatedAt"))
+			data, err := ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExpectedUpdatedAt = data
 		}
 	}
 	return it, nil
@@ -2364,7 +2371,7 @@ func (ec *executionContext) unmarshalInputUpdateClassificationTestInput(ctx cont
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"testId", "name", "conversationContext", "tagExpected", "folderId"}
+	fieldsInOrder := [...]string{"testId", "name", "conversationContext", "tagExpected", "folderId", "expectedUpdatedAt"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -2406,6 +2413,13 @@ func (ec *executionContext) unmarshalInputUpdateClassificationTestInput(ctx cont
 				return it, err
 			}
 			it.FolderID = data
+		case "expectedUpdatedAt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedUpdatedAt"))
+			data, err := ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExpectedUpdatedAt = data
 		}
 	}
 	return it, nil
@@ -2422,7 +2436,7 @@ func (ec *executionContext) unmarshalInputUpdateSimulationTestInput(ctx context.
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"testId", "name", "scenario", "criteria", "maxTurns", "conversationContext", "variables", "toolMocking", "folderId"}
+	fieldsInOrder := [...]string{"testId", "name", "scenario", "criteria", "maxTurns", "conversationContext", "variables", "toolMocking", "folderId", "expectedUpdatedAt"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -2492,6 +2506,13 @@ func (ec *executionContext) unmarshalInputUpdateSimulationTestInput(ctx context.
 				return it, err
 			}
 			it.FolderID = data
+		case "expectedUpdatedAt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedUpdatedAt"))
+			data, err := ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExpectedUpdatedAt = data
 		}
 	}
 	return it, nil

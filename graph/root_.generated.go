@@ -585,6 +585,8 @@ input UpdateAgentPromptInput {
   prompt: String!
   "The prompt's version that this is to replace. If it is not the current one any more, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
   expectedVersion: Int
+  "The agent's ` + "`" + `updatedAt` + "`" + ` that this is based on. If the agent was changed since, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
+  expectedUpdatedAt: DateTime
 }
 
 "The agent with its new prompt."
@@ -918,6 +920,8 @@ input UpdateSimulationTestInput {
   toolMocking: ToolMockingInput
   "The new folder; empty for the root."
   folderId: ID
+  "The ` + "`" + `updatedAt` + "`" + ` that this is based on. If the test was changed since, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
+  expectedUpdatedAt: DateTime
 }
 
 "The changed test."
@@ -938,6 +942,8 @@ input UpdateClassificationTestInput {
   tagExpected: String
   "The new folder; empty for the root."
   folderId: ID
+  "The ` + "`" + `updatedAt` + "`" + ` that this is based on. If the test was changed since, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
+  expectedUpdatedAt: DateTime
 }
 
 "The changed test."
@@ -970,6 +976,8 @@ input UpdateAgentTestInput {
   conversationContext: ConversationContextInput
   "Of a classification test: the new expected tag."
   tagExpected: String
+  "The ` + "`" + `updatedAt` + "`" + ` that this is based on. If the test was changed since, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
+  expectedUpdatedAt: DateTime
 }
 
 "The changed test."
@@ -1484,6 +1492,8 @@ input UpdateAgentTestFolderInput {
   color: String
   "The new description."
   body: String
+  "The ` + "`" + `updatedAt` + "`" + ` that this is based on. If the folder was changed since, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
+  expectedUpdatedAt: DateTime
 }
 
 "The changed folder."
@@ -2668,6 +2678,8 @@ type Dataset implements Node {
   parserConfig: ParserConfig!
   "When it was created."
   createdAt: DateTime!
+  "When it was changed last; null until then. Its documents do not count."
+  updatedAt: DateTime
 }
 
 "How documents are parsed."
@@ -2747,6 +2759,8 @@ input UpdateDatasetInput {
   chunkMethod: String
   "How documents are parsed from now on."
   parserConfig: ParserConfigInput
+  "The ` + "`" + `updatedAt` + "`" + ` that this is based on, or ` + "`" + `createdAt` + "`" + ` while there is none. If the dataset was changed since, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
+  expectedUpdatedAt: DateTime
 }
 
 "The changed dataset."
@@ -3221,6 +3235,8 @@ input UpdateKnowledgeBaseChatInput {
   llmSettings: LlmSettingsInput
   "How knowledge is found and used."
   promptSettings: PromptSettingsInput
+  "The ` + "`" + `updatedAt` + "`" + ` that this is based on, or ` + "`" + `createdAt` + "`" + ` while there is none. If the chat was changed since, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
+  expectedUpdatedAt: DateTime
 }
 
 "The changed chat."
@@ -3247,6 +3263,8 @@ input ConnectKnowledgeBaseChatInput {
   agentId: ID!
   "The chat."
   chatId: ID!
+  "The agent's ` + "`" + `updatedAt` + "`" + ` that this is based on. If the agent was changed since, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
+  expectedUpdatedAt: DateTime
 }
 
 "The agent with its chat."
@@ -5629,6 +5647,8 @@ func (ec *executionContext) childFields_Dataset(ctx context.Context, field graph
 		return ec.fieldContext_Dataset_parserConfig(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_Dataset_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_Dataset_updatedAt(ctx, field)
 	case "documents":
 		return ec.fieldContext_Dataset_documents(ctx, field)
 	case "documentCount":

@@ -112,21 +112,13 @@ func (a *Agent) Expect(in UpdateAgentInput) error {
 	if in.ExpectedVersion != nil && *in.ExpectedVersion != a.PromptVersion {
 		return Errorf(Conflict, "the prompt of agent %q was changed meanwhile: it has version %d, not %d", a.ID, a.PromptVersion, *in.ExpectedVersion)
 	}
-	// As exact as clients are told it.
-	if at := a.UpdatedAt.UTC().Truncate(time.Millisecond); in.ExpectedUpdatedAt != nil && !in.ExpectedUpdatedAt.Truncate(time.Millisecond).Equal(at) {
-		return Errorf(Conflict, "agent %q was changed meanwhile, at %s", a.ID, at.Format("2006-01-02T15:04:05.000Z"))
-	}
-	return nil
+	return Unchanged("agent", a.ID, in.ExpectedUpdatedAt, a.UpdatedAt)
 }
 
 // Update applies everything that the input gives and returns BAD_INPUT with every fault when the
 // agent would break a bound. A prompt that differs raises the number of its version.
 func (a *Agent) Update(in UpdateAgentInput, now time.Time) error {
-	// No two changes have the same time, as exact as clients are told it: expectedUpdatedAt tells them apart.
-	if next := a.UpdatedAt.Truncate(time.Millisecond).Add(time.Millisecond); now.Before(next) {
-		now = next
-	}
-	defer touch(&a.UpdatedAt, now, a, *a)
+	defer touch(&a.UpdatedAt, After(a.UpdatedAt, now), a, *a)
 	if in.Prompt != nil && *in.Prompt != a.Prompt {
 		a.Prompt = *in.Prompt
 		a.PromptVersion++

@@ -160,7 +160,7 @@ func NewSimulationTest(in CreateSimulationTestInput, now time.Time) (*Simulation
 // Update applies everything that the input gives, but for the folder, and returns BAD_INPUT with
 // every fault when the test would break a bound.
 func (t *SimulationTest) Update(in UpdateSimulationTestInput, now time.Time) error {
-	defer touch(&t.UpdatedAt, now, t.AgentTestRow, *t.AgentTestRow)
+	defer touch(&t.UpdatedAt, After(t.UpdatedAt, now), t.AgentTestRow, *t.AgentTestRow)
 	set(&t.Name, in.Name)
 	set(&t.Scenario, in.Scenario)
 	set(&t.MaxTurns, in.MaxTurns)
@@ -213,7 +213,7 @@ func NewClassificationTest(in CreateClassificationTestInput, now time.Time) (*Cl
 // Update applies everything that the input gives, but for the folder, and returns BAD_INPUT with
 // every fault when the test would break a bound.
 func (t *ClassificationTest) Update(in UpdateClassificationTestInput, now time.Time) error {
-	defer touch(&t.UpdatedAt, now, t.AgentTestRow, *t.AgentTestRow)
+	defer touch(&t.UpdatedAt, After(t.UpdatedAt, now), t.AgentTestRow, *t.AgentTestRow)
 	set(&t.Name, in.Name)
 	set(&t.TagExpected, in.TagExpected)
 	if in.ConversationContext != nil {
@@ -243,7 +243,7 @@ func (in *UpdateAgentTestInput) OfSimulation() (UpdateSimulationTestInput, error
 	// Here, because the messages have another name in the input of a simulation test.
 	faults.messages("conversationMessages", values(in.ConversationMessages))
 	return UpdateSimulationTestInput{
-		TestID: in.TestID, Name: in.Name, FolderID: in.FolderID, Scenario: in.Scenario, Criteria: in.Criteria, MaxTurns: in.MaxTurns,
+		TestID: in.TestID, ExpectedUpdatedAt: in.ExpectedUpdatedAt, Name: in.Name, FolderID: in.FolderID, Scenario: in.Scenario, Criteria: in.Criteria, MaxTurns: in.MaxTurns,
 		ConversationContext: in.ConversationMessages, Variables: in.Variables, ToolMocking: in.ToolMocking,
 	}, faults.Err()
 }
@@ -259,7 +259,7 @@ func (in *UpdateAgentTestInput) OfClassification() (UpdateClassificationTestInpu
 	faults.foreign("variables", in.Variables != nil, AgentTestKindSimulation)
 	faults.foreign("toolMocking", in.ToolMocking != nil, AgentTestKindSimulation)
 	return UpdateClassificationTestInput{
-		TestID: in.TestID, Name: in.Name, FolderID: in.FolderID, ConversationContext: in.ConversationContext, TagExpected: in.TagExpected,
+		TestID: in.TestID, ExpectedUpdatedAt: in.ExpectedUpdatedAt, Name: in.Name, FolderID: in.FolderID, ConversationContext: in.ConversationContext, TagExpected: in.TagExpected,
 	}, faults.Err()
 }
 

@@ -368,6 +368,8 @@ type ConnectKnowledgeBaseChatInput struct {
 	AgentID string `json:"agentId"`
 	// The chat.
 	ChatID string `json:"chatId"`
+	// The agent's `updatedAt` that this is based on. If the agent was changed since, the answer is `CONFLICT`, and nothing changes.
+	ExpectedUpdatedAt *time.Time `json:"expectedUpdatedAt,omitempty"`
 }
 
 // The agent with its chat.
@@ -1184,6 +1186,8 @@ type UpdateAgentPromptInput struct {
 	Prompt string `json:"prompt"`
 	// The prompt's version that this is to replace. If it is not the current one any more, the answer is `CONFLICT`, and nothing changes.
 	ExpectedVersion *int32 `json:"expectedVersion,omitempty"`
+	// The agent's `updatedAt` that this is based on. If the agent was changed since, the answer is `CONFLICT`, and nothing changes.
+	ExpectedUpdatedAt *time.Time `json:"expectedUpdatedAt,omitempty"`
 }
 
 // The agent with its new prompt.
@@ -1202,6 +1206,8 @@ type UpdateAgentTestFolderInput struct {
 	Color *string `json:"color,omitempty"`
 	// The new description.
 	Body *string `json:"body,omitempty"`
+	// The `updatedAt` that this is based on. If the folder was changed since, the answer is `CONFLICT`, and nothing changes.
+	ExpectedUpdatedAt *time.Time `json:"expectedUpdatedAt,omitempty"`
 }
 
 // The changed folder.
@@ -1234,6 +1240,8 @@ type UpdateAgentTestInput struct {
 	ConversationContext *ConversationContext `json:"conversationContext,omitempty"`
 	// Of a classification test: the new expected tag.
 	TagExpected *string `json:"tagExpected,omitempty"`
+	// The `updatedAt` that this is based on. If the test was changed since, the answer is `CONFLICT`, and nothing changes.
+	ExpectedUpdatedAt *time.Time `json:"expectedUpdatedAt,omitempty"`
 }
 
 // The changed test.
@@ -1276,6 +1284,8 @@ type UpdateClassificationTestInput struct {
 	TagExpected *string `json:"tagExpected,omitempty"`
 	// The new folder; empty for the root.
 	FolderID *string `json:"folderId,omitempty"`
+	// The `updatedAt` that this is based on. If the test was changed since, the answer is `CONFLICT`, and nothing changes.
+	ExpectedUpdatedAt *time.Time `json:"expectedUpdatedAt,omitempty"`
 }
 
 // The changed test.
@@ -1297,6 +1307,8 @@ type UpdateDatasetInput struct {
 	ChunkMethod *string `json:"chunkMethod,omitempty"`
 	// How documents are parsed from now on.
 	ParserConfig *ParserConfigInput `json:"parserConfig,omitempty"`
+	// The `updatedAt` that this is based on, or `createdAt` while there is none. If the dataset was changed since, the answer is `CONFLICT`, and nothing changes.
+	ExpectedUpdatedAt *time.Time `json:"expectedUpdatedAt,omitempty"`
 }
 
 // The changed dataset.
@@ -1317,6 +1329,8 @@ type UpdateKnowledgeBaseChatInput struct {
 	LlmSettings *LlmSettingsInput `json:"llmSettings,omitempty"`
 	// How knowledge is found and used.
 	PromptSettings *PromptSettingsInput `json:"promptSettings,omitempty"`
+	// The `updatedAt` that this is based on, or `createdAt` while there is none. If the chat was changed since, the answer is `CONFLICT`, and nothing changes.
+	ExpectedUpdatedAt *time.Time `json:"expectedUpdatedAt,omitempty"`
 }
 
 // The changed chat.
@@ -1345,6 +1359,8 @@ type UpdateSimulationTestInput struct {
 	ToolMocking *ToolMocking `json:"toolMocking,omitempty"`
 	// The new folder; empty for the root.
 	FolderID *string `json:"folderId,omitempty"`
+	// The `updatedAt` that this is based on. If the test was changed since, the answer is `CONFLICT`, and nothing changes.
+	ExpectedUpdatedAt *time.Time `json:"expectedUpdatedAt,omitempty"`
 }
 
 // The changed test.

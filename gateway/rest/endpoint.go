@@ -21,6 +21,8 @@ type endpoint struct {
 	operation *operation
 	// members are the variables that the JSON body fills, or the query string if the method takes no body.
 	members ast.FieldList
+	// current and revision read the route's state. They are nil if it has none.
+	current, revision *endpoint
 	// upload is the variable that a form's file fills. It is "" if the route takes none.
 	upload string
 }
@@ -52,6 +54,11 @@ func newEndpoint(schema *ast.Schema, all *ast.QueryDocument, r route) (*endpoint
 			return nil, fmt.Errorf("the result of a paged list is data and total, not %v", o.members)
 		}
 	}
+	if r.state != (state{}) {
+		if err := e.readState(schema, all); err != nil {
+			return nil, err
+		}
+	}
 	for _, member := range o.variables {
 		if member.Type.String() == "Upload" {
 			e.upload = member.Name
@@ -71,6 +78,19 @@ func newEndpoint(schema *ast.Schema, all *ast.QueryDocument, r route) (*endpoint
 		}
 	}
 	return e, readable(schema.Types, e.members, map[string]bool{})
+}
+
+// readState finds the operations that read the route's state.
+func (e *endpoint) readState(schema *ast.Schema, all *ast.QueryDocument) (err error) {
+	reader := route{method: http.MethodGet, path: e.path, operation: e.state.current, result: e.state.result}
+	if e.current, err = newEndpoint(schema, all, reader); err != nil {
+		return err
+	}
+	reader.operation = e.state.revision
+	if e.revision, err = newEndpoint(schema, all, reader); err != nil {
+		return err
+	}
+	return e.fill(expectedUpdatedAt, "DateTime")
 }
 
 // needsBody reports whether any member of the body is required.

@@ -35,6 +35,7 @@ var standards = map[int]string{
 	http.StatusMethodNotAllowed:      "https://tools.ietf.org/html/rfc7231#section-6.5.5",
 	http.StatusNotAcceptable:         "https://tools.ietf.org/html/rfc7231#section-6.5.6",
 	http.StatusConflict:              "https://tools.ietf.org/html/rfc7231#section-6.5.8",
+	http.StatusPreconditionFailed:    "https://tools.ietf.org/html/rfc7232#section-4.2",
 	http.StatusRequestEntityTooLarge: "https://tools.ietf.org/html/rfc7231#section-6.5.11",
 	http.StatusUnsupportedMediaType:  "https://tools.ietf.org/html/rfc7231#section-6.5.13",
 	http.StatusUnprocessableEntity:   "https://tools.ietf.org/html/rfc4918#section-11.2",
@@ -95,7 +96,11 @@ func (t *Transport) failure(e *endpoint, spelled map[string]string, errs gqlerro
 		if known.Code == model.NotFound && known.Fields[e.lookup] != nil {
 			known.Code = model.BadInput
 		}
-		if p := t.problem(known); gravest == nil || p.Status > gravest.Status {
+		p := t.problem(known)
+		if known.Fields[expectedUpdatedAt] != nil {
+			p = changedSince()
+		}
+		if gravest == nil || p.Status > gravest.Status {
 			gravest = p
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -93,7 +94,7 @@ func newEndpoints(schema *ast.Schema, all *ast.QueryDocument, table []route) ([]
 		if err != nil {
 			return nil, fmt.Errorf("route %s %s: %w", r.method, r.path, err)
 		}
-		used[r.operation] = true
+		used[r.operation], used[r.state.revision] = true, true
 		endpoints = append(endpoints, e)
 	}
 	for _, o := range all.Operations {
@@ -155,10 +156,20 @@ func (t *Transport) serve(w http.ResponseWriter, r *http.Request, exec graphql.G
 	if fault != nil {
 		return fault
 	}
-	result, fault := t.execute(r.Context(), exec, e, spelled, &graphql.RawParams{
-		Query: e.operation.text, OperationName: e.operation.name, Variables: variables, Headers: r.Header,
-		ReadTime: graphql.TraceTiming{Start: start, End: graphql.Now()},
-	})
+	if fault := t.expect(r, exec, e, variables); fault != nil {
+		return fault
+	}
+	params := e.params(r, variables)
+	params.ReadTime = graphql.TraceTiming{Start: start, End: graphql.Now()}
+	result, fault := t.execute(r.Context(), exec, e, spelled, params)
+	if fault == nil && e.hasTag() {
+		tag := entityTag(result)
+		w.Header().Set("ETag", tag)
+		if e.method == http.MethodGet && isKnown(r.Header, tag) {
+			w.WriteHeader(http.StatusNotModified)
+			return nil
+		}
+	}
 	switch {
 	case fault != nil:
 		return fault
@@ -168,6 +179,16 @@ func (t *Transport) serve(w http.ResponseWriter, r *http.Request, exec graphql.G
 		t.respond(w, e, result)
 	}
 	return nil
+}
+
+// params are those of the endpoint's operation.
+func (e *endpoint) params(r *http.Request, variables map[string]any) *graphql.RawParams {
+	return &graphql.RawParams{Query: e.operation.text, OperationName: e.operation.name, Variables: variables, Headers: r.Header}
+}
+
+// hasTag reports whether the response is what a GET at its path returns, one thing and not a list.
+func (e *endpoint) hasTag() bool {
+	return e.method == http.MethodGet && !e.paged || e.current != nil && slices.Equal(e.operation.members, e.current.operation.members)
 }
 
 func (t *Transport) readPage(r *http.Request, variables map[string]any) (page, *problem) {

@@ -108,7 +108,7 @@ func TestStartSimulationChat(t *testing.T) {
 	welcome := "Welcome to {clinic}, {who}."
 	agent := newAgent(t, tenant, func(in *model.CreateAgentInput) {
 		in.InboundWelcomeMessage = &welcome
-		in.IsCallTransferEnabled = true
+		in.IsCallTransferEnabled, in.Channel = true, model.ChannelPhone
 	})
 	tool, err := tenant.CreateTool(t.Context(), model.CreateToolInput{Name: "Book", TechnicalName: "book"})
 	require.NoError(t, err)

@@ -28,6 +28,7 @@ type ClassificationTestResolver interface {
 	IsFlaky(ctx context.Context, obj *model.ClassificationTest) (bool, error)
 	FailingSince(ctx context.Context, obj *model.ClassificationTest) (*model.AgentTestFailure, error)
 	History(ctx context.Context, obj *model.ClassificationTest, first int32) ([]*model.AgentTestRun, error)
+	Obstacles(ctx context.Context, obj *model.ClassificationTest) ([]string, error)
 
 	Runs(ctx context.Context, obj *model.ClassificationTest, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestRun], error)
 }
@@ -41,6 +42,7 @@ type SimulationTestResolver interface {
 	IsFlaky(ctx context.Context, obj *model.SimulationTest) (bool, error)
 	FailingSince(ctx context.Context, obj *model.SimulationTest) (*model.AgentTestFailure, error)
 	History(ctx context.Context, obj *model.SimulationTest, first int32) ([]*model.AgentTestRun, error)
+	Obstacles(ctx context.Context, obj *model.SimulationTest) ([]string, error)
 
 	Runs(ctx context.Context, obj *model.SimulationTest, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestRun], error)
 }
@@ -781,6 +783,29 @@ func (ec *executionContext) fieldContext_ClassificationTest_history(ctx context.
 	return fc, nil
 }
 
+func (ec *executionContext) _ClassificationTest_obstacles(ctx context.Context, field graphql.CollectedField, obj *model.ClassificationTest) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ClassificationTest_obstacles(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ClassificationTest().Obstacles(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ClassificationTest_obstacles(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ClassificationTest", field, true, true, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _ClassificationTest_createdAt(ctx context.Context, field graphql.CollectedField, obj *model.ClassificationTest) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1468,6 +1493,29 @@ func (ec *executionContext) fieldContext_SimulationTest_history(ctx context.Cont
 		return fc, err
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _SimulationTest_obstacles(ctx context.Context, field graphql.CollectedField, obj *model.SimulationTest) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SimulationTest_obstacles(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.SimulationTest().Obstacles(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SimulationTest_obstacles(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SimulationTest", field, true, true, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _SimulationTest_createdAt(ctx context.Context, field graphql.CollectedField, obj *model.SimulationTest) (ret graphql.Marshaler) {
@@ -3010,6 +3058,44 @@ func (ec *executionContext) _ClassificationTest(ctx context.Context, sel ast.Sel
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "obstacles":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ClassificationTest_obstacles(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "createdAt":
 			out.Values[i] = ec._ClassificationTest_createdAt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -3498,6 +3584,44 @@ func (ec *executionContext) _SimulationTest(ctx context.Context, sel ast.Selecti
 					}
 				}()
 				res = ec._SimulationTest_history(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "obstacles":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._SimulationTest_obstacles(ctx, field, obj)
 				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}

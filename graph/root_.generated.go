@@ -379,7 +379,7 @@ type Agent implements Node {
   classificationTags: [ClassificationTag!]!
   "Values extracted once a conversation ends."
   extractedValues: [ExtractedValue!]!
-  "Whether the agent may transfer the call to a human."
+  "Whether the agent may transfer the call to a human. Only an agent on the Phone does."
   isCallTransferEnabled: Boolean!
   "The connected knowledge base chat's id, if any."
   knowledgeBaseChatId: ID
@@ -515,7 +515,7 @@ input CreateAgentInput {
   classificationTags: [ClassificationTagInput!]! = []
   "At most 100."
   extractedValues: [ExtractedValueInput!]! = []
-  "Whether the agent may transfer the call to a human."
+  "Whether the agent may transfer the call to a human. Only an agent on the Phone does."
   isCallTransferEnabled: Boolean! = false
 }
 
@@ -551,7 +551,7 @@ input UpdateAgentInput {
   classificationTags: [ClassificationTagInput!]
   "The new extracted values."
   extractedValues: [ExtractedValueInput!]
-  "Whether the agent may transfer the call to a human."
+  "Whether the agent may transfer the call to a human. Only an agent on the Phone does."
   isCallTransferEnabled: Boolean
   "The version of the prompt that this is based on. If it is not the current one any more, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
   expectedVersion: Int
@@ -662,6 +662,11 @@ interface AgentTest implements Node {
   failingSince: AgentTestFailure @cost(weight: 1000, isShared: true)
   "Its last runs at a glance, newest first."
   history("How many, 1 to 100." first: Int! = 20): [AgentTestRunSummary!]! @cost(weight: 1000, isShared: true)
+  """
+  Why it cannot be carried out with its agent as that is now: a mandatory field without a value, a tag, a tool or a sub-agent
+  that is gone. Empty if it can. A run of it would be an Error of the agent.
+  """
+  obstacles: [String!]! @cost(weight: 100)
   "When it was created."
   createdAt: DateTime!
   "When it was last changed."
@@ -707,6 +712,11 @@ type SimulationTest implements AgentTest & Node {
   failingSince: AgentTestFailure @cost(weight: 1000, isShared: true)
   "Its last runs at a glance, newest first."
   history("How many, 1 to 100." first: Int! = 20): [AgentTestRunSummary!]! @cost(weight: 1000, isShared: true)
+  """
+  Why it cannot be carried out with its agent as that is now: a mandatory field without a value, a tag, a tool or a sub-agent
+  that is gone. Empty if it can. A run of it would be an Error of the agent.
+  """
+  obstacles: [String!]! @cost(weight: 100)
   "When it was created."
   createdAt: DateTime!
   "When it was last changed."
@@ -764,6 +774,11 @@ type ClassificationTest implements AgentTest & Node {
   failingSince: AgentTestFailure @cost(weight: 1000, isShared: true)
   "Its last runs at a glance, newest first."
   history("How many, 1 to 100." first: Int! = 20): [AgentTestRunSummary!]! @cost(weight: 1000, isShared: true)
+  """
+  Why it cannot be carried out with its agent as that is now: a mandatory field without a value, a tag, a tool or a sub-agent
+  that is gone. Empty if it can. A run of it would be an Error of the agent.
+  """
+  obstacles: [String!]! @cost(weight: 100)
   "When it was created."
   createdAt: DateTime!
   "When it was last changed."
@@ -1165,7 +1180,9 @@ enum AgentTestExecutionStatus {
   Running
   "All runs have ended."
   Completed
-  "It was cancelled."
+  "It is being cancelled: some runs are still under way, and end soon."
+  Cancelling
+  "It was cancelled, and all of its runs have ended."
   Cancelled
 }
 
@@ -3148,7 +3165,7 @@ type PromptSettings {
   rerankModel: String!
   """
   Whether answers name their sources: the model is given the chunks with numbers, and cites them as ` + "`" + `[n]` + "`" + `. Numbers that
-  stand for nothing are taken out of the answer, and all of them when this is false.
+  stand for nothing are taken out of the answer, and all of them when this is false, or for agents that talk by Phone or SMS.
   """
   showQuote: Boolean!
 }
@@ -5425,6 +5442,8 @@ func (ec *executionContext) childFields_ClassificationTest(ctx context.Context, 
 		return ec.fieldContext_ClassificationTest_failingSince(ctx, field)
 	case "history":
 		return ec.fieldContext_ClassificationTest_history(ctx, field)
+	case "obstacles":
+		return ec.fieldContext_ClassificationTest_obstacles(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_ClassificationTest_createdAt(ctx, field)
 	case "updatedAt":
@@ -6379,6 +6398,8 @@ func (ec *executionContext) childFields_SimulationTest(ctx context.Context, fiel
 		return ec.fieldContext_SimulationTest_failingSince(ctx, field)
 	case "history":
 		return ec.fieldContext_SimulationTest_history(ctx, field)
+	case "obstacles":
+		return ec.fieldContext_SimulationTest_obstacles(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_SimulationTest_createdAt(ctx, field)
 	case "updatedAt":

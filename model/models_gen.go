@@ -442,7 +442,7 @@ type CreateAgentInput struct {
 	ClassificationTags []*ClassificationTag `json:"classificationTags"`
 	// At most 100.
 	ExtractedValues []*ExtractedValue `json:"extractedValues"`
-	// Whether the agent may transfer the call to a human.
+	// Whether the agent may transfer the call to a human. Only an agent on the Phone does.
 	IsCallTransferEnabled bool `json:"isCallTransferEnabled"`
 }
 
@@ -1164,7 +1164,7 @@ type UpdateAgentInput struct {
 	ClassificationTags []*ClassificationTag `json:"classificationTags,omitempty"`
 	// The new extracted values.
 	ExtractedValues []*ExtractedValue `json:"extractedValues,omitempty"`
-	// Whether the agent may transfer the call to a human.
+	// Whether the agent may transfer the call to a human. Only an agent on the Phone does.
 	IsCallTransferEnabled *bool `json:"isCallTransferEnabled,omitempty"`
 	// The version of the prompt that this is based on. If it is not the current one any more, the answer is `CONFLICT`, and nothing changes.
 	ExpectedVersion *int32 `json:"expectedVersion,omitempty"`
@@ -1616,7 +1616,9 @@ const (
 	AgentTestExecutionStatusRunning AgentTestExecutionStatus = "Running"
 	// All runs have ended.
 	AgentTestExecutionStatusCompleted AgentTestExecutionStatus = "Completed"
-	// It was cancelled.
+	// It is being cancelled: some runs are still under way, and end soon.
+	AgentTestExecutionStatusCancelling AgentTestExecutionStatus = "Cancelling"
+	// It was cancelled, and all of its runs have ended.
 	AgentTestExecutionStatusCancelled AgentTestExecutionStatus = "Cancelled"
 )
 
@@ -1624,12 +1626,13 @@ var AllAgentTestExecutionStatus = []AgentTestExecutionStatus{
 	AgentTestExecutionStatusQueued,
 	AgentTestExecutionStatusRunning,
 	AgentTestExecutionStatusCompleted,
+	AgentTestExecutionStatusCancelling,
 	AgentTestExecutionStatusCancelled,
 }
 
 func (e AgentTestExecutionStatus) IsValid() bool {
 	switch e {
-	case AgentTestExecutionStatusQueued, AgentTestExecutionStatusRunning, AgentTestExecutionStatusCompleted, AgentTestExecutionStatusCancelled:
+	case AgentTestExecutionStatusQueued, AgentTestExecutionStatusRunning, AgentTestExecutionStatusCompleted, AgentTestExecutionStatusCancelling, AgentTestExecutionStatusCancelled:
 		return true
 	}
 	return false

@@ -62,16 +62,14 @@ type ConsumptionRange struct{ From, End time.Time }
 // names the one at fault: they must be in order, and at most 366 days apart.
 func NewConsumptionRange(from, to DateBound) (ConsumptionRange, error) {
 	r := ConsumptionRange{From: from.At, End: to.At.Add(time.Millisecond)}
-	last := to.At
 	if to.IsDay {
 		r.End = to.At.Add(day)
-		last = r.End
 	}
 	var faults Fields
 	switch {
 	case !r.From.Before(r.End):
 		faults.Add("from", "must not be after to")
-	case last.Sub(r.From) > MaxConsumptionDays*day:
+	case to.At.Sub(from.At) > MaxConsumptionDays*day:
 		faults.Add("to", "must not be more than %d days after from", MaxConsumptionDays)
 	}
 	return r, faults.Err()

@@ -95,7 +95,7 @@ func TestExportsThatAreRefused(t *testing.T) {
 		"?from=1st&to=2026-03-01":                       "from must be an ISO date",
 		"?from=2026-03-01&to=2026-02-30":                "to must be an ISO date",
 		"?from=2026-03-02&to=2026-03-01":                "from must not be after to",
-		"?from=2024-01-01&to=2025-01-01":                "to must not be more than 366 days after from",
+		"?from=2024-01-01&to=2025-01-02":                "to must not be more than 366 days after from",
 		"?from=2026-03-01&from=1&to=1":                  "from",
 		march[len(exportPath):] + "&format=xml":         "format must be csv or json",
 		march[len(exportPath):] + "&format=csv&format=": "format must be given once",

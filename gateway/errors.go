@@ -34,6 +34,9 @@ var statuses = map[model.Code]int{
 	// Documents that do not parse or do not fit the schema keep the codes that GraphQL tools know.
 	errcode.ParseFailed:      http.StatusBadRequest,
 	errcode.ValidationFailed: http.StatusBadRequest,
+	// Clients of persisted queries take these for an answer, after which they send the whole query.
+	persistedNotFoundCode:     http.StatusOK,
+	persistedNotSupportedCode: http.StatusOK,
 }
 
 // extensions returns an error's extensions: always "code", and more for some codes.
@@ -65,6 +68,12 @@ func codeOf(err *gqlerror.Error) string {
 func isGraphQL(err *gqlerror.Error) bool {
 	code := codeOf(err)
 	return code == errcode.ParseFailed || code == errcode.ValidationFailed
+}
+
+// isPersisted reports whether the gateway does not know the document that a request only names.
+func isPersisted(err *gqlerror.Error) bool {
+	code := codeOf(err)
+	return code == persistedNotFoundCode || code == persistedNotSupportedCode
 }
 
 // presenter turns any error into what the client may see, and logs the rest. It always makes a new value, as several
@@ -126,7 +135,7 @@ func (p presenter) translate(ctx context.Context, err error, located *gqlerror.E
 			return p.mask(ctx, err, located)
 		}
 		return shownTo(ctx, known)
-	case isGraphQL(located):
+	case isGraphQL(located), isPersisted(located):
 		return &gqlerror.Error{Message: located.Message, Extensions: map[string]any{"code": codeOf(located)}}
 	case errors.As(err, &number):
 		// gqlparser's validation passes integer literals that are too large for Int.

@@ -28,8 +28,8 @@ type exchange struct {
 // run executes the request and answers it.
 func (x exchange) run(params request) {
 	params.Headers = x.r.Header
-	ctx := withVariableTexts(x.r.Context(), params.variables)
-	operation, errs := x.exec.CreateOperationContext(ctx, params.RawParams)
+	ctx := x.r.Context()
+	operation, errs := x.operationOf(ctx, x.exec, params)
 	if len(errs) > 0 {
 		x.reject(x.exec.DispatchError(graphql.WithOperationContext(ctx, operation), errs))
 		return

@@ -23,17 +23,17 @@ func TestLimits(t *testing.T) {
 	f := start(t)
 	var chain strings.Builder
 	chain.WriteString("{ tree { ...f0 } }")
-	for i := range 20 {
+	for i := range 30 {
 		fmt.Fprintf(&chain, " fragment f%d on Tree { child { ...f%d ...f%d } }", i, i+1, i+1)
 	}
-	chain.WriteString(" fragment f20 on Tree { name }")
+	chain.WriteString(" fragment f30 on Tree { name }")
 
 	for name, c := range map[string]struct{ query, limit string }{
 		"bytes":               {"{ hello #" + strings.Repeat("x", 32<<10) + "\n}", "32768 bytes"},
 		"tokens":              {"{" + strings.Repeat(" ...{ hello }", 1000) + "}", "4000"},
 		"comments":            {"{ hello }" + strings.Repeat("#\n", 4000), "4000"},
-		"depth":               {deep(16), "15 levels"},
-		"depth of fragments":  {chain.String(), "15 levels"},
+		"depth":               {deep(26), "25 levels"},
+		"depth of fragments":  {chain.String(), "25 levels"},
 		"repeats":             {"{" + strings.Repeat(" hello", 101) + "}", "100 times"},
 		"repeats, less plain": {"{" + strings.Repeat(" ...{ hello } ...{ ...{ hello } }", 51) + "}", "100 times"},
 	} {
@@ -55,7 +55,7 @@ func TestWithinTheLimits(t *testing.T) {
 	for name, query := range map[string]string{
 		"bytes":   "{ hello #" + strings.Repeat("x", 32<<10-11) + "\n}",
 		"tokens":  "{" + strings.Repeat(" ...{ hello }", 100) + "}",
-		"depth":   deep(15),
+		"depth":   deep(25),
 		"repeats": "{" + strings.Repeat(" hello", 100) + "}",
 		// This is the deepest path of the introspection query that GraphQL tools send.
 		"introspection": "{ __schema { types { fields { args { type " + strings.Repeat("{ ofType ", 9) + "{ name }" + strings.Repeat(" }", 9) + " } } } } }",

@@ -37,6 +37,10 @@ func (t postTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.G
 		f.write(w, x.accept)
 		return
 	}
+	if t.settings.Batch > 0 && isBatch(body) {
+		x.batch(body)
+		return
+	}
 	params, f := decodeParams(body)
 	if f != nil {
 		f.write(w, x.accept)

@@ -87,6 +87,7 @@ type Server struct {
 	cors                *cors.Cors
 	requests, companies *rateLimit
 	sessions            *sessions
+	persisted           *persisted
 }
 
 // schemas serialises New's one change to a schema, which several servers may share.
@@ -118,6 +119,7 @@ func New(o Options) *Server {
 		cors:         newCORS(o.Settings.CORSOrigins),
 		requests:     newRateLimit("API key", "requests", o.Settings.RateLimit),
 		companies:    newRateLimit("company", "requests", o.Settings.CompanyRateLimit),
+		persisted:    newPersisted(o.Settings.PersistedBytes),
 		sessions:     newSessions(o.Revocations, o.Settings.SessionsPerKey, o.Log),
 	}
 	s.entrance = http.HandlerFunc(s.admit)

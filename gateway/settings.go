@@ -24,6 +24,13 @@ type Settings struct {
 	// CachedQueries and CachedBytes bound the cache of parsed documents, whichever is reached first.
 	CachedQueries int
 	CachedBytes   int
+	// PersistedBytes bounds the memory of queries that clients name by their SHA-256 after they sent them once. 0 keeps
+	// none, and clients are told so.
+	PersistedBytes int
+	// Trusted are the only documents that clients of GraphQL may use. Nil lets them send their own.
+	Trusted *TrustedDocuments
+	// Batch bounds the operations of one request whose body is a list of them. 0 refuses lists.
+	Batch int
 	// Introspection lets clients read the schema through __schema and __type.
 	Introspection bool
 	// RequestTimeout bounds a query or mutation, including the time to read its body. Subscriptions live as long as
@@ -68,11 +75,12 @@ func DefaultSettings() Settings {
 		UploadBytes:      25 << 20,
 		QueryBytes:       32 << 10,
 		QueryTokens:      4_000,
-		QueryDepth:       15,
+		QueryDepth:       25,
 		QueryCost:        1_000_000,
 		ResponseBytes:    32 << 20,
 		CachedQueries:    1_000,
 		CachedBytes:      32 << 20,
+		PersistedBytes:   8 << 20,
 		Introspection:    true,
 		RequestTimeout:   30 * time.Second,
 		WriteTimeout:     10 * time.Second,

@@ -63,7 +63,7 @@ func (c *Serve) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) erro
 	}
 	defer store.Close()
 	gateway, err := app.New(app.Options{
-		Store: store, Engine: engine, Settings: c.observed(c.settings()), Console: c.console(nil), Plan: c.Plan, AuditWebhook: c.webhook(), Observer: observer, Log: log,
+		Store: store, Engine: engine, Settings: c.observed(c.settings()), Console: c.console(nil), Plan: c.Plan, TrustedDocuments: c.trustedDocuments(), AuditWebhook: c.webhook(), Observer: observer, Log: log,
 		Version: vars["version"], Workers: c.Workers,
 	})
 	if err != nil {

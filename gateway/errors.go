@@ -39,14 +39,14 @@ var statuses = map[model.Code]int{
 	persistedNotSupportedCode: http.StatusOK,
 }
 
-// extensions returns an error's extensions: always "code", and more for some codes.
-func extensions(ctx context.Context, e *model.Error) map[string]any {
-	members := map[string]any{"code": string(e.Code)}
-	if len(e.Fields) > 0 {
-		members["fields"] = e.Fields
+// extensions returns an error's extensions: its code, the trace of the request, and the faults of fields if there are.
+func extensions(ctx context.Context, code string, fields model.Fields) map[string]any {
+	members := map[string]any{"code": code}
+	if id := TraceID(ctx); id != "" {
+		members["traceId"] = id
 	}
-	if e.Code == model.Internal {
-		members["traceId"] = TraceID(ctx)
+	if len(fields) > 0 {
+		members["fields"] = fields
 	}
 	return members
 }
@@ -136,7 +136,8 @@ func (p presenter) translate(ctx context.Context, err error, located *gqlerror.E
 		}
 		return shownTo(ctx, known)
 	case isGraphQL(located), isPersisted(located):
-		return &gqlerror.Error{Message: located.Message, Extensions: map[string]any{"code": codeOf(located)}}
+		fields, _ := located.Extensions["fields"].(model.Fields)
+		return &gqlerror.Error{Message: located.Message, Extensions: extensions(ctx, codeOf(located), fields)}
 	case errors.As(err, &number):
 		// gqlparser's validation passes integer literals that are too large for Int.
 		return shownTo(ctx, model.Errorf(model.BadInput, "%s", number.Message))
@@ -174,7 +175,7 @@ func (p presenter) mask(ctx context.Context, err error, located *gqlerror.Error)
 }
 
 func shownTo(ctx context.Context, e *model.Error) *gqlerror.Error {
-	return &gqlerror.Error{Message: e.Message, Extensions: extensions(ctx, e)}
+	return &gqlerror.Error{Message: e.Message, Extensions: extensions(ctx, string(e.Code), e.Fields)}
 }
 
 // panicError carries a panic as an error, for the presenter to mask.

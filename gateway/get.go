@@ -26,12 +26,12 @@ func (t getTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.Gr
 	}
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		refusal(http.StatusBadRequest, "the URL's parameters cannot be read").write(w, x.accept)
+		refusal(http.StatusBadRequest, "the URL's parameters cannot be read").write(r.Context(), w, x.accept)
 		return
 	}
 	params, f := urlParams(query)
 	if f != nil {
-		f.write(w, x.accept)
+		f.write(r.Context(), w, x.accept)
 		return
 	}
 	x.run(params)

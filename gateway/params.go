@@ -32,8 +32,8 @@ func refusal(status int, format string, args ...any) *fault {
 	return &fault{status: status, err: model.Errorf(code, format, args...)}
 }
 
-func (f *fault) write(w http.ResponseWriter, a accept) {
-	writeErrors(w, f.status, a.errorType(), gqlerror.List{shownTo(context.Background(), f.err)})
+func (f *fault) write(ctx context.Context, w http.ResponseWriter, a accept) {
+	writeErrors(w, f.status, a.errorType(), gqlerror.List{shownTo(ctx, f.err)})
 }
 
 // request is a GraphQL request. It keeps the text of the variables, because decoding loses the order of their keys.

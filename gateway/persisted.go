@@ -137,6 +137,12 @@ func (s *Server) operationOf(ctx context.Context, exec graphql.GraphExecutor, pa
 		return &graphql.OperationContext{}, gqlerror.List{err}
 	}
 	operation, errs := exec.CreateOperationContext(withVariableTexts(ctx, params.variables), params.RawParams)
+	if len(errs) > 0 && operation.Operation != nil && isGraphQL(errs[0]) {
+		// The document is valid, so the variables are not.
+		if faults := checkVariables(s.schema, operation.Operation, params.Variables); len(faults) > 0 {
+			errs = faults
+		}
+	}
 	if len(errs) == 0 && sent && s.persisted != nil && s.settings.Trusted == nil {
 		// The hash was compared with the text.
 		if ids, err := idsOf(params.documentID, params.Extensions); err == nil && ids.hash != "" {

@@ -29,12 +29,12 @@ func (t postTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.G
 		return
 	}
 	if f := checkContent(r.Header); f != nil {
-		f.write(w, x.accept)
+		f.write(r.Context(), w, x.accept)
 		return
 	}
 	body, f := t.readBody(w, r)
 	if f != nil {
-		f.write(w, x.accept)
+		f.write(r.Context(), w, x.accept)
 		return
 	}
 	if t.settings.Batch > 0 && isBatch(body) {
@@ -43,7 +43,7 @@ func (t postTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.G
 	}
 	params, f := decodeParams(body)
 	if f != nil {
-		f.write(w, x.accept)
+		f.write(r.Context(), w, x.accept)
 		return
 	}
 	x.run(params)

@@ -16,6 +16,7 @@ import (
 	"github.com/99designs/gqlgen/graphql/executor"
 	"github.com/99designs/gqlgen/graphql/handler/extension"
 	"github.com/rs/cors"
+	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/agentgraph/agentgraph/gateway/console"
@@ -88,6 +89,7 @@ type Server struct {
 	requests, companies *rateLimit
 	sessions            *sessions
 	persisted           *persisted
+	schema              *ast.Schema
 }
 
 // schemas serialises New's one change to a schema, which several servers may share.
@@ -119,6 +121,7 @@ func New(o Options) *Server {
 		cors:         newCORS(o.Settings.CORSOrigins),
 		requests:     newRateLimit("API key", "requests", o.Settings.RateLimit),
 		companies:    newRateLimit("company", "requests", o.Settings.CompanyRateLimit),
+		schema:       o.Schema.Schema(),
 		persisted:    newPersisted(o.Settings.PersistedBytes),
 		sessions:     newSessions(o.Revocations, o.Settings.SessionsPerKey, o.Log),
 	}
@@ -215,5 +218,5 @@ func (otherMethods) Supports(*http.Request) bool { return true }
 func (otherMethods) Do(w http.ResponseWriter, r *http.Request, _ graphql.GraphExecutor) {
 	w.Header().Set("Allow", "GET, HEAD, POST")
 	fault := refusal(http.StatusMethodNotAllowed, "the method %s is not allowed here; use POST or GET", r.Method)
-	fault.write(w, negotiate(r.Header))
+	fault.write(r.Context(), w, negotiate(r.Header))
 }

@@ -151,7 +151,8 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, err)
 		return
 	}
-	s.once(w, r.WithContext(model.WithPrincipal(r.Context(), principal)))
+	r = r.WithContext(model.WithPrincipal(r.Context(), principal))
+	s.compressed(w, r, s.once)
 }
 
 // admitted returns the principal of a credential from an address, sent by a page of the origins. After too many refused
@@ -235,6 +236,7 @@ func (s *Server) survive(w *statusWriter, r *http.Request) {
 		_ = s.presenter.present(r.Context(), cause) // Too late for the client, but not for the log.
 		panic(http.ErrAbortHandler)
 	}
+	w.Header().Del("Content-Encoding")
 	s.refuse(w, r, cause)
 }
 

@@ -11,6 +11,7 @@ const (
 	jsonType    = "application/json"
 	graphqlType = "application/graphql-response+json"
 	eventType   = "text/event-stream"
+	sdlType     = "application/graphql"
 	utf8Suffix  = "; charset=utf-8"
 )
 

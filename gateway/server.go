@@ -90,6 +90,7 @@ type Server struct {
 	sessions            *sessions
 	persisted           *persisted
 	schema              *ast.Schema
+	compress            func(http.Handler) http.HandlerFunc
 }
 
 // schemas serialises New's one change to a schema, which several servers may share.
@@ -121,6 +122,7 @@ func New(o Options) *Server {
 		cors:         newCORS(o.Settings.CORSOrigins),
 		requests:     newRateLimit("API key", "requests", o.Settings.RateLimit),
 		companies:    newRateLimit("company", "requests", o.Settings.CompanyRateLimit),
+		compress:     newCompression(),
 		schema:       o.Schema.Schema(),
 		persisted:    newPersisted(o.Settings.PersistedBytes),
 		sessions:     newSessions(o.Revocations, o.Settings.SessionsPerKey, o.Log),

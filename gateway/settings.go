@@ -31,6 +31,8 @@ type Settings struct {
 	Trusted *TrustedDocuments
 	// Batch bounds the operations of one request whose body is a list of them. 0 refuses lists.
 	Batch int
+	// Compress lets clients that accept gzip get large single responses compressed. Streams never are.
+	Compress bool
 	// Introspection lets clients read the schema through __schema and __type.
 	Introspection bool
 	// RequestTimeout bounds a query or mutation, including the time to read its body. Subscriptions live as long as
@@ -81,6 +83,7 @@ func DefaultSettings() Settings {
 		CachedQueries:    1_000,
 		CachedBytes:      32 << 20,
 		PersistedBytes:   8 << 20,
+		Compress:         true,
 		Introspection:    true,
 		RequestTimeout:   30 * time.Second,
 		WriteTimeout:     10 * time.Second,

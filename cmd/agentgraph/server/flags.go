@@ -176,6 +176,7 @@ type gatewayFlags struct {
 	MaxBatch       int           `env:"AGENTGRAPH_MAX_BATCH" default:"0" help:"Most operations in one request that has a list of them, 10 at most; 0 refuses lists."`
 	Persisted      int           `name:"persisted-query-bytes" env:"AGENTGRAPH_PERSISTED_QUERY_BYTES" default:"8388608" help:"Memory for queries that clients name by their SHA-256 after they sent them once; 0 for none."`
 	Trusted        string        `name:"trusted-documents" env:"AGENTGRAPH_TRUSTED_DOCUMENTS" placeholder:"DIR" type:"existingdir" help:"Directory with the only GraphQL documents that clients may use, by their ids. The console, which has its own, is off then."`
+	Compress       bool          `env:"AGENTGRAPH_COMPRESS" default:"true" negatable:"" help:"Compress large responses for clients that accept gzip. Switch it off behind a proxy that compresses."`
 	MaxClients     int           `env:"AGENTGRAPH_MAX_CLIENTS" default:"20000" help:"Most client connections at a time; 0 for no limit."`
 	MaxPerAddress  int           `env:"AGENTGRAPH_MAX_CLIENTS_PER_ADDRESS" name:"max-clients-per-address" default:"1000" help:"Connections of one public address at most; 0 for no limit. Private addresses, which proxies have, may open as many as they like."`
 	RequestTimeout time.Duration `env:"AGENTGRAPH_REQUEST_TIMEOUT" default:"30s" help:"How long a query or a mutation may take."`
@@ -245,6 +246,7 @@ func (f gatewayFlags) settings() gateway.Settings {
 	settings.UploadBytes = f.MaxUpload
 	settings.ResponseBytes = f.MaxResponse
 	settings.QueryCost = f.QueryCost
+	settings.Compress = f.Compress
 	settings.QueryDepth = f.QueryDepth
 	settings.Batch = f.MaxBatch
 	settings.PersistedBytes = f.Persisted

@@ -152,6 +152,9 @@ func New(o Options) (*App, error) {
 	}, nil
 }
 
+// Schema returns the schema as one file, as it is served at gateway.SDLPath.
+func Schema() string { return gateway.SDL(graph.NewExecutableSchema(graph.Config{}).Schema()) }
+
 // ledgerOf reads the usage of the caller's company.
 func ledgerOf(store *db.Store) rest.Ledger {
 	return func(ctx context.Context, r model.ConsumptionRange) iter.Seq2[*model.UsageEntry, error] {

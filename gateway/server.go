@@ -91,9 +91,10 @@ type Server struct {
 	persisted           *persisted
 	schema              *ast.Schema
 	compress            func(http.Handler) http.HandlerFunc
+	sdl                 func() []byte
 }
 
-// schemas serialises New's one change to a schema, which several servers may share.
+// schemas serialises changes to a schema, which several servers may share. The first New makes them all.
 var schemas sync.Mutex
 
 // New returns a Server. It panics if an extension does not fit the schema.
@@ -104,6 +105,7 @@ func New(o Options) *Server {
 		delete(directives, "defer")
 	}
 	schemas.Unlock()
+	Describe(o.Schema.Schema())
 
 	s := &Server{
 		settings:     o.Settings,
@@ -122,6 +124,7 @@ func New(o Options) *Server {
 		cors:         newCORS(o.Settings.CORSOrigins),
 		requests:     newRateLimit("API key", "requests", o.Settings.RateLimit),
 		companies:    newRateLimit("company", "requests", o.Settings.CompanyRateLimit),
+		sdl:          sync.OnceValue(func() []byte { return []byte(SDL(o.Schema.Schema())) }),
 		compress:     newCompression(),
 		schema:       o.Schema.Schema(),
 		persisted:    newPersisted(o.Settings.PersistedBytes),
@@ -144,6 +147,7 @@ func New(o Options) *Server {
 	s.exec.SetDisableSuggestion(!o.Settings.Introspection)
 	if o.Settings.Introspection {
 		s.exec.Use(extension.Introspection{})
+		s.exec.Use(exactIntrospection{})
 	}
 	for _, e := range o.Extensions {
 		s.exec.Use(e)
@@ -167,6 +171,10 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 	r = r.WithContext(graphql.StartOperationTrace(r.Context()))
 	if r.URL.Path == Path {
 		transportOf(s.own, r).Do(w, r, s.exec)
+		return
+	}
+	if r.URL.Path == SDLPath {
+		s.serveSDL(w, r)
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.settings.longestTimeout())

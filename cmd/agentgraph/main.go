@@ -32,6 +32,7 @@ type program struct {
 	Test      agenttest.Command `cmd:"" help:"Run tests of agents on a server, and show them."`
 	Plan      admin.Plan        `cmd:"" help:"Set, show and clear the plan of a company: its monthly credits and its budget."`
 	Audit     admin.Audit       `cmd:"" help:"Export who changed what in a company."`
+	Schema    server.Schema     `cmd:"" help:"Print the GraphQL schema as one file."`
 	Version   versionCommand    `cmd:"" help:"Print the version."`
 }
 

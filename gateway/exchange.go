@@ -38,7 +38,7 @@ func (x exchange) run(params request) {
 	case kind == ast.Mutation && x.safe:
 		x.w.Header().Set("Allow", "POST")
 		refusal(http.StatusMethodNotAllowed, "mutations must use POST").write(x.r.Context(), x.w, x.accept)
-	case kind == ast.Subscription && !x.accept.stream:
+	case kind == ast.Subscription && !x.accept.stream && !x.accept.parts:
 		refusal(http.StatusNotAcceptable, "a subscription needs Accept: %s, or a WebSocket", eventType).write(x.r.Context(), x.w, x.accept)
 	case kind == ast.Subscription:
 		x.stream(ctx, operation)

@@ -143,6 +143,7 @@ func New(o Options) *Server {
 	s.exec.Use(modelDriven{newRateLimit("API key", "operations that make a model work", o.Settings.ModelRateLimit)})
 	s.exec.Use(deadline{o.Settings})
 	s.exec.Use(idempotency{s})
+	s.exec.Use(resume{})
 	s.exec.Use(responseLimit{o.Settings, new(atomic.Int64)})
 	s.exec.SetDisableSuggestion(!o.Settings.Introspection)
 	if o.Settings.Introspection {

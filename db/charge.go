@@ -99,7 +99,8 @@ func (c *chargedConn) QueryContext(ctx context.Context, query string, args []dri
 	if err != nil || budget == nil {
 		return rows, err
 	}
-	return &chargedRows{rows.(*stdlib.Rows), budget}, nil
+	leave := func() { _ = c.Conn.Conn().PgConn().Close(context.WithoutCancel(ctx)) }
+	return &chargedRows{rows.(*stdlib.Rows), budget, leave}, nil
 }
 
 func (c *chargedConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
@@ -168,6 +169,8 @@ func (t *chargedTx) Rollback() error {
 type chargedRows struct {
 	*stdlib.Rows
 	budget model.Budget
+	// leave closes the connection: the rows that nobody wants would all have to be received before it is of use again.
+	leave func()
 }
 
 func (r *chargedRows) Next(row []driver.Value) error {
@@ -184,7 +187,11 @@ func (r *chargedRows) Next(row []driver.Value) error {
 			bytes += len(value)
 		}
 	}
-	return r.budget.Spend(bytes)
+	err := r.budget.Spend(bytes)
+	if err != nil {
+		r.leave()
+	}
+	return err
 }
 
 // charge charges a row that was read without database/sql.

@@ -134,13 +134,13 @@ func (c *chargedConn) BeginTx(ctx context.Context, opts driver.TxOptions) (drive
 		return nil, driver.ErrBadConn
 	}
 	begin := "begin"
-	from, isKnown := boundTo(conn.PgConn())
-	if !isKnown || from != to {
+	binding := c.locks.change(conn.PgConn(), to)
+	if binding.statement != (Statement{}) {
 		literal := dialect{pgdialect.New()}.AppendString(nil, to)
-		begin += "; " + strings.Replace(c.locks.change(from, isKnown, to).text, "$1", string(literal), 1)
+		begin += "; " + strings.Replace(binding.statement.text, "$1", string(literal), 1)
 	}
 	tx, err := conn.BeginTx(ctx, pgx.TxOptions{BeginQuery: begin})
-	bound(conn.PgConn(), to, err)
+	binding.made(conn.PgConn(), err)
 	if err != nil {
 		return nil, err
 	}

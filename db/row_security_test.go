@@ -215,6 +215,34 @@ func TestReadsAreBoundToTheirCompany(t *testing.T) {
 	require.Equal(t, 1, find(t.Context(), one, mine.ID, theirs.ID))
 }
 
+// River's tables have no company. A company's statements reach the one that carries jobs, which they enqueue and end.
+func TestCompaniesDoNotReachTheTablesOfTheQueue(t *testing.T) {
+	t.Parallel()
+	address := dbtest.URL(t)
+	conn := connect(t, address)
+	// A version before gave all of them away.
+	_, err := conn.Exec(t.Context(), "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO agentgraph_gateway")
+	require.NoError(t, err)
+	require.NoError(t, newMigrator(t, address).Up(t.Context()))
+	store := dbtest.Open(t, address, db.Options{})
+	tenant, _ := newCompany(t, store)
+	rows, err := conn.Query(t.Context(), `SELECT table_name::text FROM information_schema.tables WHERE table_schema = 'public' AND table_name LIKE 'river\_%'`)
+	require.NoError(t, err)
+	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	require.Greater(t, len(tables), 3)
+	for _, table := range tables {
+		for _, statement := range []string{"SELECT FROM " + table, "DELETE FROM " + table, "TRUNCATE " + table} {
+			_, err := db.Raw(tenant).ExecContext(t.Context(), statement)
+			if statement == "SELECT FROM river_job" {
+				require.NoError(t, err)
+				continue
+			}
+			require.ErrorContains(t, err, "permission denied for table "+table, statement)
+		}
+	}
+}
+
 // A process that started before the database was secured is bound by it without a restart, on the connections that it has, and
 // in a transaction that began before.
 func TestRowsAreSecuredUnderAProcess(t *testing.T) {

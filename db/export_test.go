@@ -37,3 +37,6 @@ func RawStatement(text string) Statement { return statement(text) }
 
 // Sweep does what the queue does about once a second.
 func Sweep(s *Store) func(context.Context) error { return s.sweeper() }
+
+// Wake signals that what has the id has changed.
+func Wake(t *Tenant, id string) { t.wake(id) }

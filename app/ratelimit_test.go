@@ -13,6 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/gateway"
 	"github.com/agentgraph/agentgraph/graph"
+	"github.com/agentgraph/agentgraph/model"
 )
 
 // startLimited returns a gateway with limits so small that they refill too slowly to matter during a test.
@@ -142,6 +143,39 @@ func TestAVisitorTakesAShareOfTheLimitsOfTheKey(t *testing.T) {
 	left, err := strconv.Atoi(response.Header.Get("RateLimit-Remaining"))
 	require.NoError(t, err)
 	require.Greater(t, left, 40, "three tokens were made, and two visitors let in eight times")
+}
+
+// Each event of a subscription that selects what is dear counts as a request. Others are free.
+func TestDearEventsCountAsRequests(t *testing.T) {
+	t.Parallel()
+	const limit, items = 10, 20
+	g := startLimited(t, limit, 0)
+	company, err := g.store.CreateCompany(t.Context(), "Followers")
+	require.NoError(t, err)
+	tenant, plain := g.keyOf(t, company.ID, model.APIKeyScopeRead)
+	_, dear := g.keyOf(t, company.ID, model.APIKeyScopeRead)
+	campaign, _ := runningCampaign(t, tenant, items)
+	follow := func(key, selection string) (events int, last frame) {
+		f := g.follow(t, key, `subscription ($id: ID!) { campaignItemUpdated(campaignId: $id) { version `+selection+` } }`, map[string]any{"id": campaign.ID})
+		for events < items {
+			if last = f.receive(); last.Type != "next" {
+				return events, last
+			}
+			events++
+		}
+		return events, last
+	}
+	for range 3 {
+		events, last := follow(plain, "campaign { counts { total } }")
+		require.Equal(t, items, events, string(last.Payload))
+	}
+	events, last := follow(dear, "campaign { a: counts { total } b: counts { total } c: counts { total } d: counts { total } e: counts { total } }")
+	require.Less(t, events, limit)
+	require.Positive(t, events)
+	require.Equal(t, "error", last.Type)
+	require.Contains(t, string(last.Payload), `"RATE_LIMITED"`)
+	_, text := g.answer(t, http.MethodPost, "/graphql", dear, `{"query":"{ company { name } }"}`)
+	require.Contains(t, text, `"RATE_LIMITED"`, "one limit for both")
 }
 
 func TestWhatMakesAModelWork(t *testing.T) {

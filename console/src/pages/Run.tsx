@@ -7,6 +7,7 @@ import { byVersion } from "../logic/blame";
 import { Act } from "../ui/Act";
 import { duration, plural } from "../ui/format";
 import { useKeys } from "../ui/singleKeys";
+import { Instructions } from "../ui/Instructions";
 import { Page } from "../ui/Page";
 import { Shown } from "../ui/states";
 import { Status } from "../ui/Status";
@@ -152,6 +153,7 @@ function RunPage({ run, refresh }: { run: RunOfPage; refresh: () => void }) {
               <p className={`body ${styles.scenario}`}>{test.scenario}</p>
             </section>
           )}
+          <Instructions id={run.id} title="What the model was given" />
           {history.length > 0 && (
             <section className="card" aria-labelledby="history-title">
               <header>

@@ -2,6 +2,7 @@ import { Fragment, useEffect, type ReactNode } from "react";
 import { Link } from "wouter";
 import styles from "./Page.module.css";
 import { useRecent } from "./recent";
+import { useCurrentInView } from "./useCurrentInView";
 
 export interface Crumb {
   to: string;
@@ -44,8 +45,9 @@ export function Page({ title, crumbs = [], facts, actions, children }: {
 
 /** Links that look like tabs. Each leads to a page with an address of its own. */
 export function Tabs({ label, tabs, current }: { label: string; tabs: (Crumb & { key: string })[]; current: string }) {
+  const row = useCurrentInView(current);
   return (
-    <nav aria-label={label} className={styles.tabs}>
+    <nav ref={row} aria-label={label} className={styles.tabs}>
       {tabs.map((tab) => (
         <Link key={tab.key} href={tab.to} aria-current={tab.key === current ? "page" : undefined}>
           {tab.text}

@@ -24,4 +24,19 @@ journeys("the explorer", () => {
       assert.doesNotMatch(await page.evaluate(() => JSON.stringify(localStorage)), /Bearer|eyJ/);
       watched.check();
     }));
+
+  test("a page's own operation opens there, with its variables", () =>
+    visit("agents?channel=Phone", async (page, { check }) => {
+      await page.getByRole("contentinfo").or(page.locator("main footer")).getByRole("link", { name: "Agents", exact: true }).click();
+      await page.getByRole("heading", { name: "API explorer" }).waitFor();
+      assert.equal(new URL(page.url()).hash, "");
+      await page.getByText("query Agents(").first().waitFor();
+      await page.getByText('"Phone"').first().waitFor();
+      await page.locator(".graphiql-query-editor .view-line").first().click();
+      await page.keyboard.press("Control+Enter");
+      await page.locator(".graphiql-response").getByText('"totalCount"').first().waitFor();
+      await page.goBack();
+      await page.getByRole("heading", { level: 1, name: "Agents" }).waitFor();
+      check();
+    }));
 });

@@ -11,6 +11,10 @@ journeys("agents and chats", () => {
       assert.match(page.url(), /channel=Phone/);
       await page.goBack();
       await page.getByText("8 in all").waitFor();
+      await page.getByRole("combobox", { name: "Tag" }).selectOption("health");
+      await page.getByText("1 in all").waitFor();
+      await page.goBack();
+      await page.getByText("8 in all").waitFor();
       await page.getByRole("button", { name: "Graph" }).click();
       await page.getByRole("button", { name: /^Card support, Phone/ }).focus();
       await page.keyboard.press("Enter");

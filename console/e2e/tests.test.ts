@@ -114,4 +114,38 @@ journeys("tests", () => {
       await checkAccessible();
     });
   });
+
+  test("an unsaved prompt is tested, and turns a red test green", () =>
+    visit(`agents/${agent("Clinic reception")}`, async (page, { checkAccessible }) => {
+      const prompt = page.getByRole("textbox", { name: "Prompt" });
+      await prompt.fill(`${await prompt.inputValue()}\n\n# Getting here\n- Cars park free of charge behind the building for two hours.`);
+      await page.getByRole("button", { name: "Test without saving ×3" }).click();
+      await page.getByRole("heading", { level: 1, name: "Tests of Clinic reception" }).waitFor();
+      await page.getByRole("region", { name: "Tests", exact: true }).getByText("Draft").waitFor();
+      await page.getByRole("row", { name: /Says where to park.*3\/3/ }).waitFor({ timeout: 60_000 });
+      await checkAccessible();
+      await page.getByRole("row", { name: /Says where to park/ }).locator("[data-cell]").first().click();
+      await page.getByRole("heading", { level: 1, name: /^Says where to park/ }).waitFor();
+      await page.getByText("Draft", { exact: true }).waitFor();
+      const { agent: saved } = await gateway.ask<{ agent: { promptVersion: number } }>(`{ agent(id: "${agent("Clinic reception")}") { promptVersion } }`);
+      assert.equal(saved.promptVersion, 2, "nothing was saved");
+    }));
+
+  test("a failed run is talked on from", async () => {
+    const { agentTestRuns } = await gateway.ask<{ agentTestRuns: { nodes: { id: string; testName: string; messages: { text: string }[] }[] } }>(
+      "{ agentTestRuns(status: Failed, first: 100) { nodes { id testName messages { text } } } }",
+    );
+    const run = agentTestRuns.nodes.find((each) => each.testName.startsWith("Says where to park"));
+    assert.ok(run);
+    await visit(`runs/${run.id}`, async (page, { checkAccessible }) => {
+      await page.getByRole("link", { name: "Talk on from it" }).click();
+      await page.getByLabel("It begins with what was said up to").selectOption({ index: 1 });
+      assert.notEqual(await page.getByLabel("clinicName").inputValue(), "", "what the test knows of the contact is filled in");
+      await checkAccessible();
+      await page.getByRole("button", { name: "Start chat" }).click();
+      await page.getByRole("heading", { name: "Chat with Clinic reception" }).waitFor();
+      assert.equal(await page.getByRole("log").getByRole("article").count(), 3);
+      await page.getByText(run.messages[1]?.text ?? "?").waitFor();
+    });
+  });
 });

@@ -73,15 +73,22 @@ const words = {
 const filters = [
   ["", "All tests"],
   ["changed", "What changed"],
+  ["regressed", "Regressed"],
   ["undecided", "Cannot decide"],
 ] as const;
+
+const isShown: Record<string, (test: ComparedTest) => boolean> = {
+  changed: (test) => test.change.startsWith("Newly"),
+  regressed: (test) => test.conclusion === "Regressed",
+  undecided: (test) => test.conclusion === "CannotDecide",
+};
 
 function Compared({ comparison }: { comparison: Comparison }) {
   const [params, setParams] = useSearchParams();
   const { base, head, baseCounts, headCounts } = comparison;
   const show = params.get("show") ?? "";
   const tests = comparison.tests
-    .filter((test) => (show === "changed" ? test.change.startsWith("Newly") : show === "undecided" ? test.conclusion === "CannotDecide" : true))
+    .filter((test) => (isShown[show] ?? (() => true))(test))
     .toSorted((a, b) => order.indexOf(a.change) - order.indexOf(b.change));
   const set = (name: string, value: string) => setParams((old) => ({ ...Object.fromEntries(old), [name]: value }), { replace: true });
   const [before, after] = [base.promptVersions.at(-1), head.promptVersions.at(-1)];

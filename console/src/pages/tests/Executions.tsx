@@ -56,6 +56,7 @@ export function Executions({ executions, shownId, show }: { executions: readonly
                   <button type="button" className="plain" onClick={() => show(execution.id)}>
                     <Time at={execution.createdAt} />
                   </button>
+                  {execution.isDraft && <Status of="Draft" />}
                   {execution.id === shownId && <span className="muted small"> shown above</span>}
                 </th>
                 <td>

@@ -15,7 +15,7 @@ import { Progress } from "./Progress";
 const MatrixQuery = graphql(`
   query Matrix($id: ID!) {
     agentTestExecution(id: $id) {
-      id status verdict repeats passRate passHatK retryOfId createdAt finishedAt
+      id status isDraft verdict repeats passRate passHatK retryOfId createdAt finishedAt
       leftOutTests { testId testName }
       counts { total queued running passed failed error cancelled judged }
       tests { testId runs { id attempt status promptVersion durationMs } }

@@ -19,6 +19,8 @@ journeys("agents and chats", () => {
       await page.getByRole("button", { name: /^Card support, Phone/ }).focus();
       await page.keyboard.press("Enter");
       await page.getByRole("heading", { name: "Card support" }).waitFor();
+      await page.getByRole("combobox", { name: "How much is drawn" }).selectOption({ label: "1 step around Card support" });
+      await page.getByRole("group", { name: "5 agents and who delegates to whom" }).waitFor();
       await page.getByRole("link", { name: "Open" }).click();
       await page.getByRole("heading", { level: 1, name: "Card support" }).waitFor();
     }));

@@ -58,7 +58,7 @@ export default function Chats() {
       {answer.error && <Failure error={answer.error} retry={answer.refresh} />}
       {!chats && !answer.error && <Loading />}
       {chats?.nodes.length === 0 && (
-        <Empty title={status ? `No chat is ${status.toLowerCase()}.` : "There are no chats yet."}>
+        <Empty title={status ? "There are no such chats." : "There are no chats yet."}>
           A simulated chat talks with an agent as a contact would; what it calls can be mocked. <Link href={start}>Start one</Link>
         </Empty>
       )}

@@ -38,7 +38,7 @@ export function DatasetFields({ dataset, error, hint }: { dataset?: Saved; error
           <select {...control} defaultValue={dataset?.chunkMethod}>
             {methods.map(([method, text]) => (
               <option key={method} value={method}>
-                {text} ({method})
+                {text === method ? text : `${text} (${method})`}
               </option>
             ))}
           </select>

@@ -63,7 +63,7 @@ export function DatasetSettings({ dataset, onClose, onSaved }: { dataset: Datase
       <form className="stack" onSubmit={submit}>
         <DatasetFields dataset={dataset} error={save.error} hint="When this or what is below changes where texts are cut, all documents are indexed again." />
         <div className="row top">
-          <Field label="Tokens in a chunk, at most" path="parserConfig.chunkTokenNum" error={save.error}>
+          <Field label="Tokens in a chunk" path="parserConfig.chunkTokenNum" error={save.error}>
             {(control) => <input {...control} type="number" required min={1} max={2_048} defaultValue={parserConfig.chunkTokenNum} />}
           </Field>
           <Field label="Texts are cut at" path="parserConfig.delimiter" error={save.error} hint="\n is the end of a line.">

@@ -34,7 +34,7 @@ journeys("the explorer", () => {
       await page.getByText('"Phone"').first().waitFor();
       await page.locator(".graphiql-query-editor .view-line").first().click();
       await page.keyboard.press("Control+Enter");
-      await page.locator(".graphiql-response").getByText('"totalCount"').first().waitFor();
+      await page.locator(".graphiql-response").getByText('"agentTags"').first().waitFor();
       await page.goBack();
       await page.getByRole("heading", { level: 1, name: "Agents" }).waitFor();
       check();

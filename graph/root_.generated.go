@@ -2439,6 +2439,8 @@ input ResetCampaignItemInput {
   campaignId: ID!
   "The item."
   itemId: ID!
+  "The item's ` + "`" + `version` + "`" + ` that this is based on. If it is not the current one any more, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
+  expectedVersion: Int
 }
 
 "The item, pending."

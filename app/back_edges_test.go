@@ -44,7 +44,9 @@ func TestBackEdges(t *testing.T) {
 		"agent": {"parents": {"totalCount": 2, "pageInfo": {"hasNextPage": true}, "nodes": [
 			{"name": "Second", "subAgents": [{"technicalName": "ask_b", "parent": {"name": "Second"}, "agent": {"name": "Expert"}}]}]}}
 	}`, string(a.Data))
-	var nobody struct{ Agent struct{ Parents struct{ Nodes []any } } }
+	var nobody struct {
+		Agent struct{ Parents struct{ Nodes []any } }
+	}
 	require.NoError(t, json.Unmarshal(g.query(t, key, `query ($id: ID!) { agent(id: $id) { parents { nodes { id } } } }`, map[string]any{"id": first}).Data, &nobody))
 	require.Empty(t, nobody.Agent.Parents.Nodes)
 }

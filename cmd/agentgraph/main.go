@@ -35,14 +35,15 @@ type program struct {
 	Version   versionCommand    `cmd:"" help:"Print the version."`
 }
 
-// streams are where a command writes: its output to out, the log to log.
+// streams are what a command reads from, in, and writes to: its output to out, the log to log.
 type streams struct {
+	in       io.Reader
 	out, log io.Writer
 }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
-	code := run(ctx, os.Args[1:], streams{out: os.Stdout, log: os.Stderr})
+	code := run(ctx, os.Args[1:], streams{in: os.Stdin, out: os.Stdout, log: os.Stderr})
 	stop()
 	os.Exit(code)
 }
@@ -59,6 +60,7 @@ func run(ctx context.Context, args []string, std streams) int {
 		kong.Writers(std.out, std.log),
 		kong.Exit(func(code int) { exit = code }),
 		kong.BindTo(ctx, (*context.Context)(nil)),
+		kong.BindTo(std.in, (*io.Reader)(nil)),
 		kong.Vars{"version": version()},
 		kong.Resolvers(fromFiles),
 	)

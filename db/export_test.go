@@ -31,3 +31,6 @@ func OnCommit(t *Tenant, f func()) { t.onCommit(f) }
 
 // ForgetAuditEvents does what the sweep does with old audit events.
 func ForgetAuditEvents(ctx context.Context, s *Store) error { return s.forgetAuditEvents(ctx) }
+
+// NotArchived says of the tables that an archive leaves out why it does.
+var NotArchived = notArchived

@@ -28,10 +28,12 @@ type program struct {
 	Serve     server.Serve      `cmd:"" help:"Run the gateway in production, on the database that DATABASE_URL names."`
 	Migrate   admin.Migrate     `cmd:"" help:"Move the schema of the database up or down, or show where it stands."`
 	Companies admin.Companies   `cmd:"" help:"Create and list companies."`
-	Keys      admin.Keys        `cmd:"" help:"Create, list and revoke the API keys of a company."`
+	Keys      admin.Keys        `cmd:"" help:"Create, take over, list and revoke the API keys of a company."`
 	Test      agenttest.Command `cmd:"" help:"Run tests of agents on a server, and show them."`
 	Plan      admin.Plan        `cmd:"" help:"Set, show and clear the plan of a company: its monthly credits and its budget."`
 	Audit     admin.Audit       `cmd:"" help:"Export who changed what in a company."`
+	Export    admin.Export      `cmd:"" help:"Write a company into one file: agents, documents, tests, campaigns, usage and all that happened."`
+	Import    admin.Import      `cmd:"" help:"Make a company of such a file, with the ids that it has: all of it or nothing."`
 	Version   versionCommand    `cmd:"" help:"Print the version."`
 }
 

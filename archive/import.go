@@ -30,7 +30,7 @@ type ImportOptions struct {
 	Progress func(done, all int64)
 }
 
-// Import makes a company of an archive, all of it or nothing, and returns the manifest. db.ErrImportedBefore means that it was
+// Import makes a company of an archive, all of it or nothing, and returns the manifest with what was read. db.ErrImportedBefore means that it was
 // made before of the same archive. Errors name the entry and the line.
 func Import(ctx context.Context, store *db.Store, from io.Reader, o ImportOptions) (*Manifest, error) {
 	r, err := newReader(from)
@@ -46,7 +46,11 @@ func Import(ctx context.Context, store *db.Store, from io.Reader, o ImportOption
 		if err := r.all(ctx, in); err != nil {
 			return err
 		}
-		return r.compare()
+		if err := r.compare(); err != nil {
+			return err
+		}
+		r.manifest.Rows, r.manifest.Files = r.rows, r.files
+		return nil
 	})
 }
 
@@ -193,11 +197,19 @@ func entryError(name string, err error) error {
 	if db.IsAway(err) || errors.Is(err, context.Canceled) {
 		return err
 	}
+	return fmt.Errorf("%s: %w", name, told(err))
+}
+
+// told is an error with all its fields, where there are several.
+func told(err error) error {
 	var known *model.Error
-	if errors.As(err, &known) {
-		err = errors.New(known.Error())
+	switch {
+	case !errors.As(err, &known):
+		return err
+	case len(known.Fields) < 2:
+		return errors.New(known.Message)
 	}
-	return fmt.Errorf("%s: %w", name, err)
+	return errors.New(known.Error())
 }
 
 // lines reads the rows of an entry. Empty lines are passed over.
@@ -212,7 +224,7 @@ func (r *reader) lines(ctx context.Context, in *db.CompanyImport, table, name st
 		err := in.Rows(ctx, table, batch)
 		var wrong *db.RowError
 		if errors.As(err, &wrong) {
-			return fmt.Errorf("line %d: %w", numbers[wrong.Index], wrong.Err)
+			return fmt.Errorf("line %d: %w", numbers[wrong.Index], told(wrong.Err))
 		}
 		r.rows[table] += int64(len(batch))
 		r.count(int64(len(batch)))

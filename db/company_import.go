@@ -220,10 +220,6 @@ func (i *CompanyImport) check(ctx context.Context, table, lines string) error {
 			return nil
 		}
 		if err := imported.CheckImported(); err != nil {
-			var known *model.Error
-			if errors.As(err, &known) {
-				err = errors.New(known.Error())
-			}
 			return &RowError{n, err}
 		}
 	}

@@ -81,6 +81,11 @@ func (f *AgentTestFolder) CheckImported() error {
 // CheckImported checks the bounds of a test.
 func (t *AgentTestRow) CheckImported() error {
 	copied := *t
+	if t.ToolMocking != nil && !t.ToolMocking.SideEffects.IsValid() {
+		var faults Fields
+		faults.Add("toolMocking.sideEffects", "must be Allow or Deny")
+		return faults.Err()
+	}
 	if t.Kind == AgentTestKindClassification {
 		return (&ClassificationTest{&copied}).Update(UpdateClassificationTestInput{}, time.Time{})
 	}

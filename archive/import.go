@@ -176,7 +176,7 @@ func (r *reader) all(ctx context.Context, in *db.CompanyImport) error {
 			r.files++
 			r.count(1)
 		} else {
-			err = r.lines(ctx, in, kind, header.Name)
+			err = r.lines(ctx, in, kind)
 		}
 		if err != nil {
 			return entryError(header.Name, err)
@@ -213,7 +213,7 @@ func told(err error) error {
 }
 
 // lines reads the rows of an entry. Empty lines are passed over.
-func (r *reader) lines(ctx context.Context, in *db.CompanyImport, table, name string) error {
+func (r *reader) lines(ctx context.Context, in *db.CompanyImport, table string) error {
 	lines := bufio.NewScanner(r.tar)
 	lines.Buffer(make([]byte, 0, 1<<16), mostLine)
 	batch, numbers, size, number := []json.RawMessage{}, []int{}, 0, 0

@@ -59,7 +59,7 @@ func (p *Snapshot) Rows(ctx context.Context, table string, secrets bool) iter.Se
 		selected := make([]bun.Safe, len(p.columns[table]))
 		for i, column := range p.columns[table] {
 			selected[i] = identifiers([]string{column})
-			if as := archivedTableOf(table).as[column]; as != "" && !(secrets && as == withoutSecrets) {
+			if as := archivedTableOf(table).as[column]; as != "" && (!secrets || as != withoutSecrets) {
 				selected[i] = bun.Safe(as) + " AS " + selected[i]
 			}
 		}

@@ -103,7 +103,7 @@ func (e *AgentTestExecution) CheckImported() error {
 func (c *SimulationChat) CheckImported() error {
 	var faults Fields
 	faults.dataBag("dataBag", c.DataBag)
-	faults.mocking("toolMocking", &c.ToolMocking)
+	faults.mocking("tool_mocking", &c.ToolMocking)
 	faults.draft("draftPrompt", c.DraftPrompt)
 	return faults.Err()
 }

@@ -102,7 +102,7 @@ func (e *AgentTestExecution) CheckImported() error {
 // CheckImported checks the bounds of a simulated chat.
 func (c *SimulationChat) CheckImported() error {
 	var faults Fields
-	faults.dataBag("dataBag", c.DataBag)
+	faults.importedBag("dataBag", c.DataBag)
 	faults.mocking("tool_mocking", &c.ToolMocking)
 	faults.draft("draftPrompt", c.DraftPrompt)
 	return faults.Err()
@@ -128,8 +128,16 @@ func (c *Campaign) CheckImported() error {
 // CheckImported checks the bounds of an item.
 func (i *CampaignItem) CheckImported() error {
 	var faults Fields
-	faults.dataBag("dataBag", i.DataBag)
+	faults.importedBag("dataBag", i.DataBag)
 	return faults.Err()
+}
+
+// importedBag records the faults of a data bag that is stored as it is: null, which input may have, has no place in it.
+func (f *Fields) importedBag(path string, bag JSONObject) {
+	f.dataBag(path, bag)
+	if _, err := variables(bag); err != nil {
+		f.Add(path, "must map names to texts, and none to null")
+	}
 }
 
 // CheckImported checks the bounds of a plan.

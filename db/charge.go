@@ -124,16 +124,23 @@ func (c *chargedConn) bind(ctx context.Context) error {
 	return err
 }
 
+// ofOneMoment are the options of a transaction that only reads, and sees one moment.
+var ofOneMoment = driver.TxOptions{Isolation: driver.IsolationLevel(sql.LevelRepeatableRead), ReadOnly: true}
+
 // BeginTx begins a transaction and binds the connection in one round trip.
 func (c *chargedConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
-	if opts != (driver.TxOptions{}) {
-		return nil, fmt.Errorf("begin: transactions have no options here, and not %+v", opts)
+	begin := "begin"
+	switch opts {
+	case driver.TxOptions{}:
+	case ofOneMoment:
+		begin = "begin isolation level repeatable read, read only"
+	default:
+		return nil, fmt.Errorf("begin: transactions have no such options here: %+v", opts)
 	}
 	conn, to := c.Conn.Conn(), companyOf(ctx)
 	if conn.IsClosed() {
 		return nil, driver.ErrBadConn
 	}
-	begin := "begin"
 	binding := c.locks.change(conn.PgConn(), to)
 	if binding.statement != (Statement{}) {
 		literal := dialect{pgdialect.New()}.AppendString(nil, to)

@@ -40,3 +40,6 @@ func Sweep(s *Store) func(context.Context) error { return s.sweeper() }
 
 // Wake signals that what has the id has changed.
 func Wake(t *Tenant, id string) { t.wake(id) }
+
+// NotArchived says of the tables that an archive leaves out why it does.
+var NotArchived = notArchived

@@ -43,6 +43,7 @@ var mayImport = map[string]string{
 	"gateway/console":          "",
 	"gateway/form":             "",
 	"gateway/rest":             "model gateway/form",
+	"gateway/rest/reference":   "gateway/rest",
 	"app":                      "model db engine engine/endpoint engine/knowledge engine/llm engine/llm/openai engine/llm/offline query graph resolvers gateway gateway/auth gateway/console gateway/rest observe",
 	"cmd/agentgraph":           "model cmd/agentgraph/server cmd/agentgraph/admin cmd/agentgraph/agenttest",
 	"cmd/agentgraph/server":    "app model db db/local engine/knowledge engine/llm/openai gateway gateway/auth gateway/console observe cmd/agentgraph/admin cmd/agentgraph/demo",

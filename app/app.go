@@ -119,6 +119,10 @@ func New(o Options) (*App, error) {
 		Extensions: append([]graphql.HandlerExtension{query.Loading{Table: table}, resolvers.Confinement{}}, o.Observer.Extensions()...),
 		Transports: []graphql.Transport{v1},
 		Console:    o.Console,
+		Pages: map[string]gateway.Page{
+			"/openapi.json": {Type: "application/json; charset=utf-8", Content: v1.OpenAPI},
+			rest.DocsPath:   {Type: "text/html; charset=utf-8", Policy: rest.DocsPolicy, Content: v1.Docs},
+		},
 		Observer:   o.Observer.Requests(),
 		Settings:   settings,
 	})

@@ -23,6 +23,9 @@ type endpoint struct {
 	members ast.FieldList
 	// upload is the variable that a form's file fills. It is "" if the route takes none.
 	upload string
+	// isDeprecated: the operation or a part of its answer is. notice are the headers that tell so.
+	isDeprecated bool
+	notice       http.Header
 }
 
 // newEndpoint checks a route against its operation: each variable must be filled by the path, the page or the body.
@@ -69,6 +72,9 @@ func newEndpoint(schema *ast.Schema, all *ast.QueryDocument, r route) (*endpoint
 				return nil, fmt.Errorf("the variable %s of type %s cannot stand in a query string", field.Name, field.Type)
 			}
 		}
+	}
+	if err := e.deprecate(); err != nil {
+		return nil, err
 	}
 	return e, readable(schema.Types, e.members, map[string]bool{})
 }

@@ -6,12 +6,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"github.com/agentgraph/agentgraph/gateway/form"
@@ -43,6 +46,8 @@ type Transport struct {
 	exports   []export
 	maxBody   int64
 	maxUpload int64
+	// document describes the routes. It is made once, when somebody asks.
+	document func() (*openapi3.T, error)
 }
 
 var _ graphql.Transport = (*Transport)(nil)
@@ -67,8 +72,9 @@ func New(schema *ast.Schema, o Options) (*Transport, error) {
 	if o.AuditLog != nil {
 		exports = append(exports, auditExport(o.AuditLog))
 	}
+	document := sync.OnceValues(func() (*openapi3.T, error) { return describe(schema, endpoints, exports) })
 	return &Transport{
-		endpoints: endpoints, types: schema.Types, status: o.Status, traceID: o.TraceID,
+		document: document, endpoints: endpoints, types: schema.Types, status: o.Status, traceID: o.TraceID,
 		exports: exports, maxBody: o.MaxBody, maxUpload: o.MaxUpload,
 	}, nil
 }
@@ -128,12 +134,17 @@ func (t *Transport) serve(w http.ResponseWriter, r *http.Request, exec graphql.G
 	if fault != nil {
 		return fault
 	}
+	maps.Copy(w.Header(), e.notice)
 	if !acceptsJSON(r.Header) {
 		return problemf(http.StatusNotAcceptable, model.BadInput, "responses are application/json, which the Accept header excludes")
 	}
+	given, fault := t.query(r, e)
+	if fault != nil {
+		return fault
+	}
 	var list page
 	if e.paged {
-		if list, fault = t.readPage(r, variables); fault != nil {
+		if list, fault = t.readPage(given, variables); fault != nil {
 			return fault
 		}
 	}
@@ -146,7 +157,7 @@ func (t *Transport) serve(w http.ResponseWriter, r *http.Request, exec graphql.G
 	case len(e.members) > 0 && e.takesBody():
 		fault = t.readBody(w, r, e, variables)
 	case len(e.members) > 0:
-		fault = t.readQuery(r, e, variables)
+		fault = t.readQuery(given, e, variables)
 	}
 	if fault != nil {
 		return fault
@@ -166,8 +177,8 @@ func (t *Transport) serve(w http.ResponseWriter, r *http.Request, exec graphql.G
 	return nil
 }
 
-func (t *Transport) readPage(r *http.Request, variables map[string]any) (page, *problem) {
-	p, faults := pageOf(r.URL.RawQuery)
+func (t *Transport) readPage(given url.Values, variables map[string]any) (page, *problem) {
+	p, faults := pageOf(given)
 	variables["first"], variables["offset"] = p.first(), p.offset()
 	return p, t.invalid(faults, model.BadInput)
 }

@@ -123,8 +123,8 @@ func New(o Options) (*App, error) {
 			"/openapi.json": {Type: "application/json; charset=utf-8", Content: v1.OpenAPI},
 			rest.DocsPath:   {Type: "text/html; charset=utf-8", Policy: rest.DocsPolicy, Content: v1.Docs},
 		},
-		Observer:   o.Observer.Requests(),
-		Settings:   settings,
+		Observer: o.Observer.Requests(),
+		Settings: settings,
 	})
 	o.Observer.Watch(o.Store, server, v1.Operations())
 	handler := o.Observer.Handler(server)

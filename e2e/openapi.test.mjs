@@ -67,7 +67,7 @@ test("openapi-typescript writes types, and openapi-fetch is a client with them",
   await cp(new URL("client.ts", import.meta.url), join(workshop, "client.ts"));
   const options = ["--strict", "--target", "es2022", "--module", "nodenext", "--skipLibCheck", "--types", "node", "--outDir", workshop];
   await writeFile(join(workshop, "package.json"), '{"type":"module"}');
-  const compiled = await run(program("tsc"), [...options, join(workshop, "client.ts")]).catch((error) => error);
+  const compiled = await run(program("tsc"), [...options, "client.ts"], { cwd: workshop }).catch((error) => error);
   assert.equal(compiled.stdout, "", "the client does not fit the types");
   const { useClient } = await import(pathToFileURL(join(workshop, "client.js")));
   await useClient(proxy.url, gateway.key, await gateway.createAgent());

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"html/template"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -43,7 +44,20 @@ func (t *Transport) Docs() ([]byte, error) {
 		return nil, err
 	}
 	page, err := template.New("").Funcs(template.FuncMap{
-		"prose": prose, "type": typeOf, "bounds": Bounds, "properties": Properties, "json": indented, "scopes": Scopes, "name": component,
+		"prose": prose, "type": typeOf, "bounds": Bounds, "properties": Properties, "json": indented, "scopes": Scopes,
+		"failures": Failures, "problems": Problems,
+		"parameter": func(ref *openapi3.ParameterRef) *openapi3.Parameter {
+			if ref.Ref != "" {
+				return document.Components.Parameters[component(ref.Ref)].Value
+			}
+			return ref.Value
+		},
+		"schema": func(ref *openapi3.SchemaRef) *openapi3.Schema {
+			if ref.Ref != "" {
+				return document.Components.Schemas[component(ref.Ref)].Value
+			}
+			return ref.Value
+		},
 	}).Parse(docsPage)
 	if err != nil {
 		return nil, fmt.Errorf("read the page: %w", err)
@@ -118,6 +132,35 @@ func Properties(of *openapi3.Schema) []Property {
 // Scopes returns the scopes that a credential needs.
 func Scopes(o *openapi3.Operation) []string { return (*o.Security)[0]["ApiKey"] }
 
+// Failures returns the statuses of the problems that an operation may answer with, in order.
+func Failures(o *openapi3.Operation) []string {
+	var statuses []string
+	for status, response := range o.Responses.Map() {
+		if response.Ref != "" {
+			statuses = append(statuses, status)
+		}
+	}
+	slices.Sort(statuses)
+	return statuses
+}
+
+// Problem is what a status of a failure means.
+type Problem struct {
+	Status         int
+	Title, Meaning string
+}
+
+// Problems returns the problems of a document by status.
+func Problems(document *openapi3.T) []Problem {
+	var all []Problem
+	for status := range problems {
+		meaning := document.Components.Responses[problemName(status)].Value.Description
+		all = append(all, Problem{status, http.StatusText(status), *meaning})
+	}
+	slices.SortFunc(all, func(a, b Problem) int { return a.Status - b.Status })
+	return all
+}
+
 // component returns the name at the end of a reference.
 func component(ref string) string { return ref[strings.LastIndexByte(ref, '/')+1:] }
 
@@ -153,7 +196,7 @@ func typeOf(ref *openapi3.SchemaRef) template.HTML {
 	return template.HTML(text) //nolint:gosec // words and names of components
 }
 
-// Bounds returns the bounds and the default of a value in words, or "".
+// Bounds returns the bounds and the default of a value in words, but for what its description says in the same words.
 func Bounds(ref *openapi3.SchemaRef) string {
 	if ref.Value == nil {
 		return ""
@@ -171,7 +214,8 @@ func Bounds(ref *openapi3.SchemaRef) string {
 		text, _ := json.Marshal(s.Default) // it was read from JSON or GraphQL
 		parts = append(parts, "default "+string(text))
 	}
-	parts = slices.DeleteFunc(parts, func(part string) bool { return part == "" })
+	said := strings.ToLower(strings.ReplaceAll(s.Description, ",", ""))
+	parts = slices.DeleteFunc(parts, func(part string) bool { return strings.Contains(said, part) })
 	return strings.Join(parts, ", ")
 }
 

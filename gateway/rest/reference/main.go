@@ -7,10 +7,8 @@ import (
 	_ "embed"
 	"errors"
 	"log"
-	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"text/template"
 
@@ -45,8 +43,8 @@ func write(output, folder string) error {
 	page, err := template.New("").Funcs(template.FuncMap{
 		"scopes": rest.Scopes, "type": typeOf, "bounds": rest.Bounds, "cell": cell, "properties": rest.Properties,
 		"resolve": func(ref string) *openapi3.Parameter { return document.Components.Parameters[name(ref)].Value },
-		"schema":  func(ref string) *openapi3.Schema { return document.Components.Schemas[name(ref)].Value }, "failures": failures,
-		"anchor": strings.ToLower, "status": status,
+		"schema":  func(ref string) *openapi3.Schema { return document.Components.Schemas[name(ref)].Value }, "failures": rest.Failures,
+		"problems": rest.Problems, "anchor": strings.ToLower, "join": strings.Join,
 	}).Parse(text)
 	if err != nil {
 		return err
@@ -89,26 +87,4 @@ func typeOf(ref *openapi3.SchemaRef) string {
 // cell makes a text fit a cell of a table.
 func cell(text string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(text, "\n", " "), "|", `\|`)
-}
-
-// failures are the statuses of an operation's problems.
-func failures(o *openapi3.Operation) string {
-	var statuses []string
-	for status, response := range o.Responses.Map() {
-		if response.Ref != "" {
-			statuses = append(statuses, status)
-		}
-	}
-	slices.Sort(statuses)
-	return strings.Join(statuses, ", ")
-}
-
-// status returns the status that a problem of the document has the name of.
-func status(problem string) int {
-	for code := http.StatusBadRequest; code < 600; code++ {
-		if strings.ReplaceAll(http.StatusText(code), " ", "") == problem {
-			return code
-		}
-	}
-	return 0
 }

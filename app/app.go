@@ -120,8 +120,8 @@ func New(o Options) (*App, error) {
 		Transports: []graphql.Transport{v1},
 		Console:    o.Console,
 		Pages: map[string]gateway.Page{
-			"/openapi.json": {Type: "application/json; charset=utf-8", Content: v1.OpenAPI},
-			rest.DocsPath:   {Type: "text/html; charset=utf-8", Policy: rest.DocsPolicy, Content: v1.Docs},
+			"/openapi.json": {Type: "application/json; charset=utf-8", Content: rest.OpenAPI},
+			"/docs":         {Type: "text/html; charset=utf-8", Policy: rest.DocsPolicy(), Content: rest.Docs},
 		},
 		Observer: o.Observer.Requests(),
 		Settings: settings,

@@ -12,10 +12,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/agentgraph/agentgraph/gateway/rest"
+	"github.com/agentgraph/agentgraph/gateway/rest/openapi"
 )
 
-const examplesFile = "../gateway/rest/examples.json"
+const examplesFile = "../gateway/rest/openapi/examples.json"
 
 // TestExamplesOfREST calls every operation, compares each answer with the document, and the first of each operation with
 // its example, which it writes with AGENTGRAPH_RECORD=1.
@@ -33,7 +33,7 @@ func TestExamplesOfREST(t *testing.T) {
 			recorded[call.Operation] = stable.example(t, call)
 		}
 	}
-	for _, chapter := range rest.Chapters(s.document) {
+	for _, chapter := range openapi.Chapters(s.document) {
 		for _, o := range chapter.Operations {
 			require.Contains(t, recorded, o.OperationID, "no request calls it")
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/engine"
 	"github.com/agentgraph/agentgraph/engine/llm/offline"
-	"github.com/agentgraph/agentgraph/gateway/rest"
+	"github.com/agentgraph/agentgraph/gateway/rest/openapi"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -61,9 +61,9 @@ func closeObjects(document *openapi3.T) {
 }
 
 // operation finds an operation of the document by its id.
-func (s *story) operation(t *testing.T, id string) rest.Operation {
+func (s *story) operation(t *testing.T, id string) openapi.Operation {
 	t.Helper()
-	for _, chapter := range rest.Chapters(s.document) {
+	for _, chapter := range openapi.Chapters(s.document) {
 		for _, o := range chapter.Operations {
 			if o.OperationID == id {
 				return o
@@ -71,11 +71,11 @@ func (s *story) operation(t *testing.T, id string) rest.Operation {
 		}
 	}
 	require.Fail(t, "the document has no operation "+id)
-	return rest.Operation{}
+	return openapi.Operation{}
 }
 
 // send sends a request of an operation, whose parameters fill the path and then the query string.
-func (s *story) send(t *testing.T, o rest.Operation, parameters map[string]string, body any) (int, []byte) {
+func (s *story) send(t *testing.T, o openapi.Operation, parameters map[string]string, body any) (int, []byte) {
 	t.Helper()
 	path, query := o.Path, url.Values{}
 	for name, value := range parameters {

@@ -18,8 +18,7 @@ import (
 type Page struct {
 	// Type is its Content-Type, and Policy its Content-Security-Policy, which may be empty.
 	Type, Policy string
-	// Content writes the page. It is called once, at the first request.
-	Content func() ([]byte, error)
+	Content      []byte
 }
 
 // pages are handlers of pages by path.
@@ -41,31 +40,15 @@ func (p pages) at(path string) http.Handler {
 // pageAge is the Cache-Control of pages. They change with the program alone.
 const pageAge = "public, max-age=300"
 
-// packed is a page's content, as it is and compressed.
-type packed struct {
-	plain, compressed []byte
-	tag               string
-}
-
 func handlerOf(page Page) http.Handler {
-	content := sync.OnceValues(func() (packed, error) {
-		plain, err := page.Content()
-		if err != nil {
-			return packed{}, err
-		}
-		sum := sha256.Sum256(plain)
-		p := packed{plain: plain, tag: hex.EncodeToString(sum[:8])}
-		var compressed bytes.Buffer
-		writer, err := gzip.NewWriterLevel(&compressed, gzip.BestCompression)
-		if err != nil {
-			return packed{}, err
-		}
-		if _, err := writer.Write(plain); err != nil {
-			return packed{}, err
-		}
-		err = writer.Close()
-		p.compressed = compressed.Bytes()
-		return p, err
+	sum := sha256.Sum256(page.Content)
+	tag := hex.EncodeToString(sum[:8])
+	compressed := sync.OnceValue(func() []byte {
+		var out bytes.Buffer
+		writer, _ := gzip.NewWriterLevel(&out, gzip.BestCompression) // the level is one that there is
+		_, _ = writer.Write(page.Content)                            // a buffer takes everything
+		_ = writer.Close()
+		return out.Bytes()
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()
@@ -73,10 +56,6 @@ func handlerOf(page Page) http.Handler {
 			header.Set("Allow", "GET, HEAD")
 			w.WriteHeader(http.StatusMethodNotAllowed)
 			return
-		}
-		p, err := content()
-		if err != nil {
-			panic(err) // the gateway logs it and answers
 		}
 		header.Set("Content-Type", page.Type)
 		header.Set("Cache-Control", pageAge)
@@ -88,11 +67,11 @@ func handlerOf(page Page) http.Handler {
 		}
 		if console.AcceptsGzip(r.Header) {
 			header.Set("Content-Encoding", "gzip")
-			header.Set("ETag", `"`+p.tag+`.gz"`)
-			http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(p.compressed))
+			header.Set("ETag", `"`+tag+`.gz"`)
+			http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(compressed()))
 			return
 		}
-		header.Set("ETag", `"`+p.tag+`"`)
-		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(p.plain))
+		header.Set("ETag", `"`+tag+`"`)
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(page.Content))
 	})
 }

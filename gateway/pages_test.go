@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,20 +13,15 @@ import (
 
 const bulletin = "<h1>Everybody may read this.</h1>"
 
-// withPage serves a page at /news that counts how often it is written.
-func withPage(written *atomic.Int32) func(*gateway.Options) {
-	return func(o *gateway.Options) {
-		o.Pages = map[string]gateway.Page{"/news": {Type: "text/html; charset=utf-8", Policy: "default-src 'none'", Content: func() ([]byte, error) {
-			written.Add(1)
-			return []byte(strings.Repeat(bulletin, 100)), nil
-		}}}
-	}
+func withPage(o *gateway.Options) {
+	o.Pages = map[string]gateway.Page{"/news": {
+		Type: "text/html; charset=utf-8", Policy: "default-src 'none'", Content: []byte(strings.Repeat(bulletin, 100)),
+	}}
 }
 
 func TestPagesArePublic(t *testing.T) {
 	t.Parallel()
-	var written atomic.Int32
-	f := start(t, withPage(&written), settings(func(s *gateway.Settings) { s.RateLimit, s.CORSOrigins = 1, []string{"https://a.example.com"} }))
+	f := start(t, withPage, settings(func(s *gateway.Settings) { s.RateLimit, s.CORSOrigins = 1, []string{"https://a.example.com"} }))
 	for _, path := range []string{"/news", "/news/", "/news?x=1"} {
 		a := f.do(t, call{method: "GET", path: path, headers: []string{"X-Api-Key:", "Accept-Encoding: identity", "Origin: https://a.example.com"}})
 		require.Equal(t, http.StatusOK, a.status)
@@ -54,5 +48,4 @@ func TestPagesArePublic(t *testing.T) {
 
 	require.NoError(t, f.Drain(context.WithoutCancel(t.Context())))
 	require.Equal(t, http.StatusOK, f.do(t, call{method: "GET", path: "/news", headers: []string{"X-Api-Key:"}}).status)
-	require.EqualValues(t, 1, written.Load())
 }

@@ -37,7 +37,7 @@ const thingOperations = `
 var dates = deprecation{since: "2026-01-31", sunset: "2026-08-01"}
 
 // thingServer serves the things of a table.
-func thingServer(t *testing.T, table ...route) (http.Handler, *ast.Schema, []*endpoint, error) {
+func thingServer(t *testing.T, table ...route) (http.Handler, error) {
 	t.Helper()
 	schema, err := gqlparser.LoadSchema(&ast.Source{Input: things})
 	require.NoError(t, err)
@@ -48,7 +48,7 @@ func thingServer(t *testing.T, table ...route) (http.Handler, *ast.Schema, []*en
 	server.AddTransport(&Transport{
 		endpoints: endpoints, types: schema.Types, status: statusOf, traceID: func(context.Context) string { return "trace-1" },
 	})
-	return server, schema, endpoints, err
+	return server, err
 }
 
 func thingRoutes() []route {
@@ -62,7 +62,7 @@ func thingRoutes() []route {
 
 func TestDeprecatedRoutesSayWhenTheyEnd(t *testing.T) {
 	t.Parallel()
-	server, _, _, err := thingServer(t, thingRoutes()...)
+	server, err := thingServer(t, thingRoutes()...)
 	require.NoError(t, err)
 	for path, deprecated := range map[string]bool{"/Label/t": true, "/Thing/t": false, "/Old/t": true, "/Named": true, "/Old/t?wrong=1": true} {
 		header := call(server, "GET", path, "").Header()
@@ -76,26 +76,6 @@ func TestDeprecatedRoutesSayWhenTheyEnd(t *testing.T) {
 	}
 }
 
-func TestTheDocumentMarksWhatIsDeprecated(t *testing.T) {
-	t.Parallel()
-	_, schema, endpoints, err := thingServer(t, thingRoutes()...)
-	require.NoError(t, err)
-	written, err := describe(schema, endpoints, nil)
-	require.NoError(t, err)
-	document := reread(t, written)
-	require.NoError(t, document.Validate(t.Context()))
-	get := document.Paths.Value("/Old/{id}").Get
-	require.True(t, get.Deprecated)
-	require.Contains(t, get.Responses.Value("200").Value.Headers, "Sunset")
-	require.False(t, document.Paths.Value("/Thing/{id}").Get.Deprecated)
-	thing := document.Components.Schemas["Thing"].Value
-	require.True(t, thing.Properties["label"].Value.Deprecated)
-	require.False(t, thing.Properties["id"].Value.Deprecated)
-	page, err := (&Transport{document: always(document)}).Docs()
-	require.NoError(t, err)
-	require.Contains(t, string(page), `<span class="deprecated">deprecated</span>`)
-}
-
 func TestDeprecationNeedsDates(t *testing.T) {
 	t.Parallel()
 	for want, d := range map[string]deprecation{
@@ -106,12 +86,12 @@ func TestDeprecationNeedsDates(t *testing.T) {
 	} {
 		table := thingRoutes()
 		table[2].deprecated = d
-		_, _, _, err := thingServer(t, table...)
+		_, err := thingServer(t, table...)
 		require.ErrorContains(t, err, want)
 		require.ErrorContains(t, err, "/Old/{id}")
 	}
 	table := thingRoutes()
 	table[1].deprecated = dates
-	_, _, _, err := thingServer(t, table...)
+	_, err := thingServer(t, table...)
 	require.ErrorContains(t, err, "nothing of it is @deprecated")
 }

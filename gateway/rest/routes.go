@@ -4,8 +4,6 @@
 // route's result.
 package rest
 
-//go:generate go run ./reference ../../docs/rest.md ../../schema
-
 import (
 	"net/http"
 

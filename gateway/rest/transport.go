@@ -11,10 +11,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/99designs/gqlgen/graphql"
-	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"github.com/agentgraph/agentgraph/gateway/form"
@@ -46,8 +44,6 @@ type Transport struct {
 	exports   []export
 	maxBody   int64
 	maxUpload int64
-	// document describes the routes. It is made once, when somebody asks.
-	document func() (*openapi3.T, error)
 }
 
 var _ graphql.Transport = (*Transport)(nil)
@@ -72,9 +68,8 @@ func New(schema *ast.Schema, o Options) (*Transport, error) {
 	if o.AuditLog != nil {
 		exports = append(exports, auditExport(o.AuditLog))
 	}
-	document := sync.OnceValues(func() (*openapi3.T, error) { return describe(schema, endpoints, exports) })
 	return &Transport{
-		document: document, endpoints: endpoints, types: schema.Types, status: o.Status, traceID: o.TraceID,
+		endpoints: endpoints, types: schema.Types, status: o.Status, traceID: o.TraceID,
 		exports: exports, maxBody: o.MaxBody, maxUpload: o.MaxUpload,
 	}, nil
 }

@@ -1,4 +1,4 @@
-package rest
+package openapi
 
 import (
 	"net/http"
@@ -31,8 +31,6 @@ func newDocument() *openapi3.T {
 		"AccessToken": {Value: &openapi3.SecurityScheme{Type: "http", Scheme: "bearer", Description: "An access token, which a key makes for a browser."}},
 	}
 	components.Parameters = openapi3.ParametersMap{
-		pageNumber.name: {Value: pageNumber.describe()},
-		pageSize.name:   {Value: pageSize.describe()},
 		idempotencyKey: {Value: openapi3.NewHeaderParameter(idempotencyKey).
 			WithDescription("Names the request: retries with the same key and body get the first answer, and nothing is done twice.").
 			WithSchema(openapi3.NewStringSchema().WithMinLength(1).WithMaxLength(255))},
@@ -59,20 +57,6 @@ func newDocument() *openapi3.T {
 		Paths:      openapi3.NewPaths(),
 		Components: &components,
 	}
-}
-
-func componentParameter(name string) *openapi3.ParameterRef {
-	return &openapi3.ParameterRef{Ref: "#/components/parameters/" + name}
-}
-
-func (p pageParameter) schema() *openapi3.Schema {
-	return &openapi3.Schema{Type: &openapi3.Types{"integer"}, Format: "int32", Min: new(1.0), Max: new(float64(p.most))}
-}
-
-func (p pageParameter) describe() *openapi3.Parameter {
-	schema := p.schema()
-	schema.Default = p.standard
-	return openapi3.NewQueryParameter(p.name).WithDescription(p.description).WithSchema(schema)
 }
 
 // headers are those of answers.

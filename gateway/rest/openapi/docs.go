@@ -1,11 +1,9 @@
-package rest
+package openapi
 
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
 	_ "embed"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"html/template"
@@ -18,47 +16,21 @@ import (
 	"github.com/yuin/goldmark"
 )
 
-// DocsPath is where people read about the routes.
-const DocsPath = "/docs"
-
 var (
-	//go:embed docs/page.html
-	docsPage string
-	//go:embed docs/style.css
-	docsStyle string
-
-	// DocsPolicy is the Content-Security-Policy of the page: it has nothing but its own style.
-	DocsPolicy = "default-src 'none'; img-src data:; style-src 'sha256-" + digest(docsStyle) + "'; base-uri 'none'; " +
-		"form-action 'none'; frame-ancestors 'none'"
+	//go:embed page.html
+	pageText string
+	//go:embed style.css
+	style string
 )
 
-func digest(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return base64.StdEncoding.EncodeToString(sum[:])
-}
-
-// Docs returns the document as a page of HTML without scripts.
-func (t *Transport) Docs() ([]byte, error) {
-	document, err := t.document()
-	if err != nil {
-		return nil, err
-	}
+// Page writes a document as a page of HTML without scripts.
+func Page(document *openapi3.T) ([]byte, error) {
 	page, err := template.New("").Funcs(template.FuncMap{
 		"prose": prose, "type": typeOf, "bounds": Bounds, "properties": Properties, "json": indented, "scopes": Scopes,
 		"failures": Failures, "problems": Problems,
-		"parameter": func(ref *openapi3.ParameterRef) *openapi3.Parameter {
-			if ref.Ref != "" {
-				return document.Components.Parameters[component(ref.Ref)].Value
-			}
-			return ref.Value
-		},
-		"schema": func(ref *openapi3.SchemaRef) *openapi3.Schema {
-			if ref.Ref != "" {
-				return document.Components.Schemas[component(ref.Ref)].Value
-			}
-			return ref.Value
-		},
-	}).Parse(docsPage)
+		"parameter": func(ref *openapi3.ParameterRef) *openapi3.Parameter { return Parameter(document, ref) },
+		"schema":    func(ref *openapi3.SchemaRef) *openapi3.Schema { return Schema(document, ref) },
+	}).Parse(pageText)
 	if err != nil {
 		return nil, fmt.Errorf("read the page: %w", err)
 	}
@@ -68,8 +40,24 @@ func (t *Transport) Docs() ([]byte, error) {
 		Chapters []Chapter
 		Types    []string
 		Style    template.CSS
-	}{document, Chapters(document), slices.Sorted(maps.Keys(document.Components.Schemas)), template.CSS(docsStyle)}) //nolint:gosec // our own file
+	}{document, Chapters(document), slices.Sorted(maps.Keys(document.Components.Schemas)), template.CSS(style)}) //nolint:gosec // our own file
 	return out.Bytes(), err
+}
+
+// Parameter follows a reference to a parameter.
+func Parameter(document *openapi3.T, ref *openapi3.ParameterRef) *openapi3.Parameter {
+	if ref.Ref != "" {
+		return document.Components.Parameters[component(ref.Ref)].Value
+	}
+	return ref.Value
+}
+
+// Schema follows a reference to a schema.
+func Schema(document *openapi3.T, ref *openapi3.SchemaRef) *openapi3.Schema {
+	if ref.Ref != "" {
+		return document.Components.Schemas[component(ref.Ref)].Value
+	}
+	return ref.Value
 }
 
 // Chapter is the operations of a tag.

@@ -1,6 +1,7 @@
-package rest
+package openapi
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -92,7 +93,7 @@ func (d *describer) object(definition *ast.Definition, set ast.SelectionSet, nam
 	} else if name == "" {
 		name = definition.Name
 	}
-	selection := definition.Name + "{" + strings.Join(responseNames(nil, set), " ") + "}"
+	selection := definition.Name + "{" + strings.Join(names(set), " ") + "}"
 	if known, taken := d.selections[name]; taken {
 		if known != selection {
 			d.fail("the component %s would be both %s and %s", name, known, selection)
@@ -233,4 +234,25 @@ func (d *describer) bound(schema *openapi3.Schema, bounds *ast.Directive) {
 			}
 		}
 	}
+}
+
+// ofV1 leaves out what clients of REST do not have.
+func ofV1(fields ast.FieldList) ast.FieldList {
+	return slices.DeleteFunc(slices.Clone(fields), func(f *ast.FieldDefinition) bool { return f.Directives.ForName("beyondV1") != nil })
+}
+
+// names are those of what is selected, with the names of fragments.
+func names(set ast.SelectionSet) []string {
+	var all []string
+	for _, selection := range set {
+		switch s := selection.(type) {
+		case *ast.Field:
+			all = append(all, s.Alias)
+		case *ast.InlineFragment:
+			all = append(all, names(s.SelectionSet)...)
+		case *ast.FragmentSpread:
+			all = append(all, s.Name)
+		}
+	}
+	return all
 }

@@ -1,8 +1,9 @@
-package rest
+// Package openapi describes the routes of REST as an OpenAPI document, and that to people. It works when code is generated:
+// the program itself has what it wrote.
+package openapi
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -12,31 +13,29 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/vektah/gqlparser/v2/ast"
 
+	"github.com/agentgraph/agentgraph/gateway/rest"
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Describe returns the routes as an OpenAPI 3.1 document: parameters, bodies and answers follow from the table, the
+// Describe returns routes and exports as an OpenAPI 3.1 document: parameters, bodies and answers follow from the table, the
 // stored operations and the schema. It fails if the schema has a type that it cannot describe.
-func Describe(schema *ast.Schema) (*openapi3.T, error) {
-	all, err := readStored(stored)
+func Describe(schema *ast.Schema, routes []rest.Route, exports []rest.Export) (*openapi3.T, error) {
+	examples, err := readExamples()
 	if err != nil {
 		return nil, err
 	}
-	endpoints, err := newEndpoints(schema, all, routes)
-	if err != nil {
-		return nil, err
+	d := &describer{schema: schema, document: newDocument(), examples: examples, selections: map[string]string{}}
+	for _, r := range routes {
+		d.add(r.Path, r.Method, resultOf(r).Definition.Type, d.operation(r))
 	}
-	return describe(schema, endpoints, []export{ledgerExport(nil), auditExport(nil)})
+	for _, e := range exports {
+		d.add(e.Path, http.MethodGet, ast.NamedType(e.RowType, nil), d.export(e))
+	}
+	return d.document, d.fault
 }
 
-// OpenAPI returns the routes as an OpenAPI 3.1 document in JSON, as Describe does.
-func (t *Transport) OpenAPI() ([]byte, error) {
-	document, err := t.document()
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(document)
-}
+// resultOf is the field that the body of an answer is the value of.
+func resultOf(r rest.Route) *ast.Field { return r.Fields[len(r.Fields)-1] }
 
 // counterpart is the extension that names the field of the schema behind an operation: Query.dataset.documents.
 const counterpart = "x-graphql-field"
@@ -52,21 +51,6 @@ type describer struct {
 	fault error
 }
 
-func describe(schema *ast.Schema, endpoints []*endpoint, exports []export) (*openapi3.T, error) {
-	examples, err := readExamples()
-	if err != nil {
-		return nil, err
-	}
-	d := &describer{schema: schema, document: newDocument(), examples: examples, selections: map[string]string{}}
-	for _, e := range endpoints {
-		d.add(e.path, e.method, e.operation.result().Definition.Type, d.operation(e))
-	}
-	for _, e := range exports {
-		d.add(e.path, http.MethodGet, ast.NamedType(e.rowType, nil), d.export(e))
-	}
-	return d.document, d.fault
-}
-
 func (d *describer) fail(format string, args ...any) {
 	d.fault = cmp.Or(d.fault, fmt.Errorf(format, args...))
 }
@@ -74,7 +58,7 @@ func (d *describer) fail(format string, args ...any) {
 // add puts an operation into the document, under the tag of its path's first segment. A tag without a type of its name is
 // described as the type of the first operation's answer.
 func (d *describer) add(path, method string, answer *ast.Type, o *openapi3.Operation) {
-	tag := segments(path)[0]
+	tag := strings.Split(path, "/")[1]
 	o.Tags = []string{tag}
 	if d.document.Tags.Get(tag) == nil {
 		what := d.schema.Types[tag]
@@ -86,44 +70,38 @@ func (d *describer) add(path, method string, answer *ast.Type, o *openapi3.Opera
 	d.document.AddOperation(path, method, o)
 }
 
-func (d *describer) operation(e *endpoint) *openapi3.Operation {
-	root := e.operation.fields[0]
+func (d *describer) operation(r rest.Route) *openapi3.Operation {
+	root := r.Fields[0]
 	what, names := root, []string{root.ObjectDefinition.Name, root.Name}
-	if e.method == http.MethodGet {
-		what = e.operation.result()
-		for _, field := range e.operation.fields[1:] {
+	if r.Method == http.MethodGet {
+		what = resultOf(r)
+		for _, field := range r.Fields[1:] {
 			names = append(names, field.Name)
 		}
 	}
-	description := cmp.Or(e.about, what.Definition.Description)
+	description := cmp.Or(r.About, what.Definition.Description)
 	summary, _, _ := strings.Cut(description, ". ")
 	o := &openapi3.Operation{
-		OperationID: e.operation.name, Summary: strings.TrimSuffix(summary, "."), Description: description,
-		Deprecated: e.isDeprecated, Security: d.security(e.operation),
+		OperationID: r.Operation, Summary: strings.TrimSuffix(summary, "."), Description: description,
+		Deprecated: r.IsDeprecated, Security: d.security(r),
 		Extensions: map[string]any{counterpart: strings.Join(names, ".")},
 	}
-	for _, segment := range e.segments {
-		if name, ok := parameter(segment); ok {
-			o.Parameters = append(o.Parameters, d.parameter("path", e.operation.variables.ForName(name)))
-		}
+	for _, variable := range r.InPath {
+		o.Parameters = append(o.Parameters, d.parameter("path", variable))
 	}
-	if e.paged {
-		o.Parameters = append(o.Parameters, componentParameter(pageNumber.name), componentParameter(pageSize.name))
+	for _, variable := range r.InQuery {
+		o.Parameters = append(o.Parameters, d.parameter("query", variable))
 	}
-	if !e.takesBody() {
-		for _, member := range e.members {
-			o.Parameters = append(o.Parameters, d.parameter("query", member))
-		}
-	} else if len(e.members) > 0 || e.upload != "" {
-		o.RequestBody = d.body(e)
+	if len(r.InBody) > 0 || r.Upload != nil {
+		o.RequestBody = d.body(r)
 	}
-	if e.method == http.MethodPost {
-		o.Parameters = append(o.Parameters, componentParameter(idempotencyKey))
+	if r.Method == http.MethodPost {
+		o.Parameters = append(o.Parameters, &openapi3.ParameterRef{Ref: "#/components/parameters/" + idempotencyKey})
 	}
 	o.Responses = openapi3.NewResponses()
 	o.Responses.Delete("default")
-	o.Responses.Set(strconv.Itoa(e.status), &openapi3.ResponseRef{Value: d.success(e)})
-	for _, status := range e.failures() {
+	o.Responses.Set(strconv.Itoa(r.Status), &openapi3.ResponseRef{Value: d.success(r)})
+	for _, status := range failures(r) {
 		o.Responses.Set(strconv.Itoa(status), &openapi3.ResponseRef{Ref: "#/components/responses/" + problemName(status)})
 	}
 	d.illustrate(o)
@@ -141,52 +119,52 @@ func (d *describer) parameter(in string, v *ast.FieldDefinition) *openapi3.Param
 	}}
 }
 
-func (d *describer) body(e *endpoint) *openapi3.RequestBodyRef {
-	body := &openapi3.RequestBody{Required: e.needsBody(), Content: openapi3.Content{}}
-	name := e.operation.name + "Body"
-	d.document.Components.Schemas[name] = &openapi3.SchemaRef{Value: d.inputObject(e.members, e.strict)}
+func (d *describer) body(r rest.Route) *openapi3.RequestBodyRef {
+	object := d.inputObject(r.InBody, r.IsStrict)
+	// Only POST without anything that is required may do without a body.
+	body := &openapi3.RequestBody{Required: len(object.Required) > 0 || r.Method != http.MethodPost, Content: openapi3.Content{}}
+	name := r.Operation + "Body"
+	d.document.Components.Schemas[name] = &openapi3.SchemaRef{Value: object}
 	body.Content["application/json"] = &openapi3.MediaType{Schema: componentSchema(name)}
-	if e.upload != "" {
+	if r.Upload != nil {
 		form := openapi3.NewObjectSchema()
-		for _, member := range e.members {
+		for _, member := range r.InBody {
 			form.WithPropertyRef(member.Name, d.input(member))
 		}
-		form.WithProperty(e.upload, &openapi3.Schema{
-			Description: e.operation.variables.ForName(e.upload).Description, ContentMediaType: "application/octet-stream",
-		})
-		form.Required = []string{e.upload}
+		form.WithProperty(r.Upload.Name, &openapi3.Schema{Description: r.Upload.Description, ContentMediaType: "application/octet-stream"})
+		form.Required = []string{r.Upload.Name}
 		body.Content["multipart/form-data"] = &openapi3.MediaType{Schema: &openapi3.SchemaRef{Value: form}}
 	}
 	return &openapi3.RequestBodyRef{Value: body}
 }
 
-func (d *describer) success(e *endpoint) *openapi3.Response {
+func (d *describer) success(r rest.Route) *openapi3.Response {
 	response := openapi3.NewResponse().WithDescription("Done.")
 	response.Headers = answerHeaders()
-	if e.location != "" {
+	if r.HasLocation {
 		response.Headers["Location"] = &openapi3.HeaderRef{Ref: "#/components/headers/Location"}
 	}
-	if e.method == http.MethodPost {
+	if r.Method == http.MethodPost {
 		response.Headers["Idempotent-Replayed"] = &openapi3.HeaderRef{Ref: "#/components/headers/Idempotent-Replayed"}
 	}
-	if e.isDeprecated {
+	if r.IsDeprecated {
 		for _, name := range []string{"Deprecation", "Sunset"} {
 			d.document.Components.Headers[name] = describeHeader(name)
 			response.Headers[name] = &openapi3.HeaderRef{Ref: "#/components/headers/" + name}
 		}
 	}
-	if e.status == http.StatusNoContent {
+	if r.Status == http.StatusNoContent {
 		return response
 	}
 	response.WithDescription("The answer.")
-	result := e.operation.result()
-	schema := d.object(d.schema.Types[result.Definition.Type.NamedType], result.SelectionSet, e.operation.name+"Result")
-	if e.paged {
+	result := resultOf(r)
+	schema := d.object(d.schema.Types[result.Definition.Type.NamedType], result.SelectionSet, r.Operation+"Result")
+	for _, number := range r.Page {
 		page := d.document.Components.Schemas[strings.TrimPrefix(schema.Ref, schemaPrefix)].Value
-		for _, p := range []pageParameter{pageNumber, pageSize} {
-			page.WithProperty(p.name, p.schema())
-			page.Required = append(page.Required, p.name)
-		}
+		property := d.input(number)
+		property.Value.Default = nil
+		page.WithPropertyRef(number.Name, property)
+		page.Required = append(page.Required, number.Name)
 	}
 	response.Content = openapi3.Content{"application/json": &openapi3.MediaType{Schema: schema}}
 	return response
@@ -199,19 +177,19 @@ var anyFailure = []int{
 }
 
 // failures are the statuses of the problems that the route may answer with.
-func (e *endpoint) failures() []int {
+func failures(r rest.Route) []int {
 	statuses := slices.Clone(anyFailure)
 	names := func(v *ast.FieldDefinition) bool { return v.Type.Name() == "ID" }
-	if e.absent != "" || slices.ContainsFunc(e.operation.variables, names) {
+	if r.MayBeAbsent || slices.ContainsFunc(r.Variables, names) {
 		statuses = append(statuses, http.StatusNotFound)
 	}
-	if e.method != http.MethodGet {
+	if r.Method != http.MethodGet {
 		statuses = append(statuses, http.StatusConflict, http.StatusUnprocessableEntity)
 	}
-	if e.takesBody() && len(e.members) > 0 {
+	if len(r.InBody) > 0 {
 		statuses = append(statuses, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
 	}
-	if e.operation.fields[0].Definition.Directives.ForName("modelDriven") != nil {
+	if r.Fields[0].Definition.Directives.ForName("modelDriven") != nil {
 		statuses = append(statuses, http.StatusBadGateway)
 	}
 	slices.Sort(statuses)
@@ -219,31 +197,31 @@ func (e *endpoint) failures() []int {
 }
 
 // export describes a path that streams rows.
-func (d *describer) export(e export) *openapi3.Operation {
+func (d *describer) export(e rest.Export) *openapi3.Operation {
 	o := &openapi3.Operation{
-		OperationID: e.name, Summary: strings.TrimSuffix(e.description, "."),
-		Description: e.description + " The answer is as long as what it tells of. If it fails on the way, the connection breaks.",
-		Security:    securityOf([]string{string(e.scope)}),
+		OperationID: e.Name, Summary: strings.TrimSuffix(e.Description, "."),
+		Description: e.Description + " The answer is as long as what it tells of. If it fails on the way, the connection breaks.",
+		Security:    securityOf([]string{string(e.Scope)}),
 	}
-	for _, member := range exportQuery.members {
+	for _, member := range e.InQuery {
 		o.Parameters = append(o.Parameters, d.parameter("query", member))
 	}
 	row := openapi3.NewObjectSchema()
-	for _, field := range d.schema.Types[e.rowType].Fields {
-		if slices.Contains(e.header, field.Name) {
+	for _, field := range d.schema.Types[e.RowType].Fields {
+		if slices.Contains(e.Columns, field.Name) {
 			row.WithPropertyRef(field.Name, d.output(field.Type, nil, field.Description))
 		}
 	}
-	row.Required = e.header
+	row.Required = e.Columns
 	moment := func() *openapi3.SchemaRef { return d.output(ast.NonNullNamedType("DateTime", nil), nil, "") }
 	all := openapi3.NewObjectSchema().WithPropertyRef("periodFrom", moment()).WithPropertyRef("periodTo", moment()).
-		WithProperty(e.list, openapi3.NewArraySchema().WithItems(row))
-	all.Required = []string{"periodFrom", "periodTo", e.list}
-	d.document.Components.Schemas[e.name+"Result"] = &openapi3.SchemaRef{Value: all}
+		WithProperty(e.List, openapi3.NewArraySchema().WithItems(row))
+	all.Required = []string{"periodFrom", "periodTo", e.List}
+	d.document.Components.Schemas[e.Name+"Result"] = &openapi3.SchemaRef{Value: all}
 	response := openapi3.NewResponse().WithDescription("The rows, oldest first.")
 	response.Headers = answerHeaders()
 	response.Content = openapi3.Content{
-		"application/json": &openapi3.MediaType{Schema: componentSchema(e.name + "Result")},
+		"application/json": &openapi3.MediaType{Schema: componentSchema(e.Name + "Result")},
 		"text/csv":         &openapi3.MediaType{Schema: &openapi3.SchemaRef{Value: &openapi3.Schema{Type: &openapi3.Types{"string"}}}},
 	}
 	o.Responses = openapi3.NewResponses()
@@ -257,8 +235,8 @@ func (d *describer) export(e export) *openapi3.Operation {
 }
 
 // security names the scopes that an operation needs for what it selects, without those that others of them hold.
-func (d *describer) security(o *operation) *openapi3.SecurityRequirements {
-	scopes := scopesOf(nil, ast.SelectionSet{o.fields[0]})
+func (d *describer) security(r rest.Route) *openapi3.SecurityRequirements {
+	scopes := scopesOf(nil, ast.SelectionSet{r.Fields[0]})
 	var needed []string
 	for _, scope := range scopes {
 		isHeld := func(other string) bool {

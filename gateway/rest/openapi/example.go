@@ -1,4 +1,4 @@
-package rest
+package openapi
 
 import (
 	_ "embed"
@@ -38,11 +38,11 @@ func (d *describer) illustrate(o *openapi3.Operation) {
 		return
 	}
 	for _, p := range o.Parameters {
-		if p.Value == nil { // a reference to what lists share
+		if p.Value == nil { // a reference to what many have
 			continue
 		}
-		if value, given := of.Parameters[p.Value.Name]; given {
-			p.Value.Example = value
+		if text, given := of.Parameters[p.Value.Name]; given {
+			p.Value.Example = literal(text, p.Value.Schema)
 		}
 	}
 	if o.RequestBody != nil {
@@ -53,4 +53,13 @@ func (d *describer) illustrate(o *openapi3.Operation) {
 			r.Value.Content["application/json"].Example = of.Answer
 		}
 	}
+}
+
+// literal is the value that a text of a URL stands for.
+func literal(text string, schema *openapi3.SchemaRef) any {
+	var value any
+	if schema.Value == nil || schema.Value.Type.Is("string") || json.Unmarshal([]byte(text), &value) != nil {
+		return text
+	}
+	return value
 }

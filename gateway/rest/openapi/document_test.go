@@ -1,20 +1,51 @@
-package rest
+package openapi_test
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"regexp"
-	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/stretchr/testify/require"
+	"github.com/vektah/gqlparser/v2"
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"github.com/agentgraph/agentgraph/gateway/rest"
+	"github.com/agentgraph/agentgraph/gateway/rest/openapi"
 )
+
+// theSchema parses the project's schema each time, since validation writes to it.
+func theSchema(t testing.TB) *ast.Schema {
+	t.Helper()
+	files, err := filepath.Glob("../../../schema/*.graphqls")
+	require.NoError(t, err)
+	var sources []*ast.Source
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		sources = append(sources, &ast.Source{Name: file, Input: string(text)})
+	}
+	schema, err := gqlparser.LoadSchema(sources...)
+	require.NoError(t, err)
+	return schema
+}
+
+func theRoutes(t testing.TB, schema *ast.Schema) []rest.Route {
+	t.Helper()
+	routes, err := rest.Routes(schema)
+	require.NoError(t, err)
+	return routes
+}
 
 // theDocument reads the document of the project's schema as a client does.
 func theDocument(t testing.TB) *openapi3.T {
 	t.Helper()
-	written, err := Describe(theSchema(t))
+	schema := theSchema(t)
+	written, err := openapi.Describe(schema, theRoutes(t, schema), rest.Exports())
 	require.NoError(t, err)
 	return reread(t, written)
 }
@@ -28,30 +59,27 @@ func reread(t testing.TB, written *openapi3.T) *openapi3.T {
 	return read
 }
 
-func always(document *openapi3.T) func() (*openapi3.T, error) {
-	return func() (*openapi3.T, error) { return document, nil }
-}
-
 func TestDocumentIsValidAndHasEveryRoute(t *testing.T) {
 	t.Parallel()
 	document := theDocument(t)
 	require.NoError(t, document.Validate(t.Context()))
 	require.Equal(t, "3.1.0", document.OpenAPI)
+	routes := theRoutes(t, theSchema(t))
 	for _, r := range routes {
-		item := document.Paths.Value(r.path)
-		require.NotNil(t, item, r.path)
-		require.Equal(t, r.operation, item.GetOperation(r.method).OperationID)
+		item := document.Paths.Value(r.Path)
+		require.NotNil(t, item, r.Path)
+		require.Equal(t, r.Operation, item.GetOperation(r.Method).OperationID)
 	}
 	for _, path := range []string{"/Consumption/export", "/AuditEvent/export"} {
 		require.Contains(t, document.Paths.Value(path).Get.Responses.Value("200").Value.Content, "text/csv")
 	}
 	total := 0
-	for _, chapter := range Chapters(document) {
+	for _, chapter := range openapi.Chapters(document) {
 		require.NotEmpty(t, chapter.Description, chapter.Name)
 		for _, o := range chapter.Operations {
 			total++
 			require.NotEmpty(t, o.Description, o.OperationID)
-			require.NotEmpty(t, Scopes(o.Operation), o.OperationID)
+			require.NotEmpty(t, openapi.Scopes(o.Operation), o.OperationID)
 		}
 	}
 	require.Equal(t, len(routes)+2, total)
@@ -95,45 +123,65 @@ func TestDocumentSaysWhatTheSchemaSays(t *testing.T) {
 
 	start := document.Paths.Value("/SimulationChat/start").Post
 	require.NotNil(t, start.Responses.Value("502"))
-	require.Equal(t, []string{"simulate"}, Scopes(start))
+	require.Equal(t, []string{"simulate"}, openapi.Scopes(start))
 	require.Contains(t, document.Paths.Value("/Dataset").Post.Responses.Value("200").Value.Headers, "Location")
 	require.Nil(t, document.Paths.Value("/Dataset").Post.Responses.Value("404"), "it names nothing that could be missing")
 	require.Contains(t, document.Paths.Value("/Dataset/{datasetId}/document").Post.RequestBody.Value.Content, "multipart/form-data")
 	require.NotNil(t, document.Paths.Value("/CampaignItem/{campaignId}").Get.Parameters.GetByInAndName("query", "runningStatus"))
 }
 
-// TestProblemsOfTheDocumentAreThoseOfResponses compares the two tables of statuses.
-func TestProblemsOfTheDocumentAreThoseOfResponses(t *testing.T) {
+func TestEveryProblemIsMetSomewhere(t *testing.T) {
 	t.Parallel()
-	for status := range problems {
-		require.Contains(t, standards, status)
+	document := theDocument(t)
+	met := map[string]bool{}
+	for _, chapter := range openapi.Chapters(document) {
+		for _, o := range chapter.Operations {
+			for _, status := range openapi.Failures(o.Operation) {
+				met[status] = true
+			}
+		}
 	}
-	used := slices.Clone(anyFailure)
-	for _, e := range theEndpoints(t) {
-		used = append(used, e.failures()...)
+	for _, problem := range openapi.Problems(document) {
+		require.Contains(t, met, strconv.Itoa(problem.Status))
 	}
-	for status := range problems {
-		require.Contains(t, used, status, "no route answers with it")
-	}
-	for _, status := range used {
-		require.Contains(t, problems, status)
-	}
+	require.Len(t, openapi.Problems(document), len(met))
 }
 
-func theEndpoints(t *testing.T) []*endpoint {
-	t.Helper()
-	all, err := readStored(stored)
+func TestTheDocumentMarksWhatIsDeprecated(t *testing.T) {
+	t.Parallel()
+	schema := theSchema(t)
+	routes := theRoutes(t, schema)
+	deprecated := schema.Types["Agent"].Fields.ForName("tags")
+	deprecated.Directives = append(deprecated.Directives, &ast.Directive{Name: "deprecated"})
+	routes[0].IsDeprecated = true
+	written, err := openapi.Describe(schema, routes, nil)
 	require.NoError(t, err)
-	endpoints, err := newEndpoints(theSchema(t), all, routes)
+	document := reread(t, written)
+	require.NoError(t, document.Validate(t.Context()))
+	get := document.Paths.Value("/Agent/{agentId}").Get
+	require.True(t, get.Deprecated)
+	require.Contains(t, get.Responses.Value("200").Value.Headers, "Sunset")
+	require.False(t, document.Paths.Value("/Dataset").Get.Deprecated)
+	agent := document.Components.Schemas["Agent"].Value
+	require.True(t, agent.Properties["tags"].Value.Deprecated)
+	require.False(t, agent.Properties["prompt"].Value.Deprecated)
+	page, err := openapi.Page(written)
 	require.NoError(t, err)
-	return endpoints
+	require.Contains(t, string(page), `<span class="deprecated">deprecated</span>`)
+}
+
+func TestAScalarWithoutADescriptionIsAnError(t *testing.T) {
+	t.Parallel()
+	schema := theSchema(t)
+	routes := theRoutes(t, schema)
+	schema.Types["Agent"].Fields.ForName("prompt").Type.NamedType = "Upload"
+	_, err := openapi.Describe(schema, routes, nil)
+	require.ErrorContains(t, err, "the scalar Upload")
 }
 
 func TestDocsLeadToWhatIsThere(t *testing.T) {
 	t.Parallel()
-	page, err := (&Transport{document: always(theDocument(t))}).Docs()
-	require.NoError(t, err)
-	text := string(page)
+	text := string(rest.Docs)
 	ids := map[string]int{}
 	for _, id := range regexp.MustCompile(` id="([^"]+)"`).FindAllStringSubmatch(text, -1) {
 		ids[id[1]]++
@@ -147,10 +195,17 @@ func TestDocsLeadToWhatIsThere(t *testing.T) {
 			require.Contains(t, []string{"openapi.json", "data:,"}, link[1], "the page asks for something elsewhere")
 		}
 	}
-	for _, r := range routes {
-		require.Contains(t, ids, r.operation)
+	for _, r := range theRoutes(t, theSchema(t)) {
+		require.Contains(t, ids, r.Operation)
 	}
 	require.NotContains(t, text, "ZgotmplZ")
 	require.NotContains(t, text, "<script")
 	require.NotContains(t, text, " style=", "the policy allows the style sheet alone")
+}
+
+func TestTheProgramHasTheDocumentOfItsTable(t *testing.T) {
+	t.Parallel()
+	text, err := json.Marshal(theDocument(t))
+	require.NoError(t, err)
+	require.JSONEq(t, string(text), string(rest.OpenAPI), "run make generate")
 }

@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -175,7 +176,7 @@ func (s *story) work(t *testing.T) {
 	t.Helper()
 	e := engine.New(offline.New(), engine.Options{Contact: offline.Contact(), Judge: offline.Judge(), Classifier: offline.Classifier()})
 	require.NoError(t, s.store.Work(t.Context(), 4, db.Workers{RunTest: e.RunTest, Index: e.Knowledge().Index}))
-	t.Cleanup(func() { require.NoError(t, s.store.StopWork(t.Context())) })
+	t.Cleanup(func() { require.NoError(t, s.store.StopWork(context.WithoutCancel(t.Context()))) })
 }
 
 // await asks until a member of the answer has the value. What it asks is no part of the story.

@@ -32,9 +32,17 @@ func newPages(of map[string]Page) pages {
 	return handlers
 }
 
-// at returns the page of a path, or nil. A trailing slash makes no difference.
+// at returns the page of a path, or nil. With a trailing slash it leads to the page, whose links are relative to its path.
 func (p pages) at(path string) http.Handler {
-	return p[strings.TrimSuffix(path, "/")]
+	plain := strings.TrimSuffix(path, "/")
+	if p[plain] == nil || plain == path {
+		return p[path]
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		// The redirect is relative, as a proxy may have taken a prefix off the path.
+		w.Header().Set("Location", "../"+plain[strings.LastIndexByte(plain, '/')+1:])
+		w.WriteHeader(http.StatusFound)
+	})
 }
 
 // pageAge is the Cache-Control of pages. They change with the program alone.

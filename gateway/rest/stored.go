@@ -169,9 +169,6 @@ func (o *operation) rename(path string, value *ast.Value, of *ast.FieldDefinitio
 	}
 }
 
-// result is the field that the response body is the value of.
-func (o *operation) result() *ast.Field { return o.fields[len(o.fields)-1] }
-
 func responseNames(names []string, set ast.SelectionSet) []string {
 	for _, selection := range set {
 		switch s := selection.(type) {

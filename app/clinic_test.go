@@ -39,7 +39,7 @@ func openClinic(t *testing.T, script ...fixture) *clinic {
 	tenant, key := g.company(t, "Clinic")
 	ctx := t.Context()
 	c.desk, c.book = frontDesk(t, tenant)
-	_, err := tenant.UpdateAgent(ctx, model.UpdateAgentInput{AgentID: c.desk, IsCallTransferEnabled: new(true)})
+	_, err := tenant.UpdateAgent(ctx, model.UpdateAgentInput{AgentID: c.desk, Channel: new(model.ChannelPhone), IsCallTransferEnabled: new(true)})
 	require.NoError(t, err)
 	expert, err := tenant.CreateAgent(ctx, model.CreateAgentInput{
 		Name: "Expert", Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en", Prompt: "You are the expert.",

@@ -86,6 +86,7 @@ func (s *served) cited(t *testing.T, chatID string) citedChat {
 func TestRetrievalOverHTTP(t *testing.T) {
 	t.Parallel()
 	c := openClinic(t, says("Every two months [1], not [4]."), refuses(http.StatusUnauthorized, "invalid_api_key"), calls("ask_expert", askExpert), says("Up."), says("Up it is."))
+	c.must(t, c.key, `mutation ($id: ID!) { updateAgent(input: {agentId: $id, channel: Web}) { agent { id } } }`, map[string]any{"id": c.desk}, &struct{}{})
 	l := c.shelf(t, c.desk, map[string]any{"prompt": "From the manuals:\n{knowledge}"})
 	chatID := c.start(t, c.desk, mocking{"mockAllTools": true, "mockAllSubAgents": false})
 	require.Equal(t, "Every two months [1], not.", c.say(t, chatID, aboutKettles).Text)

@@ -20,7 +20,7 @@ import (
 type modelFailure struct {
 	// script is what the provider does in one turn, request by request, retries included.
 	script []fixture
-	// says is the message to the client. MODEL stands for the model's name.
+	// says is the message to the client.
 	says string
 	// made are the calls that are kept as evidence, as "name: result" or "name: error".
 	made []string
@@ -31,7 +31,7 @@ type modelFailure struct {
 }
 
 const (
-	faulty     = "the language model MODEL "
+	faulty     = "the language model "
 	wrongAgain = faulty + "made a wrong call again after it could correct it: "
 	booked     = "book: Booked for Monday"
 	noSuchTool = `fly_to_the_moon: there is no tool "fly_to_the_moon", only book, end_conversation`
@@ -52,58 +52,58 @@ var (
 var modelFailures = map[string]modelFailure{
 	"401": {
 		script: times(1, refuses(http.StatusUnauthorized, "invalid_api_key")),
-		says:   "model MODEL: the provider answered 401 Unauthorized (invalid_api_key)",
+		says:   "the language model: the provider answered 401 Unauthorized (invalid_api_key)",
 	},
 	"429 with Retry-After": {
 		script: times(3, refuses(http.StatusTooManyRequests, "rate_limit_exceeded", "retryAfter", 1)),
-		says:   "model MODEL: the provider answered 429 Too Many Requests (rate_limit_exceeded)",
+		says:   "the language model: the provider answered 429 Too Many Requests (rate_limit_exceeded)",
 	},
 	"429 with a long Retry-After": {
 		script: times(1, refuses(http.StatusTooManyRequests, "insufficient_quota", "retryAfter", 3600)),
-		says:   "model MODEL: the provider answered 429 Too Many Requests (insufficient_quota)",
+		says:   "the language model: the provider answered 429 Too Many Requests (insufficient_quota)",
 	},
 	"429 without Retry-After": {
 		script:   times(3, refuses(http.StatusTooManyRequests, "rate_limit_exceeded")),
 		noHeader: "Retry-After",
-		says:     "model MODEL: the provider answered 429 Too Many Requests (rate_limit_exceeded)",
+		says:     "the language model: the provider answered 429 Too Many Requests (rate_limit_exceeded)",
 	},
 	"500": {
 		script: times(3, overloaded),
-		says:   "model MODEL: the provider answered 500 Internal Server Error (server_error)",
+		says:   "the language model: the provider answered 500 Internal Server Error (server_error)",
 	},
 	"time-out": {
 		script:  times(1, longAnswer.but("latency", 20_000)),
 		timeout: 500 * time.Millisecond,
-		says:    "model MODEL: the provider did not answer in time",
+		says:    "the language model: the provider did not answer in time",
 	},
 	"slow bytes": {
 		script:  times(1, longAnswer.but("latency", 200)),
 		timeout: 2 * time.Second,
-		says:    "model MODEL: the provider answered 200 and was not done after 2s",
+		says:    "the language model: the provider answered 200 and was not done after 2s",
 	},
 	"cut stream": {
 		script: times(1, cutAnswer),
-		says:   "model MODEL: the provider answered 200 and broke off before the end of the answer",
+		says:   "the language model: the provider answered 200 and broke off before the end of the answer",
 	},
 	"connection closed before the first byte": {
 		script: times(3, longAnswer.but("chaos", fixture{"disconnectRate": 1})),
-		says:   "model MODEL: the provider could not be reached",
+		says:   "the language model: the provider could not be reached",
 	},
 	"malformed JSON": {
 		script: times(1, longAnswer.but("chaos", fixture{"malformedRate": 1})),
-		says:   "model MODEL: the provider answered 200 OK with something that is not a stream",
+		says:   "the language model: the provider answered 200 OK with something that is not a stream",
 	},
 	"empty content": {
 		script: times(1, says("")),
-		says:   "model MODEL: the provider answered 200 with an empty answer",
+		says:   "the language model: the provider answered 200 with an empty answer",
 	},
 	"content_filter": {
 		script: times(1, fixture{"response": fixture{"content": "This goes too far and", "finishReason": "content_filter"}}),
-		says:   "model MODEL: the provider answered 200 but its content filter stopped the answer",
+		says:   "the language model: the provider answered 200 but its content filter stopped the answer",
 	},
 	"length": {
 		script: times(1, fixture{"response": fixture{"content": "This does not come to its", "finishReason": "length"}}),
-		says:   "model MODEL: the provider answered 200 and the answer reached its length limit",
+		says:   "the language model: the provider answered 200 and the answer reached its length limit",
 	},
 	"unknown tool": {
 		script: times(2, unknown),
@@ -133,12 +133,12 @@ var modelFailures = map[string]modelFailure{
 	"500 after a call": {
 		script: append(times(1, book), times(3, overloaded)...),
 		made:   []string{booked},
-		says:   "model MODEL: the provider answered 500 Internal Server Error (server_error)",
+		says:   "the language model: the provider answered 500 Internal Server Error (server_error)",
 	},
 	"cut stream after a call": {
 		script: []fixture{book, cutAnswer},
 		made:   []string{booked},
-		says:   "model MODEL: the provider answered 200 and broke off before the end of the answer",
+		says:   "the language model: the provider answered 200 and broke off before the end of the answer",
 	},
 }
 
@@ -190,12 +190,11 @@ func TestModelFailures(t *testing.T) {
 					o.Provider.Timeout, o.Provider.IdleTimeout = failure.timeout, failure.timeout
 				}
 			})
-			says := strings.ReplaceAll(failure.says, "MODEL", modelNamed(name))
 			chatID := s.start(t, agentID, mocking)
 
 			a := s.send(t, chatID, "Hello?")
 			require.Equal(t, []string{"UPSTREAM_FAILED"}, a.codes())
-			require.Equal(t, says, a.Errors[0].Message)
+			require.Equal(t, failure.says, a.Errors[0].Message)
 			require.JSONEq(t, `{"sendSimulationMessage":null}`, string(a.Data))
 			requireNothingKept(t, s.kept(t, chatID), failure.made)
 
@@ -209,7 +208,7 @@ func TestModelFailures(t *testing.T) {
 			require.Equal(t, http.StatusBadGateway, problem.Status)
 			require.Equal(t, "UPSTREAM_FAILED", problem.Code)
 			require.Equal(t, "Bad Gateway", problem.Title)
-			require.Equal(t, says, problem.Detail)
+			require.Equal(t, failure.says, problem.Detail)
 			requireNothingKept(t, s.kept(t, chatID), append(failure.made, failure.made...))
 			require.Len(t, provider.asked(t, modelNamed(name)), 2*len(failure.script))
 
@@ -219,7 +218,7 @@ func TestModelFailures(t *testing.T) {
 			require.Len(t, asked, 2*len(failure.script)+1)
 			require.Len(t, asked[len(asked)-1].Messages, 2, "the prompt and the message, nothing of the turns that failed")
 
-			logged, err := json.Marshal(says)
+			logged, err := json.Marshal(failure.says)
 			require.NoError(t, err)
 			require.Equal(t, 2, strings.Count(s.log.String(), `"msg":"turn failed","chat":"`+chatID+`","model":"`+modelNamed(name)+`","error":`+string(logged)))
 			require.Regexp(t, `"msg":"turn failed","chat":"`+chatID+`".*"traceId":"`+problem.TraceID+`"`, s.log.String(), "who sees the answer finds the line")
@@ -260,13 +259,13 @@ func TestKeyThatIsRefused(t *testing.T) {
 	chatID := wrong.start(t, agentID, nil)
 	a := wrong.send(t, chatID, "Hello?")
 	require.Equal(t, []string{"UPSTREAM_FAILED"}, a.codes())
-	require.Contains(t, a.Errors[0].Message, "model sensible: the provider answered 401 Unauthorized")
+	require.Contains(t, a.Errors[0].Message, "the language model: the provider answered 401 Unauthorized")
 	wrong.requireNoKey(t, "sk-wrong-7d3f")
 
 	nowhere := serve(t, address, key, provider.asks("sensible"), func(o *app.EngineOptions) { o.Provider.BaseURL = "http://user:hunter2@127.0.0.1:1/v1" })
 	a = nowhere.send(t, chatID, "Hello?")
 	require.Equal(t, []string{"UPSTREAM_FAILED"}, a.codes())
-	require.Equal(t, "model sensible: the provider could not be reached", a.Errors[0].Message)
+	require.Equal(t, "the language model: the provider could not be reached", a.Errors[0].Message)
 	nowhere.requireNoKey(t, providerKey)
 	nowhere.requireNoKey(t, "hunter2")
 

@@ -37,7 +37,7 @@ func TestFaultsOfScalars(t *testing.T) {
 		},
 		"DateTime, a literal in the second of two": {
 			`mutation { recordUsage(input: {entries: [{` + fine + `, credits: 1, at: "2026-03-01T00:00:00Z"}, {` + fine + `, credits: 1, at: "2026-02-30T00:00:00Z"}]}) { recorded } }`, `{}`,
-			"recordUsage", "entries.1.at", "is not an RFC 3339 date-time",
+			"recordUsage", "entries.1.at", "is not a date-time",
 		},
 		"DateBound, a variable": {
 			`query ($f: DateBound!) { consumptionBreakdown(from: $f, to: "2026-03-01") { totalCredits } }`, `{"f": [1]}`,

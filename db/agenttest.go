@@ -111,6 +111,9 @@ func (t *Tenant) UpdateSimulationTest(ctx context.Context, in model.UpdateSimula
 	check := in.ToolMocking != nil
 	err := t.updateTest(ctx, in.TestID, model.AgentTestKindSimulation, in.FolderID, check, func(row *model.AgentTestRow) error {
 		test = &model.SimulationTest{AgentTestRow: row}
+		if err := model.Unchanged("test", row.ID, in.ExpectedUpdatedAt, row.UpdatedAt); err != nil {
+			return err
+		}
 		return test.Update(in, now())
 	})
 	return test, err
@@ -122,6 +125,9 @@ func (t *Tenant) UpdateClassificationTest(ctx context.Context, in model.UpdateCl
 	check := in.TagExpected != nil
 	err := t.updateTest(ctx, in.TestID, model.AgentTestKindClassification, in.FolderID, check, func(row *model.AgentTestRow) error {
 		test = &model.ClassificationTest{AgentTestRow: row}
+		if err := model.Unchanged("test", row.ID, in.ExpectedUpdatedAt, row.UpdatedAt); err != nil {
+			return err
+		}
 		return test.Update(in, now())
 	})
 	return test, err
@@ -179,7 +185,7 @@ func (t *Tenant) updateTest(
 			return err
 		}
 		if folderID != nil && !reflect.DeepEqual(test.FolderID, folder) {
-			test.FolderID, test.UpdatedAt = folder, now()
+			test.FolderID, test.UpdatedAt = folder, model.After(test.UpdatedAt, now())
 		}
 		if check {
 			if err := t.checkTest(ctx, test, agent); err != nil {

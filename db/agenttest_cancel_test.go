@@ -40,7 +40,7 @@ func TestCancelledExecutions(t *testing.T) {
 
 	cancelled, err := cancel(t, elsewhere, execution.ID)
 	require.NoError(t, err)
-	require.Equal(t, model.AgentTestExecutionStatusCancelled, cancelled.Status)
+	require.Equal(t, model.AgentTestExecutionStatusCancelling, cancelled.Status())
 	require.False(t, cancelled.IsFinished(), "one is under way")
 	require.Equal(t, model.AgentTestRunCounts{Total: 4, Passed: 1, Running: 1, Cancelled: 2}, counts(t, tenant, execution.ID))
 	lastRun(t, tenant, runs[3].TestedID, runs[3].ID, model.AgentTestRunStatusCancelled)
@@ -61,7 +61,7 @@ func TestCancelledExecutions(t *testing.T) {
 	require.Empty(t, queue.take(), "nothing more is enqueued")
 	after, err := tenant.AgentTestExecution(t.Context(), execution.ID)
 	require.NoError(t, err)
-	require.Equal(t, model.AgentTestExecutionStatusCancelled, after.Status)
+	require.Equal(t, model.AgentTestExecutionStatusCancelled, after.Status())
 	require.True(t, after.IsFinished())
 	_, err = cancel(t, tenant, execution.ID)
 	fails(t, err, model.Conflict)
@@ -112,7 +112,7 @@ func TestARunIsCancelledWhileItIsTakenOver(t *testing.T) {
 	require.Equal(t, model.AgentTestRunStatusCancelled, runByID(t, tenant, queued.ID).Status)
 	after, err := tenant.AgentTestExecution(t.Context(), queued.ExecutionID)
 	require.NoError(t, err)
-	require.Equal(t, model.AgentTestExecutionStatusCancelled, after.Status)
+	require.Equal(t, model.AgentTestExecutionStatusCancelled, after.Status())
 	require.True(t, after.IsFinished())
 }
 
@@ -221,7 +221,7 @@ func TestAnAgentIsDeletedWhileItsTestsRun(t *testing.T) {
 	for _, id := range []string{first.ID, second.ID} {
 		after, err := tenant.AgentTestExecution(t.Context(), id)
 		require.NoError(t, err)
-		require.Equal(t, model.AgentTestExecutionStatusCompleted, after.Status)
+		require.Equal(t, model.AgentTestExecutionStatusCompleted, after.Status())
 		require.Nil(t, after.AgentID)
 	}
 }

@@ -152,7 +152,7 @@ func (t *Tenant) CancelAgentTestExecution(ctx context.Context, in model.CancelAg
 		switch {
 		case execution.IsFinished():
 			return model.Errorf(model.Conflict, "agent test execution %q is finished", execution.ID)
-		case execution.Status == model.AgentTestExecutionStatusCancelled:
+		case execution.State == model.AgentTestExecutionStatusCancelled:
 			return nil
 		}
 		underWay := []*model.AgentTestRun{}
@@ -192,7 +192,7 @@ func (t *Tenant) cancelQueued(ctx context.Context, execution *model.AgentTestExe
 		Set("last_run_at = ?", at).Where("last_run_id IN (?)", bun.List(ids)).Exec(ctx); err != nil {
 		return translate(err)
 	}
-	execution.Status = model.AgentTestExecutionStatusCancelled
+	execution.State = model.AgentTestExecutionStatusCancelled
 	if execution.Unfinished -= int32(len(cancelled)); execution.Unfinished == 0 {
 		execution.FinishedAt = &at
 	}

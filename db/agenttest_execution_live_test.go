@@ -49,7 +49,7 @@ func TestFollowersSeeEveryRunToItsEnd(t *testing.T) {
 	executions, err := elsewhere.FollowExecution(t.Context(), execution.ID)
 	require.NoError(t, err)
 	first, _ := next(t, executions)
-	require.Equal(t, model.AgentTestExecutionStatusQueued, first.Status)
+	require.Equal(t, model.AgentTestExecutionStatusQueued, first.Status())
 	runs := make([]<-chan *model.AgentTestRun, followers)
 	for i := range runs {
 		runs[i], err = []*db.Tenant{tenant, elsewhere}[i%2].FollowRuns(t.Context(), execution.ID)
@@ -86,7 +86,7 @@ func TestFollowersSeeEveryRunToItsEnd(t *testing.T) {
 		require.Greater(t, execution.Version, last.Version)
 		last = execution
 	}
-	require.Equal(t, model.AgentTestExecutionStatusCompleted, last.Status)
+	require.Equal(t, model.AgentTestExecutionStatusCompleted, last.Status())
 	require.NoError(t, <-failed)
 }
 

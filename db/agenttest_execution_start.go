@@ -166,7 +166,7 @@ func (t tenantTx) createExecution(ctx context.Context, execution *model.AgentTes
 		return err
 	}
 	execution.ID, execution.CreatedAt = model.NewID("execution"), now()
-	execution.Status, execution.Version = model.AgentTestExecutionStatusQueued, 1
+	execution.State, execution.Version = model.AgentTestExecutionStatusQueued, 1
 	runs := []*model.AgentTestRun{}
 	newest := make([]string, len(planned))
 	for attempt := int32(1); attempt <= execution.Repeats; attempt++ {

@@ -141,7 +141,7 @@ func TestNoMoreRunsAreUnderWayThanAllowed(t *testing.T) {
 	require.Len(t, slices.Compact(done), 2*tests)
 	after, err := tenant.AgentTestExecution(t.Context(), execution.ID)
 	require.NoError(t, err)
-	require.Equal(t, model.AgentTestExecutionStatusCompleted, after.Status)
+	require.Equal(t, model.AgentTestExecutionStatusCompleted, after.Status())
 	require.Equal(t, model.AgentTestRunCounts{Total: 2 * tests, Passed: 2 * tests}, counts(t, tenant, execution.ID))
 	require.EqualValues(t, 1+2*2*tests, after.Version, "one for each change of a run")
 	tallies, err := tenant.TalliesOfExecutions(t.Context(), []string{execution.ID})

@@ -55,6 +55,9 @@ func (t *Tenant) UpdateAgentTestFolder(ctx context.Context, in model.UpdateAgent
 		if err := t.lock(ctx, agentTestFolder, in.FolderID, folder, forUpdate); err != nil {
 			return err
 		}
+		if err := model.Unchanged("folder", folder.ID, in.ExpectedUpdatedAt, folder.UpdatedAt); err != nil {
+			return err
+		}
 		if err := folder.Update(in, now()); err != nil {
 			return err
 		}

@@ -15,7 +15,7 @@ import (
 func ended(agent *model.Agent, test *model.AgentTestRow, at time.Time, statuses ...model.AgentTestRunStatus) (*model.AgentTestExecution, []*model.AgentTestRun) {
 	execution := &model.AgentTestExecution{
 		ID: model.NewID("execution"), AgentID: &agent.ID, Repeats: int32(len(statuses)), Concurrency: 1, Version: 1,
-		Status: model.AgentTestExecutionStatusCompleted, CreatedAt: at, StartedAt: &at, FinishedAt: &at,
+		State: model.AgentTestExecutionStatusCompleted, CreatedAt: at, StartedAt: &at, FinishedAt: &at,
 	}
 	runs := make([]*model.AgentTestRun, len(statuses))
 	for i, status := range statuses {

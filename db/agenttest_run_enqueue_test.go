@@ -109,7 +109,7 @@ func TestTheEndOfARunIsTheBeginningOfTheNext(t *testing.T) {
 	}
 	execution, err := tenant.AgentTestExecution(t.Context(), runs[0].ExecutionID)
 	require.NoError(t, err)
-	require.Equal(t, model.AgentTestExecutionStatusCompleted, execution.Status)
+	require.Equal(t, model.AgentTestExecutionStatusCompleted, execution.Status())
 	require.Equal(t, runByID(t, tenant, runs[0].ID).StartedAt, execution.StartedAt)
 	for _, run := range runs {
 		require.Zero(t, runByID(t, tenant, run.ID).Lost)
@@ -248,7 +248,7 @@ func TestAnEndThatCannotBeWritten(t *testing.T) {
 	}
 	execution, err := tenant.AgentTestExecution(t.Context(), runs[0].ExecutionID)
 	require.NoError(t, err)
-	require.Equal(t, model.AgentTestExecutionStatusCompleted, execution.Status)
+	require.Equal(t, model.AgentTestExecutionStatusCompleted, execution.Status())
 }
 
 // A run that is released after its execution was cancelled has ended, and its job with it.

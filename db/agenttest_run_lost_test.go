@@ -118,7 +118,7 @@ func TestRunsThatTheQueueHasDropped(t *testing.T) {
 	require.ElementsMatch(t, []string{runs[1].ID, alive.ID}, []string{<-worked, <-worked})
 	execution, err := tenant.AgentTestExecution(t.Context(), queued.ID)
 	require.NoError(t, err)
-	require.Equal(t, model.AgentTestExecutionStatusCompleted, execution.Status)
+	require.Equal(t, model.AgentTestExecutionStatusCompleted, execution.Status())
 }
 
 func TestARunWhoseWorkFailsAgainAndAgain(t *testing.T) {

@@ -94,7 +94,7 @@ func TestTheLifeOfARun(t *testing.T) {
 	lastRun(t, tenant, queued.TestedID, queued.ID, model.AgentTestRunStatusRunning)
 	execution, err := tenant.AgentTestExecution(t.Context(), queued.ExecutionID)
 	require.NoError(t, err)
-	require.Equal(t, model.AgentTestExecutionStatusRunning, execution.Status)
+	require.Equal(t, model.AgentTestExecutionStatusRunning, execution.Status())
 	require.False(t, execution.IsFinished())
 
 	reason, result := "done", "it's \x00 \\u0000"
@@ -112,7 +112,7 @@ func TestTheLifeOfARun(t *testing.T) {
 	lastRun(t, tenant, queued.TestedID, queued.ID, model.AgentTestRunStatusFailed)
 	execution, err = tenant.AgentTestExecution(t.Context(), queued.ExecutionID)
 	require.NoError(t, err)
-	require.Equal(t, model.AgentTestExecutionStatusCompleted, execution.Status)
+	require.Equal(t, model.AgentTestExecutionStatusCompleted, execution.Status())
 	require.True(t, execution.IsFinished())
 	require.Equal(t, stored.Version, execution.Version)
 
@@ -206,7 +206,7 @@ func TestARunIsGivenUp(t *testing.T) {
 	lastRun(t, tenant, stored.TestedID, stored.ID, model.AgentTestRunStatusError)
 	execution, err := tenant.AgentTestExecution(t.Context(), queued.ExecutionID)
 	require.NoError(t, err)
-	require.Equal(t, model.AgentTestExecutionStatusCompleted, execution.Status)
+	require.Equal(t, model.AgentTestExecutionStatusCompleted, execution.Status())
 }
 
 func TestARunThatBeganOnAClockThatIsAhead(t *testing.T) {

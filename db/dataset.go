@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"reflect"
 
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -46,9 +47,16 @@ func (t *Tenant) UpdateDataset(ctx context.Context, in model.UpdateDatasetInput)
 		if err := t.lock(ctx, dataset, in.DatasetID, changed, forUpdate); err != nil {
 			return err
 		}
+		if err := model.Unchanged("dataset", changed.ID, in.ExpectedUpdatedAt, changed.ChangedAt()); err != nil {
+			return err
+		}
 		before := *changed
 		if err := changed.Update(in); err != nil {
 			return err
+		}
+		if !reflect.DeepEqual(before, *changed) {
+			at := model.After(changed.ChangedAt(), now())
+			changed.UpdatedAt = &at
 		}
 		if _, err := t.change(changed).WherePK().Exec(ctx); err != nil || changed.Cuts(&before) {
 			return translate(err)

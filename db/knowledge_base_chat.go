@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/uptrace/bun"
 
@@ -71,6 +72,9 @@ func (t *Tenant) UpdateKnowledgeBaseChat(ctx context.Context, in model.UpdateKno
 	var chat *model.KnowledgeBaseChat
 	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) (err error) {
 		if chat, err = t.lockKnowledgeBaseChat(ctx, in.ChatID, forUpdate); err != nil {
+			return err
+		}
+		if err := model.Unchanged("knowledge base chat", chat.ID, in.ExpectedUpdatedAt, chat.ChangedAt()); err != nil {
 			return err
 		}
 		datasets := len(in.DatasetIds)
@@ -155,15 +159,15 @@ func (t *Tenant) ConnectKnowledgeBaseChat(ctx context.Context, in model.ConnectK
 	if err := in.Validate(); err != nil {
 		return nil, err
 	}
-	return t.setChat(ctx, in.AgentID, &in.ChatID)
+	return t.setChat(ctx, in.AgentID, &in.ChatID, in.ExpectedUpdatedAt)
 }
 
 // DisconnectKnowledgeBaseChat disconnects the chat of an agent. Without one nothing changes.
 func (t *Tenant) DisconnectKnowledgeBaseChat(ctx context.Context, agentID string) (*model.Agent, error) {
-	return t.setChat(ctx, agentID, nil)
+	return t.setChat(ctx, agentID, nil, nil)
 }
 
-func (t *Tenant) setChat(ctx context.Context, agentID string, chatID *string) (*model.Agent, error) {
+func (t *Tenant) setChat(ctx context.Context, agentID string, chatID *string, expected *time.Time) (*model.Agent, error) {
 	var agent *model.Agent
 	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) (err error) {
 		if chatID != nil {
@@ -174,11 +178,14 @@ func (t *Tenant) setChat(ctx context.Context, agentID string, chatID *string) (*
 		if agent, err = t.lockAgent(ctx, agentID, forUpdate); err != nil {
 			return err
 		}
+		if err := model.Unchanged("agent", agent.ID, expected, agent.UpdatedAt); err != nil {
+			return err
+		}
 		before := agent.KnowledgeBaseChatID
 		if before == nil && chatID == nil || before != nil && chatID != nil && *before == *chatID {
 			return nil
 		}
-		agent.KnowledgeBaseChatID, agent.UpdatedAt = chatID, now()
+		agent.KnowledgeBaseChatID, agent.UpdatedAt = chatID, model.After(agent.UpdatedAt, now())
 		_, err = t.change(agent).Column("knowledge_base_chat_id", "updated_at").WherePK().Exec(ctx)
 		return translate(err)
 	})

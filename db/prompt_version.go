@@ -19,7 +19,7 @@ func (t *Tenant) UpdateAgentPrompt(ctx context.Context, in model.UpdateAgentProm
 	if err := in.Validate(); err != nil {
 		return nil, err
 	}
-	return t.UpdateAgent(ctx, model.UpdateAgentInput{AgentID: in.AgentID, Prompt: &in.Prompt, ExpectedVersion: in.ExpectedVersion})
+	return t.UpdateAgent(ctx, model.UpdateAgentInput{AgentID: in.AgentID, Prompt: &in.Prompt, ExpectedVersion: in.ExpectedVersion, ExpectedUpdatedAt: in.ExpectedUpdatedAt})
 }
 
 // RestoreAgentPrompt writes the prompt of an earlier version again, as a new version.

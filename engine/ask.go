@@ -115,12 +115,12 @@ func (p part) answer(ctx context.Context, req llm.Request) (llm.Answer, error) {
 		return answer, ctx.Err()
 	}
 	if errors.Is(context.Cause(limited), errTooSlow) {
-		return answer, p.fault(err, "the language model %s did not answer within %s", p.Name(), p.timeout)
+		return answer, p.fault(err, "the language model did not answer within %s", p.timeout)
 	}
 	var failure *llm.Error
 	switch {
 	case !errors.As(err, &failure):
-		return answer, p.fault(err, "the language model %s failed", p.Name())
+		return answer, p.fault(err, "the language model failed")
 	case failure.Cause == llm.Empty:
 		return answer, unusable("it is empty")
 	case failure.Cause == llm.TooLong:

@@ -89,7 +89,7 @@ func (s *chatTurn) load(ctx context.Context, message *model.SimulationChatMessag
 	}
 	speaker.agent = speaker.agent.Trying(chat.DraftPrompt)
 	s.agent = speaker.agent
-	variables, err := chat.Variables()
+	variables, err := bagOf(chat.DataBag)
 	if err != nil {
 		return nil, err
 	}

@@ -19,8 +19,9 @@ var (
 )
 
 // cite removes citations of chunks that the model was not shown, and returns the sources of the others, each number
-// once, lowest first. All citations go if the chat does not show its sources.
-func (r *retrieval) cite(text string) (string, []model.Citation) {
+// once, lowest first. All citations go if the contact is not shown the sources.
+func (c *conversation) cite(text string) (string, []model.Citation) {
+	r := c.knowledge
 	var citations []model.Citation
 	var kept strings.Builder
 	rest := 0
@@ -33,7 +34,7 @@ func (r *retrieval) cite(text string) (string, []model.Citation) {
 		rest = at[1]
 		var marks []string
 		for _, number := range numbersOf(text[at[0]:at[1]]) {
-			if r.chat.PromptSettings.ShowQuote && number >= 1 && number <= len(r.shown) {
+			if c.showsSources() && number >= 1 && number <= len(r.shown) {
 				marks = append(marks, strconv.Itoa(number))
 				citations = append(citations, r.citation(number))
 			}

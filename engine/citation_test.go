@@ -44,7 +44,7 @@ func TestCitations(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := &retrieval{chat: &model.KnowledgeBaseChat{PromptSettings: model.PromptSettings{ShowQuote: true}}, shown: foundChunks("one", "two")}
-			text, citations := r.cite(test.said)
+			text, citations := (&conversation{knowledge: r, channel: model.ChannelWeb}).cite(test.said)
 			require.Equal(t, test.text, strings.TrimSpace(text))
 			var numbers []int32
 			for _, c := range citations {
@@ -54,6 +54,18 @@ func TestCitations(t *testing.T) {
 			}
 			require.Equal(t, test.numbers, numbers)
 		})
+	}
+}
+
+func TestCitationsByChannel(t *testing.T) {
+	t.Parallel()
+	r := &retrieval{chat: &model.KnowledgeBaseChat{PromptSettings: model.PromptSettings{ShowQuote: true}}, shown: foundChunks("one")}
+	for channel, want := range map[model.Channel]string{
+		model.ChannelWeb: "Yes [1].", model.ChannelWhatsApp: "Yes [1].", model.ChannelPhone: "Yes.", model.ChannelSms: "Yes.",
+	} {
+		text, citations := (&conversation{knowledge: r, channel: channel}).cite("Yes [1].")
+		require.Equal(t, want, text, channel)
+		require.Equal(t, channel.ShowsSources(), len(citations) == 1)
 	}
 }
 
@@ -76,6 +88,7 @@ func TestInstructionsHoldNoMoreThanTheyCan(t *testing.T) {
 	t.Parallel()
 	s := newScene(say("It says so [1] [2] [3]."))
 	s.main.chat = &model.KnowledgeBaseChat{ID: "chat", PromptSettings: model.PromptSettings{Prompt: "{knowledge}", ShowQuote: true}}
+	s.main.agent.Channel = model.ChannelWeb
 	chunk := strings.Repeat("x", 200<<10)
 	s.effects.retrieve = retrieves(foundChunks(chunk, chunk, chunk)...)
 	got := s.play(t)

@@ -87,7 +87,7 @@ func TestContactAnswers(t *testing.T) {
 		},
 		"wrong twice":   {lines: []line{{text: "Agent: Hi"}}, wrong: "it names speakers", fault: "the Simulator: its answer cannot be used, nor could the one before it: it names speakers"},
 		"known failure": {lines: []line{{err: &llm.Error{Cause: llm.Unavailable, Message: "model played: 503"}}}, fault: "the Simulator: model played: 503"},
-		"other failure": {lines: []line{{err: errors.New("dial 10.0.0.1")}}, fault: "the Simulator: the language model played failed"},
+		"other failure": {lines: []line{{err: errors.New("dial 10.0.0.1")}}, fault: "the Simulator: the language model failed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

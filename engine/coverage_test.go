@@ -14,7 +14,7 @@ import (
 
 func TestCoverage(t *testing.T) {
 	t.Parallel()
-	c := newClinic(t, func(in *model.CreateAgentInput) { in.IsCallTransferEnabled = true })
+	c := newClinic(t, func(in *model.CreateAgentInput) { in.IsCallTransferEnabled, in.Channel = true, model.ChannelPhone })
 	book, nowhere := c.tool(t, c.agent, "book", "https://example.com"), c.tool(t, c.agent, "nowhere", "")
 	ask := c.subAgent(t, c.agent, newAgent(t, c.tenant, nil), "ask_expert")
 	e := newEngine(greets, engine.Options{})
@@ -73,7 +73,7 @@ func TestCoverageBehindSubAgents(t *testing.T) {
 	t.Parallel()
 	c := newClinic(t, nil)
 	c.tool(t, c.agent, "book", "https://example.com")
-	expert, deep := newAgent(t, c.tenant, nil), newAgent(t, c.tenant, func(in *model.CreateAgentInput) { in.IsCallTransferEnabled = true })
+	expert, deep := newAgent(t, c.tenant, nil), newAgent(t, c.tenant, func(in *model.CreateAgentInput) { in.IsCallTransferEnabled, in.Channel = true, model.ChannelPhone })
 	ask := c.subAgent(t, c.agent, expert, "ask_expert")
 	c.subAgent(t, c.agent, deep, "ask_deep")
 	c.subAgent(t, expert, deep, "ask_deep")

@@ -25,7 +25,7 @@ func (c *conversation) delegate(ctx context.Context, call *call, emit func(event
 	if err != nil {
 		return "", err
 	}
-	variables := map[string]string{}
+	variables := bag{}
 	maps.Copy(variables, c.variables)
 	// A missing mandatory field does not keep it from answering, because its parent has no more to offer.
 	missing := fillFields(variables, s.agent.Fields, c.effects.now())
@@ -42,7 +42,7 @@ func (c *conversation) delegate(ctx context.Context, call *call, emit func(event
 	}
 	request, _ := call.arguments.text("request")
 	inner.path = append(slices.Clone(c.path), s.agent.ID)
-	inner.delegation = &call.record.ID
+	inner.delegation, inner.channel = &call.record.ID, c.channel
 	inner.req.Messages = []llm.Message{{Role: llm.RoleUser, Text: request}}
 	reply, err := inner.reply(ctx, func(e event) bool {
 		if e.text == "" {

@@ -62,9 +62,9 @@ func TestDelegationThatFails(t *testing.T) {
 		cause   string
 	}{
 		"the model":     {[]answer{{err: &llm.Error{Cause: llm.RateLimited, Message: "the provider answered 429"}}}, "the provider answered 429"},
-		"too long":      {[]answer{do("dig", `{}`)}, "the language model scripted was asked 8 times in one turn without coming to an answer"},
-		"wrong calls":   {[]answer{do("digg", `{}`)}, `the language model scripted made a wrong call again after it could correct it: digg: there is no tool "digg", only dig, transfer_call`},
-		"an empty word": {[]answer{say(" ")}, "the language model scripted gave an empty answer"},
+		"too long":      {[]answer{do("dig", `{}`)}, "the language model was asked 8 times in one turn without coming to an answer"},
+		"wrong calls":   {[]answer{do("digg", `{}`)}, `the language model made a wrong call again after it could correct it: digg: there is no tool "digg", only dig, transfer_call`},
+		"an empty word": {[]answer{say(" ")}, "the language model gave an empty answer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -167,7 +167,7 @@ func TestDelegationsShareTheTurnsBound(t *testing.T) {
 	s := newScene(a)
 	s.script.answers[expert] = []answer{say("42")}
 	got := s.play(t)
-	require.Equal(t, "the language model scripted was asked 40 times in one turn, delegations included, without coming to an answer", requireFault(t, got.err))
+	require.Equal(t, "the language model was asked 40 times in one turn, delegations included, without coming to an answer", requireFault(t, got.err))
 	require.Len(t, s.script.asked[expert], 38, "the agent itself was asked twice")
 }
 

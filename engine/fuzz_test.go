@@ -31,7 +31,7 @@ func FuzzRender(f *testing.F) {
 			}
 			return found
 		})
-		filled, unknown, err := render(text, map[string]string{name: value})
+		filled, unknown, err := render(text, bag{name: value})
 		if len(want) > maxRendered {
 			require.Error(t, err)
 			return

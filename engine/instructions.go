@@ -39,7 +39,7 @@ func (e *Engine) InstructionsOfChats(ctx context.Context, t *db.Tenant, ids []st
 		if agent == nil { // It was deleted meanwhile, and its chats are about to be.
 			continue
 		}
-		variables, err := chat.Variables()
+		variables, err := bagOf(chat.DataBag)
 		if err != nil {
 			return nil, err
 		}
@@ -68,7 +68,7 @@ func (e *Engine) InstructionsOfRuns(ctx context.Context, t *db.Tenant, ids []str
 			instructions[run.ID] = Instructions{Text: &text}
 			continue
 		}
-		variables, err := variablesOf(test.Variables)
+		variables, err := bagOf(test.Variables)
 		if err != nil {
 			return nil, err
 		}
@@ -82,7 +82,7 @@ func (e *Engine) InstructionsOfRuns(ctx context.Context, t *db.Tenant, ids []str
 }
 
 // instruct returns the instructions of an agent in a conversation with a contact of whom the values are known.
-func instruct(agent *model.Agent, values map[string]string) Instructions {
+func instruct(agent *model.Agent, values bag) Instructions {
 	prompt, _, err := render(agent.Prompt, values)
 	if err != nil {
 		return Instructions{Err: err}

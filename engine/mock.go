@@ -24,7 +24,7 @@ type mockAnswer struct {
 
 // answerMock returns how the mock answers the target's call with this number, counted from 0. Placeholders of its
 // template are filled from the call's arguments, or from the variables if there is no such argument or it is null.
-func (c *checks) answerMock(ctx context.Context, m *model.Mock, technicalName string, call arguments, number int32, variables map[string]string) mockAnswer {
+func (c *checks) answerMock(ctx context.Context, m *model.Mock, technicalName string, call arguments, number int32, variables bag) mockAnswer {
 	template, delaySeconds := m.ResultTemplate, m.DelaySeconds
 	var answer mockAnswer
 	for i := range m.Rules {
@@ -45,8 +45,7 @@ func (c *checks) answerMock(ctx context.Context, m *model.Mock, technicalName st
 			if value, ok := call.text(name); ok {
 				return value, true
 			}
-			value, ok := variables[name]
-			return value, ok
+			return variables.text(name)
 		})
 	}
 	return answer

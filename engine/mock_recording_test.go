@@ -65,7 +65,7 @@ func TestRecordedCallsAreRepeated(t *testing.T) {
 		require.Empty(t, warnings)
 		mock := &test.ToolMocking.MockedTools[0].Mock
 		for number, call := range calls[min(before, len(calls)):] {
-			got := newChecks().answerMock(t.Context(), mock, "look", callOf(t, string(call.Arguments)), int32(number), map[string]string{"day": "a variable"})
+			got := newChecks().answerMock(t.Context(), mock, "look", callOf(t, string(call.Arguments)), int32(number), bag{"day": "a variable"})
 			require.Empty(t, got.unknown)
 			if got.failure == nil {
 				require.NotNil(t, call.Result, "call %d", number)

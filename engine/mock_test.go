@@ -114,7 +114,7 @@ func TestFirstRuleThatMatchesAnswers(t *testing.T) {
 
 func TestMockTemplate(t *testing.T) {
 	t.Parallel()
-	variables := map[string]string{"day": "of the variables", "clinic": "Lakeside", "order.id": "A-7"}
+	variables := bag{"day": "of the variables", "clinic": "Lakeside", "order.id": "A-7"}
 	for name, test := range map[string]struct {
 		template, want string
 		unknown        []string
@@ -149,7 +149,10 @@ func TestTemplatesOfAllKinds(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		values := rapid.MapOf(rapid.StringMatching(`[a-c]`), rapid.String()).Draw(t, "parameters")
-		variables := rapid.MapOf(rapid.StringMatching(`[b-e]`), rapid.String()).Draw(t, "variables")
+		variables := bag{}
+		for name, value := range rapid.MapOf(rapid.StringMatching(`[b-e]`), rapid.String()).Draw(t, "variables") {
+			variables[name] = value
+		}
 		call := arguments{}
 		for name, value := range values {
 			call[name] = clean(value)
@@ -167,7 +170,7 @@ func TestTemplatesOfAllKinds(t *testing.T) {
 			template.WriteString("{" + name + "}")
 			if value, ok := call.text(name); ok {
 				want.WriteString(value)
-			} else if value, ok := variables[name]; ok {
+			} else if value, ok := variables.text(name); ok {
 				want.WriteString(value)
 			} else {
 				want.WriteString("{" + name + "}")

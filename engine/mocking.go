@@ -50,7 +50,7 @@ func delegated(mocking *model.ToolMocking) *model.ToolMocking {
 }
 
 // unfillable returns warnings about placeholders of mocks that no declared parameter or variable fills.
-func unfillable(targets []*target, variables map[string]string) []string {
+func unfillable(targets []*target, variables bag) []string {
 	var warnings []string
 	for _, t := range targets {
 		parameters, closed := parametersOf(t.parameters)
@@ -67,7 +67,7 @@ func unfillable(targets []*target, variables map[string]string) []string {
 			}
 			_, unknown := fill(*template, maxResult, func(name string) (string, bool) {
 				first, _, _ := strings.Cut(name, ".")
-				_, isVariable := variables[name]
+				_, isVariable := variables.text(name)
 				return "", isVariable || parameters[name] || parameters[first]
 			})
 			warnings = append(warnings, unfilled("the mock of "+t.TechnicalName, unknown)...)

@@ -30,7 +30,7 @@ func TestPlaceholdersThatNothingFills(t *testing.T) {
 		"the mock of book has the placeholder {who" + end,
 		"the mock of plain has the placeholder {what" + end,
 		"the mock of ask_expert has the placeholder {day" + end,
-	}, unfillable(s.main.targets(mocking, false), map[string]string{"clinic": "Lakeside"}))
+	}, unfillable(s.main.targets(mocking, false), bag{"clinic": "Lakeside"}))
 }
 
 func TestCoverageOfWhatCannotHappen(t *testing.T) {

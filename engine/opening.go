@@ -13,7 +13,7 @@ import (
 // opening is how a conversation begins.
 type opening struct {
 	// values are the given values and those of the system fields.
-	values map[string]string
+	values bag
 	// welcome is what the agent says first, nil if the contact begins.
 	welcome  *string
 	warnings []string
@@ -21,10 +21,10 @@ type opening struct {
 
 // begin returns how a conversation with the agent begins at a time, with the given values. An agent without a welcome
 // message begins with the opener, unless that is empty. An UNPROCESSABLE error names mandatory fields without a value.
-func begin(agent *model.Agent, opener string, given map[string]string, at time.Time) (*opening, error) {
+func begin(agent *model.Agent, opener string, given bag, at time.Time) (*opening, error) {
 	o := &opening{values: maps.Clone(given), warnings: []string{}}
 	if o.values == nil {
-		o.values = map[string]string{}
+		o.values = bag{}
 	}
 	if err := o.fill(agent.Fields, at); err != nil {
 		return nil, err
@@ -71,11 +71,11 @@ func (o *opening) fill(fields []model.AgentField, at time.Time) error {
 }
 
 // fillFields gives values to the system fields without one, and returns the names of mandatory fields without one.
-func fillFields(values map[string]string, fields []model.AgentField, at time.Time) []string {
+func fillFields(values bag, fields []model.AgentField, at time.Time) []string {
 	var missing []string
 	for _, field := range fields {
-		switch {
-		case strings.TrimSpace(values[field.Name]) != "":
+		switch value, _ := values.text(field.Name); {
+		case strings.TrimSpace(value) != "":
 		case field.IsSystem:
 			values[field.Name] = fictional(field.Name, at)
 		case field.IsMandatory:

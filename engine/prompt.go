@@ -17,11 +17,8 @@ var placeholder = regexp.MustCompile(`\{[A-Za-z_][A-Za-z0-9_.]*\}`)
 
 // render fills the placeholders of a text, but not those within values. A placeholder without a value stays as it is,
 // and its name is returned, each name once, in order. The error is UNPROCESSABLE if the result is too long.
-func render(text string, values map[string]string) (string, []string, error) {
-	filled, unknown := fill(text, maxRendered, func(name string) (string, bool) {
-		value, ok := values[name]
-		return value, ok
-	})
+func render(text string, values bag) (string, []string, error) {
+	filled, unknown := fill(text, maxRendered, values.text)
 	if len(filled) > maxRendered {
 		return "", nil, model.Errorf(model.Unprocessable, "the agent's text is too long once the data bag's values are filled in")
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +13,9 @@ import (
 
 func TestRender(t *testing.T) {
 	t.Parallel()
-	values := map[string]string{"name": "Ana", "order.id": "A-7", "_x": "underscore", "empty": "", "brace": "{name}"}
+	values := bag{"name": "Ana", "order.id": "A-7", "_x": "underscore", "empty": "", "brace": "{name}",
+		"age": json.Number("41"), "vip": true, "none": nil, "tags": []any{"a", "b"},
+		"customer": map[string]any{"name": "Bo", "home": map[string]any{"city": "Lyon"}, "none": nil}}
 	for name, test := range map[string]struct {
 		text, want string
 		unknown    []string
@@ -22,6 +25,9 @@ func TestRender(t *testing.T) {
 		"values":               {text: "{name}, {order.id}, {_x}!", want: "Ana, A-7, underscore!"},
 		"side by side":         {text: "{name}{name}", want: "AnaAna"},
 		"empty value":          {text: "<{empty}>", want: "<>"},
+		"other values":         {text: "{age} {vip} {tags}", want: `41 true ["a","b"]`},
+		"within objects":       {text: "{customer.name} of {customer.home.city}: {customer.home}", want: `Bo of Lyon: {"city":"Lyon"}`},
+		"null is no value":     {text: "{none} {customer.none} {customer.age}", want: "{none} {customer.none} {customer.age}", unknown: []string{"none", "customer.none", "customer.age"}},
 		"unknown stays":        {text: "{who} and {name} and {who} and {what}", want: "{who} and Ana and {who} and {what}", unknown: []string{"who", "what"}},
 		"case matters":         {text: "{Name}", want: "{Name}", unknown: []string{"Name"}},
 		"values are not read":  {text: "{brace}", want: "{name}"},
@@ -44,7 +50,7 @@ func TestRender(t *testing.T) {
 
 func TestRenderIsBounded(t *testing.T) {
 	t.Parallel()
-	_, _, err := render(strings.Repeat("{x}", 10_000), map[string]string{"x": strings.Repeat("y", 10_000)})
+	_, _, err := render(strings.Repeat("{x}", 10_000), bag{"x": strings.Repeat("y", 10_000)})
 	var known *model.Error
 	require.ErrorAs(t, err, &known)
 	require.Equal(t, model.Unprocessable, known.Code)
@@ -63,10 +69,10 @@ func TestBegin(t *testing.T) {
 			{Name: "contactEmail", IsSystem: true}, {Name: "city", IsMandatory: true}, {Name: "topic"},
 		},
 	}
-	o, err := begin(agent, "", map[string]string{"firstName": "Ana", "city": "Lyon", "shoe": "38", "contactEmail": "ana@example.org"}, at)
+	o, err := begin(agent, "", bag{"firstName": "Ana", "city": "Lyon", "shoe": "38", "contactEmail": "ana@example.org"}, at)
 	require.NoError(t, err)
 	require.Equal(t, "Hello Ana, {agency} here.", *o.welcome)
-	require.Equal(t, map[string]string{
+	require.Equal(t, bag{
 		"firstName": "Ana", "city": "Lyon", "shoe": "38", "contactEmail": "ana@example.org", "phoneNumber": "+12025550143",
 	}, o.values)
 	require.Equal(t, []string{
@@ -75,7 +81,7 @@ func TestBegin(t *testing.T) {
 		"the welcome message has the placeholder {agency}, for which there is no value; it stays as it is",
 	}, o.warnings)
 
-	_, err = begin(agent, "", map[string]string{"firstName": " "}, at)
+	_, err = begin(agent, "", bag{"firstName": " "}, at)
 	var known *model.Error
 	require.ErrorAs(t, err, &known)
 	require.Equal(t, model.Unprocessable, known.Code)
@@ -84,12 +90,12 @@ func TestBegin(t *testing.T) {
 	require.Contains(t, known.Fields, "dataBag.city")
 
 	agent.Direction = model.DirectionInbound
-	o, err = begin(agent, "", map[string]string{"firstName": "Ana", "city": "Lyon"}, at)
+	o, err = begin(agent, "", bag{"firstName": "Ana", "city": "Lyon"}, at)
 	require.NoError(t, err)
 	require.Equal(t, inbound, *o.welcome)
 
 	agent.InboundWelcomeMessage = nil
-	o, err = begin(agent, "", map[string]string{"firstName": "Ana", "city": "Lyon"}, at)
+	o, err = begin(agent, "", bag{"firstName": "Ana", "city": "Lyon"}, at)
 	require.NoError(t, err)
 	require.Nil(t, o.welcome, "the contact begins")
 }

@@ -94,7 +94,7 @@ func TestAgentRemembersWhatItDidInATurnThatFailed(t *testing.T) {
 // transferring returns a clinic with a telephony provider, and how often that was asked.
 func transferring(t *testing.T, m llm.Model, meanwhile func()) (*clinic, *engine.Engine, *atomic.Int32) {
 	t.Helper()
-	c := newClinic(t, func(in *model.CreateAgentInput) { in.IsCallTransferEnabled = true })
+	c := newClinic(t, func(in *model.CreateAgentInput) { in.IsCallTransferEnabled, in.Channel = true, model.ChannelPhone })
 	var asked atomic.Int32
 	webhook := serve(t, func(http.ResponseWriter, *http.Request) {
 		asked.Add(1)

@@ -106,6 +106,11 @@ func unknowing(err error) error {
 	return fmt.Errorf("ask the knowledge base: %w", err)
 }
 
+// showsSources reports whether the contact is shown where an answer comes from.
+func (c *conversation) showsSources() bool {
+	return c.knowledge.chat.PromptSettings.ShowQuote && c.channel.ShowsSources()
+}
+
 // learn puts the found chunks into the instructions.
 func (c *conversation) learn(found []*model.RetrievedChunk) ([]string, error) {
 	settings := c.knowledge.chat.PromptSettings
@@ -113,7 +118,7 @@ func (c *conversation) learn(found []*model.RetrievedChunk) ([]string, error) {
 	length := 0
 	for i, chunk := range found {
 		excerpt := llm.Excerpt{Document: chunk.Document.Name, Text: chunk.Content}
-		if settings.ShowQuote {
+		if c.showsSources() {
 			excerpt.Number = i + 1
 		}
 		text := excerpt.String()
@@ -135,7 +140,7 @@ func (c *conversation) learn(found []*model.RetrievedChunk) ([]string, error) {
 	if left := len(found) - len(texts); left > 0 {
 		warnings = append(warnings, fmt.Sprintf("what the knowledge base found is too long for the agent's instructions: %d of %d chunks were left out", left, len(found)))
 	}
-	if settings.ShowQuote && len(texts) > 0 {
+	if c.showsSources() && len(texts) > 0 {
 		prompt += citationInstruction
 	}
 	c.req.System = c.prompt + "\n\n" + prompt + c.instruction
@@ -145,13 +150,12 @@ func (c *conversation) learn(found []*model.RetrievedChunk) ([]string, error) {
 const promptOfKnowledge = "the prompt of the knowledge base chat"
 
 // renderKnowledge is render for the prompt of a knowledge base chat.
-func renderKnowledge(prompt string, variables map[string]string, knowledge string) (string, []string, error) {
+func renderKnowledge(prompt string, variables bag, knowledge string) (string, []string, error) {
 	filled, unknown := fill(prompt, maxRendered, func(name string) (string, bool) {
 		if name == "knowledge" {
 			return knowledge, true
 		}
-		value, ok := variables[name]
-		return value, ok
+		return variables.text(name)
 	})
 	if len(filled) > maxRendered {
 		return "", nil, model.Errorf(model.Unprocessable, "the prompt of the knowledge base chat is too long once its placeholders are filled in")

@@ -102,6 +102,9 @@ func (e *Engine) test(ctx context.Context, t *db.Tenant, run *model.AgentTestRun
 	take := counted.ofAll(e.tests)
 	runner := &tester{contact: take.contact, judge: take.judge, classifier: take.classifier, now: now}
 	if test.Kind == model.AgentTestKindClassification {
+		if err := expects(subject, test.TagExpected); err != nil {
+			return conclude(ctx, run, false, faultOfAgent(err))
+		}
 		return runner.classify(ctx, run)
 	}
 	// The contact need not wait until the agent is loaded.
@@ -122,11 +125,15 @@ func (e *Engine) test(ctx context.Context, t *db.Tenant, run *model.AgentTestRun
 		if err != nil {
 			return nil, nil, err
 		}
+		mocking := mockingOf(test.ToolMocking)
+		if err := mocking.Check(s.tools, s.subAgents); err != nil {
+			return nil, nil, err
+		}
 		own := *s // others may have been given the same
 		own.agent = subject
 		next := &turn{
 			model: counted.of(e.tested), rephraser: counted.of(e.rephraser), limits: e.limits, effects: real, checks: e.checks,
-			variables: at.variables, mocking: mockingOf(test.ToolMocking),
+			variables: at.variables, mocking: mocking,
 		}
 		return next.rehearse(ctx, &own, at)
 	}

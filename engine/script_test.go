@@ -121,14 +121,14 @@ func newScene(answers ...answer) *scene {
 	s := &scene{
 		script: script{answers: map[string][]answer{"Main": answers}},
 		main: &speaker{
-			agent: &model.Agent{ID: "main", Prompt: "Main", IsCallTransferEnabled: true},
+			agent: &model.Agent{ID: "main", Prompt: "Main", IsCallTransferEnabled: true, Channel: model.ChannelPhone},
 			tools: []*model.Tool{newTool("book", `{"type":"object","properties":{"day":{"type":"string"},"seats":{"type":"integer"}},"required":["day"]}`), newTool("look", `{"type":"object"}`)},
 			subAgents: []*model.SubAgent{
 				{ID: "sub_expert", DelegateAgentID: "expert", TechnicalName: "ask_expert", Description: "Knows"},
 			},
 		},
 		others: map[string]*speaker{"expert": {
-			agent: &model.Agent{ID: "expert", Prompt: "Expert of {clinic}", IsCallTransferEnabled: true},
+			agent: &model.Agent{ID: "expert", Prompt: "Expert of {clinic}", IsCallTransferEnabled: true, Channel: model.ChannelPhone},
 			tools: []*model.Tool{newTool("dig", `{"type":"object"}`)},
 		}},
 		limits: limits{modelCalls: 8, depth: 5, reply: time.Minute},
@@ -196,7 +196,7 @@ func (s *scene) conversation(t *testing.T) *conversation {
 	t.Helper()
 	turn := &turn{
 		model: &s.script, limits: s.limits, effects: s.effects, checks: newChecks(),
-		variables: map[string]string{"clinic": "Lakeside", "name": "Ana"}, mocking: &s.mocking,
+		variables: bag{"clinic": "Lakeside", "name": "Ana"}, mocking: &s.mocking,
 	}
 	turn.transfer.recall(s.before)
 	made := s.made

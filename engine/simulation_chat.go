@@ -17,7 +17,7 @@ func (e *Engine) StartSimulationChat(ctx context.Context, t *db.Tenant, in model
 	if err := in.Validate(); err != nil {
 		return nil, err
 	}
-	given, err := in.Variables()
+	given, err := bagOf(in.DataBag)
 	if err != nil {
 		return nil, err
 	}

@@ -108,7 +108,7 @@ func TestStartSimulationChat(t *testing.T) {
 	welcome := "Welcome to {clinic}, {who}."
 	agent := newAgent(t, tenant, func(in *model.CreateAgentInput) {
 		in.InboundWelcomeMessage = &welcome
-		in.IsCallTransferEnabled = true
+		in.IsCallTransferEnabled, in.Channel = true, model.ChannelPhone
 	})
 	tool, err := tenant.CreateTool(t.Context(), model.CreateToolInput{Name: "Book", TechnicalName: "book"})
 	require.NoError(t, err)
@@ -145,8 +145,8 @@ func TestStartSimulationChat(t *testing.T) {
 		"another's agent":  {stranger, model.StartSimulationChatInput{AgentID: agent.ID}, model.NotFound, agent.ID},
 		"no agent id":      {tenant, model.StartSimulationChatInput{}, model.BadInput, "agentId"},
 		"missing field":    {tenant, model.StartSimulationChatInput{AgentID: agent.ID}, model.Unprocessable, "clinic"},
-		"number in bag":    {tenant, model.StartSimulationChatInput{AgentID: agent.ID, DataBag: model.JSONObject(`{"clinic":1}`)}, model.BadInput, "dataBag"},
-		"nothing in bag":   {tenant, model.StartSimulationChatInput{AgentID: agent.ID, DataBag: model.JSONObject(`{"clinic":null}`)}, model.BadInput, "dataBag"},
+		"number in bag":    {tenant, model.StartSimulationChatInput{AgentID: agent.ID, DataBag: model.JSONObject(`{"clinic":1}`)}, model.BadInput, "dataBag.clinic must be a text"},
+		"nothing in bag":   {tenant, model.StartSimulationChatInput{AgentID: agent.ID, DataBag: model.JSONObject(`{"clinic":null}`)}, model.Unprocessable, "dataBag.clinic"},
 		"no name in bag":   {tenant, model.StartSimulationChatInput{AgentID: agent.ID, DataBag: model.JSONObject(`{"":"x"}`)}, model.BadInput, "dataBag"},
 		"a name too long":  {tenant, model.StartSimulationChatInput{AgentID: agent.ID, DataBag: model.JSONObject(`{"` + strings.Repeat("x", 101) + `":"x"}`)}, model.BadInput, "dataBag"},
 		"a zero in a name": {tenant, model.StartSimulationChatInput{AgentID: agent.ID, DataBag: model.JSONObject(`{"a\u0000":"x"}`)}, model.BadInput, "dataBag"},

@@ -65,7 +65,7 @@ func (s *speaker) targets(mocking *model.ToolMocking, canTransfer bool) []*targe
 			mock: mockOfSubAgent(mocking, sub.ID),
 		}).decide(false, sub.DelegateAgentID != s.agent.ID))
 	}
-	if s.agent.IsCallTransferEnabled {
+	if s.agent.CanTransfer() {
 		transfer := &target{
 			CallCoverage: model.CallCoverage{Kind: model.ToolCallKindCallTransfer, TechnicalName: llm.TransferCall},
 			description:  "Transfers the contact to a human, which ends the conversation with you.",

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -27,7 +26,7 @@ type tester struct {
 
 // situation is the state of a conversation when it is the agent's turn.
 type situation struct {
-	variables map[string]string
+	variables bag
 	messages  []model.TestMessage
 	// calls are the calls of earlier turns. The MessageSequence of each is the index of the message that it helped to
 	// answer.
@@ -89,7 +88,7 @@ func conclude(ctx context.Context, run *model.AgentTestRun, passed bool, err err
 // converse holds the conversation of a run and returns how it ended.
 func (t *tester) converse(ctx context.Context, run *model.AgentTestRun) (*ending, error) {
 	test := run.Snapshot.Test
-	variables, err := variablesOf(test.Variables)
+	variables, err := bagOf(test.Variables)
 	if err != nil {
 		return nil, faultOfAgent(err)
 	}
@@ -150,7 +149,7 @@ func (t *tester) say(run *model.AgentTestRun, role model.MessageRole, text strin
 }
 
 // answer adds the agent's answer to the last message, with its calls.
-func (t *tester) answer(ctx context.Context, run *model.AgentTestRun, variables map[string]string) (*reply, error) {
+func (t *tester) answer(ctx context.Context, run *model.AgentTestRun, variables bag) (*reply, error) {
 	said, calls, err := t.reply(ctx, situation{variables: variables, messages: run.Messages, calls: run.ToolCalls})
 	for _, call := range calls {
 		call.Position, call.MessageSequence, call.IsTurnKept = int32(len(run.ToolCalls)), int32(len(run.Messages)-1), err == nil
@@ -185,22 +184,4 @@ func faultOfGateway(err error) *runFault {
 		RunError: model.RunError{Cause: model.RunErrorCauseInfrastructure, Message: "something went wrong in the gateway, which is not the agent's fault"},
 		err:      err,
 	}
-}
-
-// variablesOf returns the values of a test as texts, including numbers and booleans.
-func variablesOf(object model.JSONObject) (map[string]string, error) {
-	text, _ := object.MarshalJSON()
-	var given map[string]json.RawMessage
-	if err := json.Unmarshal(text, &given); err != nil {
-		return nil, err
-	}
-	variables := make(map[string]string, len(given))
-	for name, raw := range given {
-		value, err := parseJSON(string(raw))
-		if err != nil {
-			return nil, err
-		}
-		variables[name] = textOf(value)
-	}
-	return variables, nil
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"testing"
@@ -217,7 +218,7 @@ func TestSimulationKeepsMessagesAndCalls(t *testing.T) {
 	earlier := startOfTest.Add(-time.Hour)
 	r := rehearsal{
 		test: model.AgentTestRow{
-			Variables:            model.JSONObject(`{"name":"Ana","age":41,"vip":true}`),
+			Variables:            model.JSONObject(`{"name":"Ana","age":41,"vip":true,"clinic":{"city":"Lyon"},"agency":null}`),
 			ConversationMessages: []model.TestMessage{{Role: model.MessageRoleUser, Text: "Hello", Timestamp: &earlier}},
 		},
 		replies: []agentLine{
@@ -247,7 +248,7 @@ func TestSimulationKeepsMessagesAndCalls(t *testing.T) {
 	require.Len(t, r.test.ConversationMessages, 1, "the snapshot stays as it was")
 
 	require.Len(t, r.situations, 3)
-	require.Equal(t, map[string]string{"name": "Ana", "age": "41", "vip": "true"}, r.situations[0].variables)
+	require.Equal(t, bag{"name": "Ana", "age": json.Number("41"), "vip": true, "clinic": map[string]any{"city": "Lyon"}}, r.situations[0].variables)
 	require.Empty(t, r.situations[0].calls)
 	require.Len(t, r.situations[1].calls, 2)
 	require.Equal(t, []string{"user: Hello", "assistant: Fine", "user: One"}, textsOf(r.situations[1].messages))

@@ -129,7 +129,7 @@ func TestDelegationForReal(t *testing.T) {
 
 func TestTransferForReal(t *testing.T) {
 	t.Parallel()
-	c := newClinic(t, func(in *model.CreateAgentInput) { in.IsCallTransferEnabled = true })
+	c := newClinic(t, func(in *model.CreateAgentInput) { in.IsCallTransferEnabled, in.Channel = true, model.ChannelPhone })
 	posted := make(chan map[string]string, 1)
 	webhook := serve(t, func(_ http.ResponseWriter, r *http.Request) {
 		var body map[string]string
@@ -160,7 +160,9 @@ func TestTransferForReal(t *testing.T) {
 
 func TestTransferIsKeptAlthoughTheModelFails(t *testing.T) {
 	t.Parallel()
-	c := newClinic(t, func(in *model.CreateAgentInput) { in.IsCallTransferEnabled, in.Language = true, "fr" })
+	c := newClinic(t, func(in *model.CreateAgentInput) {
+		in.IsCallTransferEnabled, in.Channel, in.Language = true, model.ChannelPhone, "fr"
+	})
 	e := newEngine(actor(func(_ context.Context, req llm.Request) (llm.Answer, error) {
 		if len(results(req)) > 0 {
 			return llm.Answer{}, &llm.Error{Cause: llm.Unavailable, Status: 500, Message: "the provider answered 500"}
@@ -287,7 +289,7 @@ func TestCallsAreAnnounced(t *testing.T) {
 
 func TestStartWithMocks(t *testing.T) {
 	t.Parallel()
-	c := newClinic(t, func(in *model.CreateAgentInput) { in.IsCallTransferEnabled = true })
+	c := newClinic(t, func(in *model.CreateAgentInput) { in.IsCallTransferEnabled, in.Channel = true, model.ChannelPhone })
 	book := c.tool(t, c.agent, "book", "")
 	expert := newAgent(t, c.tenant, nil)
 	dig := c.tool(t, expert, "dig", "")

@@ -32,7 +32,7 @@ type turn struct {
 	effects   effects
 	checks    *checks
 	// variables are the chat's data bag.
-	variables map[string]string
+	variables bag
 	mocking   *model.ToolMocking
 
 	// asked counts how often the model was asked, in all conversations.
@@ -112,9 +112,11 @@ type conversation struct {
 	knowledge *retrieval
 	targets   map[string]*target
 	// variables fill the placeholders of the prompt and of mocks.
-	variables map[string]string
+	variables bag
 	// unknown are the placeholders of the prompt without a value.
 	unknown []string
+	// channel is that of the agent which talks to the contact.
+	channel model.Channel
 	// language is the agent's language.
 	language string
 	// path are the ids of the agents that wait for an answer, from the chat's own to this one.
@@ -146,13 +148,13 @@ func (t *turn) converse(s *speaker, messages []llm.Message, made map[string]int3
 }
 
 // conversation returns a conversation without messages. The error is UNPROCESSABLE if the prompt is too long.
-func (t *turn) conversation(s *speaker, variables map[string]string, mocking *model.ToolMocking, instruction string) (*conversation, error) {
+func (t *turn) conversation(s *speaker, variables bag, mocking *model.ToolMocking, instruction string) (*conversation, error) {
 	prompt, unknown, err := render(s.agent.Prompt, variables)
 	if err != nil {
 		return nil, err
 	}
 	c := &conversation{
-		turn: t, targets: map[string]*target{}, variables: variables, unknown: unknown, language: s.agent.Language,
+		turn: t, targets: map[string]*target{}, variables: variables, unknown: unknown, channel: s.agent.Channel, language: s.agent.Language,
 		prompt: prompt, instruction: instruction, req: llm.Request{System: prompt + instruction},
 	}
 	if s.chat != nil {
@@ -245,7 +247,7 @@ func (c *conversation) close(failure error, emit func(event) bool) (*reply, erro
 func (c *conversation) spoken() (string, []model.Citation) {
 	text, citations := c.said.String(), []model.Citation(nil)
 	if c.knowledge != nil {
-		text, citations = c.knowledge.cite(text)
+		text, citations = c.cite(text)
 	}
 	return strings.TrimSpace(text), citations
 }
@@ -304,9 +306,9 @@ func (c *conversation) ask(ctx context.Context, emit func(event) bool) ([]llm.To
 // mostAsked bounds how often the model is asked in one turn, delegations included.
 func (t *turn) mostAsked() int64 { return int64(t.limits.modelCalls * t.limits.depth) }
 
-// fault tells clients what the model did wrong.
+// fault tells clients what the model did wrong, and not which model it is.
 func (t *turn) fault(format string, args ...any) error {
-	return model.Errorf(model.UpstreamFailed, "the language model %s "+format, append([]any{t.model.Name()}, args...)...)
+	return model.Errorf(model.UpstreamFailed, "the language model "+format, args...)
 }
 
 // upstream returns what clients are told of the model's failure. It wraps the cause for the log.

@@ -118,19 +118,19 @@ func TestModelThatFails(t *testing.T) {
 	}{
 		"the provider fails": {[]answer{{err: tooMany}}, "the provider of gpt answered 429"},
 		"after some text":    {[]answer{{texts: []string{"Goo"}, err: tooMany}}, "the provider of gpt answered 429"},
-		"in another way":     {[]answer{{err: errors.New("socket https://key@host")}}, "the language model scripted failed"},
-		"nothing":            {[]answer{{}}, "the language model scripted gave an empty answer"},
-		"blanks":             {[]answer{say(" ", "\x00\n")}, "the language model scripted gave an empty answer"},
-		"no end":             {[]answer{say(strings.Repeat("x", maxReply+1))}, "the language model scripted gave an answer that is too long to keep"},
-		"calls for ever":     {[]answer{do("look", `{}`)}, "the language model scripted was asked 8 times in one turn without coming to an answer"},
-		"too many calls":     {[]answer{many}, "the language model scripted made 65 calls in one answer, and 64 are the most"},
+		"in another way":     {[]answer{{err: errors.New("socket https://key@host")}}, "the language model failed"},
+		"nothing":            {[]answer{{}}, "the language model gave an empty answer"},
+		"blanks":             {[]answer{say(" ", "\x00\n")}, "the language model gave an empty answer"},
+		"no end":             {[]answer{say(strings.Repeat("x", maxReply+1))}, "the language model gave an answer that is too long to keep"},
+		"calls for ever":     {[]answer{do("look", `{}`)}, "the language model was asked 8 times in one turn without coming to an answer"},
+		"too many calls":     {[]answer{many}, "the language model made 65 calls in one answer, and 64 are the most"},
 		"wrong twice": {
 			[]answer{do(llm.EndConversation, `{}`), do("book", `{"day":1}`)},
-			"the language model scripted made a wrong call again after it could correct it: book: the arguments do not fit: day: got number, want string",
+			"the language model made a wrong call again after it could correct it: book: the arguments do not fit: day: got number, want string",
 		},
 		"unknown twice": {
 			[]answer{do("rm_rf", `{}`), do("rm\x00_rf2", `{}`)},
-			`the language model scripted made a wrong call again after it could correct it: rm_rf2: there is no tool "rm_rf2", only ask_expert, book, end_conversation, look, transfer_call`,
+			`the language model made a wrong call again after it could correct it: rm_rf2: there is no tool "rm_rf2", only ask_expert, book, end_conversation, look, transfer_call`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -146,7 +146,7 @@ func TestModelThatIsTooSlow(t *testing.T) {
 	t.Parallel()
 	s := newScene(answer{hook: func(ctx context.Context) { <-ctx.Done() }})
 	s.limits.reply = time.Millisecond
-	require.Equal(t, "the language model scripted did not finish its reply within 1ms", requireFault(t, s.play(t).err))
+	require.Equal(t, "the language model did not finish its reply within 1ms", requireFault(t, s.play(t).err))
 }
 
 func TestTurnThatIsLeft(t *testing.T) {

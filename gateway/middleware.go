@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -8,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,6 +49,7 @@ func TraceParent(ctx context.Context) string {
 
 // ServeHTTP serves /healthz, /readyz and Path, and leaves everything else to the other transports.
 func (s *Server) ServeHTTP(response http.ResponseWriter, r *http.Request) {
+	r = s.withoutBase(r)
 	rec := &record{begin: time.Now(), remote: r.RemoteAddr, method: r.Method, path: r.URL.Path, header: response.Header()}
 	trace := traceOf(r.Header)
 	ctx := context.WithValue(r.Context(), traceKey{}, trace)
@@ -82,6 +85,21 @@ func (s *Server) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 	if !s.browse(w, r) {
 		s.entrance.ServeHTTP(w, r)
 	}
+}
+
+// withoutBase returns the request with the base path taken away, if it has it.
+func (s *Server) withoutBase(r *http.Request) *http.Request {
+	rest, has := strings.CutPrefix(r.URL.Path, s.settings.BasePath)
+	if s.settings.BasePath == "" || !has || rest != "" && rest[0] != '/' {
+		return r
+	}
+	within := new(http.Request)
+	*within = *r
+	within.URL = new(url.URL)
+	*within.URL = *r.URL
+	within.URL.Path = cmp.Or(rest, "/")
+	within.URL.RawPath = strings.TrimPrefix(r.URL.RawPath, s.settings.BasePath)
+	return within
 }
 
 // admit answers health checks and requests for public pages. It lets other requests in if the server is not draining, the credential is good and the

@@ -4,6 +4,9 @@ import "time"
 
 // Settings are the bounds of the front door. Start from DefaultSettings: a zero does not mean the default.
 type Settings struct {
+	// BasePath is the path at which clients find the gateway, such as /agents, or "". Behind a proxy that takes it away, requests
+	// come without it; both are served.
+	BasePath string
 	// BodyBytes bounds a request body and a WebSocket message.
 	BodyBytes int64
 	// UploadBytes bounds the files of a request together; BodyBytes bounds the rest of it.

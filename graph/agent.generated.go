@@ -2123,7 +2123,7 @@ func (ec *executionContext) unmarshalInputUpdateAgentPromptInput(ctx context.Con
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"agentId", "prompt", "expectedVersion"}
+	fieldsInOrder := [...]string{"agentId", "prompt", "expectedVersion", "expectedUpdatedAt"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -2151,6 +2151,13 @@ func (ec *executionContext) unmarshalInputUpdateAgentPromptInput(ctx context.Con
 				return it, err
 			}
 			it.ExpectedVersion = data
+		case "expectedUpdatedAt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedUpdatedAt"))
+			data, err := ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExpectedUpdatedAt = data
 		}
 	}
 	return it, nil

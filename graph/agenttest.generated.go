@@ -28,6 +28,7 @@ type ClassificationTestResolver interface {
 	IsFlaky(ctx context.Context, obj *model.ClassificationTest) (bool, error)
 	FailingSince(ctx context.Context, obj *model.ClassificationTest) (*model.AgentTestFailure, error)
 	History(ctx context.Context, obj *model.ClassificationTest, first int32) ([]*model.AgentTestRun, error)
+	Obstacles(ctx context.Context, obj *model.ClassificationTest) ([]string, error)
 
 	Runs(ctx context.Context, obj *model.ClassificationTest, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestRun], error)
 }
@@ -41,6 +42,7 @@ type SimulationTestResolver interface {
 	IsFlaky(ctx context.Context, obj *model.SimulationTest) (bool, error)
 	FailingSince(ctx context.Context, obj *model.SimulationTest) (*model.AgentTestFailure, error)
 	History(ctx context.Context, obj *model.SimulationTest, first int32) ([]*model.AgentTestRun, error)
+	Obstacles(ctx context.Context, obj *model.SimulationTest) ([]string, error)
 
 	Runs(ctx context.Context, obj *model.SimulationTest, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestRun], error)
 }
@@ -781,6 +783,29 @@ func (ec *executionContext) fieldContext_ClassificationTest_history(ctx context.
 	return fc, nil
 }
 
+func (ec *executionContext) _ClassificationTest_obstacles(ctx context.Context, field graphql.CollectedField, obj *model.ClassificationTest) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ClassificationTest_obstacles(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ClassificationTest().Obstacles(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ClassificationTest_obstacles(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ClassificationTest", field, true, true, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _ClassificationTest_createdAt(ctx context.Context, field graphql.CollectedField, obj *model.ClassificationTest) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1468,6 +1493,29 @@ func (ec *executionContext) fieldContext_SimulationTest_history(ctx context.Cont
 		return fc, err
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _SimulationTest_obstacles(ctx context.Context, field graphql.CollectedField, obj *model.SimulationTest) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SimulationTest_obstacles(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.SimulationTest().Obstacles(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SimulationTest_obstacles(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SimulationTest", field, true, true, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _SimulationTest_createdAt(ctx context.Context, field graphql.CollectedField, obj *model.SimulationTest) (ret graphql.Marshaler) {
@@ -2264,7 +2312,7 @@ func (ec *executionContext) unmarshalInputUpdateAgentTestInput(ctx context.Conte
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"testId", "name", "folderId", "scenario", "criteria", "maxTurns", "conversationMessages", "variables", "toolMocking", "conversationContext", "tagExpected"}
+	fieldsInOrder := [...]string{"testId", "name", "folderId", "scenario", "criteria", "maxTurns", "conversationMessages", "variables", "toolMocking", "conversationContext", "tagExpected", "expectedUpdatedAt"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -2348,6 +2396,13 @@ func (ec *executionContext) unmarshalInputUpdateAgentTestInput(ctx context.Conte
 				return it, err
 			}
 			it.TagExpected = data
+		case "expectedUpdatedAt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedUpdatedAt"))
+			data, err := ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExpectedUpdatedAt = data
 		}
 	}
 	return it, nil
@@ -2364,7 +2419,7 @@ func (ec *executionContext) unmarshalInputUpdateClassificationTestInput(ctx cont
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"testId", "name", "conversationContext", "tagExpected", "folderId"}
+	fieldsInOrder := [...]string{"testId", "name", "conversationContext", "tagExpected", "folderId", "expectedUpdatedAt"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -2406,6 +2461,13 @@ func (ec *executionContext) unmarshalInputUpdateClassificationTestInput(ctx cont
 				return it, err
 			}
 			it.FolderID = data
+		case "expectedUpdatedAt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedUpdatedAt"))
+			data, err := ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExpectedUpdatedAt = data
 		}
 	}
 	return it, nil
@@ -2422,7 +2484,7 @@ func (ec *executionContext) unmarshalInputUpdateSimulationTestInput(ctx context.
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"testId", "name", "scenario", "criteria", "maxTurns", "conversationContext", "variables", "toolMocking", "folderId"}
+	fieldsInOrder := [...]string{"testId", "name", "scenario", "criteria", "maxTurns", "conversationContext", "variables", "toolMocking", "folderId", "expectedUpdatedAt"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -2492,6 +2554,13 @@ func (ec *executionContext) unmarshalInputUpdateSimulationTestInput(ctx context.
 				return it, err
 			}
 			it.FolderID = data
+		case "expectedUpdatedAt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedUpdatedAt"))
+			data, err := ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExpectedUpdatedAt = data
 		}
 	}
 	return it, nil
@@ -2961,6 +3030,44 @@ func (ec *executionContext) _ClassificationTest(ctx context.Context, sel ast.Sel
 					}
 				}()
 				res = ec._ClassificationTest_history(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "obstacles":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ClassificationTest_obstacles(ctx, field, obj)
 				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
@@ -3477,6 +3584,44 @@ func (ec *executionContext) _SimulationTest(ctx context.Context, sel ast.Selecti
 					}
 				}()
 				res = ec._SimulationTest_history(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "obstacles":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._SimulationTest_obstacles(ctx, field, obj)
 				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}

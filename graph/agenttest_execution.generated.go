@@ -185,7 +185,7 @@ func (ec *executionContext) _AgentTestExecution_status(ctx context.Context, fiel
 			return ec.fieldContext_AgentTestExecution_status(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Status, nil
+			return obj.Status(), nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v model.AgentTestExecutionStatus) graphql.Marshaler {
@@ -196,7 +196,7 @@ func (ec *executionContext) _AgentTestExecution_status(ctx context.Context, fiel
 	)
 }
 func (ec *executionContext) fieldContext_AgentTestExecution_status(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("AgentTestExecution", field, false, false, errors.New("field of type AgentTestExecutionStatus does not have child fields"))
+	return graphql.NewScalarFieldContext("AgentTestExecution", field, true, false, errors.New("field of type AgentTestExecutionStatus does not have child fields"))
 }
 
 func (ec *executionContext) _AgentTestExecution_verdict(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestExecution) (ret graphql.Marshaler) {

@@ -662,7 +662,7 @@ func (ec *executionContext) unmarshalInputUpdateAgentTestFolderInput(ctx context
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"folderId", "name", "color", "body"}
+	fieldsInOrder := [...]string{"folderId", "name", "color", "body", "expectedUpdatedAt"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -697,6 +697,13 @@ func (ec *executionContext) unmarshalInputUpdateAgentTestFolderInput(ctx context
 				return it, err
 			}
 			it.Body = data
+		case "expectedUpdatedAt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedUpdatedAt"))
+			data, err := ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExpectedUpdatedAt = data
 		}
 	}
 	return it, nil

@@ -1275,7 +1275,7 @@ func (ec *executionContext) unmarshalInputConnectKnowledgeBaseChatInput(ctx cont
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"agentId", "chatId"}
+	fieldsInOrder := [...]string{"agentId", "chatId", "expectedUpdatedAt"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -1296,6 +1296,13 @@ func (ec *executionContext) unmarshalInputConnectKnowledgeBaseChatInput(ctx cont
 				return it, err
 			}
 			it.ChatID = data
+		case "expectedUpdatedAt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedUpdatedAt"))
+			data, err := ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExpectedUpdatedAt = data
 		}
 	}
 	return it, nil
@@ -1557,7 +1564,7 @@ func (ec *executionContext) unmarshalInputUpdateKnowledgeBaseChatInput(ctx conte
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"chatId", "name", "datasetIds", "llmSettings", "promptSettings"}
+	fieldsInOrder := [...]string{"chatId", "name", "datasetIds", "llmSettings", "promptSettings", "expectedUpdatedAt"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -1599,6 +1606,13 @@ func (ec *executionContext) unmarshalInputUpdateKnowledgeBaseChatInput(ctx conte
 				return it, err
 			}
 			it.PromptSettings = data
+		case "expectedUpdatedAt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedUpdatedAt"))
+			data, err := ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExpectedUpdatedAt = data
 		}
 	}
 	return it, nil

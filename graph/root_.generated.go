@@ -379,7 +379,7 @@ type Agent implements Node {
   classificationTags: [ClassificationTag!]!
   "Values extracted once a conversation ends."
   extractedValues: [ExtractedValue!]!
-  "Whether the agent may transfer the call to a human."
+  "Whether the agent may transfer the call to a human. Only an agent on the Phone does."
   isCallTransferEnabled: Boolean!
   "The connected knowledge base chat's id, if any."
   knowledgeBaseChatId: ID
@@ -515,7 +515,7 @@ input CreateAgentInput {
   classificationTags: [ClassificationTagInput!]! = []
   "At most 100."
   extractedValues: [ExtractedValueInput!]! = []
-  "Whether the agent may transfer the call to a human."
+  "Whether the agent may transfer the call to a human. Only an agent on the Phone does."
   isCallTransferEnabled: Boolean! = false
 }
 
@@ -551,7 +551,7 @@ input UpdateAgentInput {
   classificationTags: [ClassificationTagInput!]
   "The new extracted values."
   extractedValues: [ExtractedValueInput!]
-  "Whether the agent may transfer the call to a human."
+  "Whether the agent may transfer the call to a human. Only an agent on the Phone does."
   isCallTransferEnabled: Boolean
   "The version of the prompt that this is based on. If it is not the current one any more, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
   expectedVersion: Int
@@ -585,6 +585,8 @@ input UpdateAgentPromptInput {
   prompt: String! @bounds(minLength: 1, maxLength: 50000)
   "The prompt's version that this is to replace. If it is not the current one any more, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
   expectedVersion: Int
+  "The agent's ` + "`" + `updatedAt` + "`" + ` that this is based on. If the agent was changed since, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
+  expectedUpdatedAt: DateTime
 }
 
 "The agent with its new prompt."
@@ -660,6 +662,11 @@ interface AgentTest implements Node {
   failingSince: AgentTestFailure @cost(weight: 1000, isShared: true)
   "Its last runs at a glance, newest first."
   history("How many, 1 to 100." first: Int! = 20): [AgentTestRunSummary!]! @cost(weight: 1000, isShared: true)
+  """
+  Why it cannot be carried out with its agent as that is now: a mandatory field without a value, a tag, a tool or a sub-agent
+  that is gone. Empty if it can. A run of it would be an Error of the agent.
+  """
+  obstacles: [String!]! @cost(weight: 100)
   "When it was created."
   createdAt: DateTime!
   "When it was last changed."
@@ -705,6 +712,11 @@ type SimulationTest implements AgentTest & Node {
   failingSince: AgentTestFailure @cost(weight: 1000, isShared: true)
   "Its last runs at a glance, newest first."
   history("How many, 1 to 100." first: Int! = 20): [AgentTestRunSummary!]! @cost(weight: 1000, isShared: true)
+  """
+  Why it cannot be carried out with its agent as that is now: a mandatory field without a value, a tag, a tool or a sub-agent
+  that is gone. Empty if it can. A run of it would be an Error of the agent.
+  """
+  obstacles: [String!]! @cost(weight: 100)
   "When it was created."
   createdAt: DateTime!
   "When it was last changed."
@@ -762,6 +774,11 @@ type ClassificationTest implements AgentTest & Node {
   failingSince: AgentTestFailure @cost(weight: 1000, isShared: true)
   "Its last runs at a glance, newest first."
   history("How many, 1 to 100." first: Int! = 20): [AgentTestRunSummary!]! @cost(weight: 1000, isShared: true)
+  """
+  Why it cannot be carried out with its agent as that is now: a mandatory field without a value, a tag, a tool or a sub-agent
+  that is gone. Empty if it can. A run of it would be an Error of the agent.
+  """
+  obstacles: [String!]! @cost(weight: 100)
   "When it was created."
   createdAt: DateTime!
   "When it was last changed."
@@ -861,7 +878,10 @@ input CreateSimulationTestInput {
   maxTurns: Int! = 10 @bounds(min: 1, max: 30)
   "Messages to start from, at most 200. After a message of the agent the contact answers, after one of the contact the agent."
   conversationContext: [TestMessageInput!]! = [] @bounds(maxItems: 200)
-  "Values of the agent's fields, name to text; at most 200 of at most 10,000 characters each."
+  """
+  Values of the agent's fields by name, at most 200: texts, numbers, truth values, and lists and objects of them, each of at
+  most 10,000 characters. Placeholders reach into objects by dots. What is null is as good as absent.
+  """
   variables: JSONObject @bounds(maxItems: 200)
   "What to mock. Every target must be connected to the agent."
   toolMocking: ToolMockingInput
@@ -915,6 +935,8 @@ input UpdateSimulationTestInput {
   toolMocking: ToolMockingInput
   "The new folder; empty for the root."
   folderId: ID
+  "The ` + "`" + `updatedAt` + "`" + ` that this is based on. If the test was changed since, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
+  expectedUpdatedAt: DateTime
 }
 
 "The changed test."
@@ -935,6 +957,8 @@ input UpdateClassificationTestInput {
   tagExpected: String @bounds(minLength: 1, maxLength: 100)
   "The new folder; empty for the root."
   folderId: ID
+  "The ` + "`" + `updatedAt` + "`" + ` that this is based on. If the test was changed since, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
+  expectedUpdatedAt: DateTime
 }
 
 "The changed test."
@@ -967,6 +991,8 @@ input UpdateAgentTestInput {
   conversationContext: ConversationContextInput
   "Of a classification test: the new expected tag."
   tagExpected: String @bounds(minLength: 1, maxLength: 100)
+  "The ` + "`" + `updatedAt` + "`" + ` that this is based on. If the test was changed since, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
+  expectedUpdatedAt: DateTime
 }
 
 "The changed test."
@@ -1154,7 +1180,9 @@ enum AgentTestExecutionStatus {
   Running
   "All runs have ended."
   Completed
-  "It was cancelled."
+  "It is being cancelled: some runs are still under way, and end soon."
+  Cancelling
+  "It was cancelled, and all of its runs have ended."
   Cancelled
 }
 
@@ -1481,6 +1509,8 @@ input UpdateAgentTestFolderInput {
   color: String
   "The new description."
   body: String @bounds(maxLength: 20000)
+  "The ` + "`" + `updatedAt` + "`" + ` that this is based on. If the folder was changed since, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
+  expectedUpdatedAt: DateTime
 }
 
 "The changed folder."
@@ -2322,7 +2352,7 @@ input AddCampaignItemsInput {
 input CampaignItemInput {
   "A valid number, with ` + "`" + `+` + "`" + ` and the country code unless the campaign has a default region. It may be left out for a Web agent only."
   phoneNumber: String! = ""
-  "Values for the campaign's fields, name to text; at most 200 of at most 10,000 characters each. Those of mandatory fields must be there, unless the platform fills them."
+  "Values for the campaign's fields, name to text; at most 200 of at most 10,000 characters each. What is null is as good as absent. Those of mandatory fields must be there, unless the platform fills them."
   dataBag: JSONObject @bounds(maxItems: 200)
 }
 
@@ -2665,6 +2695,8 @@ type Dataset implements Node {
   parserConfig: ParserConfig!
   "When it was created."
   createdAt: DateTime!
+  "When it was changed last; null until then. Its documents do not count."
+  updatedAt: DateTime
 }
 
 "How documents are parsed."
@@ -2744,6 +2776,8 @@ input UpdateDatasetInput {
   chunkMethod: String
   "How documents are parsed from now on."
   parserConfig: ParserConfigInput
+  "The ` + "`" + `updatedAt` + "`" + ` that this is based on, or ` + "`" + `createdAt` + "`" + ` while there is none. If the dataset was changed since, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
+  expectedUpdatedAt: DateTime
 }
 
 "The changed dataset."
@@ -3131,7 +3165,7 @@ type PromptSettings {
   rerankModel: String!
   """
   Whether answers name their sources: the model is given the chunks with numbers, and cites them as ` + "`" + `[n]` + "`" + `. Numbers that
-  stand for nothing are taken out of the answer, and all of them when this is false.
+  stand for nothing are taken out of the answer, and all of them when this is false, or for agents that talk by Phone or SMS.
   """
   showQuote: Boolean!
 }
@@ -3218,6 +3252,8 @@ input UpdateKnowledgeBaseChatInput {
   llmSettings: LlmSettingsInput
   "How knowledge is found and used."
   promptSettings: PromptSettingsInput
+  "The ` + "`" + `updatedAt` + "`" + ` that this is based on, or ` + "`" + `createdAt` + "`" + ` while there is none. If the chat was changed since, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
+  expectedUpdatedAt: DateTime
 }
 
 "The changed chat."
@@ -3244,6 +3280,8 @@ input ConnectKnowledgeBaseChatInput {
   agentId: ID!
   "The chat."
   chatId: ID!
+  "The agent's ` + "`" + `updatedAt` + "`" + ` that this is based on. If the agent was changed since, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
+  expectedUpdatedAt: DateTime
 }
 
 "The agent with its chat."
@@ -3382,8 +3420,8 @@ extend type Mutation {
 }
 `, BuiltIn: false},
 	{Name: "../schema/schema.graphqls", Input: `"""
-A moment in UTC with millisecond precision, RFC 3339: ` + "`" + `2026-03-01T09:30:00.000Z` + "`" + `. As input any RFC 3339
-date-time is taken, whatever its offset.
+A moment in UTC with millisecond precision, RFC 3339: ` + "`" + `2026-03-01T09:30:00.000Z` + "`" + `. As input any ISO 8601
+date-time is taken: with or without seconds, with any offset (` + "`" + `+01:00` + "`" + `, ` + "`" + `+0100` + "`" + `), in UTC when it has none.
 """
 scalar DateTime
 
@@ -3689,7 +3727,7 @@ input SimulationChatFilter {
 input StartSimulationChatInput {
   "The agent, of the same company."
   agentId: ID!
-  "Values for the agent's fields, name to text; at most 200 of at most 10,000 characters each."
+  "Values for the agent's fields, name to text; at most 200 of at most 10,000 characters each. What is null is as good as absent."
   dataBag: JSONObject @bounds(maxItems: 200)
   "What to mock."
   toolMocking: ToolMockingInput
@@ -5423,6 +5461,8 @@ func (ec *executionContext) childFields_ClassificationTest(ctx context.Context, 
 		return ec.fieldContext_ClassificationTest_failingSince(ctx, field)
 	case "history":
 		return ec.fieldContext_ClassificationTest_history(ctx, field)
+	case "obstacles":
+		return ec.fieldContext_ClassificationTest_obstacles(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_ClassificationTest_createdAt(ctx, field)
 	case "updatedAt":
@@ -5645,6 +5685,8 @@ func (ec *executionContext) childFields_Dataset(ctx context.Context, field graph
 		return ec.fieldContext_Dataset_parserConfig(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_Dataset_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_Dataset_updatedAt(ctx, field)
 	case "documents":
 		return ec.fieldContext_Dataset_documents(ctx, field)
 	case "documentCount":
@@ -6375,6 +6417,8 @@ func (ec *executionContext) childFields_SimulationTest(ctx context.Context, fiel
 		return ec.fieldContext_SimulationTest_failingSince(ctx, field)
 	case "history":
 		return ec.fieldContext_SimulationTest_history(ctx, field)
+	case "obstacles":
+		return ec.fieldContext_SimulationTest_obstacles(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_SimulationTest_createdAt(ctx, field)
 	case "updatedAt":

@@ -107,26 +107,25 @@ func NewAgent(in CreateAgentInput, now time.Time) (*Agent, error) {
 	}, now)
 }
 
+// CanTransfer reports whether the agent may transfer the contact to a human: only a call can be.
+func (a *Agent) CanTransfer() bool { return a.IsCallTransferEnabled && a.Channel == ChannelPhone }
+
+// ShowsSources reports whether contacts on the channel see where an answer comes from: marks in a text that is spoken, or sent
+// by SMS, would only be in the way.
+func (c Channel) ShowsSources() bool { return c == ChannelWeb || c == ChannelWhatsApp }
+
 // Expect returns CONFLICT when the agent is not what the input says that it is based on.
 func (a *Agent) Expect(in UpdateAgentInput) error {
 	if in.ExpectedVersion != nil && *in.ExpectedVersion != a.PromptVersion {
 		return Errorf(Conflict, "the prompt of agent %q was changed meanwhile: it has version %d, not %d", a.ID, a.PromptVersion, *in.ExpectedVersion)
 	}
-	// As exact as clients are told it.
-	if at := a.UpdatedAt.UTC().Truncate(time.Millisecond); in.ExpectedUpdatedAt != nil && !in.ExpectedUpdatedAt.Truncate(time.Millisecond).Equal(at) {
-		return Errorf(Conflict, "agent %q was changed meanwhile, at %s", a.ID, at.Format("2006-01-02T15:04:05.000Z"))
-	}
-	return nil
+	return Unchanged("agent", a.ID, in.ExpectedUpdatedAt, a.UpdatedAt)
 }
 
 // Update applies everything that the input gives and returns BAD_INPUT with every fault when the
 // agent would break a bound. A prompt that differs raises the number of its version.
 func (a *Agent) Update(in UpdateAgentInput, now time.Time) error {
-	// No two changes have the same time, as exact as clients are told it: expectedUpdatedAt tells them apart.
-	if next := a.UpdatedAt.Truncate(time.Millisecond).Add(time.Millisecond); now.Before(next) {
-		now = next
-	}
-	defer touch(&a.UpdatedAt, now, a, *a)
+	defer touch(&a.UpdatedAt, After(a.UpdatedAt, now), a, *a)
 	if in.Prompt != nil && *in.Prompt != a.Prompt {
 		a.Prompt = *in.Prompt
 		a.PromptVersion++

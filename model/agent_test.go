@@ -25,7 +25,7 @@ func TestAgentSaysEverythingThatIsWrong(t *testing.T) {
 	} {
 		faults(t, err, field, text)
 	}
-	require.ErrorContains(t, err, "11 fields are not valid")
+	require.ErrorContains(t, err, "name must not be empty; prompt must not be empty; and 1 more")
 }
 
 func TestLanguages(t *testing.T) {

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -161,7 +160,7 @@ func NewSimulationTest(in CreateSimulationTestInput, now time.Time) (*Simulation
 // Update applies everything that the input gives, but for the folder, and returns BAD_INPUT with
 // every fault when the test would break a bound.
 func (t *SimulationTest) Update(in UpdateSimulationTestInput, now time.Time) error {
-	defer touch(&t.UpdatedAt, now, t.AgentTestRow, *t.AgentTestRow)
+	defer touch(&t.UpdatedAt, After(t.UpdatedAt, now), t.AgentTestRow, *t.AgentTestRow)
 	set(&t.Name, in.Name)
 	set(&t.Scenario, in.Scenario)
 	set(&t.MaxTurns, in.MaxTurns)
@@ -172,7 +171,7 @@ func (t *SimulationTest) Update(in UpdateSimulationTestInput, now time.Time) err
 		t.ConversationMessages = values(in.ConversationContext)
 	}
 	if in.Variables != nil {
-		t.Variables = in.Variables
+		t.Variables = in.Variables.withoutNulls()
 	}
 	if in.ToolMocking != nil {
 		mocking := *in.ToolMocking
@@ -195,7 +194,7 @@ func (t *SimulationTest) Update(in UpdateSimulationTestInput, now time.Time) err
 	}
 	faults.count("maxTurns", &t.MaxTurns, 1, MaxTurns)
 	faults.messages("conversationContext", t.ConversationMessages)
-	faults.scalars("variables", t.Variables)
+	faults.values("variables", t.Variables)
 	faults.mocking("toolMocking", t.ToolMocking)
 	return faults.Err()
 }
@@ -214,7 +213,7 @@ func NewClassificationTest(in CreateClassificationTestInput, now time.Time) (*Cl
 // Update applies everything that the input gives, but for the folder, and returns BAD_INPUT with
 // every fault when the test would break a bound.
 func (t *ClassificationTest) Update(in UpdateClassificationTestInput, now time.Time) error {
-	defer touch(&t.UpdatedAt, now, t.AgentTestRow, *t.AgentTestRow)
+	defer touch(&t.UpdatedAt, After(t.UpdatedAt, now), t.AgentTestRow, *t.AgentTestRow)
 	set(&t.Name, in.Name)
 	set(&t.TagExpected, in.TagExpected)
 	if in.ConversationContext != nil {
@@ -222,7 +221,7 @@ func (t *ClassificationTest) Update(in UpdateClassificationTestInput, now time.T
 	} else if t.ConversationContext == nil {
 		t.ConversationContext = &ConversationContext{}
 	}
-	t.ConversationContext.DataBag = t.ConversationContext.DataBag.text()
+	t.ConversationContext.DataBag = t.ConversationContext.DataBag.withoutNulls()
 
 	var faults Fields
 	faults.name("name", t.Name, 255)
@@ -231,7 +230,7 @@ func (t *ClassificationTest) Update(in UpdateClassificationTestInput, now time.T
 		faults.Add("conversationContext.messages", "must have at least one message")
 	}
 	faults.messages("conversationContext.messages", t.ConversationContext.Messages)
-	faults.scalars("conversationContext.dataBag", t.ConversationContext.DataBag)
+	faults.values("conversationContext.dataBag", t.ConversationContext.DataBag)
 	return faults.Err()
 }
 
@@ -244,7 +243,7 @@ func (in *UpdateAgentTestInput) OfSimulation() (UpdateSimulationTestInput, error
 	// Here, because the messages have another name in the input of a simulation test.
 	faults.messages("conversationMessages", values(in.ConversationMessages))
 	return UpdateSimulationTestInput{
-		TestID: in.TestID, Name: in.Name, FolderID: in.FolderID, Scenario: in.Scenario, Criteria: in.Criteria, MaxTurns: in.MaxTurns,
+		TestID: in.TestID, ExpectedUpdatedAt: in.ExpectedUpdatedAt, Name: in.Name, FolderID: in.FolderID, Scenario: in.Scenario, Criteria: in.Criteria, MaxTurns: in.MaxTurns,
 		ConversationContext: in.ConversationMessages, Variables: in.Variables, ToolMocking: in.ToolMocking,
 	}, faults.Err()
 }
@@ -260,7 +259,7 @@ func (in *UpdateAgentTestInput) OfClassification() (UpdateClassificationTestInpu
 	faults.foreign("variables", in.Variables != nil, AgentTestKindSimulation)
 	faults.foreign("toolMocking", in.ToolMocking != nil, AgentTestKindSimulation)
 	return UpdateClassificationTestInput{
-		TestID: in.TestID, Name: in.Name, FolderID: in.FolderID, ConversationContext: in.ConversationContext, TagExpected: in.TagExpected,
+		TestID: in.TestID, ExpectedUpdatedAt: in.ExpectedUpdatedAt, Name: in.Name, FolderID: in.FolderID, ConversationContext: in.ConversationContext, TagExpected: in.TagExpected,
 	}, faults.Err()
 }
 
@@ -279,28 +278,6 @@ func (f *Fields) messages(path string, messages []TestMessage) {
 		f.text(fmt.Sprintf("%s.%d.text", path, i), m.Text, 1, maxTestMessage)
 		if !m.Role.IsValid() {
 			f.Add(fmt.Sprintf("%s.%d.role", path, i), "must be one of assistant, user")
-		}
-	}
-}
-
-// scalars records a fault when an object maps names to anything but texts, numbers and truth values.
-func (f *Fields) scalars(path string, object JSONObject) {
-	given := map[string]any{}
-	if err := json.Unmarshal(object.text(), &given); err != nil {
-		f.Add(path, "must be an object")
-		return
-	}
-	if !f.list(path, len(given), maxDataBagEntries) {
-		return
-	}
-	for name, value := range given {
-		f.text(path, name, 1, maxDataBagName)
-		switch v := value.(type) {
-		case string:
-			f.text(path+"."+name, v, 0, maxDataBagValue)
-		case float64, bool:
-		default:
-			f.Add(path+"."+name, "must be a text, a number, true or false")
 		}
 	}
 }

@@ -25,7 +25,7 @@ type AgentTestExecution struct {
 	Repeats     int32
 	Concurrency int32
 	VirtualTime bool
-	Status      AgentTestExecutionStatus
+	State       AgentTestExecutionStatus `bun:"status"`
 	RetryOfID   *string
 	// DraftPrompt is tried in place of the agent's prompt, if IsDraft.
 	IsDraft     bool `bun:",nullzero"`
@@ -61,6 +61,14 @@ func (e *AgentTestExecution) Cursor() Cursor { return Cursor{e.CreatedAt, e.ID} 
 // IsFinished reports whether no run of it will change any more. One that was cancelled is not before
 // the runs that were under way have ended.
 func (e *AgentTestExecution) IsFinished() bool { return e.FinishedAt != nil }
+
+// Status is its state. One that was cancelled is being cancelled until all of its runs have ended.
+func (e *AgentTestExecution) Status() AgentTestExecutionStatus {
+	if e.State == AgentTestExecutionStatusCancelled && !e.IsFinished() {
+		return AgentTestExecutionStatusCancelling
+	}
+	return e.State
+}
 
 // Validate returns BAD_INPUT with every bound that the input breaks.
 func (in StartAgentTestExecutionInput) Validate() error {

@@ -41,7 +41,7 @@ func NewAgentTestFolder(in CreateAgentTestFolderInput, now time.Time) (*AgentTes
 // Update applies everything that the input gives and returns BAD_INPUT with every fault when the
 // folder would break a bound.
 func (f *AgentTestFolder) Update(in UpdateAgentTestFolderInput, now time.Time) error {
-	defer touch(&f.UpdatedAt, now, f, *f)
+	defer touch(&f.UpdatedAt, After(f.UpdatedAt, now), f, *f)
 	set(&f.Name, in.Name)
 	set(&f.Color, in.Color)
 	set(&f.Body, in.Body)

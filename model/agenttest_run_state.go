@@ -21,7 +21,7 @@ func (r *AgentTestRun) Claimed(execution *AgentTestExecution, attempt int32, at 
 	switch {
 	case r.Status == AgentTestRunStatusQueued:
 		r.Status, r.StartedAt = AgentTestRunStatusRunning, &at
-	case execution.Status == AgentTestExecutionStatusCancelled:
+	case execution.State == AgentTestExecutionStatusCancelled:
 		r.Status = AgentTestRunStatusCancelled
 	case r.Lost >= MaxLost:
 		r.Status, r.Error = AgentTestRunStatusError, &RunError{
@@ -52,7 +52,7 @@ func (r *AgentTestRun) Released(execution *AgentTestExecution, claim int32) *Age
 		Claim: r.Claim, Lost: r.Lost,
 		Messages: []TestMessage{}, ToolCalls: []*ToolCall{}, CriteriaResults: []CriterionResult{},
 	}
-	if execution.Status == AgentTestExecutionStatusCancelled {
+	if execution.State == AgentTestExecutionStatusCancelled {
 		released.Status, released.StartedAt = AgentTestRunStatusCancelled, r.StartedAt
 	}
 	return released
@@ -63,7 +63,7 @@ func (r *AgentTestRun) Abandoned(execution *AgentTestExecution) *AgentTestRun {
 	switch {
 	case r.Status.IsFinal():
 		return nil
-	case execution.Status == AgentTestExecutionStatusCancelled:
+	case execution.State == AgentTestExecutionStatusCancelled:
 		r.Status = AgentTestRunStatusCancelled
 	default:
 		r.Status, r.Error = AgentTestRunStatusError, &RunError{
@@ -83,9 +83,9 @@ func (r *AgentTestRun) isClaimedBy(claim int32) bool {
 func (e *AgentTestExecution) Count(run *AgentTestRun, at time.Time) (next int32, follows bool) {
 	e.Version++
 	run.Version = e.Version
-	isCancelled := e.Status == AgentTestExecutionStatusCancelled
+	isCancelled := e.State == AgentTestExecutionStatusCancelled
 	if !isCancelled {
-		e.Status = AgentTestExecutionStatusRunning
+		e.State = AgentTestExecutionStatusRunning
 		if e.StartedAt == nil {
 			e.StartedAt = cmp.Or(run.StartedAt, &at)
 		}
@@ -107,7 +107,7 @@ func (e *AgentTestExecution) Count(run *AgentTestRun, at time.Time) (next int32,
 	}
 	e.FinishedAt = &at
 	if !isCancelled {
-		e.Status = AgentTestExecutionStatusCompleted
+		e.State = AgentTestExecutionStatusCompleted
 	}
 	return next, false
 }

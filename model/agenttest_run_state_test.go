@@ -80,7 +80,7 @@ func TestEveryEventInEveryState(t *testing.T) {
 					want = e.running[i]
 				}
 				run := &AgentTestRun{Status: status, Claim: claim}
-				require.Equal(t, want, after(e.event(run, &AgentTestExecution{Status: of})), "%s %s in an execution that is %s", status, e.name, of)
+				require.Equal(t, want, after(e.event(run, &AgentTestExecution{State: of})), "%s %s in an execution that is %s", status, e.name, of)
 			}
 		}
 	}
@@ -89,7 +89,7 @@ func TestEveryEventInEveryState(t *testing.T) {
 func TestClaimedCountsLostWorkers(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 5, 1, 9, 0, 0, 0, time.UTC)
-	going := &AgentTestExecution{Status: AgentTestExecutionStatusRunning}
+	going := &AgentTestExecution{State: AgentTestExecutionStatusRunning}
 	run := (&AgentTestRun{Status: AgentTestRunStatusQueued}).Claimed(going, 1, at)
 	require.Equal(t, &at, run.StartedAt)
 	for lost := range int32(MaxLost) {
@@ -106,13 +106,13 @@ func TestClaimedCountsLostWorkers(t *testing.T) {
 func TestCount(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 5, 1, 9, 0, 0, 0, time.UTC)
-	e := &AgentTestExecution{Status: AgentTestExecutionStatusQueued, Unfinished: 3, NextPosition: 1, Version: 7}
+	e := &AgentTestExecution{State: AgentTestExecutionStatusQueued, Unfinished: 3, NextPosition: 1, Version: 7}
 	begun := at.Add(-time.Second)
 	run := &AgentTestRun{Status: AgentTestRunStatusRunning, StartedAt: &begun}
 	_, follows := e.Count(run, at)
 	require.False(t, follows)
 	require.EqualValues(t, 8, run.Version)
-	require.Equal(t, AgentTestExecutionStatusRunning, e.Status)
+	require.Equal(t, AgentTestExecutionStatusRunning, e.Status())
 	require.Equal(t, &begun, e.StartedAt, "it begins when its first run does")
 
 	end := func() (int32, bool) {
@@ -129,10 +129,10 @@ func TestCount(t *testing.T) {
 	require.Nil(t, e.FinishedAt)
 	_, follows = end()
 	require.False(t, follows, "nothing is left")
-	require.Equal(t, AgentTestExecutionStatusCompleted, e.Status)
+	require.Equal(t, AgentTestExecutionStatusCompleted, e.Status())
 	require.Equal(t, &at, e.FinishedAt)
 
-	cancelled := &AgentTestExecution{Status: AgentTestExecutionStatusCancelled, Unfinished: 2}
+	cancelled := &AgentTestExecution{State: AgentTestExecutionStatusCancelled, Unfinished: 2}
 	later := at.Add(time.Hour)
 	run = &AgentTestRun{Status: AgentTestRunStatusCancelled, StartedAt: &later}
 	_, follows = cancelled.Count(run, at)
@@ -141,5 +141,5 @@ func TestCount(t *testing.T) {
 	require.Nil(t, cancelled.FinishedAt)
 	_, _ = cancelled.Count(&AgentTestRun{Status: AgentTestRunStatusPassed}, at)
 	require.Equal(t, &at, cancelled.FinishedAt)
-	require.Equal(t, AgentTestExecutionStatusCancelled, cancelled.Status)
+	require.Equal(t, AgentTestExecutionStatusCancelled, cancelled.Status())
 }

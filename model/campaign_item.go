@@ -110,7 +110,7 @@ func (c *Campaign) NewItems(in AddCampaignItemsInput, agent *Agent, now time.Tim
 		}
 		path := fmt.Sprintf("items.%d", n)
 		item := &CampaignItem{
-			ID: NewID("item"), CampaignID: c.ID, DataBag: given.DataBag.text(), RunningStatus: CampaignItemStatusPending,
+			ID: NewID("item"), CampaignID: c.ID, DataBag: given.DataBag.withoutNulls(), RunningStatus: CampaignItemStatusPending,
 			DueAt: now, Version: c.ItemVersion + int32(n) + 1, CreatedAt: now,
 		}
 		items = append(items, item)

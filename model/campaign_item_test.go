@@ -218,7 +218,7 @@ func TestReportsHaveBounds(t *testing.T) {
 		"result.tag.id":          to(func(r *CampaignItemResultInput) { r.Tag.ID = new("") }),
 		"result.tag.color":       to(func(r *CampaignItemResultInput) { r.Tag.Color = new("red") }),
 		"result.summary":         to(func(r *CampaignItemResultInput) { r.Summary = new(strings.Repeat("é", 10_001)) }),
-		"result.metadata.day":    to(func(r *CampaignItemResultInput) { r.Metadata = JSONObject(`{"day":null}`) }),
+		"result.metadata.day":    to(func(r *CampaignItemResultInput) { r.Metadata = JSONObject(`{"day":[1e999]}`) }),
 		"result.conversation.id": to(func(r *CampaignItemResultInput) { r.Conversation.ID = "" }),
 		"result.conversation.messages": to(func(r *CampaignItemResultInput) {
 			r.Conversation.Messages = make([]*CampaignItemMessageInput, 501)
@@ -325,7 +325,7 @@ func TestItemsNeedTheirMandatoryFields(t *testing.T) {
 	require.Contains(t, known.Fields, "items.1.dataBag.firstName")
 	require.Contains(t, known.Fields, "items.1.dataBag.offer")
 	_, err = c.NewItems(given(`{"firstName":7}`), agent, now)
-	faults(t, err, "items.0.dataBag", "must map names to texts")
+	faults(t, err, "items.0.dataBag.firstName", "must be a text")
 	_, err = c.NewItems(AddCampaignItemsInput{Items: make([]*CampaignItemInput, 0)}, agent, now)
 	require.NoError(t, err)
 	items, err = (&Campaign{}).NewItems(AddCampaignItemsInput{Items: []*CampaignItemInput{{}}}, &Agent{Channel: ChannelWeb}, now)

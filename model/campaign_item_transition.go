@@ -94,7 +94,7 @@ func (f *Fields) result(path string, in *CampaignItemResultInput) {
 		}
 	}
 	f.optional(path+".summary", in.Summary, maxSummary)
-	f.scalars(path+".metadata", in.Metadata)
+	f.values(path+".metadata", in.Metadata)
 	if in.Conversation == nil {
 		return
 	}

@@ -3,7 +3,6 @@ package model
 import (
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
 	"time"
 )
@@ -20,36 +19,16 @@ const DateBoundForm = "an ISO date such as 2026-03-01, or a date-time such as 20
 
 const day = 24 * time.Hour
 
-// isoTime is the part of a date-time behind the date. Seconds and offset may be missing.
-var isoTime = regexp.MustCompile(`^T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})?$`)
-
 // ParseDateBound reads an ISO date or date-time. One without an offset is in UTC.
 func ParseDateBound(text string) (DateBound, error) {
-	const dateLength = len(time.DateOnly)
-	wrong := Errorf(BadInput, "must be %s", DateBoundForm)
-	if len(text) <= dateLength {
-		at, err := time.Parse(time.DateOnly, text)
-		if err != nil || at.Year() < 1 {
-			return DateBound{}, wrong
-		}
+	if at, err := time.Parse(time.DateOnly, text); err == nil && at.Year() >= 1 {
 		return DateBound{At: at, IsDay: true}, nil
 	}
-	parts := isoTime.FindStringSubmatch(text[dateLength:])
-	if parts == nil {
-		return DateBound{}, wrong
+	at, ok := parseDateTime(text)
+	if !ok {
+		return DateBound{}, Errorf(BadInput, "must be %s", DateBoundForm)
 	}
-	seconds, offset := parts[1], parts[3]
-	if seconds == "" {
-		seconds = ":00"
-	}
-	if offset == "" {
-		offset = "Z"
-	}
-	at, err := time.Parse(time.RFC3339Nano, text[:dateLength+len("T09:30")]+seconds+offset)
-	if year := at.UTC().Year(); err != nil || year < 1 || year > 9999 {
-		return DateBound{}, wrong
-	}
-	return DateBound{At: at.UTC().Truncate(time.Millisecond)}, nil
+	return DateBound{At: at.Truncate(time.Millisecond)}, nil
 }
 
 // MarshalGQL writes the bound as it can be read.
@@ -83,16 +62,14 @@ type ConsumptionRange struct{ From, End time.Time }
 // names the one at fault: they must be in order, and at most 366 days apart.
 func NewConsumptionRange(from, to DateBound) (ConsumptionRange, error) {
 	r := ConsumptionRange{From: from.At, End: to.At.Add(time.Millisecond)}
-	last := to.At
 	if to.IsDay {
 		r.End = to.At.Add(day)
-		last = r.End
 	}
 	var faults Fields
 	switch {
 	case !r.From.Before(r.End):
 		faults.Add("from", "must not be after to")
-	case last.Sub(r.From) > MaxConsumptionDays*day:
+	case to.At.Sub(from.At) > MaxConsumptionDays*day:
 		faults.Add("to", "must not be more than %d days after from", MaxConsumptionDays)
 	}
 	return r, faults.Err()

@@ -19,6 +19,8 @@ type Dataset struct {
 	ChunkMethod  string
 	ParserConfig ParserConfig `bun:"type:jsonb"`
 	CreatedAt    time.Time
+	// UpdatedAt is nil until the dataset is changed. Its documents do not count.
+	UpdatedAt *time.Time
 }
 
 // DatasetCounts are how many documents a dataset has, and chunks they have together.
@@ -55,6 +57,14 @@ func NewDataset(in CreateDatasetInput, now time.Time) (*Dataset, error) {
 	return d, d.Update(UpdateDatasetInput{
 		Name: &in.Name, Description: in.Description, ChunkMethod: in.ChunkMethod, ParserConfig: in.ParserConfig,
 	})
+}
+
+// ChangedAt is when the dataset was changed last, or made.
+func (d *Dataset) ChangedAt() time.Time {
+	if d.UpdatedAt == nil {
+		return d.CreatedAt
+	}
+	return *d.UpdatedAt
 }
 
 // Update merges what the input gives, key by key, and returns BAD_INPUT with every fault when the

@@ -95,7 +95,7 @@ func NewDocument(in AddDocumentInput, now time.Time) (*Document, error) {
 	}
 	var faults Fields
 	if (in.Text == nil) == (in.Upload == nil) {
-		faults.Add("text", "must be given, or else upload: exactly one of them")
+		faults.Add("text", "must be given, or else a file: exactly one of them")
 	}
 	if in.Text != nil {
 		d.Size = int32(len(*in.Text))

@@ -50,13 +50,16 @@ type Error struct {
 // Fields lists faults by the path of the field at fault.
 type Fields map[string][]string
 
+// Error returns the message, and what it does not tell of the fields.
 func (e *Error) Error() string {
-	if len(e.Fields) == 0 {
-		return e.Message
-	}
-	parts := make([]string, 0, len(e.Fields))
+	var parts []string
 	for _, path := range slices.Sorted(maps.Keys(e.Fields)) {
-		parts = append(parts, path+": "+strings.Join(e.Fields[path], ", "))
+		if !strings.Contains(e.Message, path) {
+			parts = append(parts, path+": "+strings.Join(e.Fields[path], ", "))
+		}
+	}
+	if len(parts) == 0 {
+		return e.Message
 	}
 	return e.Message + " (" + strings.Join(parts, "; ") + ")"
 }
@@ -80,8 +83,11 @@ func (f *Fields) Add(path, format string, args ...any) {
 	(*f)[path] = append((*f)[path], fmt.Sprintf(format, args...))
 }
 
-// Err returns nil when there is no fault, and else a BAD_INPUT error that carries them all. The
-// message is the fault itself when there is only one.
+// mostCauses is how many fields the message of an error tells the faults of.
+const mostCauses = 10
+
+// Err returns nil when there is no fault, and else a BAD_INPUT error that carries them all. The message tells those of the
+// first ten fields.
 func (f Fields) Err() error {
 	return f.As(BadInput)
 }
@@ -92,11 +98,13 @@ func (f Fields) As(code Code) error {
 		return nil
 	}
 	paths := slices.Sorted(maps.Keys(f))
-	message := fmt.Sprintf("%d fields are not valid: %s", len(f), strings.Join(paths[:min(len(paths), 10)], ", "))
-	if len(f) == 1 {
-		for path, faults := range f {
-			message = path + " " + strings.Join(faults, ", ")
-		}
+	causes := make([]string, min(len(paths), mostCauses))
+	for i := range causes {
+		causes[i] = paths[i] + " " + strings.Join(f[paths[i]], ", ")
+	}
+	message := strings.Join(causes, "; ")
+	if more := len(paths) - len(causes); more > 0 {
+		message = fmt.Sprintf("%s; and %d more", message, more)
 	}
 	return &Error{Code: code, Message: message, Fields: f}
 }

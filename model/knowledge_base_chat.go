@@ -50,6 +50,14 @@ func (*KnowledgeBaseChat) IsNode() {}
 // Cursor is its place in a list of chats.
 func (c *KnowledgeBaseChat) Cursor() Cursor { return Cursor{c.CreatedAt, c.ID} }
 
+// ChangedAt is when the chat was changed last, or made.
+func (c *KnowledgeBaseChat) ChangedAt() time.Time {
+	if c.UpdatedAt == nil {
+		return c.CreatedAt
+	}
+	return *c.UpdatedAt
+}
+
 // NewKnowledgeBaseChat returns the chat that the input describes, with defaults for what it leaves
 // open. Its datasets are connected by the db package. The rerank models are those that are configured.
 func NewKnowledgeBaseChat(in CreateKnowledgeBaseChatInput, now time.Time, rerankModels ...string) (*KnowledgeBaseChat, error) {
@@ -82,7 +90,8 @@ func (c *KnowledgeBaseChat) Update(in UpdateKnowledgeBaseChatInput, datasets int
 	before := *c
 	err := c.merge(in.Name, len(in.DatasetIds), datasets, in.LlmSettings, in.PromptSettings, rerankModels)
 	if in.DatasetIds != nil || *c != before {
-		c.UpdatedAt = &now
+		at := After(c.ChangedAt(), now)
+		c.UpdatedAt = &at
 	}
 	return err
 }

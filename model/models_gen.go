@@ -236,7 +236,7 @@ type CampaignItemFilter struct {
 type CampaignItemInput struct {
 	// A valid number, with `+` and the country code unless the campaign has a default region. It may be left out for a Web agent only.
 	PhoneNumber string `json:"phoneNumber"`
-	// Values for the campaign's fields, name to text; at most 200 of at most 10,000 characters each. Those of mandatory fields must be there, unless the platform fills them.
+	// Values for the campaign's fields, name to text; at most 200 of at most 10,000 characters each. What is null is as good as absent. Those of mandatory fields must be there, unless the platform fills them.
 	DataBag JSONObject `json:"dataBag,omitempty"`
 }
 
@@ -368,6 +368,8 @@ type ConnectKnowledgeBaseChatInput struct {
 	AgentID string `json:"agentId"`
 	// The chat.
 	ChatID string `json:"chatId"`
+	// The agent's `updatedAt` that this is based on. If the agent was changed since, the answer is `CONFLICT`, and nothing changes.
+	ExpectedUpdatedAt *time.Time `json:"expectedUpdatedAt,omitempty"`
 }
 
 // The agent with its chat.
@@ -440,7 +442,7 @@ type CreateAgentInput struct {
 	ClassificationTags []*ClassificationTag `json:"classificationTags"`
 	// At most 100.
 	ExtractedValues []*ExtractedValue `json:"extractedValues"`
-	// Whether the agent may transfer the call to a human.
+	// Whether the agent may transfer the call to a human. Only an agent on the Phone does.
 	IsCallTransferEnabled bool `json:"isCallTransferEnabled"`
 }
 
@@ -576,7 +578,8 @@ type CreateSimulationTestInput struct {
 	MaxTurns int32 `json:"maxTurns"`
 	// Messages to start from, at most 200. After a message of the agent the contact answers, after one of the contact the agent.
 	ConversationContext []*TestMessage `json:"conversationContext"`
-	// Values of the agent's fields, name to text; at most 200 of at most 10,000 characters each.
+	// Values of the agent's fields by name, at most 200: texts, numbers, truth values, and lists and objects of them, each of at
+	// most 10,000 characters. Placeholders reach into objects by dots. What is null is as good as absent.
 	Variables JSONObject `json:"variables,omitempty"`
 	// What to mock. Every target must be connected to the agent.
 	ToolMocking *ToolMocking `json:"toolMocking,omitempty"`
@@ -1045,7 +1048,7 @@ type StartAgentTestExecutionPayload struct {
 type StartSimulationChatInput struct {
 	// The agent, of the same company.
 	AgentID string `json:"agentId"`
-	// Values for the agent's fields, name to text; at most 200 of at most 10,000 characters each.
+	// Values for the agent's fields, name to text; at most 200 of at most 10,000 characters each. What is null is as good as absent.
 	DataBag JSONObject `json:"dataBag,omitempty"`
 	// What to mock.
 	ToolMocking *ToolMocking `json:"toolMocking,omitempty"`
@@ -1161,7 +1164,7 @@ type UpdateAgentInput struct {
 	ClassificationTags []*ClassificationTag `json:"classificationTags,omitempty"`
 	// The new extracted values.
 	ExtractedValues []*ExtractedValue `json:"extractedValues,omitempty"`
-	// Whether the agent may transfer the call to a human.
+	// Whether the agent may transfer the call to a human. Only an agent on the Phone does.
 	IsCallTransferEnabled *bool `json:"isCallTransferEnabled,omitempty"`
 	// The version of the prompt that this is based on. If it is not the current one any more, the answer is `CONFLICT`, and nothing changes.
 	ExpectedVersion *int32 `json:"expectedVersion,omitempty"`
@@ -1183,6 +1186,8 @@ type UpdateAgentPromptInput struct {
 	Prompt string `json:"prompt"`
 	// The prompt's version that this is to replace. If it is not the current one any more, the answer is `CONFLICT`, and nothing changes.
 	ExpectedVersion *int32 `json:"expectedVersion,omitempty"`
+	// The agent's `updatedAt` that this is based on. If the agent was changed since, the answer is `CONFLICT`, and nothing changes.
+	ExpectedUpdatedAt *time.Time `json:"expectedUpdatedAt,omitempty"`
 }
 
 // The agent with its new prompt.
@@ -1201,6 +1206,8 @@ type UpdateAgentTestFolderInput struct {
 	Color *string `json:"color,omitempty"`
 	// The new description.
 	Body *string `json:"body,omitempty"`
+	// The `updatedAt` that this is based on. If the folder was changed since, the answer is `CONFLICT`, and nothing changes.
+	ExpectedUpdatedAt *time.Time `json:"expectedUpdatedAt,omitempty"`
 }
 
 // The changed folder.
@@ -1233,6 +1240,8 @@ type UpdateAgentTestInput struct {
 	ConversationContext *ConversationContext `json:"conversationContext,omitempty"`
 	// Of a classification test: the new expected tag.
 	TagExpected *string `json:"tagExpected,omitempty"`
+	// The `updatedAt` that this is based on. If the test was changed since, the answer is `CONFLICT`, and nothing changes.
+	ExpectedUpdatedAt *time.Time `json:"expectedUpdatedAt,omitempty"`
 }
 
 // The changed test.
@@ -1275,6 +1284,8 @@ type UpdateClassificationTestInput struct {
 	TagExpected *string `json:"tagExpected,omitempty"`
 	// The new folder; empty for the root.
 	FolderID *string `json:"folderId,omitempty"`
+	// The `updatedAt` that this is based on. If the test was changed since, the answer is `CONFLICT`, and nothing changes.
+	ExpectedUpdatedAt *time.Time `json:"expectedUpdatedAt,omitempty"`
 }
 
 // The changed test.
@@ -1296,6 +1307,8 @@ type UpdateDatasetInput struct {
 	ChunkMethod *string `json:"chunkMethod,omitempty"`
 	// How documents are parsed from now on.
 	ParserConfig *ParserConfigInput `json:"parserConfig,omitempty"`
+	// The `updatedAt` that this is based on, or `createdAt` while there is none. If the dataset was changed since, the answer is `CONFLICT`, and nothing changes.
+	ExpectedUpdatedAt *time.Time `json:"expectedUpdatedAt,omitempty"`
 }
 
 // The changed dataset.
@@ -1316,6 +1329,8 @@ type UpdateKnowledgeBaseChatInput struct {
 	LlmSettings *LlmSettingsInput `json:"llmSettings,omitempty"`
 	// How knowledge is found and used.
 	PromptSettings *PromptSettingsInput `json:"promptSettings,omitempty"`
+	// The `updatedAt` that this is based on, or `createdAt` while there is none. If the chat was changed since, the answer is `CONFLICT`, and nothing changes.
+	ExpectedUpdatedAt *time.Time `json:"expectedUpdatedAt,omitempty"`
 }
 
 // The changed chat.
@@ -1344,6 +1359,8 @@ type UpdateSimulationTestInput struct {
 	ToolMocking *ToolMocking `json:"toolMocking,omitempty"`
 	// The new folder; empty for the root.
 	FolderID *string `json:"folderId,omitempty"`
+	// The `updatedAt` that this is based on. If the test was changed since, the answer is `CONFLICT`, and nothing changes.
+	ExpectedUpdatedAt *time.Time `json:"expectedUpdatedAt,omitempty"`
 }
 
 // The changed test.
@@ -1599,7 +1616,9 @@ const (
 	AgentTestExecutionStatusRunning AgentTestExecutionStatus = "Running"
 	// All runs have ended.
 	AgentTestExecutionStatusCompleted AgentTestExecutionStatus = "Completed"
-	// It was cancelled.
+	// It is being cancelled: some runs are still under way, and end soon.
+	AgentTestExecutionStatusCancelling AgentTestExecutionStatus = "Cancelling"
+	// It was cancelled, and all of its runs have ended.
 	AgentTestExecutionStatusCancelled AgentTestExecutionStatus = "Cancelled"
 )
 
@@ -1607,12 +1626,13 @@ var AllAgentTestExecutionStatus = []AgentTestExecutionStatus{
 	AgentTestExecutionStatusQueued,
 	AgentTestExecutionStatusRunning,
 	AgentTestExecutionStatusCompleted,
+	AgentTestExecutionStatusCancelling,
 	AgentTestExecutionStatusCancelled,
 }
 
 func (e AgentTestExecutionStatus) IsValid() bool {
 	switch e {
-	case AgentTestExecutionStatusQueued, AgentTestExecutionStatusRunning, AgentTestExecutionStatusCompleted, AgentTestExecutionStatusCancelled:
+	case AgentTestExecutionStatusQueued, AgentTestExecutionStatusRunning, AgentTestExecutionStatusCompleted, AgentTestExecutionStatusCancelling, AgentTestExecutionStatusCancelled:
 		return true
 	}
 	return false

@@ -2,12 +2,15 @@ package model
 
 import (
 	"bytes"
+	"cmp"
 	"database/sql/driver"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strconv"
+	"strings"
 	"time"
 	"unicode"
 	"unicode/utf16"
@@ -24,17 +27,37 @@ func MarshalDateTime(t time.Time) graphql.Marshaler {
 	})
 }
 
-// UnmarshalDateTime reads the DateTime scalar: an RFC 3339 date-time with any offset.
+// dateTime has the parts of an ISO 8601 date-time: date, hours and minutes, seconds, and offset.
+var dateTime = regexp.MustCompile(`^(\d{4}-\d{2}-\d{2})[Tt](\d{2}:\d{2})(:\d{2}(?:\.\d{1,9})?)?([Zz]|[+-]\d{2}(?::?\d{2})?)?$`)
+
+// parseDateTime reads a date-time, and is the only reader of those that clients send. Seconds, the offset, and its minutes or
+// its colon may be missing. Without an offset the time is in UTC. It returns false for anything else.
+func parseDateTime(text string) (time.Time, bool) {
+	parts := dateTime.FindStringSubmatch(text)
+	if parts == nil {
+		return time.Time{}, false
+	}
+	seconds, offset := cmp.Or(parts[3], ":00"), strings.ToUpper(cmp.Or(parts[4], "Z"))
+	if digits := strings.ReplaceAll(offset, ":", ""); digits != "Z" {
+		digits = (digits + "00")[:len("+0000")]
+		offset = digits[:len("+00")] + ":" + digits[len("+00"):]
+	}
+	at, err := time.Parse(time.RFC3339Nano, parts[1]+"T"+parts[2]+seconds+offset)
+	year := at.UTC().Year()
+	return at.UTC(), err == nil && year >= 1 && year <= 9999
+}
+
+// UnmarshalDateTime reads the DateTime scalar: an ISO 8601 date-time, in UTC if it has no offset.
 func UnmarshalDateTime(v any) (time.Time, error) {
 	s, ok := v.(string)
 	if !ok {
 		return time.Time{}, Errorf(BadInput, "a DateTime is a text such as 2026-03-01T09:30:00.000Z")
 	}
-	t, err := time.Parse(time.RFC3339Nano, s)
-	if year := t.UTC().Year(); err != nil || year < 1 || year > 9999 {
-		return time.Time{}, Errorf(BadInput, "%q is not an RFC 3339 date-time such as 2026-03-01T09:30:00.000Z", s)
+	t, ok := parseDateTime(s)
+	if !ok {
+		return time.Time{}, Errorf(BadInput, "%q is not a date-time such as 2026-03-01T09:30:00.000Z", s)
 	}
-	return t.UTC(), nil
+	return t, nil
 }
 
 // JSONObject is the text of a JSON object. Its zero value stands for {}.

@@ -17,6 +17,11 @@ func TestDateTime(t *testing.T) {
 		"2026-03-01T09:30:00.1234567Z":   `"2026-03-01T09:30:00.123Z"`,
 		"2026-03-01T09:30:00.999+05:30":  `"2026-03-01T04:00:00.999Z"`,
 		"2026-03-01T00:30:00-23:59":      `"2026-03-02T00:29:00.000Z"`,
+		"2026-03-01T09:30":               `"2026-03-01T09:30:00.000Z"`,
+		"2026-03-01T09:30:15":            `"2026-03-01T09:30:15.000Z"`,
+		"2026-03-01t09:30:15.5z":         `"2026-03-01T09:30:15.500Z"`,
+		"2026-03-01T09:30+01":            `"2026-03-01T08:30:00.000Z"`,
+		"2026-03-01T09:30:00-0130":       `"2026-03-01T11:00:00.000Z"`,
 		"0001-01-01T00:00:00Z":           `"0001-01-01T00:00:00.000Z"`,
 		"9999-12-31T23:59:59.999999999Z": `"9999-12-31T23:59:59.999Z"`,
 	} {
@@ -28,8 +33,9 @@ func TestDateTime(t *testing.T) {
 		require.Equal(t, want, out.String())
 	}
 	for _, bad := range []any{
-		nil, 1, true, "", "2026-03-01", "2026-03-01T09:30:00", "2026-02-30T09:30:00Z", "2026-03-01T24:00:00Z",
+		nil, 1, true, "", "2026-03-01", "2026-03-01 09:30", "2026-02-30T09:30:00Z", "2026-03-01T24:00:00Z",
 		"0000-01-01T00:00:00Z", "0001-01-01T00:00:00+01:00", "9999-12-31T23:59:59-01:00", "10000-01-01T00:00:00Z",
+		"2026-03-01T09:30:00+1", "2026-03-01T09:30:00+010", "2026-03-01T09:30:00+25:00", "2026-03-01T09", "2026-03-01T09:30:00.Z",
 	} {
 		_, err := UnmarshalDateTime(bad)
 		var known *Error
@@ -68,10 +74,10 @@ func TestErrorsSpeakOfEveryField(t *testing.T) {
 	var f Fields
 	require.NoError(t, f.Err())
 	f.Add("a", "is %d", 1)
-	require.EqualError(t, f.Err(), "a is 1 (a: is 1)")
+	require.EqualError(t, f.Err(), "a is 1")
 	f.Add("b", "is wrong")
 	f.Add("a", "and 100%% wrong")
-	require.EqualError(t, f.As(Unprocessable), "2 fields are not valid: a, b (a: is 1, and 100% wrong; b: is wrong)")
+	require.EqualError(t, f.As(Unprocessable), "a is 1, and 100% wrong; b is wrong")
 	require.Equal(t, Missing("agent", "x").Error(), `agent "x" does not exist`)
 }
 

@@ -1,23 +1,17 @@
 package model
 
 import (
-	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/uptrace/bun"
 )
 
 // Bounds of a simulated chat.
 const (
-	MaxMessageLength  = 4_000
-	maxDataBagEntries = 200
-	maxDataBagName    = 100
-	maxDataBagValue   = 10_000
-	maxOpening        = 100
-	maxOpeningBytes   = 256 << 10
+	MaxMessageLength = 4_000
+	maxOpening       = 100
+	maxOpeningBytes  = 256 << 10
 )
 
 // SimulationChat is a simulated text conversation with an agent.
@@ -119,48 +113,6 @@ func (f *Fields) opening(path string, messages []*TestMessage) {
 	if last := len(messages) - 1; last >= 0 && messages[last].Role == MessageRoleUser {
 		f.Add(fmt.Sprintf("%s.%d.role", path, last), "must be assistant: the contact goes on")
 	}
-}
-
-// Variables returns the data bag as names and texts; an error when it holds anything else.
-func (in StartSimulationChatInput) Variables() (map[string]string, error) {
-	return variables(in.DataBag)
-}
-
-// Variables returns the data bag as names and texts.
-func (c *SimulationChat) Variables() (map[string]string, error) { return variables(c.DataBag) }
-
-func variables(bag JSONObject) (map[string]string, error) {
-	given := map[string]*string{}
-	if err := json.Unmarshal(bag.text(), &given); err != nil {
-		return nil, err
-	}
-	texts := make(map[string]string, len(given))
-	for name, value := range given {
-		if value == nil {
-			return nil, fmt.Errorf("%q has no value", name)
-		}
-		texts[name] = *value
-	}
-	return texts, nil
-}
-
-// dataBag records the faults of values for an agent's fields, and returns the values.
-func (f *Fields) dataBag(path string, bag JSONObject) map[string]string {
-	texts, err := variables(bag)
-	if err != nil {
-		f.Add(path, "must map names to texts")
-	}
-	if !f.list(path, len(texts), maxDataBagEntries) {
-		return nil
-	}
-	for name, value := range texts {
-		if length := utf8.RuneCountInString(name); length < 1 || length > maxDataBagName || strings.ContainsRune(name, 0) {
-			f.Add(path, "must have names of 1 to %d characters, without U+0000", maxDataBagName)
-			break
-		}
-		f.text(path+"."+name, value, 0, maxDataBagValue)
-	}
-	return texts
 }
 
 // Validate returns BAD_INPUT when the text is out of bounds.

@@ -22,6 +22,10 @@ var computed = map[string]computation{
 	"SimulationChat.messageCount": {[]string{"last_sequence"}, func(dst []byte, value func(int) []byte) []byte {
 		return strconv.AppendInt(dst, integerOf(value(0)), 10)
 	}},
+	"AgentTestExecution.status": {[]string{"status", "finished_at"}, func(dst []byte, value func(int) []byte) []byte {
+		execution := model.AgentTestExecution{State: model.AgentTestExecutionStatus(value(0)), FinishedAt: optionalTime(value(1))}
+		return appendText(dst, string(execution.Status()))
+	}},
 	"CampaignItem.claimedUntil": {[]string{"running_status", "claim_id", "due_at"}, func(dst []byte, value func(int) []byte) []byte {
 		item := model.CampaignItem{RunningStatus: model.CampaignItemStatus(value(0)), DueAt: timeOf(value(2))}
 		if value(1) != nil {

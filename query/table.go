@@ -118,6 +118,7 @@ var logic = map[string][]string{
 	"AgentTest.isFlaky":                 nil,
 	"AgentTest.failingSince":            nil,
 	"AgentTest.history":                 nil,
+	"AgentTest.obstacles":               nil,
 	"AgentTestExecution.counts":         nil,
 	"AgentTestExecution.passRate":       nil,
 	"AgentTestExecution.passHatK":       nil,

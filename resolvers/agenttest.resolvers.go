@@ -41,6 +41,10 @@ func (r *classificationTestResolver) History(ctx context.Context, obj *model.Cla
 	return history(ctx, obj, first)
 }
 
+func (r *classificationTestResolver) Obstacles(ctx context.Context, obj *model.ClassificationTest) ([]string, error) {
+	return query.Value(ctx, obj, "obstacles", r.engine.ObstaclesOfTests)
+}
+
 func (r *classificationTestResolver) Runs(ctx context.Context, obj *model.ClassificationTest, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestRun], error) {
 	return query.Page[*model.AgentTestRun](ctx, obj, first, after, offset, nil)
 }
@@ -126,6 +130,10 @@ func (r *simulationTestResolver) FailingSince(ctx context.Context, obj *model.Si
 
 func (r *simulationTestResolver) History(ctx context.Context, obj *model.SimulationTest, first int32) ([]*model.AgentTestRun, error) {
 	return history(ctx, obj, first)
+}
+
+func (r *simulationTestResolver) Obstacles(ctx context.Context, obj *model.SimulationTest) ([]string, error) {
+	return query.Value(ctx, obj, "obstacles", r.engine.ObstaclesOfTests)
 }
 
 func (r *simulationTestResolver) Runs(ctx context.Context, obj *model.SimulationTest, first int32, after *string, offset *int32) (*model.Page[*model.AgentTestRun], error) {

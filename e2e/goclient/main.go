@@ -26,7 +26,7 @@ func run(ctx context.Context, address, key, agentID string) error {
 	if err != nil {
 		return err
 	}
-	agent, err := client.GetAgentWithResponse(ctx, agentID)
+	agent, err := client.GetAgentWithResponse(ctx, agentID, nil)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,30 +14,31 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// readBody adds the members of the JSON body to the variables.
-func (t *Transport) readBody(w http.ResponseWriter, r *http.Request, e *endpoint, variables map[string]any) *problem {
+// readBody adds the members of the JSON body to the variables. spelled has the other name of each that was given by one.
+func (t *Transport) readBody(w http.ResponseWriter, r *http.Request, e *endpoint, variables map[string]any) (spelled map[string]string, fault *problem) {
 	code := e.faults
 	if code == "" {
 		code = model.BadInput
 	}
 	text, fault := t.rawBody(w, r)
 	if fault != nil {
-		return fault
+		return nil, fault
 	}
+	text = bytes.TrimPrefix(text, byteOrderMark)
 	if len(text) == 0 && e.method == http.MethodPost && !e.needsBody() {
-		return nil
+		return nil, nil
 	}
 	object, err := parse(text)
 	if err != nil {
-		return t.problem(model.Errorf(code, "the body %v", err))
+		return nil, t.problem(model.Errorf(code, "the body %v", err))
 	}
-	d := decoder{types: t.types, strict: e.strict}
+	d := decoder{types: t.types, strict: e.strict, also: e.also, emptied: e.emptied}
 	values := d.object("", object, e.members)
 	if fault := t.invalid(d.faults, code); fault != nil {
-		return fault
+		return nil, fault
 	}
 	maps.Copy(variables, values)
-	return nil
+	return d.spelled, nil
 }
 
 // rawBody reads the body before the deadline of the request's context.
@@ -72,6 +74,9 @@ func (t *Transport) rawBody(w http.ResponseWriter, r *http.Request) ([]byte, *pr
 	}
 	return text, nil
 }
+
+// byteOrderMark begins the texts of some clients. It is no part of JSON.
+var byteOrderMark = []byte("\uFEFF")
 
 // parse returns the JSON object in a text, or an error that quotes nothing of the text.
 func parse(text []byte) (json.RawMessage, error) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -51,7 +52,7 @@ func taken(t *testing.T, request, body string, headers ...string) map[string]any
 
 func TestFaultsOfABodyAreNamed(t *testing.T) {
 	t.Parallel()
-	const wholeNumber = "must be a whole number between -2147483648 and 2147483647"
+	const wholeNumber = "must be a whole number"
 	tests := []struct {
 		request, body string
 		errors        model.Fields
@@ -77,9 +78,10 @@ func TestFaultsOfABodyAreNamed(t *testing.T) {
 			"llmSettings.topP": {"must be a number"}, "llmSettings.temperature": {"must be a number"}}},
 		{patch, `{"promptSettings":{"topN":1.5,"showQuote":"true"}}`, model.Fields{
 			"promptSettings.topN": {wholeNumber}, "promptSettings.showQuote": {"must be true or false"}}},
-		{patch, `{"promptSettings":{"topN":2147483648}}`, model.Fields{"promptSettings.topN": {wholeNumber}}},
-		{patch, `{"promptSettings":{"topN":-1e10}}`, model.Fields{"promptSettings.topN": {wholeNumber}}},
-		{create, `{"parserConfig":{"chunkTokenNum":"512"}}`, model.Fields{
+		{patch, `{"promptSettings":{"topN":"six"}}`, model.Fields{"promptSettings.topN": {wholeNumber}}},
+		{patch, `{"promptSettings":{"topN":""}}`, model.Fields{"promptSettings.topN": {wholeNumber}}},
+		{patch, `{"promptSettings":{"topN":true}}`, model.Fields{"promptSettings.topN": {wholeNumber}}},
+		{create, `{"parserConfig":{"chunkTokenNum":"\"512\""}}`, model.Fields{
 			"name": {"is required"}, "parserConfig.chunkTokenNum": {wholeNumber}}},
 	}
 	for _, test := range tests {
@@ -179,10 +181,16 @@ func TestLenientBodies(t *testing.T) {
 	require.Equal(t, values{"agentId": "a", "prompt": "last"}, taken(t, prompt, `{"prompt":3,"Prompt":"first","prompt":"last"}`))
 	require.Equal(t, values{"chatId": "c"}, taken(t, patch,
 		`{"name":null,"datasetIds":null,"llmSettings":null,"promptSettings":null}`), "null is absent")
-	for _, three := range []string{"3", "3.0", "30e-1"} {
+	for _, three := range []string{"3", "3.0", "30e-1", `"3"`, `" 3.0 "`} {
 		require.Equal(t, values{"chatId": "c", "promptSettings": values{"topN": int64(3)}},
 			taken(t, patch, `{"promptSettings":{"topN":`+three+`}}`), "they are the same number")
 	}
+	require.Equal(t, values{"chatId": "c", "llmSettings": values{"topP": 0.5}}, taken(t, patch, `{"llmSettings":{"topP":"0.5"}}`), "v1 took numbers in texts")
+	for number, nearest := range map[string]int64{"1e10": math.MaxInt32, "2147483648": math.MaxInt32, "-1e10": math.MinInt32} {
+		require.Equal(t, values{"chatId": "c", "promptSettings": values{"topN": nearest}},
+			taken(t, patch, `{"promptSettings":{"topN":`+number+`}}`), "the field's own bound refuses it")
+	}
+	require.Equal(t, values{"agentId": "a", "prompt": "x"}, taken(t, prompt, "\uFEFF"+`{"prompt":"x"}`), "a byte order mark is no part of JSON")
 	require.Equal(t, values{"chatId": "c", "llmSettings": values{}}, taken(t, patch, `{"llmSettings":{"TOPP":null,"other":1}}`))
 	require.Equal(t, values{"agentId": "a", "dataBag": json.RawMessage(`{"FirstName":"A","firstname":"b"}`)},
 		taken(t, start, `{"AgentId":"a","databag":{"FirstName":"A","firstname":"b"},"toolMocking":null}`), "a data bag's keys are data")
@@ -195,7 +203,7 @@ func TestBodiesOfSimulationTests(t *testing.T) {
 	const (
 		simulate    = "POST /AgentTest/simulation"
 		frame       = `{"agentId":"a","name":"n","scenario":"s","criteria":["c"],`
-		wholeNumber = "must be a whole number between -2147483648 and 2147483647"
+		wholeNumber = "must be a whole number"
 		unknown     = "is not a known property"
 		dateTime    = "must be a date-time such as 2026-03-01T09:30:00Z"
 	)
@@ -206,19 +214,35 @@ func TestBodiesOfSimulationTests(t *testing.T) {
 	}
 	for body, want := range map[string]values{
 		`"extra":{"deep":[1]},"sideEffects":"Deny"}`: base(nil),
-		`"folderId":""}`:                       base(values{"folderId": ""}),
+		`"folderId":""}`:   base(values{"folderId": ""}),
+		`"folderId":null}`: base(nil),
+		`"CONVERSATIONMESSAGES":[{"role":"USER","text":"Hi"}]}`: base(values{
+			"conversationContext": []any{values{"role": "user", "text": "Hi"}}}),
+		`"conversationMessages":null}`:         base(nil),
 		`"toolMocking":{"MOCKALLTOOLS":true}}`: base(values{"toolMocking": values{"mockAllTools": true}}),
 		`"conversationContext":[{"role":"user","text":"Hi","timestamp":"2026-03-01T09:30:00+02:00","extra":1}]}`: base(values{
 			"conversationContext": []any{values{"role": "user", "text": "Hi", "timestamp": "2026-03-01T09:30:00+02:00"}}}),
 	} {
 		require.Empty(t, cmp.Diff(want, taken(t, simulate, frame+body)), body)
 	}
+	const change = "PATCH /AgentTest/t"
+	require.Equal(t, values{"testId": "t", "folderId": ""}, taken(t, change, `{"folderId":null,"name":null}`), "null moves it to the root")
+	require.Equal(t, values{"testId": "t", "conversationMessages": []any{values{"role": "user", "text": "Hi"}}},
+		taken(t, change, `{"conversationContext":[{"role":"user","text":"Hi"}]}`))
+	require.Equal(t, values{"testId": "t", "conversationContext": values{"messages": []any{}}}, taken(t, change, `{"conversationContext":{"messages":[]}}`))
+	b, server := newServer(t)
+	b.fails(model.BadInput, "wrong", model.Fields{"conversationMessages.0.text": {"is too long"}, "criteria": {"is odd"}})
+	p := problemOf(t, call(server, "PATCH", "/AgentTest/t", `{"conversationContext":[{"role":"user","text":"Hi"}]}`))
+	require.Equal(t, model.Fields{"conversationContext.0.text": {"is too long"}, "criteria": {"is odd"}}, p.Errors)
 	for body, want := range map[string]model.Fields{
 		`"extra":1,"toolMocking":{"extra":1,"mockedTools":[{"toolId":"t","delay":1}]}}`: {
 			"toolMocking.extra": {unknown}, "toolMocking.mockedTools.0.delay": {unknown}},
-		`"toolMocking":{"sideEffects":"Deny"}}`: {"toolMocking.sideEffects": {unknown}},
-		`"maxTurns":1.5}`:                       {"maxTurns": {wholeNumber}},
-		`"maxTurns":"5"}`:                       {"maxTurns": {wholeNumber}},
+		`"toolMocking":{"sideEffects":"Deny"}}`:                   {"toolMocking.sideEffects": {unknown}},
+		`"maxTurns":1.5}`:                                         {"maxTurns": {wholeNumber}},
+		`"maxTurns":"five"}`:                                      {"maxTurns": {wholeNumber}},
+		`"conversationMessages":[{"role":"nobody","text":"Hi"}]}`: {"conversationMessages.0.role": {"must be one of assistant, user"}},
+		`"conversationMessages":[],"conversationContext":[]}`: {"conversationMessages": {
+			"means the same as conversationContext here: give one of them"}},
 		`"conversationContext":[{"role":"user","text":"Hi","timestamp":17}]}`:     {"conversationContext.0.timestamp": {dateTime}},
 		`"conversationContext":[{"role":"user","text":"Hi","timestamp":"soon"}]}`: {"conversationContext.0.timestamp": {dateTime}},
 	} {

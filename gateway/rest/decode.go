@@ -2,6 +2,7 @@ package rest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -27,6 +28,11 @@ type decoder struct {
 	types  map[string]*ast.Definition
 	strict bool
 	faults model.Fields
+	// also and emptied are those of the route, whose members are at the top.
+	also    map[string]string
+	emptied string
+	// spelled has the other name of each member that was given by one.
+	spelled map[string]string
 }
 
 // object reads a JSON object with these fields. The result holds the given ones.
@@ -38,9 +44,11 @@ func (d *decoder) object(path string, text json.RawMessage, fields ast.FieldList
 	values := make(map[string]any, len(given))
 	for _, field := range fields {
 		property, found := given[field.Name]
-		switch at := join(path, field.Name); {
+		switch at := join(path, cmp.Or(d.spelled[field.Name], field.Name)); {
 		case found && !isNull(property):
 			values[field.Name] = d.value(at, property, field.Type)
+		case found && path == "" && field.Name == d.emptied:
+			values[field.Name] = ""
 		case field.Type.NonNull && field.DefaultValue == nil:
 			d.fault(at, "is required")
 		}
@@ -54,7 +62,7 @@ func (d *decoder) properties(path string, text json.RawMessage, fields ast.Field
 		d.fault(path, "must be an object")
 		return nil, false
 	}
-	given := map[string]json.RawMessage{}
+	given, others := map[string]json.RawMessage{}, map[string]json.RawMessage{}
 	input := json.NewDecoder(bytes.NewReader(text))
 	if _, err := input.Token(); err != nil {
 		return nil, false
@@ -70,13 +78,33 @@ func (d *decoder) properties(path string, text json.RawMessage, fields ast.Field
 		}
 		name, _ := key.(string)
 		i := slices.IndexFunc(fields, func(f *ast.FieldDefinition) bool { return strings.EqualFold(f.Name, name) })
-		if i >= 0 {
+		switch other := d.other(path, name, property); {
+		case other != "":
+			others[other] = property
+			d.spelled = map[string]string{other: clip(name)}
+		case i >= 0:
 			given[fields[i].Name] = property
-		} else if d.strict {
+		case d.strict:
 			d.fault(join(path, clip(name)), "is not a known property")
 		}
 	}
+	for name, property := range others {
+		if _, both := given[name]; both {
+			d.fault(d.spelled[name], "means the same as %s here: give one of them", name)
+		}
+		given[name] = property
+	}
 	return given, true
+}
+
+// other returns the member that the name also means, or nothing.
+func (d *decoder) other(path, name string, property json.RawMessage) string {
+	for also, member := range d.also {
+		if path == "" && property[0] == '[' && strings.EqualFold(also, name) {
+			return member
+		}
+	}
+	return ""
 }
 
 func (d *decoder) value(path string, text json.RawMessage, t *ast.Type) any {
@@ -137,11 +165,11 @@ func (d *decoder) list(path string, text json.RawMessage, element *ast.Type) any
 
 func (d *decoder) enum(path string, text json.RawMessage, definition *ast.Definition) any {
 	name, ok := as[string](text)
-	if ok && definition.EnumValues.ForName(name.(string)) != nil {
-		return name
-	}
 	var names []string
 	for _, v := range definition.EnumValues {
+		if ok && strings.EqualFold(v.Name, name.(string)) {
+			return v.Name
+		}
 		names = append(names, v.Name)
 	}
 	d.fault(path, "must be one of %s", strings.Join(names, ", "))
@@ -164,7 +192,7 @@ var scalars = map[string]scalar{
 	"String":     {"a string", as[string]},
 	"Boolean":    {"true or false", as[bool]},
 	"ID":         {"a string that is not empty and holds no U+0000", readID},
-	"Int":        {fmt.Sprintf("a whole number between %d and %d", math.MinInt32, math.MaxInt32), readInt},
+	"Int":        {"a whole number", readInt},
 	"Float":      {"a number", readFloat},
 	"JSONObject": {"an object", readObject},
 	"DateTime":   {"a date-time such as 2026-03-01T09:30:00Z", readDateTime},
@@ -182,14 +210,26 @@ func readID(text json.RawMessage) (any, bool) {
 	return id, ok && id != "" && !strings.ContainsRune(id.(string), 0)
 }
 
-// readInt accepts a whole number in any spelling: 6, 6.0 and 6e0 are the same number in JSON.
+// readInt accepts a whole number in any spelling: 6, 6.0 and 6e0 are the same number in JSON, and "6" was a number to v1. A
+// number that an Int cannot hold becomes the nearest that it can: the field's own bound, which is narrower, then refuses it.
 func readInt(text json.RawMessage) (any, bool) {
-	n, err := strconv.ParseFloat(string(text), 64)
-	return int64(n), err == nil && n == math.Trunc(n) && n >= math.MinInt32 && n <= math.MaxInt32
+	n, ok := readFloat(text)
+	if !ok || n != math.Trunc(n.(float64)) {
+		return nil, false
+	}
+	return int64(min(max(n.(float64), math.MinInt32), math.MaxInt32)), true
 }
 
-// readFloat refuses numbers that overflow.
-func readFloat(text json.RawMessage) (any, bool) { return as[float64](text) }
+// readFloat accepts a number, and as v1 did a text that holds one. It refuses numbers that overflow.
+func readFloat(text json.RawMessage) (any, bool) {
+	if quoted, ok := as[string](text); ok && json.Valid([]byte(quoted.(string))) {
+		text = json.RawMessage(strings.TrimSpace(quoted.(string)))
+	}
+	if len(text) == 0 || text[0] != '-' && (text[0] < '0' || text[0] > '9') {
+		return nil, false
+	}
+	return as[float64](text)
+}
 
 // readDateTime keeps the text.
 func readDateTime(text json.RawMessage) (any, bool) {

@@ -27,6 +27,8 @@ type Route struct {
 	Status int
 	// MayBeAbsent: there may be no result. IsStrict: the body may have no unknown properties.
 	MayBeAbsent, IsStrict, HasLocation, IsDeprecated bool
+	// HasTag: a success has an ETag. TakesMatch: If-Match says what a change is based on.
+	HasTag, TakesMatch bool
 }
 
 // Export is what there is to say about a path that streams rows.
@@ -74,6 +76,7 @@ func (e *endpoint) describe() Route {
 		Method: e.method, Path: e.path, Operation: e.operation.name, Fields: e.operation.fields, About: e.about,
 		Variables: e.operation.variables, Upload: e.operation.variables.ForName(e.upload), Status: e.status,
 		MayBeAbsent: e.absent != "", IsStrict: e.strict, HasLocation: e.location != "", IsDeprecated: e.isDeprecated,
+		HasTag: e.hasTag(), TakesMatch: e.current != nil,
 	}
 	for _, segment := range e.segments {
 		if name, ok := parameter(segment); ok {

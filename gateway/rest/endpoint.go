@@ -21,6 +21,8 @@ type endpoint struct {
 	operation *operation
 	// members are the variables that the JSON body fills, or the query string if the method takes no body.
 	members ast.FieldList
+	// current and revision read the route's state. They are nil if it has none.
+	current, revision *endpoint
 	// upload is the variable that a form's file fills. It is "" if the route takes none.
 	upload string
 	// isDeprecated: the operation or a part of its answer is. notice are the headers that tell so.
@@ -55,6 +57,11 @@ func newEndpoint(schema *ast.Schema, all *ast.QueryDocument, r route) (*endpoint
 			return nil, fmt.Errorf("the result of a paged list is data and total, not %v", o.members)
 		}
 	}
+	if r.state != (state{}) {
+		if err := e.readState(schema, all); err != nil {
+			return nil, err
+		}
+	}
 	for _, member := range o.variables {
 		if member.Type.String() == "Upload" {
 			e.upload = member.Name
@@ -73,10 +80,20 @@ func newEndpoint(schema *ast.Schema, all *ast.QueryDocument, r route) (*endpoint
 			}
 		}
 	}
-	if err := e.deprecate(); err != nil {
-		return nil, err
-	}
 	return e, readable(schema.Types, e.members, map[string]bool{})
+}
+
+// readState finds the operations that read the route's state.
+func (e *endpoint) readState(schema *ast.Schema, all *ast.QueryDocument) (err error) {
+	reader := route{method: http.MethodGet, path: e.path, operation: e.state.current, result: e.state.result}
+	if e.current, err = newEndpoint(schema, all, reader); err != nil {
+		return err
+	}
+	reader.operation = e.state.revision
+	if e.revision, err = newEndpoint(schema, all, reader); err != nil {
+		return err
+	}
+	return e.fill(expectedUpdatedAt, "DateTime")
 }
 
 // needsBody reports whether any member of the body is required.
@@ -125,7 +142,7 @@ func (e *endpoint) serves(method string) bool {
 // it sets the Allow header.
 func (t *Transport) find(w http.ResponseWriter, r *http.Request) (*endpoint, map[string]any, *problem) {
 	var allowed []string
-	given := segments(r.URL.EscapedPath())
+	given := segments(pathOf(r.URL.EscapedPath()))
 	for _, e := range t.endpoints {
 		values, ok := e.match(given)
 		if !ok {
@@ -146,6 +163,18 @@ func (t *Transport) find(w http.ResponseWriter, r *http.Request) (*endpoint, map
 	allow := strings.Join(slices.Compact(allowed), ", ")
 	w.Header().Set("Allow", allow)
 	return nil, nil, problemf(http.StatusMethodNotAllowed, model.BadInput, "the method is not allowed here; use %s", allow)
+}
+
+// version may stand before a path, although v1's paths have none.
+const version = "v1"
+
+// pathOf returns a path as the table has it: clients that join a base URL and a path put several slashes or the version first.
+func pathOf(path string) string {
+	path = strings.TrimLeft(path, "/")
+	if first, rest, more := strings.Cut(path, "/"); more && strings.EqualFold(first, version) {
+		path = strings.TrimLeft(rest, "/")
+	}
+	return "/" + path
 }
 
 // segments splits a path. A trailing slash makes no difference.

@@ -1,11 +1,14 @@
 package rest
 
 import (
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"github.com/vektah/gqlparser/v2/ast"
 )
 
 func TestPathsMatchAsTheV1ServerDid(t *testing.T) {
@@ -30,7 +33,7 @@ func TestPathsThatAreNotThere(t *testing.T) {
 	t.Parallel()
 	b, server := newServer(t)
 	for _, path := range []string{
-		"/", "/Agent", "/Agent/", "/Agent//chat", "/Agent/a/b", "/Agent/a/chat/b", "//Agent/a", "/Agent/a//", "/Nothing",
+		"/", "/Agent", "/Agent/", "/Agent//chat", "/Agent/a/b", "/Agent/a/chat/b", "/Agent/a//", "/Nothing",
 		"/Agent/a%00b", "/Agent/%ff", "/{agentId}",
 	} {
 		w := call(server, "GET", path, "")
@@ -90,4 +93,46 @@ func TestSupports(t *testing.T) {
 	} {
 		require.Equal(t, want, transport.Supports(httptest.NewRequestWithContext(t.Context(), "GET", path, nil)), path)
 	}
+}
+
+func TestPathsThatClientsJoin(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]int{
+		"/v1/Agent/a": 200, "//Agent/a": 200, "///v1//Agent/a/": 200, "/V1/agent/a": 200, "/v1//Agent/a": 200,
+		"/v1": 404, "/v1/": 404, "/v2/Agent/a": 404, "/v1/v1/Agent/a": 404, "/Agent//a": 404, "/Agent//chat": 404,
+	} {
+		_, server := newServer(t)
+		r := httptest.NewRequestWithContext(t.Context(), "GET", "/", nil)
+		r.URL.Path = path
+		w := httptest.NewRecorder()
+		server.ServeHTTP(w, r)
+		require.Equal(t, want, w.Code, path)
+	}
+}
+
+// A number that an Int cannot hold becomes the nearest one, so each Int of a body needs a bound of its own.
+func TestEveryIntOfABodyHasABound(t *testing.T) {
+	t.Parallel()
+	schema := theSchema(t)
+	all, err := readStored(stored)
+	require.NoError(t, err)
+	endpoints, err := newEndpoints(schema, all, routes)
+	require.NoError(t, err)
+	found := map[string]bool{}
+	var look func(fields ast.FieldList)
+	look = func(fields ast.FieldList) {
+		for _, field := range fields {
+			switch of := schema.Types[field.Type.Name()]; {
+			case of.Name == "Int":
+				found[field.Name] = true
+			case of.Kind == ast.InputObject:
+				look(ofV1(of.Fields))
+			}
+		}
+	}
+	for _, e := range endpoints {
+		look(e.members)
+	}
+	require.Equal(t, []string{"chunkTokenNum", "concurrency", "maxTurns", "repeats", "taskPageSize", "topN"}, slices.Sorted(maps.Keys(found)),
+		"app's tests see the bound of each")
 }

@@ -95,7 +95,7 @@ var exportQuery = &endpoint{route: route{method: http.MethodGet}, members: ast.F
 // exportAt returns the export at the path, or nil.
 func (t *Transport) exportAt(path string) *export {
 	for i := range t.exports {
-		if strings.EqualFold(strings.TrimSuffix(path, "/"), t.exports[i].path) {
+		if strings.EqualFold(strings.TrimSuffix(pathOf(path), "/"), t.exports[i].path) {
 			return &t.exports[i]
 		}
 	}

@@ -89,13 +89,13 @@ func TestExportsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	h := exporting(t, nil, usage("k", "agent_1", "", 1))
 	for query, want := range map[string]string{
-		"":                                              "2 fields are not valid: from, to",
+		"":                                              "from is required; to is required",
 		"?from=2026-03-01":                              "to is required",
 		"?from=2026-03-01&to=":                          "to is required",
 		"?from=1st&to=2026-03-01":                       "from must be an ISO date",
 		"?from=2026-03-01&to=2026-02-30":                "to must be an ISO date",
 		"?from=2026-03-02&to=2026-03-01":                "from must not be after to",
-		"?from=2024-01-01&to=2025-01-01":                "to must not be more than 366 days after from",
+		"?from=2024-01-01&to=2025-01-02":                "to must not be more than 366 days after from",
 		"?from=2026-03-01&from=1&to=1":                  "from",
 		"?from=2026-03-01&to=2026-03-01&pdf=1":          "pdf is not a known parameter; there are from, to, format",
 		march[len(exportPath):] + "&format=xml":         "format must be csv or json",
@@ -108,7 +108,7 @@ func TestExportsThatAreRefused(t *testing.T) {
 		require.Equal(t, model.BadInput, p.Code)
 	}
 	require.Equal(t, 405, call(h, "POST", march, "{}").Code)
-	require.Equal(t, 406, call(h, "GET", march, "", "Accept: text/csv").Code)
+	require.Equal(t, 406, call(h, "GET", march, "", "Accept: application/json;q=0").Code)
 	require.Equal(t, 403, call(h, "GET", march, "", "X-Scope: none").Code)
 }
 

@@ -35,6 +35,7 @@ var standards = map[int]string{
 	http.StatusMethodNotAllowed:      "https://tools.ietf.org/html/rfc7231#section-6.5.5",
 	http.StatusNotAcceptable:         "https://tools.ietf.org/html/rfc7231#section-6.5.6",
 	http.StatusConflict:              "https://tools.ietf.org/html/rfc7231#section-6.5.8",
+	http.StatusPreconditionFailed:    "https://tools.ietf.org/html/rfc7232#section-4.2",
 	http.StatusRequestEntityTooLarge: "https://tools.ietf.org/html/rfc7231#section-6.5.11",
 	http.StatusUnsupportedMediaType:  "https://tools.ietf.org/html/rfc7231#section-6.5.13",
 	http.StatusUnprocessableEntity:   "https://tools.ietf.org/html/rfc4918#section-11.2",
@@ -80,14 +81,14 @@ func presented(err *gqlerror.Error) *model.Error {
 
 // failure returns the problem for an operation's errors: for the most severe one, with the names that the route's
 // caller knows.
-func (t *Transport) failure(e *endpoint, errs gqlerror.List) *problem {
+func (t *Transport) failure(e *endpoint, spelled map[string]string, errs gqlerror.List) *problem {
 	var gravest *problem
 	for _, err := range errs {
 		known := presented(err)
 		if known.Code == model.BadInput && e.faults != "" {
 			known.Code = e.faults
 		}
-		if named := e.operation.named(known.Fields); named != nil && known.Code == model.NotFound {
+		if named := e.operation.named(known.Fields, spelled); named != nil && known.Code == model.NotFound {
 			known.Fields = named // the message already names what does not exist
 		} else if named != nil {
 			known = faultsAs(named, known.Code)
@@ -95,7 +96,11 @@ func (t *Transport) failure(e *endpoint, errs gqlerror.List) *problem {
 		if known.Code == model.NotFound && known.Fields[e.lookup] != nil {
 			known.Code = model.BadInput
 		}
-		if p := t.problem(known); gravest == nil || p.Status > gravest.Status {
+		p := t.problem(known)
+		if known.Fields[expectedUpdatedAt] != nil {
+			p = changedSince()
+		}
+		if gravest == nil || p.Status > gravest.Status {
 			gravest = p
 		}
 	}
@@ -117,7 +122,7 @@ func (t *Transport) Refuse(w http.ResponseWriter, r *http.Request, err *gqlerror
 
 func (t *Transport) refuse(w http.ResponseWriter, r *http.Request, p *problem) {
 	p.Type, p.Title = standards[p.Status], http.StatusText(p.Status)
-	p.Instance, p.TraceID = r.URL.EscapedPath(), t.traceID(r.Context())
+	p.Instance, p.TraceID = t.basePath+r.URL.EscapedPath(), t.traceID(r.Context())
 
 	var body bytes.Buffer
 	encoder := json.NewEncoder(&body)

@@ -141,13 +141,14 @@ func TestAccept(t *testing.T) {
 		"text/html, */*;q=0.1":                      200,
 		"text/html,application/xml,*/*":             200,
 		"application/json;q=0, text/json":           200,
-		"text/html":                                 406,
+		"text/html":                                 200,
 		"application/json;q=0":                      406,
 		"application/json;q=0.0, */*":               406,
-		"*/*;q=0":                                   406,
-		"application/xml, image/*":                  406,
-		"application/graphql-response+json":         406,
-		"application/*;q=0, */*":                    406,
+		"text/json;q=0, application/json;q=0":       406,
+		"*/*;q=0":                                   200,
+		"application/xml, image/*":                  200,
+		"application/graphql-response+json":         200,
+		"application/*;q=0, */*":                    200,
 		"application/json;q=0.5, application/*;q=0": 200,
 		";;": 200,
 	} {
@@ -158,7 +159,7 @@ func TestAccept(t *testing.T) {
 		}
 	}
 	calls := b.calls
-	require.Equal(t, 406, call(server, "DELETE", "/Agent/a/chat", "", "Accept: text/html").Code)
+	require.Equal(t, 406, call(server, "DELETE", "/Agent/a/chat", "", "Accept: application/json;q=0").Code)
 	require.Equal(t, calls, b.calls)
 }
 

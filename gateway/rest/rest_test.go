@@ -93,6 +93,8 @@ func (b *backend) value(out *bytes.Buffer, operation *graphql.OperationContext, 
 	switch definition := b.schema.Types[of.NamedType]; {
 	case definition.Kind == ast.Object:
 		b.object(out, operation, definition, field.Selections)
+	case definition.IsAbstractType():
+		b.object(out, operation, b.schema.GetPossibleTypes(definition)[0], field.Selections)
 	case definition.Kind == ast.Enum:
 		out.WriteString(`"` + definition.EnumValues[0].Name + `"`)
 	case of.NamedType == "Int":

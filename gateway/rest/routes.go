@@ -37,14 +37,23 @@ type route struct {
 	faults model.Code
 	// deprecated dates what the schema marks @deprecated of the operation or its answer.
 	deprecated deprecation
+	// also are other names of members of the body, by which clients know them from elsewhere. Such a name counts if its value
+	// is a list and the member takes one.
+	also map[string]string
+	// state is what a change is based on, for If-Match.
+	state state
+	// emptied is a member that null empties. Elsewhere null means absent.
+	emptied string
 }
 
 // routes is v1. Of several matching paths, the first with the request's method answers.
 var routes = []route{
 	{method: http.MethodGet, path: "/Agent/{agentId}", operation: "GetAgent", result: "agent"},
-	{method: http.MethodPut, path: "/Agent/{agentId}/prompt", operation: "ReplacePrompt", result: "updateAgentPrompt.agent"},
+	{method: http.MethodPut, path: "/Agent/{agentId}/prompt", operation: "ReplacePrompt", result: "updateAgentPrompt.agent",
+		state: state{"GetAgent", "AgentRevision", "agent"}},
 
-	{method: http.MethodPut, path: "/Agent/{agentId}/chat", operation: "ConnectAgentChat", result: "connectKnowledgeBaseChat.agent"},
+	{method: http.MethodPut, path: "/Agent/{agentId}/chat", operation: "ConnectAgentChat", result: "connectKnowledgeBaseChat.agent",
+		state: state{"GetAgentChat", "AgentRevision", "agent"}},
 	{method: http.MethodGet, path: "/Agent/{agentId}/chat", operation: "GetAgentChat", result: "agent",
 		about: "The knowledge base chat of an agent; null when it has none."},
 	{method: http.MethodDelete, path: "/Agent/{agentId}/chat", operation: "DisconnectAgentChat", result: "disconnectKnowledgeBaseChat.agent",
@@ -56,9 +65,12 @@ var routes = []route{
 		strict: true},
 	{method: http.MethodGet, path: "/SimulationChat/{simulationChatId}", operation: "GetSimulationChat", result: "simulationChat"},
 
-	{method: http.MethodPost, path: "/AgentTest/simulation", operation: "CreateSimulationTest", result: "createSimulationTest.agentTest"},
+	{method: http.MethodPost, path: "/AgentTest/simulation", operation: "CreateSimulationTest", result: "createSimulationTest.agentTest",
+		also: map[string]string{"conversationMessages": "conversationContext"}},
 	{method: http.MethodPost, path: "/AgentTest/classification", operation: "CreateClassificationTest", result: "createClassificationTest.agentTest"},
-	{method: http.MethodPatch, path: "/AgentTest/{testId}", operation: "UpdateAgentTest", result: "updateAgentTest.agentTest"},
+	{method: http.MethodPatch, path: "/AgentTest/{testId}", operation: "UpdateAgentTest", result: "updateAgentTest.agentTest",
+		also: map[string]string{"conversationContext": "conversationMessages"}, emptied: "folderId",
+		state: state{"GetAgentTest", "AgentTestRevision", "agentTest"}},
 	{method: http.MethodGet, path: "/AgentTest", operation: "ListAgentTests", result: "agentTests", paged: true},
 	{method: http.MethodGet, path: "/AgentTest/{testId}", operation: "GetAgentTest", result: "agentTest"},
 	{method: http.MethodDelete, path: "/AgentTest/{testId}", operation: "DeleteAgentTest", result: "deleteAgentTest", status: http.StatusNoContent},
@@ -66,7 +78,8 @@ var routes = []route{
 	{method: http.MethodPost, path: "/AgentTestFolder", operation: "CreateAgentTestFolder", result: "createAgentTestFolder.folder"},
 	{method: http.MethodGet, path: "/AgentTestFolder", operation: "ListAgentTestFolders", result: "agentTestFolders", paged: true},
 	{method: http.MethodGet, path: "/AgentTestFolder/{folderId}", operation: "GetAgentTestFolder", result: "agentTestFolder"},
-	{method: http.MethodPatch, path: "/AgentTestFolder/{folderId}", operation: "UpdateAgentTestFolder", result: "updateAgentTestFolder.folder"},
+	{method: http.MethodPatch, path: "/AgentTestFolder/{folderId}", operation: "UpdateAgentTestFolder", result: "updateAgentTestFolder.folder",
+		state: state{"GetAgentTestFolder", "AgentTestFolderRevision", "agentTestFolder"}},
 	{method: http.MethodDelete, path: "/AgentTestFolder/{folderId}", operation: "DeleteAgentTestFolder", result: "deleteAgentTestFolder", status: http.StatusNoContent},
 
 	{method: http.MethodPost, path: "/AgentTestExecution", operation: "StartAgentTestExecution", result: "startAgentTestExecution.execution"},
@@ -97,14 +110,16 @@ var routes = []route{
 
 	{method: http.MethodGet, path: "/KnowledgeBaseChat", operation: "ListKnowledgeBaseChats", result: "knowledgeBaseChats", paged: true},
 	{method: http.MethodGet, path: "/KnowledgeBaseChat/{chatId}", operation: "GetKnowledgeBaseChat", result: "knowledgeBaseChat"},
-	{method: http.MethodPatch, path: "/KnowledgeBaseChat/{chatId}", operation: "UpdateKnowledgeBaseChat", result: "updateKnowledgeBaseChat.knowledgeBaseChat"},
+	{method: http.MethodPatch, path: "/KnowledgeBaseChat/{chatId}", operation: "UpdateKnowledgeBaseChat", result: "updateKnowledgeBaseChat.knowledgeBaseChat",
+		state: state{"GetKnowledgeBaseChat", "KnowledgeBaseChatRevision", "knowledgeBaseChat"}},
 	{method: http.MethodDelete, path: "/KnowledgeBaseChat/{chatId}", operation: "DeleteKnowledgeBaseChat", result: "deleteKnowledgeBaseChat",
 		status: http.StatusNoContent},
 
 	{method: http.MethodGet, path: "/Dataset", operation: "ListDatasets", result: "datasets", paged: true},
 	{method: http.MethodGet, path: "/Dataset/{datasetId}", operation: "GetDataset", result: "dataset"},
 	{method: http.MethodPost, path: "/Dataset", operation: "CreateDataset", result: "createDataset.dataset", location: "/Dataset/{id}"},
-	{method: http.MethodPatch, path: "/Dataset/{datasetId}", operation: "UpdateDataset", result: "updateDataset.dataset"},
+	{method: http.MethodPatch, path: "/Dataset/{datasetId}", operation: "UpdateDataset", result: "updateDataset.dataset",
+		state: state{"GetDataset", "DatasetRevision", "dataset"}},
 	{method: http.MethodDelete, path: "/Dataset/{datasetId}", operation: "DeleteDataset", result: "deleteDataset", status: http.StatusNoContent},
 
 	{method: http.MethodPost, path: "/Dataset/{datasetId}/document", operation: "AddDocument", result: "addDocument.document",

@@ -26,7 +26,7 @@ const (
 		`"subAgents":[{"id":"<id>","name":"<name>","technicalName":"<technicalName>","description":"<description>"}],` +
 		`"knowledgeBaseChatId":"<knowledgeBaseChatId>"}`
 	simulationChatBody = `{"simulationChatId":"<id>","messages":[{"role":"assistant","text":"<text>","timestamp":"<timestamp>",` +
-		`"isConversationEnded":true,"endReason":"<endReason>"}],"agent":` + agentBody + `}`
+		`"isConversationEnded":true,"endReason":"<endReason>"}],"status":"Open","endedAt":"<endedAt>","agent":` + agentBody + `}`
 	connectionBody = `{"agentId":"<id>","chatId":"<knowledgeBaseChatId>","chatName":"<knowledgeBaseChatName>"}`
 	chatBody       = `{"id":"<id>","name":"<name>","datasetIds":["<datasetIds>"],"datasetNames":["<datasetNames>"],"connectedAgentCount":7,` +
 		`"llmSettings":{"temperature":0.50,"topP":0.50,"presencePenalty":0.50,"frequencyPenalty":0.50},` +
@@ -45,6 +45,7 @@ const (
 		`"mockAllTools":true,"mockedSubAgents":[{"subAgentId":"<subAgentId>","resultTemplate":"<resultTemplate>","delaySeconds":0.50}],` +
 		`"mockAllSubAgents":true,"mockCallTransfer":true}}`
 	classificationTestBody = `{` + testBody + `,"conversationContext":{"messages":` + testMessages + `,"dataBag":"<dataBag>"},"tagExpected":"<tagExpected>"}`
+	warned                 = `,"warnings":["<obstacles>"]}`
 	folderBody             = `{"id":"<id>","agentId":"<agentId>","name":"<name>","color":"<color>","body":"<body>",` +
 		`"createdAt":"<createdAt>","updatedAt":"<updatedAt>"}`
 	executionBody = `{"id":"<id>","agentId":"<agentId>","status":"Queued","verdict":"Passed","repeats":7,"counts":{"total":7,"queued":7,"running":7,"passed":7,` +
@@ -123,12 +124,12 @@ func TestRoutes(t *testing.T) {
 			values{"agentId": "agent_1", "name": "Angry", "scenario": "Wants a refund", "criteria": []any{"Is polite"}, "maxTurns": int64(10),
 				"conversationContext": []any{values{"role": "user", "text": "Hi", "timestamp": "2026-03-01T09:30:00Z"}},
 				"variables":           json.RawMessage(`{"firstName":"Ada"}`), "toolMocking": values{"mockAllTools": true}, "folderId": "folder_1"},
-			200, simulationTestBody},
+			200, strings.TrimSuffix(simulationTestBody, "}") + warned},
 		{"POST /AgentTest/classification", `{"agentId":"agent_1","name":"Tag","conversationContext":{"messages":[{"role":"user","text":"Hi"}],` +
 			`"dataBag":{"firstName":"Ada"}},"tagExpected":"greeting"}`,
 			values{"agentId": "agent_1", "name": "Tag", "tagExpected": "greeting", "conversationContext": values{
 				"messages": []any{values{"role": "user", "text": "Hi"}}, "dataBag": json.RawMessage(`{"firstName":"Ada"}`)}},
-			200, classificationTestBody},
+			200, strings.TrimSuffix(classificationTestBody, "}") + warned},
 		{"PATCH /AgentTest/test_1", `{"criteria":["Is brief"],"maxTurns":3,"scenario":null}`,
 			values{"testId": "test_1", "criteria": []any{"Is brief"}, "maxTurns": int64(3)}, 200, simulationTestBody},
 		{"GET /AgentTest?agentId=agent_1&KIND=Classification&folderId=&atRoot=true&pageNumber=2&pageSize=10", "",

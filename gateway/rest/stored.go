@@ -191,11 +191,14 @@ func (o *operation) extract(data []byte) ([]byte, bool) {
 }
 
 // named translates the paths of faults into those that the caller knows. It returns nil if nothing changes.
-func (o *operation) named(faults model.Fields) model.Fields {
+func (o *operation) named(faults model.Fields, spelled map[string]string) model.Fields {
 	changed := false
 	out := make(model.Fields, len(faults))
 	for path, texts := range faults {
 		name := o.callersName(path)
+		if member, _, _ := strings.Cut(name, "."); spelled[member] != "" {
+			name = spelled[member] + name[len(member):]
+		}
 		changed = changed || name != path
 		out[name] = append(out[name], texts...)
 	}

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,6 +30,8 @@ type Options struct {
 	Ledger Ledger
 	// AuditLog feeds GET /AuditEvent/export in the same way.
 	AuditLog AuditLog
+	// BasePath is the path at which clients find the gateway, or "". Paths in responses begin with it.
+	BasePath string
 	// MaxBody bounds a request body, in bytes; 0 means no limit.
 	MaxBody int64
 	// MaxUpload bounds the file of a form, in bytes. MaxBody bounds the rest of the form.
@@ -42,6 +45,7 @@ type Transport struct {
 	status    func(code string) int
 	traceID   func(ctx context.Context) string
 	exports   []export
+	basePath  string
 	maxBody   int64
 	maxUpload int64
 }
@@ -70,7 +74,7 @@ func New(schema *ast.Schema, o Options) (*Transport, error) {
 	}
 	return &Transport{
 		endpoints: endpoints, types: schema.Types, status: o.Status, traceID: o.TraceID,
-		exports: exports, maxBody: o.MaxBody, maxUpload: o.MaxUpload,
+		exports: exports, basePath: o.BasePath, maxBody: o.MaxBody, maxUpload: o.MaxUpload,
 	}, nil
 }
 
@@ -88,10 +92,13 @@ func newEndpoints(schema *ast.Schema, all *ast.QueryDocument, table []route) ([]
 	used := map[string]bool{}
 	for _, r := range table {
 		e, err := newEndpoint(schema, all, r)
+		if err == nil {
+			err = e.deprecate()
+		}
 		if err != nil {
 			return nil, fmt.Errorf("route %s %s: %w", r.method, r.path, err)
 		}
-		used[r.operation] = true
+		used[r.operation], used[r.state.revision] = true, true
 		endpoints = append(endpoints, e)
 	}
 	for _, o := range all.Operations {
@@ -143,6 +150,7 @@ func (t *Transport) serve(w http.ResponseWriter, r *http.Request, exec graphql.G
 			return fault
 		}
 	}
+	var spelled map[string]string
 	switch {
 	case e.upload != "" && form.Is(r.Header):
 		var sent *form.Form
@@ -150,26 +158,46 @@ func (t *Transport) serve(w http.ResponseWriter, r *http.Request, exec graphql.G
 			defer sent.Close()
 		}
 	case len(e.members) > 0 && e.takesBody():
-		fault = t.readBody(w, r, e, variables)
+		spelled, fault = t.readBody(w, r, e, variables)
 	case len(e.members) > 0:
 		fault = t.readQuery(given, e, variables)
 	}
 	if fault != nil {
 		return fault
 	}
-	result, fault := t.execute(r.Context(), exec, e, &graphql.RawParams{
-		Query: e.operation.text, OperationName: e.operation.name, Variables: variables, Headers: r.Header,
-		ReadTime: graphql.TraceTiming{Start: start, End: graphql.Now()},
-	})
+	if fault := t.expect(r, exec, e, variables); fault != nil {
+		return fault
+	}
+	params := e.params(r, variables)
+	params.ReadTime = graphql.TraceTiming{Start: start, End: graphql.Now()}
+	result, fault := t.execute(r.Context(), exec, e, spelled, params)
+	if fault == nil && e.hasTag() {
+		tag := entityTag(result)
+		w.Header().Set("ETag", tag)
+		if e.method == http.MethodGet && isKnown(r.Header, tag) {
+			w.WriteHeader(http.StatusNotModified)
+			return nil
+		}
+	}
 	switch {
 	case fault != nil:
 		return fault
 	case e.paged:
-		e.respond(w, result[:len(result)-1], list.close())
+		t.respond(w, e, result[:len(result)-1], list.close())
 	default:
-		e.respond(w, result)
+		t.respond(w, e, result)
 	}
 	return nil
+}
+
+// params are those of the endpoint's operation.
+func (e *endpoint) params(r *http.Request, variables map[string]any) *graphql.RawParams {
+	return &graphql.RawParams{Query: e.operation.text, OperationName: e.operation.name, Variables: variables, Headers: r.Header}
+}
+
+// hasTag reports whether the response is what a GET at its path returns, one thing and not a list.
+func (e *endpoint) hasTag() bool {
+	return e.method == http.MethodGet && !e.paged || e.current != nil && slices.Equal(e.operation.members, e.current.operation.members)
 }
 
 func (t *Transport) readPage(given url.Values, variables map[string]any) (page, *problem) {
@@ -179,12 +207,12 @@ func (t *Transport) readPage(given url.Values, variables map[string]any) (page, 
 }
 
 // execute runs the operation and returns the bytes of its result. It returns a problem for any error, since v1 has no
-// partial responses, and for a null result.
-func (t *Transport) execute(ctx context.Context, exec graphql.GraphExecutor, e *endpoint, params *graphql.RawParams) ([]byte, *problem) {
+// partial responses, and for a null result. Faults of members that the caller spelled differently are told by that name.
+func (t *Transport) execute(ctx context.Context, exec graphql.GraphExecutor, e *endpoint, spelled map[string]string, params *graphql.RawParams) ([]byte, *problem) {
 	operation, errs := exec.CreateOperationContext(ctx, params)
 	if errs != nil {
 		response := exec.DispatchError(graphql.WithOperationContext(ctx, operation), errs)
-		return nil, t.failure(e, response.Errors)
+		return nil, t.failure(e, spelled, response.Errors)
 	}
 	next, ctx := exec.DispatchOperation(ctx, operation)
 	response := next(ctx)
@@ -192,7 +220,7 @@ func (t *Transport) execute(ctx context.Context, exec graphql.GraphExecutor, e *
 		return nil, t.problem(model.Errorf(model.Unavailable, "the request was cancelled or took too long"))
 	}
 	if len(response.Errors) > 0 {
-		return nil, t.failure(e, response.Errors)
+		return nil, t.failure(e, spelled, response.Errors)
 	}
 	result, found := e.operation.extract(response.Data)
 	if !found {
@@ -202,7 +230,7 @@ func (t *Transport) execute(ctx context.Context, exec graphql.GraphExecutor, e *
 }
 
 // respond writes a success whose body is the concatenated parts.
-func (e *endpoint) respond(w http.ResponseWriter, parts ...[]byte) {
+func (t *Transport) respond(w http.ResponseWriter, e *endpoint, parts ...[]byte) {
 	if e.status == http.StatusNoContent {
 		w.WriteHeader(e.status)
 		return
@@ -213,7 +241,7 @@ func (e *endpoint) respond(w http.ResponseWriter, parts ...[]byte) {
 	}
 	h := w.Header()
 	if e.location != "" {
-		h.Set("Location", fillLocation(e.location, parts[0]))
+		h.Set("Location", t.basePath+fillLocation(e.location, parts[0]))
 	}
 	h.Set("Content-Type", "application/json; charset=utf-8")
 	h.Set("Content-Length", strconv.Itoa(length))

@@ -83,7 +83,7 @@ func (c *runCommand) Run(ctx context.Context, cli *kong.Context, vars kong.Vars)
 	if errors.Is(context.Cause(ctx), errTimeout) {
 		final.timeout = c.Timeout
 	}
-	if lost == nil && c.Baseline != "" && f.execution.Status != "Cancelled" {
+	if lost == nil && c.Baseline != "" && f.execution.Status != "Cancelled" && f.execution.Status != "Cancelling" {
 		final.Comparison, lost = client.compare(context.WithoutCancel(ctx), c.Baseline, f.execution.ID)
 	}
 	if lost != nil {

@@ -27,7 +27,7 @@ func (p past) execution(e pastExecution, agent *model.Agent, at time.Time) (*mod
 	planned := e.plan()
 	execution := &model.AgentTestExecution{
 		ID: model.NewID("execution"), AgentID: &agent.ID, Repeats: e.Repeats, Concurrency: pastConcurrency, VirtualTime: true,
-		Status: model.AgentTestExecutionStatusCompleted, Version: 1, CreatedAt: at, StartedAt: &at,
+		State: model.AgentTestExecutionStatusCompleted, Version: 1, CreatedAt: at, StartedAt: &at,
 	}
 	if e.RetryOf != "" {
 		execution.RetryOfID = &p.executions[e.RetryOf].ID
@@ -65,7 +65,7 @@ func (p past) execution(e pastExecution, agent *model.Agent, at time.Time) (*mod
 	execution.FinishedAt = &end
 	execution.NextPosition = int32(min(pastConcurrency, len(runs)) + len(runs))
 	if e.CancelledAfter > 0 {
-		execution.Status, execution.NextPosition = model.AgentTestExecutionStatusCancelled, int32(pastConcurrency+e.CancelledAfter)
+		execution.State, execution.NextPosition = model.AgentTestExecutionStatusCancelled, int32(pastConcurrency+e.CancelledAfter)
 		execution.Version++
 		for _, run := range runs[e.CancelledAfter:] {
 			run.FinishedAt, run.Version = &end, execution.Version

@@ -59,7 +59,7 @@ func TestHistoryShowsWhatExecutionsComeTo(t *testing.T) {
 	require.Equal(t, model.AgentTestRunCounts{Total: 25, Passed: 15, Failed: 10}, h.counts(t, "clinic_regression"))
 	require.Equal(t, model.AgentTestRunCounts{Total: 5, Passed: 4, Error: 1}, h.counts(t, "help_error"))
 	require.Equal(t, model.AgentTestRunCounts{Total: 8, Passed: 5, Cancelled: 3}, h.counts(t, "delivery_cancelled"))
-	require.Equal(t, model.AgentTestExecutionStatusCancelled, h.executions["delivery_cancelled"].Status)
+	require.Equal(t, model.AgentTestExecutionStatusCancelled, h.executions["delivery_cancelled"].Status())
 
 	compared, err := h.tenant.CompareAgentTestExecutions(t.Context(), h.executions["clinic_baseline"].ID, h.executions["clinic_regression"].ID)
 	require.NoError(t, err)

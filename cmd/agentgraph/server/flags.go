@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
+	"path"
 	"strings"
 	"time"
 
@@ -161,6 +162,7 @@ const mostUpload = 25 << 20
 // Each command that embeds them sets the variables in their defaults.
 type gatewayFlags struct {
 	Introspection  bool          `env:"AGENTGRAPH_INTROSPECTION" default:"true" negatable:"" help:"Let clients read the schema."`
+	BasePath       string        `env:"AGENTGRAPH_BASE_PATH" placeholder:"PATH" help:"Path at which clients find the gateway, such as /agents. Location headers and problems have it in front, and requests may."`
 	MaxBody        int64         `env:"AGENTGRAPH_MAX_BODY" default:"1048576" help:"Largest request body, in bytes."`
 	MaxUpload      int64         `env:"AGENTGRAPH_MAX_UPLOAD" default:"26214400" help:"Largest total size of a request's files, in bytes."`
 	MaxResponse    int64         `name:"max-answer" env:"AGENTGRAPH_MAX_ANSWER" default:"33554432" help:"Largest response, in bytes."`
@@ -184,6 +186,9 @@ type gatewayFlags struct {
 func (f gatewayFlags) Validate() error {
 	if f.MaxBody <= 0 || f.MaxUpload <= 0 || f.MaxResponse <= 0 || f.RequestTimeout <= 0 {
 		return errors.New("--max-body, --max-upload, --max-answer and --request-timeout must be above 0")
+	}
+	if f.BasePath != "" && (f.BasePath[0] != '/' || path.Clean(f.BasePath) != strings.TrimSuffix(f.BasePath, "/") && f.BasePath != "/" || (&url.URL{Path: f.BasePath}).EscapedPath() != f.BasePath) {
+		return fmt.Errorf("--base-path must be a path such as /agents, not %q", f.BasePath)
 	}
 	if f.QueryCost < 0 {
 		return errors.New("--query-cost must not be below 0")
@@ -217,6 +222,7 @@ func isOrigin(text string) bool {
 func (f gatewayFlags) settings() gateway.Settings {
 	settings := gateway.DefaultSettings()
 	settings.Introspection = f.Introspection
+	settings.BasePath = strings.TrimSuffix(f.BasePath, "/")
 	settings.BodyBytes = f.MaxBody
 	settings.UploadBytes = f.MaxUpload
 	settings.ResponseBytes = f.MaxResponse

@@ -11,6 +11,7 @@ const looks: Record<string, { letter: string; tone: Tone; word?: string }> = {
   Queued: { letter: "·", tone: "plain" },
   Running: { letter: "…", tone: "info" },
   Completed: { letter: "✓", tone: "plain" },
+  Cancelling: { letter: "…", tone: "plain" },
   Cancelled: { letter: "–", tone: "plain" },
   Open: { letter: "○", tone: "ok" },
   Replying: { letter: "…", tone: "info" },

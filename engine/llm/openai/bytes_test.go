@@ -115,79 +115,79 @@ func TestByteLevelFailures(t *testing.T) {
 			configure: func(c *openai.Config) { c.IdleTimeout = 200 * time.Millisecond },
 			answer:    eventsThen(fallSilent, startOfText),
 			cause:     llm.TimedOut, asked: 1,
-			message: "model m: the provider answered 200 and then fell silent for more than 200ms",
+			message: "the language model: the provider answered 200 and then fell silent for more than 200ms",
 		},
 		"comments are silence": {
 			configure: func(c *openai.Config) { c.IdleTimeout = 200 * time.Millisecond },
 			answer:    repeat(": still here\n\n"),
 			cause:     llm.TimedOut, asked: 1,
-			message: "model m: the provider answered 200 and then fell silent for more than 200ms",
+			message: "the language model: the provider answered 200 and then fell silent for more than 200ms",
 		},
 		"one word after the other without an end": {
 			configure: func(c *openai.Config) { c.Timeout = 200 * time.Millisecond },
 			answer:    repeat(startOfText),
 			cause:     llm.TimedOut, asked: 1,
-			message: "model m: the provider answered 200 and was not done after 200ms",
+			message: "the language model: the provider answered 200 and was not done after 200ms",
 		},
 		"end without a finish reason": {
 			answer: events(startOfText, done),
 			cause:  llm.CutOff, asked: 1,
-			message: "model m: the provider answered 200 and broke off before the end of the answer",
+			message: "the language model: the provider answered 200 and broke off before the end of the answer",
 		},
 		"connection lost within an event": {
 			answer: eventsThen(hangUp, startOfText, `data: {"choi`),
 			cause:  llm.CutOff, asked: 1,
-			message: "model m: the provider answered 200 and broke off before the end of the answer",
+			message: "the language model: the provider answered 200 and broke off before the end of the answer",
 		},
 		"connection lost before the first piece, every time": {
 			answer: eventsThen(hangUp, ": welcome\n\n"),
 			cause:  llm.CutOff, asked: 3,
-			message: "model m: the provider answered 200 and broke off before the end of the answer",
+			message: "the language model: the provider answered 200 and broke off before the end of the answer",
 		},
 		"event that is not JSON": {
 			answer: events(startOfText, "data: {\"choices\": [stub-key\n\n", done),
 			cause:  llm.Malformed, asked: 1,
-			message: "model m: the provider answered 200 with a stream that is not made of JSON events",
+			message: "the language model: the provider answered 200 with a stream that is not made of JSON events",
 		},
 		"call that names no tool": {
 			answer: events(`data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`+"\n\n", done),
 			cause:  llm.Malformed, asked: 1,
-			message: "model m: the provider answered 200 with a tool call that names no tool",
+			message: "the language model: the provider answered 200 with a tool call that names no tool",
 		},
 		"error within the stream": {
 			answer: events(startOfText, `data: {"error":{"message":"stub-key is out of luck","code":"server_overloaded"}}`+"\n\n"),
 			cause:  llm.Unavailable, asked: 1,
-			message: "model m: the provider answered 200 and then reported an error (server_overloaded)",
+			message: "the language model: the provider answered 200 and then reported an error (server_overloaded)",
 		},
 		"white space only": {
 			answer: events(`data: {"choices":[{"delta":{"content":" \n"},"finish_reason":"stop"}]}`+"\n\n", done),
 			cause:  llm.Empty, asked: 1,
-			message: "model m: the provider answered 200 with an empty answer",
+			message: "the language model: the provider answered 200 with an empty answer",
 		},
 		"endless answer": {
 			answer: repeat(`data: {"choices":[{"delta":{"content":"` + strings.Repeat("a", 600<<10) + `"}}]}` + "\n\n"),
 			cause:  llm.TooLong, asked: 1,
-			message: "model m: the provider answered 200 with more than 1048576 bytes",
+			message: "the language model: the provider answered 200 with more than 1048576 bytes",
 		},
 		"endless event": {
 			answer: repeat(strings.Repeat("a", 600<<10)),
 			cause:  llm.Malformed, asked: 1,
-			message: "model m: the provider answered 200 with a stream that is not made of JSON events",
+			message: "the language model: the provider answered 200 with a stream that is not made of JSON events",
 		},
 		"event that is not an object": {
 			answer: events(startOfText, "data: [1]\n\n", done),
 			cause:  llm.Malformed, asked: 1,
-			message: "model m: the provider answered 200 with a stream that is not made of JSON events",
+			message: "the language model: the provider answered 200 with a stream that is not made of JSON events",
 		},
 		"page of a proxy": {
 			answer: refuse(502, "Content-Type", "text/html", "<html>stub-key</html>"),
 			cause:  llm.Unavailable, asked: 3,
-			message: "model m: the provider answered 502 Bad Gateway",
+			message: "the language model: the provider answered 502 Bad Gateway",
 		},
 		"quota used up": {
 			answer: refuse(429, "Retry-After", "11", `{"error":{"message":"stub-key","type":"insufficient_quota","code":null}}`),
 			cause:  llm.RateLimited, asked: 1,
-			message: "model m: the provider answered 429 Too Many Requests (insufficient_quota)",
+			message: "the language model: the provider answered 429 Too Many Requests (insufficient_quota)",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -241,7 +241,7 @@ func TestUnreachableProvider(t *testing.T) {
 	_, err = llm.Collect(model.Chat(t.Context(), hello))
 	failure := requireFailure(t, err)
 	require.Equal(t, llm.Unavailable, failure.Cause)
-	require.Equal(t, "model m: the provider could not be reached", failure.Error())
+	require.Equal(t, "the language model: the provider could not be reached", failure.Error())
 	require.ErrorContains(t, failure.Err, "connection refused")
 }
 

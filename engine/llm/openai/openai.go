@@ -139,11 +139,11 @@ func sleep(ctx context.Context, delay time.Duration) bool {
 	}
 }
 
-// fail returns an error whose text begins with the model's name.
+// fail returns an error whose text is for clients: it does not say which model it is.
 func (m *Model) fail(cause llm.Cause, status int, format string, args ...any) *llm.Error {
 	return &llm.Error{
 		Cause:   cause,
 		Status:  status,
-		Message: fmt.Sprintf("model %s: ", m.config.Model) + fmt.Sprintf(format, args...),
+		Message: "the language model: " + fmt.Sprintf(format, args...),
 	}
 }

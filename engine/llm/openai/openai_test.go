@@ -161,39 +161,39 @@ func TestFailures(t *testing.T) {
 	}{
 		"unauthorized": {
 			cause: llm.Unauthorized, status: 401, asked: 1,
-			message: "model unauthorized: the provider answered 401 Unauthorized (invalid_api_key)",
+			message: "the language model: the provider answered 401 Unauthorized (invalid_api_key)",
 		},
 		"unknown": {
 			cause: llm.Rejected, status: 404, asked: 1,
-			message: "model unknown: the provider answered 404 Not Found",
+			message: "the language model: the provider answered 404 Not Found",
 		},
 		"limited-for-long": {
 			cause: llm.RateLimited, status: 429, asked: 1, retryAfter: time.Hour,
-			message: "model limited-for-long: the provider answered 429 Too Many Requests (rate_limit_exceeded)",
+			message: "the language model: the provider answered 429 Too Many Requests (rate_limit_exceeded)",
 		},
 		"broken": {
 			cause: llm.Unavailable, status: 500, asked: 3,
-			message: "model broken: the provider answered 500 Internal Server Error (server_error)",
+			message: "the language model: the provider answered 500 Internal Server Error (server_error)",
 		},
 		"garbled": {
 			cause: llm.Malformed, status: 200, asked: 1,
-			message: "model garbled: the provider answered 200 OK with something that is not a stream",
+			message: "the language model: the provider answered 200 OK with something that is not a stream",
 		},
 		"drops": {
 			cause: llm.Unavailable, status: 0, asked: 3,
-			message: "model drops: the provider could not be reached",
+			message: "the language model: the provider could not be reached",
 		},
 		"says-nothing": {
 			cause: llm.Empty, status: 200, asked: 1,
-			message: "model says-nothing: the provider answered 200 with an empty answer",
+			message: "the language model: the provider answered 200 with an empty answer",
 		},
 		"filtered": {
 			cause: llm.Filtered, status: 200, asked: 1, text: "This answer goes too far and",
-			message: "model filtered: the provider answered 200 but its content filter stopped the answer",
+			message: "the language model: the provider answered 200 but its content filter stopped the answer",
 		},
 		"long-winded": {
 			cause: llm.TooLong, status: 200, asked: 1, text: "This answer does not come to its",
-			message: "model long-winded: the provider answered 200 and the answer reached its length limit",
+			message: "the language model: the provider answered 200 and the answer reached its length limit",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -230,7 +230,7 @@ func TestCutStream(t *testing.T) {
 	answer, err := llm.Collect(model.Chat(t.Context(), hello))
 	failure := requireFailure(t, err)
 	require.Equal(t, llm.CutOff, failure.Cause)
-	require.Equal(t, "model cut: the provider answered 200 and broke off before the end of the answer", failure.Error())
+	require.Equal(t, "the language model: the provider answered 200 and broke off before the end of the answer", failure.Error())
 	require.NotEmpty(t, answer.Text)
 	require.Len(t, model.asked(t), 1)
 }
@@ -267,11 +267,11 @@ func TestTimeouts(t *testing.T) {
 	}{
 		"of the whole answer": {
 			configure: func(c *openai.Config) { c.Timeout = 300 * time.Millisecond },
-			message:   "model slow: the provider did not answer in time",
+			message:   "the language model: the provider did not answer in time",
 		},
 		"of silence": {
 			configure: func(c *openai.Config) { c.IdleTimeout = 300 * time.Millisecond },
-			message:   "model slow: the provider did not answer in time",
+			message:   "the language model: the provider did not answer in time",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -10,6 +10,8 @@ import (
 
 const (
 	idempotencyKey = "Idempotency-Key"
+	ifMatch        = "If-Match"
+	ifNoneMatch    = "If-None-Match"
 	about          = `Conversational agents: their prompts, tests, simulated chats, knowledge and campaigns. The GraphQL API at ` + "`/graphql`" + ` has
 all of this and more, over the same resolvers.
 
@@ -34,6 +36,10 @@ func newDocument() *openapi3.T {
 		idempotencyKey: {Value: openapi3.NewHeaderParameter(idempotencyKey).
 			WithDescription("Names the request: retries with the same key and body get the first answer, and nothing is done twice.").
 			WithSchema(openapi3.NewStringSchema().WithMinLength(1).WithMaxLength(255))},
+		ifMatch: {Value: openapi3.NewHeaderParameter(ifMatch).WithSchema(openapi3.NewStringSchema()).
+			WithDescription("The ETag of what the change is based on. If it was changed since, nothing happens, and the answer is 412.")},
+		ifNoneMatch: {Value: openapi3.NewHeaderParameter(ifNoneMatch).WithSchema(openapi3.NewStringSchema()).
+			WithDescription("The ETag of what the client has. If it is still that, the answer is 304, without a body.")},
 	}
 	components.Headers = openapi3.Headers{}
 	for name := range headers {
@@ -71,6 +77,7 @@ var headers = map[string]struct {
 	"RateLimit-Reset":     {"In how many seconds all are there again.", openapi3.Schema{Type: &openapi3.Types{"integer"}}},
 	"Retry-After":         {"After how many seconds to try again.", openapi3.Schema{Type: &openapi3.Types{"integer"}}},
 	"WWW-Authenticate":    {"The credential that is needed.", openapi3.Schema{Type: &openapi3.Types{"string"}}},
+	"ETag":                {"Changes whenever the body would.", openapi3.Schema{Type: &openapi3.Types{"string"}}},
 	"Location":            {"The path of what was created.", openapi3.Schema{Type: &openapi3.Types{"string"}}},
 	"Idempotent-Replayed": {"`true` on the repeated answer to a retry.", openapi3.Schema{Type: &openapi3.Types{"string"}, Enum: []any{"true"}}},
 	"Deprecation":         {"Since when the operation, or a part of its answer, is deprecated (RFC 9745).", openapi3.Schema{Type: &openapi3.Types{"string"}}},
@@ -101,6 +108,7 @@ var problems = map[int]string{
 	http.StatusNotFound:              "What the request names does not exist for the company.",
 	http.StatusNotAcceptable:         "The Accept header excludes JSON.",
 	http.StatusConflict:              "The right request at the wrong moment.",
+	http.StatusPreconditionFailed:    "It was changed since the ETag in If-Match was read.",
 	http.StatusRequestEntityTooLarge: "The body is too large.",
 	http.StatusUnsupportedMediaType:  "The body is of another type.",
 	http.StatusUnprocessableEntity:   "Well formed, but in conflict with what is stored, or with the company's budget.",

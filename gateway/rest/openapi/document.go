@@ -98,8 +98,17 @@ func (d *describer) operation(r rest.Route) *openapi3.Operation {
 	if r.Method == http.MethodPost {
 		o.Parameters = append(o.Parameters, &openapi3.ParameterRef{Ref: "#/components/parameters/" + idempotencyKey})
 	}
+	if r.TakesMatch {
+		o.Parameters = append(o.Parameters, &openapi3.ParameterRef{Ref: "#/components/parameters/" + ifMatch})
+	}
 	o.Responses = openapi3.NewResponses()
 	o.Responses.Delete("default")
+	if r.HasTag && r.Method == http.MethodGet {
+		o.Parameters = append(o.Parameters, &openapi3.ParameterRef{Ref: "#/components/parameters/" + ifNoneMatch})
+		unchanged := openapi3.NewResponse().WithDescription("It is what If-None-Match names.")
+		unchanged.Headers = answerHeaders("ETag")
+		o.Responses.Set(strconv.Itoa(http.StatusNotModified), &openapi3.ResponseRef{Value: unchanged})
+	}
 	o.Responses.Set(strconv.Itoa(r.Status), &openapi3.ResponseRef{Value: d.success(r)})
 	for _, status := range failures(r) {
 		o.Responses.Set(strconv.Itoa(status), &openapi3.ResponseRef{Ref: "#/components/responses/" + problemName(status)})
@@ -141,6 +150,9 @@ func (d *describer) body(r rest.Route) *openapi3.RequestBodyRef {
 func (d *describer) success(r rest.Route) *openapi3.Response {
 	response := openapi3.NewResponse().WithDescription("Done.")
 	response.Headers = answerHeaders()
+	if r.HasTag {
+		response.Headers["ETag"] = &openapi3.HeaderRef{Ref: "#/components/headers/ETag"}
+	}
 	if r.HasLocation {
 		response.Headers["Location"] = &openapi3.HeaderRef{Ref: "#/components/headers/Location"}
 	}
@@ -185,6 +197,9 @@ func failures(r rest.Route) []int {
 	}
 	if r.Method != http.MethodGet {
 		statuses = append(statuses, http.StatusConflict, http.StatusUnprocessableEntity)
+	}
+	if r.TakesMatch {
+		statuses = append(statuses, http.StatusPreconditionFailed)
 	}
 	if len(r.InBody) > 0 {
 		statuses = append(statuses, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)

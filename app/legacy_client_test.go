@@ -1,0 +1,208 @@
+package app_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/gateway"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// problemDetails is what a REST client is told of a failure.
+type problemDetails struct {
+	Detail, Instance string
+	Errors           map[string][]string
+}
+
+func (g *gatewayUnderTest) problem(t *testing.T, method, path, key, sent string) (int, problemDetails) {
+	t.Helper()
+	response := g.do(t, method, path, key, sent)
+	var p problemDetails
+	require.NoError(t, json.Unmarshal([]byte(body(t, response)), &p))
+	return response.StatusCode, p
+}
+
+func TestNumbersTellTheirOwnBounds(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t)
+	tenant, key := g.company(t, "Bounds")
+	agent := manyAgents(t, tenant, 1)
+	var page struct{ Data []struct{ ID string } }
+	require.NoError(t, json.Unmarshal([]byte(body(t, g.do(t, "GET", "/KnowledgeBaseChat", key, ""))), &page))
+	for _, test := range []struct{ method, path, body, field, bound string }{
+		{"POST", "/AgentTest/simulation", `{"agentId":"` + agent + `","name":"T","scenario":"S","criteria":["C"],"maxTurns":1e15}`, "maxTurns", "must be between 1 and 30"},
+		{"POST", "/AgentTestExecution", `{"testIds":["t"],"repeats":-99999999999}`, "repeats", "must be between 1 and 5"},
+		{"POST", "/AgentTestExecution", `{"testIds":["t"],"concurrency":99999999999}`, "concurrency", "must be between 1 and 50"},
+		{"POST", "/Dataset", `{"name":"D","parserConfig":{"chunkTokenNum":99999999999,"taskPageSize":-99999999999}}`, "parserConfig.chunkTokenNum", "must be between 1 and 2048"},
+		{"POST", "/Dataset", `{"name":"D","parserConfig":{"taskPageSize":99999999999}}`, "parserConfig.taskPageSize", "must be between 1 and 1000"},
+		{"PATCH", "/KnowledgeBaseChat/" + page.Data[0].ID, `{"promptSettings":{"topN":99999999999}}`, "promptSettings.topN", "must be between 1 and 100"},
+	} {
+		status, p := g.problem(t, test.method, test.path, key, test.body)
+		require.Equal(t, 400, status, test.body)
+		require.Equal(t, []string{test.bound}, p.Errors[test.field], "%s: %v", test.body, p)
+		require.Contains(t, p.Detail, test.field+" "+test.bound)
+	}
+}
+
+// What v1's clients send, and its server took.
+func TestTestsAsV1ClientsSendThem(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t)
+	tenant, key := g.company(t, "Legacy")
+	agent := manyAgents(t, tenant, 1)
+	var folder, made struct{ ID string }
+	require.NoError(t, json.Unmarshal([]byte(body(t, g.do(t, "POST", "/v1/AgentTestFolder", key, `{"agentId":"`+agent+`","name":"F"}`))), &folder))
+	response := g.do(t, "POST", "/v1/AgentTest/simulation", key, "\uFEFF"+`{"AgentId":"`+agent+`","name":"T","scenario":"S","criteria":["C"],"maxTurns":"7",
+		"folderId":"`+folder.ID+`","conversationMessages":[{"role":"Assistant","text":"Hi","timestamp":"2026-03-01T09:30+0100"}],
+		"variables":{"age":41,"customer":{"name":"Ann","tags":["a",null]},"none":null}}`)
+	text := body(t, response)
+	require.Equal(t, 200, response.StatusCode, text)
+	require.NoError(t, json.Unmarshal([]byte(text), &made))
+	for _, part := range []string{
+		`"maxTurns":7`, `"variables":{"age":41,"customer":{"name":"Ann","tags":["a",null]}}`, `"folderId":"` + folder.ID + `"`,
+		`"conversationMessages":[{"role":"assistant","text":"Hi","timestamp":"2026-03-01T08:30:00.000Z"}]`,
+	} {
+		require.Contains(t, text, part)
+	}
+	text = body(t, g.do(t, "PATCH", "/AgentTest/"+made.ID, key, `{"folderId":null,"conversationContext":[{"role":"user","text":"Ho"}]}`))
+	require.Contains(t, text, `"folderId":null`)
+	require.Contains(t, text, `"conversationMessages":[{"role":"user","text":"Ho","timestamp":null}]`)
+	status, p := g.problem(t, "PATCH", "/AgentTest/"+made.ID, key, `{"variables":{"deep":`+strings.Repeat("[", 40)+strings.Repeat("]", 40)+`},"name":""}`)
+	require.Equal(t, 400, status)
+	require.Equal(t, "name must not be empty; variables.deep must not be nested more than 32 levels deep", p.Detail)
+	status, p = g.problem(t, "POST", "/SimulationChat/start", key, `{"agentId":"`+agent+`","dataBag":{"a":null,"b":{"c":1}}}`)
+	require.Equal(t, 422, status)
+	require.Equal(t, map[string][]string{"dataBag.b": {"must be a text"}}, p.Errors)
+}
+
+func TestABasePath(t *testing.T) {
+	t.Parallel()
+	store := dbtest.Open(t, dbtest.URL(t), dbtest.Options())
+	settings := gateway.DefaultSettings()
+	settings.BasePath = "/agents"
+	g := &gatewayUnderTest{url: serveWith(t, store, settings), store: store}
+	_, key := g.company(t, "Behind a proxy")
+	for _, base := range []string{"/agents", "", "/agents/v1"} {
+		response := g.do(t, "POST", base+"/Dataset", key, `{"name":"D"}`)
+		require.Equal(t, 200, response.StatusCode, base)
+		require.Regexp(t, "^/agents/Dataset/dataset_", response.Header.Get("Location"))
+		require.NoError(t, response.Body.Close())
+		_, p := g.problem(t, "GET", base+"/Dataset/unknown%20one", key, "")
+		require.Equal(t, "/agents"+strings.TrimPrefix(base, "/agents")+"/Dataset/unknown%20one", p.Instance)
+	}
+	for path, want := range map[string]int{"/agents/healthz": 200, "/healthz": 200, "/agentsx/healthz": 404, "/agents/agents/healthz": 404} {
+		response := g.do(t, http.MethodGet, path, key, "")
+		require.NoError(t, response.Body.Close())
+		require.Equal(t, want, response.StatusCode, path)
+	}
+	require.Empty(t, g.query(t, key, "{ __typename }", nil).Errors)
+}
+
+func TestChangesBasedOnWhatOthersChanged(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t)
+	tenant, key := g.company(t, "Lost updates")
+	agent := manyAgents(t, tenant, 1)
+	send := func(method, path, sent, condition string) (int, string) {
+		r, err := http.NewRequestWithContext(t.Context(), method, g.url+path, strings.NewReader(sent))
+		require.NoError(t, err)
+		r.Header.Set("X-Api-Key", key)
+		r.Header.Set("Content-Type", "application/json")
+		if condition != "" {
+			r.Header.Set("If-Match", condition)
+		}
+		response, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		_ = body(t, response)
+		return response.StatusCode, response.Header.Get("ETag")
+	}
+	read := func(path string) string {
+		status, tag := send("GET", path, "", "")
+		require.Equal(t, 200, status)
+		require.NotEmpty(t, tag)
+		return tag
+	}
+	created := func(path, sent string) string {
+		var made struct{ ID string }
+		require.NoError(t, json.Unmarshal([]byte(body(t, g.do(t, "POST", path, key, sent))), &made))
+		return made.ID
+	}
+	other, err := tenant.CreateKnowledgeBaseChat(t.Context(), model.CreateKnowledgeBaseChatInput{Name: "Other"})
+	require.NoError(t, err)
+	first, err := tenant.Agent(t.Context(), agent)
+	require.NoError(t, err)
+	chat := *first.KnowledgeBaseChatID
+	test := "/AgentTest/" + created("/AgentTest/simulation", `{"agentId":"`+agent+`","name":"T","scenario":"S","criteria":["C"]}`)
+	for _, change := range []struct{ method, path, read, first, second string }{
+		{"PUT", "/Agent/" + agent + "/prompt", "/Agent/" + agent, `{"prompt":"one"}`, `{"prompt":"two"}`},
+		{"PUT", "/Agent/" + agent + "/chat", "/Agent/" + agent + "/chat", `{"chatId":"` + other.ID + `"}`, `{"chatId":"` + chat + `"}`},
+		{"PATCH", test, test, `{"name":"one"}`, `{"name":"two"}`},
+		{"PATCH", "/KnowledgeBaseChat/" + chat, "", `{"name":"one"}`, `{"name":"two"}`},
+		{"PATCH", "/Dataset/" + created("/Dataset", `{"name":"D"}`), "", `{"name":"one"}`, `{"name":"two"}`},
+		{"PATCH", "/AgentTestFolder/" + created("/AgentTestFolder", `{"agentId":"`+agent+`","name":"F"}`), "", `{"name":"one"}`, `{"name":"two"}`},
+	} {
+		if change.read == "" {
+			change.read = change.path
+		}
+		before := read(change.read)
+		status, tag := send(change.method, change.path, change.first, before)
+		require.Equal(t, 200, status, change.path)
+		after := read(change.read)
+		require.NotEqual(t, before, after, change.path)
+		if change.read == change.path {
+			require.Equal(t, after, tag, "%s: it answers what a GET does", change.path)
+		}
+		status, _ = send(change.method, change.path, change.second, before)
+		require.Equal(t, 412, status, change.path)
+		require.Equal(t, after, read(change.read), "%s: nothing changed", change.path)
+		status, _ = send(change.method, change.path, change.second, after)
+		require.Equal(t, 200, status, change.path)
+	}
+	status, _ := send("PATCH", "/Dataset/unknown", `{}`, `"x"`)
+	require.Equal(t, 404, status)
+}
+
+// Two clients that read the same and change it at the same time: one of them is told.
+func TestOfTwoChangesAtOnceOneIsRefused(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t)
+	_, key := g.company(t, "Race")
+	var made struct{ ID string }
+	require.NoError(t, json.Unmarshal([]byte(body(t, g.do(t, "POST", "/Dataset", key, `{"name":"D"}`))), &made))
+	for round := range 10 {
+		response := g.do(t, "GET", "/Dataset/"+made.ID, key, "")
+		tag := response.Header.Get("ETag")
+		_ = body(t, response)
+		statuses := make(chan int, 4)
+		for n := range cap(statuses) {
+			go func() {
+				r, err := http.NewRequestWithContext(t.Context(), http.MethodPatch, g.url+"/Dataset/"+made.ID, strings.NewReader(fmt.Sprintf(`{"name":"%d of %d"}`, n, round)))
+				if err != nil {
+					statuses <- 0
+					return
+				}
+				r.Header.Set("X-Api-Key", key)
+				r.Header.Set("Content-Type", "application/json")
+				r.Header.Set("If-Match", tag)
+				response, err := http.DefaultClient.Do(r)
+				if err != nil {
+					statuses <- 0
+					return
+				}
+				_ = response.Body.Close()
+				statuses <- response.StatusCode
+			}()
+		}
+		taken := map[int]int{}
+		for range cap(statuses) {
+			taken[<-statuses]++
+		}
+		require.Equal(t, map[int]int{200: 1, 412: cap(statuses) - 1}, taken)
+	}
+}

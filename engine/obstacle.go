@@ -1,0 +1,77 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// ObstaclesOfTests returns, by the id of the test, why it cannot be carried out with its agent as that is now: sentences, none
+// if it can. It takes two round trips.
+func (e *Engine) ObstaclesOfTests(ctx context.Context, t *db.Tenant, ids []string) (map[string][]string, error) {
+	found, err := t.Find(ctx, db.AgentTestRows, ids, "agent_id", "kind", "variables", "tool_mocking", "tag_expected")
+	if err != nil {
+		return nil, err
+	}
+	tests := make([]*model.AgentTestRow, len(found))
+	agentIDs := make([]string, len(found))
+	for i, row := range found {
+		tests[i] = rowOfTest(row)
+		agentIDs[i] = tests[i].AgentID
+	}
+	speakers, err := loadSpeakers(ctx, t, model.Unique(agentIDs))
+	if err != nil {
+		return nil, err
+	}
+	obstacles := make(map[string][]string, len(tests))
+	for _, test := range tests {
+		// Without an agent it was deleted meanwhile, and its tests are about to be.
+		if speaker := speakers[test.AgentID]; speaker != nil {
+			obstacles[test.ID] = speaker.obstacles(test)
+		}
+	}
+	return obstacles, nil
+}
+
+func rowOfTest(row model.Row) *model.AgentTestRow {
+	switch test := row.(type) {
+	case *model.SimulationTest:
+		return test.AgentTestRow
+	case *model.ClassificationTest:
+		return test.AgentTestRow
+	}
+	return row.(*model.AgentTestRow)
+}
+
+func (s *speaker) obstacles(test *model.AgentTestRow) []string {
+	obstacles := []string{}
+	if test.Kind == model.AgentTestKindClassification {
+		if err := expects(s.agent, test.TagExpected); err != nil {
+			obstacles = append(obstacles, err.Error())
+		}
+		return obstacles
+	}
+	values, err := bagOf(test.Variables)
+	if err != nil {
+		return append(obstacles, "the variables cannot be read")
+	}
+	for _, name := range fillFields(values, s.agent.Fields, now()) {
+		obstacles = append(obstacles, fmt.Sprintf("the agent's field %q is mandatory, and the variables have no value for it", name))
+	}
+	var missing *model.Error
+	if err := mockingOf(test.ToolMocking).Check(s.tools, s.subAgents); errors.As(err, &missing) {
+		obstacles = append(obstacles, missing.Message)
+	}
+	return obstacles
+}
+
+// expects returns UNPROCESSABLE if the agent cannot produce the tag that a test expects.
+func expects(agent *model.Agent, tag string) error {
+	if agent.KnowsTag(tag) {
+		return nil
+	}
+	return model.Errorf(model.Unprocessable, "the agent has no classification tag %q, which the test expects", tag)
+}

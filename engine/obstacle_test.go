@@ -1,0 +1,62 @@
+package engine_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/engine"
+	"github.com/agentgraph/agentgraph/engine/llm/offline"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+func TestObstacles(t *testing.T) {
+	t.Parallel()
+	c := newClinic(t, func(in *model.CreateAgentInput) {
+		in.ClassificationTags = []*model.ClassificationTag{{Name: "booked", Definition: "They booked."}}
+	})
+	e := newEngine(offline.New(), engine.Options{})
+	tool := c.tool(t, c.agent, "book", "")
+	simulation, err := c.tenant.CreateSimulationTest(t.Context(), model.CreateSimulationTestInput{
+		AgentID: c.agent.ID, Name: "S", Scenario: "S", Criteria: []string{"C"}, MaxTurns: 1, Variables: model.JSONObject(`{"clinic":" "}`),
+		ToolMocking: &model.ToolMocking{MockedTools: []model.MockedTool{{ToolID: tool.ID}}},
+	})
+	require.NoError(t, err)
+	classification, err := c.tenant.CreateClassificationTest(t.Context(), model.CreateClassificationTestInput{
+		AgentID: c.agent.ID, Name: "C", TagExpected: "booked",
+		ConversationContext: &model.ConversationContext{Messages: []model.TestMessage{{Role: model.MessageRoleUser, Text: "Hi"}}},
+	})
+	require.NoError(t, err)
+	ids := []string{simulation.ID, classification.ID}
+	found, err := e.ObstaclesOfTests(t.Context(), c.tenant, append(ids, "test_unknown"))
+	require.NoError(t, err)
+	noValue := `the agent's field "clinic" is mandatory, and the variables have no value for it`
+	require.Equal(t, map[string][]string{simulation.ID: {noValue}, classification.ID: {}}, found)
+
+	require.NoError(t, c.tenant.DeleteTool(t.Context(), tool.ID))
+	_, err = c.tenant.UpdateAgent(t.Context(), model.UpdateAgentInput{AgentID: c.agent.ID, ClassificationTags: []*model.ClassificationTag{}})
+	require.NoError(t, err)
+	_, err = c.tenant.UpdateAgentTest(t.Context(), model.UpdateAgentTestInput{TestID: simulation.ID, Variables: model.JSONObject(`{"clinic":"Lakeside"}`)})
+	require.NoError(t, err)
+	found, err = e.ObstaclesOfTests(t.Context(), c.tenant, ids)
+	require.NoError(t, err)
+	require.Equal(t, []string{`tool "` + tool.ID + `" is not connected to the agent; connected: none`}, found[simulation.ID])
+	require.Equal(t, []string{`the agent has no classification tag "booked", which the test expects`}, found[classification.ID])
+
+	// What cannot be carried out is nobody's failure.
+	execution, err := c.tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: ids, Repeats: 1, Concurrency: 2})
+	require.NoError(t, err)
+	runs, err := dbtest.Pages[*model.AgentTestRun](t.Context(), c.tenant, db.RunsOfExecutions, nil, []string{execution.ID}, model.PageArgs{First: 2})
+	require.NoError(t, err)
+	require.Len(t, runs, 2)
+	for _, run := range runs {
+		require.NoError(t, e.RunTest(t.Context(), c.tenant, run.ID, 1))
+		ended, err := dbtest.Find[*model.AgentTestRun](t.Context(), c.tenant, db.AgentTestRunRows, []string{run.ID})
+		require.NoError(t, err)
+		require.Equal(t, model.AgentTestRunStatusError, ended[0].Status)
+		require.Equal(t, model.RunErrorCauseAgent, ended[0].Error.Cause)
+		require.Equal(t, "the agent: "+found[run.TestedID][0], ended[0].Error.Message)
+	}
+}

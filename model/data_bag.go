@@ -1,0 +1,168 @@
+package model
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Bounds of a data bag and of a test's variables. Lengths are in characters.
+const (
+	maxDataBagEntries = 200
+	maxDataBagName    = 100
+	maxDataBagValue   = 10_000
+	// maxNumberExponent bounds numbers. Beyond it, exact numbers take gigabytes of digits.
+	maxNumberExponent = 400
+)
+
+// Variables returns the data bag as names and texts.
+func (c *SimulationChat) Variables() (map[string]string, error) { return variables(c.DataBag) }
+
+func variables(bag JSONObject) (map[string]string, error) {
+	given := map[string]*string{}
+	if err := json.Unmarshal(bag.text(), &given); err != nil {
+		return nil, err
+	}
+	texts := make(map[string]string, len(given))
+	for name, value := range given {
+		if value == nil {
+			return nil, fmt.Errorf("%q has no value", name)
+		}
+		texts[name] = *value
+	}
+	return texts, nil
+}
+
+// dataBag records the faults of texts for an agent's fields, and returns the texts. What is null is as good as absent.
+func (f *Fields) dataBag(path string, bag JSONObject) map[string]string {
+	texts := map[string]string{}
+	for name, value := range f.members(path, bag) {
+		var text string
+		if json.Unmarshal(value, &text) != nil {
+			f.Add(path+"."+name, "must be a text")
+			continue
+		}
+		f.text(path+"."+name, text, 0, maxDataBagValue)
+		texts[name] = text
+	}
+	return texts
+}
+
+// values records the faults of an object that maps names to any values: texts, numbers, truth values, and lists and objects
+// of them, which count by their JSON. What is null is as good as absent.
+func (f *Fields) values(path string, object JSONObject) {
+	for name, value := range f.members(path, object) {
+		at := path + "." + name
+		var text string
+		if json.Unmarshal(value, &text) == nil {
+			f.text(at, text, 0, maxDataBagValue)
+			continue
+		}
+		decoder := json.NewDecoder(bytes.NewReader(value))
+		decoder.UseNumber()
+		var decoded any
+		if err := decoder.Decode(&decoded); err != nil {
+			f.Add(at, "must be a JSON value")
+			continue
+		}
+		if length := utf8.RuneCount(value); length > maxDataBagValue {
+			f.Add(at, "must have at most %d characters of JSON, not %d", maxDataBagValue, length)
+		} else if fault := faultOfValue(decoded, 1); fault != "" {
+			f.Add(at, "%s", fault)
+		}
+	}
+}
+
+// members returns the members of an object that are not null, and records the faults of their names and of their number.
+func (f *Fields) members(path string, object JSONObject) map[string]json.RawMessage {
+	given := map[string]json.RawMessage{}
+	if err := json.Unmarshal(object.text(), &given); err != nil {
+		f.Add(path, "must be an object")
+		return nil
+	}
+	maps.DeleteFunc(given, func(_ string, value json.RawMessage) bool { return string(value) == "null" })
+	if !f.list(path, len(given), maxDataBagEntries) {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if length := utf8.RuneCountInString(name); length < 1 || length > maxDataBagName || strings.ContainsRune(name, 0) {
+			f.Add(path, "must have names of 1 to %d characters, without U+0000", maxDataBagName)
+			return nil
+		}
+	}
+	return given
+}
+
+// faultOfValue says what of a value no conversation can use, or nothing.
+func faultOfValue(value any, depth int) string {
+	switch v := value.(type) {
+	case string:
+		if strings.ContainsRune(v, 0) {
+			return "must not contain the character U+0000"
+		}
+	case json.Number:
+		_, exponent, found := strings.Cut(strings.ToLower(v.String()), "e")
+		if n, err := strconv.Atoi(exponent); found && (err != nil || max(n, -n) > maxNumberExponent) {
+			return fmt.Sprintf("must have numbers with exponents from -%d to %[1]d", maxNumberExponent)
+		}
+	case []any:
+		for _, inner := range v {
+			if fault := faultWithin(inner, depth); fault != "" {
+				return fault
+			}
+		}
+	case map[string]any:
+		for name, inner := range v {
+			if strings.ContainsRune(name, 0) {
+				return "must not contain the character U+0000"
+			}
+			if fault := faultWithin(inner, depth); fault != "" {
+				return fault
+			}
+		}
+	}
+	return ""
+}
+
+func faultWithin(value any, depth int) string {
+	if depth == MaxJSONDepth {
+		return fmt.Sprintf("must not be nested more than %d levels deep", MaxJSONDepth)
+	}
+	return faultOfValue(value, depth+1)
+}
+
+// withoutNulls is the object without the members that are null, and else as it was spelled.
+func (o JSONObject) withoutNulls() JSONObject {
+	members := map[string]json.RawMessage{}
+	if !bytes.Contains(o, []byte("null")) || json.Unmarshal(o, &members) != nil {
+		return o.text()
+	}
+	var kept bytes.Buffer
+	separator := "{"
+	decoder := json.NewDecoder(bytes.NewReader(o))
+	_, _ = decoder.Token() // the opening brace of what was read before
+	for decoder.More() {
+		name, _ := decoder.Token()
+		var value json.RawMessage
+		_ = decoder.Decode(&value)
+		if string(members[name.(string)]) == "null" {
+			continue
+		}
+		kept.WriteString(separator)
+		written, _ := json.Marshal(name)
+		kept.Write(written)
+		kept.WriteString(":")
+		kept.Write(value)
+		separator = ","
+	}
+	if separator == "{" {
+		return JSONObject("{}")
+	}
+	kept.WriteString("}")
+	return kept.Bytes()
+}

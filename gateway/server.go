@@ -86,10 +86,11 @@ type Server struct {
 	traffic      traffic
 	sockets      atomic.Int64
 	// entrance handles every request that browse does not answer.
-	entrance            http.Handler
-	cors                *cors.Cors
-	requests, companies *rateLimit
-	sessions            *sessions
+	entrance  http.Handler
+	cors      *cors.Cors
+	requests  keyLimit
+	companies *rateLimit
+	sessions  *sessions
 }
 
 // schemas serialises New's one change to a schema, which several servers may share.
@@ -120,7 +121,7 @@ func New(o Options) *Server {
 		observer:     o.Observer,
 		traffic:      newTraffic(),
 		cors:         newCORS(o.Settings.CORSOrigins),
-		requests:     newRateLimit("API key", "requests", o.Settings.RateLimit),
+		requests:     newKeyLimit("requests", o.Settings.RateLimit),
 		companies:    newRateLimit("company", "requests", o.Settings.CompanyRateLimit),
 		sessions:     newSessions(o.Revocations, o.Settings.SessionsPerKey, o.Log),
 	}
@@ -134,7 +135,7 @@ func New(o Options) *Server {
 	s.exec.SetQueryCache(documents)
 	s.exec.Use(noteOperation{})
 	s.exec.Use(guard{settings: o.Settings, documents: documents, schema: o.Schema.Schema()})
-	s.exec.Use(modelDriven{newRateLimit("API key", "operations that make a model work", o.Settings.ModelRateLimit)})
+	s.exec.Use(modelDriven{newKeyLimit("operations that make a model work", o.Settings.ModelRateLimit)})
 	s.exec.Use(deadline{o.Settings})
 	s.exec.Use(idempotency{s})
 	s.exec.Use(responseLimit{o.Settings, new(atomic.Int64)})

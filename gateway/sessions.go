@@ -24,7 +24,8 @@ const (
 	// signal may be lost.
 	sessionsLook = 400 * time.Millisecond
 	sessionsRead = 1500 * time.Millisecond
-	// tokenShare is the part of its key's sessions that one page's token may have: no visitor of a page shuts out the others.
+	// tokenShare is the part of its key's sessions that one page's token may have, and of its key's requests that one visitor
+	// may: no visitor of a page shuts out the others.
 	tokenShare = 10
 )
 

@@ -2439,6 +2439,8 @@ input ResetCampaignItemInput {
   campaignId: ID!
   "The item."
   itemId: ID!
+  "The item's ` + "`" + `version` + "`" + ` that this is based on. If it is not the current one any more, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
+  expectedVersion: Int
 }
 
 "The item, pending."
@@ -2697,6 +2699,15 @@ type Dataset implements Node {
   createdAt: DateTime!
   "When it was changed last; null until then. Its documents do not count."
   updatedAt: DateTime
+  "The knowledge base chats that draw from it."
+  chats(
+    "Page size, 1 to 100."
+    first: Int! = 50
+    "Continue after this cursor."
+    after: String
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
+    offset: Int
+  ): KnowledgeBaseChatConnection!
 }
 
 "How documents are parsed."
@@ -3094,6 +3105,15 @@ type KnowledgeBaseChat implements Node {
     "How many of the best chunks below ` + "`" + `similarityThreshold` + "`" + ` are told as well, 0 to 100. Chunks that hold no word of the question may be left out."
     belowThreshold: Int! = 0
   ): [RetrievedChunk!]! @cost(weight: 20000)
+  "The agents that it is connected to."
+  agents(
+    "Page size, 1 to 100."
+    first: Int! = 50
+    "Continue after this cursor."
+    after: String
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
+    offset: Int
+  ): AgentConnection!
 }
 
 "A chunk that was found for a question."
@@ -3851,6 +3871,8 @@ type SubAgent implements Node {
   description: String!
   "Who answers."
   agent: Agent!
+  "The agent that it is a sub-agent of."
+  parent: Agent!
 }
 
 "A new edge of the agent graph."
@@ -3892,6 +3914,15 @@ type RemoveSubAgentPayload {
 extend type Agent {
   "Sub-agents that the agent can delegate to, in the order in which they were added."
   subAgents: [SubAgent!]! @listSize(assumedSize: 3)
+  "The agents that it is a sub-agent of: those which change with it."
+  parents(
+    "Page size, 1 to 100."
+    first: Int! = 50
+    "Continue after this cursor."
+    after: String
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
+    offset: Int
+  ): AgentConnection!
 }
 
 extend type Mutation {
@@ -4589,6 +4620,8 @@ func (ec *executionContext) childFields_Agent(ctx context.Context, field graphql
 		return ec.fieldContext_Agent_simulationChats(ctx, field)
 	case "subAgents":
 		return ec.fieldContext_Agent_subAgents(ctx, field)
+	case "parents":
+		return ec.fieldContext_Agent_parents(ctx, field)
 	case "tools":
 		return ec.fieldContext_Agent_tools(ctx, field)
 	case "coverage":
@@ -5687,6 +5720,8 @@ func (ec *executionContext) childFields_Dataset(ctx context.Context, field graph
 		return ec.fieldContext_Dataset_createdAt(ctx, field)
 	case "updatedAt":
 		return ec.fieldContext_Dataset_updatedAt(ctx, field)
+	case "chats":
+		return ec.fieldContext_Dataset_chats(ctx, field)
 	case "documents":
 		return ec.fieldContext_Dataset_documents(ctx, field)
 	case "documentCount":
@@ -5925,6 +5960,8 @@ func (ec *executionContext) childFields_KnowledgeBaseChat(ctx context.Context, f
 		return ec.fieldContext_KnowledgeBaseChat_updatedAt(ctx, field)
 	case "retrieve":
 		return ec.fieldContext_KnowledgeBaseChat_retrieve(ctx, field)
+	case "agents":
+		return ec.fieldContext_KnowledgeBaseChat_agents(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type KnowledgeBaseChat", field.Name)
 }
@@ -6469,6 +6506,8 @@ func (ec *executionContext) childFields_SubAgent(ctx context.Context, field grap
 		return ec.fieldContext_SubAgent_description(ctx, field)
 	case "agent":
 		return ec.fieldContext_SubAgent_agent(ctx, field)
+	case "parent":
+		return ec.fieldContext_SubAgent_parent(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SubAgent", field.Name)
 }

@@ -52,6 +52,8 @@ type Options struct {
 	Claim ClaimRequest
 	// Console serves the web console to browsers. Nil means no console.
 	Console *console.Handler
+	// Pages are public documents by path, which is without a trailing slash.
+	Pages map[string]Page
 	// Observer watches requests. It may be nil.
 	Observer Observer
 	Settings Settings
@@ -75,6 +77,7 @@ type Server struct {
 	doubts       Doubts
 	claim        ClaimRequest
 	console      *console.Handler
+	pages        pages
 	readiness    readiness
 	failures     failures
 	presenter    presenter
@@ -110,6 +113,7 @@ func New(o Options) *Server {
 		doubts:       o.Doubts,
 		claim:        o.Claim,
 		console:      o.Console,
+		pages:        newPages(o.Pages),
 		readiness:    readiness{ready: o.Ready, log: o.Log},
 		failures:     newFailures(),
 		presenter:    presenter{log: o.Log, settings: o.Settings},

@@ -53,6 +53,8 @@ type Options struct {
 	Claim ClaimRequest
 	// Console serves the web console to browsers. Nil means no console.
 	Console *console.Handler
+	// Pages are public documents by path, which is without a trailing slash.
+	Pages map[string]Page
 	// Observer watches requests. It may be nil.
 	Observer Observer
 	Settings Settings
@@ -76,6 +78,7 @@ type Server struct {
 	doubts       Doubts
 	claim        ClaimRequest
 	console      *console.Handler
+	pages        pages
 	readiness    readiness
 	failures     failures
 	presenter    presenter
@@ -84,14 +87,15 @@ type Server struct {
 	traffic      traffic
 	sockets      atomic.Int64
 	// entrance handles every request that browse does not answer.
-	entrance            http.Handler
-	cors                *cors.Cors
-	requests, companies *rateLimit
-	sessions            *sessions
-	persisted           *persisted
-	schema              *ast.Schema
-	compress            func(http.Handler) http.HandlerFunc
-	sdl                 func() []byte
+	entrance  http.Handler
+	cors      *cors.Cors
+	requests  keyLimit
+	companies *rateLimit
+	sessions  *sessions
+	persisted *persisted
+	schema    *ast.Schema
+	compress  func(http.Handler) http.HandlerFunc
+	sdl       func() []byte
 }
 
 // schemas serialises changes to a schema, which several servers may share. The first New makes them all.
@@ -115,6 +119,7 @@ func New(o Options) *Server {
 		doubts:       o.Doubts,
 		claim:        o.Claim,
 		console:      o.Console,
+		pages:        newPages(o.Pages),
 		readiness:    readiness{ready: o.Ready, log: o.Log},
 		failures:     newFailures(),
 		presenter:    presenter{log: o.Log, settings: o.Settings},
@@ -122,7 +127,7 @@ func New(o Options) *Server {
 		observer:     o.Observer,
 		traffic:      newTraffic(),
 		cors:         newCORS(o.Settings.CORSOrigins),
-		requests:     newRateLimit("API key", "requests", o.Settings.RateLimit),
+		requests:     newKeyLimit("requests", o.Settings.RateLimit),
 		companies:    newRateLimit("company", "requests", o.Settings.CompanyRateLimit),
 		sdl:          sync.OnceValue(func() []byte { return []byte(SDL(o.Schema.Schema())) }),
 		compress:     newCompression(),
@@ -140,7 +145,7 @@ func New(o Options) *Server {
 	s.exec.SetQueryCache(documents)
 	s.exec.Use(noteOperation{})
 	s.exec.Use(guard{settings: o.Settings, documents: documents, schema: o.Schema.Schema()})
-	s.exec.Use(modelDriven{newRateLimit("API key", "operations that make a model work", o.Settings.ModelRateLimit)})
+	s.exec.Use(modelDriven{newKeyLimit("operations that make a model work", o.Settings.ModelRateLimit)})
 	s.exec.Use(deadline{o.Settings})
 	s.exec.Use(idempotency{s})
 	s.exec.Use(resume{})

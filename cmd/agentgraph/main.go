@@ -28,22 +28,25 @@ type program struct {
 	Serve     server.Serve      `cmd:"" help:"Run the gateway in production, on the database that DATABASE_URL names."`
 	Migrate   admin.Migrate     `cmd:"" help:"Move the schema of the database up or down, or show where it stands."`
 	Companies admin.Companies   `cmd:"" help:"Create and list companies."`
-	Keys      admin.Keys        `cmd:"" help:"Create, list and revoke the API keys of a company."`
+	Keys      admin.Keys        `cmd:"" help:"Create, take over, list and revoke the API keys of a company."`
 	Test      agenttest.Command `cmd:"" help:"Run tests of agents on a server, and show them."`
 	Plan      admin.Plan        `cmd:"" help:"Set, show and clear the plan of a company: its monthly credits and its budget."`
 	Audit     admin.Audit       `cmd:"" help:"Export who changed what in a company."`
 	Schema    server.Schema     `cmd:"" help:"Print the GraphQL schema as one file."`
+	Export    admin.Export      `cmd:"" help:"Write a company into one file: agents, documents, tests, campaigns, usage and all that happened."`
+	Import    admin.Import      `cmd:"" help:"Make a company of such a file, with the ids that it has: all of it or nothing."`
 	Version   versionCommand    `cmd:"" help:"Print the version."`
 }
 
-// streams are where a command writes: its output to out, the log to log.
+// streams are what a command reads from, in, and writes to: its output to out, the log to log.
 type streams struct {
+	in       io.Reader
 	out, log io.Writer
 }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
-	code := run(ctx, os.Args[1:], streams{out: os.Stdout, log: os.Stderr})
+	code := run(ctx, os.Args[1:], streams{in: os.Stdin, out: os.Stdout, log: os.Stderr})
 	stop()
 	os.Exit(code)
 }
@@ -60,6 +63,7 @@ func run(ctx context.Context, args []string, std streams) int {
 		kong.Writers(std.out, std.log),
 		kong.Exit(func(code int) { exit = code }),
 		kong.BindTo(ctx, (*context.Context)(nil)),
+		kong.BindTo(std.in, (*io.Reader)(nil)),
 		kong.Vars{"version": version()},
 		kong.Resolvers(fromFiles),
 	)

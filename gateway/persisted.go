@@ -163,6 +163,6 @@ func persistedError(message, code string) *gqlerror.Error {
 	return err
 }
 
-func badInput(format string, args ...any) *gqlerror.Error {
-	return gqlerror.Wrap(model.Errorf(model.BadInput, format, args...))
+func badInput(message string) *gqlerror.Error {
+	return gqlerror.Wrap(model.Errorf(model.BadInput, "%s", message))
 }

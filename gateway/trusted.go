@@ -14,6 +14,7 @@ import (
 	"github.com/vektah/gqlparser/v2"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
+	"github.com/vektah/gqlparser/v2/validator/rules"
 
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -106,7 +107,7 @@ func (t *TrustedDocuments) add(bounds guard, id, text string) error {
 	if err := bounds.MutateOperationParameters(context.Background(), &graphql.RawParams{Query: text}); err != nil {
 		return errors.New(err.Message)
 	}
-	if _, errs := gqlparser.LoadQuery(bounds.schema, text); len(errs) > 0 {
+	if _, errs := gqlparser.LoadQueryWithRules(bounds.schema, text, rules.NewDefaultRules()); len(errs) > 0 {
 		if at := errs[0].Locations; len(at) > 0 {
 			return fmt.Errorf("line %d, column %d: %s", at[0].Line, at[0].Column, errs[0].Message)
 		}

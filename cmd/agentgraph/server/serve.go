@@ -69,7 +69,7 @@ func (c *Serve) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) erro
 	if err != nil {
 		return err
 	}
-	listener, err := listen(ctx, c.Listen)
+	listener, err := listen(ctx, c.Listen, "choose another address with --listen")
 	if err != nil {
 		return err
 	}

@@ -36,6 +36,9 @@ type program struct {
 	Plan       admin.Plan        `cmd:"" group:"Manage its database:" help:"Set, show and clear the plan of a company: its monthly credits and its budget."`
 	Audit      admin.Audit       `cmd:"" group:"Manage its database:" help:"Export who changed what in a company."`
 	Test       agenttest.Command `cmd:"" group:"Ask a server:" help:"Run tests of agents on a server, and show them."`
+	Agents     api.Agents        `cmd:"" group:"Ask a server:" help:"List agents." example:"agentgraph agents\nagentgraph agents --channel Phone --name clinic"`
+	Chat       api.Chat          `cmd:"" group:"Ask a server:" help:"Chat with an agent, and see its calls. Each line of standard input is a message." example:"agentgraph chat \"Clinic reception\" --data clinicName=Harbour\nagentgraph chat agent_01m7yn1htzexesns5wjxxva918 --mock"`
+	Usage      api.Usage         `cmd:"" group:"Ask a server:" help:"Show the credits that were used, and the plan." example:"agentgraph usage\nagentgraph usage --from 2026-01-01 --to 2026-06-30"`
 	Query      api.Query         `cmd:"" group:"Ask a server:" help:"Send a GraphQL operation, and print the response. A subscription prints a line for each event." example:"agentgraph query agents.graphql --var name=clinic\necho '{ company { name } }' | agentgraph query -"`
 	Context    api.Context       `cmd:"" group:"Ask a server:" help:"Keep servers and keys to them under a name."`
 	Completion completionCommand `cmd:"" group:"About the program:" help:"Print a script that has your shell complete commands and flags." example:"source <(agentgraph completion bash)\nagentgraph completion zsh > ~/.zfunc/_agentgraph\nagentgraph completion fish > ~/.config/fish/completions/agentgraph.fish"`

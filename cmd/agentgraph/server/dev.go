@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/base64"
@@ -323,15 +324,18 @@ func (b banner) write(out io.Writer, version string) error {
 	if answers == "offline" {
 		answers = "offline: rules, no language model; set OPENAI_API_KEY for a real one"
 	}
-	var warnings strings.Builder
+	consoleURL := cmp.Or(b.ConsoleURL, "off")
+	lines := [][2]string{
+		{"Console", consoleURL}, {"GraphQL", b.GraphqlURL}, {"REST v1", b.RestURL}, {"API key", key},
+		{"Database", b.Database}, {"Data", b.DataDirectory}, {"Model", answers},
+	}
 	for _, warning := range b.Warnings {
-		warnings.WriteString("  Warning  " + warning + "\n")
+		lines = append(lines, [2]string{"Warning", warning})
 	}
-	consoleURL := b.ConsoleURL
-	if consoleURL == "" {
-		consoleURL = "off"
+	var text strings.Builder
+	for _, line := range lines {
+		fmt.Fprintf(&text, "  %-8s  %s\n", line[0], line[1])
 	}
-	_, err := fmt.Fprintf(out, "agentgraph %s\n  Console  %s\n  GraphQL  %s\n  REST v1  %s\n  API key  %s\n  Database %s\n  Data     %s\n  Model    %s\n%s  Stop with Ctrl+C.\n",
-		version, consoleURL, b.GraphqlURL, b.RestURL, key, b.Database, b.DataDirectory, answers, warnings.String())
+	_, err := fmt.Fprintf(out, "agentgraph %s\n%s  Stop with Ctrl+C.\n", version, text.String())
 	return err
 }

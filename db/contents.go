@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -19,6 +20,10 @@ type Contents struct {
 	Database, User, Server string
 	// IsOurs: the program has migrated it before.
 	IsOurs bool
+	// IsSecured: row-level security holds companies apart. MayBind: the user is a member of its roles.
+	IsSecured, MayBind bool
+	// Clock is what time it is on the server.
+	Clock time.Time
 	// Others are tables and views of anybody else, by name, without those of extensions.
 	Others []string
 	// taken are those of Others whose names the program needs itself.
@@ -57,6 +62,8 @@ func inspect(ctx context.Context, conn interface {
 	var c Contents
 	err := conn.QueryRow(ctx, `
 		SELECT current_database(), current_user, current_setting('server_version'),
+			coalesce((SELECT relrowsecurity FROM pg_class WHERE oid = to_regclass('companies')), false),
+			coalesce(pg_has_role(to_regrole($1), 'USAGE') AND pg_has_role(to_regrole($2), 'USAGE'), false), clock_timestamp(),
 			EXISTS (SELECT FROM pg_attribute WHERE attrelid = to_regclass('migration.version') AND attname = 'version_id'),
 			coalesce((
 				SELECT array_agg(format('%s.%s', nspname, relname) ORDER BY nspname, relname)
@@ -64,7 +71,8 @@ func inspect(ctx context.Context, conn interface {
 				WHERE relkind IN ('r', 'p', 'v', 'm', 'f') AND nspname NOT IN ('pg_catalog', 'information_schema')
 				AND nspname !~ '^pg_(toast|temp)'
 				AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid AND deptype = 'e')
-			), '{}')`).Scan(&c.Database, &c.User, &c.Server, &c.IsOurs, &c.Others)
+			), '{}')`, gatewayRole, programRole,
+	).Scan(&c.Database, &c.User, &c.Server, &c.IsSecured, &c.MayBind, &c.Clock, &c.IsOurs, &c.Others)
 	if err != nil {
 		return c, fmt.Errorf("look at the database: %w", reason(err))
 	}

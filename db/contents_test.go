@@ -21,6 +21,8 @@ func TestContentsOfADatabase(t *testing.T) {
 	require.True(t, ours.IsOurs)
 	require.Empty(t, ours.Others, "all that migrations make is known as theirs")
 	require.NoError(t, ours.Err())
+	require.True(t, ours.IsSecured && ours.MayBind)
+	require.False(t, ours.Clock.IsZero())
 
 	address := dbtest.EmptyURL(t)
 	require.False(t, inspect(address).IsOurs)

@@ -15,7 +15,7 @@ type Agents struct {
 	client.Flags
 	outputFlag
 	Name    *string `env:"AGENTGRAPH_AGENTS_NAME" placeholder:"TEXT" help:"Only with this text in the name."`
-	Channel *string `env:"AGENTGRAPH_AGENTS_CHANNEL" placeholder:"CHANNEL" help:"Only of this channel: Phone, SMS, Web or WhatsApp."`
+	Channel string  `env:"AGENTGRAPH_AGENTS_CHANNEL" enum:",Phone,SMS,Web,WhatsApp" default:"" placeholder:"CHANNEL" help:"Only of this channel: Phone, SMS, Web or WhatsApp."`
 }
 
 const agentsDocument = `query ($filter: AgentFilter, $after: String) {
@@ -52,8 +52,8 @@ func (c *Agents) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) err
 	if c.Name != nil {
 		filter["nameContains"] = *c.Name
 	}
-	if c.Channel != nil {
-		filter["channel"] = *c.Channel
+	if c.Channel != "" {
+		filter["channel"] = c.Channel
 	}
 	agents, err := readAgents(ctx, server, filter)
 	if err != nil {

@@ -156,6 +156,7 @@ func (c *Dev) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) (err e
 	if err := shown.write(cli.Stdout, vars["version"]); err != nil {
 		return err
 	}
+	go warnOfModel(ctx, options, log)
 	log.Info("serving", "address", listener.Addr().String(), "model", engine.ModelName(), "pgvector", store.ComparesVectors(), "metrics", observer.MetricsAddress())
 	return gateway.Serve(ctx, listener)
 }

@@ -66,12 +66,12 @@ microbench-compare: postgres ## benchmarks of this tree beside those of an earli
 eval-knowledge: postgres ## how well retrieval answers known questions
 	$(GO) test -count=1 -v -run '^TestRetrievalQuality$$' ./cmd/agentgraph/demo
 
-generate: ## generate code from the schema
+generate: ## generate code and the descriptions of REST from the schema
 	rm -rf graph
 	$(GO) generate ./...
 
 check-generated: generate ## check that generated code is up to date
-	@git diff --exit-code -- graph model resolvers || { echo "generated code is not up to date: run make generate and commit"; exit 1; }
+	@git diff --exit-code -- graph model resolvers gateway/rest/openapi.json gateway/rest/docs.html docs/rest.md || { echo "generated code is not up to date: run make generate and commit"; exit 1; }
 
 console: console-deps ## the web console, from console/ into gateway/console/dist
 	cd console && npm run --silent build && node scripts/pack.mjs

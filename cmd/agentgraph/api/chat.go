@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -77,7 +76,7 @@ const endTime = 5 * time.Second
 
 // Run starts a chat and holds it: each line of standard input is a message. It ends with the input, or when the agent ends
 // the conversation.
-func (c *Chat) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) error {
+func (c *Chat) Run(ctx context.Context, cli *kong.Context, vars kong.Vars, in io.Reader) error {
 	server, err := c.Connect(cli, vars["version"])
 	if err != nil {
 		return err
@@ -117,7 +116,7 @@ func (c *Chat) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) error
 		screen.message(message)
 	}
 	talk := &conversation{socket: socket, id: chat.ID, screen: screen, shown: len(chat.Messages)}
-	err = talk.hold(ctx)
+	err = talk.hold(ctx, linesOf(in))
 	if !talk.isOver {
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
 		defer cancel()
@@ -169,13 +168,12 @@ type conversation struct {
 	isOver bool
 }
 
-// hold reads lines and sends them, until there are no more, the agent ends the conversation, or ctx ends.
-func (t *conversation) hold(ctx context.Context) error {
+// hold takes lines and sends them, until there are no more, the agent ends the conversation, or ctx ends.
+func (t *conversation) hold(ctx context.Context, said <-chan string) error {
 	events, err := t.socket.Start(ctx, client.Request{Query: chatEventsDocument, Variables: client.Variables{"id": t.id}})
 	if err != nil {
 		return err
 	}
-	said := linesOf(os.Stdin)
 	for !t.isOver {
 		t.screen.ask()
 		select {

@@ -72,7 +72,7 @@ type banner struct {
 
 // Run starts the database unless one is named, migrates it, seeds it if it is empty, shows the banner and serves until
 // ctx ends.
-func (c *Dev) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) (err error) {
+func (c *Dev) Run(ctx context.Context, cli *kong.Context, vars kong.Vars, in io.Reader) (err error) {
 	log := slog.New(slog.NewTextHandler(cli.Stderr, &slog.HandlerOptions{Level: c.LogLevel}))
 	observer, closeObserver, err := c.start(ctx, vars["version"], log)
 	if err != nil {
@@ -109,7 +109,7 @@ func (c *Dev) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) (err e
 			err = errDatabaseEnded // all other errors follow from this one
 		}
 	}()
-	database, err := c.database(ctx, directory, cli.Stderr, end)
+	database, err := c.database(ctx, directory, in, cli.Stderr, end)
 	if err != nil {
 		return err
 	}

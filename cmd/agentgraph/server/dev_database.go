@@ -27,9 +27,9 @@ type devDatabase struct {
 }
 
 // database finds the database. If none is named, it starts one, and calls end if that ends by itself.
-func (c *Dev) database(ctx context.Context, directory string, log io.Writer, end context.CancelCauseFunc) (devDatabase, error) {
+func (c *Dev) database(ctx context.Context, directory string, in io.Reader, log io.Writer, end context.CancelCauseFunc) (devDatabase, error) {
 	if c.DatabaseURL != "" {
-		name, err := c.mayUse(ctx, log)
+		name, err := c.mayUse(ctx, in, log)
 		return devDatabase{address: c.DatabaseURL, name: name, stop: func() error { return nil }}, err
 	}
 	server, err := local.Start(ctx, local.Options{Dir: filepath.Join(directory, "postgres"), Durable: !c.Ephemeral})
@@ -59,7 +59,7 @@ var errDatabaseEnded = errors.New("the private database server has ended by itse
 
 // mayUse returns the name of the database of DATABASE_URL. If that holds tables of others and none of the program's, a
 // flag has to allow it, or somebody at the terminal.
-func (c *Dev) mayUse(ctx context.Context, log io.Writer) (string, error) {
+func (c *Dev) mayUse(ctx context.Context, in io.Reader, log io.Writer) (string, error) {
 	contents, err := db.Inspect(ctx, c.DatabaseURL)
 	if err != nil {
 		return "", err
@@ -75,9 +75,9 @@ func (c *Dev) mayUse(ctx context.Context, log io.Writer) (string, error) {
 		return name, nil
 	}
 	holds := fmt.Sprintf("the database %s holds %s", name, others(contents.Others))
-	if term.IsTerminal(int(os.Stdin.Fd())) && isTerminal(log) {
+	if isTerminal(in) && isTerminal(log) {
 		_, _ = fmt.Fprintf(log, "%s.\nPut agentgraph's tables and a demo company beside them? [y/N] ", upperFirst(holds))
-		answer, _ := bufio.NewReader(os.Stdin).ReadString('\n')
+		answer, _ := bufio.NewReader(in).ReadString('\n')
 		if answer = strings.ToLower(strings.TrimSpace(answer)); answer == "y" || answer == "yes" {
 			return name, nil
 		}
@@ -97,7 +97,7 @@ func others(tables []string) string {
 
 func upperFirst(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
-func isTerminal(out io.Writer) bool {
-	file, ok := out.(*os.File)
+func isTerminal(stream any) bool {
+	file, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(file.Fd()))
 }

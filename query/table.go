@@ -71,8 +71,7 @@ var relations = map[string]relation{
 	"KnowledgeBaseChat.datasetIds":          many(db.DatasetsOfChats).part("id"),
 	"KnowledgeBaseChat.datasetNames":        many(db.DatasetsOfChats).part("name"),
 	"KnowledgeBaseChat.connectedAgentCount": count(db.AgentsOfChats),
-
-	"KnowledgeBaseChat.agents": page(db.AgentsOfChats),
+	"KnowledgeBaseChat.agents":              page(db.AgentsOfChats),
 
 	"Dataset.chats":     page(db.ChatsOfDatasets),
 	"Dataset.documents": page(db.DocumentsOfDatasets),

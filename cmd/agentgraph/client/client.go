@@ -1,4 +1,6 @@
-package agenttest
+// Package client is a client of the API: the server that a command line names, requests and events, and the exit codes
+// that their errors come to. It needs nothing of the server's code.
+package client
 
 import (
 	"bufio"
@@ -29,40 +31,8 @@ const (
 	maxAnswer = 64 << 20
 )
 
-// serverFlags name a server and a key to it.
-type serverFlags struct {
-	URL    string `name:"url" env:"AGENTGRAPH_URL" default:"http://127.0.0.1:8080" help:"Address of the server."`
-	APIKey string `env:"AGENTGRAPH_API_KEY" required:"" placeholder:"KEY" help:"API key of the company. The flag shows in process lists; rather set the variable, or name a file with AGENTGRAPH_API_KEY_FILE."`
-}
-
-// Validate refuses a malformed address and an empty key.
-func (f serverFlags) Validate() error {
-	address, err := url.Parse(f.URL)
-	if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
-		return errors.New("--url must be an address such as https://agents.example.com")
-	}
-	if address.User != nil {
-		return errors.New("--url must hold no password: it is shown, and repeated in reports")
-	}
-	if strings.TrimSpace(f.APIKey) == "" {
-		return errors.New("--api-key or AGENTGRAPH_API_KEY must hold a key")
-	}
-	return nil
-}
-
-func (f serverFlags) client(version string) *client {
-	address := strings.TrimRight(f.URL, "/")
-	if !strings.HasSuffix(address, "/graphql") {
-		address += "/graphql"
-	}
-	return &client{address: address, agent: "agentgraph/" + version, key: strings.TrimSpace(f.APIKey), http: &http.Client{
-		// A redirect could take the key anywhere.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}
-}
-
-// client sends GraphQL requests to a server.
-type client struct {
+// Client sends GraphQL requests to a server.
+type Client struct {
 	address, key string
 	// agent is the User-Agent header.
 	agent string
@@ -79,8 +49,11 @@ type refusal struct {
 
 func (r *refusal) Error() string { return r.message }
 
-// isTemporary reports whether the same request may succeed later.
-func isTemporary(err error) bool {
+// NotFound is the error for something that does not exist, or no longer.
+func NotFound(message string) error { return &refusal{code: model.NotFound, message: message} }
+
+// IsTemporary reports whether the same request may succeed later.
+func IsTemporary(err error) bool {
 	var r *refusal
 	if !errors.As(err, &r) {
 		return true
@@ -94,7 +67,8 @@ func isTemporary(err error) bool {
 	return false
 }
 
-func codeOf(err error) model.Code {
+// CodeOf returns the code of an error that the server answered, else "".
+func CodeOf(err error) model.Code {
 	var r *refusal
 	if errors.As(err, &r) {
 		return r.code
@@ -102,37 +76,61 @@ func codeOf(err error) model.Code {
 	return ""
 }
 
-// variables are the variables of a GraphQL operation.
-type variables map[string]any
+// Variables are the variables of a GraphQL operation.
+type Variables map[string]any
 
-// ask executes a query or mutation and decodes its data. The error is a *refusal if the server answered.
-func (c *client) ask(ctx context.Context, document string, with variables, into any) error {
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
-	defer cancel()
-	response, err := c.send(ctx, document, with, "application/json")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = response.Body.Close() }()
-	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
-	if err != nil {
-		return c.unreachable(err)
-	}
-	data, err := result(response.StatusCode, text)
+// PageInfo describes the end of a page.
+type PageInfo struct {
+	HasNextPage bool
+	EndCursor   *string
+}
+
+// Server returns the address of the server.
+func (c *Client) Server() string { return strings.TrimSuffix(c.address, "/graphql") }
+
+// Request is a GraphQL operation.
+type Request struct {
+	Query     string    `json:"query"`
+	Variables Variables `json:"variables,omitempty"`
+	// OperationName chooses among the operations of the document, if it has several.
+	OperationName string `json:"operationName,omitempty"`
+}
+
+// Ask executes a query or mutation and decodes its data. The error is a *refusal if the server answered.
+func (c *Client) Ask(ctx context.Context, document string, with Variables, into any) error {
+	data, _, err := c.Execute(ctx, Request{Query: document, Variables: with})
 	if err != nil {
 		return err
 	}
 	return json.Unmarshal(data, into)
 }
 
-// subscribe calls each with the data of every event. It returns nil when the server says that there are no more; any
+// Execute executes a query or mutation. It returns its data and, whether or not it has errors, the whole response as it
+// came, nil if there is none.
+func (c *Client) Execute(ctx context.Context, request Request) (data, whole json.RawMessage, err error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	response, err := c.send(ctx, request, "application/json")
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	if err != nil {
+		return nil, nil, c.unreachable(err)
+	}
+	data, err = result(response.StatusCode, text)
+	return data, text, err
+}
+
+// Subscribe calls each with the data of every event. It returns nil when the server says that there are no more; any
 // other end is an error.
-func (c *client) subscribe(ctx context.Context, document string, with variables, each func(json.RawMessage) error) error {
+func (c *Client) Subscribe(ctx context.Context, request Request, each func(json.RawMessage) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	silent := time.AfterFunc(silentTime, func() { cancel(fmt.Errorf("the server was silent for %s", silentTime)) })
 	defer silent.Stop()
-	response, err := c.send(ctx, document, with, "text/event-stream")
+	response, err := c.send(ctx, request, "text/event-stream")
 	if err != nil {
 		return err
 	}
@@ -171,8 +169,8 @@ func (c *client) subscribe(ctx context.Context, document string, with variables,
 	return c.unreachable(cmp.Or(lines.Err(), context.Cause(ctx), errors.New("the connection ended")))
 }
 
-func (c *client) send(ctx context.Context, document string, with variables, accept string) (*http.Response, error) {
-	body, err := json.Marshal(map[string]any{"query": document, "variables": with})
+func (c *Client) send(ctx context.Context, operation Request, accept string) (*http.Response, error) {
+	body, err := json.Marshal(operation)
 	if err != nil {
 		return nil, err
 	}
@@ -192,12 +190,12 @@ func (c *client) send(ctx context.Context, document string, with variables, acce
 }
 
 // unreachable names the server and wraps the cause.
-func (c *client) unreachable(err error) error {
+func (c *Client) unreachable(err error) error {
 	var sent *url.Error
 	if errors.As(err, &sent) {
 		err = sent.Err
 	}
-	return fmt.Errorf("the server at %s cannot be reached: %w", strings.TrimSuffix(c.address, "/graphql"), err)
+	return fmt.Errorf("the server at %s cannot be reached: %w", c.Server(), err)
 }
 
 // result returns the data of a GraphQL response, or its error.

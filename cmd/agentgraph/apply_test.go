@@ -42,7 +42,7 @@ func newCoded(t *testing.T) *coded {
 	t.Helper()
 	address := dbtest.URL(t)
 	store := dbtest.Open(t, address, db.Options{SecretKey: make([]byte, 32)})
-	c := &coded{store: store, served: serve(t, address, "", "--secret-key", base64.StdEncoding.EncodeToString(make([]byte, 32)), "--workers", "0")}
+	c := &coded{store: store, served: serve(t, address, "", "--secret-key", base64.StdEncoding.EncodeToString(make([]byte, 32)), "--workers", "0", "--rate-limit", "0")}
 	target, err := url.Parse(c.url)
 	require.NoError(t, err)
 	pass := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }}

@@ -122,9 +122,11 @@ func (c *Apply) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) erro
 		_, _ = fmt.Fprintf(cli.Stdout, "%s %s\n", signs[s.change.verb], s.change.thing)
 	}}
 	if err := w.write(ctx, made); err != nil {
-		coded := client.ExitWith(ctx, err)
 		_, _ = fmt.Fprintf(cli.Stdout, "%d of %d steps were done; the rest is done when you apply again\n", w.done, len(made.steps))
-		return coded
+		if client.IsTemporary(err) || ctx.Err() != nil {
+			return client.ExitWith(ctx, err)
+		}
+		return client.Exit(client.ExitFailed, err)
 	}
 	_, _ = fmt.Fprintln(cli.Stdout, made.summary())
 	return nil

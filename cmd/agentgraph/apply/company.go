@@ -44,6 +44,12 @@ func (t *thing) reference() string {
 // String returns what people call it, such as `agent "Front desk"`.
 func (t *thing) String() string {
 	called := fmt.Sprintf("%s %q", t.kind.name, printable(cmp.Or(t.name(), t.reference())))
+	for _, of := range []object{t.given, t.present} {
+		if in, _ := of.get("folderId"); in != nil {
+			called += fmt.Sprintf(" in folder %q", printable(in.(*thing).name()))
+			break
+		}
+	}
 	if t.agent != nil {
 		called += fmt.Sprintf(" of agent %q", printable(t.agent.name()))
 	}

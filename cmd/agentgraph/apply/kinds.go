@@ -32,6 +32,8 @@ func initially(value any) shape { return shape{form: scalar, initial: value} }
 
 func listOf(of shape) shape { return shape{form: ordered, initial: list{}, of: &of} }
 
+func distinctOf(of shape) shape { return shape{form: distinct, initial: list{}, of: &of} }
+
 func setOf(of shape) shape { return shape{form: set, initial: list{}, of: &of} }
 
 func recordOf(members ...field) shape { return shape{form: record, members: members} }
@@ -74,7 +76,7 @@ var knowledgeBaseChat = &kind{
 		pageInfo { hasNextPage endCursor }
 	} }`,
 	members: []field{
-		in("name", plainText), in("datasetIds", listOf(one(dataset))),
+		in("name", plainText), in("datasetIds", distinctOf(one(dataset))),
 		in("llmSettings", mergedOf(
 			in("temperature", initially(0.1)), in("topP", initially(0.3)),
 			in("presencePenalty", initially(0.4)), in("frequencyPenalty", initially(0.7)),
@@ -123,7 +125,7 @@ var subAgentMembers = []field{
 func init() {
 	agent.members = []field{
 		in("name", plainText), in("channel", plainText), in("direction", plainText), in("language", plainText),
-		in("tags", listOf(plainText)), in("prompt", plainText), in("outboundWelcomeMessage", optional), in("inboundWelcomeMessage", optional),
+		in("tags", distinctOf(plainText)), in("prompt", plainText), in("outboundWelcomeMessage", optional), in("inboundWelcomeMessage", optional),
 		in("fields", listOf(recordOf(in("name", plainText), in("isMandatory", initially(false)), in("isSystem", initially(false))))),
 		in("classificationTags", listOf(recordOf(in("name", plainText), in("definition", initially("")), in("isSystem", initially(false))))),
 		in("extractedValues", listOf(recordOf(in("name", plainText), in("definition", initially("")), in("type", initially("Text"))))),

@@ -15,6 +15,7 @@ const (
 	text                  // a text that may be absent: the empty text is as good as null
 	moment                // a date-time
 	ordered               // a list
+	distinct              // a list without doubles
 	set                   // a list whose order means nothing
 	record                // an object, replaced whole
 	merged                // an object of which only what is given counts
@@ -75,7 +76,7 @@ func (s shape) normal(value any, resolve resolve, at path) any {
 		return escapes.Replace(value.(string))
 	case reference:
 		return resolve(s.to, value.(string), at)
-	case ordered, set:
+	case ordered, distinct, set:
 		return s.normalList(value.(list), resolve, at)
 	case record, merged:
 		return s.normalObject(value.(object), resolve, at)
@@ -103,7 +104,7 @@ var (
 func (s shape) normalList(values list, resolve resolve, at path) list {
 	normal := list{}
 	for i, value := range values {
-		if value = s.of.normal(value, resolve, at.index(i)); value == nil || s.form == set && slices.ContainsFunc(normal, func(v any) bool { return isEqual(v, value) }) {
+		if value = s.of.normal(value, resolve, at.index(i)); value == nil || s.form != ordered && slices.ContainsFunc(normal, func(v any) bool { return isEqual(v, value) }) {
 			continue
 		}
 		normal = append(normal, value)

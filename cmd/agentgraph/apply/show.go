@@ -81,22 +81,30 @@ func (ch *change) loss() string {
 	return ""
 }
 
-// longest is how long a value may be that is shown on the line of its name, in bytes.
-const longest = 100
+// longest is how long a text may be that is shown on the line of its name, and longestList a list or an object, in bytes.
+const longest, longestList = 100, 60
+
+func isShort(shown string, value any) bool {
+	switch value.(type) {
+	case list, object:
+		return len(shown) <= longestList
+	}
+	return len(shown) <= longest && !strings.Contains(shown, "\n")
+}
 
 func (d difference) show(out io.Writer, isNew bool) {
-	old, now := d.textOf(d.old), d.textOf(d.now)
-	isShort := len(old) <= longest && len(now) <= longest && !strings.Contains(old+now, "\n")
+	old, now := d.textOf(d.old, true), d.textOf(d.now, true)
 	switch {
-	case isNew && len(now) <= longest && !strings.Contains(now, "\n"):
+	case isNew && isShort(now, d.now):
 		_, _ = fmt.Fprintf(out, "    %s: %s\n", d.name, now)
 	case isNew:
+		now = d.textOf(d.now, false)
 		_, _ = fmt.Fprintf(out, "    %s: %d characters on %d lines\n", d.name, len([]rune(now)), strings.Count(strings.TrimSuffix(now, "\n"), "\n")+1)
-	case isShort:
+	case isShort(now, d.now) && isShort(old, d.old):
 		_, _ = fmt.Fprintf(out, "    %s: %s → %s\n", d.name, old, now)
 	default:
 		_, _ = fmt.Fprintf(out, "    %s:\n", d.name)
-		unified := udiff.Unified("", "", ended(old), ended(now))
+		unified := udiff.Unified("", "", ended(d.textOf(d.old, false)), ended(d.textOf(d.now, false)))
 		for i, line := range strings.Split(strings.TrimSuffix(unified, "\n"), "\n") {
 			if i > 1 { // The first two name files.
 				_, _ = fmt.Fprintf(out, "      %s\n", line)
@@ -107,13 +115,17 @@ func (d difference) show(out io.Writer, isNew bool) {
 
 func ended(text string) string { return strings.TrimSuffix(text, "\n") + "\n" }
 
-// textOf returns a value as people read it: a text of several lines as it is, else YAML.
-func (d difference) textOf(value any) string {
+// textOf returns a value as people read it: a text of several lines as it is, else YAML, on one line or on several.
+func (d difference) textOf(value any, onOneLine bool) string {
 	written := d.shape.written(value)
 	if text, ok := written.(string); ok && (strings.Contains(text, "\n") || len(text) > longest) {
 		return lines(text)
 	}
-	encoded, err := yaml.MarshalWithOptions(toYAML(written), yamlOptions...)
+	options := []yaml.EncodeOption{yaml.UseLiteralStyleIfMultiline(true)}
+	if onOneLine {
+		options = []yaml.EncodeOption{yaml.Flow(true)}
+	}
+	encoded, err := yaml.MarshalWithOptions(toYAML(written), options...)
 	if err != nil {
 		return "?"
 	}

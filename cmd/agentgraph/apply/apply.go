@@ -118,7 +118,12 @@ func (c *Apply) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) erro
 	if err := c.ask(cli.Stdout, made); err != nil {
 		return err
 	}
+	told := map[*change]bool{}
 	w := &writer{api: server, told: func(s step) {
+		if told[s.change] {
+			return
+		}
+		told[s.change] = true
 		_, _ = fmt.Fprintf(cli.Stdout, "%s %s\n", signs[s.change.verb], s.change.thing)
 	}}
 	if err := w.write(ctx, made); err != nil {

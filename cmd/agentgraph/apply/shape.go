@@ -125,7 +125,7 @@ func (s shape) normalObject(o object, resolve resolve, at path) any {
 			continue
 		}
 		n := f.normal(value, resolve, at.member(f.name))
-		if n == nil && f.form == reference && !f.isNullable {
+		if n == nil && f.form == reference && !f.isNullable && s.form == record {
 			return nil
 		}
 		normal = append(normal, member{f.name, n})

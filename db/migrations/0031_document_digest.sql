@@ -1,13 +1,12 @@
--- What a document holds, in short, so that clients can tell whether they have the same file without reading it.
+-- What a document holds, in short, so that clients can tell whether they have the same file without reading it. It is empty for
+-- what a replica of before adds while it is still running: clients then send the file again.
 
 -- +goose Up
 ALTER TABLE documents ADD COLUMN digest text NOT NULL DEFAULT '';
-UPDATE documents SET digest = encode(sha256(whole.content), 'hex')
-FROM (
-    SELECT company_id, document_id, string_agg(content, ''::bytea ORDER BY part) AS content
-    FROM document_contents GROUP BY company_id, document_id
-) AS whole
-WHERE whole.company_id = documents.company_id AND whole.document_id = documents.id;
+UPDATE documents SET digest = encode(sha256(coalesce((
+    SELECT string_agg(content, ''::bytea ORDER BY part) FROM document_contents
+    WHERE document_contents.company_id = documents.company_id AND document_contents.document_id = documents.id
+), ''::bytea)), 'hex');
 
 -- +goose Down
 ALTER TABLE documents DROP COLUMN digest;

@@ -34,7 +34,7 @@ type compared struct {
 }
 
 // plan reads the files and the server, and compares them.
-func (c *compared) plan(ctx context.Context, cli *kong.Context, version string) (*api, *plan, error) {
+func (c *compared) plan(ctx context.Context, cli *kong.Context, version string, onlyShow bool) (*api, *plan, error) {
 	if len(c.File) == 0 {
 		return nil, nil, client.Exit(client.ExitUsage, errors.New("--file must name a YAML file, or a directory with such files"))
 	}
@@ -54,7 +54,7 @@ func (c *compared) plan(ctx context.Context, cli *kong.Context, version string) 
 	if err := there.describe(sources); err != nil {
 		return nil, nil, client.Exit(client.ExitFailed, err)
 	}
-	made, err := there.plan(options{prune: c.Prune, sendHeaders: c.SendHeaders})
+	made, err := there.plan(options{c.Prune, c.SendHeaders, onlyShow})
 	if err != nil {
 		return nil, nil, client.Exit(client.ExitFailed, err)
 	}
@@ -73,7 +73,7 @@ func (*Diff) Help() string {
 
 // Run prints the differences.
 func (c *Diff) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) error {
-	_, made, err := c.plan(ctx, cli, vars["version"])
+	_, made, err := c.plan(ctx, cli, vars["version"], true)
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (c *Apply) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) erro
 		_, err := cli.Stdout.Write(Schema)
 		return err
 	}
-	server, made, err := c.plan(ctx, cli, vars["version"])
+	server, made, err := c.plan(ctx, cli, vars["version"], c.DryRun)
 	if err != nil {
 		return err
 	}

@@ -16,13 +16,6 @@ import (
 // check refuses what the server would refuse, as far as one thing alone shows it.
 func (c *company) check(ch *change) {
 	t := ch.thing
-	if ch.headers {
-		for _, h := range t.headers {
-			if name, _, isSet := environment(h.value.(string)); !isSet {
-				c.wrong.add(t.at.member("endpoint").member("headers").member(h.name), "needs the environment variable %s, which is not set", name)
-			}
-		}
-	}
 	err := t.made()
 	var known *model.Error
 	if err != nil && !errors.As(err, &known) {
@@ -40,6 +33,15 @@ func (c *company) check(ch *change) {
 			at = at.member(step)
 		}
 		c.wrong.add(at, "%s", strings.Join(known.Fields[name], ", "))
+	}
+}
+
+// checkSecrets refuses headers whose values are to be sent and are not there.
+func (c *company) checkSecrets(t *thing) {
+	for _, h := range t.headers {
+		if name, _, isSet := environment(h.value.(string)); !isSet {
+			c.wrong.add(t.at.member("endpoint").member("headers").member(h.name), "needs the environment variable %s, which is not set", name)
+		}
 	}
 }
 

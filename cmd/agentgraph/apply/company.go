@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
 // thing is something that the files describe, that the server has, or both.
@@ -43,15 +45,15 @@ func (t *thing) reference() string {
 
 // String returns what people call it, such as `agent "Front desk"`.
 func (t *thing) String() string {
-	called := fmt.Sprintf("%s %q", t.kind.name, printable(cmp.Or(t.name(), t.reference())))
+	called := fmt.Sprintf("%s %q", t.kind.name, client.Printable(cmp.Or(t.name(), t.reference())))
 	for _, of := range []object{t.given, t.present} {
 		if in, _ := of.get("folderId"); in != nil {
-			called += fmt.Sprintf(" in folder %q", printable(in.(*thing).name()))
+			called += fmt.Sprintf(" in folder %q", client.Printable(in.(*thing).name()))
 			break
 		}
 	}
 	if t.agent != nil {
-		called += fmt.Sprintf(" of agent %q", printable(t.agent.name()))
+		called += fmt.Sprintf(" of agent %q", client.Printable(t.agent.name()))
 	}
 	return called
 }

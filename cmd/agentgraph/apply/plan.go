@@ -45,6 +45,8 @@ type options struct {
 	prune bool
 	// sendHeaders sends the values of headers, whether or not their names differ.
 	sendHeaders bool
+	// onlyShow says that nothing is written, so that no secrets are needed.
+	onlyShow bool
 }
 
 // plan compares what the files describe with what the server has. The error names everything that cannot be.
@@ -139,6 +141,9 @@ func (c *company) changeOf(t *thing, o options) *change {
 		return nil
 	}
 	c.check(ch)
+	if ch.headers && !o.onlyShow {
+		c.checkSecrets(t)
+	}
 	return ch
 }
 

@@ -8,17 +8,9 @@ import (
 
 	"github.com/aymanbagabas/go-udiff"
 	"github.com/goccy/go-yaml"
-)
 
-// printable returns text on one line and without control characters, which terminals obey.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, text)
-}
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
+)
 
 // lines returns text without control characters but line feeds and tabs.
 func lines(text string) string {
@@ -57,10 +49,10 @@ func (ch *change) show(out io.Writer) {
 		_, _ = fmt.Fprintln(out, "    endpoint.headers: values are sent, and never shown")
 	}
 	for _, d := range ch.added {
-		_, _ = fmt.Fprintf(out, "    documents: + %s, %d bytes\n", printable(d.name), d.size)
+		_, _ = fmt.Fprintf(out, "    documents: + %s, %d bytes\n", client.Printable(d.name), d.size)
 	}
 	for _, s := range ch.gone {
-		_, _ = fmt.Fprintf(out, "    documents: - %s, %d bytes\n", printable(s.name), s.size)
+		_, _ = fmt.Fprintf(out, "    documents: - %s, %d bytes\n", client.Printable(s.name), s.size)
 	}
 	_, _ = fmt.Fprintln(out)
 }

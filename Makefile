@@ -1,7 +1,7 @@
 # make help lists the targets.
 
 GO ?= go
-GOLANGCI_LINT := $(shell $(GO) env GOPATH)/bin/golangci-lint
+GOLANGCI_LINT := $(shell $(GO) env GOPATH 2>/dev/null)/bin/golangci-lint
 GOLANGCI_LINT_VERSION := v2.15.0
 
 .PHONY: help console check-console e2e-console screenshots console-deps hooks run test test-fast test-faults fuzz race e2e e2e-deps bench bench-compare bench-deps microbench microbench-compare eval-knowledge generate check-generated worked-example lint build tidy postgres
@@ -13,7 +13,7 @@ hooks: ## have git check the subjects of commits
 	git config core.hooksPath .githooks
 
 run: postgres ## the gateway with everything it needs; ARGS are flags of agentgraph dev
-	@$(GO) build -o bin/agentgraph ./cmd/agentgraph
+	@GO="$(GO)" scripts/build.sh
 	@exec bin/agentgraph dev $(ARGS)
 
 # The binary is stripped: stack traces keep names, debuggers lose them. VERSION=v1.2.3 sets the version that it reports.
@@ -66,12 +66,12 @@ microbench-compare: postgres ## benchmarks of this tree beside those of an earli
 eval-knowledge: postgres ## how well retrieval answers known questions
 	$(GO) test -count=1 -v -run '^TestRetrievalQuality$$' ./cmd/agentgraph/demo
 
-generate: ## generate code from the schema
+generate: ## generate code and the descriptions of REST from the schema
 	rm -rf graph
 	$(GO) generate ./...
 
 check-generated: generate ## check that generated code is up to date
-	@git diff --exit-code -- graph model resolvers || { echo "generated code is not up to date: run make generate and commit"; exit 1; }
+	@git diff --exit-code -- graph model resolvers gateway/rest/openapi.json gateway/rest/docs.html docs/rest.md || { echo "generated code is not up to date: run make generate and commit"; exit 1; }
 
 console: console-deps ## the web console, from console/ into gateway/console/dist
 	cd console && npm run --silent build && node scripts/pack.mjs

@@ -119,8 +119,12 @@ func New(o Options) (*App, error) {
 		Extensions: append([]graphql.HandlerExtension{query.Loading{Table: table}, resolvers.Confinement{}}, o.Observer.Extensions()...),
 		Transports: []graphql.Transport{v1},
 		Console:    o.Console,
-		Observer:   o.Observer.Requests(),
-		Settings:   settings,
+		Pages: map[string]gateway.Page{
+			"/openapi.json": {Type: "application/json; charset=utf-8", Content: rest.OpenAPI},
+			"/docs":         {Type: "text/html; charset=utf-8", Policy: rest.DocsPolicy(), Content: rest.Docs},
+		},
+		Observer: o.Observer.Requests(),
+		Settings: settings,
 	})
 	o.Observer.Watch(o.Store, server, v1.Operations())
 	handler := o.Observer.Handler(server)

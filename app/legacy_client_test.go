@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -20,11 +21,20 @@ type problemDetails struct {
 	Errors           map[string][]string
 }
 
+// text sends a request and returns the body of the answer.
+func (g *gatewayUnderTest) text(t *testing.T, method, path, key, sent string) string {
+	t.Helper()
+	response := g.do(t, method, path, key, sent)
+	defer func() { require.NoError(t, response.Body.Close()) }()
+	return body(t, response)
+}
+
 func (g *gatewayUnderTest) problem(t *testing.T, method, path, key, sent string) (int, problemDetails) {
 	t.Helper()
 	response := g.do(t, method, path, key, sent)
+	text := body(t, response)
 	var p problemDetails
-	require.NoError(t, json.Unmarshal([]byte(body(t, response)), &p))
+	require.NoError(t, json.Unmarshal([]byte(text), &p))
 	return response.StatusCode, p
 }
 
@@ -34,7 +44,7 @@ func TestNumbersTellTheirOwnBounds(t *testing.T) {
 	tenant, key := g.company(t, "Bounds")
 	agent := manyAgents(t, tenant, 1)
 	var page struct{ Data []struct{ ID string } }
-	require.NoError(t, json.Unmarshal([]byte(body(t, g.do(t, "GET", "/KnowledgeBaseChat", key, ""))), &page))
+	require.NoError(t, json.Unmarshal([]byte(g.text(t, "GET", "/KnowledgeBaseChat", key, "")), &page))
 	for _, test := range []struct{ method, path, body, field, bound string }{
 		{"POST", "/AgentTest/simulation", `{"agentId":"` + agent + `","name":"T","scenario":"S","criteria":["C"],"maxTurns":1e15}`, "maxTurns", "must be between 1 and 30"},
 		{"POST", "/AgentTestExecution", `{"testIds":["t"],"repeats":-99999999999}`, "repeats", "must be between 1 and 5"},
@@ -57,7 +67,7 @@ func TestTestsAsV1ClientsSendThem(t *testing.T) {
 	tenant, key := g.company(t, "Legacy")
 	agent := manyAgents(t, tenant, 1)
 	var folder, made struct{ ID string }
-	require.NoError(t, json.Unmarshal([]byte(body(t, g.do(t, "POST", "/v1/AgentTestFolder", key, `{"agentId":"`+agent+`","name":"F"}`))), &folder))
+	require.NoError(t, json.Unmarshal([]byte(g.text(t, "POST", "/v1/AgentTestFolder", key, `{"agentId":"`+agent+`","name":"F"}`)), &folder))
 	response := g.do(t, "POST", "/v1/AgentTest/simulation", key, "\uFEFF"+`{"AgentId":"`+agent+`","name":"T","scenario":"S","criteria":["C"],"maxTurns":"7",
 		"folderId":"`+folder.ID+`","conversationMessages":[{"role":"Assistant","text":"Hi","timestamp":"2026-03-01T09:30+0100"}],
 		"variables":{"age":41,"customer":{"name":"Ann","tags":["a",null]},"none":null}}`)
@@ -70,7 +80,7 @@ func TestTestsAsV1ClientsSendThem(t *testing.T) {
 	} {
 		require.Contains(t, text, part)
 	}
-	text = body(t, g.do(t, "PATCH", "/AgentTest/"+made.ID, key, `{"folderId":null,"conversationContext":[{"role":"user","text":"Ho"}]}`))
+	text = g.text(t, "PATCH", "/AgentTest/"+made.ID, key, `{"folderId":null,"conversationContext":[{"role":"user","text":"Ho"}]}`)
 	require.Contains(t, text, `"folderId":null`)
 	require.Contains(t, text, `"conversationMessages":[{"role":"user","text":"Ho","timestamp":null}]`)
 	status, p := g.problem(t, "PATCH", "/AgentTest/"+made.ID, key, `{"variables":{"deep":`+strings.Repeat("[", 40)+strings.Repeat("]", 40)+`},"name":""}`)
@@ -90,9 +100,9 @@ func TestABasePath(t *testing.T) {
 	_, key := g.company(t, "Behind a proxy")
 	for _, base := range []string{"/agents", "", "/agents/v1"} {
 		response := g.do(t, "POST", base+"/Dataset", key, `{"name":"D"}`)
+		require.NoError(t, response.Body.Close())
 		require.Equal(t, 200, response.StatusCode, base)
 		require.Regexp(t, "^/agents/Dataset/dataset_", response.Header.Get("Location"))
-		require.NoError(t, response.Body.Close())
 		_, p := g.problem(t, "GET", base+"/Dataset/unknown%20one", key, "")
 		require.Equal(t, "/agents"+strings.TrimPrefix(base, "/agents")+"/Dataset/unknown%20one", p.Instance)
 	}
@@ -104,23 +114,33 @@ func TestABasePath(t *testing.T) {
 	require.Empty(t, g.query(t, key, "{ __typename }", nil).Errors)
 }
 
+// conditional sends a request with If-Match, unless that is empty, and returns the status and the ETag of the answer.
+func (g *gatewayUnderTest) conditional(ctx context.Context, method, path, key, sent, condition string) (status int, tag string, err error) {
+	r, err := http.NewRequestWithContext(ctx, method, g.url+path, strings.NewReader(sent))
+	if err != nil {
+		return 0, "", err
+	}
+	r.Header.Set("X-Api-Key", key)
+	r.Header.Set("Content-Type", "application/json")
+	if condition != "" {
+		r.Header.Set("If-Match", condition)
+	}
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0, "", err
+	}
+	return response.StatusCode, response.Header.Get("ETag"), response.Body.Close()
+}
+
 func TestChangesBasedOnWhatOthersChanged(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	tenant, key := g.company(t, "Lost updates")
 	agent := manyAgents(t, tenant, 1)
 	send := func(method, path, sent, condition string) (int, string) {
-		r, err := http.NewRequestWithContext(t.Context(), method, g.url+path, strings.NewReader(sent))
+		status, tag, err := g.conditional(t.Context(), method, path, key, sent, condition)
 		require.NoError(t, err)
-		r.Header.Set("X-Api-Key", key)
-		r.Header.Set("Content-Type", "application/json")
-		if condition != "" {
-			r.Header.Set("If-Match", condition)
-		}
-		response, err := http.DefaultClient.Do(r)
-		require.NoError(t, err)
-		_ = body(t, response)
-		return response.StatusCode, response.Header.Get("ETag")
+		return status, tag
 	}
 	read := func(path string) string {
 		status, tag := send("GET", path, "", "")
@@ -130,7 +150,7 @@ func TestChangesBasedOnWhatOthersChanged(t *testing.T) {
 	}
 	created := func(path, sent string) string {
 		var made struct{ ID string }
-		require.NoError(t, json.Unmarshal([]byte(body(t, g.do(t, "POST", path, key, sent))), &made))
+		require.NoError(t, json.Unmarshal([]byte(g.text(t, "POST", path, key, sent)), &made))
 		return made.ID
 	}
 	other, err := tenant.CreateKnowledgeBaseChat(t.Context(), model.CreateKnowledgeBaseChatInput{Name: "Other"})
@@ -174,29 +194,15 @@ func TestOfTwoChangesAtOnceOneIsRefused(t *testing.T) {
 	g := startGateway(t)
 	_, key := g.company(t, "Race")
 	var made struct{ ID string }
-	require.NoError(t, json.Unmarshal([]byte(body(t, g.do(t, "POST", "/Dataset", key, `{"name":"D"}`))), &made))
+	require.NoError(t, json.Unmarshal([]byte(g.text(t, "POST", "/Dataset", key, `{"name":"D"}`)), &made))
 	for round := range 10 {
-		response := g.do(t, "GET", "/Dataset/"+made.ID, key, "")
-		tag := response.Header.Get("ETag")
-		_ = body(t, response)
+		_, tag, err := g.conditional(t.Context(), http.MethodGet, "/Dataset/"+made.ID, key, "", "")
+		require.NoError(t, err)
 		statuses := make(chan int, 4)
 		for n := range cap(statuses) {
 			go func() {
-				r, err := http.NewRequestWithContext(t.Context(), http.MethodPatch, g.url+"/Dataset/"+made.ID, strings.NewReader(fmt.Sprintf(`{"name":"%d of %d"}`, n, round)))
-				if err != nil {
-					statuses <- 0
-					return
-				}
-				r.Header.Set("X-Api-Key", key)
-				r.Header.Set("Content-Type", "application/json")
-				r.Header.Set("If-Match", tag)
-				response, err := http.DefaultClient.Do(r)
-				if err != nil {
-					statuses <- 0
-					return
-				}
-				_ = response.Body.Close()
-				statuses <- response.StatusCode
+				status, _, _ := g.conditional(t.Context(), http.MethodPatch, "/Dataset/"+made.ID, key, fmt.Sprintf(`{"name":"%d of %d"}`, n, round), tag)
+				statuses <- status
 			}()
 		}
 		taken := map[int]int{}

@@ -3,6 +3,8 @@ package app_test
 import (
 	"io"
 	"net/http"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,6 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/gateway"
 	"github.com/agentgraph/agentgraph/graph"
+	"github.com/agentgraph/agentgraph/model"
 )
 
 // startLimited returns a gateway with limits so small that they refill too slowly to matter during a test.
@@ -95,6 +98,84 @@ func TestAccessTokensShareTheLimitOfTheirKey(t *testing.T) {
 		require.Equal(t, http.StatusTooManyRequests, response.StatusCode, text)
 		require.Contains(t, text, `"code":"RATE_LIMITED"`)
 	}
+}
+
+// One visitor of a page takes a tenth of the limits of its key, and leaves the rest to the others, however often its token is
+// renewed.
+func TestAVisitorTakesAShareOfTheLimitsOfTheKey(t *testing.T) {
+	t.Parallel()
+	g := startLimited(t, 60, 20)
+	tenant, key := g.company(t, "Limited")
+	start := `{"query":"mutation { startSimulationChat(input: {agentId: \"` + manyAgents(t, tenant, 1) + `\"}) { simulationChat { id } } }"}`
+	token := func(visitor string) string {
+		var made struct{ CreateAccessToken struct{ Token string } }
+		g.must(t, key, `mutation ($visitor: String) { createAccessToken(input: {scopes: [chat], visitor: $visitor}) { token } }`, map[string]any{"visitor": visitor}, &made)
+		return made.CreateAccessToken.Token
+	}
+	ask := func(token, body string) head {
+		response, text := g.bear(t, "/graphql", token, body)
+		require.Equal(t, response.StatusCode == http.StatusTooManyRequests, strings.Contains(text, `"code":"RATE_LIMITED"`), text)
+		return response
+	}
+	greedy, again, other := token("greedy"), token("greedy"), token("other")
+	for _, left := range []string{"1", "0"} {
+		response := ask(greedy, start)
+		require.Equal(t, http.StatusOK, response.StatusCode)
+		require.Equal(t, "2", response.Header.Get("RateLimit-Limit"))
+		require.Equal(t, left, response.Header.Get("RateLimit-Remaining"))
+	}
+	for range 30 {
+		require.Equal(t, http.StatusTooManyRequests, ask(greedy, start).StatusCode)
+		require.Equal(t, http.StatusTooManyRequests, ask(again, start).StatusCode)
+	}
+	require.Equal(t, http.StatusOK, ask(other, start).StatusCode)
+
+	plain := `{"query":"{ __typename }"}`
+	response := ask(other, plain)
+	require.Equal(t, http.StatusOK, response.StatusCode)
+	require.Equal(t, "6", response.Header.Get("RateLimit-Limit"))
+	refused := ask(greedy, plain)
+	require.Equal(t, http.StatusTooManyRequests, refused.StatusCode)
+	require.NotEmpty(t, refused.Header.Get("Retry-After"))
+	response, text := g.answer(t, http.MethodPost, "/graphql", key, `{"query":"{ company { name } }"}`)
+	require.Equal(t, http.StatusOK, response.StatusCode, text)
+	require.Equal(t, "60", response.Header.Get("RateLimit-Limit"))
+	left, err := strconv.Atoi(response.Header.Get("RateLimit-Remaining"))
+	require.NoError(t, err)
+	require.Greater(t, left, 40, "three tokens were made, and two visitors let in eight times")
+}
+
+// Each event of a subscription that selects what is dear counts as a request. Others are free.
+func TestDearEventsCountAsRequests(t *testing.T) {
+	t.Parallel()
+	const limit, items = 10, 20
+	g := startLimited(t, limit, 0)
+	company, err := g.store.CreateCompany(t.Context(), "Followers")
+	require.NoError(t, err)
+	tenant, plain := g.keyOf(t, company.ID, model.APIKeyScopeRead)
+	_, dear := g.keyOf(t, company.ID, model.APIKeyScopeRead)
+	campaign, _ := runningCampaign(t, tenant, items)
+	follow := func(key, selection string) (events int, last frame) {
+		f := g.follow(t, key, `subscription ($id: ID!) { campaignItemUpdated(campaignId: $id) { version `+selection+` } }`, map[string]any{"id": campaign.ID})
+		for events < items {
+			if last = f.receive(); last.Type != "next" {
+				return events, last
+			}
+			events++
+		}
+		return events, last
+	}
+	for range 3 {
+		events, last := follow(plain, "campaign { counts { total } }")
+		require.Equal(t, items, events, string(last.Payload))
+	}
+	events, last := follow(dear, "campaign { a: counts { total } b: counts { total } c: counts { total } d: counts { total } e: counts { total } }")
+	require.Less(t, events, limit)
+	require.Positive(t, events)
+	require.Equal(t, "error", last.Type)
+	require.Contains(t, string(last.Payload), `"RATE_LIMITED"`)
+	_, text := g.answer(t, http.MethodPost, "/graphql", dear, `{"query":"{ company { name } }"}`)
+	require.Contains(t, text, `"RATE_LIMITED"`, "one limit for both")
 }
 
 func TestWhatMakesAModelWork(t *testing.T) {

@@ -3,6 +3,8 @@ package app_test
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -88,6 +90,38 @@ func TestNestedListsAreOneStatementAnEdge(t *testing.T) {
 	} } }`, nil, nil)
 	// These are agents and their number, two statements for each nested list, tools, chats and their counts.
 	require.LessOrEqual(t, g.statements.Load()-before, int64(12))
+}
+
+// What aliases repeat is not counted again: pages of one list, and what hangs on one row.
+func TestAliasesAreCountedOnce(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t)
+	tenant, key := g.company(t, "Counted once")
+	campaign, _ := runningCampaign(t, tenant, 3)
+	const aliases = 100 // more than a plan reads
+	for name, c := range map[string]struct {
+		field, want string
+		most        int64
+	}{
+		"a row":             {`campaign(id: $id) { counts { total } }`, `{"counts":{"total":3}}`, 2},
+		"pages of a list":   {`campaignItems(campaignId: $id, first: $n) { totalCount }`, `{"totalCount":3}`, 2*aliases + 2},
+		"pages below a row": {`campaign(id: $id) { items(first: $n) { totalCount } }`, `{"items":{"totalCount":3}}`, aliases + 2},
+	} {
+		var query strings.Builder
+		for i := range aliases {
+			replaced := strings.NewReplacer("$id", strconv.Quote(campaign.ID), "$n", strconv.Itoa(i+1)).Replace(c.field)
+			fmt.Fprintf(&query, " a%d: %s", i, replaced)
+		}
+		var got map[string]json.RawMessage
+		g.must(t, key, "{"+query.String()+" }", nil, &got) // the first use of a key is recorded
+		before := g.statements.Load()
+		g.must(t, key, "{"+query.String()+" }", nil, &got)
+		require.LessOrEqual(t, g.statements.Load()-before, c.most, name)
+		require.Len(t, got, aliases)
+		for _, one := range got {
+			require.JSONEq(t, c.want, string(one), name)
+		}
+	}
 }
 
 // manyAgents creates agents, each with three tools, two sub-agents and a chat with two datasets, and returns the id of

@@ -39,7 +39,56 @@ func (t *Tenant) CreateAPIKey(ctx context.Context, in model.CreateAPIKeyInput) (
 	if err != nil {
 		return nil, "", err
 	}
-	return key, secret, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+	return key, secret, t.addAPIKey(ctx, key, nil)
+}
+
+// ImportAPIKey makes a key for a secret that exists already, of which only the hash is kept. CONFLICT says that it is the
+// secret of another key, UNPROCESSABLE that the company has model.MaxAPIKeys that can be used.
+func (t *Tenant) ImportAPIKey(ctx context.Context, in model.ImportAPIKeyInput) (*model.APIKey, error) {
+	key, isForeign, err := model.ImportAPIKey(t.companyID, in, now())
+	if err != nil {
+		return nil, err
+	}
+	return key, t.addAPIKey(ctx, key, func(ctx context.Context, t tenantTx) error {
+		known, err := t.find((*model.APIKey)(nil)).Where("hash = ?", key.Hash).Exists(ctx)
+		if err == nil && !known && isForeign {
+			known, err = affects(t.db.NewRaw("INSERT INTO imported_key_hashes (hash, company_id, api_key_id) VALUES (?, ?, ?) ON CONFLICT (hash) DO NOTHING",
+				key.Hash, t.companyID, key.ID).Exec(ctx))
+			known = !known
+		}
+		if err == nil && known {
+			return model.Errorf(model.Conflict, "this is the secret of another key, which may be revoked or of another company")
+		}
+		return translate(err)
+	})
+}
+
+// ImportedKey returns the key of a secret that was made elsewhere, and its company's part of the database; NOT_FOUND when
+// there is none. The company is looked up by the hash, which no other key needs.
+func (s *Store) ImportedKey(ctx context.Context, secret string) (*Tenant, *model.APIKey, error) {
+	found := []struct{ CompanyID, APIKeyID string }{}
+	err := s.program().NewSelect().TableExpr("imported_key_hashes").Column("company_id", "api_key_id").
+		Where("hash = ?", model.HashOfSecret(secret)).Scan(ctx, &found)
+	if err != nil {
+		return nil, nil, translate(err)
+	}
+	if len(found) == 0 {
+		return nil, nil, model.Errorf(model.NotFound, "the API key does not exist")
+	}
+	tenant := s.Tenant(found[0].CompanyID)
+	key, err := tenant.APIKey(ctx, found[0].APIKeyID)
+	return tenant, key, err
+}
+
+// HasImportedKeys reports whether any company has a key that was made elsewhere.
+func (s *Store) HasImportedKeys(ctx context.Context) (bool, error) {
+	isThere, err := s.program().NewSelect().TableExpr("imported_key_hashes").Exists(ctx)
+	return isThere, translate(err)
+}
+
+// addAPIKey adds a key, after what also does in the same transaction.
+func (t *Tenant) addAPIKey(ctx context.Context, key *model.APIKey, also func(context.Context, tenantTx) error) error {
+	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		// Those who make keys at the same time wait here, so that each counts the other's.
 		if _, err := t.db.NewRaw("SELECT 1 FROM companies WHERE id = ? FOR NO KEY UPDATE", t.companyID).Exec(ctx); err != nil {
 			return translate(err)
@@ -50,6 +99,11 @@ func (t *Tenant) CreateAPIKey(ctx context.Context, in model.CreateAPIKeyInput) (
 		}
 		if usable >= model.MaxAPIKeys {
 			return model.Errorf(model.Unprocessable, "the company has %d API keys that can be used, which is the most: revoke one first", usable)
+		}
+		if also != nil {
+			if err := also(ctx, t); err != nil {
+				return err
+			}
 		}
 		if err := insert(ctx, t.Tenant, key); err != nil {
 			return err

@@ -104,9 +104,13 @@ func (t *Tenant) AdvanceCampaignItem(ctx context.Context, in model.AdvanceCampai
 	})
 }
 
-// ResetCampaignItem sets an item back to the beginning, and returns it.
+// ResetCampaignItem sets an item back to the beginning, and returns it. CONFLICT when it is not the item that the input is
+// based on.
 func (t *Tenant) ResetCampaignItem(ctx context.Context, in model.ResetCampaignItemInput) (*model.CampaignItem, error) {
 	return t.transitionItem(ctx, in.CampaignID, in.ItemID, func(item *model.CampaignItem, _ *model.Campaign) ([]*model.CampaignItemEvent, error) {
+		if err := item.Expect(in.ExpectedVersion); err != nil {
+			return nil, err
+		}
 		return item.Reset(now())
 	})
 }

@@ -118,6 +118,24 @@ func TestTheLifeOfAnItem(t *testing.T) {
 	require.Equal(t, "LaunchCall EndCall LaunchCall PickUp EndCall ResetCall", names)
 }
 
+// Who looks at an item as it was an event ago does not take back what came of it since.
+func TestResetOfAnItemThatChangedMeanwhileIsRefused(t *testing.T) {
+	t.Parallel()
+	tenant := freshTenant(t)
+	campaign := newCampaign(t, tenant)
+	seen := add(t, tenant, campaign.ID, 1)[0]
+	called, err := tenant.AdvanceCampaignItem(t.Context(), model.AdvanceCampaignItemInput{CampaignID: campaign.ID, ItemID: seen.ID, To: model.CampaignItemStatusCalling})
+	require.NoError(t, err)
+
+	_, err = tenant.ResetCampaignItem(t.Context(), model.ResetCampaignItemInput{CampaignID: campaign.ID, ItemID: seen.ID, ExpectedVersion: &seen.Version})
+	require.Contains(t, fails(t, err, model.Conflict), "it is Calling")
+	stored(t, tenant, called)
+
+	reset, err := tenant.ResetCampaignItem(t.Context(), model.ResetCampaignItemInput{CampaignID: campaign.ID, ItemID: seen.ID, ExpectedVersion: &called.Version})
+	require.NoError(t, err)
+	require.Equal(t, model.CampaignItemStatusPending, reset.RunningStatus)
+}
+
 // Whatever is reported, the stored item is the one that the state machine computes, and its events are stored with it.
 func TestRandomReportsAreStoredAsTheStateMachineHasThem(t *testing.T) {
 	t.Parallel()

@@ -99,7 +99,8 @@ func (c *chargedConn) QueryContext(ctx context.Context, query string, args []dri
 	if err != nil || budget == nil {
 		return rows, err
 	}
-	return &chargedRows{rows.(*stdlib.Rows), budget}, nil
+	leave := func() { _ = c.Conn.Conn().PgConn().Close(context.WithoutCancel(ctx)) }
+	return &chargedRows{rows.(*stdlib.Rows), budget, leave}, nil
 }
 
 func (c *chargedConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
@@ -123,23 +124,30 @@ func (c *chargedConn) bind(ctx context.Context) error {
 	return err
 }
 
+// ofOneMoment are the options of a transaction that only reads, and sees one moment.
+var ofOneMoment = driver.TxOptions{Isolation: driver.IsolationLevel(sql.LevelRepeatableRead), ReadOnly: true}
+
 // BeginTx begins a transaction and binds the connection in one round trip.
 func (c *chargedConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
-	if opts != (driver.TxOptions{}) {
-		return nil, fmt.Errorf("begin: transactions have no options here, and not %+v", opts)
+	begin := "begin"
+	switch opts {
+	case driver.TxOptions{}:
+	case ofOneMoment:
+		begin = "begin isolation level repeatable read, read only"
+	default:
+		return nil, fmt.Errorf("begin: transactions have no such options here: %+v", opts)
 	}
 	conn, to := c.Conn.Conn(), companyOf(ctx)
 	if conn.IsClosed() {
 		return nil, driver.ErrBadConn
 	}
-	begin := "begin"
-	from, isKnown := boundTo(conn.PgConn())
-	if !isKnown || from != to {
+	binding := c.locks.change(conn.PgConn(), to)
+	if binding.statement != (Statement{}) {
 		literal := dialect{pgdialect.New()}.AppendString(nil, to)
-		begin += "; " + strings.Replace(c.locks.change(from, isKnown, to).text, "$1", string(literal), 1)
+		begin += "; " + strings.Replace(binding.statement.text, "$1", string(literal), 1)
 	}
 	tx, err := conn.BeginTx(ctx, pgx.TxOptions{BeginQuery: begin})
-	bound(conn.PgConn(), to, err)
+	binding.made(conn.PgConn(), err)
 	if err != nil {
 		return nil, err
 	}
@@ -168,6 +176,8 @@ func (t *chargedTx) Rollback() error {
 type chargedRows struct {
 	*stdlib.Rows
 	budget model.Budget
+	// leave closes the connection: the rows that nobody wants would all have to be received before it is of use again.
+	leave func()
 }
 
 func (r *chargedRows) Next(row []driver.Value) error {
@@ -184,7 +194,11 @@ func (r *chargedRows) Next(row []driver.Value) error {
 			bytes += len(value)
 		}
 	}
-	return r.budget.Spend(bytes)
+	err := r.budget.Spend(bytes)
+	if err != nil {
+		r.leave()
+	}
+	return err
 }
 
 // charge charges a row that was read without database/sql.

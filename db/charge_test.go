@@ -1,6 +1,7 @@
 package db_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -60,5 +62,36 @@ func TestRowsAreChargedAsTheyAreRead(t *testing.T) {
 		require.True(t, errors.Is(read(short), model.ErrTooLarge), name)
 		require.Less(t, short.rows, 6, "%s: nothing is read after it", name)
 		require.NoError(t, read(&purse{left: agents * prompt * 2}), "%s: the connection is of use", name)
+	}
+}
+
+// What is left of a result once the budget is used up is not received.
+func TestRowsBeyondTheBudgetAreNotReceived(t *testing.T) {
+	t.Parallel()
+	address, _, passed := proxied(t, dbtest.URL(t))
+	tenant, _ := newCompany(t, dbtest.Open(t, address, db.Options{}))
+	const agents, bytes = 100, 200_000
+	ids := make([]string, agents)
+	for i := range ids {
+		agent, err := tenant.CreateAgent(t.Context(), model.CreateAgentInput{
+			Name: "Agent", Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en", Prompt: strings.Repeat("𝄞", bytes/4),
+		})
+		require.NoError(t, err)
+		ids[i] = agent.ID
+	}
+	for name, read := range map[string]func(ctx context.Context) error{
+		"a list": func(ctx context.Context) error {
+			_, err := tenant.Agents(ctx, model.PageArgs{First: agents}, nil)
+			return err
+		},
+		"by ids": func(ctx context.Context) error {
+			_, err := tenant.Find(ctx, db.AgentRows, ids)
+			return err
+		},
+	} {
+		before := passed.Load()
+		require.ErrorIs(t, read(model.WithBudget(t.Context(), &purse{left: bytes})), model.ErrTooLarge, name)
+		require.Less(t, passed.Load()-before, int64(agents*bytes*3/4), "%s: most of it stays behind", name)
+		require.NoError(t, read(t.Context()), name)
 	}
 }

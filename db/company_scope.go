@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -65,9 +66,11 @@ func (s scoped) NewRaw(query string, args ...any) *bun.RawQuery {
 
 // locks says how connections are bound to a company.
 type locks struct {
+	pool *pgxpool.Pool
+	log  *slog.Logger
 	// isOn says that the database holds the companies apart itself. Without it a connection only remembers its company,
 	// for the views that searches read.
-	isOn bool
+	isOn atomic.Bool
 }
 
 // setCompany is what binds a connection to the company that its value names. actFor also takes the role that the policies
@@ -78,60 +81,60 @@ var (
 	actForAll  = statement("SELECT set_config('role', 'none', false), set_config('agentgraph.company', '', false)")
 )
 
-// change is the statement that binds a connection, which is bound to nobody known if isKnown is false, to another company.
-func (l *locks) change(from string, isKnown bool, to string) Statement {
+// bond says whose rows a connection sees, and whether it acts as the role that the policies bind.
+type bond struct {
+	companyID string
+	isHeld    bool
+}
+
+// change gives a connection another bond. Without a statement it has the bond already.
+type change struct {
+	statement Statement
+	to        bond
+}
+
+// change binds a connection, by what it returns, to the company.
+func (l *locks) change(conn *pgconn.PgConn, companyID string) change {
+	c := change{to: bond{companyID, companyID != everyCompany && l.isOn.Load()}}
+	from, isKnown := conn.CustomData()[bondKey].(bond)
 	switch {
-	case to == everyCompany:
-		return actForAll
-	case !l.isOn:
-		return setCompany
-	case isKnown && from != everyCompany:
-		return setCompany
+	case isKnown && from == c.to:
+	case companyID == everyCompany:
+		c.statement = actForAll
+	case c.to.isHeld && !from.isHeld:
+		c.statement = actFor
+	default:
+		c.statement = setCompany
 	}
-	return actFor
+	return c
 }
 
-const boundKey = "company"
+const bondKey = "company"
 
-// boundTo returns whose rows a connection sees.
-func boundTo(conn *pgconn.PgConn) (companyID string, isKnown bool) {
-	companyID, isKnown = conn.CustomData()[boundKey].(string)
-	return companyID, isKnown
-}
-
-// bound remembers whose rows a connection sees, unless setting it has failed.
-func bound(conn *pgconn.PgConn, companyID string, err error) {
+// made remembers the bond of a connection, unless making it has failed.
+func (c change) made(conn *pgconn.PgConn, err error) {
 	if err != nil {
 		unbind(conn)
 		return
 	}
-	conn.CustomData()[boundKey] = companyID
+	conn.CustomData()[bondKey] = c.to
 }
 
 // unbind forgets whose rows a connection sees: what was set in a transaction is undone with it.
-func unbind(conn *pgconn.PgConn) { delete(conn.CustomData(), boundKey) }
-
-// binding is the read that binds a connection to the company, if it is another one's.
-func (l *locks) binding(conn *pgconn.PgConn, companyID string) []Read {
-	from, isKnown := boundTo(conn)
-	if isKnown && from == companyID {
-		return nil
-	}
-	return []Read{{Statement: l.change(from, isKnown, companyID)}}
-}
+func unbind(conn *pgconn.PgConn) { delete(conn.CustomData(), bondKey) }
 
 // bind binds a connection to the company, if it is another one's.
 func (l *locks) bind(ctx context.Context, conn *pgconn.PgConn, companyID string) error {
-	from, isKnown := boundTo(conn)
-	if isKnown && from == companyID || conn.TxStatus() == 'E' {
+	c := l.change(conn, companyID)
+	if c.statement == (Statement{}) || conn.TxStatus() == 'E' {
 		return nil // the transaction has failed, and so will the statement
 	}
 	var values [][]byte
 	if companyID != everyCompany {
 		values = [][]byte{[]byte(companyID)}
 	}
-	_, err := conn.ExecParams(ctx, l.change(from, isKnown, companyID).text, values, nil, nil, nil).Close()
-	bound(conn, companyID, err)
+	_, err := conn.ExecParams(ctx, c.statement.text, values, nil, nil, nil).Close()
+	c.made(conn, err)
 	return err
 }
 
@@ -156,24 +159,38 @@ func (l *locks) prepare(ctx context.Context, conn *pgx.Conn) (bool, error) {
 	return true, nil
 }
 
-// look finds out whether the database holds companies apart. It logs a warning if not, and returns an error if this user would
-// find nothing in it.
-func (l *locks) look(ctx context.Context, pool *pgxpool.Pool, log *slog.Logger) error {
-	var mayBind bool
-	err := pool.QueryRow(ctx, `SELECT coalesce((SELECT relrowsecurity FROM pg_class WHERE oid = to_regclass('companies')), false),
-		coalesce(pg_has_role(to_regrole($1), 'USAGE') AND pg_has_role(to_regrole($2), 'USAGE'), false)`, gatewayRole, programRole).Scan(&l.isOn, &mayBind)
+// look finds out whether the database holds companies apart, which it may do from one moment to the next: connections are then
+// bound anew as they are used. The error is one of the database, or says that this user would find nothing in it.
+func (l *locks) look(ctx context.Context) error {
+	var isOn, mayBind bool
+	err := l.pool.QueryRow(ctx, `SELECT coalesce((SELECT relrowsecurity FROM pg_class WHERE oid = to_regclass('companies')), false),
+		coalesce(pg_has_role(to_regrole($1), 'USAGE') AND pg_has_role(to_regrole($2), 'USAGE'), false)`, gatewayRole, programRole).Scan(&isOn, &mayBind)
 	switch {
 	case err != nil:
 		return fmt.Errorf("look for row-level security: %w", err)
-	case l.isOn && !mayBind:
+	case isOn && !mayBind:
 		return fmt.Errorf("the database has row-level security, and its user is not a member of the roles %s and %s", gatewayRole, programRole)
-	case l.isOn:
+	}
+	l.isOn.Store(isOn)
+	return nil
+}
+
+// await is look until the database holds companies apart. It is cheap after that.
+func (l *locks) await(ctx context.Context) error {
+	if l.isOn.Load() {
 		return nil
 	}
-	if log == nil {
-		log = slog.Default()
+	err := l.look(ctx)
+	if l.isOn.Load() {
+		l.log.InfoContext(ctx, "row-level security is on")
 	}
-	log.WarnContext(ctx, "row-level security is off: the program alone holds companies apart, until the roles "+
-		gatewayRole+" and "+programRole+" exist, \"agentgraph migrate up\" has run, and this process has started again")
-	return nil
+	return err
+}
+
+// warn logs that the database does not hold companies apart.
+func (l *locks) warn(ctx context.Context) {
+	if !l.isOn.Load() {
+		l.log.WarnContext(ctx, "row-level security is off: the program alone holds companies apart, until the roles "+
+			gatewayRole+" and "+programRole+" exist, and \"agentgraph migrate up\" has run")
+	}
 }

@@ -33,13 +33,15 @@ func (t *Tenant) FollowDocuments(ctx context.Context, datasetID string) (<-chan 
 
 // documentReader reads the documents of a dataset as they change. They are few enough (model.MaxDocuments) to be compared
 // with what they were, so whoever changes one does not have to number its change, which would make all wait for each other.
+// While none has changed, only a digest of them is read.
 type documentReader struct {
 	tenant    *Tenant
 	id        string
 	documents *live.Log[*model.Document]
-	// lookedAt is when they were looked at last; again looks at what came too soon after that.
+	// lookedAt is when they were looked at last; again looks at what came too soon after that. seen is what they were then.
 	lookedAt time.Time
 	again    *time.Timer
+	seen     digest
 
 	mu sync.Mutex
 	// known are the documents by their ids, and last is the position of the last change.
@@ -52,6 +54,11 @@ type documentRow struct {
 	ID  string
 	Row int64
 }
+
+// digest tells the rows of a dataset's documents from those of another time: how many they are, and all of their hashes.
+type digest struct{ Count, Hash int64 }
+
+const hashOfDocuments = "coalesce(bit_xor(hashtextextended(?TableAlias.id, ?TableAlias.xmin::text::bigint)), 0)"
 
 // knownDocument is the row of a document as it was last seen, and the position of its last change.
 type knownDocument struct {
@@ -78,16 +85,25 @@ func (r *documentReader) look(ctx context.Context, p *topic, isWoken bool) (outl
 		r.again.Reset(rest)
 		return nothingYet, nil
 	}
+	// What changes between the two is found by the next look.
+	seen, err := r.digest(ctx)
+	if err != nil {
+		return nothingYet, err
+	}
+	if seen == r.seen {
+		r.lookedAt = time.Now()
+		return nothingYet, nil
+	}
 	rows, err := r.rows(ctx)
 	if err != nil {
 		return nothingYet, err
 	}
-	r.lookedAt = time.Now()
+	r.lookedAt, r.seen = time.Now(), seen
 	known := r.compare(rows, 1)
 	for after := r.documents.End(); after < known; after = r.documents.End() {
 		documents, upTo, err := r.read(ctx, after, known)
 		if err != nil {
-			r.lookedAt = time.Time{}
+			r.lookedAt, r.seen = time.Time{}, digest{}
 			return nothingYet, err
 		}
 		for i := range documents {
@@ -101,15 +117,27 @@ func (r *documentReader) look(ctx context.Context, p *topic, isWoken bool) (outl
 
 func (r *documentReader) end() { r.documents.Close() }
 
+// digest reads what tells whether any of the documents has changed; NOT_FOUND when the dataset is gone.
+func (r *documentReader) digest(ctx context.Context) (d digest, err error) {
+	err = r.all().ColumnExpr("count(*) AS count").ColumnExpr(hashOfDocuments+" AS hash").Scan(ctx, &d)
+	if err == nil && d.Count == 0 {
+		return d, r.tenant.exists(ctx, dataset, &r.id, (*model.Dataset)(nil))
+	}
+	return d, translate(err)
+}
+
 // rows reads the rows of the dataset's documents; NOT_FOUND when it is gone.
 func (r *documentReader) rows(ctx context.Context) ([]documentRow, error) {
 	rows := []documentRow{}
-	err := r.tenant.find((*model.Document)(nil)).ColumnExpr("?TableAlias.id, ?TableAlias.xmin::text::bigint AS row").
-		Where("?TableAlias.dataset_id = ?", r.id).Scan(ctx, &rows)
+	err := r.all().ColumnExpr("?TableAlias.id, ?TableAlias.xmin::text::bigint AS row").Scan(ctx, &rows)
 	if err == nil && len(rows) == 0 {
 		return rows, r.tenant.exists(ctx, dataset, &r.id, (*model.Dataset)(nil))
 	}
 	return rows, translate(err)
+}
+
+func (r *documentReader) all() *bun.SelectQuery {
+	return r.tenant.find((*model.Document)(nil)).Where("?TableAlias.dataset_id = ?", r.id)
 }
 
 // compare takes the rows for what is known, and returns the position of the last change. Changes are so far apart.

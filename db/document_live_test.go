@@ -3,8 +3,12 @@ package db_test
 import (
 	"context"
 	"fmt"
+	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/db"
@@ -101,4 +105,51 @@ func TestADocumentWhoseSignalWasLostIsSeenAllTheSame(t *testing.T) {
 	for open := true; open; {
 		_, open = next(t, follower)
 	}
+}
+
+// documentLooks counts the looks at the documents of datasets, and the rows that statements returned.
+type documentLooks struct{ looks, rows atomic.Int64 }
+
+func (l *documentLooks) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
+	if strings.Contains(data.SQL, "bit_xor") {
+		l.looks.Add(1)
+	}
+	return ctx
+}
+
+func (l *documentLooks) TraceQueryEnd(_ context.Context, _ *pgx.Conn, data pgx.TraceQueryEndData) {
+	l.rows.Add(data.CommandTag.RowsAffected())
+}
+
+// While the documents of a dataset rest, each look reads one row, however many they are.
+func TestDocumentsThatRestAreNotReadAgain(t *testing.T) {
+	t.Parallel()
+	address, traced := dbtest.URL(t), &documentLooks{}
+	tenant, company := newCompany(t, dbtest.Open(t, address, db.Options{}))
+	dataset := newDataset(t, tenant)
+	const documents = 100
+	for i := range documents {
+		addDocument(t, tenant, dataset.ID, fmt.Sprintf("Text %d.", i))
+	}
+	store := dbtest.Open(t, address, db.Options{Tracer: traced})
+	follower, err := store.Tenant(company).FollowDocuments(t.Context(), dataset.ID)
+	require.NoError(t, err)
+	look := func() {
+		above := traced.looks.Load()
+		require.Eventually(t, func() bool {
+			db.Wake(tenant, dataset.ID)
+			return traced.looks.Load() > above
+		}, waitFor, 10*time.Millisecond)
+	}
+	db.Listen(t.Context(), store)
+	look()
+	look() // what the first one had to read has arrived
+	before := traced.rows.Load()
+	look()
+	look()
+	require.Less(t, traced.rows.Load()-before, int64(documents))
+
+	d := addDocument(t, tenant, dataset.ID, "It is new.")
+	added, _ := next(t, follower)
+	require.Equal(t, d.ID, added.ID)
 }

@@ -29,6 +29,8 @@ func newEstate(t *testing.T, store *db.Store, mark string) estate {
 	tenant := store.Tenant(company.ID)
 	key, _, err := tenant.CreateAPIKey(ctx, model.CreateAPIKeyInput{Name: mark, Scopes: []model.APIKeyScope{model.APIKeyScopeAdmin}})
 	require.NoError(t, err)
+	_, err = tenant.ImportAPIKey(ctx, model.ImportAPIKeyInput{Name: mark, Scopes: key.Scopes, Secret: "legacy-0123456789-" + company.ID})
+	require.NoError(t, err)
 	tenant = tenant.By(key.ID)
 	token, _, err := tenant.CreateAccessToken(ctx, readToken)
 	require.NoError(t, err)

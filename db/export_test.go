@@ -31,3 +31,15 @@ func OnCommit(t *Tenant, f func()) { t.onCommit(f) }
 
 // ForgetAuditEvents does what the sweep does with old audit events.
 func ForgetAuditEvents(ctx context.Context, s *Store) error { return s.forgetAuditEvents(ctx) }
+
+// RawStatement is a read as it is.
+func RawStatement(text string) Statement { return statement(text) }
+
+// Sweep does what the queue does about once a second.
+func Sweep(s *Store) func(context.Context) error { return s.sweeper() }
+
+// Wake signals that what has the id has changed.
+func Wake(t *Tenant, id string) { t.wake(id) }
+
+// NotArchived says of the tables that an archive leaves out why it does.
+var NotArchived = notArchived

@@ -29,7 +29,12 @@ var (
 		join: "JOIN agents AS relation ON relation.company_id = ?TableAlias.company_id AND relation.knowledge_base_chat_id = ?TableAlias.id",
 	}
 	KnowledgeBaseChatList = List{none: (*model.KnowledgeBaseChat)(nil), order: newestFirst}
-	AgentsOfChats         = List{none: (*model.Agent)(nil), of: "?TableAlias.knowledge_base_chat_id = ?1", order: newestFirst}
+	ChatsOfDatasets       = List{
+		none:  (*model.KnowledgeBaseChat)(nil),
+		of:    "EXISTS (SELECT 1 FROM knowledge_base_chat_datasets AS relation WHERE relation.company_id = ?0 AND relation.chat_id = ?TableAlias.id AND relation.dataset_id = ?1)",
+		order: newestFirst,
+	}
+	AgentsOfChats = List{none: (*model.Agent)(nil), of: "?TableAlias.knowledge_base_chat_id = ?1", order: newestFirst}
 )
 
 // KnowledgeBaseChats returns a page of the chats, newest first.

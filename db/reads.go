@@ -118,8 +118,11 @@ func (s *Store) trace(ctx context.Context, conn *pgx.Conn, reads []Read) (traced
 func (t *Tenant) receive(ctx context.Context, conn *pgconn.PgConn, reads []Read, receive Receive) (err error) {
 	known := statementsOf(conn)
 	// A connection that is another company's is made this one's in the same round trip.
-	binding := t.store.locks.binding(conn, t.companyID)
-	reads = append(binding, reads...)
+	binding := t.store.locks.change(conn, t.companyID)
+	first := 0
+	if binding.statement != (Statement{}) {
+		reads, first = append([]Read{{Statement: binding.statement}}, reads...), 1
+	}
 	if err := prepare(ctx, conn, known, reads); err != nil {
 		_ = conn.Close(context.WithoutCancel(ctx)) // what is prepared on it is not known
 		return err
@@ -132,7 +135,7 @@ func (t *Tenant) receive(ctx context.Context, conn *pgconn.PgConn, reads []Read,
 		if isStale(err) {
 			_ = conn.Close(context.WithoutCancel(ctx)) // the pool opens another one
 		}
-		bound(conn, t.companyID, err)
+		binding.made(conn, err)
 	}()
 	var arguments arguments
 	for i := range reads {
@@ -157,10 +160,10 @@ func (t *Tenant) receive(ctx context.Context, conn *pgconn.PgConn, reads []Read,
 			return fmt.Errorf("read: %T in place of rows", results)
 		}
 		for rows.NextRow() {
-			if i < len(binding) {
+			if i < first {
 				continue
 			}
-			if err := receive(i-len(binding), rows.Values()); err != nil {
+			if err := receive(i-first, rows.Values()); err != nil {
 				// The rest is not wanted, however much it is.
 				_ = conn.Close(context.WithoutCancel(ctx))
 				return err

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -88,9 +89,9 @@ func TestReadsOnConnectionsThatAreOfNoUse(t *testing.T) {
 	require.Empty(t, none)
 }
 
-// proxied returns the address of a database behind a proxy, and a function that cuts its connections without a word from
-// Postgres.
-func proxied(t *testing.T, address string) (proxied string, cut func()) {
+// proxied returns the address of a database behind a proxy, a function that cuts its connections without a word from
+// Postgres, and the number of bytes that it has passed on, both ways.
+func proxied(t *testing.T, address string) (proxied string, cut func(), passed *atomic.Int64) {
 	t.Helper()
 	config, err := pgx.ParseConfig(address)
 	require.NoError(t, err)
@@ -98,6 +99,7 @@ func proxied(t *testing.T, address string) (proxied string, cut func()) {
 	require.NoError(t, err)
 	var mu sync.Mutex
 	var open []net.Conn
+	passed = &atomic.Int64{}
 	cut = func() {
 		mu.Lock()
 		defer mu.Unlock()
@@ -123,7 +125,7 @@ func proxied(t *testing.T, address string) (proxied string, cut func()) {
 			open = append(open, client, server)
 			mu.Unlock()
 			pass := func(to, from net.Conn) {
-				_, _ = io.Copy(to, from)
+				_, _ = io.Copy(counting{to, passed}, from)
 				_, _ = to.Close(), from.Close()
 			}
 			go pass(server, client)
@@ -131,13 +133,25 @@ func proxied(t *testing.T, address string) (proxied string, cut func()) {
 		}
 	}()
 	behind := url.URL{Scheme: "postgres", User: url.UserPassword(config.User, config.Password), Host: listener.Addr().String(), Path: "/" + config.Database, RawQuery: "sslmode=disable"}
-	return behind.String(), cut
+	return behind.String(), cut, passed
+}
+
+// counting counts what is written.
+type counting struct {
+	io.Writer
+	bytes *atomic.Int64
+}
+
+func (c counting) Write(p []byte) (int, error) {
+	n, err := c.Writer.Write(p)
+	c.bytes.Add(int64(n))
+	return n, err
 }
 
 // All connections are cut at once, and all readers find out at once. No reader waits for a connection that another holds.
 func TestReadsOnConnectionsThatAreCut(t *testing.T) {
 	t.Parallel()
-	address, cut := proxied(t, dbtest.URL(t))
+	address, cut, _ := proxied(t, dbtest.URL(t))
 	for _, connections := range []int32{1, 4} {
 		store := dbtest.Open(t, address, db.Options{MaxConnections: connections})
 		tenant, _ := newCompany(t, store)

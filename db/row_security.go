@@ -126,15 +126,20 @@ func makeRoles(ctx context.Context, conn *pgx.Conn) (hasRoles bool, err error) {
 // ownTables are the tables of the database that the user can change.
 const ownTables = `FROM pg_class AS t WHERE t.relkind IN ('r', 'p') AND t.relnamespace = 'public'::regnamespace AND pg_has_role(t.relowner, 'USAGE')`
 
-// missingRights selects statements that give the roles what they need.
+// isNeeded says whether a role needs a right to a table. River's tables have no company: of these, what a company changes
+// reaches only the one that carries jobs.
+const isNeeded = `(role <> '` + gatewayRole + `' OR relname NOT LIKE 'river\_%' OR relname = 'river_job' AND right_to <> 'DELETE')`
+
+// missingRights selects statements that give the roles what they need, and no more.
 const missingRights = `SELECT format('GRANT USAGE ON SCHEMA company, public TO %1$I; GRANT SELECT ON ALL TABLES IN SCHEMA company TO %1$I', role)
 		FROM unnest(ARRAY['` + gatewayRole + `', '` + programRole + `']) AS role
 		WHERE NOT (has_schema_privilege(role, 'company', 'USAGE') AND has_schema_privilege(role, 'public', 'USAGE'))
 			OR EXISTS (SELECT 1 FROM pg_class AS v WHERE v.relnamespace = 'company'::regnamespace AND NOT has_table_privilege(role, v.oid, 'SELECT'))
-	UNION ALL SELECT format('GRANT SELECT, INSERT, UPDATE, DELETE ON %s TO %I', oid::regclass, role)
-		FROM (SELECT t.oid ` + ownTables + `) AS tables, unnest(ARRAY['` + gatewayRole + `', '` + programRole + `']) AS role
-		WHERE NOT (has_table_privilege(role, oid, 'SELECT') AND has_table_privilege(role, oid, 'INSERT')
-			AND has_table_privilege(role, oid, 'UPDATE') AND has_table_privilege(role, oid, 'DELETE'))
+	UNION ALL SELECT format(CASE WHEN is_needed THEN 'GRANT %s ON %s TO %I' ELSE 'REVOKE %s ON %s FROM %I' END, string_agg(right_to, ', '), oid::regclass, role)
+		FROM (SELECT oid, role, right_to, ` + isNeeded + ` AS is_needed
+			FROM (SELECT t.oid, t.relname ` + ownTables + `) AS tables,
+				unnest(ARRAY['` + gatewayRole + `', '` + programRole + `']) AS role, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS right_to) AS rights
+		WHERE has_table_privilege(role, oid, right_to) <> is_needed GROUP BY oid, role, is_needed
 	UNION ALL SELECT format('GRANT USAGE ON SEQUENCE %s TO %I', oid::regclass, role)
 		FROM pg_class, unnest(ARRAY['` + gatewayRole + `', '` + programRole + `']) AS role
 		WHERE relkind = 'S' AND relnamespace = 'public'::regnamespace AND pg_has_role(relowner, 'USAGE') AND NOT has_sequence_privilege(role, oid, 'USAGE')`

@@ -84,7 +84,7 @@ func TestTheDatabaseAloneHoldsCompaniesApart(t *testing.T) {
 			require.Zero(t, affected, statement)
 		}
 	}
-	require.Subset(t, []string{"audit_deliveries", "idempotent_requests", "tombstones"}, empty, "an estate has a row of every other table")
+	require.Subset(t, []string{"audit_deliveries", "company_imports", "idempotent_requests", "tombstones"}, empty, "an estate has a row of every other table")
 	require.Equal(t, before, rowsOf(t, conn))
 
 	for _, madeUp := range []string{"*", "\x00"} {
@@ -213,6 +213,84 @@ func TestReadsAreBoundToTheirCompany(t *testing.T) {
 	_, err := one.Find(ended, db.AgentRows, []string{mine.ID})
 	require.Error(t, err)
 	require.Equal(t, 1, find(t.Context(), one, mine.ID, theirs.ID))
+}
+
+// River's tables have no company. A company's statements reach the one that carries jobs, which they enqueue and end.
+func TestCompaniesDoNotReachTheTablesOfTheQueue(t *testing.T) {
+	t.Parallel()
+	address := dbtest.URL(t)
+	conn := connect(t, address)
+	// A version before gave all of them away.
+	_, err := conn.Exec(t.Context(), "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO agentgraph_gateway")
+	require.NoError(t, err)
+	require.NoError(t, newMigrator(t, address).Up(t.Context()))
+	store := dbtest.Open(t, address, db.Options{})
+	tenant, _ := newCompany(t, store)
+	rows, err := conn.Query(t.Context(), `SELECT table_name::text FROM information_schema.tables WHERE table_schema = 'public' AND table_name LIKE 'river\_%'`)
+	require.NoError(t, err)
+	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	require.Greater(t, len(tables), 3)
+	for _, table := range tables {
+		for _, statement := range []string{"SELECT FROM " + table, "DELETE FROM " + table, "TRUNCATE " + table} {
+			_, err := db.Raw(tenant).ExecContext(t.Context(), statement)
+			if statement == "SELECT FROM river_job" {
+				require.NoError(t, err)
+				continue
+			}
+			require.ErrorContains(t, err, "permission denied for table "+table, statement)
+		}
+	}
+}
+
+// A process that started before the database was secured is bound by it without a restart, on the connections that it has, and
+// in a transaction that began before.
+func TestRowsAreSecuredUnderAProcess(t *testing.T) {
+	t.Parallel()
+	const agents = "SELECT count(*) FROM agents"
+	for name, notice := range map[string]func(*testing.T, *db.Store){
+		"asked whether it is ready": func(t *testing.T, s *db.Store) { require.NoError(t, s.Ping(t.Context())) },
+		"sweeping":                  func(t *testing.T, s *db.Store) { require.NoError(t, db.Sweep(s)(t.Context())) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			address := dbtest.Locks(t)["the program alone"]
+			said := &warnings{}
+			store := dbtest.Open(t, address, db.Options{MaxConnections: 4, Log: said.log()})
+			require.Contains(t, said.String(), "row-level security is off")
+			one, _ := newCompany(t, store)
+			two, _ := newCompany(t, store)
+			mine, theirs := newAgent(t, one), newAgent(t, two)
+			// The statement asks for every company's agents.
+			find := func(tenant *db.Tenant) (found int) {
+				read := db.Read{Statement: db.RawStatement("SELECT id FROM agents WHERE $1 <> '' AND id = ANY($2)"), Keys: []string{mine.ID, theirs.ID}}
+				require.NoError(t, tenant.Read(t.Context(), []db.Read{read}, func(int, [][]byte) error {
+					found++
+					return nil
+				}))
+				return found
+			}
+			open := func(want int) {
+				t.Helper()
+				require.NoError(t, store.Ping(t.Context()))
+				for _, tenant := range []*db.Tenant{one, two} {
+					require.Equal(t, want, countOf(t, tenant, agents))
+					require.Equal(t, want, find(tenant))
+				}
+			}
+			open(2)
+			require.NoError(t, one.Tx(t.Context(), func(ctx context.Context, tx *db.Tenant) error {
+				require.NoError(t, newMigrator(t, address).Up(ctx))
+				notice(t, store)
+				require.Equal(t, 1, countOf(t, tx, agents))
+				return nil
+			}))
+			open(1)
+			companies, err := store.Companies(t.Context())
+			require.NoError(t, err)
+			require.Len(t, companies, 2)
+		})
+	}
 }
 
 // userOf makes a user who is no superuser, with a database of its own.

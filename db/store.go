@@ -3,6 +3,7 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -109,7 +110,7 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
-	locks := &locks{}
+	locks := &locks{log: cmp.Or(o.Log, slog.Default())}
 	config.PrepareConn = locks.prepare
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
@@ -119,6 +120,7 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 		pool.Close()
 		return nil, fmt.Errorf("open database: %w", reason(err))
 	}
+	locks.pool = pool
 	reads, err := openReads(ctx, config)
 	if err != nil {
 		pool.Close()
@@ -137,12 +139,13 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 		store.vectors, err = vectorTypeOf(ctx, pool)
 	}
 	if err == nil {
-		err = locks.look(ctx, pool, o.Log)
+		err = locks.look(ctx)
 	}
 	if err != nil {
 		store.Close()
 		return nil, fmt.Errorf("open database: %w", err)
 	}
+	locks.warn(ctx)
 	return store, nil
 }
 
@@ -172,9 +175,12 @@ func (s *Store) Close() {
 	s.pool.Close()
 }
 
-// Ping reports whether the database answers.
+// Ping reports whether the database answers, and finds what it may read.
 func (s *Store) Ping(ctx context.Context) error {
-	return translate(s.pool.Ping(ctx))
+	if err := s.pool.Ping(ctx); err != nil {
+		return translate(err)
+	}
+	return translate(s.locks.await(ctx))
 }
 
 // Signer signs the credentials that are made here.

@@ -10,6 +10,11 @@ import (
 var (
 	SubAgentRows      = Rows{typeName: "sub-agent", none: (*model.SubAgent)(nil), key: byOwnID}
 	SubAgentsOfAgents = Rows{none: (*model.SubAgent)(nil), key: "?TableAlias.agent_id", order: "?TableAlias.position"}
+	ParentsOfAgents   = List{
+		none:  (*model.Agent)(nil),
+		of:    "EXISTS (SELECT 1 FROM sub_agents AS relation WHERE relation.company_id = ?0 AND relation.agent_id = ?TableAlias.id AND relation.delegate_agent_id = ?1)",
+		order: newestFirst,
+	}
 )
 
 // SubAgentsOfAgents returns the sub-agents of several agents, each agent's in the order in which they were added.

@@ -29,13 +29,18 @@ func (s *Store) Tx(ctx context.Context, fn func(context.Context, *Tx) error) err
 
 // begin is Tx of which most is for the company.
 func (s *Store) begin(ctx context.Context, companyID string, fn func(context.Context, *Tx) error) error {
+	return s.beginAs(ctx, companyID, nil, fn)
+}
+
+// beginAs is begin with options, nil for none.
+func (s *Store) beginAs(ctx context.Context, companyID string, opts *sql.TxOptions, fn func(context.Context, *Tx) error) error {
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
 		return translate(err)
 	}
 	defer func() { _ = conn.Close() }()
 	tx := &Tx{store: s, conn: conn}
-	err = conn.RunInTx(withCompany(ctx, companyID), nil, func(_ context.Context, begun bun.Tx) error {
+	err = conn.RunInTx(withCompany(ctx, companyID), opts, func(_ context.Context, begun bun.Tx) error {
 		tx.bun = begun
 		return fn(ctx, tx)
 	})

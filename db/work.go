@@ -90,7 +90,8 @@ const forgetEvery = time.Minute
 func (s *Store) sweeper() func(context.Context) error {
 	var forgotten time.Time
 	return func(ctx context.Context) error {
-		if err := s.endAbandonedRuns(ctx); err != nil || time.Since(forgotten) < forgetEvery {
+		err := errors.Join(s.locks.await(ctx), s.endAbandonedRuns(ctx))
+		if err != nil || time.Since(forgotten) < forgetEvery {
 			return err
 		}
 		forgotten = time.Now()

@@ -3,9 +3,12 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
 import { createClient } from "graphql-ws";
 import WebSocket from "ws";
+import { startProxy } from "./described.mjs";
 import { startGateway } from "./gateway.mjs";
 
 const gateway = await startGateway();
+const proxy = await startProxy(gateway);
+after(() => proxy.stop());
 after(() => gateway.stop());
 
 const clients = [];
@@ -28,9 +31,9 @@ const members = [
 ];
 const statuses = ["Pending", "Calling", "ProcessingResult", "Processed", "Error"];
 
-/** Sends a REST request that must be answered with the status, and returns the body. */
+/** Sends a REST request that must be answered with the status, as the OpenAPI document says, and returns the body. */
 async function rest(status, method, path, body) {
-  const answer = await gateway.request(method, path, {
+  const answer = await gateway.request(method, proxy.url + path, {
     headers: body === undefined ? {} : { "content-type": "application/json" },
     body: body === undefined ? undefined : JSON.stringify(body),
   });

@@ -1,9 +1,13 @@
-// The story of a client that was written against v1. It knows nothing but the specification and fetch.
+// The story of a client that was written against v1. It knows nothing but the specification and fetch. What the OpenAPI
+// document describes goes through a proxy, which fails any answer that differs from it.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { startProxy } from "./described.mjs";
 import { startGateway } from "./gateway.mjs";
 
 const gateway = await startGateway();
+const proxy = await startProxy(gateway);
+after(() => proxy.stop());
 after(() => gateway.stop());
 
 const members = {
@@ -17,7 +21,7 @@ const members = {
   extractedValue: ["name", "definition", "type"],
   tool: ["id", "name", "technicalName"],
   subAgent: ["id", "name", "technicalName", "description"],
-  simulationChat: ["simulationChatId", "messages", "agent"],
+  simulationChat: ["simulationChatId", "messages", "status", "endedAt", "agent"],
   message: ["role", "text", "timestamp", "isConversationEnded", "endReason"],
   connection: ["agentId", "chatId", "chatName"],
   list: ["data", "total", "pageNumber", "pageSize"],
@@ -33,9 +37,15 @@ const members = {
   problem: ["type", "title", "status", "detail", "instance", "code", "traceId"],
 };
 
+/** The proxy's address, or the gateway's own for what is not in the document and for bodies that the proxy cannot read. */
+function addressFor(method, path, body, headers) {
+  const isJSON = typeof body !== "string" && !headers["Content-Type"];
+  return proxy.describes(method, path) && isJSON ? proxy.url : gateway.restUrl;
+}
+
 /** Sends a request and returns the response. */
 async function call(method, path, body, headers = {}) {
-  const response = await fetch(gateway.restUrl + path, {
+  const response = await fetch(addressFor(method, path, body, headers) + path, {
     method,
     headers: { "X-Api-Key": gateway.key, ...(body === undefined ? {} : { "Content-Type": "application/json" }), ...headers },
     body: body === undefined || typeof body === "string" ? body : JSON.stringify(body),
@@ -230,7 +240,7 @@ describe("simulated chats", () => {
   for (const [name, body, ...faulty] of [
     ["no agent", {}, "agentId"],
     ["an empty agent", { agentId: "" }, "agentId"],
-    ["a data bag of numbers", { agentId: "x", dataBag: { a: 1 } }, "dataBag"],
+    ["a data bag of numbers", { agentId: "x", dataBag: { a: 1 } }, "dataBag.a"],
     ["an unknown property", { agentId: "x", agent: 1 }, "agent"],
     ["an unknown property of toolMocking", { agentId: "x", toolMocking: { mockEverything: true } }, "toolMocking.mockEverything"],
     ["a delay above its bound", { agentId: "x", toolMocking: { mockedTools: [{ toolId: "t", delaySeconds: 61 }] } },
@@ -372,7 +382,8 @@ describe("the wire", () => {
   for (const type of ["text/plain", "application/x-www-form-urlencoded", "application/xml"]) {
     test(`415: ${type}`, async () => problem(await call("POST", "/Dataset", { name: "x" }, { "Content-Type": type }), 415));
   }
-  test("406: an answer in XML", async () => problem(await call("GET", "/Dataset", undefined, { Accept: "application/xml" }), 406));
+  test("an answer in XML is one in JSON", async () => assert.equal((await call("GET", "/Dataset", undefined, { Accept: "application/xml" })).status, 200));
+  test("406: no JSON", async () => problem(await call("GET", "/Dataset", undefined, { Accept: "application/json;q=0" }), 406));
   test("413: a body over 1 MiB", async () => problem(await call("POST", "/Dataset", { name: "x".repeat(1 << 20) }), 413));
   for (const body of ["", "{", "[]", "null", `{"name":"x"} {}`]) {
     test(`400: the body ${body}`, async () => problem(await call("POST", "/Dataset", body), 400));

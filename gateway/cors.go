@@ -21,7 +21,7 @@ func newCORS(origins []string) *cors.Cors {
 		AllowedHeaders: []string{"*"},
 		ExposedHeaders: []string{
 			traceHeader, versionHeader, "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "Retry-After",
-			"Location", "Allow", "WWW-Authenticate", "Content-Disposition", "Idempotent-Replayed",
+			"Location", "Allow", "WWW-Authenticate", "Content-Disposition", "Idempotent-Replayed", "Deprecation", "Sunset",
 		},
 		MaxAge: corsMaxAge,
 	})

@@ -102,7 +102,7 @@ func (s *Server) withoutBase(r *http.Request) *http.Request {
 	return within
 }
 
-// admit answers health checks. It lets other requests in if the server is not draining, the credential is good and the
+// admit answers health checks and requests for public pages. It lets other requests in if the server is not draining, the credential is good and the
 // rate limit is not reached.
 func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
@@ -111,6 +111,10 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 		return
 	case "/readyz":
 		s.serveReadiness(w, r)
+		return
+	}
+	if page := s.pages.at(r.URL.Path); page != nil {
+		page.ServeHTTP(w, r)
 		return
 	}
 	if !s.traffic.enter() {

@@ -81,29 +81,57 @@ func (l *rateLimit) seconds(things float64) string {
 	return strconv.Itoa(max(int(math.Ceil(things/l.perSecond())), 1))
 }
 
-// takeRequest counts a request against the principal's key and then its company. The key comes first, so that a key
-// which is refused again and again uses up nothing of the company's limit.
-func (s *Server) takeRequest(h http.Header, principal model.Principal, at time.Time) error {
-	if err := s.requests.take(h, principal.KeyID, 1, at); err != nil {
-		return err
-	}
-	ofCompany := http.Header{}
-	err := s.companies.take(ofCompany, principal.CompanyID, 1, at)
+// takeNext is take of a limit behind another one, which h tells of unless this one refuses.
+func (l *rateLimit) takeNext(h http.Header, id string, n int, at time.Time) error {
+	own := http.Header{}
+	err := l.take(own, id, n, at)
 	if err != nil && h != nil {
-		maps.Copy(h, ofCompany)
+		maps.Copy(h, own)
 	}
 	return err
 }
 
+// keyLimit is a rate limit of API keys, of which each holder of a page's tokens may take one part in tokenShare.
+type keyLimit struct{ keys, holders *rateLimit }
+
+func newKeyLimit(things string, perMinute int) keyLimit {
+	l := keyLimit{keys: newRateLimit("API key", things, perMinute)}
+	if perMinute > 0 {
+		l.holders = newRateLimit("access token", things, max(perMinute/tokenShare, 1))
+	}
+	return l
+}
+
+// take is take of the limits that the principal has. Its own part comes first, so that what is refused of it uses up nothing
+// of the key's.
+func (l keyLimit) take(h http.Header, principal model.Principal, n int, at time.Time) error {
+	if principal.Reach == nil || !principal.IsToken() {
+		return l.keys.take(h, principal.KeyID, n, at)
+	}
+	if err := l.holders.take(h, string(principal.Reach.Holder), n, at); err != nil {
+		return err
+	}
+	return l.keys.takeNext(h, principal.KeyID, n, at)
+}
+
+// takeRequest counts a request against the principal's key and then its company. The key comes first, so that a key
+// which is refused again and again uses up nothing of the company's limit.
+func (s *Server) takeRequest(h http.Header, principal model.Principal, at time.Time) error {
+	if err := s.requests.take(h, principal, 1, at); err != nil {
+		return err
+	}
+	return s.companies.takeNext(h, principal.CompanyID, 1, at)
+}
+
 // modelDriven is an extension that limits the fields marked @modelDriven. Each occurrence in an operation counts.
-type modelDriven struct{ limit *rateLimit }
+type modelDriven struct{ limit keyLimit }
 
 func (modelDriven) ExtensionName() string                   { return "ModelDriven" }
 func (modelDriven) Validate(graphql.ExecutableSchema) error { return nil }
 
 // MutateOperationContext refuses an operation before any of it is executed.
 func (m modelDriven) MutateOperationContext(ctx context.Context, operation *graphql.OperationContext) *gqlerror.Error {
-	if m.limit == nil {
+	if m.limit.keys == nil {
 		return nil
 	}
 	n := 0
@@ -117,7 +145,7 @@ func (m modelDriven) MutateOperationContext(ctx context.Context, operation *grap
 		header = rec.header
 	}
 	principal, _ := model.PrincipalOf(ctx)
-	if err := m.limit.take(header, principal.KeyID, n, time.Now()); err != nil {
+	if err := m.limit.take(header, principal, n, time.Now()); err != nil {
 		return gqlerror.Wrap(err)
 	}
 	return nil

@@ -67,7 +67,7 @@ func (l responseLimit) InterceptResponse(ctx context.Context, next graphql.Respo
 	response := next(context.WithValue(ctx, sizeKey{}, size))
 	if response != nil && size.isOver.Load() {
 		fault := model.Errorf(model.LimitExceeded,
-			"the response is larger than the limit of %d bytes: ask for fewer at a time, or for less of each", l.settings.ResponseBytes)
+			"the response takes more than the limit of %d bytes to make: ask for fewer at a time, or for less of each", l.settings.ResponseBytes)
 		if size.isBusy.Load() {
 			fault = model.Errorf(model.Unavailable, "too many large responses are being made; try again, or ask for less at a time")
 		}

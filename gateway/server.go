@@ -52,6 +52,8 @@ type Options struct {
 	Claim ClaimRequest
 	// Console serves the web console to browsers. Nil means no console.
 	Console *console.Handler
+	// Pages are public documents by path, which is without a trailing slash.
+	Pages map[string]Page
 	// Observer watches requests. It may be nil.
 	Observer Observer
 	Settings Settings
@@ -75,6 +77,7 @@ type Server struct {
 	doubts       Doubts
 	claim        ClaimRequest
 	console      *console.Handler
+	pages        pages
 	readiness    readiness
 	failures     failures
 	presenter    presenter
@@ -83,10 +86,11 @@ type Server struct {
 	traffic      traffic
 	sockets      atomic.Int64
 	// entrance handles every request that browse does not answer.
-	entrance            http.Handler
-	cors                *cors.Cors
-	requests, companies *rateLimit
-	sessions            *sessions
+	entrance  http.Handler
+	cors      *cors.Cors
+	requests  keyLimit
+	companies *rateLimit
+	sessions  *sessions
 }
 
 // schemas serialises New's one change to a schema, which several servers may share.
@@ -109,6 +113,7 @@ func New(o Options) *Server {
 		doubts:       o.Doubts,
 		claim:        o.Claim,
 		console:      o.Console,
+		pages:        newPages(o.Pages),
 		readiness:    readiness{ready: o.Ready, log: o.Log},
 		failures:     newFailures(),
 		presenter:    presenter{log: o.Log, settings: o.Settings},
@@ -116,7 +121,7 @@ func New(o Options) *Server {
 		observer:     o.Observer,
 		traffic:      newTraffic(),
 		cors:         newCORS(o.Settings.CORSOrigins),
-		requests:     newRateLimit("API key", "requests", o.Settings.RateLimit),
+		requests:     newKeyLimit("requests", o.Settings.RateLimit),
 		companies:    newRateLimit("company", "requests", o.Settings.CompanyRateLimit),
 		sessions:     newSessions(o.Revocations, o.Settings.SessionsPerKey, o.Log),
 	}
@@ -130,7 +135,7 @@ func New(o Options) *Server {
 	s.exec.SetQueryCache(documents)
 	s.exec.Use(noteOperation{})
 	s.exec.Use(guard{settings: o.Settings, documents: documents, schema: o.Schema.Schema()})
-	s.exec.Use(modelDriven{newRateLimit("API key", "operations that make a model work", o.Settings.ModelRateLimit)})
+	s.exec.Use(modelDriven{newKeyLimit("operations that make a model work", o.Settings.ModelRateLimit)})
 	s.exec.Use(deadline{o.Settings})
 	s.exec.Use(idempotency{s})
 	s.exec.Use(responseLimit{o.Settings, new(atomic.Int64)})

@@ -19,7 +19,8 @@ type Settings struct {
 	// QueryCost bounds the cost of one operation, in values of its response, estimated before execution from the
 	// schema's @cost and @listSize. 0 switches it off.
 	QueryCost int
-	// ResponseBytes bounds the size of one response. Each value counts its name, its text and another 64 bytes.
+	// ResponseBytes bounds the memory of one response while it is made. Each value counts its name, its text and another
+	// 64 bytes, and what was read for it besides.
 	ResponseBytes int64
 	// CachedQueries and CachedBytes bound the cache of parsed documents, whichever is reached first.
 	CachedQueries int

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"iter"
+	"time"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
@@ -27,7 +28,13 @@ type execution struct {
 	feed live.Feed
 	// group is equal for subscriptions that answer an event alike.
 	group string
+	// isDear says that each event counts as a request.
+	isDear bool
 }
+
+// dearEvent is the cost of an event from which on it counts as a request. What is followed usually costs some tens or
+// hundreds, and retrieves nothing.
+const dearEvent = 10_000
 
 // begin starts to execute an operation, until ctx ends.
 func (s *Server) begin(ctx context.Context, exec graphql.GraphExecutor, operation *graphql.OperationContext) *execution {
@@ -39,6 +46,8 @@ func (s *Server) begin(ctx context.Context, exec graphql.GraphExecutor, operatio
 	x.broken = s.guarded(ctx, func() { x.next, x.ctx = exec.DispatchOperation(inner, operation) })
 	if x.feed.IsOpen() {
 		x.group = groupOf(ctx, operation)
+		rec, ok := ctx.Value(recordKey{}).(*record)
+		x.isDear = ok && rec.cost >= dearEvent
 	}
 	return x
 }
@@ -108,6 +117,9 @@ func (x *execution) texts() iter.Seq[[]byte] {
 // errors. It is nil if the execution is broken or its context has ended.
 func (x *execution) responseTo(event *live.Event) []byte {
 	return event.Answer(x.ctx, x.group, func() ([]byte, bool) {
+		if x.broken = x.chargeEvent(); x.broken != nil {
+			return nil, false
+		}
 		x.feed.Give(event)
 		response := x.respond()
 		if response == nil || x.broken != nil {
@@ -115,6 +127,18 @@ func (x *execution) responseTo(event *live.Event) []byte {
 		}
 		return appendResponse(nil, response), len(response.Errors) == 0
 	})
+}
+
+// chargeEvent counts an event that is dear as a request of who makes its response.
+func (x *execution) chargeEvent() *gqlerror.Error {
+	if !x.isDear {
+		return nil
+	}
+	principal, _ := model.PrincipalOf(x.ctx)
+	if err := x.takeRequest(nil, principal, time.Now()); err != nil {
+		return x.presenter.present(x.ctx, err)
+	}
+	return nil
 }
 
 // groupOf returns equal groups for equal responses to the same event: the same selection in the same document, with the

@@ -2010,7 +2010,7 @@ func (ec *executionContext) unmarshalInputResetCampaignItemInput(ctx context.Con
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"campaignId", "itemId"}
+	fieldsInOrder := [...]string{"campaignId", "itemId", "expectedVersion"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -2031,6 +2031,13 @@ func (ec *executionContext) unmarshalInputResetCampaignItemInput(ctx context.Con
 				return it, err
 			}
 			it.ItemID = data
+		case "expectedVersion":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedVersion"))
+			data, err := ec.unmarshalOInt2ᚖint32(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExpectedVersion = data
 		}
 	}
 	return it, nil

@@ -583,7 +583,7 @@ input UpdateAgentPromptInput {
   "The agent."
   agentId: ID!
   "1 to 50,000 characters."
-  prompt: String!
+  prompt: String! @bounds(minLength: 1, maxLength: 50000)
   "The prompt's version that this is to replace. If it is not the current one any more, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
   expectedVersion: Int
   "The agent's ` + "`" + `updatedAt` + "`" + ` that this is based on. If the agent was changed since, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
@@ -852,7 +852,7 @@ input TestMessageInput {
   "Who wrote it."
   role: MessageRole!
   "1 to 10,000 characters."
-  text: String!
+  text: String! @bounds(minLength: 1, maxLength: 10000)
   "When it was written."
   timestamp: DateTime
 }
@@ -860,9 +860,9 @@ input TestMessageInput {
 "See ` + "`" + `ConversationContext` + "`" + `."
 input ConversationContextInput {
   "1 to 200 messages, in order."
-  messages: [TestMessageInput!]!
+  messages: [TestMessageInput!]! @bounds(minItems: 1, maxItems: 200)
   "Name to text; at most 200 of at most 10,000 characters each."
-  dataBag: JSONObject
+  dataBag: JSONObject @bounds(maxItems: 200)
 }
 
 "A new simulation test."
@@ -870,20 +870,20 @@ input CreateSimulationTestInput {
   "The agent under test."
   agentId: ID!
   "1 to 255 characters."
-  name: String!
+  name: String! @bounds(minLength: 1, maxLength: 255)
   "Persona and intent of the simulated contact, 1 to 10,000 characters."
-  scenario: String!
+  scenario: String! @bounds(minLength: 1, maxLength: 10000)
   "1 to 30 success criteria of 1 to 2,000 characters, each judged on its own."
-  criteria: [String!]!
+  criteria: [String!]! @bounds(minItems: 1, maxItems: 30, minLength: 1, maxLength: 2000)
   "Exchanges at most, 1 to 30."
-  maxTurns: Int! = 10
+  maxTurns: Int! = 10 @bounds(min: 1, max: 30)
   "Messages to start from, at most 200. After a message of the agent the contact answers, after one of the contact the agent."
-  conversationContext: [TestMessageInput!]! = []
+  conversationContext: [TestMessageInput!]! = [] @bounds(maxItems: 200)
   """
   Values of the agent's fields by name, at most 200: texts, numbers, truth values, and lists and objects of them, each of at
   most 10,000 characters. Placeholders reach into objects by dots. What is null is as good as absent.
   """
-  variables: JSONObject
+  variables: JSONObject @bounds(maxItems: 200)
   "What to mock. Every target must be connected to the agent."
   toolMocking: ToolMockingInput
   "A folder of the same agent; null for the root."
@@ -901,11 +901,11 @@ input CreateClassificationTestInput {
   "The agent under test."
   agentId: ID!
   "1 to 255 characters."
-  name: String!
+  name: String! @bounds(minLength: 1, maxLength: 255)
   "The conversation to classify."
   conversationContext: ConversationContextInput!
   "The expected tag, one of the agent's classification tags."
-  tagExpected: String!
+  tagExpected: String! @bounds(minLength: 1, maxLength: 100)
   "A folder of the same agent; null for the root."
   folderId: ID
 }
@@ -921,17 +921,17 @@ input UpdateSimulationTestInput {
   "The test."
   testId: ID!
   "The new name."
-  name: String
+  name: String @bounds(minLength: 1, maxLength: 255)
   "The new scenario."
-  scenario: String
+  scenario: String @bounds(minLength: 1, maxLength: 10000)
   "The new criteria."
-  criteria: [String!]
+  criteria: [String!] @bounds(minItems: 1, maxItems: 30, minLength: 1, maxLength: 2000)
   "The new bound on exchanges."
-  maxTurns: Int
+  maxTurns: Int @bounds(min: 1, max: 30)
   "The new messages to start from."
-  conversationContext: [TestMessageInput!]
+  conversationContext: [TestMessageInput!] @bounds(maxItems: 200)
   "The new values of the agent's fields."
-  variables: JSONObject
+  variables: JSONObject @bounds(maxItems: 200)
   "The new mocking."
   toolMocking: ToolMockingInput
   "The new folder; empty for the root."
@@ -951,11 +951,11 @@ input UpdateClassificationTestInput {
   "The test."
   testId: ID!
   "The new name."
-  name: String
+  name: String @bounds(minLength: 1, maxLength: 255)
   "The new conversation."
   conversationContext: ConversationContextInput
   "The new expected tag."
-  tagExpected: String
+  tagExpected: String @bounds(minLength: 1, maxLength: 100)
   "The new folder; empty for the root."
   folderId: ID
   "The ` + "`" + `updatedAt` + "`" + ` that this is based on. If the test was changed since, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
@@ -973,25 +973,25 @@ input UpdateAgentTestInput {
   "The test."
   testId: ID!
   "The new name."
-  name: String
+  name: String @bounds(minLength: 1, maxLength: 255)
   "The new folder; empty for the root."
   folderId: ID
   "Of a simulation test: the new scenario."
-  scenario: String
+  scenario: String @bounds(minLength: 1, maxLength: 10000)
   "Of a simulation test: the new criteria."
-  criteria: [String!]
+  criteria: [String!] @bounds(minItems: 1, maxItems: 30, minLength: 1, maxLength: 2000)
   "Of a simulation test: the new bound on exchanges."
-  maxTurns: Int
+  maxTurns: Int @bounds(min: 1, max: 30)
   "Of a simulation test: the new messages to start from."
-  conversationMessages: [TestMessageInput!]
+  conversationMessages: [TestMessageInput!] @bounds(maxItems: 200)
   "Of a simulation test: the new values of the agent's fields."
-  variables: JSONObject
+  variables: JSONObject @bounds(maxItems: 200)
   "Of a simulation test: the new mocking."
   toolMocking: ToolMockingInput
   "Of a classification test: the new conversation."
   conversationContext: ConversationContextInput
   "Of a classification test: the new expected tag."
-  tagExpected: String
+  tagExpected: String @bounds(minLength: 1, maxLength: 100)
   "The ` + "`" + `updatedAt` + "`" + ` that this is based on. If the test was changed since, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
   expectedUpdatedAt: DateTime
 }
@@ -1325,15 +1325,15 @@ type AgentTestExecutionEdge {
 "What to run: tests, all tests of a folder, or all tests of an agent; exactly one of them."
 input StartAgentTestExecutionInput {
   "Tests, 1 to 200; duplicates are dropped."
-  testIds: [ID!]
+  testIds: [ID!] @bounds(minItems: 1, maxItems: 200)
   "All tests of this folder."
   folderId: ID
   "All tests of this agent."
   agentId: ID
   "How often each test is run, 1 to 5."
-  repeats: Int! = 1
+  repeats: Int! = 1 @bounds(min: 1, max: 5)
   "How many of its runs may be under way at once, 1 to 50."
-  concurrency: Int! = 5
+  concurrency: Int! = 5 @bounds(min: 1, max: 50)
   "Record simulated delays of mocks without waiting for them."
   virtualTime: Boolean! = false
   """
@@ -1487,11 +1487,11 @@ input CreateAgentTestFolderInput {
   "The agent."
   agentId: ID!
   "1 to 100 characters, unique for the agent whatever its case."
-  name: String!
+  name: String! @bounds(minLength: 1, maxLength: 100)
   "` + "`" + `#RRGGBB` + "`" + `."
   color: String! = "#6B7280"
   "Markdown, at most 20,000 characters."
-  body: String! = ""
+  body: String! = "" @bounds(maxLength: 20000)
 }
 
 "The new folder."
@@ -1505,11 +1505,11 @@ input UpdateAgentTestFolderInput {
   "The folder."
   folderId: ID!
   "The new name."
-  name: String
+  name: String @bounds(minLength: 1, maxLength: 100)
   "The new color."
   color: String
   "The new description."
-  body: String
+  body: String @bounds(maxLength: 20000)
   "The ` + "`" + `updatedAt` + "`" + ` that this is based on. If the folder was changed since, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
   expectedUpdatedAt: DateTime
 }
@@ -2137,9 +2137,9 @@ input AddCampaignFieldInput {
   "The campaign."
   campaignId: ID!
   "Letters, digits, ` + "`" + `_` + "`" + ` and ` + "`" + `.` + "`" + `, not beginning with a digit or a dot; 1 to 100 characters, and not yet a field of the campaign or its agent."
-  name: String!
+  name: String! @bounds(minLength: 1, maxLength: 100)
   "At most 2,000 characters."
-  description: String
+  description: String @bounds(maxLength: 2000)
   "Every item that is added from now on must have a value for it."
   isMandatory: Boolean! = false
 }
@@ -2348,7 +2348,7 @@ input AddCampaignItemsInput {
   "The campaign."
   campaignId: ID!
   "The contacts, 1 to 1,000."
-  items: [CampaignItemInput!]!
+  items: [CampaignItemInput!]! @bounds(minItems: 1, maxItems: 1000)
 }
 
 "A contact to add."
@@ -2356,7 +2356,7 @@ input CampaignItemInput {
   "A valid number, with ` + "`" + `+` + "`" + ` and the country code unless the campaign has a default region. It may be left out for a Web agent only."
   phoneNumber: String! = ""
   "Values for the campaign's fields, name to text; at most 200 of at most 10,000 characters each. What is null is as good as absent. Those of mandatory fields must be there, unless the platform fills them."
-  dataBag: JSONObject
+  dataBag: JSONObject @bounds(maxItems: 200)
 }
 
 "The new items."
@@ -2442,6 +2442,8 @@ input ResetCampaignItemInput {
   campaignId: ID!
   "The item."
   itemId: ID!
+  "The item's ` + "`" + `version` + "`" + ` that this is based on. If it is not the current one any more, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
+  expectedVersion: Int
 }
 
 "The item, pending."
@@ -2700,6 +2702,15 @@ type Dataset implements Node {
   createdAt: DateTime!
   "When it was changed last; null until then. Its documents do not count."
   updatedAt: DateTime
+  "The knowledge base chats that draw from it."
+  chats(
+    "Page size, 1 to 100."
+    first: Int! = 50
+    "Continue after this cursor."
+    after: String
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
+    offset: Int
+  ): KnowledgeBaseChatConnection!
 }
 
 "How documents are parsed."
@@ -2737,21 +2748,21 @@ type DatasetEdge {
 "See ` + "`" + `ParserConfig` + "`" + `. What is absent or null takes its default."
 input ParserConfigInput {
   "1 to 2,048; default 512."
-  chunkTokenNum: Int
+  chunkTokenNum: Int @bounds(min: 1, max: 2048)
   "Default true."
   layoutRecognize: Boolean
   "1 to 255 characters; default a line feed. The escapes ` + "`" + `\\n` + "`" + `, ` + "`" + `\\r` + "`" + `, ` + "`" + `\\t` + "`" + ` and ` + "`" + `\\\\` + "`" + ` are decoded."
-  delimiter: String
+  delimiter: String @bounds(minLength: 1, maxLength: 255)
   "1 to 1,000; default 12."
-  taskPageSize: Int
+  taskPageSize: Int @bounds(min: 1, max: 1000)
 }
 
 "A new dataset."
 input CreateDatasetInput {
   "1 to 255 characters."
-  name: String!
+  name: String! @bounds(minLength: 1, maxLength: 255)
   "At most 5,000 characters."
-  description: String
+  description: String @bounds(maxLength: 5000)
   "Default ` + "`" + `naive` + "`" + `."
   chunkMethod: String
   "How documents are parsed."
@@ -2772,9 +2783,9 @@ input UpdateDatasetInput {
   "The dataset."
   datasetId: ID!
   "The new name."
-  name: String
+  name: String @bounds(minLength: 1, maxLength: 255)
   "The new description."
-  description: String
+  description: String @bounds(maxLength: 5000)
   "The new chunk method."
   chunkMethod: String
   "How documents are parsed from now on."
@@ -2973,9 +2984,9 @@ input AddDocumentInput {
   "The dataset to add it to."
   datasetId: ID!
   "1 to 255 characters. Its ending tells Markdown, HTML, CSV and JSON from plain text. Default: the name of the uploaded file."
-  name: String
+  name: String @bounds(minLength: 1, maxLength: 255)
   "1 to 1,000,000 characters."
-  text: String
+  text: String @bounds(minLength: 1, maxLength: 1000000)
   "Text, Markdown, HTML, CSV, JSON, PDF or DOCX, of at most 25 MiB unless the gateway is set up otherwise. A file that cannot be read becomes a document that has failed."
   upload: Upload
 }
@@ -3106,6 +3117,15 @@ type KnowledgeBaseChat implements Node {
     "How many of the best chunks below ` + "`" + `similarityThreshold` + "`" + ` are told as well, 0 to 100. Chunks that hold no word of the question may be left out."
     belowThreshold: Int! = 0
   ): [RetrievedChunk!]! @cost(weight: 20000)
+  "The agents that it is connected to."
+  agents(
+    "Page size, 1 to 100."
+    first: Int! = 50
+    "Continue after this cursor."
+    after: String
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
+    offset: Int
+  ): AgentConnection!
 }
 
 "A chunk that was found for a question."
@@ -3205,29 +3225,29 @@ type KnowledgeBaseChatEdge {
 "See ` + "`" + `LlmSettings` + "`" + `. What is absent or null takes its default, or on update, stays."
 input LlmSettingsInput {
   "0 to 2; default 0.1."
-  temperature: Float
+  temperature: Float @bounds(min: 0, max: 2)
   "0 to 1; default 0.3."
-  topP: Float
+  topP: Float @bounds(min: 0, max: 1)
   "-2 to 2; default 0.4."
-  presencePenalty: Float
+  presencePenalty: Float @bounds(min: -2, max: 2)
   "-2 to 2; default 0.7."
-  frequencyPenalty: Float
+  frequencyPenalty: Float @bounds(min: -2, max: 2)
 }
 
 "See ` + "`" + `PromptSettings` + "`" + `. What is absent or null takes its default, or on update, stays."
 input PromptSettingsInput {
   "0 to 1; default 0.2."
-  similarityThreshold: Float
+  similarityThreshold: Float @bounds(min: 0, max: 1)
   "0 to 1; default 0.7."
-  keywordsSimilarityWeight: Float
+  keywordsSimilarityWeight: Float @bounds(min: 0, max: 1)
   "1 to 100; default 6."
-  topN: Int
+  topN: Int @bounds(min: 1, max: 100)
   "At most 50,000 characters, with ` + "`" + `{knowledge}` + "`" + ` when a dataset is connected."
-  prompt: String
+  prompt: String @bounds(maxLength: 50000)
   "At most 5,000 characters; default empty."
-  opener: String
+  opener: String @bounds(maxLength: 5000)
   "At most 5,000 characters; default empty."
-  emptyResponse: String
+  emptyResponse: String @bounds(maxLength: 5000)
   "Empty, the default, or a configured model."
   rerankModel: String
   "Default true."
@@ -3237,9 +3257,9 @@ input PromptSettingsInput {
 "A new knowledge base chat."
 input CreateKnowledgeBaseChatInput {
   "1 to 255 characters."
-  name: String!
+  name: String! @bounds(minLength: 1, maxLength: 255)
   "Datasets to connect, in order; at most 100, duplicates are dropped."
-  datasetIds: [ID!]! = []
+  datasetIds: [ID!]! = [] @bounds(maxItems: 100)
   "How the language model writes."
   llmSettings: LlmSettingsInput
   "How knowledge is found and used."
@@ -3257,9 +3277,9 @@ input UpdateKnowledgeBaseChatInput {
   "The chat."
   chatId: ID!
   "1 to 255 characters."
-  name: String
+  name: String @bounds(minLength: 1, maxLength: 255)
   "At most 100, duplicates are dropped."
-  datasetIds: [ID!]
+  datasetIds: [ID!] @bounds(maxItems: 100)
   "How the language model writes."
   llmSettings: LlmSettingsInput
   "How knowledge is found and used."
@@ -3466,6 +3486,25 @@ directive @modelDriven on FIELD_DEFINITION
 
 "An input field that clients of GraphQL have and those of v1 REST do not: there it is an unknown property."
 directive @beyondV1 on INPUT_FIELD_DEFINITION
+
+"""
+What an input may be: the bounds of a number, of the characters of a text or of each text of a list, and of the
+entries of a list or an object. Anything else is ` + "`" + `BAD_INPUT` + "`" + `.
+"""
+directive @bounds(
+  "The least number."
+  min: Float
+  "The greatest number."
+  max: Float
+  "The fewest characters."
+  minLength: Int
+  "The most characters."
+  maxLength: Int
+  "The fewest entries."
+  minItems: Int
+  "The most entries."
+  maxItems: Int
+) on INPUT_FIELD_DEFINITION
 
 "An input whose unknown properties are refused to clients of v1 REST too, whatever the body that it stands in."
 directive @strict on INPUT_OBJECT
@@ -3721,7 +3760,7 @@ input StartSimulationChatInput {
   "The agent, of the same company."
   agentId: ID!
   "Values for the agent's fields, name to text; at most 200 of at most 10,000 characters each. What is null is as good as absent."
-  dataBag: JSONObject
+  dataBag: JSONObject @bounds(maxItems: 200)
   "What to mock."
   toolMocking: ToolMockingInput
   "A prompt to try in place of the agent's, 1 to 50,000 characters. It is kept with the chat alone; sub-agents have their own. Not with the scope ` + "`" + `chat` + "`" + `."
@@ -3744,7 +3783,7 @@ input SendSimulationMessageInput {
   "The chat."
   simulationChatId: ID!
   "1 to 4,000 characters."
-  text: String!
+  text: String! @bounds(minLength: 1, maxLength: 4000)
 }
 
 "The chat after the reply."
@@ -3844,6 +3883,8 @@ type SubAgent implements Node {
   description: String!
   "Who answers."
   agent: Agent!
+  "The agent that it is a sub-agent of."
+  parent: Agent!
 }
 
 "A new edge of the agent graph."
@@ -3905,6 +3946,15 @@ type RemoveSubAgentPayload {
 extend type Agent {
   "Sub-agents that the agent can delegate to, in the order in which they were added."
   subAgents: [SubAgent!]! @listSize(assumedSize: 3)
+  "The agents that it is a sub-agent of: those which change with it."
+  parents(
+    "Page size, 1 to 100."
+    first: Int! = 50
+    "Continue after this cursor."
+    after: String
+    "Skip so many, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which is as fast on the last page as on the first: what is skipped is read."
+    offset: Int
+  ): AgentConnection!
 }
 
 extend type Mutation {
@@ -4340,7 +4390,7 @@ input MockedToolInput @strict {
   "Handed back instead of the real result."
   resultTemplate: String
   "0 to 60 seconds."
-  delaySeconds: Float! = 0
+  delaySeconds: Float! = 0 @bounds(min: 0, max: 60)
   "Rules that go before the template, the first that matches; at most 20."
   rules: [MockRuleInput!]! = [] @beyondV1
 }
@@ -4352,7 +4402,7 @@ input MockedSubAgentInput @strict {
   "Handed back instead of the sub-agent's answer."
   resultTemplate: String
   "0 to 60 seconds."
-  delaySeconds: Float! = 0
+  delaySeconds: Float! = 0 @bounds(min: 0, max: 60)
   "Rules that go before the template, the first that matches; at most 20."
   rules: [MockRuleInput!]! = [] @beyondV1
 }
@@ -4608,6 +4658,8 @@ func (ec *executionContext) childFields_Agent(ctx context.Context, field graphql
 		return ec.fieldContext_Agent_simulationChats(ctx, field)
 	case "subAgents":
 		return ec.fieldContext_Agent_subAgents(ctx, field)
+	case "parents":
+		return ec.fieldContext_Agent_parents(ctx, field)
 	case "tools":
 		return ec.fieldContext_Agent_tools(ctx, field)
 	case "coverage":
@@ -5706,6 +5758,8 @@ func (ec *executionContext) childFields_Dataset(ctx context.Context, field graph
 		return ec.fieldContext_Dataset_createdAt(ctx, field)
 	case "updatedAt":
 		return ec.fieldContext_Dataset_updatedAt(ctx, field)
+	case "chats":
+		return ec.fieldContext_Dataset_chats(ctx, field)
 	case "documents":
 		return ec.fieldContext_Dataset_documents(ctx, field)
 	case "documentCount":
@@ -5948,6 +6002,8 @@ func (ec *executionContext) childFields_KnowledgeBaseChat(ctx context.Context, f
 		return ec.fieldContext_KnowledgeBaseChat_updatedAt(ctx, field)
 	case "retrieve":
 		return ec.fieldContext_KnowledgeBaseChat_retrieve(ctx, field)
+	case "agents":
+		return ec.fieldContext_KnowledgeBaseChat_agents(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type KnowledgeBaseChat", field.Name)
 }
@@ -6492,6 +6548,8 @@ func (ec *executionContext) childFields_SubAgent(ctx context.Context, field grap
 		return ec.fieldContext_SubAgent_description(ctx, field)
 	case "agent":
 		return ec.fieldContext_SubAgent_agent(ctx, field)
+	case "parent":
+		return ec.fieldContext_SubAgent_parent(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SubAgent", field.Name)
 }

@@ -162,6 +162,14 @@ func (i *CampaignItem) refuse(in AdvanceCampaignItemInput, c *Campaign) error {
 	return Errorf(Conflict, "campaign item %q is %s: it cannot go to %s, only to %s", i.ID, i.RunningStatus, report, strings.Join(labels, ", "))
 }
 
+// Expect returns CONFLICT when the item has another version than the one that is given, if one is.
+func (i *CampaignItem) Expect(version *int32) error {
+	if version != nil && *version != i.Version {
+		return Errorf(Conflict, "campaign item %q was changed meanwhile: it is %s, version %d, not %d", i.ID, i.RunningStatus, i.Version, *version)
+	}
+	return nil
+}
+
 // Reset sets the item back to the beginning, due at once, and returns the event.
 func (i *CampaignItem) Reset(at time.Time) ([]*CampaignItemEvent, error) {
 	if i.IsArchived {

@@ -927,6 +927,8 @@ type ResetCampaignItemInput struct {
 	CampaignID string `json:"campaignId"`
 	// The item.
 	ItemID string `json:"itemId"`
+	// The item's `version` that this is based on. If it is not the current one any more, the answer is `CONFLICT`, and nothing changes.
+	ExpectedVersion *int32 `json:"expectedVersion,omitempty"`
 }
 
 // The item, pending.

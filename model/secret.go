@@ -40,18 +40,44 @@ const maxSecretLength = 200
 
 // newSecret makes a secret of the kind, and returns it also without what follows its random characters.
 //
-// A secret is the kind, "_", the part of the company's id behind its prefix, "_", 32 random characters, 16 of signature, if
-// the Signer has a key, and 8 of checksum. So a secret names its company, secret scanners can recognise it, and one that was
-// mistyped or invented is refused without asking the database.
+// A secret is the kind, "_", the name of the company, "_", 32 random characters, 16 of signature, if the Signer has a key,
+// and 8 of checksum. So a secret names its company, secret scanners can recognise it, and one that was mistyped or invented
+// is refused without asking the database.
 func (s Signer) newSecret(kind, companyID string) (body, secret string) {
 	var random [secretLength * 5 / 8]byte
 	_, _ = rand.Read(random[:])
-	body = kind + "_" + strings.TrimPrefix(companyID, "company_") + "_" + crockford.EncodeToString(random[:])
+	body = kind + "_" + nameOfCompany(companyID) + "_" + crockford.EncodeToString(random[:])
 	secret = body
 	if s.key != nil {
 		secret += s.signature(body)
 	}
 	return body, secret + checksum(secret)
+}
+
+const companyPrefix = "company_"
+
+// importedCompany begins the names of companies with ids of another form. No other name begins with it: ids that were made
+// here have no i.
+const importedCompany = "i"
+
+// nameOfCompany is what stands for a company in secrets: the part of its id behind the prefix, or, for an id of another
+// form, importedCompany and the whole id in letters and digits.
+func nameOfCompany(id string) string {
+	if name, ok := strings.CutPrefix(id, companyPrefix); ok && !strings.Contains(name, "_") && !strings.HasPrefix(name, importedCompany) {
+		return name
+	}
+	return importedCompany + crockford.EncodeToString([]byte(id))
+}
+
+// companyOfName returns the id of the company that a name stands for.
+func companyOfName(name string) (id string, ok bool) {
+	encoded, isImported := strings.CutPrefix(name, importedCompany)
+	if !isImported {
+		return companyPrefix + name, true
+	}
+	text, err := crockford.DecodeString(encoded)
+	// What is encoded otherwise than here stands for nothing.
+	return string(text), err == nil && nameOfCompany(string(text)) == name
 }
 
 func (s Signer) signature(body string) string {
@@ -80,15 +106,18 @@ func parseSecret(kind, secret string) (companyID, body string, ok bool) {
 		return "", "", false
 	}
 	summed := secret[:len(secret)-checksumLength]
-	company, random, ok := strings.Cut(strings.TrimPrefix(summed, kind+"_"), "_")
+	name, random, ok := strings.Cut(strings.TrimPrefix(summed, kind+"_"), "_")
 	if !ok || checksum(summed) != secret[len(summed):] {
+		return "", "", false
+	}
+	if companyID, ok = companyOfName(name); !ok {
 		return "", "", false
 	}
 	switch len(random) {
 	case secretLength:
-		return "company_" + company, summed, true
+		return companyID, summed, true
 	case secretLength + signatureLength:
-		return "company_" + company, summed[:len(summed)-signatureLength], true
+		return companyID, summed[:len(summed)-signatureLength], true
 	}
 	return "", "", false
 }

@@ -18,6 +18,9 @@ import (
 // MaxConnections is how many tools, and how many sub-agents, one agent may have.
 const MaxConnections = 128
 
+// maxHeaders is how many headers the endpoint of a tool may have.
+const maxHeaders = 20
+
 // Tool is something that an agent can call.
 type Tool struct {
 	bun.BaseModel `bun:"table:tools,alias:tool"`
@@ -175,7 +178,7 @@ func (f *Fields) endpoint(path string, in *ToolEndpointInput) map[string]string 
 		f.Add(path+".headers", "must map header names to texts")
 		return nil
 	}
-	if !f.list(path+".headers", len(headers), 20) {
+	if !f.list(path+".headers", len(headers), maxHeaders) {
 		return nil
 	}
 	seen := map[string]bool{}

@@ -2,6 +2,7 @@ package query
 
 import (
 	"cmp"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -133,6 +134,22 @@ func sameArguments(a, b *ast.Field) bool {
 	return slices.EqualFunc(a.Arguments, b.Arguments, func(a, b *ast.Argument) bool {
 		return a.Name == b.Name && a.Value.String() == b.Value.String()
 	})
+}
+
+// sameList reports whether two fields are given the same but for the page of the list.
+func sameList(a, b *ast.Field) bool {
+	texts := func(f *ast.Field) map[string]string {
+		texts := map[string]string{}
+		for _, argument := range f.Arguments {
+			switch argument.Name {
+			case "first", "after", "offset", "orderBy":
+			default:
+				texts[argument.Name] = argument.Value.String()
+			}
+		}
+		return texts
+	}
+	return maps.Equal(texts(a), texts(b))
 }
 
 func (c *compiler) add(r *read) *read {

@@ -42,7 +42,7 @@ type loadsKey struct{}
 
 func (l Loading) begin(ctx context.Context) context.Context {
 	loads := &loads{table: l.Table}
-	loads.ctx = context.WithValue(ctx, loadsKey{}, loads)
+	loads.ctx = db.WithSharedCounts(context.WithValue(ctx, loadsKey{}, loads))
 	return loads.ctx
 }
 
@@ -256,19 +256,24 @@ func Of[V any](method func(*db.Tenant, context.Context, []string) (V, error)) fu
 
 func idOf(row any) string { return row.(model.Node).Cursor().ID }
 
-// ByID returns the row with the id that the field being resolved names, or NOT_FOUND.
+// ByID returns the row with the id that the field being resolved names, or NOT_FOUND. Fields that name the same row share
+// it, and so what hangs on it is read once for all of them.
 func ByID[R any](ctx context.Context, id string) (R, error) {
 	l := loadsOf(ctx)
-	var none R
-	rows := l.table.roots[graphql.GetFieldContext(ctx).Field.Name].rows
-	found, err := l.tenant().Find(l.ctx, rows, []string{id}, l.table.columnsOf(ctx)...)
-	if err != nil {
-		return none, err
-	}
-	if len(found) == 0 {
-		return none, model.Missing(rows.Type(), id)
-	}
-	return found[0].(R), nil
+	rows, columns := l.table.roots[graphql.GetFieldContext(ctx).Field.Name].rows, l.table.columnsOf(ctx)
+	return l.once(asked{rows: id, what: rows, columns: strings.Join(columns, " ")}, func() any {
+		return sync.OnceValues(func() (R, error) {
+			var none R
+			found, err := l.tenant().Find(l.ctx, rows, []string{id}, columns...)
+			if err != nil {
+				return none, err
+			}
+			if len(found) == 0 {
+				return none, model.Missing(rows.Type(), id)
+			}
+			return found[0].(R), nil
+		})
+	}).(func() (R, error))()
 }
 
 // Columns returns the columns that the selection of the field being resolved needs of the rows that it leads to, a page of

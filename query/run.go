@@ -3,7 +3,6 @@ package query
 import (
 	"context"
 	"errors"
-	"math"
 	"slices"
 	"sync"
 
@@ -21,12 +20,16 @@ type response struct {
 	found  []found
 	// isLeft says that the generated executor must answer.
 	isLeft bool
-	// unspent is how much of what was read is not charged to the budget yet. spent is how much of what is written was: as
+	// unspent is what is not charged to the budget yet of what was read. spent is how much of what is written was: as
 	// much as was read, and then what goes beyond that. err is what the budget said.
 	unspent, spent int
 	// charged is what the budget was asked for.
 	charged int
 	err     error
+	// room is how long what is written may become before it is moved. isMeasuring says that it outgrew that, and is only
+	// counted: measured are the bytes that were, and are not kept.
+	room, measured int
+	isMeasuring    bool
 }
 
 // responses recycles the memory of responses.
@@ -38,6 +41,7 @@ const mostKept = 256 << 10
 func newResponse(p *plan, reader *db.Reader, budget model.Budget) *response {
 	a := responses.Get().(*response)
 	a.plan, a.reader, a.budget, a.isLeft, a.unspent, a.spent, a.charged, a.err = p, reader, budget, false, 0, 0, 0, nil
+	a.room, a.measured, a.isMeasuring = 0, 0, false
 	for len(a.found) < len(p.reads) {
 		a.found = append(a.found, found{})
 	}
@@ -57,6 +61,7 @@ func (a *response) release() {
 		// They are parts of the values.
 		clear(f.keys)
 		clear(f.places)
+		f.rows.large = nil
 		if cap(f.rows.data) > mostKept || cap(f.rows.ends) > mostKept/8 {
 			*f = found{}
 		}
@@ -71,18 +76,44 @@ func (a *response) leave(dst []byte) []byte {
 	return dst
 }
 
+// mostGrown is how long a response may become by growing, in bytes: each time it is moved to where it has more room, it is
+// there twice, and what it leaves behind waits to be collected. A longer one is measured before it is kept.
+const mostGrown = 1 << 20
+
 // spend charges what was written beyond what was charged, from time to time.
 func (a *response) spend(dst []byte) []byte {
 	const step = 16 << 10
-	if grown := len(dst) - a.spent; grown > step && a.budget != nil {
-		a.spent = len(dst)
-		a.charged += grown
-		if err := a.budget.Spend(grown); err != nil {
-			a.err = err
-			return a.leave(dst)
-		}
+	grown := a.measured + len(dst) - a.spent
+	if grown <= step || a.budget == nil {
+		return dst
+	}
+	a.spent += grown
+	a.charged += grown
+	if err := a.budget.Spend(grown); err != nil {
+		a.err = err
+		return a.leave(dst)
+	}
+	if a.isMeasuring = a.isMeasuring || len(dst) > mostGrown && cap(dst) > a.room; a.isMeasuring {
+		a.measured += len(dst)
+		return dst[:0]
 	}
 	return dst
+}
+
+// write appends the planned fields to dst, and keeps where each of them ends behind start.
+func (a *response) write(dst []byte, start int, ends []int) []byte {
+	a.room = cap(dst)
+	dst = append(dst, '{')
+	for i, field := range a.plan.fields {
+		if a.isLeft {
+			return dst
+		}
+		if field.write != nil {
+			dst = field.write(a, append(dst, field.head...), 0)
+		}
+		ends[i] = len(dst) - start
+	}
+	return append(dst, '}')
 }
 
 // run answers the operation for the company, but for the rest of its fields, which rest answers; it is asked when all others
@@ -111,14 +142,13 @@ func (p *plan) run(ctx context.Context, tenant *db.Tenant, variables map[string]
 	if buffer == nil {
 		buffer = new([]byte)
 	}
-	start := len(*buffer)
-	dst := append(slices.Grow(*buffer, a.size()), '{')
-	ends := make([]int, len(p.fields))
-	for i := range p.fields {
-		if p.fields[i].write != nil {
-			dst = p.fields[i].write(a, append(dst, p.fields[i].head...), 0)
-		}
-		ends[i] = len(dst) - start
+	start, ends := len(*buffer), make([]int, len(p.fields))
+	dst := a.write(slices.Grow(*buffer, a.size()), start, ends)
+	if a.isMeasuring && !a.isLeft {
+		length := a.measured + len(dst)
+		a.isMeasuring, a.measured = false, 0
+		const ending = 16 // for whoever sends it
+		dst = a.write(append(make([]byte, 0, length+ending), (*buffer)[:start]...), start, ends)
 	}
 	if a.isLeft {
 		if a.err != nil {
@@ -126,7 +156,6 @@ func (p *plan) run(ctx context.Context, tenant *db.Tenant, variables map[string]
 		}
 		return nil, errUnplanned
 	}
-	dst = append(dst, '}')
 	*buffer = dst
 	if len(p.rest) > 0 {
 		return p.merge(dst[start:], ends, rest())
@@ -160,7 +189,7 @@ func (a *response) size() int {
 	size := 256
 	for i := range a.plan.reads {
 		f := &a.found[i]
-		size += len(f.rows.data) + len(f.rows.ends)*8
+		size += f.rows.size() + len(f.rows.ends)*8
 	}
 	return size
 }
@@ -309,9 +338,16 @@ func (a *response) take(f *found, r *read, values [][]byte) error {
 		}
 	}
 	row := int32(len(f.keyed))
-	before := len(f.rows.data)
-	if f.rows.add(values); len(f.rows.data) > math.MaxInt32 {
-		return model.ErrTooLarge
+	const perRow = 64
+	bytes := perRow + 4*len(values)
+	for _, v := range values {
+		bytes += len(v)
+	}
+	if err := a.charge(bytes); err != nil {
+		return err
+	}
+	if err := f.rows.add(values); err != nil {
+		return err
 	}
 	f.keyed, f.others = append(f.keyed, key), append(f.others, -1)
 	if tail := f.tails[key]; tail >= 0 {
@@ -321,15 +357,15 @@ func (a *response) take(f *found, r *read, values [][]byte) error {
 	}
 	f.tails[key] = row
 	f.counts[key]++
-	const perRow = 64
-	return a.charge(len(f.rows.data) - before + perRow + 4*len(values))
+	return nil
 }
 
-// charge charges what was read, from time to time.
+// charge charges what was read, from time to time: twice, since it is held until it is written, and then stands in the
+// response too.
 func (a *response) charge(bytes int) error {
 	const step = 16 << 10
 	a.spent += bytes
-	if a.unspent += bytes; a.unspent < step || a.budget == nil {
+	if a.unspent += 2 * bytes; a.unspent < step || a.budget == nil {
 		return nil
 	}
 	bytes, a.unspent = a.unspent, 0

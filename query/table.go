@@ -59,17 +59,22 @@ var relations = map[string]relation{
 	"Agent.testFolders":           many(db.FoldersOfAgents).whole(),
 	"Agent.testExecutions":        page(db.ExecutionsOfAgents),
 	"Agent.campaigns":             page(db.CampaignsOfAgents),
+	"Agent.parents":               page(db.ParentsOfAgents),
 
 	"PromptVersion.writtenBy": one("api_key_id", db.APIKeyRows).part("name"),
 
 	"Tool.agents":    page(db.AgentsOfTools),
-	"SubAgent.agent": one("delegate_agent_id", db.AgentRows),
+	"SubAgent.agent":  one("delegate_agent_id", db.AgentRows),
+	"SubAgent.parent": one("agent_id", db.AgentRows),
 
 	"KnowledgeBaseChat.datasets":            many(db.DatasetsOfChats).whole(),
 	"KnowledgeBaseChat.datasetIds":          many(db.DatasetsOfChats).part("id"),
 	"KnowledgeBaseChat.datasetNames":        many(db.DatasetsOfChats).part("name"),
 	"KnowledgeBaseChat.connectedAgentCount": count(db.AgentsOfChats),
 
+	"KnowledgeBaseChat.agents":              page(db.AgentsOfChats),
+
+	"Dataset.chats":     page(db.ChatsOfDatasets),
 	"Dataset.documents": page(db.DocumentsOfDatasets),
 	"Document.dataset":  one("dataset_id", db.DatasetRows),
 	"Document.chunks":   page(db.ChunksOfDocuments),

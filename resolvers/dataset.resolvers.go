@@ -8,6 +8,10 @@ import (
 	"github.com/agentgraph/agentgraph/query"
 )
 
+func (r *datasetResolver) Chats(ctx context.Context, obj *model.Dataset, first int32, after *string, offset *int32) (*model.Page[*model.KnowledgeBaseChat], error) {
+	return query.Page[*model.KnowledgeBaseChat](ctx, obj, first, after, offset, nil)
+}
+
 func (r *mutationResolver) CreateDataset(ctx context.Context, input model.CreateDatasetInput) (*model.CreateDatasetPayload, error) {
 	dataset, err := r.tenant(ctx).CreateDataset(ctx, input)
 	if err != nil {

@@ -32,6 +32,10 @@ func (r *knowledgeBaseChatResolver) Retrieve(ctx context.Context, obj *model.Kno
 	return r.engine.Knowledge().Examine(ctx, r.tenant(ctx), tried, question, belowThreshold)
 }
 
+func (r *knowledgeBaseChatResolver) Agents(ctx context.Context, obj *model.KnowledgeBaseChat, first int32, after *string, offset *int32) (*model.Page[*model.Agent], error) {
+	return query.Page[*model.Agent](ctx, obj, first, after, offset, nil)
+}
+
 func (r *mutationResolver) CreateKnowledgeBaseChat(ctx context.Context, input model.CreateKnowledgeBaseChatInput) (*model.CreateKnowledgeBaseChatPayload, error) {
 	chat, err := r.tenant(ctx).CreateKnowledgeBaseChat(ctx, input)
 	if err != nil {

@@ -12,6 +12,10 @@ func (r *agentResolver) SubAgents(ctx context.Context, obj *model.Agent) ([]*mod
 	return query.Many[*model.SubAgent](ctx, obj)
 }
 
+func (r *agentResolver) Parents(ctx context.Context, obj *model.Agent, first int32, after *string, offset *int32) (*model.Page[*model.Agent], error) {
+	return query.Page[*model.Agent](ctx, obj, first, after, offset, nil)
+}
+
 func (r *mutationResolver) AddSubAgent(ctx context.Context, input model.AddSubAgentInput) (*model.AddSubAgentPayload, error) {
 	subAgent, agent, err := r.tenant(ctx).AddSubAgent(ctx, input)
 	if err != nil {
@@ -37,6 +41,10 @@ func (r *mutationResolver) RemoveSubAgent(ctx context.Context, input model.Remov
 }
 
 func (r *subAgentResolver) Agent(ctx context.Context, obj *model.SubAgent) (*model.Agent, error) {
+	return query.One[*model.Agent](ctx, obj)
+}
+
+func (r *subAgentResolver) Parent(ctx context.Context, obj *model.SubAgent) (*model.Agent, error) {
 	return query.One[*model.Agent](ctx, obj)
 }
 

@@ -31,12 +31,18 @@ type program struct {
 
 	Dev        server.Dev        `cmd:"" group:"Run it:" help:"Run the gateway with everything it needs: a private Postgres unless DATABASE_URL names one, migrations and a demo company." example:"agentgraph dev\nagentgraph dev --port 9000 --ephemeral"`
 	Serve      server.Serve      `cmd:"" group:"Run it:" help:"Run the gateway in production, on the database that DATABASE_URL names." example:"DATABASE_URL_FILE=/run/secrets/database agentgraph serve\nagentgraph serve --config /etc/agentgraph.yaml"`
+	Doctor     server.Doctor     `cmd:"" group:"Run it:" help:"Look at the settings, the database, the model, the disk and the ports, and say what is wrong and what to do." example:"agentgraph doctor\nagentgraph doctor --json"`
 	Migrate    admin.Migrate     `cmd:"" group:"Manage its database:" help:"Move the schema of the database up or down, or show where it stands."`
 	Companies  admin.Companies   `cmd:"" group:"Manage its database:" help:"Create and list companies."`
-	Keys       admin.Keys        `cmd:"" group:"Manage its database:" help:"Create, list and revoke the API keys of a company."`
+	Keys       admin.Keys        `cmd:"" group:"Manage its database:" help:"Create, take over, list and revoke the API keys of a company."`
 	Plan       admin.Plan        `cmd:"" group:"Manage its database:" help:"Set, show and clear the plan of a company: its monthly credits and its budget."`
 	Audit      admin.Audit       `cmd:"" group:"Manage its database:" help:"Export who changed what in a company."`
+	Export     admin.Export      `cmd:"" group:"Manage its database:" help:"Write a company into one file: agents, documents, tests, campaigns, usage and all that happened." example:"agentgraph export --company \"Your company\" company.zip"`
+	Import     admin.Import      `cmd:"" group:"Manage its database:" help:"Make a company of such a file, with the ids that it has: all of it or nothing." example:"agentgraph import --dry-run company.zip\nagentgraph import company.zip"`
 	Test       agenttest.Command `cmd:"" group:"Ask a server:" help:"Run tests of agents on a server, and show them."`
+	Agents     api.Agents        `cmd:"" group:"Ask a server:" help:"List agents." example:"agentgraph agents\nagentgraph agents --channel Phone --name clinic"`
+	Chat       api.Chat          `cmd:"" group:"Ask a server:" help:"Chat with an agent, and see its calls. Each line of standard input is a message." example:"agentgraph chat \"Clinic reception\" --data clinicName=Harbour\nagentgraph chat agent_01m7yn1htzexesns5wjxxva918 --mock"`
+	Usage      api.Usage         `cmd:"" group:"Ask a server:" help:"Show the credits that were used, and the plan." example:"agentgraph usage\nagentgraph usage --from 2026-01-01 --to 2026-06-30"`
 	Query      api.Query         `cmd:"" group:"Ask a server:" help:"Send a GraphQL operation, and print the response. A subscription prints a line for each event." example:"agentgraph query agents.graphql --var name=clinic\necho '{ company { name } }' | agentgraph query -"`
 	Apply      apply.Apply       `cmd:"" group:"Ask a server:" help:"Make a server as files say: agents, tools, knowledge, tests and campaigns." example:"agentgraph apply -f company/ --dry-run\nagentgraph apply -f company/"`
 	Diff       apply.Diff        `cmd:"" group:"Ask a server:" help:"Show what apply would change." example:"agentgraph diff -f company/"`
@@ -48,14 +54,15 @@ type program struct {
 	Version    versionCommand    `cmd:"" group:"About the program:" help:"Print the version." example:"agentgraph version"`
 }
 
-// streams are where a command writes: its output to out, the log to log.
+// streams are what a command reads from, in, which is empty if nil, and writes to: its output to out, the log to log.
 type streams struct {
+	in       io.Reader
 	out, log io.Writer
 }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
-	code := run(ctx, os.Args[1:], streams{out: os.Stdout, log: os.Stderr})
+	code := run(ctx, os.Args[1:], streams{in: os.Stdin, out: os.Stdout, log: os.Stderr})
 	stop()
 	os.Exit(code)
 }
@@ -64,6 +71,9 @@ func main() {
 // sentence. No words at all are a question for help.
 func run(ctx context.Context, args []string, std streams) int {
 	exit := -1
+	if std.in == nil {
+		std.in = strings.NewReader("")
+	}
 	parser, err := newParser(ctx, std, func(code int) { exit = code })
 	if err != nil {
 		_, _ = fmt.Fprintln(std.log, "agentgraph:", err)
@@ -94,6 +104,7 @@ func newParser(ctx context.Context, std streams, exit func(code int)) (*kong.Kon
 		kong.Writers(std.out, std.log),
 		kong.Exit(exit),
 		kong.BindTo(ctx, (*context.Context)(nil)),
+		kong.BindTo(std.in, (*io.Reader)(nil)),
 		kong.Vars{"version": version()},
 		kong.Resolvers(new(configFile), fromFiles),
 	)

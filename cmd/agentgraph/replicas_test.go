@@ -59,6 +59,10 @@ func newTheatre(t *testing.T) *theatre {
 }
 
 func (s *theatre) answer(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodGet {
+		http.NotFound(w, r) // It lists no models.
+		return
+	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return

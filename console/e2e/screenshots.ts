@@ -50,7 +50,7 @@ async function inAllLooks(page: Page, path: string): Promise<void> {
 async function ofReadme(browser: Browser, gateway: Gateway, folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   const page = await signedIn(browser, gateway);
-  await page.setViewportSize({ width: 1100, height: 880 });
+  await page.setViewportSize({ width: 1100, height: 960 });
   const pages = await pagesOf(gateway);
 
   await open(page, gateway, pages.graph ?? "");

@@ -2,9 +2,12 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -30,6 +33,12 @@ type Keys struct {
 	store *db.Store
 	// known caches credentials by the hashes of their texts. Refused ones are not cached.
 	known *lru.Cache[[sha256.Size]byte, remembered]
+
+	// hasImported says whether there were keys of other servers when they were last looked for, importedMu and importedUntil
+	// when to look again: as long as there are none, nothing is looked up for a text that is no secret of ours.
+	hasImported   atomic.Bool
+	importedMu    sync.Mutex
+	importedUntil time.Time
 }
 
 // remembered is a cached credential.
@@ -82,15 +91,18 @@ func (k *Keys) Authenticate(ctx context.Context, secret string) (model.Principal
 }
 
 // Doubts reports whether anybody might have invented the credential, so that it may cost a statement only now and then: it
-// has the right form, but not our signature, and it was not good when it was last shown here.
+// has the right form, but not our signature, or it was made elsewhere, and it was not good when it was last shown here.
 func (k *Keys) Doubts(secret string) bool {
-	return !k.known.Contains(sha256.Sum256([]byte(secret))) && k.store.Signer().Doubts(secret)
+	return (k.hasImported.Load() && model.IsForeignSecret(secret) || k.store.Signer().Doubts(secret)) && !k.known.Contains(sha256.Sum256([]byte(secret)))
 }
 
 // key reads the principal of an API key, and when the key expires.
 func (k *Keys) key(ctx context.Context, secret string, now time.Time) (model.Principal, *time.Time, error) {
 	refused := model.Errorf(model.Unauthenticated, "the API key is not valid")
 	companyID, prefix, ok := model.ParseAPIKey(secret)
+	if !ok && model.IsForeignSecret(secret) {
+		return k.imported(ctx, secret, now, refused)
+	}
 	if !ok {
 		return model.Principal{}, nil, refused
 	}
@@ -109,6 +121,41 @@ func (k *Keys) key(ctx context.Context, secret string, now time.Time) (model.Pri
 		return key.Principal(), key.ExpiresAt, touch(ctx, tenant, key, now)
 	}
 	return model.Principal{}, nil, refused
+}
+
+// imported does the same for a key that was made elsewhere.
+func (k *Keys) imported(ctx context.Context, secret string, now time.Time, refused error) (model.Principal, *time.Time, error) {
+	if isThere, err := k.anyImported(ctx, now); err != nil || !isThere {
+		return model.Principal{}, nil, cmp.Or(err, refused)
+	}
+	tenant, key, err := k.store.ImportedKey(ctx, secret)
+	var known *model.Error
+	if errors.As(err, &known) && known.Code == model.NotFound {
+		return model.Principal{}, nil, refused
+	}
+	if err != nil {
+		return model.Principal{}, nil, err
+	}
+	if !key.Matches(secret) || !key.Usable(now) {
+		return model.Principal{}, nil, refused
+	}
+	return key.Principal(), key.ExpiresAt, touch(ctx, tenant, key, now)
+}
+
+// anyImported reports whether there are keys of other servers. It looks at most once per rememberFor.
+func (k *Keys) anyImported(ctx context.Context, now time.Time) (bool, error) {
+	k.importedMu.Lock()
+	defer k.importedMu.Unlock()
+	if now.Before(k.importedUntil) {
+		return k.hasImported.Load(), nil
+	}
+	isThere, err := k.store.HasImportedKeys(ctx)
+	if err != nil {
+		return false, err
+	}
+	k.hasImported.Store(isThere)
+	k.importedUntil = now.Add(rememberFor)
+	return isThere, nil
 }
 
 // token does the same for access tokens.

@@ -121,7 +121,7 @@ func asset(w http.ResponseWriter, r *http.Request, name string) {
 	header.Set("Cache-Control", "public, max-age=31536000, immutable")
 	header.Set("Vary", "Accept-Encoding")
 	content, tag := compressed, `"`+name+`.gz"`
-	if acceptsGzip(r.Header) {
+	if AcceptsGzip(r.Header) {
 		header.Set("Content-Encoding", "gzip")
 	} else {
 		tag = `"` + name + `"`
@@ -138,8 +138,8 @@ func asset(w http.ResponseWriter, r *http.Request, name string) {
 	_, _ = w.Write(content)
 }
 
-// acceptsGzip reports whether the client names gzip, as every browser does.
-func acceptsGzip(h http.Header) bool {
+// AcceptsGzip reports whether the client names gzip, as every browser does.
+func AcceptsGzip(h http.Header) bool {
 	for coding := range strings.SplitSeq(strings.Join(h.Values("Accept-Encoding"), ","), ",") {
 		name, weight, _ := strings.Cut(strings.ReplaceAll(coding, " ", ""), ";")
 		if strings.EqualFold(name, "gzip") {

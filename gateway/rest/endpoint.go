@@ -25,6 +25,9 @@ type endpoint struct {
 	current, revision *endpoint
 	// upload is the variable that a form's file fills. It is "" if the route takes none.
 	upload string
+	// isDeprecated: the operation or a part of its answer is. notice are the headers that tell so.
+	isDeprecated bool
+	notice       http.Header
 }
 
 // newEndpoint checks a route against its operation: each variable must be filled by the path, the page or the body.

@@ -27,6 +27,8 @@ type AuditLog func(ctx context.Context, r model.ConsumptionRange) iter.Seq2[*mod
 // export is a path whose response is as long as what it tells of, and is written as that is read.
 type export struct {
 	path string
+	// name, description and rowType, a type of the schema that has the fields of a row, are for those who read about it.
+	name, description, rowType string
 	// scope is what the credential needs.
 	scope model.APIKeyScope
 	// file begins the name of the file of CSV, and list is the member of the JSON object that has the rows.
@@ -46,7 +48,9 @@ type row interface {
 // ledgerExport exports the usage. Its rows are those of usageRow.
 func ledgerExport(ledger Ledger) export {
 	return export{
-		path: "/Consumption/export", scope: model.APIKeyScopeConsumption, file: "consumption", list: "entries",
+		path: "/Consumption/export", name: "ExportConsumption", rowType: "UsageEntryInput",
+		description: "The entries of the ledger of usage, oldest first, as JSON or CSV.",
+		scope:       model.APIKeyScopeConsumption, file: "consumption", list: "entries",
 		header: []string{"at", "channel", "agentId", "campaignId", "credits", "idempotencyKey"},
 		rows: func(ctx context.Context, r model.ConsumptionRange) iter.Seq2[row, error] {
 			return rowsOf(ledger(ctx, r), newUsageRow)
@@ -57,7 +61,9 @@ func ledgerExport(ledger Ledger) export {
 // auditExport exports the audit events. Its rows are those of auditRow.
 func auditExport(log AuditLog) export {
 	return export{
-		path: "/AuditEvent/export", scope: model.APIKeyScopeAdmin, file: "audit", list: "events",
+		path: "/AuditEvent/export", name: "ExportAuditEvents", rowType: "AuditEvent",
+		description: "The audit events, oldest first, as JSON or CSV.",
+		scope:       model.APIKeyScopeAdmin, file: "audit", list: "events",
 		header: []string{"createdAt", "action", "targetId", "apiKeyId", "isAccessToken", "address", "id"},
 		rows: func(ctx context.Context, r model.ConsumptionRange) iter.Seq2[row, error] {
 			return rowsOf(log(ctx, r), newAuditRow)
@@ -81,9 +87,9 @@ func rowsOf[T any](all iter.Seq2[T, error], rowOf func(T) row) iter.Seq2[row, er
 
 // exportQuery describes the query string of an export.
 var exportQuery = &endpoint{route: route{method: http.MethodGet}, members: ast.FieldList{
-	{Name: "from", Type: ast.NonNullNamedType("DateBound", nil)},
-	{Name: "to", Type: ast.NonNullNamedType("DateBound", nil)},
-	{Name: "format", Type: ast.NamedType("String", nil)},
+	{Name: "from", Type: ast.NonNullNamedType("DateBound", nil), Description: "The first day or moment."},
+	{Name: "to", Type: ast.NonNullNamedType("DateBound", nil), Description: "The last day or moment, at most 366 days later."},
+	{Name: "format", Type: ast.NamedType("String", nil), Description: "`json`, the default, or `csv`."},
 }}
 
 // exportAt returns the export at the path, or nil.
@@ -155,8 +161,12 @@ func (t *Transport) cut(ctx context.Context, rows int, err error) *problem {
 }
 
 func (t *Transport) readExport(r *http.Request) (wanted model.ConsumptionRange, isCSV bool, fault *problem) {
+	parameters, fault := t.query(r, exportQuery)
+	if fault != nil {
+		return wanted, false, fault
+	}
 	given := map[string]any{"format": "json"}
-	if fault := t.readQuery(r, exportQuery, given); fault != nil {
+	if fault := t.readQuery(parameters, exportQuery, given); fault != nil {
 		return wanted, false, fault
 	}
 	if given["format"] != "csv" && given["format"] != "json" {

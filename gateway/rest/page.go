@@ -16,37 +16,44 @@ type page struct {
 	number, size int64
 }
 
+// pageParameter is a parameter of the query string that asks for a part of a list, a number from 1 to most.
+type pageParameter struct {
+	name, description string
+	standard, most    int64
+}
+
+var (
+	pageNumber = pageParameter{"pageNumber", "Which page, counted from 1.", 1, math.MaxInt32}
+	pageSize   = pageParameter{"pageSize", "How many there are on a page.", model.DefaultPageSize, model.MaxPageSize}
+)
+
 // pageOf reads pageNumber and pageSize, whose names are matched ignoring case.
-func pageOf(query string) (page, model.Fields) {
-	values, err := url.ParseQuery(query)
-	if err != nil {
-		return page{}, model.Fields{"query": {"is not a well-formed query string"}}
-	}
+func pageOf(values url.Values) (page, model.Fields) {
 	var faults model.Fields
 	p := page{
-		number: number(values, "pageNumber", 1, math.MaxInt32, &faults),
-		size:   number(values, "pageSize", model.DefaultPageSize, model.MaxPageSize, &faults),
+		number: pageNumber.read(values, &faults),
+		size:   pageSize.read(values, &faults),
 	}
 	return p, faults
 }
 
-func number(values url.Values, name string, standard, most int64, faults *model.Fields) int64 {
+func (p pageParameter) read(values url.Values, faults *model.Fields) int64 {
 	var given []string
 	for key, texts := range values {
-		if strings.EqualFold(key, name) {
+		if strings.EqualFold(key, p.name) {
 			given = append(given, texts...)
 		}
 	}
 	if len(given) == 0 {
-		return standard
+		return p.standard
 	}
 	if len(given) > 1 {
-		faults.Add(name, "must be given once")
-		return standard
+		faults.Add(p.name, "must be given once")
+		return p.standard
 	}
 	n, err := strconv.ParseInt(given[0], 10, 32)
-	if err != nil || n < 1 || n > most {
-		faults.Add(name, "must be a whole number between 1 and %d", most)
+	if err != nil || n < 1 || n > p.most {
+		faults.Add(p.name, "must be a whole number between 1 and %d", p.most)
 	}
 	return n
 }

@@ -15,7 +15,7 @@ func TestPages(t *testing.T) {
 		"":                                  {50, 0, 1},
 		"?pageNumber=2":                     {50, 50, 2},
 		"?PAGENUMBER=2&pagesize=100":        {100, 100, 2},
-		"?pageSize=1&other=x":               {1, 0, 1},
+		"?pageSize=1":                       {1, 0, 1},
 		"?pageNumber=21474837":              {50, 1073741800, 21474837},
 		"?pageNumber=2147483647":            {50, 2147483647, 2147483647},
 		"?pageNumber=21474838&pageSize=100": {100, 2147483647, 21474838},

@@ -3,7 +3,9 @@ package rest
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -18,7 +20,7 @@ func TestProblemDetails(t *testing.T) {
 	t.Parallel()
 	b, server := newServer(t)
 	b.fails(model.NotFound, `agent "<a>" does not exist`, nil)
-	w := call(server, "GET", "/agent/%3Ca%3E/?x=1", "")
+	w := call(server, "GET", "/agent/%3Ca%3E/?", "")
 	require.Equal(t, 404, w.Code)
 	require.Equal(t, "application/problem+json", w.Header().Get("Content-Type"))
 	require.Equal(t, `{"type":"https://tools.ietf.org/html/rfc7231#section-6.5.4","title":"Not Found","status":404,`+
@@ -219,4 +221,46 @@ func TestQueriesThatCannotBe(t *testing.T) {
 		require.Contains(t, problemOf(t, w).Errors, field, path)
 		require.Zero(t, b.calls)
 	}
+}
+
+func TestUnknownParametersAreRefused(t *testing.T) {
+	t.Parallel()
+	const pages = "is not a known parameter; there are pageNumber, pageSize"
+	for request, want := range map[string]model.Fields{
+		"GET /Dataset?page=2":                      {"page": {pages}},
+		"GET /Dataset?pageNumber=1&page=2&limit=3": {"page": {pages}, "limit": {pages}},
+		"HEAD /Dataset?page=2":                     {"page": {pages}},
+		"GET /Dataset?=2":                          {"": {pages}},
+		"GET /Agent/a?agentId=a":                   {"agentId": {"is not a known parameter; there are none here"}},
+		"GET /Agent/a?x=%zz":                       {"query": {"is not a well-formed query string"}},
+		"POST /Dataset?name=n":                     {"name": {"is not a known parameter; there are none here"}},
+		"DELETE /Dataset/d?force=true":             {"force": {"is not a known parameter; there are none here"}},
+		"POST /SimulationChat/start?agentId=a":     {"agentId": {"is not a known parameter; there are none here"}},
+		"GET /Dataset?" + strings.Repeat("é", 100): {strings.Repeat("é", 64) + "…": {pages}},
+	} {
+		b, server := newServer(t)
+		method, path, _ := strings.Cut(request, " ")
+		body := ""
+		if method == "POST" {
+			body = `{"name":"n","agentId":"a"}`
+		}
+		w := call(server, method, path, body)
+		require.Equal(t, 400, w.Code, request)
+		p := problemOf(t, w)
+		require.Equal(t, model.BadInput, p.Code)
+		require.Equal(t, want, p.Errors, request)
+		require.Zero(t, b.calls)
+	}
+}
+
+func TestManyUnknownParametersAreNotAllNamed(t *testing.T) {
+	t.Parallel()
+	_, server := newServer(t)
+	var query strings.Builder
+	for i := range 1_000 {
+		fmt.Fprintf(&query, "&p%d=1", i)
+	}
+	w := call(server, "GET", "/Dataset?"+query.String(), "")
+	require.Equal(t, 400, w.Code)
+	require.Len(t, problemOf(t, w).Errors, mostFaults)
 }

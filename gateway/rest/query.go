@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/vektah/gqlparser/v2/ast"
@@ -17,13 +18,44 @@ func (e *endpoint) takesBody() bool {
 	return e.method != http.MethodGet && e.method != http.MethodDelete
 }
 
-// readQuery adds the values of the query string to the variables. Names are matched ignoring case, unknown ones are
-// ignored, and an empty value counts as absent.
-func (t *Transport) readQuery(r *http.Request, e *endpoint, variables map[string]any) *problem {
+// parameters are the names that the query string may have.
+func (e *endpoint) parameters() []string {
+	var names []string
+	if e.paged {
+		names = append(names, pageNumber.name, pageSize.name)
+	}
+	if !e.takesBody() {
+		for _, member := range e.members {
+			names = append(names, member.Name)
+		}
+	}
+	return names
+}
+
+// query parses the query string. A name that the route does not know is a fault: a client that guessed it would take the
+// answer for what it asked for. Names are matched ignoring case.
+func (t *Transport) query(r *http.Request, e *endpoint) (url.Values, *problem) {
 	given, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return t.invalid(model.Fields{"query": {"is not a well-formed query string"}}, model.BadInput)
+		return nil, t.invalid(model.Fields{"query": {"is not a well-formed query string"}}, model.BadInput)
 	}
+	known := e.parameters()
+	takes := "there are none here"
+	if len(known) > 0 {
+		takes = "there are " + strings.Join(known, ", ")
+	}
+	var faults model.Fields
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		isKnown := slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, name) })
+		if !isKnown && len(faults) < mostFaults {
+			faults.Add(clip(name), "is not a known parameter; %s", takes)
+		}
+	}
+	return given, t.invalid(faults, model.BadInput)
+}
+
+// readQuery adds the values of the query string to the variables. An empty value counts as absent.
+func (t *Transport) readQuery(given url.Values, e *endpoint, variables map[string]any) *problem {
 	d := decoder{types: t.types}
 	object := map[string]json.RawMessage{}
 	for name, texts := range given {

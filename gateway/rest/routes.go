@@ -18,6 +18,8 @@ type route struct {
 	// operation is the name of the stored operation, and result the path of the response body in its data.
 	operation string
 	result    string
+	// about describes the route where the field of the schema behind it has more to it, or less.
+	about string
 	// status is the status of a success; 0 means 200. A 204 has no body.
 	status int
 	// location is a path for the Location header. The response body fills {member} segments.
@@ -33,6 +35,8 @@ type route struct {
 	strict bool
 	// faults is the code for faults of the body. Empty means BAD_INPUT.
 	faults model.Code
+	// deprecated dates what the schema marks @deprecated of the operation or its answer.
+	deprecated deprecation
 	// also are other names of members of the body, by which clients know them from elsewhere. Such a name counts if its value
 	// is a list and the member takes one.
 	also map[string]string
@@ -50,7 +54,8 @@ var routes = []route{
 
 	{method: http.MethodPut, path: "/Agent/{agentId}/chat", operation: "ConnectAgentChat", result: "connectKnowledgeBaseChat.agent",
 		state: state{"GetAgentChat", "AgentRevision", "agent"}},
-	{method: http.MethodGet, path: "/Agent/{agentId}/chat", operation: "GetAgentChat", result: "agent"},
+	{method: http.MethodGet, path: "/Agent/{agentId}/chat", operation: "GetAgentChat", result: "agent",
+		about: "The knowledge base chat of an agent; null when it has none."},
 	{method: http.MethodDelete, path: "/Agent/{agentId}/chat", operation: "DisconnectAgentChat", result: "disconnectKnowledgeBaseChat.agent",
 		status: http.StatusNoContent},
 
@@ -89,7 +94,7 @@ var routes = []route{
 
 	{method: http.MethodGet, path: "/Consumption/breakdown", operation: "GetConsumptionBreakdown", result: "consumptionBreakdown"},
 	{method: http.MethodGet, path: "/Subscription", operation: "GetSubscription", result: "company.subscription",
-		absent: "the company has no plan"},
+		about: "The plan of the company.", absent: "the company has no plan"},
 
 	{method: http.MethodGet, path: "/CampaignItem/{campaignId}", operation: "ListCampaignItems", result: "campaignItems", paged: true,
 		lookup: "campaignId"},
@@ -99,7 +104,8 @@ var routes = []route{
 		lookup: "campaignId", status: http.StatusNoContent},
 	{method: http.MethodPost, path: "/CampaignItem/{campaignId}/{itemId}/reset", operation: "ResetCampaignItem", result: "resetCampaignItem.item",
 		lookup: "campaignId"},
-	{method: http.MethodGet, path: "/CampaignField", operation: "ListCampaignFields", result: "campaign", lookup: "campaignId"},
+	{method: http.MethodGet, path: "/CampaignField", operation: "ListCampaignFields", result: "campaign", lookup: "campaignId",
+		about: "The fields of a campaign, its agent's included."},
 	{method: http.MethodPost, path: "/CampaignField", operation: "AddCampaignField", result: "addCampaignField.field", lookup: "campaignId"},
 
 	{method: http.MethodGet, path: "/KnowledgeBaseChat", operation: "ListKnowledgeBaseChats", result: "knowledgeBaseChats", paged: true},

@@ -57,10 +57,12 @@ type operation struct {
 	name string
 	// text is a document with the operation and the fragments that it uses.
 	text string
-	// variables are described like the fields of an input object.
+	// variables are described like the fields of an input object. Descriptions and bounds are those of what they fill.
 	variables ast.FieldList
 	// renamed maps the path of an input, in the schema's terms, to the variable that fills it.
 	renamed map[string]string
+	// fields lead to the result, which is the last one's.
+	fields []*ast.Field
 	// before and after surround the result in the operation's data.
 	before, after []byte
 	// members are the names of the result's own members.
@@ -138,8 +140,10 @@ func (o *operation) locate(set ast.SelectionSet, result string) error {
 			if path == "input" {
 				path = ""
 			}
-			o.rename(path, argument.Value)
+			of := field.Definition.Arguments.ForName(argument.Name)
+			o.rename(path, argument.Value, &ast.FieldDefinition{Description: of.Description, Directives: of.Directives})
 		}
+		o.fields = append(o.fields, field)
 		o.before = append(o.before, `{"`+name+`":`...)
 		o.after = append(o.after, '}')
 		set = field.SelectionSet
@@ -151,13 +155,16 @@ func (o *operation) locate(set ast.SelectionSet, result string) error {
 	return nil
 }
 
-func (o *operation) rename(path string, value *ast.Value) {
+// rename notes which variable fills an input, or parts of it, and describes the variable as the input is.
+func (o *operation) rename(path string, value *ast.Value, of *ast.FieldDefinition) {
 	switch value.Kind {
 	case ast.Variable:
 		o.renamed[path] = value.Raw
+		variable := o.variables.ForName(value.Raw)
+		variable.Description, variable.Directives = of.Description, of.Directives
 	case ast.ObjectValue:
 		for _, child := range value.Children {
-			o.rename(join(path, child.Name), child.Value)
+			o.rename(join(path, child.Name), child.Value, value.Definition.Fields.ForName(child.Name))
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -91,6 +92,9 @@ func newEndpoints(schema *ast.Schema, all *ast.QueryDocument, table []route) ([]
 	used := map[string]bool{}
 	for _, r := range table {
 		e, err := newEndpoint(schema, all, r)
+		if err == nil {
+			err = e.deprecate()
+		}
 		if err != nil {
 			return nil, fmt.Errorf("route %s %s: %w", r.method, r.path, err)
 		}
@@ -132,12 +136,17 @@ func (t *Transport) serve(w http.ResponseWriter, r *http.Request, exec graphql.G
 	if fault != nil {
 		return fault
 	}
+	maps.Copy(w.Header(), e.notice)
 	if !acceptsJSON(r.Header) {
 		return problemf(http.StatusNotAcceptable, model.BadInput, "responses are application/json, which the Accept header excludes")
 	}
+	given, fault := t.query(r, e)
+	if fault != nil {
+		return fault
+	}
 	var list page
 	if e.paged {
-		if list, fault = t.readPage(r, variables); fault != nil {
+		if list, fault = t.readPage(given, variables); fault != nil {
 			return fault
 		}
 	}
@@ -151,7 +160,7 @@ func (t *Transport) serve(w http.ResponseWriter, r *http.Request, exec graphql.G
 	case len(e.members) > 0 && e.takesBody():
 		spelled, fault = t.readBody(w, r, e, variables)
 	case len(e.members) > 0:
-		fault = t.readQuery(r, e, variables)
+		fault = t.readQuery(given, e, variables)
 	}
 	if fault != nil {
 		return fault
@@ -191,8 +200,8 @@ func (e *endpoint) hasTag() bool {
 	return e.method == http.MethodGet && !e.paged || e.current != nil && slices.Equal(e.operation.members, e.current.operation.members)
 }
 
-func (t *Transport) readPage(r *http.Request, variables map[string]any) (page, *problem) {
-	p, faults := pageOf(r.URL.RawQuery)
+func (t *Transport) readPage(given url.Values, variables map[string]any) (page, *problem) {
+	p, faults := pageOf(given)
 	variables["first"], variables["offset"] = p.first(), p.offset()
 	return p, t.invalid(faults, model.BadInput)
 }

@@ -1,5 +1,5 @@
 // Package admin has the commands that work on the database itself, whether or not a server is running on it:
-// migrations, companies, and their keys and plans.
+// migrations, companies, their keys and plans, and their archives.
 package admin
 
 import (

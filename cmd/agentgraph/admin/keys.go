@@ -3,6 +3,8 @@ package admin
 import (
 	"context"
 	"fmt"
+	"io"
+	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -14,6 +16,7 @@ import (
 // Keys manages the API keys of a company.
 type Keys struct {
 	Create keysCreate `cmd:"" help:"Create a key and print its secret, which is never shown again." example:"agentgraph keys create --company \"Your company\"\nagentgraph keys create --company \"Your company\" --scope read,simulate --expires-in 720h --name CI"`
+	Import keysImport `cmd:"" help:"Take over a key of another server, so that its clients need not be changed. Only a hash of the secret is kept." example:"agentgraph keys import --company \"Your company\" --secret-from-stdin < key-file"`
 	List   keysList   `cmd:"" help:"List the keys." example:"agentgraph keys list --company \"Your company\""`
 	Revoke keysRevoke `cmd:"" help:"Revoke a key for good." example:"agentgraph keys revoke --company \"Your company\" key_01m81p6tm4ea2t5r54fba12ybw"`
 }
@@ -21,9 +24,29 @@ type Keys struct {
 type keysCreate struct {
 	companyFlag
 	SecretKeyFlag
-	Name      string        `env:"AGENTGRAPH_KEY_NAME" default:"Created on the command line" help:"What the key is for."`
+	keyFlags
+	Name string `env:"AGENTGRAPH_KEY_NAME" default:"Created on the command line" help:"What the key is for."`
+}
+
+// keyFlags say what a key may do, and how long.
+type keyFlags struct {
 	Scope     []string      `env:"AGENTGRAPH_KEY_SCOPE" default:"admin" enum:"read,browse,prompts,contacts,consumption,write,simulate,chat,admin" help:"What it may do: ${enum}; several with commas. chat stands alone."`
 	ExpiresIn time.Duration `env:"AGENTGRAPH_KEY_EXPIRES_IN" help:"How long it is valid, such as 720h. Default: without end."`
+}
+
+func (f keyFlags) scopes() []model.APIKeyScope {
+	scopes := make([]model.APIKeyScope, len(f.Scope))
+	for i, scope := range f.Scope {
+		scopes[i] = model.APIKeyScope(scope)
+	}
+	return scopes
+}
+
+func (f keyFlags) expiresAt() *time.Time {
+	if f.ExpiresIn == 0 {
+		return nil
+	}
+	return new(time.Now().UTC().Add(f.ExpiresIn))
 }
 
 // Run prints the secret and nothing else.
@@ -37,19 +60,42 @@ func (c *keysCreate) Run(ctx context.Context, cli *kong.Context) error {
 		if err != nil {
 			return err
 		}
-		in := model.CreateAPIKeyInput{Name: c.Name}
-		for _, scope := range c.Scope {
-			in.Scopes = append(in.Scopes, model.APIKeyScope(scope))
-		}
-		if c.ExpiresIn != 0 {
-			at := time.Now().UTC().Add(c.ExpiresIn)
-			in.ExpiresAt = &at
-		}
-		_, secret, err := tenant.CreateAPIKey(ctx, in)
+		_, secret, err := tenant.CreateAPIKey(ctx, model.CreateAPIKeyInput{Name: c.Name, Scopes: c.scopes(), ExpiresAt: c.expiresAt()})
 		if err != nil {
 			return err
 		}
 		_, err = fmt.Fprintln(cli.Stdout, secret)
+		return err
+	})
+}
+
+type keysImport struct {
+	companyFlag
+	keyFlags
+	Name            string `env:"AGENTGRAPH_KEY_NAME" default:"Taken over on the command line" help:"What the key is for."`
+	SecretFromStdin bool   `required:"" help:"Read the secret from the standard input: 24 to 200 characters of ASCII without spaces, at least 10 of them different. Arguments and variables would show it to others."`
+}
+
+// mostSecretInput bounds what is read in search of a secret, in bytes.
+const mostSecretInput = 4096
+
+// Run prints the id of the key and how its secret begins.
+func (c *keysImport) Run(ctx context.Context, cli *kong.Context, in io.Reader) error {
+	text, err := io.ReadAll(io.LimitReader(in, mostSecretInput))
+	if err != nil {
+		return fmt.Errorf("read the secret: %w", err)
+	}
+	secret := strings.TrimRight(string(text), "\r\n")
+	return withStore(ctx, c.DatabaseURL, func(store *db.Store) error {
+		tenant, err := c.tenant(ctx, store)
+		if err != nil {
+			return err
+		}
+		key, err := tenant.ImportAPIKey(ctx, model.ImportAPIKeyInput{Name: c.Name, Scopes: c.scopes(), ExpiresAt: c.expiresAt(), Secret: secret})
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(cli.Stdout, "%s\t%s…\n", key.ID, key.Prefix)
 		return err
 	})
 }

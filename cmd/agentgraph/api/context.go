@@ -31,8 +31,8 @@ type contextAdd struct {
 }
 
 // Run keeps the server and its key. The first context is in use at once.
-func (c *contextAdd) Run(cli *kong.Context) error {
-	key, err := readKey(cli.Stderr)
+func (c *contextAdd) Run(cli *kong.Context, in io.Reader) error {
+	key, err := readKey(in, cli.Stderr)
 	if err != nil {
 		return client.Exit(client.ExitUsage, err)
 	}
@@ -56,15 +56,15 @@ func (c *contextAdd) Run(cli *kong.Context) error {
 }
 
 // readKey reads a key from standard input. A terminal does not show it.
-func readKey(prompt io.Writer) (string, error) {
+func readKey(in io.Reader, prompt io.Writer) (string, error) {
 	var text []byte
 	var err error
-	if input := int(os.Stdin.Fd()); term.IsTerminal(input) {
+	if input, isFile := in.(*os.File); isFile && term.IsTerminal(int(input.Fd())) {
 		_, _ = fmt.Fprint(prompt, "API key: ")
-		text, err = term.ReadPassword(input)
+		text, err = term.ReadPassword(int(input.Fd()))
 		_, _ = fmt.Fprintln(prompt)
 	} else {
-		text, err = bufio.NewReader(os.Stdin).ReadBytes('\n')
+		text, err = bufio.NewReader(in).ReadBytes('\n')
 	}
 	key := strings.TrimSpace(string(text))
 	if key == "" && (err == nil || errors.Is(err, io.EOF)) {

@@ -29,8 +29,8 @@ type Query struct {
 }
 
 // Run prints the response: indented on a terminal, else as the server sent it.
-func (c *Query) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) error {
-	request, kind, err := c.request()
+func (c *Query) Run(ctx context.Context, cli *kong.Context, vars kong.Vars, in io.Reader) error {
+	request, kind, err := c.request(in)
 	if err != nil {
 		return client.Exit(client.ExitUsage, err)
 	}
@@ -60,11 +60,11 @@ func (c *Query) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) erro
 }
 
 // request reads the document and its variables, and returns what kind of operation it is.
-func (c *Query) request() (client.Request, ast.Operation, error) {
+func (c *Query) request(in io.Reader) (client.Request, ast.Operation, error) {
 	if c.File == "-" && c.Variables == "-" {
 		return client.Request{}, "", errors.New("only one of the document and --variables can be standard input")
 	}
-	text, err := read(c.File)
+	text, err := read(c.File, in)
 	if err != nil {
 		return client.Request{}, "", fmt.Errorf("read the document: %w", err)
 	}
@@ -82,7 +82,7 @@ func (c *Query) request() (client.Request, ast.Operation, error) {
 	}
 	request := client.Request{Query: string(text), OperationName: c.Operation, Variables: client.Variables{}}
 	if c.Variables != "" {
-		text, err := read(c.Variables)
+		text, err := read(c.Variables, in)
 		if err != nil {
 			return client.Request{}, "", fmt.Errorf("--variables: %w", err)
 		}
@@ -101,9 +101,9 @@ func (c *Query) request() (client.Request, ast.Operation, error) {
 }
 
 // read reads a file, or standard input for "-".
-func read(path string) ([]byte, error) {
+func read(path string, in io.Reader) ([]byte, error) {
 	if path == "-" {
-		return io.ReadAll(os.Stdin)
+		return io.ReadAll(in)
 	}
 	return os.ReadFile(path)
 }

@@ -49,7 +49,7 @@ func ExitWith(ctx context.Context, err error) error {
 		return Exit(ExitCancelled, errors.New("cancelled"))
 	}
 	switch CodeOf(err) {
-	case model.NotFound, model.BadInput, model.Unprocessable:
+	case model.NotFound, model.BadInput, model.Unprocessable, "GRAPHQL_PARSE_FAILED", "GRAPHQL_VALIDATION_FAILED":
 		return Exit(ExitUsage, err)
 	}
 	return Exit(ExitServer, err)

@@ -1,6 +1,7 @@
 import type { AnyVariables, CombinedError, DocumentInput, OperationContext } from "@urql/core";
 import { useEffect, useState } from "react";
 import { useMutation, useQuery } from "urql";
+import { useAsked } from "./operations";
 
 export interface Answer<Data> {
   data: Data | undefined;
@@ -15,6 +16,7 @@ export function usePage<Data, Variables extends AnyVariables>(
   options: { pause?: boolean; onFocus?: boolean } = {},
 ): Answer<Data> {
   const [result, execute] = useQuery<Data, Variables>({ query, variables, pause: options.pause } as never);
+  useAsked(query, variables, options.pause);
   // A failure must not remove what was read before, or what the user is writing beside it.
   const [data, keep] = useState(result.data);
   if (result.data && result.data !== data) keep(result.data);

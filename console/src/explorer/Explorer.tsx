@@ -14,8 +14,15 @@ import { newFetcher, type Outcome } from "./fetcher";
 
 const plugins = [ExamplesPlugin, HISTORY_PLUGIN];
 
+interface Props {
+  hint: string | undefined;
+  theme: "light" | "dark" | undefined;
+  /** What a page of the console hands over. */
+  given: { query: string; variables: string } | undefined;
+}
+
 /** GraphiQL for the company's API, signed in as the console is. */
-export function Explorer({ hint, theme }: { hint: string | undefined; theme: "light" | "dark" | undefined }) {
+export function Explorer({ hint, theme, given }: Props) {
   const { session, ended } = useSyncExternalStore(onSignIn, signedIn);
   const [outcome, setOutcome] = useState<Outcome>();
   const [known, setKnown] = useState<Known>();
@@ -40,6 +47,7 @@ export function Explorer({ hint, theme }: { hint: string | undefined; theme: "li
           <KnownContext value={known}>
             <GraphiQL
               fetcher={fetcher as never}
+              {...(given && { initialQuery: given.query, initialVariables: given.variables })}
               plugins={plugins}
               visiblePlugin={ExamplesPlugin}
               defaultEditorToolsVisibility="variables"

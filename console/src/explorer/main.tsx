@@ -1,6 +1,7 @@
 import "./trust";
 import { createRoot } from "react-dom/client";
 import { enter } from "../api/session";
+import { handedOver } from "../logic/handover";
 import "../ui/tokens.css";
 import "../ui/base.css";
 import "@graphiql/react/style.css";
@@ -13,5 +14,8 @@ const root = document.getElementById("root");
 if (!root) throw new Error("the page has no root");
 const theme = localStorage.getItem("agentgraph:theme");
 if (theme) document.documentElement.dataset.theme = theme;
+const given = handedOver(location.hash);
+// So that loading the page again does not open it again.
+if (given) history.replaceState(null, "", location.pathname);
 const hint = await enter();
-createRoot(root).render(<Explorer hint={hint} theme={theme === "light" || theme === "dark" ? theme : undefined} />);
+createRoot(root).render(<Explorer hint={hint} given={given} theme={theme === "light" || theme === "dark" ? theme : undefined} />);

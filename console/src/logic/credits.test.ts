@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { addUp, dayCount, month, year } from "./credits";
+import { addUp, atThisPace, dayCount, month, year } from "./credits";
 
 test("sums hold to the millionth", () => {
   assert.ok(addUp(0.3, [{ credits: 0.1 }, { credits: 0.2 }]));
@@ -19,4 +19,11 @@ test("months are whole, but for this one", () => {
 test("both ends of a range count", () => {
   assert.equal(dayCount({ from: "2026-03-05", to: "2026-03-05" }), 1);
   assert.equal(dayCount({ from: "2025-04-01", to: "2026-03-31" }), 365);
+});
+
+test("a pace is told from the second day of a period until its end", () => {
+  const [start, end] = ["2026-11-01T00:00:00Z", "2026-12-01T00:00:00Z"];
+  assert.equal(atThisPace(100, start, end, new Date("2026-11-11T00:00:00Z")), 300);
+  assert.equal(atThisPace(100, start, end, new Date("2026-11-01T23:59:59Z")), undefined);
+  assert.equal(atThisPace(100, start, end, new Date(end)), undefined);
 });

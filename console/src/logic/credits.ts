@@ -32,3 +32,10 @@ export function dayCount({ from, to }: Days): number {
 export function year(today: Date): Days {
   return { from: month(11, today).from, to: isoDay(today) };
 }
+
+/** What a period will have used if its use goes on as it did until now; undefined in its first day, which tells too little. */
+export function atThisPace(used: number, start: string, end: string, now: Date): number | undefined {
+  const passed = now.getTime() - Date.parse(start);
+  if (passed < 86_400_000 || now.getTime() >= Date.parse(end)) return undefined;
+  return (used * (Date.parse(end) - Date.parse(start))) / passed;
+}

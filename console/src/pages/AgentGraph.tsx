@@ -1,8 +1,9 @@
 import { Graph, layout } from "dagre";
 import { useMemo, useState, type KeyboardEvent } from "react";
-import { Link } from "wouter";
+import { Link, useSearchParams } from "wouter";
 import { graphql, type ResultOf } from "../api/graphql";
 import { usePage } from "../api/page";
+import { around, isCycle } from "../logic/delegation";
 import { plural } from "../ui/format";
 import { Empty, Failure, Loading } from "../ui/states";
 import styles from "./AgentGraph.module.css";
@@ -26,20 +27,45 @@ type AgentNode = ResultOf<typeof AgentGraphQuery>["agents"]["nodes"][number];
 const width = 212;
 const height = 62;
 
+/** The most agents that are drawn at once without being asked for. */
+const readable = 60;
+/** How far around the selected agent the drawing goes when there are more, in delegations. */
+const defaultDepth = 2;
+
 /** The agents and who delegates to whom, as a drawing and as a list. */
 export default function AgentGraph() {
   const answer = usePage(AgentGraphQuery, { first: 100 });
   const agents = answer.data?.agents.nodes;
   const [selectedId, select] = useState<string>();
+  const [params, setParams] = useSearchParams();
   if (answer.error) return <Failure error={answer.error} retry={answer.refresh} />;
   if (!agents) return <Loading lines={10} />;
   if (agents.length === 0) return <Empty title="There are no agents to draw." />;
   const selected = agents.find((agent) => agent.id === selectedId) ?? agents[0]!;
+  const depth = params.get("depth") ?? (agents.length > readable ? String(defaultDepth) : "all");
   return (
     <>
       <div className={styles.split}>
         <div className="card">
-          <Drawing agents={agents} selectedId={selected.id} select={select} />
+          <header>
+            <select
+              aria-label="How much is drawn"
+              value={depth}
+              onChange={(event) => setParams((old) => ({ ...Object.fromEntries(old), depth: event.target.value }), { replace: true })}
+            >
+              <option value="all">All agents</option>
+              {[1, 2, 3].map((steps) => (
+                <option key={steps} value={steps}>
+                  {plural(steps, "step")} around {selected.name}
+                </option>
+              ))}
+            </select>
+            <span className="muted small">dashed: part of a cycle</span>
+            {answer.data && answer.data.agents.totalCount > agents.length && (
+              <span className="muted small">the newest {agents.length} of {plural(answer.data.agents.totalCount, "agent")}</span>
+            )}
+          </header>
+          <Drawing agents={agents} depth={depth} selectedId={selected.id} select={select} />
         </div>
         <Details agent={selected} agents={agents} />
       </div>
@@ -70,7 +96,7 @@ interface Drawn {
   width: number;
   height: number;
   boxes: { agent: AgentNode; x: number; y: number }[];
-  arrows: { id: string; text: string; from: string; to: string; path: string; x: number; y: number }[];
+  arrows: { id: string; text: string; from: string; to: string; path: string; isCycle: boolean; x: number; y: number }[];
 }
 
 function draw(agents: AgentNode[]): Drawn {
@@ -92,7 +118,7 @@ function draw(agents: AgentNode[]): Drawn {
     boxes: agents.map((agent) => ({ agent, ...(graph.node(agent.id) as { x: number; y: number }) })),
     arrows: graph.edges().map((edge) => {
       const { points, x, y } = graph.edge(edge) as { points: { x: number; y: number }[]; x: number; y: number };
-      return { id: edge.name ?? "", text: names.get(edge.name ?? "") ?? "", from: edge.v, to: edge.w, path: curve(points), x, y };
+      return { id: edge.name ?? "", text: names.get(edge.name ?? "") ?? "", from: edge.v, to: edge.w, path: curve(points), isCycle: isCycle(agents, edge.v, edge.w), x, y };
     }),
   };
 }
@@ -109,8 +135,17 @@ function curve(points: { x: number; y: number }[]): string {
   return path;
 }
 
-function Drawing({ agents, selectedId, select }: { agents: AgentNode[]; selectedId: string; select: (id: string) => void }) {
-  const drawn = useMemo(() => draw(agents), [agents]);
+interface DrawingProps {
+  agents: AgentNode[];
+  /** How many delegations around the selected agent are drawn, or "all". */
+  depth: string;
+  selectedId: string;
+  select: (id: string) => void;
+}
+
+function Drawing({ agents, depth, selectedId, select }: DrawingProps) {
+  const middle = depth === "all" ? undefined : selectedId;
+  const drawn = useMemo(() => draw(middle ? around(agents, middle, Number(depth)) : agents), [agents, depth, middle]);
   const onKey = (id: string) => (event: KeyboardEvent) => {
     if (event.key === "Enter" || event.key === " ") {
       event.preventDefault();
@@ -119,14 +154,14 @@ function Drawing({ agents, selectedId, select }: { agents: AgentNode[]; selected
   };
   return (
     <div className="scroll" tabIndex={0} role="region" aria-label="Graph of agents">
-      <svg width={drawn.width} height={drawn.height} className={styles.drawing} role="group" aria-label={`${plural(agents.length, "agent")} and who delegates to whom`}>
+      <svg width={drawn.width} height={drawn.height} className={styles.drawing} role="group" aria-label={`${plural(drawn.boxes.length, "agent")} and who delegates to whom`}>
         <defs>
           <marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="9" markerHeight="9" markerUnits="userSpaceOnUse" orient="auto-start-reverse">
             <path d="M0 0 8 4 0 8z" />
           </marker>
         </defs>
         {drawn.arrows.map((arrow) => (
-          <g key={arrow.id} className={styles.arrow} data-near={arrow.from === selectedId || arrow.to === selectedId}>
+          <g key={arrow.id} className={styles.arrow} data-near={arrow.from === selectedId || arrow.to === selectedId} data-cycle={arrow.isCycle}>
             <path d={arrow.path} markerEnd="url(#arrow)" />
             <text x={arrow.x} y={arrow.y + 4}>
               {arrow.text}

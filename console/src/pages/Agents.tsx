@@ -13,6 +13,7 @@ const AgentGraph = lazy(() => import("./AgentGraph"));
 
 const AgentsQuery = graphql(`
   query Agents($first: Int!, $after: String, $filter: AgentFilter) {
+    company { id agentTags }
     agents(first: $first, after: $after, filter: $filter) {
       totalCount
       pageInfo { hasNextPage endCursor }
@@ -108,11 +109,8 @@ function List({ params, set }: { params: URLSearchParams; set: (name: string, va
         <input type="search" aria-label="Name contains" placeholder="Name contains…" defaultValue={nameContains} onChange={(e) => set("q", e.target.value)} />
         <Choice label="Channel" none="Any channel" values={channels} value={channel ?? ""} set={(v) => set("channel", v)} />
         <Choice label="Direction" none="Either direction" values={directions} value={direction ?? ""} set={(v) => set("direction", v)} />
-        {tag && (
-          <button type="button" onClick={() => set("tag", "")}>
-            #{tag} <span aria-hidden="true">×</span>
-            <span className="unseen">: show all tags</span>
-          </button>
+        {(answer.data?.company.agentTags.length ?? 0) > 0 && (
+          <Choice label="Tag" none="Any tag" values={answer.data?.company.agentTags ?? []} value={tag} set={(v) => set("tag", v)} />
         )}
         {agents && <span className="muted push">{agents.totalCount} in all</span>}
       </form>

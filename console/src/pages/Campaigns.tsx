@@ -1,12 +1,13 @@
 import { useState } from "react";
 import { Link, useSearchParams } from "wouter";
-import { graphql } from "../api/graphql";
+import { graphql, type ResultOf } from "../api/graphql";
 import { usePage } from "../api/page";
 import { Act } from "../ui/Act";
 import { Page } from "../ui/Page";
 import { Empty, Failure, Loading } from "../ui/states";
 import { Status } from "../ui/Status";
 import { CampaignBar } from "./campaign/CampaignBar";
+import { useCampaign } from "./campaign/live";
 import { NewCampaign } from "./campaign/NewCampaign";
 
 const CampaignsQuery = graphql(`
@@ -19,9 +20,11 @@ const CampaignsQuery = graphql(`
   }
 `);
 
+type CampaignRow = ResultOf<typeof CampaignsQuery>["campaigns"]["nodes"][number];
+
 const statuses = ["Draft", "Running", "Paused", "Completed", "Archived"] as const;
 
-/** All campaigns with their progress. */
+/** All campaigns with their progress, which is live while they run. */
 export default function Campaigns() {
   const [params, setParams] = useSearchParams();
   const [isNew, setNew] = useState(false);
@@ -63,7 +66,9 @@ export default function Campaigns() {
             <thead>
               <tr>
                 <th scope="col">Campaign</th>
-                <th scope="col">Status</th>
+                <th scope="col" className="wide">
+                  Status
+                </th>
                 <th scope="col" className="wide">
                   Agent
                 </th>
@@ -72,20 +77,7 @@ export default function Campaigns() {
             </thead>
             <tbody>
               {campaigns.nodes.map((campaign) => (
-                <tr key={campaign.id}>
-                  <th scope="row">
-                    <Link href={`/campaigns/${campaign.id}`}>{campaign.name}</Link>
-                  </th>
-                  <td>
-                    <Status of={campaign.status} />
-                  </td>
-                  <td className="wide">
-                    <Link href={`/agents/${campaign.agent.id}`}>{campaign.agent.name}</Link>
-                  </td>
-                  <td>
-                    <CampaignBar counts={campaign.counts} />
-                  </td>
-                </tr>
+                <Row key={campaign.id} campaign={campaign} />
               ))}
             </tbody>
           </table>
@@ -100,5 +92,28 @@ export default function Campaigns() {
       )}
       {isNew && <NewCampaign onClose={() => setNew(false)} />}
     </Page>
+  );
+}
+
+function Row({ campaign }: { campaign: CampaignRow }) {
+  useCampaign(campaign.id, campaign.status !== "Running");
+  return (
+    <tr>
+      <th scope="row">
+        <Link href={`/campaigns/${campaign.id}`}>{campaign.name}</Link>
+        <div className="narrow">
+          <Status of={campaign.status} />
+        </div>
+      </th>
+      <td className="wide">
+        <Status of={campaign.status} />
+      </td>
+      <td className="wide">
+        <Link href={`/agents/${campaign.agent.id}`}>{campaign.agent.name}</Link>
+      </td>
+      <td>
+        <CampaignBar counts={campaign.counts} />
+      </td>
+    </tr>
   );
 }

@@ -20,7 +20,7 @@ const ChatQuery = graphql(`
   query Chat($id: ID!) {
     simulationChat(id: $id) {
       id status isDraft dataBag warnings createdAt endedAt
-      agent { id name promptVersion }
+      agent { id name promptVersion testFolders { id name } }
       messages { sequence role text timestamp isConversationEnded endReason citations { number documentId documentName position content } }
       toolCalls { id kind technicalName arguments result mocked mockRule messageSequence delegationId durationMs error isTurnKept }
       coverage { kind targetId technicalName path effect }
@@ -124,7 +124,7 @@ function ChatPage({ chat, refresh }: { chat: ChatOfPage; refresh: () => void }) 
         </div>
         <ChatFacts chat={chat} />
       </div>
-      {isTest && <TestFromChat chatId={chat.id} agentId={chat.agent.id} messages={state.messages} onClose={() => setTest(false)} />}
+      {isTest && <TestFromChat chatId={chat.id} agent={chat.agent} messages={state.messages} onClose={() => setTest(false)} />}
     </Page>
   );
 }

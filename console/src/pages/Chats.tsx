@@ -9,8 +9,8 @@ import { Status } from "../ui/Status";
 import { Time } from "../ui/Time";
 
 const ChatsQuery = graphql(`
-  query Chats($agentId: ID, $first: Int!, $after: String, $seesMessages: Boolean!) {
-    simulationChats(agentId: $agentId, first: $first, after: $after) {
+  query Chats($agentId: ID, $first: Int!, $after: String, $seesMessages: Boolean!, $filter: SimulationChatFilter) {
+    simulationChats(agentId: $agentId, first: $first, after: $after, filter: $filter) {
       totalCount
       pageInfo { hasNextPage endCursor }
       nodes { id status isDraft createdAt messageCount agent { id name } lastMessage @include(if: $seesMessages) { sequence role text } }
@@ -18,11 +18,18 @@ const ChatsQuery = graphql(`
   }
 `);
 
+const statuses = ["Open", "Replying", "Ended"] as const;
+
 /** The simulated chats of one agent or of all. */
 export default function Chats() {
   const [params, setParams] = useSearchParams();
   const agentId = params.get("agent") ?? undefined;
-  const answer = usePage(ChatsQuery, { agentId, first: 25, after: params.get("after"), seesMessages: may("contacts") }, { onFocus: true });
+  const status = statuses.find((s) => s === params.get("status"));
+  const answer = usePage(
+    ChatsQuery,
+    { agentId, first: 25, after: params.get("after"), seesMessages: may("contacts"), filter: status && { statuses: [status] } },
+    { onFocus: true },
+  );
   const chats = answer.data?.simulationChats;
   const start = `/chats/new${agentId ? `?agent=${agentId}` : ""}`;
   return (
@@ -35,13 +42,23 @@ export default function Chats() {
       }
     >
       <div className="row">
-        <AgentPicker agentId={agentId} none="All agents" pick={(id) => setParams(id ? { agent: id } : {})} />
+        <AgentPicker agentId={agentId} none="All agents" pick={(id) => setParams({ ...(id && { agent: id }), ...(status && { status }) })} />
+        <select
+          aria-label="Status"
+          value={status ?? ""}
+          onChange={(event) => setParams({ ...(agentId && { agent: agentId }), ...(event.target.value && { status: event.target.value }) })}
+        >
+          <option value="">Any status</option>
+          {statuses.map((s) => (
+            <option key={s}>{s}</option>
+          ))}
+        </select>
         {chats && <span className="muted push">{chats.totalCount} in all</span>}
       </div>
       {answer.error && <Failure error={answer.error} retry={answer.refresh} />}
       {!chats && !answer.error && <Loading />}
       {chats?.nodes.length === 0 && (
-        <Empty title="Nobody has chatted with it yet.">
+        <Empty title={status ? "There are no such chats." : "There are no chats yet."}>
           A simulated chat talks with an agent as a contact would; what it calls can be mocked. <Link href={start}>Start one</Link>
         </Empty>
       )}
@@ -91,7 +108,7 @@ export default function Chats() {
       )}
       {chats?.pageInfo.hasNextPage && (
         <div>
-          <button type="button" onClick={() => setParams({ ...(agentId && { agent: agentId }), after: chats.pageInfo.endCursor ?? "" })}>
+          <button type="button" onClick={() => setParams({ ...(agentId && { agent: agentId }), ...(status && { status }), after: chats.pageInfo.endCursor ?? "" })}>
             Earlier chats
           </button>
         </div>

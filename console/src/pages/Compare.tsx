@@ -10,12 +10,18 @@ import styles from "./Compare.module.css";
 const CompareQuery = graphql(`
   query Compare($baseId: ID!, $headId: ID!) {
     compareAgentTestExecutions(baseId: $baseId, headId: $headId) {
-      base { id createdAt repeats agent { id name } runs(first: 100) { nodes { id testId attempt status promptVersion } } }
-      head { id createdAt repeats agent { id name } runs(first: 100) { nodes { id testId attempt status promptVersion } } }
+      base { id createdAt repeats promptVersions }
+      head { id createdAt repeats promptVersions agent { id name } }
       newlyFailing newlyPassing flaky pValue conclusion
       baseCounts { judged passed }
       headCounts { judged passed }
-      tests { testId testName change isFlakyInBase isFlakyInHead pValue conclusion base { judged passed error } head { judged passed error } }
+      tests {
+        testId testName change isFlakyInBase isFlakyInHead pValue conclusion
+        base { judged passed error }
+        head { judged passed error }
+        baseRuns { id attempt status }
+        headRuns { id attempt status }
+      }
     }
   }
 `);
@@ -27,7 +33,7 @@ type ComparedTest = Comparison["tests"][number];
 export default function Compare() {
   const [params] = useSearchParams();
   const [baseId, headId] = [params.get("base"), params.get("head")];
-  const answer = usePage(CompareQuery, { baseId: baseId ?? "", headId: headId ?? "" }, { pause: !baseId || !headId });
+  const answer = usePage(CompareQuery, { baseId: baseId ?? "", headId: headId ?? "" }, { pause: !baseId || !headId, onFocus: true });
   if (!baseId || !headId) {
     return (
       <Page title="Compare">
@@ -67,18 +73,25 @@ const words = {
 const filters = [
   ["", "All tests"],
   ["changed", "What changed"],
+  ["regressed", "Regressed"],
   ["undecided", "Cannot decide"],
 ] as const;
+
+const isShown: Record<string, (test: ComparedTest) => boolean> = {
+  changed: (test) => test.change.startsWith("Newly"),
+  regressed: (test) => test.conclusion === "Regressed",
+  undecided: (test) => test.conclusion === "CannotDecide",
+};
 
 function Compared({ comparison }: { comparison: Comparison }) {
   const [params, setParams] = useSearchParams();
   const { base, head, baseCounts, headCounts } = comparison;
   const show = params.get("show") ?? "";
   const tests = comparison.tests
-    .filter((test) => (show === "changed" ? test.change.startsWith("Newly") : show === "undecided" ? test.conclusion === "CannotDecide" : true))
+    .filter((test) => (isShown[show] ?? (() => true))(test))
     .toSorted((a, b) => order.indexOf(a.change) - order.indexOf(b.change));
   const set = (name: string, value: string) => setParams((old) => ({ ...Object.fromEntries(old), [name]: value }), { replace: true });
-  const [before, after] = [base.runs.nodes[0]?.promptVersion, head.runs.nodes[0]?.promptVersion];
+  const [before, after] = [base.promptVersions.at(-1), head.promptVersions.at(-1)];
   const agent = head.agent;
   return (
     <Page
@@ -153,13 +166,13 @@ function Compared({ comparison }: { comparison: Comparison }) {
                 <tr key={test.testId}>
                   <th scope="row">
                     {test.testName}
-                    <SideBySide base={runsOf(base, test)} head={runsOf(head, test)} />
+                    <SideBySide base={test.baseRuns} head={test.headRuns} />
                   </th>
                   <td>
-                    <Side counts={test.base} runs={runsOf(base, test)} />
+                    <Side counts={test.base} runs={test.baseRuns} />
                   </td>
                   <td>
-                    <Side counts={test.head} runs={runsOf(head, test)} />
+                    <Side counts={test.head} runs={test.headRuns} />
                   </td>
                   <td>
                     <span className={styles.change} data-change={test.change}>
@@ -182,11 +195,7 @@ function Compared({ comparison }: { comparison: Comparison }) {
   );
 }
 
-type RunsOfSide = Comparison["base"]["runs"]["nodes"];
-
-function runsOf(side: Comparison["base"], test: ComparedTest): RunsOfSide {
-  return side.runs.nodes.filter((run) => run.testId === test.testId).toSorted((a, b) => a.attempt - b.attempt);
-}
+type RunsOfSide = ComparedTest["baseRuns"];
 
 /** A link to an attempt of each side: the first that passed and the first that failed, if there are such. */
 function SideBySide({ base, head }: { base: RunsOfSide; head: RunsOfSide }) {

@@ -4,7 +4,7 @@ import { gatewayURL } from "../api/base";
 import { graphql, type ResultOf } from "../api/graphql";
 import { usePage } from "../api/page";
 import { authorized } from "../api/session";
-import { addUp, dayCount, month, year, type Days } from "../logic/credits";
+import { addUp, atThisPace, dayCount, month, year, type Days } from "../logic/credits";
 import { showCredits } from "../ui/format";
 import { Page } from "../ui/Page";
 import { Empty, Failure, Loading } from "../ui/states";
@@ -43,7 +43,7 @@ export default function Consumption() {
   const setBy = (next: string) => setParams((old) => ({ ...Object.fromEntries(old), by: next }));
   return (
     <Page title="Consumption" actions={<ExportButton days={days} />}>
-      {subscription && <Plan subscription={subscription} />}
+      {subscription && <Plan subscription={subscription} now={today} />}
       <div className="row">
         {Object.entries(presets).map(([name, preset]) => (
           <button key={name} type="button" aria-pressed={preset.from === days.from && preset.to === days.to} onClick={() => set(preset)}>
@@ -61,7 +61,8 @@ export default function Consumption() {
   );
 }
 
-function Plan({ subscription }: { subscription: Subscription }) {
+function Plan({ subscription, now }: { subscription: Subscription; now: Date }) {
+  const pace = atThisPace(subscription.creditsUsed, subscription.periodStart, subscription.periodEnd, now);
   return (
     <section className={`card ${styles.plan}`} aria-label="Plan">
       <strong>{subscription.planName}</strong>
@@ -71,6 +72,9 @@ function Plan({ subscription }: { subscription: Subscription }) {
         {showCredits(subscription.creditsUsed)} of {showCredits(subscription.creditsIncluded)} credits used, {showCredits(subscription.creditsRemaining)} left
         until <Time at={subscription.periodEnd} />
       </span>
+      {pace !== undefined && (
+        <span className={pace > subscription.creditsIncluded ? "note warn" : "muted"}>at this pace {showCredits(pace)}</span>
+      )}
       <span className="muted">{subscription.budget === null ? "no budget" : `budget ${showCredits(subscription.budget)}`}</span>
     </section>
   );

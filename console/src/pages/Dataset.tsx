@@ -1,6 +1,7 @@
-import { useEffect, useEffectEvent } from "react";
+import { useState } from "react";
 import { Link, useParams, useSearchParams } from "wouter";
 import { graphql, type ResultOf } from "../api/graphql";
+import { useReconnected } from "../api/live";
 import { useAction, usePage } from "../api/page";
 import { Act } from "../ui/Act";
 import { count, plural, size } from "../ui/format";
@@ -8,18 +9,28 @@ import { Page } from "../ui/Page";
 import { Empty, Failure, Shown } from "../ui/states";
 import { Status } from "../ui/Status";
 import { Time } from "../ui/Time";
+import { useRepeat } from "../ui/useRepeat";
+import { DatasetSettings } from "./knowledge/DatasetSettings";
+import { useDocumentUpdates } from "./knowledge/live";
 import { Upload } from "./knowledge/Upload";
 
 const DocumentsQuery = graphql(`
   query Documents($datasetId: ID!, $first: Int!, $after: String) {
     dataset(id: $datasetId) {
       id name description chunkMethod documentCount chunkCount
+      parserConfig { chunkTokenNum layoutRecognize delimiter taskPageSize }
       documents(first: $first, after: $after) {
         totalCount
         pageInfo { hasNextPage endCursor }
         nodes { id name size status error warning chunkCount createdAt indexedAt }
       }
     }
+  }
+`);
+
+const ReindexDataset = graphql(`
+  mutation ReindexDataset($input: ReindexDatasetInput!) {
+    reindexDataset(input: $input) { dataset { id } }
   }
 `);
 
@@ -35,20 +46,30 @@ const DeleteDocument = graphql(`
   }
 `);
 
-type DatasetOfPage = NonNullable<ResultOf<typeof DocumentsQuery>["dataset"]>;
+export type DatasetOfPage = NonNullable<ResultOf<typeof DocumentsQuery>["dataset"]>;
 type DocumentRow = DatasetOfPage["documents"]["nodes"][number];
 
-/** The delay before the page looks again at documents that are being indexed, in milliseconds. */
-const lookAgain = 2_000;
+/** The states from which a document goes on by itself. */
+const underWay: readonly string[] = ["Pending", "Indexing"];
 
-/** A dataset's documents with the state of their indexing, and an area to upload more. */
+/** How soon the list is read again for what events do not tell, in milliseconds. */
+const readAgain = 2_000;
+/** How often it is read while documents are being indexed, in case an event was before the subscription, in milliseconds. */
+const lookAgain = 15_000;
+
+/** A dataset's documents with the state of their indexing, live, and an area to upload more. */
 export default function Dataset() {
   const { id = "" } = useParams<{ id: string }>();
   const [params, setParams] = useSearchParams();
   const answer = usePage(DocumentsQuery, { datasetId: id, first: 50, after: params.get("after") });
-  const documents = answer.data?.dataset?.documents;
-  const isWorking = documents?.nodes.some((document) => document.status === "Pending" || document.status === "Indexing") ?? false;
-  useRepeat(answer.refresh, isWorking);
+  useRows(id, answer.data?.dataset?.documents.nodes ?? [], answer.refresh);
+  const reindex = useAction(ReindexDataset);
+  const [isEditing, setEditing] = useState(false);
+  const indexAll = (name: string) => {
+    if (confirm(`Index all documents of ${name} again? Until then agents find what they find now.`)) {
+      void reindex.run({ input: { datasetId: id } }).then(answer.refresh);
+    }
+  };
   return (
     <Shown answer={answer} missing={`dataset ${id}`}>
       {({ dataset }) =>
@@ -57,7 +78,18 @@ export default function Dataset() {
             title={dataset.name}
             crumbs={[{ to: "/knowledge", text: "Knowledge" }]}
             facts={`${dataset.chunkMethod} · ${plural(dataset.documentCount, "document")} · ${plural(dataset.chunkCount, "chunk")}`}
+            actions={
+              <>
+                <Act scope="write" disabled={dataset.documentCount === 0 || reindex.isBusy} onClick={() => indexAll(dataset.name)}>
+                  Index all again
+                </Act>
+                <Act scope="write" onClick={() => setEditing(true)}>
+                  Settings
+                </Act>
+              </>
+            }
           >
+            {reindex.error && <Failure error={reindex.error} />}
             {dataset.description && <p className="muted">{dataset.description}</p>}
             <Upload datasetId={dataset.id} onAdded={answer.refresh} />
             {dataset.documents.nodes.length === 0 ? (
@@ -72,13 +104,13 @@ export default function Dataset() {
                       <th scope="col" className="number wide">
                         Size
                       </th>
-                      <th scope="col" className="number">
+                      <th scope="col" className="number wide">
                         Chunks
                       </th>
                       <th scope="col" className="wide">
                         Added
                       </th>
-                      <th scope="col">
+                      <th scope="col" className="wide">
                         <span className="unseen">Actions</span>
                       </th>
                     </tr>
@@ -98,6 +130,7 @@ export default function Dataset() {
                 </button>
               </div>
             )}
+            {isEditing && <DatasetSettings dataset={dataset} onClose={() => setEditing(false)} onSaved={answer.refresh} />}
           </Page>
         )
       }
@@ -105,10 +138,41 @@ export default function Dataset() {
   );
 }
 
+/** Rows follow their documents. New ones, and the sums of the dataset, are read again when an event tells of them. */
+function useRows(datasetId: string, documents: readonly DocumentRow[], refresh: () => void): void {
+  const [isStale, setStale] = useState(false);
+  useDocumentUpdates(datasetId, ({ id, status }) => {
+    if (!underWay.includes(status) || !documents.some((document) => document.id === id)) setStale(true);
+  });
+  const reread = () => {
+    setStale(false);
+    refresh();
+  };
+  useRepeat(reread, readAgain, isStale);
+  useRepeat(refresh, lookAgain, documents.some(({ status }) => underWay.includes(status)));
+  useReconnected(refresh);
+}
+
 function Row({ document, refresh }: { document: DocumentRow; refresh: () => void }) {
   const reindex = useAction(ReindexDocument);
   const remove = useAction(DeleteDocument);
   const error = reindex.error ?? remove.error;
+  const actions = (
+    <div className="row">
+      <Act scope="write" className="plain" onClick={() => void reindex.run({ input: { documentId: document.id } }).then(refresh)}>
+        Index again<span className="unseen"> {document.name}</span>
+      </Act>
+      <Act
+        scope="write"
+        className="plain"
+        onClick={() => {
+          if (confirm(`Delete ${document.name}? Agents no longer find anything in it.`)) void remove.run({ input: { documentId: document.id } }).then(refresh);
+        }}
+      >
+        Delete<span className="unseen"> {document.name}</span>
+      </Act>
+    </div>
+  );
   return (
     <tr>
       <th scope="row">
@@ -116,40 +180,17 @@ function Row({ document, refresh }: { document: DocumentRow; refresh: () => void
         {document.error && <div className="note bad small">{document.error}</div>}
         {document.warning && <div className="note warn small">{document.warning}</div>}
         {error && <Failure error={error} />}
+        <div className="narrow small">{actions}</div>
       </th>
       <td>
         <Status of={document.status} />
       </td>
       <td className="number wide">{size(document.size)}</td>
-      <td className="number">{count(document.chunkCount)}</td>
+      <td className="number wide">{count(document.chunkCount)}</td>
       <td className="wide">
         <Time at={document.createdAt} />
       </td>
-      <td>
-        <div className="row">
-          <Act scope="write" className="plain" onClick={() => void reindex.run({ input: { documentId: document.id } }).then(refresh)}>
-            Index again<span className="unseen"> {document.name}</span>
-          </Act>
-          <Act
-            scope="write"
-            className="plain"
-            onClick={() => {
-              if (confirm(`Delete ${document.name}? Agents no longer find anything in it.`)) void remove.run({ input: { documentId: document.id } }).then(refresh);
-            }}
-          >
-            Delete<span className="unseen"> {document.name}</span>
-          </Act>
-        </div>
-      </td>
+      <td className="wide">{actions}</td>
     </tr>
   );
-}
-
-function useRepeat(action: () => void, isOn: boolean): void {
-  const act = useEffectEvent(action);
-  useEffect(() => {
-    if (!isOn) return;
-    const timer = setInterval(() => act(), lookAgain);
-    return () => clearInterval(timer);
-  }, [isOn]);
 }

@@ -1,3 +1,4 @@
+import { useEffect } from "react";
 import { useParams, useSearchParams } from "wouter";
 import { graphql } from "../api/graphql";
 import { usePage } from "../api/page";
@@ -6,22 +7,31 @@ import { Page } from "../ui/Page";
 import { Empty, Shown } from "../ui/states";
 import { Status } from "../ui/Status";
 import styles from "./Document.module.css";
+import { useDocumentUpdates } from "./knowledge/live";
 
 const DocumentQuery = graphql(`
-  query Document($id: ID!, $first: Int!, $after: String) {
+  query Document($id: ID!, $first: Int!, $after: String, $offset: Int) {
     document(id: $id) {
       id name status error warning size contentType chunkCount
       dataset { id name }
-      chunks(first: $first, after: $after) { totalCount pageInfo { hasNextPage endCursor } nodes { id position tokens content } }
+      chunks(first: $first, after: $after, offset: $offset) { totalCount pageInfo { hasNextPage endCursor } nodes { id position tokens content } }
     }
   }
 `);
 
-/** A document, chunk by chunk. */
+const pageSize = 50;
+
+/** A document, chunk by chunk, from the chunk that the address names. Its state is live. */
 export default function Document() {
   const { id = "" } = useParams<{ id: string }>();
   const [params, setParams] = useSearchParams();
-  const answer = usePage(DocumentQuery, { id, first: 50, after: params.get("after") });
+  const chunk = Number(params.get("chunk") ?? 0);
+  const offset = chunk > 0 ? Math.floor((chunk - 1) / pageSize) * pageSize : undefined;
+  const answer = usePage(DocumentQuery, { id, first: pageSize, after: params.get("after"), offset });
+  useDocumentUpdates(answer.data?.document?.dataset.id, (changed) => {
+    if (changed.id === id && changed.status === "Ready") answer.refresh();
+  });
+  useChunk(chunk, answer.data !== undefined);
   return (
     <Shown answer={answer} missing={`document ${id}`}>
       {({ document }) =>
@@ -43,12 +53,12 @@ export default function Document() {
             {document.warning && <p className="note warn">{document.warning}</p>}
             {document.chunks.nodes.length === 0 && <Empty title="No chunks.">It is not indexed yet, or there is no text in it.</Empty>}
             <ol className="stack">
-              {document.chunks.nodes.map((chunk) => (
-                <li key={chunk.id} id={`chunk-${chunk.position + 1}`} className="card">
+              {document.chunks.nodes.map((each) => (
+                <li key={each.id} id={`chunk-${each.position + 1}`} className="card" aria-current={chunk === each.position + 1 ? "true" : undefined}>
                   <header className="muted small">
-                    Chunk {chunk.position + 1} · {plural(chunk.tokens, "token")}
+                    Chunk {each.position + 1} · {plural(each.tokens, "token")}
                   </header>
-                  <p className={`body ${styles.content}`}>{chunk.content}</p>
+                  <p className={`body ${styles.content}`}>{each.content}</p>
                 </li>
               ))}
             </ol>
@@ -64,4 +74,11 @@ export default function Document() {
       }
     </Shown>
   );
+}
+
+/** Scrolls to a chunk once it is there. */
+function useChunk(chunk: number, isRead: boolean): void {
+  useEffect(() => {
+    if (chunk > 0 && isRead) window.document.getElementById(`chunk-${chunk}`)?.scrollIntoView({ block: "center" });
+  }, [chunk, isRead]);
 }

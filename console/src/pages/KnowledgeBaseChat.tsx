@@ -1,10 +1,15 @@
+import { lazy, Suspense, useState } from "react";
 import { Link, useParams, useSearchParams } from "wouter";
 import { graphql, type ResultOf } from "../api/graphql";
-import { usePage } from "../api/page";
+import { useAction, usePage } from "../api/page";
+import { Act } from "../ui/Act";
 import { plural } from "../ui/format";
 import { Page } from "../ui/Page";
-import { Empty, Failure, Loading, Shown } from "../ui/states";
+import { Failure, Shown } from "../ui/states";
+import { Answers } from "./knowledge/Answers";
 import styles from "./KnowledgeBaseChat.module.css";
+
+const Settings = lazy(() => import("./knowledge/KnowledgeBaseChatSettings"));
 
 const KnowledgeBaseChatQuery = graphql(`
   query KnowledgeBaseChat($id: ID!) {
@@ -16,21 +21,15 @@ const KnowledgeBaseChatQuery = graphql(`
   }
 `);
 
-const RetrieveQuery = graphql(`
-  query Retrieve($id: ID!, $question: String!, $settings: PromptSettingsInput, $belowThreshold: Int!) {
-    knowledgeBaseChat(id: $id) {
-      id
-      retrieve(question: $question, settings: $settings, belowThreshold: $belowThreshold) {
-        position content score termSimilarity vectorSimilarity isBelowThreshold
-        matchedTerms { word weight credit }
-        document { id name dataset { id name } }
-      }
+const KeepTrial = graphql(`
+  mutation KeepTrial($input: UpdateKnowledgeBaseChatInput!) {
+    updateKnowledgeBaseChat(input: $input) {
+      knowledgeBaseChat { id promptSettings { topN similarityThreshold keywordsSimilarityWeight rerankModel showQuote emptyResponse } }
     }
   }
 `);
 
-/** How many of the best chunks below the threshold are shown as well. */
-const belowThreshold = 5;
+type ChatOfPage = NonNullable<ResultOf<typeof KnowledgeBaseChatQuery>["knowledgeBaseChat"]>;
 
 /** The settings that can be tried, by the name of their parameter in the address. */
 const trials = {
@@ -41,20 +40,14 @@ const trials = {
 type Trial = Record<keyof typeof trials, number>;
 const names = Object.keys(trials) as (keyof Trial)[];
 
-type Found = NonNullable<ResultOf<typeof RetrieveQuery>["knowledgeBaseChat"]>["retrieve"][number];
-
 /** A knowledge base chat, and what it finds for a question, in the same way as in conversations. */
 export default function KnowledgeBaseChat() {
   const { id = "" } = useParams<{ id: string }>();
-  const [params, setParams] = useSearchParams();
+  const [params] = useSearchParams();
   const question = params.get("q") ?? "";
   const answer = usePage(KnowledgeBaseChatQuery, { id });
+  const [isEditing, setEditing] = useState(false);
   const tried = Object.fromEntries(names.filter((name) => params.get(name)).map((name) => [name, Number(params.get(name))])) as Partial<Trial>;
-  const ask = (form: FormData, saved: Trial) => {
-    const asked = String(form.get("q")).trim();
-    const changed = names.filter((name) => form.get(name) !== "" && Number(form.get(name)) !== saved[name]);
-    setParams(asked ? { q: asked, ...Object.fromEntries(changed.map((name) => [name, String(form.get(name))])) } : {});
-  };
   return (
     <Shown answer={answer} missing={`knowledge base chat ${id}`}>
       {({ knowledgeBaseChat: chat }) =>
@@ -63,6 +56,11 @@ export default function KnowledgeBaseChat() {
             title={chat.name}
             crumbs={[{ to: "/knowledge", text: "Knowledge" }]}
             facts={`connected with ${plural(chat.connectedAgentCount, "agent")}`}
+            actions={
+              <Act scope="write" onClick={() => setEditing(true)}>
+                Settings
+              </Act>
+            }
           >
             <p className="row">
               {chat.datasets.map((dataset) => (
@@ -72,46 +70,22 @@ export default function KnowledgeBaseChat() {
               ))}
               {chat.datasets.length === 0 && <span className="note warn">It has no datasets, so it finds nothing.</span>}
             </p>
-            <form
-              className="card"
-              onSubmit={(event) => {
-                event.preventDefault();
-                ask(new FormData(event.currentTarget), chat.promptSettings);
-              }}
-            >
-              <div className="body stack">
-                <div className="field">
-                  <label htmlFor="q">What would a contact ask?</label>
-                  <input id="q" name="q" key={question} defaultValue={question} placeholder="Can I use vinegar to descale the kettle?" maxLength={10_000} />
-                </div>
-                <div className="row">
-                  {names.map((name) => (
-                    <label key={`${name} ${tried[name]}`} className="row tight">
-                      {trials[name].label}
-                      <input
-                        type="number"
-                        name={name}
-                        defaultValue={tried[name] ?? chat.promptSettings[name]}
-                        min={trials[name].min}
-                        max={trials[name].max}
-                        step={name === "topN" ? 1 : "any"}
-                        className={styles.trial}
-                      />
-                    </label>
-                  ))}
-                  <button type="submit" className="primary">
-                    Ask
-                  </button>
-                </div>
-                <p className="muted small">
-                  {Object.keys(tried).length > 0
-                    ? `Tried, not saved: ${names.filter((name) => name in tried).map((name) => `${trials[name].label.toLowerCase()} ${tried[name]} for ${chat.promptSettings[name]}`).join(", ")}.`
-                    : "As conversations ask. Other numbers are tried, not saved."}
-                  {chat.promptSettings.rerankModel && ` Ranked again by ${chat.promptSettings.rerankModel}.`}
-                </p>
-              </div>
-            </form>
-            {question && <Answers id={chat.id} question={question} settings={tried} threshold={tried.similarityThreshold ?? chat.promptSettings.similarityThreshold} />}
+            <Question chat={chat} question={question} tried={tried} />
+            {question && (
+              <Answers
+                // Other settings and datasets find other chunks.
+                key={JSON.stringify([chat.promptSettings, chat.datasets])}
+                id={chat.id}
+                question={question}
+                settings={tried}
+                threshold={tried.similarityThreshold ?? chat.promptSettings.similarityThreshold}
+              />
+            )}
+            {isEditing && (
+              <Suspense>
+                <Settings id={chat.id} onClose={() => setEditing(false)} onSaved={answer.refresh} />
+              </Suspense>
+            )}
           </Page>
         )
       }
@@ -119,67 +93,66 @@ export default function KnowledgeBaseChat() {
   );
 }
 
-function Answers({ id, question, settings, threshold }: { id: string; question: string; settings: Partial<Trial>; threshold: number }) {
-  const answer = usePage(RetrieveQuery, { id, question, settings, belowThreshold });
-  const found = answer.data?.knowledgeBaseChat?.retrieve;
-  if (answer.error) return <Failure error={answer.error} retry={answer.refresh} />;
-  if (!found) return <Loading />;
-  const told = found.filter((chunk) => !chunk.isBelowThreshold);
-  const missed = found.filter((chunk) => chunk.isBelowThreshold);
+/** Asks a question, with the chat's settings or with others, which can be saved once they are right. */
+function Question({ chat, question, tried }: { chat: ChatOfPage; question: string; tried: Partial<Trial> }) {
+  const [, setParams] = useSearchParams();
+  const keep = useAction(KeepTrial);
+  const ask = (form: FormData) => {
+    const asked = String(form.get("q")).trim();
+    const changed = names.filter((name) => form.get(name) !== "" && Number(form.get(name)) !== chat.promptSettings[name]);
+    setParams(asked ? { q: asked, ...Object.fromEntries(changed.map((name) => [name, String(form.get(name))])) } : {});
+  };
   return (
-    <>
-      {told.length === 0 ? (
-        <Empty title="Nothing is found.">No chunk reaches the score of {threshold}. Ask in the words of the documents, or add a document that answers it.</Empty>
-      ) : (
-        <Chunks chunks={told} label="What is found, best first" />
-      )}
-      {missed.length > 0 && (
-        <>
-          <h2>Below {threshold}: conversations do not see these</h2>
-          <Chunks chunks={missed} label="What is below the threshold, best first" />
-        </>
-      )}
-    </>
-  );
-}
-
-function Chunks({ chunks, label }: { chunks: Found[]; label: string }) {
-  return (
-    <ol className="stack" aria-label={label}>
-      {chunks.map((chunk, i) => (
-        <li key={`${chunk.document.id} ${chunk.position}`} className="card">
-          <header>
-            <strong>{i + 1}</strong>
-            <Score chunk={chunk} />
-            <span className="push">
-              <Link href={`/knowledge/documents/${chunk.document.id}`}>{chunk.document.name}</Link>, chunk {chunk.position + 1}
-              <span className="muted"> · {chunk.document.dataset.name}</span>
-            </span>
-          </header>
-          <p className={`body ${styles.content}`}>
-            {chunk.content
-              .split(/([\p{L}\p{N}]+)/u)
-              .map((part, at) => (chunk.matchedTerms.some(({ word }) => word === part.toLowerCase()) ? <mark key={at}>{part}</mark> : part))}
-          </p>
-          <p className="body muted small">
-            {chunk.matchedTerms.length === 0
-              ? "It holds no word of the question."
-              : `Words: ${chunk.matchedTerms.map(({ word, weight, credit }) => `${word} ${weight.toFixed(2)}${credit < 1 ? ` × ${credit.toFixed(2)}, for a word like it` : ""}`).join(" · ")}`}
-          </p>
-        </li>
-      ))}
-    </ol>
-  );
-}
-
-function Score({ chunk }: { chunk: Found }) {
-  return (
-    <span className="row tight">
-      <meter min={0} max={1} value={chunk.score} aria-label="Score" />
-      <span className={styles.score}>{chunk.score.toFixed(3)}</span>
-      <span className="muted small">
-        words {chunk.termSimilarity.toFixed(3)} · {chunk.vectorSimilarity === null ? "meaning not compared" : `meaning ${chunk.vectorSimilarity.toFixed(3)}`}
-      </span>
-    </span>
+    <form
+      className="card"
+      onSubmit={(event) => {
+        event.preventDefault();
+        ask(new FormData(event.currentTarget));
+      }}
+    >
+      <div className="body stack">
+        <div className="field">
+          <label htmlFor="q">What would a contact ask?</label>
+          <input id="q" name="q" key={question} defaultValue={question} placeholder="Can I use vinegar to descale the kettle?" maxLength={10_000} />
+        </div>
+        <div className="row">
+          {names.map((name) => (
+            <label key={`${name} ${tried[name] ?? chat.promptSettings[name]}`} className="row tight">
+              {trials[name].label}
+              <input
+                type="number"
+                name={name}
+                defaultValue={tried[name] ?? chat.promptSettings[name]}
+                min={trials[name].min}
+                max={trials[name].max}
+                step={name === "topN" ? 1 : "any"}
+                className={styles.trial}
+              />
+            </label>
+          ))}
+          <button type="submit" className="primary">
+            Ask
+          </button>
+        </div>
+        <div className="row muted small">
+          <span>
+            {Object.keys(tried).length > 0
+              ? `Tried, not saved: ${names.filter((name) => name in tried).map((name) => `${trials[name].label.toLowerCase()} ${tried[name]} for ${chat.promptSettings[name]}`).join(", ")}.`
+              : "As conversations ask. Other numbers are tried, not saved."}
+            {chat.promptSettings.rerankModel && ` Ranked again by ${chat.promptSettings.rerankModel}.`}
+          </span>
+          {Object.keys(tried).length > 0 && (
+            <Act
+              scope="write"
+              disabled={keep.isBusy}
+              onClick={() => void keep.run({ input: { chatId: chat.id, promptSettings: tried } }).then((kept) => kept && setParams({ q: question }))}
+            >
+              Save these numbers
+            </Act>
+          )}
+        </div>
+        {keep.error && <Failure error={keep.error} />}
+      </div>
+    </form>
   );
 }

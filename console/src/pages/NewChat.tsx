@@ -7,6 +7,7 @@ import { AgentPicker } from "../ui/AgentPicker";
 import { Page } from "../ui/Page";
 import { Empty, Failure, Loading } from "../ui/states";
 import { keptDraft } from "./agent/draft";
+import { Beginning, useRunOf, type RunToTalkOn } from "./chat/Beginning";
 import { Coverage, isReal } from "./chat/Coverage";
 import styles from "./NewChat.module.css";
 
@@ -38,6 +39,7 @@ export default function NewChat() {
   const agentId = params.get("agent") ?? undefined;
   const [mocking, setMocking] = useState(careful);
   const answer = usePage(ChatForm, { id: agentId ?? "", toolMocking: inputOf(mocking), seesCoverage: may("simulate") }, { pause: !agentId });
+  const run = useRunOf(params.get("run"));
   return (
     <Page title="New chat" crumbs={[{ to: agentId ? `/chats?agent=${agentId}` : "/chats", text: "Chats" }]}>
       <div className="row">
@@ -53,8 +55,18 @@ export default function NewChat() {
       </div>
       {!agentId && <Empty title="Which agent do you want to talk with?">You write as its contact; nothing is called for real unless you say so.</Empty>}
       {agentId && answer.error && <Failure error={answer.error} retry={answer.refresh} />}
-      {agentId && !answer.data && !answer.error && <Loading />}
-      {answer.data?.agent && <Start key={answer.data.agent.id} agent={answer.data.agent} mocking={mocking} setMocking={setMocking} isDraft={params.has("draft")} />}
+      {run.error && <Failure error={run.error} retry={run.refresh} />}
+      {agentId && (!answer.data || run.isRead === false) && !answer.error && !run.error && <Loading />}
+      {answer.data?.agent && run.isRead !== false && (
+        <Start
+          key={answer.data.agent.id}
+          agent={answer.data.agent}
+          mocking={mocking}
+          setMocking={setMocking}
+          isDraft={params.has("draft")}
+          run={run.data}
+        />
+      )}
     </Page>
   );
 }
@@ -81,7 +93,7 @@ interface MockingProps {
   setMocking: (mocking: Mocking) => void;
 }
 
-function Start({ isDraft, ...props }: MockingProps & { isDraft: boolean }) {
+function Start({ isDraft, run, ...props }: MockingProps & { isDraft: boolean; run: RunToTalkOn | undefined }) {
   const { agent, mocking } = props;
   const draft = isDraft ? keptDraft(agent.id) : undefined;
   const start = useAction(StartChat);
@@ -96,6 +108,7 @@ function Start({ isDraft, ...props }: MockingProps & { isDraft: boolean }) {
         dataBag: Object.fromEntries(filled),
         toolMocking: inputOf(mocking),
         prompt: draft?.text,
+        messages: run?.messages.slice(0, Number(form.get("upTo")) + 1),
       },
     });
     if (made?.startSimulationChat) go(`/chats/${made.startSimulationChat.simulationChat.id}`);
@@ -111,7 +124,10 @@ function Start({ isDraft, ...props }: MockingProps & { isDraft: boolean }) {
       )}
       {isDraft && !draft && <p className="note warn">There is no unsaved prompt in this tab: the chat is held with the saved one.</p>}
       <div className="split">
-        <Fields agent={agent} />
+        <div className="stack">
+          {run && <Beginning run={run} />}
+          <Fields agent={agent} known={run?.variables ?? {}} />
+        </div>
         <div className="stack">
           <MockingChoice {...props} />
           {agent.coverage && <Coverage calls={agent.coverage} />}
@@ -127,7 +143,7 @@ function Start({ isDraft, ...props }: MockingProps & { isDraft: boolean }) {
   );
 }
 
-function Fields({ agent }: { agent: FormAgent }) {
+function Fields({ agent, known }: { agent: FormAgent; known: Record<string, unknown> }) {
   const own = agent.fields.filter((field) => !field.isSystem);
   const system = agent.fields.filter((field) => field.isSystem);
   return (
@@ -142,7 +158,7 @@ function Fields({ agent }: { agent: FormAgent }) {
               {field.name}
               {field.isMandatory && <span className="muted"> (needed)</span>}
             </label>
-            <input id={field.name} name={`field:${field.name}`} required={field.isMandatory} autoComplete="off" />
+            <input id={field.name} name={`field:${field.name}`} required={field.isMandatory} autoComplete="off" defaultValue={String(known[field.name] ?? "")} />
           </div>
         ))}
         {own.length === 0 && <p className="muted">Its prompt has no fields to fill.</p>}

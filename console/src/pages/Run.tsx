@@ -7,6 +7,7 @@ import { byVersion } from "../logic/blame";
 import { Act } from "../ui/Act";
 import { duration, plural } from "../ui/format";
 import { useKeys } from "../ui/singleKeys";
+import { Instructions } from "../ui/Instructions";
 import { Page } from "../ui/Page";
 import { Shown } from "../ui/states";
 import { Status } from "../ui/Status";
@@ -97,6 +98,11 @@ function RunPage({ run, refresh }: { run: RunOfPage; refresh: () => void }) {
             <Link className="button" href={`/tests?agent=${agent.id}&edit=${run.testId}`}>
               Edit the test
             </Link>
+            {run.messages.some((message) => message.role === "assistant") && (
+              <Link className="button" href={`/chats/new?agent=${agent.id}&run=${run.id}`}>
+                Talk on from it
+              </Link>
+            )}
             <Act scope="simulate" className="primary" disabled={start.isBusy} onClick={() => void again()}>
               Run again ×5
             </Act>
@@ -106,7 +112,13 @@ function RunPage({ run, refresh }: { run: RunOfPage; refresh: () => void }) {
     >
       <div className="row">
         <Status of={run.status} />
-        <span>prompt v{run.promptVersion}</span>
+        {run.isDraft ? (
+          <span title={`A prompt that is not saved, tried while v${run.promptVersion} was the agent's`}>
+            <Status of="Draft" /> prompt
+          </span>
+        ) : (
+          <span>prompt v{run.promptVersion}</span>
+        )}
         {agent && failure && <Since agentId={agent.id} failure={failure} />}
         <span className="muted">
           {plural(run.turnCount, "turn")}
@@ -152,6 +164,7 @@ function RunPage({ run, refresh }: { run: RunOfPage; refresh: () => void }) {
               <p className={`body ${styles.scenario}`}>{test.scenario}</p>
             </section>
           )}
+          <Instructions id={run.id} title="What the model was given" />
           {history.length > 0 && (
             <section className="card" aria-labelledby="history-title">
               <header>

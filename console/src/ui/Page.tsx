@@ -1,7 +1,11 @@
 import { Fragment, useEffect, type ReactNode } from "react";
 import { Link } from "wouter";
+import { base } from "../api/base";
+import { useOperations } from "../api/operations";
+import { fragmentOf } from "../logic/handover";
 import styles from "./Page.module.css";
 import { useRecent } from "./recent";
+import { useCurrentInView } from "./useCurrentInView";
 
 export interface Crumb {
   to: string;
@@ -38,14 +42,32 @@ export function Page({ title, crumbs = [], facts, actions, children }: {
         {actions && <div className="row push">{actions}</div>}
       </header>
       {children}
+      <Operations />
     </main>
+  );
+}
+
+/** What the page asked of the API, each operation with a link that opens it in the explorer. */
+function Operations() {
+  const operations = useOperations();
+  if (operations.length === 0) return null;
+  return (
+    <footer className={`row muted small ${styles.operations}`}>
+      <span>This page in GraphQL:</span>
+      {operations.map((request) => (
+        <a key={request.query} href={new URL(`explore${fragmentOf(request)}`, base).href}>
+          {/\w+ (\w+)/.exec(request.query)?.[1]}
+        </a>
+      ))}
+    </footer>
   );
 }
 
 /** Links that look like tabs. Each leads to a page with an address of its own. */
 export function Tabs({ label, tabs, current }: { label: string; tabs: (Crumb & { key: string })[]; current: string }) {
+  const row = useCurrentInView(current);
   return (
-    <nav aria-label={label} className={styles.tabs}>
+    <nav ref={row} aria-label={label} className={styles.tabs}>
       {tabs.map((tab) => (
         <Link key={tab.key} href={tab.to} aria-current={tab.key === current ? "page" : undefined}>
           {tab.text}

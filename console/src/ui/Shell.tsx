@@ -11,6 +11,8 @@ import { count } from "./format";
 import { Keyboard } from "./Keyboard";
 import { sections } from "./sections";
 import styles from "./Shell.module.css";
+import { useCurrentInView } from "./useCurrentInView";
+import { useTop } from "./useTop";
 
 const ShellQuery = graphql(`
   query Shell($seesPlan: Boolean!) {
@@ -28,6 +30,8 @@ export function Shell({ children }: { children: ReactNode }) {
   const [location] = useLocation();
   const first = location.split("/")[1] ?? "";
   const section = parents[first] ?? first;
+  const nav = useCurrentInView(section);
+  useTop(location);
   const subscription = data?.company.subscription;
   return (
     <>
@@ -38,7 +42,7 @@ export function Shell({ children }: { children: ReactNode }) {
         <Link href="/agents" className={styles.brand}>
           agentgraph
         </Link>
-        <nav aria-label="Sections" className={styles.nav}>
+        <nav ref={nav} aria-label="Sections" className={styles.nav}>
           {sections.map(([path, text]) => (
             <Link key={path} href={`/${path}`} aria-current={section === path ? "page" : undefined}>
               {text}

@@ -29,13 +29,28 @@ export function Failure({ error, retry }: { error: CombinedError; retry?: () => 
   return (
     <div className="note bad row" role="alert">
       <span>{errorText(error)}</span>
-      {trace && <span className="small mono">trace {trace}</span>}
+      {trace && <Trace id={trace} />}
       {retry && (
         <button type="button" className="push" onClick={retry}>
           Try again
         </button>
       )}
     </div>
+  );
+}
+
+/** The id by which the error is found in the gateway's log. The clipboard is there only on encrypted or local pages. */
+function Trace({ id }: { id: string }) {
+  const [isCopied, setCopied] = useState(false);
+  return (
+    <span className="small">
+      trace <span className="mono">{id}</span>{" "}
+      {window.isSecureContext && (
+        <button type="button" className="plain" onClick={() => void navigator.clipboard.writeText(id).then(() => setCopied(true))}>
+          {isCopied ? "Copied" : "Copy"}
+        </button>
+      )}
+    </span>
   );
 }
 

@@ -1,7 +1,7 @@
 import type { CombinedError } from "@urql/core";
 import { lazy, Suspense, useEffect, useEffectEvent, useState } from "react";
 import { useClient } from "urql";
-import { Link } from "wouter";
+import { Link, useLocation } from "wouter";
 import { graphql } from "../../api/graphql";
 import { isConflict, useAction } from "../../api/page";
 import { unknownPlaceholders } from "../../logic/placeholders";
@@ -9,6 +9,7 @@ import { Act, may } from "../../ui/Act";
 import { count } from "../../ui/format";
 import { Failure, Loading } from "../../ui/states";
 import type { AgentOfPage } from "../Agent";
+import { RunTests } from "../tests/RunButtons";
 import { AgentHealth } from "./AgentHealth";
 import { keepDraft, keptDraft, type Draft } from "./draft";
 import { PromptText } from "./PromptText";
@@ -38,7 +39,6 @@ const AgentNow = graphql(`
 `);
 
 const maxPrompt = 50_000;
-
 
 /** The prompt, for whoever may read it, beside the state of its tests. */
 export function AgentPrompt({ agent }: { agent: AgentOfPage }) {
@@ -117,11 +117,7 @@ function PromptEditor({ agent }: { agent: Prompted }) {
             <button type="button" disabled={!isChanged} aria-pressed={isDiff || isForeign} onClick={() => setDiff(!isDiff)}>
               What changed
             </button>
-            {isChanged && (
-              <Link className="button" href={`/chats/new?agent=${agent.id}&draft=1`}>
-                Try without saving
-              </Link>
-            )}
+            {isChanged && <Try agentId={agent.id} prompt={text} />}
             <span className="muted small">Ctrl-S saves</span>
           </div>
           {(isDiff || isForeign) && isChanged && (
@@ -133,6 +129,27 @@ function PromptEditor({ agent }: { agent: Prompted }) {
       </section>
       <AgentHealth agent={agent} />
     </div>
+  );
+}
+
+/** Two ways to see what an unsaved prompt does. Neither saves it. */
+function Try({ agentId, prompt }: { agentId: string; prompt: string }) {
+  const start = useAction(RunTests);
+  const [, go] = useLocation();
+  const test = async () => {
+    const made = await start.run({ input: { agentId, prompt, repeats: 3 } });
+    if (made?.startAgentTestExecution) go(`/tests?agent=${agentId}&execution=${made.startAgentTestExecution.execution.id}`);
+  };
+  return (
+    <>
+      <Link className="button" href={`/chats/new?agent=${agentId}&draft=1`}>
+        Try without saving
+      </Link>
+      <Act scope="simulate" disabled={start.isBusy || prompt.length > maxPrompt} onClick={() => void test()}>
+        Test without saving ×3
+      </Act>
+      {start.error && <Failure error={start.error} />}
+    </>
   );
 }
 

@@ -1,5 +1,6 @@
+import { useEffect, useEffectEvent, useRef } from "react";
 import { graphql } from "../../api/graphql";
-import { useAction, usePage } from "../../api/page";
+import { isConflict, useAction, usePage } from "../../api/page";
 import { Act } from "../../ui/Act";
 import { Dialog } from "../../ui/Dialog";
 import { Failure, Loading } from "../../ui/states";
@@ -10,7 +11,7 @@ import { Message } from "../../ui/Transcript";
 const CampaignItemQuery = graphql(`
   query CampaignItem($campaignId: ID!, $id: ID!) {
     campaignItem(campaignId: $campaignId, id: $id) {
-      id runningStatus phoneNumber dataBag attemptCount nextTryDate error claimedUntil
+      id version runningStatus phoneNumber dataBag attemptCount nextTryDate error claimedUntil isArchived
       eventList { type date description }
       result { summary metadata tag { name } conversation { id messages { role text intent } } }
     }
@@ -19,15 +20,20 @@ const CampaignItemQuery = graphql(`
 
 const ResetItem = graphql(`
   mutation ResetItem($input: ResetCampaignItemInput!) {
-    resetCampaignItem(input: $input) { item { id runningStatus attemptCount error nextTryDate } }
+    resetCampaignItem(input: $input) { item { id version runningStatus attemptCount error nextTryDate result { summary } } }
   }
 `);
 
-/** One contact of a campaign: its data, its events and its conversation. */
+/** One contact of a campaign: its data, its events and its conversation, read again when it changes. */
 export function CampaignItem({ campaignId, id, onClose }: { campaignId: string; id: string; onClose: () => void }) {
   const answer = usePage(CampaignItemQuery, { campaignId, id });
   const reset = useAction(ResetItem);
   const item = answer.data?.campaignItem;
+  useVersion(item?.version, answer.refresh);
+  const isForeign = isConflict(reset.error);
+  const callAgain = async (expectedVersion: number) => {
+    if (!(await reset.run({ input: { campaignId, itemId: id, expectedVersion } }))) answer.refresh();
+  };
   return (
     <Dialog title={item?.phoneNumber || "Contact"} onClose={onClose}>
       {answer.error && <Failure error={answer.error} retry={answer.refresh} />}
@@ -40,13 +46,32 @@ export function CampaignItem({ campaignId, id, onClose }: { campaignId: string; 
             <Act
               scope="write"
               className="push"
-              disabled={item.runningStatus === "Pending" || reset.isBusy}
-              onClick={() => void reset.run({ input: { campaignId, itemId: item.id } }).then(answer.refresh)}
+              disabled={(item.runningStatus === "Pending" && item.attemptCount === 0) || item.isArchived || reset.isBusy}
+              onClick={() => void callAgain(item.version)}
             >
               Call again from the start
             </Act>
           </div>
-          {reset.error && <Failure error={reset.error} />}
+          {isForeign && (
+            <div className="note warn stack tight" role="alert">
+              <strong>This contact changed meanwhile. Below is how it is now.</strong>
+              <div className="row">
+                <button type="button" disabled={reset.isBusy} onClick={() => void callAgain(item.version)}>
+                  Call again all the same
+                </button>
+                <button type="button" onClick={reset.reset}>
+                  Leave it as it is
+                </button>
+                <span>or read on first.</span>
+              </div>
+            </div>
+          )}
+          {reset.error && !isForeign && <Failure error={reset.error} />}
+          {item.claimedUntil && (
+            <p className="muted">
+              A dialer holds it until <Time at={item.claimedUntil} />.
+            </p>
+          )}
           {item.error && <p className="note bad">{item.error}</p>}
           {item.result?.summary && <p>{item.result.summary}</p>}
           <dl className="facts">
@@ -83,4 +108,15 @@ export function CampaignItem({ campaignId, id, onClose }: { campaignId: string; 
       )}
     </Dialog>
   );
+}
+
+/** Reads the contact again when its version grows: what the list follows has neither its events nor its conversation. */
+function useVersion(version: number | undefined, refresh: () => void): void {
+  const known = useRef(version);
+  const readAgain = useEffectEvent(refresh);
+  useEffect(() => {
+    const hasGrown = known.current !== undefined && known.current !== version;
+    known.current = version;
+    if (hasGrown) readAgain();
+  }, [version]);
 }

@@ -106,7 +106,7 @@ function Said({ message, agent }: { message: ChatMessage; agent: string }) {
 function Source({ citation }: { citation: Citation }) {
   return (
     <blockquote className={styles.source}>
-      <Link href={`/knowledge/documents/${citation.documentId}`}>{citation.documentName}</Link>, chunk {citation.position + 1}
+      <Link href={`/knowledge/documents/${citation.documentId}?chunk=${citation.position + 1}`}>{citation.documentName}</Link>, chunk {citation.position + 1}
       <p>{citation.content}</p>
     </blockquote>
   );

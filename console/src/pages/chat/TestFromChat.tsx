@@ -13,9 +13,9 @@ const MakeTest = graphql(`
 `);
 
 /** Creates a test that continues from a message of the chat, with the chat's mocks and the answers of its tools. */
-export function TestFromChat({ chatId, agentId, messages, onClose }: {
+export function TestFromChat({ chatId, agent, messages, onClose }: {
   chatId: string;
-  agentId: string;
+  agent: { id: string; testFolders: readonly { id: string; name: string }[] };
   messages: readonly ChatMessage[];
   onClose: () => void;
 }) {
@@ -25,12 +25,13 @@ export function TestFromChat({ chatId, agentId, messages, onClose }: {
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
-    const text = (name: string) => String(form.get(name)).trim();
+    const text = (name: string) => String(form.get(name) ?? "").trim();
     const result = await make.run({
       input: {
         simulationChatId: chatId,
         upToSequence: Number(text("upTo")),
         name: text("name"),
+        folderId: text("folder") || null,
         scenario: text("scenario"),
         criteria: text("criteria").split("\n").map((line) => line.trim()).filter(Boolean),
       },
@@ -49,7 +50,7 @@ export function TestFromChat({ chatId, agentId, messages, onClose }: {
             </p>
           ))}
           <div>
-            <Link className="button primary" href={`/tests?agent=${agentId}`}>
+            <Link className="button primary" href={`/tests?agent=${agent.id}`}>
               To the tests
             </Link>
           </div>
@@ -85,6 +86,19 @@ export function TestFromChat({ chatId, agentId, messages, onClose }: {
             Such as <code>says "two hours"</code>, <code>never says "refund"</code>, <code>calls book_appointment</code>.
           </span>
         </div>
+        {agent.testFolders.length > 0 && (
+          <div className="field">
+            <label htmlFor="test-folder">Folder</label>
+            <select id="test-folder" name="folder">
+              <option value="">No folder</option>
+              {agent.testFolders.map((folder) => (
+                <option key={folder.id} value={folder.id}>
+                  {folder.name}
+                </option>
+              ))}
+            </select>
+          </div>
+        )}
         {make.error && <Failure error={make.error} />}
         <div>
           <button type="submit" className="primary" disabled={make.isBusy}>

@@ -3,27 +3,14 @@ import { useLocation } from "wouter";
 import { graphql } from "../../api/graphql";
 import { useAction } from "../../api/page";
 import { Dialog } from "../../ui/Dialog";
-import { Field, FormFailure } from "../../ui/Field";
+import { FormFailure } from "../../ui/Field";
+import { DatasetFields } from "./DatasetFields";
 
 const CreateDataset = graphql(`
   mutation CreateDataset($input: CreateDatasetInput!) {
     createDataset(input: $input) { dataset { id name } }
   }
 `);
-
-/** How documents are cut: the API's word, and what it suits. */
-const methods = [
-  ["naive", "any text"],
-  ["manual", "manuals with headings"],
-  ["qa", "questions with answers"],
-  ["table", "tables"],
-  ["book", "books"],
-  ["laws", "laws"],
-  ["paper", "papers"],
-  ["presentation", "presentations"],
-  ["email", "e-mails"],
-  ["one", "each document as one piece"],
-] as const;
 
 /** Asks for what a dataset needs, and opens it, so that files can be dropped there. */
 export function NewDataset({ onClose }: { onClose: () => void }) {
@@ -39,23 +26,7 @@ export function NewDataset({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title="New dataset" onClose={onClose}>
       <form className="stack" onSubmit={submit}>
-        <Field label="Name" path="name" error={create.error}>
-          {(control) => <input {...control} required autoFocus />}
-        </Field>
-        <Field label="What it holds" path="description" error={create.error}>
-          {(control) => <textarea {...control} rows={2} />}
-        </Field>
-        <Field label="Its documents are" path="chunkMethod" error={create.error} hint="This decides where they are cut. The API can change it later.">
-          {(control) => (
-            <select {...control}>
-              {methods.map(([method, text]) => (
-                <option key={method} value={method}>
-                  {text} ({method})
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
+        <DatasetFields error={create.error} hint="This decides where they are cut." />
         <FormFailure error={create.error} shown={["name", "description", "chunkMethod"]} />
         <div>
           <button type="submit" className="primary" disabled={create.isBusy}>

@@ -2,7 +2,7 @@ import { graphql, type ResultOf } from "../../api/graphql";
 
 export const RunFields = graphql(`
   fragment RunFields on AgentTestRun @_unmask {
-    id testId testName attempt status turnCount endReason promptVersion durationMs createdAt
+    id testId testName attempt status turnCount endReason promptVersion isDraft durationMs createdAt
     messages { role text }
     criteriaResults { criterion passed rationale evidence { messageIndex quote } }
     classificationResult { tagExpected tagProduced passed rationale }

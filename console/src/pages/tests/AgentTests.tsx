@@ -27,7 +27,7 @@ export const TestsQuery = graphql(`
       }
       testExecutions(first: 20) {
         totalCount
-        nodes { id status verdict repeats passRate retryOfId createdAt finishedAt counts { total queued running passed failed error cancelled } }
+        nodes { id status isDraft verdict repeats passRate retryOfId createdAt finishedAt counts { total queued running passed failed error cancelled } }
       }
     }
   }

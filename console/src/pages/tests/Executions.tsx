@@ -35,10 +35,10 @@ export function Executions({ executions, shownId, show }: { executions: readonly
               </th>
               <th scope="col">Started</th>
               <th scope="col">Verdict</th>
-              <th scope="col" className="number">
+              <th scope="col" className="number wide">
                 Attempts
               </th>
-              <th scope="col" className="number">
+              <th scope="col" className="number wide">
                 Passed
               </th>
               <th scope="col" className="wide">
@@ -56,13 +56,17 @@ export function Executions({ executions, shownId, show }: { executions: readonly
                   <button type="button" className="plain" onClick={() => show(execution.id)}>
                     <Time at={execution.createdAt} />
                   </button>
+                  {execution.isDraft && <Status of="Draft" />}
                   {execution.id === shownId && <span className="muted small"> shown above</span>}
                 </th>
                 <td>
-                  <Status of={execution.verdict ?? execution.status} />
+                  <Status of={execution.verdict ?? execution.status} />{" "}
+                  <span className="narrow muted small">
+                    {execution.counts.passed} of {execution.counts.total} passed
+                  </span>
                 </td>
-                <td className="number">×{execution.repeats}</td>
-                <td className="number">
+                <td className="number wide">×{execution.repeats}</td>
+                <td className="number wide">
                   {execution.counts.passed}/{execution.counts.total} {execution.passRate !== null && `· ${percent(execution.passRate)}`}
                 </td>
                 <td className="wide">{execution.retryOfId ? "an earlier one" : ""}</td>

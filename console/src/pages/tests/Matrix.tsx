@@ -15,7 +15,7 @@ import { Progress } from "./Progress";
 const MatrixQuery = graphql(`
   query Matrix($id: ID!) {
     agentTestExecution(id: $id) {
-      id status verdict repeats passRate passHatK retryOfId createdAt finishedAt
+      id status isDraft verdict repeats passRate passHatK retryOfId createdAt finishedAt
       leftOutTests { testId testName }
       counts { total queued running passed failed error cancelled judged }
       tests { testId runs { id attempt status promptVersion durationMs } }
@@ -92,16 +92,18 @@ export function Matrix(props: Props) {
         <table className={styles.matrix} onKeyDown={moveBetweenCells}>
           <thead>
             <tr>
-              <th scope="col">
+              <th scope="col" className={styles.tick}>
                 <span className="unseen">Selected</span>
               </th>
-              <th scope="col">Test</th>
+              <th scope="col" className={styles.name}>
+                Test
+              </th>
               {Array.from({ length: attempts }, (_, i) => (
                 <th key={i} scope="col" className={styles.attempt}>
                   {i + 1}
                 </th>
               ))}
-              <th scope="col" className="number">
+              <th scope="col" className="number wide">
                 Passed
               </th>
               <th scope="col" className="number wide">
@@ -156,13 +158,14 @@ function Row({ agent, test, runs, attempts, ticked, setTicked, edit }: Props & {
   };
   return (
     <tr>
-      <td>
+      <td className={styles.tick}>
         <input type="checkbox" checked={ticked.has(test.id)} onChange={tick} aria-label={`Select ${test.name}`} />
       </td>
       <th scope="row" className={styles.name}>
         <button type="button" onClick={() => edit(test.id)}>
           {test.name}
         </button>
+        {judged.length > 0 && <span className={`narrow muted small ${styles.count}`}>{`${passed} of ${judged.length} passed`}</span>}
         {failure && (
           <div className="narrow">
             <Since agentId={agent.id} failure={failure} />
@@ -187,7 +190,7 @@ function Row({ agent, test, runs, attempts, ticked, setTicked, edit }: Props & {
           </td>
         );
       })}
-      <td className="number">{judged.length > 0 ? `${passed}/${judged.length}` : <span className="muted">–</span>}</td>
+      <td className="number wide">{judged.length > 0 ? `${passed}/${judged.length}` : <span className="muted">–</span>}</td>
       <td className="number wide">{median(runs)}</td>
       <td className="wide">
         <Strip runs={test.history} />

@@ -35,6 +35,11 @@ export function Progress({ execution, onStarted }: { execution: ExecutionOfMatri
   return (
     <>
       <Status of={execution.verdict ?? execution.status} />
+      {execution.isDraft && (
+        <span title="It tried a prompt that is not saved">
+          <Status of="Draft" /> prompt
+        </span>
+      )}
       {!isOver && (
         <>
           <progress value={ended} max={counts.total} aria-label="Runs that have ended" />

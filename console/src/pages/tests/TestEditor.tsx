@@ -71,7 +71,17 @@ export function TestEditor({ agent, test, onClose }: { agent: AgentOfTests; test
               </div>
               <div className="field">
                 <label htmlFor="test-criteria">What must hold, one criterion in a line</label>
-                <textarea id="test-criteria" name="criteria" required rows={4} defaultValue={simulation?.criteria.join("\n")} />
+                <textarea
+                  id="test-criteria"
+                  name="criteria"
+                  required
+                  rows={4}
+                  aria-describedby="test-criteria-hint"
+                  defaultValue={simulation?.criteria.join("\n")}
+                />
+                <span id="test-criteria-hint" className="muted small">
+                  Such as <code>says "two hours"</code>, <code>never says "refund"</code>, <code>calls book_appointment</code>.
+                </span>
               </div>
               <div className="field">
                 <label htmlFor="test-turns">Turns at most</label>

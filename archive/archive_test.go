@@ -1,0 +1,195 @@
+package archive_test
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/archive"
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/demo"
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// heap returns the bytes that are in use.
+func heap() uint64 {
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return stats.HeapAlloc
+}
+
+// A company that is far larger than the memory that it takes goes from one database to another. It runs alone, since it
+// measures the memory of the process.
+func TestLargeCompaniesTakeLittleMemory(t *testing.T) {
+	from, to := dbtest.URL(t), dbtest.New(t)
+	store := dbtest.Open(t, from, dbtest.Options())
+	company, err := store.CreateCompany(t.Context(), "Large")
+	require.NoError(t, err)
+	conn, err := pgx.Connect(t.Context(), from)
+	require.NoError(t, err)
+	defer func() { _ = conn.Close(t.Context()) }()
+	const entries, documents, size = 60_000, 30, 2 << 20
+	_, err = conn.Exec(t.Context(), `INSERT INTO usage_entries (company_id, idempotency_key, channel, agent_id, campaign_id, micro_credits, at)
+		SELECT $1, 'k' || n || repeat(md5(n::text), 6), 'Web', 'agent-' || n % 7, '', n, timestamptz '2026-01-01' + n * interval '1 minute' FROM generate_series(1, $2::int) AS n`, company.ID, entries)
+	require.NoError(t, err)
+	dataset, err := store.Tenant(company.ID).CreateDataset(t.Context(), model.CreateDatasetInput{Name: "Files"})
+	require.NoError(t, err)
+	content := make([]byte, size)
+	for i := range documents {
+		_, _ = rand.Read(content)
+		d, err := model.NewDocument(model.AddDocumentInput{DatasetID: dataset.ID, Name: new(fmt.Sprint("file ", i)), Text: new("x")}, dataset.CreatedAt)
+		require.NoError(t, err)
+		d.Size, d.ContentType = size, "application/octet-stream"
+		require.NoError(t, store.Tenant(company.ID).AddDocument(t.Context(), d, bytes.NewReader(content)))
+	}
+
+	begin, most := heap(), uint64(0)
+	look := func(done, all int64) {
+		require.EqualValues(t, entries+2*documents+documents+1, all) // documents, their files, their jobs, and the dataset
+		if done%1_000 == 0 {
+			most = max(most, heap())
+		}
+	}
+	reading, writing := io.Pipe()
+	defer func() { _ = reading.Close() }()
+	go func() {
+		_, err := archive.Export(t.Context(), store, company.ID, writing, archive.ExportOptions{Progress: look})
+		_ = writing.CloseWithError(err)
+	}()
+	_, err = archive.Import(t.Context(), to, reading, archive.ImportOptions{})
+	require.NoError(t, err)
+	require.Positive(t, most)
+	const moved = entries*250 + documents*size
+	require.Less(t, most-min(most, begin), uint64(moved/4), "of %d bytes that were moved", moved)
+	t.Logf("%d MB of heap for %d MB of rows and files", (most-min(most, begin))>>20, moved>>20)
+
+	used, err := to.Tenant(company.ID).Subscription(t.Context(), company.CreatedAt)
+	require.NoError(t, err)
+	require.Nil(t, used)
+	stored, err := to.Tenant(company.ID).StoredBytes(t.Context())
+	require.NoError(t, err)
+	require.EqualValues(t, documents*size, stored)
+}
+
+// The demo has nothing that the import would refuse, and a second export has the same rows.
+func TestTheDemoMoves(t *testing.T) {
+	t.Parallel()
+	from, to := dbtest.New(t), dbtest.New(t)
+	_, err := demo.Seed(t.Context(), from)
+	require.NoError(t, err)
+	companies, err := from.Companies(t.Context())
+	require.NoError(t, err)
+	for _, company := range companies {
+		file, again := &bytes.Buffer{}, &bytes.Buffer{}
+		_, err := archive.Export(t.Context(), from, company.ID, file, archive.ExportOptions{})
+		require.NoError(t, err)
+		require.NoError(t, take(t, to, file.Bytes()))
+		_, err = archive.Export(t.Context(), to, company.ID, again, archive.ExportOptions{})
+		require.NoError(t, err)
+		before, after := unpacked(t, file.Bytes()), unpacked(t, again.Bytes())
+		require.Equal(t, before[1:], after[1:], "all but the manifest, byte by byte")
+		found, err := to.Tenant(company.ID).Company(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, company, found)
+	}
+}
+
+// What somebody writes by hand gets what it leaves out: versions of prompts, and documents that are indexed.
+func TestArchivesThatAreWrittenByHand(t *testing.T) {
+	t.Parallel()
+	store := dbtest.New(t)
+	require.NoError(t, take(t, store, packed(t, entry{"./manifest.json", manifest},
+		entry{"./datasets.jsonl", line(t, map[string]any{"id": "42", "name": "Manuals"})},
+		entry{"documents.jsonl", "\n" + line(t, map[string]any{"id": "43", "dataset_id": "42", "name": "a.txt", "content_type": "text/plain", "size": 5})},
+		entry{"files/43", "hello"},
+		entry{"agents.jsonl", line(t, map[string]any{"id": "3F2504E0-4F89-41D3-9A0C-0305E82C3301", "name": "Ada", "channel": "Web", "direction": "Inbound", "prompt": "Be kind.", "prompt_version": 7})},
+		entry{"tools/1.jsonl", line(t, map[string]any{"id": "t-1", "name": "Find", "technical_name": "find", "description": "", "parameters": json.RawMessage(`{"type":"object","properties":{}}`)})},
+	)))
+	tenant := store.Tenant("acme")
+	agent, err := tenant.Agent(t.Context(), "3F2504E0-4F89-41D3-9A0C-0305E82C3301")
+	require.NoError(t, err)
+	require.EqualValues(t, 7, agent.PromptVersion)
+	require.Equal(t, []string{}, agent.Tags)
+	versions, err := dbtest.Pages[*model.PromptVersion](t.Context(), tenant, db.PromptVersionsOfAgents, nil, []string{agent.ID}, model.PageArgs{First: 5})
+	require.NoError(t, err)
+	require.Len(t, versions, 1)
+	require.Equal(t, "Be kind.", versions[0].Prompt)
+	content, err := tenant.ContentOfDocument(t.Context(), "43")
+	require.NoError(t, err)
+	require.Equal(t, "hello", string(content))
+	d, err := tenant.Document(t.Context(), "43")
+	require.NoError(t, err)
+	claimed, err := tenant.ClaimDocument(t.Context(), d.IndexingID, 1)
+	require.NoError(t, err)
+	require.NotNil(t, claimed, "its indexing is in the queue")
+}
+
+func TestBrokenArchivesLeaveNothing(t *testing.T) {
+	t.Parallel()
+	store := dbtest.New(t)
+	agent := func(more ...any) entry {
+		values := map[string]any{"id": "a", "name": "Ada", "channel": "Web", "direction": "Inbound", "prompt": "Be kind."}
+		for i := 0; i < len(more); i += 2 {
+			values[more[i].(string)] = more[i+1]
+		}
+		good := line(t, map[string]any{"id": "good", "name": "Ada", "channel": "Web", "direction": "Inbound", "prompt": "Be kind."})
+		return entry{"agents/000001.jsonl", good + "\n" + line(t, values)}
+	}
+	dataset := entry{"datasets.jsonl", line(t, map[string]any{"id": "42", "name": "Manuals"})}
+	document := entry{"documents.jsonl", line(t, map[string]any{"id": "43", "dataset_id": "42", "name": "a.txt", "content_type": "text/plain", "size": 5})}
+	test := entry{"agent_tests.jsonl", line(t, map[string]any{
+		"id": "x", "agent_id": "good", "kind": "Simulation", "name": "Polite", "scenario": "Say hello", "criteria": []string{"Polite"}, "max_turns": 1,
+		"conversation_messages": []any{}, "variables": map[string]any{}, "tool_mocking": map[string]any{"sideEffects": "Allow"},
+		"last_run_id": "none", "last_run_status": "Passed", "last_run_at": "2026-01-02T03:04:05Z",
+	})}
+	whole := packed(t, entry{"manifest.json", manifest}, agent())
+	for says, file := range map[string][]byte{
+		"it is not compressed by gzip":                                         []byte("PK"),
+		"the first entry must be manifest.json":                                packed(t, agent()),
+		`manifest.json: format must be "agentgraph-company"`:                   packed(t, entry{"manifest.json", "{}"}),
+		"version is 2, and this program reads up to 1":                         packed(t, entry{"manifest.json", strings.Replace(manifest, `"version": 1`, `"version": 2`, 1)}),
+		"company.id must have 1 to 64":                                         packed(t, entry{"manifest.json", strings.Replace(manifest, `"acme"`, `"../acme"`, 1)}),
+		"manifest.json must have at most 1048576 bytes":                        packed(t, entry{"manifest.json", strings.Repeat(" ", 2<<20)}),
+		"the archive is damaged or ends early":                                 whole[:len(whole)-20],
+		"the archive has 2 rows of agents, and its manifest says 3":            packed(t, entry{"manifest.json", strings.Replace(manifest, "{", `{"rows": {"agents": 3},`, 1)}, agent()),
+		`entry "../../etc/passwd" is neither rows`:                             packed(t, entry{"manifest.json", manifest}, entry{"../../etc/passwd", "x"}),
+		`entry "api_keys.jsonl" is neither rows`:                               packed(t, entry{"manifest.json", manifest}, entry{"api_keys.jsonl", "{}"}),
+		`entry "datasets.jsonl" must stand before those of agents`:             packed(t, entry{"manifest.json", manifest}, agent(), dataset),
+		"agents/000001.jsonl: line 3: name must not be empty":                  packed(t, entry{"manifest.json", manifest}, agent("name", "")),
+		"line 3: channel must be one of":                                       packed(t, entry{"manifest.json", manifest}, agent("channel", "Pigeon")),
+		`line 3: "company_id" is no field of agents`:                           packed(t, entry{"manifest.json", manifest}, agent("company_id", "another")),
+		"line 3: id must be a text of 1 to 64 letters":                         packed(t, entry{"manifest.json", manifest}, agent("id", "a/b")),
+		`line 3: id "good" is there twice`:                                     packed(t, entry{"manifest.json", manifest}, agent("id", "good")),
+		`line 3: knowledge_base_chat_id "none" refers to what the`:             packed(t, entry{"manifest.json", manifest}, agent("knowledge_base_chat_id", "none")),
+		"line 3: invalid input syntax for type timestamp":                      packed(t, entry{"manifest.json", manifest}, agent("created_at", "some day")),
+		"line 3: created_at is missing":                                        packed(t, entry{"manifest.json", manifest}, agent("created_at", nil)),
+		"line 3: fields.0.name must have letters":                              packed(t, entry{"manifest.json", manifest}, agent("fields", []any{map[string]any{"name": "a b"}})),
+		"line 1: is not a JSON object":                                         packed(t, entry{"manifest.json", manifest}, entry{"agents.jsonl", "[1]"}),
+		"line 2: is not a JSON object":                                         packed(t, entry{"manifest.json", manifest}, entry{"datasets.jsonl", dataset.content + `{"id": "4`}),
+		"files/43: the file has 4 bytes, and the document's size is 5":         packed(t, entry{"manifest.json", manifest}, dataset, document, entry{"files/43", "hell"}),
+		`files/44: document "44" does not exist`:                               packed(t, entry{"manifest.json", manifest}, dataset, document, entry{"files/44", "hello"}),
+		"files/43: the file is there twice":                                    packed(t, entry{"manifest.json", manifest}, dataset, document, entry{"files/43", "hello"}, entry{"files/43", "hello"}),
+		"document 43: must have its file in the archive":                       packed(t, entry{"manifest.json", manifest}, dataset, document),
+		`the archive is not complete: insert or update on table "agent_tests"`: packed(t, entry{"manifest.json", manifest}, agent(), test),
+		"id 42: must be the id of one thing only":                              packed(t, entry{"manifest.json", manifest}, dataset, agent("id", "42")),
+		"it becomes more than 250 times larger than it is":                     packed(t, entry{"manifest.json", manifest}, entry{"agents.jsonl", strings.Repeat("\n", 100<<20)}),
+		"agents.jsonl: line 1: must have at most 33554432 bytes":               packed(t, entry{"manifest.json", manifest}, entry{"agents.jsonl", strings.Repeat("a", 40<<20)}),
+	} {
+		err := take(t, store, file)
+		require.ErrorContains(t, err, says, says)
+		companies, err := store.Companies(t.Context())
+		require.NoError(t, err)
+		require.Empty(t, companies, says)
+	}
+	require.NoError(t, take(t, store, whole))
+}

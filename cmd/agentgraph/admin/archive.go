@@ -1,0 +1,166 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/agentgraph/agentgraph/archive"
+	"github.com/agentgraph/agentgraph/db"
+)
+
+// standard stands for the standard input or output in place of a file's name.
+const standard = "-"
+
+// Export writes a company into an archive.
+type Export struct {
+	companyFlag
+	File          string `arg:"" help:"The file to write, which must not exist, or - for the standard output."`
+	SealedHeaders bool   `env:"AGENTGRAPH_SEALED_HEADERS" help:"Keep the headers of tools in the archive, encrypted as they are. Only a server with the same AGENTGRAPH_SECRET_KEY takes it. Default: they are left out and named."`
+}
+
+// Run writes the archive, and says what is in it.
+func (c *Export) Run(ctx context.Context, cli *kong.Context) error {
+	return withStore(ctx, c.DatabaseURL, func(store *db.Store) error {
+		tenant, err := c.tenant(ctx, store)
+		if err != nil {
+			return err
+		}
+		o := archive.ExportOptions{Secrets: c.SealedHeaders, Program: cli.Model.Vars()["version"], Progress: progress(cli.Stderr, "exported")}
+		var manifest *archive.Manifest
+		err = writeFile(c.File, cli.Stdout, func(to io.Writer) (err error) {
+			manifest, err = archive.Export(ctx, store, tenant.CompanyID(), to, o)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		return summarize(cli.Stderr, "exported", manifest)
+	})
+}
+
+// writeFile writes a file that only its owner can read. Nothing is left of one that could not be written to its end.
+func writeFile(name string, stdout io.Writer, write func(io.Writer) error) (err error) {
+	if name == standard {
+		return write(stdout)
+	}
+	if _, err := os.Lstat(name); err == nil {
+		return fmt.Errorf("%s exists already", name)
+	}
+	file, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*.part")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(file.Name())
+		}
+	}()
+	err = write(file)
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	// Linking, unlike renaming, replaces nothing.
+	if err = os.Link(file.Name(), name); err == nil {
+		err = os.Remove(file.Name())
+	}
+	return err
+}
+
+// Import makes a company of an archive.
+type Import struct {
+	DatabaseFlag
+	SecretKeyFlag
+	File   string `arg:"" help:"The archive, or - for the standard input."`
+	DryRun bool   `env:"AGENTGRAPH_DRY_RUN" help:"Check everything and keep nothing."`
+}
+
+// Run takes in the archive, and says what was in it.
+func (c *Import) Run(ctx context.Context, cli *kong.Context, in io.Reader) error {
+	secretKey, err := c.Key()
+	if err != nil {
+		return err
+	}
+	if c.File != standard {
+		file, err := os.Open(c.File)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = file.Close() }()
+		in = file
+	}
+	return withSecrets(ctx, c.DatabaseURL, secretKey, func(store *db.Store) error {
+		done := "imported"
+		if c.DryRun {
+			done = "checked"
+		}
+		manifest, err := archive.Import(ctx, store, in, archive.ImportOptions{IsRehearsal: c.DryRun, Progress: progress(cli.Stderr, done)})
+		if errors.Is(err, db.ErrImportedBefore) {
+			_, err = fmt.Fprintf(cli.Stderr, "%s was imported from this archive before: nothing is to be done\n", manifest.Company.ID)
+			return err
+		}
+		if err != nil {
+			return err
+		}
+		if !c.DryRun {
+			if _, err := fmt.Fprintln(cli.Stdout, manifest.Company.ID); err != nil {
+				return err
+			}
+		}
+		return summarize(cli.Stderr, done, manifest)
+	})
+}
+
+// tellEvery is how often the progress is told.
+const tellEvery = 2 * time.Second
+
+// progress tells how far something is, on a line of its own now and then.
+func progress(log io.Writer, done string) func(n, all int64) {
+	told := time.Now()
+	return func(n, all int64) {
+		if time.Since(told) < tellEvery {
+			return
+		}
+		told = time.Now()
+		of := ""
+		if all > 0 {
+			of = fmt.Sprintf(" of %d", all)
+		}
+		_, _ = fmt.Fprintf(log, "%s %d%s rows and files\n", done, n, of)
+	}
+}
+
+// summarize says what an archive holds and what it does not.
+func summarize(log io.Writer, done string, m *archive.Manifest) error {
+	var counts []string
+	for _, table := range db.ArchivedTables() {
+		if n := m.Rows[table]; n > 0 {
+			counts = append(counts, fmt.Sprintf("%d %s", n, table))
+		}
+	}
+	if m.Files > 0 {
+		counts = append(counts, fmt.Sprintf("%d files", m.Files))
+	}
+	text := fmt.Sprintf("%s %q (%s)", done, m.Company.Name, m.Company.ID)
+	if len(counts) > 0 {
+		text += ": " + strings.Join(counts, ", ")
+	}
+	lines := []string{text}
+	for _, tool := range m.LeftOut {
+		lines = append(lines, fmt.Sprintf("not in the archive: the headers %s of the tool %q (%s)", strings.Join(slices.Sorted(slices.Values(tool.Headers)), ", "), tool.Name, tool.ToolID))
+	}
+	lines = append(lines, "not in the archive: API keys")
+	_, err := fmt.Fprintln(log, strings.Join(lines, "\n"))
+	return err
+}

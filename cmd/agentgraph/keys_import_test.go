@@ -1,0 +1,42 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db/dbtest"
+)
+
+func TestKeysImportOnTheCommandLine(t *testing.T) {
+	t.Parallel()
+	address := dbtest.URL(t)
+	store := dbtest.Open(t, address, dbtest.Options())
+	acme, _ := newCompany(t, store, "Acme")
+	_, _ = newCompany(t, store, "Other")
+	command := func(want int, secret string, args ...string) string {
+		var out, log bytes.Buffer
+		code := run(t.Context(), append([]string{"keys", "import", "--database-url", address}, args...), streams{in: strings.NewReader(secret), out: &out, log: &log})
+		require.Equal(t, want, code, log.String())
+		return out.String() + log.String()
+	}
+	const secret = "sk-live-0123456789abcdef"
+	said := command(0, secret+"\r\n", "--company", "Acme", "--secret-from-stdin", "--name", "The shop", "--scope", "browse,simulate")
+	require.Regexp(t, `^key_[0-9a-z]{26}\tsk-l…\n$`, said)
+	_, key, err := store.ImportedKey(t.Context(), secret)
+	require.NoError(t, err)
+	require.Equal(t, acme.CompanyID(), key.CompanyID)
+	require.Equal(t, "The shop", key.Name)
+
+	for _, company := range []string{"Acme", "Other"} {
+		require.Contains(t, command(1, secret, "--company", company, "--secret-from-stdin"), "this is the secret of another key")
+	}
+	require.Contains(t, command(1, "hunter2", "--company", "Acme", "--secret-from-stdin"), "secret must have 24 to 200 characters")
+	require.Contains(t, command(1, secret+"\n"+secret+"2\n", "--company", "Acme", "--secret-from-stdin"), "without spaces")
+	require.Contains(t, command(2, secret, "--company", "Acme"), "--secret-from-stdin")
+	keys, err := acme.APIKeys(t.Context())
+	require.NoError(t, err)
+	require.Len(t, keys, 2, "the first one, and the one that was taken over")
+}

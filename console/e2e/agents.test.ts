@@ -1,0 +1,211 @@
+// What people do with agents: find, write, connect and talk with them.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { agent, base, gateway, journeys, visit } from "./journey";
+
+journeys("agents and chats", () => {
+  test("agents are filtered in the address, and the graph is used by keyboard", () =>
+    visit("agents", async (page) => {
+      await page.getByRole("combobox", { name: "Channel" }).selectOption("Phone");
+      await page.getByText("3 in all").waitFor();
+      assert.match(page.url(), /channel=Phone/);
+      await page.goBack();
+      await page.getByText("8 in all").waitFor();
+      await page.getByRole("combobox", { name: "Tag" }).selectOption("health");
+      await page.getByText("1 in all").waitFor();
+      await page.goBack();
+      await page.getByText("8 in all").waitFor();
+      await page.getByRole("button", { name: "Graph" }).click();
+      await page.getByRole("button", { name: /^Card support, Phone/ }).focus();
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { name: "Card support" }).waitFor();
+      await page.getByRole("combobox", { name: "How much is drawn" }).selectOption({ label: "1 step around Card support" });
+      await page.getByRole("group", { name: "5 agents and who delegates to whom" }).waitFor();
+      await page.getByRole("link", { name: "Open" }).click();
+      await page.getByRole("heading", { level: 1, name: "Card support" }).waitFor();
+    }));
+
+  test("keys lead from page to page, but not out of a field", () =>
+    visit("agents", async (page, watched) => {
+      await page.getByRole("link", { name: "Clinic reception" }).first().click();
+      await page.getByRole("heading", { level: 1, name: "Clinic reception" }).waitFor();
+      await page.keyboard.press("g");
+      await page.keyboard.press("t");
+      await page.waitForURL(`${base}tests`);
+      await page.getByRole("link", { name: "Card support" }).waitFor();
+      await page.keyboard.press("Control+k");
+      const palette = page.getByRole("dialog", { name: "Go to" });
+      await palette.getByRole("group", { name: "Visited last" }).getByRole("option", { name: "Clinic reception" }).waitFor();
+      await palette.getByRole("option", { name: "Card support" }).waitFor();
+      await watched.checkAccessible();
+      await page.keyboard.type("card sup");
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { level: 1, name: "Card support" }).waitFor();
+
+      await page.getByRole("heading", { level: 1 }).click();
+      await page.keyboard.press("?");
+      await page.getByRole("dialog", { name: "Keys" }).waitFor();
+      await watched.checkAccessible();
+      await page.getByRole("checkbox", { name: /Single letters are commands/ }).uncheck();
+      await page.keyboard.press("Escape");
+      await page.keyboard.press("?");
+      assert.equal(await page.getByRole("dialog").count(), 0, "single letters can be switched off");
+      await page.evaluate(() => localStorage.removeItem("agentgraph:keys"));
+
+      await page.goto(`${base}agents`);
+      await page.getByRole("link", { name: "Card support" }).first().waitFor();
+      await page.keyboard.press("/");
+      await page.keyboard.type("g t?");
+      assert.equal(await page.getByRole("searchbox").inputValue(), "g t?");
+      assert.equal(await page.getByRole("dialog").count(), 0);
+    }));
+
+  test("a prompt is written, compared, restored, and not lost to somebody else's", () =>
+    visit(`agents/${agent("Flight rebooking")}`, async (page) => {
+      const prompt = page.getByRole("textbox", { name: "Prompt" });
+      const original = await prompt.inputValue();
+      await prompt.fill(`${original}\n\nAsk for {seatWish} too.`);
+      await page.getByText("{seatWish}", { exact: true }).last().waitFor();
+      await page.getByRole("button", { name: "Add field" }).click();
+      await page.getByRole("button", { name: "Add field" }).waitFor({ state: "detached" });
+      await page.reload();
+      assert.match(await prompt.inputValue(), /seatWish/, "what is not saved is kept");
+      await page.keyboard.press("Control+s");
+      await page.getByRole("heading", { name: "Prompt v2" }).waitFor();
+
+      await page.getByRole("link", { name: "Versions 2" }).click();
+      await page.locator("ins", { hasText: "seatWish" }).waitFor();
+      await page.getByRole("button", { name: "Restore v1 as v3" }).click();
+      await page.getByRole("link", { name: "Versions 3" }).waitFor();
+      await page.getByRole("link", { name: "Prompt", exact: true }).click();
+      assert.equal(await prompt.inputValue(), original);
+
+      await prompt.fill("Mine.");
+      await gateway.ask("mutation($input: UpdateAgentPromptInput!) { updateAgentPrompt(input: $input) { agent { id } } }", {
+        input: { agentId: agent("Flight rebooking"), prompt: "Theirs." },
+      });
+      await page.getByRole("button", { name: /^Save as/ }).click();
+      await page.getByText("Somebody saved v4").waitFor();
+      assert.equal(await prompt.inputValue(), "Mine.");
+      await page.getByRole("button", { name: "Save mine as v5" }).click();
+      await page.getByRole("heading", { name: "Prompt v5" }).waitFor();
+      assert.equal(await prompt.inputValue(), "Mine.");
+    }));
+
+  test("settings are not lost to somebody else's", () =>
+    visit(`agents/${agent("Card support")}/settings`, async (page) => {
+      await page.getByLabel("Tags, separated by commas").fill("mine");
+      const theirs = "mutation($input: UpdateAgentInput!) { updateAgent(input: $input) { agent { id } } }";
+      await gateway.ask(theirs, { input: { agentId: agent("Card support"), tags: ["theirs"] } });
+      await page.getByRole("button", { name: "Save settings" }).click();
+      await page.getByText("Somebody changed this agent").waitFor();
+      assert.equal(await page.getByLabel("Tags, separated by commas").inputValue(), "mine");
+      await page.getByRole("link", { name: "#theirs" }).waitFor();
+      await page.getByRole("button", { name: "Save mine over theirs" }).click();
+      await page.getByText("Saved.").waitFor();
+      await page.getByRole("link", { name: "#mine" }).waitFor();
+
+      await gateway.ask(theirs, { input: { agentId: agent("Card support"), tags: ["theirs"] } });
+      await page.getByLabel("Language").fill("nonsense");
+      await page.getByRole("button", { name: "Save settings" }).click();
+      await page.getByRole("alert").waitFor();
+      await page.getByLabel("Language").fill("en");
+      await page.getByRole("button", { name: "Save settings" }).click();
+      await page.getByText("Somebody changed this agent").waitFor();
+      await page.getByRole("button", { name: "Take theirs" }).click();
+      assert.equal(await page.getByLabel("Tags, separated by commas").inputValue(), "theirs");
+    }));
+
+  test("a chat is held, its source and calls are opened, and a test is made of it", () =>
+    visit(`chats/new?agent=${agent("Product help")}`, async (page, watched) => {
+      await page.getByLabel("productName").fill("Brook kettle");
+      await page.getByText("Nothing outside hears of this chat.").waitFor();
+      await page.getByRole("button", { name: "Start chat" }).click();
+      await page.getByRole("heading", { name: "Chat with Product help" }).waitFor();
+      await page.getByText("● live").waitFor();
+      watched.reset();
+      await page.getByRole("textbox", { name: "Message" }).fill("Can I use vinegar to descale the kettle?");
+      await page.keyboard.press("Enter");
+      await page.getByRole("button", { name: /^Source 1/ }).click();
+      await page.getByRole("link", { name: "support_questions.csv" }).waitFor();
+      await page.locator("summary", { hasText: "knowledge_base" }).click();
+      assert.equal(await page.getByText("Can I use vinegar to descale the kettle?", { exact: true }).count(), 1, "said once");
+      watched.check(2);
+      await page.getByText("What the model is given next").click();
+      await page.locator("pre", { hasText: "Brook kettle" }).last().waitFor();
+      await page.getByRole("button", { name: "Make a test of this" }).click();
+      await page.getByLabel("What the contact does then").fill('says: "Thank you, goodbye"');
+      await page.getByRole("button", { name: "Make the test" }).click();
+      await page.getByText("The test is made").waitFor();
+      await page.getByRole("link", { name: "To the tests" }).click();
+      await page.getByRole("button", { name: "Can I use vinegar to descale the kettle?" }).waitFor();
+    }));
+
+  test("a prompt is tried without saving it", () =>
+    visit(`agents/${agent("Product help")}`, async (page, { checkAccessible }) => {
+      await page.getByRole("textbox", { name: "Prompt" }).fill("You only ever talk of kettles.");
+      await page.getByRole("link", { name: "Try without saving" }).click();
+      await page.getByText("It tries the prompt that you have not saved.").waitFor();
+      await page.getByLabel("productName").fill("Brook kettle");
+      // What is not mocked or denied is said before the chat begins.
+      await page.getByRole("checkbox", { name: "All tools" }).uncheck();
+      await page.getByRole("checkbox", { name: /^Deny/ }).uncheck();
+      await page.getByText("This happens for real:").waitFor();
+      await checkAccessible();
+      await page.getByRole("checkbox", { name: /^Deny/ }).check();
+      await page.getByText("Nothing outside hears of this chat.").waitFor();
+      await page.getByRole("button", { name: "Start chat" }).click();
+      await page.getByRole("heading", { name: "Chat with Product help" }).waitFor();
+      await page.getByText("Draft").waitFor();
+      await checkAccessible();
+      await page.getByRole("link", { name: "Chats", exact: true }).first().click();
+      await page.getByRole("row", { name: /Product help.*Draft/ }).waitFor();
+      await page.goto(`${base}agents/${agent("Product help")}`);
+      await page.getByRole("button", { name: "Discard" }).click();
+    }));
+
+  test("what a person needs is made where it is missing", async () => {
+    await visit("knowledge", async (page, watched) => {
+      await page.getByRole("button", { name: "New dataset" }).click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByLabel("Name", { exact: true }).fill("x".repeat(256));
+      await dialog.getByRole("button", { name: "Create dataset" }).click();
+      await dialog.getByLabel("Name", { exact: true }).and(page.locator("[aria-invalid=true]")).waitFor();
+      await dialog.getByText("must have 1 to 255 characters").waitFor();
+      await watched.checkAccessible();
+      await dialog.getByLabel("Name", { exact: true }).fill("Opening hours");
+      await dialog.getByRole("button", { name: "Create dataset" }).click();
+      await page.getByRole("heading", { level: 1, name: "Opening hours" }).waitFor();
+      await page.getByRole("link", { name: "Knowledge" }).first().click();
+      await page.getByRole("button", { name: "New knowledge base chat" }).click();
+      await dialog.getByLabel("Name", { exact: true }).fill("Hours of the house");
+      await dialog.getByRole("checkbox", { name: /Opening hours/ }).check();
+      await dialog.getByRole("button", { name: "Create knowledge base chat" }).click();
+      await page.getByRole("heading", { level: 1, name: "Hours of the house" }).waitFor();
+      await page.getByRole("link", { name: /Opening hours/ }).waitFor();
+    });
+    await visit(`tests?agent=${agent("Clinic reception")}`, async (page) => {
+      await page.getByRole("button", { name: "New folder" }).click();
+      await page.getByLabel("Name").fill("By night");
+      await page.getByRole("button", { name: "Create folder" }).click();
+      await page.getByRole("button", { name: "Edit the folder By night" }).click();
+      page.once("dialog", (dialog) => void dialog.accept());
+      await page.getByRole("button", { name: "Delete" }).click();
+      await page.getByRole("button", { name: "Edit the folder By night" }).waitFor({ state: "detached" });
+    });
+    await visit(`agents/${agent("Clinic reception")}/connections`, async (page) => {
+      await page.getByRole("button", { name: "New tool" }).click();
+      await page.getByLabel("Name", { exact: true }).fill("Find the way");
+      assert.equal(await page.getByLabel("Name for the model").inputValue(), "find_the_way");
+      await page.getByLabel("What it does, for the model").fill("Says how to get here.");
+      await page.getByRole("button", { name: "Create and connect" }).click();
+      await page.getByRole("button", { name: "Disconnect Find the way" }).waitFor();
+      await page.getByLabel("Another agent").selectOption({ label: "Product help" });
+      await page.getByRole("button", { name: "Connect", exact: true }).nth(1).click();
+      await page.getByLabel("When to delegate, for the model").fill("Ask it about kettles.");
+      await page.getByRole("dialog").getByRole("button", { name: "Connect" }).click();
+      await page.getByRole("button", { name: "Remove Product help" }).click();
+      await page.getByRole("button", { name: "Remove Product help" }).waitFor({ state: "detached" });
+    });
+  });
+});

@@ -1,0 +1,118 @@
+// What operators do: fill and watch campaigns, and count what they cost.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { watch } from "./browser";
+import { base, browser, gateway, journeys, signIn, visit } from "./journey";
+
+journeys("campaigns and consumption", () => {
+  test("a campaign is made, and its contacts come from a file, but for the lines that are wrong", () =>
+    visit("campaigns", async (page, watched) => {
+      await page.getByRole("button", { name: "New campaign" }).click();
+      await page.getByLabel("Name").fill("Spring");
+      await page.getByLabel("Agent", { exact: true }).selectOption({ label: "Fitness club leads (WhatsApp)" });
+      await page.getByRole("button", { name: "Create campaign" }).click();
+      await page.getByRole("heading", { level: 1, name: "Spring" }).waitFor();
+      await page.getByRole("button", { name: "Add contacts" }).click();
+      const dialog = page.getByRole("dialog");
+      const columns = (await dialog.locator("code").allInnerTexts()).map((text) => text.replace("*", ""));
+      const line = (number: string) => [number, ...columns.slice(1).map((column) => `"a, ${column}"`)].join(",");
+      const lines = [columns.join(","), ...Array.from({ length: 1_001 }, (_, i) => line(`+44207946${String(i).padStart(4, "0")}`)), line("12"), ","];
+      await dialog.getByLabel(/A CSV file/).setInputFiles({ name: "contacts.csv", mimeType: "text/csv", buffer: Buffer.from(lines.join("\n")) });
+      await dialog.getByRole("region", { name: "The first contacts" }).getByText("a, ").first().waitFor();
+      await dialog.getByRole("button", { name: "Add 1,002 contacts" }).click();
+      await dialog.getByText("1,000 contacts added.").waitFor();
+      await dialog.getByText(/line 1003: phoneNumber must be a valid phone number/).waitFor();
+      await watched.checkAccessible();
+      await dialog.getByRole("button", { name: "Add the other 1 contact" }).click();
+      await dialog.getByText("1,001 contacts added.").waitFor();
+      await dialog.getByRole("button", { name: "Done" }).click();
+      await page.getByText("1,001 contacts", { exact: true }).waitFor();
+    }));
+
+  test("a campaign is watched while its contacts are called", async () => {
+    const { campaignId, itemId, move } = await runningItem("+442079460123");
+    await visit(`campaigns/${campaignId}?item=${itemId}`, async (page) => {
+      const bar = page.getByText(/ processed/).first();
+      const before = await bar.innerText();
+      await page.getByRole("dialog").getByText("Pending").waitFor();
+      await page.getByText("● live").waitFor();
+      await move("Calling");
+      await page.getByRole("dialog").getByText("Calling").waitFor();
+      await page.getByRole("dialog").getByText(/Attempt 1 of \d+ began/).waitFor();
+      await page.getByRole("button", { name: "Close" }).click();
+      await page.waitForFunction((text) => !document.body.innerText.includes(text), before);
+
+      const set = (status: string) =>
+        gateway.ask("mutation($input: UpdateCampaignInput!) { updateCampaign(input: $input) { campaign { id } } }", { input: { campaignId, status } });
+      await set("Paused");
+      await page.getByRole("button", { name: "Go on" }).waitFor();
+      await page.getByRole("button", { name: "Go on" }).click();
+      await page.getByRole("button", { name: "Pause" }).waitFor();
+      const contacts = await page.getByText(/^\d+ contacts$/).innerText();
+      await runningItem("+442079460124");
+      await page.getByText(`${Number.parseInt(contacts) + 1} contacts`, { exact: true }).waitFor();
+      await page.getByRole("searchbox", { name: "Number begins with" }).fill("+44 2079 460124");
+      await page.keyboard.press("Enter");
+      await page.getByText("1 contact", { exact: true }).waitFor();
+    });
+    await visit("campaigns", async (page) => {
+      await page.getByText("● live").waitFor();
+      const bar = page.getByRole("row", { name: /Travel cover renewals/ });
+      const before = await bar.innerText();
+      await (await runningItem("+442079460125")).move("Calling");
+      await page.waitForFunction((text) => !document.querySelector("table")?.innerText.includes(text), before.split("\n").at(-1) ?? "");
+    });
+  });
+
+  test("a contact that changed meanwhile is not called again unseen", async () => {
+    const { campaignId, itemId, move } = await runningItem("+442079460126");
+    await move("Calling");
+    const quiet = await browser.newContext();
+    const { page, check, checkAccessible } = await watch(quiet, new URL(base).origin);
+    // Without its socket the page does not hear of what others do.
+    await page.routeWebSocket(/graphql/, () => undefined);
+    await page.goto(base);
+    await signIn(page, gateway.apiKey);
+    await page.goto(`${base}campaigns/${campaignId}?item=${itemId}`);
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("Calling").waitFor();
+    await move("Error", { reason: "The provider answered 503." });
+    await dialog.getByRole("button", { name: "Call again from the start" }).click();
+    await dialog.getByText("This contact changed meanwhile.").waitFor();
+    await dialog.getByText("The provider answered 503.").first().waitFor();
+    await checkAccessible();
+    await dialog.getByRole("button", { name: "Call again all the same" }).click();
+    await dialog.getByText("Pending").waitFor();
+    assert.equal(await dialog.getByRole("alert").count(), 0);
+    check();
+    await quiet.close();
+  });
+
+  test("the parts of the consumption are the whole, and the ledger can be saved", () =>
+    visit("consumption", async (page) => {
+      await page.getByText("= channels = months = agents ✓").waitFor();
+      await page.getByRole("button", { name: "This month" }).click();
+      await page.getByText("= channels = days = agents ✓").waitFor();
+      const download = page.waitForEvent("download");
+      await page.getByRole("button", { name: "Ledger as CSV" }).click();
+      assert.match((await download).suggestedFilename(), /^consumption-.*\.csv$/);
+    }));
+});
+
+/** A new contact of the demo's running campaign, and a function that moves it as a dialer does. */
+async function runningItem(phoneNumber: string) {
+  const { campaigns } = await gateway.ask<{ campaigns: { nodes: { id: string; fields: { name: string; isMandatory: boolean }[] }[] } }>(
+    "{ campaigns(filter: { statuses: [Running] }) { nodes { id fields { name isMandatory } } } }",
+  );
+  const [campaign] = campaigns.nodes;
+  const campaignId = campaign?.id;
+  const dataBag = Object.fromEntries(campaign?.fields.filter((field) => field.isMandatory).map((field) => [field.name, "2026-12-01"]) ?? []);
+  const added = await gateway.ask<{ addCampaignItems: { items: { id: string }[] } }>(
+    "mutation($input: AddCampaignItemsInput!) { addCampaignItems(input: $input) { items { id } } }",
+    { input: { campaignId, items: [{ phoneNumber, dataBag }] } },
+  );
+  const itemId = added.addCampaignItems.items[0]?.id;
+  const move = (to: string, more = {}) =>
+    gateway.ask("mutation($input: AdvanceCampaignItemInput!) { advanceCampaignItem(input: $input) { item { id } } }", { input: { campaignId, itemId, to, ...more } });
+  return { campaignId, itemId, move };
+}

@@ -1,0 +1,152 @@
+// What people do with tests: run them, and find out why one turned red.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { agent, base, gateway, journeys, visit } from "./journey";
+
+journeys("tests", () => {
+  test("all tests run five times, live, and what did not pass is run again", () =>
+    visit(`tests?agent=${agent("Clinic reception")}`, async (page) => {
+      await page.getByRole("button", { name: "Run all" }).click();
+      await page.waitForURL(/execution=/);
+      await page.locator("td a[data-cell]").nth(39).waitFor();
+      await page.getByRole("button", { name: "Retry not passed" }).waitFor({ timeout: 60_000 });
+      assert.equal(await page.locator("td a[data-cell]").count(), 40);
+      const before = page.url();
+      await page.getByRole("button", { name: "Retry not passed" }).click();
+      await page.waitForURL((url) => url.href !== before);
+      await page.getByRole("row", { name: /an earlier one/ }).waitFor();
+      await page.locator("td a[data-cell]").first().focus();
+      await page.keyboard.press("ArrowRight");
+      assert.ok(await page.evaluate(() => document.activeElement?.hasAttribute("data-cell")));
+    }));
+
+  test("a red test leads to the words that changed in two clicks", () =>
+    visit("agents", async (page) => {
+      await page.getByRole("row", { name: /^Clinic reception/ }).getByRole("link", { name: /Failed/ }).click();
+      await page.getByRole("link", { name: "failing since v2: what changed" }).first().click();
+      await page.locator("del", { hasText: "Cars park free of charge behind the building" }).waitFor();
+    }));
+
+  test("a run shows the judge's quotes where they stand", async () => {
+    const { agentTestRuns } = await gateway.ask<{
+      agentTestRuns: { nodes: { id: string; criteriaResults: { evidence: { quote: string; messageIndex: number }[] }[]; messages: { text: string }[] }[] };
+    }>("{ agentTestRuns(status: Passed, first: 50) { nodes { id messages { text } criteriaResults { evidence { quote messageIndex } } } } }");
+    const run = agentTestRuns.nodes.find((r) => r.criteriaResults.some((c) => c.evidence.some((e) => r.messages[e.messageIndex]?.text.includes(e.quote))));
+    const evidence = run?.criteriaResults.flatMap((c) => c.evidence).find((e) => run.messages[e.messageIndex]?.text.includes(e.quote));
+    assert.ok(run && evidence);
+    await visit(`runs/${run.id}`, async (page) => {
+      const marked = page.locator(`#message-${evidence.messageIndex} mark`).first();
+      assert.ok((await marked.innerText()).startsWith(evidence.quote));
+    });
+  });
+
+  test("j and k go through the failed runs", async () => {
+    const { agentTestRuns } = await gateway.ask<{ agentTestRuns: { nodes: { executionId: string }[] } }>(
+      "{ agentTestRuns(status: Failed, first: 1) { nodes { executionId } } }",
+    );
+    const failed = await gateway.ask<{ agentTestExecution: { runs: { nodes: { id: string }[] } } }>(
+      `{ agentTestExecution(id: "${agentTestRuns.nodes[0]?.executionId}") { runs(status: Failed) { nodes { id } } } }`,
+    );
+    const [first, second] = failed.agentTestExecution.runs.nodes.map((run) => run.id);
+    await visit(`runs/${first}`, async (page) => {
+      await page.getByRole("navigation", { name: "Attempts" }).getByRole("link").first().waitFor();
+      await page.keyboard.press("j");
+      await page.waitForURL(`**/runs/${second}`);
+      await page.getByRole("navigation", { name: "Attempts" }).getByRole("link").first().waitFor();
+      await page.keyboard.press("k");
+      await page.waitForURL(`**/runs/${first}`);
+    });
+  });
+
+  test("two executions are compared, what newly fails first", async () => {
+    const { agentTestExecutions } = await gateway.ask<{ agentTestExecutions: { nodes: { id: string; createdAt: string }[] } }>(
+      `{ agentTestExecutions(agentId: "${agent("Clinic reception")}") { nodes { id createdAt } } }`,
+    );
+    const [head, old] = agentTestExecutions.nodes.slice(-2).map((execution) => execution.id);
+    await visit(`compare?base=${old}&head=${head}`, async (page) => {
+      const rows = page.getByRole("row");
+      assert.match(await rows.nth(1).innerText(), /newly failing/);
+      await page.getByRole("link", { name: /what changed/ }).waitFor();
+      await page.getByRole("link", { name: /Swap/ }).click();
+      await page.getByText("newly passing", { exact: true }).first().waitFor();
+    });
+  });
+
+  test("two attempts of a test stand side by side, up to where they part", () =>
+    visit(`tests?agent=${agent("Clinic reception")}`, async (page, watched) => {
+      const { agentTestExecutions } = await gateway.ask<{ agentTestExecutions: { nodes: { id: string }[] } }>(
+        `{ agentTestExecutions(agentId: "${agent("Clinic reception")}") { nodes { id } } }`,
+      );
+      const [head, old] = agentTestExecutions.nodes.slice(-2).map((execution) => execution.id);
+      watched.reset();
+      await page.goto(`${base}compare?base=${old}&head=${head}`);
+      await page.getByRole("row", { name: /Says where to park/ }).getByRole("link", { name: "Side by side" }).click();
+      await page.getByText("The same up to message 2, where they part.").waitFor();
+      await page.locator("#left-2 mark", { hasText: "behind the building" }).waitFor();
+      await page.locator("#right-2").waitFor();
+      await page.getByRole("row", { name: /says "behind the building".*Passed.*Failed/ }).waitFor();
+      watched.check(3);
+      await watched.checkAccessible();
+      await page.getByRole("link", { name: "Attempt 1" }).last().click();
+      await page.getByRole("combobox", { name: "Side by side with" }).selectOption({ index: 1 });
+      await page.getByText("Both say the same.").waitFor();
+    }));
+
+  test("on a telephone the names of tests stay beside the attempts that are scrolled to", () =>
+    visit(`tests?agent=${agent("Clinic reception")}`, async (page) => {
+      await page.setViewportSize({ width: 320, height: 700 });
+      const name = page.getByRole("rowheader", { name: /^Says where to park/ });
+      await name.waitFor();
+      const last = page.getByRole("row", { name: /^Select Says where to park|Says where to park/ }).locator("[data-cell]").last();
+      await last.focus();
+      const [left, right] = [await name.boundingBox(), await last.boundingBox()];
+      assert.ok(left && right && left.x >= 0 && left.x + left.width <= right.x + 1, "the name covers nothing, and is seen");
+      assert.ok(right.x + right.width <= 320, "the last attempt is seen");
+      assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 320, "the page itself does not scroll sideways");
+    }));
+
+  test("a run tells what the model was given", async () => {
+    const { agentTestRuns } = await gateway.ask<{ agentTestRuns: { nodes: { id: string }[] } }>(`{ agentTestRuns(status: Failed, first: 1) { nodes { id } } }`);
+    await visit(`runs/${agentTestRuns.nodes[0]?.id}`, async (page, { check, checkAccessible }) => {
+      await page.getByText("What the model was given").waitFor();
+      check(3);
+      await page.getByText("What the model was given").click();
+      await page.locator("details pre", { hasText: "You are" }).first().waitFor();
+      await checkAccessible();
+    });
+  });
+
+  test("an unsaved prompt is tested, and turns a red test green", () =>
+    visit(`agents/${agent("Clinic reception")}`, async (page, { checkAccessible }) => {
+      const prompt = page.getByRole("textbox", { name: "Prompt" });
+      await prompt.fill(`${await prompt.inputValue()}\n\n# Getting here\n- Cars park free of charge behind the building for two hours.`);
+      await page.getByRole("button", { name: "Test without saving ×3" }).click();
+      await page.getByRole("heading", { level: 1, name: "Tests of Clinic reception" }).waitFor();
+      await page.getByRole("region", { name: "Tests", exact: true }).getByText("Draft").waitFor();
+      await page.getByRole("row", { name: /Says where to park.*3\/3/ }).waitFor({ timeout: 60_000 });
+      await checkAccessible();
+      await page.getByRole("row", { name: /Says where to park/ }).locator("[data-cell]").first().click();
+      await page.getByRole("heading", { level: 1, name: /^Says where to park/ }).waitFor();
+      await page.getByText("Draft", { exact: true }).waitFor();
+      const { agent: saved } = await gateway.ask<{ agent: { promptVersion: number } }>(`{ agent(id: "${agent("Clinic reception")}") { promptVersion } }`);
+      assert.equal(saved.promptVersion, 2, "nothing was saved");
+    }));
+
+  test("a failed run is talked on from", async () => {
+    const { agentTestRuns } = await gateway.ask<{ agentTestRuns: { nodes: { id: string; testName: string; messages: { text: string }[] }[] } }>(
+      "{ agentTestRuns(status: Failed, first: 100) { nodes { id testName messages { text } } } }",
+    );
+    const run = agentTestRuns.nodes.find((each) => each.testName.startsWith("Says where to park"));
+    assert.ok(run);
+    await visit(`runs/${run.id}`, async (page, { checkAccessible }) => {
+      await page.getByRole("link", { name: "Talk on from it" }).click();
+      await page.getByLabel("It begins with what was said up to").selectOption({ index: 1 });
+      assert.notEqual(await page.getByLabel("clinicName").inputValue(), "", "what the test knows of the contact is filled in");
+      await checkAccessible();
+      await page.getByRole("button", { name: "Start chat" }).click();
+      await page.getByRole("heading", { name: "Chat with Clinic reception" }).waitFor();
+      assert.equal(await page.getByRole("log").getByRole("article").count(), 3);
+      await page.getByText(run.messages[1]?.text ?? "?").waitFor();
+    });
+  });
+});

@@ -1,0 +1,12 @@
+/** What of a form differs from what it was filled with; undefined if nothing does. */
+export function changesOf<Values extends object>(before: Values, now: Values): Partial<Values> | undefined {
+  const changed = Object.entries(now).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name as keyof Values]));
+  return changed.length > 0 ? (Object.fromEntries(changed) as Partial<Values>) : undefined;
+}
+
+const escapes: Record<string, string> = { "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t" };
+
+/** A text with line ends and the like as the API reads them in one line: `\n` for a line feed. */
+export function inOneLine(text: string): string {
+  return text.replace(/[\\\n\r\t]/g, (sign) => escapes[sign] ?? sign);
+}

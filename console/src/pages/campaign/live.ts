@@ -1,0 +1,45 @@
+import { useSubscription } from "urql";
+import { useState } from "react";
+import { graphql } from "../../api/graphql";
+import { useRepeat } from "../../ui/useRepeat";
+
+const CampaignUpdates = graphql(`
+  subscription CampaignUpdates($id: ID!) {
+    campaignUpdated(campaignId: $id) {
+      id name status maxAttempts retryDelayMinutes counts { total pending calling processingResult processed error }
+    }
+  }
+`);
+
+const ItemUpdates = graphql(`
+  subscription ItemUpdates($id: ID!, $after: Int!) {
+    campaignItemUpdated(campaignId: $id, afterVersion: $after) {
+      id version runningStatus phoneNumber attemptCount lastCallDate nextTryDate error result { summary tag { name color } }
+    }
+  }
+`);
+
+/** The delay before a list is read again that others have lengthened or shortened, in milliseconds. */
+const readAgain = 2_000;
+
+/** Follows a campaign and its counts. */
+export function useCampaign(id: string, pause: boolean): void {
+  useSubscription({ query: CampaignUpdates, variables: { id }, pause });
+}
+
+/**
+ * Follows a campaign with its counts, and each contact that changes from the version that was read. The list itself is read
+ * again while it holds other contacts than the counts tell: `listed` is how many they tell, undefined if they do not.
+ */
+export function useCampaignUpdates(
+  campaign: { id: string; status: string; itemVersion: number; items: { totalCount: number } },
+  listed: number | undefined,
+  refresh: () => void,
+): void {
+  const { id } = campaign;
+  const [after] = useState(campaign.itemVersion);
+  const pause = campaign.status === "Archived";
+  useCampaign(id, pause);
+  useSubscription({ query: ItemUpdates, variables: { id, after }, pause });
+  useRepeat(refresh, readAgain, listed !== undefined && listed !== campaign.items.totalCount);
+}

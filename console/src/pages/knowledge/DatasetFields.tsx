@@ -1,0 +1,49 @@
+import type { CombinedError } from "@urql/core";
+import { Field } from "../../ui/Field";
+
+/** How documents are cut: the API's word, and what it suits. */
+const methods = [
+  ["naive", "any text"],
+  ["manual", "manuals with headings"],
+  ["qa", "questions with answers"],
+  ["table", "tables"],
+  ["book", "books"],
+  ["laws", "laws"],
+  ["paper", "papers"],
+  ["presentation", "presentations"],
+  ["email", "e-mails"],
+  ["one", "each document as one piece"],
+  ["picture", "pictures"],
+  ["tag", "tags"],
+] as const;
+
+interface Saved {
+  name: string;
+  description: string | null;
+  chunkMethod: string;
+}
+
+/** What a dataset is: its name, what it holds, and how its documents are cut. */
+export function DatasetFields({ dataset, error, hint }: { dataset?: Saved; error: CombinedError | undefined; hint: string }) {
+  return (
+    <>
+      <Field label="Name" path="name" error={error}>
+        {(control) => <input {...control} required autoFocus defaultValue={dataset?.name} />}
+      </Field>
+      <Field label="What it holds" path="description" error={error}>
+        {(control) => <textarea {...control} rows={3} defaultValue={dataset?.description ?? ""} />}
+      </Field>
+      <Field label="Its documents are" path="chunkMethod" error={error} hint={hint}>
+        {(control) => (
+          <select {...control} defaultValue={dataset?.chunkMethod}>
+            {methods.map(([method, text]) => (
+              <option key={method} value={method}>
+                {text === method ? text : `${text} (${method})`}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+    </>
+  );
+}

@@ -1,0 +1,116 @@
+package db_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/archive"
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// A new table of companies is archived, or it is written down why not.
+func TestEveryTableIsArchivedOrItIsKnownWhyNot(t *testing.T) {
+	t.Parallel()
+	tables := securedTables(t, connect(t, dbtest.URL(t)))
+	delete(tables, "companies")
+	known := slices.Concat(db.ArchivedTables(), slices.Collect(maps.Keys(db.NotArchived)))
+	require.ElementsMatch(t, slices.Collect(maps.Keys(tables)), known)
+}
+
+// archived are the rows of a company as they are in another database: by its own words, an archive leaves out credentials,
+// who wrote a prompt's version by which key, and which worker has a job. Secrets are left out unless they are asked for.
+func archived(t *testing.T, rows []string, secrets bool) []string {
+	t.Helper()
+	var kept []string
+	for _, row := range rows {
+		table, text, _ := strings.Cut(row, " ")
+		if why := db.NotArchived[table]; strings.HasPrefix(why, "credentials") || table == "company_imports" || table == "idempotent_requests" || table == "audit_deliveries" {
+			continue
+		}
+		values := map[string]any{}
+		require.NoError(t, json.Unmarshal([]byte(text), &values))
+		for _, column := range []string{"api_key_id", "river_job_id"} {
+			if _, has := values[column]; has && table != "audit_events" {
+				values[column] = nil
+			}
+		}
+		if endpoint, ok := values["endpoint"].(map[string]any); ok && table == "tools" && !secrets {
+			delete(endpoint, "sealedHeaders")
+			endpoint["headerNames"] = []any{}
+		}
+		// Vectors are kept as arrays or by pgvector, which shows them as a text.
+		if vector, ok := values["embedding"].(string); ok {
+			values["embedding"] = json.RawMessage(vector)
+		}
+		same, err := json.Marshal(values)
+		require.NoError(t, err)
+		kept = append(kept, table+" "+string(same))
+	}
+	slices.Sort(kept)
+	return kept
+}
+
+func TestACompanyGoesRoundThroughAnArchive(t *testing.T) {
+	t.Parallel()
+	for name, from := range dbtest.Stores(t, dbtest.Options()) {
+		t.Run(name, func(t *testing.T) {
+			own := newEstate(t, from, "OWN")
+			newEstate(t, from, "SECRET")
+			_, err := own.tenant.CreateTool(t.Context(), model.CreateToolInput{
+				Name: "CRM", TechnicalName: "crm", Parameters: model.JSONObject("{\n \"type\": \"object\", \"properties\": {\"b\": {}, \"a\": {}}}"),
+				Endpoint: &model.ToolEndpointInput{Method: model.HTTPMethodPost, URL: "https://crm.example.com/", TimeoutSeconds: 5, Headers: model.JSONObject(`{"X-Token":"hidden-value"}`)},
+			})
+			require.NoError(t, err)
+			require.NoError(t, own.tenant.DeleteAgentTest(t.Context(), own.ids["ClassificationTestID"]))
+			for into, target := range dbtest.Stores(t, dbtest.Options()) {
+				secrets := into == name
+				file := &bytes.Buffer{}
+				manifest, err := archive.Export(t.Context(), from, own.tenant.CompanyID(), file, archive.ExportOptions{Secrets: secrets})
+				require.NoError(t, err)
+				require.Equal(t, secrets, len(manifest.LeftOut) == 0)
+				for table := range manifest.Rows {
+					require.True(t, manifest.Rows[table] > 0 || table == "tombstones", "the company has a row of %s", table)
+				}
+				whole := archived(t, rowsOf(t, connect(t, addressOf(t, from)))[own.tenant.CompanyID()], secrets)
+
+				conn := connect(t, addressOf(t, target))
+				other := newEstate(t, target, "OTHER")
+				before := rowsOf(t, conn)
+				_, err = archive.Import(t.Context(), target, bytes.NewReader(file.Bytes()), archive.ImportOptions{IsRehearsal: true})
+				require.NoError(t, err)
+				require.Equal(t, before, rowsOf(t, conn), "a rehearsal keeps nothing")
+				_, err = archive.Import(t.Context(), target, bytes.NewReader(file.Bytes()), archive.ImportOptions{})
+				require.NoError(t, err)
+				after := rowsOf(t, conn)
+				require.Equal(t, before[other.tenant.CompanyID()], after[other.tenant.CompanyID()])
+				require.Equal(t, whole, archived(t, after[own.tenant.CompanyID()], true), into)
+				var parameters string
+				require.NoError(t, conn.QueryRow(t.Context(), "SELECT parameters::text FROM tools WHERE technical_name = 'crm'").Scan(&parameters))
+				require.Equal(t, `{"type":"object","properties":{"b":{},"a":{}}}`, parameters, "the order of keys says something to models")
+
+				_, err = archive.Import(t.Context(), target, bytes.NewReader(file.Bytes()), archive.ImportOptions{})
+				require.ErrorIs(t, err, db.ErrImportedBefore)
+				again := &bytes.Buffer{}
+				_, err = archive.Export(t.Context(), from, own.tenant.CompanyID(), again, archive.ExportOptions{})
+				require.NoError(t, err)
+				_, err = archive.Import(t.Context(), target, again, archive.ImportOptions{})
+				fails(t, err, model.Conflict)
+				require.ErrorContains(t, err, "there is a company with the id")
+				require.Equal(t, after, rowsOf(t, conn))
+			}
+		})
+	}
+}
+
+func addressOf(t *testing.T, store *db.Store) string {
+	t.Helper()
+	return store.Pool().Config().ConnString()
+}

@@ -1,0 +1,160 @@
+package db
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/uptrace/bun"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// Snapshot is a company as it was at one moment. Whatever its size, it is read row by row. It must not be used for two
+// things at once.
+type Snapshot struct {
+	tenant        *Tenant
+	columns, keys map[string][]string
+}
+
+// Snapshot calls fn with the company as it is now. Meanwhile others go on writing.
+func (s *Store) Snapshot(ctx context.Context, companyID string, fn func(context.Context, *Snapshot) error) error {
+	return s.beginAs(ctx, companyID, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}, func(ctx context.Context, tx *Tx) error {
+		p := &Snapshot{tenant: tx.Tenant(companyID)}
+		if err := p.tenant.takeItsTime(ctx); err != nil {
+			return err
+		}
+		var err error
+		if p.columns, p.keys, err = p.tenant.columnsOf(ctx); err != nil {
+			return err
+		}
+		return fn(ctx, p)
+	})
+}
+
+// takeItsTime has the statements of the transaction end when they are done.
+func (t *Tenant) takeItsTime(ctx context.Context) error {
+	_, err := t.db.ExecContext(ctx, "SELECT set_config('statement_timeout', '0', true), set_config('idle_in_transaction_session_timeout', '0', true)")
+	return translate(err)
+}
+
+// Company returns the company itself.
+func (p *Snapshot) Company(ctx context.Context) (*model.Company, error) { return p.tenant.Company(ctx) }
+
+// Count returns how many rows of a table the company has.
+func (p *Snapshot) Count(ctx context.Context, table string) (rows int64, err error) {
+	err = p.tenant.db.NewRaw("SELECT count(*) FROM ? WHERE company_id = ?", bun.Ident(table), p.tenant.companyID).Scan(ctx, &rows)
+	return rows, translate(err)
+}
+
+// Rows yields the rows of a table, one of ArchivedTables, by their keys, each as a JSON object on one line by its columns, or
+// one error. Without secrets tools have no headers; with them those are as they are kept, sealed by the server's secret key.
+// A row is good until the next one.
+func (p *Snapshot) Rows(ctx context.Context, table string, secrets bool) iter.Seq2[json.RawMessage, error] {
+	return func(yield func(json.RawMessage, error) bool) {
+		selected := make([]bun.Safe, len(p.columns[table]))
+		for i, column := range p.columns[table] {
+			selected[i] = identifiers([]string{column})
+			if as := archivedTableOf(table).as[column]; as != "" && (!secrets || as != withoutSecrets) {
+				selected[i] = bun.Safe(as) + " AS " + selected[i]
+			}
+		}
+		rows, err := p.tenant.db.QueryContext(ctx, p.tenant.store.db.NewRaw("SELECT row_to_json(kept)::text FROM (SELECT ? FROM ? WHERE company_id = ? ORDER BY ?) AS kept",
+			bun.List(selected), bun.Ident(table), p.tenant.companyID, identifiers(p.keys[table])).String())
+		if err != nil {
+			yield(nil, fmt.Errorf("read %s: %w", table, translate(err)))
+			return
+		}
+		defer func() { _ = rows.Close() }()
+		for rows.Next() {
+			var row sql.RawBytes
+			if err := rows.Scan(&row); err != nil {
+				yield(nil, fmt.Errorf("read %s: %w", table, translate(err)))
+				return
+			}
+			line := json.RawMessage(row)
+			// JSON that a client formatted is kept as it came.
+			if bytes.ContainsAny(line, "\n\r") {
+				compact := &bytes.Buffer{}
+				if err := json.Compact(compact, line); err != nil {
+					yield(nil, fmt.Errorf("read %s: %w", table, err))
+					return
+				}
+				line = compact.Bytes()
+			}
+			if !yield(line, nil) {
+				return
+			}
+		}
+		if err := rows.Err(); err != nil {
+			yield(nil, fmt.Errorf("read %s: %w", table, translate(err)))
+		}
+	}
+}
+
+// filesPage is how many documents are read at a time.
+const filesPage = 500
+
+// Files yields the documents by their ids, of which the ids and sizes are read, or one error.
+func (p *Snapshot) Files(ctx context.Context) iter.Seq2[*model.Document, error] {
+	return func(yield func(*model.Document, error) bool) {
+		for after := ""; ; {
+			documents := []*model.Document{}
+			err := p.tenant.find(&documents).Column("id", "size").Where("id > ?", after).Order("id").Limit(filesPage).Scan(ctx)
+			if err != nil {
+				yield(nil, translate(err))
+				return
+			}
+			for _, d := range documents {
+				if !yield(d, nil) {
+					return
+				}
+				after = d.ID
+			}
+			if len(documents) < filesPage {
+				return
+			}
+		}
+	}
+}
+
+// CopyFile writes the file that a document came as.
+func (p *Snapshot) CopyFile(ctx context.Context, to io.Writer, documentID string) error {
+	rows, err := p.tenant.find((*documentContent)(nil)).Column("content").Where("document_id = ?", documentID).Order("part").Rows(ctx)
+	if err != nil {
+		return translate(err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var part sql.RawBytes
+		if err := rows.Scan(&part); err != nil {
+			return translate(err)
+		}
+		if _, err := to.Write(part); err != nil {
+			return err
+		}
+	}
+	return translate(rows.Err())
+}
+
+// ToolHeaders are the headers of a tool, whose values are secrets.
+type ToolHeaders struct {
+	ToolID  string   `json:"toolId"`
+	Name    string   `json:"name"`
+	Headers []string `json:"headers"`
+}
+
+// Headers returns the tools that have headers.
+func (p *Snapshot) Headers(ctx context.Context) ([]ToolHeaders, error) {
+	tools := []*model.Tool{}
+	err := p.tenant.find(&tools).Column("id", "name", "endpoint").Where("endpoint ->> 'sealedHeaders' IS NOT NULL").Order("id").Scan(ctx)
+	headers := make([]ToolHeaders, len(tools))
+	for i, tool := range tools {
+		headers[i] = ToolHeaders{tool.ID, tool.Name, tool.Endpoint.HeaderNames}
+	}
+	return headers, translate(err)
+}

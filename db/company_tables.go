@@ -1,0 +1,145 @@
+package db
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// archivedTable is a table of which an archive of a company holds all rows.
+type archivedTable struct {
+	name string
+	// row is a nil pointer to the struct of a row.
+	row any
+	// without are the columns that are left out, and are null in another database.
+	without []string
+	// as is how columns are read that are kept in different ways, or hold secrets.
+	as map[string]string
+	// absent is what columns get that a line leaves out.
+	absent func() map[string]any
+}
+
+// withoutSecrets is the endpoint of a tool as if it had no headers.
+const withoutSecrets = `CASE WHEN jsonb_exists(endpoint, 'sealedHeaders') THEN (endpoint - 'sealedHeaders') || '{"headerNames": []}' ELSE endpoint END`
+
+// archivedTables are in the order in which their rows refer to each other. What refers in a circle is deferrable.
+var archivedTables = []archivedTable{
+	{name: "knowledge_base_chats", row: (*model.KnowledgeBaseChat)(nil), absent: created},
+	{name: "datasets", row: (*model.Dataset)(nil), absent: func() map[string]any {
+		return with(created(), map[string]any{"chunk_method": model.ChunkMethods[0], "parser_config": defaultParser})
+	}},
+	{name: "knowledge_base_chat_datasets", row: (*chatDataset)(nil)},
+	{name: "documents", row: (*model.Document)(nil), absent: func() map[string]any {
+		return with(created(), map[string]any{"status": model.DocumentStatusPending, "chunk_count": 0, "claim": 0, "waits": 0, "indexing_id": model.NewID("indexing")})
+	}},
+	{name: "chunks", row: (*model.Chunk)(nil)},
+	{name: "chunk_vectors", as: map[string]string{"embedding": "embedding::real[]"}},
+	{name: "agents", row: (*model.Agent)(nil), absent: func() map[string]any {
+		return with(changed(), map[string]any{
+			"language": "en", "tags": none, "fields": none, "classification_tags": none, "extracted_values": none,
+			"is_call_transfer_enabled": false, "prompt_version": 1,
+		})
+	}},
+	{name: "prompt_versions", row: (*model.PromptVersion)(nil), without: []string{"api_key_id"}, absent: created},
+	{name: "tools", row: (*model.Tool)(nil), as: map[string]string{"endpoint": withoutSecrets}, absent: changed},
+	{name: "agent_tools", row: (*agentTool)(nil)},
+	{name: "sub_agents", row: (*model.SubAgent)(nil), absent: created},
+	{name: "simulation_chats", row: (*model.SimulationChat)(nil)},
+	{name: "simulation_chat_messages", row: (*model.SimulationChatMessage)(nil)},
+	{name: "tool_calls", row: (*model.ToolCall)(nil)},
+	{name: "agent_test_folders", row: (*model.AgentTestFolder)(nil), absent: changed},
+	{name: "agent_tests", row: (*model.AgentTestRow)(nil), absent: changed},
+	{name: "agent_test_executions", row: (*model.AgentTestExecution)(nil)},
+	{name: "agent_test_runs", row: (*model.AgentTestRun)(nil)},
+	{name: "campaigns", row: (*model.Campaign)(nil), absent: func() map[string]any {
+		return with(changed(), map[string]any{"own_fields": none, "version": 0})
+	}},
+	{name: "campaign_items", row: (*model.CampaignItem)(nil)},
+	{name: "campaign_item_events", row: (*model.CampaignItemEvent)(nil)},
+	{name: "usage_entries", row: (*model.UsageEntry)(nil), absent: func() map[string]any { return map[string]any{"campaign_id": ""} }},
+	{name: "tombstones"},
+	{name: "plans", row: (*model.Plan)(nil)},
+	{name: "audit_events", row: (*model.AuditEvent)(nil)},
+	{name: "jobs", without: []string{"river_job_id"}},
+}
+
+// notArchived says of every other table of companies why an archive does not hold its rows.
+var notArchived = map[string]string{
+	"document_contents":   "the files of the archive are made of it",
+	"dataset_terms":       "counted anew from the chunks",
+	"stored_bytes":        "added up anew from the documents",
+	"usage_days":          "added up anew from the ledger",
+	"usage_months":        "added up anew from the ledger",
+	"api_keys":            "credentials of this server",
+	"imported_key_hashes": "credentials of this server",
+	"access_tokens":       "credentials of this server",
+	"idempotent_requests": "requests to this server, kept for a day",
+	"audit_deliveries":    "whose turn it is on this server",
+	"company_imports":     "what this database has taken in",
+}
+
+var (
+	none          = []any{}
+	defaultParser = model.ParserConfig{ChunkTokenNum: 512, LayoutRecognize: true, Delimiter: "\n", TaskPageSize: 12}
+)
+
+func created() map[string]any { return map[string]any{"created_at": now()} }
+
+func changed() map[string]any { return with(created(), map[string]any{"updated_at": now()}) }
+
+func with(absent, more map[string]any) map[string]any {
+	maps.Copy(absent, more)
+	return absent
+}
+
+// ArchivedTables are the names of the tables whose rows make up a company, each after those that it refers to.
+func ArchivedTables() []string {
+	names := make([]string, len(archivedTables))
+	for i, table := range archivedTables {
+		names[i] = table.name
+	}
+	return names
+}
+
+func archivedTableOf(name string) *archivedTable {
+	i := slices.IndexFunc(archivedTables, func(t archivedTable) bool { return t.name == name })
+	return &archivedTables[i]
+}
+
+// columnsOf returns the columns of each archived table that an archive holds, in their order, and its primary key.
+func (t *Tenant) columnsOf(ctx context.Context) (columns, keys map[string][]string, err error) {
+	rows := []struct {
+		Name string
+		// Columns and Keys of the table.
+		Columns []string `bun:",array"`
+		Keys    []string `bun:",array"`
+	}{}
+	err = t.db.NewRaw(`SELECT relname::text AS name,
+			array_agg(attname::text ORDER BY attnum) AS columns,
+			array_agg(attname::text ORDER BY array_position(indkey::int2[], attnum)) FILTER (WHERE attnum = ANY (indkey)) AS keys
+		FROM pg_class AS t JOIN pg_attribute ON attrelid = t.oid AND attnum > 0 AND NOT attisdropped JOIN pg_index ON indrelid = t.oid AND indisprimary
+		WHERE relnamespace = 'public'::regnamespace AND relname = ANY (?::text[]) AND attname <> 'company_id' GROUP BY relname`,
+		pgdialect.Array(ArchivedTables())).Scan(ctx, &rows)
+	columns, keys = map[string][]string{}, map[string][]string{}
+	for _, row := range rows {
+		without := archivedTableOf(row.Name).without
+		columns[row.Name] = slices.DeleteFunc(row.Columns, func(column string) bool { return slices.Contains(without, column) })
+		keys[row.Name] = row.Keys
+	}
+	return columns, keys, translate(err)
+}
+
+// identifiers writes names of columns, parted by commas.
+func identifiers(names []string) bun.Safe {
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = `"` + name + `"`
+	}
+	return bun.Safe(strings.Join(quoted, ", "))
+}

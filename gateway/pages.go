@@ -1,0 +1,85 @@
+package gateway
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/agentgraph/agentgraph/gateway/console"
+)
+
+// Page is a public document, the same for everybody. It needs no credential, is not rate limited, and is served even
+// while the server drains, as it holds nothing of a company.
+type Page struct {
+	// Type is its Content-Type, and Policy its Content-Security-Policy, which may be empty.
+	Type, Policy string
+	Content      []byte
+}
+
+// pages are handlers of pages by path.
+type pages map[string]http.Handler
+
+func newPages(of map[string]Page) pages {
+	handlers := pages{}
+	for path, page := range of {
+		handlers[path] = handlerOf(page)
+	}
+	return handlers
+}
+
+// at returns the page of a path, or nil. With a trailing slash it leads to the page, whose links are relative to its path.
+func (p pages) at(path string) http.Handler {
+	plain := strings.TrimSuffix(path, "/")
+	if p[plain] == nil || plain == path {
+		return p[path]
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		// The redirect is relative, as a proxy may have taken a prefix off the path.
+		w.Header().Set("Location", "../"+plain[strings.LastIndexByte(plain, '/')+1:])
+		w.WriteHeader(http.StatusFound)
+	})
+}
+
+// pageAge is the Cache-Control of pages. They change with the program alone.
+const pageAge = "public, max-age=300"
+
+func handlerOf(page Page) http.Handler {
+	sum := sha256.Sum256(page.Content)
+	tag := hex.EncodeToString(sum[:8])
+	compressed := sync.OnceValue(func() []byte {
+		var out bytes.Buffer
+		writer, _ := gzip.NewWriterLevel(&out, gzip.BestCompression) // the level is one that there is
+		_, _ = writer.Write(page.Content)                            // a buffer takes everything
+		_ = writer.Close()
+		return out.Bytes()
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		header := w.Header()
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			header.Set("Allow", "GET, HEAD")
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return
+		}
+		header.Set("Content-Type", page.Type)
+		header.Set("Cache-Control", pageAge)
+		header.Set("Vary", "Accept-Encoding")
+		if page.Policy != "" {
+			header.Set("Content-Security-Policy", page.Policy)
+			header.Set("Referrer-Policy", "no-referrer")
+			header.Set("Cross-Origin-Opener-Policy", "same-origin")
+		}
+		if console.AcceptsGzip(r.Header) {
+			header.Set("Content-Encoding", "gzip")
+			header.Set("ETag", `"`+tag+`.gz"`)
+			http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(compressed()))
+			return
+		}
+		header.Set("ETag", `"`+tag+`"`)
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(page.Content))
+	})
+}

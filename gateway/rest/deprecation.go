@@ -1,0 +1,75 @@
+package rest
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/vektah/gqlparser/v2/ast"
+)
+
+// deprecation is the notice that clients get of a route, or of a part of its answer, that will be gone.
+type deprecation struct {
+	// since and sunset are dates: when it was deprecated, and when it will be gone.
+	since, sunset string
+}
+
+// leastNotice is how many months before the sunset clients are told.
+const leastNotice = 6
+
+// deprecate fills the headers of the notice. The schema says by @deprecated what is deprecated, and the table since
+// when: one without the other is an error.
+func (e *endpoint) deprecate() error {
+	e.isDeprecated = deprecates(ast.SelectionSet{e.operation.fields[0]})
+	for _, variable := range e.operation.variables {
+		e.isDeprecated = e.isDeprecated || variable.Directives.ForName("deprecated") != nil
+	}
+	switch {
+	case !e.isDeprecated && e.deprecated == deprecation{}:
+		return nil
+	case !e.isDeprecated:
+		return errors.New("it has the date of a deprecation, and nothing of it is @deprecated")
+	case e.deprecated == deprecation{}:
+		return errors.New("something of it is @deprecated, and it has no date for that")
+	}
+	since, err := time.Parse(time.DateOnly, e.deprecated.since)
+	if err != nil {
+		return err
+	}
+	sunset, err := time.Parse(time.DateOnly, e.deprecated.sunset)
+	if err != nil {
+		return err
+	}
+	if sunset.Before(since.AddDate(0, leastNotice, 0)) {
+		return fmt.Errorf("its sunset is less than %d months after its deprecation", leastNotice)
+	}
+	e.notice = http.Header{
+		"Deprecation": {"@" + strconv.FormatInt(since.Unix(), 10)},
+		"Sunset":      {sunset.Format(http.TimeFormat)},
+	}
+	return nil
+}
+
+// deprecates reports whether anything that is selected is deprecated.
+func deprecates(set ast.SelectionSet) bool {
+	for _, selection := range set {
+		var next ast.SelectionSet
+		switch s := selection.(type) {
+		case *ast.Field:
+			if s.Definition.Directives.ForName("deprecated") != nil {
+				return true
+			}
+			next = s.SelectionSet
+		case *ast.InlineFragment:
+			next = s.SelectionSet
+		case *ast.FragmentSpread:
+			next = s.Definition.SelectionSet
+		}
+		if deprecates(next) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,106 @@
+package rest
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// Route is what there is to say about a route. Variables are described as the inputs that they fill.
+type Route struct {
+	Method, Path string
+	// Operation is the name of the stored operation, and Fields lead to its result, which is the last one's.
+	Operation string
+	Fields    []*ast.Field
+	// About describes the route. If it is empty, the schema does.
+	About string
+	// Variables are all that the operation has; InPath, InQuery and InBody those that are filled from there.
+	Variables, InPath, InQuery, InBody ast.FieldList
+	// Upload is filled by the file of a form; nil for none.
+	Upload *ast.FieldDefinition
+	// Page are the numbers that a paged list answers beside data and total; nil for another answer.
+	Page ast.FieldList
+	// Status is that of a success.
+	Status int
+	// MayBeAbsent: there may be no result. IsStrict: the body may have no unknown properties.
+	MayBeAbsent, IsStrict, HasLocation, IsDeprecated bool
+	// HasTag: a success has an ETag. TakesMatch: If-Match says what a change is based on.
+	HasTag, TakesMatch bool
+}
+
+// Export is what there is to say about a path that streams rows.
+type Export struct {
+	Path, Name, Description string
+	Scope                   model.APIKeyScope
+	// RowType is a type of the schema that has the fields of a row, Columns, and List the member that has the rows.
+	RowType string
+	Columns []string
+	List    string
+	InQuery ast.FieldList
+}
+
+// Routes returns all routes. It fails as New does if the table does not fit the schema.
+func Routes(schema *ast.Schema) ([]Route, error) {
+	all, err := readStored(stored)
+	if err != nil {
+		return nil, err
+	}
+	endpoints, err := newEndpoints(schema, all, routes)
+	if err != nil {
+		return nil, err
+	}
+	described := make([]Route, len(endpoints))
+	for i, e := range endpoints {
+		described[i] = e.describe()
+	}
+	return described, nil
+}
+
+// Exports returns all paths that stream rows.
+func Exports() []Export {
+	var described []Export
+	for _, e := range []export{ledgerExport(nil), auditExport(nil)} {
+		described = append(described, Export{
+			Path: e.path, Name: e.name, Description: e.description, Scope: e.scope, RowType: e.rowType, Columns: e.header, List: e.list,
+			InQuery: exportQuery.members,
+		})
+	}
+	return described
+}
+
+func (e *endpoint) describe() Route {
+	r := Route{
+		Method: e.method, Path: e.path, Operation: e.operation.name, Fields: e.operation.fields, About: e.about,
+		Variables: e.operation.variables, Upload: e.operation.variables.ForName(e.upload), Status: e.status,
+		MayBeAbsent: e.absent != "", IsStrict: e.strict, HasLocation: e.location != "", IsDeprecated: e.isDeprecated,
+		HasTag: e.hasTag(), TakesMatch: e.current != nil,
+	}
+	for _, segment := range e.segments {
+		if name, ok := parameter(segment); ok {
+			r.InPath = append(r.InPath, e.operation.variables.ForName(name))
+		}
+	}
+	if e.paged {
+		r.Page = ast.FieldList{pageNumber.describe(), pageSize.describe()}
+		r.InQuery = slices.Clone(r.Page)
+	}
+	if e.takesBody() {
+		r.InBody = ofV1(e.members)
+	} else {
+		r.InQuery = append(r.InQuery, e.members...)
+	}
+	return r
+}
+
+func (p pageParameter) describe() *ast.FieldDefinition {
+	number := func(n int64) *ast.Value { return &ast.Value{Raw: strconv.FormatInt(n, 10), Kind: ast.IntValue} }
+	return &ast.FieldDefinition{
+		Name: p.name, Description: p.description, Type: ast.NonNullNamedType("Int", nil), DefaultValue: number(p.standard),
+		Directives: ast.DirectiveList{{Name: "bounds", Arguments: ast.ArgumentList{
+			{Name: "min", Value: number(1)}, {Name: "max", Value: number(p.most)},
+		}}},
+	}
+}

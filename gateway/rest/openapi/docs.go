@@ -1,0 +1,236 @@
+package openapi
+
+import (
+	"bytes"
+	"cmp"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/yuin/goldmark"
+)
+
+var (
+	//go:embed page.html
+	pageText string
+	//go:embed style.css
+	style string
+)
+
+// Page writes a document as a page of HTML without scripts.
+func Page(document *openapi3.T) ([]byte, error) {
+	page, err := template.New("").Funcs(template.FuncMap{
+		"prose": prose, "type": typeOf, "bounds": Bounds, "properties": Properties, "json": indented, "scopes": Scopes,
+		"failures": Failures, "problems": Problems,
+		"parameter": func(ref *openapi3.ParameterRef) *openapi3.Parameter { return Parameter(document, ref) },
+		"schema":    func(ref *openapi3.SchemaRef) *openapi3.Schema { return Schema(document, ref) },
+	}).Parse(pageText)
+	if err != nil {
+		return nil, fmt.Errorf("read the page: %w", err)
+	}
+	var out bytes.Buffer
+	err = page.Execute(&out, struct {
+		*openapi3.T
+		Chapters []Chapter
+		Types    []string
+		Style    template.CSS
+	}{document, Chapters(document), slices.Sorted(maps.Keys(document.Components.Schemas)), template.CSS(style)}) //nolint:gosec // our own file
+	return out.Bytes(), err
+}
+
+// Parameter follows a reference to a parameter.
+func Parameter(document *openapi3.T, ref *openapi3.ParameterRef) *openapi3.Parameter {
+	if ref.Ref != "" {
+		return document.Components.Parameters[component(ref.Ref)].Value
+	}
+	return ref.Value
+}
+
+// Schema follows a reference to a schema.
+func Schema(document *openapi3.T, ref *openapi3.SchemaRef) *openapi3.Schema {
+	if ref.Ref != "" {
+		return document.Components.Schemas[component(ref.Ref)].Value
+	}
+	return ref.Value
+}
+
+// Chapter is the operations of a tag.
+type Chapter struct {
+	*openapi3.Tag
+	Operations []Operation
+}
+
+// Operation is an operation at its path.
+type Operation struct {
+	*openapi3.Operation
+	Method, Path string
+	// Counterpart is the field of the schema behind it, such as Mutation.createDataset, or "".
+	Counterpart string
+}
+
+// Chapters returns the operations of a document by tag, by path, and by method from GET to DELETE.
+func Chapters(document *openapi3.T) []Chapter {
+	chapters := make([]Chapter, len(document.Tags))
+	for i, tag := range document.Tags {
+		chapters[i].Tag = tag
+	}
+	for path, item := range document.Paths.Map() {
+		for method, operation := range item.Operations() {
+			i := slices.IndexFunc(chapters, func(c Chapter) bool { return c.Name == operation.Tags[0] })
+			field, _ := operation.Extensions[counterpart].(string)
+			chapters[i].Operations = append(chapters[i].Operations, Operation{operation, method, path, field})
+		}
+	}
+	methods := []string{"GET", "POST", "PUT", "PATCH", "DELETE"}
+	for _, c := range chapters {
+		slices.SortFunc(c.Operations, func(a, b Operation) int {
+			return cmp.Or(cmp.Compare(a.Path, b.Path), slices.Index(methods, a.Method)-slices.Index(methods, b.Method))
+		})
+	}
+	return chapters
+}
+
+// Property is a property of an object.
+type Property struct {
+	Name       string
+	IsRequired bool
+	*openapi3.SchemaRef
+}
+
+// Properties returns an object's properties: the required ones in their order, then the others by name.
+func Properties(of *openapi3.Schema) []Property {
+	var all []Property
+	for _, name := range of.Required {
+		all = append(all, Property{name, true, of.Properties[name]})
+	}
+	for _, name := range slices.Sorted(maps.Keys(of.Properties)) {
+		if !slices.Contains(of.Required, name) {
+			all = append(all, Property{name, false, of.Properties[name]})
+		}
+	}
+	return all
+}
+
+// Scopes returns the scopes that a credential needs.
+func Scopes(o *openapi3.Operation) []string { return (*o.Security)[0]["ApiKey"] }
+
+// Failures returns the statuses of the problems that an operation may answer with, in order.
+func Failures(o *openapi3.Operation) []string {
+	var statuses []string
+	for status, response := range o.Responses.Map() {
+		if response.Ref != "" {
+			statuses = append(statuses, status)
+		}
+	}
+	slices.Sort(statuses)
+	return statuses
+}
+
+// Problem is what a status of a failure means.
+type Problem struct {
+	Status         int
+	Title, Meaning string
+}
+
+// Problems returns the problems of a document by status.
+func Problems(document *openapi3.T) []Problem {
+	var all []Problem
+	for status := range problems {
+		meaning := document.Components.Responses[problemName(status)].Value.Description
+		all = append(all, Problem{status, http.StatusText(status), *meaning})
+	}
+	slices.SortFunc(all, func(a, b Problem) int { return a.Status - b.Status })
+	return all
+}
+
+// component returns the name at the end of a reference.
+func component(ref string) string { return ref[strings.LastIndexByte(ref, '/')+1:] }
+
+// Type is the type of a value in words. Each part is a word or the name of a component.
+func Type(ref *openapi3.SchemaRef, link func(component string) string) string {
+	switch {
+	case ref.Ref != "":
+		return link(component(ref.Ref))
+	case ref.Value.Items != nil:
+		return "list of " + Type(ref.Value.Items, link) + orNothing(ref.Value)
+	case len(ref.Value.AnyOf) > 0:
+		return Type(ref.Value.AnyOf[0], link) + " or null"
+	case ref.Value.Type == nil:
+		return "file"
+	default:
+		word := (*ref.Value.Type)[0]
+		if ref.Value.Format == "date-time" {
+			word = "date-time"
+		}
+		return word + orNothing(ref.Value)
+	}
+}
+
+func orNothing(s *openapi3.Schema) string {
+	if s.Type.Includes("null") {
+		return " or null"
+	}
+	return ""
+}
+
+func typeOf(ref *openapi3.SchemaRef) template.HTML {
+	text := Type(ref, func(name string) string { return `<a href="#type-` + name + `">` + name + `</a>` })
+	return template.HTML(text) //nolint:gosec // words and names of components
+}
+
+// Bounds returns the bounds and the default of a value in words, but for what its description says in the same words.
+func Bounds(ref *openapi3.SchemaRef) string {
+	if ref.Value == nil {
+		return ""
+	}
+	var parts []string
+	s := ref.Value
+	if s.Min != nil && s.Max != nil {
+		parts = append(parts, fmt.Sprintf("%.0f to %.0f", *s.Min, *s.Max))
+	}
+	parts = append(parts, span(s.MinItems, s.MaxItems, "entries"), span(s.MinProps, s.MaxProps, "entries"), span(s.MinLength, s.MaxLength, "characters"))
+	if s.Items != nil && s.Items.Value != nil {
+		parts = append(parts, span(s.Items.Value.MinLength, s.Items.Value.MaxLength, "characters each"))
+	}
+	if s.Default != nil {
+		text, _ := json.Marshal(s.Default) // it was read from JSON or GraphQL
+		parts = append(parts, "default "+string(text))
+	}
+	said := strings.ToLower(strings.ReplaceAll(s.Description, ",", ""))
+	parts = slices.DeleteFunc(parts, func(part string) bool { return strings.Contains(said, part) })
+	return strings.Join(parts, ", ")
+}
+
+func span(least uint64, most *uint64, of string) string {
+	switch {
+	case most == nil:
+		return ""
+	case least == 0:
+		return fmt.Sprintf("at most %d %s", *most, of)
+	default:
+		return fmt.Sprintf("%d to %d %s", least, *most, of)
+	}
+}
+
+// prose returns Markdown as HTML. What is HTML in it is left out.
+func prose(text string) (template.HTML, error) {
+	var out strings.Builder
+	err := goldmark.Convert([]byte(text), &out)
+	return template.HTML(out.String()), err //nolint:gosec // goldmark leaves HTML out
+}
+
+func indented(value any) (string, error) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return "", err
+	}
+	var out bytes.Buffer
+	err = json.Indent(&out, text, "", "  ")
+	return out.String(), err
+}

@@ -1,0 +1,284 @@
+// Package openapi describes the routes of REST as an OpenAPI document, and that to people. It works when code is generated:
+// the program itself has what it wrote.
+package openapi
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"github.com/agentgraph/agentgraph/gateway/rest"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// Describe returns routes and exports as an OpenAPI 3.1 document: parameters, bodies and answers follow from the table, the
+// stored operations and the schema. It fails if the schema has a type that it cannot describe.
+func Describe(schema *ast.Schema, routes []rest.Route, exports []rest.Export) (*openapi3.T, error) {
+	examples, err := readExamples()
+	if err != nil {
+		return nil, err
+	}
+	d := &describer{schema: schema, document: newDocument(), examples: examples, selections: map[string]string{}}
+	for _, r := range routes {
+		d.add(r.Path, r.Method, resultOf(r).Definition.Type, d.operation(r))
+	}
+	for _, e := range exports {
+		d.add(e.Path, http.MethodGet, ast.NamedType(e.RowType, nil), d.export(e))
+	}
+	return d.document, d.fault
+}
+
+// resultOf is the field that the body of an answer is the value of.
+func resultOf(r rest.Route) *ast.Field { return r.Fields[len(r.Fields)-1] }
+
+// counterpart is the extension that names the field of the schema behind an operation: Query.dataset.documents.
+const counterpart = "x-graphql-field"
+
+// describer writes a document.
+type describer struct {
+	schema   *ast.Schema
+	document *openapi3.T
+	examples map[string]example
+	// selections are the fragments and types that components describe, by the component's name.
+	selections map[string]string
+	// fault is the first thing that could not be described.
+	fault error
+}
+
+func (d *describer) fail(format string, args ...any) {
+	d.fault = cmp.Or(d.fault, fmt.Errorf(format, args...))
+}
+
+// add puts an operation into the document, under the tag of its path's first segment. A tag without a type of its name is
+// described as the type of the first operation's answer.
+func (d *describer) add(path, method string, answer *ast.Type, o *openapi3.Operation) {
+	tag := strings.Split(path, "/")[1]
+	o.Tags = []string{tag}
+	if d.document.Tags.Get(tag) == nil {
+		what := d.schema.Types[tag]
+		if what == nil || what == d.schema.Subscription {
+			what = d.schema.Types[answer.Name()]
+		}
+		d.document.Tags = append(d.document.Tags, &openapi3.Tag{Name: tag, Description: what.Description})
+	}
+	d.document.AddOperation(path, method, o)
+}
+
+func (d *describer) operation(r rest.Route) *openapi3.Operation {
+	root := r.Fields[0]
+	what, names := root, []string{root.ObjectDefinition.Name, root.Name}
+	if r.Method == http.MethodGet {
+		what = resultOf(r)
+		for _, field := range r.Fields[1:] {
+			names = append(names, field.Name)
+		}
+	}
+	description := cmp.Or(r.About, what.Definition.Description)
+	summary, _, _ := strings.Cut(description, ". ")
+	o := &openapi3.Operation{
+		OperationID: r.Operation, Summary: strings.TrimSuffix(summary, "."), Description: description,
+		Deprecated: r.IsDeprecated, Security: d.security(r),
+		Extensions: map[string]any{counterpart: strings.Join(names, ".")},
+	}
+	for _, variable := range r.InPath {
+		o.Parameters = append(o.Parameters, d.parameter("path", variable))
+	}
+	for _, variable := range r.InQuery {
+		o.Parameters = append(o.Parameters, d.parameter("query", variable))
+	}
+	if len(r.InBody) > 0 || r.Upload != nil {
+		o.RequestBody = d.body(r)
+	}
+	if r.Method == http.MethodPost {
+		o.Parameters = append(o.Parameters, &openapi3.ParameterRef{Ref: "#/components/parameters/" + idempotencyKey})
+	}
+	if r.TakesMatch {
+		o.Parameters = append(o.Parameters, &openapi3.ParameterRef{Ref: "#/components/parameters/" + ifMatch})
+	}
+	o.Responses = openapi3.NewResponses()
+	o.Responses.Delete("default")
+	if r.HasTag && r.Method == http.MethodGet {
+		o.Parameters = append(o.Parameters, &openapi3.ParameterRef{Ref: "#/components/parameters/" + ifNoneMatch})
+		unchanged := openapi3.NewResponse().WithDescription("It is what If-None-Match names.")
+		unchanged.Headers = answerHeaders("ETag")
+		o.Responses.Set(strconv.Itoa(http.StatusNotModified), &openapi3.ResponseRef{Value: unchanged})
+	}
+	o.Responses.Set(strconv.Itoa(r.Status), &openapi3.ResponseRef{Value: d.success(r)})
+	for _, status := range failures(r) {
+		o.Responses.Set(strconv.Itoa(status), &openapi3.ResponseRef{Ref: "#/components/responses/" + problemName(status)})
+	}
+	d.illustrate(o)
+	return o
+}
+
+// parameter describes a variable that stands in the path or the query string.
+func (d *describer) parameter(in string, v *ast.FieldDefinition) *openapi3.ParameterRef {
+	schema := d.input(v)
+	if in == "path" {
+		schema.Value.MinLength = 1
+	}
+	return &openapi3.ParameterRef{Value: &openapi3.Parameter{
+		Name: v.Name, In: in, Description: v.Description, Required: v.Type.NonNull && v.DefaultValue == nil, Schema: schema,
+	}}
+}
+
+func (d *describer) body(r rest.Route) *openapi3.RequestBodyRef {
+	object := d.inputObject(r.InBody, r.IsStrict)
+	// Only POST without anything that is required may do without a body.
+	body := &openapi3.RequestBody{Required: len(object.Required) > 0 || r.Method != http.MethodPost, Content: openapi3.Content{}}
+	name := r.Operation + "Body"
+	d.document.Components.Schemas[name] = &openapi3.SchemaRef{Value: object}
+	body.Content["application/json"] = &openapi3.MediaType{Schema: componentSchema(name)}
+	if r.Upload != nil {
+		form := openapi3.NewObjectSchema()
+		for _, member := range r.InBody {
+			form.WithPropertyRef(member.Name, d.input(member))
+		}
+		form.WithProperty(r.Upload.Name, &openapi3.Schema{Description: r.Upload.Description, ContentMediaType: "application/octet-stream"})
+		form.Required = []string{r.Upload.Name}
+		body.Content["multipart/form-data"] = &openapi3.MediaType{Schema: &openapi3.SchemaRef{Value: form}}
+	}
+	return &openapi3.RequestBodyRef{Value: body}
+}
+
+func (d *describer) success(r rest.Route) *openapi3.Response {
+	response := openapi3.NewResponse().WithDescription("Done.")
+	response.Headers = answerHeaders()
+	if r.HasTag {
+		response.Headers["ETag"] = &openapi3.HeaderRef{Ref: "#/components/headers/ETag"}
+	}
+	if r.HasLocation {
+		response.Headers["Location"] = &openapi3.HeaderRef{Ref: "#/components/headers/Location"}
+	}
+	if r.Method == http.MethodPost {
+		response.Headers["Idempotent-Replayed"] = &openapi3.HeaderRef{Ref: "#/components/headers/Idempotent-Replayed"}
+	}
+	if r.IsDeprecated {
+		for _, name := range []string{"Deprecation", "Sunset"} {
+			d.document.Components.Headers[name] = describeHeader(name)
+			response.Headers[name] = &openapi3.HeaderRef{Ref: "#/components/headers/" + name}
+		}
+	}
+	if r.Status == http.StatusNoContent {
+		return response
+	}
+	response.WithDescription("The answer.")
+	result := resultOf(r)
+	schema := d.object(d.schema.Types[result.Definition.Type.NamedType], result.SelectionSet, r.Operation+"Result")
+	for _, number := range r.Page {
+		page := d.document.Components.Schemas[strings.TrimPrefix(schema.Ref, schemaPrefix)].Value
+		property := d.input(number)
+		property.Value.Default = nil
+		page.WithPropertyRef(number.Name, property)
+		page.Required = append(page.Required, number.Name)
+	}
+	response.Content = openapi3.Content{"application/json": &openapi3.MediaType{Schema: schema}}
+	return response
+}
+
+// anyFailure are the statuses of the problems that every route may answer with.
+var anyFailure = []int{
+	http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotAcceptable,
+	http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable,
+}
+
+// failures are the statuses of the problems that the route may answer with.
+func failures(r rest.Route) []int {
+	statuses := slices.Clone(anyFailure)
+	names := func(v *ast.FieldDefinition) bool { return v.Type.Name() == "ID" }
+	if r.MayBeAbsent || slices.ContainsFunc(r.Variables, names) {
+		statuses = append(statuses, http.StatusNotFound)
+	}
+	if r.Method != http.MethodGet {
+		statuses = append(statuses, http.StatusConflict, http.StatusUnprocessableEntity)
+	}
+	if r.TakesMatch {
+		statuses = append(statuses, http.StatusPreconditionFailed)
+	}
+	if len(r.InBody) > 0 {
+		statuses = append(statuses, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
+	}
+	if r.Fields[0].Definition.Directives.ForName("modelDriven") != nil {
+		statuses = append(statuses, http.StatusBadGateway)
+	}
+	slices.Sort(statuses)
+	return statuses
+}
+
+// export describes a path that streams rows.
+func (d *describer) export(e rest.Export) *openapi3.Operation {
+	o := &openapi3.Operation{
+		OperationID: e.Name, Summary: strings.TrimSuffix(e.Description, "."),
+		Description: e.Description + " The answer is as long as what it tells of. If it fails on the way, the connection breaks.",
+		Security:    securityOf([]string{string(e.Scope)}),
+	}
+	for _, member := range e.InQuery {
+		o.Parameters = append(o.Parameters, d.parameter("query", member))
+	}
+	row := openapi3.NewObjectSchema()
+	for _, field := range d.schema.Types[e.RowType].Fields {
+		if slices.Contains(e.Columns, field.Name) {
+			row.WithPropertyRef(field.Name, d.output(field.Type, nil, field.Description))
+		}
+	}
+	row.Required = e.Columns
+	moment := func() *openapi3.SchemaRef { return d.output(ast.NonNullNamedType("DateTime", nil), nil, "") }
+	all := openapi3.NewObjectSchema().WithPropertyRef("periodFrom", moment()).WithPropertyRef("periodTo", moment()).
+		WithProperty(e.List, openapi3.NewArraySchema().WithItems(row))
+	all.Required = []string{"periodFrom", "periodTo", e.List}
+	d.document.Components.Schemas[e.Name+"Result"] = &openapi3.SchemaRef{Value: all}
+	response := openapi3.NewResponse().WithDescription("The rows, oldest first.")
+	response.Headers = answerHeaders()
+	response.Content = openapi3.Content{
+		"application/json": &openapi3.MediaType{Schema: componentSchema(e.Name + "Result")},
+		"text/csv":         &openapi3.MediaType{Schema: &openapi3.SchemaRef{Value: &openapi3.Schema{Type: &openapi3.Types{"string"}}}},
+	}
+	o.Responses = openapi3.NewResponses()
+	o.Responses.Delete("default")
+	o.Responses.Set("200", &openapi3.ResponseRef{Value: response})
+	for _, status := range anyFailure {
+		o.Responses.Set(strconv.Itoa(status), &openapi3.ResponseRef{Ref: "#/components/responses/" + problemName(status)})
+	}
+	d.illustrate(o)
+	return o
+}
+
+// security names the scopes that an operation needs for what it selects, without those that others of them hold.
+func (d *describer) security(r rest.Route) *openapi3.SecurityRequirements {
+	scopes := scopesOf(nil, ast.SelectionSet{r.Fields[0]})
+	var needed []string
+	for _, scope := range scopes {
+		isHeld := func(other string) bool {
+			return other != scope && model.Principal{Scopes: []model.APIKeyScope{model.APIKeyScope(other)}}.Can(model.APIKeyScope(scope))
+		}
+		if !slices.ContainsFunc(scopes, isHeld) {
+			needed = append(needed, scope)
+		}
+	}
+	return securityOf(needed)
+}
+
+func scopesOf(scopes []string, set ast.SelectionSet) []string {
+	for _, selection := range set {
+		switch s := selection.(type) {
+		case *ast.Field:
+			if d := s.Definition.Directives.ForName("requires"); d != nil {
+				if scope := d.Arguments.ForName("scope").Value.Raw; !slices.Contains(scopes, scope) {
+					scopes = append(scopes, scope)
+				}
+			}
+			scopes = scopesOf(scopes, s.SelectionSet)
+		case *ast.InlineFragment:
+			scopes = scopesOf(scopes, s.SelectionSet)
+		case *ast.FragmentSpread:
+			scopes = scopesOf(scopes, s.Definition.SelectionSet)
+		}
+	}
+	return scopes
+}

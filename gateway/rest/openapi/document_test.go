@@ -1,0 +1,211 @@
+package openapi_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/stretchr/testify/require"
+	"github.com/vektah/gqlparser/v2"
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"github.com/agentgraph/agentgraph/gateway/rest"
+	"github.com/agentgraph/agentgraph/gateway/rest/openapi"
+)
+
+// theSchema parses the project's schema each time, since validation writes to it.
+func theSchema(t testing.TB) *ast.Schema {
+	t.Helper()
+	files, err := filepath.Glob("../../../schema/*.graphqls")
+	require.NoError(t, err)
+	var sources []*ast.Source
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		sources = append(sources, &ast.Source{Name: file, Input: string(text)})
+	}
+	schema, err := gqlparser.LoadSchema(sources...)
+	require.NoError(t, err)
+	return schema
+}
+
+func theRoutes(t testing.TB, schema *ast.Schema) []rest.Route {
+	t.Helper()
+	routes, err := rest.Routes(schema)
+	require.NoError(t, err)
+	return routes
+}
+
+// theDocument reads the document of the project's schema as a client does.
+func theDocument(t testing.TB) *openapi3.T {
+	t.Helper()
+	schema := theSchema(t)
+	written, err := openapi.Describe(schema, theRoutes(t, schema), rest.Exports())
+	require.NoError(t, err)
+	return reread(t, written)
+}
+
+func reread(t testing.TB, written *openapi3.T) *openapi3.T {
+	t.Helper()
+	text, err := json.Marshal(written)
+	require.NoError(t, err)
+	read, err := openapi3.NewLoader().LoadFromData(text)
+	require.NoError(t, err)
+	return read
+}
+
+func TestDocumentIsValidAndHasEveryRoute(t *testing.T) {
+	t.Parallel()
+	document := theDocument(t)
+	require.NoError(t, document.Validate(t.Context()))
+	require.Equal(t, "3.1.0", document.OpenAPI)
+	routes := theRoutes(t, theSchema(t))
+	for _, r := range routes {
+		item := document.Paths.Value(r.Path)
+		require.NotNil(t, item, r.Path)
+		require.Equal(t, r.Operation, item.GetOperation(r.Method).OperationID)
+	}
+	for _, path := range []string{"/Consumption/export", "/AuditEvent/export"} {
+		require.Contains(t, document.Paths.Value(path).Get.Responses.Value("200").Value.Content, "text/csv")
+	}
+	total := 0
+	for _, chapter := range openapi.Chapters(document) {
+		require.NotEmpty(t, chapter.Description, chapter.Name)
+		for _, o := range chapter.Operations {
+			total++
+			require.NotEmpty(t, o.Description, o.OperationID)
+			require.NotEmpty(t, openapi.Scopes(o.Operation), o.OperationID)
+		}
+	}
+	require.Equal(t, len(routes)+2, total)
+}
+
+func TestDocumentSaysWhatTheSchemaSays(t *testing.T) {
+	t.Parallel()
+	document := theDocument(t)
+	schema := func(path ...string) *openapi3.Schema {
+		s := document.Components.Schemas[path[0]].Value
+		for _, name := range path[1:] {
+			require.Contains(t, s.Properties, name)
+			s = s.Properties[name].Value
+		}
+		return s
+	}
+	prompt := schema("ReplacePromptBody", "prompt")
+	require.EqualValues(t, 1, prompt.MinLength)
+	require.EqualValues(t, 50_000, *prompt.MaxLength)
+	turns := schema("CreateSimulationTestBody", "maxTurns")
+	require.Equal(t, []float64{1, 30}, []float64{*turns.Min, *turns.Max})
+	require.EqualValues(t, 10, turns.Default)
+	criteria := schema("CreateSimulationTestBody", "criteria")
+	require.EqualValues(t, 30, *criteria.MaxItems)
+	require.EqualValues(t, 2_000, *criteria.Items.Value.MaxLength)
+	require.False(t, criteria.Type.Includes("null"))
+	require.True(t, schema("UpdateAgentTestBody", "criteria").Type.Includes("null"))
+	require.Equal(t, []string{"agentId", "name", "scenario", "criteria"}, schema("CreateSimulationTestBody").Required)
+	require.Equal(t, []any{}, schema("CreateSimulationTestBody", "conversationContext").Default)
+
+	require.False(t, *schema("StartSimulationChatBody").AdditionalProperties.Has)
+	require.False(t, *schema("MockedToolInput").AdditionalProperties.Has)
+	require.NotContains(t, schema("MockedToolInput").Properties, "rules", "it is beyond v1")
+	require.Nil(t, schema("CreateDatasetBody").AdditionalProperties.Has)
+
+	require.Equal(t, []any{"Phone", "SMS", "Web", "WhatsApp"}, schema("Channel").Enum)
+	require.True(t, schema("Agent", "knowledgeBaseChatId").Type.Includes("null"))
+	require.False(t, schema("Agent", "prompt").Type.Includes("null"))
+	require.Len(t, schema("AgentTest").OneOf, 2)
+	require.Contains(t, schema("ListDatasetsResult").Required, "pageNumber")
+
+	start := document.Paths.Value("/SimulationChat/start").Post
+	require.NotNil(t, start.Responses.Value("502"))
+	require.Equal(t, []string{"simulate"}, openapi.Scopes(start))
+	require.Contains(t, document.Paths.Value("/Dataset").Post.Responses.Value("200").Value.Headers, "Location")
+	require.Nil(t, document.Paths.Value("/Dataset").Post.Responses.Value("404"), "it names nothing that could be missing")
+	require.Contains(t, document.Paths.Value("/Dataset/{datasetId}/document").Post.RequestBody.Value.Content, "multipart/form-data")
+	require.NotNil(t, document.Paths.Value("/CampaignItem/{campaignId}").Get.Parameters.GetByInAndName("query", "runningStatus"))
+}
+
+func TestEveryProblemIsMetSomewhere(t *testing.T) {
+	t.Parallel()
+	document := theDocument(t)
+	met := map[string]bool{}
+	for _, chapter := range openapi.Chapters(document) {
+		for _, o := range chapter.Operations {
+			for _, status := range openapi.Failures(o.Operation) {
+				met[status] = true
+			}
+		}
+	}
+	for _, problem := range openapi.Problems(document) {
+		require.Contains(t, met, strconv.Itoa(problem.Status))
+	}
+	require.Len(t, openapi.Problems(document), len(met))
+}
+
+func TestTheDocumentMarksWhatIsDeprecated(t *testing.T) {
+	t.Parallel()
+	schema := theSchema(t)
+	routes := theRoutes(t, schema)
+	deprecated := schema.Types["Agent"].Fields.ForName("tags")
+	deprecated.Directives = append(deprecated.Directives, &ast.Directive{Name: "deprecated"})
+	routes[0].IsDeprecated = true
+	written, err := openapi.Describe(schema, routes, nil)
+	require.NoError(t, err)
+	document := reread(t, written)
+	require.NoError(t, document.Validate(t.Context()))
+	get := document.Paths.Value("/Agent/{agentId}").Get
+	require.True(t, get.Deprecated)
+	require.Contains(t, get.Responses.Value("200").Value.Headers, "Sunset")
+	require.False(t, document.Paths.Value("/Dataset").Get.Deprecated)
+	agent := document.Components.Schemas["Agent"].Value
+	require.True(t, agent.Properties["tags"].Value.Deprecated)
+	require.False(t, agent.Properties["prompt"].Value.Deprecated)
+	page, err := openapi.Page(written)
+	require.NoError(t, err)
+	require.Contains(t, string(page), `<span class="deprecated">deprecated</span>`)
+}
+
+func TestAScalarWithoutADescriptionIsAnError(t *testing.T) {
+	t.Parallel()
+	schema := theSchema(t)
+	routes := theRoutes(t, schema)
+	schema.Types["Agent"].Fields.ForName("prompt").Type.NamedType = "Upload"
+	_, err := openapi.Describe(schema, routes, nil)
+	require.ErrorContains(t, err, "the scalar Upload")
+}
+
+func TestDocsLeadToWhatIsThere(t *testing.T) {
+	t.Parallel()
+	text := string(rest.Docs)
+	ids := map[string]int{}
+	for _, id := range regexp.MustCompile(` id="([^"]+)"`).FindAllStringSubmatch(text, -1) {
+		ids[id[1]]++
+		require.Equal(t, 1, ids[id[1]], "two have the id %s", id[1])
+	}
+	for _, link := range regexp.MustCompile(`(?:href|src|url)[=(]"?([^")>]+)`).FindAllStringSubmatch(text, -1) {
+		target, isHere := strings.CutPrefix(link[1], "#")
+		if isHere {
+			require.Contains(t, ids, target)
+		} else {
+			require.Contains(t, []string{"openapi.json", "data:,"}, link[1], "the page asks for something elsewhere")
+		}
+	}
+	for _, r := range theRoutes(t, theSchema(t)) {
+		require.Contains(t, ids, r.Operation)
+	}
+	require.NotContains(t, text, "ZgotmplZ")
+	require.NotContains(t, text, "<script")
+	require.NotContains(t, text, " style=", "the policy allows the style sheet alone")
+}
+
+func TestTheProgramHasTheDocumentOfItsTable(t *testing.T) {
+	t.Parallel()
+	text, err := json.Marshal(theDocument(t))
+	require.NoError(t, err)
+	require.JSONEq(t, string(text), string(rest.OpenAPI), "run make generate")
+}

@@ -1,0 +1,65 @@
+package openapi
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// recorded is what a test of the whole program sent and was answered, with ids and times made stable. It writes the file
+// anew with AGENTGRAPH_RECORD=1.
+//
+//go:embed examples.json
+var recorded []byte
+
+// example is a request of an operation, and the answer to it.
+type example struct {
+	// Parameters are those of the path and the query string.
+	Parameters map[string]string `json:"parameters,omitempty"`
+	Body       json.RawMessage   `json:"body,omitempty"`
+	Answer     json.RawMessage   `json:"answer,omitempty"`
+}
+
+func readExamples() (map[string]example, error) {
+	var examples map[string]example
+	if err := json.Unmarshal(recorded, &examples); err != nil {
+		return nil, fmt.Errorf("read the examples: %w", err)
+	}
+	return examples, nil
+}
+
+// illustrate adds the example of an operation.
+func (d *describer) illustrate(o *openapi3.Operation) {
+	of, found := d.examples[o.OperationID]
+	if !found {
+		return
+	}
+	for _, p := range o.Parameters {
+		if p.Value == nil { // a reference to what many have
+			continue
+		}
+		if text, given := of.Parameters[p.Value.Name]; given {
+			p.Value.Example = literal(text, p.Value.Schema)
+		}
+	}
+	if o.RequestBody != nil {
+		o.RequestBody.Value.Content["application/json"].Example = of.Body
+	}
+	for _, status := range []int{200, 202} {
+		if r := o.Responses.Value(strconv.Itoa(status)); r != nil {
+			r.Value.Content["application/json"].Example = of.Answer
+		}
+	}
+}
+
+// literal is the value that a text of a URL stands for.
+func literal(text string, schema *openapi3.SchemaRef) any {
+	var value any
+	if schema.Value == nil || schema.Value.Type.Is("string") || json.Unmarshal([]byte(text), &value) != nil {
+		return text
+	}
+	return value
+}

@@ -1,0 +1,77 @@
+package model
+
+import (
+	"strings"
+	"time"
+)
+
+// Bounds of a secret that was made elsewhere. Only its hash is kept, so nothing but its own length and variety stands
+// between the hash and whoever would guess it: a random text of hexadecimal digits has 96 bits at the least length.
+const (
+	leastImportedSecret  = 24
+	mostImportedSecret   = maxSecretLength
+	leastImportedVariety = 10
+	importedPrefixLength = 4
+)
+
+// ImportAPIKeyInput describes a key that exists already.
+type ImportAPIKeyInput struct {
+	Name      string
+	Scopes    []APIKeyScope
+	ExpiresAt *time.Time
+	// Secret is what clients send as the key.
+	Secret string
+}
+
+// ImportAPIKey returns a key of the company for a secret that exists already: one of another server, or one of this program
+// that names the company. IsForeign says which. BAD_INPUT has every bound that the input breaks.
+func ImportAPIKey(companyID string, in ImportAPIKeyInput, now time.Time) (key *APIKey, isForeign bool, err error) {
+	var faults Fields
+	key, _, err = NewAPIKey(Signer{}, companyID, CreateAPIKeyInput{Name: in.Name, Scopes: in.Scopes, ExpiresAt: in.ExpiresAt}, now)
+	owner, prefix, isOwn := ParseAPIKey(in.Secret)
+	switch {
+	case isOwn && owner != companyID:
+		faults.Add("secret", "must be of this company, and names another one")
+	case isOwn:
+		key.Prefix = prefix
+	case hasOwnForm(in.Secret):
+		faults.Add("secret", "must be complete: it begins as keys of this program do, and is none")
+	case !IsForeignSecret(in.Secret):
+		faults.Add("secret", "must have %d to %d characters of ASCII without spaces, at least %d of them different",
+			leastImportedSecret, mostImportedSecret, leastImportedVariety)
+	default:
+		key.Prefix = in.Secret[:importedPrefixLength]
+	}
+	key.Hash = hashOf(in.Secret)
+	if err == nil {
+		err = faults.Err()
+	}
+	return key, !isOwn, err
+}
+
+// hasOwnForm reports whether the text begins as the credentials of this program do.
+func hasOwnForm(text string) bool {
+	return strings.HasPrefix(text, keyKind+"_") || strings.HasPrefix(text, tokenKind+"_")
+}
+
+// IsForeignSecret reports whether the text may be the secret of a key that was made elsewhere. It costs nothing to ask.
+func IsForeignSecret(text string) bool {
+	if len(text) < leastImportedSecret || len(text) > mostImportedSecret || hasOwnForm(text) {
+		return false
+	}
+	var seen [128]bool
+	variety := 0
+	for _, c := range []byte(text) {
+		if c <= ' ' || c >= 0x7f {
+			return false
+		}
+		if !seen[c] {
+			seen[c] = true
+			variety++
+		}
+	}
+	return variety >= leastImportedVariety
+}
+
+// HashOfSecret is what is kept of a key's secret.
+func HashOfSecret(secret string) []byte { return hashOf(secret) }

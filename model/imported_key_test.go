@@ -1,0 +1,86 @@
+package model
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestImportAPIKey(t *testing.T) {
+	t.Parallel()
+	company := NewID("company")
+	take := func(secret string) (*APIKey, bool, error) {
+		return ImportAPIKey(company, ImportAPIKeyInput{Name: "v1", Scopes: []APIKeyScope{APIKeyScopeRead}, Secret: secret}, now)
+	}
+	for _, secret := range []string{"0123456789abcdef01234567", "3F2504E0-4F89-41D3-9A0C-0305E82C3301", "sk-live-" + strings.Repeat("aB3", 64)} {
+		key, isForeign, err := take(secret)
+		require.NoError(t, err, secret)
+		require.True(t, isForeign)
+		require.True(t, IsForeignSecret(secret))
+		require.Equal(t, secret[:4], key.Prefix)
+		require.True(t, key.Matches(secret))
+		require.False(t, key.Matches(secret+"x"))
+	}
+	for secret, says := range map[string]string{
+		"0123456789abcdef0123456":              "24 to 200 characters",
+		strings.Repeat("0123456789", 20) + "x": "24 to 200 characters",
+		strings.Repeat("012345678", 5):         "at least 10 of them different",
+		"0123456789abcdef 01234567":            "without spaces",
+		"0123456789abcdef\n01234567":           "without spaces",
+		"0123456789abcdéf01234567":             "ASCII",
+		"ag_0123456789abcdef01234567":          "begins as keys of this program do",
+		"agt_0123456789abcdef01234567":         "begins as keys of this program do",
+	} {
+		_, _, err := take(secret)
+		require.ErrorContains(t, err, says, secret)
+		require.False(t, IsForeignSecret(secret), secret)
+	}
+	_, _, err := ImportAPIKey(company, ImportAPIKeyInput{Secret: "short"}, now)
+	require.ErrorContains(t, err, "name")
+
+	// One of this program is of its company alone.
+	made, secret := newKey(t, company)
+	key, isForeign, err := take(secret)
+	require.NoError(t, err)
+	require.False(t, isForeign)
+	require.Equal(t, made.Hash, key.Hash)
+	require.Equal(t, made.Prefix, key.Prefix)
+	_, secret = newKey(t, NewID("company"))
+	_, _, err = take(secret)
+	require.ErrorContains(t, err, "names another one")
+}
+
+// Secrets name companies whose ids were made elsewhere, too.
+func TestSecretsOfCompaniesWithOtherIDs(t *testing.T) {
+	t.Parallel()
+	for _, company := range []string{"acme", "42", "a_b_c", "company_a_b", "company_i", "company_", "3F2504E0-4F89-41D3-9A0C-0305E82C3301", strings.Repeat("z", 64)} {
+		key, secret := newKey(t, company)
+		owner, prefix, ok := ParseAPIKey(secret)
+		require.True(t, ok, company)
+		require.Equal(t, company, owner)
+		require.Equal(t, key.Prefix, prefix)
+		_, token := Signer{}.newSecret(tokenKind, company)
+		owner, _, ok = ParseAccessToken(token)
+		require.True(t, ok)
+		require.Equal(t, company, owner)
+	}
+	require.Equal(t, "company_01abc", func() string { id, _ := companyOfName("01abc"); return id }())
+	for _, name := range []string{"i!", "i", "iACME", nameOfCompany("acme") + "\n", importedCompany + crockford.EncodeToString([]byte("company_01abc"))} {
+		if id, ok := companyOfName(name); ok {
+			require.Equal(t, name, nameOfCompany(id))
+		}
+	}
+	_, ok := companyOfName(importedCompany + crockford.EncodeToString([]byte("company_01abc")))
+	require.False(t, ok, "it has another name")
+}
+
+func TestIsID(t *testing.T) {
+	t.Parallel()
+	for _, id := range []string{"1", "agent_01h2x", "3F2504E0-4F89-41D3-9A0C-0305E82C3301", "a.b~c:d@e-f_g", strings.Repeat("9", MaxIDLength), NewID("agent")} {
+		require.True(t, IsID(id), id)
+	}
+	for _, id := range []string{"", ".", "..", "a/b", "a b", "a\n", "é", "-a", "a%2Fb", "a?b", "a#b", strings.Repeat("9", MaxIDLength+1), "a\x00"} {
+		require.False(t, IsID(id), "%q", id)
+	}
+}

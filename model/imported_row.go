@@ -1,0 +1,162 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nyaruka/phonenumbers"
+	"golang.org/x/net/http/httpguts"
+)
+
+// Imported is a row that was made elsewhere and knows bounds beyond those that the database keeps.
+type Imported interface {
+	// CheckImported returns BAD_INPUT with every bound that the row breaks.
+	CheckImported() error
+}
+
+// CheckImported checks the bounds of an agent.
+func (a *Agent) CheckImported() error { return a.Validate() }
+
+// CheckImported checks the bounds of a tool, but for the values of its headers, which are encrypted.
+func (t *Tool) CheckImported() error {
+	copied := *t
+	if err := copied.Update(UpdateToolInput{}, time.Time{}, nil); err != nil || t.Endpoint == nil {
+		return err
+	}
+	var faults Fields
+	faults.endpoint("endpoint", &ToolEndpointInput{Method: t.Endpoint.Method, URL: t.Endpoint.URL, TimeoutSeconds: t.Endpoint.TimeoutSeconds})
+	if faults.list("endpoint.headerNames", len(t.Endpoint.HeaderNames), maxHeaders) {
+		for i, name := range t.Endpoint.HeaderNames {
+			if !httpguts.ValidHeaderFieldName(name) || IsReservedHeader(name) {
+				faults.Add(fmt.Sprintf("endpoint.headerNames.%d", i), "must be the name of an HTTP header that a tool may set")
+			}
+		}
+	}
+	if (len(t.Endpoint.HeaderNames) > 0) != (len(t.Endpoint.SealedHeaders) > 0) {
+		faults.Add("endpoint.sealedHeaders", "must be there exactly if headerNames has entries")
+	}
+	return faults.Err()
+}
+
+// CheckImported checks the bounds of a sub-agent.
+func (s *SubAgent) CheckImported() error {
+	return AddSubAgentInput{Name: s.Name, TechnicalName: s.TechnicalName, Description: &s.Description}.Validate()
+}
+
+// CheckImported checks the bounds of a knowledge base chat. Its rerank model need not be configured.
+func (c *KnowledgeBaseChat) CheckImported() error {
+	copied, llm, prompt := *c, c.LlmSettings, c.PromptSettings
+	return copied.merge(&c.Name, 0, 0, &LlmSettingsInput{
+		Temperature: &llm.Temperature, TopP: &llm.TopP, PresencePenalty: &llm.PresencePenalty, FrequencyPenalty: &llm.FrequencyPenalty,
+	}, &PromptSettingsInput{
+		SimilarityThreshold: &prompt.SimilarityThreshold, KeywordsSimilarityWeight: &prompt.KeywordsSimilarityWeight, TopN: &prompt.TopN,
+		Prompt: &prompt.Prompt, Opener: &prompt.Opener, EmptyResponse: &prompt.EmptyResponse,
+	}, nil)
+}
+
+// CheckImported checks the bounds of a dataset.
+func (d *Dataset) CheckImported() error {
+	copied := *d
+	err := copied.Update(UpdateDatasetInput{ParserConfig: &ParserConfigInput{ChunkTokenNum: &d.ParserConfig.ChunkTokenNum, TaskPageSize: &d.ParserConfig.TaskPageSize}})
+	var faults Fields
+	faults.text("parserConfig.delimiter", d.ParserConfig.Delimiter, 1, 255)
+	return errors.Join(err, faults.Err())
+}
+
+// CheckImported checks the bounds of a document.
+func (d *Document) CheckImported() error {
+	var faults Fields
+	faults.name("name", d.Name, 255)
+	return faults.Err()
+}
+
+// CheckImported checks the bounds of a folder.
+func (f *AgentTestFolder) CheckImported() error {
+	copied := *f
+	return copied.Update(UpdateAgentTestFolderInput{}, time.Time{})
+}
+
+// CheckImported checks the bounds of a test.
+func (t *AgentTestRow) CheckImported() error {
+	copied := *t
+	if t.ToolMocking != nil && !t.ToolMocking.SideEffects.IsValid() {
+		var faults Fields
+		faults.Add("toolMocking.sideEffects", "must be Allow or Deny")
+		return faults.Err()
+	}
+	if t.Kind == AgentTestKindClassification {
+		return (&ClassificationTest{&copied}).Update(UpdateClassificationTestInput{}, time.Time{})
+	}
+	return (&SimulationTest{&copied}).Update(UpdateSimulationTestInput{}, time.Time{})
+}
+
+// CheckImported checks the bounds of an execution.
+func (e *AgentTestExecution) CheckImported() error {
+	var faults Fields
+	faults.draft("draftPrompt", e.DraftPrompt)
+	return faults.Err()
+}
+
+// CheckImported checks the bounds of a simulated chat.
+func (c *SimulationChat) CheckImported() error {
+	var faults Fields
+	faults.importedBag("dataBag", c.DataBag)
+	faults.mocking("tool_mocking", &c.ToolMocking)
+	faults.draft("draftPrompt", c.DraftPrompt)
+	return faults.Err()
+}
+
+// CheckImported checks the bounds of a campaign, whatever its state.
+func (c *Campaign) CheckImported() error {
+	var faults Fields
+	faults.name("name", c.Name, 255)
+	if c.DefaultRegion != nil && phonenumbers.GetCountryCodeForRegion(*c.DefaultRegion) == 0 {
+		faults.Add("defaultRegion", "must be an ISO 3166 code of two capital letters, such as US or FR")
+	}
+	named(&faults, "ownFields", c.OwnFields, func(path string, field CampaignField) string {
+		if !fieldName.MatchString(field.Name) {
+			faults.Add(path+".name", "must have letters, digits, _ and . only, and begin with a letter or _")
+		}
+		faults.optional(path+".description", field.Description, maxDefinition)
+		return field.Name
+	})
+	return faults.Err()
+}
+
+// CheckImported checks the bounds of an item.
+func (i *CampaignItem) CheckImported() error {
+	var faults Fields
+	faults.importedBag("dataBag", i.DataBag)
+	return faults.Err()
+}
+
+// importedBag records the faults of a data bag that is stored as it is: null, which input may have, has no place in it.
+func (f *Fields) importedBag(path string, bag JSONObject) {
+	f.dataBag(path, bag)
+	if _, err := variables(bag); err != nil {
+		f.Add(path, "must map names to texts, and none to null")
+	}
+}
+
+// CheckImported checks the bounds of a plan.
+func (p *Plan) CheckImported() error {
+	_, err := NewPlan(SetPlanInput{p.Name, p.CreditsIncluded, p.Budget}, p.Month)
+	return err
+}
+
+// CheckImported checks the bounds of an entry of usage.
+func (e *UsageEntry) CheckImported() error {
+	var faults Fields
+	faults.text("idempotencyKey", e.IdempotencyKey, 1, MaxUsageKey)
+	faults.text("agentId", e.AgentID, 1, MaxIDLength)
+	faults.text("campaignId", e.CampaignID, 0, MaxIDLength)
+	if !slices.Contains(AllChannel, e.Channel) {
+		faults.Add("channel", "must be one of Phone, SMS, Web, WhatsApp")
+	}
+	if e.Credits < -MaxEntryCredits || e.Credits > MaxEntryCredits {
+		faults.Add("credits", "must be between -%v and %v", MaxEntryCredits, MaxEntryCredits)
+	}
+	return faults.Err()
+}

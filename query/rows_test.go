@@ -1,0 +1,56 @@
+package query
+
+import (
+	"bytes"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestRowsReturnWhatWasAdded(t *testing.T) {
+	t.Parallel()
+	large := bytes.Repeat([]byte("l"), leastLarge)
+	var r rows
+	r.reset(3)
+	for range 2 { // which use the same memory
+		added := [][][]byte{
+			{[]byte("a"), nil, {}}, {large, []byte("b"), large[1:]}, {nil, large, nil}, {{}, []byte("c"), []byte("d")},
+		}
+		size := 0
+		for _, row := range added {
+			require.NoError(t, r.add(row))
+			for _, value := range row {
+				size += len(value)
+			}
+		}
+		for i, row := range added {
+			for j, value := range row {
+				require.Equal(t, value, r.value(i, j), "row %d, column %d", i, j)
+			}
+		}
+		const place = 4
+		require.Equal(t, size, r.size()-2*place)
+		r.reset(3)
+	}
+}
+
+// What large values take is what they are long: they are not moved as more are added, which takes several times as much.
+func TestLargeValuesOfRowsStayWhereTheyAre(t *testing.T) {
+	t.Parallel()
+	var r rows
+	r.reset(1)
+	value := make([]byte, 1<<20)
+	const count = 32
+	places := make([]*byte, count)
+	for i := range places {
+		require.NoError(t, r.add([][]byte{value}))
+		places[i] = unsafe.SliceData(r.value(i, 0))
+	}
+	taken := cap(r.data)
+	for i, place := range places {
+		require.Same(t, place, unsafe.SliceData(r.value(i, 0)))
+		taken += cap(r.large[i])
+	}
+	require.Less(t, taken, (count+1)<<20)
+}

@@ -1,0 +1,53 @@
+package query
+
+import (
+	"bytes"
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// purse is a budget with bytes left.
+type purse struct{ left int }
+
+func (p *purse) Spend(bytes int) error {
+	if p.left -= bytes; p.left < 0 {
+		return model.ErrTooLarge
+	}
+	return nil
+}
+
+// A response that is far longer than what was read for it is measured first: it never has more memory than it is long, and
+// none worth mentioning if it is longer than the budget.
+func TestLongResponsesAreMeasured(t *testing.T) {
+	t.Parallel()
+	const pieces, length = 512, 64 << 10
+	piece, longest := bytes.Repeat([]byte("x"), length), 0
+	p := &plan{}
+	for range pieces {
+		p.fields = append(p.fields, output[writeKey]{`"a":`, func(a *response, dst []byte, _ int) []byte {
+			dst = a.spend(append(dst, piece...))
+			longest = max(longest, cap(dst))
+			return dst
+		}})
+	}
+	want := append(bytes.Repeat(append([]byte(`"a":`), piece...), pieces), '}')
+
+	budget, head := &purse{64 << 20}, []byte("head ")
+	buffer := bytes.Clone(head)
+	ctx := model.WithBuffer(model.WithBudget(t.Context(), budget), &buffer)
+	data, err := p.run(ctx, nil, nil, nil)
+	require.NoError(t, err)
+	require.True(t, bytes.Equal(append([]byte("{"), want...), data))
+	require.True(t, bytes.Equal(append(head, data...), buffer))
+	require.Less(t, cap(buffer), len(buffer)+1024)
+	require.InDelta(t, len(data), 64<<20-budget.left, 64<<10)
+
+	longest = 0
+	_, err = p.run(model.WithBudget(context.Background(), &purse{16 << 20}), nil, nil, nil)
+	require.ErrorIs(t, err, model.ErrTooLarge)
+	require.Less(t, longest, 4<<20)
+}

@@ -118,13 +118,8 @@ func (t *Tenant) AddDocument(ctx context.Context, added *model.Document, content
 		if err := insert(ctx, t.Tenant, added); err != nil {
 			return err
 		}
-		digest := sha256.New()
-		if err := t.keepContent(ctx, added.ID, io.TeeReader(content, digest)); err != nil {
+		if err := t.keepContent(ctx, added, content); err != nil {
 			return err
-		}
-		added.Digest = hex.EncodeToString(digest.Sum(nil))
-		if _, err := t.change(added).Column("digest").WherePK().Exec(ctx); err != nil {
-			return translate(err)
 		}
 		if err := t.addStored(ctx, int64(added.Size)); err != nil {
 			return err
@@ -137,7 +132,18 @@ func (t *Tenant) AddDocument(ctx context.Context, added *model.Document, content
 // partSize bounds how much of a document is in memory while it is stored, in bytes.
 const partSize = 1 << 20
 
-func (t tenantTx) keepContent(ctx context.Context, documentID string, content io.Reader) error {
+// keepContent keeps the file of a document, and sets the document's digest.
+func (t tenantTx) keepContent(ctx context.Context, of *model.Document, content io.Reader) error {
+	digest := sha256.New()
+	if err := t.keepParts(ctx, of.ID, io.TeeReader(content, digest)); err != nil {
+		return err
+	}
+	of.Digest = hex.EncodeToString(digest.Sum(nil))
+	_, err := t.change(of).Column("digest").WherePK().Exec(ctx)
+	return translate(err)
+}
+
+func (t tenantTx) keepParts(ctx context.Context, documentID string, content io.Reader) error {
 	part := make([]byte, partSize)
 	for i := 0; ; i++ {
 		n, err := io.ReadFull(content, part)

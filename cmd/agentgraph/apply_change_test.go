@@ -235,12 +235,34 @@ func TestAnApplyThatFailedGoesOn(t *testing.T) {
 	calls = 0
 	c.before = func(string) int {
 		if calls++; calls == 1 {
-			return http.StatusServiceUnavailable
+			return lost
 		}
 		return 0
 	}
 	require.Contains(t, c.good(t, key, "apply", "-f", file), "2 created, 0 changed, 0 deleted")
-	require.Equal(t, []string{"createTool", "createTool", "createTool"}, c.mutations, "one was sent again")
+	require.Equal(t, []string{"createTool", "createTool", "createTool"}, c.mutations, "the one whose answer was lost is sent again")
+	c.before = nil
+	require.Equal(t, "Nothing differs.\n", c.good(t, key, "apply", "-f", file), "and made once")
+	_, key = newCompany(t, c.store, "Lost")
+	calls = 0
+	c.before = func(string) int {
+		if calls++; calls == 1 {
+			return lost
+		}
+		return 0
+	}
+	documents := write(t, "datasets: [{name: D, documents: [d.md]}]")
+	require.NoError(t, os.Mkdir(filepath.Join(filepath.Dir(documents), "knowledge"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(documents), "knowledge", "d.md"), []byte("# D\n"), 0o600))
+	c.good(t, key, "apply", "-f", documents)
+	calls = 0
+	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(documents), "knowledge", "d.md"), []byte("# E\n"), 0o600))
+	c.good(t, key, "apply", "-f", documents)
+	require.Equal(t, []string{"addDocument", "addDocument", "deleteDocument"}, c.mutations)
+	c.key = key
+	var read struct{ Documents struct{ TotalCount int } }
+	c.must(t, "{ documents { totalCount } }", nil, &read)
+	require.Equal(t, 1, read.Documents.TotalCount)
 }
 
 func TestSecretsOfToolsStaySecret(t *testing.T) {

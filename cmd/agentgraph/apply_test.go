@@ -31,9 +31,12 @@ type coded struct {
 
 	mu        sync.Mutex
 	mutations []string
-	// before is called before the proxy passes on a mutation, if it is set. It may refuse it with a status.
+	// before is called before the proxy passes on a mutation, if it is set. It may refuse it with a status; with lost it is
+	// carried out, and the answer is lost.
 	before func(mutation string) (status int)
 }
+
+const lost = -1
 
 var mutationName = regexp.MustCompile(`answer: (\w+)\(`)
 
@@ -55,7 +58,12 @@ func newCoded(t *testing.T) *coded {
 			before := c.before
 			c.mu.Unlock()
 			if before != nil {
-				if status := before(name); status != 0 {
+				status := before(name)
+				if status == lost {
+					pass.ServeHTTP(httptest.NewRecorder(), r)
+					status = http.StatusBadGateway
+				}
+				if status != 0 {
 					w.WriteHeader(status)
 					return
 				}

@@ -172,7 +172,7 @@ type helpCommand struct {
 
 // Run shows the help of a command, or that of the program.
 func (c *helpCommand) Run(cli *kong.Context) error {
-	_, err := cli.Kong.Parse(append(c.Command, "--help"))
+	_, err := cli.Parse(append(c.Command, "--help"))
 	return err
 }
 

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -31,10 +32,10 @@ type contextAdd struct {
 }
 
 // Run keeps the server and its key. The first context is in use at once.
-func (c *contextAdd) Run(cli *kong.Context, in io.Reader) error {
-	key, err := readKey(in, cli.Stderr)
+func (c *contextAdd) Run(ctx context.Context, cli *kong.Context, in io.Reader) error {
+	key, err := readKey(ctx, in, cli.Stderr)
 	if err != nil {
-		return client.Exit(client.ExitUsage, err)
+		return err
 	}
 	server := client.Server{URL: strings.TrimSpace(c.URL), APIKey: key}
 	if err := server.Validate(); err != nil {
@@ -55,25 +56,47 @@ func (c *contextAdd) Run(cli *kong.Context, in io.Reader) error {
 	return err
 }
 
-// readKey reads a key from standard input. A terminal does not show it.
-func readKey(in io.Reader, prompt io.Writer) (string, error) {
-	var text []byte
-	var err error
+// readKey reads a key from standard input. A terminal does not show it. Reading cannot be interrupted, so when ctx ends
+// it is left behind.
+func readKey(ctx context.Context, in io.Reader, prompt io.Writer) (string, error) {
+	type line struct {
+		text []byte
+		err  error
+	}
+	read := make(chan line, 1)
+	restore := func() error { return nil }
 	if input, isFile := in.(*os.File); isFile && term.IsTerminal(int(input.Fd())) {
+		terminal := int(input.Fd())
+		before, err := term.GetState(terminal)
+		if err != nil {
+			return "", fmt.Errorf("read the API key: %w", err)
+		}
+		restore = func() error { return term.Restore(terminal, before) }
+		defer func() { _, _ = fmt.Fprintln(prompt) }()
 		_, _ = fmt.Fprint(prompt, "API key: ")
-		text, err = term.ReadPassword(int(input.Fd()))
-		_, _ = fmt.Fprintln(prompt)
+		go func() {
+			text, err := term.ReadPassword(terminal)
+			read <- line{text, err}
+		}()
 	} else {
-		text, err = bufio.NewReader(in).ReadBytes('\n')
+		go func() {
+			text, err := bufio.NewReader(in).ReadBytes('\n')
+			read <- line{text, err}
+		}()
 	}
-	key := strings.TrimSpace(string(text))
-	if key == "" && (err == nil || errors.Is(err, io.EOF)) {
-		return "", errors.New("standard input must hold the API key")
+	select {
+	case got := <-read:
+		key := strings.TrimSpace(string(got.text))
+		if key == "" {
+			return "", client.Exit(client.ExitUsage, errors.New("standard input must hold the API key"))
+		}
+		if got.err != nil && !errors.Is(got.err, io.EOF) {
+			return "", fmt.Errorf("read the API key: %w", got.err)
+		}
+		return key, nil
+	case <-ctx.Done():
+		return "", client.Exit(client.ExitCancelled, errors.Join(errors.New("cancelled"), restore()))
 	}
-	if err != nil && !errors.Is(err, io.EOF) {
-		return "", fmt.Errorf("read the API key: %w", err)
-	}
-	return key, nil
 }
 
 type contextUse struct {
@@ -122,12 +145,12 @@ func (c *contextList) Run(cli *kong.Context) error {
 		return client.WriteJSON(cli.Stdout, shown)
 	}
 	table := tabwriter.NewWriter(cli.Stdout, 0, 4, 2, ' ', 0)
-	for _, context := range shown {
+	for _, named := range shown {
 		mark := " "
-		if context.InUse {
+		if named.InUse {
 			mark = "*"
 		}
-		_, _ = fmt.Fprintf(table, "%s %s\t%s\n", mark, context.Name, context.URL)
+		_, _ = fmt.Fprintf(table, "%s %s\t%s\n", mark, named.Name, named.URL)
 	}
 	return table.Flush()
 }

@@ -69,21 +69,35 @@ func (c *Dev) mayUse(ctx context.Context, in io.Reader, log io.Writer) (string, 
 	}
 	name := contents.Database
 	if config, err := pgx.ParseConfig(c.DatabaseURL); err == nil {
-		name = fmt.Sprintf("%s on %s, as %s, named by DATABASE_URL", contents.Database, config.Host, contents.User)
+		name = fmt.Sprintf("%s on %s as %s (DATABASE_URL)", contents.Database, config.Host, contents.User)
 	}
 	if contents.IsOurs || len(contents.Others) == 0 || c.UseDatabaseURL {
 		return name, nil
 	}
 	holds := fmt.Sprintf("the database %s holds %s", name, others(contents.Others))
 	if isTerminal(in) && isTerminal(log) {
-		_, _ = fmt.Fprintf(log, "%s.\nPut agentgraph's tables and a demo company beside them? [y/N] ", upperFirst(holds))
-		answer, _ := bufio.NewReader(in).ReadString('\n')
-		if answer = strings.ToLower(strings.TrimSpace(answer)); answer == "y" || answer == "yes" {
+		_, _ = fmt.Fprintf(log, "%s\nPut agentgraph's tables and a demo company beside them? [y/N] ", upperFirst(holds))
+		if agrees(ctx, in) {
 			return name, nil
 		}
 		return "", errors.New("nothing was written; without DATABASE_URL, dev has a database of its own")
 	}
 	return "", errors.New(holds + "; add --use-database-url to put agentgraph's tables and a demo company beside them, or unset DATABASE_URL for a database of its own; nothing was written")
+}
+
+// agrees reads a line, and reports whether it is a yes. It does not wait for the line when ctx ends.
+func agrees(ctx context.Context, in io.Reader) bool {
+	answer := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(in).ReadString('\n')
+		answer <- strings.ToLower(strings.TrimSpace(line))
+	}()
+	select {
+	case line := <-answer:
+		return line == "y" || line == "yes"
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // others names some tables, and counts the rest.

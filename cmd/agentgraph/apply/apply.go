@@ -115,7 +115,7 @@ func (c *Apply) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) erro
 	if c.DryRun {
 		return made.tell(cli.Stdout)
 	}
-	if err := c.ask(cli.Stdout, made); err != nil {
+	if err := c.ask(ctx, cli.Stdout, made); err != nil {
 		return err
 	}
 	told := map[*change]bool{}
@@ -150,7 +150,7 @@ func (p *plan) summary() string {
 }
 
 // ask asks before something is deleted.
-func (c *Apply) ask(out io.Writer, made *plan) error {
+func (c *Apply) ask(ctx context.Context, out io.Writer, made *plan) error {
 	isDeleting := slices.ContainsFunc(made.changes, func(ch *change) bool { return ch.verb == "delete" || c.Prune && len(ch.gone) > 0 })
 	if c.Yes || !isDeleting {
 		return nil
@@ -159,12 +159,26 @@ func (c *Apply) ask(out io.Writer, made *plan) error {
 		return client.Exit(client.ExitUsage, errors.New("--prune needs --yes where nobody can be asked; --dry-run shows what it deletes"))
 	}
 	made.show(out)
-	_, _ = fmt.Fprint(out, "Do all of this? yes or no: ")
-	answer, err := bufio.NewReader(os.Stdin).ReadString('\n')
-	if err != nil || strings.TrimSpace(strings.ToLower(answer)) != "yes" {
+	_, _ = fmt.Fprint(out, "Do all of this? [y/N] ")
+	if !agrees(ctx, os.Stdin) {
 		return client.Exit(client.ExitCancelled, errors.New("nothing was changed"))
 	}
 	return nil
+}
+
+// agrees reads a line, and reports whether it is a yes. It does not wait for the line when ctx ends.
+func agrees(ctx context.Context, in io.Reader) bool {
+	answer := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(in).ReadString('\n')
+		answer <- strings.ToLower(strings.TrimSpace(line))
+	}()
+	select {
+	case line := <-answer:
+		return line == "y" || line == "yes"
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // Pull writes a company as files.

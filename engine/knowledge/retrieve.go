@@ -157,7 +157,7 @@ func (s *search) lookUp(ctx context.Context, question string) error {
 	if err != nil {
 		return err
 	}
-	s.tokens = tokensOf(words)
+	s.tokens = tokensOf(words, s.chunks)
 	if !slices.ContainsFunc(s.tokens, token.isUnknown) {
 		return nil
 	}
@@ -194,6 +194,7 @@ func (s *search) guess(ctx context.Context, known []*vocabulary) error {
 			t.standFor(slices.DeleteFunc(slices.Clone(words), func(w db.Token) bool { return !slices.Contains(taken, w.Word) }), credits[t.Word])
 		}
 	}
+	weigh(s.tokens, s.chunks)
 	return nil
 }
 
@@ -240,7 +241,7 @@ func (s *search) queries() [][]string {
 func (s *search) rarest() []db.WeighedToken {
 	tokens := slices.DeleteFunc(slices.Clone(s.tokens), func(t token) bool { return t.Chunks == 0 })
 	lightness := func(t token) int {
-		if t.weight <= stopWeight {
+		if t.isStop() {
 			return 1
 		}
 		return 0

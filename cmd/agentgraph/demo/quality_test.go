@@ -30,7 +30,7 @@ const (
 type asked struct {
 	Chat     string
 	Language string
-	// Kind is the difficulty: plain, paraphrase, typo (wrong letters), accent (missing accents).
+	// Kind is the difficulty: plain, paraphrase, typo (wrong letters), accent (missing accents), code (other signs).
 	Kind     string
 	Question string
 	Answer   rightChunk `yaml:",inline"`
@@ -249,7 +249,7 @@ func printQuality(to io.Writer, rankings []ranking, measured map[string][]qualit
 		fmt.Fprintf(to, " %s |", r.name)
 	}
 	fmt.Fprintf(to, "\n|---|---|%s\n", strings.Repeat("---|", len(rankings)))
-	for _, group := range []string{"all", "en", "fr", "plain", "paraphrase", "typo", "accent"} {
+	for _, group := range []string{"all", "en", "fr", "plain", "paraphrase", "typo", "accent", "code"} {
 		fmt.Fprintf(to, "| %s | %d |", group, measured[group][0].questions)
 		for _, q := range measured[group] {
 			fmt.Fprintf(to, " %s |", q)

@@ -45,6 +45,9 @@ var (
 	Cosine         = cosine
 )
 
+// Codes returns the codes of a text, as they are indexed.
+func Codes(text string) []string { return wholes(codesOf(text)) }
+
 // Weight returns the weight of the token.
 func (t token) Weight() float64 { return t.weight }
 

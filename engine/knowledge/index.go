@@ -143,7 +143,8 @@ func (b *Base) index(ctx context.Context, t *db.Tenant, d *model.Document) (err 
 			return ctx.Err()
 		}
 		kept := storable(p.Content)
-		chunks[i] = &model.Chunk{Content: kept, Tokens: int32(p.Tokens), Words: wordsOf(kept)}
+		words := append(wordsOf(kept), wholes(codesOf(kept))...)
+		chunks[i] = &model.Chunk{Content: kept, Tokens: int32(p.Tokens), Words: words}
 	}
 	if err := b.embed(ctx, d, chunks); err != nil {
 		return err

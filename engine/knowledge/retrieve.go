@@ -153,11 +153,14 @@ func (b *Base) searchOf(ctx context.Context, t *db.Tenant, chat *model.Knowledge
 // lookUp makes the tokens of the question. It finds how many chunks hold each word, and the words that an unknown one
 // may stand for.
 func (s *search) lookUp(ctx context.Context, question string) error {
-	words, err := s.tenant.Tokens(ctx, s.datasets, wordsOf(question))
+	asked, codes := wordsOf(question), codesOf(question)
+	words, err := s.tenant.Tokens(ctx, s.datasets, model.Unique(slices.Concat(asked, wholes(codes))))
 	if err != nil {
 		return err
 	}
-	s.tokens = tokensOf(words)
+	s.tokens = tokensOf(slices.DeleteFunc(slices.Clone(words), func(w db.Token) bool { return !slices.Contains(asked, w.Word) }), s.chunks)
+	joinCodes(s.tokens, codes, words)
+	weigh(s.tokens, s.chunks)
 	if !slices.ContainsFunc(s.tokens, token.isUnknown) {
 		return nil
 	}
@@ -194,6 +197,7 @@ func (s *search) guess(ctx context.Context, known []*vocabulary) error {
 			t.standFor(slices.DeleteFunc(slices.Clone(words), func(w db.Token) bool { return !slices.Contains(taken, w.Word) }), credits[t.Word])
 		}
 	}
+	weigh(s.tokens, s.chunks)
 	return nil
 }
 
@@ -240,7 +244,7 @@ func (s *search) queries() [][]string {
 func (s *search) rarest() []db.WeighedToken {
 	tokens := slices.DeleteFunc(slices.Clone(s.tokens), func(t token) bool { return t.Chunks == 0 })
 	lightness := func(t token) int {
-		if t.weight <= stopWeight {
+		if t.isStop() {
 			return 1
 		}
 		return 0

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -167,15 +168,31 @@ func TestChunksBelowTheThreshold(t *testing.T) {
 	require.Equal(t, "green apples", texts(found)[0])
 	terms := found[0].MatchedTerms
 	require.Len(t, terms, 2)
-	require.Equal(t, []string{"aplpes", "green"}, []string{terms[0].Word, terms[1].Word}, "the weightiest first")
-	require.InDelta(t, 1-1.0/6, terms[0].Credit, 1e-9)
-	require.InDelta(t, 1.0, terms[1].Credit, 1e-9)
+	require.Equal(t, []string{"green", "aplpes"}, []string{terms[0].Word, terms[1].Word}, "the weightiest first")
+	require.InDelta(t, 1.0, terms[0].Credit, 1e-9)
+	require.InDelta(t, 1-1.0/6, terms[1].Credit, 1e-9)
+	// Of five chunks one is green, and two are of apples. The stop word is as rare as the two are on average.
+	green, apples := math.Log2(6)*math.Log(1+4.5/1.5), math.Log2(7)*math.Log(1+3.5/2.5)
+	average := (green + apples) / (math.Log2(6) + math.Log2(7))
+	require.InDelta(t, green/(green+apples+0.1*average), terms[0].Weight, 1e-9)
+	require.InDelta(t, apples/(green+apples+0.1*average), terms[1].Weight, 1e-9)
 	for _, below := range []int32{-1, 101} {
 		_, err := l.base.Examine(t.Context(), l.tenant, l.chat, "red", below)
 		var known *model.Error
 		require.ErrorAs(t, err, &known)
 		require.Contains(t, known.Fields, "belowThreshold")
 	}
+}
+
+func TestRareWordsWeighMore(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t, knowledge.Options{}, dbtest.New(t), []string{"remboursement rapide\nremboursement lent\nremboursement partiel\nle colis\nle jour"})
+	require.Equal(t, "le colis", texts(l.ask("remboursement du colis"))[0], "the shorter word is in one chunk")
+	for _, base := range []*knowledge.Base{l.base, l.base.Narrow(1)} {
+		l.base = base
+		require.Equal(t, "le colis", texts(l.ask("remboursement colis"))[0])
+	}
+	require.InDelta(t, 1.0, l.ask("remboursement")[0].Score, 1e-9, "a score remains a share")
 }
 
 func TestWindowChangesNothingForASmallSet(t *testing.T) {

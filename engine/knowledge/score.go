@@ -12,25 +12,27 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// stopWeight is the weight of a stop word. It decides between texts that are otherwise equal.
-const stopWeight = 0.1
+// stopLetters is what a stop word has for its letters. It decides between texts that are otherwise equal.
+const stopLetters = 0.1
 
 // token is a word of a question.
 type token struct {
 	// A chunk holds the token if it holds any of Terms. Chunks is about how many do.
 	db.Token
-	weight float64
+	// weight is its letters times its rarity, of which letters is the part that does not depend on chunks.
+	weight, letters float64
 	// credit is the part of the weight that a chunk gets for it. It is below 1 if the terms only resemble the word.
 	credit float64
 }
 
-// tokensOf returns the distinct words of a question, the weightiest first, at most db.MaxSearchTokens.
-func tokensOf(words []db.Token) []token {
+// tokensOf returns the distinct words of a question to this number of chunks, the weightiest first, at most
+// db.MaxSearchTokens.
+func tokensOf(words []db.Token, chunks int) []token {
 	var tokens []token
 	for _, word := range words {
-		tokens = append(tokens, token{word, weight(word), 1})
+		tokens = append(tokens, token{Token: word, letters: lettersWeight(word), credit: 1})
 	}
-	slices.SortFunc(tokens, func(a, b token) int { return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(a.Word, b.Word)) })
+	weigh(tokens, chunks)
 	seen := map[string]bool{}
 	tokens = slices.DeleteFunc(tokens, func(t token) bool {
 		again := slices.ContainsFunc(t.Terms, func(term string) bool { return seen[term] })
@@ -42,11 +44,40 @@ func tokensOf(words []db.Token) []token {
 	return tokens[:min(len(tokens), db.MaxSearchTokens)]
 }
 
-// weight is log2(1 + letters), half as much again for a word with a digit: long words and numbers are rare, and rare
-// words distinguish texts.
-func weight(t db.Token) float64 {
+// weigh gives tokens their weights, and sorts them: the weightiest first. Nobody knows how rare a word is that no chunk
+// holds. It is taken to be as rare as the others are on average, so that it lowers a score by its letters alone.
+func weigh(tokens []token, chunks int) {
+	var letters, all float64
+	for i := range tokens {
+		if t := &tokens[i]; t.Chunks > 0 {
+			t.weight = t.letters * rarity(t.Chunks, chunks)
+			letters, all = letters+t.letters, all+t.weight
+		}
+	}
+	average := 1.0
+	if letters > 0 {
+		average = all / letters
+	}
+	for i := range tokens {
+		if t := &tokens[i]; t.Chunks == 0 {
+			t.weight = t.letters * average
+		}
+	}
+	slices.SortFunc(tokens, func(a, b token) int { return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(a.Word, b.Word)) })
+}
+
+// rarity is the inverse document frequency of BM25, for a word that some of the chunks hold. It is above 0.
+func rarity(holders, chunks int) float64 {
+	// Documents may be indexed between the two counts.
+	others := float64(max(chunks-holders, 0))
+	return math.Log(1 + (others+0.5)/(float64(holders)+0.5))
+}
+
+// lettersWeight is log2(1 + letters), half as much again for a word with a digit: long words and numbers distinguish
+// texts.
+func lettersWeight(t db.Token) float64 {
 	if t.IsStopWord || isStopWord(t.Word) {
-		return stopWeight
+		return stopLetters
 	}
 	w := math.Log2(1 + float64(utf8.RuneCountInString(t.Word)))
 	if strings.ContainsFunc(t.Word, unicode.IsDigit) {
@@ -55,10 +86,13 @@ func weight(t db.Token) float64 {
 	return w
 }
 
+// isStop reports whether the token is a stop word.
+func (t token) isStop() bool { return t.letters <= stopLetters }
+
 // isUnknown reports whether no chunk holds the token and another word may stand for it. Numbers and short words are
 // never guessed.
 func (t token) isUnknown() bool {
-	return t.Chunks == 0 && maxDistance(t.Word) > 0 && t.weight > stopWeight && !strings.ContainsFunc(t.Word, unicode.IsDigit)
+	return t.Chunks == 0 && maxDistance(t.Word) > 0 && !t.isStop() && !strings.ContainsFunc(t.Word, unicode.IsDigit)
 }
 
 // maxDistance is how many letters of a misspelled word may be wrong.

@@ -18,7 +18,7 @@ func tokensOf(words ...string) []knowledge.Token {
 	for i, word := range words {
 		tokens[i] = db.Token{Word: word, Terms: []string{word}, IsStopWord: word == "the"}
 	}
-	return knowledge.TokensOf(tokens)
+	return knowledge.TokensOf(tokens, 0)
 }
 
 func TestTermSimilarityIsAShareOfTheWeight(t *testing.T) {
@@ -116,6 +116,28 @@ func TestWeights(t *testing.T) {
 	require.InDelta(t, math.Log2(6), weights["order"], 1e-12)
 	require.InDelta(t, 3, weights["express"], 1e-12)
 	require.InDelta(t, 1.5*math.Log2(6), weights["a1234"], 1e-12)
+}
+
+// A word that no chunk holds takes the rarity of the others, so that it lowers scores by its letters alone.
+func TestWeightsGrowWithRarity(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		chunks := rapid.IntRange(1, 1_000_000).Draw(t, "chunks")
+		count := rapid.IntRange(1, chunks+1) // another count may be a moment older
+		rare, frequent := count.Draw(t, "rare"), count.Draw(t, "frequent")
+		if rare > frequent {
+			rare, frequent = frequent, rare
+		}
+		weights := map[string]float64{}
+		for _, token := range knowledge.TokensOf([]db.Token{
+			{Word: "blue", Terms: []string{"blue"}, Chunks: rare}, {Word: "gray", Terms: []string{"gray"}, Chunks: frequent}, {Word: "lost", Terms: []string{"lost"}},
+		}, chunks) {
+			weights[token.Word] = token.Weight()
+		}
+		require.Positive(t, weights["gray"])
+		require.GreaterOrEqual(t, weights["blue"], weights["gray"])
+		require.InEpsilon(t, (weights["blue"]+weights["gray"])/2, weights["lost"], 1e-9)
+	})
 }
 
 func TestTheWeightiestTokensRemain(t *testing.T) {

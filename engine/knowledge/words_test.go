@@ -57,18 +57,18 @@ func TestAWordsFormsShareATerm(t *testing.T) {
 			require.False(t, token.IsStopWord)
 			require.True(t, slices.ContainsFunc(token.Terms, func(term string) bool { return slices.Contains(all[0].Terms, term) }), "%s: %v", forms, all)
 		}
-		require.Len(t, knowledge.TokensOf(all), 1, forms)
+		require.Len(t, knowledge.TokensOf(all, 0), 1, forms)
 	}
-	require.Len(t, knowledge.TokensOf(tokens("return refund")), 2)
+	require.Len(t, knowledge.TokensOf(tokens("return refund"), 0), 2)
 }
 
 func TestStopWordsOfBothLanguages(t *testing.T) {
 	t.Parallel()
 	tokens := tokensIn(t)
-	for _, token := range knowledge.TokensOf(tokens("What is the, Quels sont les pour être à été où le même l'on comment")) {
+	for _, token := range knowledge.TokensOf(tokens("What is the, Quels sont les pour être à été où le même l'on comment"), 0) {
 		require.InDelta(t, 0.1, token.Weight(), 0, token.Word)
 	}
-	for _, token := range knowledge.TokensOf(tokens("can refund order A1234 express délais remboursé"))[:6] {
+	for _, token := range knowledge.TokensOf(tokens("can refund order A1234 express délais remboursé"), 0)[:6] {
 		require.Greater(t, token.Weight(), 2.0, token.Word)
 	}
 }

@@ -30,7 +30,7 @@ const (
 type asked struct {
 	Chat     string
 	Language string
-	// Kind is the difficulty: plain, paraphrase, typo (wrong letters), accent (missing accents).
+	// Kind is the difficulty: plain, paraphrase, typo (wrong letters), accent (missing accents), code (other signs).
 	Kind     string
 	Question string
 	Answer   rightChunk `yaml:",inline"`
@@ -127,18 +127,25 @@ const chunksOfChat = `FROM chunks
 	JOIN documents ON documents.company_id = chunks.company_id AND documents.id = chunks.document_id
 	JOIN knowledge_base_chat_datasets AS connected ON connected.company_id = chunks.company_id AND connected.dataset_id = chunks.dataset_id`
 
+// configurations are Postgres's own for the questions' languages.
+var configurations = map[string]string{"en": "english", "fr": "french"}
+
 // plainRanking is what Postgres offers on its own, with the dictionary of the question's language.
-const plainRanking = `SELECT documents.name, chunks.content, ts_rank_cd(to_tsvector($1::regconfig, chunks.content), asked) AS rank ` +
+const plainRanking = `SELECT documents.name, chunks.content, %s(to_tsvector($1::regconfig, chunks.content), asked) AS rank ` +
 	chunksOfChat + ` CROSS JOIN LATERAL (SELECT %s AS asked) AS question
 	WHERE connected.chat_id = $2 AND to_tsvector($1::regconfig, chunks.content) @@ asked
 	ORDER BY rank DESC, documents.id, chunks.position`
 
-// postgres ranks by a query over the language $1 and the question $3.
-func (l library) postgres(query string) func(*testing.T, asked) []found {
+const (
+	anyWord  = `replace(plainto_tsquery($1::regconfig, $3)::text, '&', '|')::tsquery`
+	allWords = `plainto_tsquery($1::regconfig, $3)`
+)
+
+// postgres ranks by one of Postgres's functions and a query over the language $1 and the question $3.
+func (l library) postgres(function, query string) func(*testing.T, asked) []found {
 	return func(t *testing.T, a asked) []found {
 		t.Helper()
-		language := map[string]string{"en": "english", "fr": "french"}[a.Language]
-		rows, err := l.conn.Query(t.Context(), fmt.Sprintf(plainRanking, query), language, l.chats[a.Chat].ID, a.Question)
+		rows, err := l.conn.Query(t.Context(), fmt.Sprintf(plainRanking, function, query), configurations[a.Language], l.chats[a.Chat].ID, a.Question)
 		require.NoError(t, err)
 		ranked, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (found, error) {
 			var f found
@@ -153,8 +160,10 @@ func (l library) rankings() []ranking {
 	return []ranking{
 		{"agentgraph", l.retrieve},
 		{"without threshold", l.retrieveAll},
-		{"Postgres, any word", l.postgres(`replace(plainto_tsquery($1::regconfig, $3)::text, '&', '|')::tsquery`)},
-		{"Postgres, all words", l.postgres(`plainto_tsquery($1::regconfig, $3)`)},
+		{"BM25", l.bm25},
+		{"`ts_rank`, any word", l.postgres("ts_rank", anyWord)},
+		{"`ts_rank_cd`, any word", l.postgres("ts_rank_cd", anyWord)},
+		{"`ts_rank_cd`, all words", l.postgres("ts_rank_cd", allWords)},
 	}
 }
 
@@ -240,7 +249,7 @@ func printQuality(to io.Writer, rankings []ranking, measured map[string][]qualit
 		fmt.Fprintf(to, " %s |", r.name)
 	}
 	fmt.Fprintf(to, "\n|---|---|%s\n", strings.Repeat("---|", len(rankings)))
-	for _, group := range []string{"all", "en", "fr", "plain", "paraphrase", "typo", "accent"} {
+	for _, group := range []string{"all", "en", "fr", "plain", "paraphrase", "typo", "accent", "code"} {
 		fmt.Fprintf(to, "| %s | %d |", group, measured[group][0].questions)
 		for _, q := range measured[group] {
 			fmt.Fprintf(to, " %s |", q)

@@ -4,7 +4,7 @@ GO ?= go
 GOLANGCI_LINT := $(shell $(GO) env GOPATH 2>/dev/null)/bin/golangci-lint
 GOLANGCI_LINT_VERSION := v2.15.0
 
-.PHONY: help console check-console e2e-console screenshots console-deps hooks run test test-fast test-faults fuzz race e2e e2e-deps bench bench-compare bench-deps microbench microbench-compare eval-knowledge generate check-generated worked-example lint build tidy postgres
+.PHONY: help check-schema console check-console e2e-console screenshots console-deps hooks run test test-fast test-faults fuzz race e2e e2e-deps bench bench-compare bench-deps microbench microbench-compare eval-knowledge generate check-generated worked-example lint build tidy postgres
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -72,6 +72,9 @@ generate: ## generate code and the descriptions of REST from the schema
 
 check-generated: generate ## check that generated code is up to date
 	@git diff --exit-code -- graph model resolvers gateway/rest/openapi.json gateway/rest/docs.html docs/rest.md || { echo "generated code is not up to date: run make generate and commit"; exit 1; }
+
+check-schema: e2e-deps ## check that no breaking change of the schema since the last release is without a note
+	@node e2e/breaking.mjs
 
 console: console-deps ## the web console, from console/ into gateway/console/dist
 	cd console && npm run --silent build && node scripts/pack.mjs

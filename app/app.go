@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"log/slog"
 	"net"
@@ -54,6 +55,8 @@ type Options struct {
 	Workers int
 	// Plan answers queries by plans where possible. Without it a resolver answers each field.
 	Plan bool
+	// TrustedDocuments are files with the only documents that clients of GraphQL may use. Nil lets them send their own.
+	TrustedDocuments fs.FS
 	// AuditWebhook is told of audit events by processes with workers. Without a URL nobody is.
 	AuditWebhook AuditWebhook
 	// Observer watches the program. It may be nil.
@@ -78,7 +81,8 @@ type App struct {
 // secretFields are the mutations whose answers show secrets, which must not be stored.
 var secretFields = []string{"createApiKey", "createAccessToken"}
 
-// New wires the gateway to the store and the engine. It fails if a stored operation of REST v1 no longer fits the schema.
+// New wires the gateway to the store and the engine. It fails if a stored operation of REST v1, or a trusted
+// document, does not fit the schema.
 func New(o Options) (*App, error) {
 	if o.Observer == nil {
 		o.Observer = &observe.Observer{}
@@ -102,6 +106,11 @@ func New(o Options) (*App, error) {
 	})
 	if err != nil {
 		return nil, fmt.Errorf("load the REST operations: %w", err)
+	}
+	if o.TrustedDocuments != nil {
+		if settings.Trusted, err = gateway.LoadTrustedDocuments(o.TrustedDocuments, schema.Schema(), settings); err != nil {
+			return nil, err
+		}
 	}
 	settings.SecretFields = secretFields
 	settings.SlowFields = map[string]time.Duration{"sendSimulationMessage": o.Engine.ReplyTimeout()}
@@ -146,6 +155,9 @@ func New(o Options) (*App, error) {
 		},
 	}, nil
 }
+
+// Schema returns the schema as one file, as it is served at gateway.SDLPath.
+func Schema() string { return gateway.SDL(graph.NewExecutableSchema(graph.Config{}).Schema()) }
 
 // ledgerOf reads the usage of the caller's company.
 func ledgerOf(store *db.Store) rest.Ledger {

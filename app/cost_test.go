@@ -86,3 +86,27 @@ func TestAnswersAreBounded(t *testing.T) {
 	require.NoError(t, response.Body.Close())
 	require.Equal(t, http.StatusOK, response.StatusCode)
 }
+
+// This is what a frontend of nested graphs asks first.
+func TestFiveLevelsOfSubAgentsWithTheirTests(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t)
+	tenant, key := g.company(t, "A chain")
+	var above string
+	for i := range 6 {
+		agent, err := tenant.CreateAgent(t.Context(), model.CreateAgentInput{
+			Name: fmt.Sprintf("Agent %d", i), Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en", Prompt: "Help.",
+		})
+		require.NoError(t, err)
+		if above != "" {
+			_, _, err := tenant.AddSubAgent(t.Context(), model.AddSubAgentInput{AgentID: above, DelegateAgentID: agent.ID, Name: "Next", TechnicalName: "next"})
+			require.NoError(t, err)
+		}
+		above = agent.ID
+	}
+	const tests = "name tests(first: 5) { nodes { lastRun { status } } } "
+	var answer struct{ Agents struct{ Nodes []any } }
+	g.must(t, key, "{ agents(first: 10) { nodes { "+strings.Repeat(tests+"subAgents { agent { ", 5)+tests+strings.Repeat(" } }", 5)+" } } }", nil, &answer)
+	require.Len(t, answer.Agents.Nodes, 6)
+	require.Contains(t, fmt.Sprint(answer.Agents.Nodes), "Agent 5")
+}

@@ -24,7 +24,7 @@ var openToPages = map[string]string{
 	"Subscription":                 "simulationChatMessages simulationChatEvents",
 	"Agent":                        "id name language outboundWelcomeMessage inboundWelcomeMessage",
 	"SimulationChat":               "id agent status messages createdAt endedAt",
-	"SimulationChatMessage":        "sequence role text timestamp isConversationEnded endReason citations",
+	"SimulationChatMessage":        "id sequence role text timestamp isConversationEnded endReason citations",
 	"Citation":                     "number documentName",
 	"MessageDelta":                 "sequence turnId offset text",
 	"MessageWritten":               "message",

@@ -134,7 +134,8 @@ for (const method of ["GET", "POST"]) {
     const events = answer.text.split("\n\n").filter((event) => event !== "" && !event.startsWith(":"));
     assert.equal(events.length, 4, answer.text);
     events.slice(0, 3).forEach((event, index) => {
-      const [, data] = /^event: next\ndata: (.*)$/s.exec(event);
+      const [, id, data] = /^event: next\nid: (\d+)\ndata: (.*)$/s.exec(event);
+      assert.equal(id, String(index + 1));
       assert.equal(JSON.parse(data).data.simulationChatMessages.sequence, index + 1);
     });
     // Without a data line, an EventSource would not deliver it.

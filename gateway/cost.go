@@ -26,7 +26,7 @@ const (
 
 // checkCost refuses an operation that is too expensive to execute.
 func (g guard) checkCost(ctx context.Context, operation *graphql.OperationContext) *gqlerror.Error {
-	if g.settings.QueryCost == 0 {
+	if g.settings.QueryCost == 0 && !wantsCost(operation) {
 		return nil
 	}
 	cost := g.documents.cost(operation.RawQuery, operation.Operation, func() int {
@@ -35,11 +35,24 @@ func (g guard) checkCost(ctx context.Context, operation *graphql.OperationContex
 	if rec, ok := ctx.Value(recordKey{}).(*record); ok {
 		rec.cost = cost
 	}
-	if cost <= g.settings.QueryCost {
+	if cost <= g.settings.QueryCost || g.settings.QueryCost == 0 {
 		return nil
 	}
-	return exceeded("the operation costs %d, more than the limit of %d: ask for fewer at a time, or for less of each",
-		cost, g.settings.QueryCost)
+	return exceeded("the operation costs %d, more than the limit of %d, and %s costs most: ask for fewer at a time, or for less of each",
+		cost, g.settings.QueryCost, dearestOf(g.schema, operation.Operation, operation.Variables))
+}
+
+// wantsCost reports whether the client asks for the cost: by "cost": true in the request's extensions.
+func wantsCost(operation *graphql.OperationContext) bool { return operation.Extensions["cost"] == true }
+
+// InterceptResponse tells the cost of a query or mutation to clients that want it.
+func (g guard) InterceptResponse(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
+	operation := graphql.GetOperationContext(ctx)
+	rec, _ := ctx.Value(recordKey{}).(*record)
+	if rec != nil && rec.cost > 0 && rec.kind != ast.Subscription && wantsCost(operation) {
+		graphql.RegisterExtension(ctx, "cost", map[string]int{"requested": rec.cost, "limit": g.settings.QueryCost})
+	}
+	return next(ctx)
 }
 
 // hasConstantCost reports whether the cost is the same whatever the variables are: none of them can set the length of a
@@ -56,11 +69,14 @@ func hasConstantCost(operation *ast.OperationDefinition) bool {
 // counts twice. Of the types of an interface, the most expensive one counts. Introspection is priced by the real
 // lengths of the schema's lists. The cost stops growing at mostCost.
 func costOf(schema *ast.Schema, operation *ast.OperationDefinition, variables map[string]any) int {
-	root := map[ast.Operation]*ast.Definition{
-		ast.Query: schema.Query, ast.Mutation: schema.Mutation, ast.Subscription: schema.Subscription,
-	}[operation.Operation]
 	c := costs{schema: schema, variables: variables, fragments: map[spread]price{}}
-	return c.object(operation.SelectionSet, root, 0).sum()
+	return c.object(operation.SelectionSet, c.root(operation), 0).sum()
+}
+
+func (c costs) root(operation *ast.OperationDefinition) *ast.Definition {
+	return map[ast.Operation]*ast.Definition{
+		ast.Query: c.schema.Query, ast.Mutation: c.schema.Mutation, ast.Subscription: c.schema.Subscription,
+	}[operation.Operation]
 }
 
 // price is what a selection costs for each object, and once for all of them, where one statement reads them all.

@@ -76,7 +76,7 @@ func bounded(errs gqlerror.List) gqlerror.List {
 		}
 	}
 	if left := len(errs) - mostErrors; left > 0 {
-		cut = append(cut, &gqlerror.Error{Message: fmt.Sprintf("and %d more errors", left), Extensions: map[string]any{"code": codeOf(errs[mostErrors])}})
+		cut = append(cut, &gqlerror.Error{Message: fmt.Sprintf("and %d more errors", left), Extensions: errs[mostErrors].Extensions})
 	}
 	return cut
 }

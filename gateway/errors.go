@@ -34,16 +34,19 @@ var statuses = map[model.Code]int{
 	// Documents that do not parse or do not fit the schema keep the codes that GraphQL tools know.
 	errcode.ParseFailed:      http.StatusBadRequest,
 	errcode.ValidationFailed: http.StatusBadRequest,
+	// Clients of persisted queries take these for an answer, after which they send the whole query.
+	persistedNotFoundCode:     http.StatusOK,
+	persistedNotSupportedCode: http.StatusOK,
 }
 
-// extensions returns an error's extensions: always "code", and more for some codes.
-func extensions(ctx context.Context, e *model.Error) map[string]any {
-	members := map[string]any{"code": string(e.Code)}
-	if len(e.Fields) > 0 {
-		members["fields"] = e.Fields
+// extensions returns an error's extensions: its code, the trace of the request, and the faults of fields if there are.
+func extensions(ctx context.Context, code string, fields model.Fields) map[string]any {
+	members := map[string]any{"code": code}
+	if id := TraceID(ctx); id != "" {
+		members["traceId"] = id
 	}
-	if e.Code == model.Internal {
-		members["traceId"] = TraceID(ctx)
+	if len(fields) > 0 {
+		members["fields"] = fields
 	}
 	return members
 }
@@ -65,6 +68,12 @@ func codeOf(err *gqlerror.Error) string {
 func isGraphQL(err *gqlerror.Error) bool {
 	code := codeOf(err)
 	return code == errcode.ParseFailed || code == errcode.ValidationFailed
+}
+
+// isPersisted reports whether the gateway does not know the document that a request only names.
+func isPersisted(err *gqlerror.Error) bool {
+	code := codeOf(err)
+	return code == persistedNotFoundCode || code == persistedNotSupportedCode
 }
 
 // presenter turns any error into what the client may see, and logs the rest. It always makes a new value, as several
@@ -126,8 +135,9 @@ func (p presenter) translate(ctx context.Context, err error, located *gqlerror.E
 			return p.mask(ctx, err, located)
 		}
 		return shownTo(ctx, known)
-	case isGraphQL(located):
-		return &gqlerror.Error{Message: located.Message, Extensions: map[string]any{"code": codeOf(located)}}
+	case isGraphQL(located), isPersisted(located):
+		fields, _ := located.Extensions["fields"].(model.Fields)
+		return &gqlerror.Error{Message: located.Message, Extensions: extensions(ctx, codeOf(located), fields)}
 	case errors.As(err, &number):
 		// gqlparser's validation passes integer literals that are too large for Int.
 		return shownTo(ctx, model.Errorf(model.BadInput, "%s", number.Message))
@@ -165,7 +175,7 @@ func (p presenter) mask(ctx context.Context, err error, located *gqlerror.Error)
 }
 
 func shownTo(ctx context.Context, e *model.Error) *gqlerror.Error {
-	return &gqlerror.Error{Message: e.Message, Extensions: extensions(ctx, e)}
+	return &gqlerror.Error{Message: e.Message, Extensions: extensions(ctx, string(e.Code), e.Fields)}
 }
 
 // panicError carries a panic as an error, for the presenter to mask.

@@ -33,6 +33,7 @@ func Example() {
 		request, _ := http.NewRequestWithContext(context.Background(), http.MethodPost, server.URL+gateway.Path, strings.NewReader(`{"query":"{ __typename }"}`))
 		request.Header.Set("Content-Type", "application/json")
 		request.Header.Set("X-Api-Key", key)
+		request.Header.Set("Traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 		response, err := server.Client().Do(request)
 		if err != nil {
 			fmt.Println(err)
@@ -44,5 +45,5 @@ func Example() {
 	}
 	// Output:
 	// 200 {"data":{"__typename":"Query"}}
-	// 401 {"errors":[{"message":"the key is not known","extensions":{"code":"UNAUTHENTICATED"}}]}
+	// 401 {"errors":[{"message":"the key is not known","extensions":{"code":"UNAUTHENTICATED","traceId":"0af7651916cd43dd8448eb211c80319c"}}]}
 }

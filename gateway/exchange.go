@@ -28,8 +28,8 @@ type exchange struct {
 // run executes the request and answers it.
 func (x exchange) run(params request) {
 	params.Headers = x.r.Header
-	ctx := withVariableTexts(x.r.Context(), params.variables)
-	operation, errs := x.exec.CreateOperationContext(ctx, params.RawParams)
+	ctx := x.r.Context()
+	operation, errs := x.operationOf(ctx, x.exec, params)
 	if len(errs) > 0 {
 		x.reject(x.exec.DispatchError(graphql.WithOperationContext(ctx, operation), errs))
 		return
@@ -37,9 +37,9 @@ func (x exchange) run(params request) {
 	switch kind := operation.Operation.Operation; {
 	case kind == ast.Mutation && x.safe:
 		x.w.Header().Set("Allow", "POST")
-		refusal(http.StatusMethodNotAllowed, "mutations must use POST").write(x.w, x.accept)
-	case kind == ast.Subscription && !x.accept.stream:
-		refusal(http.StatusNotAcceptable, "a subscription needs Accept: %s, or a WebSocket", eventType).write(x.w, x.accept)
+		refusal(http.StatusMethodNotAllowed, "mutations must use POST").write(x.r.Context(), x.w, x.accept)
+	case kind == ast.Subscription && !x.accept.stream && !x.accept.parts:
+		refusal(http.StatusNotAcceptable, "a subscription needs Accept: %s, or a WebSocket", eventType).write(x.r.Context(), x.w, x.accept)
 	case kind == ast.Subscription:
 		x.stream(ctx, operation)
 	default:
@@ -108,7 +108,7 @@ func (x exchange) limitWriting() {
 }
 
 func (x exchange) notAcceptable() {
-	refusal(http.StatusNotAcceptable, "the response can be %s, %s or %s", graphqlType, jsonType, eventType).write(x.w, x.accept)
+	refusal(http.StatusNotAcceptable, "the response can be %s, %s or %s", graphqlType, jsonType, eventType).write(x.r.Context(), x.w, x.accept)
 }
 
 // writeResponse sends a response, with its data as the executor made it.

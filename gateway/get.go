@@ -18,7 +18,7 @@ func (t getTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.Gr
 	x := exchange{Server: t.Server, w: w, r: r, exec: exec, accept: negotiate(r.Header), safe: true}
 	if r.Method == http.MethodHead {
 		// HEAD has no body, so nobody would read a stream, and it would never end.
-		x.accept.stream, x.accept.first = false, false
+		x.accept.stream, x.accept.first, x.accept.parts = false, false, false
 	}
 	if x.accept.none() {
 		x.notAcceptable()
@@ -26,12 +26,12 @@ func (t getTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.Gr
 	}
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		refusal(http.StatusBadRequest, "the URL's parameters cannot be read").write(w, x.accept)
+		refusal(http.StatusBadRequest, "the URL's parameters cannot be read").write(r.Context(), w, x.accept)
 		return
 	}
 	params, f := urlParams(query)
 	if f != nil {
-		f.write(w, x.accept)
+		f.write(r.Context(), w, x.accept)
 		return
 	}
 	x.run(params)

@@ -60,11 +60,11 @@ func (g guard) MutateOperationParameters(ctx context.Context, request *graphql.R
 // MutateOperationContext checks the variables, which gqlparser has coerced, restores the spelling of custom scalars'
 // objects, and checks the cost of the operation with these variables.
 func (g guard) MutateOperationContext(ctx context.Context, operation *graphql.OperationContext) *gqlerror.Error {
+	if faults := checkVariables(g.schema, operation.Operation, operation.Variables); len(faults) > 0 {
+		return faults[0]
+	}
 	var texts map[string]json.RawMessage
 	for _, definition := range operation.Operation.VariableDefinitions {
-		if err := checkVariable(g.schema, definition.Type, operation.Variables[definition.Variable]); err != nil {
-			return under(ast.PathName("variable"), under(ast.PathName(definition.Variable), err))
-		}
 		value := operation.Variables[definition.Variable]
 		switch value.(type) {
 		case map[string]any, []any:

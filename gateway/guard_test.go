@@ -23,17 +23,17 @@ func TestLimits(t *testing.T) {
 	f := start(t)
 	var chain strings.Builder
 	chain.WriteString("{ tree { ...f0 } }")
-	for i := range 20 {
+	for i := range 30 {
 		fmt.Fprintf(&chain, " fragment f%d on Tree { child { ...f%d ...f%d } }", i, i+1, i+1)
 	}
-	chain.WriteString(" fragment f20 on Tree { name }")
+	chain.WriteString(" fragment f30 on Tree { name }")
 
 	for name, c := range map[string]struct{ query, limit string }{
 		"bytes":               {"{ hello #" + strings.Repeat("x", 32<<10) + "\n}", "32768 bytes"},
 		"tokens":              {"{" + strings.Repeat(" ...{ hello }", 1000) + "}", "4000"},
 		"comments":            {"{ hello }" + strings.Repeat("#\n", 4000), "4000"},
-		"depth":               {deep(16), "15 levels"},
-		"depth of fragments":  {chain.String(), "15 levels"},
+		"depth":               {deep(26), "25 levels"},
+		"depth of fragments":  {chain.String(), "25 levels"},
 		"repeats":             {"{" + strings.Repeat(" hello", 101) + "}", "100 times"},
 		"repeats, less plain": {"{" + strings.Repeat(" ...{ hello } ...{ ...{ hello } }", 51) + "}", "100 times"},
 	} {
@@ -55,7 +55,7 @@ func TestWithinTheLimits(t *testing.T) {
 	for name, query := range map[string]string{
 		"bytes":   "{ hello #" + strings.Repeat("x", 32<<10-11) + "\n}",
 		"tokens":  "{" + strings.Repeat(" ...{ hello }", 100) + "}",
-		"depth":   deep(15),
+		"depth":   deep(25),
 		"repeats": "{" + strings.Repeat(" hello", 100) + "}",
 		// This is the deepest path of the introspection query that GraphQL tools send.
 		"introspection": "{ __schema { types { fields { args { type " + strings.Repeat("{ ofType ", 9) + "{ name }" + strings.Repeat(" }", 9) + " } } } } }",
@@ -74,25 +74,29 @@ func TestVariables(t *testing.T) {
 	const query = "query($input: EchoInput) { echo(input: $input) }"
 	type object = map[string]any
 	for name, c := range map[string]struct {
-		input object
-		path  []any
+		input     object
+		at, fault string
 	}{
-		"int too large":             {object{"int": 1 << 31}, []any{"int"}},
-		"int too small":             {object{"int": -(1 << 31) - 1}, []any{"int"}},
-		"int as text":               {object{"int": "1"}, []any{"int"}},
-		"int with a fraction":       {object{"int": 1.5}, []any{"int"}},
-		"float as text":             {object{"float": "1.5"}, []any{"float"}},
-		"text as number":            {object{"text": 1}, []any{"text"}},
-		"id with a fraction":        {object{"id": 1.5}, []any{"id"}},
-		"enum in other letters":     {object{"colour": "red"}, []any{"colour"}},
-		"enum as number":            {object{"colour": 1}, []any{"colour"}},
-		"oneOf with none":           {object{"choice": object{}}, []any{"choice"}},
-		"oneOf with two":            {object{"choice": object{"text": "a", "number": 1}}, []any{"choice"}},
-		"oneOf with two, one null":  {object{"choice": object{"text": "a", "number": nil}}, []any{"choice"}},
-		"oneOf with null":           {object{"choice": object{"text": nil}}, []any{"choice"}},
-		"in a list":                 {object{"list": []any{1, 1 << 31}}, []any{"list", 1.0}},
-		"deep inside":               {object{"nested": object{"nested": object{"int": 1 << 31}}}, []any{"nested", "nested", "int"}},
-		"list of one that is wrong": {object{"list": 1 << 31}, []any{"list"}},
+		"int too large":             {object{"int": 1 << 31}, "input.int", "Int cannot represent non 32-bit signed integer value."},
+		"int too small":             {object{"int": -(1 << 31) - 1}, "input.int", "Int cannot represent non 32-bit signed integer value."},
+		"int as text":               {object{"int": "1"}, "input.int", "Int cannot represent non-integer value."},
+		"int with a fraction":       {object{"int": 1.5}, "input.int", "Int cannot represent non-integer value."},
+		"float as text":             {object{"float": "1.5"}, "input.float", "Float cannot represent non numeric value."},
+		"text as number":            {object{"text": 1}, "input.text", "String cannot represent a non string value."},
+		"id with a fraction":        {object{"id": 1.5}, "input.id", "ID cannot represent value."},
+		"enum in other letters":     {object{"colour": "red"}, "input.colour", `Value does not exist in "Colour" enum.`},
+		"enum that does not exist":  {object{"colour": "BLUE"}, "input.colour", `Value does not exist in "Colour" enum.`},
+		"enum as number":            {object{"colour": 1}, "input.colour", `Enum "Colour" cannot represent non-string value.`},
+		"oneOf with none":           {object{"choice": object{}}, "input.choice", `Exactly one key must be specified for OneOf type "Choice".`},
+		"oneOf with two":            {object{"choice": object{"text": "a", "number": 1}}, "input.choice", `Exactly one key must be specified for OneOf type "Choice".`},
+		"oneOf with two, one null":  {object{"choice": object{"text": "a", "number": nil}}, "input.choice", `Exactly one key must be specified for OneOf type "Choice".`},
+		"oneOf with null":           {object{"choice": object{"text": nil}}, "input.choice.text", `Field "text" must be non-null.`},
+		"in a list":                 {object{"list": []any{1, 1 << 31}}, "input.list.1", "Int cannot represent non 32-bit signed integer value."},
+		"null in a list":            {object{"list": []any{1, nil}}, "input.list.1", `Expected non-nullable type "Int!" not to be null.`},
+		"deep inside":               {object{"nested": object{"nested": object{"int": 1 << 31}}}, "input.nested.nested.int", "Int cannot represent non 32-bit signed integer value."},
+		"unknown field":             {object{"nested": object{"nested": object{"it": 1}}}, "input.nested.nested", `Field "it" is not defined by type "EchoInput".`},
+		"no object":                 {object{"nested": 7}, "input.nested", `Expected type "EchoInput" to be an object.`},
+		"list of one that is wrong": {object{"list": "x"}, "input.list", "Int cannot represent non-integer value."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -100,12 +104,20 @@ func TestVariables(t *testing.T) {
 			require.Equal(t, http.StatusBadRequest, a.status, a.text)
 			err, code := a.fault(t)
 			require.Equal(t, "GRAPHQL_VALIDATION_FAILED", code)
-			path, _ := err["path"].([]any)
-			require.Equal(t, []any{"variable", "input"}, path[:2])
-			if name != "list of one that is wrong" {
-				require.Equal(t, c.path, path[2:])
-			}
+			want := `Variable "$input" got invalid value at "` + c.at + `"; ` + c.fault
+			require.Equal(t, want, err["message"])
+			require.Equal(t, []any{object{"line": 1.0, "column": 7.0}}, err["locations"])
+			require.Equal(t, object{c.at: []any{want}}, err["extensions"].(object)["fields"])
+			require.NotContains(t, err, "path")
 		})
+	}
+	for variables, want := range map[string]string{
+		`{}`:           `Variable "$of" of required type "[Int!]!" was not provided.`,
+		`{"of": null}`: `Variable "$of" of non-null type "[Int!]!" must not be null.`,
+		`{"of": "x"}`:  `Variable "$of" got invalid value; Int cannot represent non-integer value.`,
+	} {
+		err, _ := f.do(t, call{method: "POST", path: "/graphql", body: `{"query":"query($of: [Int!]!) { list(of: $of) }","variables":` + variables + `}`}).fault(t)
+		require.Equal(t, want, err["message"])
 	}
 
 	right := object{"int": 1<<31 - 1, "float": 2, "text": "1", "id": 7, "colour": "RED", "choice": object{"number": 1}, "list": 5}

@@ -37,6 +37,34 @@ func TestAnswerMediaType(t *testing.T) {
 	}
 }
 
+func TestSlashBehindThePath(t *testing.T) {
+	t.Parallel()
+	f := start(t, settings(func(s *gateway.Settings) { s.BasePath = "/agents" }))
+	for _, path := range []string{"/graphql", "/graphql/", "/agents/graphql", "/agents/graphql/"} {
+		require.Equal(t, http.StatusOK, f.do(t, call{method: "POST", path: path, body: body(t, "{ hello }")}).status, path)
+		require.Equal(t, http.StatusOK, f.do(t, call{method: "GET", path: path + "?query=%7Bhello%7D"}).status, path)
+	}
+	require.Equal(t, http.StatusNotFound, f.do(t, call{method: "POST", path: "/graphql//", body: body(t, "{ hello }")}).status)
+}
+
+// Whoever reports an error can say which line of the log it belongs to.
+func TestEveryErrorHasATrace(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	for _, c := range []call{
+		{method: "POST", body: body(t, "{")}, {method: "POST", body: body(t, "{ nothing }")}, {method: "POST", body: "{"}, {method: "PUT"},
+		{method: "POST", body: body(t, "{ fail(how: MODEL) }")}, {method: "POST", body: body(t, "{ fail(how: PANIC) }")}, {method: "GET"},
+		{method: "POST", body: body(t, "{ hello }"), headers: []string{"X-Api-Key: ag_wrong"}}, {method: "POST", body: body(t, deep(40))},
+		{method: "POST", body: body(t, "query($of: [Int!]!) { list(of: $of) }")},
+	} {
+		c.path = "/graphql"
+		a := f.do(t, c)
+		err, _ := a.fault(t)
+		require.Equal(t, a.header.Get("X-Trace-Id"), err["extensions"].(map[string]any)["traceId"], a.text)
+		require.NotEmpty(t, a.header.Get("X-Trace-Id"))
+	}
+}
+
 // These requests are wrong before there is a GraphQL request.
 func TestRefusedRequests(t *testing.T) {
 	t.Parallel()

@@ -104,6 +104,7 @@ func TestIdempotencyKeysOfWhatWritesNothing(t *testing.T) {
 		{method: "GET", path: "/graphql?query=mutation%7Bincrement%7D"},
 		{method: "GET", path: "/graphql?query=%7Bhello%7D", headers: []string{"Idempotency-Key: " + strings.Repeat("a", 256)}},
 	} {
+		call.headers = append(call.headers, "Traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 		plain := f.do(t, call)
 		call.headers = append(call.headers, key)
 		keyed := f.do(t, call)

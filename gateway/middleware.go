@@ -49,7 +49,7 @@ func TraceParent(ctx context.Context) string {
 
 // ServeHTTP serves /healthz, /readyz and Path, and leaves everything else to the other transports.
 func (s *Server) ServeHTTP(response http.ResponseWriter, r *http.Request) {
-	r = s.withoutBase(r)
+	r = s.atPath(r)
 	rec := &record{begin: time.Now(), remote: r.RemoteAddr, method: r.Method, path: r.URL.Path, header: response.Header()}
 	trace := traceOf(r.Header)
 	ctx := context.WithValue(r.Context(), traceKey{}, trace)
@@ -87,10 +87,16 @@ func (s *Server) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// withoutBase returns the request with the base path taken away, if it has it.
-func (s *Server) withoutBase(r *http.Request) *http.Request {
+// atPath returns the request with the base path taken away, if it has it. A slash behind Path means Path.
+func (s *Server) atPath(r *http.Request) *http.Request {
 	rest, has := strings.CutPrefix(r.URL.Path, s.settings.BasePath)
-	if s.settings.BasePath == "" || !has || rest != "" && rest[0] != '/' {
+	if !has || rest != "" && rest[0] != '/' {
+		rest = r.URL.Path
+	}
+	if rest == Path+"/" {
+		rest = Path
+	}
+	if rest == r.URL.Path {
 		return r
 	}
 	within := new(http.Request)
@@ -149,7 +155,8 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, err)
 		return
 	}
-	s.once(w, r.WithContext(model.WithPrincipal(r.Context(), principal)))
+	r = r.WithContext(model.WithPrincipal(r.Context(), principal))
+	s.compressed(w, r, s.once)
 }
 
 // admitted returns the principal of a credential from an address, sent by a page of the origins. After too many refused
@@ -233,6 +240,7 @@ func (s *Server) survive(w *statusWriter, r *http.Request) {
 		_ = s.presenter.present(r.Context(), cause) // Too late for the client, but not for the log.
 		panic(http.ErrAbortHandler)
 	}
+	w.Header().Del("Content-Encoding")
 	s.refuse(w, r, cause)
 }
 

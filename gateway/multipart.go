@@ -23,7 +23,7 @@ var preflightHeaders = []string{"GraphQL-Require-Preflight", "X-Requested-By", "
 func (x exchange) multipart() {
 	if !slices.ContainsFunc(preflightHeaders, func(name string) bool { return x.r.Header.Get(name) != "" }) {
 		refusal(http.StatusUnsupportedMediaType, "a multipart/form-data body needs the header %s or %s",
-			preflightHeaders[0], preflightHeaders[1]).write(x.w, x.accept)
+			preflightHeaders[0], preflightHeaders[1]).write(x.r.Context(), x.w, x.accept)
 		return
 	}
 	limits := form.Limits{File: x.settings.UploadBytes, Rest: x.settings.BodyBytes}
@@ -42,7 +42,7 @@ func (x exchange) multipart() {
 	case err != nil:
 		x.unread(err)
 	case f != nil:
-		f.write(x.w, x.accept)
+		f.write(x.r.Context(), x.w, x.accept)
 	default:
 		x.run(params)
 	}
@@ -53,9 +53,9 @@ func (x exchange) unread(err error) {
 	var tooLarge *form.TooLargeError
 	switch {
 	case errors.As(err, &tooLarge):
-		refusal(http.StatusRequestEntityTooLarge, "%s", tooLarge).write(x.w, x.accept)
+		refusal(http.StatusRequestEntityTooLarge, "%s", tooLarge).write(x.r.Context(), x.w, x.accept)
 	case errors.Is(err, form.ErrMalformed):
-		refusal(http.StatusBadRequest, "%s", form.ErrMalformed).write(x.w, x.accept)
+		refusal(http.StatusBadRequest, "%s", form.ErrMalformed).write(x.r.Context(), x.w, x.accept)
 	default:
 		x.refuse(x.w, x.r, err)
 	}

@@ -3,6 +3,7 @@ package gateway
 import (
 	"mime"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -11,6 +12,8 @@ const (
 	jsonType    = "application/json"
 	graphqlType = "application/graphql-response+json"
 	eventType   = "text/event-stream"
+	partsType   = "multipart/mixed"
+	sdlType     = "application/graphql"
 	utf8Suffix  = "; charset=utf-8"
 )
 
@@ -20,10 +23,12 @@ type accept struct {
 	single string
 	// stream: the client names server-sent events. first: it prefers them to a single response.
 	stream, first bool
+	// parts: the client names multipart/mixed with subscriptionSpec 1.0, as Apollo's clients do.
+	parts bool
 }
 
 // none reports that the gateway can send nothing that suits the client.
-func (a accept) none() bool { return a.single == "" && !a.stream }
+func (a accept) none() bool { return a.single == "" && !a.stream && !a.parts }
 
 // errorType is the media type of errors, which are sent whatever the client accepts.
 func (a accept) errorType() string {
@@ -37,6 +42,8 @@ func (a accept) errorType() string {
 type mediaRange struct {
 	name   string
 	weight float64
+	// spec is the parameter subscriptionSpec, or "".
+	spec string
 }
 
 // preference is how much a client wants a media type: first by weight, then by how exactly it asked for it.
@@ -74,6 +81,12 @@ func negotiate(h http.Header) accept {
 		a.single, best = graphqlType, modern
 	}
 	a.stream = events.weight > 0 && events.specificity == exact
+	a.parts = slices.ContainsFunc(ranges, func(r mediaRange) bool {
+		return r.name == partsType && r.spec == "1.0" && r.weight > 0
+	})
+	if a.parts && a.single == "" && !a.stream {
+		a.single = jsonType // for whatever is no subscription
+	}
 	a.first = a.stream && (a.single == "" || events.weight > best.weight)
 	return a
 }
@@ -113,7 +126,7 @@ func mediaRanges(header string) []mediaRange {
 				continue
 			}
 		}
-		ranges = append(ranges, mediaRange{name: name, weight: weight})
+		ranges = append(ranges, mediaRange{name: name, weight: weight, spec: parameters["subscriptionspec"]})
 	}
 	return ranges
 }

@@ -32,14 +32,21 @@ func refusal(status int, format string, args ...any) *fault {
 	return &fault{status: status, err: model.Errorf(code, format, args...)}
 }
 
-func (f *fault) write(w http.ResponseWriter, a accept) {
-	writeErrors(w, f.status, a.errorType(), gqlerror.List{shownTo(context.Background(), f.err)})
+func (f *fault) write(ctx context.Context, w http.ResponseWriter, a accept) {
+	writeErrors(w, f.status, a.errorType(), gqlerror.List{shownTo(ctx, f.err)})
 }
 
 // request is a GraphQL request. It keeps the text of the variables, because decoding loses the order of their keys.
 type request struct {
 	*graphql.RawParams
 	variables json.RawMessage
+	// documentID names the document in place of the query; it may be "".
+	documentID string
+}
+
+// isEmpty reports whether the request has neither a document nor a name of one.
+func (r request) isEmpty() bool {
+	return r.Query == "" && r.documentID == "" && r.Extensions["persistedQuery"] == nil
 }
 
 // decodeParams reads the members of a GraphQL request from one JSON object. It ignores unknown members and keeps the
@@ -50,10 +57,11 @@ func decodeParams(text []byte) (request, *fault) {
 		return request{}, refusal(http.StatusBadRequest, "%s", err)
 	}
 	params := &graphql.RawParams{}
+	var documentID string
 	for _, member := range []struct {
 		name string
 		text *string
-	}{{"query", &params.Query}, {"operationName", &params.OperationName}} {
+	}{{"query", &params.Query}, {"operationName", &params.OperationName}, {"documentId", &documentID}} {
 		switch value := members[member.name]; value.Type {
 		case gjson.Null:
 		case gjson.String:
@@ -73,10 +81,11 @@ func decodeParams(text []byte) (request, *fault) {
 			return request{}, refusal(http.StatusBadRequest, "%s must be an object", member.name)
 		}
 	}
-	if params.Query == "" {
+	r := request{params, json.RawMessage(members["variables"].Raw), documentID}
+	if r.isEmpty() {
 		return request{}, refusal(http.StatusBadRequest, "query is missing")
 	}
-	return request{params, json.RawMessage(members["variables"].Raw)}, nil
+	return r, nil
 }
 
 // requestMembers returns the members of a JSON object. Of members with the same name, the last one counts.
@@ -110,9 +119,6 @@ func requestMembers(text []byte) (map[string]gjson.Result, error) {
 // urlParams reads a GraphQL request from a URL. An empty parameter counts as absent.
 func urlParams(query url.Values) (request, *fault) {
 	params := &graphql.RawParams{Query: query.Get("query"), OperationName: query.Get("operationName")}
-	if params.Query == "" {
-		return request{}, refusal(http.StatusBadRequest, "the parameter query is missing")
-	}
 	for name, target := range map[string]*map[string]any{"variables": &params.Variables, "extensions": &params.Extensions} {
 		text := query.Get(name)
 		if text == "" {
@@ -125,7 +131,11 @@ func urlParams(query url.Values) (request, *fault) {
 			return request{}, refusal(http.StatusBadRequest, "the parameter %s must be a JSON object", name)
 		}
 	}
-	return request{params, json.RawMessage(query.Get("variables"))}, nil
+	r := request{params, json.RawMessage(query.Get("variables")), query.Get("documentId")}
+	if r.isEmpty() {
+		return request{}, refusal(http.StatusBadRequest, "the parameter query is missing")
+	}
+	return r, nil
 }
 
 // unmarshal is json.Unmarshal, except that numbers keep their spelling and errors quote nothing.

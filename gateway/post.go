@@ -29,17 +29,21 @@ func (t postTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.G
 		return
 	}
 	if f := checkContent(r.Header); f != nil {
-		f.write(w, x.accept)
+		f.write(r.Context(), w, x.accept)
 		return
 	}
 	body, f := t.readBody(w, r)
 	if f != nil {
-		f.write(w, x.accept)
+		f.write(r.Context(), w, x.accept)
+		return
+	}
+	if t.settings.Batch > 0 && isBatch(body) {
+		x.batch(body)
 		return
 	}
 	params, f := decodeParams(body)
 	if f != nil {
-		f.write(w, x.accept)
+		f.write(r.Context(), w, x.accept)
 		return
 	}
 	x.run(params)

@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -20,11 +21,27 @@ func TestLimitOfCost(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, a.status)
 	err, code := a.fault(t)
 	require.Equal(t, "LIMIT_EXCEEDED", code)
-	require.Equal(t, "the operation costs 5, more than the limit of 4: ask for fewer at a time, or for less of each", err["message"])
+	require.Equal(t, "the operation costs 5, more than the limit of 4, and hello costs most: ask for fewer at a time, or for less of each", err["message"])
 	require.NotContains(t, a.json, "data")
+
+	for query, dearest := range map[string]string{
+		"{ hello tree { child { child { name } child { name } } } }":                                      "tree.child",
+		"{ tree { ...f } } fragment f on Tree { it: child { child { name } name } }":                      "tree.it.child.name",
+		"{ tree { ... { child { child { child { name } } } } name a: name b: name } }":                    "tree.child.child.child.name",
+		"query ($yes: Boolean! = true) { hello tree { child { a: name b: name } name @skip(if: $yes) } }": "tree.child",
+	} {
+		err, _ := f.post(t, query).fault(t)
+		require.Contains(t, err["message"], " and "+dearest+" costs most", query)
+	}
 
 	f.post(t, "mutation { a: increment b: increment c: increment d: increment e: increment }")
 	require.Zero(t, f.root.Increments.Load(), "refused before anything is done")
+
+	a = f.do(t, call{method: "POST", path: "/graphql", body: `{"query":"{ hello live }","extensions":{"cost":true}}`})
+	require.JSONEq(t, `{"requested":2,"limit":4}`, jsonOf(t, a.json["extensions"].(map[string]any)["cost"]))
+	a = f.do(t, call{method: "POST", path: "/graphql", body: `{"query":"{ hello live company a: hello b: hello }","extensions":{"cost":true}}`})
+	require.JSONEq(t, `{"requested":5,"limit":4}`, jsonOf(t, a.json["extensions"].(map[string]any)["cost"]))
+	require.NotContains(t, f.post(t, "{ hello }").json, "extensions")
 
 	free := start(t, settings(func(s *gateway.Settings) { s.QueryCost = 0 }))
 	require.Equal(t, http.StatusOK, free.post(t, "{ hello company live a: hello b: hello }").status)
@@ -77,4 +94,11 @@ func TestLimitOfTheAnswerOfMutations(t *testing.T) {
 	_, code := f.post(t, "mutation { a: increment b: increment c: increment }").fault(t)
 	require.Equal(t, "LIMIT_EXCEEDED", code)
 	require.EqualValues(t, 3, f.root.Increments.Load())
+}
+
+func jsonOf(t *testing.T, value any) string {
+	t.Helper()
+	text, err := json.Marshal(value)
+	require.NoError(t, err)
+	return string(text)
 }

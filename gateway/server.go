@@ -16,6 +16,7 @@ import (
 	"github.com/99designs/gqlgen/graphql/executor"
 	"github.com/99designs/gqlgen/graphql/handler/extension"
 	"github.com/rs/cors"
+	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/agentgraph/agentgraph/gateway/console"
@@ -91,9 +92,13 @@ type Server struct {
 	requests  keyLimit
 	companies *rateLimit
 	sessions  *sessions
+	persisted *persisted
+	schema    *ast.Schema
+	compress  func(http.Handler) http.HandlerFunc
+	sdl       func() []byte
 }
 
-// schemas serialises New's one change to a schema, which several servers may share.
+// schemas serialises changes to a schema, which several servers may share. The first New makes them all.
 var schemas sync.Mutex
 
 // New returns a Server. It panics if an extension does not fit the schema.
@@ -104,6 +109,7 @@ func New(o Options) *Server {
 		delete(directives, "defer")
 	}
 	schemas.Unlock()
+	Describe(o.Schema.Schema())
 
 	s := &Server{
 		settings:     o.Settings,
@@ -123,6 +129,10 @@ func New(o Options) *Server {
 		cors:         newCORS(o.Settings.CORSOrigins),
 		requests:     newKeyLimit("requests", o.Settings.RateLimit),
 		companies:    newRateLimit("company", "requests", o.Settings.CompanyRateLimit),
+		sdl:          sync.OnceValue(func() []byte { return []byte(SDL(o.Schema.Schema())) }),
+		compress:     newCompression(),
+		schema:       o.Schema.Schema(),
+		persisted:    newPersisted(o.Settings.PersistedBytes),
 		sessions:     newSessions(o.Revocations, o.Settings.SessionsPerKey, o.Log),
 	}
 	s.entrance = http.HandlerFunc(s.admit)
@@ -138,10 +148,12 @@ func New(o Options) *Server {
 	s.exec.Use(modelDriven{newKeyLimit("operations that make a model work", o.Settings.ModelRateLimit)})
 	s.exec.Use(deadline{o.Settings})
 	s.exec.Use(idempotency{s})
+	s.exec.Use(resume{})
 	s.exec.Use(responseLimit{o.Settings, new(atomic.Int64)})
 	s.exec.SetDisableSuggestion(!o.Settings.Introspection)
 	if o.Settings.Introspection {
 		s.exec.Use(extension.Introspection{})
+		s.exec.Use(exactIntrospection{})
 	}
 	for _, e := range o.Extensions {
 		s.exec.Use(e)
@@ -165,6 +177,10 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 	r = r.WithContext(graphql.StartOperationTrace(r.Context()))
 	if r.URL.Path == Path {
 		transportOf(s.own, r).Do(w, r, s.exec)
+		return
+	}
+	if r.URL.Path == SDLPath {
+		s.serveSDL(w, r)
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.settings.longestTimeout())
@@ -218,5 +234,5 @@ func (otherMethods) Supports(*http.Request) bool { return true }
 func (otherMethods) Do(w http.ResponseWriter, r *http.Request, _ graphql.GraphExecutor) {
 	w.Header().Set("Allow", "GET, HEAD, POST")
 	fault := refusal(http.StatusMethodNotAllowed, "the method %s is not allowed here; use POST or GET", r.Method)
-	fault.write(w, negotiate(r.Header))
+	fault.write(r.Context(), w, negotiate(r.Header))
 }

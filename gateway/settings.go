@@ -25,6 +25,15 @@ type Settings struct {
 	// CachedQueries and CachedBytes bound the cache of parsed documents, whichever is reached first.
 	CachedQueries int
 	CachedBytes   int
+	// PersistedBytes bounds the memory of queries that clients name by their SHA-256 after they sent them once. 0 keeps
+	// none, and clients are told so.
+	PersistedBytes int
+	// Trusted are the only documents that clients of GraphQL may use. Nil lets them send their own.
+	Trusted *TrustedDocuments
+	// Batch bounds the operations of one request whose body is a list of them. 0 refuses lists.
+	Batch int
+	// Compress lets clients that accept gzip get large single responses compressed. Streams never are.
+	Compress bool
 	// Introspection lets clients read the schema through __schema and __type.
 	Introspection bool
 	// RequestTimeout bounds a query or mutation, including the time to read its body. Subscriptions live as long as
@@ -69,11 +78,13 @@ func DefaultSettings() Settings {
 		UploadBytes:      25 << 20,
 		QueryBytes:       32 << 10,
 		QueryTokens:      4_000,
-		QueryDepth:       15,
+		QueryDepth:       25,
 		QueryCost:        1_000_000,
 		ResponseBytes:    32 << 20,
 		CachedQueries:    1_000,
 		CachedBytes:      32 << 20,
+		PersistedBytes:   8 << 20,
+		Compress:         true,
 		Introspection:    true,
 		RequestTimeout:   30 * time.Second,
 		WriteTimeout:     10 * time.Second,

@@ -110,7 +110,7 @@ func (s *socket) start(ctx context.Context, op *operation, params request, at ti
 	var operation *graphql.OperationContext
 	var errs gqlerror.List
 	if broken := s.guarded(ctx, func() {
-		operation, errs = s.exec.CreateOperationContext(withVariableTexts(ctx, params.variables), params.RawParams)
+		operation, errs = s.operationOf(ctx, s.exec, params)
 	}); broken != nil {
 		s.last(op, "error", errorsJSON(gqlerror.List{broken}))
 		return nil

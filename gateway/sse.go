@@ -15,38 +15,73 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// events is an open stream in the distinct connections mode of graphql-sse: "next" events carry results, and one
-// "complete" event ends it.
+// events is an open stream. To clients that name them it is server-sent events, in the distinct connections mode of
+// graphql-sse: "next" events carry results, and one "complete" event ends it. To others it is the parts of multipart/mixed,
+// as in Apollo's protocol for subscriptions over HTTP.
 type events struct {
 	exchange
 	control *http.ResponseController
 	// operation is the name of the streamed operation.
 	operation string
+	isParts   bool
+	// resumption gives events their ids.
+	resumption resumption
 }
+
+// The frame of a part. A client only reads a part once the delimiter behind it has arrived.
+const (
+	partDelimiter = "\r\n--graphql"
+	partHeader    = "\r\nContent-Type: application/json\r\n\r\n"
+)
 
 func (x exchange) openEvents(operation string) events {
 	h := x.w.Header()
+	e := events{exchange: x, control: http.NewResponseController(x.w), operation: operation, isParts: x.accept.parts && !x.accept.stream}
 	h.Set("Content-Type", eventType+utf8Suffix)
+	if e.isParts {
+		h.Set("Content-Type", partsType+`;boundary="graphql";subscriptionSpec="1.0"`)
+	}
 	h.Set("X-Accel-Buffering", "no")
 	x.w.WriteHeader(http.StatusOK)
-	e := events{exchange: x, control: http.NewResponseController(x.w), operation: operation}
-	e.comment()
+	if e.isParts {
+		_ = e.send([]byte(partDelimiter))
+	} else {
+		e.comment()
+	}
 	return e
 }
 
 // next sends a result. It reports false if the client is gone or too slow.
 func (e events) next(result []byte) bool {
+	if e.isParts {
+		return e.send([]byte(partHeader+`{"payload":`), result, []byte("}"+partDelimiter))
+	}
+	begin := "event: next\ndata: "
+	if id := e.resumption.idOf(result); id != "" {
+		begin = "event: next\nid: " + id + "\ndata: "
+	}
 	// In JSON a line break can only stand between values, so it may start another data line.
 	result = bytes.ReplaceAll(result, []byte{'\r'}, nil)
 	result = bytes.ReplaceAll(result, []byte{'\n'}, []byte("\ndata: "))
-	return e.send([]byte("event: next\ndata: "), result, []byte("\n\n"))
+	return e.send([]byte(begin), result, []byte("\n\n"))
 }
 
 // complete has a data line, because an event without one is not delivered.
-func (e events) complete() { _ = e.send([]byte("event: complete\ndata:\n\n")) }
+func (e events) complete() {
+	if e.isParts {
+		_ = e.send([]byte("--\r\n"))
+		return
+	}
+	_ = e.send([]byte("event: complete\ndata:\n\n"))
+}
 
 // comment keeps the connection from looking dead.
-func (e events) comment() bool { return e.send([]byte(":\n\n")) }
+func (e events) comment() bool {
+	if e.isParts {
+		return e.send([]byte(partHeader + "{}" + partDelimiter))
+	}
+	return e.send([]byte(":\n\n"))
+}
 
 // send sends the parts of an event. It logs a client that does not take them in time.
 func (e events) send(parts ...[]byte) bool {
@@ -79,7 +114,7 @@ func (x exchange) stream(ctx context.Context, operation *graphql.OperationContex
 		return
 	}
 	defer closed()
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancel(withLastEvent(ctx, x.r.Header))
 	results, left := make(chan []byte), make(chan struct{})
 	var producer sync.WaitGroup
 	producer.Go(func() {
@@ -97,6 +132,7 @@ func (x exchange) stream(ctx context.Context, operation *graphql.OperationContex
 	defer close(left)
 
 	out := x.openEvents(shortName(operation.Operation))
+	out.resumption = resumptionOf(operation.Operation)
 	ticker := time.NewTicker(x.settings.PingInterval)
 	defer ticker.Stop()
 	for {

@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"bufio"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -148,4 +149,74 @@ func TestEventsToASlowReader(t *testing.T) {
 	require.Eventually(t, func() bool { return f.root.Started.Load() == 1 }, patience, time.Millisecond)
 	f.settles(t)
 	f.names(t, `"operation":"Flood"`)
+}
+
+// An EventSource that reconnects says which event it had last.
+func TestEventsGoOnBehindTheLast(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	read := func(query string, headers ...string) string {
+		return f.do(t, call{method: "GET", path: "/graphql?query=" + url.QueryEscape(query), headers: append(headers, "Accept: "+eventType)}).text
+	}
+	query := "subscription { all: counted(to: 3) { ... on Counted { ...f } } } fragment f on Counted { n: number }"
+	require.Equal(t, `:
+
+event: next
+id: 1
+data: {"data":{"all":{"n":1}}}
+
+event: next
+id: 2
+data: {"data":{"all":{"n":2}}}
+
+event: next
+id: 3
+data: {"data":{"all":{"n":3}}}
+
+event: complete
+data:
+
+`, read(query))
+	rest := read(query, "Last-Event-ID: 2")
+	require.NotContains(t, rest, "id: 2")
+	require.Contains(t, rest, "id: 3")
+	require.Contains(t, read("subscription { counted(to: 3, afterNumber: 1) { number } }", "Last-Event-ID: 2"), `:{"number":3}`, "even if the URL says another number")
+	require.NotContains(t, read("subscription { counted(to: 3, afterNumber: 1) { number } }", "Last-Event-ID: 2"), `:{"number":2}`)
+	require.Contains(t, read(query, "Last-Event-ID: x"), "id: 1", "an id of something else")
+	require.NotContains(t, read("subscription { counted(to: 3) { __typename } }"), "id:", "the number is not selected")
+	require.NotContains(t, read("subscription { count(to: 3) }", "Last-Event-ID: 2"), "id:")
+}
+
+// These are the bytes of Apollo's protocol for subscriptions over HTTP.
+func TestSubscriptionsInParts(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	accept := `Accept: multipart/mixed;boundary="graphql";subscriptionSpec="1.0",application/graphql-response+json,application/json;q=0.9`
+	send := func(query, accept string) answer {
+		return f.do(t, call{method: "POST", path: "/graphql", body: body(t, query), headers: []string{accept}})
+	}
+	a := send("subscription { count(to: 2) }", accept)
+	require.Equal(t, http.StatusOK, a.status)
+	require.Equal(t, `multipart/mixed;boundary="graphql";subscriptionSpec="1.0"`, a.header.Get("Content-Type"))
+	part := "\r\nContent-Type: application/json\r\n\r\n"
+	require.Equal(t, "\r\n--graphql"+part+`{"payload":{"data":{"count":1}}}`+"\r\n--graphql"+part+`{"payload":{"data":{"count":2}}}`+"\r\n--graphql--\r\n", a.text)
+	require.Contains(t, send("subscription { refused }", accept).text, `{"payload":{"errors":[{"message":`)
+
+	require.Equal(t, graphqlType+"; charset=utf-8", send("{ hello }", accept).header.Get("Content-Type"))
+	require.Equal(t, jsonType+"; charset=utf-8", send("{ hello }", `Accept: multipart/mixed;subscriptionSpec="1.0"`).header.Get("Content-Type"))
+	require.Equal(t, http.StatusNotAcceptable, send("subscription { count(to: 2) }", "Accept: multipart/mixed, application/json").status)
+	require.Equal(t, eventType+"; charset=utf-8", send("subscription { count(to: 2) }", accept+", "+eventType).header.Get("Content-Type"))
+}
+
+func TestPartsWhileNothingHappens(t *testing.T) {
+	t.Parallel()
+	f := start(t, settings(func(s *gateway.Settings) { s.PingInterval = time.Millisecond }))
+	response := f.open(t, call{method: "POST", path: "/graphql", body: body(t, "subscription { tick(milliseconds: 100000) }"),
+		headers: []string{`Accept: multipart/mixed;subscriptionSpec="1.0"`}})
+	defer func() { require.NoError(t, response.Body.Close()) }()
+	want := "\r\n--graphql\r\nContent-Type: application/json\r\n\r\n{}\r\n--graphql"
+	begin := make([]byte, len(want))
+	_, err := io.ReadFull(response.Body, begin)
+	require.NoError(t, err)
+	require.Equal(t, want, string(begin))
 }

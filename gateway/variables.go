@@ -3,102 +3,177 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"maps"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 
+	"github.com/99designs/gqlgen/graphql/errcode"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"github.com/agentgraph/agentgraph/model"
 )
 
-// checkVariable checks what gqlparser's coercion lets through in variables: @oneOf, the exact spelling of enum values,
-// the range of Int, and texts in place of numbers or the other way round. Nulls and unknown fields have already been
-// refused.
-func checkVariable(schema *ast.Schema, t *ast.Type, value any) *gqlerror.Error {
-	if value == nil {
-		return nil
-	}
-	if t.Elem != nil {
-		return checkList(schema, t.Elem, value)
-	}
-	definition := schema.Types[t.NamedType]
-	switch definition.Kind {
-	case ast.Enum:
-		if text, ok := value.(string); !ok || definition.EnumValues.ForName(text) == nil {
-			return invalid("is not one of the values of %s", definition.Name)
-		}
-	case ast.InputObject:
-		return checkObject(schema, definition, value)
-	default:
-		if !fits(definition.Name, value) {
-			return invalid("is not a valid %s", definition.Name)
+// checkVariables returns what is wrong with the variables of an operation, whether or not gqlparser has coerced them:
+// it lets through some that the specification refuses, and says less of others. The messages are those of graphql-js
+// without the values, which may be secrets. Each has the place of the variable's definition, and names in
+// extensions.fields where in the variables the fault is.
+func checkVariables(schema *ast.Schema, operation *ast.OperationDefinition, variables map[string]any) gqlerror.List {
+	c := &variableCheck{schema: schema}
+	for _, definition := range operation.VariableDefinitions {
+		c.definition = definition
+		value, given := variables[definition.Variable]
+		switch {
+		case !given && (definition.DefaultValue != nil || !definition.Type.NonNull):
+		case !given:
+			c.add(definition.Variable, `Variable "$%s" of required type "%s" was not provided.`, definition.Variable, definition.Type)
+		case value == nil && definition.Type.NonNull:
+			c.add(definition.Variable, `Variable "$%s" of non-null type "%s" must not be null.`, definition.Variable, definition.Type)
+		default:
+			c.value(definition.Type, definition.Variable, value)
 		}
 	}
-	return nil
+	return c.faults
 }
 
-func checkList(schema *ast.Schema, element *ast.Type, value any) *gqlerror.Error {
+type variableCheck struct {
+	schema     *ast.Schema
+	definition *ast.VariableDefinition
+	faults     gqlerror.List
+}
+
+func (c *variableCheck) add(at, format string, args ...any) {
+	message := fmt.Sprintf(format, args...)
+	err := &gqlerror.Error{Message: message, Extensions: map[string]any{"fields": model.Fields{at: {message}}}}
+	if p := c.definition.Position; p != nil {
+		err.Locations = []gqlerror.Location{{Line: p.Line, Column: p.Column}}
+	}
+	errcode.Set(err, errcode.ValidationFailed)
+	c.faults = append(c.faults, err)
+}
+
+// wrong adds what is wrong with the value at a place, such as input.fields.0.
+func (c *variableCheck) wrong(at, format string, args ...any) {
+	name, place := c.definition.Variable, ""
+	if at != name {
+		place = fmt.Sprintf(" at %q", at)
+	}
+	c.add(at, `Variable "$%s" got invalid value%s; %s`, name, place, fmt.Sprintf(format, args...))
+}
+
+func (c *variableCheck) value(t *ast.Type, at string, value any) {
+	if value == nil {
+		if t.NonNull {
+			c.wrong(at, `Expected non-nullable type "%s" not to be null.`, t)
+		}
+		return
+	}
+	if t.Elem != nil {
+		c.list(t.Elem, at, value)
+		return
+	}
+	switch definition := c.schema.Types[t.NamedType]; definition.Kind {
+	case ast.Enum:
+		if text, ok := value.(string); !ok {
+			c.wrong(at, `Enum "%s" cannot represent non-string value.`, definition.Name)
+		} else if definition.EnumValues.ForName(text) == nil {
+			c.wrong(at, `Value does not exist in "%s" enum.`, definition.Name)
+		}
+	case ast.InputObject:
+		c.object(definition, at, value)
+	default:
+		if fault := misfit(definition.Name, value); fault != "" {
+			c.wrong(at, "%s", fault)
+		}
+	}
+}
+
+func (c *variableCheck) list(element *ast.Type, at string, value any) {
 	// gqlparser turns a single value into a slice of that value's type.
 	list := reflect.ValueOf(value)
 	if list.Kind() != reflect.Slice {
-		return checkVariable(schema, element, value)
+		c.value(element, at, value)
+		return
 	}
 	for i := range list.Len() {
-		if err := checkVariable(schema, element, list.Index(i).Interface()); err != nil {
-			return under(ast.PathIndex(i), err)
-		}
+		c.value(element, at+"."+strconv.Itoa(i), list.Index(i).Interface())
 	}
-	return nil
 }
 
-func checkObject(schema *ast.Schema, definition *ast.Definition, value any) *gqlerror.Error {
+func (c *variableCheck) object(definition *ast.Definition, at string, value any) {
 	members, ok := value.(map[string]any)
 	if !ok {
-		return invalid("is not a valid %s", definition.Name)
-	}
-	if definition.Directives.ForName("oneOf") != nil {
-		for _, member := range members {
-			if len(members) != 1 || member == nil {
-				return invalid("%s takes exactly one field, which is not null", definition.Name)
-			}
-		}
-		if len(members) == 0 {
-			return invalid("%s takes exactly one field, which is not null", definition.Name)
-		}
+		c.wrong(at, `Expected type "%s" to be an object.`, definition.Name)
+		return
 	}
 	for _, field := range definition.Fields {
-		if err := checkVariable(schema, field.Type, members[field.Name]); err != nil {
-			return under(ast.PathName(field.Name), err)
+		member, given := members[field.Name]
+		switch {
+		case given:
+			c.value(field.Type, at+"."+field.Name, member)
+		case field.Type.NonNull && field.DefaultValue == nil:
+			c.wrong(at, `Field "%s" of required type "%s" was not provided.`, field.Name, field.Type)
 		}
 	}
-	return nil
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		if definition.Fields.ForName(name) == nil {
+			c.wrong(at, `Field "%s" is not defined by type "%s".`, name, definition.Name)
+		}
+	}
+	if definition.Directives.ForName("oneOf") == nil {
+		return
+	}
+	if len(members) != 1 {
+		c.wrong(at, `Exactly one key must be specified for OneOf type "%s".`, definition.Name)
+		return
+	}
+	for name, member := range members {
+		if member == nil {
+			c.wrong(at+"."+name, `Field "%s" must be non-null.`, name)
+		}
+	}
 }
 
-// fits reports whether a value fits one of GraphQL's own scalars; others check themselves.
-func fits(scalar string, value any) bool {
+// misfit says why a value does not fit one of GraphQL's own scalars; others check themselves.
+func misfit(scalar string, value any) string {
 	switch scalar {
 	case "Int":
 		n, ok := integer(value)
-		return ok && n >= math.MinInt32 && n <= math.MaxInt32
+		switch {
+		case ok && n >= math.MinInt32 && n <= math.MaxInt32:
+		case ok:
+			return "Int cannot represent non 32-bit signed integer value."
+		default:
+			return "Int cannot represent non-integer value."
+		}
 	case "Float":
 		switch v := value.(type) {
 		case json.Number:
-			_, err := v.Float64()
-			return err == nil
+			if _, err := v.Float64(); err != nil {
+				return "Float cannot represent non numeric value."
+			}
 		case float64, int64:
-			return true
+		default:
+			return "Float cannot represent non numeric value."
 		}
-		return false
 	case "String":
-		_, ok := value.(string)
-		return ok
+		if _, ok := value.(string); !ok {
+			return "String cannot represent a non string value."
+		}
+	case "Boolean":
+		if _, ok := value.(bool); !ok {
+			return "Boolean cannot represent a non boolean value."
+		}
 	case "ID":
 		_, isText := value.(string)
-		_, isNumber := integer(value)
-		return isText || isNumber
-	default:
-		return true
+		if _, isNumber := integer(value); !isText && !isNumber {
+			return "ID cannot represent value."
+		}
 	}
+	return ""
 }
 
 // integer reads a whole number, as spelled in JSON or as coerced by gqlparser.
@@ -112,12 +187,6 @@ func integer(value any) (int64, bool) {
 	default:
 		return 0, false
 	}
-}
-
-// under prepends a step to the error's path.
-func under(step ast.PathElement, err *gqlerror.Error) *gqlerror.Error {
-	err.Path = append(ast.Path{step}, err.Path...)
-	return err
 }
 
 type variablesKey struct{}

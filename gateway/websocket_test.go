@@ -235,7 +235,7 @@ func TestSocketOperations(t *testing.T) {
 		s.expect(`{"id":"1","type":"complete"}`)
 	}
 	for query, code := range map[string]string{
-		"{": "GRAPHQL_PARSE_FAILED", "{ nothing }": "GRAPHQL_VALIDATION_FAILED", "subscription { refused }": "NOT_FOUND", deep(16): "LIMIT_EXCEEDED",
+		"{": "GRAPHQL_PARSE_FAILED", "{ nothing }": "GRAPHQL_VALIDATION_FAILED", "subscription { refused }": "NOT_FOUND", deep(26): "LIMIT_EXCEEDED",
 	} {
 		s.subscribe("1", query)
 		m := s.receive()

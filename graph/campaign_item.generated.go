@@ -843,6 +843,29 @@ func (ec *executionContext) fieldContext_CampaignItemEdge_node(_ context.Context
 	return fc, nil
 }
 
+func (ec *executionContext) _CampaignItemEvent_id(ctx context.Context, field graphql.CollectedField, obj *model.CampaignItemEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CampaignItemEvent_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CampaignItemEvent_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CampaignItemEvent", field, true, false, errors.New("field of type ID does not have child fields"))
+}
+
 func (ec *executionContext) _CampaignItemEvent_type(ctx context.Context, field graphql.CollectedField, obj *model.CampaignItemEvent) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -2533,6 +2556,11 @@ func (ec *executionContext) _CampaignItemEvent(ctx context.Context, sel ast.Sele
 		switch field.Name {
 		case "__typename":
 			out.Values[i] = graphql.MarshalString("CampaignItemEvent")
+		case "id":
+			out.Values[i] = ec._CampaignItemEvent_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "type":
 			out.Values[i] = ec._CampaignItemEvent_type(ctx, field, obj)
 			if out.Values[i] == graphql.Null {

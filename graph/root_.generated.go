@@ -2263,6 +2263,8 @@ type CampaignItem implements Node {
 
 "Something that happened to an item."
 type CampaignItemEvent {
+  "The item's id and the number of the event in it, so that caches know what they have seen. ` + "`" + `node` + "`" + ` does not find it."
+  id: ID!
   "What."
   type: CampaignItemEventType!
   "When."
@@ -2854,7 +2856,7 @@ A file of a multipart request (https://github.com/jaydenseric/graphql-multipart-
 needs the header ` + "`" + `GraphQL-Require-Preflight` + "`" + ` or ` + "`" + `X-Requested-By` + "`" + `, with any value, so that no page of another
 site can send it.
 """
-scalar Upload
+scalar Upload @specifiedBy(url: "https://github.com/jaydenseric/graphql-multipart-request-spec")
 
 "A text or file of a dataset."
 type Document implements Node {
@@ -3455,10 +3457,10 @@ extend type Mutation {
 A moment in UTC with millisecond precision, RFC 3339: ` + "`" + `2026-03-01T09:30:00.000Z` + "`" + `. As input any ISO 8601
 date-time is taken: with or without seconds, with any offset (` + "`" + `+01:00` + "`" + `, ` + "`" + `+0100` + "`" + `), in UTC when it has none.
 """
-scalar DateTime
+scalar DateTime @specifiedBy(url: "https://www.rfc-editor.org/rfc/rfc3339")
 
 "A JSON object, whose keys keep their order."
-scalar JSONObject
+scalar JSONObject @specifiedBy(url: "https://www.rfc-editor.org/rfc/rfc8259#section-4")
 
 """
 The scope that a credential must hold for a field. ` + "`" + `admin` + "`" + ` holds every scope, ` + "`" + `write` + "`" + ` and ` + "`" + `simulate` + "`" + ` hold ` + "`" + `read` + "`" + `, which
@@ -3649,6 +3651,8 @@ type SimulationChat implements Node {
 
 "A message of a simulated chat."
 type SimulationChatMessage {
+  "The chat's id and the number of the message in it, so that caches know what they have seen. ` + "`" + `node` + "`" + ` does not find it."
+  id: ID! @openTo(scope: chat)
   "Its number within the chat, counted from 1 without gaps."
   sequence: Int! @openTo(scope: chat)
   "Who wrote it."
@@ -5338,6 +5342,8 @@ func (ec *executionContext) childFields_CampaignItemEdge(ctx context.Context, fi
 
 func (ec *executionContext) childFields_CampaignItemEvent(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
+	case "id":
+		return ec.fieldContext_CampaignItemEvent_id(ctx, field)
 	case "type":
 		return ec.fieldContext_CampaignItemEvent_type(ctx, field)
 	case "date":
@@ -6448,6 +6454,8 @@ func (ec *executionContext) childFields_SimulationChatEdge(ctx context.Context, 
 
 func (ec *executionContext) childFields_SimulationChatMessage(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
+	case "id":
+		return ec.fieldContext_SimulationChatMessage_id(ctx, field)
 	case "sequence":
 		return ec.fieldContext_SimulationChatMessage_sequence(ctx, field)
 	case "role":

@@ -1256,6 +1256,29 @@ func (ec *executionContext) fieldContext_SimulationChatEdge_node(_ context.Conte
 	return fc, nil
 }
 
+func (ec *executionContext) _SimulationChatMessage_id(ctx context.Context, field graphql.CollectedField, obj *model.SimulationChatMessage) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SimulationChatMessage_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SimulationChatMessage_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SimulationChatMessage", field, true, false, errors.New("field of type ID does not have child fields"))
+}
+
 func (ec *executionContext) _SimulationChatMessage_sequence(ctx context.Context, field graphql.CollectedField, obj *model.SimulationChatMessage) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -2517,6 +2540,11 @@ func (ec *executionContext) _SimulationChatMessage(ctx context.Context, sel ast.
 		switch field.Name {
 		case "__typename":
 			out.Values[i] = graphql.MarshalString("SimulationChatMessage")
+		case "id":
+			out.Values[i] = ec._SimulationChatMessage_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "sequence":
 			out.Values[i] = ec._SimulationChatMessage_sequence(ctx, field, obj)
 			if out.Values[i] == graphql.Null {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -67,6 +68,9 @@ type CampaignItemEvent struct {
 	Date        time.Time
 	Description string
 }
+
+// ID tells the event from all others, of other items too.
+func (e *CampaignItemEvent) ID() string { return e.ItemID + "." + strconv.Itoa(int(e.Number)) }
 
 // IsNode marks a Node.
 func (*CampaignItem) IsNode() {}

@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -56,6 +57,11 @@ type SimulationChatMessage struct {
 	EndReason           *string
 	// Citations are what the text cites by number, each number once; never nil in a row that is written.
 	Citations []Citation `bun:"type:jsonb"`
+}
+
+// ID tells the message from all others, of other chats too.
+func (m *SimulationChatMessage) ID() string {
+	return m.ChatID + "." + strconv.Itoa(int(m.Sequence))
 }
 
 // IsNode marks a Node.

@@ -22,6 +22,14 @@ var computed = map[string]computation{
 	"SimulationChat.messageCount": {[]string{"last_sequence"}, func(dst []byte, value func(int) []byte) []byte {
 		return strconv.AppendInt(dst, integerOf(value(0)), 10)
 	}},
+	"SimulationChatMessage.id": {[]string{"chat_id", "sequence"}, func(dst []byte, value func(int) []byte) []byte {
+		message := model.SimulationChatMessage{ChatID: string(value(0)), Sequence: int32(integerOf(value(1)))}
+		return appendText(dst, message.ID())
+	}},
+	"CampaignItemEvent.id": {[]string{"item_id", "number"}, func(dst []byte, value func(int) []byte) []byte {
+		event := model.CampaignItemEvent{ItemID: string(value(0)), Number: int32(integerOf(value(1)))}
+		return appendText(dst, event.ID())
+	}},
 	"AgentTestExecution.status": {[]string{"status", "finished_at"}, func(dst []byte, value func(int) []byte) []byte {
 		execution := model.AgentTestExecution{State: model.AgentTestExecutionStatus(value(0)), FinishedAt: optionalTime(value(1))}
 		return appendText(dst, string(execution.Status()))

@@ -48,6 +48,7 @@ type program struct {
 	Diff       apply.Diff        `cmd:"" group:"Ask a server:" help:"Show what apply would change." example:"agentgraph diff -f company/"`
 	Pull       apply.Pull        `cmd:"" group:"Ask a server:" help:"Write what a server has as files that apply reads." example:"agentgraph pull company/"`
 	Context    api.Context       `cmd:"" group:"Ask a server:" help:"Keep servers and keys to them under a name."`
+	Schema     server.Schema     `cmd:"" group:"About the program:" help:"Print the GraphQL schema as one file." example:"agentgraph schema > schema.graphql"`
 	Completion completionCommand `cmd:"" group:"About the program:" help:"Print a script that has your shell complete commands and flags." example:"source <(agentgraph completion bash)\nagentgraph completion zsh > ~/.zfunc/_agentgraph\nagentgraph completion fish > ~/.config/fish/completions/agentgraph.fish"`
 	Complete   completeCommand   `cmd:"" hidden:"" name:"__complete"`
 	Help       helpCommand       `cmd:"" group:"About the program:" help:"Show the help of a command." example:"agentgraph help test run"`

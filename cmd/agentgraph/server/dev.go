@@ -135,7 +135,7 @@ func (c *Dev) Run(ctx context.Context, cli *kong.Context, vars kong.Vars, in io.
 	}
 	invitation := invite(store, key)
 	gateway, err := app.New(app.Options{
-		Store: store, Engine: engine, Settings: c.observed(c.settings()), Console: c.console(invitation), Plan: c.Plan, AuditWebhook: c.webhook(), Observer: observer, Log: log,
+		Store: store, Engine: engine, Settings: c.observed(c.settings()), Console: c.console(invitation), Plan: c.Plan, TrustedDocuments: c.trustedDocuments(), AuditWebhook: c.webhook(), Observer: observer, Log: log,
 		Version: vars["version"], Workers: c.Workers,
 	})
 	if err != nil {
@@ -147,7 +147,7 @@ func (c *Dev) Run(ctx context.Context, cli *kong.Context, vars kong.Vars, in io.
 	}
 	url := "http://" + listener.Addr().String()
 	shown := banner{GraphqlURL: url + "/graphql", RestURL: url, APIKey: key, Database: database.name, DataDirectory: directory, Model: engine.ModelName(), Warnings: warnings}
-	if c.Console == "on" {
+	if c.hasConsole() {
 		shown.ConsoleURL = url + console.Path + "/"
 		if invitation != nil {
 			shown.ConsoleURL += invitation.Fragment()

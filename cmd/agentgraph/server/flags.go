@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/url"
+	"os"
 	"path"
 	"strings"
 	"syscall"
@@ -156,6 +158,9 @@ func (f modelFlags) Validate() error {
 	return nil
 }
 
+// mostBatch is the largest --max-batch.
+const mostBatch = 10
+
 // mostUpload is the largest --max-upload, in bytes.
 const mostUpload = 25 << 20
 
@@ -168,6 +173,11 @@ type gatewayFlags struct {
 	MaxUpload      int64         `env:"AGENTGRAPH_MAX_UPLOAD" default:"26214400" help:"Largest total size of a request's files, in bytes."`
 	MaxResponse    int64         `name:"max-answer" env:"AGENTGRAPH_MAX_ANSWER" default:"33554432" help:"Largest response, in bytes."`
 	QueryCost      int           `env:"AGENTGRAPH_QUERY_COST" default:"1000000" help:"Highest cost of one operation, as the schema counts it; 0 for no limit."`
+	QueryDepth     int           `env:"AGENTGRAPH_QUERY_DEPTH" default:"25" help:"Most levels of nested fields in one operation."`
+	MaxBatch       int           `env:"AGENTGRAPH_MAX_BATCH" default:"0" help:"Most operations in one request that has a list of them, 10 at most; 0 refuses lists."`
+	Persisted      int           `name:"persisted-query-bytes" env:"AGENTGRAPH_PERSISTED_QUERY_BYTES" default:"8388608" help:"Memory for queries that clients name by their SHA-256 after they sent them once; 0 for none."`
+	Trusted        string        `name:"trusted-documents" env:"AGENTGRAPH_TRUSTED_DOCUMENTS" placeholder:"DIR" type:"existingdir" help:"Directory with the only GraphQL documents that clients may use, by their ids. The console, which has its own, is off then."`
+	Compress       bool          `env:"AGENTGRAPH_COMPRESS" default:"true" negatable:"" help:"Compress large responses for clients that accept gzip. Switch it off behind a proxy that compresses."`
 	MaxClients     int           `env:"AGENTGRAPH_MAX_CLIENTS" default:"20000" help:"Most client connections at a time; 0 for no limit."`
 	MaxPerAddress  int           `env:"AGENTGRAPH_MAX_CLIENTS_PER_ADDRESS" name:"max-clients-per-address" default:"1000" help:"Connections of one public address at most; 0 for no limit. Private addresses, which proxies have, may open as many as they like."`
 	RequestTimeout time.Duration `env:"AGENTGRAPH_REQUEST_TIMEOUT" default:"30s" help:"How long a query or a mutation may take."`
@@ -193,6 +203,15 @@ func (f gatewayFlags) Validate() error {
 	}
 	if f.QueryCost < 0 {
 		return errors.New("--query-cost must not be below 0")
+	}
+	if f.QueryDepth <= 0 {
+		return errors.New("--query-depth must be above 0")
+	}
+	if f.MaxBatch < 0 || f.MaxBatch > mostBatch {
+		return fmt.Errorf("--max-batch must be between 0 and %d", mostBatch)
+	}
+	if f.Persisted < 0 {
+		return errors.New("--persisted-query-bytes must not be negative")
 	}
 	if f.MaxUpload > mostUpload {
 		return fmt.Errorf("--max-upload must be at most %d", mostUpload)
@@ -228,6 +247,10 @@ func (f gatewayFlags) settings() gateway.Settings {
 	settings.UploadBytes = f.MaxUpload
 	settings.ResponseBytes = f.MaxResponse
 	settings.QueryCost = f.QueryCost
+	settings.Compress = f.Compress
+	settings.QueryDepth = f.QueryDepth
+	settings.Batch = f.MaxBatch
+	settings.PersistedBytes = f.Persisted
 	settings.RequestTimeout = f.RequestTimeout
 	settings.AllowedOrigins = f.AllowedOrigin
 	settings.CORSOrigins = f.CORSOrigin
@@ -240,10 +263,20 @@ func (f gatewayFlags) settings() gateway.Settings {
 
 // console returns the web console, or nil if the flags switch it off.
 func (f gatewayFlags) console(invitation *console.Invitation) *console.Handler {
-	if f.Console == "off" {
+	if !f.hasConsole() {
 		return nil
 	}
 	return console.New(invitation)
+}
+
+func (f gatewayFlags) hasConsole() bool { return f.Console == "on" && f.Trusted == "" }
+
+// trustedDocuments returns the directory of trusted documents, or nil.
+func (f gatewayFlags) trustedDocuments() fs.FS {
+	if f.Trusted == "" {
+		return nil
+	}
+	return os.DirFS(f.Trusted)
 }
 
 // listen opens the address. If another program uses it, the error is one sentence with the advice.

@@ -5,6 +5,7 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -25,6 +26,15 @@ type Serve struct {
 	Listen         string `env:"AGENTGRAPH_LISTEN" default:":8080" help:"Address to listen on."`
 	Migrate        bool   `env:"AGENTGRAPH_MIGRATE" help:"Apply missing migrations first."`
 	MaxConnections int32  `env:"AGENTGRAPH_MAX_CONNECTIONS" default:"20" help:"Connections to the database at most, and as many again for reads."`
+}
+
+// Schema prints the schema as one file.
+type Schema struct{}
+
+// Run prints it.
+func (Schema) Run(cli *kong.Context) error {
+	_, err := fmt.Fprint(cli.Stdout, app.Schema())
+	return err
 }
 
 // Validate checks all groups of flags.
@@ -65,7 +75,7 @@ func (c *Serve) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) erro
 	}
 	defer store.Close()
 	gateway, err := app.New(app.Options{
-		Store: store, Engine: engine, Settings: c.observed(c.settings()), Console: c.console(nil), Plan: c.Plan, AuditWebhook: c.webhook(), Observer: observer, Log: log,
+		Store: store, Engine: engine, Settings: c.observed(c.settings()), Console: c.console(nil), Plan: c.Plan, TrustedDocuments: c.trustedDocuments(), AuditWebhook: c.webhook(), Observer: observer, Log: log,
 		Version: vars["version"], Workers: c.Workers,
 	})
 	if err != nil {

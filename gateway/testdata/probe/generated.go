@@ -38,6 +38,10 @@ type DirectiveRoot struct {
 }
 
 type ComplexityRoot struct {
+	Counted struct {
+		Number func(childComplexity int) int
+	}
+
 	Mutation struct {
 		Increment func(childComplexity int) int
 	}
@@ -55,6 +59,7 @@ type ComplexityRoot struct {
 
 	Subscription struct {
 		Count   func(childComplexity int, to int32) int
+		Counted func(childComplexity int, to int32, afterNumber int32) int
 		Flood   func(childComplexity int, bytes int32) int
 		Refused func(childComplexity int) int
 		Tick    func(childComplexity int, milliseconds int32) int
@@ -86,6 +91,7 @@ type QueryResolver interface {
 }
 type SubscriptionResolver interface {
 	Count(ctx context.Context, to int32) (<-chan int32, error)
+	Counted(ctx context.Context, to int32, afterNumber int32) (<-chan *Counted, error)
 	Tick(ctx context.Context, milliseconds int32) (<-chan int32, error)
 	Flood(ctx context.Context, bytes int32) (<-chan string, error)
 	Refused(ctx context.Context) (<-chan int32, error)
@@ -113,6 +119,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 	ec := newExecutionContext(nil, e, nil)
 	_ = ec
 	switch typeName + "." + field {
+
+	case "Counted.number":
+		if e.ComplexityRoot.Counted.Number == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Counted.Number(childComplexity), true
 
 	case "Mutation.increment":
 		if e.ComplexityRoot.Mutation.Increment == nil {
@@ -202,6 +215,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Subscription.Count(childComplexity, args["to"].(int32)), true
+	case "Subscription.counted":
+		if e.ComplexityRoot.Subscription.Counted == nil {
+			break
+		}
+
+		args, err := ec.field_Subscription_counted_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Subscription.Counted(childComplexity, args["to"].(int32), args["afterNumber"].(int32)), true
 	case "Subscription.flood":
 		if e.ComplexityRoot.Subscription.Flood == nil {
 			break
@@ -370,6 +394,14 @@ var parsedSchema = gqlparser.MustLoadSchema(sources...)
 // childFields_* functions provide shared child field context lookups.
 // Each function is generated once per unique object type, deduplicating the
 // switch statements that were previously inlined in every fieldContext_* function.
+
+func (ec *executionContext) childFields_Counted(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "number":
+		return ec.fieldContext_Counted_number(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Counted", field.Name)
+}
 
 func (ec *executionContext) childFields_Tree(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
@@ -583,6 +615,28 @@ func (ec *executionContext) field_Subscription_count_args(ctx context.Context, r
 	return args, nil
 }
 
+func (ec *executionContext) field_Subscription_counted_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "to",
+		func(ctx context.Context, v any) (int32, error) {
+			return ec.unmarshalNInt2int32(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["to"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "afterNumber",
+		func(ctx context.Context, v any) (int32, error) {
+			return ec.unmarshalNInt2int32(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["afterNumber"] = arg1
+	return args, nil
+}
+
 func (ec *executionContext) field_Subscription_flood_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -670,6 +724,29 @@ func (ec *executionContext) field___Type_fields_args(ctx context.Context, rawArg
 // endregion ***************************** args.gotpl *****************************
 
 // region    **************************** field.gotpl *****************************
+
+func (ec *executionContext) _Counted_number(ctx context.Context, field graphql.CollectedField, obj *Counted) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Counted_number(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Number, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int32) graphql.Marshaler {
+			return ec.marshalNInt2int32(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Counted_number(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Counted", field, false, false, errors.New("field of type Int does not have child fields"))
+}
 
 func (ec *executionContext) _Mutation_increment(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
@@ -1085,6 +1162,50 @@ func (ec *executionContext) fieldContext_Subscription_count(ctx context.Context,
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Subscription_count_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Subscription_counted(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
+	return graphql.ResolveFieldStream(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Subscription_counted(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Subscription().Counted(ctx, fc.Args["to"].(int32), fc.Args["afterNumber"].(int32))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *Counted) graphql.Marshaler {
+			return ec.marshalNCounted2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋgatewayᚋtestdataᚋprobeᚐCounted(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Subscription_counted(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Subscription",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Counted(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Subscription_counted_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -2463,6 +2584,44 @@ func (ec *executionContext) unmarshalInputEchoInput(ctx context.Context, obj any
 
 // region    **************************** object.gotpl ****************************
 
+var countedImplementors = []string{"Counted"}
+
+func (ec *executionContext) _Counted(ctx context.Context, sel ast.SelectionSet, obj *Counted) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, countedImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Counted")
+		case "number":
+			out.Values[i] = ec._Counted_number(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var mutationImplementors = []string{"Mutation"}
 
 func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet) graphql.Marshaler {
@@ -2757,6 +2916,8 @@ func (ec *executionContext) _Subscription(ctx context.Context, sel ast.Selection
 	switch fields[0].Name {
 	case "count":
 		return ec._Subscription_count(ctx, fields[0])
+	case "counted":
+		return ec._Subscription_counted(ctx, fields[0])
 	case "tick":
 		return ec._Subscription_tick(ctx, fields[0])
 	case "flood":
@@ -3321,6 +3482,16 @@ func (ec *executionContext) marshalNBoolean2bool(ctx context.Context, sel ast.Se
 		}
 	}
 	return res
+}
+
+func (ec *executionContext) marshalNCounted2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋgatewayᚋtestdataᚋprobeᚐCounted(ctx context.Context, sel ast.SelectionSet, v *Counted) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._Counted(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNFailure2string(ctx context.Context, v any) (string, error) {

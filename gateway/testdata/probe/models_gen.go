@@ -7,6 +7,10 @@ type Choice struct {
 	Number *int32  `json:"number,omitempty"`
 }
 
+type Counted struct {
+	Number int32 `json:"number"`
+}
+
 type EchoInput struct {
 	Int    *int32     `json:"int,omitempty"`
 	Float  *float64   `json:"float,omitempty"`

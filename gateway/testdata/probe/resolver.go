@@ -128,6 +128,10 @@ func (s subscription) Count(ctx context.Context, to int32) (<-chan int32, error)
 	return stream(ctx, s.root, func(i int32) (int32, bool) { return i + 1, i < to }), nil
 }
 
+func (s subscription) Counted(ctx context.Context, to, afterNumber int32) (<-chan *Counted, error) {
+	return stream(ctx, s.root, func(i int32) (*Counted, bool) { return &Counted{Number: afterNumber + i + 1}, afterNumber+i < to }), nil
+}
+
 func (s subscription) Tick(ctx context.Context, milliseconds int32) (<-chan int32, error) {
 	ticker := time.NewTicker(time.Duration(milliseconds) * time.Millisecond)
 	context.AfterFunc(ctx, ticker.Stop)

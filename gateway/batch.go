@@ -1,0 +1,102 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// isBatch reports whether a body is a list.
+func isBatch(body []byte) bool { return bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("[")) }
+
+// batch answers a list of requests with the list of their responses, one after the other. Each of them counts for the
+// rate limits and has its own bounds; together they have the longest time limit and the size limit of one response.
+// The list is refused as a whole if one of its elements is no request.
+func (x exchange) batch(body []byte) {
+	requests, f := x.decodeBatch(body)
+	if f != nil {
+		f.write(x.r.Context(), x.w, x.accept)
+		return
+	}
+	ctx, cancel := context.WithTimeout(x.r.Context(), x.settings.longestTimeout())
+	defer cancel()
+	answer := []byte{'['}
+	for i, params := range requests {
+		if i > 0 {
+			answer = append(answer, ',')
+		}
+		answer = x.inBatch(ctx, answer, params, i == 0)
+	}
+	x.limitWriting()
+	writeBody(x.w, http.StatusOK, x.accept.single, append(answer, ']'))
+}
+
+func (x exchange) decodeBatch(body []byte) ([]request, *fault) {
+	var texts []json.RawMessage
+	if unmarshal(body, &texts) != nil {
+		return nil, refusal(http.StatusBadRequest, "the list of requests is not valid JSON")
+	}
+	switch {
+	case x.accept.single == "":
+		return nil, refusal(http.StatusNotAcceptable, "the responses to a list of requests can only be %s or %s", jsonType, graphqlType)
+	case x.r.Header.Get(idempotencyHeader) != "":
+		return nil, refusal(http.StatusBadRequest, "%s is for one operation, not for a list", idempotencyHeader)
+	case len(texts) == 0:
+		return nil, refusal(http.StatusBadRequest, "the list of requests is empty")
+	case len(texts) > x.settings.Batch:
+		return nil, &fault{http.StatusBadRequest,
+			model.Errorf(model.LimitExceeded, "the list has %d requests, more than the limit of %d", len(texts), x.settings.Batch)}
+	}
+	requests := make([]request, len(texts))
+	for i, text := range texts {
+		params, f := decodeParams(text)
+		if f != nil {
+			return nil, refusal(f.status, "request %d of the list: %s", i+1, f.err.Message)
+		}
+		requests[i] = params
+	}
+	return requests, nil
+}
+
+// inBatch appends the response to one request of a list. The first was counted for the rate limits as it arrived.
+func (x exchange) inBatch(ctx context.Context, answer []byte, params request, isFirst bool) []byte {
+	principal, _ := model.PrincipalOf(ctx)
+	rec := &record{begin: time.Now(), remote: x.r.RemoteAddr, caller: principal}
+	ctx = graphql.StartOperationTrace(x.observe(context.WithValue(ctx, recordKey{}, rec), rec))
+	defer x.ended(ctx, rec, 0, "operation")
+	refuse := func(err error) []byte {
+		return appendResponse(answer, &graphql.Response{Errors: gqlerror.List{x.presenter.present(ctx, err)}})
+	}
+	if !isFirst {
+		if err := x.takeRequest(nil, principal, rec.begin); err != nil {
+			return refuse(err)
+		}
+	}
+	if int64(len(answer)) > x.settings.ResponseBytes {
+		return refuse(model.Errorf(model.LimitExceeded, "the responses before this one have reached the limit of %d bytes", x.settings.ResponseBytes))
+	}
+	params.Headers = x.r.Header
+	var operation *graphql.OperationContext
+	var errs gqlerror.List
+	if broken := x.guarded(ctx, func() { operation, errs = x.operationOf(ctx, x.exec, params) }); broken != nil {
+		return appendResponse(answer, &graphql.Response{Errors: gqlerror.List{broken}})
+	}
+	if len(errs) > 0 {
+		return appendResponse(answer, x.exec.DispatchError(graphql.WithOperationContext(ctx, operation), errs))
+	}
+	if operation.Operation.Operation == ast.Subscription {
+		return refuse(model.Errorf(model.BadInput, "a subscription cannot stand in a list of requests"))
+	}
+	for response := range x.begin(ctx, x.exec, operation).responses() {
+		answer = appendResponse(answer, response)
+	}
+	return answer
+}

@@ -1,0 +1,56 @@
+package gateway
+
+import (
+	"strings"
+
+	"github.com/vektah/gqlparser/v2/ast"
+)
+
+// dearestOf returns the path, in names of the response, of the field that makes an operation expensive: the dearest of
+// the root, and below it as long as one field has more than half of what its object costs.
+func dearestOf(schema *ast.Schema, operation *ast.OperationDefinition, variables map[string]any) string {
+	c := costs{schema: schema, variables: variables, fragments: map[spread]price{}}
+	set, on, page := operation.SelectionSet, c.root(operation), 0
+	var path []string
+	for {
+		field, cost := c.dearest(set, on, page, map[spread]bool{})
+		if field == nil || len(path) > 0 && 2*cost <= c.object(set, on, page).sum() {
+			return strings.Join(path, ".")
+		}
+		path = append(path, field.Alias)
+		set, on, page = field.SelectionSet, c.schema.Types[field.Definition.Type.Name()], 0
+		if field.Definition.Type.Elem == nil {
+			page = c.asked(field)
+		}
+	}
+}
+
+// dearest returns the dearest field of a selection, nil if there is none. It looks into each fragment once.
+func (c costs) dearest(set ast.SelectionSet, on *ast.Definition, page int, seen map[spread]bool) (dearest *ast.Field, cost int) {
+	consider := func(field *ast.Field, price int) {
+		if price > cost {
+			dearest, cost = field, price
+		}
+	}
+	for _, concrete := range c.schema.GetPossibleTypes(on) {
+		for _, selected := range set {
+			switch s := selected.(type) {
+			case *ast.Field:
+				if c.included(s.Directives) {
+					consider(s, c.field(s, page).sum())
+				}
+			case *ast.InlineFragment:
+				if c.included(s.Directives) && c.applies(s.TypeCondition, concrete) {
+					consider(c.dearest(s.SelectionSet, concrete, page, seen))
+				}
+			case *ast.FragmentSpread:
+				key := spread{s.Name, concrete.Name, page}
+				if !seen[key] && c.included(s.Directives) && c.applies(s.Definition.TypeCondition, concrete) {
+					seen[key] = true
+					consider(c.dearest(s.Definition.SelectionSet, concrete, page, seen))
+				}
+			}
+		}
+	}
+	return dearest, cost
+}

@@ -1,0 +1,168 @@
+package gateway
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+	"sync"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/99designs/gqlgen/graphql/errcode"
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// The errors of persisted queries. Apollo, urql and others know them by these texts, and then send the whole query.
+const (
+	persistedNotFound         = "PersistedQueryNotFound"
+	persistedNotFoundCode     = "PERSISTED_QUERY_NOT_FOUND"
+	persistedNotSupported     = "PersistedQueryNotSupported"
+	persistedNotSupportedCode = "PERSISTED_QUERY_NOT_SUPPORTED"
+)
+
+// hashPrefix stands before a SHA-256 in a documentId, as the draft of GraphQL over HTTP has it.
+const hashPrefix = "sha256:"
+
+// bytesPerText is what a persisted query takes in addition to its text.
+const bytesPerText = 250
+
+// persisted holds the valid queries that clients sent with their SHA-256, the most recently used ones. All companies
+// share it: a hash stands for one text, whoever sent it.
+type persisted struct {
+	mu       sync.Mutex
+	texts    *simplelru.LRU[string, string]
+	bytes    int
+	maxBytes int
+}
+
+// newPersisted returns nil, which keeps nothing, for 0 bytes.
+func newPersisted(maxBytes int) *persisted {
+	if maxBytes <= 0 {
+		return nil
+	}
+	p := &persisted{maxBytes: maxBytes}
+	// NewLRU only fails for a size below one.
+	p.texts, _ = simplelru.NewLRU(maxBytes/bytesPerText+1, func(_, text string) { p.bytes -= bytesPerText + len(text) })
+	return p
+}
+
+func (p *persisted) get(hash string) (text string, known bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.texts.Get(hash)
+}
+
+func (p *persisted) add(hash, text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, known := p.texts.Get(hash); known {
+		return
+	}
+	p.bytes += bytesPerText + len(text)
+	p.texts.Add(hash, text)
+	for p.bytes > p.maxBytes {
+		p.texts.RemoveOldest()
+	}
+}
+
+// documentIDs are the names that a request gives its document in place of, or beside, its text.
+type documentIDs struct {
+	// id is the request's documentId, or "".
+	id string
+	// hash is the hexadecimal SHA-256 that extensions.persistedQuery or documentId give, or "".
+	hash string
+}
+
+// idsOf reads how a request names its document.
+func idsOf(id string, extensions map[string]any) (documentIDs, *gqlerror.Error) {
+	ids := documentIDs{id: id}
+	if hash, isHash := strings.CutPrefix(id, hashPrefix); isHash {
+		ids.hash = hash
+	}
+	given, isGiven := extensions["persistedQuery"]
+	if !isGiven || given == nil {
+		return ids, nil
+	}
+	members, _ := given.(map[string]any)
+	hash, isText := members["sha256Hash"].(string)
+	if members["version"] != json.Number("1") || !isText {
+		return ids, badInput("extensions.persistedQuery needs version 1 and a sha256Hash")
+	}
+	if ids.hash != "" && ids.hash != hash {
+		return ids, badInput("documentId and extensions.persistedQuery name different documents")
+	}
+	ids.hash = hash
+	return ids, nil
+}
+
+// find gives the request the text of the document that it names. With trusted documents it refuses every other text.
+func (s *Server) find(params request) *gqlerror.Error {
+	ids, err := idsOf(params.documentID, params.Extensions)
+	if err != nil {
+		return err
+	}
+	if params.Query != "" && ids.hash != "" && ids.hash != hashOf(params.Query) {
+		return badInput("the SHA-256 is not that of the query")
+	}
+	if s.settings.Trusted != nil {
+		return s.settings.Trusted.find(ids, params.RawParams)
+	}
+	switch {
+	case ids.hash == "" && ids.id != "":
+		return persistedError(persistedNotSupported, persistedNotSupportedCode)
+	case ids.hash == "":
+		return nil
+	case s.persisted == nil && params.Query == "":
+		return persistedError(persistedNotSupported, persistedNotSupportedCode)
+	case params.Query != "":
+		return nil
+	}
+	text, known := s.persisted.get(ids.hash)
+	if !known {
+		return persistedError(persistedNotFound, persistedNotFoundCode)
+	}
+	params.Query = text
+	return nil
+}
+
+// operationOf reads and checks the operation of a request. The operation that it returns beside errors is only good
+// for the executor's DispatchError.
+func (s *Server) operationOf(ctx context.Context, exec graphql.GraphExecutor, params request) (*graphql.OperationContext, gqlerror.List) {
+	sent := params.Query != ""
+	if err := s.find(params); err != nil {
+		return &graphql.OperationContext{}, gqlerror.List{err}
+	}
+	operation, errs := exec.CreateOperationContext(withVariableTexts(ctx, params.variables), params.RawParams)
+	if len(errs) > 0 && operation.Operation != nil && isGraphQL(errs[0]) {
+		// The document is valid, so the variables are not.
+		if faults := checkVariables(s.schema, operation.Operation, params.Variables); len(faults) > 0 {
+			errs = faults
+		}
+	}
+	if len(errs) == 0 && sent && s.persisted != nil && s.settings.Trusted == nil {
+		// The hash was compared with the text.
+		if ids, err := idsOf(params.documentID, params.Extensions); err == nil && ids.hash != "" {
+			s.persisted.add(ids.hash, params.Query)
+		}
+	}
+	return operation, errs
+}
+
+func hashOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+func persistedError(message, code string) *gqlerror.Error {
+	err := gqlerror.Errorf("%s", message)
+	errcode.Set(err, code)
+	return err
+}
+
+func badInput(message string) *gqlerror.Error {
+	return gqlerror.Wrap(model.Errorf(model.BadInput, "%s", message))
+}

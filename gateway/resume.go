@@ -1,0 +1,105 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/tidwall/gjson"
+	"github.com/vektah/gqlparser/v2/ast"
+)
+
+// lastEventHeader is what an EventSource that reconnects sends: the id of the last event that it has.
+const lastEventHeader = "Last-Event-ID"
+
+// resumption is how a subscription goes on behind what a client has: by an argument such as afterSequence, which is
+// named after the field of its results that numbers them.
+type resumption struct {
+	argument string
+	// path is the place of the number in a response; "" if the client does not select it.
+	path string
+}
+
+// resumptionOf returns the zero resumption if the subscription has no such argument.
+func resumptionOf(operation *ast.OperationDefinition) resumption {
+	for _, selected := range operation.SelectionSet {
+		field, isField := selected.(*ast.Field)
+		if !isField || field.Definition == nil {
+			continue
+		}
+		for _, argument := range field.Definition.Arguments {
+			number, isAfter := strings.CutPrefix(argument.Name, "after")
+			if !isAfter || number == "" || argument.Type.Name() != "Int" {
+				continue
+			}
+			r := resumption{argument: argument.Name}
+			if alias := aliasOf(field.SelectionSet, strings.ToLower(number[:1])+number[1:]); alias != "" {
+				r.path = "data." + field.Alias + "." + alias
+			}
+			return r
+		}
+	}
+	return resumption{}
+}
+
+// aliasOf returns under which name a selection has a field, or "". Fragments have no cycles.
+func aliasOf(set ast.SelectionSet, name string) string {
+	for _, selected := range set {
+		alias := ""
+		switch s := selected.(type) {
+		case *ast.Field:
+			if s.Name == name {
+				alias = s.Alias
+			}
+		case *ast.InlineFragment:
+			alias = aliasOf(s.SelectionSet, name)
+		case *ast.FragmentSpread:
+			alias = aliasOf(s.Definition.SelectionSet, name)
+		}
+		if alias != "" {
+			return alias
+		}
+	}
+	return ""
+}
+
+// idOf returns the number of a response as the id of its event, or "".
+func (r resumption) idOf(response []byte) string {
+	if r.path == "" {
+		return ""
+	}
+	return gjson.GetBytes(response, r.path).Raw
+}
+
+type lastEventKey struct{}
+
+// withLastEvent keeps the number that the client says it has last, if it says one.
+func withLastEvent(ctx context.Context, h http.Header) context.Context {
+	last, err := strconv.ParseInt(h.Get(lastEventHeader), 10, 32)
+	if err != nil {
+		return ctx
+	}
+	return context.WithValue(ctx, lastEventKey{}, int32(last))
+}
+
+// resume is an extension by which subscriptions go on behind the last event that the client has.
+type resume struct{}
+
+func (resume) ExtensionName() string                   { return "Resume" }
+func (resume) Validate(graphql.ExecutableSchema) error { return nil }
+
+// InterceptField replaces the argument of the field that opens the subscription.
+func (resume) InterceptField(ctx context.Context, next graphql.Resolver) (any, error) {
+	field := graphql.GetFieldContext(ctx)
+	if field.Object != "Subscription" {
+		return next(ctx)
+	}
+	if last, given := ctx.Value(lastEventKey{}).(int32); given {
+		if r := resumptionOf(graphql.GetOperationContext(ctx).Operation); r.argument != "" {
+			field.Args[r.argument] = last
+		}
+	}
+	return next(ctx)
+}

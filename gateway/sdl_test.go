@@ -1,0 +1,82 @@
+package gateway_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/vektah/gqlparser/v2"
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"github.com/agentgraph/agentgraph/gateway"
+)
+
+func TestSchemaAsOneFile(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	a := f.do(t, call{method: "GET", path: "/schema.graphql"})
+	require.Equal(t, http.StatusOK, a.status)
+	require.Equal(t, "application/graphql; charset=utf-8", a.header.Get("Content-Type"))
+	schema, err := gqlparser.LoadSchema(&ast.Source{Input: a.text})
+	require.NoError(t, err)
+	require.NotNil(t, schema.Types["EchoInput"])
+	require.NotContains(t, a.text, "__schema")
+	require.Equal(t, http.StatusMethodNotAllowed, f.do(t, call{method: "POST", path: "/schema.graphql"}).status)
+	require.Equal(t, http.StatusUnauthorized, f.do(t, call{method: "GET", path: "/schema.graphql", headers: []string{"X-Api-Key:"}}).status)
+	closed := start(t, settings(func(s *gateway.Settings) { s.Introspection = false }))
+	require.Equal(t, http.StatusNotFound, closed.do(t, call{method: "GET", path: "/schema.graphql"}).status)
+}
+
+func TestDescriptionsTellScopesAndCosts(t *testing.T) {
+	t.Parallel()
+	schema := gqlparser.MustLoadSchema(&ast.Source{Input: `
+		directive @requires(scope: String!, keyOnly: Boolean! = false) on FIELD_DEFINITION
+		directive @openTo(scope: String!) on FIELD_DEFINITION
+		directive @cost(weight: Int!, isShared: Boolean! = false) on FIELD_DEFINITION
+		directive @listSize(assumedSize: Int) on FIELD_DEFINITION
+		directive @modelDriven on FIELD_DEFINITION
+		type Query {
+			"Says hello."
+			hello: String @requires(scope: "read") @openTo(scope: "chat") @cost(weight: 7) @modelDriven
+			many: [Int!] @requires(scope: "admin", keyOnly: true) @cost(weight: 9, isShared: true) @listSize(assumedSize: 3)
+			free: Int
+		}`})
+	for range 2 {
+		text := gateway.SDL(schema)
+		require.Equal(t, 1, strings.Count(text, "Says hello.\n  \n  Needs the scope `read`, or `chat`. Costs 7. Makes a language model work."), text)
+		require.Equal(t, 1, strings.Count(text, "Needs the scope `admin`, and an API key rather than a token. Costs 9, once for all objects of a level. Counts as 3 elements."))
+	}
+	require.Empty(t, schema.Query.Fields.ForName("free").Description)
+}
+
+// Tools tell "none" from "does not apply".
+func TestListsOfIntrospection(t *testing.T) {
+	t.Parallel()
+	a := start(t).post(t, `{
+		object: __type(name: "Tree") { ...lists }
+		input: __type(name: "EchoInput") { ...lists }
+		enum: __type(name: "Failure") { ...lists }
+		scalar: __type(name: "Int") { ...lists fields { type { ...lists } } }
+		__schema { queryType { ...lists fields { name type { ...lists ofType { ...lists } } } } }
+	} fragment lists on __Type { kind fields { name } interfaces { name } possibleTypes { name } enumValues { name } inputFields { name } }`)
+	data := a.json["data"].(map[string]any)
+	nulls := func(of any) (names []string) {
+		for _, name := range []string{"fields", "interfaces", "possibleTypes", "enumValues", "inputFields"} {
+			if of.(map[string]any)[name] == nil {
+				names = append(names, name)
+			}
+		}
+		return names
+	}
+	require.Equal(t, []string{"possibleTypes", "enumValues", "inputFields"}, nulls(data["object"]))
+	require.Equal(t, []string{"fields", "interfaces", "possibleTypes", "enumValues"}, nulls(data["input"]))
+	require.Equal(t, []string{"fields", "interfaces", "possibleTypes", "inputFields"}, nulls(data["enum"]))
+	require.Len(t, nulls(data["scalar"]), 5)
+	query := data["__schema"].(map[string]any)["queryType"].(map[string]any)
+	require.Equal(t, []string{"possibleTypes", "enumValues", "inputFields"}, nulls(query))
+	hello := query["fields"].([]any)[0].(map[string]any)["type"].(map[string]any)
+	require.Equal(t, "NON_NULL", hello["kind"])
+	require.Len(t, nulls(hello), 5)
+	require.Len(t, nulls(hello["ofType"]), 5)
+}

@@ -1,0 +1,142 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2"
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+	"github.com/vektah/gqlparser/v2/validator/rules"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// TrustedDocuments are the only documents that a Server serves to clients of GraphQL. It never changes.
+type TrustedDocuments struct {
+	byID map[string]string
+	// byHash finds them by the hexadecimal SHA-256 of their text.
+	byHash map[string]string
+}
+
+// LoadTrustedDocuments reads all documents below the root of files, and checks them against the schema and the bounds
+// of documents in the settings. A file
+// NAME.graphql or NAME.gql is one document with the id NAME. A file NAME.json has many: it is an object from ids to
+// documents, as Relay's compiler and GraphQL Code Generator write it, or a manifest of Apollo's. Ids differ whichever
+// file they are from. The first fault ends it, with an error that names the file and the place in the document.
+func LoadTrustedDocuments(files fs.FS, schema *ast.Schema, settings Settings) (*TrustedDocuments, error) {
+	bounds := guard{settings: settings, documents: newDocuments(1, 0), schema: schema}
+	t := &TrustedDocuments{byID: map[string]string{}, byHash: map[string]string{}}
+	err := fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		extension := path.Ext(name)
+		if extension != ".graphql" && extension != ".gql" && extension != ".json" {
+			return nil
+		}
+		text, err := fs.ReadFile(files, name)
+		if err != nil {
+			return err
+		}
+		documents := map[string]string{strings.TrimSuffix(path.Base(name), extension): string(text)}
+		if extension == ".json" {
+			if documents, err = manifest(text); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+		}
+		for id, document := range documents {
+			if err := t.add(bounds, id, document); err != nil {
+				return fmt.Errorf("%s, document %s: %w", name, id, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("load the trusted documents: %w", err)
+	}
+	if len(t.byID) == 0 {
+		return nil, errors.New("load the trusted documents: there are none: files end in .graphql, .gql or .json")
+	}
+	return t, nil
+}
+
+// manifest reads a file with many documents.
+func manifest(text []byte) (map[string]string, error) {
+	var documents map[string]string
+	if json.Unmarshal(text, &documents) == nil {
+		return documents, nil
+	}
+	var apollo struct {
+		Format     string `json:"format"`
+		Operations []struct {
+			ID   string `json:"id"`
+			Body string `json:"body"`
+		} `json:"operations"`
+	}
+	if json.Unmarshal(text, &apollo) != nil || apollo.Format != "apollo-persisted-query-manifest" {
+		return nil, errors.New("it must be a JSON object from ids to documents, or an apollo-persisted-query-manifest")
+	}
+	documents = map[string]string{}
+	for _, operation := range apollo.Operations {
+		documents[operation.ID] = operation.Body
+	}
+	return documents, nil
+}
+
+// sha256Form matches ids that promise to be the SHA-256 of their document.
+var sha256Form = regexp.MustCompile(`^(?:sha256:)?([0-9a-f]{64})$`)
+
+func (t *TrustedDocuments) add(bounds guard, id, text string) error {
+	if id == "" {
+		return errors.New("the id is empty")
+	}
+	if hash := sha256Form.FindStringSubmatch(id); hash != nil && hash[1] != hashOf(text) {
+		return errors.New("the id is a SHA-256, but not that of the document")
+	}
+	if earlier, taken := t.byID[id]; taken && earlier != text {
+		return errors.New("another document has the same id")
+	}
+	if err := bounds.MutateOperationParameters(context.Background(), &graphql.RawParams{Query: text}); err != nil {
+		return errors.New(err.Message)
+	}
+	if _, errs := gqlparser.LoadQueryWithRules(bounds.schema, text, rules.NewDefaultRules()); len(errs) > 0 {
+		if at := errs[0].Locations; len(at) > 0 {
+			return fmt.Errorf("line %d, column %d: %s", at[0].Line, at[0].Column, errs[0].Message)
+		}
+		return errors.New(errs[0].Message)
+	}
+	t.byID[id], t.byHash[hashOf(text)] = text, text
+	return nil
+}
+
+// find gives the request the text of the document that it names.
+func (t *TrustedDocuments) find(ids documentIDs, params *graphql.RawParams) *gqlerror.Error {
+	text, known := t.byID[ids.id]
+	if !known && ids.hash != "" {
+		if text, known = t.byHash[ids.hash]; !known {
+			text, known = t.byID[ids.hash]
+		}
+	}
+	if !known && params.Query != "" {
+		// The text of a trusted document is as good as its id.
+		text, known = t.byHash[hashOf(params.Query)]
+	}
+	switch {
+	case known && (params.Query == "" || params.Query == text):
+		params.Query = text
+		return nil
+	case known:
+		return badInput("the query is not the document that the request names")
+	case params.Query == "":
+		return persistedError(persistedNotFound, persistedNotFoundCode)
+	}
+	return gqlerror.Wrap(model.Errorf(model.Forbidden, "only the documents that the operator trusts are served; name one by its documentId"))
+}

@@ -2,10 +2,8 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
@@ -51,28 +49,6 @@ type unusable string
 func (u unusable) Error() string { return string(u) }
 
 func unusablef(format string, args ...any) error { return unusable(fmt.Sprintf(format, args...)) }
-
-// malformed says that an answer is not the requested JSON, because of err.
-func malformed(err error) error {
-	var mistyped *json.UnmarshalTypeError
-	if errors.As(err, &mistyped) {
-		return unusablef("it is not the JSON object that is asked for (%q cannot be a JSON %s)", mistyped.Field, mistyped.Value)
-	}
-	return unusablef("it is not the JSON object that is asked for (%v)", err)
-}
-
-// objectIn returns the only JSON object in a text, without the words or the code fence around it. A text without one
-// is returned whole.
-func objectIn(text string) []byte {
-	first, last := strings.IndexByte(text, '{'), strings.LastIndexByte(text, '}')
-	if first < 0 || last < first || strings.HasSuffix(strings.TrimSpace(text[:first]), "[") {
-		return []byte(text)
-	}
-	if object := []byte(text[first : last+1]); json.Valid(object) {
-		return object
-	}
-	return []byte(text)
-}
 
 // askFor asks a model for an answer that read accepts. If read rejects it, the model is told why and gets a second
 // chance. The error is a *runFault, or ctx's once it has ended.

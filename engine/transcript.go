@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -27,6 +28,11 @@ type transcriptMessage struct {
 	Calls []transcriptCall `json:"calls,omitempty"`
 	Text  string           `json:"text"`
 }
+
+// isOwn is true of what the agent wrote and called in the run.
+func (m transcriptMessage) isOwn() bool { return m.Speaker == speakerAgent && !m.IsGiven }
+
+func (t transcript) hasOwn() bool { return slices.ContainsFunc(t.Messages, transcriptMessage.isOwn) }
 
 // transcriptCall is a call of the agent, or of one that it delegated to.
 type transcriptCall struct {

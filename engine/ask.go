@@ -79,11 +79,32 @@ func askFor[T any](ctx context.Context, p part, req llm.Request, read func(llm.A
 	}
 }
 
-// answer asks once. An answer without an end or without content is unusable.
+const (
+	// mostCut bounds how often an answer that broke off is asked for again, and cutBackoff is the first wait before that.
+	mostCut    = 2
+	cutBackoff = 500 * time.Millisecond
+)
+
+// collect asks for a whole answer. One that broke off is asked for again: adapters repeat what failed before its first
+// piece, and they cannot take back pieces, but here nobody has seen any.
+func (p part) collect(ctx context.Context, req llm.Request) (llm.Answer, error) {
+	for cuts := 0; ; cuts++ {
+		answer, err := llm.Collect(p.Chat(ctx, req))
+		var failure *llm.Error
+		if answer.Text == "" || cuts == mostCut || !errors.As(err, &failure) || !failure.Retryable() {
+			return answer, err
+		}
+		if wait(ctx, cutBackoff<<cuts) != nil {
+			return answer, err
+		}
+	}
+}
+
+// answer asks for one answer. An answer without an end or without content is unusable.
 func (p part) answer(ctx context.Context, req llm.Request) (llm.Answer, error) {
 	limited, cancel := context.WithTimeoutCause(ctx, p.timeout, errTooSlow)
 	defer cancel()
-	answer, err := llm.Collect(p.Chat(limited, req))
+	answer, err := p.collect(limited, req)
 	if err == nil {
 		return answer, nil
 	}

@@ -138,9 +138,10 @@ func (t *tester) converse(ctx context.Context, run *model.AgentTestRun) (*ending
 	return &ending{By: endedByLimit, Reason: fmt.Sprintf("The test's limit of %d turns was reached.", test.MaxTurns)}, nil
 }
 
-// left ends a conversation that the contact leaves. If the agent had no turn, there is nothing to judge.
+// left ends a conversation that the contact leaves, be it after the welcome message. If the agent said nothing, there is
+// nothing to judge.
 func (t *tester) left(run *model.AgentTestRun, reason string) (*ending, error) {
-	if run.TurnCount == 0 {
+	if !slices.ContainsFunc(run.Messages, func(m model.TestMessage) bool { return m.Role == model.MessageRoleAssistant }) {
 		return nil, t.contact.fault(nil, "it ended the conversation before the agent said anything")
 	}
 	if reason == "" {

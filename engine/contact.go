@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -44,21 +46,7 @@ type contactMessage struct {
 // contactSays returns what the simulated contact of a scenario does next. The contact sees the messages, but not the
 // agent's calls. The error is a *runFault, or ctx's once it has ended.
 func contactSays(ctx context.Context, p part, scenario string, messages []model.TestMessage) (contactMessage, error) {
-	req := llm.Request{System: contactInstruction + scenarioMark + scenario, Tools: []llm.Tool{contactEnd}}
-	for i, m := range messages {
-		// To the model that plays the contact, the contact is itself.
-		role := llm.RoleAssistant
-		if m.Role == model.MessageRoleAssistant {
-			role = llm.RoleUser
-		}
-		if i == 0 && role == llm.RoleAssistant {
-			req.Messages = append(req.Messages, llm.Message{Role: llm.RoleUser, Text: contactOpens})
-		}
-		req.Messages = append(req.Messages, llm.Message{Role: role, Text: m.Text})
-	}
-	if len(messages) == 0 {
-		req.Messages = []llm.Message{{Role: llm.RoleUser, Text: contactOpens}}
-	}
+	req := llm.Request{System: contactInstruction + scenarioMark + scenario, Tools: []llm.Tool{contactEnd}, Messages: heardBy(messages)}
 	return askFor(ctx, p, req, func(a llm.Answer) (contactMessage, error) {
 		said, err := readContact(a)
 		if err != nil {
@@ -66,6 +54,37 @@ func contactSays(ctx context.Context, p part, scenario string, messages []model.
 		}
 		return said, offRole(said.text, scenario, messages)
 	})
+}
+
+// heardBy returns a conversation from the contact's side. Of a long one, the middle is left out.
+func heardBy(messages []model.TestMessage) []llm.Message {
+	var heard []llm.Message
+	if len(messages) == 0 || messages[0].Role == model.MessageRoleUser {
+		heard = append(heard, llm.Message{Role: llm.RoleUser, Text: contactOpens})
+	}
+	length := 0
+	for _, m := range messages {
+		// To the model that plays the contact, the contact is itself.
+		role := llm.RoleAssistant
+		if m.Role == model.MessageRoleAssistant {
+			role = llm.RoleUser
+		}
+		heard, length = append(heard, llm.Message{Role: role, Text: m.Text}), length+len(m.Text)
+	}
+	if length <= maxTranscript {
+		return heard
+	}
+	for i, m := range heard {
+		heard[i].Text, _ = shortenMiddle(m.Text, maxText)
+	}
+	head, tail := ends(heard, maxTranscript, func(m llm.Message) int { return len(m.Text) })
+	if head < tail {
+		for heard[tail].Role != llm.RoleUser && tail < len(heard)-1 {
+			tail++ // the mark is nothing that the contact said
+		}
+		heard[tail].Text = fmt.Sprintf("(%d messages before this one are left out.)\n\n%s", tail-head, heard[tail].Text)
+	}
+	return slices.Delete(heard, head, tail)
 }
 
 // readContact reads what the contact does from an answer.

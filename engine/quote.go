@@ -15,8 +15,13 @@ const outerPunctuation = " .,;:!?"
 // base. In calls, white space matters only within words. callID is that of the call in which the quote stands, one that
 // was not cited if there is such a call; nil for the message's text.
 func (m transcriptMessage) find(quote string, cited map[string]bool) (found string, callID *string) {
-	if found = fold(m.Text, false).find(seek(quote, false)); found != "" || len(m.Calls) == 0 {
-		return found, nil
+	for _, text := range m.texts() {
+		if found = fold(text, false).find(seek(quote, false)); found != "" {
+			return found, nil
+		}
+	}
+	if len(m.Calls) == 0 {
+		return "", nil
 	}
 	loose := seek(quote, true)
 	for _, call := range m.Calls {
@@ -33,6 +38,14 @@ func (m transcriptMessage) find(quote string, cited map[string]bool) (found stri
 		}
 	}
 	return found, callID
+}
+
+// texts returns what can be quoted of the message itself: what is shown of it.
+func (m transcriptMessage) texts() []string {
+	if m.pieces != nil {
+		return m.pieces
+	}
+	return []string{m.Text}
 }
 
 // texts returns what can be quoted of a call.

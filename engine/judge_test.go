@@ -38,7 +38,7 @@ func TestJudgeSeesTranscriptAndCriterionOnly(t *testing.T) {
 	run := booked()
 	run.Snapshot.Test = &model.AgentTestRow{Scenario: "SECRET"}
 	end := ending{By: speakerAgent, Reason: "Done"}
-	results, err := judge(t.Context(), as(p, model.RunErrorCauseJudge), []string{"Is <polite>"}, transcriptOf(run, 1, end))
+	results, err := judge(t.Context(), nil, as(p, model.RunErrorCauseJudge), []string{"Is <polite>"}, transcriptOf(run, 1, end))
 	require.NoError(t, err)
 	require.Equal(t, []model.CriterionResult{{Criterion: "Is <polite>", Passed: true, Rationale: "It was.", Evidence: []model.Evidence{}}}, results)
 	require.Len(t, p.asked, 1)
@@ -59,8 +59,10 @@ func TestJudgeVerdicts(t *testing.T) {
 	t.Parallel()
 	const good = `{"evidence":[{"messageIndex":2,"quote":"is \"booked\""},{"messageIndex":2,"quote":"book {\"day\": \"Monday\"}"},` +
 		`{"messageIndex":1,"quote":"Monday"}],"rationale":" It did. ","passed":false}`
+	byAgent, byContact := new(model.MessageRoleAssistant), new(model.MessageRoleUser)
 	want := model.CriterionResult{Criterion: "Books", Rationale: "It did.", Evidence: []model.Evidence{
-		{MessageIndex: 2, Quote: "is “booked”"}, {MessageIndex: 2, Quote: `book {"day":"Monday"}`, ToolCallID: new("call_2")}, {MessageIndex: 1, Quote: "Monday"},
+		{MessageIndex: 2, Quote: "is “booked”", Speaker: byAgent}, {MessageIndex: 2, Quote: `book {"day":"Monday"}`, ToolCallID: new("call_2"), Speaker: byAgent},
+		{MessageIndex: 1, Quote: "Monday", Speaker: byContact},
 	}}
 	for name, test := range map[string]struct{ first, wrong string }{
 		"right at once":                {good, ""},
@@ -109,7 +111,7 @@ func TestJudgeVerdicts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			part, shown := lines(test.first, good), transcriptOf(booked(), 0, ending{})
-			results, err := judge(t.Context(), as(part, model.RunErrorCauseJudge), []string{"Books"}, shown)
+			results, err := judge(t.Context(), nil, as(part, model.RunErrorCauseJudge), []string{"Books"}, shown)
 			require.NoError(t, err)
 			require.Empty(t, cmp.Diff([]model.CriterionResult{want}, results))
 			if test.wrong == "" {
@@ -121,7 +123,7 @@ func TestJudgeVerdicts(t *testing.T) {
 			require.Contains(t, part.lastOf(1), test.wrong)
 			require.NotEmpty(t, part.asked[1].Schema)
 
-			results, err = judge(t.Context(), as(lines(test.first), model.RunErrorCauseJudge), []string{"Books"}, shown)
+			results, err = judge(t.Context(), nil, as(lines(test.first), model.RunErrorCauseJudge), []string{"Books"}, shown)
 			require.Contains(t, requireRunFault(t, err, model.RunErrorCauseJudge), test.wrong)
 			require.Empty(t, results, "an unusable verdict is none")
 		})
@@ -159,7 +161,7 @@ func TestJudgeJudgesEachCriterionOnItsOwn(t *testing.T) {
 		}
 		return said
 	}}
-	results, err := judge(t.Context(), as(p, model.RunErrorCauseJudge), []string{"a", "b", "c", "e", "f", "d"}, transcript{})
+	results, err := judge(t.Context(), nil, as(p, model.RunErrorCauseJudge), []string{"a", "b", "c", "e", "f", "d"}, transcript{})
 	require.Equal(t, "the Judge: on e", requireRunFault(t, err, model.RunErrorCauseJudge))
 	var told []string
 	for _, r := range results {

@@ -7,12 +7,15 @@ import (
 	"slices"
 	"time"
 
+	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/model"
 )
 
 // tester runs tests of agents. It reads no rows: a run comes with everything it needs.
 type tester struct {
-	contact    part
+	contact part
+	// rules decide criteria before the judge. They may be nil.
+	rules      llm.Model
 	judge      part
 	classifier part
 	// reply lets the agent answer the contact's last message. It also returns the calls, even if it fails. Its error is
@@ -50,7 +53,7 @@ func (t *tester) simulate(ctx context.Context, run *model.AgentTestRun) error {
 		return conclude(ctx, run, false, err)
 	}
 	run.EndReason = &end.Reason
-	run.CriteriaResults, err = judge(ctx, t.judge, test.Criteria, transcriptOf(run, given, *end))
+	run.CriteriaResults, err = judge(ctx, t.rules, t.judge, test.Criteria, transcriptOf(run, given, *end))
 	return conclude(ctx, run, true, err)
 }
 

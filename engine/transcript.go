@@ -48,6 +48,15 @@ type transcriptMessage struct {
 // isOwn is true of what the agent wrote and called in the run.
 func (m transcriptMessage) isOwn() bool { return m.Speaker == speakerAgent && !m.IsGiven }
 
+// role returns who speaks, as clients are told.
+func (m transcriptMessage) role() *model.MessageRole {
+	role := model.MessageRoleUser
+	if m.Speaker == speakerAgent {
+		role = model.MessageRoleAssistant
+	}
+	return &role
+}
+
 func (t transcript) hasOwn() bool { return slices.ContainsFunc(t.Messages, transcriptMessage.isOwn) }
 
 // transcriptCall is a call of the agent, or of one that it delegated to.

@@ -40,14 +40,14 @@ func TestLongConversationsAreJudged(t *testing.T) {
 		return line{}
 	}}
 	shown := transcriptOf(longWinded(), 0, ending{By: endedByLimit})
-	results, err := judge(t.Context(), as(p, model.RunErrorCauseJudge), []string{"first", "last"}, shown)
+	results, err := judge(t.Context(), nil, as(p, model.RunErrorCauseJudge), []string{"first", "last"}, shown)
 	require.NoError(t, err)
 	require.Len(t, results, 2)
 	require.Equal(t, "call_29", *results[1].Evidence[1].ToolCallID)
 	for criterion, want := range map[string]string{
 		"middle of a message": "neither in message 59", "torn": "neither in message 59", "middle message": "there is no message with the messageIndex 31",
 	} {
-		_, err := judge(t.Context(), as(p, model.RunErrorCauseJudge), []string{criterion}, shown)
+		_, err := judge(t.Context(), nil, as(p, model.RunErrorCauseJudge), []string{criterion}, shown)
 		require.Contains(t, requireRunFault(t, err, model.RunErrorCauseJudge), want)
 	}
 

@@ -1,7 +1,7 @@
 # make help lists the targets.
 
 GO ?= go
-GOLANGCI_LINT := $(shell $(GO) env GOPATH)/bin/golangci-lint
+GOLANGCI_LINT := $(shell $(GO) env GOPATH 2>/dev/null)/bin/golangci-lint
 GOLANGCI_LINT_VERSION := v2.15.0
 
 .PHONY: help console check-console e2e-console screenshots console-deps hooks run test test-fast test-faults fuzz race e2e e2e-deps bench bench-compare bench-deps microbench microbench-compare eval-knowledge generate check-generated worked-example lint build tidy postgres
@@ -13,7 +13,7 @@ hooks: ## have git check the subjects of commits
 	git config core.hooksPath .githooks
 
 run: postgres ## the gateway with everything it needs; ARGS are flags of agentgraph dev
-	@$(GO) build -o bin/agentgraph ./cmd/agentgraph
+	@GO="$(GO)" scripts/build.sh
 	@exec bin/agentgraph dev $(ARGS)
 
 # The binary is stripped: stack traces keep names, debuggers lose them. VERSION=v1.2.3 sets the version that it reports.

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"time"
@@ -92,6 +93,19 @@ func NewEngine(o EngineOptions) (*engine.Engine, func(), error) {
 
 // isOffline reports whether no provider is configured.
 func (o EngineOptions) isOffline() bool { return o.Provider.Key == "" && o.Provider.BaseURL == "" }
+
+// CheckModel asks the provider of the language model whether it takes the key, once and for nothing. It returns nil if it
+// does, or if no provider is configured.
+func (o EngineOptions) CheckModel(ctx context.Context) error {
+	if o.isOffline() {
+		return nil
+	}
+	m, err := openai.New(o.Provider)
+	if err != nil {
+		return fmt.Errorf("choose the language model: %w", err)
+	}
+	return m.Check(ctx)
+}
 
 // speakers returns the language models of agents in chats and in tests.
 func (o EngineOptions) speakers() (chats, tests llm.Model, err error) {

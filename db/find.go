@@ -79,6 +79,10 @@ func (t *Tenant) FindPages(ctx context.Context, l List, f Filter, parents []stri
 
 // Count returns how many rows of each parent's list pass the filter, by the parent's id, where there are any.
 func (t *Tenant) Count(ctx context.Context, l List, f Filter, parents []string) (map[string]int32, error) {
+	return shared(ctx, t, l, f, parents, func() (map[string]int32, error) { return t.counts(ctx, l, f, parents) })
+}
+
+func (t *Tenant) counts(ctx context.Context, l List, f Filter, parents []string) (map[string]int32, error) {
 	rows := []struct {
 		ID    string
 		Total int32

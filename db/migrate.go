@@ -51,7 +51,8 @@ type Migrator struct {
 	goose *goose.Provider
 }
 
-// NewMigrator connects to the database at the address. Close closes it.
+// NewMigrator connects to the database at the address, and refuses one with tables of others in the place of the
+// program's. Close closes it.
 func NewMigrator(ctx context.Context, address string) (*Migrator, error) {
 	config, err := pgxpool.ParseConfig(address)
 	if err != nil {
@@ -66,6 +67,10 @@ func NewMigrator(ctx context.Context, address string) (*Migrator, error) {
 	if err := pool.Ping(ctx); err != nil {
 		_ = m.Close()
 		return nil, fmt.Errorf("open database: %w", reason(err))
+	}
+	if err := refuseForeign(ctx, pool); err != nil {
+		_ = m.Close()
+		return nil, err
 	}
 	if m.goose, err = newProvider(ctx, m.db, riverTables(pool), vectorTable()); err != nil {
 		_ = m.Close()

@@ -224,8 +224,10 @@ func list[R model.Node](ctx context.Context, t *Tenant, l List, args model.PageA
 		nodes[i] = row.(R)
 	}
 	return model.NewPage(nodes, args, func(ctx context.Context) (int32, error) {
-		count, err := t.find(l.none).Apply(filter.apply).Count(ctx)
-		return int32(count), translate(err)
+		return shared(ctx, t, l, filter, nil, func() (int32, error) {
+			count, err := t.find(l.none).Apply(filter.apply).Count(ctx)
+			return int32(count), translate(err)
+		})
 	}), nil
 }
 

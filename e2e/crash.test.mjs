@@ -52,7 +52,7 @@ const kept = async (chatId) => {
 
 test("a transfer whose gateway was killed is on record, and not made again", async () => {
   const victim = await startGateway({ directory, environment });
-  const chatId = await survivor.startChat(await survivor.createAgent({ isCallTransferEnabled: true }));
+  const chatId = await survivor.startChat(await survivor.createAgent({ channel: "Phone", isCallTransferEnabled: true }));
   onTransfer = () => victim.kill();
   const lost = assert.rejects(victim.say(chatId, "A human, please"));
   (await model.asked()).call("transfer_call", wish);
@@ -86,7 +86,7 @@ test("a transfer whose gateway was killed is on record, and not made again", asy
 });
 
 test("a client that leaves during a transfer leaves a chat that has ended", async () => {
-  const chatId = await survivor.startChat(await survivor.createAgent({ isCallTransferEnabled: true }));
+  const chatId = await survivor.startChat(await survivor.createAgent({ channel: "Phone", isCallTransferEnabled: true }));
   const before = transfers;
   const body = JSON.stringify({ simulationChatId: chatId, message: "A human, please" });
   const request = http.request(new URL("/SimulationChat/send-message", survivor.restUrl), {

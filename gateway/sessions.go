@@ -62,7 +62,7 @@ func (s *sessions) begin(principal model.Principal, end func()) (closed func(), 
 	if s.perKey > 0 && len(s.open[key]) >= s.perKey {
 		return nil, model.Errorf(model.LimitExceeded, "the API key has %d sockets and streams open, which is the most", s.perKey)
 	}
-	if most := max(s.perKey/tokenShare, 1); s.perKey > 0 && principal.Reach != nil && s.openBy(of.credential) >= most {
+	if most := max(s.perKey/tokenShare, 1); s.perKey > 0 && principal.Reach != nil && principal.IsToken() && s.openBy(of.credential) >= most {
 		return nil, model.Errorf(model.LimitExceeded, "the access token has %d sockets and streams open, which is the most", most)
 	}
 	if s.open[key] == nil {

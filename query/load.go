@@ -42,7 +42,7 @@ type loadsKey struct{}
 
 func (l Loading) begin(ctx context.Context) context.Context {
 	loads := &loads{table: l.Table}
-	loads.ctx = context.WithValue(ctx, loadsKey{}, loads)
+	loads.ctx = db.WithSharedCounts(context.WithValue(ctx, loadsKey{}, loads))
 	return loads.ctx
 }
 

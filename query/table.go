@@ -63,7 +63,7 @@ var relations = map[string]relation{
 
 	"PromptVersion.writtenBy": one("api_key_id", db.APIKeyRows).part("name"),
 
-	"Tool.agents":    page(db.AgentsOfTools),
+	"Tool.agents":     page(db.AgentsOfTools),
 	"SubAgent.agent":  one("delegate_agent_id", db.AgentRows),
 	"SubAgent.parent": one("agent_id", db.AgentRows),
 
@@ -71,7 +71,6 @@ var relations = map[string]relation{
 	"KnowledgeBaseChat.datasetIds":          many(db.DatasetsOfChats).part("id"),
 	"KnowledgeBaseChat.datasetNames":        many(db.DatasetsOfChats).part("name"),
 	"KnowledgeBaseChat.connectedAgentCount": count(db.AgentsOfChats),
-
 	"KnowledgeBaseChat.agents":              page(db.AgentsOfChats),
 
 	"Dataset.chats":     page(db.ChatsOfDatasets),

@@ -14,7 +14,7 @@ func TestListAndShowTests(t *testing.T) {
 	listed := b.test(t, "list", "--agent", b.agent)
 	require.Zero(t, listed.code, listed.log)
 	require.Contains(t, listed.out, test+"  Simulation  -         Front <desk>  -       Fails [31mred")
-	require.Equal(t, 2, b.test(t, "run", "--test", test).code)
+	require.Equal(t, 1, b.test(t, "run", "--test", test).code)
 
 	var tests []struct{ LastRunID, LastRunStatus *string }
 	require.NoError(t, json.Unmarshal([]byte(b.test(t, "list", "--json").out), &tests))
@@ -51,12 +51,12 @@ func TestListAndShowTests(t *testing.T) {
 		`agent "" does not exist`:                 {"--agent", "", "--json"},
 	} {
 		unknown := b.test(t, append([]string{"list"}, args...)...)
-		require.Equal(t, 1, unknown.code, unknown.out)
+		require.Equal(t, 2, unknown.code, unknown.out)
 		require.Contains(t, unknown.log, what)
 		require.Empty(t, unknown.out)
 	}
 	missing := b.test(t, "show", b.agent)
-	require.Equal(t, 1, missing.code)
+	require.Equal(t, 2, missing.code)
 	require.Contains(t, missing.log, "there is no test, execution or run")
 	require.NotContains(t, listed.out+shown.out, "\x1b")
 }

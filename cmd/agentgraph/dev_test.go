@@ -22,6 +22,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -41,6 +42,7 @@ type started struct {
 	RestURL       string
 	ConsoleURL    string
 	APIKey        *string
+	Database      string
 	DataDirectory string
 	Model         string
 }
@@ -177,7 +179,7 @@ func TestDevSaysInOneSentenceWhyItCannotStart(t *testing.T) {
 		says string
 		code int
 	}{
-		"port taken":         {[]string{"dev", "--port", port}, "listen on 127.0.0.1:" + port + ": bind: address already in use", 1},
+		"port taken":         {[]string{"dev", "--port", port}, "listen on 127.0.0.1:" + port + ": bind: address already in use: another program uses the port, perhaps another agentgraph; choose another one with --port", 1},
 		"not a directory":    {[]string{"dev", "--port", "0", "--data-directory", file + "/data"}, "the data directory " + file + "/data cannot be created: not a directory", 1},
 		"newer schema":       {[]string{"dev", "--port", "0", "--data-directory", reachable(t), "--database-url", newer}, "schema version 9999, newer than", 1},
 		"unreachable":        {[]string{"dev", "--port", "0", "--data-directory", reachable(t), "--database-url", "postgres://127.0.0.1:1/x"}, "open database: ", 1},
@@ -251,4 +253,70 @@ func setVersion(t *testing.T, address string, version int64) {
 	defer func() { require.NoError(t, conn.Close(t.Context())) }()
 	_, err = conn.Exec(t.Context(), "INSERT INTO migration.version (version_id, is_applied) VALUES ($1, true)", version)
 	require.NoError(t, err)
+}
+
+func TestDevAsksBeforeItUsesADatabaseOfOthers(t *testing.T) {
+	address := dbtest.EmptyURL(t)
+	conn, err := pgx.Connect(t.Context(), address)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, conn.Close(context.WithoutCancel(t.Context()))) }()
+	_, err = conn.Exec(t.Context(), "CREATE TABLE users (); CREATE TABLE orders ()")
+	require.NoError(t, err)
+	t.Setenv("DATABASE_URL", address)
+	dir := reachable(t)
+
+	refused := ran(t, "dev", "--port", "0", "--data-directory", dir)
+	require.Equal(t, 1, refused.code)
+	require.Contains(t, refused.log, "holds other tables: public.orders, public.users; add --use-database-url")
+	contents, err := db.Inspect(t.Context(), address)
+	require.NoError(t, err)
+	require.False(t, contents.IsOurs, "nothing was written")
+
+	env := []string{"DATABASE_URL=" + address, "HOME=" + dir}
+	asked := onTerminal(t, env, "dev", "--port", "0", "--data-directory", dir)
+	asked.await(t, "beside them? [y/N] ")
+	asked.press(t, "\n")
+	require.Equal(t, 1, asked.code())
+	require.Contains(t, asked.seen.String(), "nothing was written")
+	asked = onTerminal(t, env, "dev", "--port", "0", "--data-directory", dir)
+	asked.await(t, "beside them? [y/N] ")
+	asked.press(t, "\x03")
+	require.Equal(t, 1, asked.code(), "Ctrl-C")
+	contents, err = db.Inspect(t.Context(), address)
+	require.NoError(t, err)
+	require.False(t, contents.IsOurs, "nothing was written")
+
+	shown, stop := startDev(t, "--data-directory", dir, "--use-database-url")
+	require.Contains(t, shown.Database, contents.Database+" on ")
+	require.Contains(t, shown.Database, "(DATABASE_URL)")
+	require.Zero(t, stop())
+	_, stop = startDev(t, "--data-directory", dir)
+	require.Zero(t, stop(), "it is asked once")
+	require.Contains(t, ran(t, "dev", "--reset").log, "--reset is for the private database")
+}
+
+func TestDevMakesTheDemoAnew(t *testing.T) {
+	t.Setenv("DATABASE_URL", "")
+	dir := reachable(t)
+	first, stop := startDev(t, "--data-directory", dir)
+	require.Equal(t, "private, in "+dir+"/postgres", first.Database)
+	(&served{url: first.RestURL, key: *first.APIKey}).must(t, `mutation { createTool(input: {name: "Gone", technicalName: "gone"}) { tool { id } } }`, nil, nil)
+	second := ran(t, "dev", "--port", "0", "--data-directory", dir, "--reset")
+	require.Equal(t, 1, second.code)
+	require.Contains(t, second.log, "another program uses the data directory: stop it first")
+	require.Zero(t, stop())
+
+	anew, stop := startDev(t, "--data-directory", dir, "--reset")
+	defer stop()
+	require.NotEqual(t, *first.APIKey, *anew.APIKey)
+	var left struct {
+		Agents struct{ TotalCount int }
+		Tools  struct {
+			Nodes []struct{ TechnicalName string }
+		}
+	}
+	(&served{url: anew.RestURL, key: *anew.APIKey}).must(t, `{ agents { totalCount } tools(first: 100) { nodes { technicalName } } }`, nil, &left)
+	require.Equal(t, 8, left.Agents.TotalCount)
+	require.NotContains(t, left.Tools.Nodes, struct{ TechnicalName string }{"gone"})
+	require.Zero(t, stop())
 }

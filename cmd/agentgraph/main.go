@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -17,27 +16,41 @@ import (
 
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/admin"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/agenttest"
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/api"
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/server"
 	"github.com/agentgraph/agentgraph/model"
 )
 
 // program is the command line. Every flag has an environment variable, named in its help. A flag takes precedence over
-// the environment, and the environment over the default.
+// the environment, that over a file of settings, and that over the default.
 type program struct {
-	Dev       server.Dev        `cmd:"" help:"Run the gateway with everything it needs: a private Postgres unless DATABASE_URL names one, migrations and a demo company."`
-	Serve     server.Serve      `cmd:"" help:"Run the gateway in production, on the database that DATABASE_URL names."`
-	Migrate   admin.Migrate     `cmd:"" help:"Move the schema of the database up or down, or show where it stands."`
-	Companies admin.Companies   `cmd:"" help:"Create and list companies."`
-	Keys      admin.Keys        `cmd:"" help:"Create, take over, list and revoke the API keys of a company."`
-	Test      agenttest.Command `cmd:"" help:"Run tests of agents on a server, and show them."`
-	Plan      admin.Plan        `cmd:"" help:"Set, show and clear the plan of a company: its monthly credits and its budget."`
-	Audit     admin.Audit       `cmd:"" help:"Export who changed what in a company."`
-	Export    admin.Export      `cmd:"" help:"Write a company into one file: agents, documents, tests, campaigns, usage and all that happened."`
-	Import    admin.Import      `cmd:"" help:"Make a company of such a file, with the ids that it has: all of it or nothing."`
-	Version   versionCommand    `cmd:"" help:"Print the version."`
+	Config      string      `env:"AGENTGRAPH_CONFIG" placeholder:"FILE" help:"Read settings from this YAML file."`
+	ShowVersion versionFlag `name:"version" help:"Print the version."`
+
+	Dev        server.Dev        `cmd:"" group:"Run it:" help:"Run the gateway with everything it needs: a private Postgres unless DATABASE_URL names one, migrations and a demo company." example:"agentgraph dev\nagentgraph dev --port 9000 --ephemeral"`
+	Serve      server.Serve      `cmd:"" group:"Run it:" help:"Run the gateway in production, on the database that DATABASE_URL names." example:"DATABASE_URL_FILE=/run/secrets/database agentgraph serve\nagentgraph serve --config /etc/agentgraph.yaml"`
+	Doctor     server.Doctor     `cmd:"" group:"Run it:" help:"Look at the settings, the database, the model, the disk and the ports, and say what is wrong and what to do." example:"agentgraph doctor\nagentgraph doctor --json"`
+	Migrate    admin.Migrate     `cmd:"" group:"Manage its database:" help:"Move the schema of the database up or down, or show where it stands."`
+	Companies  admin.Companies   `cmd:"" group:"Manage its database:" help:"Create and list companies."`
+	Keys       admin.Keys        `cmd:"" group:"Manage its database:" help:"Create, take over, list and revoke the API keys of a company."`
+	Plan       admin.Plan        `cmd:"" group:"Manage its database:" help:"Set, show and clear the plan of a company: its monthly credits and its budget."`
+	Audit      admin.Audit       `cmd:"" group:"Manage its database:" help:"Export who changed what in a company."`
+	Export     admin.Export      `cmd:"" group:"Manage its database:" help:"Write a company into one file: agents, documents, tests, campaigns, usage and all that happened." example:"agentgraph export --company \"Your company\" company.zip"`
+	Import     admin.Import      `cmd:"" group:"Manage its database:" help:"Make a company of such a file, with the ids that it has: all of it or nothing." example:"agentgraph import --dry-run company.zip\nagentgraph import company.zip"`
+	Test       agenttest.Command `cmd:"" group:"Ask a server:" help:"Run tests of agents on a server, and show them."`
+	Agents     api.Agents        `cmd:"" group:"Ask a server:" help:"List agents." example:"agentgraph agents\nagentgraph agents --channel Phone --name clinic"`
+	Chat       api.Chat          `cmd:"" group:"Ask a server:" help:"Chat with an agent, and see its calls. Each line of standard input is a message." example:"agentgraph chat \"Clinic reception\" --data clinicName=Harbour\nagentgraph chat agent_01m7yn1htzexesns5wjxxva918 --mock"`
+	Usage      api.Usage         `cmd:"" group:"Ask a server:" help:"Show the credits that were used, and the plan." example:"agentgraph usage\nagentgraph usage --from 2026-01-01 --to 2026-06-30"`
+	Query      api.Query         `cmd:"" group:"Ask a server:" help:"Send a GraphQL operation, and print the response. A subscription prints a line for each event." example:"agentgraph query agents.graphql --var name=clinic\necho '{ company { name } }' | agentgraph query -"`
+	Context    api.Context       `cmd:"" group:"Ask a server:" help:"Keep servers and keys to them under a name."`
+	Completion completionCommand `cmd:"" group:"About the program:" help:"Print a script that has your shell complete commands and flags." example:"source <(agentgraph completion bash)\nagentgraph completion zsh > ~/.zfunc/_agentgraph\nagentgraph completion fish > ~/.config/fish/completions/agentgraph.fish"`
+	Complete   completeCommand   `cmd:"" hidden:"" name:"__complete"`
+	Help       helpCommand       `cmd:"" group:"About the program:" help:"Show the help of a command." example:"agentgraph help test run"`
+	Version    versionCommand    `cmd:"" group:"About the program:" help:"Print the version." example:"agentgraph version"`
 }
 
-// streams are what a command reads from, in, and writes to: its output to out, the log to log.
+// streams are what a command reads from, in, which is empty if nil, and writes to: its output to out, the log to log.
 type streams struct {
 	in       io.Reader
 	out, log io.Writer
@@ -50,56 +63,83 @@ func main() {
 	os.Exit(code)
 }
 
-// run runs one command line until it is done or ctx ends. It returns the exit code: 0, 1 if the command failed, 2 if
-// the command line is wrong. The test commands have codes of their own. An error is logged as one sentence.
+// run runs one command line until it is done or ctx ends, and returns the exit code. An error is logged as one
+// sentence. No words at all are a question for help.
 func run(ctx context.Context, args []string, std streams) int {
-	var p program
 	exit := -1
-	parser, err := kong.New(&p,
-		kong.Name("agentgraph"),
-		kong.Description("A self-hosted GraphQL gateway for conversational AI agents."),
-		kong.UsageOnError(),
-		kong.Writers(std.out, std.log),
-		kong.Exit(func(code int) { exit = code }),
-		kong.BindTo(ctx, (*context.Context)(nil)),
-		kong.BindTo(std.in, (*io.Reader)(nil)),
-		kong.Vars{"version": version()},
-		kong.Resolvers(fromFiles),
-	)
+	if std.in == nil {
+		std.in = strings.NewReader("")
+	}
+	parser, err := newParser(ctx, std, func(code int) { exit = code })
 	if err != nil {
 		_, _ = fmt.Fprintln(std.log, "agentgraph:", err)
-		return 1
+		return client.ExitFailed
+	}
+	if len(args) == 0 {
+		args = []string{"help"}
 	}
 	command, err := parser.Parse(args)
 	if exit >= 0 {
 		return exit
 	}
-	if err != nil {
-		_, _ = fmt.Fprintln(std.log, "agentgraph:", err)
-		if isOf(err, "test") {
-			return agenttest.ExitUsage
-		}
-		return 2
+	if err == nil {
+		err = command.Run()
 	}
-	err = command.Run()
+	if exit >= 0 {
+		return exit
+	}
+	return exitCode(ctx, err, std.log)
+}
+
+// newParser returns a parser of the command line, which calls exit when help or the version is all that is asked for.
+func newParser(ctx context.Context, std streams, exit func(code int)) (*kong.Kong, error) {
+	parser, err := kong.New(new(program),
+		kong.Name("agentgraph"),
+		kong.Description("A self-hosted GraphQL gateway for conversational AI agents."),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, FlagsLast: true, WrapUpperBound: 100}),
+		kong.Writers(std.out, std.log),
+		kong.Exit(exit),
+		kong.BindTo(ctx, (*context.Context)(nil)),
+		kong.BindTo(std.in, (*io.Reader)(nil)),
+		kong.Vars{"version": version()},
+		kong.Resolvers(new(configFile), fromFiles),
+	)
+	if err == nil {
+		showExamples(parser.Model.Node)
+	}
+	return parser, err
+}
+
+// showExamples gives the commands' examples to their help.
+func showExamples(node *kong.Node) {
+	if example := node.Tag.Get("example"); example != "" {
+		node.Detail = "Examples:\n\n  " + strings.ReplaceAll(example, "\n", "\n  ")
+	}
+	for _, child := range node.Children {
+		showExamples(child)
+	}
+}
+
+// exitCode logs the error, if there is one, and returns the exit code for it.
+func exitCode(ctx context.Context, err error, log io.Writer) int {
+	if err == nil || errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		// Nil, or the program was told to stop, and did.
+		return client.ExitDone
+	}
+	code := client.ExitFailed
 	var coded kong.ExitCoder
-	if errors.As(err, &coded) {
-		_, _ = fmt.Fprintln(std.log, "agentgraph:", err)
-		return coded.ExitCode()
+	var wrong *kong.ParseError
+	var known *model.Error
+	switch {
+	case errors.As(err, &wrong):
+		code = client.ExitUsage
+	case errors.As(err, &coded):
+		code = coded.ExitCode()
+	case errors.As(err, &known):
+		err = errors.New(known.Message)
 	}
-	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
-		// The program was told to stop, and did.
-		return 0
-	}
-	if err != nil {
-		var known *model.Error
-		if errors.As(err, &known) {
-			err = errors.New(known.Message)
-		}
-		_, _ = fmt.Fprintln(std.log, "agentgraph:", err)
-		return 1
-	}
-	return 0
+	_, _ = fmt.Fprintln(log, "agentgraph:", err)
+	return code
 }
 
 // fromFiles reads the value of a flag from a file, as containers receive secrets. The path is in the environment
@@ -122,12 +162,24 @@ var fromFiles kong.ResolverFunc = func(_ *kong.Context, _ *kong.Path, flag *kong
 	return nil, nil
 }
 
-// isOf reports whether the error is about the command line of the command.
-func isOf(err error, command string) bool {
-	var wrong *kong.ParseError
-	return errors.As(err, &wrong) && slices.ContainsFunc(wrong.Context.Path, func(p *kong.Path) bool {
-		return p.Command != nil && p.Command.Name == command
-	})
+type helpCommand struct {
+	Command []string `arg:"" optional:"" help:"The command."`
+}
+
+// Run shows the help of a command, or that of the program.
+func (c *helpCommand) Run(cli *kong.Context) error {
+	_, err := cli.Parse(append(c.Command, "--help"))
+	return err
+}
+
+// versionFlag is --version, which does what the command does.
+type versionFlag bool
+
+// BeforeReset prints the version and ends the program.
+func (versionFlag) BeforeReset(cli *kong.Context) error {
+	err := versionCommand{}.Run(cli)
+	cli.Exit(client.ExitDone)
+	return err
 }
 
 type versionCommand struct{}

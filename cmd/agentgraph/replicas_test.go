@@ -21,7 +21,13 @@ import (
 // asProgram makes the test binary run the program itself, until its standard input ends.
 const asProgram = "AGENTGRAPH_TEST_PROGRAM"
 
+// asCommand makes the test binary run a command, which may read its standard input.
+const asCommand = "AGENTGRAPH_TEST_COMMAND"
+
 func TestMain(m *testing.M) {
+	if os.Getenv(asCommand) != "" {
+		main()
+	}
 	if os.Getenv(asProgram) != "" {
 		go func() {
 			_, _ = io.Copy(io.Discard, os.Stdin) // ends with the test
@@ -53,6 +59,10 @@ func newTheatre(t *testing.T) *theatre {
 }
 
 func (s *theatre) answer(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodGet {
+		http.NotFound(w, r) // It lists no models.
+		return
+	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return

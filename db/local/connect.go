@@ -32,6 +32,19 @@ func createDatabase(ctx context.Context, url string) error {
 	return errors.Join(err, conn.Close(ctx))
 }
 
+// replaceDatabase replaces the database by an empty one.
+func replaceDatabase(ctx context.Context, url string) error {
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return err
+	}
+	_, err = conn.Exec(ctx, "DROP DATABASE "+database+" WITH (FORCE)")
+	if err == nil {
+		_, err = conn.Exec(ctx, "CREATE DATABASE "+database)
+	}
+	return errors.Join(err, conn.Close(ctx))
+}
+
 func isMissingDatabase(err error) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && pg.Code == "3D000"

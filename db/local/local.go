@@ -94,6 +94,17 @@ func (s *Server) Ended() <-chan struct{} {
 	return s.postgres.done
 }
 
+// Reset replaces the database by an empty one. It refuses while another program owns the server.
+func (s *Server) Reset(ctx context.Context) error {
+	if s.Attached() {
+		return errors.New("another program uses the data directory: stop it first")
+	}
+	if err := replaceDatabase(ctx, s.cluster.url(superuser)); err != nil {
+		return fmt.Errorf("make the database in %s anew: %w", s.cluster.dir, err)
+	}
+	return nil
+}
+
 // Stop closes all connections and returns when the server is gone. It leaves an attached server alone. Later calls
 // return the first result.
 func (s *Server) Stop() error {

@@ -14,7 +14,7 @@ import (
 
 // Audit shows who changed what.
 type Audit struct {
-	Export auditExport `cmd:"" help:"Print a company's audit events, oldest first, each as a line of JSON."`
+	Export auditExport `cmd:"" help:"Print a company's audit events, oldest first, each as a line of JSON." example:"agentgraph audit export --company \"Your company\" --since 2026-03-01 > audit.jsonl"`
 }
 
 type auditExport struct {

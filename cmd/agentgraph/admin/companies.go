@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"text/tabwriter"
+	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -13,8 +13,8 @@ import (
 
 // Companies creates and lists companies.
 type Companies struct {
-	Create companiesCreate `cmd:"" help:"Create a company and print its id."`
-	List   companiesList   `cmd:"" help:"List the companies."`
+	Create companiesCreate `cmd:"" help:"Create a company and print its id." example:"agentgraph companies create --name \"Your company\""`
+	List   companiesList   `cmd:"" help:"List the companies." example:"agentgraph companies list --json"`
 }
 
 type companiesCreate struct {
@@ -34,7 +34,16 @@ func (c *companiesCreate) Run(ctx context.Context, cli *kong.Context) error {
 	})
 }
 
-type companiesList struct{ DatabaseFlag }
+type companiesList struct {
+	DatabaseFlag
+	outputFlag
+}
+
+type companyShown struct {
+	ID        string    `json:"id"`
+	Name      string    `json:"name"`
+	CreatedAt time.Time `json:"createdAt"`
+}
 
 // Run prints one line for each company.
 func (c *companiesList) Run(ctx context.Context, cli *kong.Context) error {
@@ -43,11 +52,12 @@ func (c *companiesList) Run(ctx context.Context, cli *kong.Context) error {
 		if err != nil {
 			return err
 		}
-		table := tabwriter.NewWriter(cli.Stdout, 0, 4, 2, ' ', 0)
+		shown, table := []companyShown{}, [][]string{}
 		for _, company := range companies {
-			_, _ = fmt.Fprintf(table, "%s\t%s\n", company.ID, company.Name)
+			shown = append(shown, companyShown{company.ID, company.Name, company.CreatedAt})
+			table = append(table, []string{company.ID, company.Name})
 		}
-		return table.Flush()
+		return c.print(cli.Stdout, shown, table)
 	})
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -16,10 +15,10 @@ import (
 
 // Keys manages the API keys of a company.
 type Keys struct {
-	Create keysCreate `cmd:"" help:"Create a key and print its secret, which is never shown again."`
-	Import keysImport `cmd:"" help:"Take over a key of another server, so that its clients need not be changed. Only a hash of the secret is kept."`
-	List   keysList   `cmd:"" help:"List the keys."`
-	Revoke keysRevoke `cmd:"" help:"Revoke a key for good."`
+	Create keysCreate `cmd:"" help:"Create a key and print its secret, which is never shown again." example:"agentgraph keys create --company \"Your company\"\nagentgraph keys create --company \"Your company\" --scope read,simulate --expires-in 720h --name CI"`
+	Import keysImport `cmd:"" help:"Take over a key of another server, so that its clients need not be changed. Only a hash of the secret is kept." example:"agentgraph keys import --company \"Your company\" --secret-from-stdin < key-file"`
+	List   keysList   `cmd:"" help:"List the keys." example:"agentgraph keys list --company \"Your company\""`
+	Revoke keysRevoke `cmd:"" help:"Revoke a key for good." example:"agentgraph keys revoke --company \"Your company\" key_01m81p6tm4ea2t5r54fba12ybw"`
 }
 
 type keysCreate struct {
@@ -101,7 +100,22 @@ func (c *keysImport) Run(ctx context.Context, cli *kong.Context, in io.Reader) e
 	})
 }
 
-type keysList struct{ companyFlag }
+type keysList struct {
+	companyFlag
+	outputFlag
+}
+
+type keyShown struct {
+	ID         string              `json:"id"`
+	Prefix     string              `json:"prefix"`
+	State      string              `json:"state"`
+	Scopes     []model.APIKeyScope `json:"scopes"`
+	Name       string              `json:"name"`
+	CreatedAt  time.Time           `json:"createdAt"`
+	LastUsedAt *time.Time          `json:"lastUsedAt"`
+	ExpiresAt  *time.Time          `json:"expiresAt"`
+	RevokedAt  *time.Time          `json:"revokedAt"`
+}
 
 // Run prints one line for each key.
 func (c *keysList) Run(ctx context.Context, cli *kong.Context) error {
@@ -114,7 +128,7 @@ func (c *keysList) Run(ctx context.Context, cli *kong.Context) error {
 		if err != nil {
 			return err
 		}
-		table := tabwriter.NewWriter(cli.Stdout, 0, 4, 2, ' ', 0)
+		shown, table := []keyShown{}, [][]string{}
 		for _, key := range keys {
 			state := "good"
 			if !key.Usable(time.Now()) {
@@ -123,9 +137,10 @@ func (c *keysList) Run(ctx context.Context, cli *kong.Context) error {
 			if key.RevokedAt != nil {
 				state = "revoked"
 			}
-			_, _ = fmt.Fprintf(table, "%s\t%s…\t%s\t%v\t%s\n", key.ID, key.Prefix, state, key.Scopes, key.Name)
+			shown = append(shown, keyShown{key.ID, key.Prefix, state, key.Scopes, key.Name, key.CreatedAt, key.LastUsedAt, key.ExpiresAt, key.RevokedAt})
+			table = append(table, []string{key.ID, key.Prefix + "…", state, fmt.Sprint(key.Scopes), key.Name})
 		}
-		return table.Flush()
+		return c.print(cli.Stdout, shown, table)
 	})
 }
 

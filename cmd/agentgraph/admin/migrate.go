@@ -3,7 +3,7 @@ package admin
 import (
 	"context"
 	"fmt"
-	"text/tabwriter"
+	"strconv"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -13,9 +13,9 @@ import (
 
 // Migrate migrates the schema of the database.
 type Migrate struct {
-	Up     migrateUp     `cmd:"" help:"Apply all missing migrations."`
-	Down   migrateDown   `cmd:"" help:"Undo the newest migration, with all data that it holds."`
-	Status migrateStatus `cmd:"" help:"Show which migrations are applied."`
+	Up     migrateUp     `cmd:"" help:"Apply all missing migrations." example:"DATABASE_URL=postgres://… agentgraph migrate up"`
+	Down   migrateDown   `cmd:"" help:"Undo the newest migration, with all data that it holds." example:"agentgraph migrate down --yes"`
+	Status migrateStatus `cmd:"" help:"Show which migrations are applied." example:"agentgraph migrate status"`
 }
 
 type migrateUp struct{ DatabaseFlag }
@@ -48,7 +48,22 @@ func (c *migrateDown) Run(ctx context.Context, cli *kong.Context) error {
 	})
 }
 
-type migrateStatus struct{ DatabaseFlag }
+type migrateStatus struct {
+	DatabaseFlag
+	outputFlag
+}
+
+type schemaShown struct {
+	Current    int64            `json:"current"`
+	Wanted     int64            `json:"wanted"`
+	Migrations []migrationShown `json:"migrations"`
+}
+
+type migrationShown struct {
+	Version   int64      `json:"version"`
+	Name      string     `json:"name"`
+	AppliedAt *time.Time `json:"appliedAt"`
+}
 
 // Run prints one line for each migration.
 func (c *migrateStatus) Run(ctx context.Context, cli *kong.Context) error {
@@ -57,15 +72,20 @@ func (c *migrateStatus) Run(ctx context.Context, cli *kong.Context) error {
 		if err != nil {
 			return err
 		}
-		table := tabwriter.NewWriter(cli.Stdout, 0, 4, 2, ' ', 0)
-		for _, step := range steps {
-			applied := "missing"
-			if !step.AppliedAt.IsZero() {
-				applied = step.AppliedAt.UTC().Format(time.RFC3339)
-			}
-			_, _ = fmt.Fprintf(table, "%d\t%s\t%s\n", step.Version, step.Name, applied)
+		schema, err := m.Schema(ctx)
+		if err != nil {
+			return err
 		}
-		if err := table.Flush(); err != nil {
+		shown, table := schemaShown{schema.Current, schema.Wanted, []migrationShown{}}, [][]string{}
+		for _, step := range steps {
+			migration, applied := migrationShown{Version: step.Version, Name: step.Name}, "missing"
+			if !step.AppliedAt.IsZero() {
+				migration.AppliedAt, applied = &step.AppliedAt, step.AppliedAt.UTC().Format(time.RFC3339)
+			}
+			shown.Migrations = append(shown.Migrations, migration)
+			table = append(table, []string{strconv.FormatInt(step.Version, 10), step.Name, applied})
+		}
+		if err := c.print(cli.Stdout, shown, table); err != nil || c.JSON {
 			return err
 		}
 		return printVersion(ctx, m, cli)

@@ -2,10 +2,6 @@ package admin
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -16,14 +12,15 @@ import (
 
 // Plan manages the plans of companies.
 type Plan struct {
-	Set   planSet   `cmd:"" help:"Set the plan, from the current month on."`
-	Show  planShow  `cmd:"" help:"Show the plan and how much of it is used."`
-	List  planList  `cmd:"" help:"List every company with its plan and how much of it is used."`
-	Clear planClear `cmd:"" help:"Remove the plan, and the budget with it."`
+	Set   planSet   `cmd:"" help:"Set the plan, from the current month on." example:"agentgraph plan set --company \"Your company\" --name Team --credits 10000 --budget 12000"`
+	Show  planShow  `cmd:"" help:"Show the plan and how much of it is used." example:"agentgraph plan show --company \"Your company\""`
+	List  planList  `cmd:"" help:"List every company with its plan and how much of it is used." example:"agentgraph plan list --json"`
+	Clear planClear `cmd:"" help:"Remove the plan, and the budget with it." example:"agentgraph plan clear --company \"Your company\""`
 }
 
 type planSet struct {
 	companyFlag
+	outputFlag
 	Name    string         `env:"AGENTGRAPH_PLAN_NAME" required:"" help:"The name of the plan."`
 	Credits model.Credits  `env:"AGENTGRAPH_PLAN_CREDITS" required:"" placeholder:"CREDITS" help:"Credits per UTC month."`
 	Budget  *model.Credits `env:"AGENTGRAPH_PLAN_BUDGET" placeholder:"CREDITS" help:"Once so many credits are used in a month, no more simulations and test executions start. Default: no budget."`
@@ -39,11 +36,14 @@ func (c *planSet) Run(ctx context.Context, cli *kong.Context) error {
 		if err := tenant.SetPlan(ctx, model.SetPlanInput{Name: c.Name, CreditsIncluded: c.Credits, Budget: c.Budget}); err != nil {
 			return err
 		}
-		return showPlan(ctx, cli, tenant)
+		return showPlan(ctx, cli, tenant, c.outputFlag)
 	})
 }
 
-type planShow struct{ companyFlag }
+type planShow struct {
+	companyFlag
+	outputFlag
+}
 
 // Run prints the plan.
 func (c *planShow) Run(ctx context.Context, cli *kong.Context) error {
@@ -52,11 +52,14 @@ func (c *planShow) Run(ctx context.Context, cli *kong.Context) error {
 		if err != nil {
 			return err
 		}
-		return showPlan(ctx, cli, tenant)
+		return showPlan(ctx, cli, tenant, c.outputFlag)
 	})
 }
 
-type planClear struct{ companyFlag }
+type planClear struct {
+	companyFlag
+	outputFlag
+}
 
 // Run removes the plan.
 func (c *planClear) Run(ctx context.Context, cli *kong.Context) error {
@@ -68,32 +71,47 @@ func (c *planClear) Run(ctx context.Context, cli *kong.Context) error {
 		if err := tenant.ClearPlan(ctx); err != nil {
 			return err
 		}
-		return showPlan(ctx, cli, tenant)
+		return showPlan(ctx, cli, tenant, c.outputFlag)
 	})
 }
 
-func showPlan(ctx context.Context, cli *kong.Context, tenant *db.Tenant) error {
+// planShown is a plan, and how much of it is used.
+type planShown struct {
+	Plan      string         `json:"plan"`
+	Status    string         `json:"status"`
+	Month     string         `json:"month"`
+	Included  model.Credits  `json:"included"`
+	Used      model.Credits  `json:"used"`
+	Remaining model.Credits  `json:"remaining"`
+	Budget    *model.Credits `json:"budget"`
+}
+
+// planOf returns nil without a plan.
+func planOf(s *model.CompanySubscription) *planShown {
+	if s == nil {
+		return nil
+	}
+	return &planShown{s.PlanName, string(s.Status()), model.MonthName(s.PeriodStart), s.CreditsIncluded, s.CreditsUsed, s.CreditsRemaining(), s.Budget}
+}
+
+func showPlan(ctx context.Context, cli *kong.Context, tenant *db.Tenant, output outputFlag) error {
 	s, err := tenant.Subscription(ctx, time.Now())
 	if err != nil {
 		return err
 	}
-	if s == nil {
-		_, err := fmt.Fprintln(cli.Stdout, "no plan, and no budget")
-		return err
+	plan := planOf(s)
+	if plan == nil {
+		return output.print(cli.Stdout, plan, [][]string{{"no plan, and no budget"}})
 	}
-	table := tabwriter.NewWriter(cli.Stdout, 0, 4, 2, ' ', 0)
-	for _, line := range [][2]string{
-		{"plan", s.PlanName},
-		{"status", string(s.Status())},
-		{"month", model.MonthName(s.PeriodStart)},
-		{"included", s.CreditsIncluded.String()},
-		{"used", s.CreditsUsed.String()},
-		{"remaining", s.CreditsRemaining().String()},
+	return output.print(cli.Stdout, plan, [][]string{
+		{"plan", plan.Plan},
+		{"status", plan.Status},
+		{"month", plan.Month},
+		{"included", plan.Included.String()},
+		{"used", plan.Used.String()},
+		{"remaining", plan.Remaining.String()},
 		{"budget", budgetOf(s)},
-	} {
-		_, _ = fmt.Fprintf(table, "%s\t%s\n", line[0], line[1])
-	}
-	return table.Flush()
+	})
 }
 
 func budgetOf(s *model.CompanySubscription) string {
@@ -103,20 +121,31 @@ func budgetOf(s *model.CompanySubscription) string {
 	return s.Budget.String()
 }
 
-type planList struct{ DatabaseFlag }
+type planList struct {
+	DatabaseFlag
+	outputFlag
+}
 
 // Run prints one line for each company, oldest first.
 func (c *planList) Run(ctx context.Context, cli *kong.Context) error {
 	return withStore(ctx, c.DatabaseURL, func(store *db.Store) error {
-		table := tabwriter.NewWriter(cli.Stdout, 0, 4, 2, ' ', 0)
+		type companyPlan struct {
+			Company string     `json:"company"`
+			Name    string     `json:"name"`
+			Plan    *planShown `json:"plan"`
+		}
+		shown, table := []companyPlan{}, [][]string{}
 		err := eachSubscription(ctx, store, func(company *model.Company, s *model.CompanySubscription) {
 			line := []string{company.ID, company.Name, "no plan"}
 			if s != nil {
 				line = append(line[:2], s.PlanName, string(s.Status()), s.CreditsUsed.String()+" used", s.CreditsIncluded.String()+" included", "budget "+budgetOf(s))
 			}
-			_, _ = fmt.Fprintln(table, strings.Join(line, "\t"))
+			shown, table = append(shown, companyPlan{company.ID, company.Name, planOf(s)}), append(table, line)
 		})
-		return errors.Join(err, table.Flush())
+		if err != nil {
+			return err
+		}
+		return c.print(cli.Stdout, shown, table)
 	})
 }
 

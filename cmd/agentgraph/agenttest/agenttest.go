@@ -4,67 +4,19 @@ package agenttest
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"strings"
 	"text/tabwriter"
 	"time"
-	"unicode"
 
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 	"github.com/alecthomas/kong"
-
-	"github.com/agentgraph/agentgraph/model"
 )
 
 // Command runs and shows tests of agents on a server.
 type Command struct {
-	Run  runCommand  `cmd:"" help:"Run tests on a server, follow them to their end, and tell the outcome by the exit code."`
-	List listCommand `cmd:"" help:"List tests."`
-	Show showCommand `cmd:"" help:"Show a test, an execution or a run with its transcript and verdicts."`
-}
-
-// Exit codes of the test commands.
-const (
-	exitPassed = iota
-	// ExitUsage means that the command line or the request is wrong.
-	ExitUsage
-	exitFailed
-	exitFault
-	exitCancelled
-	exitInconclusive
-)
-
-// exitError is an error that decides the exit code.
-type exitError struct {
-	code int
-	err  error
-}
-
-func (e *exitError) Error() string { return e.err.Error() }
-func (e *exitError) Unwrap() error { return e.err }
-
-// ExitCode returns the exit code of the program.
-func (e *exitError) ExitCode() int { return e.code }
-
-// exitWith gives a client's error its exit code: usage if the request was wrong, cancelled if ctx has ended, else
-// fault.
-func exitWith(ctx context.Context, err error) error {
-	var coded *exitError
-	if err == nil || errors.As(err, &coded) {
-		return err
-	}
-	if ctx.Err() != nil {
-		if errors.Is(context.Cause(ctx), errTimeout) {
-			return &exitError{exitCancelled, fmt.Errorf("cancelled before anything was run: %w", errTimeout)}
-		}
-		return &exitError{exitCancelled, errors.New("cancelled")}
-	}
-	switch codeOf(err) {
-	case model.NotFound, model.BadInput, model.Unprocessable:
-		return &exitError{ExitUsage, err}
-	}
-	return &exitError{exitFault, err}
+	Run  runCommand  `cmd:"" help:"Run tests on a server, follow them to their end, and tell the outcome by the exit code." example:"agentgraph test run --agent agent_01m7yn1htzexesns5wjxxva918\nagentgraph test run --folder folder_01m7z9685cf55rywtpa0zbgq8c --repeat 5 --min-pass-rate 0.9 --junit junit.xml"`
+	List listCommand `cmd:"" help:"List tests." example:"agentgraph test list --agent agent_01m7yn1htzexesns5wjxxva918"`
+	Show showCommand `cmd:"" help:"Show a test, an execution or a run with its transcript and verdicts." example:"agentgraph test show run_01m7z96rn3ec4856emjz9wpnx5"`
 }
 
 // named is anything that is shown by its name.
@@ -77,7 +29,7 @@ func (n *named) String() string {
 	if n == nil {
 		return "-"
 	}
-	return printable(n.Name)
+	return client.Printable(n.Name)
 }
 
 // listedTest is a test as lists and runs show it.
@@ -93,7 +45,7 @@ type listedTest struct {
 }
 
 type listCommand struct {
-	serverFlags
+	client.Flags
 	Agent  *string `env:"AGENTGRAPH_TEST_AGENT" placeholder:"ID" help:"Only tests of this agent."`
 	Folder *string `env:"AGENTGRAPH_TEST_FOLDER" placeholder:"ID" help:"Only tests in this folder."`
 	JSON   bool    `name:"json" env:"AGENTGRAPH_TEST_JSON" help:"Print JSON."`
@@ -111,42 +63,40 @@ const testsDocument = `query (
 	}
 }`
 
-// pageInfo describes the end of a page.
-type pageInfo struct {
-	HasNextPage bool
-	EndCursor   *string
-}
-
 // Run prints one line for each test, or all of them as JSON.
 func (c *listCommand) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) error {
-	client, tests := c.client(vars["version"]), []listedTest{}
-	for page := (pageInfo{HasNextPage: true}); page.HasNextPage; {
+	server, err := c.Connect(cli, vars["version"])
+	if err != nil {
+		return err
+	}
+	tests := []listedTest{}
+	for page := (client.PageInfo{HasNextPage: true}); page.HasNextPage; {
 		var read struct {
 			AgentTests struct {
 				Nodes    []listedTest
-				PageInfo pageInfo
+				PageInfo client.PageInfo
 			}
 		}
-		with := variables{"after": page.EndCursor, "ofAgent": c.Agent != nil, "inFolder": c.Folder != nil}
+		with := client.Variables{"after": page.EndCursor, "ofAgent": c.Agent != nil, "inFolder": c.Folder != nil}
 		if c.Agent != nil {
 			with["agent"], with["agentId"] = *c.Agent, *c.Agent
 		}
 		if c.Folder != nil {
 			with["folder"], with["folderId"] = *c.Folder, *c.Folder
 		}
-		if err := client.ask(ctx, testsDocument, with, &read); err != nil {
-			return exitWith(ctx, err)
+		if err := server.Ask(ctx, testsDocument, with, &read); err != nil {
+			return client.ExitWith(ctx, err)
 		}
 		tests, page = append(tests, read.AgentTests.Nodes...), read.AgentTests.PageInfo
 	}
 	if c.JSON {
-		return writeJSON(cli.Stdout, tests)
+		return client.WriteJSON(cli.Stdout, tests)
 	}
 	table := tabwriter.NewWriter(cli.Stdout, 0, 4, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table, "ID\tKIND\tLAST RUN\tAGENT\tFOLDER\tNAME")
 	for _, test := range tests {
 		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n",
-			test.ID, test.Kind, orDash(test.LastRunStatus), test.Agent, test.Folder, printable(test.Name))
+			test.ID, test.Kind, orDash(test.LastRunStatus), test.Agent, test.Folder, client.Printable(test.Name))
 	}
 	return table.Flush()
 }
@@ -156,25 +106,4 @@ func orDash[T any](value *T) string {
 		return "-"
 	}
 	return fmt.Sprint(*value)
-}
-
-func writeJSON(out interface{ Write([]byte) (int, error) }, value any) error {
-	encoder := json.NewEncoder(out)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(value)
-}
-
-// printable returns text on one line and without control characters: models write such texts, and terminals obey
-// control characters.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t' || r == '\r':
-			return ' '
-		case unicode.IsControl(r):
-			return -1
-		}
-		return r
-	}, text)
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -154,7 +155,7 @@ const (
 // follower keeps up with an execution. Events come sooner, but the rows are the truth: it reads them again whenever the
 // events end.
 type follower struct {
-	client    *client
+	server    *client.Client
 	execution executionShown
 	// runs are the known runs, by id.
 	runs map[string]runShown
@@ -171,7 +172,7 @@ func (f *follower) follow(ctx context.Context) error {
 	var lost time.Time
 	for wait := firstWait; ; wait = min(2*wait, lastWait) {
 		// Whatever ends the events, the rows decide. If there are no events at all, this is polling.
-		_ = f.client.subscribe(ctx, runUpdatedDocument, variables{"id": f.execution.ID}, func(data json.RawMessage) error {
+		_ = f.server.Subscribe(ctx, client.Request{Query: runUpdatedDocument, Variables: client.Variables{"id": f.execution.ID}}, func(data json.RawMessage) error {
 			var event struct{ AgentTestRunUpdated runShown }
 			err := json.Unmarshal(data, &event)
 			f.update(event.AgentTestRunUpdated)
@@ -186,7 +187,7 @@ func (f *follower) follow(ctx context.Context) error {
 			return nil
 		case err == nil:
 			lost = time.Time{}
-		case !isTemporary(err):
+		case !client.IsTemporary(err):
 			return err
 		case lost.IsZero():
 			lost = time.Now()
@@ -205,11 +206,11 @@ func (f *follower) cancel(ctx context.Context) error {
 	ctx, stop := context.WithTimeout(ctx, cancelTime)
 	defer stop()
 	for wait := firstWait; ; wait = min(2*wait, lastWait) {
-		err := f.client.ask(ctx, cancelDocument, variables{"id": f.execution.ID}, &struct{}{})
-		if err == nil || codeOf(err) == model.Conflict {
+		err := f.server.Ask(ctx, cancelDocument, client.Variables{"id": f.execution.ID}, &struct{}{})
+		if err == nil || client.CodeOf(err) == model.Conflict {
 			break
 		}
-		if !isTemporary(err) || pause(ctx, wait) != nil {
+		if !client.IsTemporary(err) || pause(ctx, wait) != nil {
 			return fmt.Errorf("execution %s could not be cancelled: %w", f.execution.ID, err)
 		}
 	}
@@ -222,15 +223,15 @@ func (f *follower) cancel(ctx context.Context) error {
 // read reads the execution, and its runs if some known ones are out of date.
 func (f *follower) read(ctx context.Context) error {
 	var now struct{ AgentTestExecution *executionShown }
-	if err := f.client.ask(ctx, executionDocument, variables{"id": f.execution.ID}, &now); err != nil {
+	if err := f.server.Ask(ctx, executionDocument, client.Variables{"id": f.execution.ID}, &now); err != nil {
 		return err
 	}
 	if now.AgentTestExecution == nil {
-		return &refusal{code: model.NotFound, message: fmt.Sprintf("execution %s does not exist any more", f.execution.ID)}
+		return client.NotFound(fmt.Sprintf("execution %s does not exist any more", f.execution.ID))
 	}
 	finished := now.AgentTestExecution.FinishedAt != nil
 	if finished || f.counts().ended() != now.AgentTestExecution.Counts.ended() {
-		runs, err := f.client.runs(ctx, f.execution.ID, finished && f.transcripts)
+		runs, err := readRuns(ctx, f.server, f.execution.ID, finished && f.transcripts)
 		if err != nil {
 			return err
 		}
@@ -264,23 +265,23 @@ func (f *follower) counts() countsShown {
 	return counts
 }
 
-// runs reads all runs of an execution, in the order of their creation.
-func (c *client) runs(ctx context.Context, id string, transcripts bool) ([]runShown, error) {
+// readRuns reads all runs of an execution, in the order of their creation.
+func readRuns(ctx context.Context, server *client.Client, id string, transcripts bool) ([]runShown, error) {
 	var runs []runShown
-	for page := (pageInfo{HasNextPage: true}); page.HasNextPage; {
+	for page := (client.PageInfo{HasNextPage: true}); page.HasNextPage; {
 		var read struct {
 			AgentTestExecution *struct {
 				Runs struct {
 					Nodes    []runShown
-					PageInfo pageInfo
+					PageInfo client.PageInfo
 				}
 			}
 		}
-		if err := c.ask(ctx, runsDocument, variables{"id": id, "after": page.EndCursor, "transcripts": transcripts}, &read); err != nil {
+		if err := server.Ask(ctx, runsDocument, client.Variables{"id": id, "after": page.EndCursor, "transcripts": transcripts}, &read); err != nil {
 			return nil, err
 		}
 		if read.AgentTestExecution == nil {
-			return nil, &refusal{code: model.NotFound, message: fmt.Sprintf("execution %s does not exist any more", id)}
+			return nil, client.NotFound(fmt.Sprintf("execution %s does not exist any more", id))
 		}
 		runs, page = append(runs, read.AgentTestExecution.Runs.Nodes...), read.AgentTestExecution.Runs.PageInfo
 	}

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 	"golang.org/x/term"
@@ -92,7 +93,7 @@ func (r runShown) describe() string {
 		}
 	}
 	if c := r.ClassificationResult; c != nil && !c.Passed {
-		fmt.Fprintf(&text, "           ✗ %s\n             %s\n", c.summary(), printable(c.Rationale))
+		fmt.Fprintf(&text, "           ✗ %s\n             %s\n", c.summary(), client.Printable(c.Rationale))
 	}
 	if r.Error != nil {
 		fmt.Fprintf(&text, "           %s\n", r.Error)
@@ -101,28 +102,30 @@ func (r runShown) describe() string {
 }
 
 // title names the run by its test and the number of its attempt.
-func (r runShown) title() string { return fmt.Sprintf("%s [%d]", printable(r.TestName), r.Attempt) }
+func (r runShown) title() string {
+	return fmt.Sprintf("%s [%d]", client.Printable(r.TestName), r.Attempt)
+}
 
 func (c criterionShown) describe(text io.Writer, indent string) {
 	mark := "✗"
 	if c.Passed {
 		mark = "✓"
 	}
-	_, _ = fmt.Fprintf(text, "%s%s %s\n%s  %s\n", indent, mark, printable(c.Criterion), indent, printable(c.Rationale))
+	_, _ = fmt.Fprintf(text, "%s%s %s\n%s  %s\n", indent, mark, client.Printable(c.Criterion), indent, client.Printable(c.Rationale))
 	for _, evidence := range c.Evidence {
-		_, _ = fmt.Fprintf(text, "%s  message %d: “%s”\n", indent, evidence.MessageIndex, printable(evidence.Quote))
+		_, _ = fmt.Fprintf(text, "%s  message %d: “%s”\n", indent, evidence.MessageIndex, client.Printable(evidence.Quote))
 	}
 }
 
 func (c *classificationShown) summary() string {
 	produced := "none"
 	if c.TagProduced != nil {
-		produced = fmt.Sprintf("%q", printable(*c.TagProduced))
+		produced = fmt.Sprintf("%q", client.Printable(*c.TagProduced))
 	}
-	return fmt.Sprintf("expected the tag %q, produced %s", printable(c.TagExpected), produced)
+	return fmt.Sprintf("expected the tag %q, produced %s", client.Printable(c.TagExpected), produced)
 }
 
-func (e *runErrorShown) String() string { return e.Cause + ": " + printable(e.Message) }
+func (e *runErrorShown) String() string { return e.Cause + ": " + client.Printable(e.Message) }
 
 func milliseconds(ms int) string {
 	return (time.Duration(ms) * time.Millisecond).Round(time.Millisecond).String()

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
 // writeJSON writes the report to the file, if one is named.
@@ -18,7 +20,7 @@ func (r report) writeJSON(path string) error {
 		return nil
 	}
 	var text bytes.Buffer
-	if err := writeJSON(&text, r); err != nil {
+	if err := client.WriteJSON(&text, r); err != nil {
 		return err
 	}
 	return replace(path, text.Bytes())
@@ -162,7 +164,7 @@ func (r runShown) failure() string {
 	var unmet []string
 	for _, criterion := range r.CriteriaResults {
 		if !criterion.Passed {
-			unmet = append(unmet, printable(criterion.Criterion))
+			unmet = append(unmet, client.Printable(criterion.Criterion))
 		}
 	}
 	return "not met: " + strings.Join(unmet, "; ")

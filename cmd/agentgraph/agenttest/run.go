@@ -8,11 +8,12 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 	"github.com/agentgraph/agentgraph/model"
 )
 
 type runCommand struct {
-	serverFlags
+	client.Flags
 	Agent       *string       `env:"AGENTGRAPH_TEST_AGENT" xor:"tests" required:"" placeholder:"ID" help:"Run all tests of this agent."`
 	Folder      *string       `env:"AGENTGRAPH_TEST_FOLDER" xor:"tests" required:"" placeholder:"ID" help:"Run all tests in this folder."`
 	Test        []string      `env:"AGENTGRAPH_TEST_IDS" xor:"tests" required:"" placeholder:"ID" help:"Run this test; several with commas, or the flag again."`
@@ -45,7 +46,7 @@ func (c *runCommand) Validate() error {
 	if c.Reconnect < 0 {
 		return errors.New("--reconnect must not be negative")
 	}
-	return errors.Join(c.serverFlags.Validate(), writable("--junit", c.JUnit), writable("--json", c.JSON))
+	return errors.Join(writable("--junit", c.JUnit), writable("--json", c.JSON))
 }
 
 // errTimeout ends an execution that takes longer than --timeout.
@@ -58,20 +59,23 @@ func (c *runCommand) Run(ctx context.Context, cli *kong.Context, vars kong.Vars)
 		ctx, stop = context.WithTimeoutCause(ctx, c.Timeout, errTimeout)
 		defer stop()
 	}
-	if err := errors.Join(discard(c.JUnit), discard(c.JSON)); err != nil {
-		return &exitError{exitFault, err}
-	}
-	client := c.client(vars["version"])
-	if err := c.checkBaseline(ctx, client); err != nil {
-		return exitWith(ctx, err)
-	}
-	started, err := c.start(ctx, client)
+	server, err := c.Connect(cli, vars["version"])
 	if err != nil {
-		return exitWith(ctx, err)
+		return err
+	}
+	if err := errors.Join(discard(c.JUnit), discard(c.JSON)); err != nil {
+		return client.Exit(client.ExitServer, err)
+	}
+	if err := c.checkBaseline(ctx, server); err != nil {
+		return exitUnstarted(ctx, err)
+	}
+	started, err := c.start(ctx, server)
+	if err != nil {
+		return exitUnstarted(ctx, err)
 	}
 	shown := newProgress(cli.Stdout, started)
 	f := &follower{
-		client: client, execution: started, runs: map[string]runShown{}, transcripts: c.JUnit != "" || c.JSON != "",
+		server: server, execution: started, runs: map[string]runShown{}, transcripts: c.JUnit != "" || c.JSON != "",
 		patience: c.Reconnect, changed: shown.changed,
 	}
 	lost := f.follow(ctx)
@@ -79,12 +83,12 @@ func (c *runCommand) Run(ctx context.Context, cli *kong.Context, vars kong.Vars)
 		shown.cancelling(context.Cause(ctx))
 		lost = f.cancel(context.WithoutCancel(ctx))
 	}
-	final := report{Server: c.URL, Execution: f.execution, Runs: f.results(), MinPassRate: c.MinPassRate}
+	final := report{Server: server.Server(), Execution: f.execution, Runs: f.results(), MinPassRate: c.MinPassRate}
 	if errors.Is(context.Cause(ctx), errTimeout) {
 		final.timeout = c.Timeout
 	}
 	if lost == nil && c.Baseline != "" && f.execution.Status != "Cancelled" && f.execution.Status != "Cancelling" {
-		final.Comparison, lost = client.compare(context.WithoutCancel(ctx), c.Baseline, f.execution.ID)
+		final.Comparison, lost = compare(context.WithoutCancel(ctx), server, c.Baseline, f.execution.ID)
 	}
 	if lost != nil {
 		// The server's last counts are older than the events.
@@ -93,12 +97,20 @@ func (c *runCommand) Run(ctx context.Context, cli *kong.Context, vars kong.Vars)
 	final.decide(lost)
 	shown.close(final)
 	if err := errors.Join(final.writeJUnit(c.JUnit), final.writeJSON(c.JSON)); err != nil {
-		return &exitError{max(final.ExitCode, exitFault), err}
+		return client.Exit(max(final.ExitCode, client.ExitServer), err)
 	}
-	if final.ExitCode == exitPassed {
+	if final.ExitCode == client.ExitDone {
 		return nil
 	}
-	return &exitError{final.ExitCode, errors.New(final.Reason)}
+	return client.Exit(final.ExitCode, errors.New(final.Reason))
+}
+
+// exitUnstarted gives an error before the start its exit code.
+func exitUnstarted(ctx context.Context, err error) error {
+	if errors.Is(context.Cause(ctx), errTimeout) {
+		return client.Exit(client.ExitCancelled, fmt.Errorf("cancelled before anything was run: %w", errTimeout))
+	}
+	return client.ExitWith(ctx, err)
 }
 
 const startDocument = executionFields + `mutation ($input: StartAgentTestExecutionInput!) {
@@ -106,8 +118,8 @@ const startDocument = executionFields + `mutation ($input: StartAgentTestExecuti
 }`
 
 // start starts the execution. It cannot be interrupted: nobody could cancel an execution whose id was never read.
-func (c *runCommand) start(ctx context.Context, client *client) (executionShown, error) {
-	input := variables{"repeats": c.Repeat, "concurrency": c.Concurrency, "virtualTime": c.VirtualTime}
+func (c *runCommand) start(ctx context.Context, server *client.Client) (executionShown, error) {
+	input := client.Variables{"repeats": c.Repeat, "concurrency": c.Concurrency, "virtualTime": c.VirtualTime}
 	switch {
 	case c.Agent != nil:
 		input["agentId"] = *c.Agent
@@ -119,22 +131,22 @@ func (c *runCommand) start(ctx context.Context, client *client) (executionShown,
 	var begun struct {
 		StartAgentTestExecution struct{ Execution executionShown }
 	}
-	err := client.ask(context.WithoutCancel(ctx), startDocument, variables{"input": input}, &begun)
+	err := server.Ask(context.WithoutCancel(ctx), startDocument, client.Variables{"input": input}, &begun)
 	return begun.StartAgentTestExecution.Execution, err
 }
 
 // checkBaseline refuses an unusable baseline before any run starts.
-func (c *runCommand) checkBaseline(ctx context.Context, client *client) error {
+func (c *runCommand) checkBaseline(ctx context.Context, server *client.Client) error {
 	if c.Baseline == "" {
 		return nil
 	}
 	var read struct{ AgentTestExecution *executionShown }
-	err := client.ask(ctx, executionDocument, variables{"id": c.Baseline}, &read)
-	if err == nil && read.AgentTestExecution == nil || codeOf(err) == model.NotFound {
-		return &exitError{ExitUsage, fmt.Errorf("--baseline: execution %q does not exist", c.Baseline)}
+	err := server.Ask(ctx, executionDocument, client.Variables{"id": c.Baseline}, &read)
+	if err == nil && read.AgentTestExecution == nil || client.CodeOf(err) == model.NotFound {
+		return client.Exit(client.ExitUsage, fmt.Errorf("--baseline: execution %q does not exist", c.Baseline))
 	}
 	if err == nil && read.AgentTestExecution.FinishedAt == nil {
-		return &exitError{ExitUsage, fmt.Errorf("--baseline: execution %q is not finished", c.Baseline)}
+		return client.Exit(client.ExitUsage, fmt.Errorf("--baseline: execution %q is not finished", c.Baseline))
 	}
 	return err
 }

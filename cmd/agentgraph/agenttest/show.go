@@ -9,11 +9,12 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 	"github.com/alecthomas/kong"
 )
 
 type showCommand struct {
-	serverFlags
+	client.Flags
 	ID   string `arg:"" help:"Id of a test, an execution or a run."`
 	JSON bool   `name:"json" env:"AGENTGRAPH_TEST_JSON" help:"Print JSON."`
 }
@@ -57,9 +58,12 @@ func (c *showCommand) Run(ctx context.Context, cli *kong.Context, vars kong.Vars
 			Typename string `json:"__typename"`
 		}
 	}
-	client := c.client(vars["version"])
-	if err := client.ask(ctx, kindDocument, variables{"id": c.ID}, &named); err != nil {
-		return exitWith(ctx, err)
+	server, err := c.Connect(cli, vars["version"])
+	if err != nil {
+		return err
+	}
+	if err := server.Ask(ctx, kindDocument, client.Variables{"id": c.ID}, &named); err != nil {
+		return client.ExitWith(ctx, err)
 	}
 	show := c.showNothing
 	if named.Node != nil {
@@ -72,24 +76,24 @@ func (c *showCommand) Run(ctx context.Context, cli *kong.Context, vars kong.Vars
 			show = c.showTest
 		}
 	}
-	whole, text, err := show(ctx, client)
+	whole, text, err := show(ctx, server)
 	if err != nil {
-		return exitWith(ctx, err)
+		return client.ExitWith(ctx, err)
 	}
 	if c.JSON {
-		return writeJSON(cli.Stdout, whole)
+		return client.WriteJSON(cli.Stdout, whole)
 	}
 	_, err = io.WriteString(cli.Stdout, text)
 	return err
 }
 
-func (c *showCommand) showNothing(context.Context, *client) (whole any, text string, err error) {
-	return nil, "", &exitError{ExitUsage, fmt.Errorf("there is no test, execution or run %q", c.ID)}
+func (c *showCommand) showNothing(context.Context, *client.Client) (whole any, text string, err error) {
+	return nil, "", client.Exit(client.ExitUsage, fmt.Errorf("there is no test, execution or run %q", c.ID))
 }
 
-func (c *showCommand) showTest(ctx context.Context, client *client) (whole any, text string, err error) {
+func (c *showCommand) showTest(ctx context.Context, server *client.Client) (whole any, text string, err error) {
 	var read struct{ Node json.RawMessage }
-	if err := client.ask(ctx, testDocument, variables{"id": c.ID}, &read); err != nil {
+	if err := server.Ask(ctx, testDocument, client.Variables{"id": c.ID}, &read); err != nil {
 		return nil, "", err
 	}
 	var test testShown
@@ -97,24 +101,24 @@ func (c *showCommand) showTest(ctx context.Context, client *client) (whole any, 
 	return read.Node, test.describe(), err
 }
 
-func (c *showCommand) showExecution(ctx context.Context, client *client) (whole any, text string, err error) {
+func (c *showCommand) showExecution(ctx context.Context, server *client.Client) (whole any, text string, err error) {
 	var read struct {
 		AgentTestExecution struct {
 			executionShown
 			Runs []runShown `json:"runs"`
 		}
 	}
-	if err := client.ask(ctx, executionDocument, variables{"id": c.ID}, &read); err != nil {
+	if err := server.Ask(ctx, executionDocument, client.Variables{"id": c.ID}, &read); err != nil {
 		return nil, "", err
 	}
 	execution := &read.AgentTestExecution
-	execution.Runs, err = client.runs(ctx, c.ID, c.JSON)
+	execution.Runs, err = readRuns(ctx, server, c.ID, c.JSON)
 	return execution, execution.describe(execution.Runs), err
 }
 
-func (c *showCommand) showRun(ctx context.Context, client *client) (whole any, text string, err error) {
+func (c *showCommand) showRun(ctx context.Context, server *client.Client) (whole any, text string, err error) {
 	var read struct{ Node json.RawMessage }
-	if err := client.ask(ctx, runDocument, variables{"id": c.ID}, &read); err != nil {
+	if err := server.Ask(ctx, runDocument, client.Variables{"id": c.ID}, &read); err != nil {
 		return nil, "", err
 	}
 	var run struct {
@@ -136,14 +140,14 @@ func facts(text io.Writer, namesAndValues ...any) {
 
 func (t testShown) describe() string {
 	var text strings.Builder
-	facts(&text, "Test", t.ID, "Name", printable(t.Name), "Kind", t.Kind, "Agent", t.Agent, "Folder", t.Folder)
+	facts(&text, "Test", t.ID, "Name", client.Printable(t.Name), "Kind", t.Kind, "Agent", t.Agent, "Folder", t.Folder)
 	if context := t.ConversationContext; context != nil {
-		facts(&text, "Expects", printable(t.TagExpected), "Data bag", string(context.DataBag))
+		facts(&text, "Expects", client.Printable(t.TagExpected), "Data bag", string(context.DataBag))
 		writeMessages(&text, context.Messages, nil)
 	} else {
-		facts(&text, "Turns", fmt.Sprintf("%d at most", t.MaxTurns), "Variables", string(t.Variables), "Scenario", printable(t.Scenario))
+		facts(&text, "Turns", fmt.Sprintf("%d at most", t.MaxTurns), "Variables", string(t.Variables), "Scenario", client.Printable(t.Scenario))
 		for _, criterion := range t.Criteria {
-			fmt.Fprintf(&text, "  - %s\n", printable(criterion))
+			fmt.Fprintf(&text, "  - %s\n", client.Printable(criterion))
 		}
 		writeMessages(&text, t.ConversationMessages, nil)
 	}
@@ -191,14 +195,14 @@ func (r runShown) detail(executionID string) string {
 		text.WriteString("\n" + transcript)
 	}
 	if r.EndReason != nil {
-		fmt.Fprintf(&text, "\nThe conversation ended after %s: %s\n", count(r.TurnCount, "turn"), printable(*r.EndReason))
+		fmt.Fprintf(&text, "\nThe conversation ended after %s: %s\n", count(r.TurnCount, "turn"), client.Printable(*r.EndReason))
 	}
 	text.WriteString("\n")
 	for _, criterion := range r.CriteriaResults {
 		criterion.describe(&text, "")
 	}
 	if c := r.ClassificationResult; c != nil {
-		fmt.Fprintf(&text, "%s\n  %s\n", c.summary(), printable(c.Rationale))
+		fmt.Fprintf(&text, "%s\n  %s\n", c.summary(), client.Printable(c.Rationale))
 	}
 	if r.Error != nil {
 		fmt.Fprintf(&text, "%s\n", r.Error)
@@ -240,7 +244,7 @@ func writeMessages(text io.Writer, messages []messageShown, calls []callShown) {
 		if message.Role == "assistant" {
 			who = "agent"
 		}
-		_, _ = fmt.Fprintf(text, "[%d] %s: %s\n", i, who, printable(message.Text))
+		_, _ = fmt.Fprintf(text, "[%d] %s: %s\n", i, who, client.Printable(message.Text))
 	}
 	// A failed turn has calls but no answer.
 	for _, call := range calls {
@@ -262,5 +266,5 @@ func (c callShown) String() string {
 	if c.Mocked {
 		mocked = " (mocked)"
 	}
-	return printable(fmt.Sprintf("%s %s%s → %s", c.TechnicalName, c.Arguments, mocked, came))
+	return client.Printable(fmt.Sprintf("%s %s%s → %s", c.TechnicalName, c.Arguments, mocked, came))
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
 // summary returns the outcome of the execution, in lines.
@@ -60,7 +62,7 @@ func flaky(runs []runShown) []string {
 	for _, key := range names {
 		if t := tallies[key]; t.passed > 0 && t.failed > 0 {
 			_, name, _ := strings.Cut(key, " ")
-			lines = append(lines, fmt.Sprintf("%s passed %d of %d", printable(name), t.passed, t.passed+t.failed))
+			lines = append(lines, fmt.Sprintf("%s passed %d of %d", client.Printable(name), t.passed, t.passed+t.failed))
 		}
 	}
 	return lines
@@ -83,7 +85,7 @@ func (c *comparisonShown) summary() string {
 		if test.Change == "StillPassing" || test.Change == "Added" || test.Change == "Removed" {
 			continue
 		}
-		fmt.Fprintf(&text, "  %s: %s (%s before, %s now%s), %s\n", printable(test.TestName), changes[test.Change],
+		fmt.Fprintf(&text, "  %s: %s (%s before, %s now%s), %s\n", client.Printable(test.TestName), changes[test.Change],
 			test.Base.rate(), test.Head.rate(), pValue(test.PValue), conclusions[test.Conclusion])
 	}
 	return text.String()

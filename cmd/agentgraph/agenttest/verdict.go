@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
 // report is an execution as far as this program has seen it, and its outcome.
@@ -59,9 +61,9 @@ query ($base: ID!, $head: ID!) { compareAgentTestExecutions(baseId: $base, headI
 } }`
 
 // compare compares the head with the base.
-func (c *client) compare(ctx context.Context, base, head string) (*comparisonShown, error) {
+func compare(ctx context.Context, server *client.Client, base, head string) (*comparisonShown, error) {
 	var read struct{ CompareAgentTestExecutions *comparisonShown }
-	err := c.ask(ctx, compareDocument, variables{"base": base, "head": head}, &read)
+	err := server.Ask(ctx, compareDocument, client.Variables{"base": base, "head": head}, &read)
 	if err == nil && read.CompareAgentTestExecutions == nil {
 		err = fmt.Errorf("executions %s and %s could not be compared", base, head)
 	}
@@ -94,7 +96,7 @@ func (c *comparisonShown) isUndecided() bool {
 // inconclusive; passed.
 func (r *report) decide(lost error) {
 	counts, set := r.Execution.Counts, func(code int, format string, args ...any) {
-		r.Outcome = [...]string{exitPassed: "Passed", exitFailed: "Failed", exitFault: "Error", exitCancelled: "Cancelled", exitInconclusive: "Inconclusive"}[code]
+		r.Outcome = [...]string{client.ExitDone: "Passed", client.ExitFailed: "Failed", client.ExitServer: "Error", client.ExitCancelled: "Cancelled", client.ExitInconclusive: "Inconclusive"}[code]
 		r.ExitCode, r.Reason = code, fmt.Sprintf(format, args...)
 	}
 	judged := counts.Passed + counts.Failed
@@ -103,28 +105,28 @@ func (r *report) decide(lost error) {
 	switch {
 	case lost != nil:
 		r.isLost = true
-		set(exitFault, "%v", lost)
+		set(client.ExitServer, "%v", lost)
 	case r.Execution.Status == "Cancelled" && r.timeout > 0:
-		set(exitCancelled, "the execution was cancelled after %d of %d runs, because it took longer than --timeout %s",
+		set(client.ExitCancelled, "the execution was cancelled after %d of %d runs, because it took longer than --timeout %s",
 			counts.ended()-counts.Cancelled, counts.Total, r.timeout)
 	case r.Execution.Status == "Cancelled":
-		set(exitCancelled, "the execution was cancelled after %d of %d runs", counts.ended()-counts.Cancelled, counts.Total)
+		set(client.ExitCancelled, "the execution was cancelled after %d of %d runs", counts.ended()-counts.Cancelled, counts.Total)
 	case r.MinPassRate == nil && counts.Failed > 0:
-		set(exitFailed, "%d of %d runs failed", counts.Failed, counts.Total)
+		set(client.ExitFailed, "%d of %d runs failed", counts.Failed, counts.Total)
 	case r.MinPassRate != nil && judged > 0 && rate < *r.MinPassRate:
-		set(exitFailed, "the pass rate is %s, below %s", percent(rate), percent(*r.MinPassRate))
+		set(client.ExitFailed, "the pass rate is %s, below %s", percent(rate), percent(*r.MinPassRate))
 	case r.Comparison.isRegressed():
-		set(exitFailed, "worse than the baseline %s", r.Comparison.Base.ID)
+		set(client.ExitFailed, "worse than the baseline %s", r.Comparison.Base.ID)
 	case counts.Error > 0:
-		set(exitFault, "%d of %d runs could not be judged", counts.Error, counts.Total)
+		set(client.ExitServer, "%d of %d runs could not be judged", counts.Error, counts.Total)
 	case judged == 0:
-		set(exitInconclusive, "no run was judged")
+		set(client.ExitInconclusive, "no run was judged")
 	case counts.Failed > 0 && r.Comparison.isUndecided():
-		set(exitInconclusive, "too few runs to compare with the baseline %s", r.Comparison.Base.ID)
+		set(client.ExitInconclusive, "too few runs to compare with the baseline %s", r.Comparison.Base.ID)
 	case counts.Failed > 0:
-		set(exitPassed, "the pass rate is %s", percent(rate))
+		set(client.ExitDone, "the pass rate is %s", percent(rate))
 	default:
-		set(exitPassed, "all %d runs passed", counts.Total)
+		set(client.ExitDone, "all %d runs passed", counts.Total)
 	}
 }
 

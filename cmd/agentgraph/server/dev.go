@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/base64"
@@ -17,13 +18,11 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
-	"golang.org/x/term"
 
 	"github.com/agentgraph/agentgraph/app"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/admin"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/demo"
 	"github.com/agentgraph/agentgraph/db"
-	"github.com/agentgraph/agentgraph/db/local"
 	"github.com/agentgraph/agentgraph/gateway/auth"
 	"github.com/agentgraph/agentgraph/gateway/console"
 	"github.com/agentgraph/agentgraph/model"
@@ -36,15 +35,20 @@ type Dev struct {
 	gatewayFlags `kong:"set='rateLimit=0',set='companyRateLimit=0',set='modelRateLimit=0'"`
 	observeFlags
 	auditFlags
-	DatabaseURL   string        `env:"DATABASE_URL" placeholder:"URL" help:"Database to use instead of a private one."`
-	DataDirectory string        `env:"AGENTGRAPH_DATA_DIRECTORY" placeholder:"DIR" help:"Where the private database and the demo key are kept. Default: /var/lib/agentgraph for root, else agentgraph in the user's data directory."`
-	Port          int           `env:"AGENTGRAPH_PORT" default:"8080" help:"Port on 127.0.0.1; 0 takes a free one."`
-	OfflinePause  time.Duration `env:"AGENTGRAPH_OFFLINE_PAUSE" default:"20ms" help:"How long the offline model waits in a chat between the pieces of an answer, so that it is seen to be written."`
-	Ephemeral     bool          `env:"AGENTGRAPH_EPHEMERAL" help:"Keep nothing: the data directory is a temporary one."`
+	DatabaseURL    string        `env:"DATABASE_URL" placeholder:"URL" help:"Database to use instead of a private one."`
+	UseDatabaseURL bool          `env:"AGENTGRAPH_USE_DATABASE_URL" help:"Put tables and a demo company into the database that DATABASE_URL names, even if it holds tables of others."`
+	DataDirectory  string        `env:"AGENTGRAPH_DATA_DIRECTORY" placeholder:"DIR" help:"Where the private database and the demo key are kept. Default: /var/lib/agentgraph for root, else agentgraph in the user's data directory."`
+	Port           int           `env:"AGENTGRAPH_PORT" default:"8080" help:"Port on 127.0.0.1; 0 takes a free one."`
+	OfflinePause   time.Duration `env:"AGENTGRAPH_OFFLINE_PAUSE" default:"20ms" help:"How long the offline model waits in a chat between the pieces of an answer, so that it is seen to be written."`
+	Reset          bool          `env:"AGENTGRAPH_RESET" help:"Delete all that the private database holds, and make the demo company anew."`
+	Ephemeral      bool          `env:"AGENTGRAPH_EPHEMERAL" help:"Keep nothing: the data directory is a temporary one."`
 }
 
 // Validate checks all groups of flags.
 func (c *Dev) Validate() error {
+	if c.Reset && c.DatabaseURL != "" {
+		return errors.New("--reset is for the private database, not for that of DATABASE_URL: drop and create it yourself")
+	}
 	if c.OfflinePause < 0 {
 		return errors.New("--offline-pause must not be negative")
 	}
@@ -56,17 +60,19 @@ type banner struct {
 	GraphqlURL string `json:"graphqlUrl"`
 	RestURL    string `json:"restUrl"`
 	// ConsoleURL signs in the first person who opens it. It is empty if the console is off.
-	ConsoleURL    string  `json:"consoleUrl,omitempty"`
-	APIKey        *string `json:"apiKey"`
-	DataDirectory string  `json:"dataDirectory"`
-	Model         string  `json:"model"`
+	ConsoleURL string  `json:"consoleUrl,omitempty"`
+	APIKey     *string `json:"apiKey"`
+	// Database says which one it is, for people.
+	Database      string `json:"database"`
+	DataDirectory string `json:"dataDirectory"`
+	Model         string `json:"model"`
 	// Warnings are about budgets that are nearly used up.
 	Warnings []string `json:"warnings,omitempty"`
 }
 
 // Run starts the database unless one is named, migrates it, seeds it if it is empty, shows the banner and serves until
 // ctx ends.
-func (c *Dev) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) (err error) {
+func (c *Dev) Run(ctx context.Context, cli *kong.Context, vars kong.Vars, in io.Reader) (err error) {
 	log := slog.New(slog.NewTextHandler(cli.Stderr, &slog.HandlerOptions{Level: c.LogLevel}))
 	observer, closeObserver, err := c.start(ctx, vars["version"], log)
 	if err != nil {
@@ -81,7 +87,8 @@ func (c *Dev) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) (err e
 	}
 	defer closeEngine()
 	// The port comes first: a start that cannot succeed should not begin with a database.
-	listener, err := listen(ctx, fmt.Sprintf("127.0.0.1:%d", c.Port))
+	listener, err := listen(ctx, fmt.Sprintf("127.0.0.1:%d", c.Port),
+		"choose another one with --port, 0 for any that is free: make run ARGS=\"--port 0\"")
 	if err != nil {
 		return err
 	}
@@ -102,19 +109,19 @@ func (c *Dev) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) (err e
 			err = errDatabaseEnded // all other errors follow from this one
 		}
 	}()
-	address, stop, err := c.database(ctx, directory, end)
+	database, err := c.database(ctx, directory, in, cli.Stderr, end)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, stop()) }()
-	if err := admin.CheckSchema(ctx, address, true); err != nil {
+	defer func() { err = errors.Join(err, database.stop()) }()
+	if err := admin.CheckSchema(ctx, database.address, true); err != nil {
 		return err
 	}
 	secretKey, err := c.keptSecretKey(directory)
 	if err != nil {
 		return err
 	}
-	store, err := db.Open(ctx, address, db.Options{
+	store, err := db.Open(ctx, database.address, db.Options{
 		SecretKey: secretKey, RunsPerCompany: c.RunsPerCompany, RerankModels: c.RerankModel, MaxStored: c.MaxStored, AuditKept: c.kept(), Log: log,
 		Tracer: observer.Statements(),
 	})
@@ -139,7 +146,7 @@ func (c *Dev) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) (err e
 		return err
 	}
 	url := "http://" + listener.Addr().String()
-	shown := banner{GraphqlURL: url + "/graphql", RestURL: url, APIKey: key, DataDirectory: directory, Model: engine.ModelName(), Warnings: warnings}
+	shown := banner{GraphqlURL: url + "/graphql", RestURL: url, APIKey: key, Database: database.name, DataDirectory: directory, Model: engine.ModelName(), Warnings: warnings}
 	if c.Console == "on" {
 		shown.ConsoleURL = url + console.Path + "/"
 		if invitation != nil {
@@ -149,31 +156,10 @@ func (c *Dev) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) (err e
 	if err := shown.write(cli.Stdout, vars["version"]); err != nil {
 		return err
 	}
+	go warnOfModel(ctx, options, log)
 	log.Info("serving", "address", listener.Addr().String(), "model", engine.ModelName(), "pgvector", store.ComparesVectors(), "metrics", observer.MetricsAddress())
 	return gateway.Serve(ctx, listener)
 }
-
-// database returns the address of the database and a function to call when the program ends. If no database is named,
-// it starts one, and calls end if that ends by itself.
-func (c *Dev) database(ctx context.Context, directory string, end context.CancelCauseFunc) (string, func() error, error) {
-	if c.DatabaseURL != "" {
-		return c.DatabaseURL, func() error { return nil }, nil
-	}
-	server, err := local.Start(ctx, local.Options{Dir: filepath.Join(directory, "postgres"), Durable: !c.Ephemeral})
-	if err != nil {
-		return "", nil, err
-	}
-	go func() {
-		select {
-		case <-server.Ended():
-			end(errDatabaseEnded)
-		case <-ctx.Done():
-		}
-	}()
-	return server.URL(), server.Stop, nil
-}
-
-var errDatabaseEnded = errors.New("the private database server has ended by itself; its log is postgres.log in the data directory, and it recovers at the next start")
 
 // directory creates the data directory, and returns it with a function to call when the program ends.
 func (c *Dev) directory() (string, func(), error) {
@@ -328,7 +314,7 @@ func keep(path, secret string) error {
 
 // write shows the banner: as lines on a terminal, else as one line of JSON.
 func (b banner) write(out io.Writer, version string) error {
-	if file, ok := out.(*os.File); !ok || !term.IsTerminal(int(file.Fd())) {
+	if !isTerminal(out) {
 		return json.NewEncoder(out).Encode(b)
 	}
 	key := "none: this database is not the demo's; create one with \"agentgraph keys create\""
@@ -339,15 +325,18 @@ func (b banner) write(out io.Writer, version string) error {
 	if answers == "offline" {
 		answers = "offline: rules, no language model; set OPENAI_API_KEY for a real one"
 	}
-	var warnings strings.Builder
+	consoleURL := cmp.Or(b.ConsoleURL, "off")
+	lines := [][2]string{
+		{"Console", consoleURL}, {"GraphQL", b.GraphqlURL}, {"REST v1", b.RestURL}, {"API key", key},
+		{"Database", b.Database}, {"Data", b.DataDirectory}, {"Model", answers},
+	}
 	for _, warning := range b.Warnings {
-		warnings.WriteString("  Warning  " + warning + "\n")
+		lines = append(lines, [2]string{"Warning", warning})
 	}
-	consoleURL := b.ConsoleURL
-	if consoleURL == "" {
-		consoleURL = "off"
+	var text strings.Builder
+	for _, line := range lines {
+		fmt.Fprintf(&text, "  %-8s  %s\n", line[0], line[1])
 	}
-	_, err := fmt.Fprintf(out, "agentgraph %s\n  Console  %s\n  GraphQL  %s\n  REST v1  %s\n  API key  %s\n  Data     %s\n  Model    %s\n%s  Stop with Ctrl+C.\n",
-		version, consoleURL, b.GraphqlURL, b.RestURL, key, b.DataDirectory, answers, warnings.String())
+	_, err := fmt.Fprintf(out, "agentgraph %s\n%s  Stop with Ctrl+C.\n", version, text.String())
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"path"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/agentgraph/agentgraph/app"
@@ -245,13 +246,16 @@ func (f gatewayFlags) console(invitation *console.Invitation) *console.Handler {
 	return console.New(invitation)
 }
 
-// listen opens the address, and says in one sentence if another program already uses it.
-func listen(ctx context.Context, address string) (net.Listener, error) {
+// listen opens the address. If another program uses it, the error is one sentence with the advice.
+func listen(ctx context.Context, address, advice string) (net.Listener, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
 		var cause *net.OpError
 		if errors.As(err, &cause) {
 			err = cause.Err
+		}
+		if errors.Is(err, syscall.EADDRINUSE) {
+			return nil, fmt.Errorf("listen on %s: %w: another program uses the port, perhaps another agentgraph; %s", address, err, advice)
 		}
 		return nil, fmt.Errorf("listen on %s: %w", address, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -42,7 +43,8 @@ func (c *Serve) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) erro
 		return err
 	}
 	defer closeObserver()
-	engine, closeEngine, err := app.NewEngine(c.options(observer, log))
+	options := c.options(observer, log)
+	engine, closeEngine, err := app.NewEngine(options)
 	if err != nil {
 		return err
 	}
@@ -69,10 +71,24 @@ func (c *Serve) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) erro
 	if err != nil {
 		return err
 	}
-	listener, err := listen(ctx, c.Listen)
+	listener, err := listen(ctx, c.Listen, "choose another address with --listen")
 	if err != nil {
 		return err
 	}
+	go warnOfModel(ctx, options, log)
 	log.Info("serving", "address", listener.Addr().String(), "model", engine.ModelName(), "pgvector", store.ComparesVectors(), "version", vars["version"], "metrics", observer.MetricsAddress())
 	return gateway.Serve(ctx, listener)
+}
+
+// modelCheckTime bounds the question whether the provider takes the key.
+const modelCheckTime = 10 * time.Second
+
+// warnOfModel logs a warning if the provider of the language model cannot be asked, so that nobody has to find out in a
+// conversation.
+func warnOfModel(ctx context.Context, options app.EngineOptions, log *slog.Logger) {
+	checking, cancel := context.WithTimeout(ctx, modelCheckTime)
+	defer cancel()
+	if err := options.CheckModel(checking); err != nil && ctx.Err() == nil {
+		log.WarnContext(ctx, "agents cannot answer", "error", err)
+	}
 }

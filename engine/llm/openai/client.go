@@ -73,3 +73,14 @@ func (c *client) post(ctx context.Context, path, accept string, body any) (*http
 	req.Header.Set("Accept", accept)
 	return c.http.Do(req)
 }
+
+// get asks for a path of the provider and returns its answer, whatever the status.
+func (c *client) get(ctx context.Context, path string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.address.JoinPath(path).String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header = c.header.Clone()
+	req.Header.Set("Accept", "application/json")
+	return c.http.Do(req)
+}

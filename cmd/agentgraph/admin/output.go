@@ -1,0 +1,31 @@
+package admin
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+)
+
+// outputFlag chooses between a table and JSON.
+type outputFlag struct {
+	JSON bool `name:"json" env:"AGENTGRAPH_JSON" help:"Print JSON."`
+}
+
+// print writes the value as JSON, or else the table, a line for each row.
+func (f outputFlag) print(out io.Writer, value any, table [][]string) error {
+	if f.JSON {
+		encoder := json.NewEncoder(out)
+		encoder.SetEscapeHTML(false)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(value)
+	}
+	lines := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	for _, row := range table {
+		if _, err := fmt.Fprintln(lines, strings.Join(row, "\t")); err != nil {
+			return err
+		}
+	}
+	return lines.Flush()
+}

@@ -1,0 +1,94 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
+)
+
+// Agents lists agents.
+type Agents struct {
+	client.Flags
+	outputFlag
+	Name    *string `env:"AGENTGRAPH_AGENTS_NAME" placeholder:"TEXT" help:"Only with this text in the name."`
+	Channel string  `env:"AGENTGRAPH_AGENTS_CHANNEL" enum:",Phone,SMS,Web,WhatsApp" default:"" placeholder:"CHANNEL" help:"Only of this channel: Phone, SMS, Web or WhatsApp."`
+}
+
+const agentsDocument = `query ($filter: AgentFilter, $after: String) {
+	agents(filter: $filter, orderBy: Name, first: 100, after: $after) {
+		nodes { id name channel direction language tags updatedAt tools { technicalName } subAgents { name } knowledgeBaseChatName }
+		pageInfo { hasNextPage endCursor }
+	}
+}`
+
+type agentShown struct {
+	ID        string   `json:"id"`
+	Name      string   `json:"name"`
+	Channel   string   `json:"channel"`
+	Direction string   `json:"direction"`
+	Language  string   `json:"language"`
+	Tags      []string `json:"tags"`
+	UpdatedAt string   `json:"updatedAt"`
+	Tools     []struct {
+		TechnicalName string `json:"technicalName"`
+	} `json:"tools"`
+	SubAgents []struct {
+		Name string `json:"name"`
+	} `json:"subAgents"`
+	KnowledgeBaseChatName *string `json:"knowledgeBaseChatName"`
+}
+
+// Run prints the agents by name.
+func (c *Agents) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) error {
+	server, err := c.Connect(cli, vars["version"])
+	if err != nil {
+		return err
+	}
+	filter := client.Variables{}
+	if c.Name != nil {
+		filter["nameContains"] = *c.Name
+	}
+	if c.Channel != "" {
+		filter["channel"] = c.Channel
+	}
+	agents, err := readAgents(ctx, server, filter)
+	if err != nil {
+		return client.ExitWith(ctx, err)
+	}
+	if !c.forPeople(cli.Stdout) {
+		return client.WriteJSON(cli.Stdout, agents)
+	}
+	rows := [][]string{{"ID", "NAME", "CHANNEL", "TOOLS", "SUB-AGENTS", "TAGS"}}
+	for _, a := range agents {
+		rows = append(rows, []string{
+			a.ID, shortened(client.Printable(a.Name), maxName), a.Channel, fmt.Sprint(len(a.Tools)), fmt.Sprint(len(a.SubAgents)),
+			client.Printable(strings.Join(a.Tags, ", ")),
+		})
+	}
+	return table(cli.Stdout, rows)
+}
+
+// maxName is how many characters of a name a table shows.
+const maxName = 30
+
+// readAgents reads all agents that pass the filter.
+func readAgents(ctx context.Context, server *client.Client, filter client.Variables) ([]agentShown, error) {
+	agents := []agentShown{}
+	for page := (client.PageInfo{HasNextPage: true}); page.HasNextPage; {
+		var read struct {
+			Agents struct {
+				Nodes    []agentShown
+				PageInfo client.PageInfo
+			}
+		}
+		if err := server.Ask(ctx, agentsDocument, client.Variables{"filter": filter, "after": page.EndCursor}, &read); err != nil {
+			return nil, err
+		}
+		agents, page = append(agents, read.Agents.Nodes...), read.Agents.PageInfo
+	}
+	return agents, nil
+}

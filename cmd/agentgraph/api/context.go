@@ -1,0 +1,180 @@
+package api
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/alecthomas/kong"
+	"golang.org/x/term"
+
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
+)
+
+// Context manages the contexts: names for servers, with a key to each.
+type Context struct {
+	Add    contextAdd    `cmd:"" help:"Give a server and a key to it a name. The key is read from standard input." example:"agentgraph context add staging --url https://staging.example.com < key-file"`
+	Use    contextUse    `cmd:"" help:"Have commands ask this server unless they are told otherwise." example:"agentgraph context use staging"`
+	List   contextList   `cmd:"" help:"List the contexts; a star marks the one in use." example:"agentgraph context list"`
+	Remove contextRemove `cmd:"" help:"Forget a context, and its key." example:"agentgraph context remove staging"`
+}
+
+type contextAdd struct {
+	Name string `arg:"" help:"The name."`
+	URL  string `name:"url" env:"AGENTGRAPH_URL" required:"" placeholder:"URL" help:"Address of the server."`
+}
+
+// Run keeps the server and its key. The first context is in use at once.
+func (c *contextAdd) Run(ctx context.Context, cli *kong.Context, in io.Reader) error {
+	key, err := readKey(ctx, in, cli.Stderr)
+	if err != nil {
+		return err
+	}
+	server := client.Server{URL: strings.TrimSpace(c.URL), APIKey: key}
+	if err := server.Validate(); err != nil {
+		return client.Exit(client.ExitUsage, err)
+	}
+	contexts, err := client.ReadContexts()
+	if err != nil {
+		return err
+	}
+	contexts.Servers[c.Name] = server
+	if contexts.Current == "" {
+		contexts.Current = c.Name
+	}
+	if err := contexts.Write(); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(cli.Stdout, "context %s is %s\n", c.Name, server.URL)
+	return err
+}
+
+// readKey reads a key from standard input. A terminal does not show it. Reading cannot be interrupted, so when ctx ends
+// it is left behind.
+func readKey(ctx context.Context, in io.Reader, prompt io.Writer) (string, error) {
+	type line struct {
+		text []byte
+		err  error
+	}
+	read := make(chan line, 1)
+	restore := func() error { return nil }
+	if input, isFile := in.(*os.File); isFile && term.IsTerminal(int(input.Fd())) {
+		terminal := int(input.Fd())
+		before, err := term.GetState(terminal)
+		if err != nil {
+			return "", fmt.Errorf("read the API key: %w", err)
+		}
+		restore = func() error { return term.Restore(terminal, before) }
+		defer func() { _, _ = fmt.Fprintln(prompt) }()
+		_, _ = fmt.Fprint(prompt, "API key: ")
+		go func() {
+			text, err := term.ReadPassword(terminal)
+			read <- line{text, err}
+		}()
+	} else {
+		go func() {
+			text, err := bufio.NewReader(in).ReadBytes('\n')
+			read <- line{text, err}
+		}()
+	}
+	select {
+	case got := <-read:
+		key := strings.TrimSpace(string(got.text))
+		if key == "" {
+			return "", client.Exit(client.ExitUsage, errors.New("standard input must hold the API key"))
+		}
+		if got.err != nil && !errors.Is(got.err, io.EOF) {
+			return "", fmt.Errorf("read the API key: %w", got.err)
+		}
+		return key, nil
+	case <-ctx.Done():
+		return "", client.Exit(client.ExitCancelled, errors.Join(errors.New("cancelled"), restore()))
+	}
+}
+
+type contextUse struct {
+	Name string `arg:"" help:"The name."`
+}
+
+// Run keeps which context is in use.
+func (c *contextUse) Run(cli *kong.Context) error {
+	contexts, err := client.ReadContexts()
+	if err != nil {
+		return err
+	}
+	server, err := contexts.Named(c.Name)
+	if err != nil {
+		return client.Exit(client.ExitUsage, err)
+	}
+	contexts.Current = c.Name
+	if err := contexts.Write(); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(cli.Stdout, "context %s is in use: %s\n", c.Name, server.URL)
+	return err
+}
+
+type contextList struct {
+	JSON bool `name:"json" env:"AGENTGRAPH_JSON" help:"Print JSON."`
+}
+
+type contextShown struct {
+	Name  string `json:"name"`
+	URL   string `json:"url"`
+	InUse bool   `json:"inUse"`
+}
+
+// Run prints the contexts without their keys.
+func (c *contextList) Run(cli *kong.Context) error {
+	contexts, err := client.ReadContexts()
+	if err != nil {
+		return err
+	}
+	shown := []contextShown{}
+	for _, name := range slices.Sorted(maps.Keys(contexts.Servers)) {
+		shown = append(shown, contextShown{name, contexts.Servers[name].URL, name == contexts.Current})
+	}
+	if c.JSON {
+		return client.WriteJSON(cli.Stdout, shown)
+	}
+	table := tabwriter.NewWriter(cli.Stdout, 0, 4, 2, ' ', 0)
+	for _, named := range shown {
+		mark := " "
+		if named.InUse {
+			mark = "*"
+		}
+		_, _ = fmt.Fprintf(table, "%s %s\t%s\n", mark, named.Name, named.URL)
+	}
+	return table.Flush()
+}
+
+type contextRemove struct {
+	Name string `arg:"" help:"The name."`
+}
+
+// Run forgets the context.
+func (c *contextRemove) Run(cli *kong.Context) error {
+	contexts, err := client.ReadContexts()
+	if err != nil {
+		return err
+	}
+	if _, err := contexts.Named(c.Name); err != nil {
+		return client.Exit(client.ExitUsage, err)
+	}
+	delete(contexts.Servers, c.Name)
+	if contexts.Current == c.Name {
+		contexts.Current = ""
+	}
+	if err := contexts.Write(); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(cli.Stdout, "context %s is forgotten\n", c.Name)
+	return err
+}

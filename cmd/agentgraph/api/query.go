@@ -1,0 +1,117 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/parser"
+
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
+)
+
+// Query sends an operation to a server.
+type Query struct {
+	client.Flags
+	File      string            `arg:"" help:"File of the GraphQL document; - for standard input."`
+	Var       map[string]string `env:"AGENTGRAPH_QUERY_VAR" mapsep:"none" placeholder:"NAME=VALUE" help:"A variable, as text for String and ID, else as JSON; the flag again for several. It takes precedence over the file of variables."`
+	Variables string            `env:"AGENTGRAPH_QUERY_VARIABLES" placeholder:"FILE" help:"JSON file with variables; - for standard input."`
+	Operation string            `env:"AGENTGRAPH_QUERY_OPERATION" placeholder:"NAME" help:"The operation to execute, if the document has several."`
+}
+
+// Run prints the response: indented on a terminal, else as the server sent it.
+func (c *Query) Run(ctx context.Context, cli *kong.Context, vars kong.Vars, in io.Reader) error {
+	request, kind, err := c.request(in)
+	if err != nil {
+		return client.Exit(client.ExitUsage, err)
+	}
+	server, err := c.Connect(cli, vars["version"])
+	if err != nil {
+		return err
+	}
+	if kind == ast.Subscription {
+		return client.ExitWith(ctx, server.Subscribe(ctx, request, func(event json.RawMessage) error {
+			_, err := fmt.Fprintf(cli.Stdout, "%s\n", event)
+			return err
+		}))
+	}
+	_, whole, err := server.Execute(ctx, request)
+	// What is not JSON does not come from a gateway, and the error says so.
+	if text := bytes.TrimSpace(whole); json.Valid(text) {
+		if client.IsTerminal(cli.Stdout) {
+			var indented bytes.Buffer
+			_ = json.Indent(&indented, text, "", "  ")
+			text = indented.Bytes()
+		}
+		if _, err := fmt.Fprintf(cli.Stdout, "%s\n", text); err != nil {
+			return err
+		}
+	}
+	return client.ExitWith(ctx, err)
+}
+
+// request reads the document and its variables, and returns what kind of operation it is.
+func (c *Query) request(in io.Reader) (client.Request, ast.Operation, error) {
+	if c.File == "-" && c.Variables == "-" {
+		return client.Request{}, "", errors.New("only one of the document and --variables can be standard input")
+	}
+	text, err := read(c.File, in)
+	if err != nil {
+		return client.Request{}, "", fmt.Errorf("read the document: %w", err)
+	}
+	document, err := parser.ParseQuery(&ast.Source{Name: c.File, Input: string(text)})
+	if err != nil {
+		return client.Request{}, "", fmt.Errorf("the document is not GraphQL: %w", err)
+	}
+	operation := document.Operations.ForName(c.Operation)
+	if operation == nil {
+		var names []string
+		for _, operation := range document.Operations {
+			names = append(names, operation.Name)
+		}
+		return client.Request{}, "", fmt.Errorf("--operation must name one of the document's operations: %s", strings.Join(names, ", "))
+	}
+	request := client.Request{Query: string(text), OperationName: c.Operation, Variables: client.Variables{}}
+	if c.Variables != "" {
+		text, err := read(c.Variables, in)
+		if err != nil {
+			return client.Request{}, "", fmt.Errorf("--variables: %w", err)
+		}
+		if err := json.Unmarshal(text, &request.Variables); err != nil {
+			return client.Request{}, "", errors.New("--variables must be a file with a JSON object")
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Var)) {
+		declared := operation.VariableDefinitions.ForName(strings.TrimPrefix(name, "$"))
+		if declared == nil {
+			return client.Request{}, "", fmt.Errorf("--var: the operation has no variable $%s", strings.TrimPrefix(name, "$"))
+		}
+		request.Variables[declared.Variable] = valueOf(declared.Type, c.Var[name])
+	}
+	return request, operation.Operation, nil
+}
+
+// read reads a file, or standard input for "-".
+func read(path string, in io.Reader) ([]byte, error) {
+	if path == "-" {
+		return io.ReadAll(in)
+	}
+	return os.ReadFile(path)
+}
+
+// valueOf returns the value of a variable: text for String and ID, else what the text is as JSON; an enum value is none.
+func valueOf(declared *ast.Type, text string) any {
+	if declared.NamedType == "String" || declared.NamedType == "ID" || !json.Valid([]byte(text)) {
+		return text
+	}
+	return json.RawMessage(text)
+}

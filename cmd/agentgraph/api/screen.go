@@ -1,0 +1,180 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
+)
+
+// screen shows a chat.
+type screen interface {
+	begin(id string, warnings []string)
+	// ask asks for the contact's next message.
+	ask()
+	event(chatEvent)
+	message(chatMessage)
+	// failed says why there is no answer.
+	failed(error)
+	// left says that the contact ended the chat, or why that was not possible.
+	left(error)
+}
+
+// lines writes a line of JSON for each thing.
+type lines struct{ out io.Writer }
+
+func (s *lines) write(name string, value any) {
+	encoder := json.NewEncoder(s.out)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(map[string]any{name: value})
+}
+
+func (s *lines) begin(id string, warnings []string) {
+	s.write("chat", id)
+	for _, warning := range warnings {
+		s.write("warning", warning)
+	}
+}
+
+func (s *lines) ask() {}
+
+func (s *lines) event(e chatEvent) {
+	if e.Typename == "ToolCallFinished" {
+		s.write("call", map[string]any{
+			"technicalName": e.TechnicalName, "result": e.Result, "error": e.Error, "mocked": e.Mocked, "durationMs": e.DurationMs,
+		})
+	}
+}
+
+func (s *lines) message(m chatMessage) { s.write("message", m) }
+func (s *lines) failed(err error)      { s.write("error", err.Error()) }
+
+func (s *lines) left(err error) {
+	if err != nil {
+		s.failed(err)
+	}
+}
+
+// terminal shows the agent's text as it is written, with calls between.
+type terminal struct {
+	out   io.Writer
+	style style
+	agent string
+	// turn is the attempt whose text stands in the open line, and written that text.
+	turn    string
+	written string
+}
+
+func (s *terminal) print(text string) { _, _ = io.WriteString(s.out, text) }
+
+func (s *terminal) begin(id string, warnings []string) {
+	s.print(s.style.dim(id+"; Ctrl-D ends the chat") + "\n")
+	for _, warning := range warnings {
+		s.print(s.style.dim("! "+safe(warning)) + "\n")
+	}
+}
+
+func (s *terminal) ask() { s.print(s.style.bold("You: ")) }
+
+// speaker begins the agent's line.
+func (s *terminal) speaker() { s.print(s.style.cyan(s.agent+":") + " ") }
+
+// closeLine ends an open line of the agent's.
+func (s *terminal) closeLine() {
+	if s.written != "" {
+		s.print("\n")
+	}
+	s.turn, s.written = "", ""
+}
+
+func (s *terminal) event(e chatEvent) {
+	switch e.Typename {
+	case "MessageDelta":
+		if e.TurnID != s.turn {
+			s.closeLine()
+			s.turn = e.TurnID
+			s.speaker()
+		}
+		// Pieces that were dropped leave a gap; the message has all.
+		s.print(safe(e.Text))
+		s.written += e.Text
+	case "ToolCallStarted":
+		s.closeLine()
+		s.call("→", e.TechnicalName+" "+string(e.Arguments))
+	case "ToolCallFinished":
+		s.closeLine()
+		came := "nothing"
+		switch {
+		case e.Error != nil:
+			came = "error: " + *e.Error
+		case e.Result != nil:
+			came = *e.Result
+		}
+		mocked := ""
+		if e.Mocked {
+			mocked = ", mocked"
+		}
+		s.call("←", fmt.Sprintf("%s (%d ms%s) %s", e.TechnicalName, e.DurationMs, mocked, came))
+	case "TurnFailed":
+		s.closeLine()
+	}
+}
+
+// call shows a call in one line.
+func (s *terminal) call(arrow, text string) {
+	line := "  " + arrow + " " + client.Printable(text)
+	s.print(s.style.dim(shortened(line, width(s.out))) + "\n")
+}
+
+// message shows what of the message is not yet to be seen.
+func (s *terminal) message(m chatMessage) {
+	if m.Role == "user" {
+		return // The contact has typed it.
+	}
+	rest, begun := strings.CutPrefix(m.Text, s.written)
+	if s.written == "" || !begun {
+		s.closeLine()
+		s.speaker()
+		rest = m.Text
+	}
+	s.print(safe(rest) + "\n")
+	s.turn, s.written = "", ""
+	for _, citation := range m.Citations {
+		s.print(s.style.dim(fmt.Sprintf("  [%d] %s", citation.Number, client.Printable(citation.DocumentName))) + "\n")
+	}
+	if m.IsConversationEnded {
+		why := ""
+		if m.EndReason != nil {
+			why = ": " + client.Printable(*m.EndReason)
+		}
+		s.print(s.style.dim("The agent ended the conversation"+why) + "\n")
+	}
+}
+
+func (s *terminal) failed(err error) {
+	s.closeLine()
+	s.print(s.style.red("No answer: "+safe(err.Error())) + "\n")
+}
+
+func (s *terminal) left(err error) {
+	s.print("\n")
+	s.turn, s.written = "", ""
+	if err != nil {
+		s.print(s.style.red("The chat goes on without you: "+safe(err.Error())) + "\n")
+		return
+	}
+	s.print(s.style.dim("The chat is ended") + "\n")
+}
+
+// safe returns text with its line breaks and without other control characters, which terminals obey.
+func safe(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' {
+			return -1
+		}
+		return r
+	}, text)
+}

@@ -1,0 +1,144 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
+)
+
+// Usage shows what a company used.
+type Usage struct {
+	client.Flags
+	outputFlag
+	From time.Time `env:"AGENTGRAPH_USAGE_FROM" format:"2006-01-02" placeholder:"DAY" help:"The first day, in UTC, such as 2026-03-01. Default: the first of the month of the last day."`
+	To   time.Time `env:"AGENTGRAPH_USAGE_TO" format:"2006-01-02" placeholder:"DAY" help:"The last day, in UTC. Default: today."`
+}
+
+const usageDocument = `query ($from: DateBound!, $to: DateBound!) {
+	company { name subscription { planName status creditsIncluded creditsUsed creditsRemaining budget periodStart periodEnd } }
+	consumptionBreakdown(from: $from, to: $to) {
+		periodFrom periodTo totalCredits byChannel { channel credits } byMonth { month credits }
+		byAgent { agentId agent { name } nameStatus credits }
+	}
+}`
+
+type usageShown struct {
+	Company struct {
+		Name         string
+		Subscription *struct {
+			PlanName, Status                               string
+			CreditsIncluded, CreditsUsed, CreditsRemaining json.Number
+			Budget                                         *json.Number
+		}
+	}
+	ConsumptionBreakdown struct {
+		TotalCredits json.Number
+		ByChannel    []struct {
+			Channel string
+			Credits json.Number
+		}
+		ByMonth []struct {
+			Month   string
+			Credits json.Number
+		}
+		ByAgent []struct {
+			AgentID, NameStatus string
+			Agent               *struct{ Name string }
+			Credits             json.Number
+		}
+	}
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+// Validate refuses days in the wrong order.
+func (c *Usage) Validate() error {
+	if !c.To.IsZero() && c.To.Before(c.From) {
+		return errors.New("--to must not be before --from")
+	}
+	return nil
+}
+
+// Run prints the credits by month, channel and agent, and the plan.
+func (c *Usage) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) error {
+	server, err := c.Connect(cli, vars["version"])
+	if err != nil {
+		return err
+	}
+	from, to := c.From, c.To
+	if to.IsZero() {
+		to = time.Now().UTC()
+	}
+	if from.IsZero() {
+		from = to.AddDate(0, 0, 1-to.Day())
+	}
+	var whole json.RawMessage
+	with := client.Variables{"from": from.Format(time.DateOnly), "to": to.Format(time.DateOnly)}
+	if err := server.Ask(ctx, usageDocument, with, &whole); err != nil {
+		return client.ExitWith(ctx, err)
+	}
+	if !c.forPeople(cli.Stdout) {
+		return client.WriteJSON(cli.Stdout, whole)
+	}
+	var usage usageShown
+	if err := json.Unmarshal(whole, &usage); err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(cli.Stdout, "%s, %s to %s\n\n", client.Printable(usage.Company.Name), with["from"], with["to"]); err != nil {
+		return err
+	}
+	return table(cli.Stdout, usage.rows())
+}
+
+// rows are the table: the total, then each axis below its name.
+func (u usageShown) rows() [][]string {
+	used := u.ConsumptionBreakdown
+	rows := [][]string{{"", "CREDITS"}, {"Total", used.TotalCredits.String()}}
+	add := func(name string, credits json.Number) { rows = append(rows, []string{"  " + name, credits.String()}) }
+	rows = append(rows, []string{"By channel", ""})
+	for _, c := range used.ByChannel {
+		add(c.Channel, c.Credits)
+	}
+	rows = append(rows, []string{"By month", ""})
+	for _, m := range used.ByMonth {
+		add(m.Month, m.Credits)
+	}
+	if len(used.ByAgent) > 0 {
+		rows = append(rows, []string{"By agent", ""})
+	}
+	for _, a := range used.ByAgent {
+		name := a.AgentID + " (" + strings.ToLower(a.NameStatus) + ")"
+		if a.Agent != nil {
+			name = shortened(client.Printable(a.Agent.Name), maxName)
+		}
+		add(name, a.Credits)
+	}
+	if s := u.Company.Subscription; s != nil {
+		rows = append(rows, []string{"Plan " + client.Printable(s.PlanName) + ", this month", s.Status})
+		add("included", s.CreditsIncluded)
+		add("used", s.CreditsUsed)
+		add("remaining", s.CreditsRemaining)
+		if s.Budget != nil {
+			add("budget", *s.Budget)
+		}
+	}
+	most := 0
+	for _, row := range rows[1:] {
+		whole, _, _ := strings.Cut(row[1], ".")
+		most = max(most, len(whole))
+	}
+	// Decimal points stand below each other.
+	for _, row := range rows[1:] {
+		if whole, _, _ := strings.Cut(row[1], "."); whole != "" && isDigit(whole[len(whole)-1]) {
+			row[1] = strings.Repeat(" ", most-len(whole)) + row[1]
+		}
+	}
+	return rows
+}

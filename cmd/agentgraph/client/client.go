@@ -1,0 +1,234 @@
+// Package client is a client of the API: the server that a command line names, requests and events, and the exit codes
+// that their errors come to. It needs nothing of the server's code.
+package client
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+const (
+	// answerTime bounds a query or a mutation. The server gives up sooner.
+	answerTime = time.Minute
+	// silentTime is how long an open stream may be silent. The server shows a sign of life every 20 seconds, so a
+	// connection without one is as good as lost.
+	silentTime = 45 * time.Second
+	// maxAnswer bounds one response or one event, in bytes.
+	maxAnswer = 64 << 20
+)
+
+// Client sends GraphQL requests to a server.
+type Client struct {
+	address, key string
+	// agent is the User-Agent header.
+	agent string
+	http  *http.Client
+}
+
+// refusal is an error that the server answered.
+type refusal struct {
+	status int
+	// code is empty if the response did not come from a gateway.
+	code    model.Code
+	message string
+}
+
+func (r *refusal) Error() string { return r.message }
+
+// NotFound is the error for something that does not exist, or no longer.
+func NotFound(message string) error { return &refusal{code: model.NotFound, message: message} }
+
+// IsTemporary reports whether the same request may succeed later.
+func IsTemporary(err error) bool {
+	var r *refusal
+	if !errors.As(err, &r) {
+		return true
+	}
+	switch r.code {
+	case model.RateLimited, model.Unavailable, model.Internal, model.UpstreamFailed:
+		return true
+	case "":
+		return r.status == http.StatusTooManyRequests || r.status >= http.StatusInternalServerError
+	}
+	return false
+}
+
+// CodeOf returns the code of an error that the server answered, else "".
+func CodeOf(err error) model.Code {
+	var r *refusal
+	if errors.As(err, &r) {
+		return r.code
+	}
+	return ""
+}
+
+// Variables are the variables of a GraphQL operation.
+type Variables map[string]any
+
+// PageInfo describes the end of a page.
+type PageInfo struct {
+	HasNextPage bool
+	EndCursor   *string
+}
+
+// Server returns the address of the server.
+func (c *Client) Server() string { return strings.TrimSuffix(c.address, "/graphql") }
+
+// Request is a GraphQL operation.
+type Request struct {
+	Query     string    `json:"query"`
+	Variables Variables `json:"variables,omitempty"`
+	// OperationName chooses among the operations of the document, if it has several.
+	OperationName string `json:"operationName,omitempty"`
+}
+
+// Ask executes a query or mutation and decodes its data. The error is a *refusal if the server answered.
+func (c *Client) Ask(ctx context.Context, document string, with Variables, into any) error {
+	data, _, err := c.Execute(ctx, Request{Query: document, Variables: with})
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(data, into)
+}
+
+// Execute executes a query or mutation. It returns its data and, whether or not it has errors, the whole response as it
+// came, nil if there is none.
+func (c *Client) Execute(ctx context.Context, request Request) (data, whole json.RawMessage, err error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	response, err := c.send(ctx, request, "application/json")
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	if err != nil {
+		return nil, nil, c.unreachable(err)
+	}
+	data, err = result(response.StatusCode, text)
+	return data, text, err
+}
+
+// Subscribe calls each with the data of every event. It returns nil when the server says that there are no more; any
+// other end is an error.
+func (c *Client) Subscribe(ctx context.Context, request Request, each func(json.RawMessage) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	silent := time.AfterFunc(silentTime, func() { cancel(fmt.Errorf("the server was silent for %s", silentTime)) })
+	defer silent.Stop()
+	response, err := c.send(ctx, request, "text/event-stream")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }()
+	if !strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream") {
+		text, _ := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+		_, err := result(response.StatusCode, text)
+		return cmp.Or[error](err, &refusal{response.StatusCode, "", "the server did not open a stream of events"})
+	}
+	name, data := "", []byte(nil)
+	lines := bufio.NewScanner(response.Body)
+	lines.Buffer(nil, maxAnswer)
+	for lines.Scan() {
+		silent.Reset(silentTime)
+		field, value, _ := strings.Cut(lines.Text(), ":")
+		value = strings.TrimPrefix(value, " ")
+		switch {
+		case field == "event":
+			name = value
+		case field == "data":
+			data = append(append(data, value...), '\n')
+		case lines.Text() != "" || name == "":
+		case name == "complete":
+			return nil
+		case name == "next":
+			event, err := result(http.StatusOK, data)
+			if err == nil {
+				err = each(event)
+			}
+			if err != nil {
+				return err
+			}
+			name, data = "", nil
+		}
+	}
+	return c.unreachable(cmp.Or(lines.Err(), context.Cause(ctx), errors.New("the connection ended")))
+}
+
+func (c *Client) send(ctx context.Context, operation Request, accept string) (*http.Response, error) {
+	body, err := json.Marshal(operation)
+	if err != nil {
+		return nil, err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.address, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Accept", accept)
+	request.Header.Set("X-Api-Key", c.key)
+	request.Header.Set("User-Agent", c.agent)
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, c.unreachable(err)
+	}
+	return response, nil
+}
+
+// unreachable names the server and wraps the cause.
+func (c *Client) unreachable(err error) error {
+	var sent *url.Error
+	if errors.As(err, &sent) {
+		err = sent.Err
+	}
+	return fmt.Errorf("the server at %s cannot be reached: %w", c.Server(), err)
+}
+
+// result returns the data of a GraphQL response, or its error.
+func result(status int, text []byte) (json.RawMessage, error) {
+	var response struct {
+		Data   json.RawMessage
+		Errors []struct {
+			Message    string
+			Extensions struct {
+				Code   model.Code
+				Fields map[string][]string
+			}
+		}
+	}
+	err := json.Unmarshal(text, &response)
+	if err == nil && len(response.Errors) > 0 {
+		first := response.Errors[0]
+		return nil, &refusal{status, first.Extensions.Code, withFields(first.Message, first.Extensions.Fields)}
+	}
+	if err != nil || status != http.StatusOK || len(response.Data) == 0 {
+		return nil, &refusal{status, "", fmt.Sprintf("the server answered %d %s and no GraphQL: is its address right?", status, http.StatusText(status))}
+	}
+	return response.Data, nil
+}
+
+// withFields appends the faults by field, unless the message is about a single one.
+func withFields(message string, fields map[string][]string) string {
+	if len(fields) < 2 {
+		return message
+	}
+	parts := make([]string, 0, len(fields))
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		parts = append(parts, name+" "+strings.Join(fields[name], ", "))
+	}
+	return strings.Join(parts, "; ")
+}

@@ -1,0 +1,114 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+)
+
+// Server is a server and a key to it.
+type Server struct {
+	URL    string `yaml:"url"`
+	APIKey string `yaml:"apiKey"`
+}
+
+// Validate refuses a malformed address and an empty key.
+func (s Server) Validate() error {
+	address, err := url.Parse(s.URL)
+	if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
+		return errors.New("--url must be an address such as https://agents.example.com")
+	}
+	if address.User != nil {
+		return errors.New("--url must hold no password: it is shown, and repeated in reports")
+	}
+	if s.APIKey == "" {
+		return errors.New("--api-key or AGENTGRAPH_API_KEY must hold a key, or --context name a server that \"agentgraph context add\" was told of")
+	}
+	return nil
+}
+
+// Contexts are the servers that a user has named.
+type Contexts struct {
+	// Current is the name of the one that is meant if none is named, or "".
+	Current string            `yaml:"current,omitempty"`
+	Servers map[string]Server `yaml:"servers"`
+}
+
+// contextsPath is the file of the contexts, in the user's directory of settings.
+func contextsPath() (string, error) {
+	directory, err := os.UserConfigDir()
+	if err != nil {
+		return "", errors.New("there is no directory for settings to keep contexts in: set HOME or XDG_CONFIG_HOME")
+	}
+	return filepath.Join(directory, "agentgraph", "contexts.yaml"), nil
+}
+
+// ReadContexts reads the user's contexts, of which there may be none.
+func ReadContexts() (Contexts, error) {
+	contexts := Contexts{Servers: map[string]Server{}}
+	path, err := contextsPath()
+	if err != nil {
+		return contexts, err
+	}
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return contexts, nil
+	}
+	if err != nil {
+		return contexts, fmt.Errorf("read contexts: %w", err)
+	}
+	if err := yaml.UnmarshalWithOptions(text, &contexts, yaml.Strict()); err != nil {
+		// The library's text would repeat the line, which may hold a key.
+		return contexts, fmt.Errorf("the file %s does not hold contexts: mend or remove it", path)
+	}
+	return contexts, nil
+}
+
+// Named returns the server of a context.
+func (c Contexts) Named(name string) (Server, error) {
+	server, known := c.Servers[name]
+	if known {
+		return server, nil
+	}
+	if len(c.Servers) == 0 {
+		return Server{}, fmt.Errorf("there is no context %q, nor any other: \"agentgraph context add\" makes one", name)
+	}
+	return Server{}, fmt.Errorf("there is no context %q: there are %s", name, strings.Join(slices.Sorted(maps.Keys(c.Servers)), ", "))
+}
+
+// Write keeps the contexts in a file that only its owner can read.
+func (c Contexts) Write() error {
+	path, err := contextsPath()
+	if err != nil {
+		return err
+	}
+	text, err := yaml.Marshal(c)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("keep contexts: %w", err)
+	}
+	// CreateTemp makes files of mode 0600.
+	file, err := os.CreateTemp(filepath.Dir(path), "contexts-*.yaml")
+	if err != nil {
+		return fmt.Errorf("keep contexts: %w", err)
+	}
+	_, err = file.Write(text)
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(file.Name())
+		return fmt.Errorf("keep contexts: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db/dbtest"
+)
+
+// provider is a language model's provider that takes one key.
+func provider(t *testing.T) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer right" {
+			w.WriteHeader(http.StatusUnauthorized)
+		}
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+func TestDoctor(t *testing.T) {
+	t.Parallel()
+	address, empty, foreign := dbtest.URL(t), dbtest.EmptyURL(t), dbtest.EmptyURL(t)
+	conn, err := pgx.Connect(t.Context(), foreign)
+	require.NoError(t, err)
+	_, err = conn.Exec(t.Context(), "CREATE TABLE agents ()")
+	require.NoError(t, err)
+	require.NoError(t, conn.Close(t.Context()))
+	old := dbtest.URL(t)
+	require.Zero(t, ran(t, "migrate", "down", "--yes", "--database-url", old).code)
+	taken, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { _ = taken.Close() }()
+	model := provider(t)
+	serving := strings.TrimPrefix(serve(t, address, "", "--workers", "0").url, "http://")
+	const secretKey = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+
+	for name, c := range map[string]struct {
+		args []string
+		code int
+		// says are names of findings with the state and a part of the text.
+		says map[string][2]string
+	}{
+		"all well": {[]string{"--database-url", address, "--secret-key", secretKey, "--openai-base-url", model, "--openai-api-key", "right"}, 0, map[string][2]string{
+			"database": {"ok", "PostgreSQL "}, "schema": {"ok", "as this program needs it"}, "row-level security": {"ok", "on"},
+			"clock": {"ok", ""}, "model": {"ok", ""}, "secret key": {"ok", ""}, "port": {"ok", "is free"}, "disk": {"ok", "MiB free"},
+		}},
+		"nothing set": {nil, 0, map[string][2]string{
+			"database": {"warning", "none is named"}, "model": {"warning", "offline"}, "secret key": {"warning", "none"},
+		}},
+		"empty database":   {[]string{"--database-url", empty}, 1, map[string][2]string{"schema": {"problem", "there is none yet"}}},
+		"foreign database": {[]string{"--database-url", foreign}, 1, map[string][2]string{"schema": {"problem", "public.agents that agentgraph did not make"}}},
+		"old schema":       {[]string{"--database-url", old}, 1, map[string][2]string{"schema": {"problem", "this program needs"}}},
+		"no database":      {[]string{"--database-url", "postgres://user:hunter2@127.0.0.1:1/x"}, 1, map[string][2]string{"database": {"problem", "connection refused"}}},
+		"wrong model key":  {[]string{"--openai-base-url", model, "--openai-api-key", "hunter2"}, 1, map[string][2]string{"model": {"problem", "the provider refuses the key"}}},
+		"wrong secret key": {[]string{"--secret-key", "hunter2"}, 1, map[string][2]string{"secret key": {"problem", "32 bytes"}}},
+		"port taken":       {[]string{"--listen", taken.Addr().String()}, 1, map[string][2]string{"port": {"problem", "address already in use"}}},
+		"serving":          {[]string{"--listen", serving}, 0, map[string][2]string{"port": {"ok", "agentgraph serves on"}}},
+	} {
+		if c.says["port"] == [2]string{} || c.says["port"][1] == "is free" {
+			c.args = append(c.args, "--listen", "127.0.0.1:0")
+		}
+		o := ran(t, append([]string{"doctor", "--json"}, c.args...)...)
+		require.Equal(t, c.code, o.code, "%s: %s%s", name, o.out, o.log)
+		var findings []struct{ Name, State, Found, Advice string }
+		require.NoError(t, json.Unmarshal([]byte(o.out), &findings))
+		states := map[string][2]string{}
+		for _, f := range findings {
+			states[f.Name] = [2]string{f.State, f.Found}
+			require.Equal(t, f.State != "ok", f.Advice != "", "%s: %s", name, f.Name)
+		}
+		for finding, want := range c.says {
+			require.Equal(t, want[0], states[finding][0], "%s: %s: %s", name, finding, states[finding][1])
+			require.Contains(t, states[finding][1], want[1], name)
+		}
+		shown := ran(t, append([]string{"doctor"}, c.args...)...)
+		require.Equal(t, c.code, shown.code)
+		require.NotContains(t, o.out+o.log+shown.out+shown.log, "hunter2", name)
+		require.NotContains(t, shown.out, "\x1b")
+	}
+	require.Equal(t, 2, ran(t, "doctor", "--workers=-1").code)
+}
+
+func TestAWrongModelKeyIsSaidAtTheStart(t *testing.T) {
+	t.Parallel()
+	model := provider(t)
+	for key, refused := range map[string]bool{"wrong": true, "right": false} {
+		var log dbtest.Output
+		address := dbtest.URL(t)
+		ctx, end := context.WithCancel(context.WithoutCancel(t.Context()))
+		code := make(chan int, 1)
+		go func() {
+			code <- run(ctx, []string{
+				"serve", "--database-url", address, "--listen", "127.0.0.1:0", "--openai-base-url", model, "--openai-api-key", key,
+			}, streams{out: &bytes.Buffer{}, log: &log})
+		}()
+		require.Eventually(t, func() bool { return strings.Contains(log.String(), `"msg":"serving"`) }, time.Minute, 5*time.Millisecond, log.String())
+		if refused {
+			require.Eventually(t, func() bool { return strings.Contains(log.String(), "the provider refuses the key") }, time.Minute, 5*time.Millisecond, log.String())
+		}
+		end()
+		require.Zero(t, <-code)
+		require.Equal(t, refused, strings.Contains(log.String(), "agents cannot answer"))
+		require.NotContains(t, log.String(), `"wrong"`)
+	}
+}

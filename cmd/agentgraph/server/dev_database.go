@@ -1,0 +1,117 @@
+package server
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"golang.org/x/term"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/local"
+)
+
+// devDatabase is the database that dev works on.
+type devDatabase struct {
+	address string
+	// name is what people are told.
+	name string
+	// stop is to be called when the program ends.
+	stop func() error
+}
+
+// database finds the database. If none is named, it starts one, and calls end if that ends by itself.
+func (c *Dev) database(ctx context.Context, directory string, in io.Reader, log io.Writer, end context.CancelCauseFunc) (devDatabase, error) {
+	if c.DatabaseURL != "" {
+		name, err := c.mayUse(ctx, in, log)
+		return devDatabase{address: c.DatabaseURL, name: name, stop: func() error { return nil }}, err
+	}
+	server, err := local.Start(ctx, local.Options{Dir: filepath.Join(directory, "postgres"), Durable: !c.Ephemeral})
+	if err != nil {
+		return devDatabase{}, err
+	}
+	if c.Reset {
+		if err := server.Reset(ctx); err != nil {
+			return devDatabase{}, errors.Join(err, server.Stop())
+		}
+	}
+	go func() {
+		select {
+		case <-server.Ended():
+			end(errDatabaseEnded)
+		case <-ctx.Done():
+		}
+	}()
+	name := "private, in " + filepath.Join(directory, "postgres")
+	if server.Attached() {
+		name += ", which another agentgraph started"
+	}
+	return devDatabase{address: server.URL(), name: name, stop: server.Stop}, nil
+}
+
+var errDatabaseEnded = errors.New("the private database server has ended by itself; its log is postgres.log in the data directory, and it recovers at the next start")
+
+// mayUse returns the name of the database of DATABASE_URL. If that holds tables of others and none of the program's, a
+// flag has to allow it, or somebody at the terminal.
+func (c *Dev) mayUse(ctx context.Context, in io.Reader, log io.Writer) (string, error) {
+	contents, err := db.Inspect(ctx, c.DatabaseURL)
+	if err != nil {
+		return "", err
+	}
+	if err := contents.Err(); err != nil {
+		return "", err
+	}
+	name := contents.Database
+	if config, err := pgx.ParseConfig(c.DatabaseURL); err == nil {
+		name = fmt.Sprintf("%s on %s as %s (DATABASE_URL)", contents.Database, config.Host, contents.User)
+	}
+	if contents.IsOurs || len(contents.Others) == 0 || c.UseDatabaseURL {
+		return name, nil
+	}
+	holds := fmt.Sprintf("the database %s holds %s", name, others(contents.Others))
+	if isTerminal(in) && isTerminal(log) {
+		_, _ = fmt.Fprintf(log, "%s\nPut agentgraph's tables and a demo company beside them? [y/N] ", upperFirst(holds))
+		if agrees(ctx, in) {
+			return name, nil
+		}
+		return "", errors.New("nothing was written; without DATABASE_URL, dev has a database of its own")
+	}
+	return "", errors.New(holds + "; add --use-database-url to put agentgraph's tables and a demo company beside them, or unset DATABASE_URL for a database of its own; nothing was written")
+}
+
+// agrees reads a line, and reports whether it is a yes. It does not wait for the line when ctx ends.
+func agrees(ctx context.Context, in io.Reader) bool {
+	answer := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(in).ReadString('\n')
+		answer <- strings.ToLower(strings.TrimSpace(line))
+	}()
+	select {
+	case line := <-answer:
+		return line == "y" || line == "yes"
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// others names some tables, and counts the rest.
+func others(tables []string) string {
+	const shown = 3
+	if len(tables) <= shown {
+		return "other tables: " + strings.Join(tables, ", ")
+	}
+	return fmt.Sprintf("%d other tables: %s, …", len(tables), strings.Join(tables[:shown], ", "))
+}
+
+func upperFirst(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
+
+func isTerminal(stream any) bool {
+	file, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}

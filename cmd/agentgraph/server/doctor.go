@@ -1,0 +1,274 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/admin"
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/observe"
+)
+
+// Doctor looks at what serve would stand on, and changes nothing.
+type Doctor struct {
+	agentFlags
+	admin.SecretKeyFlag
+	DatabaseURL   string `env:"DATABASE_URL" placeholder:"URL" help:"Address of the Postgres database. Without one only the rest is looked at."`
+	Listen        string `env:"AGENTGRAPH_LISTEN" default:":8080" help:"Address to listen on."`
+	MetricsListen string `env:"AGENTGRAPH_METRICS_LISTEN" placeholder:"ADDRESS" help:"Address of the metrics."`
+	JSON          bool   `name:"json" env:"AGENTGRAPH_JSON" help:"Print JSON."`
+}
+
+// finding is what one look has found.
+type finding struct {
+	Name string `json:"name"`
+	// State is ok, warning or problem.
+	State string `json:"state"`
+	Found string `json:"found"`
+	// Advice is what to do about it, for a warning or a problem.
+	Advice string `json:"advice,omitempty"`
+}
+
+func ok(name, found string, args ...any) finding {
+	return finding{Name: name, State: "ok", Found: fmt.Sprintf(found, args...)}
+}
+
+func warning(name, found, advice string) finding { return finding{name, "warning", found, advice} }
+func problem(name, found, advice string) finding { return finding{name, "problem", found, advice} }
+
+const (
+	// lookTime bounds each look.
+	lookTime = 10 * time.Second
+	// mostSkew is how far the clocks of the program and of the database may differ.
+	mostSkew = 2 * time.Second
+	// leastDisk is the least free space for the files of large uploads, in bytes.
+	leastDisk = 200 << 20
+	// leastFiles is the least number of open files: one for each socket and connection.
+	leastFiles = 4096
+)
+
+// Run prints what it finds, and fails if there is a problem.
+func (c *Doctor) Run(ctx context.Context, cli *kong.Context, vars kong.Vars) error {
+	findings := []finding{ok("program", "agentgraph %s", vars["version"]), c.secret()}
+	findings = append(findings, c.database(ctx)...)
+	findings = append(findings, c.model(ctx), disk(os.TempDir()), files(), c.port(ctx, "port", c.Listen))
+	if c.MetricsListen != "" {
+		findings = append(findings, c.port(ctx, "metrics", c.MetricsListen))
+	}
+	if err := c.write(cli.Stdout, findings); err != nil {
+		return err
+	}
+	problems := 0
+	for _, f := range findings {
+		if f.State == "problem" {
+			problems++
+		}
+	}
+	if problems > 0 {
+		return fmt.Errorf("%d of %d looks found a problem", problems, len(findings))
+	}
+	return nil
+}
+
+func (c *Doctor) write(out io.Writer, findings []finding) error {
+	if c.JSON {
+		encoder := json.NewEncoder(out)
+		encoder.SetEscapeHTML(false)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(findings)
+	}
+	isColoured := isTerminal(out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	colours := map[string]string{"ok": "32", "warning": "33", "problem": "31"}
+	for _, f := range findings {
+		state := fmt.Sprintf("%-7s", f.State)
+		if isColoured {
+			state = "\x1b[" + colours[f.State] + "m" + state + "\x1b[0m"
+		}
+		text := fmt.Sprintf("%s  %-18s  %s\n", state, f.Name, f.Found)
+		if f.Advice != "" {
+			text += strings.Repeat(" ", 29) + "→ " + f.Advice + "\n"
+		}
+		if _, err := io.WriteString(out, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Doctor) secret() finding {
+	key, err := c.Key()
+	switch {
+	case err != nil:
+		return problem("secret key", err.Error(), "set AGENTGRAPH_SECRET_KEY to what \"openssl rand -base64 32\" prints, and keep it")
+	case len(key) == 0:
+		return warning("secret key", "none: tools have no headers, and keys no signature", "set AGENTGRAPH_SECRET_KEY to what \"openssl rand -base64 32\" prints, and keep it")
+	}
+	return ok("secret key", "32 bytes")
+}
+
+// database looks at the database, its schema, how it holds companies apart, and its clock.
+func (c *Doctor) database(ctx context.Context) []finding {
+	if c.DatabaseURL == "" {
+		return []finding{warning("database", "none is named", "set DATABASE_URL for serve; dev has one of its own without it")}
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	began := time.Now()
+	contents, err := db.Inspect(ctx, c.DatabaseURL)
+	if err != nil {
+		return []finding{problem("database", err.Error(), "look whether it runs, and whether DATABASE_URL has the right host, name, user and password")}
+	}
+	// The server looked at its clock at some time in between.
+	skew := contents.Clock.Sub(began.Add(time.Since(began) / 2)).Abs()
+	findings := []finding{server(contents), c.schema(ctx, contents)}
+	if contents.IsOurs {
+		findings = append(findings, rowSecurity(contents))
+	}
+	if skew > mostSkew {
+		return append(findings, problem("clock", fmt.Sprintf("it differs by %s from the database's", skew.Round(time.Second)), "have both machines set their clocks, with chrony or systemd-timesyncd"))
+	}
+	return append(findings, ok("clock", "as the database's"))
+}
+
+// leastPostgres is the oldest version of Postgres that the program knows.
+const leastPostgres = 14
+
+func server(contents db.Contents) finding {
+	found := fmt.Sprintf("PostgreSQL %s, %s, as %s", contents.Server, contents.Database, contents.User)
+	major, _, _ := strings.Cut(contents.Server, ".")
+	if version, err := strconv.Atoi(major); err == nil && version < leastPostgres {
+		return problem("database", found, fmt.Sprintf("agentgraph needs PostgreSQL %d or later", leastPostgres))
+	}
+	return ok("database", "%s", found)
+}
+
+func (c *Doctor) schema(ctx context.Context, contents db.Contents) finding {
+	const name, migrate = "schema", "run \"agentgraph migrate up\""
+	if err := contents.Err(); err != nil {
+		return problem(name, err.Error(), "create another database, and name it in DATABASE_URL")
+	}
+	if !contents.IsOurs {
+		return problem(name, "there is none yet", migrate)
+	}
+	migrator, err := db.NewMigrator(ctx, c.DatabaseURL)
+	if err != nil {
+		return problem(name, err.Error(), migrate)
+	}
+	defer func() { _ = migrator.Close() }()
+	schema, err := migrator.Schema(ctx)
+	if err == nil {
+		err = schema.Err()
+	}
+	if err != nil {
+		return problem(name, err.Error(), migrate+", with the newest agentgraph")
+	}
+	return ok(name, "version %d, as this program needs it", schema.Current)
+}
+
+func rowSecurity(contents db.Contents) finding {
+	const name = "row-level security"
+	switch {
+	case !contents.IsSecured:
+		return warning(name, "off: the program alone holds companies apart", "run \"agentgraph migrate up\" as a user that may create roles, and start agentgraph again")
+	case !contents.MayBind:
+		return problem(name, "on, and the user is no member of its roles", "GRANT agentgraph_gateway, agentgraph_program TO \""+contents.User+"\"")
+	}
+	return ok(name, "on")
+}
+
+// model asks the provider once whether it takes the key.
+func (c *Doctor) model(ctx context.Context) finding {
+	options := c.options(&observe.Observer{}, slog.New(slog.DiscardHandler))
+	if c.OpenaiAPIKey == "" && c.OpenaiBaseURL == "" {
+		return warning("model", "offline: rules, no language model", "set OPENAI_API_KEY, or OPENAI_BASE_URL for a provider of your own")
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	if err := options.CheckModel(ctx); err != nil {
+		return problem("model", err.Error(), "look at OPENAI_API_KEY and OPENAI_BASE_URL")
+	}
+	return ok("model", "%s; the provider does not refuse the key", c.Model)
+}
+
+// disk looks at the free space of a directory.
+func disk(directory string) finding {
+	const name = "disk"
+	var stat syscall.Statfs_t
+	if err := syscall.Statfs(directory, &stat); err != nil {
+		return problem(name, fmt.Sprintf("%s: %v", directory, err), "large uploads need a directory for temporary files: name one with TMPDIR")
+	}
+	free := stat.Bavail * uint64(stat.Bsize) //nolint:gosec // Blocks have a size above 0.
+	found := fmt.Sprintf("%d MiB free in %s", free>>20, directory)
+	probe, err := os.CreateTemp(directory, "agentgraph-doctor-")
+	if err != nil {
+		return problem(name, filepath.Clean(directory)+" cannot be written", "large uploads need it: make it writable, or name another one with TMPDIR")
+	}
+	_ = probe.Close()
+	_ = os.Remove(probe.Name())
+	if free < leastDisk {
+		return warning(name, found, "large uploads need it: make room, or name another directory with TMPDIR")
+	}
+	return ok(name, "%s", found)
+}
+
+// files looks at how many files may be open.
+func files() finding {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return warning("open files", err.Error(), "look at ulimit -n")
+	}
+	found := fmt.Sprintf("%d at most", limit.Cur)
+	if limit.Cur < leastFiles {
+		return warning("open files", found, "each socket is one: raise ulimit -n, or LimitNOFILE of systemd")
+	}
+	return ok("open files", "%s", found)
+}
+
+// port looks whether the address can be listened on, or an agentgraph does already.
+func (c *Doctor) port(ctx context.Context, name, address string) finding {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err == nil {
+		_ = listener.Close()
+		return ok(name, "%s is free", address)
+	}
+	if name == "port" && serves(ctx, address) {
+		return ok(name, "agentgraph serves on %s", address)
+	}
+	return problem(name, fmt.Sprintf("%s cannot be listened on: %v", address, err), "stop what uses it, or choose another with AGENTGRAPH_LISTEN or AGENTGRAPH_METRICS_LISTEN")
+}
+
+// serves reports whether an agentgraph answers at the address.
+func serves(ctx context.Context, address string) bool {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	if host == "" || net.ParseIP(host).IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+"/healthz", nil)
+	if err != nil {
+		return false
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return false
+	}
+	_ = response.Body.Close()
+	return response.StatusCode == http.StatusOK && response.Header.Get("X-Api-Version") != ""
+}

@@ -1,0 +1,116 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Contents is what a database holds, before anything is written to it.
+type Contents struct {
+	// Database and User are the names of the database and of the user that looks; Server is the version of Postgres.
+	Database, User, Server string
+	// IsOurs: the program has migrated it before.
+	IsOurs bool
+	// IsSecured: row-level security holds companies apart. MayBind: the user is a member of its roles.
+	IsSecured, MayBind bool
+	// Clock is what time it is on the server.
+	Clock time.Time
+	// Others are tables and views of anybody else, by name, without those of extensions.
+	Others []string
+	// taken are those of Others whose names the program needs itself.
+	taken []string
+}
+
+// Err returns an error if the program cannot put its tables beside what is there.
+func (c Contents) Err() error {
+	if len(c.taken) == 0 {
+		return nil
+	}
+	return fmt.Errorf("the database %s holds %s that agentgraph did not make and needs the name of: give it a database of its own; nothing was written",
+		c.Database, strings.Join(c.taken, ", "))
+}
+
+// Inspect returns what the database at the address holds. It only reads.
+func Inspect(ctx context.Context, address string) (Contents, error) {
+	config, err := pgx.ParseConfig(address)
+	if err != nil {
+		return Contents{}, errors.New("the address is not a valid Postgres URL")
+	}
+	config.DefaultQueryExecMode = pgx.QueryExecModeExec
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return Contents{}, fmt.Errorf("open database: %w", reason(err))
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	return inspect(ctx, conn)
+}
+
+// inspect looks with one statement. The program's own mark is the table of versions that goose has made for it, beside
+// its companies.
+func inspect(ctx context.Context, conn interface {
+	QueryRow(ctx context.Context, statement string, args ...any) pgx.Row
+}) (Contents, error) {
+	var c Contents
+	err := conn.QueryRow(ctx, `
+		SELECT current_database(), current_user, current_setting('server_version'),
+			coalesce((SELECT relrowsecurity FROM pg_class WHERE oid = to_regclass('companies')), false),
+			coalesce(pg_has_role(to_regrole($1), 'USAGE') AND pg_has_role(to_regrole($2), 'USAGE'), false), clock_timestamp(),
+			EXISTS (SELECT FROM pg_attribute WHERE attrelid = to_regclass('migration.version') AND attname = 'version_id'),
+			coalesce((
+				SELECT array_agg(format('%s.%s', nspname, relname) ORDER BY nspname, relname)
+				FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+				WHERE relkind IN ('r', 'p', 'v', 'm', 'f') AND nspname NOT IN ('pg_catalog', 'information_schema')
+				AND nspname !~ '^pg_(toast|temp)'
+				AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid AND deptype = 'e')
+			), '{}')`, gatewayRole, programRole,
+	).Scan(&c.Database, &c.User, &c.Server, &c.IsSecured, &c.MayBind, &c.Clock, &c.IsOurs, &c.Others)
+	if err != nil {
+		return c, fmt.Errorf("look at the database: %w", reason(err))
+	}
+	isOwn := func(table string) bool {
+		return slices.Contains(migratedTables(), table) || strings.HasPrefix(table, "public.river_") || table == "migration.version" || strings.HasPrefix(table, "company.")
+	}
+	if c.IsOurs {
+		c.Others = slices.DeleteFunc(c.Others, isOwn)
+		return c, nil
+	}
+	for _, table := range c.Others {
+		if isOwn(table) {
+			c.taken = append(c.taken, table)
+		}
+	}
+	return c, nil
+}
+
+var tableOfMigration = regexp.MustCompile(`(?m)^CREATE TABLE (\w+)`)
+
+// migratedTables returns the names of the tables that migrations make.
+var migratedTables = sync.OnceValue(func() []string {
+	names := []string{"public.chunk_vectors"} // That migration is code: vectorTable.
+	files, _ := migrations.ReadDir("migrations")
+	for _, file := range files {
+		text, _ := migrations.ReadFile("migrations/" + file.Name())
+		for _, table := range tableOfMigration.FindAllSubmatch(text, -1) {
+			names = append(names, "public."+string(table[1]))
+		}
+	}
+	return names
+})
+
+// refuseForeign returns an error if the program cannot put its tables beside what is there.
+func refuseForeign(ctx context.Context, pool *pgxpool.Pool) error {
+	contents, err := inspect(ctx, pool)
+	if err != nil {
+		return err
+	}
+	return contents.Err()
+}

@@ -1,0 +1,30 @@
+package gateway
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// A page's token has a share of its key's sessions, so that one page does not take those of all others. The key itself has all.
+func TestATokenHasAShareOfItsKeysSessions(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		principal model.Principal
+		most      int
+	}{
+		"a page's token": {model.Principal{KeyID: "key", TokenHash: []byte("hash"), Reach: &model.Reach{}}, 2},
+		"a page's key":   {model.Principal{KeyID: "key", Reach: &model.Reach{}}, 20},
+		"another token":  {model.Principal{KeyID: "key", TokenHash: []byte("hash")}, 20},
+	} {
+		s := newSessions(nil, 20, nil)
+		for n := range c.most {
+			_, err := s.begin(c.principal, func() {})
+			require.NoError(t, err, "%s, the %d.", name, n+1)
+		}
+		_, err := s.begin(c.principal, func() {})
+		require.ErrorContains(t, err, "which is the most", name)
+	}
+}
